@@ -1,0 +1,39 @@
+import { outOfMemory } from "./errors.js"
+
+// An ArrayBuffer of its own costs V8 about a microsecond, more than a small part takes to encode.
+// Node hands out small pieces of a pool, and forbids to transfer that to another thread. Browsers
+// cannot forbid it, so there each array has its own buffer.
+const pool = globalThis.Buffer
+/** V8 keeps arrays up to this many bytes on its own heap, which is faster still. */
+const ON_HEAP_MAX_BYTES = 64
+const POOLED_MAX_BYTES = 4095
+
+/** A new array for the caller to keep. Its content is undefined. */
+export function allocate(bytes: number): Uint8Array {
+  if (bytes > ON_HEAP_MAX_BYTES && bytes <= POOLED_MAX_BYTES && pool) {
+    const { buffer, byteOffset } = pool.allocUnsafe(bytes)
+    return new Uint8Array(buffer, byteOffset, bytes)
+  }
+  try {
+    return new Uint8Array(bytes)
+  } catch {
+    throw outOfMemory("a part", bytes)
+  }
+}
+
+/** A copy of bytes `from` to `to`: always a plain Uint8Array, never a view. */
+export function copy(bytes: Uint8Array, from: number, to: number): Uint8Array {
+  const copied = allocate(to - from)
+  copied.set(bytes.subarray(from, to))
+  return copied
+}
+
+export function concat(pieces: readonly Uint8Array[]): Uint8Array {
+  const whole = allocate(pieces.reduce((sum, piece) => sum + piece.length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}

@@ -1,0 +1,152 @@
+import { allocate } from "./arrays.js"
+import { type ProtocolError, partError } from "./errors.js"
+import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
+import { withLargeInstance } from "./large.js"
+import type { Source } from "./source.js"
+
+const SENTINEL_BYTES = 4
+const HEAD_BYTES = 12
+const LENGTH_BYTES = 4
+const NO_BUDGET = 0xffffffff
+
+/** ZL_PLAIN ... of zeromq_lz4.h. */
+const PLAIN = 1
+const LZ4M = 3
+const LZ4D = 4
+
+/** ZL_FIRST and ZL_LAST: where a part stands in its message. */
+export const FIRST = 1
+export const LAST = 2
+export const ALONE: number = FIRST | LAST
+
+/** A budget as the two halves that the module takes; -1 is no limit. */
+export function budgetHalves(budgetBytes: number): [low: number, high: number] {
+  if (budgetBytes < 0) return [NO_BUDGET, NO_BUDGET]
+  return [budgetBytes >>> 0, Math.floor(budgetBytes / 2 ** 32)]
+}
+
+/** The receiving half of a connection: wire parts to plaintext (RFC.md section 5.2). */
+export class Decoder {
+  readonly #instance: Instance
+  readonly #receiver: Pointer
+  readonly #budgetBytes: number
+
+  /** Decodes for a zl_receiver, which stays the caller's. */
+  constructor(instance: Instance, receiver: Pointer, budgetBytes: number) {
+    this.#instance = instance
+    this.#receiver = receiver
+    this.#budgetBytes = budgetBytes
+  }
+
+  /**
+   * Decodes the part at `index` of a message and `place` in it. A dictionary is
+   * installed and gives undefined.
+   */
+  part(wire: Source, place: number, index: number): Uint8Array | undefined {
+    const instance = this.#instance
+    const wireBytes = wire.length
+    const head = new Uint8Array(Math.min(wireBytes, HEAD_BYTES))
+    wire.peek(head)
+    const fail = (status: number) =>
+      refusal(instance, status, { head, wireBytes, part: index }, this.#budgetBytes)
+
+    const kind = instance.exports.zl_receive_head(
+      this.#receiver,
+      instance.place(INPUT, head),
+      wireBytes >>> 0,
+      Math.floor(wireBytes / 2 ** 32),
+      place,
+      instance.part,
+    )
+    if (kind < 0) throw fail(kind)
+    if (kind === PLAIN || kind === LZ4D) wire.skip(SENTINEL_BYTES)
+    else wire.skip(HEAD_BYTES)
+    if (kind === PLAIN) {
+      const plain = allocate(wire.length)
+      wire.read(plain)
+      return plain
+    }
+    const { exports } = instance
+    if (kind === LZ4D) {
+      const { length } = wire
+      const bytes = instance.read(INPUT, wire, length)
+      const status = exports.zl_receive_dictionary(this.#receiver, bytes, length)
+      if (status < 0) throw fail(status)
+      return undefined
+    }
+
+    const dictionary = exports.zl_receiver_dictionary(this.#receiver)
+    const plainBytes = instance.wide(instance.part, 0)
+    if (plainBytes <= instance.partMax)
+      return decodeBlocks(instance, instance, dictionary, kind, plainBytes, wire, fail)
+    return withLargeInstance(instance, dictionary, (large, dictionary) =>
+      decodeBlocks(instance, large, dictionary, kind, plainBytes, wire, fail),
+    )
+  }
+}
+
+/** What a refused part looked like. */
+interface Seen {
+  head: Uint8Array
+  wireBytes: number
+  part: number
+}
+
+/** The error for a part that zl_receive_head, or what follows it, refused. */
+export function refusal(
+  instance: Instance,
+  status: number,
+  seen: Seen,
+  budgetBytes: number,
+): ProtocolError | RangeError {
+  const uint64 = (word: number) =>
+    BigInt(instance.word(instance.part, word)) |
+    (BigInt(instance.word(instance.part, word + 1)) << 32n)
+  return partError(status, {
+    ...seen,
+    plainBytes: uint64(0),
+    budgetLeft: uint64(2),
+    budgetBytes,
+    blockMax: instance.blockMax,
+  })
+}
+
+/**
+ * Decodes the blocks of the part whose head `home` has accepted. They are
+ * decoded in `worker`, which may be another instance.
+ */
+function decodeBlocks(
+  home: Instance,
+  worker: Instance,
+  dictionary: Pointer,
+  kind: number,
+  plainBytes: number,
+  wire: Source,
+  fail: (status: number) => Error,
+): Uint8Array {
+  const { part } = home
+  let result: Uint8Array | undefined
+  let at = 0
+  for (;;) {
+    const length =
+      kind === LZ4M ? home.read(INPUT, wire, Math.min(wire.length, LENGTH_BYTES)) : NULL
+    const more = home.exports.zl_receive_block(part, length)
+    if (more < 0) throw fail(more)
+    if (more === 0) return result ?? new Uint8Array(0)
+
+    const blockBytes = home.word(part, 4)
+    const blockPlain = home.word(part, 5)
+    const source = worker.read(INPUT, wire, blockBytes)
+    const target = worker.scratch(OUTPUT, blockPlain)
+    const { zl_block_decode } = worker.exports
+    const status = zl_block_decode(dictionary, source, blockBytes, target, blockPlain)
+    if (status < 0) throw fail(status)
+    if (blockPlain === plainBytes) {
+      result = worker.copy(target, blockPlain)
+    } else {
+      result ??= allocate(plainBytes)
+      result.set(worker.view(target, blockPlain), at)
+    }
+    at += blockPlain
+  }
+}

@@ -1,0 +1,104 @@
+/** What a peer did wrong; the codes are listed in RFC.md section 5. */
+export type ProtocolErrorCode =
+  | "ERR_LZ4_PART_TOO_SHORT"
+  | "ERR_LZ4_UNKNOWN_SENTINEL"
+  | "ERR_LZ4_TRUNCATED"
+  | "ERR_LZ4_BLOCK_TOO_LARGE"
+  | "ERR_LZ4_BUDGET_EXCEEDED"
+  | "ERR_LZ4_IMPLAUSIBLE_SIZE"
+  | "ERR_LZ4_CORRUPT_BLOCK"
+  | "ERR_LZ4_SIZE_MISMATCH"
+  | "ERR_LZ4_TRAILING_BYTES"
+  | "ERR_LZ4_DICTIONARY_SIZE"
+  | "ERR_LZ4_DICTIONARY_REPEATED"
+  | "ERR_LZ4_DICTIONARY_MULTIPART"
+  | "ERR_ZMTP_GREETING"
+  | "ERR_ZMTP_FRAME"
+
+/**
+ * A peer broke the wire format. The message says what was seen and what is
+ * allowed. Match on `code`, which is stable, rather than on the text.
+ */
+export class ProtocolError extends Error {
+  override readonly name = "ProtocolError"
+  readonly code: ProtocolErrorCode
+
+  constructor(code: ProtocolErrorCode, detail: string) {
+    super(`${code}: ${detail}`)
+    this.code = code
+  }
+}
+
+/** What is known about the part that broke a rule. */
+export interface Offence {
+  /** Its index in the message. */
+  part: number
+  /** Its first bytes, up to 12. */
+  head: Uint8Array
+  wireBytes: number
+  /** The plaintext it declares. */
+  plainBytes: bigint
+  /** What maxMessageSize left for it. */
+  budgetLeft: bigint
+  budgetBytes: number
+  blockMax: number
+}
+
+// By -ZL_E_* of zeromq_lz4.h, less one.
+const PART_RULES: readonly [ProtocolErrorCode, (offence: Offence) => string][] = [
+  ["ERR_LZ4_PART_TOO_SHORT", (o) => `is ${o.wireBytes} bytes long; a sentinel takes 4`],
+  ["ERR_LZ4_UNKNOWN_SENTINEL", (o) => `begins with ${hex(o.head.subarray(0, 4))}, not a sentinel`],
+  ["ERR_LZ4_TRUNCATED", (o) => `ends after ${o.wireBytes} bytes, before its last block does`],
+  [
+    "ERR_LZ4_BLOCK_TOO_LARGE",
+    (o) => `declares one block of ${o.plainBytes} bytes; at most ${o.blockMax} are allowed`,
+  ],
+  [
+    "ERR_LZ4_BUDGET_EXCEEDED",
+    (o) =>
+      `declares ${o.plainBytes} bytes; ${o.budgetLeft} left of maxMessageSize ${o.budgetBytes}`,
+  ],
+  [
+    "ERR_LZ4_IMPLAUSIBLE_SIZE",
+    (o) => `declares ${o.plainBytes} bytes, more than 255 times the bytes of its blocks`,
+  ],
+  ["ERR_LZ4_CORRUPT_BLOCK", (o) => `declares ${o.plainBytes} bytes; a block does not decode`],
+  ["ERR_LZ4_SIZE_MISMATCH", (o) => `declares ${o.plainBytes} bytes; a block decodes to fewer`],
+  ["ERR_LZ4_TRAILING_BYTES", (o) => `has bytes after the last block of its ${o.plainBytes} bytes`],
+  ["ERR_LZ4_DICTIONARY_SIZE", (o) => `is a dictionary of ${o.wireBytes - 4} bytes, not 1 to 8192`],
+  ["ERR_LZ4_DICTIONARY_REPEATED", () => "is a second dictionary; one is allowed per connection"],
+  ["ERR_LZ4_DICTIONARY_MULTIPART", () => "is a dictionary inside a multipart message"],
+]
+
+/** The error for a part that the module refused with a negative status. */
+export function partError(status: number, offence: Offence): ProtocolError | RangeError {
+  const rule = PART_RULES[-status - 1]
+  if (!rule) return outOfMemory("a dictionary", offence.wireBytes)
+  const [code, describe] = rule
+  return new ProtocolError(code, `part ${offence.part} ${describe(offence)}`)
+}
+
+/** Bytes as they are shown in errors. */
+export function hex(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
+}
+
+/** Memory for a part could not be had; the codec stays usable. */
+export function outOfMemory(what: string, bytes: number): RangeError {
+  return Object.assign(
+    new RangeError(
+      `out of memory: ${what} needs ${bytes} bytes; WebAssembly memory and typed arrays end at about 4 GiB`,
+    ),
+    { code: "ERR_LZ4_OUT_OF_MEMORY" },
+  )
+}
+
+/** How a value from the caller is shown in an error. */
+export function shown(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (typeof value === "string") return value.length > 40 ? "a string" : JSON.stringify(value)
+  if (typeof value === "function") return "a function"
+  if (typeof value !== "object") return `${String(value)} (${typeof value})`
+  const name = value.constructor?.name
+  return name ? `an instance of ${name}` : "an object"
+}

@@ -1,0 +1,16 @@
+import { hex } from "./errors.js"
+
+/** What opens a connection that is not ZMTP 3 with NULL or PLAIN, in words (RFC.md section 3). */
+export function describeGreeting(seen: Uint8Array): string {
+  const text = String.fromCharCode(...seen.subarray(0, 32))
+  const line = /^[\x20-\x7e]*/.exec(text)?.[0] ?? ""
+  if (/^[A-Z]+ \S/.test(text) || text.startsWith("HTTP/"))
+    return `looks like HTTP (${JSON.stringify(line)})`
+  if (seen[0] === 0x16 && seen[1] === 3) return "looks like TLS (a handshake record)"
+  if (seen[0] !== 0xff || (seen.length > 9 && seen[9] !== 0x7f))
+    return `begins with ${hex(seen.subarray(0, 10))}, not a ZMTP signature`
+  const version = seen[10] as number
+  if (version < 3) return `is ZMTP ${version === 0 ? 1 : 2}; 3.0 or later is needed`
+  const mechanism = String.fromCharCode(...seen.subarray(12)).replace(/\0.*$/s, "")
+  return `asks for the mechanism ${JSON.stringify(mechanism)}; NULL and PLAIN are supported`
+}

@@ -1,0 +1,166 @@
+import { copy } from "./arrays.js"
+import { outOfMemory } from "./errors.js"
+import type { Source } from "./source.js"
+
+declare const address: unique symbol
+/** An address in the module's memory, good only as zeromq_lz4.h says. */
+export type Pointer = number & { readonly [address]: true }
+export const NULL = 0 as Pointer
+
+/** The exports that wasm/zeromq_lz4.h describes. */
+export interface Exports {
+  memory: WebAssembly.Memory
+  _initialize(): void
+  zl_lz4_version(): number
+  zl_block_max(): number
+  zl_part_max(): number
+  zl_scratch(region: number, bytes: number): Pointer
+  zl_dictionary_open(bytes: Pointer, length: number): Pointer
+  zl_dictionary_close(dictionary: Pointer): void
+  zl_dictionary_bytes(dictionary: Pointer): Pointer
+  zl_dictionary_length(dictionary: Pointer): number
+  zl_receiver_open(budgetLow: number, budgetHigh: number): Pointer
+  zl_receiver_close(receiver: Pointer): void
+  zl_receiver_dictionary(receiver: Pointer): Pointer
+  zl_part_slot(): Pointer
+  zl_receive_head(
+    receiver: Pointer,
+    head: Pointer,
+    wireLow: number,
+    wireHigh: number,
+    place: number,
+    part: Pointer,
+  ): number
+  zl_receive_block(part: Pointer, length: Pointer): number
+  zl_receive_dictionary(receiver: Pointer, bytes: Pointer, length: number): number
+  zl_block_decode(
+    dictionary: Pointer,
+    source: Pointer,
+    blockBytes: number,
+    target: Pointer,
+    plain: number,
+  ): number
+  zl_block_bound(plain: number): number
+  zl_block_encode(
+    dictionary: Pointer,
+    source: Pointer,
+    plain: number,
+    target: Pointer,
+    room: number,
+    acceleration: number,
+  ): number
+  zl_part_encode(
+    dictionary: Pointer,
+    source: Pointer,
+    plain: number,
+    target: Pointer,
+    acceleration: number,
+  ): number
+  zl_multi_head(target: Pointer, plainLow: number, plainHigh: number): void
+  zl_multi_block(
+    dictionary: Pointer,
+    source: Pointer,
+    plain: number,
+    target: Pointer,
+    acceleration: number,
+  ): number
+  zl_receiving_open(budgetLow: number, budgetHigh: number): Pointer
+  zl_sending_open(dictionary: Pointer, least: number, acceleration: number): Pointer
+  zl_transcoder_close(transcoder: Pointer): void
+  zl_transcode(
+    transcoder: Pointer,
+    input: Pointer,
+    length: number,
+    output: Pointer,
+    room: number,
+    progress: Pointer,
+  ): number
+  zl_progress_slot(): Pointer
+  zl_large_part(transcoder: Pointer): Pointer
+  zl_large_done(transcoder: Pointer, target: Pointer, low: number, high: number): number
+  zl_transcoder_receiver(transcoder: Pointer): Pointer
+  zl_greeting_seen(transcoder: Pointer): Pointer
+  zl_greeting_count(transcoder: Pointer): number
+  zl_part_index(transcoder: Pointer): number
+}
+
+/** Scratch regions. Each use of one ends the last. */
+export const INPUT = 0
+export const OUTPUT = 1
+
+/** One instance of the module, with its memory. */
+export class Instance {
+  readonly module: WebAssembly.Module
+  readonly exports: Exports
+  /** The zl_part that calls into the module fill. */
+  readonly part: Pointer
+  /** The most plaintext of one block, in bytes. */
+  readonly blockMax: number
+  /** The most plaintext of a part that is encoded or decoded in shared memory, in bytes. */
+  readonly partMax: number
+  #bytes = new Uint8Array(0)
+  #words = new Uint32Array(0)
+
+  constructor(module: WebAssembly.Module) {
+    this.module = module
+    // Growth needs no notice: a stale view has length 0.
+    const imports = { env: { emscripten_notify_memory_growth: () => {} } }
+    this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
+    this.exports._initialize()
+    this.blockMax = this.exports.zl_block_max()
+    this.partMax = this.exports.zl_part_max()
+    this.part = this.exports.zl_part_slot()
+  }
+
+  /** The memory as it is now; ask again after every call into the module. */
+  get bytes(): Uint8Array {
+    if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.exports.memory.buffer)
+    return this.#bytes
+  }
+
+  get memoryBytes(): number {
+    return this.exports.memory.buffer.byteLength
+  }
+
+  /** A 32-bit field of a structure. */
+  word(pointer: Pointer, index: number): number {
+    if (this.#words.length === 0) this.#words = new Uint32Array(this.exports.memory.buffer)
+    return this.#words[pointer / 4 + index] as number
+  }
+
+  /** A 64-bit field of a structure that starts at a word; exact below 2^53. */
+  wide(pointer: Pointer, index: number): number {
+    return this.word(pointer, index) + this.word(pointer, index + 1) * 2 ** 32
+  }
+
+  /** A region of scratch memory; throws when memory is out. */
+  scratch(region: number, bytes: number): Pointer {
+    const pointer = this.exports.zl_scratch(region, bytes) >>> 0
+    if (pointer === 0) throw outOfMemory("a part", bytes)
+    return pointer as Pointer
+  }
+
+  /** Memory as a view: good until the next call into the module. */
+  view(pointer: Pointer, length: number): Uint8Array {
+    return this.bytes.subarray(pointer, pointer + length)
+  }
+
+  /** Puts bytes into a scratch region. */
+  place(region: number, bytes: Uint8Array): Pointer {
+    const pointer = this.scratch(region, bytes.length)
+    this.bytes.set(bytes, pointer)
+    return pointer
+  }
+
+  /** Puts the next `length` bytes of a source into a scratch region. */
+  read(region: number, source: Source, length: number): Pointer {
+    const pointer = this.scratch(region, length)
+    source.read(this.view(pointer, length))
+    return pointer
+  }
+
+  /** A copy of memory that belongs to the caller. */
+  copy(pointer: Pointer, length: number): Uint8Array {
+    return copy(this.bytes, pointer, pointer + length)
+  }
+}

@@ -1,0 +1,72 @@
+import embedded from "../../build/zeromq-lz4.wasm"
+import { shown } from "./errors.js"
+import { Instance } from "./instance.js"
+
+/** Where the module may come from: its bytes, compiled, or an address to fetch. */
+export type WasmSource = BufferSource | WebAssembly.Module | URL
+
+// One instance for every source that was given, because each has a memory of its own.
+const instances = new WeakMap<object, Instance>()
+const fetched = new Map<string, Promise<Instance>>()
+
+/** The instance for a source, made on first use. A failure is not remembered. */
+export async function loadInstance(source: WasmSource = embedded): Promise<Instance> {
+  if (source instanceof URL) {
+    let pending = fetched.get(source.href)
+    if (!pending) {
+      pending = fetchModule(source).then((module) => new Instance(module))
+      fetched.set(source.href, pending)
+      pending.catch(() => fetched.delete(source.href))
+    }
+    return pending
+  }
+  const known = instances.get(source)
+  if (known) return known
+  if (source instanceof WebAssembly.Module) return loadInstanceSync(source)
+  const module = await WebAssembly.compile(checkBytes(source))
+  return instances.get(source) ?? remember(source, module)
+}
+
+/** The same without waiting: not for a URL. */
+export function loadInstanceSync(source: WasmSource = embedded): Instance {
+  if (source instanceof URL)
+    throw new TypeError("wasm: a URL needs Codec.create(); createSync() takes bytes or a module")
+  const known = instances.get(source)
+  if (known) return known
+  return remember(
+    source,
+    source instanceof WebAssembly.Module ? source : new WebAssembly.Module(checkBytes(source)),
+  )
+}
+
+function remember(source: object, module: WebAssembly.Module): Instance {
+  const instance = new Instance(module)
+  instances.set(source, instance)
+  return instance
+}
+
+function checkBytes(source: BufferSource): BufferSource {
+  if (!(source instanceof ArrayBuffer) && !ArrayBuffer.isView(source))
+    throw new TypeError(`wasm must be bytes, a WebAssembly.Module or a URL; got ${shown(source)}`)
+  return source
+}
+
+async function fetchModule(url: URL): Promise<WebAssembly.Module> {
+  const bytes = await readUrl(url)
+  // A server that answers with its HTML page would otherwise fail with "expected magic word".
+  if (bytes.length < 4 || bytes[0] !== 0 || bytes[1] !== 0x61 || bytes[2] !== 0x73)
+    throw new TypeError(`wasm: ${url.href} is not a WebAssembly module`)
+  return WebAssembly.compile(bytes)
+}
+
+async function readUrl(url: URL): Promise<Uint8Array<ArrayBuffer>> {
+  if (url.protocol === "file:") {
+    // Looked up at run time: this file is bundled for browsers too.
+    const fs = globalThis.process?.getBuiltinModule?.("node:fs/promises")
+    if (!fs) throw new TypeError(`wasm: ${url.href} can be read in Node only`)
+    return new Uint8Array(await fs.readFile(url))
+  }
+  const response = await fetch(url)
+  if (!response.ok) throw new TypeError(`wasm: ${url.href} answered ${response.status}`)
+  return new Uint8Array(await response.arrayBuffer())
+}

@@ -1,0 +1,92 @@
+import { shown } from "./errors.js"
+import type { WasmSource } from "./module.js"
+
+/** How one endpoint or codec compresses. Choices of the sender: any peer reads the result. */
+export interface Lz4Options {
+  /** 1 to 8192 bytes, shipped to the peer before the first message. Default: none. RFC.md section 6. */
+  dictionary?: Uint8Array
+  /**
+   * Parts shorter than this many bytes go plain. Default: 512, or 128 with a
+   * dictionary; 0 tries every part. RFC.md section 5.
+   */
+  minCompressSize?: number
+  /** LZ4's acceleration, 1 to 65537: higher is faster and compresses less. Default: 1. */
+  acceleration?: number
+}
+
+export interface CodecOptions extends Lz4Options {
+  /**
+   * The most bytes of plaintext that one received message may hold over all its
+   * parts. Default: -1, no limit. RFC.md section 7.
+   */
+  maxMessageSize?: number
+  /** The WebAssembly module, when it is not to be the embedded one. */
+  wasm?: WasmSource
+}
+
+export const DICTIONARY_MAX_BYTES = 8192
+const ACCELERATION_MAX = 65537
+const MIN_COMPRESS_BYTES = 512
+const MIN_COMPRESS_BYTES_WITH_DICTIONARY = 128
+
+const NAMES = new Set(["dictionary", "minCompressSize", "acceleration", "maxMessageSize", "wasm"])
+
+/** Options with their defaults filled in. */
+export interface Settings {
+  /** A copy: the caller's array may change later. */
+  dictionary: Uint8Array | undefined
+  minCompressBytes: number
+  acceleration: number
+  /** -1: no limit. */
+  budgetBytes: number
+}
+
+/** Checks options; throws TypeError or RangeError with what was given and what is allowed. */
+export function checkOptions(options: CodecOptions): Settings {
+  if (typeof options !== "object" || options === null)
+    throw new TypeError(`options must be an object; got ${shown(options)}`)
+  for (const name of Object.keys(options)) {
+    if (!NAMES.has(name))
+      throw new TypeError(`unknown option ${shown(name)}; known: ${[...NAMES].join(", ")}`)
+  }
+  const { dictionary, acceleration, maxMessageSize, minCompressSize } = options
+  const usual = dictionary ? MIN_COMPRESS_BYTES_WITH_DICTIONARY : MIN_COMPRESS_BYTES
+  return {
+    dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
+    minCompressBytes: integer("minCompressSize", minCompressSize, usual, 0),
+    acceleration: integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX),
+    budgetBytes: integer("maxMessageSize", maxMessageSize, -1, -1),
+  }
+}
+
+function checkDictionary(dictionary: unknown): Uint8Array {
+  const bytes = checkBytes("dictionary", dictionary)
+  if (bytes.length < 1 || bytes.length > DICTIONARY_MAX_BYTES)
+    throw new RangeError(
+      `dictionary must be 1 to ${DICTIONARY_MAX_BYTES} bytes long; got ${bytes.length}`,
+    )
+  return new Uint8Array(bytes)
+}
+
+/** A Uint8Array of any realm, Buffer included. */
+export function checkBytes(what: string, value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]")
+    return value as Uint8Array
+  throw new TypeError(`${what} must be a Uint8Array; got ${shown(value)}`)
+}
+
+function integer(
+  name: string,
+  value: unknown,
+  usual: number,
+  least: number,
+  most = Number.MAX_SAFE_INTEGER,
+): number {
+  if (value === undefined) return usual
+  if (typeof value !== "number")
+    throw new TypeError(`${name} must be a number; got ${shown(value)}`)
+  if (!Number.isInteger(value) || value < least || value > most)
+    throw new RangeError(`${name} must be an integer from ${least} to ${most}; got ${value}`)
+  return value
+}

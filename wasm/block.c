@@ -1,0 +1,52 @@
+/* One LZ4 block, in either direction. */
+#include "dictionary.h"
+
+uint32_t zl_lz4_version(void) {
+  return (uint32_t)LZ4_versionNumber();
+}
+
+uint32_t zl_block_max(void) {
+  return ZL_BLOCK_MAX;
+}
+
+uint32_t zl_part_max(void) {
+  return ZL_PART_MAX;
+}
+
+uint32_t zl_block_bound(uint32_t plain) {
+  return (uint32_t)LZ4_COMPRESSBOUND(plain);
+}
+
+int32_t zl_block_decode(const zl_dictionary *dictionary, const uint8_t *source,
+                        uint32_t block_bytes, uint8_t *target, uint32_t plain) {
+  if (block_bytes > zl_block_bound(plain)) return ZL_E_CORRUPT_BLOCK;
+  int n =
+      dictionary
+          ? LZ4_decompress_safe_usingDict((const char *)source, (char *)target, (int)block_bytes,
+                                          (int)plain, (const char *)dictionary->bytes,
+                                          (int)dictionary->length)
+          : LZ4_decompress_safe((const char *)source, (char *)target, (int)block_bytes, (int)plain);
+  if (n < 0) return ZL_E_CORRUPT_BLOCK;
+  return (uint32_t)n == plain ? 0 : ZL_E_SIZE_MISMATCH;
+}
+
+/* Two scratch compressors: a stream that went from 16-bit to 32-bit table
+ * entries and back would be zeroed each time. Static memory is zero, which is
+ * what LZ4_initStream makes; a compression that ran out of room leaves a state
+ * that the fast resets accept (liblz4's own frame code relies on it too). */
+static LZ4_stream_t independent;
+static LZ4_stream_t attached;
+
+uint32_t zl_block_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
+                         uint8_t *target, uint32_t room, int32_t acceleration) {
+  const char *from = (const char *)source;
+  char *to = (char *)target;
+  const LZ4_stream_t *prepared = dictionary ? zl_dictionary_prepare(dictionary) : NULL;
+  if (!prepared)
+    return (uint32_t)LZ4_compress_fast_extState_fastReset(&independent, from, to, (int)plain,
+                                                          (int)room, acceleration);
+  LZ4_resetStream_fast(&attached);
+  LZ4_attach_dictionary(&attached, prepared);
+  return (uint32_t)LZ4_compress_fast_continue(&attached, from, to, (int)plain, (int)room,
+                                              acceleration);
+}

@@ -1,0 +1,22 @@
+/* Dictionaries, one copy of each in the module (RFC.md section 6). */
+#ifndef ZL_DICTIONARY_H
+#define ZL_DICTIONARY_H
+
+#define LZ4_STATIC_LINKING_ONLY /* the fast reset of a single-shot compressor */
+#include "lz4.h"
+
+#include "zeromq_lz4.h"
+
+struct zl_dictionary {
+  zl_dictionary *next;    /* in the chain of its bucket */
+  LZ4_stream_t *prepared; /* made by the first sender; receivers need only the bytes */
+  uint64_t hash;
+  uint32_t users;
+  uint32_t length;
+  uint8_t bytes[];
+};
+
+/* The hash table of a dictionary, ready to attach; 0 when memory is out. */
+const LZ4_stream_t *zl_dictionary_prepare(zl_dictionary *dictionary);
+
+#endif

@@ -1,0 +1,28 @@
+/* The envelope around the plaintext of a part (RFC.md sections 4 and 5). */
+#ifndef ZL_ENVELOPE_H
+#define ZL_ENVELOPE_H
+
+#include "zeromq_lz4.h"
+
+/* Sentinels, as the little-endian word that the four bytes make. */
+enum {
+  ZL_SENTINEL_PLAIN = 0,
+  ZL_SENTINEL_LZ4B = 0x42345A4C,
+  ZL_SENTINEL_LZ4M = 0x4D345A4C,
+  ZL_SENTINEL_LZ4D = 0x44345A4C,
+};
+
+struct zl_receiver {
+  zl_dictionary *dictionary;
+  uint64_t budget;
+  uint64_t budget_left; /* for the rest of the current message */
+};
+
+/* Whether a part that begins with these four bytes goes on with a size. */
+int zl_envelope_sized(const uint8_t *sentinel);
+
+/* zl_receive_head with the part's length in one piece. */
+int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wire_bytes,
+                         uint32_t place, zl_part *part);
+
+#endif

@@ -1,0 +1,350 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "bytes.h"
+#include "dictionary.h"
+#include "envelope.h"
+#include "zmtp.h"
+
+enum { RECEIVING, SENDING };
+
+enum {
+  GREETING, /* passing it on as it comes: each side waits for parts of the other's */
+  FRAME,    /* before a frame header */
+  BODY,     /* passing on the rest of a body */
+  LARGE,    /* the caller has the body */
+};
+
+struct zl_transcoder {
+  zl_traffic traffic; /* first: JavaScript reads it */
+  uint8_t direction;
+  uint8_t state;
+  uint8_t inside; /* a multipart message: its first part has been read */
+  uint8_t greeting_count;
+  uint8_t greeting[ZMTP_GREETING_CHECKED];
+  uint32_t part_index;
+  uint64_t body_left; /* in BODY */
+  zl_large large;     /* in LARGE */
+  zl_receiver receiver;
+  struct {
+    zl_dictionary *dictionary;
+    uint32_t least;
+    int32_t acceleration;
+    uint8_t dictionary_due;
+  } sender;
+};
+
+/* One call: what is left of the input and of the output. */
+typedef struct {
+  const uint8_t *in;
+  const uint8_t *in_end;
+  uint8_t *out;
+  uint8_t *out_end;
+  uint32_t need;
+} span;
+
+/* Status inside a call: go on with the next step. */
+#define STEP_DONE 3
+
+static zl_transcoder *open_transcoder(uint8_t direction) {
+  zl_transcoder *t = calloc(1, sizeof *t);
+  if (t) t->direction = direction;
+  return t;
+}
+
+zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high) {
+  zl_transcoder *t = open_transcoder(RECEIVING);
+  if (t) t->receiver.budget = zl_join_u64(budget_low, budget_high);
+  return t;
+}
+
+zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t acceleration) {
+  zl_transcoder *t = open_transcoder(SENDING);
+  if (t) {
+    t->sender.dictionary = dictionary;
+    t->sender.dictionary_due = dictionary != NULL;
+    t->sender.least = least;
+    t->sender.acceleration = acceleration;
+  }
+  return t;
+}
+
+void zl_transcoder_close(zl_transcoder *t) {
+  zl_dictionary_close(t->receiver.dictionary);
+  zl_dictionary_close(t->sender.dictionary);
+  free(t);
+}
+
+zl_progress *zl_progress_slot(void) {
+  static zl_progress slot;
+  return &slot;
+}
+
+zl_receiver *zl_transcoder_receiver(zl_transcoder *t) {
+  return &t->receiver;
+}
+const uint8_t *zl_greeting_seen(const zl_transcoder *t) {
+  return t->greeting;
+}
+uint32_t zl_greeting_count(const zl_transcoder *t) {
+  return t->greeting_count < ZMTP_GREETING_CHECKED ? t->greeting_count : ZMTP_GREETING_CHECKED;
+}
+uint32_t zl_part_index(const zl_transcoder *t) {
+  return t->part_index;
+}
+const zl_large *zl_large_part(const zl_transcoder *t) {
+  return &t->large;
+}
+
+static uint64_t input_left(const span *s) {
+  return (uint64_t)(s->in_end - s->in);
+}
+static uint64_t room_left(const span *s) {
+  return (uint64_t)(s->out_end - s->out);
+}
+
+static int32_t needs_input(span *s, uint64_t bytes) {
+  s->need = (uint32_t)bytes;
+  return ZL_NEEDS_INPUT;
+}
+
+static int32_t needs_room(span *s, uint64_t bytes) {
+  s->need = (uint32_t)bytes;
+  return ZL_NEEDS_ROOM;
+}
+
+static void pass_on(span *s, uint64_t bytes) {
+  memcpy(s->out, s->in, bytes);
+  s->in += bytes;
+  s->out += bytes;
+}
+
+/* Counts a part whose header has been dealt with, and moves past it. */
+static void count_part(zl_transcoder *t, uint32_t place, uint64_t plain, uint64_t wire) {
+  t->traffic.plain_bytes += plain;
+  t->traffic.wire_bytes += wire;
+  t->inside = !(place & ZL_LAST);
+  t->part_index = t->inside ? t->part_index + 1 : 0;
+  if (place & ZL_LAST) t->traffic.messages++;
+}
+
+static int32_t greeting_step(zl_transcoder *t, span *s) {
+  if (s->in == s->in_end) return needs_input(s, 1);
+  if (room_left(s) < ZMTP_GREETING_BYTES) return needs_room(s, ZMTP_GREETING_BYTES);
+  while (t->greeting_count < ZMTP_GREETING_BYTES && s->in < s->in_end) {
+    if (t->greeting_count < ZMTP_GREETING_CHECKED) {
+      t->greeting[t->greeting_count] = *s->in;
+      if (!zmtp_greeting_accepts(t->greeting, t->greeting_count + 1u)) return ZL_E_GREETING;
+    }
+    t->greeting_count++;
+    pass_on(s, 1);
+  }
+  if (t->greeting_count == ZMTP_GREETING_BYTES) t->state = FRAME;
+  return STEP_DONE;
+}
+
+static int32_t body_step(zl_transcoder *t, span *s) {
+  uint64_t bytes = t->body_left;
+  if (bytes > input_left(s)) bytes = input_left(s);
+  if (bytes > room_left(s)) bytes = room_left(s);
+  pass_on(s, bytes);
+  t->body_left -= bytes;
+  if (t->body_left == 0)
+    t->state = FRAME;
+  else if (s->in == s->in_end)
+    return needs_input(s, 1);
+  else
+    return needs_room(s, 1);
+  return STEP_DONE;
+}
+
+/* Passes the rest of a body on as it comes. */
+static int32_t pass_body(zl_transcoder *t, uint64_t bytes) {
+  t->body_left = bytes;
+  t->state = BODY;
+  return STEP_DONE;
+}
+
+/* Leaves a part to the caller, whose frame header is dropped here. */
+static int32_t leave_large(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
+  t->large = (zl_large){.body_bytes = frame->body_bytes, .place = place, .index = t->part_index};
+  t->state = LARGE;
+  s->in += frame->head_bytes;
+  return ZL_LARGE_PART;
+}
+
+uint32_t zl_large_done(zl_transcoder *t, uint8_t *target, uint32_t low, uint32_t high) {
+  uint64_t other = zl_join_u64(low, high);
+  uint32_t place = t->large.place;
+  if (t->direction == RECEIVING)
+    count_part(t, place, other, t->large.body_bytes);
+  else
+    count_part(t, place, t->large.body_bytes, other);
+  t->state = FRAME;
+  return zmtp_frame_write(target, place & ZL_LAST ? 0 : ZMTP_MORE, other);
+}
+
+/* -- From the wire ----------------------------------------------------------- */
+
+static int32_t decode_blocks(const zl_receiver *receiver, const uint8_t *wire, zl_part *part,
+                             uint8_t *target) {
+  const uint8_t *at = wire + ZL_HEAD_BYTES;
+  for (;;) {
+    int32_t more = zl_receive_block(part, at);
+    if (more <= 0) return more;
+    if (part->kind == ZL_LZ4M) at += 4;
+    int32_t status =
+        zl_block_decode(receiver->dictionary, at, part->block_bytes, target, part->block_plain);
+    if (status < 0) return status;
+    at += part->block_bytes;
+    target += part->block_plain;
+  }
+}
+
+static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
+  const uint8_t *wire = s->in + frame->head_bytes;
+  const uint64_t have = input_left(s) - frame->head_bytes;
+  const uint64_t body = frame->body_bytes;
+  const uint64_t whole = frame->head_bytes + body;
+  const uint8_t more = frame->flags & ZMTP_MORE;
+
+  /* A plain part shows itself by its sentinel alone. */
+  if (have < ZL_SENTINEL_BYTES && body >= ZL_SENTINEL_BYTES)
+    return needs_input(s, frame->head_bytes + ZL_SENTINEL_BYTES);
+  if (have < ZL_HEAD_BYTES && body >= ZL_HEAD_BYTES && zl_envelope_sized(wire))
+    return needs_input(s, frame->head_bytes + ZL_HEAD_BYTES);
+
+  const uint64_t budget_left = t->receiver.budget_left;
+  zl_part *part = zl_part_slot();
+  int32_t kind = zl_envelope_read(&t->receiver, wire, body, place, part);
+  if (kind < 0) return kind;
+
+  if (kind == ZL_PLAIN) {
+    if (room_left(s) < ZMTP_LONG_HEAD) {
+      t->receiver.budget_left = budget_left;
+      return needs_room(s, ZMTP_LONG_HEAD);
+    }
+    s->in += frame->head_bytes + ZL_SENTINEL_BYTES;
+    s->out += zmtp_frame_write(s->out, more, part->plain_bytes);
+    count_part(t, place, part->plain_bytes, body);
+    return pass_body(t, part->plain_bytes);
+  }
+
+  if (kind == ZL_LZ4D) {
+    if (have < body) return needs_input(s, whole);
+    s->in += whole;
+    t->traffic.wire_bytes += body;
+    int32_t status = zl_receive_dictionary(&t->receiver, wire + ZL_SENTINEL_BYTES,
+                                           (uint32_t)body - ZL_SENTINEL_BYTES);
+    return status < 0 ? status : STEP_DONE;
+  }
+
+  const uint64_t plain = part->plain_bytes;
+  if (plain > ZL_PART_MAX) {
+    t->receiver.budget_left = budget_left; /* the caller reads the head again */
+    return leave_large(t, s, frame, place);
+  }
+  if (have < body || room_left(s) < ZMTP_LONG_HEAD + plain) {
+    t->receiver.budget_left = budget_left; /* this will be read again */
+    return have < body ? needs_input(s, whole) : needs_room(s, ZMTP_LONG_HEAD + plain);
+  }
+  uint32_t head = zmtp_frame_write(s->out, more, plain);
+  int32_t status = decode_blocks(&t->receiver, wire, part, s->out + head);
+  if (status < 0) return status;
+  s->in += whole;
+  s->out += head + plain;
+  count_part(t, place, plain, body);
+  return STEP_DONE;
+}
+
+/* -- To the wire ------------------------------------------------------------- */
+
+static int32_t send_dictionary(zl_transcoder *t, span *s) {
+  const zl_dictionary *dictionary = t->sender.dictionary;
+  const uint32_t body = ZL_SENTINEL_BYTES + dictionary->length;
+  if (room_left(s) < ZMTP_LONG_HEAD + body) return needs_room(s, ZMTP_LONG_HEAD + body);
+  s->out += zmtp_frame_write(s->out, 0, body);
+  zl_write_u32le(s->out, ZL_SENTINEL_LZ4D);
+  memcpy(s->out + ZL_SENTINEL_BYTES, dictionary->bytes, dictionary->length);
+  s->out += body;
+  t->traffic.wire_bytes += body;
+  t->sender.dictionary_due = 0;
+  return STEP_DONE;
+}
+
+static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
+  const uint64_t body = frame->body_bytes;
+  const uint64_t whole = frame->head_bytes + body;
+  const uint8_t more = frame->flags & ZMTP_MORE;
+  if (t->sender.dictionary_due && (place & ZL_FIRST)) return send_dictionary(t, s);
+
+  uint32_t wire = 0;
+  if (body >= t->sender.least) {
+    if (body > ZL_PART_MAX) return leave_large(t, s, frame, place);
+    if (input_left(s) < whole) return needs_input(s, whole);
+    if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body)
+      return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body);
+    wire = zl_part_encode(t->sender.dictionary, s->in + frame->head_bytes, (uint32_t)body,
+                          s->out + ZMTP_LONG_HEAD, t->sender.acceleration);
+  }
+  if (wire > 0) {
+    uint32_t head = zmtp_frame_write(s->out, more, wire);
+    if (head < ZMTP_LONG_HEAD) memmove(s->out + head, s->out + ZMTP_LONG_HEAD, wire);
+    s->in += whole;
+    s->out += head + wire;
+    count_part(t, place, body, wire);
+    return STEP_DONE;
+  }
+
+  if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES)
+    return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES);
+  s->in += frame->head_bytes;
+  s->out += zmtp_frame_write(s->out, more, body + ZL_SENTINEL_BYTES);
+  zl_write_u32le(s->out, ZL_SENTINEL_PLAIN);
+  s->out += ZL_SENTINEL_BYTES;
+  count_part(t, place, body, body + ZL_SENTINEL_BYTES);
+  return pass_body(t, body);
+}
+
+/* -- Both -------------------------------------------------------------------- */
+
+static int32_t frame_step(zl_transcoder *t, span *s) {
+  zmtp_frame frame;
+  int32_t missing = zmtp_frame_read(s->in, input_left(s), &frame);
+  if (missing != 0) return missing < 0 ? missing : needs_input(s, (uint64_t)missing);
+  if (frame.flags & ZMTP_COMMAND) {
+    if (room_left(s) < frame.head_bytes) return needs_room(s, frame.head_bytes);
+    pass_on(s, frame.head_bytes);
+    return pass_body(t, frame.body_bytes);
+  }
+  uint32_t place = (t->inside ? 0u : ZL_FIRST) | (frame.flags & ZMTP_MORE ? 0u : ZL_LAST);
+  return t->direction == RECEIVING ? receive_part(t, s, &frame, place)
+                                   : send_part(t, s, &frame, place);
+}
+
+int32_t zl_transcode(zl_transcoder *t, const uint8_t *input, uint32_t length, uint8_t *output,
+                     uint32_t room, zl_progress *progress) {
+  span s = {.in = input, .in_end = input + length, .out = output, .out_end = output + room};
+  int32_t status;
+  do {
+    switch (t->state) {
+    case GREETING:
+      status = greeting_step(t, &s);
+      break;
+    case BODY:
+      status = body_step(t, &s);
+      break;
+    case FRAME:
+      status = frame_step(t, &s);
+      break;
+    default:
+      status = ZL_LARGE_PART;
+    }
+  } while (status == STEP_DONE);
+  *progress = (zl_progress){
+      .consumed = (uint32_t)(s.in - input),
+      .produced = (uint32_t)(s.out - output),
+      .need = s.need,
+  };
+  return status;
+}

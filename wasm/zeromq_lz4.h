@@ -1,0 +1,257 @@
+/* What the module exports: liblz4 and the wire format of RFC.md for one thread.
+ *
+ * The exports are flat and integer-only; they never print, abort or call out.
+ *
+ * Memory. The caller owns every buffer it passes and nothing is kept past the
+ * call, except that a dictionary's bytes are copied. The module owns what the
+ * zl_*_open functions return until the matching zl_*_close. A pointer from
+ * zl_scratch is good until the next zl_scratch of the same region. Any call may
+ * grow the memory, so views made before a call are stale after it.
+ *
+ * Units. All sizes are in bytes. A size that comes from the wire is 64 bits
+ * wide; where one crosses into JavaScript it does so as two 32-bit halves.
+ *
+ * Errors. A negative return is one of ZL_E_*; outputs are then undefined, and
+ * everything that was open stays usable. */
+#ifndef ZEROMQ_LZ4_H
+#define ZEROMQ_LZ4_H
+
+#include <stdint.h>
+
+#ifdef __EMSCRIPTEN__
+#define ZL_EXPORT __attribute__((used, visibility("default")))
+#else
+#define ZL_EXPORT
+#endif
+
+/* Plaintext of one LZ4 block (RFC.md section 4): 1 GiB. Test builds lower it. */
+#ifndef ZL_BLOCK_MAX
+#define ZL_BLOCK_MAX 0x40000000u
+#endif
+
+/* Plaintext of the largest part that is worth keeping memory for: a wasm memory
+ * never shrinks, so larger parts are left to instances that are thrown away. */
+#define ZL_PART_MAX (ZL_BLOCK_MAX < 0x100000u ? ZL_BLOCK_MAX : 0x100000u)
+
+#define ZL_DICTIONARY_MAX 8192u
+/* Bytes of an LZ4B or LZ4M part before its first block. */
+#define ZL_HEAD_BYTES 12u
+/* Bytes of the sentinel that every part begins with. */
+#define ZL_SENTINEL_BYTES 4u
+
+/* What a peer did wrong, and the one thing that can go wrong here. */
+enum {
+  ZL_E_PART_TOO_SHORT = -1,
+  ZL_E_UNKNOWN_SENTINEL = -2,
+  ZL_E_TRUNCATED = -3,
+  ZL_E_BLOCK_TOO_LARGE = -4,
+  ZL_E_BUDGET_EXCEEDED = -5,
+  ZL_E_IMPLAUSIBLE_SIZE = -6,
+  ZL_E_CORRUPT_BLOCK = -7,
+  ZL_E_SIZE_MISMATCH = -8,
+  ZL_E_TRAILING_BYTES = -9,
+  ZL_E_DICTIONARY_SIZE = -10,
+  ZL_E_DICTIONARY_REPEATED = -11,
+  ZL_E_DICTIONARY_MULTIPART = -12,
+  ZL_E_GREETING = -13,
+  ZL_E_FRAME = -14,
+  ZL_E_NO_MEMORY = -15,
+};
+
+/* The form of a part on the wire. */
+enum {
+  ZL_PLAIN = 1,
+  ZL_LZ4B = 2,
+  ZL_LZ4M = 3,
+  ZL_LZ4D = 4,
+};
+
+/* Where a part stands in its message: a single-part message is both. */
+enum {
+  ZL_FIRST = 1,
+  ZL_LAST = 2,
+};
+
+/* -- Module ------------------------------------------------------------------ */
+
+/* liblz4's version as major * 10000 + minor * 100 + release. */
+ZL_EXPORT uint32_t zl_lz4_version(void);
+
+/* ZL_BLOCK_MAX of this build. */
+ZL_EXPORT uint32_t zl_block_max(void);
+/* ZL_PART_MAX of this build. */
+ZL_EXPORT uint32_t zl_part_max(void);
+
+enum {
+  ZL_INPUT = 0,
+  ZL_OUTPUT = 1,
+  ZL_SCRATCH_REGIONS = 2,
+};
+
+/* A region of at least `bytes` bytes, content undefined; 0 when memory is out. */
+ZL_EXPORT uint8_t *zl_scratch(uint32_t region, uint32_t bytes);
+
+/* -- Dictionaries (RFC.md section 6) ----------------------------------------- */
+
+/* One dictionary, shared by all who open the same bytes. */
+typedef struct zl_dictionary zl_dictionary;
+
+/* `length` is 1..ZL_DICTIONARY_MAX. Returns 0 when memory is out or the length
+ * is not in range. */
+ZL_EXPORT zl_dictionary *zl_dictionary_open(const uint8_t *bytes, uint32_t length);
+/* Gives one opening back; 0 is allowed. */
+ZL_EXPORT void zl_dictionary_close(zl_dictionary *dictionary);
+ZL_EXPORT const uint8_t *zl_dictionary_bytes(const zl_dictionary *dictionary);
+ZL_EXPORT uint32_t zl_dictionary_length(const zl_dictionary *dictionary);
+
+/* -- Receiving (RFC.md section 5) -------------------------------------------- */
+
+/* The receiving half of a connection: its dictionary and its budget. */
+typedef struct zl_receiver zl_receiver;
+
+/* A part between its head and its last block. JavaScript reads the first four
+ * fields, so their order and width are part of the interface. */
+typedef struct {
+  uint64_t plain_bytes; /* plaintext of the part, as declared; set on errors too */
+  uint64_t budget_left; /* of the message, before this part; set on errors too */
+  uint32_t block_bytes; /* length of the block that is due */
+  uint32_t block_plain; /* plaintext of the block that is due */
+  uint64_t plain_left;  /* plaintext of the blocks after it */
+  uint64_t wire_left;   /* bytes of the part after it */
+  uint32_t kind;        /* ZL_PLAIN ... */
+} zl_part;
+
+/* A zl_part for callers that have no memory of their own in here. */
+ZL_EXPORT zl_part *zl_part_slot(void);
+
+/* `budget` caps the plaintext of one message over all its parts; all ones means
+ * no cap. Returns 0 when memory is out. */
+ZL_EXPORT zl_receiver *zl_receiver_open(uint32_t budget_low, uint32_t budget_high);
+ZL_EXPORT void zl_receiver_close(zl_receiver *receiver);
+
+/* Reads the head of a part of `wire` bytes. `head` holds its first bytes: all
+ * of them or ZL_HEAD_BYTES, whichever is less. `place` is ZL_FIRST and ZL_LAST
+ * or'ed; the first part of a message starts its budget anew. Returns the kind
+ * and fills `part`; every check that needs no block has then been made. */
+ZL_EXPORT int32_t zl_receive_head(zl_receiver *receiver, const uint8_t *head, uint32_t wire_low,
+                                  uint32_t wire_high, uint32_t place, zl_part *part);
+
+/* Moves to the next block of an LZ4B or LZ4M part and sets part->block_bytes and
+ * block_plain. `length` holds the 4 bytes of an LZ4M block length when the part
+ * has that many left, and is not read for LZ4B. Returns 1, or 0 after the last. */
+ZL_EXPORT int32_t zl_receive_block(zl_part *part, const uint8_t *length);
+
+/* Decodes one block of `block_bytes` at `source` into the `plain` bytes at
+ * `target`. Both are at most LZ4's own limits; `source` is untrusted. */
+ZL_EXPORT int32_t zl_block_decode(const zl_dictionary *dictionary, const uint8_t *source,
+                                  uint32_t block_bytes, uint8_t *target, uint32_t plain);
+
+/* Installs the dictionary of an LZ4D part whose head was accepted: `bytes` is
+ * the part without its sentinel. */
+ZL_EXPORT int32_t zl_receive_dictionary(zl_receiver *receiver, const uint8_t *bytes,
+                                        uint32_t length);
+/* The installed dictionary, or 0. It lives as long as the receiver. */
+ZL_EXPORT const zl_dictionary *zl_receiver_dictionary(const zl_receiver *receiver);
+
+/* -- Sending (RFC.md section 5) ---------------------------------------------- */
+
+/* The most bytes that one block of `plain` bytes can take (LZ4_compressBound). */
+ZL_EXPORT uint32_t zl_block_bound(uint32_t plain);
+
+/* Compresses `plain` bytes (at most ZL_BLOCK_MAX) into one block of at most
+ * `room` bytes. `acceleration` is 1..65537. Returns the block's length, or 0
+ * when it does not fit. */
+ZL_EXPORT uint32_t zl_block_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
+                                   uint8_t *target, uint32_t room, int32_t acceleration);
+
+/* Writes an LZ4B part for `plain` bytes (at most ZL_BLOCK_MAX) to `target`,
+ * which has room for plain + 4 bytes. Returns the part's length, or 0 when the
+ * part is not shorter than a plain one and has to go plain. */
+ZL_EXPORT uint32_t zl_part_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
+                                  uint8_t *target, int32_t acceleration);
+
+/* Writes the ZL_HEAD_BYTES that begin an LZ4M part. */
+ZL_EXPORT void zl_multi_head(uint8_t *target, uint32_t plain_low, uint32_t plain_high);
+
+/* Writes one block of an LZ4M part, its length first, to `target`, which has room
+ * for 4 + zl_block_bound(plain) bytes. Returns the bytes written. */
+ZL_EXPORT uint32_t zl_multi_block(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
+                                  uint8_t *target, int32_t acceleration);
+
+/* -- Transcoding a stream (RFC.md section 3) --------------------------------- */
+
+/* One direction of a link: it reads a ZMTP byte stream, lets the greeting and
+ * commands through and rewrites message parts. What it writes does not depend on
+ * how the stream is cut into calls. */
+typedef struct zl_transcoder zl_transcoder;
+
+/* What a call used and made. JavaScript reads all fields after the call. */
+typedef struct {
+  uint32_t consumed; /* bytes of the input that are done with */
+  uint32_t produced; /* bytes written to the output */
+  uint32_t need;     /* see the status */
+} zl_progress;
+
+/* Status of zl_transcode. */
+enum {
+  /* The rest of the input is the beginning of something of which at least `need`
+   * bytes must be there. */
+  ZL_NEEDS_INPUT = 0,
+  /* The output has to be taken before there is room to go on; an empty output
+   * has to have room for `need` bytes. */
+  ZL_NEEDS_ROOM = 1,
+  /* A part of over ZL_PART_MAX bytes follows; its frame header is consumed. The
+   * caller collects the body, transcodes it and says so with zl_large_done. */
+  ZL_LARGE_PART = 2,
+};
+
+/* Counts since the start. JavaScript reads it with the pointer to a transcoder,
+ * of which it is the first field. */
+typedef struct {
+  uint64_t messages;
+  uint64_t plain_bytes; /* plaintext of all parts */
+  uint64_t wire_bytes;  /* the same parts on the wire, dictionaries included */
+} zl_traffic;
+
+/* From the wire to plain ZMTP, within a budget as in zl_receiver_open. Both
+ * return 0 when memory is out. */
+ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high);
+/* From plain ZMTP to the wire: parts of `least` bytes and more are compressed,
+ * against `dictionary` (taken over from the caller; may be 0) once it is shipped. */
+ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least,
+                                         int32_t acceleration);
+ZL_EXPORT void zl_transcoder_close(zl_transcoder *transcoder);
+
+/* Transcodes what it can of the `length` bytes at `input` into the `room` bytes
+ * at `output`, which must not overlap. Returns a status or an error, after which
+ * the transcoder can only be closed. */
+ZL_EXPORT int32_t zl_transcode(zl_transcoder *transcoder, const uint8_t *input, uint32_t length,
+                               uint8_t *output, uint32_t room, zl_progress *progress);
+
+/* A zl_progress for callers that have no memory of their own in here. */
+ZL_EXPORT zl_progress *zl_progress_slot(void);
+
+/* The part that ZL_LARGE_PART announced. */
+typedef struct {
+  uint64_t body_bytes; /* of its frame */
+  uint32_t place;      /* ZL_FIRST and ZL_LAST or'ed */
+  uint32_t index;      /* in its message */
+} zl_large;
+
+ZL_EXPORT const zl_large *zl_large_part(const zl_transcoder *transcoder);
+
+/* Writes the frame header for the transcoded body of `low`, `high` bytes to
+ * `target`, which has room for 9 bytes, counts the part and goes on behind it.
+ * Returns the header's length. */
+ZL_EXPORT uint32_t zl_large_done(zl_transcoder *transcoder, uint8_t *target, uint32_t low,
+                                 uint32_t high);
+
+/* The receiver of a receiving transcoder; its life is the transcoder's. */
+ZL_EXPORT zl_receiver *zl_transcoder_receiver(zl_transcoder *transcoder);
+/* The bytes of the greeting seen so far, up to 32, and their number. */
+ZL_EXPORT const uint8_t *zl_greeting_seen(const zl_transcoder *transcoder);
+ZL_EXPORT uint32_t zl_greeting_count(const zl_transcoder *transcoder);
+/* The index in its message of the part that is being read. */
+ZL_EXPORT uint32_t zl_part_index(const zl_transcoder *transcoder);
+
+#endif
