@@ -13,9 +13,9 @@ static struct {
 } regions[ZL_SCRATCH_REGIONS];
 
 uint8_t *zl_scratch(uint32_t region, uint32_t bytes) {
-  if (regions[region].bytes < bytes) {
+  if (!regions[region].start || regions[region].bytes < bytes) {
     if (bytes > UINT32_MAX - STEP) return NULL;
-    uint32_t rounded = (bytes + STEP - 1) / STEP * STEP;
+    uint32_t rounded = bytes / STEP * STEP + STEP; /* not 0: that would mean no memory */
     /* Freed first: its content is not kept, and two at once might not fit. */
     free(regions[region].start);
     regions[region].start = malloc(rounded);

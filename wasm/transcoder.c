@@ -80,6 +80,10 @@ zl_progress *zl_progress_slot(void) {
   return &slot;
 }
 
+const zl_dictionary *zl_transcoder_dictionary(const zl_transcoder *t) {
+  return t->direction == SENDING ? t->sender.dictionary : t->receiver.dictionary;
+}
+
 zl_receiver *zl_transcoder_receiver(zl_transcoder *t) {
   return &t->receiver;
 }

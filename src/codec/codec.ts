@@ -3,7 +3,7 @@ import { Encoder } from "./encoder.js"
 import { outOfMemory, shown } from "./errors.js"
 import { type Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
-import { type CodecOptions, checkBytes, checkOptions, type Settings } from "./options.js"
+import { type CodecOptions, checkBytes, checkCodecOptions, type Settings } from "./options.js"
 import { ArraySource } from "./source.js"
 
 /** What went one way: whole messages, and the bytes of their parts before and after encoding. */
@@ -44,13 +44,13 @@ export class Codec {
    * @throws TypeError, RangeError for options that are unknown or out of range.
    */
   static async create(options: CodecOptions = {}): Promise<Codec> {
-    const settings = checkOptions(options)
+    const settings = checkCodecOptions(options)
     return new Codec(await loadInstance(options.wasm), settings)
   }
 
   /** The same at once, for Node and workers; `wasm` cannot be a URL. */
   static createSync(options: CodecOptions = {}): Codec {
-    const settings = checkOptions(options)
+    const settings = checkCodecOptions(options)
     return new Codec(loadInstanceSync(options.wasm), settings)
   }
 

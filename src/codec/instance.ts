@@ -78,6 +78,7 @@ export interface Exports {
   zl_progress_slot(): Pointer
   zl_large_part(transcoder: Pointer): Pointer
   zl_large_done(transcoder: Pointer, target: Pointer, low: number, high: number): number
+  zl_transcoder_dictionary(transcoder: Pointer): Pointer
   zl_transcoder_receiver(transcoder: Pointer): Pointer
   zl_greeting_seen(transcoder: Pointer): Pointer
   zl_greeting_count(transcoder: Pointer): number

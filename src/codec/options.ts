@@ -29,7 +29,8 @@ const ACCELERATION_MAX = 65537
 const MIN_COMPRESS_BYTES = 512
 const MIN_COMPRESS_BYTES_WITH_DICTIONARY = 128
 
-const NAMES = new Set(["dictionary", "minCompressSize", "acceleration", "maxMessageSize", "wasm"])
+const LZ4_NAMES = ["dictionary", "minCompressSize", "acceleration"]
+const CODEC_NAMES = [...LZ4_NAMES, "maxMessageSize", "wasm"]
 
 /** Options with their defaults filled in. */
 export interface Settings {
@@ -42,20 +43,34 @@ export interface Settings {
 }
 
 /** Checks options; throws TypeError or RangeError with what was given and what is allowed. */
-export function checkOptions(options: CodecOptions): Settings {
+export function checkCodecOptions(options: CodecOptions): Settings {
+  checkNames(options, CODEC_NAMES)
+  const budgetBytes = integer("maxMessageSize", options.maxMessageSize, -1, -1)
+  return { ...readLz4Options(options), budgetBytes }
+}
+
+/** The same for options that have no budget among them. */
+export function checkLz4Options(options: Lz4Options): Omit<Settings, "budgetBytes"> {
+  checkNames(options, LZ4_NAMES)
+  return readLz4Options(options)
+}
+
+function checkNames(options: object, known: readonly string[]): void {
   if (typeof options !== "object" || options === null)
     throw new TypeError(`options must be an object; got ${shown(options)}`)
   for (const name of Object.keys(options)) {
-    if (!NAMES.has(name))
-      throw new TypeError(`unknown option ${shown(name)}; known: ${[...NAMES].join(", ")}`)
+    if (!known.includes(name))
+      throw new TypeError(`unknown option ${shown(name)}; known: ${known.join(", ")}`)
   }
-  const { dictionary, acceleration, maxMessageSize, minCompressSize } = options
+}
+
+function readLz4Options(options: Lz4Options): Omit<Settings, "budgetBytes"> {
+  const { dictionary, acceleration, minCompressSize } = options
   const usual = dictionary ? MIN_COMPRESS_BYTES_WITH_DICTIONARY : MIN_COMPRESS_BYTES
   return {
     dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
     minCompressBytes: integer("minCompressSize", minCompressSize, usual, 0),
     acceleration: integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX),
-    budgetBytes: integer("maxMessageSize", maxMessageSize, -1, -1),
   }
 }
 

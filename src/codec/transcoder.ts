@@ -131,6 +131,11 @@ export class Transcoder {
     traffic.wireBytes = this.#instance.wide(this.#handle, 4)
   }
 
+  /** Whether a dictionary is in use: one to send with, or one that was received. */
+  get hasDictionary(): boolean {
+    return this.#instance.exports.zl_transcoder_dictionary(this.#handle) !== NULL
+  }
+
   close(): void {
     this.#instance.exports.zl_transcoder_close(this.#handle)
   }

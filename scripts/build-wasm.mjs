@@ -1,0 +1,58 @@
+/** Builds the WebAssembly module, and one with small blocks for tests, into build/. */
+import { mkdirSync, statSync } from "node:fs"
+import { join } from "node:path"
+import { readArgs } from "./lib/args.mjs"
+import { filesIn, onPath } from "./lib/files.mjs"
+import * as paths from "./lib/paths.mjs"
+import { fail, run } from "./lib/run.mjs"
+import { buildStep } from "./lib/stale.mjs"
+
+readArgs(
+  `usage: npm run build:wasm
+
+Compiles wasm/*.c and liblz4 with Emscripten to build/zeromq-lz4.wasm, and with blocks of 64 KiB
+to build/zeromq-lz4-small-blocks.wasm.`,
+  {},
+)
+
+const compile = ["-O3", "-Wall", "-Wextra", "-Werror", `-I${paths.liblz4}`]
+
+const compileLiblz4 = [
+  "-O3",
+  // liblz4 reads memory in steps of reg_t: 8 bytes where it is told that this is x86-64, or else
+  // 4, because pointers have 4 here. WebAssembly has 8-byte loads; nothing else hangs on it.
+  "-D__x86_64__",
+  // Its fast decode loop is off for processors it does not know.
+  "-DLZ4_FAST_DEC_LOOP=1",
+]
+
+const link = [
+  "-O3",
+  // A library without main(): what zeromq_lz4.h marks ZL_EXPORT is exported.
+  "--no-entry",
+  // No JavaScript from Emscripten: src/codec/instance.ts is all it takes.
+  "-sSTANDALONE_WASM=1",
+  "-sALLOW_MEMORY_GROWTH=1",
+  "-sMAXIMUM_MEMORY=4GB",
+  // A tenth of the default allocator's size; nothing is allocated per part.
+  "-sMALLOC=emmalloc",
+]
+
+const variants = [
+  { file: "zeromq-lz4.wasm", defines: [] },
+  { file: "zeromq-lz4-small-blocks.wasm", defines: ["-DZL_BLOCK_MAX=65536"] },
+]
+
+if (!onPath("emcc")) fail("emcc is not on PATH: `npm run setup` installs Emscripten.")
+mkdirSync(paths.build, { recursive: true })
+
+await buildStep("wasm", () => {
+  const liblz4 = join(paths.build, "lz4.o")
+  run("emcc", [...compileLiblz4, "-c", join(paths.liblz4, "lz4.c"), "-o", liblz4])
+  for (const { file, defines } of variants) {
+    const output = join(paths.build, file)
+    const ours = filesIn(paths.wasm, ".c")
+    run("emcc", [...compile, ...defines, ...link, ...ours, liblz4, "-o", output])
+    console.log(`${paths.shown(output)}: ${statSync(output).size} bytes`)
+  }
+})

@@ -1,0 +1,79 @@
+/** Builds the package: everything under dist/. */
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as esbuild from "esbuild"
+import { readArgs } from "./lib/args.mjs"
+import * as paths from "./lib/paths.mjs"
+import { run, tool } from "./lib/run.mjs"
+import { buildStep } from "./lib/stale.mjs"
+
+const { "keep-wasm": keepWasm } = readArgs(
+  `usage: npm run build [-- --keep-wasm]
+
+Builds the WebAssembly module, bundles src/ into dist/ and writes the declarations beside it.
+  --keep-wasm   use build/zeromq-lz4.wasm as it is`,
+  { "keep-wasm": { type: "boolean" } },
+)
+
+// Each is an entry of package.json's "exports", or a file that one of them starts.
+const entries = [
+  "src/index.ts",
+  "src/draft.ts",
+  "src/codec/index.ts",
+  "src/capture/index.ts",
+  "src/transport/link-thread.ts",
+  "src/cli/main.ts",
+].filter((entry) => existsSync(join(paths.root, entry)))
+
+if (!keepWasm) run(process.execPath, [join(paths.root, "scripts/build-wasm.mjs")])
+
+await buildStep("js", async () => {
+  const bundled = await bundle()
+  run(tool("tsc"), ["-p", "tsconfig.build.json"])
+  // Not a copy: Emscripten marks what it links executable.
+  writeFileSync(
+    join(paths.dist, "zeromq-lz4.wasm"),
+    readFileSync(join(paths.build, "zeromq-lz4.wasm")),
+  )
+  prune(new Set([...bundled, "zeromq-lz4.wasm"]))
+})
+
+/** @returns {Promise<string[]>} the files written, relative to dist/ */
+async function bundle() {
+  // One build for all entries: what they share is in chunks of its own, so that a process has
+  // one codec and one WebAssembly memory whichever of them it imports.
+  const result = await esbuild
+    .build({
+      absWorkingDir: paths.root,
+      entryPoints: entries,
+      outbase: "src",
+      outdir: "dist",
+      bundle: true,
+      splitting: true,
+      // At the top of dist/, which src/transport/thread.ts relies on to find its entry.
+      chunkNames: "[name]-[hash]",
+      format: "esm",
+      target: "es2022",
+      // Neither a browser's nor Node's: the codec is for both. Imports of packages and of
+      // node: modules, which only the other entries have, stay imports.
+      platform: "neutral",
+      packages: "external",
+      loader: { ".wasm": "binary" },
+      sourcemap: true,
+      metafile: true,
+      logLevel: "warning",
+    })
+    .catch(() => process.exit(1)) // esbuild has printed why.
+  return Object.keys(result.metafile.outputs).map((file) => file.replace(/^dist\//, ""))
+}
+
+/** Takes away what earlier builds left. @param {Set<string>} written */
+function prune(written) {
+  for (const entry of readdirSync(paths.dist, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const file = join(entry.parentPath, entry.name)
+    const name = file.slice(paths.dist.length + 1)
+    const source = join(paths.root, "src", name.replace(/\.d\.ts$/, ".ts"))
+    if (!written.has(name) && !(name.endsWith(".d.ts") && existsSync(source))) rmSync(file)
+  }
+}

@@ -1,0 +1,93 @@
+/** libFuzzer on the C, under sanitizers. */
+import { spawnSync } from "node:child_process"
+import { mkdirSync, openSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { readArgs } from "./lib/args.mjs"
+import { onPath } from "./lib/files.mjs"
+import * as paths from "./lib/paths.mjs"
+import { fail, run, tryRun } from "./lib/run.mjs"
+import { liblz4Source, librarySources, programs } from "./lib/sources.mjs"
+import { finish } from "./lib/tally.mjs"
+
+const usage = `usage: npm run fuzz -- [--seconds N] [--target NAME] [--keep]
+
+Builds each program of wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME/. Inputs it finds
+go to build/fuzz/NAME/found/, those that fail to build/fuzz/NAME/.
+  --seconds N     for each target; 60 when left out, 0 only replays the corpus
+  --target NAME   only wasm/fuzz/NAME.c
+  --keep          add what covers more than the corpus to it`
+
+const {
+  seconds: given = "60",
+  target,
+  keep,
+} = readArgs(usage, {
+  seconds: { type: "string" },
+  target: { type: "string" },
+  keep: { type: "boolean" },
+})
+const seconds = Number(given)
+if (!Number.isInteger(seconds) || seconds < 0)
+  fail(`--seconds ${given}: a whole number\n\n${usage}`)
+if (!onPath("clang")) fail("clang is not on PATH: apt-get install clang libclang-rt-dev")
+
+const targets = programs("fuzz").filter(({ name }) => !target || name === target)
+if (!targets.length) fail(`no such program in wasm/fuzz/: ${target ?? "it is empty"}`)
+
+const flags = [
+  "-std=c11",
+  "-O1",
+  "-g",
+  "-fno-omit-frame-pointer",
+  "-fsanitize=fuzzer,address,undefined",
+  "-fno-sanitize-recover=all",
+  // Inputs are small; so that they reach parts of many blocks, blocks are too.
+  "-DZL_BLOCK_MAX=4096",
+  `-I${paths.liblz4}`,
+  `-I${paths.wasm}`,
+]
+
+const counts = { passed: 0, failed: 0, skipped: 0 }
+for (const { name, source } of targets) {
+  const passed = fuzz(name, source)
+  counts[passed ? "passed" : "failed"]++
+}
+finish(counts)
+
+/** @param {string} name @param {string} source */
+function fuzz(name, source) {
+  const directory = join(paths.build, "fuzz", name)
+  const found = join(directory, "found")
+  const kept = join(paths.root, "test/fuzz-corpus", name)
+  mkdirSync(found, { recursive: true })
+  mkdirSync(kept, { recursive: true })
+
+  const program = join(directory, name)
+  const sources = [source, ...librarySources(), liblz4Source]
+  if (!tryRun("clang", [...flags, ...sources, "-o", program])) return false
+
+  // libFuzzer writes new inputs to the first directory only.
+  const limit = seconds ? `-max_total_time=${seconds}` : "-runs=0"
+  const log = join(directory, "log")
+  const output = openSync(log, "w")
+  const { status } = spawnSync(
+    program,
+    [limit, "-timeout=10", "-print_final_stats=1", `-artifact_prefix=${directory}/`, found, kept],
+    { cwd: paths.root, stdio: ["ignore", output, output] },
+  )
+  const text = readFileSync(log, "utf8")
+  const runs = /number_of_executed_units: (\d+)/.exec(text)?.[1] ?? "?"
+  if (status === 0) {
+    if (keep) run(program, ["-merge=1", "-verbosity=0", kept, found], { stdio: "ignore" })
+    console.log(`ok ${name}: ${runs} runs, ${readdirSync(kept).length} inputs kept`)
+    return true
+  }
+  console.error(text.split("\n").slice(-60).join("\n"))
+  const artifact = /Test unit written to (.*)/.exec(text)?.[1]
+  if (artifact)
+    console.error(
+      `The input: ${paths.shown(artifact)}. Again: ${paths.shown(program)} ${paths.shown(artifact)}`,
+    )
+  console.log(`not ok ${name}: see ${paths.shown(log)}`)
+  return false
+}

@@ -1,0 +1,126 @@
+/**
+ * Runs every suite and totals them: `N passed, N failed` alone on the last line. A suite that
+ * crashes, runs nothing or skips anything counts as failed.
+ */
+import { spawn } from "node:child_process"
+import { mkdirSync, readFileSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { readArgs } from "./lib/args.mjs"
+import { build, root, shown } from "./lib/paths.mjs"
+import { tool } from "./lib/run.mjs"
+import { readSummary } from "./lib/tally.mjs"
+
+/** @typedef {import("./lib/tally.mjs").Counts} Counts */
+
+readArgs(
+  `usage: .ci/run
+
+Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs runs the suites only.)`,
+  {},
+)
+
+const script = (/** @type {string} */ name, /** @type {string[]} */ ...args) =>
+  counted(name, [process.execPath, join(root, `scripts/${name}.mjs`), ...args])
+
+/** @type {[name: string, run: () => Promise<Counts>][]} */
+const suites = [
+  ["check", () => script("check")],
+  ["unit", () => vitest("unit")],
+  ["native", () => script("test-native")],
+  ["fuzz", () => script("fuzz", "--seconds", "30")],
+  ["browser", () => vitest("browser")],
+  ["package", () => vitest("package")],
+  ["interop", () => vitest("interop", [process.execPath, join(root, "scripts/python.mjs")])],
+]
+
+const FAILED = { passed: 0, failed: 1, skipped: 0 }
+const reports = join(build, "gate")
+rmSync(reports, { recursive: true, force: true })
+mkdirSync(reports, { recursive: true })
+
+let passed = 0
+let failed = 0
+const table = []
+for (const [name, run] of suites) {
+  console.log(`\n== ${name} ==`)
+  const start = Date.now()
+  const counts = await run().catch((error) => {
+    console.error(error)
+    return FAILED
+  })
+  passed += counts.passed
+  // Everything runs here: what is skipped is not known to work.
+  failed += counts.failed + counts.skipped
+  const seconds = Math.round((Date.now() - start) / 1000)
+  table.push({ suite: name, ...counts, seconds })
+}
+
+console.log()
+console.table(table)
+console.log(`${passed} passed, ${failed} failed`)
+process.exitCode = failed ? 1 : 0
+
+/**
+ * A script that ends with its counts (lib/tally.mjs).
+ * @param {string} name
+ * @param {string[]} command
+ * @returns {Promise<Counts>}
+ */
+async function counted(name, command) {
+  const { status, output } = await start(command, { capture: true })
+  const counts = readSummary(output)
+  if (!counts) console.error(`${name} ended with ${status} before it had counted`)
+  if (!counts || (status !== 0 && !counts.failed)) return FAILED
+  return counts.passed + counts.failed ? counts : FAILED
+}
+
+/**
+ * A project of vitest.config.ts, after what it needs.
+ * @param {string} project
+ * @param {string[]} [before]
+ * @returns {Promise<Counts>}
+ */
+async function vitest(project, before) {
+  if (before && (await start(before)).status !== 0) return FAILED
+  const file = join(reports, `${project}.json`)
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
+  const { status } = await start([tool("vitest"), "run", "--project", project, ...reporters])
+
+  const report = JSON.parse(readFileSync(file, "utf8"))
+  // A file that could not be loaded has no tests, only a message.
+  const broken = report.testResults.filter(
+    (/** @type {any} */ { status, assertionResults }) =>
+      status === "failed" &&
+      !assertionResults.some((/** @type {any} */ t) => t.status === "failed"),
+  )
+  for (const { name, message } of broken) console.error(`${shown(name)}: ${message}`)
+  const counts = {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests + broken.length,
+    skipped: report.numPendingTests + report.numTodoTests,
+  }
+  // An error outside of all tests, or no tests at all.
+  if (!counts.failed && (status !== 0 || !counts.passed)) counts.failed = 1
+  return counts
+}
+
+/**
+ * @param {string[]} command
+ * @param {{ capture?: boolean }} [options] also collect what it prints to stdout
+ * @returns {Promise<{ status: number | null, output: string }>}
+ */
+function start([program, ...args], { capture = false } = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(program, args, {
+      cwd: root,
+      stdio: ["ignore", capture ? "pipe" : "inherit", "inherit"],
+    })
+    let output = ""
+    child.stdout?.setEncoding("utf8").on("data", (text) => {
+      process.stdout.write(text)
+      output += text
+    })
+    child.on("error", reject)
+    child.on("close", (status) => resolve({ status, output }))
+  })
+}

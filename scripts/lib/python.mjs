@@ -1,0 +1,7 @@
+/** The Python environment of test/interop, under build/. */
+import { join } from "node:path"
+import { build, root } from "./paths.mjs"
+
+export const environment = join(build, "venv")
+export const pythonPath = join(environment, "bin/python")
+export const requirements = join(root, "test/interop/requirements.txt")

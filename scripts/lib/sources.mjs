@@ -1,0 +1,21 @@
+/** Which C files there are. */
+import { basename, join } from "node:path"
+import { filesIn } from "./files.mjs"
+import * as paths from "./paths.mjs"
+
+/** What the module is built from, liblz4 apart. */
+export const librarySources = () => filesIn(paths.wasm, ".c")
+export const liblz4Source = join(paths.liblz4, "lz4.c")
+
+/** One program each: `test` or `fuzz`. @param {"test" | "fuzz"} kind */
+export const programs = (kind) =>
+  filesIn(join(paths.wasm, kind), ".c").map((source) => ({ name: basename(source, ".c"), source }))
+
+/** All that clang-format looks after. */
+export const formattedSources = () =>
+  [
+    paths.wasm,
+    join(paths.wasm, "test"),
+    join(paths.wasm, "fuzz"),
+    join(paths.root, "bench/native"),
+  ].flatMap((directory) => [...filesIn(directory, ".c"), ...filesIn(directory, ".h")])

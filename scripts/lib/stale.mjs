@@ -1,0 +1,62 @@
+/**
+ * What is older than its sources. Every build step leaves a stamp whose time is that of the
+ * step's start, so that what changes while it runs counts as changed.
+ */
+import { mkdirSync, utimesSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { changed, lastChanged } from "./files.mjs"
+import * as paths from "./paths.mjs"
+
+const at = (/** @type {string} */ path) => join(paths.root, path)
+
+const steps = {
+  wasm: {
+    stamp: join(paths.build, "wasm.stamp"),
+    outputs: ["build/zeromq-lz4.wasm", "build/zeromq-lz4-small-blocks.wasm"],
+    // Tests and fuzz targets are native programs.
+    sources: () =>
+      Math.max(
+        lastChanged(
+          paths.wasm,
+          (name) => !["test", "fuzz"].includes(name) && !name.endsWith(".md"),
+        ),
+        ...["scripts/build-wasm.mjs", "package-lock.json"].map((path) => lastChanged(at(path))),
+      ),
+  },
+  js: {
+    stamp: join(paths.build, "js.stamp"),
+    outputs: ["dist/codec/index.js", "dist/codec/index.d.ts", "dist/zeromq-lz4.wasm"],
+    sources: () =>
+      Math.max(
+        ...["src", "types", "scripts/build.mjs", "tsconfig.json", "tsconfig.build.json"].map(
+          (path) => lastChanged(at(path)),
+        ),
+        lastChanged(steps.wasm.stamp),
+      ),
+  },
+}
+
+/** @param {keyof typeof steps} name */
+export function isStale(name) {
+  const { stamp, outputs, sources } = steps[name]
+  const built = changed(stamp)
+  return !built || outputs.some((path) => !changed(at(path))) || sources() > built
+}
+
+/** Runs a step and, when it did not throw, records that it is done. @param {keyof typeof steps} name @param {() => void | Promise<void>} work */
+export async function buildStep(name, work) {
+  const start = new Date()
+  await work()
+  const { stamp } = steps[name]
+  mkdirSync(dirname(stamp), { recursive: true })
+  writeFileSync(stamp, "")
+  utimesSync(stamp, start, start)
+}
+
+/** Whether node_modules is not what package-lock.json says. */
+export function modulesAreStale() {
+  const installed = changed(at("node_modules/.package-lock.json"))
+  const wanted = changed(at("package-lock.json")) ?? 0
+  // `npm install` writes the lock file a moment after what it installed.
+  return !installed || wanted > installed + 2000
+}

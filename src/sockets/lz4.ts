@@ -1,0 +1,112 @@
+import { EventEmitter } from "node:events"
+import type { Traffic } from "../codec/codec.js"
+import { ProtocolError, type ProtocolErrorCode } from "../codec/errors.js"
+import { errorFrom } from "../transport/error-info.js"
+import { Counters, type Peer, type TransportEvent } from "../transport/protocol.js"
+
+/** What went one way over a connection. */
+export interface ConnectionTraffic extends Traffic {
+  /** Whether a dictionary is in use in this direction. */
+  dictionary: boolean
+}
+
+/** One connection, as it was when the list was read. */
+export interface Connection {
+  remoteAddress: string
+  remotePort: number
+  sent: ConnectionTraffic
+  received: ConnectionTraffic
+}
+
+export interface ConnectEvent {
+  remoteAddress: string
+  remotePort: number
+}
+
+export interface DisconnectEvent extends ConnectEvent {
+  /** Why, when the network or the system ended it; undefined when either side just closed. */
+  error: Error | undefined
+}
+
+export interface ProtocolErrorEvent extends ConnectEvent {
+  /** What the peer did wrong: its `code` and its words. */
+  error: ProtocolError
+}
+
+/** The arguments of each event. */
+export type Lz4Events = {
+  connect: [ConnectEvent]
+  disconnect: [DisconnectEvent]
+  protocolError: [ProtocolErrorEvent]
+}
+
+interface LiveConnection extends Peer {
+  counters: Counters
+}
+
+/**
+ * What a socket tells of its `lz4+tcp://` connections.
+ *
+ * Emits "connect" and "disconnect" for each, and "protocolError" when a peer
+ * breaks a rule of RFC.md and loses its connection; a "disconnect" follows.
+ * Counting goes on whether anybody reads or not.
+ */
+export class Lz4 extends EventEmitter<Lz4Events> {
+  readonly #live = new Map<number, LiveConnection>()
+  /** Of connections that are over. */
+  readonly #past: Record<"sent" | "received", Traffic> = {
+    sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
+    received: { messages: 0, plainBytes: 0, wireBytes: 0 },
+  }
+
+  /** The connections that are open now. */
+  get connections(): readonly Connection[] {
+    return Array.from(this.#live.values(), ({ remoteAddress, remotePort, counters }) => ({
+      remoteAddress,
+      remotePort,
+      sent: counters.read("sent"),
+      received: counters.read("received"),
+    }))
+  }
+
+  /** Totals over all connections, past ones included. Bytes are those of parts, without frame headers. */
+  get stats(): { sent: Traffic; received: Traffic } {
+    return { sent: this.#total("sent"), received: this.#total("received") }
+  }
+
+  #total(way: "sent" | "received"): Traffic {
+    const total = { ...this.#past[way] }
+    for (const { counters } of this.#live.values()) add(total, counters.read(way))
+    return total
+  }
+
+  /** @internal */
+  handle(event: TransportEvent): void {
+    if (event.type === "connect") {
+      const { remoteAddress, remotePort } = event.peer
+      const counters = new Counters(event.counters)
+      this.#live.set(event.link, { remoteAddress, remotePort, counters })
+      this.emit("connect", { remoteAddress, remotePort })
+    } else if (event.type === "protocolError") {
+      const { code, message } = event.error
+      const detail = message.slice(message.indexOf(": ") + 2)
+      const error = new ProtocolError(code as ProtocolErrorCode, detail)
+      this.emit("protocolError", { ...event.peer, error })
+    } else if (event.type === "disconnect") {
+      const connection = this.#live.get(event.link)
+      if (!connection) return
+      const { remoteAddress, remotePort, counters } = connection
+      this.#live.delete(event.link)
+      add(this.#past.sent, counters.read("sent"))
+      add(this.#past.received, counters.read("received"))
+      const error = event.error && errorFrom(event.error)
+      this.emit("disconnect", { remoteAddress, remotePort, error })
+    }
+  }
+}
+
+function add(total: Traffic, { messages, plainBytes, wireBytes }: Traffic): void {
+  total.messages += messages
+  total.plainBytes += plainBytes
+  total.wireBytes += wireBytes
+}

@@ -1,0 +1,137 @@
+import { connect, createServer, type Server, type Socket } from "node:net"
+import type { Instance } from "../codec/instance.js"
+import { Backoff } from "./backoff.js"
+import { Links } from "./links.js"
+import type { DialSpec, TransportEvent } from "./protocol.js"
+
+/** What libzmq may be late, in milliseconds. */
+const SETTLE_MS = 250
+
+/**
+ * A connected endpoint: accepts libzmq's private connections and dials the peer
+ * for each. libzmq takes the private connection for the real one, so the pauses
+ * between attempts are kept here.
+ */
+export class Dialer {
+  readonly #spec: DialSpec
+  readonly #server: Server
+  readonly #links: Links
+  readonly #backoff: Backoff
+  readonly #released: () => void
+  /** Private connections that are still without a peer. */
+  #dialling = 0
+  /** Since `release`: how long libzmq may take to come back. */
+  #graceMs: number | undefined
+  #grace: NodeJS.Timeout | undefined
+
+  constructor(
+    endpoint: number,
+    spec: DialSpec,
+    instance: Instance,
+    emit: (event: TransportEvent) => void,
+    released: () => void,
+  ) {
+    this.#spec = spec
+    this.#released = released
+    this.#links = new Links(endpoint, instance, spec, emit)
+    this.#backoff = new Backoff(spec.tcp.reconnectMs, spec.tcp.reconnectMaxMs)
+    this.#server = createServer({ allowHalfOpen: true }, (local) => this.#accept(local))
+    this.#server.on("error", () => {}) // a connection that could not be accepted
+    // Node binds a path at once; what goes wrong is thrown by the check below.
+    this.#server.listen(spec.localPath)
+    if (!this.#server.listening) throw new Error(`cannot listen on ${spec.localPath}`)
+    this.#server.unref()
+  }
+
+  release(lingerMs: number): void {
+    this.#graceMs = this.#backoff.longestMs + SETTLE_MS
+    if (lingerMs >= 0) this.#graceMs = Math.min(this.#graceMs, lingerMs)
+    this.#links.limit(lingerMs)
+    this.#checkReleased(false)
+  }
+
+  /** Dials until there is a connection to join with, or libzmq closes its side. */
+  #accept(local: Socket): void {
+    const early: Uint8Array[] = []
+    let remote: Socket
+    let pause: NodeJS.Timeout | undefined
+
+    const keep = (chunk: Uint8Array) => early.push(chunk)
+    const giveUp = () => {
+      clearTimeout(pause)
+      remote.destroy()
+      local.destroy()
+    }
+    const closed = () => {
+      giveUp()
+      this.#dialling--
+      this.#checkReleased(true)
+    }
+    const connected = () => {
+      this.#backoff.reset()
+      this.#dialling--
+      local.off("data", keep).off("end", giveUp).off("close", closed)
+      remote.off("close", failed)
+      this.#links.add(remote, local, early, ({ byLibzmq }) => this.#checkReleased(byLibzmq))
+    }
+    const failed = () => {
+      const pauseMs = this.#backoff.next()
+      if (local.destroyed) return
+      if (pauseMs === undefined) giveUp()
+      else pause = setTimeout(attempt, pauseMs).unref()
+    }
+    const attempt = () => {
+      remote = this.#connect()
+      remote.once("connect", connected)
+      remote.once("close", failed)
+    }
+
+    this.#dialling++
+    local.on("data", keep)
+    local.on("end", giveUp)
+    local.on("error", () => {}) // "close" follows
+    local.on("close", closed)
+    local.unref()
+    attempt()
+  }
+
+  #connect(): Socket {
+    const { destination, tcp } = this.#spec
+    const { source } = destination
+    const remote = connect({
+      host: destination.host,
+      port: destination.port,
+      family: tcp.ipv6 ? 0 : 4,
+      ...(source && { localAddress: source.host, localPort: source.port }),
+      allowHalfOpen: true,
+      noDelay: true,
+      keepAlive: tcp.keepAlive ?? false,
+      keepAliveInitialDelay: tcp.keepAliveDelayMs,
+    })
+    remote.unref()
+    remote.on("error", () => {}) // "close" follows
+    if (tcp.connectTimeoutMs > 0) {
+      const timeout = setTimeout(() => remote.destroy(), tcp.connectTimeoutMs).unref()
+      remote.once("connect", () => clearTimeout(timeout))
+      remote.once("close", () => clearTimeout(timeout))
+    }
+    return remote
+  }
+
+  /**
+   * After `release`, ends when there is no connection left. One that libzmq did
+   * not close itself, or has yet to make, it may be about to make (again).
+   */
+  #checkReleased(byLibzmq: boolean): void {
+    if (this.#graceMs === undefined || this.#links.size > 0 || this.#dialling > 0) return
+    clearTimeout(this.#grace)
+    this.#grace = setTimeout(
+      () => {
+        if (this.#links.size > 0 || this.#dialling > 0) return
+        this.#server.close()
+        this.#released()
+      },
+      byLibzmq ? 0 : this.#graceMs,
+    ).unref()
+  }
+}

@@ -1,0 +1,120 @@
+import type { Socket } from "node:net"
+import type { Traffic } from "../codec/codec.js"
+import type { Instance } from "../codec/instance.js"
+import type { Settings } from "../codec/options.js"
+import { Transcoder } from "../codec/transcoder.js"
+import { Counters } from "./protocol.js"
+import { Pump } from "./pump.js"
+
+/** How long a peer that was sent everything may take to close its side, in milliseconds. */
+const FAREWELL_MS = 1000
+
+/** How a link ended. */
+export interface End {
+  /** Whether libzmq closed its side first, which it does when it has nothing left to send. */
+  byLibzmq: boolean
+  error: Error | undefined
+}
+
+export interface LinkHandlers {
+  /** The peer, or this side, broke a rule; the link ends next. */
+  failed(error: Error): void
+  ended(end: End): void
+}
+
+/**
+ * One connection: TCP to the peer on one side, a Unix socket to libzmq on the
+ * other, a transcoder each way between them.
+ *
+ * Data that one side has handed over is written to the other before that is
+ * closed, however the link ends.
+ */
+export class Link {
+  /** See Counters. */
+  readonly counters: SharedArrayBuffer = new SharedArrayBuffer(Counters.BYTES)
+  readonly #remote: Socket
+  readonly #local: Socket
+  readonly #receiving: Transcoder
+  readonly #sending: Transcoder
+  readonly #handlers: LinkHandlers
+  #end: End | undefined
+  #open = 2
+
+  /** Joins two open sockets. `early` is what was read from the local one already. */
+  constructor(
+    remote: Socket,
+    local: Socket,
+    early: readonly Uint8Array[],
+    instance: Instance,
+    settings: Settings,
+    handlers: LinkHandlers,
+  ) {
+    this.#remote = remote
+    this.#local = local
+    this.#handlers = handlers
+    this.#receiving = Transcoder.receiving(instance, settings.budgetBytes)
+    this.#sending = Transcoder.sending(instance, settings)
+
+    const counters = new Counters(this.counters)
+    const traffic: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
+    const counting = (way: "sent" | "received", transcoder: Transcoder) => ({
+      moved: () => {
+        transcoder.count(traffic)
+        counters.write(way, traffic, transcoder.hasDictionary)
+      },
+      failed: (error: Error) => this.#fail(error),
+    })
+    const fromPeer = new Pump(remote, local, this.#receiving, counting("received", this.#receiving))
+    const fromLibzmq = new Pump(local, remote, this.#sending, counting("sent", this.#sending))
+
+    local.on("end", () => {
+      this.#end ??= { byLibzmq: true, error: undefined }
+      fromPeer.stop()
+      local.end()
+    })
+    local.on("error", () => {}) // "close" follows
+    local.on("close", () => {
+      this.#end ??= { byLibzmq: true, error: undefined }
+      fromPeer.stop()
+      fromLibzmq.finish()
+      this.#closed()
+    })
+    remote.on("error", (error) => {
+      this.#end ??= { byLibzmq: false, error }
+    })
+    remote.on("finish", () => {
+      setTimeout(() => remote.destroy(), FAREWELL_MS).unref()
+    })
+    remote.on("close", () => {
+      this.#end ??= { byLibzmq: false, error: undefined }
+      fromLibzmq.stop()
+      fromPeer.finish()
+      this.#closed()
+    })
+
+    for (const chunk of early) fromLibzmq.push(chunk)
+    local.resume()
+    remote.resume()
+  }
+
+  /** Ends the link at once, whatever it still holds. */
+  destroy(): void {
+    this.#local.destroy()
+    this.#remote.destroy()
+  }
+
+  #fail(error: Error): void {
+    this.#end ??= { byLibzmq: false, error }
+    this.#handlers.failed(error)
+    this.#remote.destroy()
+    this.#local.end() // after all that was decoded before
+  }
+
+  #closed(): void {
+    this.#open--
+    if (this.#open > 0) return
+    this.#receiving.close()
+    this.#sending.close()
+    this.#handlers.ended(this.#end as End)
+  }
+}

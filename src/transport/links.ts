@@ -1,0 +1,84 @@
+import type { Socket } from "node:net"
+import { ProtocolError } from "../codec/errors.js"
+import type { Instance } from "../codec/instance.js"
+import { errorInfo } from "./error-info.js"
+import { type End, Link } from "./link.js"
+import type { LinkOptions, Peer, TransportEvent } from "./protocol.js"
+
+/** What bytes that libzmq has handed over may take to leave, however short `linger` is. */
+const FLUSH_MS = 1000
+
+let count = 0
+
+/** The links of one endpoint, and how they are reported. */
+export class Links {
+  readonly #endpoint: number
+  readonly #instance: Instance
+  readonly #options: LinkOptions
+  readonly #emit: (event: TransportEvent) => void
+  readonly #links = new Set<Link>()
+
+  constructor(
+    endpoint: number,
+    instance: Instance,
+    options: LinkOptions,
+    emit: (event: TransportEvent) => void,
+  ) {
+    this.#endpoint = endpoint
+    this.#instance = instance
+    this.#options = options
+    this.#emit = emit
+  }
+
+  get size(): number {
+    return this.#links.size
+  }
+
+  /** Joins two sockets; `early` was read from the local one, `ended` is called when it is over. */
+  add(
+    remote: Socket,
+    local: Socket,
+    early: readonly Uint8Array[],
+    ended: (end: End) => void,
+  ): void {
+    const id = count++
+    const peer: Peer = {
+      remoteAddress: remote.remoteAddress ?? "unknown", // it may have gone already
+      remotePort: remote.remotePort ?? 0,
+    }
+    const report = (event: EventOfLink) =>
+      this.#emit({ endpoint: this.#endpoint, link: id, ...event })
+    let reported: Error | undefined
+    const link = new Link(remote, local, early, this.#instance, this.#options.settings, {
+      failed: (error) => {
+        if (!(error instanceof ProtocolError)) return
+        reported = error
+        report({ type: "protocolError", peer, error: errorInfo(error) })
+      },
+      ended: (end) => {
+        this.#links.delete(link)
+        const error = end.error && end.error !== reported ? errorInfo(end.error) : undefined
+        report({ type: "disconnect", error })
+        ended(end)
+      },
+    })
+    this.#links.add(link)
+    remote.unref()
+    local.unref()
+    report({ type: "connect", peer, counters: link.counters })
+  }
+
+  /** Gives what is left `lingerMs` to leave; -1 is no limit. */
+  limit(lingerMs: number): void {
+    if (lingerMs < 0) return
+    setTimeout(
+      () => {
+        for (const link of this.#links) link.destroy()
+      },
+      Math.max(lingerMs, FLUSH_MS),
+    ).unref()
+  }
+}
+
+type OneOf<T> = T extends { endpoint: number; link: number } ? Omit<T, "endpoint" | "link"> : never
+type EventOfLink = OneOf<TransportEvent>

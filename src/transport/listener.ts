@@ -1,0 +1,92 @@
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
+import type { Instance } from "../codec/instance.js"
+import { formatEndpoint, type HostPort } from "./endpoint.js"
+import { Links } from "./links.js"
+import type { ListenSpec, TransportEvent } from "./protocol.js"
+import { zmqError } from "./zmq-error.js"
+
+/** A bound endpoint: accepts TCP connections and dials libzmq's private one for each. */
+export class Listener {
+  readonly #spec: ListenSpec
+  readonly #server: Server
+  readonly #links: Links
+  readonly #released: () => void
+  /** Connections that came before libzmq was ready; undefined since. */
+  #waiting: Socket[] | undefined = []
+  #closing = false
+
+  constructor(
+    endpoint: number,
+    spec: ListenSpec,
+    instance: Instance,
+    emit: (event: TransportEvent) => void,
+    released: () => void,
+  ) {
+    const { keepAlive, keepAliveDelayMs } = spec.tcp
+    this.#spec = spec
+    this.#released = released
+    this.#links = new Links(endpoint, instance, spec, emit)
+    this.#server = createServer(
+      {
+        allowHalfOpen: true,
+        pauseOnConnect: true,
+        noDelay: true,
+        keepAlive: keepAlive ?? false,
+        keepAliveInitialDelay: keepAliveDelayMs,
+      },
+      (remote) => this.#accept(remote),
+    )
+    this.#server.unref()
+  }
+
+  /** Starts to listen. Rejects with an error in the form of zeromq.js. */
+  start(): Promise<HostPort> {
+    const { bind, tcp } = this.#spec
+    const server = this.#server
+    return new Promise((resolve, reject) => {
+      server.once("error", (error: NodeJS.ErrnoException) => {
+        const code = (error.code ?? "EINVAL") as "EINVAL"
+        reject(zmqError(code, error.message, formatEndpoint(bind)))
+      })
+      // Not shared with other processes of a cluster, as libzmq's are not.
+      server.listen({ ...bind, backlog: tcp.backlog, exclusive: true }, () => {
+        server.removeAllListeners("error")
+        server.on("error", () => {}) // a connection that could not be accepted
+        const { address, port } = server.address() as AddressInfo
+        resolve({ host: address, port })
+      })
+    })
+  }
+
+  activate(): void {
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const remote of waiting) this.#join(remote)
+  }
+
+  release(lingerMs: number): void {
+    this.#closing = true
+    this.#server.close()
+    for (const remote of this.#waiting ?? []) remote.destroy()
+    this.#links.limit(lingerMs)
+    this.#checkReleased()
+  }
+
+  #accept(remote: Socket): void {
+    if (this.#waiting) {
+      remote.on("error", () => {}) // until there is a link to mind it
+      this.#waiting.push(remote)
+    } else {
+      this.#join(remote)
+    }
+  }
+
+  #join(remote: Socket): void {
+    const local = connect({ path: this.#spec.localPath, allowHalfOpen: true })
+    this.#links.add(remote, local, [], () => this.#checkReleased())
+  }
+
+  #checkReleased(): void {
+    if (this.#closing && this.#links.size === 0) this.#released()
+  }
+}

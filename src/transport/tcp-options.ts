@@ -1,0 +1,15 @@
+/** What is set on each TCP connection, and how it is dialled. */
+export interface TcpOptions {
+  /** undefined leaves it to the system. */
+  keepAlive: boolean | undefined
+  /** Milliseconds of silence before the first keep-alive probe; 0 leaves it to the system. */
+  keepAliveDelayMs: number
+  ipv6: boolean
+  backlog: number
+  /** 0: as long as the system takes. */
+  connectTimeoutMs: number
+  /** First pause after a connection that failed; negative: no second attempt. */
+  reconnectMs: number
+  /** The pause doubles up to this; 0: it stays as it is. */
+  reconnectMaxMs: number
+}

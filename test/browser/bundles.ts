@@ -1,0 +1,87 @@
+/** The same page made for a browser in every way that users have. */
+import { execFileSync } from "node:child_process"
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as esbuild from "esbuild"
+import * as vite from "vite"
+import webpack from "webpack"
+
+import { pack, root } from "../support/packed.js"
+
+/** A project that has the packed package installed, and the page. */
+export function prepareProject(project: string): void {
+  const { tarball } = pack(project)
+  const installed = installedPackage(project)
+  mkdirSync(installed, { recursive: true })
+  // Not `npm install`: a page has no use for the peer dependency.
+  execFileSync("tar", ["-xzf", tarball, "-C", installed, "--strip-components=1"])
+  cpSync(join(root, "test/browser/page"), project, { recursive: true })
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }))
+}
+
+const installedPackage = (project: string) => join(project, "node_modules/zeromq-lz4")
+
+/** Each makes a site of the project, in a directory of it. */
+const builders = {
+  async "a plain script"(project: string, site: string) {
+    const dist = join(installedPackage(project), "dist")
+    cpSync(dist, join(site, "zeromq-lz4"), { recursive: true })
+    cpSync(join(project, "index.html"), join(site, "index.html"))
+    const main = readFileSync(join(project, "main.js"), "utf8")
+    const address = "./zeromq-lz4/codec/index.js"
+    writeFileSync(join(site, "main.js"), main.replace('"zeromq-lz4/codec"', `"${address}"`))
+  },
+
+  async esbuild(project: string, site: string) {
+    cpSync(join(project, "index.html"), join(site, "index.html"))
+    await esbuild.build({
+      entryPoints: [join(project, "main.js")],
+      outdir: site,
+      bundle: true,
+      minify: true,
+      format: "esm",
+      logLevel: "error",
+    })
+  },
+
+  async Vite(project: string, site: string) {
+    await vite.build({
+      root: project,
+      configFile: false,
+      logLevel: "warn",
+      build: { outDir: site, emptyOutDir: false },
+    })
+  },
+
+  async webpack(project: string, site: string) {
+    cpSync(join(project, "index.html"), join(site, "index.html"))
+    const stats = await new Promise<webpack.Stats | undefined>((resolve, reject) =>
+      webpack(
+        {
+          context: project,
+          mode: "production",
+          entry: "./main.js",
+          output: { path: site, filename: "main.js" },
+          performance: false,
+        },
+        (error, result) => (error ? reject(error) : resolve(result)),
+      ),
+    )
+    const { errors = [], warnings = [] } =
+      stats?.toJson({ all: false, errors: true, warnings: true }) ?? {}
+    const [first] = [...errors, ...warnings]
+    if (first) throw new Error(first.message)
+  },
+}
+
+export type Builder = keyof typeof builders
+export const builderNames = Object.keys(builders) as Builder[]
+
+/** Builds the site; the .wasm file is beside its page. Returns its directory. */
+export async function buildSite(project: string, name: Builder): Promise<string> {
+  const site = join(project, "sites", name)
+  mkdirSync(site, { recursive: true })
+  await builders[name](project, site)
+  cpSync(join(installedPackage(project), "dist/zeromq-lz4.wasm"), join(site, "zeromq-lz4.wasm"))
+  return site
+}

@@ -1,0 +1,42 @@
+/** As large as a browser allows: a right result, or an error that says what is the matter. */
+import type { Browser } from "playwright-core"
+import { afterAll, beforeAll, expect, test } from "vitest"
+import { temporaryDirectory } from "../support/packed.js"
+import { buildSite, prepareProject } from "./bundles.js"
+import { launch, type Site, serve } from "./site.js"
+
+const MIB = 2 ** 20
+const GIB = 2 ** 30
+
+const project = temporaryDirectory()
+let browser: Browser
+let site: Site
+beforeAll(async () => {
+  prepareProject(project.path)
+  browser = await launch()
+  site = await serve(browser, await buildSite(project.path, "a plain script"))
+})
+afterAll(async () => {
+  await site?.close()
+  await browser?.close()
+  project[Symbol.dispose]()
+})
+
+test.each([
+  [256 * MIB, "LZ4B"],
+  [GIB, "LZ4B"],
+  [GIB + 1, "LZ4M"],
+])("%d bytes", async (bytes, sentinel) => {
+  const result = await site.open(`bytes=${bytes}`)
+  expect(result).toMatchObject({ plainBytes: bytes, sentinel, same: true })
+})
+
+// Past what one array may hold the page cannot even make the text.
+test.each([3 * GIB, 16 * GIB])("%d bytes, or a clear error", async (bytes) => {
+  const result = await site.open(`bytes=${bytes}`)
+  if (result.error === undefined) expect(result).toMatchObject({ plainBytes: bytes, same: true })
+  else {
+    expect(result.error).toBe("RangeError")
+    expect(result.message).toMatch(/memory|array length|allocation/i)
+  }
+})

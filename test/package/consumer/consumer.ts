@@ -1,0 +1,19 @@
+import { Codec, ProtocolError, type ProtocolErrorCode } from "zeromq-lz4/codec"
+
+/** Compiled, not run: the declarations as a user meets them. */
+export async function consume(bytes: Uint8Array): Promise<Uint8Array[]> {
+  using codec = await Codec.create({ maxMessageSize: 1 << 20, dictionary: bytes })
+  const same: Codec = Codec.createSync()
+  const wire: Uint8Array[][] = same.encode([bytes])
+  try {
+    const part: Uint8Array = codec.decodePart(codec.encodePart(bytes))
+    return [part, ...wire.flatMap((message) => codec.decode(message)).flat()]
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error
+    const code: ProtocolErrorCode = error.code
+    throw new Error(code, { cause: error })
+  }
+}
+
+// @ts-expect-error: an option that does not exist
+Codec.createSync({ compression: true })

@@ -1,0 +1,10 @@
+import { Codec, ProtocolError } from "zeromq-lz4/codec"
+
+/** Compiled, not run. */
+export function isRefused(wire: Uint8Array): boolean {
+  try {
+    return Codec.createSync().decodePart(wire).length < 0
+  } catch (error) {
+    return error instanceof ProtocolError
+  }
+}

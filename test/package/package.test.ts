@@ -1,0 +1,99 @@
+/** The tarball in an empty project: Node's two module systems, its versions, and TypeScript. */
+import { execFileSync } from "node:child_process"
+import { cpSync, existsSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+
+import { type Packed, pack, root, temporaryDirectory } from "../support/packed.js"
+
+const directory = temporaryDirectory()
+const project = directory.path
+const versions = join(root, "test/package/node-versions")
+let packed: Packed
+
+beforeAll(() => {
+  packed = pack(project)
+  cpSync(join(root, "test/package/consumer"), project, { recursive: true })
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true }))
+  run("npm", ["install", "--no-audit", "--no-fund", packed.tarball], project)
+
+  const installed = join(versions, "node_modules/.package-lock.json")
+  const wanted = join(versions, "package-lock.json")
+  if (!existsSync(installed) || statSync(installed).mtimeMs + 2000 < statSync(wanted).mtimeMs)
+    run("npm", ["ci", "--no-audit", "--no-fund"], versions)
+})
+
+afterAll(() => directory[Symbol.dispose]())
+
+describe("the tarball", () => {
+  test("has the build, the documents and nothing else", () => {
+    const unexpected = packed.files.filter(
+      (file) =>
+        !/^(dist\/.*\.(js|js\.map|d\.ts|wasm)|package\.json|LICENSE|[A-Z]+\.md)$/.test(file),
+    )
+    expect(unexpected).toEqual([])
+  })
+
+  test.each(["LICENSE", "NOTICE.md", "README.md", "dist/zeromq-lz4.wasm"])("has %s", (file) => {
+    expect(packed.files).toContain(file)
+  })
+})
+
+describe.each([
+  { version: "20", node: process.execPath },
+  { version: "22", node: nodeBinary("22") },
+  { version: "24", node: nodeBinary("24") },
+])("Node $version", ({ version, node }) => {
+  test("is that version", () => {
+    const [major] = run(node, ["-p", "process.versions.node"], project).split(".")
+    // The first row is the version that runs the suite, whichever it is.
+    if (node !== process.execPath) expect(major).toBe(version)
+  })
+
+  test.each([
+    ["import", "esm.mjs", "round trip"],
+    ["require", "cjs.cjs", "round trip"],
+    ["import and require share one build", "both.mjs", "the same"],
+    ["the exported .wasm file, as a URL and as bytes", "wasm-file.mjs", "round trip"],
+  ])("%s", (_, script, output) => {
+    expect(run(node, [script], project).trim()).toBe(output)
+  })
+})
+
+describe("TypeScript", () => {
+  const nodeNext = { module: "nodenext", moduleResolution: "nodenext" }
+  const bundler = { module: "esnext", moduleResolution: "bundler" }
+  const recent = ["es2022", "esnext.disposable", "dom"]
+
+  test.each([
+    { name: "NodeNext, ES module", type: "module", options: { ...nodeNext, lib: recent } },
+    { name: "NodeNext, CommonJS", type: "commonjs", options: { ...nodeNext, lib: recent } },
+    { name: "bundler", type: "module", options: { ...bundler, lib: recent } },
+    // As in a browser project: the declarations bring what they need.
+    { name: "the libraries of ES2022 alone", type: "module", options: bundler, file: "es2022.ts" },
+  ])("$name", ({ type, options, file = "consumer.ts" }) => {
+    writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type }))
+    const compilerOptions = {
+      ...{ target: "es2022", strict: true, noEmit: true, skipLibCheck: false, types: [] },
+      ...options,
+    }
+    const config = join(project, "tsconfig.json")
+    writeFileSync(config, JSON.stringify({ compilerOptions, files: [file] }))
+    expect(run(join(root, "node_modules/.bin/tsc"), ["-p", config], project)).toBe("")
+  })
+})
+
+/** What it prints; throws with all of its output when it fails. */
+function run(program: string, args: string[], cwd: string): string {
+  try {
+    return execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string }
+    throw new Error(`${program} ${args.join(" ")}\n${stdout}${stderr}`)
+  }
+}
+
+function nodeBinary(version: string): string {
+  const name = `node-${version}-${process.platform}-${process.arch}`
+  return join(versions, "node_modules", name, "bin/node")
+}

@@ -1,0 +1,54 @@
+/** Reads test/vectors: wire parts whose blocks another LZ4 compressed. */
+import { readFileSync } from "node:fs"
+
+import { type Kind, plaintext } from "./plaintexts.js"
+
+export interface VectorPlaintext {
+  readonly kind: Kind
+  readonly size: number
+  readonly sha256: string
+}
+
+export interface VectorPart {
+  readonly kind: Kind
+  readonly size: number
+  readonly dictionary: boolean
+  readonly form: "LZ4B" | "LZ4M"
+  /** LZ4HC's level, where the block is not by the fast compressor. */
+  readonly compression?: number
+  /** Plaintext per block of parts for the small-blocks build of the module. */
+  readonly blockSize?: number
+  readonly offset: number
+  readonly length: number
+}
+
+interface Manifest {
+  readonly dictionarySha256: string
+  readonly binSha256: string
+  readonly plaintexts: readonly VectorPlaintext[]
+  readonly parts: readonly VectorPart[]
+}
+
+const directory = new URL("../vectors/", import.meta.url)
+
+export const manifest = JSON.parse(
+  readFileSync(new URL("vectors.json", directory), "utf8"),
+) as Manifest
+export const bin: Uint8Array = readFileSync(new URL("vectors.bin", directory))
+
+export const wireOf = (part: VectorPart): Uint8Array =>
+  bin.subarray(part.offset, part.offset + part.length)
+
+export const plainOf = ({ kind, size }: { kind: Kind; size: number }): Uint8Array =>
+  plaintext(kind, size)
+
+/** "text 4096 B, dictionary", for test names. */
+export function nameOf(vector: Partial<VectorPart> & { kind: Kind; size: number }): string {
+  const details = [
+    vector.form,
+    vector.dictionary && "dictionary",
+    vector.compression !== undefined && `LZ4HC ${vector.compression}`,
+    vector.blockSize !== undefined && `blocks of ${vector.blockSize} B`,
+  ]
+  return [`${vector.kind} ${vector.size} B`, ...details.filter(Boolean)].join(", ")
+}

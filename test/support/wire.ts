@@ -1,0 +1,41 @@
+/** Parts of the wire format, spelled out for tests (RFC.md section 4). */
+
+const ascii = (text: string): Uint8Array => new TextEncoder().encode(text)
+
+export const SENTINELS = {
+  plain: new Uint8Array(4),
+  LZ4B: ascii("LZ4B"),
+  LZ4M: ascii("LZ4M"),
+  LZ4D: ascii("LZ4D"),
+  LZ4A: ascii("LZ4A"),
+} as const
+
+export type Form = keyof typeof SENTINELS
+
+export function concat(...pieces: readonly Uint8Array[]): Uint8Array {
+  const all = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0))
+  let end = 0
+  for (const piece of pieces) {
+    all.set(piece, end)
+    end += piece.length
+  }
+  return all
+}
+
+export const plainPart = (plain: Uint8Array): Uint8Array => concat(SENTINELS.plain, plain)
+
+export const dictionaryPart = (dictionary: Uint8Array): Uint8Array =>
+  concat(SENTINELS.LZ4D, dictionary)
+
+export function formOf(wire: Uint8Array): Form | undefined {
+  const forms = Object.keys(SENTINELS) as Form[]
+  return forms.find((form) => SENTINELS[form].every((byte, i) => wire[i] === byte))
+}
+
+/** The plaintext size that a part claims to have; undefined where it has none. */
+export function declaredSize(wire: Uint8Array): bigint | undefined {
+  const form = formOf(wire)
+  if (form === "plain") return BigInt(wire.length - 4)
+  if ((form !== "LZ4B" && form !== "LZ4M") || wire.length < 12) return undefined
+  return new DataView(wire.buffer, wire.byteOffset).getBigUint64(4, true)
+}

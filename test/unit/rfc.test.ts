@@ -1,0 +1,533 @@
+/** Holds RFC.md to the code: its examples, its tables, and the sections that others cite. */
+import { readdirSync, readFileSync } from "node:fs"
+
+import { describe, expect, test } from "vitest"
+import { Codec } from "zeromq-lz4/codec"
+
+import { concat, dictionaryPart, formOf, SENTINELS } from "../support/wire.js"
+
+const root = new URL("../../", import.meta.url)
+const rfc = readFileSync(new URL("RFC.md", root), "utf8")
+
+// -- Reading RFC.md --------------------------------------------------------------------
+
+interface Example {
+  readonly name: string
+  /** Only decoding is checked. */
+  readonly receiverOnly: boolean
+  readonly plain: Uint8Array[]
+  readonly wire: Uint8Array[]
+  readonly dictionary: Uint8Array | undefined
+  readonly installs: Uint8Array | undefined
+  readonly budget: number | undefined
+  readonly error: string | undefined
+  readonly greeting: Uint8Array | undefined
+  readonly frames: Uint8Array | undefined
+  readonly commands: string[]
+  readonly messages: Uint8Array[][]
+}
+
+/** The examples, in the notation of RFC.md section 11. */
+function readExamples(text: string): Example[] {
+  const blocks = [...text.matchAll(/^```hex example=(\S+)( receiver)?\n(.*?)^```$/gms)]
+  expect(blocks.length).toBe([...text.matchAll(/^```hex/gm)].length)
+  expect(new Set(blocks.map(([, name]) => name)).size).toBe(blocks.length)
+  return blocks.map(([, name, receiverOnly, body]) => {
+    const entries = readEntries(body!)
+    const all = (key: string) => entries.filter((entry) => entry.key === key)
+    const one = (key: string) => {
+      expect(all(key).length).toBeLessThan(2)
+      return all(key)[0]?.value
+    }
+    const bytes = (key: string) => {
+      const value = one(key)
+      return value === undefined ? undefined : bytesOf(value)
+    }
+    const budget = one("budget")
+    return {
+      name: name!,
+      receiverOnly: receiverOnly !== undefined,
+      plain: all("plain").map(({ value }) => bytesOf(value)),
+      wire: all("wire").map(({ value }) => bytesOf(value)),
+      dictionary: bytes("dictionary"),
+      installs: bytes("installs"),
+      budget: budget === undefined ? undefined : Number(budget),
+      error: one("error"),
+      greeting: bytes("greeting"),
+      frames: bytes("frames"),
+      commands: all("command").map(({ value }) => new TextDecoder().decode(bytesOf(value))),
+      messages: all("message").map(({ value }) => partsOf(value)),
+    }
+  })
+}
+
+const KEYS = new Set(readTable("## 11.").map(([key]) => key!.replaceAll("`", "")))
+
+function readEntries(body: string): { key: string; value: string }[] {
+  const entries: { key: string; value: string }[] = []
+  for (const line of body.trimEnd().split("\n")) {
+    const bare = line.replace(/^((?:[^'#]|'[^']*')*)#.*$/, "$1").trimEnd()
+    const [, key, value] = /^(\w+): *(.*)$/.exec(bare) ?? []
+    if (key !== undefined) {
+      expect(KEYS).toContain(key)
+      entries.push({ key, value: value! })
+    } else {
+      expect(bare).toMatch(/^ +\S/)
+      entries.at(-1)!.value += ` ${bare.trim()}`
+    }
+  }
+  return entries
+}
+
+function bytesOf(text: string): Uint8Array {
+  const parts = partsOf(text)
+  expect(parts).toHaveLength(1)
+  return parts[0]!
+}
+
+/** Bytes in the notation of RFC.md section 11, with a bar between two parts. */
+function partsOf(text: string): Uint8Array[] {
+  const token = /\s*(?:'([^']*)'|([\da-f]{2})\.\.([\da-f]{2})|([\da-f]{2})|x (\d+)|([(|)])|$)/y
+  const parts: Uint8Array[] = []
+  const groups: Uint8Array[][] = [[]]
+  while (token.lastIndex < text.length) {
+    const at = token.lastIndex
+    const found = token.exec(text)
+    if (!found) throw new Error(`RFC.md: not in the notation of section 11: ${text.slice(at)}`)
+    const [, ascii, from, to, byte, count, sign] = found
+    const items = groups.at(-1)!
+    if (ascii !== undefined) items.push(new TextEncoder().encode(ascii))
+    else if (from !== undefined) items.push(run(Number(`0x${from}`), Number(`0x${to}`)))
+    else if (byte !== undefined) items.push(new Uint8Array([Number(`0x${byte}`)]))
+    else if (count !== undefined) items.push(concat(...Array(Number(count)).fill(items.pop()!)))
+    else if (sign === "(") groups.push([])
+    else if (sign === ")") groups.at(-2)!.push(concat(...groups.pop()!))
+    else if (sign === "|") parts.push(concat(...items.splice(0)))
+  }
+  expect(groups).toHaveLength(1)
+  return [...parts, concat(...groups[0]!)]
+}
+
+function run(from: number, to: number): Uint8Array {
+  const step = from < to ? 1 : -1
+  return Uint8Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => from + i * step)
+}
+
+/** The first table under a heading, without its own head. */
+function readTable(heading: string): string[][] {
+  const start = rfc.indexOf(`\n${heading} `)
+  if (start < 0) throw new Error(`RFC.md has no section ${heading}`)
+  const table = /(?:^\|.*\n)+/m.exec(rfc.slice(start))![0]
+  return table
+    .trimEnd()
+    .split("\n")
+    .slice(2)
+    .map((row) =>
+      row
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+}
+
+// -- Peers -----------------------------------------------------------------------------
+
+/** A receiver as an example wants it. */
+function receiver({ budget, dictionary }: Pick<Example, "budget" | "dictionary">): Codec {
+  const codec = Codec.createSync({ maxMessageSize: budget })
+  if (dictionary) codec.decodePart(dictionaryPart(dictionary))
+  return codec
+}
+
+/** The error that a fresh receiver gives for a part; undefined when it takes it. */
+function refusal(wire: Uint8Array): string | undefined {
+  return codeOf(() => Codec.createSync().decodePart(wire))
+}
+
+function codeOf(work: () => unknown): string | undefined {
+  try {
+    work()
+    return undefined
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error)
+  }
+}
+
+class Refused extends Error {
+  constructor(readonly code: string) {
+    super(code)
+  }
+}
+
+/** The mechanism of a greeting (RFC.md section 3.1). */
+function readGreeting(bytes: Uint8Array): string {
+  expect(bytes).toHaveLength(64)
+  const mechanism = new TextDecoder().decode(bytes.subarray(12, 32)).replace(/\0+$/, "")
+  const known = bytes[0] === 0xff && bytes[9] === 0x7f && bytes[10]! >= 3
+  if (!known || !["NULL", "PLAIN"].includes(mechanism)) throw new Refused("ERR_ZMTP_GREETING")
+  return mechanism
+}
+
+interface Frame {
+  readonly flags: number
+  readonly body: Uint8Array
+  /** Where the next one begins. */
+  readonly end: number
+}
+
+const MORE = 1
+const LONG = 2
+const COMMAND = 4
+
+/** The frame at an offset (RFC.md section 3.3). */
+function readFrame(bytes: Uint8Array, at: number, allowed: number, code: string): Frame {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const flags = view.getUint8(at)
+  if (flags & ~allowed || (flags & MORE && flags & COMMAND)) throw new Refused(code)
+  const long = (flags & LONG) !== 0
+  const length = long ? view.getBigUint64(at + 1) : BigInt(view.getUint8(at + 1))
+  const start = at + (long ? 9 : 2)
+  if (length > BigInt(bytes.length - start)) throw new Refused(code)
+  const end = start + Number(length)
+  return { flags, body: bytes.slice(start, end), end }
+}
+
+function readFrames(bytes: Uint8Array): { commands: string[]; messages: Uint8Array[][] } {
+  const commands: string[] = []
+  const messages: Uint8Array[][] = []
+  let message: Uint8Array[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const { flags, body, end } = readFrame(bytes, at, MORE | LONG | COMMAND, "ERR_ZMTP_FRAME")
+    at = end
+    if (flags & COMMAND) {
+      commands.push(new TextDecoder().decode(body.subarray(1, 1 + body[0]!)))
+      continue
+    }
+    message.push(body)
+    if (flags & MORE) continue
+    messages.push(message)
+    message = []
+  }
+  expect(message).toHaveLength(0)
+  return { commands, messages }
+}
+
+/** The wire message of an example that is one message in frames. */
+function framedMessage({ frames, error }: Example): Uint8Array[] | undefined {
+  return frames && !error ? readFrames(frames).messages[0] : undefined
+}
+
+function isArena({ wire }: { wire: Uint8Array[] | undefined }): boolean {
+  return wire?.some((part) => formOf(part) === "LZ4A") ?? false
+}
+
+/** The messages of an arena (RFC.md section A.3). */
+function readArena(wire: Uint8Array[], budget = Number.POSITIVE_INFINITY): Uint8Array[][] {
+  const refuse = (bad: boolean, code = "ERR_LZ4_ARENA"): void => {
+    if (bad) throw new Refused(code)
+  }
+  const [part, ...others] = wire as [Uint8Array, ...Uint8Array[]]
+  refuse(others.length > 0)
+  const head = limit("ARENA_HEAD_BYTES")
+  refuse(part.length < head || part.length > head + limit("ARENA_BYTES_MAX"))
+  const view = new DataView(part.buffer, part.byteOffset, part.byteLength)
+  refuse(part[4]! > 1 || part.subarray(5, 8).some((byte) => byte !== 0))
+  const size = view.getUint32(8, true)
+  refuse(size < 1 || size > limit("ARENA_BYTES_MAX"))
+  const count = view.getUint32(12, true)
+  refuse(count < 1 || count > limit("ARENA_MESSAGES_MAX"))
+  const body = part.slice(head)
+  refuse(part[4] === 0 && body.length !== size)
+  // A block is a block: the codec decodes it in an envelope that it knows.
+  const run =
+    part[4] === 0 ? body : Codec.createSync().decodePart(concat(SENTINELS.LZ4B, u64(size), body))
+
+  const messages: Uint8Array[][] = [[]]
+  let parts = 0
+  for (let at = 0; at < run.length; ) {
+    const frame = readFrame(run, at, MORE | LONG, "ERR_LZ4_ARENA")
+    at = frame.end
+    refuse(++parts > limit("ARENA_PARTS_MAX"))
+    messages.at(-1)!.push(frame.body)
+    const plainBytes = messages.at(-1)!.reduce((sum, { length }) => sum + length, 0)
+    refuse(plainBytes > budget, "ERR_LZ4_BUDGET_EXCEEDED")
+    if (!(frame.flags & MORE)) messages.push([])
+  }
+  refuse(messages.pop()!.length > 0 || messages.length !== count)
+  return messages
+}
+
+function u64(value: number): Uint8Array {
+  const bytes = new Uint8Array(8)
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(value), true)
+  return bytes
+}
+
+const hex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
+
+/** Messages in a form that fails readably. */
+const texts = (messages: readonly (readonly Uint8Array[])[]): string[][] =>
+  messages.map((message) => message.map(hex))
+
+// -- Tests -----------------------------------------------------------------------------
+
+const examples = readExamples(rfc)
+const constants = new Map(
+  readTable("## 9.").map(([name, value]) => [name!, Number(value)] as const),
+)
+const codes = readTable("### 5.3").map(([code]) => code!)
+
+const limit = (name: string): number => {
+  const value = constants.get(name)
+  if (value === undefined) throw new Error(`RFC.md section 9 lacks ${name}`)
+  return value
+}
+
+/** Until the codec reads arenas, theirs are held to the reader below alone. */
+const codecReadsArenas =
+  codeOf(() => Codec.createSync().decodePart(SENTINELS.LZ4A)) === "ERR_LZ4_ARENA"
+
+const named = (which: (example: Example) => boolean) =>
+  examples.filter(which).map((example) => [example.name, example] as const)
+
+describe("examples of parts", () => {
+  const whole = named(({ wire, error }) => wire.length > 0 && !error)
+
+  test.each(whole)("%s decodes", (_, example) => {
+    const codec = receiver(example)
+    const expected = example.installs ? [] : [example.plain]
+    expect(texts(codec.decode(example.wire))).toEqual(texts(expected))
+    codec.close()
+  })
+
+  const sent = whole.filter(([, { receiverOnly, installs }]) => !receiverOnly && !installs)
+
+  test.each(sent)("%s is the form that a sender chooses", (_, example) => {
+    using sender = Codec.createSync({ dictionary: example.dictionary })
+    const encoded = example.plain.map((plain) => sender.encodePart(plain))
+    expect(encoded.map(formOf)).toEqual(example.wire.map(formOf))
+    expect(texts(receiver(example).decode(encoded))).toEqual(texts([example.plain]))
+    for (const [i, wire] of encoded.entries())
+      if (formOf(wire) === "plain") expect(hex(wire)).toBe(hex(example.wire[i]!))
+  })
+
+  test.each(whole.filter(([, { installs }]) => installs))("%s is shipped", (_, example) => {
+    using sender = Codec.createSync({ dictionary: example.installs })
+    const [first, second] = sender.encode([new Uint8Array(1)])
+    expect(texts([first!])).toEqual(texts([example.wire]))
+    expect(second).toHaveLength(1)
+  })
+})
+
+describe("examples of what is refused", () => {
+  const refused = named(({ error }) => error !== undefined)
+  const parts = refused.filter(([, { wire }]) => wire.length > 0)
+
+  test.each(parts.filter(([, example]) => !isArena(example)))("%s", (_, example) => {
+    expect(codeOf(() => receiver(example).decode(example.wire))).toBe(example.error)
+  })
+
+  test.each(parts.filter(([, example]) => isArena(example)))("%s", (_, example) => {
+    expect(codeOf(() => readArena(example.wire, example.budget))).toBe(example.error)
+    const expected = codecReadsArenas ? example.error : "ERR_LZ4_UNKNOWN_SENTINEL"
+    expect(codeOf(() => receiver(example).decode(example.wire))).toBe(expected)
+  })
+
+  test.each(refused.filter(([, { greeting }]) => greeting))("%s", (_, { greeting, error }) => {
+    expect(codeOf(() => readGreeting(greeting!))).toBe(error)
+  })
+
+  test.each(refused.filter(([, { frames }]) => frames))("%s", (_, { frames, error }) => {
+    expect(codeOf(() => readFrames(frames!))).toBe(error)
+  })
+
+  test("every error has an example", () => {
+    const shown = new Set(refused.map(([, { error }]) => error!))
+    expect([...shown].sort()).toEqual([...codes].sort())
+  })
+})
+
+describe("examples of frames", () => {
+  const streams = named(({ frames, error }) => frames !== undefined && !error)
+
+  test("the greeting", () => {
+    const greetings = examples.filter(({ greeting, error }) => greeting && !error)
+    expect(greetings.length).toBeGreaterThan(0)
+    for (const { greeting } of greetings) expect(readGreeting(greeting!)).toBe("NULL")
+  })
+
+  test.each(streams)("%s carries what it says", (_, example) => {
+    const codec = receiver(example)
+    const { commands, messages } = readFrames(example.frames!)
+    const delivered = messages.flatMap((wire) =>
+      isArena({ wire }) && !codecReadsArenas ? readArena(wire) : codec.decode(wire),
+    )
+    expect(commands).toEqual(example.commands)
+    expect(texts(delivered)).toEqual(texts(example.messages))
+  })
+
+  test.each(
+    streams.filter(([, { frames }]) => !isArena({ wire: readFrames(frames!).messages[0] })),
+  )("%s is what a sender sends", (_, example) => {
+    const { messages } = readFrames(example.frames!)
+    const shipped = messages.find(([part]) => formOf(part!) === "LZ4D")?.[0]
+    using sender = Codec.createSync({ dictionary: shipped?.slice(limit("SENTINEL_BYTES")) })
+    const encoded = example.messages.flatMap((message) => sender.encode(message))
+    expect(encoded.map((wire) => wire.map(formOf))).toEqual(
+      messages.map((wire) => wire.map(formOf)),
+    )
+    const codec = receiver(example)
+    expect(texts(encoded.flatMap((wire) => codec.decode(wire)))).toEqual(texts(example.messages))
+  })
+
+  test.each(named((example) => isArena({ wire: framedMessage(example) })))(
+    "%s has the layout of appendix A",
+    (_, example) => {
+      expect(texts(readArena(framedMessage(example)!))).toEqual(texts(example.messages))
+    },
+  )
+
+  test("the offsets of the LZ4M part beyond 1 GiB add up", () => {
+    const rows = readTable("### 11.3").map((row) => row.map((cell) => cell.replaceAll("`", "")))
+    let at = 0
+    for (const [offset, length] of rows) {
+      expect(Number(offset)).toBe(at)
+      at += Number(length)
+    }
+    const field = (row: number): number => {
+      const bytes = rows[row]![2]!.split(",")[0]!.split(" ").reverse()
+      return Number(`0x${bytes.join("")}`)
+    }
+    expect(field(1)).toBe(limit("BLOCK_PLAIN_MAX") + 1)
+    expect(field(2)).toBe(Number(rows[3]![1]))
+    expect(field(4)).toBe(Number(rows[5]![1]))
+  })
+})
+
+describe("tables", () => {
+  test("the errors are those of the codec", () => {
+    const source = readFileSync(new URL("src/codec/errors.ts", root), "utf8")
+    const union = /type ProtocolErrorCode =([^/]*?)\n\n/.exec(source)![1]!
+    const known = [...union.matchAll(/"(ERR_\w+)"/g)].map(([, code]) => code!)
+    expect(known.length).toBeGreaterThan(10)
+    expect(codes).toEqual(expect.arrayContaining(known))
+  })
+
+  test("every check gives a listed error", () => {
+    const rows = [...readTable("### 5.2"), ...readTable("### A.3")]
+    for (const row of rows) expect(codes).toContain(row.at(-1))
+  })
+
+  test("the checks are numbered", () => {
+    const steps = readTable("### 5.2").map(([step]) => Number(step))
+    expect(steps).toEqual(steps.map((_, i) => i + 1))
+    const arena = readTable("### A.3").map(([step]) => step)
+    expect(arena).toEqual(arena.map((_, i) => `A${i + 1}`))
+  })
+
+  test("sentinels", () => {
+    const register = readTable("## 10.").map(
+      ([bytes, name]) => [name!, bytes!.replaceAll("`", "").toLowerCase()] as const,
+    )
+    const used = Object.entries(SENTINELS).map(([name, bytes]) => [name, hex(bytes)] as const)
+    expect(new Map(register)).toEqual(new Map(used))
+    for (const [name, bytes] of register)
+      if (name !== "plain") expect(hex(new TextEncoder().encode(name))).toBe(bytes)
+    const forms = readTable("### 4.1").map(([bytes, name]) => [name, bytes!.toLowerCase()])
+    expect(forms).toEqual(
+      register.filter(([name]) => name !== "LZ4A").map(([name, bytes]) => [name, `\`${bytes}\``]),
+    )
+  })
+
+  test("SENTINEL_BYTES and HEAD_BYTES", () => {
+    const short = (form: Uint8Array, bytes: number): string | undefined =>
+      refusal(concat(form, new Uint8Array(12)).subarray(0, bytes))
+    expect(short(SENTINELS.plain, limit("SENTINEL_BYTES") - 1)).toBe("ERR_LZ4_PART_TOO_SHORT")
+    expect(short(SENTINELS.plain, limit("SENTINEL_BYTES"))).toBeUndefined()
+    expect(short(SENTINELS.LZ4M, limit("HEAD_BYTES") - 1)).toBe("ERR_LZ4_TRUNCATED")
+    expect(short(SENTINELS.LZ4M, limit("HEAD_BYTES"))).toBeUndefined()
+  })
+
+  test("BLOCK_LENGTH_BYTES", () => {
+    const block = bytesOf("50 'hello'")
+    const length = concat(
+      new Uint8Array([block.length]),
+      new Uint8Array(limit("BLOCK_LENGTH_BYTES") - 1),
+    )
+    expect(refusal(concat(SENTINELS.LZ4M, u64(5), length, block))).toBeUndefined()
+  })
+
+  test("BLOCK_PLAIN_MAX", () => {
+    const declare = (plain: number) =>
+      refusal(concat(SENTINELS.LZ4B, u64(plain), new Uint8Array(1)))
+    expect(declare(limit("BLOCK_PLAIN_MAX"))).toBe("ERR_LZ4_IMPLAUSIBLE_SIZE")
+    expect(declare(limit("BLOCK_PLAIN_MAX") + 1)).toBe("ERR_LZ4_BLOCK_TOO_LARGE")
+  })
+
+  test("EXPANSION_MAX", () => {
+    const declare = (plain: number) =>
+      refusal(concat(SENTINELS.LZ4B, u64(plain), new Uint8Array(9)))
+    expect(declare(9 * limit("EXPANSION_MAX"))).toBe("ERR_LZ4_CORRUPT_BLOCK")
+    expect(declare(9 * limit("EXPANSION_MAX") + 1)).toBe("ERR_LZ4_IMPLAUSIBLE_SIZE")
+  })
+
+  test("DICTIONARY_MIN and DICTIONARY_MAX", () => {
+    const install = (bytes: number) => refusal(dictionaryPart(new Uint8Array(bytes)))
+    expect(install(limit("DICTIONARY_MIN") - 1)).toBe("ERR_LZ4_DICTIONARY_SIZE")
+    expect(install(limit("DICTIONARY_MIN"))).toBeUndefined()
+    expect(install(limit("DICTIONARY_MAX"))).toBeUndefined()
+    expect(install(limit("DICTIONARY_MAX") + 1)).toBe("ERR_LZ4_DICTIONARY_SIZE")
+  })
+
+  test.each([
+    { name: "THRESHOLD", dictionary: undefined },
+    { name: "THRESHOLD_DICTIONARY", dictionary: new Uint8Array(64) },
+  ])("$name", ({ name, dictionary }) => {
+    using sender = Codec.createSync({ dictionary })
+    const form = (bytes: number) => formOf(sender.encodePart(new Uint8Array(bytes)))
+    expect(form(limit(name) - 1)).toBe("plain")
+    expect(form(limit(name))).toBe("LZ4B")
+  })
+
+  test("TRAINING_SAMPLE_MAX is twice TRAINING_CAPACITY", () => {
+    expect(limit("TRAINING_SAMPLE_MAX")).toBe(2 * limit("TRAINING_CAPACITY"))
+  })
+})
+
+describe("sections", () => {
+  const headings = [...rfc.matchAll(/^#+ (?:Appendix )?([\dA-C][\d.]*)(?= )/gm)].map(([, number]) =>
+    number!.replace(/\.$/, ""),
+  )
+
+  test("have numbers of their own", () => {
+    expect(headings.length).toBeGreaterThan(30)
+    expect(new Set(headings).size).toBe(headings.length)
+  })
+
+  test("that the text refers to exist", () => {
+    const cited = [...rfc.matchAll(/[Ss]ection\s+([\dA-C][\d.]*)/g)].map(([, number]) => number!)
+    expect(cited.length).toBeGreaterThan(20)
+    for (const number of cited) expect(headings).toContain(number.replace(/\.$/, ""))
+  })
+
+  test("that code and tests cite exist", () => {
+    const files = ["src", "wasm", "test"].flatMap((directory) =>
+      readdirSync(new URL(directory, root), { recursive: true, encoding: "utf8" })
+        .filter((file) => /\.(ts|c|h|mjs|py)$/.test(file) && !file.includes("node_modules"))
+        .map((file) => `${directory}/${file}`),
+    )
+    let cited = 0
+    for (const file of files) {
+      const text = readFileSync(new URL(file, root), "utf8")
+      for (const [, list] of text.matchAll(
+        /RFC\.md,? sections? ([\dA-C.]+(?:(?:,| and| to) [\dA-C.]+)*)/g,
+      ))
+        for (const number of list!.split(/,? (?:and |to )?/)) {
+          expect(headings, `${file} cites section ${number}`).toContain(number.replace(/\.$/, ""))
+          cited++
+        }
+    }
+    expect(cited).toBeGreaterThan(5)
+  })
+})

@@ -1,0 +1,41 @@
+import { defineConfig } from "vitest/config"
+
+const dist = (file: string) => new URL(`./dist/${file}`, import.meta.url).pathname
+
+// Tests import the package by its name and get what ships, loaded by Node itself.
+const shared = {
+  resolve: {
+    alias: [
+      { find: /^zeromq-lz4$/, replacement: dist("index.js") },
+      { find: /^zeromq-lz4\/draft$/, replacement: dist("draft.js") },
+      { find: /^zeromq-lz4\/codec$/, replacement: dist("codec/index.js") },
+    ],
+  },
+}
+
+const project = (name: string, options: object) => ({
+  ...shared,
+  test: {
+    name,
+    include: [`test/${name}/**/*.test.ts`],
+    server: { deps: { external: [/\/dist\//] } },
+    ...options,
+  },
+})
+
+const slow = { testTimeout: 300_000, hookTimeout: 600_000 }
+
+export default defineConfig({
+  test: {
+    projects: [
+      project("unit", { testTimeout: 60_000 }),
+      project("sockets", { testTimeout: 60_000 }),
+      // The suites below need more than `npm test` may ask for: Chromium, other Node
+      // versions, Python. They build and install things, so their files run one by one.
+      project("browser", { ...slow, fileParallelism: false }),
+      project("package", { ...slow, fileParallelism: false }),
+      project("soak", { ...slow, fileParallelism: false }),
+      project("interop", { ...slow, fileParallelism: false }),
+    ],
+  },
+})

@@ -1,0 +1,136 @@
+/* Fuzzes receiving: any bytes as a part, against a second, plainer reading of the format. */
+#include "lz4.h"
+
+#include "fuzz.h"
+
+/* Longer inputs are left out, so that what they can hold is soon allocated. */
+#define INPUT_MAX 16384u
+
+static const uint64_t budgets[] = {UINT64_MAX, 0, 1, 1000, 10000, UINT64_MAX - 1};
+
+/* How a part is received. The input: place and budget, the dictionary's length,
+ * its bytes, and the part. */
+typedef struct {
+  uint32_t place;
+  uint64_t budget;
+  bytes dictionary;
+  bytes wire;
+} situation;
+
+static situation read_situation(const uint8_t *data, size_t size) {
+  uint32_t length = (uint32_t)(data[1] | data[2] << 8) % (ZL_DICTIONARY_MAX + 1);
+  if (length > size - 3) length = 0;
+  return (situation){
+      .place = data[0] & 3,
+      .budget = budgets[(data[0] >> 2) % (sizeof budgets / sizeof *budgets)],
+      .dictionary = bytes_copy(data + 3, length),
+      .wire = bytes_copy(data + 3 + length, size - 3 - length),
+  };
+}
+
+/* -- The plainer reading --------------------------------------------------------- */
+
+/* liblz4 on one block; whether it holds exactly what `plain` has room for. */
+static int reference_block(bytes dictionary, const uint8_t *from, size_t length, bytes plain) {
+  bytes source = bytes_copy(from, length);
+  int n = dictionary.length
+              ? LZ4_decompress_safe_usingDict((char *)source.at, (char *)plain.at, (int)length,
+                                              (int)plain.length, (char *)dictionary.at,
+                                              (int)dictionary.length)
+              : LZ4_decompress_safe((char *)source.at, (char *)plain.at, (int)length,
+                                    (int)plain.length);
+  free(source.at);
+  return n >= 0 && (size_t)n == plain.length;
+}
+
+/* Whether the blocks of an LZ4B or LZ4M part make what it declares, into `plain`. */
+static int reference_blocks(situation s, bytes plain) {
+  const uint8_t *at = s.wire.at + ZL_HEAD_BYTES;
+  size_t left = s.wire.length - ZL_HEAD_BYTES;
+  if (s.wire.at[3] == 'B')
+    return plain.length <= ZL_BLOCK_MAX && reference_block(s.dictionary, at, left, plain);
+  for (size_t done = 0; done < plain.length;) {
+    if (left < 4) return 0;
+    uint32_t length = zl_read_u32le(at);
+    at += 4;
+    left -= 4;
+    if (length > left) return 0;
+    size_t share = plain.length - done < ZL_BLOCK_MAX ? plain.length - done : ZL_BLOCK_MAX;
+    bytes block = bytes_new(share);
+    int good = reference_block(s.dictionary, at, length, block);
+    memcpy(plain.at + done, block.at, good ? share : 0);
+    free(block.at);
+    if (!good) return 0;
+    at += length;
+    left -= length;
+    done += share;
+  }
+  return left == 0;
+}
+
+/* Whether the part is good, budget apart. `plain` is the caller's. */
+static int reference_part(situation s, bytes *plain) {
+  *plain = bytes_new(0);
+  if (s.wire.length < ZL_SENTINEL_BYTES) return 0;
+  size_t body = s.wire.length - ZL_SENTINEL_BYTES;
+  if (memcmp(s.wire.at, "\0\0\0\0", 4) == 0) {
+    free(plain->at);
+    *plain = bytes_copy(s.wire.at + ZL_SENTINEL_BYTES, body);
+    return 1;
+  }
+  if (memcmp(s.wire.at, "LZ4D", 4) == 0)
+    return s.place == ALONE && s.dictionary.length == 0 && body >= 1 && body <= ZL_DICTIONARY_MAX;
+  if (memcmp(s.wire.at, "LZ4B", 4) != 0 && memcmp(s.wire.at, "LZ4M", 4) != 0) return 0;
+  if (s.wire.length < ZL_HEAD_BYTES) return 0;
+  uint64_t declared = zl_read_u64le(s.wire.at + ZL_SENTINEL_BYTES);
+  if (declared > 255 * INPUT_MAX) return 0; /* more than a byte can stand for */
+  free(plain->at);
+  *plain = bytes_new((size_t)declared);
+  return reference_blocks(s, *plain);
+}
+
+/* -- The comparison ---------------------------------------------------------------- */
+
+/* What was decoded encodes to parts that decode to the same. */
+static void check_encodes_again(situation s, bytes plain) {
+  zl_receiver *receiver = open_receiver(UINT64_MAX, s.dictionary);
+  zl_dictionary *dictionary = zl_dictionary_open(s.dictionary.at, (uint32_t)s.dictionary.length);
+  REQUIRE(dictionary == zl_receiver_dictionary(receiver));
+  check_round_trips(receiver, dictionary, plain, 1);
+  zl_dictionary_close(dictionary);
+  zl_receiver_close(receiver);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  if (size < 3 || size > INPUT_MAX) return 0;
+  situation s = read_situation(data, size);
+  bytes expected;
+  int good = reference_part(s, &expected);
+
+  zl_receiver *receiver = open_receiver(s.budget, s.dictionary);
+  bytes plain;
+  int32_t kind = receive_part(receiver, s.wire, s.place, &plain);
+  if (kind == ZL_E_BUDGET_EXCEEDED) {
+    REQUIRE(s.budget < UINT64_MAX);
+    if (good) REQUIRE(expected.length > s.budget);
+  } else {
+    REQUIRE(good == (kind > 0));
+  }
+  if (kind > 0 && kind != ZL_LZ4D) {
+    REQUIRE(plain.length <= s.budget);
+    REQUIRE(bytes_equal(plain, expected));
+    check_encodes_again(s, plain);
+  }
+
+  /* After anything, a good part is still good. */
+  static const uint8_t nothing[] = {0};
+  bytes after = sized_part("LZ4B", 0, nothing, sizeof nothing);
+  check_received(receiver, after, (bytes){0});
+
+  zl_receiver_close(receiver);
+  free(plain.at);
+  free(expected.at);
+  free(s.dictionary.at);
+  free(s.wire.at);
+  return 0;
+}
