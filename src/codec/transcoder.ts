@@ -15,6 +15,7 @@ const ROOM_BYTES = 256 * 1024
 const FRAME_HEAD_MAX_BYTES = 9
 const PART_HEAD_BYTES = 12
 const ZMTP_LONG = 2
+const NOTHING = new Uint8Array(0)
 
 /** Status of zl_transcode in zeromq_lz4.h. */
 const NEEDS_INPUT = 0
@@ -28,6 +29,12 @@ interface Large {
   place: number
   index: number
 }
+
+/**
+ * Takes a piece of output and returns whether it wants more now. A piece that is
+ * not `owned` is good for the length of the call only.
+ */
+export type Write = (piece: Uint8Array, owned: boolean) => boolean
 
 /** Transcodes the body of one part of over `partMax` bytes. */
 type LargePart = (body: Source, place: number, index: number) => Uint8Array
@@ -45,12 +52,8 @@ export class Transcoder {
   readonly #queue = new ByteQueue()
   /** Bytes that must be there before it is worth to go on. */
   #need = 1
-  #roomBytes = ROOM_BYTES
   /** The large part whose body is being collected. */
   #large: Large | undefined
-  /** Output that waits for what came before it to be taken. */
-  #next: Uint8Array | undefined
-  #failure: Error | undefined
 
   /** Wire to plain ZMTP, within a budget in bytes per message; -1 is no limit. */
   static receiving(instance: Instance, budgetBytes: number): Transcoder {
@@ -94,34 +97,34 @@ export class Transcoder {
     this.#budgetBytes = budgetBytes
   }
 
-  /** Takes a chunk of the stream, which must not change afterwards. */
-  push(chunk: Uint8Array): void {
-    this.#queue.push(chunk)
-  }
-
   /**
-   * The next piece of output, or undefined when more input is needed first.
+   * Transcodes a chunk of the stream, which the caller may reuse afterwards, and
+   * writes what can be said so far. What `write` does not want yet waits for
+   * `resume`.
    *
-   * @throws ProtocolError when the stream breaks a rule. All that came before has
-   * been returned by then; the transcoder can only be closed.
+   * @throws ProtocolError when the stream breaks a rule, after all that came before
+   * has been written; the transcoder can only be closed then.
    */
-  pull(): Uint8Array | undefined {
-    if (this.#next) {
-      const next = this.#next
-      this.#next = undefined
-      return next
+  transcode(chunk: Uint8Array, write: Write): void {
+    let rest = chunk
+    while (rest.length > 0 || this.#queue.length > 0) {
+      if (this.#queue.length + rest.length < this.#need) break
+      if (this.#large) {
+        this.#queue.push(rest)
+        rest = NOTHING
+        if (!this.#finishLarge(this.#large, write)) return
+      } else {
+        const goOn = this.#window(rest, write)
+        rest = NOTHING
+        if (!goOn) return
+      }
     }
-    while (this.#failure === undefined && this.#queue.length >= this.#need) {
-      const output = this.#large ? this.#finishLarge(this.#large) : this.#step()
-      if (output) return output
-    }
-    if (this.#failure) throw this.#failure
-    return undefined
+    this.#queue.push(rest)
   }
 
-  /** Bytes of the stream that wait for the rest of what they belong to. */
-  get pendingBytes(): number {
-    return this.#queue.length
+  /** Goes on where `write` had enough. */
+  resume(write: Write): void {
+    this.transcode(NOTHING, write)
   }
 
   /** Counts what went through, into an object that is kept by the caller. */
@@ -140,32 +143,37 @@ export class Transcoder {
     this.#instance.exports.zl_transcoder_close(this.#handle)
   }
 
-  #step(): Uint8Array | undefined {
+  /** Transcodes all that waits and what follows it; keeps the rest. Returns whether to go on. */
+  #window(following: Uint8Array, write: Write): boolean {
     const instance = this.#instance
-    const queue = this.#queue
-    const length = Math.min(queue.length, Math.max(this.#need, ROOM_BYTES))
+    const waiting = this.#queue.length
+    const length = waiting + following.length
     const input = instance.scratch(INPUT, length)
-    queue.peek(instance.view(input, length))
-    const output = instance.scratch(OUTPUT, this.#roomBytes)
+    this.#queue.read(instance.view(input, waiting))
+    instance.bytes.set(following, input + waiting)
+
     const progress = instance.exports.zl_progress_slot()
     const { zl_transcode } = instance.exports
-    const status = zl_transcode(this.#handle, input, length, output, this.#roomBytes, progress)
-    const consumed = instance.word(progress, 0)
-    const produced = instance.word(progress, 1)
-    const need = instance.word(progress, 2)
-    const made = produced > 0 ? instance.copy(output, produced) : undefined
-    this.#roomBytes = ROOM_BYTES
-    this.#need = 1
-    queue.skip(consumed)
-    if (status === NEEDS_INPUT) this.#need = need
-    else if (status === NEEDS_ROOM) this.#roomBytes = Math.max(ROOM_BYTES, need)
-    else if (status === LARGE_PART) this.#announceLarge()
-    else
-      this.#failure = this.#error(
-        status,
-        instance.copy((input + consumed) as Pointer, length - consumed),
-      )
-    return made
+    let roomBytes = ROOM_BYTES
+    let at = 0
+    let status: number
+    let goOn: boolean
+    do {
+      const output = instance.scratch(OUTPUT, roomBytes)
+      const from = (input + at) as Pointer
+      status = zl_transcode(this.#handle, from, length - at, output, roomBytes, progress)
+      at += instance.word(progress, 0)
+      const produced = instance.word(progress, 1)
+      this.#need = status === NEEDS_INPUT ? instance.word(progress, 2) : 1
+      roomBytes = Math.max(ROOM_BYTES, instance.word(progress, 2))
+      goOn = produced === 0 || write(instance.view(output, produced), false)
+    } while (goOn && status === NEEDS_ROOM)
+
+    const rest = instance.view((input + at) as Pointer, length - at)
+    if (status < 0) throw this.#error(status, rest.slice())
+    this.#queue.push(rest)
+    if (status === LARGE_PART) this.#announceLarge()
+    return goOn
   }
 
   #announceLarge(): void {
@@ -176,22 +184,18 @@ export class Transcoder {
     this.#need = bodyBytes
   }
 
-  /** Transcodes the body of a large part, which is there as a whole. */
-  #finishLarge({ bodyBytes, place, index }: Large): Uint8Array | undefined {
+  /** Transcodes the body of a large part, which is there as a whole. Returns whether to go on. */
+  #finishLarge({ bodyBytes, place, index }: Large, write: Write): boolean {
     const instance = this.#instance
-    try {
-      this.#next = this.#transcodeLarge(new FrontSource(this.#queue, bodyBytes), place, index)
-    } catch (error) {
-      this.#failure = error as Error
-      return undefined
-    }
-    const { length } = this.#next
+    const body = this.#transcodeLarge(new FrontSource(this.#queue, bodyBytes), place, index)
+    const low = body.length >>> 0
+    const high = Math.floor(body.length / 2 ** 32)
     const head = instance.scratch(OUTPUT, FRAME_HEAD_MAX_BYTES)
-    const { zl_large_done } = instance.exports
-    const headBytes = zl_large_done(this.#handle, head, length >>> 0, Math.floor(length / 2 ** 32))
+    const headBytes = instance.exports.zl_large_done(this.#handle, head, low, high)
     this.#large = undefined
     this.#need = 1
-    return instance.copy(head, headBytes)
+    write(instance.view(head, headBytes), false)
+    return write(body, true)
   }
 
   /** The error for the input that the module refused to go on with. */

@@ -1,6 +1,7 @@
-import { connect, createServer, type Server, type Socket } from "node:net"
+import { createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Backoff } from "./backoff.js"
+import { Channel } from "./channel.js"
 import { Links } from "./links.js"
 import type { DialSpec, TransportEvent } from "./protocol.js"
 
@@ -35,7 +36,7 @@ export class Dialer {
     this.#released = released
     this.#links = new Links(endpoint, instance, spec, emit)
     this.#backoff = new Backoff(spec.tcp.reconnectMs, spec.tcp.reconnectMaxMs)
-    this.#server = createServer({ allowHalfOpen: true }, (local) => this.#accept(local))
+    this.#server = createServer({ pauseOnConnect: true }, (local) => this.#accept(local))
     this.#server.on("error", () => {}) // a connection that could not be accepted
     // Node binds a path at once; what goes wrong is thrown by the check below.
     this.#server.listen(spec.localPath)
@@ -51,15 +52,16 @@ export class Dialer {
   }
 
   /** Dials until there is a connection to join with, or libzmq closes its side. */
-  #accept(local: Socket): void {
+  #accept(accepted: Socket): void {
     const early: Uint8Array[] = []
-    let remote: Socket
+    const channel = Channel.adopt(accepted)
+    const local = channel.socket
+    let remote: Channel
     let pause: NodeJS.Timeout | undefined
 
-    const keep = (chunk: Uint8Array) => early.push(chunk)
     const giveUp = () => {
       clearTimeout(pause)
-      remote.destroy()
+      remote.socket.destroy()
       local.destroy()
     }
     const closed = () => {
@@ -70,9 +72,9 @@ export class Dialer {
     const connected = () => {
       this.#backoff.reset()
       this.#dialling--
-      local.off("data", keep).off("end", giveUp).off("close", closed)
-      remote.off("close", failed)
-      this.#links.add(remote, local, early, ({ byLibzmq }) => this.#checkReleased(byLibzmq))
+      local.off("end", giveUp).off("close", closed)
+      remote.socket.off("close", failed)
+      this.#links.add(remote, channel, early, ({ byLibzmq }) => this.#checkReleased(byLibzmq))
     }
     const failed = () => {
       const pauseMs = this.#backoff.next()
@@ -82,40 +84,40 @@ export class Dialer {
     }
     const attempt = () => {
       remote = this.#connect()
-      remote.once("connect", connected)
-      remote.once("close", failed)
+      remote.socket.once("connect", connected)
+      remote.socket.once("close", failed)
     }
 
     this.#dialling++
-    local.on("data", keep)
+    // libzmq sends its greeting, and nothing more before the peer's.
+    channel.receive = (chunk) => early.push(new Uint8Array(chunk))
     local.on("end", giveUp)
     local.on("error", () => {}) // "close" follows
     local.on("close", closed)
-    local.unref()
+    local.resume()
     attempt()
   }
 
-  #connect(): Socket {
+  #connect(): Channel {
     const { destination, tcp } = this.#spec
     const { source } = destination
-    const remote = connect({
+    const channel = Channel.connect({
       host: destination.host,
       port: destination.port,
       family: tcp.ipv6 ? 0 : 4,
       ...(source && { localAddress: source.host, localPort: source.port }),
-      allowHalfOpen: true,
       noDelay: true,
       keepAlive: tcp.keepAlive ?? false,
       keepAliveInitialDelay: tcp.keepAliveDelayMs,
     })
-    remote.unref()
+    const remote = channel.socket
     remote.on("error", () => {}) // "close" follows
     if (tcp.connectTimeoutMs > 0) {
       const timeout = setTimeout(() => remote.destroy(), tcp.connectTimeoutMs).unref()
       remote.once("connect", () => clearTimeout(timeout))
       remote.once("close", () => clearTimeout(timeout))
     }
-    return remote
+    return channel
   }
 
   /**

@@ -3,6 +3,7 @@ import type { Traffic } from "../codec/codec.js"
 import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
 import { Transcoder } from "../codec/transcoder.js"
+import type { Channel } from "./channel.js"
 import { Counters } from "./protocol.js"
 import { Pump } from "./pump.js"
 
@@ -40,15 +41,17 @@ export class Link {
   #end: End | undefined
   #open = 2
 
-  /** Joins two open sockets. `early` is what was read from the local one already. */
+  /** Joins two channels. `early` is what was read from the local one already. */
   constructor(
-    remote: Socket,
-    local: Socket,
+    fromRemote: Channel,
+    fromLocal: Channel,
     early: readonly Uint8Array[],
     instance: Instance,
     settings: Settings,
     handlers: LinkHandlers,
   ) {
+    const remote = fromRemote.socket
+    const local = fromLocal.socket
     this.#remote = remote
     this.#local = local
     this.#handlers = handlers
@@ -64,8 +67,18 @@ export class Link {
       },
       failed: (error: Error) => this.#fail(error),
     })
-    const fromPeer = new Pump(remote, local, this.#receiving, counting("received", this.#receiving))
-    const fromLibzmq = new Pump(local, remote, this.#sending, counting("sent", this.#sending))
+    const fromPeer = new Pump(
+      fromRemote,
+      fromLocal,
+      this.#receiving,
+      counting("received", this.#receiving),
+    )
+    const fromLibzmq = new Pump(
+      fromLocal,
+      fromRemote,
+      this.#sending,
+      counting("sent", this.#sending),
+    )
 
     local.on("end", () => {
       this.#end ??= { byLibzmq: true, error: undefined }

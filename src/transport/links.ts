@@ -1,6 +1,6 @@
-import type { Socket } from "node:net"
 import { ProtocolError } from "../codec/errors.js"
 import type { Instance } from "../codec/instance.js"
+import type { Channel } from "./channel.js"
 import { errorInfo } from "./error-info.js"
 import { type End, Link } from "./link.js"
 import type { LinkOptions, Peer, TransportEvent } from "./protocol.js"
@@ -34,17 +34,17 @@ export class Links {
     return this.#links.size
   }
 
-  /** Joins two sockets; `early` was read from the local one, `ended` is called when it is over. */
+  /** Joins two channels; `early` was read from the local one, `ended` is called when it is over. */
   add(
-    remote: Socket,
-    local: Socket,
+    remote: Channel,
+    local: Channel,
     early: readonly Uint8Array[],
     ended: (end: End) => void,
   ): void {
     const id = count++
     const peer: Peer = {
-      remoteAddress: remote.remoteAddress ?? "unknown", // it may have gone already
-      remotePort: remote.remotePort ?? 0,
+      remoteAddress: remote.socket.remoteAddress ?? "unknown", // it may have gone already
+      remotePort: remote.socket.remotePort ?? 0,
     }
     const report = (event: EventOfLink) =>
       this.#emit({ endpoint: this.#endpoint, link: id, ...event })
@@ -63,8 +63,6 @@ export class Links {
       },
     })
     this.#links.add(link)
-    remote.unref()
-    local.unref()
     report({ type: "connect", peer, counters: link.counters })
   }
 

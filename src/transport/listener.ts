@@ -1,5 +1,6 @@
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
+import { Channel } from "./channel.js"
 import { formatEndpoint, type HostPort } from "./endpoint.js"
 import { Links } from "./links.js"
 import type { ListenSpec, TransportEvent } from "./protocol.js"
@@ -28,7 +29,6 @@ export class Listener {
     this.#links = new Links(endpoint, instance, spec, emit)
     this.#server = createServer(
       {
-        allowHalfOpen: true,
         pauseOnConnect: true,
         noDelay: true,
         keepAlive: keepAlive ?? false,
@@ -82,8 +82,8 @@ export class Listener {
   }
 
   #join(remote: Socket): void {
-    const local = connect({ path: this.#spec.localPath, allowHalfOpen: true })
-    this.#links.add(remote, local, [], () => this.#checkReleased())
+    const local = Channel.connect({ path: this.#spec.localPath })
+    this.#links.add(Channel.adopt(remote), local, [], () => this.#checkReleased())
   }
 
   #checkReleased(): void {

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import type { Transcoder } from "../codec/transcoder.js"
+import type { Channel } from "./channel.js"
 
 export interface PumpHandlers {
   /** Some of the stream went through. */
@@ -7,6 +8,11 @@ export interface PumpHandlers {
   /** The stream broke a rule, or memory ran out; nothing moves any more. */
   failed(error: Error): void
 }
+
+/** The size of a transcoder's pieces, unless a part makes a larger one. */
+const SPARE_BYTES = 256 * 1024
+/** A buffer to write from, unless a socket still holds it. */
+let spare: Buffer | undefined
 
 /**
  * Moves one direction of a link: reads from a socket, transcodes, writes to
@@ -22,30 +28,25 @@ export class Pump {
   #ended = false
   #stopped = false
 
-  constructor(from: Socket, to: Socket, transcoder: Transcoder, handlers: PumpHandlers) {
-    this.#from = from
-    this.#to = to
+  constructor(from: Channel, to: Channel, transcoder: Transcoder, handlers: PumpHandlers) {
+    this.#from = from.socket
+    this.#to = to.socket
     this.#transcoder = transcoder
     this.#handlers = handlers
-    from.on("data", (chunk) => this.push(chunk))
-    from.on("end", () => this.finish())
-    to.on("drain", () => {
-      this.#blocked = false
-      this.#run()
-    })
+    from.receive = (chunk) => this.push(chunk)
+    from.socket.on("end", () => this.finish())
+    to.socket.on("drain", () => this.#resume())
   }
 
   /** Takes a chunk, as if it had been read. */
   push(chunk: Uint8Array): void {
-    if (this.#stopped) return
-    this.#transcoder.push(chunk)
-    this.#run()
+    this.#run(() => this.#transcoder.transcode(chunk, this.#write))
   }
 
   /** Nothing more comes: ends the other side when it has all that came before. */
   finish(): void {
     this.#ended = true
-    this.#run()
+    if (!this.#blocked) this.#resume()
   }
 
   /** Drops what is read from now on. */
@@ -54,27 +55,48 @@ export class Pump {
     this.#from.resume()
   }
 
-  #run(): void {
+  #resume(): void {
+    this.#blocked = false
+    this.#run(() => this.#transcoder.resume(this.#write))
+    if (this.#stopped || this.#blocked) return
+    if (this.#ended) {
+      this.stop()
+      this.#to.end()
+    } else {
+      this.#from.resume()
+    }
+  }
+
+  #run(transcode: () => void): void {
     if (this.#stopped) return
     try {
-      while (!this.#blocked) {
-        const output = this.#transcoder.pull()
-        if (!output) break
-        this.#handlers.moved() // before anybody can have seen what it counts
-        this.#blocked = !this.#to.write(output)
-      }
+      transcode()
     } catch (error) {
       this.stop()
       this.#handlers.failed(error as Error)
       return
     }
-    if (this.#blocked) {
-      this.#from.pause()
-    } else if (this.#ended) {
-      this.stop()
-      this.#to.end()
-    } else if (this.#from.isPaused()) {
-      this.#from.resume()
+    if (this.#blocked) this.#from.pause()
+  }
+
+  readonly #write = (piece: Uint8Array, owned: boolean): boolean => {
+    this.#handlers.moved() // before anybody can have seen what it counts
+    if (owned) this.#to.write(piece)
+    else this.#writeCopy(piece)
+    this.#blocked = this.#to.writableNeedDrain
+    return !this.#blocked
+  }
+
+  /** Writes a copy, in a buffer that is used again when the system takes all of it at once. */
+  #writeCopy(piece: Uint8Array): void {
+    if (this.#to.writableLength > 0 || piece.length > SPARE_BYTES) {
+      this.#to.write(Buffer.from(piece))
+      return
     }
+    const buffer = spare ?? Buffer.allocUnsafeSlow(SPARE_BYTES)
+    spare = undefined
+    buffer.set(piece)
+    this.#to.write(buffer.subarray(0, piece.length))
+    if (this.#to.writableLength === 0) spare = buffer
   }
 }
