@@ -74,7 +74,7 @@ export class Codec {
   encode(message: readonly Uint8Array[]): Uint8Array[][] {
     this.#checkOpen()
     checkMessage(message)
-    const wire = message.map((part, i) => this.#encoder.part(checkBytes(`part ${i}`, part)))
+    const wire = Array.from(message, (part, i) => this.#encoder.part(checkBytes(`part ${i}`, part)))
     this.#count(this.#sent, message, wire)
     if (!this.#dictionaryDue) return [wire]
     this.#dictionaryDue = false
@@ -85,6 +85,7 @@ export class Codec {
 
   /** Encodes several messages; what `encode` returns for each, in order. */
   encodeBatch(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
+    this.#checkOpen()
     if (!Array.isArray(messages))
       throw new TypeError(`messages must be an array; got ${shown(messages)}`)
     return messages.flatMap((message) => this.encode(message))
