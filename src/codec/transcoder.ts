@@ -14,7 +14,9 @@ import { FrontSource, type Source } from "./source.js"
 const ROOM_BYTES = 256 * 1024
 const FRAME_HEAD_MAX_BYTES = 9
 const PART_HEAD_BYTES = 12
+const ZMTP_MORE = 1
 const ZMTP_LONG = 2
+const ZMTP_COMMAND = 4
 const NOTHING = new Uint8Array(0)
 
 /** Status of zl_transcode in zeromq_lz4.h. */
@@ -203,22 +205,29 @@ export class Transcoder {
     const instance = this.#instance
     const { zl_greeting_seen, zl_greeting_count, zl_part_index } = instance.exports
     if (status === E_GREETING) {
-      // The refused byte is the last one seen; what follows it helps to tell what this is.
+      // The refused bytes are not among those seen; together they help to tell what this is.
       const seen = instance.copy(zl_greeting_seen(this.#handle), zl_greeting_count(this.#handle))
       return new ProtocolError(
         "ERR_ZMTP_GREETING",
         `the greeting ${describeGreeting(concat([seen, refused]))}`,
       )
     }
+    if (status === E_FRAME) return frameError(refused)
     const [head, wireBytes] = readFrame(refused)
-    if (status === E_FRAME)
-      return new ProtocolError(
-        "ERR_ZMTP_FRAME",
-        `a frame begins with ${hex(refused.subarray(0, FRAME_HEAD_MAX_BYTES))}; its flags or length are not allowed`,
-      )
     const seen = { head, wireBytes, part: zl_part_index(this.#handle) }
     return refusal(instance, status, seen, this.#budgetBytes)
   }
+}
+
+function frameError(frame: Uint8Array): ProtocolError {
+  const flags = frame[0] as number
+  const known = flags <= (ZMTP_MORE | ZMTP_LONG | ZMTP_COMMAND)
+  const allowed = known && (flags & (ZMTP_MORE | ZMTP_COMMAND)) !== (ZMTP_MORE | ZMTP_COMMAND)
+  const [what, end] = allowed ? ["length is", FRAME_HEAD_MAX_BYTES] : ["flags are", 1]
+  return new ProtocolError(
+    "ERR_ZMTP_FRAME",
+    `a frame begins with ${hex(frame.subarray(0, end))}; its ${what} not allowed`,
+  )
 }
 
 /** The first bytes of a frame's body, and the length of all of it. */

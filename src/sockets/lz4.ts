@@ -53,7 +53,9 @@ interface LiveConnection extends Peer {
  */
 export class Lz4 extends EventEmitter<Lz4Events> {
   readonly #live = new Map<number, LiveConnection>()
-  /** Of connections that are over. */
+  /** Of connections that are over, while libzmq takes what they brought. */
+  readonly #ending = new Map<number, Counters>()
+  /** Of all others. */
   readonly #past: Record<"sent" | "received", Traffic> = {
     sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
     received: { messages: 0, plainBytes: 0, wireBytes: 0 },
@@ -77,6 +79,7 @@ export class Lz4 extends EventEmitter<Lz4Events> {
   #total(way: "sent" | "received"): Traffic {
     const total = { ...this.#past[way] }
     for (const { counters } of this.#live.values()) add(total, counters.read(way))
+    for (const counters of this.#ending.values()) add(total, counters.read(way))
     return total
   }
 
@@ -97,10 +100,15 @@ export class Lz4 extends EventEmitter<Lz4Events> {
       if (!connection) return
       const { remoteAddress, remotePort, counters } = connection
       this.#live.delete(event.link)
-      add(this.#past.sent, counters.read("sent"))
-      add(this.#past.received, counters.read("received"))
+      this.#ending.set(event.link, counters)
       const error = event.error && errorFrom(event.error)
       this.emit("disconnect", { remoteAddress, remotePort, error })
+    } else if (event.type === "ended") {
+      const counters = this.#ending.get(event.link)
+      if (!counters) return
+      this.#ending.delete(event.link)
+      add(this.#past.sent, counters.read("sent"))
+      add(this.#past.received, counters.read("received"))
     }
   }
 }

@@ -20,6 +20,9 @@ export interface End {
 export interface LinkHandlers {
   /** The peer, or this side, broke a rule; the link ends next. */
   failed(error: Error): void
+  /** The TCP connection is over; `error` is what ended it, if anything. */
+  disconnected(error: Error | undefined): void
+  /** libzmq has taken all there was, too. */
   ended(end: End): void
 }
 
@@ -92,6 +95,9 @@ export class Link {
       fromLibzmq.finish()
       this.#closed()
     })
+    remote.on("end", () => {
+      this.#end ??= { byLibzmq: false, error: undefined }
+    })
     remote.on("error", (error) => {
       this.#end ??= { byLibzmq: false, error }
     })
@@ -102,6 +108,7 @@ export class Link {
       this.#end ??= { byLibzmq: false, error: undefined }
       fromLibzmq.stop()
       fromPeer.finish()
+      handlers.disconnected(this.#end.error)
       this.#closed()
     })
 

@@ -55,10 +55,14 @@ export class Links {
         reported = error
         report({ type: "protocolError", peer, error: errorInfo(error) })
       },
+      disconnected: (error) =>
+        report({
+          type: "disconnect",
+          error: error && error !== reported ? errorInfo(error) : undefined,
+        }),
       ended: (end) => {
         this.#links.delete(link)
-        const error = end.error && end.error !== reported ? errorInfo(end.error) : undefined
-        report({ type: "disconnect", error })
+        report({ type: "ended" })
         ended(end)
       },
     })

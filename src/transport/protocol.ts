@@ -31,6 +31,8 @@ export interface Peer {
 export type TransportEvent = { endpoint: number } & (
   | { type: "connect"; link: number; peer: Peer; counters: SharedArrayBuffer }
   | { type: "disconnect"; link: number; error: ErrorInfo | undefined }
+  /** Nothing is counted any more: libzmq has taken what came before the disconnect. */
+  | { type: "ended"; link: number }
   | { type: "protocolError"; link: number; peer: Peer; error: ErrorInfo }
   /** The endpoint is gone, with all its links. */
   | { type: "released" }
