@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs"
 import { defineConfig } from "vitest/config"
 
 const dist = (file: string) => new URL(`./dist/${file}`, import.meta.url).pathname
@@ -13,8 +14,20 @@ const shared = {
   },
 }
 
+// Unit tests may also import what the package keeps to itself, from src/. As in the build, the
+// import of a .wasm file gives its bytes.
+const wasmAsBytes = {
+  name: "wasm-as-bytes",
+  enforce: "pre" as const,
+  load: (id: string) =>
+    id.endsWith(".wasm")
+      ? `export default new Uint8Array(Buffer.from("${readFileSync(id, "base64")}", "base64"))`
+      : undefined,
+}
+
 const project = (name: string, options: object) => ({
   ...shared,
+  plugins: [wasmAsBytes],
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],

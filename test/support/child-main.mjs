@@ -1,0 +1,71 @@
+/** The process that child.ts starts. */
+import { readFileSync } from "node:fs"
+
+/**
+ * @typedef {object} Memory
+ * @property {number} rss
+ * @property {number} heap          of JavaScript
+ * @property {number} arrayBuffers  of JavaScript
+ * @property {number} wasm          of the instance that all codecs share
+ */
+
+/** @type {WebAssembly.Exports[]} */
+const instances = []
+
+// The package keeps its instances to itself, so each is noted when it is made. Only the first
+// is held: the others belong to large parts and have to be collectable.
+WebAssembly.Instance = class extends WebAssembly.Instance {
+  /** @param {WebAssembly.Module} module @param {WebAssembly.Imports} [imports] */
+  constructor(module, imports) {
+    super(module, imports)
+    if (instances.length === 0) instances.push(this.exports)
+  }
+}
+
+const { Codec, ProtocolError } = await import("zeromq-lz4/codec")
+
+Codec.createSync().close()
+const sharedExports = () => instances[0]
+
+const smallBlocks = () => {
+  const file = new URL("../../build/zeromq-lz4-small-blocks.wasm", import.meta.url)
+  return new WebAssembly.Module(readFileSync(file))
+}
+
+const fillWasmMemory = () => {
+  // Memory grows by whole pages of 64 KiB to hold the region, at its end.
+  const { memory, zl_scratch } = /** @type {Record<string, any>} */ (instances[0])
+  zl_scratch(0, 2 << 20)
+  zl_scratch(1, memory.buffer.byteLength)
+}
+
+const memoryNow = () => {
+  const { rss, heapUsed, arrayBuffers } = process.memoryUsage()
+  const memory = /** @type {WebAssembly.Memory} */ (instances[0]?.memory)
+  return { rss, heap: heapUsed, arrayBuffers, wasm: memory.buffer.byteLength }
+}
+
+const memory = async () => {
+  // Array buffers and weak references are only let go of between turns of the event loop.
+  for (let i = 0; i < 4; i++) {
+    globalThis.gc?.()
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  return memoryNow()
+}
+
+process.once("message", async (/** @type {{ source: string, argument: unknown }} */ task) => {
+  const module = `export default ${task.source}`
+  const { default: work } = await import(`data:text/javascript,${encodeURIComponent(module)}`)
+  const child = {
+    Codec,
+    ProtocolError,
+    memory,
+    memoryNow,
+    sharedExports,
+    fillWasmMemory,
+    smallBlocks,
+  }
+  const result = await work(child, task.argument)
+  process.send?.({ result }, () => process.disconnect())
+})
