@@ -236,11 +236,12 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
 
   if (kind == ZL_LZ4D) {
     if (have < body) return needs_input(s, whole);
-    s->in += whole;
-    t->traffic.wire_bytes += body;
     int32_t status = zl_receive_dictionary(&t->receiver, wire + ZL_SENTINEL_BYTES,
                                            (uint32_t)body - ZL_SENTINEL_BYTES);
-    return status < 0 ? status : STEP_DONE;
+    if (status < 0) return status;
+    s->in += whole;
+    t->traffic.wire_bytes += body;
+    return STEP_DONE;
   }
 
   const uint64_t plain = part->plain_bytes;
