@@ -1,0 +1,153 @@
+"""A pyomq socket that does what it is told.
+
+    pyomq_peer.py SETUP
+
+SETUP is JSON: {"type": "PULL", "bind" or "connect": ENDPOINT, "options": {...},
+"dictionary": HEX, "subscribe": [TOPIC]}. The first line of standard output is
+{"endpoint"}. Each line of standard input is a command, and is answered by a line.
+What goes wrong is a traceback on standard error and an exit status.
+"""
+
+import json
+import sys
+
+import pyomq
+
+from stream import Summary, messages
+
+
+def set_up(setup):
+    socket = pyomq.Context.instance().socket(getattr(pyomq, setup["type"]))
+    socket.linger = -1
+    for name, value in setup.get("options", {}).items():
+        setattr(socket, name, value.encode() if isinstance(value, str) else value)
+    if "plainAuth" in setup:
+        socket.plain_server = 1
+        socket.set_plain_auth([tuple(setup["plainAuth"])])
+    if "dictionary" in setup:
+        socket.compression_dict = bytes.fromhex(setup["dictionary"])
+    for topic in setup.get("subscribe", []):
+        socket.subscribe(topic.encode())
+    if "bind" in setup:
+        return socket, socket.bind(setup["bind"])
+    socket.connect(setup["connect"])
+    return socket, setup["connect"]
+
+
+def compare(parts, expected):
+    assert len(parts) == len(expected), f"{len(parts)} parts instead of {len(expected)}"
+    for i, (part, other) in enumerate(zip(parts, expected)):
+        assert part == other, f"part {i} differs: {len(part)} bytes, {len(other)} expected"
+
+
+def send(socket, command):
+    """Sends a stream."""
+    summary = Summary()
+    for parts in messages(command["stream"]):
+        summary.add(parts)
+        socket.send_multipart(parts)
+    return summary.result()
+
+
+def receive(socket, command):
+    """Receives a stream, past the probes of a publisher that waited for our subscription."""
+    summary = Summary()
+    probe = bytes.fromhex(command.get("probe", "")) or None
+    for expected in messages(command["stream"]):
+        parts = socket.recv_multipart()
+        while parts == [probe]:
+            parts = socket.recv_multipart()
+        compare(parts, expected)
+        summary.add(parts)
+    return summary.result()
+
+
+def echo(socket, command):
+    """Receives a stream and sends each message back, with the envelope that a ROUTER puts before it."""
+    summary = Summary()
+    envelope = command.get("envelope", 0)
+    for expected in messages(command["stream"]):
+        parts = socket.recv_multipart()
+        compare(parts[envelope:], expected)
+        summary.add(parts[envelope:])
+        socket.send_multipart(parts)
+    return {**summary.result(), "envelope": [part.hex() for part in parts[:envelope]]}
+
+
+def echo_frames(socket, command):
+    """The same for a SERVER, whose messages know where they came from."""
+    summary = Summary()
+    for expected in messages(command["stream"]):
+        frame = socket.recv(copy=False)
+        compare([bytes(frame)], expected)
+        summary.add([bytes(frame)])
+        socket.send(frame)
+    return summary.result()
+
+
+def ask(socket, command):
+    """Sends a stream and receives it, message by message."""
+    summary = Summary()
+    for expected in messages(command["stream"]):
+        socket.send_multipart(expected)
+        parts = socket.recv_multipart()
+        compare(parts, expected)
+        summary.add(parts)
+    return summary.result()
+
+
+def send_one(socket, command):
+    socket.send_multipart([bytes.fromhex(part) for part in command["parts"]])
+    return {}
+
+
+def receive_one(socket, command):
+    """One message; null when none comes within `timeoutMs`."""
+    socket.rcvtimeo = command["timeoutMs"]
+    try:
+        return {"parts": [part.hex() for part in socket.recv_multipart()]}
+    except pyomq.Again:
+        return {"parts": None}
+    finally:
+        socket.rcvtimeo = -1
+
+
+def subscribe(socket, command):
+    socket.subscribe(command["topic"].encode())
+    return {}
+
+
+def unsubscribe(socket, command):
+    socket.unsubscribe(command["topic"].encode())
+    return {}
+
+
+COMMANDS = {
+    "send": send,
+    "receive": receive,
+    "echo": echo,
+    "echoFrames": echo_frames,
+    "ask": ask,
+    "sendOne": send_one,
+    "receiveOne": receive_one,
+    "subscribe": subscribe,
+    "unsubscribe": unsubscribe,
+}
+
+
+def answer(value):
+    print(json.dumps(value), flush=True)
+
+
+def main():
+    socket, endpoint = set_up(json.loads(sys.argv[1]))
+    answer({"endpoint": endpoint})
+    for line in sys.stdin:
+        command = json.loads(line)
+        answer(COMMANDS[command["do"]](socket, command))
+    socket.close()
+    pyomq.Context.instance().term()
+
+
+if __name__ == "__main__":
+    main()

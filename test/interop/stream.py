@@ -1,0 +1,68 @@
+"""The messages that both sides of an interop test send or expect.
+
+stream.ts makes the same messages in JavaScript. A change here is a change there.
+"""
+
+import hashlib
+import struct
+import sys
+from functools import cache
+from itertools import islice
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "vectors"))
+from plaintexts import KINDS, Random  # noqa: E402
+
+LONGEST = 300_000
+# Around the thresholds, the lengths of short frames, and nothing at all.
+EDGES = [0, 1, 3, 4, 12, 127, 128, 251, 252, 255, 256, 511, 512, 513, LONGEST]
+PART_COUNTS = [1, 1, 1, 2, 3, 5]
+
+
+@cache
+def pool(kind):
+    return bytes(islice(KINDS[kind](Random(kind)), LONGEST + 100_000))
+
+
+def messages(stream):
+    """Yields lists of parts. `only` leaves those of one topic; the others are counted, too."""
+    random = Random(stream["name"])
+    topics = stream.get("topics")
+    for i in range(stream["count"]):
+        parts = []
+        for _ in range(1 if stream.get("singlePart") else random.pick(PART_COUNTS)):
+            kind = random.pick(["text", "json", "random", "zeros"])
+            edge = random.below(4) == 0
+            size = random.pick(EDGES) if edge else random.below(LONGEST + 1) >> random.below(19)
+            start = random.below(100_001)
+            parts.append(pool(kind)[start : start + max(size, stream.get("least", 0))])
+        if topics:
+            topic = topics[i % len(topics)]
+            if not topic.startswith(stream.get("only", "")):
+                continue
+            parts.insert(0, topic.encode())
+        yield parts
+
+
+class Summary:
+    """What went through one side, to be compared with what went through the other."""
+
+    def __init__(self):
+        self.messages = 0
+        self.plain_bytes = 0
+        self.hash = hashlib.sha256()
+
+    def add(self, parts):
+        self.messages += 1
+        self.hash.update(struct.pack("<I", len(parts)))
+        for part in parts:
+            self.plain_bytes += len(part)
+            self.hash.update(struct.pack("<I", len(part)))
+            self.hash.update(part)
+
+    def result(self):
+        return {
+            "messages": self.messages,
+            "plainBytes": self.plain_bytes,
+            "sha256": self.hash.hexdigest(),
+        }

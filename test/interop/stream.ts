@@ -1,0 +1,156 @@
+/**
+ * The messages that both sides of an interop test send or expect. stream.py makes
+ * the same messages in Python. A change here is a change there.
+ */
+import { createHash } from "node:crypto"
+import { createRandom } from "../../bench/random.mjs"
+import { type Kind, plaintext } from "../support/plaintexts.js"
+import { expectSameBytes } from "../support/same-bytes.js"
+
+export interface Stream {
+  /** Streams of different names have nothing in common. */
+  name: string
+  count: number
+  singlePart?: boolean
+  /** Bytes of a part, at least. Default: 0. */
+  least?: number
+  /** Put in front of the parts of one message after the other. */
+  topics?: readonly string[]
+  /** Leaves out the messages whose topic begins otherwise. */
+  only?: string
+}
+
+/** What went through one side, to be compared with what went through the other. */
+export interface Summary {
+  messages: number
+  plainBytes: number
+  sha256: string
+}
+
+const LONGEST = 300_000
+/** Around the thresholds, the lengths of short frames, and nothing at all. */
+const EDGES = [0, 1, 3, 4, 12, 127, 128, 251, 252, 255, 256, 511, 512, 513, LONGEST]
+const PART_COUNTS = [1, 1, 1, 2, 3, 5]
+const KINDS: readonly Kind[] = ["text", "json", "random", "zeros"]
+
+const pools = new Map<Kind, Uint8Array>()
+
+function pool(kind: Kind): Uint8Array {
+  const bytes = pools.get(kind) ?? plaintext(kind, LONGEST + 100_000)
+  pools.set(kind, bytes)
+  return bytes
+}
+
+export function* messages(stream: Stream): Generator<Uint8Array[]> {
+  const random = createRandom(stream.name)
+  for (let i = 0; i < stream.count; i++) {
+    const partCount = stream.singlePart ? 1 : random.pick(PART_COUNTS)
+    const parts = Array.from({ length: partCount }, () => {
+      const kind = random.pick(KINDS)
+      const edge = random.below(4) === 0
+      const size = edge ? random.pick(EDGES) : random.below(LONGEST + 1) >> random.below(19)
+      const start = random.below(100_001)
+      return pool(kind).subarray(start, start + Math.max(size, stream.least ?? 0))
+    })
+    const topic = stream.topics?.[i % stream.topics.length]
+    if (topic === undefined) yield parts
+    else if (topic.startsWith(stream.only ?? "")) yield [Buffer.from(topic), ...parts]
+  }
+}
+
+class Summing {
+  #messages = 0
+  #plainBytes = 0
+  readonly #hash = createHash("sha256")
+
+  add(parts: readonly Uint8Array[]): void {
+    this.#messages++
+    this.#hash.update(uint32(parts.length))
+    for (const part of parts) {
+      this.#plainBytes += part.length
+      this.#hash.update(uint32(part.length)).update(part)
+    }
+  }
+
+  result(): Summary {
+    const sha256 = this.#hash.digest("hex")
+    return { messages: this.#messages, plainBytes: this.#plainBytes, sha256 }
+  }
+}
+
+function uint32(value: number): Uint8Array {
+  const bytes = new Uint8Array(4)
+  new DataView(bytes.buffer).setUint32(0, value, true)
+  return bytes
+}
+
+export function summarize(stream: Stream): Summary {
+  const summing = new Summing()
+  for (const parts of messages(stream)) summing.add(parts)
+  return summing.result()
+}
+
+export type Send = (parts: readonly Uint8Array[]) => Promise<void>
+export type Receive = () => Promise<readonly Uint8Array[]>
+
+/** Sends the whole of a stream. */
+export async function sendAll(stream: Stream, send: Send): Promise<Summary> {
+  const summing = new Summing()
+  for (const parts of messages(stream)) {
+    summing.add(parts)
+    await send(parts)
+  }
+  return summing.result()
+}
+
+/** Receives the whole of a stream, and fails at the first byte that is another. */
+export async function receiveAll(stream: Stream, receive: Receive): Promise<Summary> {
+  const summing = new Summing()
+  for (const expected of messages(stream)) {
+    const parts = await receive()
+    compare(parts, expected)
+    summing.add(parts)
+  }
+  return summing.result()
+}
+
+/** Sends all of a stream, and receives it at the same time from one who sends it back. */
+export async function duplexAll(stream: Stream, send: Send, receive: Receive): Promise<Summary> {
+  const [, received] = await Promise.all([sendAll(stream, send), receiveAll(stream, receive)])
+  return received
+}
+
+/** The same message by message. */
+export async function askAll(stream: Stream, send: Send, receive: Receive): Promise<Summary> {
+  const summing = new Summing()
+  for (const expected of messages(stream)) {
+    await send(expected)
+    const parts = await receive()
+    compare(parts, expected)
+    summing.add(parts)
+  }
+  return summing.result()
+}
+
+/** Sends each message of a stream back, with the `envelope` parts that a ROUTER puts before it. */
+export async function echoAll(
+  stream: Stream,
+  send: Send,
+  receive: Receive,
+  envelope = 0,
+): Promise<Summary> {
+  const summing = new Summing()
+  for (const expected of messages(stream)) {
+    const parts = await receive()
+    compare(parts.slice(envelope), expected)
+    summing.add(expected)
+    await send(parts)
+  }
+  return summing.result()
+}
+
+function compare(parts: readonly Uint8Array[], expected: readonly Uint8Array[]): void {
+  if (parts.length !== expected.length)
+    throw new Error(`${parts.length} parts instead of ${expected.length}`)
+  for (const [i, part] of parts.entries()) expectSameBytes(part, expected[i] as Uint8Array)
+}

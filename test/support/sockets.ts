@@ -1,0 +1,89 @@
+/** Sockets of a test, which are closed when it ends. */
+import { createServer } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterEach } from "vitest"
+import type { Socket } from "zeromq"
+import type { Lz4Socket } from "zeromq-lz4"
+
+import { type Transport, tcp } from "./transports.js"
+
+export type AnySocket = Socket & Lz4Socket
+
+const open = new Set<{ close(): void }>()
+
+afterEach(() => {
+  for (const one of open) one.close()
+  open.clear()
+})
+
+/** Closes it after the test, whatever it still wants to send. */
+export function use<S extends { close(): void }>(closable: S): S {
+  open.add(closable)
+  if ("linger" in closable) closable.linger = 0
+  return closable
+}
+
+/** An endpoint on a port that the system chooses. */
+export const anyPort = ({ scheme }: Transport): string => `${scheme}127.0.0.1:*`
+
+/** Binds one socket to an endpoint of its own and connects the other to it. */
+export async function join(
+  binding: AnySocket,
+  connecting: AnySocket,
+  transport: Transport,
+): Promise<string> {
+  const options = transport === tcp ? [] : [transport.options]
+  await binding.bind(anyPort(transport), ...options)
+  const endpoint = binding.lastEndpoint as string
+  connecting.connect(endpoint, ...options)
+  return endpoint
+}
+
+/** A port that was free a moment ago, for those who must know it before they bind. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1")
+  await new Promise((resolve) => server.once("listening", resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** Tries again until the attempt neither throws nor gives false. */
+export async function eventually<T>(
+  attempt: () => T | Promise<T>,
+  limitMs = 20_000,
+): Promise<Exclude<T, false>> {
+  const deadline = performance.now() + limitMs
+  for (;;) {
+    try {
+      const result = await attempt()
+      if (result !== false) return result as Exclude<T, false>
+      if (performance.now() > deadline) throw new Error(`still not: ${attempt}`)
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+    }
+    await sleep(5)
+  }
+}
+
+interface Sends {
+  send(message: string): Promise<void>
+}
+interface Receives {
+  receive(): Promise<Uint8Array[]>
+}
+
+/** Waits until the subscriptions have arrived at a publisher that does not show them. */
+export async function subscribed(publisher: Sends, subscriber: Receives, topic = ""): Promise<void> {
+  const first = subscriber.receive()
+  let arrived = false
+  first.finally(() => {
+    arrived = true
+  })
+  while (!arrived) {
+    await publisher.send(`${topic}probe`)
+    await sleep(2)
+  }
+  await publisher.send(`${topic}last probe`)
+  while (String((await subscriber.receive())[0]) !== `${topic}last probe`);
+}

@@ -1,0 +1,24 @@
+import type { EndpointOptions } from "zeromq-lz4"
+
+import { payload } from "../../bench/payloads.mjs"
+
+/** What the same test body runs over: tcp:// first, because that is the behaviour to match. */
+export interface Transport {
+  name: string
+  scheme: "tcp://" | "lz4+tcp://"
+  options: EndpointOptions
+}
+
+export const dictionary = payload("json", 2048)
+
+export const tcp: Transport = { name: "tcp://", scheme: "tcp://", options: {} }
+export const lz4: Transport = { name: "lz4+tcp://", scheme: "lz4+tcp://", options: {} }
+
+/** For tests of what the transport must not change. */
+export const transports: readonly Transport[] = [tcp, lz4]
+
+/** For tests of what messages carry. */
+export const encodings: readonly Transport[] = [
+  ...transports,
+  { ...lz4, name: "lz4+tcp:// with a dictionary", options: { dictionary } },
+]

@@ -1,0 +1,101 @@
+/** ZMTP 3, spelled out for tests (RFC.md section 3): what a peer writes and reads by hand. */
+import { concat } from "./wire.js"
+
+export const MORE = 1
+export const LONG = 2
+export const COMMAND = 4
+export const GREETING_BYTES = 64
+
+export interface Frame {
+  flags: number
+  body: Uint8Array
+  /** Where the frame begins in its stream. */
+  offset: number
+}
+
+/** What one side of a connection has sent. */
+export interface ParsedStream {
+  greeting: Uint8Array
+  /** Whole ones, the handshake's among them. */
+  frames: Frame[]
+  /** Bytes of a frame that was cut. */
+  restBytes: number
+}
+
+const ascii = (text: string): Uint8Array => Buffer.from(text, "latin1")
+
+export function greeting({ major = 3, minor = 1, mechanism = "NULL" } = {}): Uint8Array {
+  const bytes = new Uint8Array(GREETING_BYTES)
+  bytes[0] = 0xff
+  bytes.set([1, 0x7f, major, minor], 8)
+  bytes.set(ascii(mechanism), 12)
+  return bytes
+}
+
+/** The head of a frame whose body has, or claims to have, this many bytes. */
+export function frameHead(bodyBytes: number | bigint, flags = 0): Uint8Array {
+  if (bodyBytes <= 255) return Uint8Array.of(flags, Number(bodyBytes))
+  const head = new Uint8Array(9)
+  head[0] = flags | LONG
+  new DataView(head.buffer).setBigUint64(1, BigInt(bodyBytes))
+  return head
+}
+
+export const frame = (body: Uint8Array, flags = 0): Uint8Array =>
+  concat(frameHead(body.length, flags), body)
+
+/** The frames of one message. */
+export const message = (...parts: readonly Uint8Array[]): Uint8Array =>
+  concat(...parts.map((part, i) => frame(part, i < parts.length - 1 ? MORE : 0)))
+
+export function ready(socketType: string): Uint8Array {
+  const name = ascii("Socket-Type")
+  const value = ascii(socketType)
+  const body = concat(
+    Uint8Array.of(5),
+    ascii("READY"),
+    Uint8Array.of(name.length),
+    name,
+    Uint8Array.of(0, 0, 0, value.length),
+    value,
+  )
+  return frame(body, COMMAND)
+}
+
+/** All that a peer with the mechanism NULL sends before its first message. */
+export const handshake = (socketType: string): Uint8Array => concat(greeting(), ready(socketType))
+
+export function parseStream(bytes: Uint8Array): ParsedStream {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const frames: Frame[] = []
+  let at = Math.min(GREETING_BYTES, bytes.length)
+  for (;;) {
+    const flags = bytes[at] ?? 0
+    const headBytes = flags & LONG ? 9 : 2
+    if (at + headBytes > bytes.length) break
+    const bodyBytes = flags & LONG ? Number(view.getBigUint64(at + 1)) : view.getUint8(at + 1)
+    const end = at + headBytes + bodyBytes
+    if (end > bytes.length) break
+    frames.push({ flags, body: bytes.subarray(at + headBytes, end), offset: at })
+    at = end
+  }
+  return { greeting: bytes.subarray(0, GREETING_BYTES), frames, restBytes: bytes.length - at }
+}
+
+/** The wire parts of each whole message among the frames of a stream. */
+export function messagesOf(frames: readonly Frame[]): Uint8Array[][] {
+  const messages: Uint8Array[][] = []
+  let parts: Uint8Array[] = []
+  for (const { flags, body } of frames) {
+    if (flags & COMMAND) continue
+    parts.push(body)
+    if (flags & MORE) continue
+    messages.push(parts)
+    parts = []
+  }
+  return messages
+}
+
+export function commandName({ body }: Frame): string {
+  return Buffer.from(body.subarray(1, 1 + (body[0] ?? 0))).toString("latin1")
+}
