@@ -8,20 +8,11 @@ import { createRandom } from "./random.mjs"
 /** @typedef {"lorem" | "json" | "random" | "zeros"} PayloadKind */
 
 const LOREM =
-  `Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore et dolore magna aliqua.
-Ut enim ad minim veniam, quis nostrud exercitation ullamco laboris nisi ut aliquip ex ea commodo consequat.
-Duis aute irure dolor in reprehenderit in voluptate velit esse cillum dolore eu fugiat nulla pariatur.
-Excepteur sint occaecat cupidatat non proident, sunt in culpa qui officia deserunt mollit anim id est laborum.
-Curabitur pretium tincidunt lacus, nulla gravida orci a odio, et tempus feugiat.
-Nullam varius, turpis et commodo pharetra, est eros bibendum elit, nec luctus magna felis sollicitudin mauris.
-Integer in mauris eu nibh euismod gravida, duis ac tellus et risus vulputate vehicula.
-Donec lobortis risus a elit, etiam tempor, ut ullamcorper ligula eu tempor congue.
-Praesent dapibus, neque id cursus faucibus, tortor neque egestas augue, eu vulputate magna eros eu erat.
-Aliquam erat volutpat, nam dui mi, tincidunt quis, accumsan porttitor, facilisis luctus, metus.
-Phasellus ultrices nulla quis nibh, quisque a lectus, donec consectetuer ligula vulputate sem tristique cursus.
-Vestibulum auctor dapibus neque, nunc dignissim risus id metus, cras ornare tristique elit.`.split(
-    "\n",
-  )
+  "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut " +
+  "labore et dolore magna aliqua. Ut enim ad minim veniam, quis nostrud exercitation ullamco " +
+  "laboris nisi ut aliquip ex ea commodo consequat. Duis aute irure dolor in reprehenderit in " +
+  "voluptate velit esse cillum dolore eu fugiat nulla pariatur. Excepteur sint occaecat cupidatat " +
+  "non proident, sunt in culpa qui officia deserunt mollit anim id est laborum."
 
 const SERVICES = ["checkout", "catalogue", "identity", "search", "billing", "notifications"]
 const REGIONS = ["eu-central-1", "eu-west-1", "us-east-1", "ap-southeast-2"]
@@ -68,17 +59,14 @@ const PRODUCTS = [
 ]
 
 /**
- * Paragraphs of Lorem ipsum, each after a fresh UUID: text that repeats itself
- * but never for long.
+ * The paragraph of Lorem ipsum again and again, each time after a fresh UUID: a
+ * schema that repeats, and values that do not.
  * @param {number} [seed]
  * @returns {Generator<string, never, void>}
  */
 export function* loremParagraphs(seed = 1) {
   const random = createRandom(`lorem ${seed}`)
-  for (;;) {
-    const sentences = Array.from({ length: random.between(2, 6) }, () => random.pick(LOREM))
-    yield `${random.uuid()}\n${sentences.join(" ")}\n\n`
-  }
+  for (;;) yield `${random.uuid()}\n${LOREM}\n\n`
 }
 
 /**
