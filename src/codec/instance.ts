@@ -89,6 +89,12 @@ export interface Exports {
 export const INPUT = 0
 export const OUTPUT = 1
 
+/** Somebody whose bytes stay in INPUT while nobody needs it. */
+export interface Lodger {
+  /** Takes the bytes away: somebody does. */
+  moveOut(): void
+}
+
 /** One instance of the module, with its memory. */
 export class Instance {
   readonly module: WebAssembly.Module
@@ -101,6 +107,7 @@ export class Instance {
   readonly partMax: number
   #bytes = new Uint8Array(0)
   #words = new Uint32Array(0)
+  #lodger: Lodger | undefined
 
   constructor(module: WebAssembly.Module) {
     this.module = module
@@ -134,8 +141,18 @@ export class Instance {
     return this.word(pointer, index) + this.word(pointer, index + 1) * 2 ** 32
   }
 
+  /** Lets bytes stay in INPUT until the next `scratch` of it. */
+  lodge(lodger: Lodger): void {
+    this.#lodger = lodger
+  }
+
+  unlodge(lodger: Lodger): void {
+    if (this.#lodger === lodger) this.#lodger = undefined
+  }
+
   /** A region of scratch memory; throws when memory is out. */
   scratch(region: number, bytes: number): Pointer {
+    if (region === INPUT) this.#lodger?.moveOut()
     const pointer = this.exports.zl_scratch(region, bytes) >>> 0
     if (pointer === 0) throw outOfMemory("a part", bytes)
     return pointer as Pointer

@@ -1,12 +1,12 @@
 import { concat } from "./arrays.js"
-import { ByteQueue } from "./byte-queue.js"
 import type { Traffic } from "./codec.js"
 import { budgetHalves, Decoder, refusal } from "./decoder.js"
 import { encodeLarge } from "./encoder.js"
 import { hex, outOfMemory, ProtocolError } from "./errors.js"
 import { describeGreeting } from "./greeting.js"
-import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
+import { type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary } from "./large.js"
+import { Leftover } from "./leftover.js"
 import type { Settings } from "./options.js"
 import { FrontSource, type Source } from "./source.js"
 
@@ -51,7 +51,7 @@ export class Transcoder {
   readonly #handle: Pointer
   readonly #transcodeLarge: LargePart
   readonly #budgetBytes: number
-  readonly #queue = new ByteQueue()
+  readonly #leftover: Leftover
   /** Bytes that must be there before it is worth to go on. */
   #need = 1
   /** The large part whose body is being collected. */
@@ -97,6 +97,7 @@ export class Transcoder {
     this.#handle = handle
     this.#transcodeLarge = transcodeLarge
     this.#budgetBytes = budgetBytes
+    this.#leftover = new Leftover(instance)
   }
 
   /**
@@ -109,10 +110,10 @@ export class Transcoder {
    */
   transcode(chunk: Uint8Array, write: Write): void {
     let rest = chunk
-    while (rest.length > 0 || this.#queue.length > 0) {
-      if (this.#queue.length + rest.length < this.#need) break
+    while (rest.length > 0 || this.#leftover.length > 0) {
+      if (this.#leftover.length + rest.length < this.#need) break
       if (this.#large) {
-        this.#queue.push(rest)
+        this.#leftover.push(rest)
         rest = NOTHING
         if (!this.#finishLarge(this.#large, write)) return
       } else {
@@ -121,7 +122,7 @@ export class Transcoder {
         if (!goOn) return
       }
     }
-    this.#queue.push(rest)
+    this.#leftover.push(rest)
   }
 
   /** Goes on where `write` had enough. */
@@ -142,18 +143,15 @@ export class Transcoder {
   }
 
   close(): void {
+    this.#leftover.close()
     this.#instance.exports.zl_transcoder_close(this.#handle)
   }
 
   /** Transcodes all that waits and what follows it; keeps the rest. Returns whether to go on. */
   #window(following: Uint8Array, write: Write): boolean {
     const instance = this.#instance
-    const waiting = this.#queue.length
-    const length = waiting + following.length
-    const input = instance.scratch(INPUT, length)
-    this.#queue.read(instance.view(input, waiting))
-    instance.bytes.set(following, input + waiting)
-
+    const length = this.#leftover.length + following.length
+    const input = this.#leftover.gather(following)
     const progress = instance.exports.zl_progress_slot()
     const { zl_transcode } = instance.exports
     let roomBytes = ROOM_BYTES
@@ -171,9 +169,8 @@ export class Transcoder {
       goOn = produced === 0 || write(instance.view(output, produced), false)
     } while (goOn && status === NEEDS_ROOM)
 
-    const rest = instance.view((input + at) as Pointer, length - at)
-    if (status < 0) throw this.#error(status, rest.slice())
-    this.#queue.push(rest)
+    if (status < 0) throw this.#error(status, instance.copy((input + at) as Pointer, length - at))
+    this.#leftover.keep(input + at)
     if (status === LARGE_PART) this.#announceLarge()
     return goOn
   }
@@ -189,7 +186,11 @@ export class Transcoder {
   /** Transcodes the body of a large part, which is there as a whole. Returns whether to go on. */
   #finishLarge({ bodyBytes, place, index }: Large, write: Write): boolean {
     const instance = this.#instance
-    const body = this.#transcodeLarge(new FrontSource(this.#queue, bodyBytes), place, index)
+    const body = this.#transcodeLarge(
+      new FrontSource(this.#leftover.asSource(), bodyBytes),
+      place,
+      index,
+    )
     const low = body.length >>> 0
     const high = Math.floor(body.length / 2 ** 32)
     const head = instance.scratch(OUTPUT, FRAME_HEAD_MAX_BYTES)

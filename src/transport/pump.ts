@@ -25,6 +25,8 @@ export class Pump {
   readonly #transcoder: Transcoder
   readonly #handlers: PumpHandlers
   #blocked = false
+  /** A buffer that is still being written from. */
+  #held: Buffer | undefined
   #ended = false
   #stopped = false
 
@@ -35,7 +37,7 @@ export class Pump {
     this.#handlers = handlers
     from.receive = (chunk) => this.push(chunk)
     from.socket.on("end", () => this.finish())
-    to.socket.on("drain", () => this.#resume())
+    to.socket.on("drain", () => this.#drained())
   }
 
   /** Takes a chunk, as if it had been read. */
@@ -55,8 +57,15 @@ export class Pump {
     this.#from.resume()
   }
 
-  #resume(): void {
+  #drained(): void {
+    if (!this.#blocked) return
+    if (this.#held) spare = this.#held
+    this.#held = undefined
     this.#blocked = false
+    this.#resume()
+  }
+
+  #resume(): void {
     this.#run(() => this.#transcoder.resume(this.#write))
     if (this.#stopped || this.#blocked) return
     if (this.#ended) {
@@ -83,7 +92,8 @@ export class Pump {
     this.#handlers.moved() // before anybody can have seen what it counts
     if (owned) this.#to.write(piece)
     else this.#writeCopy(piece)
-    this.#blocked = this.#to.writableNeedDrain
+    // The stream asks to wait even where the system took all at once.
+    this.#blocked = this.#to.writableNeedDrain && this.#to.writableLength > 0
     return !this.#blocked
   }
 
@@ -98,5 +108,6 @@ export class Pump {
     buffer.set(piece)
     this.#to.write(buffer.subarray(0, piece.length))
     if (this.#to.writableLength === 0) spare = buffer
+    else this.#held = buffer
   }
 }

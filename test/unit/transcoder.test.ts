@@ -3,6 +3,8 @@ import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
 import { payload } from "../../bench/payloads.mjs"
+import { createRandom } from "../../bench/random.mjs"
+import { Codec } from "../../src/codec/codec.js"
 import { ProtocolError, type ProtocolErrorCode } from "../../src/codec/errors.js"
 import { loadInstanceSync } from "../../src/codec/module.js"
 import type { CodecOptions } from "../../src/codec/options.js"
@@ -744,6 +746,39 @@ test("a declared size costs no memory before its bytes are there", () => {
   expect(instance.memoryBytes - before).toBeLessThan(MIB)
   expect(process.memoryUsage().arrayBuffers - arrayBuffers).toBeLessThan(4 * MIB)
   for (const transcoder of transcoders) transcoder.close()
+})
+
+test.each(builds)("transcoders that take turns do not see each other's bytes: $build", (build) => {
+  const { instance, wasm } = build
+  using codec = Codec.createSync(wasm)
+  const jobs = [...streams, ...largeStreams].flatMap(({ items, options }) => {
+    const { plain, wire } = streamsOf(items, { ...options, ...wasm })
+    return [
+      { transcoder: open.sending(instance, options), from: plain, to: wire },
+      { transcoder: open.receiving(instance), from: wire, to: plain },
+    ]
+  })
+  const random = createRandom("turns")
+  const turns = jobs.map(({ transcoder, from, to }, i) => {
+    const chunks = [...atRandom(`turns ${i}`).chunks(from)].values()
+    return { transcoder, chunks, to, pieces: [] as Uint8Array[] }
+  })
+  const waiting = new Set(turns)
+  while (waiting.size > 0) {
+    const turn = random.pick([...waiting])
+    const { done, value } = turn.chunks.next()
+    if (done) waiting.delete(turn)
+    else
+      turn.transcoder.transcode(value, (piece) => {
+        turn.pieces.push(new Uint8Array(piece))
+        return true
+      })
+    if (random.below(10) === 0) codec.decodePart(codec.encodePart(DICTIONARY))
+  }
+  for (const { transcoder, pieces, to } of turns) {
+    expectSameBytes(concat(...pieces), to)
+    transcoder.close()
+  }
 })
 
 test("transcoders leave no memory behind, whatever happened to them", () => {

@@ -1,0 +1,98 @@
+import { ByteQueue } from "./byte-queue.js"
+import { INPUT, type Instance, type Lodger, type Pointer } from "./instance.js"
+import type { Source } from "./source.js"
+
+/** The least that is asked of INPUT, so that a few chunks fit behind each other. */
+const ROW_BYTES = 512 * 1024
+
+/**
+ * What arrived of a stream and was not used yet. It stays where it is in INPUT,
+ * and more is added behind it, until somebody else needs that memory; it waits
+ * in a queue from then on.
+ */
+export class Leftover implements Lodger {
+  readonly #instance: Instance
+  readonly #queue = new ByteQueue()
+  /** The row in INPUT: what is left of it, and how far it may reach. */
+  #at = 0
+  #end = 0
+  #start = 0
+  #limit = 0
+
+  constructor(instance: Instance) {
+    this.#instance = instance
+  }
+
+  get length(): number {
+    return this.#end - this.#at + this.#queue.length
+  }
+
+  push(bytes: Uint8Array): void {
+    if (bytes.length === 0) return
+    if (!this.#append(bytes)) {
+      this.moveOut()
+      this.#queue.push(bytes)
+    }
+  }
+
+  /** Puts `bytes` behind what there is and all of it in a row in INPUT; `keep` says what is left. */
+  gather(bytes: Uint8Array): Pointer {
+    if (!this.#append(bytes)) this.#move(bytes)
+    return this.#at as Pointer
+  }
+
+  /** Keeps the row from an address on: for all that was before it is used. */
+  keep(from: number): void {
+    this.#at = from
+    if (this.#at < this.#end) this.#instance.lodge(this)
+    else this.#leave()
+  }
+
+  /** All there is, outside of INPUT. */
+  asSource(): Source {
+    this.moveOut()
+    return this.#queue
+  }
+
+  moveOut(): void {
+    const rest = this.#instance.bytes.subarray(this.#at, this.#end)
+    this.#leave()
+    this.#queue.push(rest)
+  }
+
+  close(): void {
+    this.#leave()
+  }
+
+  #append(bytes: Uint8Array): boolean {
+    if (this.#at === this.#end) return false
+    const memory = this.#instance.bytes
+    if (this.#end + bytes.length > this.#limit) {
+      if (this.length + bytes.length > this.#limit - this.#start) return false
+      memory.copyWithin(this.#start, this.#at, this.#end)
+      this.#end -= this.#at - this.#start
+      this.#at = this.#start
+    }
+    memory.set(bytes, this.#end)
+    this.#end += bytes.length
+    return true
+  }
+
+  #move(bytes: Uint8Array): void {
+    this.moveOut()
+    const waiting = this.#queue.length
+    const length = waiting + bytes.length
+    const room = Math.max(ROW_BYTES, length)
+    const input = this.#instance.scratch(INPUT, room)
+    this.#queue.read(this.#instance.view(input, waiting))
+    this.#instance.bytes.set(bytes, input + waiting)
+    this.#start = this.#at = input
+    this.#end = input + length
+    this.#limit = input + room
+  }
+
+  #leave(): void {
+    this.#at = this.#end = 0
+    this.#instance.unlodge(this)
+  }
+}
