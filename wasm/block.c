@@ -37,16 +37,33 @@ int32_t zl_block_decode(const zl_dictionary *dictionary, const uint8_t *source,
 static LZ4_stream_t independent;
 static LZ4_stream_t attached;
 
-uint32_t zl_block_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
-                         uint8_t *target, uint32_t room, int32_t acceleration) {
-  const char *from = (const char *)source;
-  char *to = (char *)target;
+static int encode_fast(zl_dictionary *dictionary, const char *from, char *to, int plain, int room,
+                       int acceleration) {
   const LZ4_stream_t *prepared = dictionary ? zl_dictionary_prepare(dictionary) : NULL;
   if (!prepared)
-    return (uint32_t)LZ4_compress_fast_extState_fastReset(&independent, from, to, (int)plain,
-                                                          (int)room, acceleration);
+    return LZ4_compress_fast_extState_fastReset(&independent, from, to, plain, room, acceleration);
   LZ4_resetStream_fast(&attached);
   LZ4_attach_dictionary(&attached, prepared);
-  return (uint32_t)LZ4_compress_fast_continue(&attached, from, to, (int)plain, (int)room,
-                                              acceleration);
+  return LZ4_compress_fast_continue(&attached, from, to, plain, room, acceleration);
+}
+
+/* A quarter of a megabyte that most never need. */
+static LZ4_streamHC_t *thorough;
+
+static int encode_thorough(zl_dictionary *dictionary, const char *from, char *to, int plain,
+                           int room, int level) {
+  if (!thorough) thorough = LZ4_createStreamHC();
+  if (!thorough) return encode_fast(dictionary, from, to, plain, room, 1);
+  LZ4_resetStreamHC_fast(thorough, level);
+  if (dictionary) LZ4_attach_HC_dictionary(thorough, zl_dictionary_prepare_hc(dictionary));
+  return LZ4_compress_HC_continue(thorough, from, to, plain, room);
+}
+
+uint32_t zl_block_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
+                         uint8_t *target, uint32_t room, int32_t effort) {
+  const char *from = (const char *)source;
+  char *to = (char *)target;
+  return (uint32_t)(effort > 0
+                        ? encode_fast(dictionary, from, to, (int)plain, (int)room, effort)
+                        : encode_thorough(dictionary, from, to, (int)plain, (int)room, -effort));
 }

@@ -43,6 +43,7 @@ void zl_dictionary_close(zl_dictionary *dictionary) {
     link = &(*link)->next;
   *link = dictionary->next;
   free(dictionary->prepared);
+  free(dictionary->prepared_hc);
   free(dictionary);
 }
 
@@ -62,4 +63,15 @@ const LZ4_stream_t *zl_dictionary_prepare(zl_dictionary *dictionary) {
     dictionary->prepared = stream;
   }
   return dictionary->prepared;
+}
+
+const LZ4_streamHC_t *zl_dictionary_prepare_hc(zl_dictionary *dictionary) {
+  if (!dictionary->prepared_hc) {
+    LZ4_streamHC_t *stream = malloc(sizeof *stream);
+    if (!stream) return NULL;
+    LZ4_initStreamHC(stream, sizeof *stream);
+    LZ4_loadDictHC(stream, (const char *)dictionary->bytes, (int)dictionary->length);
+    dictionary->prepared_hc = stream;
+  }
+  return dictionary->prepared_hc;
 }

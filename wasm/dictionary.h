@@ -4,12 +4,15 @@
 
 #define LZ4_STATIC_LINKING_ONLY /* the fast reset of a single-shot compressor */
 #include "lz4.h"
+#include "lz4hc.h"
 
 #include "zeromq_lz4.h"
 
 struct zl_dictionary {
-  zl_dictionary *next;    /* in the chain of its bucket */
-  LZ4_stream_t *prepared; /* made by the first sender; receivers need only the bytes */
+  zl_dictionary *next; /* in the chain of its bucket */
+  /* Made by the first sender of each kind; receivers need only the bytes. */
+  LZ4_stream_t *prepared;
+  LZ4_streamHC_t *prepared_hc;
   uint64_t hash;
   uint32_t users;
   uint32_t length;
@@ -18,5 +21,7 @@ struct zl_dictionary {
 
 /* The hash table of a dictionary, ready to attach; 0 when memory is out. */
 const LZ4_stream_t *zl_dictionary_prepare(zl_dictionary *dictionary);
+/* The same for LZ4HC, all levels. */
+const LZ4_streamHC_t *zl_dictionary_prepare_hc(zl_dictionary *dictionary);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "arena.h"
 #include "bytes.h"
 
 /* A byte of a block makes at most 255 bytes of plaintext. */
@@ -14,11 +15,11 @@ zl_part *zl_part_slot(void) {
   return &slot;
 }
 
-zl_receiver *zl_receiver_open(uint32_t budget_low, uint32_t budget_high) {
+zl_receiver *zl_receiver_open(uint32_t budget_low, uint32_t budget_high, uint32_t revision) {
   zl_receiver *receiver = malloc(sizeof *receiver);
   if (receiver) {
     uint64_t budget = zl_join_u64(budget_low, budget_high);
-    *receiver = (zl_receiver){.budget = budget, .budget_left = budget};
+    *receiver = (zl_receiver){.budget = budget, .budget_left = budget, .revision = revision};
   }
   return receiver;
 }
@@ -43,6 +44,12 @@ static int32_t check_dictionary(const zl_receiver *receiver, uint64_t length, ui
   return length >= 1 && length <= ZL_DICTIONARY_MAX ? ZL_LZ4D : ZL_E_DICTIONARY_SIZE;
 }
 
+static int32_t check_arena(uint64_t wire_bytes, uint32_t place) {
+  if (place != (ZL_FIRST | ZL_LAST)) return ZL_E_ARENA;
+  if (wire_bytes < ZL_ARENA_HEAD_BYTES || wire_bytes > ZL_ARENA_PART_MAX) return ZL_E_ARENA;
+  return ZL_LZ4A;
+}
+
 /* Takes a part's plaintext off the budget of its message, if that covers it. */
 static int spend(zl_receiver *receiver, uint64_t plain_bytes) {
   if (receiver->budget == UINT64_MAX) return 1;
@@ -51,9 +58,8 @@ static int spend(zl_receiver *receiver, uint64_t plain_bytes) {
   return 1;
 }
 
-/* Whether `wire` bytes of blocks can hold `plain` bytes. It divides, because the
- * declared size may be anything up to 2^64 - 1. */
-static int plausible(uint64_t plain, uint64_t wire) {
+int zl_envelope_plausible(uint64_t plain, uint64_t wire) {
+  /* No product: the declared size may be anything up to 2^64 - 1. */
   uint64_t needed = plain / EXPANSION_MAX + (plain % EXPANSION_MAX != 0);
   return needed <= wire;
 }
@@ -91,6 +97,10 @@ int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wi
   case ZL_SENTINEL_LZ4M:
     part->kind = ZL_LZ4M;
     break;
+  case ZL_SENTINEL_LZ4A:
+    if (receiver->revision < 2) return ZL_E_UNKNOWN_SENTINEL;
+    part->kind = ZL_LZ4A;
+    return check_arena(wire_bytes, place);
   default:
     return ZL_E_UNKNOWN_SENTINEL;
   }
@@ -100,7 +110,7 @@ int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wi
   part->wire_left = wire_bytes - ZL_HEAD_BYTES;
   if (part->kind == ZL_LZ4B && part->plain_bytes > ZL_BLOCK_MAX) return ZL_E_BLOCK_TOO_LARGE;
   if (!spend(receiver, part->plain_bytes)) return ZL_E_BUDGET_EXCEEDED;
-  if (!plausible(part->plain_bytes, part->wire_left)) return ZL_E_IMPLAUSIBLE_SIZE;
+  if (!zl_envelope_plausible(part->plain_bytes, part->wire_left)) return ZL_E_IMPLAUSIBLE_SIZE;
   /* The rest bounds what has to be collected before a block can be judged. */
   if (part->kind == ZL_LZ4M)
     return part->wire_left <= multi_bound(part->plain_bytes) ? ZL_LZ4M : ZL_E_TRAILING_BYTES;
@@ -126,7 +136,7 @@ int32_t zl_receive_block(zl_part *part, const uint8_t *length) {
     part->wire_left -= 4;
     block = zl_read_u32le(length);
     if (block == 0 || block > part->wire_left) return ZL_E_TRUNCATED;
-    if (!plausible(share, block)) return ZL_E_IMPLAUSIBLE_SIZE;
+    if (!zl_envelope_plausible(share, block)) return ZL_E_IMPLAUSIBLE_SIZE;
     if (block > zl_block_bound((uint32_t)share)) return ZL_E_CORRUPT_BLOCK;
     part->wire_left -= block;
   }
@@ -139,11 +149,11 @@ int32_t zl_receive_block(zl_part *part, const uint8_t *length) {
 /* -- Sending ----------------------------------------------------------------- */
 
 uint32_t zl_part_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
-                        uint8_t *target, int32_t acceleration) {
+                        uint8_t *target, int32_t effort) {
   const uint32_t plain_part = plain + ZL_SENTINEL_BYTES;
   if (plain_part <= ZL_HEAD_BYTES + 1) return 0;
   uint32_t block = zl_block_encode(dictionary, source, plain, target + ZL_HEAD_BYTES,
-                                   plain_part - ZL_HEAD_BYTES - 1, acceleration);
+                                   plain_part - ZL_HEAD_BYTES - 1, effort);
   if (block == 0) return 0;
   zl_write_u32le(target, ZL_SENTINEL_LZ4B);
   zl_write_u64le(target + ZL_SENTINEL_BYTES, plain);
@@ -156,9 +166,9 @@ void zl_multi_head(uint8_t *target, uint32_t plain_low, uint32_t plain_high) {
 }
 
 uint32_t zl_multi_block(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
-                        uint8_t *target, int32_t acceleration) {
+                        uint8_t *target, int32_t effort) {
   uint32_t block =
-      zl_block_encode(dictionary, source, plain, target + 4, zl_block_bound(plain), acceleration);
+      zl_block_encode(dictionary, source, plain, target + 4, zl_block_bound(plain), effort);
   zl_write_u32le(target, block);
   return 4 + block;
 }

@@ -10,16 +10,21 @@ enum {
   ZL_SENTINEL_LZ4B = 0x42345A4C,
   ZL_SENTINEL_LZ4M = 0x4D345A4C,
   ZL_SENTINEL_LZ4D = 0x44345A4C,
+  ZL_SENTINEL_LZ4A = 0x41345A4C,
 };
 
 struct zl_receiver {
   zl_dictionary *dictionary;
   uint64_t budget;
   uint64_t budget_left; /* for the rest of the current message */
+  uint32_t revision;
 };
 
 /* Whether a part that begins with these four bytes goes on with a size. */
 int zl_envelope_sized(const uint8_t *sentinel);
+
+/* Whether `wire` bytes of blocks can hold `plain` bytes. */
+int zl_envelope_plausible(uint64_t plain, uint64_t wire);
 
 /* zl_receive_head with the part's length in one piece. */
 int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wire_bytes,

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arena.h"
 #include "bytes.h"
 #include "dictionary.h"
 #include "envelope.h"
@@ -29,8 +30,9 @@ struct zl_transcoder {
   struct {
     zl_dictionary *dictionary;
     uint32_t least;
-    int32_t acceleration;
+    int32_t effort;
     uint8_t dictionary_due;
+    uint8_t arenas;
   } sender;
 };
 
@@ -52,19 +54,24 @@ static zl_transcoder *open_transcoder(uint8_t direction) {
   return t;
 }
 
-zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high) {
+zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint32_t revision) {
   zl_transcoder *t = open_transcoder(RECEIVING);
-  if (t) t->receiver.budget = zl_join_u64(budget_low, budget_high);
+  if (t) {
+    t->receiver.budget = zl_join_u64(budget_low, budget_high);
+    t->receiver.revision = revision;
+  }
   return t;
 }
 
-zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t acceleration) {
+zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t effort,
+                               uint32_t arenas) {
   zl_transcoder *t = open_transcoder(SENDING);
   if (t) {
     t->sender.dictionary = dictionary;
     t->sender.dictionary_due = dictionary != NULL;
     t->sender.least = least;
-    t->sender.acceleration = acceleration;
+    t->sender.effort = effort;
+    t->sender.arenas = arenas != 0;
   }
   return t;
 }
@@ -205,6 +212,27 @@ static int32_t decode_blocks(const zl_receiver *receiver, const uint8_t *wire, z
   }
 }
 
+static void count_arena(zl_transcoder *t, const zl_arena *arena, uint64_t wire) {
+  t->traffic.messages += arena->messages;
+  t->traffic.plain_bytes += arena->plain_bytes;
+  t->traffic.wire_bytes += wire;
+}
+
+/* What is in an arena is what libzmq takes: frames without envelopes. */
+static int32_t receive_arena(zl_transcoder *t, span *s, const zmtp_frame *frame) {
+  const uint8_t *wire = s->in + frame->head_bytes;
+  if (input_left(s) - frame->head_bytes < frame->body_bytes)
+    return needs_input(s, frame->head_bytes + frame->body_bytes);
+  if (room_left(s) < ZL_ARENA_MAX) return needs_room(s, ZL_ARENA_MAX);
+  zl_arena arena;
+  int32_t status = zl_arena_read(&t->receiver, wire, (uint32_t)frame->body_bytes, s->out, &arena);
+  if (status < 0) return status;
+  s->in += frame->head_bytes + frame->body_bytes;
+  s->out += arena.bytes;
+  count_arena(t, &arena, frame->body_bytes);
+  return STEP_DONE;
+}
+
 static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
   const uint8_t *wire = s->in + frame->head_bytes;
   const uint64_t have = input_left(s) - frame->head_bytes;
@@ -233,6 +261,8 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
     count_part(t, place, part->plain_bytes, body);
     return pass_body(t, part->plain_bytes);
   }
+
+  if (kind == ZL_LZ4A) return receive_arena(t, s, frame);
 
   if (kind == ZL_LZ4D) {
     if (have < body) return needs_input(s, whole);
@@ -264,6 +294,13 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
 
 /* -- To the wire ------------------------------------------------------------- */
 
+/* Writes the frame header for a body that is already there, ZMTP_LONG_HEAD bytes on. */
+static void put_head(span *s, uint8_t more, uint32_t body) {
+  uint32_t head = zmtp_frame_write(s->out, more, body);
+  if (head < ZMTP_LONG_HEAD) memmove(s->out + head, s->out + ZMTP_LONG_HEAD, body);
+  s->out += head + body;
+}
+
 static int32_t send_dictionary(zl_transcoder *t, span *s) {
   const zl_dictionary *dictionary = t->sender.dictionary;
   const uint32_t body = ZL_SENTINEL_BYTES + dictionary->length;
@@ -277,11 +314,29 @@ static int32_t send_dictionary(zl_transcoder *t, span *s) {
   return STEP_DONE;
 }
 
+static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
+  const uint32_t room = ZMTP_LONG_HEAD + ZL_ARENA_HEAD_BYTES + arena->bytes;
+  if (room_left(s) < room) return needs_room(s, room);
+  uint32_t wire =
+      zl_arena_encode(t->sender.dictionary, s->in, arena->bytes, arena->messages,
+                      s->out + ZMTP_LONG_HEAD, t->sender.least, t->sender.effort);
+  put_head(s, 0, wire);
+  s->in += arena->bytes;
+  count_arena(t, arena, wire);
+  return STEP_DONE;
+}
+
 static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
   const uint64_t body = frame->body_bytes;
   const uint64_t whole = frame->head_bytes + body;
   const uint8_t more = frame->flags & ZMTP_MORE;
-  if (t->sender.dictionary_due && (place & ZL_FIRST)) return send_dictionary(t, s);
+  if (place & ZL_FIRST) {
+    if (t->sender.dictionary_due) return send_dictionary(t, s);
+    if (t->sender.arenas) {
+      zl_arena arena = zl_arena_gather(s->in, input_left(s));
+      if (arena.messages > 1) return send_arena(t, s, &arena);
+    }
+  }
 
   uint32_t wire = 0;
   if (body >= t->sender.least) {
@@ -290,13 +345,11 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
     if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body)
       return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body);
     wire = zl_part_encode(t->sender.dictionary, s->in + frame->head_bytes, (uint32_t)body,
-                          s->out + ZMTP_LONG_HEAD, t->sender.acceleration);
+                          s->out + ZMTP_LONG_HEAD, t->sender.effort);
   }
   if (wire > 0) {
-    uint32_t head = zmtp_frame_write(s->out, more, wire);
-    if (head < ZMTP_LONG_HEAD) memmove(s->out + head, s->out + ZMTP_LONG_HEAD, wire);
+    put_head(s, more, wire);
     s->in += whole;
-    s->out += head + wire;
     count_part(t, place, body, wire);
     return STEP_DONE;
   }

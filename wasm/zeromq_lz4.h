@@ -53,9 +53,10 @@ enum {
   ZL_E_DICTIONARY_SIZE = -10,
   ZL_E_DICTIONARY_REPEATED = -11,
   ZL_E_DICTIONARY_MULTIPART = -12,
-  ZL_E_GREETING = -13,
-  ZL_E_FRAME = -14,
-  ZL_E_NO_MEMORY = -15,
+  ZL_E_ARENA = -13,
+  ZL_E_GREETING = -14,
+  ZL_E_FRAME = -15,
+  ZL_E_NO_MEMORY = -16,
 };
 
 /* The form of a part on the wire. */
@@ -64,6 +65,7 @@ enum {
   ZL_LZ4B = 2,
   ZL_LZ4M = 3,
   ZL_LZ4D = 4,
+  ZL_LZ4A = 5,
 };
 
 /* Where a part stands in its message: a single-part message is both. */
@@ -125,8 +127,9 @@ typedef struct {
 ZL_EXPORT zl_part *zl_part_slot(void);
 
 /* `budget` caps the plaintext of one message over all its parts; all ones means
- * no cap. Returns 0 when memory is out. */
-ZL_EXPORT zl_receiver *zl_receiver_open(uint32_t budget_low, uint32_t budget_high);
+ * no cap. `revision` 1 refuses arenas, 2 reads them. Returns 0 when memory is out. */
+ZL_EXPORT zl_receiver *zl_receiver_open(uint32_t budget_low, uint32_t budget_high,
+                                        uint32_t revision);
 ZL_EXPORT void zl_receiver_close(zl_receiver *receiver);
 
 /* Reads the head of a part of `wire` bytes. `head` holds its first bytes: all
@@ -155,20 +158,23 @@ ZL_EXPORT const zl_dictionary *zl_receiver_dictionary(const zl_receiver *receive
 
 /* -- Sending (RFC.md section 5) ---------------------------------------------- */
 
+/* How hard a compressor tries: LZ4's acceleration, 1..65537, or the negative of
+ * a level of LZ4HC, -3..-12. Without memory for LZ4HC it is as if this were 1. */
+
 /* The most bytes that one block of `plain` bytes can take (LZ4_compressBound). */
 ZL_EXPORT uint32_t zl_block_bound(uint32_t plain);
 
 /* Compresses `plain` bytes (at most ZL_BLOCK_MAX) into one block of at most
- * `room` bytes. `acceleration` is 1..65537. Returns the block's length, or 0
- * when it does not fit. */
+ * `room` bytes. `effort` says how hard to try. Returns the block's length, or
+ * 0 when it does not fit. */
 ZL_EXPORT uint32_t zl_block_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
-                                   uint8_t *target, uint32_t room, int32_t acceleration);
+                                   uint8_t *target, uint32_t room, int32_t effort);
 
 /* Writes an LZ4B part for `plain` bytes (at most ZL_BLOCK_MAX) to `target`,
  * which has room for plain + 4 bytes. Returns the part's length, or 0 when the
  * part is not shorter than a plain one and has to go plain. */
 ZL_EXPORT uint32_t zl_part_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
-                                  uint8_t *target, int32_t acceleration);
+                                  uint8_t *target, int32_t effort);
 
 /* Writes the ZL_HEAD_BYTES that begin an LZ4M part. */
 ZL_EXPORT void zl_multi_head(uint8_t *target, uint32_t plain_low, uint32_t plain_high);
@@ -176,13 +182,45 @@ ZL_EXPORT void zl_multi_head(uint8_t *target, uint32_t plain_low, uint32_t plain
 /* Writes one block of an LZ4M part, its length first, to `target`, which has room
  * for 4 + zl_block_bound(plain) bytes. Returns the bytes written. */
 ZL_EXPORT uint32_t zl_multi_block(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
-                                  uint8_t *target, int32_t acceleration);
+                                  uint8_t *target, int32_t effort);
+
+/* -- Arenas (RFC.md appendix A) ---------------------------------------------- */
+
+/* Bytes of an arena before its body, and the limits of what is in it. */
+#define ZL_ARENA_HEAD_BYTES 16u
+#define ZL_ARENA_MAX 65536u
+#define ZL_ARENA_MESSAGES_MAX 256u
+#define ZL_ARENA_PARTS_MAX 4096u
+
+/* What is in an arena. JavaScript reads all fields. */
+typedef struct {
+  uint32_t bytes; /* of all frames */
+  uint32_t plain_bytes;
+  uint32_t parts;
+  uint32_t messages;
+} zl_arena;
+
+/* A zl_arena for callers that have no memory of their own in here. */
+ZL_EXPORT zl_arena *zl_arena_slot(void);
+
+/* Unpacks an LZ4A part whose head zl_receive_head accepted, and of which all
+ * bytes are there, to the ZL_ARENA_MAX bytes at `target`: frames without
+ * envelopes, which have all been checked. */
+ZL_EXPORT int32_t zl_arena_read(zl_receiver *receiver, const uint8_t *wire, uint32_t wire_bytes,
+                                uint8_t *target, zl_arena *arena);
+
+/* Writes the part for `messages` messages whose frames take `length` bytes,
+ * within the limits, to `target`, which has room for ZL_ARENA_HEAD_BYTES + length
+ * bytes. Fewer than `least` bytes are stored as they are. Returns its length. */
+ZL_EXPORT uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *frames,
+                                   uint32_t length, uint32_t messages, uint8_t *target,
+                                   uint32_t least, int32_t effort);
 
 /* -- Transcoding a stream (RFC.md section 3) --------------------------------- */
 
 /* One direction of a link: it reads a ZMTP byte stream, lets the greeting and
  * commands through and rewrites message parts. What it writes does not depend on
- * how the stream is cut into calls. */
+ * how the stream is cut into calls, but for which messages share an arena. */
 typedef struct zl_transcoder zl_transcoder;
 
 /* What a call used and made. JavaScript reads all fields after the call. */
@@ -213,13 +251,15 @@ typedef struct {
   uint64_t wire_bytes;  /* the same parts on the wire, dictionaries included */
 } zl_traffic;
 
-/* From the wire to plain ZMTP, within a budget as in zl_receiver_open. Both
- * return 0 when memory is out. */
-ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high);
+/* From the wire to plain ZMTP, as with zl_receiver_open. Both return 0 when
+ * memory is out. */
+ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high,
+                                           uint32_t revision);
 /* From plain ZMTP to the wire: parts of `least` bytes and more are compressed,
- * against `dictionary` (taken over from the caller; may be 0) once it is shipped. */
-ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least,
-                                         int32_t acceleration);
+ * against `dictionary` (taken over from the caller; may be 0) once it is shipped.
+ * With `arenas`, small messages that are in the same input share a part. */
+ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t effort,
+                                         uint32_t arenas);
 ZL_EXPORT void zl_transcoder_close(zl_transcoder *transcoder);
 
 /* Transcodes what it can of the `length` bytes at `input` into the `room` bytes

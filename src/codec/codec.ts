@@ -1,6 +1,7 @@
 import { ALONE, budgetHalves, Decoder, FIRST, LAST } from "./decoder.js"
 import { Encoder } from "./encoder.js"
-import { outOfMemory, shown } from "./errors.js"
+import { outOfMemory, ProtocolError, shown } from "./errors.js"
+import { groupMessages } from "./frames.js"
 import { type Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
 import { type CodecOptions, checkBytes, checkCodecOptions, type Settings } from "./options.js"
@@ -35,6 +36,7 @@ export class Codec {
   readonly #decoder: Decoder
   readonly #sent: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   readonly #received: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
+  readonly #arenas: boolean
   #dictionaryDue: boolean
   #closed = false
 
@@ -55,12 +57,13 @@ export class Codec {
   }
 
   private constructor(instance: Instance, settings: Settings) {
-    const { budgetBytes } = settings
+    const { budgetBytes, revision } = settings
     this.#instance = instance
     this.#encoder = new Encoder(instance, settings)
-    this.#receiver = instance.exports.zl_receiver_open(...budgetHalves(budgetBytes))
+    this.#receiver = instance.exports.zl_receiver_open(...budgetHalves(budgetBytes), revision)
     if (this.#receiver === NULL) throw outOfMemory("a codec", 64)
     this.#decoder = new Decoder(instance, this.#receiver, budgetBytes)
+    this.#arenas = settings.arenas
     this.#dictionaryDue = settings.dictionary !== undefined
   }
 
@@ -76,24 +79,30 @@ export class Codec {
     checkMessage(message)
     const wire = Array.from(message, (part, i) => this.#encoder.part(checkBytes(`part ${i}`, part)))
     this.#count(this.#sent, message, wire)
-    if (!this.#dictionaryDue) return [wire]
-    this.#dictionaryDue = false
-    const dictionary = this.#encoder.dictionaryPart() as Uint8Array
-    this.#sent.wireBytes += dictionary.length
-    return [[dictionary], wire]
+    return [...this.#shipDictionary(), wire]
   }
 
-  /** Encodes several messages; what `encode` returns for each, in order. */
+  /**
+   * Encodes several messages; what `encode` returns for each, in order. With the
+   * option `arenas`, small ones that follow each other share a part.
+   */
   encodeBatch(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
     this.#checkOpen()
     if (!Array.isArray(messages))
       throw new TypeError(`messages must be an array; got ${shown(messages)}`)
-    return messages.flatMap((message) => this.encode(message))
+    for (const message of messages) {
+      checkMessage(message)
+      for (const [i, part] of message.entries()) checkBytes(`part ${i}`, part)
+    }
+    if (!this.#arenas) return messages.flatMap((message) => this.encode(message))
+    return groupMessages(messages).flatMap((group) =>
+      group.length > 1 ? this.#encodeArena(group) : group.flatMap((alone) => this.encode(alone)),
+    )
   }
 
   /**
    * Decodes one message from the wire. Returns the messages it carries: none
-   * when it is a dictionary, which is installed.
+   * when it is a dictionary, which is installed, and those of an arena.
    *
    * @throws ProtocolError when the message breaks a rule of RFC.md section 5.
    * @throws TypeError when `wire` is not a list of one or more Uint8Arrays.
@@ -105,12 +114,13 @@ export class Codec {
     const message: Uint8Array[] = []
     for (const [i, part] of wire.entries()) {
       const place = (i === 0 ? FIRST : 0) | (i === wire.length - 1 ? LAST : 0)
-      const plain = this.#decoder.part(new ArraySource(checkBytes(`part ${i}`, part)), place, i)
-      if (plain === undefined) {
+      const decoded = this.#decoder.part(new ArraySource(checkBytes(`part ${i}`, part)), place, i)
+      if (Array.isArray(decoded)) {
+        countMessages(this.#received, decoded)
         this.#received.wireBytes += part.length
-        return []
+        return decoded
       }
-      message.push(plain)
+      message.push(decoded)
     }
     this.#count(this.#received, message, wire)
     return [message]
@@ -133,22 +143,27 @@ export class Codec {
 
   /**
    * Decodes one part as a message of its own. A dictionary is installed and
-   * gives an empty array.
+   * gives an empty array. An arena is for `decode`.
    *
-   * @throws ProtocolError when the part breaks a rule of RFC.md section 5.
+   * @throws ProtocolError when the part breaks a rule of RFC.md section 5, or is an arena.
    * @throws TypeError when `wire` is not a Uint8Array.
    * @throws RangeError when memory runs out.
    */
   decodePart(wire: Uint8Array): Uint8Array {
     this.#checkOpen()
-    const plain = this.#decoder.part(new ArraySource(checkBytes("wire", wire)), ALONE, 0)
-    if (plain === undefined) {
-      this.#received.wireBytes += wire.length
-      return new Uint8Array(0)
+    const decoded = this.#decoder.part(new ArraySource(checkBytes("wire", wire)), ALONE, 0)
+    if (!Array.isArray(decoded)) {
+      countPart(this.#received, decoded, wire)
+      this.#received.messages++
+      return decoded
     }
-    countPart(this.#received, plain, wire)
-    this.#received.messages++
-    return plain
+    if (decoded.length > 0)
+      throw new ProtocolError(
+        "ERR_LZ4_ARENA",
+        `the part is an arena of ${decoded.length} messages, not a part of one; decode gives them`,
+      )
+    this.#received.wireBytes += wire.length
+    return new Uint8Array(0)
   }
 
   /** What went through so far; a copy. */
@@ -168,6 +183,22 @@ export class Codec {
     this.close()
   }
 
+  #encodeArena(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
+    const wire = this.#encoder.arena(messages)
+    countMessages(this.#sent, messages)
+    this.#sent.wireBytes += wire.length
+    return [...this.#shipDictionary(), [wire]]
+  }
+
+  /** The dictionary's message, when it is due. */
+  #shipDictionary(): Uint8Array[][] {
+    if (!this.#dictionaryDue) return []
+    this.#dictionaryDue = false
+    const dictionary = this.#encoder.dictionaryPart() as Uint8Array
+    this.#sent.wireBytes += dictionary.length
+    return [[dictionary]]
+  }
+
   #checkOpen(): void {
     if (this.#closed) throw new Error("the codec is closed")
   }
@@ -176,6 +207,11 @@ export class Codec {
     traffic.messages++
     for (const [i, part] of plain.entries()) countPart(traffic, part, wire[i] as Uint8Array)
   }
+}
+
+function countMessages(traffic: Traffic, messages: readonly (readonly Uint8Array[])[]): void {
+  traffic.messages += messages.length
+  for (const message of messages) for (const part of message) traffic.plainBytes += part.length
 }
 
 function countPart(traffic: Traffic, plain: Uint8Array, wire: Uint8Array): void {

@@ -1,5 +1,6 @@
 import { allocate } from "./arrays.js"
 import { type ProtocolError, partError } from "./errors.js"
+import { ARENA_MAX_BYTES, splitFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { withLargeInstance } from "./large.js"
 import type { Source } from "./source.js"
@@ -13,6 +14,7 @@ const NO_BUDGET = 0xffffffff
 const PLAIN = 1
 const LZ4M = 3
 const LZ4D = 4
+const LZ4A = 5
 
 /** ZL_FIRST and ZL_LAST: where a part stands in its message. */
 export const FIRST = 1
@@ -39,10 +41,11 @@ export class Decoder {
   }
 
   /**
-   * Decodes the part at `index` of a message and `place` in it. A dictionary is
-   * installed and gives undefined.
+   * Decodes the part at `index` of a message and `place` in it. One that stands
+   * for messages gives those: none for a dictionary, which is installed, and one
+   * or more for an arena.
    */
-  part(wire: Source, place: number, index: number): Uint8Array | undefined {
+  part(wire: Source, place: number, index: number): Uint8Array | Uint8Array[][] {
     const instance = this.#instance
     const wireBytes = wire.length
     const head = new Uint8Array(Math.min(wireBytes, HEAD_BYTES))
@@ -59,6 +62,7 @@ export class Decoder {
       instance.part,
     )
     if (kind < 0) throw fail(kind)
+    if (kind === LZ4A) return this.#arena(wire, fail)
     if (kind === PLAIN || kind === LZ4D) wire.skip(SENTINEL_BYTES)
     else wire.skip(HEAD_BYTES)
     if (kind === PLAIN) {
@@ -72,7 +76,7 @@ export class Decoder {
       const bytes = instance.read(INPUT, wire, length)
       const status = exports.zl_receive_dictionary(this.#receiver, bytes, length)
       if (status < 0) throw fail(status)
-      return undefined
+      return []
     }
 
     const dictionary = exports.zl_receiver_dictionary(this.#receiver)
@@ -82,6 +86,17 @@ export class Decoder {
     return withLargeInstance(instance, dictionary, (large, dictionary) =>
       decodeBlocks(instance, large, dictionary, kind, plainBytes, wire, fail),
     )
+  }
+
+  #arena(wire: Source, fail: (status: number) => Error): Uint8Array[][] {
+    const instance = this.#instance
+    const { length } = wire
+    const source = instance.read(INPUT, wire, length)
+    const target = instance.scratch(OUTPUT, ARENA_MAX_BYTES)
+    const slot = instance.exports.zl_arena_slot()
+    const status = instance.exports.zl_arena_read(this.#receiver, source, length, target, slot)
+    if (status < 0) throw fail(status)
+    return splitFrames(instance.view(target, instance.word(slot, 0)))
   }
 }
 

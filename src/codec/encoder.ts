@@ -1,4 +1,5 @@
 import { allocate, concat } from "./arrays.js"
+import { framesLength, writeFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary, withLargeInstance } from "./large.js"
 import type { Settings } from "./options.js"
@@ -6,6 +7,7 @@ import { ArraySource, type Source } from "./source.js"
 
 const SENTINEL_BYTES = 4
 const HEAD_BYTES = 12
+const ARENA_HEAD_BYTES = 16
 
 /** The sending half of a connection: plaintext to wire parts (RFC.md section 5.1). */
 export class Encoder {
@@ -30,15 +32,31 @@ export class Encoder {
   }
 
   part(plain: Uint8Array): Uint8Array {
-    const { minCompressBytes, acceleration } = this.#settings
+    const { minCompressBytes, effort } = this.#settings
     const instance = this.#instance
     if (plain.length < minCompressBytes && plain.length <= instance.blockMax)
       return plainPart(plain)
     if (plain.length > instance.partMax)
-      return encodeLarge(instance, this.#dictionary, acceleration, new ArraySource(plain))
+      return encodeLarge(instance, this.#dictionary, effort, new ArraySource(plain))
     const source = instance.place(INPUT, plain)
-    return (
-      single(instance, this.#dictionary, acceleration, source, plain.length) ?? plainPart(plain)
+    return single(instance, this.#dictionary, effort, source, plain.length) ?? plainPart(plain)
+  }
+
+  /** The LZ4A part of messages that groupMessages has put together. */
+  arena(messages: readonly (readonly Uint8Array[])[]): Uint8Array {
+    const { minCompressBytes, effort } = this.#settings
+    const instance = this.#instance
+    const length = messages.reduce((sum, message) => sum + framesLength(message), 0)
+    const frames = instance.scratch(INPUT, length)
+    let at: number = frames
+    for (const message of messages) at = writeFrames(instance.bytes, at, message)
+    const target = instance.scratch(OUTPUT, ARENA_HEAD_BYTES + length)
+    const { zl_arena_encode } = instance.exports
+    const count = messages.length
+    const least = Math.min(minCompressBytes, length + 1)
+    return instance.copy(
+      target,
+      zl_arena_encode(this.#dictionary, frames, length, count, target, least, effort),
     )
   }
 
@@ -51,15 +69,15 @@ export class Encoder {
 export function encodeLarge(
   shared: Instance,
   dictionary: Pointer,
-  acceleration: number,
+  effort: number,
   plain: Source,
 ): Uint8Array {
   return withLargeInstance(shared, dictionary, (instance, dictionary) => {
     const { length } = plain
-    if (length > instance.blockMax) return multi(instance, dictionary, acceleration, plain)
+    if (length > instance.blockMax) return multi(instance, dictionary, effort, plain)
     const source = instance.read(INPUT, plain, length)
     return (
-      single(instance, dictionary, acceleration, source, length) ??
+      single(instance, dictionary, effort, source, length) ??
       plainPart(instance.view(source, length))
     )
   })
@@ -69,23 +87,18 @@ export function encodeLarge(
 function single(
   instance: Instance,
   dictionary: Pointer,
-  acceleration: number,
+  effort: number,
   source: Pointer,
   plainBytes: number,
 ): Uint8Array | undefined {
   const target = instance.scratch(OUTPUT, plainBytes + SENTINEL_BYTES)
   const { zl_part_encode } = instance.exports
-  const length = zl_part_encode(dictionary, source, plainBytes, target, acceleration)
+  const length = zl_part_encode(dictionary, source, plainBytes, target, effort)
   return length === 0 ? undefined : instance.copy(target, length)
 }
 
 /** LZ4M: blocks of `blockMax` bytes of plaintext, none of which refers to another. */
-function multi(
-  instance: Instance,
-  dictionary: Pointer,
-  acceleration: number,
-  plain: Source,
-): Uint8Array {
+function multi(instance: Instance, dictionary: Pointer, effort: number, plain: Source): Uint8Array {
   const { exports, blockMax } = instance
   const room = exports.zl_block_bound(blockMax) >>> 0
   const head = instance.scratch(OUTPUT, HEAD_BYTES)
@@ -95,7 +108,7 @@ function multi(
     const share = Math.min(plain.length, blockMax)
     const target = instance.scratch(OUTPUT, 4 + room)
     const source = instance.read(INPUT, plain, share)
-    const length = exports.zl_multi_block(dictionary, source, share, target, acceleration)
+    const length = exports.zl_multi_block(dictionary, source, share, target, effort)
     pieces.push(instance.copy(target, length))
   }
   return concat(pieces)

@@ -12,6 +12,7 @@ export type ProtocolErrorCode =
   | "ERR_LZ4_DICTIONARY_SIZE"
   | "ERR_LZ4_DICTIONARY_REPEATED"
   | "ERR_LZ4_DICTIONARY_MULTIPART"
+  | "ERR_LZ4_ARENA"
   | "ERR_ZMTP_GREETING"
   | "ERR_ZMTP_FRAME"
 
@@ -68,6 +69,10 @@ const PART_RULES: readonly [ProtocolErrorCode, (offence: Offence) => string][] =
   ["ERR_LZ4_DICTIONARY_SIZE", (o) => `is a dictionary of ${o.wireBytes - 4} bytes, not 1 to 8192`],
   ["ERR_LZ4_DICTIONARY_REPEATED", () => "is a second dictionary; one is allowed per connection"],
   ["ERR_LZ4_DICTIONARY_MULTIPART", () => "is a dictionary inside a multipart message"],
+  [
+    "ERR_LZ4_ARENA",
+    (o) => `is an arena of ${o.wireBytes} bytes, which breaks a rule of its layout`,
+  ],
 ]
 
 /** The error for a part that the module refused with a negative status. */

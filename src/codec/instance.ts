@@ -19,7 +19,7 @@ export interface Exports {
   zl_dictionary_close(dictionary: Pointer): void
   zl_dictionary_bytes(dictionary: Pointer): Pointer
   zl_dictionary_length(dictionary: Pointer): number
-  zl_receiver_open(budgetLow: number, budgetHigh: number): Pointer
+  zl_receiver_open(budgetLow: number, budgetHigh: number, revision: number): Pointer
   zl_receiver_close(receiver: Pointer): void
   zl_receiver_dictionary(receiver: Pointer): Pointer
   zl_part_slot(): Pointer
@@ -47,14 +47,14 @@ export interface Exports {
     plain: number,
     target: Pointer,
     room: number,
-    acceleration: number,
+    effort: number,
   ): number
   zl_part_encode(
     dictionary: Pointer,
     source: Pointer,
     plain: number,
     target: Pointer,
-    acceleration: number,
+    effort: number,
   ): number
   zl_multi_head(target: Pointer, plainLow: number, plainHigh: number): void
   zl_multi_block(
@@ -62,10 +62,27 @@ export interface Exports {
     source: Pointer,
     plain: number,
     target: Pointer,
-    acceleration: number,
+    effort: number,
   ): number
-  zl_receiving_open(budgetLow: number, budgetHigh: number): Pointer
-  zl_sending_open(dictionary: Pointer, least: number, acceleration: number): Pointer
+  zl_arena_slot(): Pointer
+  zl_arena_read(
+    receiver: Pointer,
+    wire: Pointer,
+    wireBytes: number,
+    target: Pointer,
+    arena: Pointer,
+  ): number
+  zl_arena_encode(
+    dictionary: Pointer,
+    frames: Pointer,
+    length: number,
+    messages: number,
+    target: Pointer,
+    least: number,
+    effort: number,
+  ): number
+  zl_receiving_open(budgetLow: number, budgetHigh: number, revision: number): Pointer
+  zl_sending_open(dictionary: Pointer, least: number, effort: number, arenas: number): Pointer
   zl_transcoder_close(transcoder: Pointer): void
   zl_transcode(
     transcoder: Pointer,

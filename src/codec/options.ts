@@ -1,7 +1,10 @@
 import { shown } from "./errors.js"
 import type { WasmSource } from "./module.js"
 
-/** How one endpoint or codec compresses. Choices of the sender: any peer reads the result. */
+/**
+ * How one endpoint or codec compresses, and what it accepts. Any peer reads the
+ * result, but for `arenas`.
+ */
 export interface Lz4Options {
   /** 1 to 8192 bytes, shipped to the peer before the first message. Default: none. RFC.md section 6. */
   dictionary?: Uint8Array
@@ -10,8 +13,20 @@ export interface Lz4Options {
    * dictionary; 0 tries every part. RFC.md section 5.
    */
   minCompressSize?: number
-  /** LZ4's acceleration, 1 to 65537: higher is faster and compresses less. Default: 1. */
+  /** LZ4's acceleration, 1 to 65537: higher is faster and compresses less. Default: 1. Level 0 only. */
   acceleration?: number
+  /**
+   * 3 to 12: LZ4HC, which takes the longer the higher it is and compresses more.
+   * Default: 0, LZ4 itself.
+   */
+  level?: number
+  /**
+   * Whether messages that wait together are sent together, as one part. Only for
+   * peers that read revision 2. Default: false. RFC.md appendix A.
+   */
+  arenas?: boolean
+  /** The revision of the format that is accepted: 1 refuses arenas. Default: 2. */
+  revision?: 1 | 2
 }
 
 export interface CodecOptions extends Lz4Options {
@@ -29,17 +44,27 @@ const ACCELERATION_MAX = 65537
 const MIN_COMPRESS_BYTES = 512
 const MIN_COMPRESS_BYTES_WITH_DICTIONARY = 128
 
-const LZ4_NAMES = ["dictionary", "minCompressSize", "acceleration"]
+const LEVEL_MIN = 3
+const LEVEL_MAX = 12
+
+const LZ4_NAMES = ["dictionary", "minCompressSize", "acceleration", "level", "arenas", "revision"]
 const CODEC_NAMES = [...LZ4_NAMES, "maxMessageSize", "wasm"]
 
+/** What is accepted, with defaults filled in. */
+export interface ReceiveSettings {
+  /** The most plaintext of a message; -1: no limit. */
+  budgetBytes: number
+  revision: number
+}
+
 /** Options with their defaults filled in. */
-export interface Settings {
+export interface Settings extends ReceiveSettings {
   /** A copy: the caller's array may change later. */
   dictionary: Uint8Array | undefined
   minCompressBytes: number
-  acceleration: number
-  /** -1: no limit. */
-  budgetBytes: number
+  /** As the module takes it: the acceleration, or the negative of a level. */
+  effort: number
+  arenas: boolean
 }
 
 /** Checks options; throws TypeError or RangeError with what was given and what is allowed. */
@@ -65,13 +90,25 @@ function checkNames(options: object, known: readonly string[]): void {
 }
 
 function readLz4Options(options: Lz4Options): Omit<Settings, "budgetBytes"> {
-  const { dictionary, acceleration, minCompressSize } = options
+  const { dictionary, minCompressSize, arenas, revision } = options
   const usual = dictionary ? MIN_COMPRESS_BYTES_WITH_DICTIONARY : MIN_COMPRESS_BYTES
   return {
     dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
     minCompressBytes: integer("minCompressSize", minCompressSize, usual, 0),
-    acceleration: integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX),
+    effort: readEffort(options),
+    arenas: boolean("arenas", arenas, false),
+    revision: integer("revision", revision, 2, 1, 2),
   }
+}
+
+function readEffort({ acceleration, level }: Lz4Options): number {
+  const checked = integer("level", level, 0, 0, LEVEL_MAX)
+  if (checked === 0) return integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX)
+  if (checked < LEVEL_MIN)
+    throw new RangeError(`level must be 0, or ${LEVEL_MIN} to ${LEVEL_MAX}; got ${checked}`)
+  if (acceleration !== undefined)
+    throw new TypeError(`acceleration is of level 0 only; got it with level ${checked}`)
+  return -checked
 }
 
 function checkDictionary(dictionary: unknown): Uint8Array {
@@ -89,6 +126,13 @@ export function checkBytes(what: string, value: unknown): Uint8Array {
   if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]")
     return value as Uint8Array
   throw new TypeError(`${what} must be a Uint8Array; got ${shown(value)}`)
+}
+
+function boolean(name: string, value: unknown, usual: boolean): boolean {
+  if (value === undefined) return usual
+  if (typeof value !== "boolean")
+    throw new TypeError(`${name} must be a boolean; got ${shown(value)}`)
+  return value
 }
 
 function integer(

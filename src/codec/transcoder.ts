@@ -7,7 +7,7 @@ import { describeGreeting } from "./greeting.js"
 import { type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary } from "./large.js"
 import { Leftover } from "./leftover.js"
-import type { Settings } from "./options.js"
+import type { ReceiveSettings, Settings } from "./options.js"
 import { FrontSource, type Source } from "./source.js"
 
 /** Output is taken in pieces of up to this many bytes; only a larger part makes a larger piece. */
@@ -23,8 +23,8 @@ const NOTHING = new Uint8Array(0)
 const NEEDS_INPUT = 0
 const NEEDS_ROOM = 1
 const LARGE_PART = 2
-const E_GREETING = -13
-const E_FRAME = -14
+const E_GREETING = -14
+const E_FRAME = -15
 
 interface Large {
   bodyBytes: number
@@ -57,16 +57,17 @@ export class Transcoder {
   /** The large part whose body is being collected. */
   #large: Large | undefined
 
-  /** Wire to plain ZMTP, within a budget in bytes per message; -1 is no limit. */
-  static receiving(instance: Instance, budgetBytes: number): Transcoder {
+  /** Wire to plain ZMTP. */
+  static receiving(instance: Instance, settings: ReceiveSettings): Transcoder {
     const { exports } = instance
-    const handle = exports.zl_receiving_open(...budgetHalves(budgetBytes))
+    const { budgetBytes, revision } = settings
+    const handle = exports.zl_receiving_open(...budgetHalves(budgetBytes), revision)
     if (handle === NULL) throw outOfMemory("a connection", 256)
     const decoder = new Decoder(instance, exports.zl_transcoder_receiver(handle), budgetBytes)
     return new Transcoder(
       instance,
       handle,
-      // A dictionary is never large, so there is always plaintext.
+      // Neither a dictionary nor an arena is large, so there is always plaintext.
       (body, place, index) => decoder.part(body, place, index) as Uint8Array,
       budgetBytes,
     )
@@ -74,15 +75,15 @@ export class Transcoder {
 
   /** Plain ZMTP to wire. */
   static sending(instance: Instance, settings: Settings): Transcoder {
-    const { minCompressBytes, acceleration, dictionary } = settings
+    const { minCompressBytes, effort, arenas, dictionary } = settings
     const opened = dictionary ? openDictionary(instance, dictionary) : NULL
     const least = Math.min(minCompressBytes, instance.blockMax + 1)
-    const handle = instance.exports.zl_sending_open(opened, least, acceleration)
+    const handle = instance.exports.zl_sending_open(opened, least, effort, arenas ? 1 : 0)
     if (handle === NULL) throw outOfMemory("a connection", 256)
     return new Transcoder(
       instance,
       handle,
-      (body) => encodeLarge(instance, opened, acceleration, body),
+      (body) => encodeLarge(instance, opened, effort, body),
       -1,
     )
   }

@@ -58,7 +58,7 @@ export class Link {
     this.#remote = remote
     this.#local = local
     this.#handlers = handlers
-    this.#receiving = Transcoder.receiving(instance, settings.budgetBytes)
+    this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings)
 
     const counters = new Counters(this.counters)

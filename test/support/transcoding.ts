@@ -108,7 +108,7 @@ export const open = {
   sending: (instance: Instance, options: CodecOptions = {}): Transcoder =>
     Transcoder.sending(instance, checkCodecOptions(options)),
   receiving: (instance: Instance, maxMessageSize = -1): Transcoder =>
-    Transcoder.receiving(instance, maxMessageSize),
+    Transcoder.receiving(instance, checkCodecOptions({ maxMessageSize })),
 }
 
 /** Runs a stream through a transcoder, which is closed. */

@@ -822,7 +822,8 @@ const options_: fc.Arbitrary<CodecOptions> = fc.record(
   {
     dictionary: dictionaries,
     minCompressSize: fc.constantFrom(0, 100, 70_000),
-    acceleration: fc.constantFrom(1, 50, 65_537),
+    level: fc.constantFrom(0, 3, 9, 12),
+    arenas: fc.boolean(),
   },
   { requiredKeys: [] },
 )

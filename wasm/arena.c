@@ -1,0 +1,110 @@
+#include "arena.h"
+
+#include <string.h>
+
+#include "bytes.h"
+#include "envelope.h"
+#include "zmtp.h"
+
+#define COMPRESSED_AT 4
+#define INNER_SIZE_AT 8
+#define COUNT_AT 12
+
+zl_arena *zl_arena_slot(void) {
+  static zl_arena slot;
+  return &slot;
+}
+
+/* -- Sending ----------------------------------------------------------------- */
+
+zl_arena zl_arena_gather(const uint8_t *frames, uint64_t length) {
+  zl_arena whole = {0};
+  zl_arena with = {0}; /* the message that is being looked at as well */
+  uint32_t start = 0;
+  for (;;) {
+    zmtp_frame frame;
+    uint64_t left = length - with.bytes;
+    if (zmtp_frame_read(frames + with.bytes, left, &frame) != 0 || frame.flags & ZMTP_COMMAND)
+      return whole;
+    if (frame.body_bytes > left - frame.head_bytes) return whole;
+    if (frame.body_bytes > ZL_ARENA_MESSAGE_MAX) return whole;
+    with.bytes += frame.head_bytes + (uint32_t)frame.body_bytes;
+    with.plain_bytes += (uint32_t)frame.body_bytes;
+    with.parts++;
+    if (with.bytes - start > ZL_ARENA_MESSAGE_MAX || with.bytes > ZL_ARENA_MAX ||
+        with.parts > ZL_ARENA_PARTS_MAX)
+      return whole;
+    if (frame.flags & ZMTP_MORE) continue;
+    with.messages++;
+    start = with.bytes;
+    whole = with;
+    if (whole.messages == ZL_ARENA_MESSAGES_MAX) return whole;
+  }
+}
+
+uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *frames, uint32_t length,
+                         uint32_t messages, uint8_t *target, uint32_t least, int32_t effort) {
+  uint8_t *body = target + ZL_ARENA_HEAD_BYTES;
+  uint32_t block =
+      length < least ? 0 : zl_block_encode(dictionary, frames, length, body, length - 1, effort);
+  if (block == 0) memcpy(body, frames, length);
+  zl_write_u32le(target, ZL_SENTINEL_LZ4A);
+  zl_write_u32le(target + COMPRESSED_AT, block > 0);
+  zl_write_u32le(target + INNER_SIZE_AT, length);
+  zl_write_u32le(target + COUNT_AT, messages);
+  return ZL_ARENA_HEAD_BYTES + (block > 0 ? block : length);
+}
+
+/* -- Receiving --------------------------------------------------------------- */
+
+static int32_t unpack(const zl_receiver *receiver, const uint8_t *wire, uint32_t wire_bytes,
+                      uint8_t *target, zl_part *part) {
+  const uint8_t *body = wire + ZL_ARENA_HEAD_BYTES;
+  const uint32_t body_bytes = wire_bytes - ZL_ARENA_HEAD_BYTES;
+  const uint32_t inner = zl_read_u32le(wire + INNER_SIZE_AT);
+  const uint32_t count = zl_read_u32le(wire + COUNT_AT);
+  const uint32_t compressed = zl_read_u32le(wire + COMPRESSED_AT); /* three zero bytes follow */
+  part->plain_bytes = inner;
+  if (compressed > 1) return ZL_E_ARENA;
+  if (inner == 0 || inner > ZL_ARENA_MAX) return ZL_E_ARENA;
+  if (count == 0 || count > ZL_ARENA_MESSAGES_MAX) return ZL_E_ARENA;
+  if (compressed) {
+    if (!zl_envelope_plausible(inner, body_bytes)) return ZL_E_IMPLAUSIBLE_SIZE;
+    return zl_block_decode(receiver->dictionary, body, body_bytes, target, inner);
+  }
+  if (body_bytes != inner) return ZL_E_ARENA;
+  memcpy(target, body, inner);
+  return 0;
+}
+
+int32_t zl_arena_read(zl_receiver *receiver, const uint8_t *wire, uint32_t wire_bytes,
+                      uint8_t *target, zl_arena *arena) {
+  zl_part *part = zl_part_slot();
+  *arena = (zl_arena){0};
+  int32_t status = unpack(receiver, wire, wire_bytes, target, part);
+  if (status < 0) return status;
+  const uint32_t inner = zl_read_u32le(wire + INNER_SIZE_AT);
+
+  uint64_t budget_left = receiver->budget;
+  uint8_t more = 0;
+  while (arena->bytes < inner) {
+    zmtp_frame frame;
+    const uint32_t left = inner - arena->bytes;
+    if (zmtp_frame_read(target + arena->bytes, left, &frame) != 0) return ZL_E_ARENA;
+    if (frame.flags & ZMTP_COMMAND || frame.body_bytes > left - frame.head_bytes) return ZL_E_ARENA;
+    if (++arena->parts > ZL_ARENA_PARTS_MAX) return ZL_E_ARENA;
+    if (receiver->budget != UINT64_MAX) {
+      part->plain_bytes = frame.body_bytes;
+      part->budget_left = budget_left;
+      if (frame.body_bytes > budget_left) return ZL_E_BUDGET_EXCEEDED;
+      budget_left -= frame.body_bytes;
+    }
+    arena->bytes += frame.head_bytes + (uint32_t)frame.body_bytes;
+    arena->plain_bytes += (uint32_t)frame.body_bytes;
+    more = frame.flags & ZMTP_MORE;
+    if (more) continue;
+    arena->messages++;
+    budget_left = receiver->budget;
+  }
+  return more || arena->messages != zl_read_u32le(wire + COUNT_AT) ? ZL_E_ARENA : 0;
+}
