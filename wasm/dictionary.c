@@ -17,14 +17,18 @@ static uint64_t hash_bytes(const uint8_t *bytes, uint32_t length) {
   return hash;
 }
 
+zl_dictionary *zl_dictionary_share(zl_dictionary *dictionary) {
+  dictionary->users++;
+  return dictionary;
+}
+
 zl_dictionary *zl_dictionary_open(const uint8_t *bytes, uint32_t length) {
   if (length == 0 || length > ZL_DICTIONARY_MAX) return NULL;
   uint64_t hash = hash_bytes(bytes, length);
   zl_dictionary **bucket = &buckets[hash % BUCKETS];
   for (zl_dictionary *d = *bucket; d; d = d->next) {
     if (d->hash == hash && d->length == length && memcmp(d->bytes, bytes, length) == 0) {
-      d->users++;
-      return d;
+      return zl_dictionary_share(d);
     }
   }
 

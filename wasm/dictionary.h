@@ -19,6 +19,8 @@ struct zl_dictionary {
   uint8_t bytes[];
 };
 
+/* Opens it once more. */
+zl_dictionary *zl_dictionary_share(zl_dictionary *dictionary);
 /* The hash table of a dictionary, ready to attach; 0 when memory is out. */
 const LZ4_stream_t *zl_dictionary_prepare(zl_dictionary *dictionary);
 /* The same for LZ4HC, all levels. */

@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "dictionary.h"
 #include "envelope.h"
+#include "trainer.h"
 #include "zmtp.h"
 
 enum { RECEIVING, SENDING };
@@ -33,6 +34,8 @@ struct zl_transcoder {
     int32_t effort;
     uint8_t dictionary_due;
     uint8_t arenas;
+    uint8_t sampled;     /* the part that is being read */
+    zl_trainer *trainer; /* until its dictionary is taken over, or there is to be none */
   } sender;
 };
 
@@ -64,7 +67,7 @@ zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint
 }
 
 zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t effort,
-                               uint32_t arenas) {
+                               uint32_t arenas, zl_trainer *trainer) {
   zl_transcoder *t = open_transcoder(SENDING);
   if (t) {
     t->sender.dictionary = dictionary;
@@ -72,6 +75,7 @@ zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_
     t->sender.least = least;
     t->sender.effort = effort;
     t->sender.arenas = arenas != 0;
+    t->sender.trainer = trainer;
   }
   return t;
 }
@@ -79,6 +83,7 @@ zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_
 void zl_transcoder_close(zl_transcoder *t) {
   zl_dictionary_close(t->receiver.dictionary);
   zl_dictionary_close(t->sender.dictionary);
+  if (t->sender.trainer && t->sender.trainer->sampling == t) t->sender.trainer->sampling = NULL;
   free(t);
 }
 
@@ -136,6 +141,7 @@ static void count_part(zl_transcoder *t, uint32_t place, uint64_t plain, uint64_
   t->traffic.wire_bytes += wire;
   t->inside = !(place & ZL_LAST);
   t->part_index = t->inside ? t->part_index + 1 : 0;
+  t->sender.sampled = 0;
   if (place & ZL_LAST) t->traffic.messages++;
 }
 
@@ -317,12 +323,36 @@ static int32_t send_dictionary(zl_transcoder *t, span *s) {
 static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
   const uint32_t room = ZMTP_LONG_HEAD + ZL_ARENA_HEAD_BYTES + arena->bytes;
   if (room_left(s) < room) return needs_room(s, room);
-  uint32_t wire =
-      zl_arena_encode(t->sender.dictionary, s->in, arena->bytes, arena->messages,
-                      s->out + ZMTP_LONG_HEAD, t->sender.least, t->sender.effort);
+  uint32_t wire = zl_arena_encode(t->sender.dictionary, s->in, arena->bytes, arena->messages,
+                                  s->out + ZMTP_LONG_HEAD, t->sender.least, t->sender.effort);
   put_head(s, 0, wire);
   s->in += arena->bytes;
   count_arena(t, arena, wire);
+  return STEP_DONE;
+}
+
+/* At the start of a message: takes over what a trainer has made. */
+static void adopt_trained(zl_transcoder *t) {
+  zl_trainer *trainer = t->sender.trainer;
+  if (!trainer->done) return;
+  t->sender.trainer = NULL;
+  if (!trainer->dictionary) return;
+  t->sender.dictionary = zl_dictionary_share(trainer->dictionary);
+  t->sender.dictionary_due = 1;
+  t->sender.least = trainer->least;
+}
+
+/* Samples a part once the bytes that are wanted of it are there. */
+static int32_t sample_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
+  zl_trainer *trainer = t->sender.trainer;
+  if (!trainer->sampling && place & ZL_FIRST) trainer->sampling = t;
+  if (trainer->sampling != t || t->sender.sampled) return STEP_DONE;
+  uint64_t wanted = zl_trainer_wants(trainer);
+  if (wanted > frame->body_bytes) wanted = frame->body_bytes;
+  if (input_left(s) < frame->head_bytes + wanted) return needs_input(s, frame->head_bytes + wanted);
+  zl_trainer_sample(trainer, s->in + frame->head_bytes, (uint32_t)wanted);
+  if (place & ZL_LAST && zl_trainer_message(trainer)) zl_trainer_train(trainer);
+  t->sender.sampled = 1;
   return STEP_DONE;
 }
 
@@ -330,7 +360,11 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
   const uint64_t body = frame->body_bytes;
   const uint64_t whole = frame->head_bytes + body;
   const uint8_t more = frame->flags & ZMTP_MORE;
-  if (place & ZL_FIRST) {
+  if (t->sender.trainer && place & ZL_FIRST) adopt_trained(t);
+  if (t->sender.trainer) {
+    int32_t status = sample_part(t, s, frame, place);
+    if (status != STEP_DONE) return status;
+  } else if (place & ZL_FIRST) {
     if (t->sender.dictionary_due) return send_dictionary(t, s);
     if (t->sender.arenas) {
       zl_arena arena = zl_arena_gather(s->in, input_left(s));

@@ -216,6 +216,26 @@ ZL_EXPORT uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *fra
                                    uint32_t length, uint32_t messages, uint8_t *target,
                                    uint32_t least, int32_t effort);
 
+/* -- Training (RFC.md section 6.4) ------------------------------------------- */
+
+/* Collects the first messages of a sender and makes a dictionary of them. */
+typedef struct zl_trainer zl_trainer;
+
+/* For dictionaries of up to `capacity` bytes (1 to ZL_DICTIONARY_MAX), after `trigger`
+ * messages. `least` is for zl_sending_open. Returns 0 when memory is out. */
+ZL_EXPORT zl_trainer *zl_trainer_open(uint32_t capacity, uint32_t trigger, uint32_t least);
+/* 0 is allowed. Transcoders that use it are closed before. */
+ZL_EXPORT void zl_trainer_close(zl_trainer *trainer);
+/* The most bytes of a part that are kept as a sample. */
+ZL_EXPORT uint32_t zl_trainer_wants(const zl_trainer *trainer);
+/* Keeps a copy of a part's beginning, while there is room for more. */
+ZL_EXPORT void zl_trainer_sample(zl_trainer *trainer, const uint8_t *part, uint32_t length);
+/* Counts a message whose parts were sampled; true when there have been enough. */
+ZL_EXPORT int zl_trainer_message(zl_trainer *trainer);
+/* Makes the dictionary, which is the trainer's, and forgets the samples. Returns 0
+ * when one would gain nothing. To be called once. */
+ZL_EXPORT zl_dictionary *zl_trainer_train(zl_trainer *trainer);
+
 /* -- Transcoding a stream (RFC.md section 3) --------------------------------- */
 
 /* One direction of a link: it reads a ZMTP byte stream, lets the greeting and
@@ -257,9 +277,11 @@ ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_
                                            uint32_t revision);
 /* From plain ZMTP to the wire: parts of `least` bytes and more are compressed,
  * against `dictionary` (taken over from the caller; may be 0) once it is shipped.
- * With `arenas`, small messages that are in the same input share a part. */
+ * With `arenas`, small messages that are in the same input share a part. `trainer`
+ * (0 for none, or when there is a dictionary) may be shared by several: one of them
+ * has its messages sampled, all of them ship what comes of it. */
 ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t effort,
-                                         uint32_t arenas);
+                                         uint32_t arenas, zl_trainer *trainer);
 ZL_EXPORT void zl_transcoder_close(zl_transcoder *transcoder);
 
 /* Transcodes what it can of the `length` bytes at `input` into the `room` bytes

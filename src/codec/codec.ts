@@ -69,7 +69,8 @@ export class Codec {
 
   /**
    * Encodes one message. Returns the messages to send, in order: a dictionary
-   * before the first message, when there is one.
+   * before the first message, when there is one, or before the first after it
+   * has been trained.
    *
    * @throws TypeError when `message` is not a list of one or more Uint8Arrays.
    * @throws RangeError when memory runs out.
@@ -77,8 +78,10 @@ export class Codec {
   encode(message: readonly Uint8Array[]): Uint8Array[][] {
     this.#checkOpen()
     checkMessage(message)
+    this.#adoptTrained()
     const wire = Array.from(message, (part, i) => this.#encoder.part(checkBytes(`part ${i}`, part)))
     this.#count(this.#sent, message, wire)
+    this.#encoder.sample(message)
     return [...this.#shipDictionary(), wire]
   }
 
@@ -184,10 +187,16 @@ export class Codec {
   }
 
   #encodeArena(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
+    this.#adoptTrained()
     const wire = this.#encoder.arena(messages)
+    for (const message of messages) this.#encoder.sample(message)
     countMessages(this.#sent, messages)
     this.#sent.wireBytes += wire.length
     return [...this.#shipDictionary(), [wire]]
+  }
+
+  #adoptTrained(): void {
+    if (this.#encoder.adoptTrained()) this.#dictionaryDue = true
   }
 
   /** The dictionary's message, when it is due. */

@@ -2,8 +2,9 @@ import { allocate, concat } from "./arrays.js"
 import { framesLength, writeFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary, withLargeInstance } from "./large.js"
-import type { Settings } from "./options.js"
+import type { Settings, Training } from "./options.js"
 import { ArraySource, type Source } from "./source.js"
+import { Trainer } from "./trainer.js"
 
 const SENTINEL_BYTES = 4
 const HEAD_BYTES = 12
@@ -12,18 +13,47 @@ const ARENA_HEAD_BYTES = 16
 /** The sending half of a connection: plaintext to wire parts (RFC.md section 5.1). */
 export class Encoder {
   readonly #instance: Instance
-  readonly #settings: Settings
-  readonly #dictionary: Pointer
+  readonly #effort: number
+  #minCompressBytes: number
+  #dictionaryBytes: Uint8Array | undefined
+  #dictionary: Pointer
+  readonly #training: Training | undefined
+  #trainer: Trainer | undefined
+  /** Whether the trainer has seen enough. */
+  #trained = false
 
   constructor(instance: Instance, settings: Settings) {
+    const { dictionary, training } = settings
     this.#instance = instance
-    this.#settings = settings
-    this.#dictionary = settings.dictionary ? openDictionary(instance, settings.dictionary) : NULL
+    this.#effort = settings.effort
+    this.#minCompressBytes = settings.minCompressBytes
+    this.#dictionaryBytes = dictionary
+    this.#dictionary = dictionary ? openDictionary(instance, dictionary) : NULL
+    this.#training = training
+    this.#trainer = training && new Trainer(instance, training)
+  }
+
+  /** Samples a message that was sent, while there is something to train. */
+  sample(message: readonly Uint8Array[]): void {
+    if (this.#trainer && !this.#trained) this.#trained = this.#trainer.sample(message)
+  }
+
+  /** Trains once there have been enough samples; whether there is a dictionary to ship then. */
+  adoptTrained(): boolean {
+    if (!this.#trainer || !this.#trained) return false
+    const dictionary = this.#trainer.train()
+    this.#trainer.close()
+    this.#trainer = undefined
+    if (!dictionary) return false
+    this.#dictionaryBytes = dictionary
+    this.#dictionary = openDictionary(this.#instance, dictionary)
+    this.#minCompressBytes = (this.#training as Training).minCompressBytes
+    return true
   }
 
   /** The LZ4D part that ships the dictionary, if there is one. */
   dictionaryPart(): Uint8Array | undefined {
-    const { dictionary } = this.#settings
+    const dictionary = this.#dictionaryBytes
     if (!dictionary) return undefined
     const wire = new Uint8Array(SENTINEL_BYTES + dictionary.length)
     wire.set([0x4c, 0x5a, 0x34, 0x44]) // "LZ4D"
@@ -32,19 +62,19 @@ export class Encoder {
   }
 
   part(plain: Uint8Array): Uint8Array {
-    const { minCompressBytes, effort } = this.#settings
     const instance = this.#instance
-    if (plain.length < minCompressBytes && plain.length <= instance.blockMax)
+    if (plain.length < this.#minCompressBytes && plain.length <= instance.blockMax)
       return plainPart(plain)
     if (plain.length > instance.partMax)
-      return encodeLarge(instance, this.#dictionary, effort, new ArraySource(plain))
+      return encodeLarge(instance, this.#dictionary, this.#effort, new ArraySource(plain))
     const source = instance.place(INPUT, plain)
-    return single(instance, this.#dictionary, effort, source, plain.length) ?? plainPart(plain)
+    return (
+      single(instance, this.#dictionary, this.#effort, source, plain.length) ?? plainPart(plain)
+    )
   }
 
   /** The LZ4A part of messages that groupMessages has put together. */
   arena(messages: readonly (readonly Uint8Array[])[]): Uint8Array {
-    const { minCompressBytes, effort } = this.#settings
     const instance = this.#instance
     const length = messages.reduce((sum, message) => sum + framesLength(message), 0)
     const frames = instance.scratch(INPUT, length)
@@ -53,14 +83,15 @@ export class Encoder {
     const target = instance.scratch(OUTPUT, ARENA_HEAD_BYTES + length)
     const { zl_arena_encode } = instance.exports
     const count = messages.length
-    const least = Math.min(minCompressBytes, length + 1)
+    const least = Math.min(this.#minCompressBytes, length + 1)
     return instance.copy(
       target,
-      zl_arena_encode(this.#dictionary, frames, length, count, target, least, effort),
+      zl_arena_encode(this.#dictionary, frames, length, count, target, least, this.#effort),
     )
   }
 
   close(): void {
+    this.#trainer?.close()
     this.#instance.exports.zl_dictionary_close(this.#dictionary)
   }
 }

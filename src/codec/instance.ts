@@ -82,7 +82,19 @@ export interface Exports {
     effort: number,
   ): number
   zl_receiving_open(budgetLow: number, budgetHigh: number, revision: number): Pointer
-  zl_sending_open(dictionary: Pointer, least: number, effort: number, arenas: number): Pointer
+  zl_trainer_open(capacity: number, trigger: number, least: number): Pointer
+  zl_trainer_close(trainer: Pointer): void
+  zl_trainer_wants(trainer: Pointer): number
+  zl_trainer_sample(trainer: Pointer, part: Pointer, length: number): void
+  zl_trainer_message(trainer: Pointer): number
+  zl_trainer_train(trainer: Pointer): Pointer
+  zl_sending_open(
+    dictionary: Pointer,
+    least: number,
+    effort: number,
+    arenas: number,
+    trainer: Pointer,
+  ): Pointer
   zl_transcoder_close(transcoder: Pointer): void
   zl_transcode(
     transcoder: Pointer,

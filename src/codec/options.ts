@@ -9,6 +9,12 @@ export interface Lz4Options {
   /** 1 to 8192 bytes, shipped to the peer before the first message. Default: none. RFC.md section 6. */
   dictionary?: Uint8Array
   /**
+   * Whether to train a dictionary on the first messages and ship that. Up to
+   * `capacity` bytes, 1 to 8192, default 2048; after `trigger` messages, 1 to
+   * 8192, default 100. Default: false. Excludes `dictionary`. RFC.md section 6.4.
+   */
+  autoDictionary?: boolean | { capacity?: number; trigger?: number }
+  /**
    * Parts shorter than this many bytes go plain. Default: 512, or 128 with a
    * dictionary; 0 tries every part. RFC.md section 5.
    */
@@ -47,7 +53,19 @@ const MIN_COMPRESS_BYTES_WITH_DICTIONARY = 128
 const LEVEL_MIN = 3
 const LEVEL_MAX = 12
 
-const LZ4_NAMES = ["dictionary", "minCompressSize", "acceleration", "level", "arenas", "revision"]
+const TRIGGER_MAX = 8192
+const CAPACITY = 2048
+const TRIGGER = 100
+
+const LZ4_NAMES = [
+  "dictionary",
+  "autoDictionary",
+  "minCompressSize",
+  "acceleration",
+  "level",
+  "arenas",
+  "revision",
+]
 const CODEC_NAMES = [...LZ4_NAMES, "maxMessageSize", "wasm"]
 
 /** What is accepted, with defaults filled in. */
@@ -57,10 +75,20 @@ export interface ReceiveSettings {
   revision: number
 }
 
+/** How a dictionary is trained. */
+export interface Training {
+  capacityBytes: number
+  /** Messages that are sampled. */
+  trigger: number
+  /** `minCompressBytes` once there is a dictionary. */
+  minCompressBytes: number
+}
+
 /** Options with their defaults filled in. */
 export interface Settings extends ReceiveSettings {
   /** A copy: the caller's array may change later. */
   dictionary: Uint8Array | undefined
+  training: Training | undefined
   minCompressBytes: number
   /** As the module takes it: the acceleration, or the negative of a level. */
   effort: number
@@ -80,7 +108,7 @@ export function checkLz4Options(options: Lz4Options): Omit<Settings, "budgetByte
   return readLz4Options(options)
 }
 
-function checkNames(options: object, known: readonly string[]): void {
+export function checkNames(options: object, known: readonly string[]): void {
   if (typeof options !== "object" || options === null)
     throw new TypeError(`options must be an object; got ${shown(options)}`)
   for (const name of Object.keys(options)) {
@@ -91,14 +119,41 @@ function checkNames(options: object, known: readonly string[]): void {
 
 function readLz4Options(options: Lz4Options): Omit<Settings, "budgetBytes"> {
   const { dictionary, minCompressSize, arenas, revision } = options
-  const usual = dictionary ? MIN_COMPRESS_BYTES_WITH_DICTIONARY : MIN_COMPRESS_BYTES
+  const least = (usual: number) => integer("minCompressSize", minCompressSize, usual, 0)
+  const leastWithDictionary = least(MIN_COMPRESS_BYTES_WITH_DICTIONARY)
   return {
     dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
-    minCompressBytes: integer("minCompressSize", minCompressSize, usual, 0),
+    training: readTraining(options, leastWithDictionary),
+    minCompressBytes: dictionary ? leastWithDictionary : least(MIN_COMPRESS_BYTES),
     effort: readEffort(options),
     arenas: boolean("arenas", arenas, false),
     revision: integer("revision", revision, 2, 1, 2),
   }
+}
+
+function readTraining(
+  { autoDictionary, dictionary }: Lz4Options,
+  minCompressBytes: number,
+): Training | undefined {
+  if (autoDictionary === undefined || autoDictionary === false) return undefined
+  if (autoDictionary !== true && (typeof autoDictionary !== "object" || autoDictionary === null))
+    throw new TypeError(
+      `autoDictionary must be a boolean or an object; got ${shown(autoDictionary)}`,
+    )
+  if (dictionary !== undefined)
+    throw new TypeError("dictionary and autoDictionary exclude each other; got both")
+  const given = autoDictionary === true ? {} : autoDictionary
+  checkNames(given, ["capacity", "trigger"])
+  return {
+    capacityBytes: checkCapacity(given.capacity),
+    trigger: integer("trigger", given.trigger, TRIGGER, 1, TRIGGER_MAX),
+    minCompressBytes,
+  }
+}
+
+/** The capacity of a dictionary that is trained, in bytes. */
+export function checkCapacity(capacity: unknown): number {
+  return integer("capacity", capacity, CAPACITY, 1, DICTIONARY_MAX_BYTES)
 }
 
 function readEffort({ acceleration, level }: Lz4Options): number {

@@ -9,6 +9,7 @@ import { openDictionary } from "./large.js"
 import { Leftover } from "./leftover.js"
 import type { ReceiveSettings, Settings } from "./options.js"
 import { FrontSource, type Source } from "./source.js"
+import type { Trainer } from "./trainer.js"
 
 /** Output is taken in pieces of up to this many bytes; only a larger part makes a larger piece. */
 const ROOM_BYTES = 256 * 1024
@@ -73,17 +74,18 @@ export class Transcoder {
     )
   }
 
-  /** Plain ZMTP to wire. */
-  static sending(instance: Instance, settings: Settings): Transcoder {
+  /** Plain ZMTP to wire. A trainer is closed after all transcoders that use it. */
+  static sending(instance: Instance, settings: Settings, trainer?: Trainer): Transcoder {
     const { minCompressBytes, effort, arenas, dictionary } = settings
     const opened = dictionary ? openDictionary(instance, dictionary) : NULL
     const least = Math.min(minCompressBytes, instance.blockMax + 1)
-    const handle = instance.exports.zl_sending_open(opened, least, effort, arenas ? 1 : 0)
+    const { zl_sending_open, zl_transcoder_dictionary } = instance.exports
+    const handle = zl_sending_open(opened, least, effort, arenas ? 1 : 0, trainer?.handle ?? NULL)
     if (handle === NULL) throw outOfMemory("a connection", 256)
     return new Transcoder(
       instance,
       handle,
-      (body) => encodeLarge(instance, opened, effort, body),
+      (body) => encodeLarge(instance, zl_transcoder_dictionary(handle), effort, body),
       -1,
     )
   }

@@ -131,6 +131,7 @@ export class Dialer {
       () => {
         if (this.#links.size > 0 || this.#dialling > 0) return
         this.#server.close()
+        this.#links.close()
         this.#released()
       },
       byLibzmq ? 0 : this.#graceMs,

@@ -2,6 +2,7 @@ import type { Socket } from "node:net"
 import type { Traffic } from "../codec/codec.js"
 import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
+import type { Trainer } from "../codec/trainer.js"
 import { Transcoder } from "../codec/transcoder.js"
 import type { Channel } from "./channel.js"
 import { Counters } from "./protocol.js"
@@ -51,6 +52,7 @@ export class Link {
     early: readonly Uint8Array[],
     instance: Instance,
     settings: Settings,
+    trainer: Trainer | undefined,
     handlers: LinkHandlers,
   ) {
     const remote = fromRemote.socket
@@ -59,7 +61,7 @@ export class Link {
     this.#local = local
     this.#handlers = handlers
     this.#receiving = Transcoder.receiving(instance, settings)
-    this.#sending = Transcoder.sending(instance, settings)
+    this.#sending = Transcoder.sending(instance, settings, trainer)
 
     const counters = new Counters(this.counters)
     const traffic: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }

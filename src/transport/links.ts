@@ -1,5 +1,6 @@
 import { ProtocolError } from "../codec/errors.js"
 import type { Instance } from "../codec/instance.js"
+import { Trainer } from "../codec/trainer.js"
 import type { Channel } from "./channel.js"
 import { errorInfo } from "./error-info.js"
 import { type End, Link } from "./link.js"
@@ -17,6 +18,8 @@ export class Links {
   readonly #options: LinkOptions
   readonly #emit: (event: TransportEvent) => void
   readonly #links = new Set<Link>()
+  /** One for all links, and for those that come after them. */
+  #trainer: Trainer | undefined
 
   constructor(
     endpoint: number,
@@ -49,7 +52,9 @@ export class Links {
     const report = (event: EventOfLink) =>
       this.#emit({ endpoint: this.#endpoint, link: id, ...event })
     let reported: Error | undefined
-    const link = new Link(remote, local, early, this.#instance, this.#options.settings, {
+    const { settings } = this.#options
+    if (settings.training) this.#trainer ??= new Trainer(this.#instance, settings.training)
+    const link = new Link(remote, local, early, this.#instance, settings, this.#trainer, {
       failed: (error) => {
         if (!(error instanceof ProtocolError)) return
         reported = error
@@ -68,6 +73,11 @@ export class Links {
     })
     this.#links.add(link)
     report({ type: "connect", peer, counters: link.counters })
+  }
+
+  /** There are no links any more, and there will be none. */
+  close(): void {
+    this.#trainer?.close()
   }
 
   /** Gives what is left `lingerMs` to leave; -1 is no limit. */

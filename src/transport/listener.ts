@@ -87,6 +87,8 @@ export class Listener {
   }
 
   #checkReleased(): void {
-    if (this.#closing && this.#links.size === 0) this.#released()
+    if (!this.#closing || this.#links.size > 0) return
+    this.#links.close()
+    this.#released()
   }
 }

@@ -1,0 +1,174 @@
+#include "cover.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "dictionary.h"
+
+/* What is counted are substrings of this many bytes, by a hash. */
+#define UNIT 6u
+#define HASH_LOG 15u
+#define HASHES (1u << HASH_LOG)
+
+/* Lengths of segments that are tried; the sizes that come out decide. */
+static const uint32_t segment_lengths[] = {128, 384};
+
+typedef struct {
+  uint32_t at;
+  uint32_t length;
+  uint32_t score;
+} segment;
+
+typedef struct {
+  zl_samples samples;
+  uint32_t capacity;
+  uint32_t found[HASHES];  /* by hash: how many samples hold it; 0 for one */
+  uint32_t worth[HASHES];  /* what is left of that */
+  uint16_t inside[HASHES]; /* by hash: how often it is in the window */
+  segment segments[ZL_DICTIONARY_MAX / UNIT];
+  uint8_t made[ZL_DICTIONARY_MAX];
+  LZ4_stream_t prepared;
+  LZ4_stream_t attached;
+  uint8_t block[ZL_SAMPLE_MAX];
+} training;
+
+static uint32_t hash_at(const uint8_t *bytes) {
+  uint64_t unit = 0;
+  memcpy(&unit, bytes, UNIT);
+  return (uint32_t)(unit * 0x9E3779B97F4A7C15u >> (64 - HASH_LOG));
+}
+
+static void count_units(training *t) {
+  uint32_t *last = t->worth; /* the sample that counted last, from 1 */
+  memset(t->found, 0, sizeof t->found);
+  memset(last, 0, sizeof t->worth);
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < t->samples.count; i++) {
+    for (; at + UNIT <= t->samples.ends[i]; at++) {
+      uint32_t hash = hash_at(t->samples.bytes + at);
+      if (last[hash] == i + 1) continue;
+      last[hash] = i + 1;
+      t->found[hash]++;
+    }
+    at = t->samples.ends[i];
+  }
+  for (uint32_t i = 0; i < HASHES; i++)
+    if (t->found[i] == 1) t->found[i] = 0;
+}
+
+/* The best segment of `length` bytes among the `count` units from `begin` on. */
+static segment best_segment(training *t, uint32_t begin, uint32_t count, uint32_t length) {
+  const uint32_t units = length - UNIT + 1;
+  segment best = {0};
+  uint32_t score = 0;
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t entering = hash_at(t->samples.bytes + begin + i);
+    if (t->inside[entering]++ == 0) score += t->worth[entering];
+    if (i >= units) {
+      uint32_t leaving = hash_at(t->samples.bytes + begin + i - units);
+      if (--t->inside[leaving] == 0) score -= t->worth[leaving];
+    }
+    if (score > best.score) {
+      uint32_t first = i < units ? 0 : i - units + 1;
+      best = (segment){begin + first, i - first + UNIT, score};
+    }
+  }
+  for (uint32_t i = count > units ? count - units : 0; i < count; i++)
+    t->inside[hash_at(t->samples.bytes + begin + i)] = 0;
+  return best;
+}
+
+/* Cuts off what is worth nothing at both ends, and takes the worth of the rest. */
+static segment take(training *t, segment s) {
+  while (s.length >= UNIT && t->worth[hash_at(t->samples.bytes + s.at)] == 0) {
+    s.at++;
+    s.length--;
+  }
+  while (s.length >= UNIT && t->worth[hash_at(t->samples.bytes + s.at + s.length - UNIT)] == 0)
+    s.length--;
+  for (uint32_t i = 0; i + UNIT <= s.length; i++)
+    t->worth[hash_at(t->samples.bytes + s.at + i)] = 0;
+  return s;
+}
+
+static uint32_t select_segments(training *t, uint32_t length) {
+  const uint32_t units = t->samples.ends[t->samples.count - 1] - UNIT + 1;
+  uint32_t epochs = t->capacity / length;
+  if (epochs == 0) epochs = 1;
+  if (epochs > units) epochs = units;
+  const uint32_t size = units / epochs;
+  uint32_t chosen = 0;
+  uint32_t room = t->capacity;
+  uint32_t idle = 0;
+  memcpy(t->worth, t->found, sizeof t->worth);
+  for (uint32_t epoch = 0; room >= UNIT && idle < epochs; epoch = (epoch + 1) % epochs) {
+    segment s = best_segment(t, epoch * size, size, length);
+    if (s.score == 0) {
+      idle++;
+      continue;
+    }
+    idle = 0;
+    s = take(t, s);
+    if (s.length > room) s.length = room;
+    room -= s.length;
+    t->segments[chosen++] = s;
+  }
+  return chosen;
+}
+
+static int by_score(const void *a, const void *b) {
+  const segment *one = a;
+  const segment *other = b;
+  return (one->score > other->score) - (one->score < other->score);
+}
+
+/* The most useful segments come last, where they stay in reach longest. */
+static uint32_t write_segments(training *t, uint32_t chosen, uint8_t *target) {
+  uint32_t length = 0;
+  qsort(t->segments, chosen, sizeof *t->segments, by_score);
+  for (uint32_t i = 0; i < chosen; i++) {
+    memcpy(target + length, t->samples.bytes + t->segments[i].at, t->segments[i].length);
+    length += t->segments[i].length;
+  }
+  return length;
+}
+
+/* What all samples take with a dictionary; one of 0 bytes is none. */
+static uint64_t cost(training *t, const uint8_t *dictionary, uint32_t length) {
+  LZ4_initStream(&t->prepared, sizeof t->prepared);
+  if (length > 0) LZ4_loadDictSlow(&t->prepared, (const char *)dictionary, (int)length);
+  uint64_t sum = 0;
+  uint32_t at = 0;
+  for (uint32_t i = 0; i < t->samples.count; i++) {
+    int plain = (int)(t->samples.ends[i] - at);
+    LZ4_resetStream_fast(&t->attached);
+    LZ4_attach_dictionary(&t->attached, &t->prepared);
+    int block = LZ4_compress_fast_continue(&t->attached, (const char *)t->samples.bytes + at,
+                                           (char *)t->block, plain, plain, 1);
+    sum += (uint32_t)(block > 0 ? block : plain);
+    at = t->samples.ends[i];
+  }
+  return sum;
+}
+
+uint32_t zl_cover(const zl_samples *samples, uint32_t capacity, uint8_t *target) {
+  if (samples->count == 0 || samples->ends[samples->count - 1] < UNIT) return 0;
+  training *t = calloc(1, sizeof *t);
+  if (!t) return 0;
+  t->samples = *samples;
+  t->capacity = capacity;
+  LZ4_initStream(&t->attached, sizeof t->attached);
+  count_units(t);
+  uint32_t made = 0;
+  uint64_t least = cost(t, NULL, 0);
+  for (uint32_t i = 0; i < sizeof segment_lengths / sizeof *segment_lengths; i++) {
+    uint32_t length = write_segments(t, select_segments(t, segment_lengths[i]), t->made);
+    uint64_t sum = cost(t, t->made, length);
+    if (sum >= least) continue;
+    least = sum;
+    made = length;
+    memcpy(target, t->made, length);
+  }
+  free(t);
+  return made;
+}

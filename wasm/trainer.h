@@ -1,0 +1,23 @@
+/* A sender's own dictionary: samples of its first messages, and what comes of them
+ * (RFC.md section 6.4). */
+#ifndef ZL_TRAINER_H
+#define ZL_TRAINER_H
+
+#include "cover.h"
+#include "zeromq_lz4.h"
+
+struct zl_trainer {
+  uint32_t capacity;
+  uint32_t trigger;
+  uint32_t least; /* the threshold of parts once there is a dictionary */
+  uint32_t messages;
+  uint8_t *bytes; /* samples, until they have been used */
+  uint32_t *ends;
+  uint32_t room;
+  uint32_t count;
+  const void *sampling; /* who sends what is sampled: one of several that share it */
+  zl_dictionary *dictionary;
+  uint8_t done; /* with or without a dictionary */
+};
+
+#endif
