@@ -1,0 +1,18 @@
+/** The command was called in a wrong way; exit code 2. */
+export class UsageError extends Error {}
+
+/** What it was given to read, or a place to write to, was no good; exit code 1. */
+export class InputError extends Error {}
+
+/** An error of the file system in words. */
+export function fileError(file: string, error: unknown): InputError {
+  const { code, message } = error as NodeJS.ErrnoException
+  const words: Record<string, string> = {
+    ENOENT: "no such file",
+    EACCES: "permission denied",
+    EISDIR: "is a directory, not a file",
+    ENOTDIR: "is below something that is no directory",
+    ENOSPC: "no space left",
+  }
+  return new InputError(`${file}: ${words[code ?? ""] ?? message}`)
+}

@@ -1,0 +1,36 @@
+#!/usr/bin/env node
+/** The command line: `zeromq-lz4 COMMAND …`. */
+import { InputError, UsageError } from "./errors.js"
+import { train, usage as trainUsage } from "./train.js"
+
+const usage = `usage: zeromq-lz4 COMMAND …
+
+  train      make a dictionary of sample messages
+
+zeromq-lz4 COMMAND --help says more.
+Exit codes: 0 good, 1 the input was bad, 2 wrong usage.`
+
+const commands = new Map([["train", { usage: trainUsage, run: train }]])
+
+const [name, ...args] = process.argv.slice(2)
+const command = commands.get(name ?? "")
+
+try {
+  if (name === "--help" || name === "-h") console.log(usage)
+  else if (!command)
+    throw new UsageError(
+      name === undefined ? "no command given" : `no command ${JSON.stringify(name)}`,
+    )
+  else if (args.includes("--help") || args.includes("-h")) console.log(command.usage)
+  else await command.run(args)
+} catch (error) {
+  if (error instanceof UsageError) {
+    console.error(`zeromq-lz4: ${error.message}\n\n${command?.usage ?? usage}`)
+    process.exitCode = 2
+  } else if (error instanceof InputError) {
+    console.error(`zeromq-lz4: ${error.message}`)
+    process.exitCode = 1
+  } else {
+    throw error
+  }
+}

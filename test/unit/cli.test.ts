@@ -1,0 +1,126 @@
+/** The command line, as a shell runs it. */
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, describe, expect, test } from "vitest"
+import { Codec } from "zeromq-lz4/codec"
+
+import { logEvents } from "../../bench/payloads.mjs"
+import { createRandom } from "../../bench/random.mjs"
+
+const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
+const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-cli-"))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const at = (name: string) => join(directory, name)
+const file = (name: string, content: string | Uint8Array) => {
+  writeFileSync(at(name), content)
+  return at(name)
+}
+
+function run(args: string[], input: string | Uint8Array = "") {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+    input,
+    encoding: "utf8",
+    cwd: directory,
+  })
+  return { status, stdout, stderr }
+}
+
+const events = (count: number, seed = 1): string => {
+  const source = logEvents(seed)
+  return Array.from({ length: count }, () => `${source.next().value}\n`).join("")
+}
+
+describe("help", () => {
+  test.each([[["--help"]], [["-h"]], [["train", "--help"]], [["train", "-h"]]])("%j", (args) => {
+    const { status, stdout, stderr } = run(args)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+    expect(stdout).toMatch(/^usage: zeromq-lz4/)
+  })
+})
+
+describe("wrong usage ends with 2 and says what is right", () => {
+  const samples = file("samples", events(10))
+  test.each<[says: string, args: string[]]>([
+    ["no command given", []],
+    ['no command "trian"', ["trian"]],
+    ["-o FILE", ["train", samples]],
+    ["no SAMPLES", ["train", "-o", "out"]],
+    ["--bogus", ["train", "-o", "out", "--bogus", samples]],
+    ['1 to 8192 bytes; got "0"', ["train", "-o", "out", "--capacity", "0", samples]],
+    ['1 to 8192 bytes; got "8193"', ["train", "-o", "out", "--capacity", "8193", samples]],
+    ['1 to 8192 bytes; got "2k"', ["train", "-o", "out", "--capacity", "2k", samples]],
+    ["only once", ["train", "-o", "out", "-", "-"]],
+  ])("%s", (says, args) => {
+    const { status, stdout, stderr } = run(args)
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
+    expect(stderr).toContain(says)
+    expect(stderr).toContain("usage: zeromq-lz4")
+  })
+})
+
+describe("bad input ends with 1 and one line", () => {
+  const noise = createRandom("cli").bytes(5000)
+  const samples = file("good", events(10))
+  test.each<[says: string, args: string[]]>([
+    ["no such file", ["train", "-o", "out", "missing"]],
+    ["is a directory", ["train", "-o", "out", directory]],
+    ["all files are empty", ["train", "-o", "out", file("empty", "")]],
+    ["there is no line", ["train", "-o", "out", "--lines", file("lines", "\n\n")]],
+    ["nothing to gain", ["train", "-o", "out", file("noise", noise), file("one", "x")]],
+    ["is a directory", ["train", "-o", directory, "--lines", samples]],
+    ["no such file", ["train", "-o", "missing/out", "--lines", samples]],
+  ])("%s: %j", (says, args) => {
+    const { status, stdout, stderr } = run(args)
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
+    expect(stderr).toContain(says)
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1)
+  })
+})
+
+describe("train", () => {
+  const lines = file("lines.jsonl", events(500))
+
+  test("lines of a file, and of standard input, make the same dictionary", () => {
+    expect(run(["train", "--lines", "-o", "a.dict", lines]).status).toBe(0)
+    expect(run(["train", "--lines", "-o", "b.dict", "-"], readFileSync(lines)).status).toBe(0)
+    expect(readFileSync(at("b.dict"))).toEqual(readFileSync(at("a.dict")))
+  })
+
+  test("files are samples", () => {
+    const files = events(20)
+      .split("\n")
+      .slice(0, -1)
+      .map((event, i) => file(`event-${i}`, event))
+    const { status, stdout } = run(["train", "-o", "files.dict", ...files])
+    expect(status).toBe(0)
+    expect(stdout).toContain("made of 16 samples")
+    expect(stdout).toContain("on 4 samples that were held out")
+  })
+
+  test("few samples are not held out, and it says so", () => {
+    const few = file("few", events(4))
+    expect(run(["train", "--lines", "-o", "few.dict", few]).stdout).toContain("it was made of")
+  })
+
+  test.each([64, 500, 8192])("a capacity of %d bytes is not exceeded", (capacity) => {
+    const args = ["train", "--lines", "-o", "small.dict", "--capacity", `${capacity}`, lines]
+    expect(run(args).status).toBe(0)
+    expect(statSync(at("small.dict")).size).toBeLessThanOrEqual(capacity)
+  })
+
+  test("the report holds for what comes next", () => {
+    const { stdout } = run(["train", "--lines", "-o", "next.dict", lines])
+    const [without, with_] = [...stdout.matchAll(/([\d.]+) %/g)].map(([, n]) => Number(n)) as [
+      number,
+      number,
+    ]
+    using codec = Codec.createSync({ dictionary: readFileSync(at("next.dict")) })
+    for (const event of events(200, 2).split("\n")) codec.encodePart(Buffer.from(event))
+    const { plainBytes, wireBytes } = codec.stats.sent
+    expect(with_).toBeLessThan(without / 1.5)
+    expect((100 * wireBytes) / plainBytes).toBeLessThan(with_ * 1.2)
+  })
+})
