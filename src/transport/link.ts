@@ -103,10 +103,12 @@ export class Link {
     remote.on("error", (error) => {
       this.#end ??= { byLibzmq: false, error }
     })
+    let farewell: NodeJS.Timeout | undefined
     remote.on("finish", () => {
-      setTimeout(() => remote.destroy(), FAREWELL_MS).unref()
+      farewell = setTimeout(() => remote.destroy(), FAREWELL_MS).unref()
     })
     remote.on("close", () => {
+      clearTimeout(farewell)
       this.#end ??= { byLibzmq: false, error: undefined }
       fromLibzmq.stop()
       fromPeer.finish()
