@@ -1,6 +1,8 @@
 /** Writes the tables of the newest benchmark runs into README.md: `node bench/report.mjs`. */
 import { readFileSync, writeFileSync } from "node:fs"
 
+import { corpora as allCorpora } from "./corpora/corpora.mjs"
+import * as corpora from "./corpora/table.mjs"
 import { markdown } from "./format.mjs"
 import { NATIVE, OURS, PEERS } from "./implementations.mjs"
 import { newestRun } from "./results.mjs"
@@ -49,11 +51,26 @@ function transportReport(measurements) {
   ].join("\n\n")
 }
 
+/** @param {any[]} measurements */
+function corporaReport(measurements) {
+  const cells = corpora.cellsOf(measurements)
+  return [
+    `Medians of ${measurements[0].runs} runs. Bytes and messages per second are those of a link between two ` +
+      "processes on the loopback interface; MB/s are those of the codec. Zstandard (one run, from Python) " +
+      "is there for comparison: no peer speaks it.",
+    ...allCorpora.map(
+      ({ name, what }) => `**${name}**: ${what}\n\n${markdown(corpora.rows(cells, name))}`,
+    ),
+    circumstances(measurements[0]),
+  ].join("\n\n")
+}
+
 const readme = new URL("../README.md", import.meta.url)
 let text = readFileSync(readme, "utf8")
 for (const [bench, report] of /** @type {const} */ ([
   ["codec", codecReport],
   ["transport", transportReport],
+  ["corpora", corporaReport],
 ])) {
   const marked = new RegExp(`(<!-- bench:${bench} -->\n)[\\s\\S]*?(<!-- /bench:${bench} -->)`)
   if (!marked.test(text)) {

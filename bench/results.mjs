@@ -49,7 +49,7 @@ export const packageVersion = (name) =>
   JSON.parse(readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8"))
     .version
 
-/** @typedef {"codec" | "transport"} Bench */
+/** @typedef {"codec" | "transport" | "corpora"} Bench */
 
 /** @param {Bench} bench @param {object} details @param {readonly Measurement[]} measurements */
 export function appendResults(bench, details, measurements) {

@@ -3,6 +3,7 @@
  * over IPC. It keeps its sockets until `close`, so that a command finds those of the one before.
  */
 import { payload } from "../payloads.mjs"
+import { serve } from "./serve.mjs"
 import { transports } from "./transports.mjs"
 
 /**
@@ -138,12 +139,4 @@ const commands = {
   },
 }
 
-process.on("message", async (/** @type {{ id: number, name: string, args: unknown[] }} */ call) => {
-  const { id, name, args } = call
-  try {
-    const command = /** @type {any} */ (commands)[name]
-    process.send?.({ id, result: await command(...args) })
-  } catch (error) {
-    process.send?.({ id, error: String(/** @type {Error} */ (error).stack) })
-  }
-})
+serve(commands)

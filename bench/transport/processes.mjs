@@ -2,13 +2,17 @@
 import { fork } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
-const script = fileURLToPath(new URL("peer.mjs", import.meta.url))
+const TRANSPORT_PEER = new URL("peer.mjs", import.meta.url)
 
 /** @typedef {{ call: (name: string, ...args: unknown[]) => Promise<any>, stop: () => void }} Peer */
 
-/** @param {string} transport @returns {Peer} */
-export function startPeer(transport) {
-  const child = fork(script, [transport], {
+/**
+ * @param {string} what  a transport, or what another script takes
+ * @param {URL} [script]
+ * @returns {Peer}
+ */
+export function startPeer(what, script = TRANSPORT_PEER) {
+  const child = fork(fileURLToPath(script), [what], {
     // As little garbage as possible in what memory() says.
     execArgv: ["--expose-gc", "--max-semi-space-size=1"],
     serialization: "advanced",
@@ -25,7 +29,7 @@ export function startPeer(transport) {
   })
   child.on("exit", (code, signal) => {
     for (const { reject } of pending.values())
-      reject(new Error(`a process of ${transport} ended with ${signal ?? code}`))
+      reject(new Error(`a process of ${what} ended with ${signal ?? code}`))
   })
   return {
     call: (name, ...args) =>
