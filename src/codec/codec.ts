@@ -1,3 +1,6 @@
+// For projects whose libraries do not have Symbol.dispose yet.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { ALONE, budgetHalves, Decoder, FIRST, LAST } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { outOfMemory, shown } from "./errors.js"

@@ -311,6 +311,36 @@ describe("running out of memory is a RangeError, and the codec works afterwards"
     expectOutOfMemory(outcome, `${255 * (2 ** 30 - 12)} bytes`)
   })
 
+  test("when a large part finds no memory, in either direction", async () => {
+    const { encoding, decoding } = await inChild(async ({ Codec, memory }: Child) => {
+      const { setFlagsFromString } = process.getBuiltinModule("node:v8")
+      const codec = Codec.createSync()
+      const plain = new Uint8Array(100 << 20).fill(7)
+      const wire = codec.encodePart(plain)
+      const outOfMemory = (work: () => unknown) => {
+        try {
+          work()
+        } catch (error) {
+          const { name, code, message } = error as Outcome
+          const moderate = plain.subarray(0, 2 << 20)
+          const part = codec.decodePart(codec.encodePart(moderate))
+          const afterwards = Buffer.compare(part, moderate) === 0
+          return { name, code, message, afterwards }
+        }
+        throw new Error("there was memory")
+      }
+      await memory() // the instance that made it is collected
+      // From now on there are 64 MiB for an instance.
+      setFlagsFromString("--wasm-max-mem-pages=1024")
+      return {
+        encoding: outOfMemory(() => codec.encodePart(plain)),
+        decoding: outOfMemory(() => codec.decodePart(wire)),
+      }
+    })
+    expectOutOfMemory(encoding, `${100 * MIB} bytes`)
+    expectOutOfMemory(decoding, `${100 * MIB} bytes`)
+  })
+
   test("when the module's memory is full of dictionaries", async () => {
     const outcomes = await inChild(({ Codec, sharedExports }: Child) => {
       const plain = new Uint8Array(1000).fill(7)
