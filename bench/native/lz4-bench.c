@@ -146,7 +146,8 @@ int main(int argc, char **argv) {
 
   LZ4_initStream(&stream, sizeof stream);
   LZ4_initStream(&prepared, sizeof prepared);
-  if (dictionary.length) LZ4_loadDict(&prepared, (char *)dictionary.bytes, (int)dictionary.length);
+  if (dictionary.length)
+    LZ4_loadDictSlow(&prepared, (char *)dictionary.bytes, (int)dictionary.length);
   input.bytes = allocate(size + HEAD);
   output.bytes = allocate(size + HEAD);
 
