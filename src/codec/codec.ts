@@ -1,3 +1,6 @@
+// For projects whose libraries do not have Symbol.dispose yet.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { ALONE, budgetHalves, Decoder, FIRST, LAST } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { outOfMemory, shown } from "./errors.js"
@@ -59,7 +62,10 @@ export class Codec {
     this.#instance = instance
     this.#encoder = new Encoder(instance, settings)
     this.#receiver = instance.exports.zl_receiver_open(...budgetHalves(budgetBytes))
-    if (this.#receiver === NULL) throw outOfMemory("a codec", 64)
+    if (this.#receiver === NULL) {
+      this.#encoder.close()
+      throw outOfMemory("a codec", 64)
+    }
     this.#decoder = new Decoder(instance, this.#receiver, budgetBytes)
     this.#dictionaryDue = settings.dictionary !== undefined
   }
@@ -72,23 +78,29 @@ export class Codec {
    * @throws RangeError when memory runs out.
    */
   encode(message: readonly Uint8Array[]): Uint8Array[][] {
-    this.#checkOpen()
-    checkMessage(message)
-    const wire = Array.from(message, (part, i) => this.#encoder.part(checkBytes(`part ${i}`, part)))
-    this.#count(this.#sent, message, wire)
-    if (!this.#dictionaryDue) return [wire]
-    this.#dictionaryDue = false
-    const dictionary = this.#encoder.dictionaryPart() as Uint8Array
-    this.#sent.wireBytes += dictionary.length
-    return [[dictionary], wire]
+    return this.encodeBatch([message])
   }
 
-  /** Encodes several messages; what `encode` returns for each, in order. */
+  /**
+   * Encodes several messages; what `encode` returns for each, in order. Either
+   * all of them are encoded or, when it throws, none.
+   */
   encodeBatch(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
     this.#checkOpen()
     if (!Array.isArray(messages))
       throw new TypeError(`messages must be an array; got ${shown(messages)}`)
-    return messages.flatMap((message) => this.encode(message))
+    // Array.from shows holes, which map would pass over.
+    const wire = Array.from(messages as (readonly Uint8Array[])[], (message) => {
+      checkMessage(message)
+      return Array.from(message, (part, i) => this.#encoder.part(checkBytes(`part ${i}`, part)))
+    })
+    for (const [i, message] of messages.entries())
+      this.#count(this.#sent, message, wire[i] as Uint8Array[])
+    if (!this.#dictionaryDue || wire.length === 0) return wire
+    this.#dictionaryDue = false
+    const dictionary = this.#encoder.dictionaryPart() as Uint8Array
+    this.#sent.wireBytes += dictionary.length
+    return [[dictionary], ...wire]
   }
 
   /**

@@ -54,8 +54,8 @@ export function encodeLarge(
   acceleration: number,
   plain: Source,
 ): Uint8Array {
-  return withLargeInstance(shared, dictionary, (instance, dictionary) => {
-    const { length } = plain
+  const { length } = plain
+  return withLargeInstance(shared, dictionary, length, (instance, dictionary) => {
     if (length > instance.blockMax) return multi(instance, dictionary, acceleration, plain)
     const source = instance.read(INPUT, plain, length)
     return (

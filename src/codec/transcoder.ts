@@ -75,10 +75,14 @@ export class Transcoder {
   /** Plain ZMTP to wire. */
   static sending(instance: Instance, settings: Settings): Transcoder {
     const { minCompressBytes, acceleration, dictionary } = settings
+    const { zl_sending_open, zl_dictionary_close } = instance.exports
     const opened = dictionary ? openDictionary(instance, dictionary) : NULL
     const least = Math.min(minCompressBytes, instance.blockMax + 1)
-    const handle = instance.exports.zl_sending_open(opened, least, acceleration)
-    if (handle === NULL) throw outOfMemory("a connection", 256)
+    const handle = zl_sending_open(opened, least, acceleration)
+    if (handle === NULL) {
+      zl_dictionary_close(opened)
+      throw outOfMemory("a connection", 256)
+    }
     return new Transcoder(
       instance,
       handle,

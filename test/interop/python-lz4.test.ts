@@ -1,15 +1,19 @@
 import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
 import { pythonPath } from "../../scripts/lib/python.mjs"
+import { temporaryDirectory } from "../support/packed.js"
 import { vectorDictionary } from "../support/plaintexts.js"
 import { smallBlockSize, smallBlocks } from "../support/small-blocks.js"
 import { manifest, plainOf } from "../support/vectors.js"
 import { concat, formOf } from "../support/wire.js"
 
 const GIB = 2 ** 30
+const VECTORS = fileURLToPath(new URL("../vectors/", import.meta.url))
 const DECODE_PARTS = fileURLToPath(new URL("decode_parts.py", import.meta.url))
 
 interface Decoded {
@@ -62,4 +66,18 @@ test.each([
   expect(forms.has("LZ4B")).toBe(true)
   expect(forms.has("LZ4M")).toBe(small)
   expect(forms.has("LZ4D")).toBe(dictionary)
+})
+
+test("the committed vectors are what Python's lz4 makes", () => {
+  using directory = temporaryDirectory()
+  const { status, stderr } = spawnSync(pythonPath, [join(VECTORS, "generate.py"), directory.path], {
+    encoding: "utf8",
+  })
+  expect(status, stderr).toBe(0)
+  for (const file of ["vectors.json", "vectors.bin"]) {
+    const [made, committed] = [directory.path, VECTORS].map((path) =>
+      readFileSync(join(path, file)),
+    )
+    expect(made!.equals(committed!), file).toBe(true)
+  }
 })
