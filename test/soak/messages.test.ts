@@ -17,7 +17,10 @@ describe.each(threads)("links $where", ({ thread }) => {
   test(`carry ${MESSAGES} messages, each as it was, and leave nothing behind`, async () => {
     const argument = { thread, dictionary, payloads, messages: MESSAGES }
     const { wrong, stats, ...snapshots } = await inTidyChild(
-      async ({ sockets, snapshot, until, fillWasmMemory }, { thread, dictionary, payloads, messages }) => {
+      async (
+        { sockets, snapshot, until, fillWasmMemory },
+        { thread, dictionary, payloads, messages },
+      ) => {
         const { Pull, Push } = await sockets()
         new Pull().close() // libzmq's own threads stay
         fillWasmMemory()
