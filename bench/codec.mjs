@@ -6,12 +6,13 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 
+import { aligned, sizeName } from "./format.mjs"
 import { implementations, NATIVE, OURS, versions } from "./implementations.mjs"
 import { microsecondsPerCall, summary } from "./measure.mjs"
 import { buildNative, compilerVersion, nativeCodec } from "./native.mjs"
 import { payload, sampleDictionary } from "./payloads.mjs"
 import { appendResults, runDetails } from "./results.mjs"
-import { aligned, cellsOf, HEADINGS, row, sizeName } from "./table.mjs"
+import { cellsOf, HEADINGS, row } from "./table.mjs"
 import { firstLoadLine, targetLines } from "./targets.mjs"
 
 const HELP = `npm run bench:codec -- [options]
@@ -176,7 +177,7 @@ function main() {
     }
     const lines = [...targetLines(cells), firstLoadLine(firstLoad.median)]
     console.log(`\nRatios are speeds of ${OURS} over the other's.\n${lines.join("\n")}`)
-    if (!args.quick && !args.only) appendResults(details, [...measurements, firstLoad])
+    if (!args.quick && !args.only) appendResults("codec", details, [...measurements, firstLoad])
   } finally {
     rmSync(directory, { recursive: true })
   }

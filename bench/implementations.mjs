@@ -1,7 +1,8 @@
 /** The codecs that bench/codec.mjs compares, behind one interface. */
-import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { Codec } from "zeromq-lz4/codec"
+
+import { packageVersion } from "./results.mjs"
 
 const require = createRequire(import.meta.url)
 
@@ -65,14 +66,9 @@ export const PEERS = Object.keys(implementations).filter((name) => name !== OURS
 
 /** Versions of everything measured, for the stored results. */
 export function versions() {
-  // Not by require(): some packages do not export their package.json.
-  const version = (/** @type {string} */ name) =>
-    JSON.parse(
-      readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8"),
-    ).version
   return {
     node: process.versions.node,
     liblz4: Codec.lz4Version,
-    ...Object.fromEntries(PEERS.map((name) => [name, version(name)])),
+    ...Object.fromEntries(PEERS.map((name) => [name, packageVersion(name)])),
   }
 }

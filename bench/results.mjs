@@ -1,6 +1,6 @@
 /** bench/results.jsonl: one line per measurement, appended by every full run. */
 import { execFileSync } from "node:child_process"
-import { appendFileSync, readFileSync } from "node:fs"
+import { appendFileSync, existsSync, readFileSync } from "node:fs"
 import { arch, availableParallelism, cpus, release, type } from "node:os"
 
 const file = new URL("results.jsonl", import.meta.url)
@@ -43,20 +43,29 @@ export function runDetails() {
   }
 }
 
-/** @param {object} details @param {readonly Measurement[]} measurements */
-export function appendResults(details, measurements) {
+/** The version of an installed package. @param {string} name */
+export const packageVersion = (name) =>
+  // Not by require(): some packages do not export their package.json.
+  JSON.parse(readFileSync(new URL(`../node_modules/${name}/package.json`, import.meta.url), "utf8"))
+    .version
+
+/** @typedef {"codec" | "transport"} Bench */
+
+/** @param {Bench} bench @param {object} details @param {readonly Measurement[]} measurements */
+export function appendResults(bench, details, measurements) {
   const lines = measurements.map((measurement) =>
-    JSON.stringify({ bench: "codec", ...measurement, ...details }),
+    JSON.stringify({ bench, ...measurement, ...details }),
   )
   appendFileSync(file, lines.map((line) => `${line}\n`).join(""))
 }
 
-/** The measurements of the newest run. */
-export function newestRun() {
+/** The measurements of the newest run; none when there is no run. @param {Bench} bench */
+export function newestRun(bench) {
+  if (!existsSync(file)) return []
   const all = readFileSync(file, "utf8")
-    .trimEnd()
     .split("\n")
+    .filter(Boolean)
     .map((line) => JSON.parse(line))
-    .filter(({ bench }) => bench === "codec")
+    .filter((measurement) => measurement.bench === bench)
   return all.filter(({ date }) => date === all.at(-1).date)
 }

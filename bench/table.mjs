@@ -1,4 +1,5 @@
-/** Measurements as a table: in the terminal and, by report.mjs, in the README. */
+/** Measurements of the codec as a table: in the terminal and, by report.mjs, in the README. */
+import { digits, sizeName, withSpread } from "./format.mjs"
 import { NATIVE, OURS, PEERS } from "./implementations.mjs"
 import { median } from "./measure.mjs"
 
@@ -33,13 +34,6 @@ export function speedRatio(cell, other) {
   return median(cell.by[OURS].values.map((ours, round) => theirs[round] / ours))
 }
 
-/** @param {number} number */
-const digits = (number) => number.toFixed(number < 10 ? 2 : number < 100 ? 1 : 0)
-
-/** @param {Measurement} measurement */
-const withSpread = ({ median, minimum, maximum }) =>
-  `${digits(median)} (${digits(minimum)}–${digits(maximum)})`
-
 /** @param {Cell} cell @param {string} name */
 function peer(cell, name) {
   if (!cell.by[name]) return "—"
@@ -56,10 +50,6 @@ export const HEADINGS = [
   ...PEERS.map((name) => `${name} µs`),
 ]
 
-/** @param {number} bytes */
-export const sizeName = (bytes) =>
-  bytes < 1024 ? `${bytes} B` : bytes < 2 ** 20 ? `${bytes / 1024} KiB` : `${bytes / 2 ** 20} MiB`
-
 /** @param {Cell} cell @returns {string[]} */
 export function row(cell) {
   const { payload, size, dictionary } = cell.parameters
@@ -72,22 +62,4 @@ export function row(cell) {
     digits(speedRatio(cell, NATIVE)),
     ...PEERS.map((name) => peer(cell, name)),
   ]
-}
-
-/** Rows in columns for a terminal. @param {readonly string[][]} rows */
-export function aligned(rows) {
-  const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)))
-  const line = (/** @type {string[]} */ cells) =>
-    cells
-      .map((cell, column) =>
-        column < 2 ? cell.padEnd(widths[column]) : cell.padStart(widths[column]),
-      )
-      .join("  ")
-  return rows.map(line).join("\n")
-}
-
-/** The same as Markdown. @param {readonly string[][]} rows */
-export function markdown([headings, ...rows]) {
-  const rule = headings.map((_, column) => (column < 2 ? ":--" : "--:"))
-  return [headings, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n")
 }

@@ -1,4 +1,5 @@
 /** What the codec is meant to reach. Printed, not asserted: it depends on the machine. */
+import { targetLine } from "./format.mjs"
 import { NATIVE, OURS, PEERS } from "./implementations.mjs"
 import { speedRatio } from "./table.mjs"
 
@@ -56,10 +57,6 @@ const TARGETS = [
   },
 ]
 
-/** @param {string} what @param {string} goal @param {number} reached @param {boolean} met @param {string} where */
-const line = (what, goal, reached, met, where) =>
-  `${met ? "met   " : "MISSED"}  ${what}: target ${goal}: ${reached.toFixed(2)} ${where}`
-
 /** A line for each target: the worst cell decides. @param {readonly Cell[]} cells */
 export function targetLines(cells) {
   return TARGETS.flatMap(({ what, applies, value, limit, lowIsGood = false }) => {
@@ -71,10 +68,15 @@ export function targetLines(cells) {
     const worst = measured.reduce((a, b) => (isWorse(b.reached, a.reached) ? b : a))
     const where = `at worst (${worst.cell.name}); missed in ${missed.length} of ${measured.length}`
     const goal = `${lowIsGood ? "<" : "≥"} ${limit}`
-    return [line(what, goal, worst.reached, missed.length === 0, where)]
+    return [targetLine(what, goal, `${worst.reached.toFixed(2)} ${where}`, missed.length === 0)]
   })
 }
 
 /** @param {number} medianMs */
 export const firstLoadLine = (medianMs) =>
-  line("first load, ms", "< 10", medianMs, medianMs < 10, "(import and Codec.create)")
+  targetLine(
+    "first load, ms",
+    "< 10",
+    `${medianMs.toFixed(2)} (import and Codec.create)`,
+    medianMs < 10,
+  )

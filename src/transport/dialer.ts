@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Backoff } from "./backoff.js"
 import { Channel } from "./channel.js"
+import type { End } from "./link.js"
 import { Links } from "./links.js"
 import type { DialSpec, TransportEvent } from "./protocol.js"
 
@@ -74,7 +75,7 @@ export class Dialer {
       this.#dialling--
       local.off("end", giveUp).off("close", closed)
       remote.socket.off("close", failed)
-      this.#links.add(remote, channel, early, ({ byLibzmq }) => this.#checkReleased(byLibzmq))
+      this.#links.add(remote, channel, early, this.#ended)
     }
     const failed = () => {
       const pauseMs = this.#backoff.next()
@@ -97,6 +98,9 @@ export class Dialer {
     local.resume()
     attempt()
   }
+
+  // One for all links: made where each begins, it would keep everything there in memory.
+  readonly #ended = ({ byLibzmq }: End): void => this.#checkReleased(byLibzmq)
 
   #connect(): Channel {
     const { destination, tcp } = this.#spec

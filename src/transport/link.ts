@@ -84,6 +84,7 @@ export class Link {
     )
 
     local.on("end", () => {
+      fromLibzmq.finish()
       this.#end ??= { byLibzmq: true, error: undefined }
       fromPeer.stop()
       local.end()
@@ -96,15 +97,18 @@ export class Link {
       this.#closed()
     })
     remote.on("end", () => {
+      fromPeer.finish()
       this.#end ??= { byLibzmq: false, error: undefined }
     })
     remote.on("error", (error) => {
       this.#end ??= { byLibzmq: false, error }
     })
+    let farewell: NodeJS.Timeout | undefined
     remote.on("finish", () => {
-      setTimeout(() => remote.destroy(), FAREWELL_MS).unref()
+      farewell = setTimeout(() => remote.destroy(), FAREWELL_MS).unref()
     })
     remote.on("close", () => {
+      clearTimeout(farewell)
       this.#end ??= { byLibzmq: false, error: undefined }
       fromLibzmq.stop()
       fromPeer.finish()

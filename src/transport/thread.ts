@@ -163,7 +163,8 @@ export class WorkerThread implements LinkThread {
   #block(name: CallName, args: unknown[]): unknown {
     const before = Atomics.load(this.#signal, 0)
     this.#post(name, args, "signal")
-    Atomics.wait(this.#signal, 0, before, BLOCKED_MAX_MS)
+    // "ok" may be the last answer's notification, which came late; this one's changes the signal.
+    while (Atomics.wait(this.#signal, 0, before, BLOCKED_MAX_MS) === "ok");
     const received = receiveMessageOnPort(this.#answers) as { message: Answer } | undefined
     if (!received)
       throw new Error(`the thread of lz4+tcp:// did not answer in ${BLOCKED_MAX_MS} ms`)

@@ -1,0 +1,98 @@
+/**
+ * What compression saves: this process receives a stream of JSON events that another one sends,
+ * over lz4+tcp:// without and with a dictionary, then over tcp://. `--help` says more.
+ */
+import { fork } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import { parseArgs } from "node:util"
+
+import { Pull } from "zeromq-lz4"
+import { aligned } from "../bench/format.mjs"
+import { dictionary, EVENTS } from "./events.mjs"
+
+const HELP = `npm run demo
+
+Two processes on this machine: one sends ${EVENTS} JSON events of a made-up web shop
+through a PUSH socket, the other receives them with a PULL socket: over lz4+tcp://,
+over lz4+tcp:// with a dictionary made of a few such events, and over tcp://. The
+table says how many bytes of messages went over TCP each time. Takes some seconds.
+`
+
+/** @type {{ name: string, scheme: string, options: [object?] }[]} */
+const runs = [
+  { name: "lz4+tcp://", scheme: "lz4+tcp://", options: [] },
+  {
+    name: "lz4+tcp:// + dictionary",
+    scheme: "lz4+tcp://",
+    options: [{ dictionary: dictionary() }],
+  },
+  { name: "tcp://", scheme: "tcp://", options: [] },
+]
+
+/** When progress was last shown. */
+let shown = 0
+
+const { values: args } = parseArgs({ options: { help: { type: "boolean", default: false } } })
+if (args.help) process.stdout.write(HELP)
+else await main()
+
+async function main() {
+  const sender = fork(fileURLToPath(new URL("sender.mjs", import.meta.url)), {
+    serialization: "advanced", // of the dictionary
+  })
+  sender.on("exit", (code, signal) => {
+    if (code === 0) return
+    console.error(`the sending process ended with ${signal ?? code}`)
+    process.exit(1)
+  })
+  progress("making events …", true)
+  await once(sender, "message")
+
+  const rows = [["", "messages", "plain MB", "wire MB", "ratio", "msg/s"]]
+  for (const run of runs) rows.push(row(run.name, await receiveFrom(sender, run)))
+  progress("", true)
+  sender.disconnect()
+  console.log(aligned(rows, 1))
+}
+
+/** @param {import("node:child_process").ChildProcess} sender @param {typeof runs[number]} run */
+async function receiveFrom(sender, { name, scheme, options }) {
+  const pull = new Pull()
+  await pull.bind(`${scheme}127.0.0.1:*`)
+  sender.send({ endpoint: pull.lastEndpoint, options })
+
+  let plainBytes = (await pull.receive())[0].length
+  const start = performance.now()
+  for (let count = 1; count < EVENTS; count++) {
+    plainBytes += (await pull.receive())[0].length
+    if (count % 1000 === 0) progress(`${name}: ${count} of ${EVENTS} events`)
+  }
+  const seconds = (performance.now() - start) / 1000
+  // Over tcp:// parts travel as they are.
+  const wireBytes = scheme === "tcp://" ? plainBytes : pull.lz4.stats.received.wireBytes
+  pull.close()
+  return { plainBytes, wireBytes, perSecond: (EVENTS - 1) / seconds }
+}
+
+/** @param {string} name @param {{ plainBytes: number, wireBytes: number, perSecond: number }} result */
+function row(name, { plainBytes, wireBytes, perSecond }) {
+  return [
+    name,
+    String(EVENTS),
+    (plainBytes / 1e6).toFixed(1),
+    (wireBytes / 1e6).toFixed(1),
+    `${(plainBytes / wireBytes).toFixed(2)} ×`,
+    String(Math.round(perSecond)),
+  ]
+}
+
+/** A line that is written over on a terminal; elsewhere one now and then. @param {string} text @param {boolean} [now] */
+function progress(text, now = false) {
+  const { isTTY } = process.stdout
+  const time = performance.now()
+  if (!now && time - shown < (isTTY ? 100 : 1000)) return
+  shown = time
+  if (isTTY) process.stdout.write(`\r\x1b[K${text}`)
+  else if (text) console.log(text)
+}
