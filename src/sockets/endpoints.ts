@@ -40,6 +40,8 @@ export class Endpoints {
   last: string | undefined
   /** Whether a bind or unbind is under way, in which the socket cannot be used. */
   busy = false
+  /** Whether the socket is to be closed when it no longer is. */
+  closing = false
   #all: Endpoint[] = []
   /** By libzmq's name; those of endpoints that are gone for a while too, as events come late. */
   readonly #names = new Map<string, string>()
@@ -58,19 +60,14 @@ export class Endpoints {
     const bind = parseBind(given, socket.ipv6)
     const links = linkOptions(socket, given, options)
     const transport = this.#open(options)
-    this.busy = true
-    try {
-      const address = await transport.listen({ ...links, bind })
-      const local = localEndpoint(links)
-      await bindLocal(local).catch((error: Error) => {
-        transport.release(0)
-        throw error
-      })
-      this.#add({ kind: "bind", given, actual: formatEndpoint(address), local, transport })
-      transport.activate()
-    } finally {
-      this.busy = false
-    }
+    const address = await transport.listen({ ...links, bind })
+    const local = localEndpoint(links)
+    await bindLocal(local).catch((error: Error) => {
+      transport.release(0)
+      throw error
+    })
+    this.#add({ kind: "bind", given, actual: formatEndpoint(address), local, transport })
+    transport.activate()
   }
 
   /** The same without waiting for other events, where links have a thread of their own. */

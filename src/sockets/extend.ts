@@ -58,7 +58,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const endpoints = endpointsOf(this)
       checkFree(endpoints)
       if (this.closed || !isLz4(address)) return passOn(endpoints, () => super.bind(address))
-      return endpoints.bind(this, address, options, (local) => super.bind(local))
+      return blocking(this, () =>
+        endpoints.bind(this, address, options, (local) => super.bind(local)),
+      )
     }
 
     override bindSync(address: string, options: EndpointOptions = {}): void {
@@ -72,9 +74,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const endpoints = endpointsOf(this)
       checkFree(endpoints)
       if (this.closed || !isLz4(address)) return super.unbind(address)
-      const endpoint = endpoints.findBound(address)
       const { linger } = this
-      return super.unbind(endpoint.local).then(() => endpoints.release(endpoint, linger))
+      return blocking(this, async () => {
+        const endpoint = endpoints.findBound(address)
+        await super.unbind(endpoint.local)
+        endpoints.release(endpoint, linger)
+      })
     }
 
     override connect(address: string, ...rest: [options?: ConnectOptions]): void {
@@ -106,9 +111,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override close(): void {
+      const endpoints = endpointsOf(this)
+      if (endpoints.busy) {
+        endpoints.closing = true
+        return
+      }
       const linger = this.closed ? 0 : this.linger
       super.close()
-      endpointsOf(this).releaseAll(linger)
+      endpoints.releaseAll(linger)
     }
 
     override get lastEndpoint(): string | null {
@@ -127,6 +137,18 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
 function checkFree(endpoints: Endpoints): void {
   if (endpoints.busy) throw zmqError("EBUSY", "Socket is blocked by a bind or unbind operation")
+}
+
+/** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */
+async function blocking(socket: Socket, work: () => Promise<void>): Promise<void> {
+  const endpoints = endpointsOf(socket)
+  endpoints.busy = true
+  try {
+    await work()
+  } finally {
+    endpoints.busy = false
+    if (endpoints.closing) socket.close()
+  }
 }
 
 /** Leaves a call to zeromq.js, which knows the last endpoint from then on. */
