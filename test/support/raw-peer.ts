@@ -1,7 +1,8 @@
 /** A peer that writes bytes of the test's choice to an endpoint. */
+import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 
-import { handshake } from "./zmtp.js"
+import { handshake, parseStream } from "./zmtp.js"
 
 export interface RawPeer {
   socket: Socket
@@ -25,9 +26,18 @@ export async function rawPeer(endpoint: string, bytes: Uint8Array): Promise<RawP
   return { socket, address, closed, close: () => socket.destroy() }
 }
 
-/** The same after a proper handshake. */
-export const rawZmtpPeer = (
+/** The same after a proper handshake. libzmq takes no messages before it has sent its own READY. */
+export async function rawZmtpPeer(
   endpoint: string,
   socketType: string,
   ...messages: readonly Uint8Array[]
-): Promise<RawPeer> => rawPeer(endpoint, Buffer.concat([handshake(socketType), ...messages]))
+): Promise<RawPeer> {
+  const peer = await rawPeer(endpoint, handshake(socketType))
+  let received = new Uint8Array()
+  while (parseStream(received).frames.length === 0) {
+    const [bytes] = await once(peer.socket, "data")
+    received = Buffer.concat([received, bytes])
+  }
+  peer.socket.write(Buffer.concat(messages))
+  return peer
+}
