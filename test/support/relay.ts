@@ -44,6 +44,11 @@ export class Relay {
     for (const socket of this.#sockets) socket.destroy()
   }
 
+  /** The same, with a reset. */
+  reset(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy()
+  }
+
   close(): void {
     this.#server.close()
     this.cut()
