@@ -1,7 +1,8 @@
 /** What may be bound and connected, and how it is refused. */
+import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
-import { createServer } from "node:net"
+import { connect, createServer } from "node:net"
 import { networkInterfaces } from "node:os"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
@@ -299,6 +300,38 @@ describe("options of an endpoint", () => {
   })
 })
 
+interface TcpEntry {
+  localPort: number
+  remotePort: number
+  state: string
+  timer: string
+}
+
+/** The system's own list of TCP connections. */
+function tcpEntries(): TcpEntry[] {
+  const portOfHex = (address = "") => Number.parseInt(address.split(":")[1] ?? "", 16)
+  const lines = readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1)
+  return lines.map((line) => {
+    const [, local, remote, state = "", , timer = ""] = line.trim().split(/\s+/)
+    return {
+      localPort: portOfHex(local),
+      remotePort: portOfHex(remote),
+      state,
+      timer: timer.slice(0, 2),
+    }
+  })
+}
+
+const ESTABLISHED = "01"
+const SYN_SENT = "02"
+const KEEP_ALIVE_TIMER = "02"
+
+const keepsAlive = (port: number): boolean =>
+  tcpEntries().some(
+    ({ localPort, state, timer }) =>
+      localPort === port && state === ESTABLISHED && timer === KEEP_ALIVE_TIMER,
+  )
+
 describe("options of the socket", () => {
   const curve = { curveServer: true, curveSecretKey: "JTKVSB%%)wK0E.X)V>+}o?pNmC{O&4W4b!Ni{Lh6" }
 
@@ -324,18 +357,6 @@ describe("options of the socket", () => {
     )
   })
 
-  /** What the system says of the established connections of a port. */
-  const timers = (port: number) =>
-    readFileSync("/proc/net/tcp", "utf8")
-      .split("\n")
-      .map((line) => line.trim().split(/\s+/))
-      .filter(
-        ([, local, , state]) =>
-          local?.endsWith(`:${port.toString(16).toUpperCase().padStart(4, "0")}`) && state === "01",
-      )
-      // 02 is a keep-alive timer.
-      .map(([, , , , , timer]) => timer?.split(":")[0])
-
   test.each([
     ["bound", 0],
     ["connected", 1],
@@ -353,7 +374,7 @@ describe("options of the socket", () => {
     )
     const ports = [portOf(pull.lastEndpoint as string), connection?.remotePort as number]
     await eventually(() => {
-      expect(ports.map((port) => timers(port)[0] === "02")).toEqual([keeping === 0, keeping === 1])
+      expect(ports.map(keepsAlive)).toEqual([keeping === 0, keeping === 1])
     })
   })
 })
@@ -389,6 +410,34 @@ describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
     push.connect(`${scheme}127.0.0.1:${port}`)
     await sleep(100) // the first is refused meanwhile
     expect(await attemptsAt(port)).toBe(0)
+  })
+
+  test("are given up after connectTimeout", async () => {
+    // A server that never accepts: when its queue is full, nobody gets an answer.
+    const script = `
+      const server = require("net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+        require("fs").writeSync(1, String(server.address().port))
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+      })`
+    const child = spawn(process.execPath, ["-e", script], { stdio: ["ignore", "pipe", "inherit"] })
+    use({ close: () => child.kill("SIGKILL") })
+    const port = Number(String((await once(child.stdout, "data"))[0]))
+    const waiting = () =>
+      tcpEntries().filter(({ remotePort, state }) => remotePort === port && state === SYN_SENT)
+    await eventually(() => {
+      const filler = connect(port, "127.0.0.1").on("error", () => {})
+      use({ close: () => filler.destroy() })
+      return waiting().length > 0
+    })
+    const fillers = new Set(waiting().map(({ localPort }) => localPort))
+
+    const push = use(new Push({ connectTimeout: 50, reconnectInterval: 10 }))
+    push.connect(`${scheme}127.0.0.1:${port}`)
+    const attempts = new Set<number>()
+    await eventually(() => {
+      for (const { localPort } of waiting()) if (!fillers.has(localPort)) attempts.add(localPort)
+      return attempts.size >= 3
+    })
   })
 
   test("start again when a peer is lost", async () => {
