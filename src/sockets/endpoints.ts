@@ -36,8 +36,6 @@ export interface Endpoint {
 /** The `lz4+tcp://` endpoints of one socket. It does not know the socket, which may be collected. */
 export class Endpoints {
   readonly lz4: Lz4 = new Lz4()
-  /** The last endpoint that was bound or connected, unless libzmq knows it. */
-  last: string | undefined
   /** Whether a bind or unbind is under way, in which the socket cannot be used. */
   busy = false
   /** Whether the socket is to be closed when it no longer is. */
@@ -141,7 +139,6 @@ export class Endpoints {
 
   #add(endpoint: Endpoint): void {
     this.#all.push(endpoint)
-    this.last = endpoint.actual
     this.#names.set(endpoint.local, endpoint.actual)
     if (this.#names.size <= this.#all.length + NAMES_KEPT) return
     const live = new Set(this.#all.map(({ local }) => local))

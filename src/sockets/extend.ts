@@ -57,7 +57,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     override bind(address: string, options: EndpointOptions = {}): Promise<void> {
       const endpoints = endpointsOf(this)
       checkFree(endpoints)
-      if (this.closed || !isLz4(address)) return passOn(endpoints, () => super.bind(address))
+      if (this.closed || !isLz4(address)) return super.bind(address)
       return blocking(this, () =>
         endpoints.bind(this, address, options, (local) => super.bind(local)),
       )
@@ -66,7 +66,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     override bindSync(address: string, options: EndpointOptions = {}): void {
       const endpoints = endpointsOf(this)
       checkFree(endpoints)
-      if (this.closed || !isLz4(address)) passOn(endpoints, () => super.bindSync(address))
+      if (this.closed || !isLz4(address)) super.bindSync(address)
       else endpoints.bindSync(this, address, options, (local) => super.bindSync(local))
     }
 
@@ -87,7 +87,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       checkFree(endpoints)
       const connect = super.connect.bind(this) as (address: string, ...rest: object[]) => void
       if (this.closed || !isLz4(address)) {
-        passOn(endpoints, () => connect(address, ...(rest as object[])))
+        connect(address, ...(rest as object[]))
         return
       }
       // The routingId is libzmq's, for a router that names its peers itself.
@@ -122,7 +122,8 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override get lastEndpoint(): string | null {
-      return endpointsOf(this).last ?? super.lastEndpoint
+      const lastEndpoint = super.lastEndpoint
+      return lastEndpoint === null ? null : endpointsOf(this).actual(lastEndpoint)
     }
   }
   Object.defineProperty(Extended, "name", { value: Base.name })
@@ -149,11 +150,4 @@ async function blocking(socket: Socket, work: () => Promise<void>): Promise<void
     endpoints.busy = false
     if (endpoints.closing) socket.close()
   }
-}
-
-/** Leaves a call to zeromq.js, which knows the last endpoint from then on. */
-function passOn<T>(endpoints: Endpoints, call: () => T): T {
-  const result = call()
-  endpoints.last = undefined
-  return result
 }

@@ -231,6 +231,21 @@ test("one socket may have endpoints of lz4+tcp://, tcp:// and inproc:// beside e
   }
 })
 
+test.each(["tcp://127.0.0.1", "foo://127.0.0.1:5000"])(
+  "lastEndpoint is the last that succeeded, whatever became of %s",
+  async (bad) => {
+    const [a, b] = [dealer(), dealer()]
+    await a.bind(`${scheme}127.0.0.1:*`)
+    const bound = a.lastEndpoint as string
+    expect(bound).toMatch(/^lz4\+tcp:/)
+    await expect(a.bind(bad)).rejects.toThrow()
+    expect(a.lastEndpoint).toBe(bound)
+    b.connect(bound)
+    expect(() => b.connect(bad)).toThrow()
+    expect(b.lastEndpoint).toBe(bound)
+  },
+)
+
 test("a name of another scheme is left to zeromq.js", async () => {
   await expect(dealer().bind("lz4+udp://127.0.0.1:*")).rejects.toMatchObject({
     code: "EPROTONOSUPPORT",
