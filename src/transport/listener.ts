@@ -1,3 +1,4 @@
+import { lookup } from "node:dns/promises"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Channel } from "./channel.js"
@@ -40,8 +41,9 @@ export class Listener {
   }
 
   /** Starts to listen. Rejects with an error in the form of zeromq.js. */
-  start(): Promise<HostPort> {
+  async start(): Promise<HostPort> {
     const { bind, tcp } = this.#spec
+    const host = await addressOf(bind, tcp.ipv6)
     const server = this.#server
     return new Promise((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
@@ -49,7 +51,7 @@ export class Listener {
         reject(zmqError(code, error.message, formatEndpoint(bind)))
       })
       // Not shared with other processes of a cluster, as libzmq's are not.
-      server.listen({ ...bind, backlog: tcp.backlog, exclusive: true }, () => {
+      server.listen({ host, port: bind.port, backlog: tcp.backlog, exclusive: true }, () => {
         server.removeAllListeners("error")
         server.on("error", () => {}) // a connection that could not be accepted
         const { address, port } = server.address() as AddressInfo
@@ -88,5 +90,14 @@ export class Listener {
 
   #checkReleased(): void {
     if (this.#closing && this.#links.size === 0) this.#released()
+  }
+}
+
+/** The address of a host. Node's own look-up would not mind the option ipv6. */
+async function addressOf(bind: HostPort, ipv6: boolean): Promise<string> {
+  try {
+    return (await lookup(bind.host, { family: ipv6 ? 0 : 4 })).address
+  } catch {
+    throw zmqError("ENODEV", `no interface, address or host ${bind.host}`, formatEndpoint(bind))
   }
 }
