@@ -93,6 +93,24 @@ export function summarize(stream: Stream): Summary {
 export type Send = (parts: readonly Uint8Array[]) => Promise<void>
 export type Receive = () => Promise<readonly Uint8Array[]>
 
+/**
+ * Receives with the next message always awaited already. A bound socket of zeromq.js takes in new
+ * peers, and sends them its subscriptions, only while somebody waits for a message.
+ */
+export function receivingAhead(socket: { receive(): Promise<Uint8Array[]> }): Receive {
+  const start = () => {
+    const parts = socket.receive()
+    parts.catch(() => {}) // the last one is still awaited when the socket is closed
+    return parts
+  }
+  let next = start()
+  return async () => {
+    const parts = await next
+    next = start()
+    return parts
+  }
+}
+
 /** Sends the whole of a stream. */
 export async function sendAll(stream: Stream, send: Send): Promise<Summary> {
   const summing = new Summing()
