@@ -30,6 +30,7 @@ export class Capture implements AsyncDisposable {
       if (line.includes("listening on")) return capture
       lines.push(line)
     }
+    await capture.#closed
     throw new Error(`tcpdump ended: ${lines.join("\n")}`)
   }
 
@@ -39,6 +40,7 @@ export class Capture implements AsyncDisposable {
       stdio: ["ignore", "pipe", "pipe"],
     })
     this.#closed = once(this.#tcpdump, "close")
+    this.#closed.catch(() => {}) // thrown by those who wait for it
     this.#tcpdump.stdout.on("data", (chunk) => this.#chunks.push(chunk))
   }
 
