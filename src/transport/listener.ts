@@ -6,6 +6,9 @@ import { Links } from "./links.js"
 import type { ListenSpec, TransportEvent } from "./protocol.js"
 import { zmqError } from "./zmq-error.js"
 
+/** How long to wait for libzmq when its queue of connections is full, in milliseconds. */
+const QUEUE_FULL_MS = 10
+
 /** A bound endpoint: accepts TCP connections and dials libzmq's private one for each. */
 export class Listener {
   readonly #spec: ListenSpec
@@ -83,7 +86,21 @@ export class Listener {
 
   #join(remote: Socket): void {
     const local = Channel.connect({ path: this.#spec.localPath })
-    this.#links.add(Channel.adopt(remote), local, [], () => this.#checkReleased())
+    const failed = ({ code }: NodeJS.ErrnoException) => {
+      // TCP makes a peer wait when the queue is full; a Unix socket refuses at once.
+      if (code !== "EAGAIN" || this.#closing) remote.destroy()
+      else setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
+    }
+    local.socket.once("error", failed)
+    local.socket.once("connect", () => {
+      local.socket.off("error", failed)
+      if (!this.#closing) {
+        this.#links.add(Channel.adopt(remote), local, [], () => this.#checkReleased())
+        return
+      }
+      local.socket.destroy()
+      remote.destroy()
+    })
   }
 
   #checkReleased(): void {
