@@ -62,10 +62,17 @@ export class Endpoints {
     try {
       const address = await transport.listen({ ...links, bind })
       const local = localEndpoint(links)
-      await bindLocal(local).catch((error: Error) => {
+      try {
+        if (!socket.closed) await bindLocal(local)
+      } catch (error) {
         transport.release(0)
         throw error
-      })
+      }
+      // Closed meanwhile: as over tcp://, that is no error.
+      if (socket.closed) {
+        transport.release(0)
+        return
+      }
       this.#add({ kind: "bind", given, actual: formatEndpoint(address), local, transport })
       transport.activate()
     } finally {
