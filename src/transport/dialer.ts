@@ -126,14 +126,13 @@ export class Dialer {
    */
   #checkReleased(byLibzmq: boolean): void {
     if (this.#graceMs === undefined || this.#links.size > 0 || this.#dialling > 0) return
+    const end = () => {
+      if (this.#links.size > 0 || this.#dialling > 0) return
+      this.#server.close()
+      this.#released()
+    }
     clearTimeout(this.#grace)
-    this.#grace = setTimeout(
-      () => {
-        if (this.#links.size > 0 || this.#dialling > 0) return
-        this.#server.close()
-        this.#released()
-      },
-      byLibzmq ? 0 : this.#graceMs,
-    ).unref()
+    // A connection may have come while this thread was busy; it is accepted before setImmediate.
+    this.#grace = setTimeout(() => setImmediate(end), byLibzmq ? 0 : this.#graceMs).unref()
   }
 }
