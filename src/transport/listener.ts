@@ -1,3 +1,4 @@
+import { unlink } from "node:fs"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Channel } from "./channel.js"
@@ -70,6 +71,7 @@ export class Listener {
   release(lingerMs: number): void {
     this.#closing = true
     this.#server.close()
+    unlink(this.#spec.localPath, () => {}) // libzmq leaves it
     for (const remote of this.#waiting ?? []) remote.destroy()
     this.#links.limit(lingerMs)
     this.#checkReleased()
