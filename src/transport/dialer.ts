@@ -79,8 +79,8 @@ export class Dialer {
     const failed = () => {
       const pauseMs = this.#backoff.next()
       if (local.destroyed) return
-      if (pauseMs === undefined) giveUp()
-      else pause = setTimeout(attempt, pauseMs).unref()
+      // Without another attempt libzmq still queues messages, as long as its connection is there.
+      if (pauseMs !== undefined) pause = setTimeout(attempt, pauseMs).unref()
     }
     const attempt = () => {
       remote = this.#connect()
