@@ -98,6 +98,36 @@ test("the thread may go and come again between endpoints", async () => {
   expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
 })
 
+describe("a thread that ends by itself", () => {
+  const terminated = `let worker; process.on("worker", (one) => { worker = one });
+    const pull = new zmq.Pull(); await pull.bind("lz4+tcp://127.0.0.1:*");
+    const push = new zmq.Push(); push.connect(pull.lastEndpoint);
+    await push.send("1"); await pull.receive();`
+
+  test("is thrown, and ends the process though a message is awaited", async () => {
+    const process = new Script(`${terminated} worker.terminate(); await pull.receive()`, {})
+    expect(await process.ended()).toEqual({ code: 1, signal: null })
+    expect(process.errors).toContain("the thread of lz4+tcp:// ended")
+  })
+
+  test("fails what waits for it, and is replaced for a process that goes on", async () => {
+    const process = new Script(
+      `process.on("uncaughtException", (error) => console.log(error.message)); ${terminated}
+      worker.terminate();
+      await new zmq.Pull().bind("lz4+tcp://127.0.0.1:*").catch((error) => console.log(error.message));
+      for (const socket of [push, pull]) socket.close();
+      const other = new zmq.Pull(); await other.bind("lz4+tcp://127.0.0.1:*");
+      const another = new zmq.Push(); another.connect(other.lastEndpoint);
+      await another.send("2"); console.log(String((await other.receive())[0]))`,
+      {},
+    )
+    expect(await process.line()).toContain("the thread of lz4+tcp:// ended")
+    expect(await process.line()).toContain("the thread of lz4+tcp:// ended")
+    expect(await process.line()).toBe("2")
+    expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
+  })
+})
+
 test("a bind that fails leaves the address as it was", async () => {
   const pull = use(new Pull())
   await pull.bind(anyPort(lz4))
