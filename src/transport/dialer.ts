@@ -80,8 +80,8 @@ export class Dialer {
     const failed = () => {
       const pauseMs = this.#backoff.next()
       if (local.destroyed) return
-      if (pauseMs === undefined) giveUp()
-      else pause = setTimeout(attempt, pauseMs).unref()
+      // Without another attempt libzmq still queues messages, as long as its connection is there.
+      if (pauseMs !== undefined) pause = setTimeout(attempt, pauseMs).unref()
     }
     const attempt = () => {
       remote = this.#connect()
@@ -130,14 +130,13 @@ export class Dialer {
    */
   #checkReleased(byLibzmq: boolean): void {
     if (this.#graceMs === undefined || this.#links.size > 0 || this.#dialling > 0) return
+    const end = () => {
+      if (this.#links.size > 0 || this.#dialling > 0) return
+      this.#server.close()
+      this.#released()
+    }
     clearTimeout(this.#grace)
-    this.#grace = setTimeout(
-      () => {
-        if (this.#links.size > 0 || this.#dialling > 0) return
-        this.#server.close()
-        this.#released()
-      },
-      byLibzmq ? 0 : this.#graceMs,
-    ).unref()
+    // A connection may have come while this thread was busy; it is accepted before setImmediate.
+    this.#grace = setTimeout(() => setImmediate(end), byLibzmq ? 0 : this.#graceMs).unref()
   }
 }

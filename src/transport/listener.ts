@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises"
+import { unlink } from "node:fs"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Channel } from "./channel.js"
@@ -6,6 +7,9 @@ import { formatEndpoint, type HostPort } from "./endpoint.js"
 import { Links } from "./links.js"
 import type { ListenSpec, TransportEvent } from "./protocol.js"
 import { zmqError } from "./zmq-error.js"
+
+/** How long to wait for libzmq when its queue of connections is full, in milliseconds. */
+const QUEUE_FULL_MS = 10
 
 /** A bound endpoint: accepts TCP connections and dials libzmq's private one for each. */
 export class Listener {
@@ -69,6 +73,7 @@ export class Listener {
   release(lingerMs: number): void {
     this.#closing = true
     this.#server.close()
+    unlink(this.#spec.localPath, () => {}) // libzmq leaves it
     for (const remote of this.#waiting ?? []) remote.destroy()
     this.#links.limit(lingerMs)
     this.#checkReleased()
@@ -85,7 +90,21 @@ export class Listener {
 
   #join(remote: Socket): void {
     const local = Channel.connect({ path: this.#spec.localPath })
-    this.#links.add(Channel.adopt(remote), local, [], () => this.#checkReleased())
+    const failed = ({ code }: NodeJS.ErrnoException) => {
+      // TCP makes a peer wait when the queue is full; a Unix socket refuses at once.
+      if (code !== "EAGAIN" || this.#closing) remote.destroy()
+      else setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
+    }
+    local.socket.once("error", failed)
+    local.socket.once("connect", () => {
+      local.socket.off("error", failed)
+      if (!this.#closing) {
+        this.#links.add(Channel.adopt(remote), local, [], () => this.#checkReleased())
+        return
+      }
+      local.socket.destroy()
+      remote.destroy()
+    })
   }
 
   #checkReleased(): void {
