@@ -26,10 +26,12 @@ const script = (/** @type {string} */ name, /** @type {string[]} */ ...args) =>
 const suites = [
   ["check", () => script("check")],
   ["unit", () => vitest("unit")],
+  ["sockets", () => vitest("sockets")],
   ["native", () => script("test-native")],
   ["fuzz", () => script("fuzz", "--seconds", "30")],
   ["browser", () => vitest("browser")],
   ["package", () => vitest("package")],
+  ["soak", () => vitest("soak")],
   ["interop", () => vitest("interop", [process.execPath, join(root, "scripts/python.mjs")])],
 ]
 

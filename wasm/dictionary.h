@@ -6,6 +6,10 @@
 #include "lz4.h"
 #include "lz4hc.h"
 
+#if LZ4_VERSION_NUMBER < 10904
+#error "liblz4 before 1.9.4 writes out of bounds (CVE-2021-3520)"
+#endif
+
 #include "zeromq_lz4.h"
 
 struct zl_dictionary {

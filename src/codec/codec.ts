@@ -1,3 +1,6 @@
+// For projects whose libraries do not have Symbol.dispose yet.
+/// <reference lib="esnext.disposable" preserve="true" />
+
 import { ALONE, budgetHalves, Decoder, FIRST, LAST } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { outOfMemory, ProtocolError, shown } from "./errors.js"
@@ -61,7 +64,10 @@ export class Codec {
     this.#instance = instance
     this.#encoder = new Encoder(instance, settings)
     this.#receiver = instance.exports.zl_receiver_open(...budgetHalves(budgetBytes), revision)
-    if (this.#receiver === NULL) throw outOfMemory("a codec", 64)
+    if (this.#receiver === NULL) {
+      this.#encoder.close()
+      throw outOfMemory("a codec", 64)
+    }
     this.#decoder = new Decoder(instance, this.#receiver, budgetBytes)
     this.#arenas = settings.arenas
     this.#dictionaryDue = settings.dictionary !== undefined
@@ -76,31 +82,35 @@ export class Codec {
    * @throws RangeError when memory runs out.
    */
   encode(message: readonly Uint8Array[]): Uint8Array[][] {
-    this.#checkOpen()
-    checkMessage(message)
-    this.#adoptTrained()
-    const wire = Array.from(message, (part, i) => this.#encoder.part(checkBytes(`part ${i}`, part)))
-    this.#count(this.#sent, message, wire)
-    this.#encoder.sample(message)
-    return [...this.#shipDictionary(), wire]
+    return this.encodeBatch([message])
   }
 
   /**
-   * Encodes several messages; what `encode` returns for each, in order. With the
-   * option `arenas`, small ones that follow each other share a part.
+   * Encodes several messages; what `encode` returns for each, in order. Either
+   * all of them are encoded or, when it throws, none. With the option `arenas`,
+   * small ones that follow each other share a part.
    */
   encodeBatch(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
     this.#checkOpen()
     if (!Array.isArray(messages))
       throw new TypeError(`messages must be an array; got ${shown(messages)}`)
-    for (const message of messages) {
-      checkMessage(message)
-      for (const [i, part] of message.entries()) checkBytes(`part ${i}`, part)
+    checkAll(messages, checkMessage)
+    const wire: Uint8Array[][] = []
+    let shipped = false
+    for (const group of this.#arenas ? groupMessages(messages) : messages.map((one) => [one])) {
+      if (this.#encoder.adoptTrained()) this.#dictionaryDue = true
+      const encoded = this.#encoder.message(group)
+      if (this.#dictionaryDue && !shipped) {
+        wire.push([this.#encoder.dictionaryPart() as Uint8Array])
+        shipped = true
+      }
+      wire.push(encoded)
+      for (const message of group) this.#encoder.sample(message)
     }
-    if (!this.#arenas) return messages.flatMap((message) => this.encode(message))
-    return groupMessages(messages).flatMap((group) =>
-      group.length > 1 ? this.#encodeArena(group) : group.flatMap((alone) => this.encode(alone)),
-    )
+    if (shipped) this.#dictionaryDue = false
+    countPlain(this.#sent, messages)
+    countWire(this.#sent, wire)
+    return wire
   }
 
   /**
@@ -117,16 +127,11 @@ export class Codec {
     const message: Uint8Array[] = []
     for (const [i, part] of wire.entries()) {
       const place = (i === 0 ? FIRST : 0) | (i === wire.length - 1 ? LAST : 0)
-      const decoded = this.#decoder.part(new ArraySource(checkBytes(`part ${i}`, part)), place, i)
-      if (Array.isArray(decoded)) {
-        countMessages(this.#received, decoded)
-        this.#received.wireBytes += part.length
-        return decoded
-      }
+      const decoded = this.#decoder.part(new ArraySource(part), place, i)
+      if (Array.isArray(decoded)) return this.#receive(decoded, wire)
       message.push(decoded)
     }
-    this.#count(this.#received, message, wire)
-    return [message]
+    return this.#receive([message], wire)
   }
 
   /**
@@ -139,8 +144,8 @@ export class Codec {
   encodePart(plain: Uint8Array): Uint8Array {
     this.#checkOpen()
     const wire = this.#encoder.part(checkBytes("plain", plain))
-    countPart(this.#sent, plain, wire)
-    this.#sent.messages++
+    countPlain(this.#sent, [[plain]])
+    countWire(this.#sent, [[wire]])
     return wire
   }
 
@@ -156,8 +161,7 @@ export class Codec {
     this.#checkOpen()
     const decoded = this.#decoder.part(new ArraySource(checkBytes("wire", wire)), ALONE, 0)
     if (!Array.isArray(decoded)) {
-      countPart(this.#received, decoded, wire)
-      this.#received.messages++
+      this.#receive([[decoded]], [wire])
       return decoded
     }
     if (decoded.length > 0)
@@ -165,7 +169,7 @@ export class Codec {
         "ERR_LZ4_ARENA",
         `the part is an arena of ${decoded.length} messages, not a part of one; decode gives them`,
       )
-    this.#received.wireBytes += wire.length
+    this.#receive([], [wire])
     return new Uint8Array(0)
   }
 
@@ -186,50 +190,35 @@ export class Codec {
     this.close()
   }
 
-  #encodeArena(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
-    this.#adoptTrained()
-    const wire = this.#encoder.arena(messages)
-    for (const message of messages) this.#encoder.sample(message)
-    countMessages(this.#sent, messages)
-    this.#sent.wireBytes += wire.length
-    return [...this.#shipDictionary(), [wire]]
-  }
-
-  #adoptTrained(): void {
-    if (this.#encoder.adoptTrained()) this.#dictionaryDue = true
-  }
-
-  /** The dictionary's message, when it is due. */
-  #shipDictionary(): Uint8Array[][] {
-    if (!this.#dictionaryDue) return []
-    this.#dictionaryDue = false
-    const dictionary = this.#encoder.dictionaryPart() as Uint8Array
-    this.#sent.wireBytes += dictionary.length
-    return [[dictionary]]
-  }
-
   #checkOpen(): void {
     if (this.#closed) throw new Error("the codec is closed")
   }
 
-  #count(traffic: Traffic, plain: readonly Uint8Array[], wire: readonly Uint8Array[]): void {
-    traffic.messages++
-    for (const [i, part] of plain.entries()) countPart(traffic, part, wire[i] as Uint8Array)
+  /** Counts what a message from the wire carried, and returns that. */
+  #receive(messages: Uint8Array[][], wire: readonly Uint8Array[]): Uint8Array[][] {
+    countPlain(this.#received, messages)
+    countWire(this.#received, [wire])
+    return messages
   }
 }
 
-function countMessages(traffic: Traffic, messages: readonly (readonly Uint8Array[])[]): void {
+function countPlain(traffic: Traffic, messages: readonly (readonly Uint8Array[])[]): void {
   traffic.messages += messages.length
   for (const message of messages) for (const part of message) traffic.plainBytes += part.length
 }
 
-function countPart(traffic: Traffic, plain: Uint8Array, wire: Uint8Array): void {
-  traffic.plainBytes += plain.length
-  traffic.wireBytes += wire.length
+function countWire(traffic: Traffic, messages: readonly (readonly Uint8Array[])[]): void {
+  for (const message of messages) for (const part of message) traffic.wireBytes += part.length
 }
 
 function checkMessage(message: unknown): void {
   if (!Array.isArray(message))
     throw new TypeError(`a message must be an array of Uint8Array; got ${shown(message)}`)
   if (message.length === 0) throw new TypeError("a message must have at least one part; got none")
+  checkAll(message, (part, i) => checkBytes(`part ${i}`, part))
+}
+
+/** Checks what is in a list; a hole in it, which forEach would pass over, is undefined. */
+function checkAll(list: readonly unknown[], check: (value: unknown, index: number) => void): void {
+  for (let i = 0; i < list.length; i++) check(list[i], i)
 }

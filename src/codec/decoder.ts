@@ -83,7 +83,7 @@ export class Decoder {
     const plainBytes = instance.wide(instance.part, 0)
     if (plainBytes <= instance.partMax)
       return decodeBlocks(instance, instance, dictionary, kind, plainBytes, wire, fail)
-    return withLargeInstance(instance, dictionary, (large, dictionary) =>
+    return withLargeInstance(instance, dictionary, plainBytes, (large, dictionary) =>
       decodeBlocks(instance, large, dictionary, kind, plainBytes, wire, fail),
     )
   }

@@ -73,8 +73,19 @@ export class Encoder {
     )
   }
 
+  /** The wire message of one message, or of several that groupMessages has put together. */
+  message(group: readonly (readonly Uint8Array[])[]): Uint8Array[] {
+    if (group.length > 1) return [this.#arena(group)]
+    return (group[0] as Uint8Array[]).map((part) => this.part(part))
+  }
+
+  close(): void {
+    this.#trainer?.close()
+    this.#instance.exports.zl_dictionary_close(this.#dictionary)
+  }
+
   /** The LZ4A part of messages that groupMessages has put together. */
-  arena(messages: readonly (readonly Uint8Array[])[]): Uint8Array {
+  #arena(messages: readonly (readonly Uint8Array[])[]): Uint8Array {
     const instance = this.#instance
     const length = messages.reduce((sum, message) => sum + framesLength(message), 0)
     const frames = instance.scratch(INPUT, length)
@@ -89,11 +100,6 @@ export class Encoder {
       zl_arena_encode(this.#dictionary, frames, length, count, target, least, this.#effort),
     )
   }
-
-  close(): void {
-    this.#trainer?.close()
-    this.#instance.exports.zl_dictionary_close(this.#dictionary)
-  }
 }
 
 /** Encodes a part of more than `partMax` bytes, in memory of its own. */
@@ -103,8 +109,8 @@ export function encodeLarge(
   effort: number,
   plain: Source,
 ): Uint8Array {
-  return withLargeInstance(shared, dictionary, (instance, dictionary) => {
-    const { length } = plain
+  const { length } = plain
+  return withLargeInstance(shared, dictionary, length, (instance, dictionary) => {
     if (length > instance.blockMax) return multi(instance, dictionary, effort, plain)
     const source = instance.read(INPUT, plain, length)
     return (

@@ -3,7 +3,10 @@ import { outOfMemory } from "./errors.js"
 import type { Source } from "./source.js"
 
 declare const address: unique symbol
-/** An address in the module's memory, good only as zeromq_lz4.h says. */
+/**
+ * An address in the module's memory, good only as zeromq_lz4.h says. As it comes from an export it
+ * is signed: negative above 2 GiB.
+ */
 export type Pointer = number & { readonly [address]: true }
 export const NULL = 0 as Pointer
 
@@ -140,6 +143,8 @@ export class Instance {
 
   constructor(module: WebAssembly.Module) {
     this.module = module
+    if (!WebAssembly.Module.exports(module).some(({ name }) => name === "zl_transcode"))
+      throw new TypeError("wasm: this module is not zeromq-lz4's")
     // Growth needs no notice: a stale view has length 0.
     const imports = { env: { emscripten_notify_memory_growth: () => {} } }
     this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
@@ -155,14 +160,10 @@ export class Instance {
     return this.#bytes
   }
 
-  get memoryBytes(): number {
-    return this.exports.memory.buffer.byteLength
-  }
-
   /** A 32-bit field of a structure. */
   word(pointer: Pointer, index: number): number {
     if (this.#words.length === 0) this.#words = new Uint32Array(this.exports.memory.buffer)
-    return this.#words[pointer / 4 + index] as number
+    return this.#words[(pointer >>> 2) + index] as number
   }
 
   /** A 64-bit field of a structure that starts at a word; exact below 2^53. */
@@ -189,7 +190,8 @@ export class Instance {
 
   /** Memory as a view: good until the next call into the module. */
   view(pointer: Pointer, length: number): Uint8Array {
-    return this.bytes.subarray(pointer, pointer + length)
+    const start = pointer >>> 0
+    return this.bytes.subarray(start, start + length)
   }
 
   /** Puts bytes into a scratch region. */
@@ -208,6 +210,7 @@ export class Instance {
 
   /** A copy of memory that belongs to the caller. */
   copy(pointer: Pointer, length: number): Uint8Array {
-    return copy(this.bytes, pointer, pointer + length)
+    const start = pointer >>> 0
+    return copy(this.bytes, start, start + length)
   }
 }

@@ -1,34 +1,45 @@
 import { outOfMemory } from "./errors.js"
 import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
 
-/** An instance that grew beyond this is never kept. */
-const KEPT_MAX_BYTES = 64 << 20
+/** Parts of up to this many bytes of plaintext are kept apart from larger ones. */
+const MODERATE_MAX_BYTES = 16 << 20
 
-let kept: WeakRef<Instance> | undefined
+/** The instances that were used last. */
+const kept: Record<"moderate" | "huge", WeakRef<Instance> | undefined> = {
+  moderate: undefined,
+  huge: undefined,
+}
 
 /**
- * Runs `work` in an instance for one part over `partMax`, with `dictionary`
- * opened in it.
+ * Runs `work` in an instance for one part of over `partMax` bytes of plaintext,
+ * with `dictionary` opened in it.
  *
- * A wasm memory never shrinks, so a large part gets an instance of its own and
- * the garbage collector takes it back. A moderate one is offered to the next
- * large part until then.
+ * A wasm memory never shrinks, so large parts have instances of their own, which
+ * the garbage collector takes back. Until then the next part uses them: were each
+ * thrown away, many parts in one turn of the event loop would fill the machine's
+ * memory. One that grew for a huge part is used for such parts only, so that
+ * lesser ones do not keep it alive.
  */
 export function withLargeInstance<T>(
   shared: Instance,
   dictionary: Pointer,
+  plainBytes: number,
   work: (instance: Instance, dictionary: Pointer) => T,
 ): T {
-  const last = kept?.deref()
-  kept = undefined // an instance that runs out of memory is not used again
+  const size = plainBytes > MODERATE_MAX_BYTES ? "huge" : "moderate"
+  const last = kept[size]?.deref()
   const instance = last?.module === shared.module ? last : new Instance(shared.module)
-  const opened =
-    dictionary === NULL ? NULL : openDictionary(instance, dictionaryBytes(shared, dictionary))
+  kept[size] = new WeakRef(instance)
+  let opened = NULL
   try {
+    if (dictionary !== NULL) opened = openDictionary(instance, dictionaryBytes(shared, dictionary))
     return work(instance, opened)
+  } catch (error) {
+    // Its memory is full: the next part is better off with an empty one.
+    if (error instanceof RangeError) kept[size] = undefined
+    throw error
   } finally {
     instance.exports.zl_dictionary_close(opened)
-    if (instance.memoryBytes <= KEPT_MAX_BYTES) kept = new WeakRef(instance)
   }
 }
 

@@ -14,7 +14,7 @@ export async function loadInstance(source: WasmSource = embedded): Promise<Insta
   if (source instanceof URL) {
     let pending = fetched.get(source.href)
     if (!pending) {
-      pending = fetchModule(source).then((module) => new Instance(module))
+      pending = fetchInstance(source)
       fetched.set(source.href, pending)
       pending.catch(() => fetched.delete(source.href))
     }
@@ -46,27 +46,39 @@ function remember(source: object, module: WebAssembly.Module): Instance {
 }
 
 function checkBytes(source: BufferSource): BufferSource {
-  if (!(source instanceof ArrayBuffer) && !ArrayBuffer.isView(source))
+  if (source instanceof ArrayBuffer) return source
+  if (!ArrayBuffer.isView(source))
     throw new TypeError(`wasm must be bytes, a WebAssembly.Module or a URL; got ${shown(source)}`)
-  return source
+  // Engines differ in which views they take.
+  return new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
 }
 
-async function fetchModule(url: URL): Promise<WebAssembly.Module> {
-  const bytes = await readUrl(url)
-  // A server that answers with its HTML page would otherwise fail with "expected magic word".
-  if (bytes.length < 4 || bytes[0] !== 0 || bytes[1] !== 0x61 || bytes[2] !== 0x73)
-    throw new TypeError(`wasm: ${url.href} is not a WebAssembly module`)
-  return WebAssembly.compile(bytes)
+async function fetchInstance(url: URL): Promise<Instance> {
+  try {
+    const bytes = await readUrl(url)
+    // A server that answers with its HTML page would otherwise fail with "expected magic word".
+    if (bytes[0] !== 0 || bytes[1] !== 0x61 || bytes[2] !== 0x73 || bytes[3] !== 0x6d)
+      throw new TypeError("not a WebAssembly module")
+    return new Instance(await WebAssembly.compile(bytes))
+  } catch (error) {
+    throw new TypeError(`wasm: ${url.href.slice(0, 200)}: ${reason(error)}`, { cause: error })
+  }
+}
+
+/** Node's fetch says no more than "fetch failed", and why in the cause. */
+function reason(error: unknown): string {
+  const { message, cause } = error as Error
+  return cause instanceof Error ? `${message}: ${cause.message}` : message
 }
 
 async function readUrl(url: URL): Promise<Uint8Array<ArrayBuffer>> {
   if (url.protocol === "file:") {
     // Looked up at run time: this file is bundled for browsers too.
     const fs = globalThis.process?.getBuiltinModule?.("node:fs/promises")
-    if (!fs) throw new TypeError(`wasm: ${url.href} can be read in Node only`)
+    if (!fs) throw new TypeError("files can be read in Node only")
     return new Uint8Array(await fs.readFile(url))
   }
   const response = await fetch(url)
-  if (!response.ok) throw new TypeError(`wasm: ${url.href} answered ${response.status}`)
+  if (!response.ok) throw new TypeError(`answered with status ${response.status}`)
   return new Uint8Array(await response.arrayBuffer())
 }

@@ -77,11 +77,14 @@ export class Transcoder {
   /** Plain ZMTP to wire. A trainer is closed after all transcoders that use it. */
   static sending(instance: Instance, settings: Settings, trainer?: Trainer): Transcoder {
     const { minCompressBytes, effort, arenas, dictionary } = settings
+    const { zl_sending_open, zl_transcoder_dictionary, zl_dictionary_close } = instance.exports
     const opened = dictionary ? openDictionary(instance, dictionary) : NULL
     const least = Math.min(minCompressBytes, instance.blockMax + 1)
-    const { zl_sending_open, zl_transcoder_dictionary } = instance.exports
     const handle = zl_sending_open(opened, least, effort, arenas ? 1 : 0, trainer?.handle ?? NULL)
-    if (handle === NULL) throw outOfMemory("a connection", 256)
+    if (handle === NULL) {
+      zl_dictionary_close(opened)
+      throw outOfMemory("a connection", 256)
+    }
     return new Transcoder(
       instance,
       handle,

@@ -36,10 +36,10 @@ export interface Endpoint {
 /** The `lz4+tcp://` endpoints of one socket. It does not know the socket, which may be collected. */
 export class Endpoints {
   readonly lz4: Lz4 = new Lz4()
-  /** The last endpoint that was bound or connected, unless libzmq knows it. */
-  last: string | undefined
   /** Whether a bind or unbind is under way, in which the socket cannot be used. */
   busy = false
+  /** Whether the socket is to be closed when it no longer is. */
+  closing = false
   #all: Endpoint[] = []
   /** By libzmq's name; those of endpoints that are gone for a while too, as events come late. */
   readonly #names = new Map<string, string>()
@@ -58,19 +58,14 @@ export class Endpoints {
     const bind = parseBind(given, socket.ipv6)
     const links = linkOptions(socket, given, options)
     const transport = this.#open(options)
-    this.busy = true
-    try {
-      const address = await transport.listen({ ...links, bind })
-      const local = localEndpoint(links)
-      await bindLocal(local).catch((error: Error) => {
-        transport.release(0)
-        throw error
-      })
-      this.#add({ kind: "bind", given, actual: formatEndpoint(address), local, transport })
-      transport.activate()
-    } finally {
-      this.busy = false
-    }
+    const address = await transport.listen({ ...links, bind })
+    const local = localEndpoint(links)
+    await bindLocal(local).catch((error: Error) => {
+      transport.release(0)
+      throw error
+    })
+    this.#add({ kind: "bind", given, actual: formatEndpoint(address), local, transport })
+    transport.activate()
   }
 
   /** The same without waiting for other events, where links have a thread of their own. */
@@ -144,7 +139,6 @@ export class Endpoints {
 
   #add(endpoint: Endpoint): void {
     this.#all.push(endpoint)
-    this.last = endpoint.actual
     this.#names.set(endpoint.local, endpoint.actual)
     if (this.#names.size <= this.#all.length + NAMES_KEPT) return
     const live = new Set(this.#all.map(({ local }) => local))

@@ -57,14 +57,16 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     override bind(address: string, options: EndpointOptions = {}): Promise<void> {
       const endpoints = endpointsOf(this)
       checkFree(endpoints)
-      if (this.closed || !isLz4(address)) return passOn(endpoints, () => super.bind(address))
-      return endpoints.bind(this, address, options, (local) => super.bind(local))
+      if (this.closed || !isLz4(address)) return super.bind(address)
+      return blocking(this, () =>
+        endpoints.bind(this, address, options, (local) => super.bind(local)),
+      )
     }
 
     override bindSync(address: string, options: EndpointOptions = {}): void {
       const endpoints = endpointsOf(this)
       checkFree(endpoints)
-      if (this.closed || !isLz4(address)) passOn(endpoints, () => super.bindSync(address))
+      if (this.closed || !isLz4(address)) super.bindSync(address)
       else endpoints.bindSync(this, address, options, (local) => super.bindSync(local))
     }
 
@@ -72,9 +74,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const endpoints = endpointsOf(this)
       checkFree(endpoints)
       if (this.closed || !isLz4(address)) return super.unbind(address)
-      const endpoint = endpoints.findBound(address)
       const { linger } = this
-      return super.unbind(endpoint.local).then(() => endpoints.release(endpoint, linger))
+      return blocking(this, async () => {
+        const endpoint = endpoints.findBound(address)
+        await super.unbind(endpoint.local)
+        endpoints.release(endpoint, linger)
+      })
     }
 
     override connect(address: string, ...rest: [options?: ConnectOptions]): void {
@@ -82,7 +87,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       checkFree(endpoints)
       const connect = super.connect.bind(this) as (address: string, ...rest: object[]) => void
       if (this.closed || !isLz4(address)) {
-        passOn(endpoints, () => connect(address, ...(rest as object[])))
+        connect(address, ...(rest as object[]))
         return
       }
       // The routingId is libzmq's, for a router that names its peers itself.
@@ -106,13 +111,19 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override close(): void {
+      const endpoints = endpointsOf(this)
+      if (endpoints.busy) {
+        endpoints.closing = true
+        return
+      }
       const linger = this.closed ? 0 : this.linger
       super.close()
-      endpointsOf(this).releaseAll(linger)
+      endpoints.releaseAll(linger)
     }
 
     override get lastEndpoint(): string | null {
-      return endpointsOf(this).last ?? super.lastEndpoint
+      const lastEndpoint = super.lastEndpoint
+      return lastEndpoint === null ? null : endpointsOf(this).actual(lastEndpoint)
     }
   }
   Object.defineProperty(Extended, "name", { value: Base.name })
@@ -129,9 +140,14 @@ function checkFree(endpoints: Endpoints): void {
   if (endpoints.busy) throw zmqError("EBUSY", "Socket is blocked by a bind or unbind operation")
 }
 
-/** Leaves a call to zeromq.js, which knows the last endpoint from then on. */
-function passOn<T>(endpoints: Endpoints, call: () => T): T {
-  const result = call()
-  endpoints.last = undefined
-  return result
+/** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */
+async function blocking(socket: Socket, work: () => Promise<void>): Promise<void> {
+  const endpoints = endpointsOf(socket)
+  endpoints.busy = true
+  try {
+    await work()
+  } finally {
+    endpoints.busy = false
+    if (endpoints.closing) socket.close()
+  }
 }

@@ -4,7 +4,7 @@ export class Backoff {
   readonly #maxMs: number
   #currentMs: number
 
-  /** `firstMs` below 0 allows no second attempt; pauses double up to `maxMs` if that is above it. */
+  /** `firstMs` of 0 or less allows no second attempt; pauses double up to `maxMs` if that is above it. */
   constructor(firstMs: number, maxMs: number) {
     this.#firstMs = firstMs
     this.#maxMs = maxMs
@@ -18,7 +18,7 @@ export class Backoff {
 
   /** Milliseconds until the next attempt; undefined when there is to be none. */
   next(): number | undefined {
-    if (this.#firstMs < 0) return undefined
+    if (this.#firstMs <= 0) return undefined
     // The random part keeps peers that lost the same server from coming back all at once.
     const pauseMs = this.#currentMs + Math.floor(Math.random() * this.#firstMs)
     if (this.#maxMs > this.#firstMs) this.#currentMs = Math.min(2 * this.#currentMs, this.#maxMs)

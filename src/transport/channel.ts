@@ -34,12 +34,11 @@ export class Channel {
   }
 
   private constructor(open: (onread: OnReadOpts, receive: (chunk: Uint8Array) => void) => Socket) {
-    const receive = (chunk: Uint8Array) => this.receive(chunk)
     const callback = (length: number) => {
-      receive(buffer.subarray(0, length))
+      this.receive(buffer.subarray(0, length))
       return true
     }
-    this.socket = open({ buffer, callback }, receive)
+    this.socket = open({ buffer, callback }, (chunk) => this.receive(chunk))
     this.socket.unref()
   }
 }

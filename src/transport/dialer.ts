@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Backoff } from "./backoff.js"
 import { Channel } from "./channel.js"
+import type { End } from "./link.js"
 import { Links } from "./links.js"
 import type { DialSpec, TransportEvent } from "./protocol.js"
 
@@ -74,13 +75,13 @@ export class Dialer {
       this.#dialling--
       local.off("end", giveUp).off("close", closed)
       remote.socket.off("close", failed)
-      this.#links.add(remote, channel, early, ({ byLibzmq }) => this.#checkReleased(byLibzmq))
+      this.#links.add(remote, channel, early, this.#ended)
     }
     const failed = () => {
       const pauseMs = this.#backoff.next()
       if (local.destroyed) return
-      if (pauseMs === undefined) giveUp()
-      else pause = setTimeout(attempt, pauseMs).unref()
+      // Without another attempt libzmq still queues messages, as long as its connection is there.
+      if (pauseMs !== undefined) pause = setTimeout(attempt, pauseMs).unref()
     }
     const attempt = () => {
       remote = this.#connect()
@@ -97,6 +98,9 @@ export class Dialer {
     local.resume()
     attempt()
   }
+
+  // One for all links: made where each begins, it would keep everything there in memory.
+  readonly #ended = ({ byLibzmq }: End): void => this.#checkReleased(byLibzmq)
 
   #connect(): Channel {
     const { destination, tcp } = this.#spec
@@ -126,15 +130,14 @@ export class Dialer {
    */
   #checkReleased(byLibzmq: boolean): void {
     if (this.#graceMs === undefined || this.#links.size > 0 || this.#dialling > 0) return
+    const end = () => {
+      if (this.#links.size > 0 || this.#dialling > 0) return
+      this.#server.close()
+      this.#links.close()
+      this.#released()
+    }
     clearTimeout(this.#grace)
-    this.#grace = setTimeout(
-      () => {
-        if (this.#links.size > 0 || this.#dialling > 0) return
-        this.#server.close()
-        this.#links.close()
-        this.#released()
-      },
-      byLibzmq ? 0 : this.#graceMs,
-    ).unref()
+    // A connection may have come while this thread was busy; it is accepted before setImmediate.
+    this.#grace = setTimeout(() => setImmediate(end), byLibzmq ? 0 : this.#graceMs).unref()
   }
 }

@@ -20,14 +20,14 @@ export function isLz4(endpoint: unknown): endpoint is string {
 }
 
 /**
- * Reads what may be bound: `*`, an address or the name of an interface, and a
- * port of which `*` and 0 let the system choose.
+ * Reads what may be bound: `*`, an address, the name of an interface or of a host,
+ * which is yet to be resolved, and a port of which `*` and 0 let the system choose.
  *
- * @throws Error with code EINVAL or, for an interface that is not there, ENODEV.
+ * @throws Error with code EINVAL, or ENODEV for an IPv6 address without the option ipv6.
  */
 export function parseBind(endpoint: string, ipv6: boolean): HostPort {
   const [host, port] = split(endpoint, endpoint.slice(SCHEME.length))
-  return { host: localHost(endpoint, host, ipv6), port: parsePort(endpoint, port, true) }
+  return { host: localHost(endpoint, host, ipv6) ?? host, port: parsePort(endpoint, port, true) }
 }
 
 /**
@@ -45,11 +45,10 @@ export function parseConnect(endpoint: string, ipv6: boolean): Destination {
   const destination = { host, port: parsePort(endpoint, port, false), source: undefined }
   if (parts.length === 1) return destination
   const [from, fromPort] = split(endpoint, parts[0] as string)
-  const source = {
-    host: localHost(endpoint, from, ipv6),
-    port: parsePort(endpoint, fromPort, true),
-  }
-  return { ...destination, source }
+  const source = localHost(endpoint, from, ipv6)
+  if (!source) throw noDevice(endpoint, `no interface or address ${JSON.stringify(from)}`)
+  const sourcePort = parsePort(endpoint, fromPort, true)
+  return { ...destination, source: { host: source, port: sourcePort } }
 }
 
 /** The endpoint of an address that is bound. */
@@ -77,16 +76,18 @@ function parsePort(endpoint: string, port: string, wildcard: boolean): number {
 }
 
 /** The address of this machine that `*`, an address or an interface's name stand for. */
-function localHost(endpoint: string, host: string, ipv6: boolean): string {
+function localHost(endpoint: string, host: string, ipv6: boolean): string | undefined {
   if (host === "*") return ipv6 ? "::" : "0.0.0.0"
   if (isIP(host)) {
-    if (isIPv6(host) && !ipv6) throw invalid(endpoint, "set the socket's ipv6 option first")
+    if (isIPv6(host) && !ipv6) throw noDevice(endpoint, "set the socket's ipv6 option first")
     return host
   }
   const addresses = networkInterfaces()[host] ?? []
-  const usable = addresses.find(({ family }) => family === "IPv4" || ipv6)
-  if (!usable) throw zmqError("ENODEV", `no interface or address ${JSON.stringify(host)}`, endpoint)
-  return usable.address
+  return addresses.find(({ family }) => family === "IPv4" || ipv6)?.address
+}
+
+function noDevice(endpoint: string, why: string): Error {
+  return zmqError("ENODEV", why, endpoint)
 }
 
 function invalid(endpoint: string, why: string): Error {

@@ -86,6 +86,7 @@ export class Link {
     )
 
     local.on("end", () => {
+      fromLibzmq.finish()
       this.#end ??= { byLibzmq: true, error: undefined }
       fromPeer.stop()
       local.end()
@@ -98,6 +99,7 @@ export class Link {
       this.#closed()
     })
     remote.on("end", () => {
+      fromPeer.finish()
       this.#end ??= { byLibzmq: false, error: undefined }
     })
     remote.on("error", (error) => {

@@ -1,3 +1,5 @@
+import { lookup } from "node:dns/promises"
+import { unlink } from "node:fs"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Channel } from "./channel.js"
@@ -5,6 +7,9 @@ import { formatEndpoint, type HostPort } from "./endpoint.js"
 import { Links } from "./links.js"
 import type { ListenSpec, TransportEvent } from "./protocol.js"
 import { zmqError } from "./zmq-error.js"
+
+/** How long to wait for libzmq when its queue of connections is full, in milliseconds. */
+const QUEUE_FULL_MS = 10
 
 /** A bound endpoint: accepts TCP connections and dials libzmq's private one for each. */
 export class Listener {
@@ -40,8 +45,9 @@ export class Listener {
   }
 
   /** Starts to listen. Rejects with an error in the form of zeromq.js. */
-  start(): Promise<HostPort> {
+  async start(): Promise<HostPort> {
     const { bind, tcp } = this.#spec
+    const host = await addressOf(bind, tcp.ipv6)
     const server = this.#server
     return new Promise((resolve, reject) => {
       server.once("error", (error: NodeJS.ErrnoException) => {
@@ -49,7 +55,7 @@ export class Listener {
         reject(zmqError(code, error.message, formatEndpoint(bind)))
       })
       // Not shared with other processes of a cluster, as libzmq's are not.
-      server.listen({ ...bind, backlog: tcp.backlog, exclusive: true }, () => {
+      server.listen({ host, port: bind.port, backlog: tcp.backlog, exclusive: true }, () => {
         server.removeAllListeners("error")
         server.on("error", () => {}) // a connection that could not be accepted
         const { address, port } = server.address() as AddressInfo
@@ -67,6 +73,7 @@ export class Listener {
   release(lingerMs: number): void {
     this.#closing = true
     this.#server.close()
+    unlink(this.#spec.localPath, () => {}) // libzmq leaves it
     for (const remote of this.#waiting ?? []) remote.destroy()
     this.#links.limit(lingerMs)
     this.#checkReleased()
@@ -83,12 +90,35 @@ export class Listener {
 
   #join(remote: Socket): void {
     const local = Channel.connect({ path: this.#spec.localPath })
-    this.#links.add(Channel.adopt(remote), local, [], () => this.#checkReleased())
+    const failed = ({ code }: NodeJS.ErrnoException) => {
+      // TCP makes a peer wait when the queue is full; a Unix socket refuses at once.
+      if (code !== "EAGAIN" || this.#closing) remote.destroy()
+      else setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
+    }
+    local.socket.once("error", failed)
+    local.socket.once("connect", () => {
+      local.socket.off("error", failed)
+      if (!this.#closing) {
+        this.#links.add(Channel.adopt(remote), local, [], () => this.#checkReleased())
+        return
+      }
+      local.socket.destroy()
+      remote.destroy()
+    })
   }
 
   #checkReleased(): void {
     if (!this.#closing || this.#links.size > 0) return
     this.#links.close()
     this.#released()
+  }
+}
+
+/** The address of a host. Node's own look-up would not mind the option ipv6. */
+async function addressOf(bind: HostPort, ipv6: boolean): Promise<string> {
+  try {
+    return (await lookup(bind.host, { family: ipv6 ? 0 : 4 })).address
+  } catch {
+    throw zmqError("ENODEV", `no interface, address or host ${bind.host}`, formatEndpoint(bind))
   }
 }

@@ -36,7 +36,6 @@ export class Pump {
     this.#transcoder = transcoder
     this.#handlers = handlers
     from.receive = (chunk) => this.push(chunk)
-    from.socket.on("end", () => this.finish())
     to.socket.on("drain", () => this.#drained())
   }
 

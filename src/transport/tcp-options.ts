@@ -8,7 +8,7 @@ export interface TcpOptions {
   backlog: number
   /** 0: as long as the system takes. */
   connectTimeoutMs: number
-  /** First pause after a connection that failed; negative: no second attempt. */
+  /** First pause after a connection that failed; 0 or less: no second attempt. */
   reconnectMs: number
   /** The pause doubles up to this; 0: it stays as it is. */
   reconnectMaxMs: number

@@ -83,7 +83,8 @@ export class WorkerThread implements LinkThread {
   #held = false
   #count = 0
 
-  constructor(emit: Emit) {
+  /** @param lost called when the thread ended by itself, before that is thrown. */
+  constructor(emit: Emit, lost: () => void) {
     const calls = new MessageChannel()
     const answers = new MessageChannel()
     const workerData: ThreadData = {
@@ -99,6 +100,12 @@ export class WorkerThread implements LinkThread {
       execArgv: [], // the application's loaders and hooks are not for us
     })
     this.#worker.unref()
+    this.#worker.once("exit", () => {
+      const message = "the thread of lz4+tcp:// ended, and all its connections with it"
+      for (const [id, answered] of this.#waiting) answered({ id, error: { message } })
+      lost()
+      throw new Error(message) // nobody asked, so nobody could catch it
+    })
     this.#calls = calls.port1
     this.#answers = answers.port1
     this.#calls.on("message", (notice: Notice) => {
@@ -139,6 +146,7 @@ export class WorkerThread implements LinkThread {
   stop(): void {
     this.#calls.close()
     this.#answers.close()
+    this.#worker.removeAllListeners("exit")
     void this.#worker.terminate()
   }
 
@@ -163,7 +171,8 @@ export class WorkerThread implements LinkThread {
   #block(name: CallName, args: unknown[]): unknown {
     const before = Atomics.load(this.#signal, 0)
     this.#post(name, args, "signal")
-    Atomics.wait(this.#signal, 0, before, BLOCKED_MAX_MS)
+    // "ok" may be the last answer's notification, which came late; this one's changes the signal.
+    while (Atomics.wait(this.#signal, 0, before, BLOCKED_MAX_MS) === "ok");
     const received = receiveMessageOnPort(this.#answers) as { message: Answer } | undefined
     if (!received)
       throw new Error(`the thread of lz4+tcp:// did not answer in ${BLOCKED_MAX_MS} ms`)

@@ -84,7 +84,14 @@ function startThread(own: boolean): { thread: LinkThread; own: boolean } {
     listeners.get(event.endpoint)?.(event)
     if (event.type === "released") forget(event.endpoint)
   }
-  return { thread: own ? new WorkerThread(emit) : new SameThread(emit), own }
+  return { thread: own ? new WorkerThread(emit, lost) : new SameThread(emit), own }
+}
+
+/** The thread is gone, with all endpoints; the next one starts another. */
+function lost(): void {
+  listeners.clear()
+  clearTimeout(idle)
+  current = undefined
 }
 
 function forget(endpoint: number): void {

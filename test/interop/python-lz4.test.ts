@@ -1,41 +1,20 @@
 import { spawnSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
-import { pythonPath } from "../../scripts/lib/python.mjs"
+import { temporaryDirectory } from "../support/packed.js"
 import { vectorDictionary } from "../support/plaintexts.js"
 import { smallBlockSize, smallBlocks } from "../support/small-blocks.js"
 import { manifest, plainOf } from "../support/vectors.js"
-import { concat, formOf } from "../support/wire.js"
+import { formOf } from "../support/wire.js"
+import { python } from "./python.js"
+import { decodeInPython } from "./python-lz4.js"
 
 const GIB = 2 ** 30
-const DECODE_PARTS = fileURLToPath(new URL("decode_parts.py", import.meta.url))
-
-interface Decoded {
-  form: string
-  size: number
-  sha256: string
-}
-
-/** What Python's lz4 makes of the parts of one connection. */
-function decodeInPython(parts: readonly Uint8Array[], blockSize: number): Decoded[] {
-  const withLengths = parts.flatMap((part) => {
-    const length = new Uint8Array(4)
-    new DataView(length.buffer).setUint32(0, part.length, true)
-    return [length, part]
-  })
-  const { status, stdout, stderr } = spawnSync(pythonPath, [DECODE_PARTS, String(blockSize)], {
-    input: concat(...withLengths),
-    encoding: "utf8",
-    maxBuffer: 1 << 26,
-  })
-  expect(status, stderr).toBe(0)
-  return stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Decoded)
-}
+const VECTORS = fileURLToPath(new URL("../vectors/", import.meta.url))
 
 /** Everything that `codec` puts on the wire for all plaintexts of the vectors. */
 const sendAll = (codec: Codec): Uint8Array[] =>
@@ -62,4 +41,18 @@ test.each([
   expect(forms.has("LZ4B")).toBe(true)
   expect(forms.has("LZ4M")).toBe(small)
   expect(forms.has("LZ4D")).toBe(dictionary)
+})
+
+test("the committed vectors are what Python's lz4 makes", () => {
+  using directory = temporaryDirectory()
+  const { status, stderr } = spawnSync(python(), [join(VECTORS, "generate.py"), directory.path], {
+    encoding: "utf8",
+  })
+  expect(status, stderr).toBe(0)
+  for (const file of ["vectors.json", "vectors.bin"]) {
+    const [made, committed] = [directory.path, VECTORS].map((path) =>
+      readFileSync(join(path, file)),
+    )
+    expect(made!.equals(committed!), file).toBe(true)
+  }
 })

@@ -23,8 +23,7 @@ interface Pair<L extends AnySocket = AnySocket, R extends AnySocket = AnySocket>
   singlePart?: true
 }
 
-const pair = <L extends AnySocket, R extends AnySocket>(pair: Pair<L, R>) =>
-  pair as unknown as Pair
+const pair = <L extends AnySocket, R extends AnySocket>(pair: Pair<L, R>) => pair as unknown as Pair
 
 const SUBSCRIBE = Uint8Array.of(1)
 const EMPTY = new Uint8Array()
@@ -57,6 +56,14 @@ const routed =
     return [request.slice(between.length), (reply as Message).slice(before.length)]
   }
 
+/** A subscriber that binds learns of its peer, and subscribes there, only when it is used. */
+async function subscriptionSeen(left: Plain, right: Pick<Plain, "receive">): Promise<void> {
+  const probe = right.receive()
+  expect(await left.receive()).toEqual([Buffer.from(SUBSCRIBE)])
+  await left.send([EMPTY])
+  await probe
+}
+
 const pairs: readonly Pair[] = [
   pair({
     name: "PAIR/PAIR",
@@ -88,9 +95,9 @@ const pairs: readonly Pair[] = [
     name: "XPUB/SUB",
     left: () => new zmq.XPublisher(),
     right: () => new zmq.Subscriber(),
-    ready: async (left, right) => {
+    ready: (left, right) => {
       right.subscribe()
-      expect(await left.receive()).toEqual([Buffer.from(SUBSCRIBE)])
+      return subscriptionSeen(left, right)
     },
     exchange: oneWay,
   }),
@@ -100,7 +107,7 @@ const pairs: readonly Pair[] = [
     right: () => new zmq.XSubscriber(),
     ready: async (left, right) => {
       await right.send(SUBSCRIBE)
-      expect(await left.receive()).toEqual([Buffer.from(SUBSCRIBE)])
+      await subscriptionSeen(left, right)
     },
     // What an XSUB sends is a subscription when its first byte says so; 2 means nothing.
     exchange: async (left, right, message) => {
@@ -222,25 +229,32 @@ const messages: readonly Message[] = [
   Array.from({ length: 500 }, (_, i) => json.subarray(i, 3 * i)),
 ]
 
-/** Too far apart to be found by LZ4, the noise does not compress. */
-const large = Buffer.concat(Array.from({ length: 32 }, () => [json, noise]).flat())
+const WAYS = ["left", "right"] as const
+
+const expectSameParts = (actual: Message, expected: Message) => {
+  expect(actual.map(({ length }) => length)).toEqual(expected.map(({ length }) => length))
+  for (const [i, part] of expected.entries()) expectSameBytes(actual[i] as Uint8Array, part)
+}
 
 describe.each(encodings)("over $name", (transport) => {
   describe.each(pairs)("$name", ({ left, right, ready, exchange, singlePart }) => {
-    test.each([
-      { binds: "the left one" },
-      { binds: "the right one" },
-    ])("exchanges messages when $binds binds", async ({ binds }) => {
+    test.each(WAYS)("exchanges messages when the %s one binds", async (binds) => {
       const [a, b] = [use(left()), use(right())]
-      await (binds === "the left one" ? join(a, b, transport) : join(b, a, transport))
+      await (binds === "left" ? join(a, b, transport) : join(b, a, transport))
       await ready?.(a, b)
-      for (const message of [...messages, [large]]) {
+      for (const message of messages) {
         if (message.length > 1 && singlePart) continue
-        for (const received of await exchange(a, b, message)) {
-          expect(received.map(({ length }) => length)).toEqual(message.map(({ length }) => length))
-          for (const [i, part] of message.entries()) expectSameBytes(received[i] as Uint8Array, part)
-        }
+        for (const received of await exchange(a, b, message)) expectSameParts(received, message)
       }
     })
+  })
+
+  test("a part of 64 MiB arrives as it was, with small ones around it", async () => {
+    const large = Buffer.concat(Array.from({ length: 32 }, () => [json, noise]).flat())
+    const [push, pull] = [use(new zmq.Push()), use(new zmq.Pull())]
+    await join(pull, push, transport)
+    const message = [json.subarray(0, 600), large, EMPTY]
+    const [received] = await oneWay(push, pull, message)
+    expectSameParts(received as Message, message)
   })
 })

@@ -1,5 +1,5 @@
 /** The process that child.ts starts. */
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 
 /**
  * @typedef {object} Memory
@@ -7,6 +7,14 @@ import { readFileSync } from "node:fs"
  * @property {number} heap          of JavaScript
  * @property {number} arrayBuffers  of JavaScript
  * @property {number} wasm          of the instance that all codecs share
+ */
+
+/**
+ * @typedef {object} Resources  what a process has, threads and what they have included
+ * @property {number} descriptors
+ * @property {number} threads
+ * @property {number} active     handles and requests that the event loop of this thread minds
+ * @property {number} listeners  of the process's events
  */
 
 /** @type {WebAssembly.Exports[]} */
@@ -54,6 +62,48 @@ const memory = async () => {
   return memoryNow()
 }
 
+/** @returns {Resources} */
+const resources = () => ({
+  descriptors: readdirSync("/proc/self/fd").length,
+  threads: readdirSync("/proc/self/task").length,
+  active: process.getActiveResourcesInfo().filter((name) => name !== "Timeout").length,
+  listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),
+})
+
+const sockets = () => {
+  // A worker needs them, and they are made when they are first asked for.
+  void [process.stdout, process.stderr]
+  return import("zeromq-lz4")
+}
+
+/**
+ * Waits for something, for a minute at most.
+ * @param {() => boolean} condition
+ */
+const until = async (condition) => {
+  const deadline = performance.now() + 60_000
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`still not: ${condition}`)
+    await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+}
+
+/**
+ * Memory and resources, when there is no more of these than there was, or after some seconds.
+ * @param {Resources} [before]
+ */
+const snapshot = async (before) => {
+  const deadline = performance.now() + 20_000
+  const isMore = (/** @type {Resources} */ now) =>
+    before &&
+    (now.descriptors > before.descriptors ||
+      now.threads > before.threads ||
+      now.active > before.active)
+  while (isMore(resources()) && performance.now() < deadline)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  return { ...(await memory()), ...resources() }
+}
+
 process.once("message", async (/** @type {{ source: string, argument: unknown }} */ task) => {
   const module = `export default ${task.source}`
   const { default: work } = await import(`data:text/javascript,${encodeURIComponent(module)}`)
@@ -65,7 +115,12 @@ process.once("message", async (/** @type {{ source: string, argument: unknown }}
     sharedExports,
     fillWasmMemory,
     smallBlocks,
+    sockets,
+    until,
+    snapshot,
   }
+  const alive = setInterval(() => {}, 1 << 30) // idle sockets do not keep a process alive
   const result = await work(child, task.argument)
+  clearInterval(alive)
   process.send?.({ result }, () => process.disconnect())
 })

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url"
 
 import type { Codec, ProtocolError } from "zeromq-lz4/codec"
 
-import type { Memory } from "./child-main.mjs"
+import type { Memory, Resources } from "./child-main.mjs"
 
 /** What the work is given. */
 export interface Child {
@@ -20,6 +20,12 @@ export interface Child {
   fillWasmMemory(): void
   /** The build of small-blocks.ts. */
   smallBlocks(): WebAssembly.Module
+  /** The package, with its sockets. */
+  sockets(): Promise<typeof import("zeromq-lz4")>
+  /** Waits for something, for a minute at most. */
+  until(condition: () => boolean): Promise<void>
+  /** What is in use; waits, for some seconds at most, until it is no more than `before`. */
+  snapshot(before?: Resources): Promise<Memory & Resources>
 }
 
 const main = fileURLToPath(new URL("child-main.mjs", import.meta.url))
@@ -32,9 +38,11 @@ const root = fileURLToPath(new URL("../../", import.meta.url))
 export function inChild<Result, Argument = undefined>(
   work: (child: Child, argument: Argument) => Result | Promise<Result>,
   argument?: Argument,
+  environment: Record<string, string> = {},
 ): Promise<Result> {
   const child = spawn(process.execPath, ["--expose-gc", main], {
     cwd: root,
+    env: { ...process.env, ...environment },
     stdio: ["ignore", "inherit", "pipe", "ipc"],
     serialization: "advanced",
   })

@@ -70,11 +70,15 @@ interface Sends {
   send(message: string): Promise<void>
 }
 interface Receives {
-  receive(): Promise<Uint8Array[]>
+  receive(): Promise<unknown[]>
 }
 
 /** Waits until the subscriptions have arrived at a publisher that does not show them. */
-export async function subscribed(publisher: Sends, subscriber: Receives, topic = ""): Promise<void> {
+export async function subscribed(
+  publisher: Sends,
+  subscriber: Receives,
+  topic = "",
+): Promise<void> {
   const first = subscriber.receive()
   let arrived = false
   first.finally(() => {

@@ -1,15 +1,17 @@
 """Writes the test vectors: wire parts whose blocks PyPI's lz4 compressed.
 
-    python test/vectors/generate.py      (needs test/interop/requirements.txt)
+    python test/vectors/generate.py [DIRECTORY]      (needs test/interop/requirements.txt)
 
-vectors.json says what there is, vectors.bin holds the parts one after another.
-The plaintexts are in neither: plaintexts.py makes them, vectors.json has their
-hashes. The output is the same on every run with the pinned lz4.
+They go beside this script, or to DIRECTORY. vectors.json says what there is,
+vectors.bin holds the parts one after another. The plaintexts are in neither:
+plaintexts.py makes them, vectors.json has their hashes. The output is the same
+on every run with the pinned lz4.
 """
 
 import hashlib
 import json
 import struct
+import sys
 from pathlib import Path
 
 import lz4
@@ -87,8 +89,9 @@ def main():
         "parts": lines(parts),
     }
     text = "{\n" + ",\n".join(f'  "{key}": {value}' for key, value in manifest.items()) + "\n}\n"
-    (HERE / "vectors.json").write_text(text)
-    (HERE / "vectors.bin").write_bytes(blob)
+    directory = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE
+    (directory / "vectors.json").write_text(text)
+    (directory / "vectors.bin").write_bytes(blob)
     print(f"{len(parts)} parts of {len(plaintexts)} plaintexts, {len(blob)} bytes")
 
 

@@ -322,7 +322,7 @@ static const refusal refusals[] = {
     REFUSED("a head that is cut off", ZL_E_TRUNCATED, "\0\5LZ4B\0"),
     REFUSED("LZ4B of over a block", ZL_E_BLOCK_TOO_LARGE, "\0\15LZ4B\0\0\0\0\1\0\0\0\0"),
     REFUSED("an implausible size", ZL_E_IMPLAUSIBLE_SIZE, "\0\15LZ4B\0\1\0\0\0\0\0\0\0"),
-    REFUSED("a block that does not decode", ZL_E_CORRUPT_BLOCK, "\0\16LZ4B\5\0\0\0\0\0\0\0\20a"),
+    REFUSED("a block that does not decode", ZL_E_CORRUPT_BLOCK, "\0\16LZ4B\5\0\0\0\0\0\0\0\40a"),
     REFUSED("a block that decodes to less", ZL_E_SIZE_MISMATCH, "\0\16LZ4B\2\0\0\0\0\0\0\0\20a"),
     REFUSED("LZ4M that goes on", ZL_E_TRAILING_BYTES, "\0\15LZ4M\0\0\0\0\0\0\0\0\0"),
     REFUSED("LZ4M that ends in a length", ZL_E_TRUNCATED, "\0\17LZ4M\1\0\0\0\0\0\0\0\2\0\0"),

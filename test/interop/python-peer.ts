@@ -1,16 +1,18 @@
-/** pyomq_peer.py as an object. */
+/** python_peer.py as an object. */
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
 import type { Readable, Writable } from "node:stream"
 import { fileURLToPath } from "node:url"
 
-import { pythonPath } from "../../scripts/lib/python.mjs"
+import { python } from "./python.js"
 import type { Stream, Summary } from "./stream.js"
 
-const PEER = fileURLToPath(new URL("pyomq_peer.py", import.meta.url))
+const PEER = fileURLToPath(new URL("python_peer.py", import.meta.url))
 
 export interface Setup {
+  /** pyomq, or pyzmq by its name in Python. */
+  module: "pyomq" | "zmq"
   type: string
   bind?: string
   connect?: string
@@ -40,21 +42,23 @@ export interface Answer extends Summary {
   parts: string[] | null
 }
 
-export class PyomqPeer implements AsyncDisposable {
+export class PythonPeer implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
+  readonly #closed: Promise<unknown>
   readonly #lines: AsyncIterator<string>
   #errors = ""
   #endpoint = ""
 
-  static async start({ dictionary, ...setup }: Setup): Promise<PyomqPeer> {
+  static async start({ dictionary, ...setup }: Setup): Promise<PythonPeer> {
     const hex = dictionary && { dictionary: Buffer.from(dictionary).toString("hex") }
-    const peer = new PyomqPeer(JSON.stringify({ ...setup, ...hex }))
+    const peer = new PythonPeer(JSON.stringify({ ...setup, ...hex }))
     peer.#endpoint = (await peer.#answer()).endpoint
     return peer
   }
 
   private constructor(setup: string) {
-    this.#child = spawn(pythonPath, [PEER, setup], { stdio: ["pipe", "pipe", "pipe"] })
+    this.#child = spawn(python(), [PEER, setup], { stdio: ["pipe", "pipe", "pipe"] })
+    this.#closed = once(this.#child, "close")
     this.#child.stderr.setEncoding("utf8").on("data", (text) => {
       this.#errors += text
     })
@@ -71,23 +75,15 @@ export class PyomqPeer implements AsyncDisposable {
     return await this.#answer()
   }
 
-  /** Lets it send what it still has, and end by itself. */
-  async end(): Promise<void> {
-    this.#child.stdin.end()
-    const { exitCode } = this.#child
-    const [code] = exitCode === null ? await once(this.#child, "close") : [exitCode]
-    if (code !== 0) throw new Error(`pyomq ended with ${code}: ${this.#errors}`)
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     this.#child.kill("SIGKILL")
-    await once(this.#child, "close")
+    await this.#closed
   }
 
   async #answer(): Promise<Answer> {
     const { done, value } = await this.#lines.next()
     if (!done) return JSON.parse(value)
-    throw new Error(`pyomq ended: ${this.#errors}`)
+    await this.#closed
+    throw new Error(`the peer in Python ended: ${this.#errors}`)
   }
 }

@@ -1,0 +1,71 @@
+/** What goes over the wire, as tcpdump sees it and tshark puts it together. */
+import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process"
+import { on, once } from "node:events"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import type { Readable } from "node:stream"
+
+import { temporaryDirectory } from "../support/packed.js"
+
+const UNTIL_CLOSE = { close: ["close"] }
+
+/** The bytes of one TCP connection. */
+export interface Wire {
+  fromClient: Uint8Array
+  fromServer: Uint8Array
+}
+
+export class Capture implements AsyncDisposable {
+  readonly #tcpdump: ChildProcessByStdio<null, Readable, Readable>
+  readonly #closed: Promise<unknown>
+  readonly #chunks: Buffer[] = []
+
+  /** Captures what goes to and from a port of the loopback interface. May need root. */
+  static async start(port: number): Promise<Capture> {
+    const capture = new Capture(port)
+    // A line for each thing that is wrong, until it listens. The stream must stay open after that.
+    const lines: string[] = []
+    for await (const [line] of on(createInterface(capture.#tcpdump.stderr), "line", UNTIL_CLOSE)) {
+      if (line.includes("listening on")) return capture
+      lines.push(line)
+    }
+    await capture.#closed
+    throw new Error(`tcpdump ended: ${lines.join("\n")}`)
+  }
+
+  private constructor(port: number) {
+    const args = ["-i", "lo", "-s", "0", "-B", "65536", "-U", "--immediate-mode", "-w", "-"]
+    this.#tcpdump = spawn("tcpdump", [...args, `tcp port ${port}`], {
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+    this.#closed = once(this.#tcpdump, "close")
+    this.#closed.catch(() => {}) // thrown by those who wait for it
+    this.#tcpdump.stdout.on("data", (chunk) => this.#chunks.push(chunk))
+  }
+
+  /** The only connection so far. */
+  wire(): Wire {
+    using directory = temporaryDirectory()
+    const file = join(directory.path, "capture.pcap")
+    writeFileSync(file, Buffer.concat(this.#chunks))
+    const stdout = execFileSync("tshark", ["-r", file, "-q", "-z", "follow,tcp,raw,0"], {
+      encoding: "utf8",
+      maxBuffer: 1 << 28,
+      stdio: "pipe",
+    })
+    // One line of hex for each piece; what the server said is indented.
+    const hex = { fromClient: "", fromServer: "" }
+    for (const [, indent, piece] of stdout.matchAll(/^(\t?)([0-9a-f]+)$/gm))
+      hex[indent ? "fromServer" : "fromClient"] += piece
+    return {
+      fromClient: new Uint8Array(Buffer.from(hex.fromClient, "hex")),
+      fromServer: new Uint8Array(Buffer.from(hex.fromServer, "hex")),
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#tcpdump.kill()
+    await this.#closed
+  }
+}

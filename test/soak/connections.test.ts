@@ -1,0 +1,130 @@
+/** Many connections, one after the other and at once. */
+import { describe, expect, test } from "vitest"
+
+import { handshake } from "../support/zmtp.js"
+import { expectNothingLeft, inTidyChild, threads } from "./leftovers.js"
+
+/** By hand, and of our own sockets: 100,000 with both places that links live in. */
+const VISITS = 42_000
+const CONNECTS = 8_000
+const AT_ONCE = 1000
+const MESSAGES = 20_000
+
+describe.each(threads)("links $where", ({ thread }) => {
+  test(`leave nothing behind after ${VISITS + CONNECTS} connections`, async () => {
+    const argument = { thread, visits: VISITS, connects: CONNECTS, hello: handshake("PUSH") }
+    const { connections, ...snapshots } = await inTidyChild(
+      async ({ sockets, snapshot, until, fillWasmMemory }, { thread, visits, connects, hello }) => {
+        const net = process.getBuiltinModule("node:net")
+        const { Pull, Push } = await sockets()
+        new Pull().close() // libzmq's own threads stay
+        fillWasmMemory()
+        const first = await snapshot()
+
+        const pull = new Pull()
+        await pull.bind("lz4+tcp://127.0.0.1:*", { thread })
+        const endpoint = pull.lastEndpoint as string
+        const port = Number(endpoint.split(":").at(-1))
+        const push = new Push()
+        let connections = 0
+        pull.lz4.on("connect", () => connections++)
+
+        const inBatches = async (total: number, size: number, batch: () => Promise<unknown>) => {
+          for (let done = 0; done < total; done += size) await batch()
+        }
+        /** Connects a peer that goes in one way or another: in the greeting, or after the handshake. */
+        const visit = (way: number) =>
+          new Promise<unknown>((resolve) => {
+            const peer = net.connect(port, "127.0.0.1")
+            let received = 0
+            peer.on("error", () => {}) // the other side was faster
+            peer.on("close", resolve)
+            peer.write(way === 0 ? hello.subarray(0, 20) : hello)
+            peer.on("data", ({ length }) => {
+              received += length
+              if (way > 0 && received <= 64) return
+              if (way === 1) peer.end()
+              else peer.destroy()
+            })
+          })
+        const visitAll = async () => {
+          await Promise.all(Array.from({ length: 100 }, (_, i) => visit(i % 3)))
+          void pull.readable // libzmq lets go of what is over when the socket is used
+        }
+        const connectAll = async () => {
+          const expected = connections + 50
+          for (let i = 0; i < 50; i++) push.connect(endpoint)
+          await until(() => connections === expected)
+          push.disconnect(endpoint)
+          // libzmq goes on with it when the sockets are used.
+          await until(() => !push.writable && !pull.readable && pull.lz4.connections.length === 0)
+        }
+        const work = async (share: number) => {
+          await inBatches(visits * share, 100, visitAll)
+          await inBatches(connects * share, 50, connectAll)
+          await until(() => pull.lz4.connections.length === 0)
+          await until(() => push.lz4.connections.length === 0)
+        }
+
+        const bound = await snapshot()
+        await work(0.2)
+        const early = await snapshot(bound)
+        await work(0.8)
+        const late = await snapshot(bound)
+        pull.close()
+        push.close()
+        const last = await snapshot(first)
+        return { connections, first, early, late, last }
+      },
+      argument,
+    )
+    expect(connections).toBe(VISITS + CONNECTS)
+    expectNothingLeft(snapshots)
+  })
+
+  test(`are there for ${AT_ONCE} connections of one socket at once`, async () => {
+    const argument = { thread, atOnce: AT_ONCE, messages: MESSAGES }
+    const { received, sum, ...snapshots } = await inTidyChild(
+      async ({ sockets, snapshot, until, fillWasmMemory }, { thread, atOnce, messages }) => {
+        const { Pull, Push } = await sockets()
+        new Pull().close() // libzmq's own threads stay
+        fillWasmMemory()
+        const first = await snapshot()
+
+        const pull = new Pull()
+        await pull.bind("lz4+tcp://127.0.0.1:*", { thread })
+        const endpoint = pull.lastEndpoint as string
+        let received: number[] = []
+        let sum = 0
+        const fill = async () => {
+          const push = new Push()
+          for (let i = 0; i < atOnce; i++) push.connect(endpoint)
+          await until(() => pull.lz4.connections.length === atOnce)
+          const sending = (async () => {
+            for (let i = 0; i < messages; i++) await push.send(String(i))
+          })()
+          for (let i = 0; i < messages; i++) sum += Number(await pull.receive())
+          await sending
+          received = pull.lz4.connections.map(({ received }) => received.messages)
+          push.close()
+          await until(() => !pull.readable && pull.lz4.connections.length === 0)
+        }
+        const bound = await snapshot()
+        await fill()
+        await fill()
+        const early = await snapshot(bound)
+        await fill()
+        await fill()
+        const late = await snapshot(bound)
+        pull.close()
+        const last = await snapshot(first)
+        return { received, sum, first, early, late, last }
+      },
+      argument,
+    )
+    expect(received.length).toBe(AT_ONCE)
+    expect(Math.min(...received)).toBeGreaterThan(0)
+    expect(sum).toBe(2 * MESSAGES * (MESSAGES - 1)) // four times
+    expectNothingLeft(snapshots)
+  })
+})

@@ -1,0 +1,59 @@
+/** What a child process has before, while and after it uses sockets, and what may be left of it. */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { expect } from "vitest"
+
+import { type Child, inChild } from "../support/child.js"
+import type { Memory, Resources } from "../support/child-main.mjs"
+
+const MIB = 2 ** 20
+
+export interface Snapshot extends Resources, Memory {}
+
+export interface Snapshots {
+  /** Before the first lz4+tcp:// endpoint. */
+  first: Snapshot
+  /** With endpoints, after some work. */
+  early: Snapshot
+  /** With the same endpoints, after a lot of it. */
+  late: Snapshot
+  /** Without endpoints. */
+  last: Snapshot
+}
+
+/** Where links live. */
+export const threads: readonly { where: string; thread: boolean }[] = [
+  { where: "on a thread of their own", thread: true },
+  { where: "on the thread of the sockets", thread: false },
+]
+
+/** Runs `work` in a child with a temporary directory of its own, which has to be empty again in the end. */
+export async function inTidyChild<Result, Argument>(
+  work: (child: Child, argument: Argument) => Promise<Result>,
+  argument: Argument,
+): Promise<Result> {
+  const directory = mkdtempSync(join(tmpdir(), "soak-"))
+  try {
+    const result = await inChild(work, argument, { TMPDIR: directory })
+    expect(readdirSync(directory)).toEqual([])
+    return result
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}
+
+/** Nothing grows with the work that is done, and everything is gone when the sockets are. */
+export function expectNothingLeft({ first, early, late, last }: Snapshots): void {
+  const { descriptors, threads, active, listeners } = early
+  expect(late).toMatchObject({ descriptors, threads, active, listeners })
+  expect(late.wasm).toBe(early.wasm)
+  expect(late.heap - early.heap).toBeLessThan(2 * MIB)
+  expect(late.arrayBuffers - early.arrayBuffers).toBeLessThan(2 * MIB)
+  expect(late.rss - early.rss).toBeLessThan(64 * MIB)
+  expect(last).toMatchObject({
+    descriptors: first.descriptors,
+    threads: first.threads,
+    active: first.active,
+  })
+}

@@ -1,0 +1,148 @@
+/** A reader that is slow stops the writer at the other end, and little is held in between. */
+import { once } from "node:events"
+import { connect, createServer, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { describe, expect, onTestFinished, test } from "vitest"
+import { Pull } from "zeromq-lz4"
+import { Codec } from "zeromq-lz4/codec"
+
+import { Script } from "../support/running-script.js"
+import { eventually, use } from "../support/sockets.js"
+import { concat, SENTINELS } from "../support/wire.js"
+import { frameHead, handshake, message } from "../support/zmtp.js"
+
+const MIB = 2 ** 20
+
+/** What is measured from outside, so that the process may be as blocked as it likes. */
+const measured = `const { readFileSync } = await import("node:fs");
+  const rss = () => Number(/VmRSS:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;`
+
+/** Grows by no more while nobody reads. Buffers of the system are not counted in it. */
+const HELD_MAX_BYTES = 64 * MIB
+
+const portOf = (endpoint: string) => Number(endpoint.split(":").at(-1))
+
+/** Connects as a PUSH socket would, and reads nothing that comes back. */
+async function rawPush(endpoint: string): Promise<Socket> {
+  const socket = connect(portOf(endpoint), "127.0.0.1").on("error", () => {})
+  onTestFinished(() => {
+    socket.destroy()
+  })
+  await once(socket, "connect")
+  socket.write(handshake("PUSH"))
+  return socket.resume()
+}
+
+/** Writes again and again until the other side takes no more for a while. Returns how much that was. */
+async function fill(socket: Socket, bytes: Uint8Array, limitBytes: number): Promise<number> {
+  let taken = 0
+  for (;;) {
+    const drained = new Promise<boolean>((resolve, reject) =>
+      socket.write(bytes, (error) => (error ? reject(error) : resolve(true))),
+    )
+    if (!(await Promise.race([drained, sleep(1500, false)]))) return taken
+    taken += bytes.length
+    if (taken > limitBytes) throw new Error(`${taken} bytes were taken, and still more`)
+  }
+}
+
+const listening = `${measured}
+  const pull = new zmq.Pull({ receiveHighWaterMark: 1, ...argument });
+  globalThis.kept = pull; // what nobody holds is collected, and closed
+  process.on("SIGUSR2", () => console.log(rss()));
+  setInterval(() => {}, 1000);
+  await pull.bind("lz4+tcp://127.0.0.1:*"); console.log(pull.lastEndpoint);`
+
+async function rssOf(script: Script): Promise<number> {
+  script.process.kill("SIGUSR2")
+  return Number(await script.line())
+}
+
+const codec = Codec.createSync()
+const bomb = message(codec.encodePart(new Uint8Array(8 * MIB)))
+const noise = message(codec.encodePart(Buffer.from(Array.from({ length: MIB }, Math.random))))
+const plain = message(concat(SENTINELS.plain, new Uint8Array(MIB)))
+
+describe.each(["worker", "same"] as const)("with links on the %s thread", (thread) => {
+  test.each([
+    { what: "bombs that expand 255 times", bytes: bomb },
+    { what: "plain parts", bytes: plain },
+    { what: "parts that hardly shrink", bytes: noise },
+  ])("a reader that stopped stops a peer that sends $what", async ({ bytes }) => {
+    const script = new Script(listening, {}, thread)
+    const endpoint = await script.line()
+    const peer = await rawPush(endpoint)
+    peer.write(bytes) // what the first one makes ready is no growth
+    await sleep(200)
+    const before = await rssOf(script)
+    await fill(peer, bytes, 64 * MIB)
+    expect((await rssOf(script)) - before).toBeLessThan(HELD_MAX_BYTES)
+  })
+
+  test("a peer that stopped stops a sender, whose link holds little", async () => {
+    const sockets: Socket[] = []
+    const server = createServer((socket) => {
+      sockets.push(socket.on("error", () => {}).pause())
+      socket.write(handshake("PULL"))
+    })
+    onTestFinished(() => {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    })
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    const { port } = server.address() as { port: number }
+    const script = new Script(
+      `${measured} const { randomBytes } = await import("node:crypto");
+      const push = new zmq.Push({ sendHighWaterMark: 1, sendTimeout: 1500, linger: 0 });
+      push.connect("lz4+tcp://127.0.0.1:" + argument);
+      const part = randomBytes(1 << 20); await push.send(part);
+      const before = rss(); let sent = 0;
+      try { while (sent < 100) { await push.send(part); sent++ } } catch (error) { console.log(error.code) }
+      console.log(sent); console.log(rss() - before);
+      process.exit()`,
+      port,
+      thread,
+    )
+    expect(await script.line()).toBe("EAGAIN")
+    expect(Number(await script.line())).toBeLessThan(64)
+    expect(Number(await script.line())).toBeLessThan(HELD_MAX_BYTES)
+  })
+
+  test("many peers that declare 1 GiB and send a few bytes cost a few bytes", async () => {
+    const script = new Script(listening, { maxMessageSize: -1 }, thread)
+    const endpoint = await script.line()
+    await rawPush(endpoint)
+    const before = await rssOf(script)
+    // The frame claims to hold enough for the size that the part claims.
+    const size = new Uint8Array(8)
+    new DataView(size.buffer).setBigUint64(0, 2n ** 30n, true)
+    const claims = concat(frameHead(5 * MIB), SENTINELS.LZ4B, size, new Uint8Array(100))
+    for (let i = 0; i < 20; i++) (await rawPush(endpoint)).write(claims)
+    await sleep(500) // time to allocate
+    expect((await rssOf(script)) - before).toBeLessThan(HELD_MAX_BYTES)
+  })
+})
+
+test("what stopped goes on when the reader does, and nothing is missing", async () => {
+  const pull = use(new Pull({ receiveHighWaterMark: 1 }))
+  await pull.bind("lz4+tcp://127.0.0.1:*")
+  const count = 2000
+  const script = new Script(
+    `const push = new zmq.Push({ sendHighWaterMark: 1 }); push.connect(argument.endpoint);
+    const { randomBytes } = await import("node:crypto"); const noise = randomBytes(30_000);
+    for (let i = 0; i < argument.count; i++) await push.send([String(i), noise])`,
+    { endpoint: pull.lastEndpoint, count },
+  )
+  // Both ends come to rest before anything is read.
+  let last = -1
+  await eventually(async () => {
+    const now = pull.lz4.stats.received.messages
+    const still = now > 0 && now === last
+    last = now
+    await sleep(200)
+    return still
+  })
+  expect(last).toBeLessThan(count)
+  for (let i = 0; i < count; i++) expect(String((await pull.receive())[0])).toBe(String(i))
+  expect(await script.ended(), script.errors).toEqual({ code: 0, signal: null })
+})

@@ -1,0 +1,95 @@
+/** `socket.events`: what libzmq reports, in terms of the endpoints that the user knows. */
+import { beforeEach, describe, expect, test } from "vitest"
+import { Dealer, type Event, type EventType } from "zeromq-lz4"
+
+import { rawZmtpPeer } from "../support/raw-peer.js"
+import { eventually, freePort, use } from "../support/sockets.js"
+import { transports } from "../support/transports.js"
+
+describe.each(transports)("over $name", ({ scheme }) => {
+  let [a, b] = [] as unknown as [Dealer, Dealer]
+  let address: string
+
+  /** Collects events of the types, and says when all have come. */
+  const collect = ({ events }: Dealer, ...types: EventType[]) => {
+    const collected: Event[] = []
+    for (const type of types) events.on(type, (event) => collected.push(event))
+    return async () => {
+      await eventually(() => types.every((type) => collected.some((event) => event.type === type)))
+      return collected
+    }
+  }
+
+  beforeEach(async () => {
+    a = use(new Dealer({ reconnectInterval: 10 }))
+    b = use(new Dealer({ reconnectInterval: 10 }))
+    address = `${scheme}127.0.0.1:${await freePort()}`
+  })
+
+  test("names the endpoint when it is bound, connected to, and closed", async () => {
+    const [ofA, ofB] = [
+      collect(a, "accept", "handshake", "disconnect", "close", "end"),
+      collect(b, "connect", "handshake", "end"),
+    ]
+    await a.bind(address)
+    b.connect(address)
+    await b.send("text")
+    await a.receive()
+    b.close()
+    for (const event of await ofB())
+      if ("address" in event) expect(event).toEqual({ type: event.type, address })
+    await eventually(() => a.lz4.connections.length === 0)
+    a.close()
+    for (const event of await ofA())
+      if ("address" in event) expect(event).toMatchObject({ type: event.type, address })
+  })
+
+  test("a lost peer is a disconnect, and the next one an accept", async () => {
+    const events = collect(a, "disconnect")
+    await a.bind(address)
+    const peer = use(await rawZmtpPeer(address, "DEALER"))
+    peer.close()
+    for (const event of await events()) expect(event).toMatchObject({ address })
+  })
+
+  test("can be received one by one, until the socket is closed", async () => {
+    const { events } = a
+    expect(a.events).toBe(events)
+    a.close()
+    expect(await events.receive()).toEqual({ type: "end" })
+    expect(events.closed).toBe(true)
+    await expect(async () => events.receive()).rejects.toMatchObject({ code: "EBADF" })
+  })
+
+  test("can be iterated", async () => {
+    const types: EventType[] = []
+    const iterating = (async () => {
+      for await (const { type } of b.events) types.push(type)
+    })()
+    await a.bind(address)
+    b.connect(address)
+    await b.send("text")
+    await a.receive()
+    b.close()
+    await iterating
+    expect(types).toContain("handshake")
+    expect(types.at(-1)).toBe("end")
+  })
+
+  test("cannot be received once there are listeners", () => {
+    a.events.on("bind", () => {})
+    expect(() => a.events.receive()).toThrow(/emitter mode/)
+  })
+
+  test("a listener that is taken off hears nothing more", async () => {
+    let heard = 0
+    const listener = () => heard++
+    a.events.on("accept", listener)
+    a.events.off("accept", listener)
+    const others = collect(a, "accept")
+    await a.bind(address)
+    b.connect(address)
+    await others()
+    expect(heard).toBe(0)
+  })
+})

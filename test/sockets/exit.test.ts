@@ -1,0 +1,254 @@
+/** What a process that ends still delivers, and that it ends: as over tcp://, wherever links live. */
+import { once } from "node:events"
+import { createServer, type Server, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { describe, expect, test } from "vitest"
+import { Pull, Push } from "zeromq-lz4"
+
+import { Script, type Thread } from "../support/running-script.js"
+import { anyPort, freePort, use } from "../support/sockets.js"
+import { lz4, type Transport, tcp } from "../support/transports.js"
+import { handshake } from "../support/zmtp.js"
+
+interface Mode {
+  name: string
+  transport: Transport
+  thread: Thread
+}
+
+// tcp:// first: what it does is what the others are held to.
+const modes: readonly Mode[] = [
+  { name: "tcp://", transport: tcp, thread: "worker" },
+  { name: "lz4+tcp:// on a thread of its own", transport: lz4, thread: "worker" },
+  { name: "lz4+tcp:// on the main thread", transport: lz4, thread: "same" },
+]
+
+const connected = "const push = new zmq.Push(); push.connect(argument.endpoint);"
+const natural = { code: 0, signal: null }
+
+/** Scripts with a peer that is there, and which of their messages must arrive. */
+const delivering = [
+  { what: "sends and ends", script: `${connected} await push.send("1")`, arrive: ["1"] },
+  {
+    what: "sends, closes and ends",
+    script: `${connected} await push.send("1"); push.close()`,
+    arrive: ["1"],
+  },
+  {
+    what: "sends, disconnects and ends",
+    script: `${connected} await push.send("1"); push.disconnect(argument.endpoint)`,
+    arrive: ["1"],
+  },
+  {
+    what: "closes in the handler of a signal",
+    script: `${connected} await push.send("1"); const timer = setInterval(() => {}, 1000);
+      process.on("SIGTERM", () => { push.close(); clearInterval(timer) }); process.kill(process.pid, "SIGTERM")`,
+    arrive: ["1"],
+  },
+  {
+    what: "sends in a handler of beforeExit",
+    script: `${connected} process.once("beforeExit", () => push.send("1"))`,
+    arrive: ["1"],
+  },
+  {
+    what: "sends from two sockets and drops them",
+    script: `for (const text of ["1", "1"]) { const push = new zmq.Push(); push.connect(argument.endpoint); await push.send(text) }`,
+    arrive: ["1", "1"],
+  },
+  {
+    what: "sends in a worker thread of its own that ends",
+    script: `import { Worker } from "node:worker_threads";
+      const source = 'import("zeromq-lz4").then(async (zmq) => { const push = new zmq.Push(); push.connect(' + JSON.stringify(argument.endpoint) + '); await push.send("1") })';
+      new Worker(source, { eval: true })`,
+    arrive: ["1"],
+  },
+  {
+    what: "sends large parts and ends",
+    script: `${connected} for (const fill of "123") await push.send(Buffer.alloc(24 << 20, fill))`,
+    arrive: ["1", "2", "3"].map((text) => text.repeat(24 << 20)),
+  },
+  {
+    what: "sends what does not compress and ends",
+    script: `${connected} const noise = (await import("node:crypto")).randomBytes(24 << 20).toString("hex");
+      await push.send(noise); await push.send(noise.length + "")`,
+    arrive: [expect.any(String), String(48 << 20)],
+  },
+]
+
+/** Scripts that nobody listens to. They must end, with this code. */
+const unheard = [
+  { what: "has sent and calls process.exit()", script: "process.exit(3)", code: 3 },
+  { what: "has sent and throws", script: 'throw new Error("thrown on purpose")', code: 1 },
+  { what: "has sent and rejects", script: "Promise.reject(new Error())", code: 1 },
+  { what: "has sent and ends with linger 0", script: "push.linger = 0", code: 0 },
+  { what: "has sent and ends with linger 500", script: "push.linger = 500", code: 0 },
+  { what: "has sent and closes with linger 0", script: "push.linger = 0; push.close()", code: 0 },
+  {
+    what: "has sent and calls process.exit() while its socket lingers",
+    script: "push.close(); setTimeout(() => process.exit(3), 100)",
+    code: 3,
+  },
+]
+
+/** Sockets that have nothing to do. They do not keep the process alive. */
+const idle = [
+  { what: "bound", script: "await new zmq.Pull().bind(argument.any)" },
+  { what: "connected to nobody", script: "new zmq.Push().connect(argument.away)" },
+  { what: "connected to a peer", script: connected },
+  { what: "closed", script: `${connected} push.close()` },
+  { what: "disconnected", script: `${connected} push.disconnect(argument.endpoint)` },
+  {
+    what: "connected to each other",
+    script: `const pull = new zmq.Pull(); await pull.bind(argument.any); const push = new zmq.Push();
+      push.connect(pull.lastEndpoint); await push.send("1"); await pull.receive()`,
+  },
+]
+
+/** Bound before it returns; messages wait until they are received. */
+async function listen({ transport }: Mode): Promise<{ pull: Pull; endpoint: string }> {
+  const pull = use(new Pull())
+  await pull.bind(anyPort(transport))
+  return { pull, endpoint: pull.lastEndpoint as string }
+}
+
+async function nobody({ transport }: Mode): Promise<string> {
+  return `${transport.scheme}127.0.0.1:${await freePort()}`
+}
+
+const text = async (pull: Pull): Promise<string> => String((await pull.receive())[0])
+
+describe.each(modes)("over $name", (mode) => {
+  describe("a process delivers everything when it", () => {
+    test.each(delivering)("$what", async ({ script, arrive }) => {
+      const { pull, endpoint } = await listen(mode)
+      const process = new Script(script, { endpoint }, mode.thread)
+      const received: string[] = []
+      while (received.length < arrive.length) received.push(await text(pull))
+      expect(await process.ended(), process.errors).toEqual(natural)
+      expect(received.map(({ length }) => length)).toEqual(
+        arrive.map((one) => (typeof one === "string" ? one.length : expect.any(Number))),
+      )
+      for (const [i, one] of arrive.entries())
+        if (typeof one === "string") expect(received[i] === one).toBe(true)
+    })
+
+    test("has thousands of messages waiting for a slow reader", async () => {
+      const { pull, endpoint } = await listen(mode)
+      pull.receiveHighWaterMark = 1
+      const script = `${connected} push.sendHighWaterMark = 0;
+        for (let i = 0; i < 20_000; i++) await push.send(String(i).padEnd(1000));
+        console.log("sent")`
+      const process = new Script(script, { endpoint }, mode.thread)
+      expect(await process.line()).toBe("sent")
+      for (let i = 0; i < 20_000; i++) {
+        if (i % 4000 === 0) await sleep(50)
+        expect(Number(await text(pull))).toBe(i)
+      }
+      expect(await process.ended(), process.errors).toEqual(natural)
+    })
+
+    test("has sent to a peer that comes only now", async () => {
+      const endpoint = await nobody(mode)
+      const process = new Script(
+        `${connected} await push.send("1"); console.log("sent")`,
+        { endpoint },
+        mode.thread,
+      )
+      expect(await process.line()).toBe("sent")
+      await sleep(500) // time to end, if it were to
+      expect(process.running).toBe(true)
+      const pull = use(new Pull())
+      await pull.bind(endpoint)
+      expect(await text(pull)).toBe("1")
+      expect(await process.ended(), process.errors).toEqual(natural)
+    })
+  })
+
+  describe("a process that nobody listens to ends when it", () => {
+    test.each(unheard)("$what", async ({ script, code }) => {
+      const endpoint = await nobody(mode)
+      const process = new Script(
+        `${connected} await push.send("1"); ${script}`,
+        { endpoint },
+        mode.thread,
+      )
+      expect(await process.ended(), process.errors).toEqual({ code, signal: null })
+    })
+  })
+
+  describe("a process ends when its sockets are", () => {
+    test.each(idle)("$what", async ({ script }) => {
+      const { endpoint } = await listen(mode)
+      const addresses = { endpoint, any: anyPort(mode.transport), away: await nobody(mode) }
+      const process = new Script(script, addresses, mode.thread)
+      expect(await process.ended(), process.errors).toEqual(natural)
+    })
+  })
+
+  test("process.exit() with a connected peer ends at once", async () => {
+    const { pull, endpoint } = await listen(mode)
+    const script = `${connected} await push.send("1"); setInterval(() => {
+      for (let i = 0; i < 100; i++) push.send(Buffer.alloc(1000)).catch(() => {});
+      setImmediate(() => process.exit(3)) }, 200)`
+    const process = new Script(script, { endpoint }, mode.thread)
+    expect(await text(pull)).toBe("1")
+    expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
+  })
+
+  test("a pending receive keeps a process alive, and a message that is received ends it", async () => {
+    const { pull, endpoint } = await listen(mode)
+    const script = `const pull = new zmq.Pull(); await pull.bind(argument.any);
+      const push = new zmq.Push(); push.connect(argument.endpoint); await push.send(pull.lastEndpoint);
+      console.log(String((await pull.receive())[0]))`
+    const process = new Script(script, { endpoint, any: anyPort(mode.transport) }, mode.thread)
+    const there = await text(pull)
+    await sleep(300) // time to end, if it were to
+    const push = use(new Push())
+    push.connect(there)
+    await push.send("1")
+    expect(await process.line()).toBe("1")
+    expect(await process.ended(), process.errors).toEqual(natural)
+  })
+
+  test("a signal ends a process with messages left", async () => {
+    const endpoint = await nobody(mode)
+    const script = `${connected} await push.send("1"); console.log("sent"); setInterval(() => {}, 1000)`
+    const process = new Script(script, { endpoint }, mode.thread)
+    expect(await process.line()).toBe("sent")
+    process.process.kill("SIGTERM")
+    expect(await process.ended()).toEqual({ code: null, signal: "SIGTERM" })
+  })
+
+  // What Node is about to write keeps its event loop going: on the main thread linger begins with close().
+  test.each(mode.thread === "same" ? ["closes"] : ["closes", "ends"])(
+    "a peer that reads nothing does not outlive linger when the process %s",
+    async (how) => {
+      const server = createServer().listen(0, "127.0.0.1")
+      await once(server, "listening")
+      const stalled = stall(server)
+      const { port } = server.address() as { port: number }
+      const script = `${connected} push.linger = 200; push.sendHighWaterMark = 0;
+      const { randomBytes } = await import("node:crypto");
+      for (let i = 0; i < 400; i++) await push.send(randomBytes(1 << 16));
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      ${how === "closes" ? "push.close()" : ""}`
+      const endpoint = `${mode.transport.scheme}127.0.0.1:${port}`
+      const process = new Script(script, { endpoint }, mode.thread)
+      expect(await process.ended(), process.errors).toEqual(natural)
+      expect(stalled).not.toHaveLength(0)
+      for (const socket of stalled) socket.destroy()
+      server.close()
+    },
+  )
+})
+
+/** Lets peers send to it and reads nothing. */
+function stall(server: Server): Socket[] {
+  const sockets: Socket[] = []
+  server.on("connection", (socket) => {
+    socket.on("error", () => {})
+    socket.write(handshake("PULL"))
+    sockets.push(socket.pause())
+  })
+  return sockets
+}

@@ -1,0 +1,211 @@
+/**
+ * Connections that break, dribble and dawdle. What was in flight when one broke is lost, as over
+ * tcp://; nothing comes twice, nothing is changed, and what is sent after it gets through.
+ */
+import { connect } from "node:net"
+import { describe, expect, onTestFinished, test } from "vitest"
+import { Pull, Push } from "zeromq-lz4"
+
+import { payload } from "../../bench/payloads.mjs"
+import { createRandom } from "../../bench/random.mjs"
+import { kindly, Relay, type Treat } from "../support/rough-relay.js"
+import { anyPort, eventually, use } from "../support/sockets.js"
+import { encodings, lz4 } from "../support/transports.js"
+import { handshake } from "../support/zmtp.js"
+
+const json = payload("json", 1 << 18)
+const noise = payload("random", 1 << 18)
+
+/** The parts of a message, which follow from its number. */
+function message(number: number): Uint8Array[] {
+  const random = createRandom(`message ${number}`)
+  const parts = Array.from({ length: random.below(4) }, () => {
+    const start = random.below(100_000)
+    return random
+      .pick([json, noise])
+      .subarray(start, start + random.below(1 << (2 + random.below(16))))
+  })
+  return [Buffer.from(String(number)), ...parts]
+}
+
+const GREETING_BYTES = 64
+
+/** Cut in the greeting, the handshake, the first frames, or anywhere. */
+function cutting(seed: string): Treat {
+  const random = createRandom(seed)
+  const place = () =>
+    random.pick([
+      random.below(GREETING_BYTES + 1),
+      GREETING_BYTES + random.below(100),
+      random.below(5000),
+      random.below(300_000),
+    ])
+  // The way back has little more than a handshake, in which it is cut now and then.
+  return () => ({
+    there: { cutAfterBytes: place() },
+    back: random.below(3) > 0 ? {} : { cutAfterBytes: random.below(2 * GREETING_BYTES) },
+  })
+}
+
+const dribbling: Treat = () => ({ there: { dribbleBytes: 3000 }, back: { dribbleBytes: 3000 } })
+
+function dawdling(seed: string): Treat {
+  const random = createRandom(seed)
+  const treatment = { delayMs: () => random.below(4) }
+  return () => ({ there: treatment, back: treatment })
+}
+
+const portOf = (socket: { lastEndpoint: string | null }) =>
+  Number(socket.lastEndpoint?.split(":").at(-1))
+
+interface Journey {
+  /** Numbers of the messages that arrived, in their order. */
+  arrived: number[]
+  sent: number
+}
+
+/** Sends messages through a relay until it has seen enough and all is well; compares what arrives. */
+async function travel(
+  binding: Push | Pull,
+  connecting: Push | Pull,
+  { scheme, options }: (typeof encodings)[number],
+  relay: Treat,
+  enough: (relay: Relay, sent: number) => boolean,
+): Promise<Journey> {
+  const extra = scheme === lz4.scheme ? [options] : []
+  await binding.bind(`${scheme}127.0.0.1:*`, ...extra)
+  const through = await Relay.open(portOf(binding), relay)
+  connecting.connect(`${scheme}127.0.0.1:${through.port}`, ...extra)
+  const [push, pull] = (
+    binding instanceof Push ? [binding, connecting] : [connecting, binding]
+  ) as [Push, Pull]
+  const arrived: number[] = []
+  let well: number | undefined
+  const receiving = (async () => {
+    while (well === undefined || (arrived.at(-1) ?? -1) < well) {
+      const parts = await pull.receive()
+      const number = Number(parts[0])
+      const expected = message(number)
+      expect(parts.map(({ length }) => length)).toEqual(expected.map(({ length }) => length))
+      for (const [i, part] of parts.entries())
+        expect(part.equals(expected[i] as Uint8Array), `part ${i} of message ${number}`).toBe(true)
+      arrived.push(number)
+    }
+  })()
+  let sent = 0
+  let over = false
+  receiving.then(
+    () => {
+      over = true
+    },
+    () => {
+      over = true
+    },
+  )
+  while (!over) {
+    await push.send(message(sent++))
+    if (well !== undefined || !enough(through, sent)) continue
+    through.treat = kindly
+    well = sent + 100
+  }
+  await receiving
+  return { arrived, sent }
+}
+
+const sides = [
+  {
+    binds: "the sender",
+    sockets: () => [
+      use(new Push({ sendHighWaterMark: 20 })),
+      use(new Pull({ reconnectInterval: 1, receiveHighWaterMark: 20 })),
+    ],
+  },
+  {
+    binds: "the receiver",
+    sockets: () => [
+      use(new Pull({ receiveHighWaterMark: 20 })),
+      use(new Push({ reconnectInterval: 1, sendHighWaterMark: 20 })),
+    ],
+  },
+] as const
+
+describe.each(encodings)("over $name", (transport) => {
+  describe.each(sides)("when $binds binds", ({ binds, sockets }) => {
+    test.each(["cut 1", "cut 2"])(
+      "connections cut anywhere recover, with the seed %j",
+      async (seed) => {
+        const [binding, connecting] = sockets()
+        const cut = cutting(seed)
+        // The sender's bytes are "there"; they come from the side that was dialled when that binds.
+        const treat: Treat =
+          binds === "the receiver"
+            ? cut
+            : (connection) => {
+                const { there, back } = cut(connection)
+                return { there: back, back: there }
+              }
+        const { arrived } = await travel(
+          binding as Push,
+          connecting as Pull,
+          transport,
+          treat,
+          (relay) => relay.connections >= 40,
+        )
+        expect(new Set(arrived).size).toBe(arrived.length)
+        // One that binds takes from an old connection and the next by turns, over tcp:// too.
+        if (binds === "the sender") expect(arrived).toEqual([...arrived].sort((a, b) => a - b))
+      },
+    )
+
+    test.each([
+      ["arrive byte by byte", dribbling],
+      ["arrive late", dawdling("dawdling")],
+    ])("messages that %s arrive all, in order", async (_, treat) => {
+      const [binding, connecting] = sockets()
+      const { arrived } = await travel(
+        binding as Push,
+        connecting as Pull,
+        transport,
+        treat,
+        (_, sent) => sent >= 100,
+      )
+      expect(arrived).toEqual(Array.from(arrived, (_, i) => i))
+    })
+  })
+})
+
+test("peers that flood a socket with what they may not send do not stop the others", async () => {
+  const pull = use(new Pull({ maxMessageSize: 1 << 20 }))
+  await pull.bind(anyPort(lz4))
+  let errors = 0
+  pull.lz4.on("protocolError", () => errors++)
+  const push = use(new Push())
+  push.connect(pull.lastEndpoint as string)
+
+  const floods = [
+    Buffer.alloc(1 << 20, "GET / HTTP/1.1\r\n"),
+    payload("random", 1 << 20),
+    Buffer.concat([handshake("PUSH"), payload("random", 1 << 20)]),
+  ]
+  let flooding = true
+  const flood = (bytes: Uint8Array) => {
+    const socket = connect(portOf(pull), "127.0.0.1")
+    socket.on("error", () => {})
+    socket.on("close", () => flooding && flood(bytes))
+    socket.resume().end(bytes)
+    onTestFinished(() => {
+      socket.destroy()
+    })
+  }
+  onTestFinished(() => {
+    flooding = false
+  })
+  for (const bytes of floods) for (let i = 0; i < 5; i++) flood(bytes)
+  await eventually(() => errors >= 100)
+  for (let i = 0; i < 500; i++) {
+    const parts = message(i)
+    await push.send(parts)
+    const received = await pull.receive()
+    expect(Buffer.concat(received).equals(Buffer.concat(parts))).toBe(true)
+  }
+})

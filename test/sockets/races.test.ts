@@ -1,0 +1,141 @@
+/** Calls that cross each other, and work that is still under way when a socket goes. */
+import { once } from "node:events"
+import { connect } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { describe, expect, test } from "vitest"
+import { Pull, Push } from "zeromq-lz4"
+
+import { Script } from "../support/running-script.js"
+import { anyPort, eventually, freePort, use } from "../support/sockets.js"
+import { lz4, transports } from "../support/transports.js"
+
+const threads = ["worker", "same"] as const
+
+const accepts = async (port: number): Promise<boolean> => {
+  const socket = connect(port, "127.0.0.1")
+  const accepted = await once(socket, "connect").then(
+    () => true,
+    () => false,
+  )
+  socket.destroy()
+  return accepted
+}
+
+describe.each(transports)("over $name", (transport) => {
+  // Each wait, in turns of the event loop, meets bind() in another state.
+  test.each([0, 1, 2, 3, 5, 10])(
+    "close() %i turns into a bind() leaves nothing bound",
+    async (turns) => {
+      const port = await freePort()
+      const socket = use(new Pull())
+      const bound = socket.bind(`${transport.scheme}127.0.0.1:${port}`)
+      for (let i = 0; i < turns; i++) await new Promise(setImmediate)
+      socket.close()
+      await bound
+      expect(socket.closed).toBe(true)
+      await eventually(async () => !(await accepts(port)))
+    },
+  )
+
+  test("an endpoint can be bound, unbound and bound again", async () => {
+    const port = await freePort()
+    const endpoint = `${transport.scheme}127.0.0.1:${port}`
+    const pull = use(new Pull())
+    for (let i = 0; i < 10; i++) {
+      await eventually(() => pull.bind(endpoint)) // unbind() of tcp:// takes a moment longer
+      const push = use(new Push())
+      push.connect(endpoint)
+      await push.send(String(i))
+      expect(String((await pull.receive())[0])).toBe(String(i))
+      await pull.unbind(endpoint)
+    }
+  })
+
+  test("sockets that connect and close at once leave the others alone", async () => {
+    const pull = use(new Pull())
+    await pull.bind(anyPort(transport))
+    const endpoint = pull.lastEndpoint as string
+    const received: string[] = []
+    for (let i = 0; i < 100; i++) {
+      const push = new Push()
+      push.connect(endpoint)
+      await push.send(String(i))
+      push.close()
+      if (i % 10 === 0) await sleep(1)
+    }
+    while (received.length < 100) received.push(String((await pull.receive())[0]))
+    expect(received.sort((a, b) => Number(a) - Number(b))).toEqual(
+      Array.from({ length: 100 }, (_, i) => String(i)),
+    )
+  })
+
+  test.each(threads)(
+    "what a closed socket sent arrives though the event loop was busy (%s)",
+    async (thread) => {
+      const pull = use(new Pull())
+      await pull.bind(anyPort(transport))
+      const script = `const push = new zmq.Push(); push.connect(argument.endpoint); await push.send("1"); push.close();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)`
+      const process = new Script(script, { endpoint: pull.lastEndpoint }, thread)
+      expect(String((await pull.receive())[0])).toBe("1")
+      expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
+    },
+  )
+})
+
+const pauses = [0, 990, 1000, 1010, 1100]
+
+test("the thread may go and come again between endpoints", async () => {
+  // The pauses are around the time that an idle thread is kept for.
+  const script = `for (const ms of argument) {
+      const pull = new zmq.Pull(); await pull.bind("lz4+tcp://127.0.0.1:*");
+      const push = new zmq.Push(); push.connect(pull.lastEndpoint);
+      await push.send(String(ms)); console.log(String((await pull.receive())[0]));
+      push.close(); pull.close();
+      await new Promise((resolve) => setTimeout(resolve, ms)) }`
+  const process = new Script(script, pauses)
+  for (const ms of [0, 990, 1000, 1010, 1100]) expect(await process.line()).toBe(String(ms))
+  expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
+})
+
+describe("a thread that ends by itself", () => {
+  const terminated = `let worker; process.on("worker", (one) => { worker = one });
+    const pull = new zmq.Pull(); await pull.bind("lz4+tcp://127.0.0.1:*");
+    const push = new zmq.Push(); push.connect(pull.lastEndpoint);
+    await push.send("1"); await pull.receive();`
+
+  test("is thrown, and ends the process though a message is awaited", async () => {
+    const process = new Script(`${terminated} worker.terminate(); await pull.receive()`, {})
+    expect(await process.ended()).toEqual({ code: 1, signal: null })
+    expect(process.errors).toContain("the thread of lz4+tcp:// ended")
+  })
+
+  test("fails what waits for it, and is replaced for a process that goes on", async () => {
+    const process = new Script(
+      `process.on("uncaughtException", (error) => console.log(error.message)); ${terminated}
+      worker.terminate();
+      await new zmq.Pull().bind("lz4+tcp://127.0.0.1:*").catch((error) => console.log(error.message));
+      for (const socket of [push, pull]) socket.close();
+      const other = new zmq.Pull(); await other.bind("lz4+tcp://127.0.0.1:*");
+      const another = new zmq.Push(); another.connect(other.lastEndpoint);
+      await another.send("2"); console.log(String((await other.receive())[0]))`,
+      {},
+    )
+    expect(await process.line()).toContain("the thread of lz4+tcp:// ended")
+    expect(await process.line()).toContain("the thread of lz4+tcp:// ended")
+    expect(await process.line()).toBe("2")
+    expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
+  })
+})
+
+test("a bind that fails leaves the address as it was", async () => {
+  const pull = use(new Pull())
+  await pull.bind(anyPort(lz4))
+  const endpoint = pull.lastEndpoint as string
+  const other = use(new Pull())
+  await expect(other.bind(endpoint)).rejects.toMatchObject({ code: "EADDRINUSE" })
+  const push = use(new Push())
+  push.connect(endpoint)
+  await push.send("1")
+  expect(String((await pull.receive())[0])).toBe("1")
+})

@@ -1,0 +1,205 @@
+/**
+ * Coming back to a peer that is away: how often, and when no more. Attempts are counted, as
+ * times depend on the machine; tcp:// says what the counts should be like.
+ */
+import { once } from "node:events"
+import { readFileSync } from "node:fs"
+import { connect, createServer, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Worker } from "node:worker_threads"
+import { describe, expect, onTestFinished, test } from "vitest"
+import { Pull, Push } from "zeromq-lz4"
+
+import { anyPort, eventually, freePort, use } from "../support/sockets.js"
+import { lz4, type Transport, transports } from "../support/transports.js"
+
+interface Counter {
+  port: number
+  attempts: number
+}
+
+const close = (socket: Socket) => socket.destroy()
+
+/** Counts connections, and does something with each. */
+async function counter(answer: (socket: Socket) => void): Promise<Counter> {
+  const sockets = new Set<Socket>()
+  const counter = { port: 0, attempts: 0 }
+  const server = createServer((socket) => {
+    counter.attempts++
+    sockets.add(socket)
+    socket.on("error", () => {})
+    socket.on("close", () => sockets.delete(socket))
+    answer(socket)
+  })
+  onTestFinished(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  counter.port = (server.address() as { port: number }).port
+  return counter
+}
+
+const endpoint = ({ scheme }: Transport, port: number) => `${scheme}127.0.0.1:${port}`
+
+async function expectPeace(
+  transport: Transport,
+  end: (push: Push, address: string) => void,
+): Promise<void> {
+  const peer = await counter(close)
+  const push = use(new Push({ reconnectInterval: 10 }))
+  push.connect(endpoint(transport, peer.port))
+  await eventually(() => peer.attempts >= 3)
+  end(push, endpoint(transport, peer.port))
+  await sleep(500) // time for what is under way
+  const { attempts } = peer
+  await sleep(500) // time for more
+  expect(peer.attempts).toBe(attempts)
+}
+
+/** A port with a full queue, so that the system does not answer any more. */
+async function deaf(): Promise<number> {
+  const source = `const { parentPort } = require("node:worker_threads")
+    const server = require("node:net").createServer()
+    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
+      parentPort.postMessage(server.address().port)
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
+    })`
+  const worker = new Worker(source, { eval: true })
+  const [port] = (await once(worker, "message")) as [number]
+  const fillers = Array.from({ length: 4 }, () => connect(port, "127.0.0.1").on("error", () => {}))
+  onTestFinished(async () => {
+    for (const filler of fillers) filler.destroy()
+    await worker.terminate()
+  })
+  await Promise.all(fillers.slice(0, 2).map((filler) => once(filler, "connect")))
+  await eventually(() => dialling(port).length === fillers.length - 2)
+  return port
+}
+
+/** Local ports that wait for an answer of this one. */
+function dialling(port: number): string[] {
+  const SYN_SENT = "02"
+  const hex = port.toString(16).toUpperCase().padStart(4, "0")
+  return readFileSync("/proc/net/tcp", "utf8")
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, , remote, state]) => remote?.endsWith(`:${hex}`) && state === SYN_SENT)
+    .map(([, local]) => local as string)
+}
+
+describe.each(transports)("over $name", (transport) => {
+  test("pauses last at least reconnectInterval, so a peer that closes meets no storm", async () => {
+    const peer = await counter(close)
+    const push = use(new Push({ reconnectInterval: 100 }))
+    const start = performance.now()
+    push.connect(endpoint(transport, peer.port))
+    await eventually(() => peer.attempts >= 4)
+    // Each pause is 100 to 200 ms; a slow machine makes it fewer attempts, never more.
+    await sleep(500)
+    expect(peer.attempts).toBeLessThanOrEqual(2 + (performance.now() - start) / 100)
+  })
+
+  test("there are no more attempts after close()", async () => {
+    await expectPeace(transport, (push) => push.close())
+  })
+
+  test.each([-1, 0])(
+    "reconnectInterval %i leaves a peer that closes alone",
+    async (reconnectInterval) => {
+      const peer = await counter(close)
+      const push = use(new Push({ reconnectInterval }))
+      push.connect(endpoint(transport, peer.port))
+      await eventually(() => peer.attempts > 0)
+      await sleep(500) // time for more
+      expect(peer.attempts).toBe(1)
+    },
+  )
+
+  test.each([-1, 0])(
+    "reconnectInterval %i gives up a peer that is away",
+    async (reconnectInterval) => {
+      const port = await freePort()
+      const push = use(new Push({ reconnectInterval }))
+      push.connect(endpoint(transport, port))
+      await sleep(200) // time for the one attempt
+      const pull = use(new Pull({ receiveTimeout: 500 }))
+      await pull.bind(endpoint(transport, port))
+      await push.send("1")
+      await expect(pull.receive()).rejects.toMatchObject({ code: "EAGAIN" })
+    },
+  )
+
+  test("messages that were queued before the peer is there arrive in order", async () => {
+    const port = await freePort()
+    const push = use(new Push({ reconnectInterval: 10 }))
+    push.connect(endpoint(transport, port))
+    for (let i = 0; i < 500; i++) await push.send(String(i))
+    await sleep(200)
+    const pull = use(new Pull())
+    await pull.bind(endpoint(transport, port))
+    for (let i = 0; i < 500; i++) expect(String((await pull.receive())[0])).toBe(String(i))
+  })
+
+  test("messages stay queued when a handshake takes longer than libzmq waits for it", async () => {
+    const port = await freePort()
+    const push = use(new Push({ reconnectInterval: 10, handshakeInterval: 50 }))
+    push.connect(endpoint(transport, port))
+    for (let i = 0; i < 500; i++) await push.send(String(i))
+    await sleep(500)
+    const pull = use(new Pull())
+    await pull.bind(endpoint(transport, port))
+    for (let i = 0; i < 500; i++) expect(String((await pull.receive())[0])).toBe(String(i))
+  })
+
+  test("a peer that comes back gets what is sent from then on", async () => {
+    const port = await freePort()
+    const push = use(new Push({ reconnectInterval: 10, immediate: true }))
+    push.connect(endpoint(transport, port))
+    for (let round = 0; round < 5; round++) {
+      const pull = use(new Pull())
+      await eventually(() => pull.bind(endpoint(transport, port)))
+      let done = false
+      const received = pull.receive().finally(() => {
+        done = true
+      })
+      // What goes into a connection that is breaking is lost.
+      while (!done) {
+        await push.send(`round ${round}`)
+        await sleep(5)
+      }
+      expect(String((await received)[0])).toMatch(/^round /)
+      pull.close()
+    }
+  })
+
+  test("an attempt that nobody answers ends after connectTimeout, and another follows", async () => {
+    const port = await deaf()
+    const push = use(new Push({ connectTimeout: 50, reconnectInterval: 10 }))
+    push.connect(endpoint(transport, port))
+    // Every attempt comes from a port of its own.
+    const from = new Set<string>()
+    await eventually(() => {
+      for (const local of dialling(port)) from.add(local)
+      return from.size >= 5
+    })
+  })
+})
+
+// Over tcp:// libzmq goes on if the peer was closing just then.
+test("there are no more attempts after disconnect()", async () => {
+  await expectPeace(lz4, (push, address) => push.disconnect(address))
+})
+
+test("a link is made for each attempt of libzmq, not more", async () => {
+  const pull = use(new Pull())
+  await pull.bind(anyPort(lz4))
+  let connects = 0
+  pull.lz4.on("connect", () => connects++)
+  const push = use(new Push({ reconnectInterval: 10 }))
+  push.connect(pull.lastEndpoint as string)
+  await push.send("1")
+  await pull.receive()
+  await sleep(300)
+  expect(connects).toBe(1)
+})

@@ -1,0 +1,161 @@
+/** Subscriptions: matched on what was sent, whatever travels. */
+import { describe, expect, test } from "vitest"
+import { Publisher, Subscriber, XPublisher, XSubscriber } from "zeromq-lz4"
+
+import { payload } from "../../bench/payloads.mjs"
+import { expectSameBytes } from "../support/same-bytes.js"
+import { eventually, join, subscribed, use } from "../support/sockets.js"
+import { encodings } from "../support/transports.js"
+
+const text = (parts: readonly unknown[]) => parts.map(String).join("|")
+/** What an XPUB is told. */
+const subscribe = (topic: string) => `\x01${topic}`
+const unsubscribe = (topic: string) => `\x00${topic}`
+
+/** The next messages as text. */
+const take = async (count: number, from: { receive(): Promise<unknown[]> }) => {
+  const taken: string[] = []
+  while (taken.length < count) taken.push(text(await from.receive()))
+  return taken
+}
+
+describe.each(encodings)("over $name", (transport) => {
+  const publisher = async () => {
+    const pub = use(new XPublisher())
+    const subscriber = async () => {
+      const sub = use(new Subscriber())
+      if (pub.lastEndpoint) sub.connect(pub.lastEndpoint)
+      else await join(pub, sub, transport)
+      return sub
+    }
+    return { pub, subscriber }
+  }
+
+  test("a subscriber gets the topics it has subscribed to, until it unsubscribes", async () => {
+    const { pub, subscriber } = await publisher()
+    const sub = await subscriber()
+    sub.subscribe("weather", "news")
+    expect((await take(2, pub)).sort()).toEqual([subscribe("news"), subscribe("weather")])
+    for (const topic of ["sport", "weather", "weather report", "wea", "news"]) await pub.send(topic)
+    expect(await take(3, sub)).toEqual(["weather", "weather report", "news"])
+
+    sub.unsubscribe("weather")
+    expect(await take(1, pub)).toEqual([unsubscribe("weather")])
+    for (const topic of ["weather", "news"]) await pub.send(topic)
+    expect(await take(1, sub)).toEqual(["news"])
+  })
+
+  test("a topic is matched on the plaintext of a part that travels compressed", async () => {
+    const { pub, subscriber } = await publisher()
+    const sub = await subscriber()
+    const json = payload("json", 5000)
+    const long = Buffer.from(json.subarray(0, 2000)) // longer than the least that is compressed
+    sub.subscribe(long, "LZ4B", "\0\0\0\0")
+    await take(3, pub)
+    await pub.send(payload("lorem", 5000))
+    await pub.send(json)
+    await pub.send("LZ4M")
+    await pub.send("LZ4B")
+    await pub.send("\0\0\0\0")
+    const [first] = await sub.receive()
+    expectSameBytes(first, json)
+    expect(await take(2, sub)).toEqual(["LZ4B", "\0\0\0\0"])
+  })
+
+  test("one publisher sends each subscriber its own topics, in order", async () => {
+    const COUNT = 10
+    const ROUNDS = 100
+    const pub = use(new Publisher())
+    const subs: Subscriber[] = []
+    for (let i = 0; i < COUNT; i++) {
+      const sub = use(new Subscriber())
+      if (pub.lastEndpoint) sub.connect(pub.lastEndpoint)
+      else await join(pub, sub, transport)
+      sub.subscribe(`${i}`, "all")
+      await subscribed(pub, sub, `${i}`)
+      subs.push(sub)
+    }
+    for (let round = 0; round < ROUNDS; round++) {
+      for (let i = 0; i < COUNT; i++) await pub.send([`${i}`, `${round}`])
+      await pub.send(["all", `${round}`])
+    }
+    for (const [i, sub] of subs.entries())
+      expect(await take(2 * ROUNDS, sub)).toEqual(
+        Array.from({ length: ROUNDS }, (_, round) => [`${i}|${round}`, `all|${round}`]).flat(),
+      )
+  })
+
+  test.each([
+    [null, []],
+    ["allSubs", [subscribe("a")]],
+    ["allSubsUnsubs", [subscribe("a"), unsubscribe("a")]],
+  ] as const)("an XPUB with verbosity %s hears of %j more", async (verbosity, more) => {
+    const { pub, subscriber } = await publisher()
+    pub.verbosity = verbosity
+    const [first, second] = [await subscriber(), await subscriber()]
+    first.subscribe("a")
+    expect(await take(1, pub)).toEqual([subscribe("a")])
+    second.subscribe("a")
+    second.unsubscribe("a")
+    second.subscribe("end")
+    expect(await take(more.length + 1, pub)).toEqual([...more, subscribe("end")])
+  })
+
+  test("an XPUB with manual hears of each, and delivers nothing unless it agrees", async () => {
+    const { pub, subscriber } = await publisher()
+    pub.manual = true
+    const sub = await subscriber()
+    sub.subscribe("a")
+    expect(await take(1, pub)).toEqual([subscribe("a")])
+    await pub.send("a")
+    sub.receiveTimeout = 50
+    await expect(sub.receive()).rejects.toMatchObject({ code: "EAGAIN" })
+  })
+
+  test("an XPUB sends its welcomeMessage to each subscriber", async () => {
+    const { pub, subscriber } = await publisher()
+    pub.welcomeMessage = "welcome"
+    const sub = await subscriber()
+    sub.subscribe("welcome")
+    // libzmq tends to the peers of a socket that is used.
+    const [welcomed] = await Promise.all([take(1, sub), take(1, pub)])
+    expect(welcomed).toEqual(["welcome"])
+  })
+
+  test("a subscription is there again after a reconnect", async () => {
+    const { pub, subscriber } = await publisher()
+    const sub = await subscriber()
+    sub.subscribe("a")
+    await take(1, pub)
+    const address = pub.lastEndpoint as string
+    pub.close()
+    const again = use(new XPublisher())
+    await eventually(() => again.bind(address))
+    const received = take(1, sub) // libzmq subscribes again for a socket that is used
+    expect(await take(1, again)).toEqual([subscribe("a")])
+    await again.send("a")
+    expect(await received).toEqual(["a"])
+  })
+
+  test("an XSUB subscribes and unsubscribes by what it sends", async () => {
+    const pub = use(new XPublisher())
+    const sub = use(new XSubscriber())
+    await join(pub, sub, transport)
+    await sub.send(subscribe("a"))
+    expect(await take(1, pub)).toEqual([subscribe("a")])
+    await sub.send(["anything", "else"])
+    expect(await take(1, pub)).toEqual(["anything|else"])
+    await sub.send(unsubscribe("a"))
+    expect(await take(1, pub)).toEqual([unsubscribe("a")])
+  })
+
+  test("with invertMatching a subscriber gets what does not match", async () => {
+    const pub = use(new Publisher({ invertMatching: true }))
+    const sub = use(new Subscriber({ invertMatching: true }))
+    await join(pub, sub, transport)
+    sub.subscribe("a")
+    await subscribed(pub, sub, "b")
+    for (const topic of ["a", "b"]) await pub.send(topic)
+    expect(await take(1, sub)).toEqual(["b"])
+  })
+})

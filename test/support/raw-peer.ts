@@ -1,0 +1,43 @@
+/** A peer that writes bytes of the test's choice to an endpoint. */
+import { once } from "node:events"
+import { connect, type Socket } from "node:net"
+
+import { handshake, parseStream } from "./zmtp.js"
+
+export interface RawPeer {
+  socket: Socket
+  address: { remoteAddress: string; remotePort: number }
+  /** Resolves when the other side has closed the connection. */
+  closed: Promise<void>
+  close(): void
+}
+
+export const portOf = (endpoint: string): number =>
+  Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
+
+export async function rawPeer(endpoint: string, bytes: Uint8Array): Promise<RawPeer> {
+  const socket = connect(portOf(endpoint), "127.0.0.1")
+  socket.on("error", () => {}) // "close" follows
+  socket.resume()
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
+  await new Promise((resolve) => socket.once("connect", resolve))
+  const address = { remoteAddress: "127.0.0.1", remotePort: socket.localPort as number }
+  socket.write(bytes)
+  return { socket, address, closed, close: () => socket.destroy() }
+}
+
+/** The same after a proper handshake. libzmq takes no messages before it has sent its own READY. */
+export async function rawZmtpPeer(
+  endpoint: string,
+  socketType: string,
+  ...messages: readonly Uint8Array[]
+): Promise<RawPeer> {
+  const peer = await rawPeer(endpoint, handshake(socketType))
+  let received = new Uint8Array()
+  while (parseStream(received).frames.length === 0) {
+    const [bytes] = await once(peer.socket, "data")
+    received = Buffer.concat([received, bytes])
+  }
+  peer.socket.write(Buffer.concat(messages))
+  return peer
+}

@@ -1,0 +1,80 @@
+/** A TCP relay between two peers, which keeps what went each way. */
+import { connect, createServer, type Server, type Socket } from "node:net"
+
+import { lz4 } from "./transports.js"
+import { concat, formOf } from "./wire.js"
+import { messagesOf, parseStream } from "./zmtp.js"
+
+/** The bytes of one connection so far. */
+export interface Relayed {
+  fromClient: Uint8Array[]
+  fromServer: Uint8Array[]
+}
+
+export class Relay {
+  readonly connections: Relayed[] = []
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+
+  /** Starts one in front of an endpoint. */
+  static async before(endpoint: string): Promise<Relay> {
+    const { port } = new URL(endpoint.replace("lz4+", ""))
+    const relay = new Relay(Number(port))
+    await new Promise((resolve) => relay.#server.listen(0, "127.0.0.1", () => resolve(undefined)))
+    return relay
+  }
+
+  private constructor(port: number) {
+    this.#server = createServer((client) => {
+      const server = connect(port, "127.0.0.1")
+      const relayed: Relayed = { fromClient: [], fromServer: [] }
+      this.connections.push(relayed)
+      this.#forward(client, server, relayed.fromClient)
+      this.#forward(server, client, relayed.fromServer)
+    })
+  }
+
+  get endpoint(): string {
+    const { port } = this.#server.address() as { port: number }
+    return `${lz4.scheme}127.0.0.1:${port}`
+  }
+
+  /** Ends all connections; new ones are welcome. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** The same, with a reset. */
+  reset(): void {
+    for (const socket of this.#sockets) socket.resetAndDestroy()
+  }
+
+  close(): void {
+    this.#server.close()
+    this.cut()
+  }
+
+  #forward(from: Socket, to: Socket, kept: Uint8Array[]): void {
+    this.#sockets.add(from)
+    from.on("data", (bytes) => {
+      kept.push(bytes as Uint8Array)
+      to.write(bytes)
+    })
+    from.on("error", () => {}) // "close" follows
+    from.on("close", () => {
+      this.#sockets.delete(from)
+      to.destroy()
+    })
+  }
+}
+
+/** The wire parts of the messages in a stream. */
+export const messagesIn = (stream: readonly Uint8Array[]): Uint8Array[][] =>
+  messagesOf(parseStream(concat(...stream)).frames)
+
+/** The dictionaries in a stream. */
+export const dictionariesIn = (stream: readonly Uint8Array[]): Uint8Array[] =>
+  messagesIn(stream)
+    .flat()
+    .filter((part) => formOf(part) === "LZ4D")
+    .map((part) => part.subarray(4))

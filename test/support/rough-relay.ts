@@ -1,0 +1,93 @@
+/** A TCP relay that treats connections badly. */
+import { once } from "node:events"
+import { connect, createServer, type Server, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { onTestFinished } from "vitest"
+
+/** What is done to one direction of a connection. */
+export interface Treatment {
+  /** Both directions are cut once this many bytes went through this one. */
+  cutAfterBytes?: number
+  /** This many bytes go one by one before the rest. */
+  dribbleBytes?: number
+  /** The longest that a chunk is held back, in milliseconds. */
+  delayMs?: () => number
+}
+
+export type Treat = (connection: number) => { there: Treatment; back: Treatment }
+
+export const kindly: Treat = () => ({ there: {}, back: {} })
+
+export class Relay {
+  /** How many connections there have been. */
+  connections = 0
+  treat: Treat
+  readonly #server: Server
+  readonly #targetPort: number
+  readonly #sockets = new Set<Socket>()
+
+  /** Opens a relay to a port of this machine, until the test ends. */
+  static async open(targetPort: number, treat: Treat): Promise<Relay> {
+    const relay = new Relay(targetPort, treat)
+    onTestFinished(() => relay.#close())
+    await once(relay.#server.listen(0, "127.0.0.1"), "listening")
+    return relay
+  }
+
+  private constructor(targetPort: number, treat: Treat) {
+    this.#targetPort = targetPort
+    this.treat = treat
+    this.#server = createServer((client) => this.#join(client))
+  }
+
+  get port(): number {
+    return (this.#server.address() as { port: number }).port
+  }
+
+  #join(client: Socket): void {
+    const server = connect(this.#targetPort, "127.0.0.1")
+    const cut = () => {
+      client.destroy()
+      server.destroy()
+    }
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket)
+      socket.setNoDelay()
+      socket.on("error", () => {}) // "close" follows
+      socket.on("close", () => {
+        this.#sockets.delete(socket)
+        cut()
+      })
+    }
+    const { there, back } = this.treat(this.connections++)
+    void forward(client, server, there, cut)
+    void forward(server, client, back, cut)
+  }
+
+  #close(): void {
+    this.#server.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+}
+
+async function forward(from: Socket, to: Socket, how: Treatment, cut: () => void): Promise<void> {
+  const { cutAfterBytes = Number.POSITIVE_INFINITY, dribbleBytes = 0, delayMs } = how
+  let passed = 0
+  try {
+    for await (const chunk of from as AsyncIterable<Buffer>) {
+      for (let at = 0; at < chunk.length; ) {
+        if (delayMs) await sleep(delayMs())
+        const most = Math.min(chunk.length - at, cutAfterBytes - passed)
+        const length = passed < dribbleBytes ? Math.min(1, most) : most
+        const flushed = new Promise((resolve) => to.write(chunk.subarray(at, at + length), resolve))
+        if (length > 0) await flushed
+        at += length
+        passed += length
+        if (passed >= cutAfterBytes) return cut()
+      }
+    }
+  } catch {
+    // The connection broke, as connections do.
+  }
+  to.end()
+}

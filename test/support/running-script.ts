@@ -1,0 +1,88 @@
+/** Scripts in processes of their own, for what happens when a process ends. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { fileURLToPath } from "node:url"
+import { afterEach } from "vitest"
+
+/** Where links live; over tcp:// it makes no difference. */
+export type Thread = "worker" | "same"
+
+export interface Ending {
+  code: number | null
+  signal: NodeJS.Signals | null
+}
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+const running = new Set<ChildProcess>()
+
+afterEach(() => {
+  for (const process of running) process.kill("SIGKILL")
+})
+
+/** A running script. */
+export class Script {
+  readonly process: ChildProcess
+  readonly #ending: Promise<Ending>
+  readonly #lines: string[] = []
+  #errors = ""
+  #changed: () => void = () => {}
+
+  /**
+   * Starts the body of a module that has all of zeromq-lz4 as `zmq`, and `argument`. What it
+   * prints is read line by line.
+   */
+  constructor(source: string, argument: unknown, thread: Thread = "worker") {
+    const head =
+      'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
+    this.process = spawn(process.execPath, ["--input-type=module", "--eval", head + source], {
+      cwd: root,
+      env: {
+        ...process.env,
+        SCRIPT_ARGUMENT: JSON.stringify(argument),
+        ZEROMQ_LZ4_THREAD: thread === "same" ? "0" : "1",
+      },
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+    running.add(this.process)
+    let text = ""
+    this.process.stdout?.on("data", (chunk) => {
+      const lines = (text + chunk).split("\n")
+      text = lines.pop() as string
+      this.#lines.push(...lines)
+      this.#changed()
+    })
+    this.process.stderr?.on("data", (chunk) => {
+      this.#errors += chunk
+    })
+    this.#ending = once(this.process, "close").then(([code, signal]) => {
+      running.delete(this.process)
+      this.#changed()
+      return { code, signal }
+    })
+  }
+
+  get running(): boolean {
+    return running.has(this.process)
+  }
+
+  /** What it wrote to standard error. */
+  get errors(): string {
+    return this.#errors
+  }
+
+  /** The next line that it prints. */
+  async line(): Promise<string> {
+    while (this.#lines.length === 0) {
+      if (!this.running) throw new Error(`the script ended: ${this.#errors.slice(-2000)}`)
+      await new Promise<void>((resolve) => {
+        this.#changed = resolve
+      })
+    }
+    return this.#lines.shift() as string
+  }
+
+  /** Waits until it has ended, by itself or by a signal. */
+  ended(): Promise<Ending> {
+    return this.#ending
+  }
+}

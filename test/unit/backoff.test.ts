@@ -1,0 +1,30 @@
+/** The pauses between attempts to connect. */
+import { expect, test } from "vitest"
+
+import { Backoff } from "../../src/transport/backoff.js"
+
+const pauses = (backoff: Backoff, count: number) =>
+  Array.from({ length: count }, () => backoff.next())
+
+/** A pause is drawn from what it is at least, up to less than the first one more. */
+function expectPauses(backoff: Backoff, least: readonly number[]): void {
+  for (const [i, pause] of pauses(backoff, least.length).entries()) {
+    expect(pause).toBeGreaterThanOrEqual(least[i] as number)
+    expect(pause).toBeLessThan((least[i] as number) + 100)
+  }
+}
+
+test("pauses stay as they are without a maximum, or with one that is no longer than the first", () => {
+  for (const max of [0, 50, 100]) expectPauses(new Backoff(100, max), [100, 100, 100, 100])
+})
+
+test("pauses double up to the maximum, and begin again after a connection", () => {
+  const backoff = new Backoff(100, 500)
+  expectPauses(backoff, [100, 200, 400, 500, 500])
+  backoff.reset()
+  expectPauses(backoff, [100, 200, 400, 500])
+})
+
+test.each([0, -1])("an interval of %i allows no second attempt", (interval) => {
+  expect(pauses(new Backoff(interval, 1000), 2)).toEqual([undefined, undefined])
+})
