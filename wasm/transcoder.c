@@ -93,7 +93,8 @@ zl_progress *zl_progress_slot(void) {
 }
 
 const zl_dictionary *zl_transcoder_dictionary(const zl_transcoder *t) {
-  return t->direction == SENDING ? t->sender.dictionary : t->receiver.dictionary;
+  if (t->direction == RECEIVING) return t->receiver.dictionary;
+  return t->sender.dictionary_due ? NULL : t->sender.dictionary;
 }
 
 zl_receiver *zl_transcoder_receiver(zl_transcoder *t) {

@@ -308,8 +308,8 @@ ZL_EXPORT const zl_large *zl_large_part(const zl_transcoder *transcoder);
 ZL_EXPORT uint32_t zl_large_done(zl_transcoder *transcoder, uint8_t *target, uint32_t low,
                                  uint32_t high);
 
-/* The dictionary of a sending transcoder, or the one a receiving transcoder has
- * been sent; 0 when there is none. */
+/* The dictionary that has been shipped or, by a receiving transcoder, installed; 0
+ * when there is none. */
 ZL_EXPORT const zl_dictionary *zl_transcoder_dictionary(const zl_transcoder *transcoder);
 /* The receiver of a receiving transcoder; its life is the transcoder's. */
 ZL_EXPORT zl_receiver *zl_transcoder_receiver(zl_transcoder *transcoder);

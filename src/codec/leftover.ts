@@ -12,7 +12,8 @@ const ROW_BYTES = 512 * 1024
  */
 export class Leftover implements Lodger {
   readonly #instance: Instance
-  readonly #queue = new ByteQueue()
+  /** Made when it is needed: most connections never do. */
+  #queue: ByteQueue | undefined
   /** The row in INPUT: what is left of it, and how far it may reach. */
   #at = 0
   #end = 0
@@ -24,14 +25,14 @@ export class Leftover implements Lodger {
   }
 
   get length(): number {
-    return this.#end - this.#at + this.#queue.length
+    return this.#end - this.#at + (this.#queue?.length ?? 0)
   }
 
   push(bytes: Uint8Array): void {
     if (bytes.length === 0) return
     if (!this.#append(bytes)) {
       this.moveOut()
-      this.#queue.push(bytes)
+      this.#enqueue(bytes)
     }
   }
 
@@ -51,13 +52,14 @@ export class Leftover implements Lodger {
   /** All there is, outside of INPUT. */
   asSource(): Source {
     this.moveOut()
+    this.#queue ??= new ByteQueue()
     return this.#queue
   }
 
   moveOut(): void {
     const rest = this.#instance.bytes.subarray(this.#at, this.#end)
     this.#leave()
-    this.#queue.push(rest)
+    this.#enqueue(rest)
   }
 
   close(): void {
@@ -80,15 +82,21 @@ export class Leftover implements Lodger {
 
   #move(bytes: Uint8Array): void {
     this.moveOut()
-    const waiting = this.#queue.length
+    const waiting = this.#queue?.length ?? 0
     const length = waiting + bytes.length
     const room = Math.max(ROW_BYTES, length)
     const input = this.#instance.scratch(INPUT, room)
-    this.#queue.read(this.#instance.view(input, waiting))
+    this.#queue?.read(this.#instance.view(input, waiting))
     this.#instance.bytes.set(bytes, input + waiting)
     this.#start = this.#at = input
     this.#end = input + length
     this.#limit = input + room
+  }
+
+  #enqueue(bytes: Uint8Array): void {
+    if (bytes.length === 0) return
+    this.#queue ??= new ByteQueue()
+    this.#queue.push(bytes)
   }
 
   #leave(): void {

@@ -143,7 +143,7 @@ export class Transcoder {
     traffic.wireBytes = this.#instance.wide(this.#handle, 4)
   }
 
-  /** Whether a dictionary is in use: one to send with, or one that was received. */
+  /** Whether a dictionary is in use: one that was shipped, or received. */
   get hasDictionary(): boolean {
     return this.#instance.exports.zl_transcoder_dictionary(this.#handle) !== NULL
   }

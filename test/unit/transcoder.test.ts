@@ -259,7 +259,7 @@ function checkStream(
   const sent = run(open.sending(instance, options), plain, feed)
   expectSameBytes(sent.output, wire)
   const installed = shipped && traffic.messages > 0
-  expect(sent).toMatchObject({ traffic, error: undefined, hasDictionary: shipped })
+  expect(sent).toMatchObject({ traffic, error: undefined, hasDictionary: installed })
 
   const received = run(open.receiving(instance), wire, feed)
   expectSameBytes(received.output, plain)
