@@ -6,7 +6,7 @@ import { readArgs } from "./lib/args.mjs"
 import { onPath } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, run, tryRun } from "./lib/run.mjs"
-import { liblz4Source, librarySources, programs } from "./lib/sources.mjs"
+import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
 import { finish } from "./lib/tally.mjs"
 
 const usage = `usage: npm run fuzz -- [--seconds N] [--target NAME] [--keep]
@@ -63,7 +63,7 @@ function fuzz(name, source) {
   mkdirSync(kept, { recursive: true })
 
   const program = join(directory, name)
-  const sources = [source, ...librarySources(), liblz4Source]
+  const sources = [source, ...librarySources(), ...liblz4Sources]
   if (!tryRun("clang", [...flags, ...sources, "-o", program])) return false
 
   // libFuzzer writes new inputs to the first directory only.

@@ -6,7 +6,7 @@ import { readArgs } from "./lib/args.mjs"
 import { onPath } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, tryRun } from "./lib/run.mjs"
-import { liblz4Source, librarySources, programs } from "./lib/sources.mjs"
+import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
 import { finish } from "./lib/tally.mjs"
 
 const { only } = readArgs(
@@ -48,27 +48,32 @@ const counts = { passed: 0, failed: 0, skipped: 0 }
 for (const compiler of compilers) {
   const directory = join(paths.build, "native", compiler)
   mkdirSync(directory, { recursive: true })
-  const liblz4 = join(directory, "liblz4.o")
   // Not ours to warn about.
-  if (!tryRun(compiler, [...common, "-w", "-c", liblz4Source, "-o", liblz4])) counts.failed++
-  else for (const variant of variants) testVariant(compiler, directory, liblz4, variant)
+  const liblz4 = compile(compiler, [...common, "-w"], directory, "", liblz4Sources)
+  for (const variant of variants) testVariant(compiler, directory, liblz4, variant)
 }
 finish(counts)
 
-/** @param {string} compiler @param {string} directory @param {string} liblz4 @param {{ name: string, defines: string[] }} variant */
+/**
+ * One object for each source, named after it.
+ * @param {string} compiler @param {string[]} flags @param {string} directory @param {string} suffix @param {string[]} sources
+ */
+function compile(compiler, flags, directory, suffix, sources) {
+  return sources.map((source) => {
+    const object = join(directory, `${basename(source, ".c")}${suffix}.o`)
+    if (!tryRun(compiler, [...flags, "-c", source, "-o", object])) counts.failed++
+    return object
+  })
+}
+
+/** @param {string} compiler @param {string} directory @param {string[]} liblz4 @param {{ name: string, defines: string[] }} variant */
 function testVariant(compiler, directory, liblz4, { name, defines }) {
   const flags = [...common, ...strict, ...defines]
-  /** @type {string[]} */
-  const objects = []
-  for (const source of librarySources()) {
-    const object = join(directory, `${basename(source, ".c")}${name}.o`)
-    if (!tryRun(compiler, [...flags, "-c", source, "-o", object])) counts.failed++
-    objects.push(object)
-  }
+  const objects = [...compile(compiler, flags, directory, name, librarySources()), ...liblz4]
   for (const test of tests) {
     const label = `${compiler}${name} ${test.name}`
     const program = join(directory, `${test.name}${name}`)
-    if (tryRun(compiler, [...flags, test.source, ...objects, liblz4, "-o", program]))
+    if (tryRun(compiler, [...flags, test.source, ...objects, "-o", program]))
       runTest(label, program)
     else report(label, 0, 1)
   }

@@ -119,7 +119,8 @@ static uint32_t select_segments(training *t, uint32_t length) {
 static int by_score(const void *a, const void *b) {
   const segment *one = a;
   const segment *other = b;
-  return (one->score > other->score) - (one->score < other->score);
+  if (one->score != other->score) return one->score > other->score ? 1 : -1;
+  return one->at > other->at ? 1 : -1; /* the same with every qsort */
 }
 
 /* The most useful segments come last, where they stay in reach longest. */
@@ -160,11 +161,13 @@ uint32_t zl_cover(const zl_samples *samples, uint32_t capacity, uint8_t *target)
   LZ4_initStream(&t->attached, sizeof t->attached);
   count_units(t);
   uint32_t made = 0;
-  uint64_t least = cost(t, NULL, 0);
+  const uint64_t without = cost(t, NULL, 0);
+  uint64_t least = without;
   for (uint32_t i = 0; i < sizeof segment_lengths / sizeof *segment_lengths; i++) {
     uint32_t length = write_segments(t, select_segments(t, segment_lengths[i]), t->made);
     uint64_t sum = cost(t, t->made, length);
-    if (sum >= least) continue;
+    /* Each of its bytes is in a sample already, which says nothing about other messages. */
+    if (sum + length >= without || sum >= least) continue;
     least = sum;
     made = length;
     memcpy(target, t->made, length);

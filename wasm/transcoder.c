@@ -361,7 +361,8 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
   const uint64_t body = frame->body_bytes;
   const uint64_t whole = frame->head_bytes + body;
   const uint8_t more = frame->flags & ZMTP_MORE;
-  if (t->sender.trainer && place & ZL_FIRST) adopt_trained(t);
+  /* Not for the message that ended the training, when it is read again for want of room. */
+  if (t->sender.trainer && place & ZL_FIRST && !t->sender.sampled) adopt_trained(t);
   if (t->sender.trainer) {
     int32_t status = sample_part(t, s, frame, place);
     if (status != STEP_DONE) return status;

@@ -5,7 +5,7 @@ import * as paths from "./paths.mjs"
 
 /** What the module is built from, liblz4 apart. */
 export const librarySources = () => filesIn(paths.wasm, ".c")
-export const liblz4Source = join(paths.liblz4, "lz4.c")
+export const liblz4Sources = ["lz4.c", "lz4hc.c"].map((file) => join(paths.liblz4, file))
 
 /** One program each: `test` or `fuzz`. @param {"test" | "fuzz"} kind */
 export const programs = (kind) =>

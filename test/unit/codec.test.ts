@@ -92,8 +92,7 @@ describe("options", () => {
         `maxMessageSize must be an integer from -1 to ${2 ** 53 - 1}; got ${value}`,
       ],
     ),
-    // What revision 2 and training will bring is not silently left out until then.
-    ...["arenas", "autoDictionary", "level", "revision", "dictionnary", ""].map(
+    ...["dictionnary", "Level", ""].map(
       (name): Refused => [
         { [name]: true },
         TypeError,

@@ -21,6 +21,7 @@ const PART_CODES = new Set([
   "ERR_LZ4_TRAILING_BYTES",
   "ERR_LZ4_DICTIONARY_SIZE",
   "ERR_LZ4_DICTIONARY_REPEATED",
+  "ERR_LZ4_ARENA",
 ])
 
 describe.each([

@@ -410,8 +410,8 @@ const refusedParts: Refused[] = [
   },
   {
     code: "ERR_LZ4_UNKNOWN_SENTINEL",
-    says: "part 0 begins with 4c 5a 34 41, not a sentinel",
-    frames: one(SENTINELS.LZ4A, bytes("\0".repeat(20))),
+    says: "part 0 begins with 4c 5a 34 58, not a sentinel",
+    frames: one(bytes("LZ4X"), bytes("\0".repeat(20))),
   },
   {
     code: "ERR_LZ4_UNKNOWN_SENTINEL",
@@ -860,7 +860,8 @@ describe.each(builds)("any stream comes back as it was: $build", ({ instance }) 
         fc.string(),
         (items, options, budget, cut) => {
           const { plain } = streamsOf(items)
-          const sent = run(open.sending(instance, options), plain, atOnce)
+          // Of an arena nothing passes when one of its messages may not.
+          const sent = run(open.sending(instance, { ...options, arenas: false }), plain, atOnce)
           const received = run(open.receiving(instance, budget), sent.output, atRandom(cut))
           const passed = withinBudget(items, budget)
           expectSameBytes(received.output, streamsOf(passed).plain)

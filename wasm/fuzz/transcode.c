@@ -6,10 +6,10 @@
 #define INPUT_MAX 16384u
 
 static const uint64_t budgets[] = {UINT64_MAX, 0, 1, 1000, 10000};
-static const cut whole = {.room = 1 << 16, .acceleration = 1};
+static const cut whole = {.room = 1 << 16, .effort = 1};
 
 static zl_transcoder *open_receiving(uint64_t budget) {
-  return zl_receiving_open((uint32_t)budget, (uint32_t)(budget >> 32));
+  return zl_receiving_open((uint32_t)budget, (uint32_t)(budget >> 32), 2);
 }
 
 /* A frame header at `at`; what follows it may be cut off. */
@@ -57,21 +57,23 @@ static size_t whole_frames(bytes stream) {
 typedef struct {
   bytes dictionary;
   uint32_t least;
-  int32_t acceleration;
+  int32_t effort;
+  uint32_t arenas;
+  uint32_t capacity; /* of a dictionary that is trained; 0 for none */
 } sender;
 
 static outcome send_stream(sender how, bytes stream, cut cut) {
   zl_dictionary *dictionary =
       zl_dictionary_open(how.dictionary.at, (uint32_t)how.dictionary.length);
-  cut.acceleration = how.acceleration;
-  return run_stream(zl_sending_open(dictionary, how.least, how.acceleration), 1, stream, cut);
+  zl_trainer *trainer = dictionary ? NULL : zl_trainer_open(how.capacity, 3, 30);
+  cut.effort = how.effort;
+  zl_transcoder *t = zl_sending_open(dictionary, how.least, how.effort, how.arenas, trainer);
+  outcome sent = run_stream(t, 1, stream, cut);
+  zl_trainer_close(trainer);
+  return sent;
 }
 
-/* Sends a stream that breaks no rule but may be cut off, and receives it again. */
-static void check_comes_back(sender how, bytes stream, cut cut) {
-  outcome sent = send_stream(how, stream, whole);
-  outcome same = send_stream(how, stream, cut);
-  REQUIRE(outcomes_equal(sent, same));
+static void check_received_stream(outcome sent, bytes stream, cut cut) {
   REQUIRE(sent.status == 0 || sent.status == ZL_E_GREETING || sent.status == ZL_E_FRAME);
 
   outcome received = run_stream(open_receiving(UINT64_MAX), 0, sent.output, cut);
@@ -80,15 +82,27 @@ static void check_comes_back(sender how, bytes stream, cut cut) {
   REQUIRE(received.traffic.plain_bytes == sent.traffic.plain_bytes);
   REQUIRE(received.traffic.wire_bytes == sent.traffic.wire_bytes);
 
-  /* All frames that are whole, and a part that was cut off as far as it came. */
+  /* All frames that are whole, and a part that was cut off as far as it came. In an
+   * arena frames keep their long headers. */
   bytes expected = reference(stream);
-  REQUIRE(received.output.length <= expected.length);
-  REQUIRE(received.output.length >= whole_frames(expected));
-  REQUIRE(memcmp(received.output.at, expected.at, received.output.length) == 0);
+  bytes output = reference(received.output);
+  REQUIRE(output.length <= expected.length);
+  REQUIRE(output.length >= whole_frames(expected));
+  REQUIRE(memcmp(output.at, expected.at, output.length) == 0);
   free(expected.at);
-  free(sent.output.at);
-  free(same.output.at);
+  free(output.at);
   free(received.output.at);
+}
+
+/* Sends a stream that breaks no rule but may be cut off, and receives it again. */
+static void check_comes_back(sender how, bytes stream, cut cut) {
+  outcome sent = send_stream(how, stream, whole);
+  outcome other = send_stream(how, stream, cut);
+  if (!how.arenas) REQUIRE(outcomes_equal(sent, other));
+  check_received_stream(sent, stream, cut);
+  if (how.arenas) check_received_stream(other, stream, cut);
+  free(sent.output.at);
+  free(other.output.at);
 }
 
 /* The input: what to do with it, room, cut, the dictionary's length, the
@@ -100,7 +114,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   const sender how = {
       .dictionary = bytes_copy(data + 6, length),
       .least = data[0] & 2 ? 0 : 300,
-      .acceleration = data[0] & 4 ? 50 : 1,
+      .effort = data[0] & 4   ? 50
+                : data[0] & 8 ? -3 - data[0] % 3
+                              : 1,
+      .arenas = data[0] & 16,
+      .capacity = data[0] & 32 ? 100 : 0,
   };
   const cut cut = {
       .chunk = data[2] & 15 ? 1u << (data[2] & 15) >> 1 : 1,

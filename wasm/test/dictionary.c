@@ -104,7 +104,7 @@ static void test_receivers_share(const void *of) {
   zl_receiver *receivers[3];
   bytes none;
   for (int i = 0; i < 3; i++) {
-    receivers[i] = zl_receiver_open(NO_BUDGET, NO_BUDGET);
+    receivers[i] = zl_receiver_open(NO_BUDGET, NO_BUDGET, 2);
     CHECK(zl_receiver_dictionary(receivers[i]) == NULL);
     CHECK_EQUAL(receive_part(receivers[i], wire, ALONE, &none), ZL_LZ4D);
     free(none.at);
@@ -132,7 +132,7 @@ static void test_receiver_keeps_it(const void *of) {
   bytes wire = send_part(sender, text, 1);
   zl_dictionary_close(sender);
 
-  zl_receiver *receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET);
+  zl_receiver *receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET, 2);
   bytes plain;
   CHECK_EQUAL(receive_part(receiver, shipped, ALONE, &plain), ZL_LZ4D);
   free(plain.at);
@@ -143,7 +143,7 @@ static void test_receiver_keeps_it(const void *of) {
   zl_receiver_close(receiver);
 
   /* Without the dictionary the same block reaches back to before its start. */
-  receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET);
+  receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET, 2);
   CHECK_EQUAL(receive_part(receiver, wire, ALONE, &plain), ZL_E_CORRUPT_BLOCK);
   free(plain.at);
   zl_receiver_close(receiver);
@@ -162,7 +162,7 @@ static void test_wrong_dictionary(const void *of) {
     bytes zeros = bytes_new(length);
     fill_zeros(zeros.at, length);
     bytes shipped = dictionary_part(zeros);
-    zl_receiver *receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET);
+    zl_receiver *receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET, 2);
     bytes plain;
     CHECK_EQUAL(receive_part(receiver, shipped, ALONE, &plain), ZL_LZ4D);
     free(plain.at);

@@ -10,7 +10,7 @@
 #define ENDLESS UINT64_MAX
 
 static zl_receiver *open_receiver(uint64_t budget) {
-  return zl_receiver_open((uint32_t)budget, (uint32_t)(budget >> 32));
+  return zl_receiver_open((uint32_t)budget, (uint32_t)(budget >> 32), 2);
 }
 
 /* After whatever came before, a good part still passes: one without plaintext,
@@ -120,7 +120,11 @@ static const head_case head_cases[] = {
     {"LZ4D of 8192 bytes with a budget of 1", "LZ4D", 0, 4 + 8192, 1, ZL_LZ4D},
     {"LZ4D of 8192 bytes without a budget to spend", "LZ4D", 0, 4 + 8192, 0, ZL_LZ4D},
 
-    {"a revision 2 arena", "LZ4A", 0, 100, NO_BUDGET, ZL_E_UNKNOWN_SENTINEL},
+    {"an arena of its head", "LZ4A", 0, ZL_ARENA_HEAD_BYTES, NO_BUDGET, ZL_LZ4A},
+    {"an arena of a byte less", "LZ4A", 0, ZL_ARENA_HEAD_BYTES - 1, NO_BUDGET, ZL_E_ARENA},
+    {"an arena of all that fits", "LZ4A", 0, ZL_ARENA_HEAD_BYTES + ZL_ARENA_MAX, 0, ZL_LZ4A},
+    {"an arena of a byte more", "LZ4A", 0, ZL_ARENA_HEAD_BYTES + ZL_ARENA_MAX + 1, 0, ZL_E_ARENA},
+    {"an arena without end", "LZ4A", 0, ENDLESS, NO_BUDGET, ZL_E_ARENA},
     {"a sentinel in small letters", "lz4b", 0, 100, NO_BUDGET, ZL_E_UNKNOWN_SENTINEL},
     {"a sentinel backwards", "B4ZL", 0, 100, NO_BUDGET, ZL_E_UNKNOWN_SENTINEL},
     {"almost plain: 01 00 00 00", "\1\0\0\0", 0, 100, NO_BUDGET, ZL_E_UNKNOWN_SENTINEL},

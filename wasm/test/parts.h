@@ -76,7 +76,21 @@ static inline int32_t receive_blocks(const zl_receiver *receiver, zl_part *part,
   }
 }
 
-/* Receives one part. Returns its kind or an error; `plain` is the caller's. */
+/* Unpacks an arena whose head was accepted: `frames` becomes those in it. */
+static inline int32_t receive_arena(zl_receiver *receiver, bytes wire, bytes *frames) {
+  bytes target = bytes_new(ZL_ARENA_MAX);
+  zl_arena arena;
+  int32_t status = zl_arena_read(receiver, wire.at, (uint32_t)wire.length, target.at, &arena);
+  if (status == 0) {
+    free(frames->at);
+    *frames = bytes_copy(target.at, arena.bytes);
+  }
+  free(target.at);
+  return status;
+}
+
+/* Receives one part. Returns its kind or an error; `plain` is the caller's: for an
+ * arena the frames in it. */
 static inline int32_t receive_part(zl_receiver *receiver, bytes wire, uint32_t place,
                                    bytes *plain) {
   zl_part part;
@@ -86,6 +100,8 @@ static inline int32_t receive_part(zl_receiver *receiver, bytes wire, uint32_t p
   int32_t status = 0;
   if (kind == ZL_LZ4B || kind == ZL_LZ4M) {
     status = receive_blocks(receiver, &part, wire, plain);
+  } else if (kind == ZL_LZ4A) {
+    status = receive_arena(receiver, wire, plain);
   } else {
     bytes body = bytes_copy(wire.at + ZL_SENTINEL_BYTES, wire.length - ZL_SENTINEL_BYTES);
     if (kind == ZL_LZ4D) {
@@ -128,11 +144,11 @@ static inline bytes sized_part(const char *sentinel, uint64_t plain, const uint8
 }
 
 /* LZ4B, or plain when that is not shorter. */
-static inline bytes send_part(zl_dictionary *dictionary, bytes plain, int32_t acceleration) {
+static inline bytes send_part(zl_dictionary *dictionary, bytes plain, int32_t effort) {
   bytes source = bytes_copy(plain.at, plain.length);
   bytes target = bytes_new(plain.length + ZL_SENTINEL_BYTES);
   uint32_t length =
-      zl_part_encode(dictionary, source.at, (uint32_t)source.length, target.at, acceleration);
+      zl_part_encode(dictionary, source.at, (uint32_t)source.length, target.at, effort);
   bytes part = length ? bytes_copy(target.at, length) : plain_part(plain);
   free(source.at);
   free(target.at);
@@ -140,7 +156,7 @@ static inline bytes send_part(zl_dictionary *dictionary, bytes plain, int32_t ac
 }
 
 /* LZ4M, whatever the size. */
-static inline bytes send_multi(zl_dictionary *dictionary, bytes plain, int32_t acceleration) {
+static inline bytes send_multi(zl_dictionary *dictionary, bytes plain, int32_t effort) {
   bytes part = bytes_new(ZL_HEAD_BYTES);
   zl_multi_head(part.at, (uint32_t)plain.length, (uint32_t)((uint64_t)plain.length >> 32));
   for (size_t at = 0; at < plain.length;) {
@@ -148,7 +164,7 @@ static inline bytes send_multi(zl_dictionary *dictionary, bytes plain, int32_t a
     bytes source = bytes_copy(plain.at + at, left < ZL_BLOCK_MAX ? left : ZL_BLOCK_MAX);
     bytes target = bytes_new(4 + zl_block_bound((uint32_t)source.length));
     uint32_t length =
-        zl_multi_block(dictionary, source.at, (uint32_t)source.length, target.at, acceleration);
+        zl_multi_block(dictionary, source.at, (uint32_t)source.length, target.at, effort);
     part.at = realloc(part.at, part.length + length);
     if (!part.at) abort();
     memcpy(part.at + part.length, target.at, length);

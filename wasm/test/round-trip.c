@@ -42,7 +42,7 @@ static void check_received(zl_receiver *receiver, bytes wire, int32_t kind, byte
 typedef struct {
   const char *name;
   size_t dictionary;
-  int32_t acceleration;
+  int32_t effort;
 } sender_case;
 
 static const sender_case sender_cases[] = {
@@ -55,11 +55,18 @@ static const sender_case sender_cases[] = {
     {"a dictionary of 2048 bytes", 2048, 1},
     {"a dictionary of 8192 bytes", 8192, 1},
     {"a dictionary of 8192 bytes, acceleration 65537", 8192, 65537},
+    {"no dictionary, level 3", 0, -3},
+    {"no dictionary, level 12", 0, -12},
+    {"a dictionary of 1 byte, level 3", 1, -3},
+    {"a dictionary of 1 byte, level 12", 1, -12},
+    {"a dictionary of 8192 bytes, level 3", 8192, -3},
+    {"a dictionary of 8192 bytes, level 9", 8192, -9},
+    {"a dictionary of 8192 bytes, level 12", 8192, -12},
 };
 
 static void test_round_trip(const void *of) {
   const sender_case *c = of;
-  zl_receiver *receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET);
+  zl_receiver *receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET, 2);
   zl_dictionary *dictionary = open_dictionary(c->dictionary, receiver);
   for (size_t sample = 0; sample < SAMPLES; sample++) {
     size_t length = 0;
@@ -67,7 +74,7 @@ static void test_round_trip(const void *of) {
       bytes plain = bytes_new(length);
       samples[sample].fill(plain.at, length);
       if (length <= ZL_BLOCK_MAX) {
-        bytes wire = send_part(dictionary, plain, c->acceleration);
+        bytes wire = send_part(dictionary, plain, c->effort);
         int32_t kind = zl_read_u32le(wire.at) == 0 ? ZL_PLAIN : ZL_LZ4B;
         CHECK(kind == ZL_PLAIN ? wire.length == length + 4 : wire.length < length + 4);
         if (samples[sample].fill == fill_noise) CHECK_EQUAL(kind, ZL_PLAIN);
@@ -75,7 +82,7 @@ static void test_round_trip(const void *of) {
         check_received(receiver, wire, kind, plain);
         free(wire.at);
       }
-      bytes wire = send_multi(dictionary, plain, c->acceleration);
+      bytes wire = send_multi(dictionary, plain, c->effort);
       check_received(receiver, wire, ZL_LZ4M, plain);
       free(wire.at);
       free(plain.at);
@@ -139,8 +146,8 @@ static void test_room(const void *of) {
 /* A block that found no room must not show in the next, though their compressor is one. */
 static void test_nothing_is_left_behind(const void *of) {
   (void)of;
-  zl_receiver *receivers[] = {zl_receiver_open(NO_BUDGET, NO_BUDGET),
-                              zl_receiver_open(NO_BUDGET, NO_BUDGET)};
+  zl_receiver *receivers[] = {zl_receiver_open(NO_BUDGET, NO_BUDGET, 2),
+                              zl_receiver_open(NO_BUDGET, NO_BUDGET, 2)};
   zl_dictionary *dictionaries[] = {NULL, open_dictionary(2048, receivers[1])};
   uint32_t state = 42;
   for (int i = 0; i < 3000; i++) {

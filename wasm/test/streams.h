@@ -60,10 +60,10 @@ static inline bytes part_frame(bytes body, int more) {
 
 /* How a stream reaches the transcoder. */
 typedef struct {
-  uint32_t chunk;       /* bytes at a time, on average; 0 is all at once */
-  uint32_t room;        /* bytes of output at a time; what needs more gets just that */
-  uint32_t random;      /* state; 0 makes every chunk the same */
-  int32_t acceleration; /* of large parts that are sent */
+  uint32_t chunk;  /* bytes at a time, on average; 0 is all at once */
+  uint32_t room;   /* bytes of output at a time; what needs more gets just that */
+  uint32_t random; /* state; 0 makes every chunk the same */
+  int32_t effort;  /* of large parts that are sent */
 } cut;
 
 typedef struct {
@@ -85,12 +85,12 @@ static inline size_t next_chunk(cut *how, size_t left) {
 
 /* Does what the caller has to do for ZL_LARGE_PART, with its whole body. */
 static inline int32_t finish_large(zl_transcoder *t, int sending, bytes body, uint32_t place,
-                                   int32_t acceleration, bytes *output) {
+                                   int32_t effort, bytes *output) {
   bytes other;
   if (sending) {
     zl_dictionary *dictionary = (zl_dictionary *)zl_transcoder_dictionary(t);
-    other = body.length > ZL_BLOCK_MAX ? send_multi(dictionary, body, acceleration)
-                                       : send_part(dictionary, body, acceleration);
+    other = body.length > ZL_BLOCK_MAX ? send_multi(dictionary, body, effort)
+                                       : send_part(dictionary, body, effort);
   } else {
     int32_t kind = receive_part(zl_transcoder_receiver(t), body, place, &other);
     if (kind < 0) {
@@ -123,7 +123,7 @@ static inline outcome run_stream(zl_transcoder *t, int sending, bytes stream, cu
 
     if (large) {
       bytes body = bytes_copy(stream.at + at, (size_t)large->body_bytes);
-      o.status = finish_large(t, sending, body, large->place, how.acceleration, &o.output);
+      o.status = finish_large(t, sending, body, large->place, how.effort, &o.output);
       at += body.length;
       free(body.at);
       if (o.status < 0) break;
