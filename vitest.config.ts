@@ -36,6 +36,15 @@ const project = (name: string, options: object) => ({
   },
 })
 
+/** What the tests of sockets are run with once more. */
+const waysToSend = {
+  autoDictionary: { autoDictionary: { trigger: 3 } },
+  arenas: { arenas: true },
+  level: { level: 9 },
+}
+/** The tests in which messages go through unchanged, whatever the options. */
+const MESSAGES = ["pairs", "topics", "options", "sockets", "events", "proxy", "context", "large"]
+
 const slow = { testTimeout: 300_000, hookTimeout: 600_000 }
 
 export default defineConfig({
@@ -43,6 +52,13 @@ export default defineConfig({
     projects: [
       project("unit", { testTimeout: 60_000 }),
       project("sockets", { testTimeout: 60_000 }),
+      ...Object.entries(waysToSend).map(([name, options]) =>
+        project(`sockets-${name}`, {
+          include: MESSAGES.map((file) => `test/sockets/${file}.test.ts`),
+          env: { LZ4_OPTIONS: JSON.stringify(options) },
+          testTimeout: 60_000,
+        }),
+      ),
       // The suites below need more than `npm test` may ask for: Chromium, other Node
       // versions, Python. They build and install things, so their files run one by one.
       project("browser", { ...slow, fileParallelism: false }),
