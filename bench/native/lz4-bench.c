@@ -36,18 +36,21 @@ static void fail(const char *what) {
 
 static void *allocate(size_t bytes) {
   void *memory = malloc(bytes ? bytes : 1);
-  if (!memory) fail("out of memory");
+  if (!memory)
+    fail("out of memory");
   return memory;
 }
 
 static buffer read_file(const char *path) {
   FILE *file = fopen(path, "rb");
-  if (!file) fail(path);
+  if (!file)
+    fail(path);
   fseek(file, 0, SEEK_END);
   buffer content = {NULL, (size_t)ftell(file)};
   content.bytes = allocate(content.length);
   rewind(file);
-  if (fread(content.bytes, 1, content.length, file) != content.length) fail(path);
+  if (fread(content.bytes, 1, content.length, file) != content.length)
+    fail(path);
   fclose(file);
   return content;
 }
@@ -86,17 +89,20 @@ static buffer encode(const uint8_t *plain, size_t length) {
 
 static buffer decode(const uint8_t *part, size_t length) {
   memcpy(input.bytes, part, length);
-  if (input.bytes[0] == 0) return fresh_copy(input.bytes + SENTINEL, length - SENTINEL);
+  if (input.bytes[0] == 0)
+    return fresh_copy(input.bytes + SENTINEL, length - SENTINEL);
   uint64_t size;
   memcpy(&size, input.bytes + SENTINEL, sizeof size);
   const char *source = (char *)input.bytes + HEAD;
   char *target = (char *)output.bytes;
   int block = (int)(length - HEAD), plain = (int)size;
-  int written = dictionary.length ? LZ4_decompress_safe_usingDict(source, target, block, plain,
-                                                                  (char *)dictionary.bytes,
-                                                                  (int)dictionary.length)
-                                  : LZ4_decompress_safe(source, target, block, plain);
-  if (written != plain) fail("a part does not decode");
+  int written =
+      dictionary.length
+          ? LZ4_decompress_safe_usingDict(source, target, block, plain, (char *)dictionary.bytes,
+                                          (int)dictionary.length)
+          : LZ4_decompress_safe(source, target, block, plain);
+  if (written != plain)
+    fail("a part does not decode");
   return fresh_copy(output.bytes, (size_t)plain);
 }
 
@@ -136,17 +142,20 @@ static void write_parts(const buffer *parts, size_t count) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 7) fail("usage: write|encode|decode FILE SIZE DICTIONARY MIN_COMPRESS MILLISECONDS");
+  if (argc != 7)
+    fail("usage: write|encode|decode FILE SIZE DICTIONARY MIN_COMPRESS MILLISECONDS");
   const char *mode = argv[1];
   buffer file = read_file(argv[2]);
   size_t size = strtoul(argv[3], NULL, 10);
-  if (strcmp(argv[4], "-") != 0) dictionary = read_file(argv[4]);
+  if (strcmp(argv[4], "-") != 0)
+    dictionary = read_file(argv[4]);
   min_compress = strtoul(argv[5], NULL, 10);
   double duration_us = strtod(argv[6], NULL) * 1e3;
 
   LZ4_initStream(&stream, sizeof stream);
   LZ4_initStream(&prepared, sizeof prepared);
-  if (dictionary.length) LZ4_loadDict(&prepared, (char *)dictionary.bytes, (int)dictionary.length);
+  if (dictionary.length)
+    LZ4_loadDict(&prepared, (char *)dictionary.bytes, (int)dictionary.length);
   input.bytes = allocate(size + HEAD);
   output.bytes = allocate(size + HEAD);
 

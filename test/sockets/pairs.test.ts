@@ -23,7 +23,8 @@ interface Pair<L extends AnySocket = AnySocket, R extends AnySocket = AnySocket>
   singlePart?: true
 }
 
-const pair = <L extends AnySocket, R extends AnySocket>(pair: Pair<L, R>) => pair as unknown as Pair
+const pair = <L extends AnySocket, R extends AnySocket>(pair: Pair<L, R>) =>
+  pair as unknown as Pair
 
 const SUBSCRIBE = Uint8Array.of(1)
 const EMPTY = new Uint8Array()
@@ -226,23 +227,20 @@ const large = Buffer.concat(Array.from({ length: 32 }, () => [json, noise]).flat
 
 describe.each(encodings)("over $name", (transport) => {
   describe.each(pairs)("$name", ({ left, right, ready, exchange, singlePart }) => {
-    test.each([{ binds: "the left one" }, { binds: "the right one" }])(
-      "exchanges messages when $binds binds",
-      async ({ binds }) => {
-        const [a, b] = [use(left()), use(right())]
-        await (binds === "the left one" ? join(a, b, transport) : join(b, a, transport))
-        await ready?.(a, b)
-        for (const message of [...messages, [large]]) {
-          if (message.length > 1 && singlePart) continue
-          for (const received of await exchange(a, b, message)) {
-            expect(received.map(({ length }) => length)).toEqual(
-              message.map(({ length }) => length),
-            )
-            for (const [i, part] of message.entries())
-              expectSameBytes(received[i] as Uint8Array, part)
-          }
+    test.each([
+      { binds: "the left one" },
+      { binds: "the right one" },
+    ])("exchanges messages when $binds binds", async ({ binds }) => {
+      const [a, b] = [use(left()), use(right())]
+      await (binds === "the left one" ? join(a, b, transport) : join(b, a, transport))
+      await ready?.(a, b)
+      for (const message of [...messages, [large]]) {
+        if (message.length > 1 && singlePart) continue
+        for (const received of await exchange(a, b, message)) {
+          expect(received.map(({ length }) => length)).toEqual(message.map(({ length }) => length))
+          for (const [i, part] of message.entries()) expectSameBytes(received[i] as Uint8Array, part)
         }
-      },
-    )
+      }
+    })
   })
 })
