@@ -74,7 +74,11 @@ interface Receives {
 }
 
 /** Waits until the subscriptions have arrived at a publisher that does not show them. */
-export async function subscribed(publisher: Sends, subscriber: Receives, topic = ""): Promise<void> {
+export async function subscribed(
+  publisher: Sends,
+  subscriber: Receives,
+  topic = "",
+): Promise<void> {
   const first = subscriber.receive()
   let arrived = false
   first.finally(() => {
