@@ -1,5 +1,5 @@
 import { lookup } from "node:dns/promises"
-import { unlink } from "node:fs"
+import { closeSync, openSync, unlink } from "node:fs"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Channel } from "./channel.js"
@@ -9,7 +9,14 @@ import type { ListenSpec, TransportEvent } from "./protocol.js"
 import { zmqError } from "./zmq-error.js"
 
 /** How long to wait for libzmq when its queue of connections is full, in milliseconds. */
-const QUEUE_FULL_MS = 10
+const QUEUE_FULL_MS = 2
+
+/** Connections that libzmq is asked to accept at once. */
+const ACCEPTING_MAX = 16
+let accepting = 0
+
+/** Descriptors kept for them and some more, as libzmq aborts when it has none to accept with. */
+const DESCRIPTORS_SPARE = 2 * ACCEPTING_MAX
 
 /** A bound endpoint: accepts TCP connections and dials libzmq's private one for each. */
 export class Listener {
@@ -88,23 +95,33 @@ export class Listener {
     }
   }
 
+  /** Joins a peer with libzmq, once that has accepted and said so by its first bytes. */
   #join(remote: Socket): void {
+    if (this.#closing || !descriptorsLeft(DESCRIPTORS_SPARE)) {
+      remote.destroy()
+      return
+    }
+    if (accepting >= ACCEPTING_MAX) {
+      setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
+      return
+    }
+    accepting++
     const local = Channel.connect({ path: this.#spec.localPath })
-    const failed = ({ code }: NodeJS.ErrnoException) => {
+    const failed = (error?: NodeJS.ErrnoException) => {
+      accepting--
+      local.socket.off("close", failed)
       // TCP makes a peer wait when the queue is full; a Unix socket refuses at once.
-      if (code !== "EAGAIN" || this.#closing) remote.destroy()
+      if (error?.code !== "EAGAIN") remote.destroy()
       else setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
     }
-    local.socket.once("error", failed)
-    local.socket.once("connect", () => {
-      local.socket.off("error", failed)
-      if (!this.#closing) {
-        this.#links.add(Channel.adopt(remote), local, [], () => this.#checkReleased())
-        return
-      }
-      local.socket.destroy()
-      remote.destroy()
-    })
+    const ended = () => local.socket.destroy()
+    local.socket.once("error", failed).once("close", failed).once("end", ended).resume()
+    local.receive = (greeting) => {
+      accepting--
+      local.socket.off("error", failed).off("close", failed).off("end", ended)
+      const early = [new Uint8Array(greeting)]
+      this.#links.add(Channel.adopt(remote), local, early, () => this.#checkReleased())
+    }
   }
 
   #checkReleased(): void {
@@ -120,5 +137,17 @@ async function addressOf(bind: HostPort, ipv6: boolean): Promise<string> {
     return (await lookup(bind.host, { family: ipv6 ? 0 : 4 })).address
   } catch {
     throw zmqError("ENODEV", `no interface, address or host ${bind.host}`, formatEndpoint(bind))
+  }
+}
+
+function descriptorsLeft(count: number): boolean {
+  const opened: number[] = []
+  try {
+    while (opened.length < count) opened.push(openSync("/dev/null", "r"))
+    return true
+  } catch {
+    return false
+  } finally {
+    for (const descriptor of opened) closeSync(descriptor)
   }
 }

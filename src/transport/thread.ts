@@ -169,14 +169,16 @@ export class WorkerThread implements LinkThread {
 
   /** Calls and waits, because connect() and bindSync() return when it is done. */
   #block(name: CallName, args: unknown[]): unknown {
-    const before = Atomics.load(this.#signal, 0)
-    this.#post(name, args, "signal")
-    // "ok" may be the last answer's notification, which came late; this one's changes the signal.
-    while (Atomics.wait(this.#signal, 0, before, BLOCKED_MAX_MS) === "ok");
-    const received = receiveMessageOnPort(this.#answers) as { message: Answer } | undefined
-    if (!received)
-      throw new Error(`the thread of lz4+tcp:// did not answer in ${BLOCKED_MAX_MS} ms`)
-    return result(received.message)
+    const id = this.#post(name, args, "signal")
+    for (;;) {
+      const before = Atomics.load(this.#signal, 0)
+      const received = receiveMessageOnPort(this.#answers) as { message: Answer } | undefined
+      // Another answer is one that came too late.
+      if (received?.message.id === id) return result(received.message)
+      if (received) continue
+      if (Atomics.wait(this.#signal, 0, before, BLOCKED_MAX_MS) === "timed-out")
+        throw new Error(`the thread of lz4+tcp:// did not answer in ${BLOCKED_MAX_MS} ms`)
+    }
   }
 }
 

@@ -217,7 +217,7 @@ const arrangements: { binds: Side; dictionaries: Side[] }[] = [
 
 const joinings = pairings.flatMap((pairing) =>
   arrangements.map(({ binds, dictionaries }) => {
-    const count = pairing.stream?.count ?? 1000
+    const count = pairing.stream?.count ?? 500
     const { ours, theirs } = pairing
     const from = dictionaries.join(" and ") || "neither"
     return { count, ours, theirs: theirs.type, from, binds, dictionaries, pairing }

@@ -1,7 +1,11 @@
 /** Many connections of one socket at once. */
+import { once } from "node:events"
+import { connect } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Dealer, Pull, Push, Router } from "zeromq-lz4"
 
+import { Script } from "../support/script.js"
 import { anyPort, use } from "../support/sockets.js"
 import { transports } from "../support/transports.js"
 
@@ -27,6 +31,33 @@ describe.each(transports)("over $name", (transport) => {
     for (const [i, dealer] of dealers.entries())
       expect(String((await dealer.receive())[0])).toBe(String(i))
   })
+
+  test.each(["worker", "same"] as const)(
+    "a process that runs out of descriptors lives on (links on the %s thread)",
+    async (thread) => {
+      const script = new Script(
+        `const router = new zmq.Router(); await router.bind(argument); console.log(router.lastEndpoint);
+      for await (const [id, text] of router) { await router.send([id, text]); if (String(text) === "end") break }`,
+        anyPort(transport),
+        thread,
+        128,
+      )
+      const endpoint = await script.line()
+      const port = Number(endpoint.split(":").at(-1))
+      const flood = Array.from({ length: 200 }, () => connect(port, "127.0.0.1").resume())
+      for (const socket of flood) socket.on("error", () => {})
+      await Promise.all(flood.map((socket) => once(socket, "connect")))
+      await sleep(500) // time to run out
+      expect(script.running, script.errors).toBe(true)
+      for (const socket of flood) socket.destroy()
+      // It may be refused until the descriptors are free again.
+      const dealer = use(new Dealer({ reconnectInterval: 20 }))
+      dealer.connect(endpoint)
+      await dealer.send("end")
+      expect(String((await dealer.receive())[0])).toBe("end")
+      expect(await script.ended(), script.errors).toEqual({ code: 0, signal: null })
+    },
+  )
 
   test("one socket connects a thousand times at once", async () => {
     const pull = use(new Pull())

@@ -29,12 +29,19 @@ export class Script {
 
   /**
    * Starts the body of a module that has all of zeromq-lz4 as `zmq`, and `argument`. What it
-   * prints is read line by line.
+   * prints is read line by line. `descriptors` limits how many files it may have open.
    */
-  constructor(source: string, argument: unknown, thread: Thread = "worker") {
+  constructor(
+    source: string,
+    argument: unknown,
+    thread: Thread = "worker",
+    descriptors: number | "unlimited" = "unlimited",
+  ) {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
-    this.process = spawn(process.execPath, ["--input-type=module", "--eval", head + source], {
+    const node = [process.execPath, "--input-type=module", "--eval", head + source]
+    const limit = descriptors === "unlimited" ? "" : `ulimit -n ${descriptors};`
+    this.process = spawn("sh", ["-c", `${limit} exec "$@"`, "sh", ...node], {
       cwd: root,
       env: {
         ...process.env,

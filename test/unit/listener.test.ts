@@ -9,6 +9,7 @@ import { expect, test } from "vitest"
 import { checkLz4Options } from "../../src/codec/options.js"
 import { Hub } from "../../src/transport/hub.js"
 import { eventually } from "../support/sockets.js"
+import { greeting } from "../support/zmtp.js"
 
 test("a peer whose connection libzmq has no room for yet waits for it", async () => {
   const peers = 50
@@ -19,6 +20,7 @@ test("a peer whose connection libzmq has no room for yet waits for it", async ()
   const libzmq = createServer((socket) => {
     arrived++
     socket.on("error", () => {})
+    socket.write(greeting())
   })
   await new Promise<void>((resolve) => libzmq.listen({ path: localPath, backlog: 1 }, resolve))
 
