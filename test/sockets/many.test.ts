@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Dealer, Pull, Push, Router } from "zeromq-lz4"
 
-import { Script } from "../support/script.js"
+import { Script } from "../support/running-script.js"
 import { anyPort, use } from "../support/sockets.js"
 import { transports } from "../support/transports.js"
 
