@@ -78,6 +78,7 @@ export class Links {
   /** There are no links any more, and there will be none. */
   close(): void {
     this.#trainer?.close()
+    this.#trainer = undefined
   }
 
   /** Gives what is left `lingerMs` to leave; -1 is no limit. */

@@ -43,7 +43,7 @@ const OFFENCES: readonly [what: string, code: string, stream: Uint8Array][] = [
   ["a part of 3 bytes", "ERR_LZ4_PART_TOO_SHORT", message(Uint8Array.of(0, 0, 0))],
   ["an empty part", "ERR_LZ4_PART_TOO_SHORT", message(plainOf(5), new Uint8Array())],
   ["a part without a sentinel", "ERR_LZ4_UNKNOWN_SENTINEL", message(Buffer.from("hello"))],
-  ["an arena", "ERR_LZ4_UNKNOWN_SENTINEL", message(SENTINELS.LZ4A)],
+  ["an arena without its head", "ERR_LZ4_ARENA", message(SENTINELS.LZ4A)],
   ["LZ4B that ends early", "ERR_LZ4_TRUNCATED", message(good.subarray(0, 11))],
   ["LZ4M that ends early", "ERR_LZ4_TRUNCATED", message(lz4m(2000, block).subarray(0, -1))],
   ["LZ4B of over 1 GiB", "ERR_LZ4_BLOCK_TOO_LARGE", message(lz4b(GIB + 1n, block))],
