@@ -309,6 +309,21 @@ describe("several transcoders that share a trainer", () => {
     trainer.close()
   })
 
+  test("one that is idle does not keep the others waiting", () => {
+    const { trainer, all } = open(3)
+    const sent = events(60)
+    const [idle, busy, other] = all
+    idle!.send(streamOf(sent.slice(0, 1)))
+    busy!.send(streamOf(sent))
+    other!.send(streamOf(sent.slice(0, 1)))
+    // 20 pass by, then 19 are sampled.
+    expect(shipped(busy!.wire()).map(([after]) => after)).toEqual([39])
+    expect(shipped(other!.wire()).map(([after]) => after)).toEqual([0])
+    expectReceived(busy!.wire(), sent)
+    for (const { transcoder } of all) transcoder.close()
+    trainer.close()
+  })
+
   test("leave no memory behind", () => {
     const sent = events(25)
     const cycle = () => {
