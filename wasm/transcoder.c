@@ -34,7 +34,8 @@ struct zl_transcoder {
     int32_t effort;
     uint8_t dictionary_due;
     uint8_t arenas;
-    uint8_t sampled;     /* the part that is being read */
+    uint8_t sampled;     /* or passed by: the part that is being read */
+    uint32_t passed_by;  /* messages, while another's were sampled */
     zl_trainer *trainer; /* until its dictionary is taken over, or there is to be none */
   } sender;
 };
@@ -343,11 +344,26 @@ static void adopt_trained(zl_transcoder *t) {
   t->sender.least = trainer->least;
 }
 
+/* Whether the messages of this one are sampled: from its next on when nobody's are, or
+ * when it has sent enough of them while another, which may be idle, was waited for. */
+static int is_sampled(zl_transcoder *t, uint32_t place) {
+  zl_trainer *trainer = t->sender.trainer;
+  if (trainer->sampling == t) return 1;
+  if (!(place & ZL_FIRST)) return 0;
+  if (trainer->sampling && t->sender.passed_by++ < trainer->trigger) return 0;
+  t->sender.passed_by = 0;
+  trainer->sampling = t;
+  return 1;
+}
+
 /* Samples a part once the bytes that are wanted of it are there. */
 static int32_t sample_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
   zl_trainer *trainer = t->sender.trainer;
-  if (!trainer->sampling && place & ZL_FIRST) trainer->sampling = t;
-  if (trainer->sampling != t || t->sender.sampled) return STEP_DONE;
+  if (t->sender.sampled) return STEP_DONE;
+  if (!is_sampled(t, place)) {
+    t->sender.sampled = 1;
+    return STEP_DONE;
+  }
   uint64_t wanted = zl_trainer_wants(trainer);
   if (wanted > frame->body_bytes) wanted = frame->body_bytes;
   if (input_left(s) < frame->head_bytes + wanted) return needs_input(s, frame->head_bytes + wanted);
@@ -361,7 +377,7 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
   const uint64_t body = frame->body_bytes;
   const uint64_t whole = frame->head_bytes + body;
   const uint8_t more = frame->flags & ZMTP_MORE;
-  /* Not for the message that ended the training, when it is read again for want of room. */
+  /* Not for a message that was begun before, when it is read again for want of room. */
   if (t->sender.trainer && place & ZL_FIRST && !t->sender.sampled) adopt_trained(t);
   if (t->sender.trainer) {
     int32_t status = sample_part(t, s, frame, place);

@@ -260,6 +260,27 @@ static void test_shared(const void *of) {
   free(stream.at);
 }
 
+/* Who is not sampled waits for the one that is as long as it takes to be sampled. */
+static void test_idle(const void *of) {
+  (void)of;
+  bytes stream = events_stream(20);
+  bytes rest = {stream.at + ZMTP_GREETING_BYTES, stream.length - ZMTP_GREETING_BYTES};
+  zl_trainer *trainer = zl_trainer_open(1024, 20, 128);
+  zl_transcoder *idle = zl_sending_open(NULL, 512, 1, 0, trainer);
+  zl_transcoder *busy = zl_sending_open(NULL, 512, 1, 0, trainer);
+  bytes one = events_stream(1);
+  free(feed(idle, one).at);
+  free(feed(busy, stream).at);
+  CHECK_EQUAL(trainer->messages, 1);
+  free(feed(busy, rest).at);
+  CHECK(trainer->done);
+  zl_transcoder_close(idle);
+  zl_transcoder_close(busy);
+  zl_trainer_close(trainer);
+  free(one.at);
+  free(stream.at);
+}
+
 /* Of a part that is larger than what is wanted of it the beginning is sampled, once,
  * as soon as it is there; so with a part that is left to the caller. */
 static void test_large_parts(const void *of) {
@@ -297,6 +318,7 @@ int main(void) {
   RUN("it is shipped once, after as many messages as it takes", test_ships_once);
   RUN("there is no second try", test_no_second_try);
   RUN("several that share a trainer ship the same", test_shared);
+  RUN("one that is idle does not keep the others waiting", test_idle);
   RUN("large parts are sampled by their beginning", test_large_parts);
   return test_result();
 }
