@@ -335,9 +335,9 @@ describe("several transcoders that share a trainer", () => {
       }
     }
     cycle()
-    const before = instance.memoryBytes
+    const before = instance.exports.memory.buffer.byteLength
     for (let i = 0; i < 5; i++) cycle()
-    expect(instance.memoryBytes).toBe(before)
+    expect(instance.exports.memory.buffer.byteLength).toBe(before)
   })
 
   test("a dictionary does not come between the parts of a message", () => {
