@@ -2,7 +2,12 @@ import { EventEmitter } from "node:events"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError, type ProtocolErrorCode } from "../codec/errors.js"
 import { errorFrom } from "../transport/error-info.js"
-import { Counters, type Peer, type TransportEvent } from "../transport/protocol.js"
+import {
+  type CountersPlace,
+  type Peer,
+  readCounters,
+  type TransportEvent,
+} from "../transport/protocol.js"
 
 /** What went one way over a connection. */
 export interface ConnectionTraffic extends Traffic {
@@ -41,7 +46,7 @@ export type Lz4Events = {
 }
 
 interface LiveConnection extends Peer {
-  counters: Counters
+  counters: CountersPlace
 }
 
 /**
@@ -54,7 +59,7 @@ interface LiveConnection extends Peer {
 export class Lz4 extends EventEmitter<Lz4Events> {
   readonly #live = new Map<number, LiveConnection>()
   /** Of connections that are over, while libzmq takes what they brought. */
-  readonly #ending = new Map<number, Counters>()
+  readonly #ending = new Map<number, CountersPlace>()
   /** Of all others. */
   readonly #past: Record<"sent" | "received", Traffic> = {
     sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
@@ -66,8 +71,8 @@ export class Lz4 extends EventEmitter<Lz4Events> {
     return Array.from(this.#live.values(), ({ remoteAddress, remotePort, counters }) => ({
       remoteAddress,
       remotePort,
-      sent: counters.read("sent"),
-      received: counters.read("received"),
+      sent: readCounters(counters, "sent"),
+      received: readCounters(counters, "received"),
     }))
   }
 
@@ -78,8 +83,8 @@ export class Lz4 extends EventEmitter<Lz4Events> {
 
   #total(way: "sent" | "received"): Traffic {
     const total = { ...this.#past[way] }
-    for (const { counters } of this.#live.values()) add(total, counters.read(way))
-    for (const counters of this.#ending.values()) add(total, counters.read(way))
+    for (const { counters } of this.#live.values()) add(total, readCounters(counters, way))
+    for (const counters of this.#ending.values()) add(total, readCounters(counters, way))
     return total
   }
 
@@ -87,8 +92,7 @@ export class Lz4 extends EventEmitter<Lz4Events> {
   handle(event: TransportEvent): void {
     if (event.type === "connect") {
       const { remoteAddress, remotePort } = event.peer
-      const counters = new Counters(event.counters)
-      this.#live.set(event.link, { remoteAddress, remotePort, counters })
+      this.#live.set(event.link, { remoteAddress, remotePort, counters: event.counters })
       this.emit("connect", { remoteAddress, remotePort })
     } else if (event.type === "protocolError") {
       const { code, message } = event.error
@@ -107,8 +111,8 @@ export class Lz4 extends EventEmitter<Lz4Events> {
       const counters = this.#ending.get(event.link)
       if (!counters) return
       this.#ending.delete(event.link)
-      add(this.#past.sent, counters.read("sent"))
-      add(this.#past.received, counters.read("received"))
+      add(this.#past.sent, readCounters(counters, "sent"))
+      add(this.#past.received, readCounters(counters, "received"))
     }
   }
 }

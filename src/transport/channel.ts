@@ -39,6 +39,9 @@ export class Channel {
       return true
     }
     this.socket = open({ buffer, callback }, (chunk) => this.receive(chunk))
-    this.socket.unref()
+    this.socket.on("error", ignored).unref()
   }
 }
+
+/** "close" follows. One for all: a function made on the spot would keep what is around it in memory. */
+const ignored = () => {}

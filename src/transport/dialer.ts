@@ -93,7 +93,6 @@ export class Dialer {
     // libzmq sends its greeting, and nothing more before the peer's.
     channel.receive = (chunk) => early.push(new Uint8Array(chunk))
     local.on("end", giveUp)
-    local.on("error", () => {}) // "close" follows
     local.on("close", closed)
     local.resume()
     attempt()
@@ -115,7 +114,6 @@ export class Dialer {
       keepAliveInitialDelay: tcp.keepAliveDelayMs,
     })
     const remote = channel.socket
-    remote.on("error", () => {}) // "close" follows
     if (tcp.connectTimeoutMs > 0) {
       const timeout = setTimeout(() => remote.destroy(), tcp.connectTimeoutMs).unref()
       remote.once("connect", () => clearTimeout(timeout))

@@ -35,8 +35,7 @@ export interface LinkHandlers {
  * closed, however the link ends.
  */
 export class Link {
-  /** See Counters. */
-  readonly counters: SharedArrayBuffer = new SharedArrayBuffer(Counters.BYTES)
+  readonly counters: Counters = new Counters()
   readonly #remote: Socket
   readonly #local: Socket
   readonly #receiving: Transcoder
@@ -63,7 +62,7 @@ export class Link {
     this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings, trainer)
 
-    const counters = new Counters(this.counters)
+    const { counters } = this
     const traffic: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
     const counting = (way: "sent" | "received", transcoder: Transcoder) => ({
       moved: () => {
@@ -91,7 +90,6 @@ export class Link {
       fromPeer.stop()
       local.end()
     })
-    local.on("error", () => {}) // "close" follows
     local.on("close", () => {
       this.#end ??= { byLibzmq: true, error: undefined }
       fromPeer.stop()

@@ -72,7 +72,7 @@ export class Links {
       },
     })
     this.#links.add(link)
-    report({ type: "connect", peer, counters: link.counters })
+    report({ type: "connect", peer, counters: link.counters.place })
   }
 
   /** There are no links any more, and there will be none. */

@@ -120,9 +120,12 @@ export class Listener {
       accepting--
       local.socket.off("error", failed).off("close", failed).off("end", ended)
       const early = [new Uint8Array(greeting)]
-      this.#links.add(Channel.adopt(remote), local, early, () => this.#checkReleased())
+      this.#links.add(Channel.adopt(remote), local, early, this.#ended)
     }
   }
+
+  // One for all links: made where each begins, it would keep everything there in memory.
+  readonly #ended = (): void => this.#checkReleased()
 
   #checkReleased(): void {
     if (!this.#closing || this.#links.size > 0) return

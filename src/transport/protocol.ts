@@ -29,7 +29,7 @@ export interface Peer {
 
 /** What happens to the links of an endpoint. `link` is unique on the thread. */
 export type TransportEvent = { endpoint: number } & (
-  | { type: "connect"; link: number; peer: Peer; counters: SharedArrayBuffer }
+  | { type: "connect"; link: number; peer: Peer; counters: CountersPlace }
   | { type: "disconnect"; link: number; error: ErrorInfo | undefined }
   /** Nothing is counted any more: libzmq has taken what came before the disconnect. */
   | { type: "ended"; link: number }
@@ -39,28 +39,55 @@ export type TransportEvent = { endpoint: number } & (
 )
 
 /** Numbers of one link in shared memory: both ways, and whether a dictionary is there. */
-export class Counters {
-  static readonly BYTES: number = 8 * Float64Array.BYTES_PER_ELEMENT
-  readonly #numbers: Float64Array
+export interface CountersPlace {
+  memory: SharedArrayBuffer
+  /** Of its first number. */
+  at: number
+}
 
-  constructor(memory: SharedArrayBuffer) {
-    this.#numbers = new Float64Array(memory)
+const NUMBERS = 8
+/** Links whose numbers share a piece of memory, which costs more than they do. */
+const LINKS_PER_MEMORY = 32
+
+let shared: Float64Array<SharedArrayBuffer> | undefined
+let used = 0
+
+/** The numbers of one link where they are counted. Their place is never used again. */
+export class Counters {
+  readonly #numbers: Float64Array<SharedArrayBuffer>
+  readonly #at: number
+
+  constructor() {
+    if (!shared || used === LINKS_PER_MEMORY) {
+      const bytes = LINKS_PER_MEMORY * NUMBERS * Float64Array.BYTES_PER_ELEMENT
+      shared = new Float64Array(new SharedArrayBuffer(bytes))
+      used = 0
+    }
+    this.#numbers = shared
+    this.#at = used++ * NUMBERS
+  }
+
+  get place(): CountersPlace {
+    return { memory: this.#numbers.buffer, at: this.#at }
   }
 
   write(way: "sent" | "received", traffic: Traffic, dictionary: boolean): void {
-    const at = way === "sent" ? 0 : 4
+    const at = this.#at + start(way)
     this.#numbers[at] = traffic.messages
     this.#numbers[at + 1] = traffic.plainBytes
     this.#numbers[at + 2] = traffic.wireBytes
     this.#numbers[at + 3] = dictionary ? 1 : 0
   }
-
-  read(way: "sent" | "received"): Traffic & { dictionary: boolean } {
-    const at = way === "sent" ? 0 : 4
-    const [messages = 0, plainBytes = 0, wireBytes = 0, dictionary] = this.#numbers.subarray(
-      at,
-      at + 4,
-    )
-    return { messages, plainBytes, wireBytes, dictionary: dictionary === 1 }
-  }
 }
+
+/** The numbers of one link where somebody wants to know. */
+export function readCounters(
+  { memory, at }: CountersPlace,
+  way: "sent" | "received",
+): Traffic & { dictionary: boolean } {
+  const numbers = new Float64Array(memory).subarray(at + start(way))
+  const [messages = 0, plainBytes = 0, wireBytes = 0, dictionary] = numbers
+  return { messages, plainBytes, wireBytes, dictionary: dictionary === 1 }
+}
+
+const start = (way: "sent" | "received") => (way === "sent" ? 0 : NUMBERS / 2)
