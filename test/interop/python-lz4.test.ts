@@ -1,42 +1,13 @@
-import { spawnSync } from "node:child_process"
-import { fileURLToPath } from "node:url"
 import { expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
-import { pythonPath } from "../../scripts/lib/python.mjs"
 import { vectorDictionary } from "../support/plaintexts.js"
 import { smallBlockSize, smallBlocks } from "../support/small-blocks.js"
 import { manifest, plainOf } from "../support/vectors.js"
-import { concat, formOf } from "../support/wire.js"
+import { formOf } from "../support/wire.js"
+import { decodeInPython } from "./python-lz4.js"
 
 const GIB = 2 ** 30
-const DECODE_PARTS = fileURLToPath(new URL("decode_parts.py", import.meta.url))
-
-interface Decoded {
-  form: string
-  size: number
-  sha256: string
-}
-
-/** What Python's lz4 makes of the parts of one connection. */
-function decodeInPython(parts: readonly Uint8Array[], blockSize: number): Decoded[] {
-  const withLengths = parts.flatMap((part) => {
-    const length = new Uint8Array(4)
-    new DataView(length.buffer).setUint32(0, part.length, true)
-    return [length, part]
-  })
-  const { status, stdout, stderr } = spawnSync(pythonPath, [DECODE_PARTS, String(blockSize)], {
-    input: concat(...withLengths),
-    encoding: "utf8",
-    maxBuffer: 1 << 26,
-  })
-  expect(status, stderr).toBe(0)
-  return stdout
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Decoded)
-}
-
 /** Everything that `codec` puts on the wire for all plaintexts of the vectors. */
 const sendAll = (codec: Codec): Uint8Array[] =>
   manifest.plaintexts.flatMap((vector) => codec.encode([plainOf(vector)])).flat()

@@ -1,25 +1,19 @@
-/** pyomq_peer.py as an object. */
+/** A socket in a process of its own that does what it is told: python_peer.py says how. */
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
 import type { Readable, Writable } from "node:stream"
-import { fileURLToPath } from "node:url"
 
-import { pythonPath } from "../../scripts/lib/python.mjs"
 import type { Stream, Summary } from "./stream.js"
-
-const PEER = fileURLToPath(new URL("pyomq_peer.py", import.meta.url))
 
 export interface Setup {
   type: string
   bind?: string
   connect?: string
-  /** Attributes of the socket. */
-  options?: Record<string, string | number>
+  /** Options of the socket, by the names that the peer has for them. */
+  options?: Record<string, string | number | boolean>
   dictionary?: Uint8Array
   subscribe?: readonly string[]
-  /** Makes it a server for this name and password. */
-  plainAuth?: readonly [name: string, password: string]
 }
 
 export type Command =
@@ -40,21 +34,24 @@ export interface Answer extends Summary {
   parts: string[] | null
 }
 
-export class PyomqPeer implements AsyncDisposable {
+export class Peer implements AsyncDisposable {
   readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
+  readonly #closed: Promise<unknown>
   readonly #lines: AsyncIterator<string>
   #errors = ""
   #endpoint = ""
 
-  static async start({ dictionary, ...setup }: Setup): Promise<PyomqPeer> {
+  /** Runs `command` with the set-up as its last argument. */
+  static async start(command: readonly string[], { dictionary, ...setup }: Setup): Promise<Peer> {
     const hex = dictionary && { dictionary: Buffer.from(dictionary).toString("hex") }
-    const peer = new PyomqPeer(JSON.stringify({ ...setup, ...hex }))
+    const peer = new Peer([...command, JSON.stringify({ ...setup, ...hex })])
     peer.#endpoint = (await peer.#answer()).endpoint
     return peer
   }
 
-  private constructor(setup: string) {
-    this.#child = spawn(pythonPath, [PEER, setup], { stdio: ["pipe", "pipe", "pipe"] })
+  private constructor([program = "", ...args]: readonly string[]) {
+    this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] })
+    this.#closed = once(this.#child, "close")
     this.#child.stderr.setEncoding("utf8").on("data", (text) => {
       this.#errors += text
     })
@@ -71,23 +68,15 @@ export class PyomqPeer implements AsyncDisposable {
     return await this.#answer()
   }
 
-  /** Lets it send what it still has, and end by itself. */
-  async end(): Promise<void> {
-    this.#child.stdin.end()
-    const { exitCode } = this.#child
-    const [code] = exitCode === null ? await once(this.#child, "close") : [exitCode]
-    if (code !== 0) throw new Error(`pyomq ended with ${code}: ${this.#errors}`)
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     this.#child.kill("SIGKILL")
-    await once(this.#child, "close")
+    await this.#closed
   }
 
   async #answer(): Promise<Answer> {
     const { done, value } = await this.#lines.next()
     if (!done) return JSON.parse(value)
-    throw new Error(`pyomq ended: ${this.#errors}`)
+    await this.#closed
+    throw new Error(`the peer ended: ${this.#errors}`)
   }
 }

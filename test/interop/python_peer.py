@@ -1,24 +1,31 @@
-"""A pyomq socket that does what it is told.
+"""A socket that does what it is told, of pyomq or of pyzmq, which have the same API.
 
-    pyomq_peer.py SETUP
+    python_peer.py SETUP
 
-SETUP is JSON: {"type": "PULL", "bind" or "connect": ENDPOINT, "options": {...},
-"dictionary": HEX, "subscribe": [TOPIC]}. The first line of standard output is
-{"endpoint"}. Each line of standard input is a command, and is answered by a line.
-What goes wrong is a traceback on standard error and an exit status.
+SETUP is JSON: {"module": "pyomq" or "zmq", "type": "PULL", "bind" or "connect": ENDPOINT,
+"options": {...}, "dictionary": HEX, "subscribe": [TOPIC], "plainAuth": [NAME, PASSWORD]}. The
+first line of standard output is {"endpoint"}. Each line of standard input is a command, and is
+answered by a line. What goes wrong is a traceback on standard error and an exit status.
 """
 
 import json
+import os
+import queue
 import sys
-
-import pyomq
+import threading
+import traceback
 
 from stream import Summary, messages
 
+SETUP = json.loads(sys.argv[1])
+if SETUP["module"] == "pyomq":
+    import pyomq as zmq
+else:
+    import zmq
+
 
 def set_up(setup):
-    socket = pyomq.Context.instance().socket(getattr(pyomq, setup["type"]))
-    socket.linger = -1
+    socket = zmq.Context.instance().socket(getattr(zmq, setup["type"]))
     for name, value in setup.get("options", {}).items():
         setattr(socket, name, value.encode() if isinstance(value, str) else value)
     if "plainAuth" in setup:
@@ -29,9 +36,10 @@ def set_up(setup):
     for topic in setup.get("subscribe", []):
         socket.subscribe(topic.encode())
     if "bind" in setup:
-        return socket, socket.bind(setup["bind"])
-    socket.connect(setup["connect"])
-    return socket, setup["connect"]
+        socket.bind(setup["bind"])
+    else:
+        socket.connect(setup["connect"])
+    return socket
 
 
 def compare(parts, expected):
@@ -106,7 +114,7 @@ def receive_one(socket, command):
     socket.rcvtimeo = command["timeoutMs"]
     try:
         return {"parts": [part.hex() for part in socket.recv_multipart()]}
-    except pyomq.Again:
+    except zmq.Again:
         return {"parts": None}
     finally:
         socket.rcvtimeo = -1
@@ -139,14 +147,25 @@ def answer(value):
     print(json.dumps(value), flush=True)
 
 
-def main():
-    socket, endpoint = set_up(json.loads(sys.argv[1]))
-    answer({"endpoint": endpoint})
+def read_commands(commands):
     for line in sys.stdin:
-        command = json.loads(line)
-        answer(COMMANDS[command["do"]](socket, command))
-    socket.close()
-    pyomq.Context.instance().term()
+        commands.put(json.loads(line))
+    os._exit(0)  # Whatever the socket waits for: who started this is gone.
+
+
+def main():
+    socket = set_up(SETUP)
+    endpoint = socket.last_endpoint
+    answer({"endpoint": endpoint if isinstance(endpoint, str) else endpoint.decode()})
+    commands = queue.Queue()
+    threading.Thread(target=read_commands, args=(commands,), daemon=True).start()
+    try:
+        while True:
+            command = commands.get()
+            answer(COMMANDS[command["do"]](socket, command))
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)  # The usual way out, a socket may wait for its peer.
 
 
 if __name__ == "__main__":
