@@ -19,8 +19,13 @@ Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs ru
   {},
 )
 
+const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
+  process.execPath,
+  join(root, `scripts/${name}.mjs`),
+  ...args,
+]
 const script = (/** @type {string} */ name, /** @type {string[]} */ ...args) =>
-  counted(name, [process.execPath, join(root, `scripts/${name}.mjs`), ...args])
+  counted(name, own(name, ...args))
 
 /** @type {[name: string, run: () => Promise<Counts>][]} */
 const suites = [
@@ -35,7 +40,8 @@ const suites = [
   ["browser", () => vitest("browser")],
   ["package", () => vitest("package")],
   ["soak", () => vitest("soak")],
-  ["interop", () => vitest("interop", [process.execPath, join(root, "scripts/python.mjs")])],
+  ["interop", () => vitest("interop", own("python"), own("rust-peer"))],
+  ["matrix", () => succeeds(own("interop-matrix", "--check"))],
 ]
 
 const FAILED = { passed: 0, failed: 1, skipped: 0 }
@@ -80,13 +86,22 @@ async function counted(name, command) {
 }
 
 /**
- * A project of vitest.config.ts, after what it needs.
- * @param {string} project
- * @param {string[]} [before]
+ * A command that counts as one test.
+ * @param {string[]} command
  * @returns {Promise<Counts>}
  */
-async function vitest(project, before) {
-  if (before && (await start(before)).status !== 0) return FAILED
+async function succeeds(command) {
+  return (await start(command)).status === 0 ? { passed: 1, failed: 0, skipped: 0 } : FAILED
+}
+
+/**
+ * A project of vitest.config.ts, after what it needs.
+ * @param {string} project
+ * @param {string[][]} before
+ * @returns {Promise<Counts>}
+ */
+async function vitest(project, ...before) {
+  for (const command of before) if ((await start(command)).status !== 0) return FAILED
   const file = join(reports, `${project}.json`)
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
   const { status } = await start([tool("vitest"), "run", "--project", project, ...reporters])

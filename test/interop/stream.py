@@ -17,6 +17,9 @@ LONGEST = 300_000
 # Around the thresholds, the lengths of short frames, and nothing at all.
 EDGES = [0, 1, 3, 4, 12, 127, 128, 251, 252, 255, 256, 511, 512, 513, LONGEST]
 PART_COUNTS = [1, 1, 1, 2, 3, 5]
+# Of so many messages the last is a large one.
+LARGE_EVERY = 2500
+SOME_KINDS = ["text", "json", "random", "zeros"]
 
 
 @cache
@@ -24,18 +27,32 @@ def pool(kind):
     return bytes(islice(KINDS[kind](Random(kind)), LONGEST + 100_000))
 
 
+def piece(kind, start, size):
+    """`size` bytes of a pool, which begins again after its end."""
+    end = start + size
+    return (pool(kind) * -(-end // len(pool(kind))))[start:end]
+
+
+def usual_part(random, stream):
+    kind = random.pick(SOME_KINDS)
+    edge = random.below(4) == 0
+    size = random.pick(EDGES) if edge else random.below(LONGEST + 1) >> random.below(19)
+    size %= stream.get("most", LONGEST) + 1
+    return piece(kind, random.below(100_001), max(size, stream.get("least", 0)))
+
+
 def messages(stream):
     """Yields lists of parts. `only` leaves those of one topic; the others are counted, too."""
     random = Random(stream["name"])
     topics = stream.get("topics")
+    large = stream.get("large")
     for i in range(stream["count"]):
-        parts = []
-        for _ in range(1 if stream.get("singlePart") else random.pick(PART_COUNTS)):
-            kind = random.pick(["text", "json", "random", "zeros"])
-            edge = random.below(4) == 0
-            size = random.pick(EDGES) if edge else random.below(LONGEST + 1) >> random.below(19)
-            start = random.below(100_001)
-            parts.append(pool(kind)[start : start + max(size, stream.get("least", 0))])
+        if large and i % LARGE_EVERY == LARGE_EVERY - 1:
+            size = large[i // LARGE_EVERY % len(large)]
+            parts = [piece(random.pick(SOME_KINDS), random.below(100_001), size)]
+        else:
+            count = 1 if stream.get("singlePart") else random.pick(PART_COUNTS)
+            parts = [usual_part(random, stream) for _ in range(count)]
         if topics:
             topic = topics[i % len(topics)]
             if not topic.startswith(stream.get("only", "")):

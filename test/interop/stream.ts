@@ -14,6 +14,10 @@ export interface Stream {
   singlePart?: boolean
   /** Bytes of a part, at least. Default: 0. */
   least?: number
+  /** Bytes of a part, at most. Default: `LONGEST`. */
+  most?: number
+  /** Sizes of parts that are a message each, one after the other, and come in between now and then. */
+  large?: readonly number[]
   /** Put in front of the parts of one message after the other. */
   topics?: readonly string[]
   /** Leaves out the messages whose topic begins otherwise. */
@@ -31,6 +35,8 @@ const LONGEST = 300_000
 /** Around the thresholds, the lengths of short frames, and nothing at all. */
 const EDGES = [0, 1, 3, 4, 12, 127, 128, 251, 252, 255, 256, 511, 512, 513, LONGEST]
 const PART_COUNTS = [1, 1, 1, 2, 3, 5]
+/** Of so many messages the last is a large one. */
+const LARGE_EVERY = 2500
 const KINDS: readonly Kind[] = ["text", "json", "random", "zeros"]
 
 const pools = new Map<Kind, Uint8Array>()
@@ -41,17 +47,32 @@ function pool(kind: Kind): Uint8Array {
   return bytes
 }
 
+/** `size` bytes of a pool, which begins again after its end. */
+function piece(kind: Kind, start: number, size: number): Uint8Array {
+  const bytes = pool(kind)
+  const end = start + size
+  if (end <= bytes.length) return bytes.subarray(start, end)
+  const copies = Array(Math.ceil(end / bytes.length)).fill(bytes)
+  return Buffer.concat(copies).subarray(start, end)
+}
+
 export function* messages(stream: Stream): Generator<Uint8Array[]> {
   const random = createRandom(stream.name)
-  for (let i = 0; i < stream.count; i++) {
+  const { least = 0, most = LONGEST, large = [] } = stream
+  const usualPart = () => {
+    const kind = random.pick(KINDS)
+    const edge = random.below(4) === 0
+    const size = edge ? random.pick(EDGES) : random.below(LONGEST + 1) >> random.below(19)
+    return piece(kind, random.below(100_001), Math.max(size % (most + 1), least))
+  }
+  const usual = () => {
     const partCount = stream.singlePart ? 1 : random.pick(PART_COUNTS)
-    const parts = Array.from({ length: partCount }, () => {
-      const kind = random.pick(KINDS)
-      const edge = random.below(4) === 0
-      const size = edge ? random.pick(EDGES) : random.below(LONGEST + 1) >> random.below(19)
-      const start = random.below(100_001)
-      return pool(kind).subarray(start, start + Math.max(size, stream.least ?? 0))
-    })
+    return Array.from({ length: partCount }, usualPart)
+  }
+  for (let i = 0; i < stream.count; i++) {
+    const size =
+      i % LARGE_EVERY === LARGE_EVERY - 1 && large[Math.floor(i / LARGE_EVERY) % large.length]
+    const parts = size ? [piece(random.pick(KINDS), random.below(100_001), size)] : usual()
     const topic = stream.topics?.[i % stream.topics.length]
     if (topic === undefined) yield parts
     else if (topic.startsWith(stream.only ?? "")) yield [Buffer.from(topic), ...parts]

@@ -1,0 +1,45 @@
+/** Which forms of the format were exchanged with which peer: from the tests into README.md. */
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { readArgs } from "./lib/args.mjs"
+import { filesIn } from "./lib/files.mjs"
+import { matrixDirectory } from "./lib/interop.mjs"
+import { root } from "./lib/paths.mjs"
+import { fail } from "./lib/run.mjs"
+
+const { check } = readArgs(
+  `usage: node scripts/interop-matrix.mjs [--check]
+
+Writes what the last run of the interop tests saw on the wire into README.md. --check only fails
+when that is not what README.md says.`,
+  { check: { type: "boolean" } },
+)
+
+const MARKED = /(<!-- interop:matrix -->\n)[\s\S]*?(<!-- \/interop:matrix -->)/
+
+/** @param {string[]} sides who sent it @returns {string} */
+const cell = ({ length, 0: first }) =>
+  length === 2 ? "both" : first === "ours" ? "sent" : first === "theirs" ? "received" : "-"
+
+/** @param {string[]} cells */
+const row = (cells) => `| ${cells.join(" | ")} |`
+
+/** @type {{ peer: string, forms: Record<string, string[]> }[]} */
+const rows = filesIn(matrixDirectory, ".json").map((file) => JSON.parse(readFileSync(file, "utf8")))
+const [first] = rows
+if (!first) fail("the interop tests have left nothing: npm run test:interop")
+
+const table = [
+  row(["peer", ...Object.keys(first.forms)]),
+  row(["---", ...Object.keys(first.forms).map(() => "---")]),
+  ...rows.map(({ peer, forms }) => row([peer, ...Object.values(forms).map(cell)])),
+].join("\n")
+
+const path = join(root, "README.md")
+const readme = readFileSync(path, "utf8")
+if (!MARKED.test(readme)) fail("README.md has no <!-- interop:matrix --> to fill")
+const filled = readme.replace(MARKED, (_, begin, end) => `${begin}${table}\n${end}`)
+if (filled === readme) console.log("README.md has the matrix of the interop tests")
+else if (check)
+  fail(`README.md is out of date: node scripts/interop-matrix.mjs writes what was seen:\n${table}`)
+else writeFileSync(path, filled)

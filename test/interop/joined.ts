@@ -1,0 +1,66 @@
+/** A socket of ours and a peer's, with a tap between them. */
+import type { EndpointOptions } from "zeromq-lz4"
+
+import { rustPeerPath } from "../../scripts/lib/rust.mjs"
+import { type AnySocket, use } from "../support/sockets.js"
+import { type PeerName, record, type Side } from "./matrix.js"
+import { Peer, type Setup } from "./peer.js"
+import { PythonPeer } from "./python-peer.js"
+import { type Sent, Tap } from "./tap.js"
+
+const start: Record<PeerName, (setup: Setup) => Promise<Peer>> = {
+  "omq-tokio": (setup) => Peer.start([rustPeerPath], setup),
+  pyomq: (setup) => PythonPeer.start({ module: "pyomq", ...setup }),
+}
+
+export interface Joining {
+  with: PeerName
+  /** Which side binds. */
+  binds: Side
+  ours?: EndpointOptions
+  theirs: Omit<Setup, "bind" | "connect">
+}
+
+export class Joined implements AsyncDisposable {
+  readonly peer: Peer
+  readonly #tap: Tap
+  readonly #joining: Joining
+
+  /** A broken rule of the format fails the test. */
+  static async make(socket: AnySocket, joining: Joining): Promise<Joined> {
+    use(socket).lz4.on("protocolError", ({ error }) => {
+      throw error
+    })
+    const { binds, ours, theirs } = joining
+    const startPeer = start[joining.with]
+    if (binds === "ours") {
+      await socket.bind("lz4+tcp://127.0.0.1:*", ours)
+      const tap = await Tap.before(socket.lastEndpoint as string)
+      return new Joined(joining, tap, await startPeer({ ...theirs, connect: tap.endpoint }))
+    }
+    const peer = await startPeer({ ...theirs, bind: "lz4+tcp://127.0.0.1:0" })
+    const tap = await Tap.before(peer.endpoint)
+    socket.connect(tap.endpoint, ours)
+    return new Joined(joining, tap, peer)
+  }
+
+  private constructor(joining: Joining, tap: Tap, peer: Peer) {
+    this.#joining = joining
+    this.#tap = tap
+    this.peer = peer
+  }
+
+  /** What one side has sent, and the other has received as it should. */
+  understood(from: Side): Sent {
+    const { ours, theirs, binds } = this.#joining
+    const { dictionary } = (from === "ours" ? ours : theirs) ?? {}
+    const sent = this.#tap.sentBy(from === binds ? "bound" : "connecting", dictionary)
+    record(this.#joining.with, from, sent)
+    return sent
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.peer[Symbol.asyncDispose]()
+    await this.#tap[Symbol.asyncDispose]()
+  }
+}

@@ -1,0 +1,82 @@
+/** A socket in a process of its own that does what it is told: python_peer.py says how. */
+import { type ChildProcessByStdio, spawn } from "node:child_process"
+import { once } from "node:events"
+import { createInterface } from "node:readline"
+import type { Readable, Writable } from "node:stream"
+
+import type { Stream, Summary } from "./stream.js"
+
+export interface Setup {
+  type: string
+  bind?: string
+  connect?: string
+  /** Options of the socket, by the names that the peer has for them. */
+  options?: Record<string, string | number | boolean>
+  dictionary?: Uint8Array
+  subscribe?: readonly string[]
+}
+
+export type Command =
+  | {
+      do: "send" | "receive" | "ask" | "echo" | "echoFrames"
+      stream: Stream
+      envelope?: number
+      probe?: string
+    }
+  | { do: "sendOne"; parts: readonly string[] }
+  | { do: "receiveOne"; timeoutMs: number }
+  | { do: "subscribe" | "unsubscribe"; topic: string }
+
+export interface Answer extends Summary {
+  endpoint: string
+  envelope: string[]
+  /** As hex; null when there was no message. */
+  parts: string[] | null
+}
+
+export class Peer implements AsyncDisposable {
+  readonly #child: ChildProcessByStdio<Writable, Readable, Readable>
+  readonly #closed: Promise<unknown>
+  readonly #lines: AsyncIterator<string>
+  #errors = ""
+  #endpoint = ""
+
+  /** Runs `command` with the set-up as its last argument. */
+  static async start(command: readonly string[], { dictionary, ...setup }: Setup): Promise<Peer> {
+    const hex = dictionary && { dictionary: Buffer.from(dictionary).toString("hex") }
+    const peer = new Peer([...command, JSON.stringify({ ...setup, ...hex })])
+    peer.#endpoint = (await peer.#answer()).endpoint
+    return peer
+  }
+
+  private constructor([program = "", ...args]: readonly string[]) {
+    this.#child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] })
+    this.#closed = once(this.#child, "close")
+    this.#child.stderr.setEncoding("utf8").on("data", (text) => {
+      this.#errors += text
+    })
+    this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]()
+  }
+
+  /** Where it is bound. */
+  get endpoint(): string {
+    return this.#endpoint
+  }
+
+  async do(command: Command): Promise<Answer> {
+    this.#child.stdin.write(`${JSON.stringify(command)}\n`)
+    return await this.#answer()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL")
+    await this.#closed
+  }
+
+  async #answer(): Promise<Answer> {
+    const { done, value } = await this.#lines.next()
+    if (!done) return JSON.parse(value)
+    await this.#closed
+    throw new Error(`the peer ended: ${this.#errors}`)
+  }
+}

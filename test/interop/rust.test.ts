@@ -1,0 +1,239 @@
+/** Against omq-tokio, which shares no code with this one, and sends arenas by itself. */
+import { expect, test } from "vitest"
+import * as zmq from "zeromq-lz4"
+
+import { vectorDictionary } from "../support/plaintexts.js"
+import type { AnySocket } from "../support/sockets.js"
+import { Joined, type Joining } from "./joined.js"
+import type { Side } from "./matrix.js"
+import { hex, pairings } from "./pairings.js"
+import { receiveAll, receivingAhead, type Stream, sendAll, summarize } from "./stream.js"
+import type { Form } from "./tap.js"
+
+const SIDES: readonly Side[] = ["ours", "theirs"]
+const dictionary = vectorDictionary()
+const theirDictionary = vectorDictionary().reverse()
+
+const join = (socket: AnySocket, joining: Omit<Joining, "with">): Promise<Joined> =>
+  Joined.make(socket, { with: "omq-tokio", ...joining })
+
+/** The forms in which a side has sent, in the order of FORMS. */
+const formsOf = (parts: Record<Form, number>): string[] =>
+  Object.entries(parts).flatMap(([form, count]) => (count ? [form] : []))
+
+/** What takes turns among the sockets: who binds, and how either side sends. */
+const arrangements = [
+  { binds: "ours", how: "as usual", options: { ours: {}, theirs: {} } },
+  {
+    binds: "theirs",
+    how: "with dictionaries and arenas",
+    options: { ours: { dictionary, arenas: true }, theirs: { dictionary: theirDictionary } },
+  },
+] as const
+
+const joinings = pairings.flatMap((pairing) =>
+  arrangements.map((arrangement) => {
+    const { ours, theirs } = pairing
+    return { ours, theirs: theirs.type, ...arrangement, pairing }
+  }),
+)
+
+test.each(joinings)(
+  "our $ours and their $theirs, $how; $binds binds",
+  async ({ pairing, binds, options }) => {
+    const { does, envelope = [] } = pairing
+    const { socket, exchange } = pairing.open()
+    await using joined = await join(socket, {
+      binds,
+      ours: options.ours,
+      theirs: { ...pairing.theirs, ...options.theirs },
+    })
+    const stream = { name: "exchanged", count: 500, ...pairing.stream }
+    const [here, { envelope: seen = [], ...there }] = await Promise.all([
+      exchange(stream),
+      joined.peer.do({ do: does, stream, envelope: envelope.length }),
+    ])
+    expect(there).toEqual(here)
+    expect(seen).toEqual(envelope)
+    expect(joined.understood("ours").messages).toBe(does === "send" ? 0 : stream.count)
+    expect(joined.understood("theirs").messages).toBe(does === "receive" ? 0 : stream.count)
+  },
+)
+
+const small: Stream = {
+  name: "small, and some large",
+  count: 100_000,
+  most: 250,
+  large: [65_536, 2 << 20],
+}
+
+interface Case {
+  how: string
+  binds: Side
+  /** What is on the wire, in the order of FORMS. */
+  forms: Form[]
+}
+
+test.each<Case & { theirs: object }>([
+  { how: "as usual", binds: "ours", theirs: {}, forms: ["plain", "LZ4B", "LZ4A"] },
+  { how: "as usual", binds: "theirs", theirs: {}, forms: ["plain", "LZ4B", "LZ4A"] },
+  {
+    how: "with a dictionary",
+    binds: "ours",
+    theirs: { dictionary: theirDictionary },
+    forms: ["plain", "LZ4B", "given LZ4D", "LZ4A"],
+  },
+  {
+    how: "with a dictionary that it trains",
+    binds: "theirs",
+    theirs: { options: { autoTrain: true } },
+    forms: ["plain", "LZ4B", "trained LZ4D", "LZ4A"],
+  },
+])(
+  "PULL gets 100,000 messages from a PUSH that sends $how; $binds binds",
+  async ({ binds, theirs, forms }) => {
+    const pull = new zmq.Pull()
+    await using joined = await join(pull, { binds, theirs: { type: "PUSH", ...theirs } })
+    const [sent, received] = await Promise.all([
+      joined.peer.do({ do: "send", stream: small }),
+      receiveAll(small, () => pull.receive()),
+    ])
+    expect(received).toEqual(sent)
+    const { messages, parts } = joined.understood("theirs")
+    expect(messages).toBe(small.count)
+    expect(formsOf(parts)).toEqual(forms)
+  },
+)
+
+test.each<Case & { ours: zmq.EndpointOptions }>([
+  { how: "nothing", binds: "ours", ours: {}, forms: ["plain", "LZ4B"] },
+  { how: "arenas", binds: "ours", ours: { arenas: true }, forms: ["plain", "LZ4B", "LZ4A"] },
+  {
+    how: "arenas and dictionary",
+    binds: "theirs",
+    ours: { arenas: true, dictionary },
+    forms: ["plain", "LZ4B", "given LZ4D", "LZ4A"],
+  },
+  {
+    how: "arenas and autoDictionary",
+    binds: "theirs",
+    ours: { arenas: true, autoDictionary: true },
+    forms: ["plain", "LZ4B", "trained LZ4D", "LZ4A"],
+  },
+  {
+    how: "autoDictionary",
+    binds: "ours",
+    ours: { autoDictionary: true },
+    forms: ["plain", "LZ4B", "trained LZ4D"],
+  },
+  { how: "level 9", binds: "theirs", ours: { level: 9 }, forms: ["plain", "LZ4B"] },
+  {
+    how: "level 12 and dictionary",
+    binds: "ours",
+    ours: { level: 12, dictionary },
+    forms: ["plain", "LZ4B", "given LZ4D"],
+  },
+])(
+  "their PULL gets 100,000 messages from a PUSH with $how; $binds binds",
+  async ({ binds, ours, forms }) => {
+    const push = new zmq.Push()
+    await using joined = await join(push, { binds, ours, theirs: { type: "PULL" } })
+    const [sent, received] = await Promise.all([
+      sendAll(small, (parts) => push.send([...parts])),
+      joined.peer.do({ do: "receive", stream: small }),
+    ])
+    expect(received).toEqual(sent)
+    const { messages, parts } = joined.understood("ours")
+    expect(messages).toBe(small.count)
+    expect(formsOf(parts)).toEqual(forms)
+  },
+)
+
+const TOPICS = ["news/sport", "weather", "news", "new"]
+const byTopic: Stream = { name: "by topic", count: 2000, topics: TOPICS }
+const news: Stream = { ...byTopic, only: "news" }
+const PROBE = "news?"
+
+const eitherWay = SIDES.flatMap((binds) => [false, true].map((trains) => ({ binds, trains })))
+
+test.each(eitherWay)(
+  "their SUB gets what it subscribed to, arenas and autoDictionary: $trains; $binds binds",
+  async ({ binds, trains }) => {
+    const publisher = new zmq.Publisher({ sendHighWaterMark: 0 })
+    await using joined = await join(publisher, {
+      binds,
+      ours: { arenas: trains, autoDictionary: trains },
+      theirs: { type: "SUB", subscribe: ["news"] },
+    })
+    const { peer } = joined
+    do await publisher.send(PROBE)
+    while (!(await peer.do({ do: "receiveOne", timeoutMs: 50 })).parts)
+    const [, received] = await Promise.all([
+      sendAll(byTopic, (parts) => publisher.send([...parts])),
+      peer.do({ do: "receive", stream: news, probe: hex(PROBE) }),
+    ])
+    expect(received).toEqual(summarize(news))
+    joined.understood("ours")
+  },
+)
+
+test.each(eitherWay)(
+  "SUB gets what it subscribed to from their PUB, which trains: $trains; $binds binds",
+  async ({ binds, trains }) => {
+    const subscriber = new zmq.Subscriber({ receiveTimeout: 50 })
+    subscriber.subscribe("news")
+    await using joined = await join(subscriber, {
+      binds,
+      theirs: { type: "PUB", options: { autoTrain: trains } },
+    })
+    do await joined.peer.do({ do: "sendOne", parts: [hex(PROBE)] })
+    while (!(await subscriber.receive().catch(() => undefined)))
+    subscriber.receiveTimeout = -1
+    const receive = async () => {
+      for (;;) {
+        const parts = await subscriber.receive()
+        if (parts.length > 1 || String(parts[0]) !== PROBE) return parts
+      }
+    }
+    const [, received] = await Promise.all([
+      joined.peer.do({ do: "send", stream: byTopic }),
+      receiveAll(news, receive),
+    ])
+    expect(received).toEqual(summarize(news))
+    joined.understood("theirs")
+  },
+)
+
+test.each(SIDES)("XPUB sees their XSUB subscribe and unsubscribe; %s binds", async (binds) => {
+  const publisher = new zmq.XPublisher({ sendHighWaterMark: 0 })
+  await using joined = await join(publisher, { binds, theirs: { type: "XSUB" } })
+  const { peer } = joined
+  await peer.do({ do: "subscribe", topic: "news" })
+  expect(String(await publisher.receive())).toBe("\u0001news")
+  const [, received] = await Promise.all([
+    sendAll(byTopic, (parts) => publisher.send([...parts])),
+    peer.do({ do: "receive", stream: news }),
+  ])
+  expect(received).toEqual(summarize(news))
+  await peer.do({ do: "unsubscribe", topic: "news" })
+  expect(String(await publisher.receive())).toBe("\u0000news")
+  joined.understood("ours")
+})
+
+test.each(SIDES)("their XPUB sees XSUB subscribe and unsubscribe; %s binds", async (binds) => {
+  const subscriber = new zmq.XSubscriber()
+  await using joined = await join(subscriber, { binds, theirs: { type: "XPUB" } })
+  const { peer } = joined
+  const receive = receivingAhead(subscriber)
+  const seen = async () => (await peer.do({ do: "receiveOne", timeoutMs: 30_000 })).parts
+  await subscriber.send("\u0001news")
+  expect(await seen()).toEqual([hex("\u0001news")])
+  const [, received] = await Promise.all([
+    peer.do({ do: "send", stream: byTopic }),
+    receiveAll(news, receive),
+  ])
+  expect(received).toEqual(summarize(news))
+  await subscriber.send("\u0000news")
+  expect(await seen()).toEqual([hex("\u0000news")])
+  joined.understood("theirs")
+})
