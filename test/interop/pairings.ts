@@ -11,7 +11,7 @@ export interface Pairing {
   ours: string
   theirs: { type: string; options?: { identity: string } }
   /** What the peer does with the stream. */
-  does: "send" | "receive" | "ask" | "echo"
+  does: "send" | "receive" | "ask" | "echo" | "echoFrames"
   /** Parts that a ROUTER of theirs puts before a message, as hex. */
   envelope?: string[]
   stream?: Partial<Stream>
@@ -21,7 +21,7 @@ export interface Pairing {
 type Exchange = (stream: Stream, send: Send, receive: Receive) => Promise<Summary>
 
 /** A socket whose messages are parts and nothing else. */
-function speaking(
+export function speaking(
   socket: AnySocket & Partial<zmq.Writable<zmq.MessageLike[]> & zmq.Readable>,
   exchange: Exchange,
 ) {
@@ -37,7 +37,7 @@ const echoingBehind =
   (stream, send, receive) =>
     streams.echoAll(stream, send, receive, envelope)
 const sending: Exchange = (stream, send) => streams.sendAll(stream, send)
-const receiving: Exchange = (stream, _, receive) => streams.receiveAll(stream, receive)
+export const receiving: Exchange = (stream, _, receive) => streams.receiveAll(stream, receive)
 
 /** All types of sockets that exchange messages with one peer as they come. */
 export const pairings: readonly Pairing[] = [
