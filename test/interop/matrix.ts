@@ -20,10 +20,10 @@ export type PeerName = keyof typeof VERSIONS
 const seen = new Map<PeerName, Map<Form, Set<Side>>>()
 
 /** Adds what the other side of a connection has read and understood. */
-export function record(peer: PeerName, from: Side, { parts }: Sent): void {
+export function record(peer: PeerName, from: Side, sent: Sent): void {
   const forms = seen.get(peer) ?? new Map(FORMS.map((form) => [form, new Set<Side>()]))
   seen.set(peer, forms)
-  for (const form of FORMS) if (parts[form]) forms.get(form)?.add(from)
+  for (const form of sent.forms) forms.get(form)?.add(from)
 
   const { file, pattern } = VERSIONS[peer]
   const pins = readFileSync(new URL(file, import.meta.url), "utf8")

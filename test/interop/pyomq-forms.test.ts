@@ -7,6 +7,7 @@ import { vectorDictionary } from "../support/plaintexts.js"
 import { use } from "../support/sockets.js"
 import { Joined } from "./joined.js"
 import type { Side } from "./matrix.js"
+import { hex } from "./pairings.js"
 import { PythonPeer } from "./python-peer.js"
 import { receiveAll, type Stream, sendAll } from "./stream.js"
 import type { Form } from "./tap.js"
@@ -19,63 +20,80 @@ const stream: Stream = {
   large: [65_536, 2 << 20],
 }
 
-const formsOf = (parts: Record<Form, number>): string[] =>
-  Object.entries(parts).flatMap(([form, count]) => (count ? [form] : []))
+interface Case {
+  how: string
+  binds: Side
+  /** What is on the wire, in the order of FORMS. */
+  forms: Form[]
+}
 
-test.each<{ theirs: object; forms: Form[]; binds: Side }>([
-  { theirs: {}, forms: ["plain", "LZ4B"], binds: "ours" },
-  { theirs: { dictionary }, forms: ["plain", "LZ4B", "given LZ4D"], binds: "theirs" },
+test.each<Case & { theirs: object }>([
+  { how: "as usual", binds: "ours", theirs: {}, forms: ["plain", "LZ4B"] },
   {
+    how: "with OMQ_COMPRESSION_DICT",
+    binds: "theirs",
+    theirs: { dictionary },
+    forms: ["plain", "LZ4B", "given LZ4D"],
+  },
+  {
+    how: "with OMQ_COMPRESSION_AUTO_TRAIN",
+    binds: "ours",
     theirs: { options: { compression_auto_train: 1 } },
     forms: ["plain", "LZ4B", "trained LZ4D"],
-    binds: "ours",
   },
-])(
-  "PULL gets messages from a PUSH with $theirs; $binds binds",
-  async ({ theirs, forms, binds }) => {
-    const pull = new zmq.Pull()
-    await using joined = await Joined.make(pull, {
-      with: "pyomq",
-      binds,
-      theirs: { type: "PUSH", ...theirs },
-    })
-    const [sent, received] = await Promise.all([
-      joined.peer.do({ do: "send", stream }),
-      receiveAll(stream, () => pull.receive()),
-    ])
-    expect(received).toEqual(sent)
-    expect(formsOf(joined.understood("theirs").parts)).toEqual(forms)
-  },
-)
+])("PULL gets what their PUSH sends $how; $binds binds", async ({ binds, theirs, forms }) => {
+  const pull = new zmq.Pull()
+  await using joined = await Joined.make(pull, {
+    with: "pyomq",
+    binds,
+    theirs: { type: "PUSH", ...theirs },
+  })
+  const [sent, received] = await Promise.all([
+    joined.peer.do({ do: "send", stream }),
+    receiveAll(stream, () => pull.receive()),
+  ])
+  expect(received).toEqual(sent)
+  expect(joined.understood("theirs")).toEqual({ messages: stream.count, forms })
+})
 
-test.each<{ ours: zmq.EndpointOptions; forms: Form[]; binds: Side }>([
-  { ours: {}, forms: ["plain", "LZ4B"], binds: "theirs" },
-  { ours: { dictionary }, forms: ["plain", "LZ4B", "given LZ4D"], binds: "ours" },
-  { ours: { autoDictionary: true }, forms: ["plain", "LZ4B", "trained LZ4D"], binds: "theirs" },
-  { ours: { level: 9 }, forms: ["plain", "LZ4B"], binds: "ours" },
+test.each<Case & { ours: zmq.EndpointOptions }>([
+  { how: "as usual", binds: "theirs", ours: {}, forms: ["plain", "LZ4B"] },
   {
+    how: "with a dictionary",
+    binds: "ours",
+    ours: { dictionary },
+    forms: ["plain", "LZ4B", "given LZ4D"],
+  },
+  {
+    how: "with autoDictionary",
+    binds: "theirs",
+    ours: { autoDictionary: true },
+    forms: ["plain", "LZ4B", "trained LZ4D"],
+  },
+  { how: "with level 9", binds: "ours", ours: { level: 9 }, forms: ["plain", "LZ4B"] },
+  {
+    how: "with level 9 and autoDictionary",
+    binds: "ours",
     ours: { level: 9, autoDictionary: true },
     forms: ["plain", "LZ4B", "trained LZ4D"],
-    binds: "ours",
   },
-])(
-  "their PULL gets messages from PUSH with $ours; $binds binds",
-  async ({ ours, forms, binds }) => {
-    const push = new zmq.Push()
-    await using joined = await Joined.make(push, {
-      with: "pyomq",
-      binds,
-      ours,
-      theirs: { type: "PULL" },
-    })
-    const [sent, received] = await Promise.all([
-      sendAll(stream, (parts) => push.send([...parts])),
-      joined.peer.do({ do: "receive", stream }),
-    ])
-    expect(received).toEqual(sent)
-    expect(formsOf(joined.understood("ours").parts)).toEqual(forms)
-  },
-)
+])("their PULL gets what PUSH sends $how; $binds binds", async ({ binds, ours, forms }) => {
+  const push = new zmq.Push()
+  await using joined = await Joined.make(push, {
+    with: "pyomq",
+    binds,
+    ours,
+    theirs: { type: "PULL" },
+  })
+  const [sent, received] = await Promise.all([
+    sendAll(stream, (parts) => push.send([...parts])),
+    joined.peer.do({ do: "receive", stream }),
+  ])
+  expect(received).toEqual(sent)
+  expect(joined.understood("ours")).toEqual({ messages: stream.count, forms })
+})
+
+const REFUSED = "for an arena"
 
 test("a peer that knows no arenas closes on one: a disconnect, and the next connection works", async () => {
   await using peer = await PythonPeer.start({
@@ -88,7 +106,8 @@ test("a peer that knows no arenas closes on one: a disconnect, and the next conn
   refused.lz4.on("protocolError", ({ error }) => errors.push(error))
   refused.connect(peer.endpoint, { arenas: true })
   const disconnected = once(refused.lz4, "disconnect")
-  await Promise.all(Array.from({ length: 100 }, (_, i) => refused.send(`message ${i}`)))
+  // The first go alone, as nothing waits with them, and arrive.
+  await Promise.all(Array.from({ length: 100 }, () => refused.send(REFUSED)))
   await disconnected
   refused.close()
   expect(errors).toEqual([])
@@ -98,7 +117,7 @@ test("a peer that knows no arenas closes on one: a disconnect, and the next conn
   const few = { ...stream, count: 100 }
   const [sent, received] = await Promise.all([
     sendAll(few, (parts) => push.send([...parts])),
-    peer.do({ do: "receive", stream: few }),
+    peer.do({ do: "receive", stream: few, probe: hex(REFUSED) }),
   ])
   expect(received).toEqual(sent)
 })

@@ -11,10 +11,10 @@ export type Form = (typeof FORMS)[number]
 
 /** What one side has put on the wire. */
 export interface Sent {
-  /** Those in arenas too, dictionaries not. */
+  /** How many there were, those in arenas too. */
   messages: number
-  /** How many parts there were of each form. */
-  parts: Record<Form, number>
+  /** Those of its parts, in the order of FORMS. */
+  forms: Form[]
 }
 
 /** Where an arena says how many messages it holds. RFC.md appendix A. */
@@ -49,17 +49,12 @@ export class Tap implements AsyncDisposable {
   /** What the one side has sent so far. */
   sentBy(side: "connecting" | "bound", dictionary?: Uint8Array): Sent {
     const { frames } = parseStream(Buffer.concat(this.#chunks[side]))
-    const parts = Object.fromEntries(FORMS.map((form) => [form, 0])) as Sent["parts"]
-    let messages = 0
-    for (const message of messagesOf(frames)) {
-      for (const part of message) parts[nameOf(part, dictionary)]++
-      const [first = new Uint8Array()] = message
-      const form = formOf(first)
-      if (form === "LZ4A")
-        messages += Buffer.from(first.buffer, first.byteOffset).readUInt32LE(ARENA_COUNT_OFFSET)
-      else if (form !== "LZ4D") messages++
+    const messages = messagesOf(frames)
+    const seen = new Set(messages.flat().map((part) => nameOf(part, dictionary)))
+    return {
+      messages: messages.reduce((sum, [first]) => sum + messagesIn(first as Uint8Array), 0),
+      forms: FORMS.filter((form) => seen.has(form)),
     }
-    return { messages, parts }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -84,4 +79,11 @@ function nameOf(part: Uint8Array, dictionary: Uint8Array | undefined): Form {
   if (form !== "LZ4D") return form
   const isGiven = dictionary && Buffer.compare(part.subarray(4), dictionary) === 0
   return isGiven ? "given LZ4D" : "trained LZ4D"
+}
+
+/** How many messages one on the wire stands for, by its first part. */
+function messagesIn(part: Uint8Array): number {
+  const form = formOf(part)
+  if (form === "LZ4A") return Buffer.from(part).readUInt32LE(ARENA_COUNT_OFFSET)
+  return form === "LZ4D" ? 0 : 1
 }
