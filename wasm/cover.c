@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dictionary.h"
+#include "zeromq_lz4.h"
 
 /* What is counted are substrings of this many bytes, by a hash. */
 #define UNIT 6u
@@ -27,9 +27,7 @@ typedef struct {
   uint16_t inside[HASHES]; /* by hash: how often it is in the window */
   segment segments[ZL_DICTIONARY_MAX / UNIT];
   uint8_t made[ZL_DICTIONARY_MAX];
-  LZ4_stream_t prepared;
-  LZ4_stream_t attached;
-  uint8_t block[ZL_SAMPLE_MAX];
+  uint8_t wire[ZL_SAMPLE_MAX + ZL_SENTINEL_BYTES];
 } training;
 
 static uint32_t hash_at(const uint8_t *bytes) {
@@ -134,19 +132,14 @@ static uint32_t write_segments(training *t, uint32_t chosen, uint8_t *target) {
   return length;
 }
 
-/* What all samples take with a dictionary; one of 0 bytes is none. */
-static uint64_t cost(training *t, const uint8_t *dictionary, uint32_t length) {
-  LZ4_initStream(&t->prepared, sizeof t->prepared);
-  if (length > 0) LZ4_loadDictSlow(&t->prepared, (const char *)dictionary, (int)length);
+/* What all samples take on the wire with a dictionary, or 0 for none. */
+static uint64_t cost(training *t, zl_dictionary *dictionary) {
   uint64_t sum = 0;
   uint32_t at = 0;
   for (uint32_t i = 0; i < t->samples.count; i++) {
-    int plain = (int)(t->samples.ends[i] - at);
-    LZ4_resetStream_fast(&t->attached);
-    LZ4_attach_dictionary(&t->attached, &t->prepared);
-    int block = LZ4_compress_fast_continue(&t->attached, (const char *)t->samples.bytes + at,
-                                           (char *)t->block, plain, plain, 1);
-    sum += (uint32_t)(block > 0 ? block : plain);
+    const uint32_t plain = t->samples.ends[i] - at;
+    const uint32_t wire = zl_part_encode(dictionary, t->samples.bytes + at, plain, t->wire, 1);
+    sum += wire > 0 ? wire : plain + ZL_SENTINEL_BYTES;
     at = t->samples.ends[i];
   }
   return sum;
@@ -158,14 +151,16 @@ uint32_t zl_cover(const zl_samples *samples, uint32_t capacity, uint8_t *target)
   if (!t) return 0;
   t->samples = *samples;
   t->capacity = capacity;
-  LZ4_initStream(&t->attached, sizeof t->attached);
   count_units(t);
   uint32_t made = 0;
-  const uint64_t without = cost(t, NULL, 0);
+  const uint64_t without = cost(t, NULL);
   uint64_t least = without;
   for (uint32_t i = 0; i < sizeof segment_lengths / sizeof *segment_lengths; i++) {
     uint32_t length = write_segments(t, select_segments(t, segment_lengths[i]), t->made);
-    uint64_t sum = cost(t, t->made, length);
+    zl_dictionary *dictionary = zl_dictionary_open(t->made, length);
+    if (!dictionary) continue;
+    uint64_t sum = cost(t, dictionary);
+    zl_dictionary_close(dictionary);
     /* Each of its bytes is in a sample already, which says nothing about other messages. */
     if (sum + length >= without || sum >= least) continue;
     least = sum;
