@@ -1,10 +1,13 @@
 /** What small messages gain by dictionaries, arenas and levels. `--help` says more. */
-import { execFileSync } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 import { version as zmqVersion } from "zeromq"
+import { Pull } from "zeromq-lz4"
 import { Codec, trainDictionary } from "zeromq-lz4/codec"
 
 import { pythonPath } from "../scripts/lib/python.mjs"
@@ -88,10 +91,19 @@ async function measure(corpus) {
     2: await trainDictionary(events.slice(0, SAMPLES[2]), { capacity: 2048 }),
     8: await trainDictionary(events.slice(0, SAMPLES[8]), { capacity: 8192 }),
   }
+  const some = head(events, CODEC_BYTES)
   const collected = new Collected()
-  await measureLinks(corpus, events.length, dictionaries, collected)
-  measureCodec(corpus, head(events, CODEC_BYTES), dictionaries, collected)
-  measureZstd(corpus, head(events, CODEC_BYTES), dictionaries, collected)
+  const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-corpora-"))
+  try {
+    const file = join(directory, "events")
+    writeFileSync(file, Buffer.concat(some.flatMap((event) => [u32(event.length), event])))
+    await measureLinks(corpus, events.length, dictionaries, collected)
+    await measurePyomq(corpus, some.length, file, dictionaries, collected)
+    measureCodec(corpus, some, dictionaries, collected)
+    measureZstd(corpus, some, file, dictionaries, collected)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
   return collected.measurements(corpus)
 }
 
@@ -107,10 +119,9 @@ function head(events, bytes) {
 /** @param {Corpus} corpus @param {number} events @param {Dictionaries} dictionaries @param {Collected} collected */
 async function measureLinks(corpus, events, dictionaries, collected) {
   const script = new URL("corpora/peer.mjs", import.meta.url)
-  const receiver = startPeer(corpus.name, script)
-  const sender = startPeer(corpus.name, script)
-  const wanted = LINK_MESSAGES[/** @type {keyof typeof LINK_MESSAGES} */ (corpus.name)]
-  const times = Math.max(1, Math.round((args.quick ? 0.2 : 1) * (wanted / events)))
+  const receiver = startPeer(corpus.name, { script })
+  const sender = startPeer(corpus.name, { script })
+  const times = timesOf(corpus, events)
   try {
     // A round before the first that counts: code is compiled then.
     for (let round = -1; round < rounds; round++) {
@@ -163,37 +174,82 @@ function measureCodec(corpus, events, dictionaries, collected) {
 }
 
 /**
- * Zstandard, and our trainer beside its own. Once: what counts here are sizes.
- * @param {Corpus} corpus @param {readonly Uint8Array[]} events @param {Dictionaries} dictionaries @param {Collected} collected
+ * pyomq at both ends, and once with a socket of ours that counts what comes.
+ * @param {Corpus} corpus @param {number} events @param {string} file @param {Dictionaries} dictionaries @param {Collected} collected
  */
-function measureZstd(corpus, events, dictionaries, collected) {
+async function measurePyomq(corpus, events, file, dictionaries, collected) {
+  const times = timesOf(corpus, events)
+  const hex = Buffer.from(dictionaries[2]).toString("hex")
+  const ways = {
+    pyomq: {},
+    "pyomq, dictionary of 2 KiB": { dictionary: hex },
+    "pyomq, trains a dictionary": { autoTrain: true },
+  }
+  for (const [name, options] of Object.entries(ways)) {
+    const pull = new Pull({ linger: 0 })
+    await pull.bind("lz4+tcp://127.0.0.1:*")
+    const counted = python("send", file, "1", String(pull.lastEndpoint), JSON.stringify(options))
+    for (let i = 0; i < events; i++) await pull.receive()
+    counted.kill()
+    const { plainBytes, wireBytes } = pull.lz4.stats.received
+    collected.add(name, "wire", "%", (100 * wireBytes) / plainBytes)
+    pull.close()
+  }
+  for (let round = 0; round < rounds; round++) {
+    progress(`${corpus.name}: pyomq, round ${round + 1} of ${rounds}`)
+    for (const [name, options] of Object.entries(ways)) {
+      const receiver = python("receive", String(times * events))
+      const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]()
+      const endpoint = (await lines.next()).value
+      const sender = python("send", file, String(times), endpoint, JSON.stringify(options))
+      collected.add(name, "link", "msg/s", Number((await lines.next()).value))
+      sender.kill()
+      receiver.kill()
+    }
+  }
+}
+
+/** A peer in Python; one that fails ends the benchmark. @param {string[]} args */
+function python(...args) {
+  const script = fileURLToPath(new URL("corpora/pyomq_peer.py", import.meta.url))
+  const child = spawn(pythonPath, [script, ...args], { stdio: ["pipe", "pipe", "inherit"] })
+  child.on("exit", (code) => {
+    if (code) process.exit(1) // it has printed why
+  })
+  return child
+}
+
+/** How often a corpus of so many events goes over a link in a run. @param {Corpus} corpus @param {number} events */
+function timesOf({ name }, events) {
+  const wanted = LINK_MESSAGES[/** @type {keyof typeof LINK_MESSAGES} */ (name)]
+  return Math.max(1, Math.round((args.quick ? 0.2 : 1) * (wanted / events)))
+}
+
+/**
+ * Zstandard, and our trainer beside its own. Once: what counts here are sizes.
+ * @param {Corpus} corpus @param {readonly Uint8Array[]} events @param {string} file @param {Dictionaries} dictionaries @param {Collected} collected
+ */
+function measureZstd(corpus, events, file, dictionaries, collected) {
   progress(`${corpus.name}: Zstandard`)
   const bytes = events.reduce((sum, { length }) => sum + length, 0)
-  const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-corpora-"))
-  const script = new URL("corpora/zstd.py", import.meta.url).pathname
-  try {
-    const file = join(directory, "events")
-    writeFileSync(file, Buffer.concat(events.flatMap((event) => [u32(event.length), event])))
-    for (const kib of /** @type {const} */ ([2, 8])) {
-      const dictionary = join(directory, "dictionary")
-      writeFileSync(dictionary, dictionaries[kib])
-      const output = execFileSync(pythonPath, [script, file, String(SAMPLES[kib]), dictionary], {
-        encoding: "utf8",
-      })
-      const theirs = readFileSync(`${dictionary}.cover`)
-      const larger = wireBytes(events, dictionaries[kib]) / wireBytes(events, theirs)
-      collected.add(`dictionary of ${kib} KiB`, "× zstd's trainer", "×", larger)
-      if (kib !== 2) continue
-      for (const line of output.trim().split("\n")) {
-        const { level, dictionary, wireBytes, encode, decode } = JSON.parse(line)
-        const name = `zstd ${level}${dictionary ? ", dictionary of 2 KiB" : ""}`
-        collected.add(name, "wire", "%", (100 * wireBytes) / bytes)
-        collected.add(name, "encode", "MB/s", encode)
-        collected.add(name, "decode", "MB/s", decode)
-      }
+  const script = fileURLToPath(new URL("corpora/zstd.py", import.meta.url))
+  for (const kib of /** @type {const} */ ([2, 8])) {
+    const dictionary = `${file}.dictionary`
+    writeFileSync(dictionary, dictionaries[kib])
+    const output = execFileSync(pythonPath, [script, file, String(SAMPLES[kib]), dictionary], {
+      encoding: "utf8",
+    })
+    const theirs = readFileSync(`${dictionary}.cover`)
+    const larger = wireBytes(events, dictionaries[kib]) / wireBytes(events, theirs)
+    collected.add(`dictionary of ${kib} KiB`, "× zstd's trainer", "×", larger)
+    if (kib !== 2) continue
+    for (const line of output.trim().split("\n")) {
+      const { level, dictionary, wireBytes, encode, decode } = JSON.parse(line)
+      const name = `zstd ${level}${dictionary ? ", dictionary of 2 KiB" : ""}`
+      collected.add(name, "wire", "%", (100 * wireBytes) / bytes)
+      collected.add(name, "encode", "MB/s", encode)
+      collected.add(name, "decode", "MB/s", decode)
     }
-  } finally {
-    rmSync(directory, { recursive: true })
   }
 }
 

@@ -197,8 +197,8 @@ function idle() {
     name,
     parameters: { connections: CONNECTIONS },
     async run(transport) {
-      const binds = startPeer(transport)
-      const connects = startPeer(transport)
+      const binds = startPeer(transport, { lean: true })
+      const connects = startPeer(transport, { lean: true })
       try {
         const endpoint = await binds.call("bind", "Pull")
         await connects.call("open", "Push")

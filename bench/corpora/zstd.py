@@ -66,4 +66,5 @@ def main(file, samples, dictionary_file):
             print(json.dumps(measure(events, level, used)), flush=True)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

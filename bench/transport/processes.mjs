@@ -6,15 +6,17 @@ const TRANSPORT_PEER = new URL("peer.mjs", import.meta.url)
 
 /** @typedef {{ call: (name: string, ...args: unknown[]) => Promise<any>, stop: () => void }} Peer */
 
+/** As little garbage as possible in what memory() says. */
+const LEAN = ["--expose-gc", "--max-semi-space-size=1"]
+
 /**
  * @param {string} what  a transport, or what another script takes
- * @param {URL} [script]
+ * @param {{ script?: URL, lean?: boolean }} [options]
  * @returns {Peer}
  */
-export function startPeer(what, script = TRANSPORT_PEER) {
+export function startPeer(what, { script = TRANSPORT_PEER, lean = false } = {}) {
   const child = fork(fileURLToPath(script), [what], {
-    // As little garbage as possible in what memory() says.
-    execArgv: ["--expose-gc", "--max-semi-space-size=1"],
+    execArgv: lean ? LEAN : [],
     serialization: "advanced",
   })
   /** @type {Map<number, { resolve: (result: any) => void, reject: (error: Error) => void }>} */
