@@ -6,10 +6,13 @@ import type { Trainer } from "../codec/trainer.js"
 import { Transcoder } from "../codec/transcoder.js"
 import type { Channel } from "./channel.js"
 import { Counters } from "./protocol.js"
-import { Pump } from "./pump.js"
+import { Pump, type PumpHandlers } from "./pump.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
 const FAREWELL_MS = 1000
+
+/** What is being counted; one for all. */
+const traffic: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 
 /** How a link ended. */
 export interface End {
@@ -34,7 +37,7 @@ export interface LinkHandlers {
  * Data that one side has handed over is written to the other before that is
  * closed, however the link ends.
  */
-export class Link {
+export class Link implements PumpHandlers {
   readonly counters: Counters = new Counters()
   readonly #remote: Socket
   readonly #local: Socket
@@ -62,27 +65,8 @@ export class Link {
     this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings, trainer)
 
-    const { counters } = this
-    const traffic: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
-    const counting = (way: "sent" | "received", transcoder: Transcoder) => ({
-      moved: () => {
-        transcoder.count(traffic)
-        counters.write(way, traffic, transcoder.hasDictionary)
-      },
-      failed: (error: Error) => this.#fail(error),
-    })
-    const fromPeer = new Pump(
-      fromRemote,
-      fromLocal,
-      this.#receiving,
-      counting("received", this.#receiving),
-    )
-    const fromLibzmq = new Pump(
-      fromLocal,
-      fromRemote,
-      this.#sending,
-      counting("sent", this.#sending),
-    )
+    const fromPeer = new Pump(fromRemote, fromLocal, this.#receiving, this)
+    const fromLibzmq = new Pump(fromLocal, fromRemote, this.#sending, this)
 
     local.on("end", () => {
       fromLibzmq.finish()
@@ -127,7 +111,15 @@ export class Link {
     this.#remote.destroy()
   }
 
-  #fail(error: Error): void {
+  /** Counts for whoever reads the counters. */
+  moved(transcoder: Transcoder): void {
+    transcoder.count(traffic)
+    const way = transcoder === this.#sending ? "sent" : "received"
+    this.counters.write(way, traffic, transcoder.hasDictionary)
+  }
+
+  /** Ends a link of which one side, or this one, broke a rule. */
+  failed(error: Error): void {
     this.#end ??= { byLibzmq: false, error }
     this.#handlers.failed(error)
     this.#remote.destroy()

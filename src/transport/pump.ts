@@ -3,8 +3,8 @@ import type { Transcoder } from "../codec/transcoder.js"
 import type { Channel } from "./channel.js"
 
 export interface PumpHandlers {
-  /** Some of the stream went through. */
-  moved(): void
+  /** Some of the stream went through a transcoder. */
+  moved(transcoder: Transcoder): void
   /** The stream broke a rule, or memory ran out; nothing moves any more. */
   failed(error: Error): void
 }
@@ -88,7 +88,7 @@ export class Pump {
   }
 
   readonly #write = (piece: Uint8Array, owned: boolean): boolean => {
-    this.#handlers.moved() // before anybody can have seen what it counts
+    this.#handlers.moved(this.#transcoder) // before anybody can have seen what it counts
     if (owned) this.#to.write(piece)
     else this.#writeCopy(piece)
     // The stream asks to wait even where the system took all at once.
