@@ -38,7 +38,7 @@ export function runDetails() {
     machine: {
       cpu: cpus()[0]?.model ?? "unknown",
       cores: availableParallelism(),
-      os: `${type()} ${release()} ${arch()}`,
+      os: `${type()} ${release().split("-")[0]} ${arch()}`,
     },
   }
 }
