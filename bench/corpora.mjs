@@ -5,7 +5,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { parseArgs } from "node:util"
 import { version as zmqVersion } from "zeromq"
 import { Pull } from "zeromq-lz4"
 import { Codec, trainDictionary } from "zeromq-lz4/codec"
@@ -16,6 +15,7 @@ import { modes, PLAIN } from "./corpora/modes.mjs"
 import { cellsOf, rows, targetLines } from "./corpora/table.mjs"
 import { aligned } from "./format.mjs"
 import { summary } from "./measure.mjs"
+import { readOptions } from "./options.mjs"
 import { appendResults, packageVersion, runDetails } from "./results.mjs"
 import { startPeer } from "./transport/processes.mjs"
 
@@ -23,8 +23,8 @@ const HELP = `npm run bench:corpora -- [options]
 
 Three streams of JSON events (tiny, small, larger): bytes on the wire, the speed of the codec, and
 messages per second between two processes on the loopback interface, with each way to send small
-messages; Zstandard for comparison. A full run takes about five minutes and is appended to
-bench/results.jsonl; node bench/report.mjs then updates the table in README.md.
+messages; pyomq and Zstandard for comparison. A full run takes about five minutes and is appended
+to bench/results.jsonl; node bench/report.mjs then updates the table in README.md.
 
   --quick       short and rough; nothing is stored
   --only NAME   one corpus; nothing is stored
@@ -41,15 +41,8 @@ const SAMPLES = { 2: 100, 8: 400 }
 /** Messages of one run over a link. */
 const LINK_MESSAGES = { tiny: 120_000, small: 50_000, larger: 20_000 }
 
-const { values: args } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    only: { type: "string", default: "" },
-    rounds: { type: "string" },
-    help: { type: "boolean", default: false },
-  },
-})
-const rounds = Number(args.rounds ?? (args.quick ? 1 : 5))
+const args = readOptions(HELP, { full: 5, quick: 1 })
+const { rounds } = args
 
 /** @typedef {import("./results.mjs").Measurement} Measurement */
 /** @typedef {import("./corpora/corpora.mjs").Corpus} Corpus */
@@ -290,5 +283,4 @@ async function main() {
   if (!args.quick && !args.only) appendResults("corpora", details, measurements)
 }
 
-if (args.help) process.stdout.write(HELP)
-else await main()
+await main()

@@ -1,9 +1,9 @@
 /** How fast lz4+tcp:// is, and how much memory it takes, beside tcp://. `--help` says more. */
-import { parseArgs } from "node:util"
 import { version as zmqVersion } from "zeromq"
 
 import { aligned, sizeName } from "./format.mjs"
 import { median, summary } from "./measure.mjs"
+import { readOptions } from "./options.mjs"
 import { appendResults, packageVersion, runDetails } from "./results.mjs"
 import { startPeer } from "./transport/processes.mjs"
 import { cellsOf, rows, targetLines } from "./transport/table.mjs"
@@ -29,15 +29,8 @@ const CONNECTIONS = 1000
 /** Connections that are there before memory is first looked at. */
 const FIRST_CONNECTIONS = 200
 
-const { values: args } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    only: { type: "string", default: "" },
-    rounds: { type: "string" },
-    help: { type: "boolean", default: false },
-  },
-})
-const rounds = Number(args.rounds ?? (args.quick ? 2 : 7))
+const args = readOptions(HELP, { full: 7, quick: 2 })
+const { rounds } = args
 const seconds = args.quick ? 0.25 : 1
 const names = Object.keys(transports)
 
@@ -243,5 +236,4 @@ const versions = () => ({
   libzmq: zmqVersion,
 })
 
-if (args.help) process.stdout.write(HELP)
-else await main()
+await main()

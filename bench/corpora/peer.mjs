@@ -13,7 +13,6 @@ let socket
 const open = async (/** @type {string} */ scheme, /** @type {string} */ type) => {
   const zmq = await import(scheme === "tcp://" ? "zeromq" : "zeromq-lz4")
   socket = new zmq[type]({ linger: 0 })
-  return scheme === "tcp://" ? [] : [{}]
 }
 
 serve({
@@ -26,8 +25,8 @@ serve({
 
   /** @param {string} scheme @param {string} endpoint @param {object} options */
   async connect(scheme, endpoint, options) {
-    const [rest] = await open(scheme, "Push")
-    socket.connect(endpoint, ...(rest ? [options] : []))
+    await open(scheme, "Push")
+    socket.connect(endpoint, ...(scheme === "tcp://" ? [] : [options]))
     events ??= eventsOf(corpus)
   },
 

@@ -97,12 +97,13 @@ export class Listener {
 
   /** Joins a peer with libzmq, once that has accepted and said so by its first bytes. */
   #join(remote: Socket): void {
-    if (this.#closing || !descriptorsLeft(DESCRIPTORS_SPARE)) {
-      remote.destroy()
+    if (!this.#closing && accepting >= ACCEPTING_MAX) {
+      setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
       return
     }
-    if (accepting >= ACCEPTING_MAX) {
-      setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
+    // Looked at by those whose turn it is: with many waiting, it would keep the thread busy.
+    if (this.#closing || !descriptorsLeft(DESCRIPTORS_SPARE)) {
+      remote.destroy()
       return
     }
     accepting++
