@@ -1,0 +1,136 @@
+import type { ProtocolErrorCode } from "../codec/errors.js"
+
+/** An end of a TCP connection: the client is the one that opened it. */
+export type Side = "client" | "server"
+
+/**
+ * The form of a part on the wire (RFC.md section 4); "none" is a part of plain
+ * `tcp://`, which has no envelope.
+ */
+export type PartKind = "none" | "plain" | "LZ4B" | "LZ4M" | "LZ4D" | "LZ4A"
+
+/** Nanoseconds since 1970-01-01 UTC; undefined where the file does not say. */
+export type Time = bigint | undefined
+
+/** Where something broke, and why. */
+export interface CaptureError {
+  /**
+   * A ProtocolError's code for what a peer did wrong (RFC.md section 5.3), or
+   * - ERR_CAPTURE_GAP: bytes of the connection are missing from the capture,
+   * - ERR_CAPTURE_UNREADABLE: bytes cannot be understood, such as an encrypted connection,
+   * - ERR_CAPTURE_TRUNCATED: the file, or a connection, ends in the middle of something.
+   */
+  code:
+    | ProtocolErrorCode
+    | "ERR_CAPTURE_GAP"
+    | "ERR_CAPTURE_UNREADABLE"
+    | "ERR_CAPTURE_TRUNCATED"
+  /** In words, without the code. */
+  message: string
+  time: Time
+  /** Who sent what broke; undefined for errors of the file itself. */
+  from: Side | undefined
+  /** Where in the file, in bytes from its start. */
+  offset: number
+}
+
+/** What one side said of itself: its greeting and READY command (RFC.md section 3.1). */
+export interface Handshake {
+  /** ZMTP's, such as "3.1". */
+  version: string
+  mechanism: string
+  /** PLAIN's or CURVE's server. */
+  asServer: boolean
+  /** Of the READY command; undefined before it. */
+  socketType: string | undefined
+  /** The routing id; empty when there is none. */
+  identity: Uint8Array | undefined
+  /** Other properties of READY. */
+  properties: ReadonlyMap<string, Uint8Array>
+}
+
+/** A command of ZMTP: READY, SUBSCRIBE, CANCEL, PING, PONG, ERROR … */
+export interface CaptureCommand {
+  time: Time
+  from: Side
+  name: string
+  /** What follows the name; a password of PLAIN is blanked out. */
+  body: Uint8Array
+  /** The body in words, such as a subscription's topic or a PING's time to live. */
+  detail: string
+}
+
+/** One part of a message. */
+export interface CapturePart {
+  kind: PartKind
+  /** As it travelled, envelope included; for a part from an arena, the whole arena. */
+  wire: Uint8Array
+  /** The plaintext; undefined when it does not decode, which `error` explains. */
+  plain: Uint8Array | undefined
+  error: CaptureError | undefined
+}
+
+/** A message, or the shipment of a dictionary: then it has one part, of the kind LZ4D. */
+export interface CaptureMessage {
+  /** When its last byte was captured. */
+  time: Time
+  from: Side
+  parts: CapturePart[]
+  /** Bytes of its parts on the wire, without frame headers; of an arena, the message's share. */
+  wireBytes: number
+  /** Bytes of its parts' plaintext; a dictionary has none. */
+  plainBytes: number
+  /** Its place in the arena that it came in. */
+  arena: { index: number; messages: number } | undefined
+  /**
+   * Where its frames, headers included, are in the file: offset and length of one
+   * run of bytes after the other. `decodeFrames` makes parts of them again.
+   */
+  ranges: readonly number[]
+}
+
+/** What went one way over a connection. A dictionary counts its bytes on the wire only. */
+export interface CaptureTraffic {
+  messages: number
+  plainBytes: number
+  wireBytes: number
+}
+
+/** A ZMTP connection; what is not known yet changes as the capture goes on. */
+export interface CaptureConnection {
+  /** 1 for the first of the capture. */
+  readonly id: number
+  /** Address and port, such as "127.0.0.1:5555" or "[::1]:5555"; a raw stream has "client" and "server". */
+  readonly client: string
+  readonly server: string
+  /** Whether the capture has its beginning. If not, the client was guessed by the ports. */
+  readonly begun: boolean
+  /** By its messages: "tcp" is plain ZMTP. Undefined before the first. */
+  transport: "lz4+tcp" | "tcp" | undefined
+  readonly handshakes: Record<Side, Handshake | undefined>
+  /** Dictionaries in use: shipped in the capture, or given as an option. */
+  readonly dictionaries: Record<Side, Uint8Array | undefined>
+  readonly traffic: Readonly<Record<Side, CaptureTraffic>>
+}
+
+/** What a capture holds, in the order it was captured. */
+export type CaptureEvent =
+  | { type: "connection"; connection: CaptureConnection }
+  | { type: "handshake"; connection: CaptureConnection; from: Side }
+  | { type: "command"; connection: CaptureConnection; command: CaptureCommand }
+  | { type: "message"; connection: CaptureConnection; message: CaptureMessage }
+  /** A part that does not decode has its error on the message, and is not repeated here. */
+  | { type: "error"; connection: CaptureConnection | undefined; error: CaptureError }
+  /** Neither side says more. */
+  | { type: "close"; connection: CaptureConnection }
+
+/** How a capture is read. */
+export interface CaptureOptions {
+  /** The most plaintext of one message, in bytes; -1, the default, is no limit. */
+  maxMessageSize?: number
+  /**
+   * A dictionary of 1 to 8192 bytes that was shipped before the capture began: used
+   * on connections whose beginning is not in it, until they ship one.
+   */
+  dictionary?: Uint8Array
+}
