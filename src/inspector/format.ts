@@ -1,0 +1,65 @@
+/** Numbers and times as people read them. */
+
+const whole = new Intl.NumberFormat("en")
+export const count = (number: number): string => whole.format(number)
+
+export const plural = (number: number, noun: string): string =>
+  `${count(number)} ${noun}${number === 1 ? "" : "s"}`
+
+const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"]
+
+/** "512 B", "1.21 KiB". */
+export function bytes(number: number): string {
+  let unit = 0
+  let value = number
+  while (value >= 1023.5 && unit < BINARY.length - 1) {
+    value /= 1024
+    unit++
+  }
+  return `${unit === 0 ? value : digits(value)} ${BINARY[unit]}`
+}
+
+/** Three digits. */
+export function digits(value: number): string {
+  if (value === 0) return "0"
+  const decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2
+  return value.toFixed(decimals)
+}
+
+/** How many times as long the plaintext is; a dash where there is none. */
+export function ratio(plainBytes: number, wireBytes: number): string {
+  return plainBytes === 0 || wireBytes === 0 ? "–" : `${(plainBytes / wireBytes).toFixed(2)}×`
+}
+
+/** Seconds to the microsecond, of nanoseconds. */
+export function seconds(nanoseconds: number | undefined): string {
+  return nanoseconds === undefined ? "" : (nanoseconds / 1e9).toFixed(6)
+}
+
+const UNITS: [string, number][] = [
+  ["h", 3600e9],
+  ["min", 60e9],
+  ["s", 1e9],
+  ["ms", 1e6],
+  ["µs", 1e3],
+  ["ns", 1],
+]
+
+/** "1.5 s", "20 ms", of nanoseconds. */
+export function duration(nanoseconds: number): string {
+  if (nanoseconds === 0) return "0 s"
+  const [unit, size] = UNITS.find(([, size]) => Math.abs(nanoseconds) >= size) ?? UNITS.at(-1)!
+  return `${Number((nanoseconds / size).toFixed(2))} ${unit}`
+}
+
+const MILLISECOND = 1_000_000n
+const LAST_DATE = 8_640_000_000_000_000n
+
+/** Date and time of day, UTC, of nanoseconds since 1970. */
+export function dateTime(time: bigint): string {
+  const milliseconds = time / MILLISECOND
+  if (milliseconds > LAST_DATE || milliseconds < 0n) return `${time} ns since 1970`
+  const [date, clock] = new Date(Number(milliseconds)).toISOString().split("T")
+  const rest = String(time % MILLISECOND).padStart(6, "0")
+  return `${date} ${clock?.replace("Z", rest)} UTC`
+}

@@ -1,0 +1,88 @@
+/** The charts of a capture: throughput and ratio over time, and sizes. */
+import { type Chart, ChartFigure } from "./charts.js"
+import { byId } from "./dom.js"
+import { bytes, count, digits, duration } from "./format.js"
+import type { Charts } from "./protocol.js"
+
+const TICKS = 4
+
+export class Overview {
+  readonly #throughput = new ChartFigure(byId("throughput"))
+  readonly #ratio = new ChartFigure(byId("ratio"))
+  readonly #sizes = new ChartFigure(byId("sizes"))
+
+  show(charts: Charts): void {
+    this.#throughput.show(throughput(charts))
+    this.#ratio.show(ratio(charts))
+    this.#sizes.show(sizes(charts))
+  }
+}
+
+function throughput(charts: Charts): Chart {
+  const perSecond = (amounts: number[]) =>
+    amounts.map((amount) => (amount * 1e9) / charts.binNanoseconds)
+  return {
+    ...overTime(charts),
+    kind: "area",
+    series: [
+      { name: "plain", colour: "plain", values: perSecond(charts.plain) },
+      { name: "wire", colour: "wire", values: perSecond(charts.wire) },
+    ],
+    value: (value) => `${bytes(Math.round(value))}/s`,
+    base: 1024,
+  }
+}
+
+function ratio(charts: Charts): Chart {
+  const values = charts.plain.map((plain, i) =>
+    charts.wire[i] ? plain / charts.wire[i] : undefined,
+  )
+  return {
+    ...overTime(charts),
+    kind: "line",
+    series: [{ name: "plain ÷ wire", colour: "ratio", values }],
+    value: (value) => `${digits(value)}×`,
+    base: 10,
+  }
+}
+
+function overTime({ start, binNanoseconds, plain }: Charts) {
+  const time = (step: number) => duration(start + step * binNanoseconds)
+  const every = Math.max(1, Math.ceil(plain.length / TICKS))
+  const ticks = []
+  for (let at = 0; at <= plain.length; at += every) ticks.push({ at, text: time(at) })
+  return {
+    step: (step: number) => `${time(step)}, ${duration(binNanoseconds)} long`,
+    stepsName: "Time",
+    ticks,
+  }
+}
+
+function sizes({ plainSizes, wireSizes }: Charts): Chart {
+  const first = Math.min(firstFilled(plainSizes), firstFilled(wireSizes))
+  const end = Math.max(plainSizes.length, wireSizes.length)
+  const cut = (sizes: number[]) =>
+    Array.from({ length: Math.max(0, end - first) }, (_, i) => sizes[first + i] ?? 0)
+  const lowest = (step: number) => (first + step === 0 ? 0 : 2 ** (first + step - 1))
+  const every = Math.max(1, Math.ceil((end - first) / TICKS))
+  const ticks = []
+  for (let at = 0; at <= end - first; at += every) ticks.push({ at, text: bytes(lowest(at)) })
+  return {
+    kind: "bars",
+    series: [
+      { name: "plain", colour: "plain", values: cut(plainSizes) },
+      { name: "wire", colour: "wire", values: cut(wireSizes) },
+    ],
+    value: count,
+    step: (step) =>
+      first + step === 0 ? "empty" : `${bytes(lowest(step))} to under ${bytes(2 * lowest(step))}`,
+    stepsName: "Size of a message",
+    ticks,
+    base: 10,
+  }
+}
+
+function firstFilled(sizes: number[]): number {
+  const first = sizes.findIndex((messages) => messages > 0)
+  return first < 0 ? sizes.length : first
+}

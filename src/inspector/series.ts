@@ -1,0 +1,57 @@
+/** What the charts show of the rows of a view. */
+import type { CaptureIndex } from "./capture-index.js"
+import type { Charts } from "./protocol.js"
+import type { View } from "./view.js"
+
+const MAX_BINS = 200
+const MIN_BIN_NANOSECONDS = 1000
+
+export function chartsOf(index: CaptureIndex, view: View): Charts {
+  let start = Number.POSITIVE_INFINITY
+  let end = Number.NEGATIVE_INFINITY
+  const plainSizes: number[] = []
+  const wireSizes: number[] = []
+  for (const row of messages(index, view)) {
+    count(plainSizes, index.plainBytes(row))
+    count(wireSizes, index.wireBytes(row))
+    const time = index.time(row)
+    if (time < start) start = time
+    if (time > end) end = time
+  }
+  if (start > end)
+    return { start: 0, binNanoseconds: 1, plain: [], wire: [], plainSizes, wireSizes }
+
+  const binNanoseconds = roundWidth((end - start) / MAX_BINS)
+  const first = Math.floor(start / binNanoseconds)
+  const bins = Math.floor(end / binNanoseconds) - first + 1
+  const plain = new Array<number>(bins).fill(0)
+  const wire = new Array<number>(bins).fill(0)
+  for (const row of messages(index, view)) {
+    const time = index.time(row)
+    if (Number.isNaN(time)) continue
+    const bin = Math.floor(time / binNanoseconds) - first
+    plain[bin]! += index.plainBytes(row)
+    wire[bin]! += index.wireBytes(row)
+  }
+  return { start: first * binNanoseconds, binNanoseconds, plain, wire, plainSizes, wireSizes }
+}
+
+function* messages(index: CaptureIndex, view: View): Generator<number> {
+  for (let i = 0; i < view.length; i++) {
+    const row = view.at(i)
+    if (index.kind(row) === "message") yield row
+  }
+}
+
+function count(sizes: number[], bytes: number): void {
+  const at = bytes === 0 ? 0 : Math.floor(Math.log2(bytes)) + 1
+  while (sizes.length <= at) sizes.push(0)
+  sizes[at]!++
+}
+
+/** The next of 1, 2, 5, 10, 20, 50 … */
+function roundWidth(nanoseconds: number): number {
+  const wanted = Math.max(nanoseconds, MIN_BIN_NANOSECONDS)
+  const power = 10 ** Math.floor(Math.log10(wanted))
+  return power * [1, 2, 5, 10].find((factor) => factor * power >= wanted)!
+}
