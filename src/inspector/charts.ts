@@ -1,5 +1,6 @@
 /** Charts, drawn by hand: bars or lines over even steps, with axes, legend and values under the pointer. */
 import { html, svg } from "./dom.js"
+import { roundUp } from "./rounding.js"
 
 const MARGIN = { left: 62, right: 8, top: 8, bottom: 18 }
 
@@ -14,13 +15,14 @@ export interface Series {
 export interface Chart {
   kind: "area" | "line" | "bars"
   series: readonly Series[]
-  /** What stands at the left of an axis' line, and what the values of a step say. */
+  /** A value with its unit. */
   value(value: number): string
-  /** The name of a step; steps that are named on the axis begin at whole numbers. */
+  /** A step in words, and what all of them are. */
   step(index: number): string
   stepsName: string
+  /** Marks on the horizontal axis; `at` is in steps. */
   ticks: readonly { at: number; text: string }[]
-  /** Powers of this are marked on the vertical axis: 1024 for bytes, 10 for the rest. */
+  /** What units of the vertical axis are powers of: 1024 for bytes. */
   base: 10 | 1024
 }
 
@@ -231,11 +233,9 @@ function bars({ colour, values }: Series, index: number, of: number, scale: Scal
   return svg("path", { class: `bars ${colour}`, d: path })
 }
 
-/** The step between marks, so that there are two to four: 1, 2 or 5 of a unit, times ten or so. */
+/** The step between marks, so that there are two to four: a round number of a unit. */
 function roundMark(highest: number, base: 10 | 1024): number {
   if (highest <= 0) return 1
   const unit = base === 10 ? 1 : base ** Math.floor(Math.log(highest) / Math.log(base))
-  const wanted = highest / unit / 2.5
-  const power = 10 ** Math.floor(Math.log10(wanted))
-  return unit * power * [1, 2, 5, 10].find((factor) => factor * power >= wanted * 0.999)!
+  return unit * roundUp(highest / unit / 2.5)
 }

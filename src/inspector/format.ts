@@ -36,20 +36,30 @@ export function seconds(nanoseconds: number | undefined): string {
   return nanoseconds === undefined ? "" : (nanoseconds / 1e9).toFixed(6)
 }
 
+const MINUTE = 60e9
 const UNITS: [string, number][] = [
-  ["h", 3600e9],
-  ["min", 60e9],
   ["s", 1e9],
   ["ms", 1e6],
   ["µs", 1e3],
   ["ns", 1],
 ]
 
-/** "1.5 s", "20 ms", of nanoseconds. */
+/** "1.5 s", "20 ms", "1:40", "2:00:00", of nanoseconds. */
 export function duration(nanoseconds: number): string {
+  if (Math.abs(nanoseconds) >= 2 * MINUTE) return clock(nanoseconds)
   if (nanoseconds === 0) return "0 s"
   const [unit, size] = UNITS.find(([, size]) => Math.abs(nanoseconds) >= size) ?? UNITS.at(-1)!
   return `${Number((nanoseconds / size).toFixed(2))} ${unit}`
+}
+
+function clock(nanoseconds: number): string {
+  const seconds = Math.round(Math.abs(nanoseconds) / 1e9)
+  const two = (number: number) => String(number).padStart(2, "0")
+  const sign = nanoseconds < 0 ? "−" : ""
+  const minutes = Math.floor(seconds / 60)
+  return minutes < 60
+    ? `${sign}${minutes}:${two(seconds % 60)}`
+    : `${sign}${Math.floor(minutes / 60)}:${two(minutes % 60)}:${two(seconds % 60)}`
 }
 
 const MILLISECOND = 1_000_000n

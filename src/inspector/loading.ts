@@ -47,7 +47,8 @@ export class Loading {
       if (this.#phase === "reading") this.#phase = "done"
     } catch (error) {
       this.#phase = "failed"
-      this.#failure = error instanceof Error ? error.message : String(error)
+      // In words: a code before them is for programs.
+      this.#failure = String((error as Error).message).replace(/^ERR_[A-Z_]+: /, "")
     }
     this.#milliseconds = performance.now() - this.#started
     await this.#look()

@@ -3,6 +3,7 @@ import { type Chart, ChartFigure } from "./charts.js"
 import { byId } from "./dom.js"
 import { bytes, count, digits, duration } from "./format.js"
 import type { Charts } from "./protocol.js"
+import { roundUp } from "./rounding.js"
 
 const TICKS = 4
 
@@ -48,11 +49,13 @@ function ratio(charts: Charts): Chart {
 
 function overTime({ start, binNanoseconds, plain }: Charts) {
   const time = (step: number) => duration(start + step * binNanoseconds)
-  const every = Math.max(1, Math.ceil(plain.length / TICKS))
+  const length = plain.length * binNanoseconds
+  const every = roundUp(Math.max(1, length) / TICKS)
   const ticks = []
-  for (let at = 0; at <= plain.length; at += every) ticks.push({ at, text: time(at) })
+  for (let at = Math.ceil(start / every) * every; at <= start + length; at += every)
+    ticks.push({ at: (at - start) / binNanoseconds, text: duration(at) })
   return {
-    step: (step: number) => `${time(step)}, ${duration(binNanoseconds)} long`,
+    step: (step: number) => `${time(step)} + ${duration(binNanoseconds)}`,
     stepsName: "Time",
     ticks,
   }

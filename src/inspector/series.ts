@@ -1,6 +1,7 @@
 /** What the charts show of the rows of a view. */
 import type { CaptureIndex } from "./capture-index.js"
 import type { Charts } from "./protocol.js"
+import { roundUp } from "./rounding.js"
 import type { View } from "./view.js"
 
 const MAX_BINS = 200
@@ -21,7 +22,7 @@ export function chartsOf(index: CaptureIndex, view: View): Charts {
   if (start > end)
     return { start: 0, binNanoseconds: 1, plain: [], wire: [], plainSizes, wireSizes }
 
-  const binNanoseconds = roundWidth((end - start) / MAX_BINS)
+  const binNanoseconds = roundUp(Math.max((end - start) / MAX_BINS, MIN_BIN_NANOSECONDS))
   const first = Math.floor(start / binNanoseconds)
   const bins = Math.floor(end / binNanoseconds) - first + 1
   const plain = new Array<number>(bins).fill(0)
@@ -47,11 +48,4 @@ function count(sizes: number[], bytes: number): void {
   const at = bytes === 0 ? 0 : Math.floor(Math.log2(bytes)) + 1
   while (sizes.length <= at) sizes.push(0)
   sizes[at]!++
-}
-
-/** The next of 1, 2, 5, 10, 20, 50 … */
-function roundWidth(nanoseconds: number): number {
-  const wanted = Math.max(nanoseconds, MIN_BIN_NANOSECONDS)
-  const power = 10 ** Math.floor(Math.log10(wanted))
-  return power * [1, 2, 5, 10].find((factor) => factor * power >= wanted)!
 }
