@@ -173,7 +173,7 @@ export class Reassembly {
         this.#pass(piece)
       }
     }
-    if (!this.#ended) this.#runs.splice(0, passed)
+    if (passed > 0 && !this.#ended) this.#runs.splice(0, passed)
   }
 
   /** Keeps what fills the holes between `start` and `end`; what it then touches becomes one run. */
