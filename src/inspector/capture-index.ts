@@ -120,6 +120,7 @@ export class CaptureIndex {
       wireBytes: this.wireBytes(index),
       failed: this.failed(index),
       preview: said ? [UTF8.decode(pieces[1])] : pieces.map(readable),
+      cut: kind === "message" && this.plainBytes(index) > lengthOf(pieces),
     }
   }
 
@@ -295,6 +296,9 @@ export class CaptureIndex {
 }
 
 const NONE = new Uint8Array()
+
+const lengthOf = (pieces: readonly Uint8Array[]): number =>
+  pieces.reduce((sum, { length }) => sum + length, 0)
 
 function summary({ connection, closed, errors }: Entry): ConnectionSummary {
   const { id, client, server, begun, transport } = connection

@@ -86,7 +86,11 @@ function item(connection: ConnectionSummary, chosen: boolean): HTMLButtonElement
     html(
       "span",
       { class: "sums" },
-      `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`,
+      html(
+        "span",
+        {},
+        `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`,
+      ),
       html("b", {}, ratio(plainBytes, wireBytes)),
     ),
     share,

@@ -62,18 +62,27 @@ export class DetailPane {
     if (error) top.push(problem(error.message, error.code))
     if (command?.detail) top.push(html("p", { class: "meaning" }, inLines(command.detail)))
     const sections = parts.map((part, i) => this.#section(part, i, shown))
+    const rest: HTMLElement[] = []
     if (row.parts > parts.length && parts.length > 0)
-      sections.push(
+      rest.push(
         html(
           "p",
           { class: "note" },
           `The other ${count(row.parts - parts.length)} parts are not shown.`,
         ),
       )
-    this.#content.replaceChildren(...top, ...sections)
+    this.#content.replaceChildren(...top, ...sections.map(({ section }) => section), ...rest)
+    this.#content.setAttribute("aria-busy", "true")
+    void Promise.all(sections.map(({ filled }) => filled)).then(() => {
+      if (shown === this.#shown) this.#content.setAttribute("aria-busy", "false")
+    })
   }
 
-  #section(part: PartDetails, index: number, shown: number): HTMLElement {
+  #section(
+    part: PartDetails,
+    index: number,
+    shown: number,
+  ): { section: HTMLElement; filled: Promise<void> } {
     const body = html("div", { class: "body" })
     const section = html(
       "section",
@@ -90,10 +99,10 @@ export class DetailPane {
       part.error && problem(part.error.message, part.error.code),
       body,
     )
-    this.#fill(body, part, index).catch((error: Error) => {
+    const filled = this.#fill(body, part, index).catch((error: Error) => {
       if (shown === this.#shown) body.append(problem(error.message))
     })
-    return section
+    return { section, filled }
   }
 
   async #fill(body: HTMLElement, part: PartDetails, index: number): Promise<void> {
@@ -104,8 +113,10 @@ export class DetailPane {
     else {
       const { plainBytes, wireBytes, kind } = part
       body.classList.add("beside")
-      if (plainBytes !== undefined) await this.#fillHex(body, index, "plain", plainBytes)
-      if (wireBytes !== undefined) await this.#fillHex(body, index, "wire", wireBytes, kind)
+      await Promise.all([
+        plainBytes !== undefined && this.#fillHex(body, index, "plain", plainBytes),
+        wireBytes !== undefined && this.#fillHex(body, index, "wire", wireBytes, kind),
+      ])
     }
   }
 

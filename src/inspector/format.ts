@@ -8,7 +8,7 @@ export const plural = (number: number, noun: string): string =>
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"]
 
-/** "512 B", "1.21 KiB". */
+/** "512 B", "1.21 KiB", "2 KiB". */
 export function bytes(number: number): string {
   let unit = 0
   let value = number
@@ -16,12 +16,12 @@ export function bytes(number: number): string {
     value /= 1024
     unit++
   }
-  return `${unit === 0 ? value : digits(value)} ${BINARY[unit]}`
+  return `${digits(value)} ${BINARY[unit]}`
 }
 
-/** Three digits. */
+/** Three digits, or a whole number. */
 export function digits(value: number): string {
-  if (value === 0) return "0"
+  if (Number.isInteger(value)) return String(value)
   const decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2
   return value.toFixed(decimals)
 }

@@ -22,6 +22,8 @@ export interface Row {
   failed: boolean
   /** The beginning of each part, or what a command or an error says, for people to read. */
   preview: string[]
+  /** Whether there is more than the preview. */
+  cut: boolean
 }
 
 export interface SideSummary {

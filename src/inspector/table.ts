@@ -260,5 +260,6 @@ function previewOf(row: Row | undefined): Node[] {
       ? html("i", {}, "empty")
       : document.createTextNode(inOneLine(piece)),
   )
-  return nodes.flatMap((node, i) => (i === 0 ? [node] : [html("i", {}, " ┊ "), node]))
+  const apart = nodes.flatMap((node, i) => (i === 0 ? [node] : [html("i", {}, " ┊ "), node]))
+  return row.cut ? [...apart, html("i", {}, "…")] : apart
 }
