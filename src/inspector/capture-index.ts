@@ -9,6 +9,7 @@ import type {
   Time,
 } from "../capture/events.js"
 import { Column, Records } from "./columns.js"
+import { contentOf } from "./content.js"
 import {
   type ConnectionSummary,
   MAX_CONNECTIONS,
@@ -220,10 +221,12 @@ export class CaptureIndex {
     let forms = 0
     let failed = false
     const pieces: Uint8Array[] = []
-    for (const { kind, plain, error } of parts) {
+    for (const part of parts) {
+      const { kind, error } = part
       forms |= 1 << FORMS.indexOf(kind)
       failed ||= error !== undefined
-      pieces.push(error ? this.#encoder.encode(`${error.code}: ${error.message}`) : (plain ?? NONE))
+      const content = contentOf(part) ?? NONE
+      pieces.push(error ? this.#encoder.encode(`${error.code}: ${error.message}`) : content)
     }
     this.#addRow(
       shipment ? "dictionary" : "message",

@@ -175,7 +175,8 @@ export class DetailPane {
     const kind = this.#details!.row.kind
     if (kind === "command") return `Body, ${bytes(length)}`
     if (kind === "error") return `The file from byte ${count(this.#details!.offset ?? 0)} on`
-    return which === "plain" ? `Plain, ${bytes(length)}` : `On the wire, ${bytes(length)}`
+    if (which === "wire") return `On the wire, ${bytes(length)}`
+    return kind === "dictionary" ? `Dictionary, ${bytes(length)}` : `Plain, ${bytes(length)}`
   }
 
   #nameOf(index: number): string {
@@ -209,9 +210,10 @@ export class DetailPane {
     const { row } = this.#details!
     const length = which === "plain" ? part.plainBytes : part.wireBytes
     if (length === undefined || row.kind === "error") return undefined
-    const button = html("button", { type: "button", class: "quiet" }, `Save ${which}`)
+    const what = which === "plain" && row.kind === "dictionary" ? "dictionary" : which
+    const button = html("button", { type: "button", class: "quiet" }, `Save ${what}`)
     button.addEventListener("click", () =>
-      this.#source.download(index, which, `${row.kind}-${row.number}-part-${index + 1}.${which}`),
+      this.#source.download(index, which, `${row.kind}-${row.number}-part-${index + 1}.${what}`),
     )
     return button
   }

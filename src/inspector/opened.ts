@@ -2,6 +2,7 @@
 import type { CapturePart } from "../capture/events.js"
 import { decodeFrames } from "../capture/index.js"
 import type { CaptureIndex } from "./capture-index.js"
+import { contentOf } from "./content.js"
 import { indentJson } from "./json.js"
 import type { Bytes, Details, PartDetails } from "./protocol.js"
 import { textOf } from "./readable.js"
@@ -61,7 +62,10 @@ export class Opened {
           dictionary: index.dictionary(row),
         })
         const parts = messages[details.arena?.index ?? 0]?.parts ?? []
-        return new Opened(details, parts.map(partOf))
+        return new Opened(
+          details,
+          parts.map((part) => partOf({ ...part, plain: contentOf(part) })),
+        )
       }
     }
   }
