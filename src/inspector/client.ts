@@ -12,7 +12,7 @@ export class Client {
   #nextId = 1
 
   /** @param source the worker's script: a page from a file may not load another file */
-  constructor(source: string, onState: (state: State) => void) {
+  constructor(source: string, onState: (state: State) => void, onEnd: (reason: string) => void) {
     const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }))
     this.#worker = new Worker(url)
     URL.revokeObjectURL(url)
@@ -20,6 +20,7 @@ export class Client {
       if ("state" in data) onState(data.state)
       else this.#answer(data)
     }
+    this.#worker.onerror = ({ message }) => onEnd(message || "it could not be started")
   }
 
   call<Name extends Call>(

@@ -16,14 +16,16 @@ export const MAX_MESSAGE_BYTES: number = 256 << 20
 const STATE_MILLISECONDS = 100
 const CHARTS_MILLISECONDS = 1000
 
+let views = 0
+
 export class Loading {
+  readonly #capture: number
   readonly #file: Blob
   readonly #dictionary: Uint8Array | undefined
   readonly #tell: (state: State) => void
   readonly #index = new CaptureIndex()
   readonly #started = performance.now()
-  #view = new View(this.#index, 1, "")
-  #viewNumber = 1
+  #view = new View(this.#index, ++views, "")
   #mistake: string | undefined
   #opened: Opened | undefined
   #phase: Phase = "reading"
@@ -34,7 +36,13 @@ export class Loading {
   #told = 0
   #charted = 0
 
-  constructor(file: Blob, dictionary: Uint8Array | undefined, tell: (state: State) => void) {
+  constructor(
+    capture: number,
+    file: Blob,
+    dictionary: Uint8Array | undefined,
+    tell: (state: State) => void,
+  ) {
+    this.#capture = capture
     this.#file = file
     this.#dictionary = dictionary
     this.#tell = tell
@@ -60,7 +68,7 @@ export class Loading {
 
   filter(text: string): void {
     try {
-      this.#view = new View(this.#index, ++this.#viewNumber, text)
+      this.#view = new View(this.#index, ++views, text)
       this.#mistake = undefined
     } catch (error) {
       this.#mistake = (error as SyntaxError).message
@@ -133,6 +141,7 @@ export class Loading {
     const charts = settled || now - this.#charted > CHARTS_MILLISECONDS
     if (charts) this.#charted = now
     this.#tell({
+      capture: this.#capture,
       phase: this.#phase,
       failure: this.#failure,
       bytes: this.#file.size,

@@ -19,11 +19,16 @@ const OPEN_MILLISECONDS = 60
 const FILTER_MILLISECONDS = 80
 const MAX_DICTIONARY_BYTES = 8192
 
-const client = new Client(workerSource, show)
+const client = new Client(workerSource, show, (reason) => {
+  document.body.dataset.phase = "failed"
+  byId("failure").textContent = `The worker has stopped: ${reason}. Load the page again.`
+})
 const filterBox = byId<HTMLInputElement>("filter")
 const overview = new Overview()
 
 let file: File | undefined
+/** Counts the captures: what the worker still tells of the one before is not shown. */
+let captures = 0
 let dictionary: { name: string; bytes: Uint8Array } | undefined
 let state: State | undefined
 /** Open, or wanted to be, in the detail pane. */
@@ -53,11 +58,12 @@ function open(capture: File): void {
   byId("name").textContent = capture.name
   document.title = `${capture.name} – zeromq-lz4 inspector`
   document.body.dataset.phase = "reading"
-  void client.call("open", capture, dictionary?.bytes)
+  void client.call("open", ++captures, capture, dictionary?.bytes)
   table.focus()
 }
 
 function show(newest: State): void {
+  if (newest.capture !== captures) return
   state = newest
   const { phase, view, charts } = newest
   document.body.dataset.phase = phase

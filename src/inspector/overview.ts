@@ -69,7 +69,9 @@ function sizes({ plainSizes, wireSizes }: Charts): Chart {
   const lowest = (step: number) => (first + step === 0 ? 0 : 2 ** (first + step - 1))
   const every = Math.max(1, Math.ceil((end - first) / TICKS))
   const ticks = []
-  for (let at = 0; at <= end - first; at += every) ticks.push({ at, text: bytes(lowest(at)) })
+  // The last one needs room for its text.
+  for (let at = 0; at <= end - first - every / 2; at += every)
+    ticks.push({ at, text: bytes(lowest(at)) })
   return {
     kind: "bars",
     series: [

@@ -51,6 +51,8 @@ export type Phase = "reading" | "done" | "cancelled" | "failed"
 
 /** What the worker tells by itself, a few times a second while something changes. */
 export interface State {
+  /** Which capture it is about: the number that `open` was given. */
+  capture: number
   phase: Phase
   /** In words, when `phase` is "failed". */
   failure: string | undefined
@@ -74,7 +76,7 @@ export const MAX_CONNECTIONS = 500
 
 /** The rows that the filter leaves. */
 export interface ViewState {
-  /** Rows of views with different numbers must not be mixed. */
+  /** No two views have the same, whatever captures they are of. */
   number: number
   filter: string
   rows: number
@@ -123,7 +125,7 @@ export type Bytes = "plain" | "wire"
 
 /** The calls that the worker answers; `part` is one of the newest `details`. */
 export interface Calls {
-  open(file: Blob, dictionary: Uint8Array | undefined): void
+  open(capture: number, file: Blob, dictionary: Uint8Array | undefined): void
   cancel(): void
   filter(text: string): void
   rows(view: number, from: number, count: number): Row[]

@@ -10,13 +10,10 @@ const current = (): Loading => {
 }
 
 const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unknown } = {
-  open(file, dictionary) {
+  open(capture, file, dictionary) {
     loading?.cancel()
-    const opened = new Loading(file, dictionary, (state: State) => {
-      if (opened === loading) reply({ state })
-    })
-    loading = opened
-    void opened.run()
+    loading = new Loading(capture, file, dictionary, (state: State) => reply({ state }))
+    void loading.run()
   },
   cancel: () => current().cancel(),
   filter: (text) => current().filter(text),
