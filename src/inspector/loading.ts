@@ -1,6 +1,7 @@
 /** A capture that is read, or was: its rows, and the view of them that the page shows. */
 import { CaptureReader } from "../capture/index.js"
 import { CaptureIndex } from "./capture-index.js"
+import { MAX_MESSAGE_BYTES } from "./limits.js"
 import { Opened } from "./opened.js"
 import type { Details, Phase, Row, State } from "./protocol.js"
 import { chartsOf } from "./series.js"
@@ -10,8 +11,6 @@ import { View } from "./view.js"
 const READ_BYTES = 2 << 20
 /** Decoded at once: LZ4 makes up to 255 times as much of it. */
 const DECODE_BYTES = 256 << 10
-/** The largest message that is decoded, so that a page cannot run out of memory for one. */
-export const MAX_MESSAGE_BYTES: number = 256 << 20
 
 const STATE_MILLISECONDS = 100
 const CHARTS_MILLISECONDS = 1000

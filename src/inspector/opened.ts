@@ -4,6 +4,7 @@ import { decodeFrames } from "../capture/index.js"
 import type { CaptureIndex } from "./capture-index.js"
 import { contentOf } from "./content.js"
 import { indentJson } from "./json.js"
+import { MAX_MESSAGE_BYTES } from "./limits.js"
 import type { Bytes, Details, PartDetails } from "./protocol.js"
 import { textOf } from "./readable.js"
 
@@ -58,8 +59,10 @@ export class Opened {
       default: {
         const frames = await bytesOf(file, ranges)
         const messages = decodeFrames(frames, {
-          transport: connection?.transport,
+          // Known by the first message at the latest.
+          transport: connection?.transport ?? "lz4+tcp",
           dictionary: index.dictionary(row),
+          maxMessageSize: MAX_MESSAGE_BYTES,
         })
         const parts = messages[details.arena?.index ?? 0]?.parts ?? []
         return new Opened(
