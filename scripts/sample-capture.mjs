@@ -78,12 +78,11 @@ async function orders() {
     await sleep(250)
   }
   push.close()
-  // A peer that speaks another dialect: what it sends is no part of lz4+tcp.
   await stranger()
   pull.close()
 }
 
-/** Shakes hands as a PUSH socket and sends plain ZMTP. */
+/** A PUSH socket whose second message is damaged: its block has fewer bytes than it announces. */
 async function stranger() {
   const socket = connect(PORTS.orders, "127.0.0.1")
   const greeting = Buffer.alloc(64)
@@ -95,7 +94,8 @@ async function stranger() {
   let received = 0
   while (received <= greeting.length) received += (await once(socket, "data"))[0].length
   socket.resume()
-  socket.write(Buffer.from("\0\x16hello, not compressed!", "latin1"))
+  socket.write(Buffer.from("\0\x10\0\0\0\0good day ...", "latin1"))
+  socket.write(Buffer.from("\0\x14LZ4B\x40\0\0\0\0\0\0\0\xf0\x20too sh", "latin1"))
   await once(socket, "close")
 }
 

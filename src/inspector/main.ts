@@ -7,7 +7,7 @@ import { DetailPane, type Look } from "./details.js"
 import { byId } from "./dom.js"
 import { listenForDrops } from "./drop.js"
 import { embeddedCapture } from "./embedded.js"
-import { bytes, count, plural, ratio } from "./format.js"
+import { bytes, count, duration, plural, ratio } from "./format.js"
 import { Overview } from "./overview.js"
 import type { Bytes, State } from "./protocol.js"
 import sample from "./sample.pcap"
@@ -103,7 +103,6 @@ function summaryOf({ connections, connectionCount, messages, errors }: State): s
 
 function progressOf({ phase, bytes: size, bytesRead, messages, milliseconds }: State): string {
   const percent = size ? Math.floor((100 * bytesRead) / size) : 100
-  const time = `${(milliseconds / 1000).toFixed(1)} s`
   switch (phase) {
     case "reading":
       return `${percent} % · ${bytes(bytesRead)} of ${bytes(size)} · ${plural(messages, "message")}`
@@ -112,7 +111,7 @@ function progressOf({ phase, bytes: size, bytesRead, messages, milliseconds }: S
     case "failed":
       return `Stopped at ${percent} %`
     default:
-      return `${bytes(size)} in ${time}`
+      return `${bytes(size)} in ${duration(Math.round(milliseconds) * 1e6)}`
   }
 }
 

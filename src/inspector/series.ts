@@ -5,6 +5,9 @@ import { roundUp } from "./rounding.js"
 import type { View } from "./view.js"
 
 const MAX_BINS = 200
+const MIN_BINS = 20
+/** A few messages in each bin, so that lines are no dots. */
+const BIN_MESSAGES = 4
 const MIN_BIN_NANOSECONDS = 1000
 
 export function chartsOf(index: CaptureIndex, view: View): Charts {
@@ -12,17 +15,20 @@ export function chartsOf(index: CaptureIndex, view: View): Charts {
   let end = Number.NEGATIVE_INFINITY
   const plainSizes: number[] = []
   const wireSizes: number[] = []
+  let timed = 0
   for (const row of messages(index, view)) {
     count(plainSizes, index.plainBytes(row))
     count(wireSizes, index.wireBytes(row))
     const time = index.time(row)
+    if (!Number.isNaN(time)) timed++
     if (time < start) start = time
     if (time > end) end = time
   }
   if (start > end)
     return { start: 0, binNanoseconds: 1, plain: [], wire: [], plainSizes, wireSizes }
 
-  const binNanoseconds = roundUp(Math.max((end - start) / MAX_BINS, MIN_BIN_NANOSECONDS))
+  const wanted = Math.min(MAX_BINS, Math.max(MIN_BINS, timed / BIN_MESSAGES))
+  const binNanoseconds = roundUp(Math.max((end - start) / wanted, MIN_BIN_NANOSECONDS))
   const first = Math.floor(start / binNanoseconds)
   const bins = Math.floor(end / binNanoseconds) - first + 1
   const plain = new Array<number>(bins).fill(0)
