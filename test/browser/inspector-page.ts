@@ -68,9 +68,9 @@ export class Inspector {
   }
 
   /** Waits for the end of reading; says how it ended. */
-  async settled(): Promise<string> {
-    const phases = ["done", "cancelled", "failed"]
-    await this.page.locator(phases.map((phase) => `[data-phase=${phase}]`).join()).waitFor()
+  async settled(timeout = 60_000): Promise<string> {
+    const phases = ["done", "cancelled", "failed"].map((phase) => `[data-phase=${phase}]`)
+    await this.page.locator(phases.join()).waitFor({ timeout })
     return (await this.page.locator("body").getAttribute("data-phase")) ?? ""
   }
 
