@@ -22,8 +22,10 @@ export interface Chart {
   stepsName: string
   /** Marks on the horizontal axis; `at` is in steps. */
   ticks: readonly { at: number; text: string }[]
-  /** What units of the vertical axis are powers of: 1024 for bytes. */
-  base: 10 | 1024
+  /** What units of the vertical axis are powers of, where they are not those of 10. */
+  unit?: 1024
+  /** Whether there is nothing between 0 and 1. */
+  whole?: boolean
 }
 
 /** A figure of index.html, with a caption, in which one chart after another is drawn. */
@@ -124,7 +126,7 @@ export class ChartFigure {
       0,
       ...chart.series.flatMap(({ values }) => values.map((value) => value ?? 0)),
     )
-    const mark = roundMark(highest, chart.base)
+    const mark = roundMark(highest, chart)
     const marks: number[] = []
     for (let value = 0; value < highest + mark; value += mark) marks.push(value)
     const full = marks.at(-1) || 1
@@ -234,8 +236,9 @@ function bars({ colour, values }: Series, index: number, of: number, scale: Scal
 }
 
 /** The step between marks, so that there are two to four: a round number of a unit. */
-function roundMark(highest: number, base: 10 | 1024): number {
+function roundMark(highest: number, { unit, whole }: Chart): number {
   if (highest <= 0) return 1
-  const unit = base === 10 ? 1 : base ** Math.floor(Math.log(highest) / Math.log(base))
-  return unit * roundUp(highest / unit / 2.5)
+  const power = unit ? unit ** Math.floor(Math.log(highest) / Math.log(unit)) : 1
+  const mark = power * roundUp(highest / power / 2.5)
+  return whole ? Math.max(1, mark) : mark
 }

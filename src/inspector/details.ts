@@ -210,7 +210,8 @@ export class DetailPane {
     const { row } = this.#details!
     const length = which === "plain" ? part.plainBytes : part.wireBytes
     if (length === undefined || row.kind === "error") return undefined
-    const what = which === "plain" && row.kind === "dictionary" ? "dictionary" : which
+    const named = { dictionary: "dictionary", command: "body" }[row.kind as string]
+    const what = which === "plain" && named ? named : which
     const button = html("button", { type: "button", class: "quiet" }, `Save ${what}`)
     button.addEventListener("click", () =>
       this.#source.download(index, which, `${row.kind}-${row.number}-part-${index + 1}.${what}`),
@@ -254,7 +255,9 @@ function factsOf({ row, connection, offset, arena }: Details, origin: bigint | u
   )
 }
 
-function sizesOf({ plainBytes, wireBytes }: PartDetails): string {
+function sizesOf({ kind, plainBytes, wireBytes }: PartDetails): string {
+  // What is no part of a message says its length below.
+  if (!kind) return ""
   const sizes = []
   if (plainBytes !== undefined) sizes.push(`${plural(plainBytes, "byte")} plain`)
   if (wireBytes !== undefined) sizes.push(`${plural(wireBytes, "byte")} on the wire`)

@@ -44,12 +44,13 @@ const UNITS: [string, number][] = [
   ["ns", 1],
 ]
 
-/** "1.5 s", "20 ms", "1:40", "2:00:00", of nanoseconds. */
-export function duration(nanoseconds: number): string {
+/** "1.5 s", "20 ms", "2:40", "2:00:00", of nanoseconds; times that are `step` apart differ. */
+export function duration(nanoseconds: number, step = 0): string {
   if (Math.abs(nanoseconds) >= 2 * MINUTE) return clock(nanoseconds)
   if (nanoseconds === 0) return "0 s"
   const [unit, size] = UNITS.find(([, size]) => Math.abs(nanoseconds) >= size) ?? UNITS.at(-1)!
-  return `${Number((nanoseconds / size).toFixed(2))} ${unit}`
+  const decimals = step > 0 ? Math.max(0, Math.ceil(Math.log10(size / step))) : 2
+  return `${Number((nanoseconds / size).toFixed(decimals))} ${unit}`
 }
 
 function clock(nanoseconds: number): string {

@@ -30,30 +30,29 @@ function throughput(charts: Charts): Chart {
       { name: "wire", colour: "wire", values: perSecond(charts.wire) },
     ],
     value: (value) => `${bytes(Math.round(value))}/s`,
-    base: 1024,
+    unit: 1024,
   }
 }
 
 function ratio(charts: Charts): Chart {
   const values = charts.plain.map((plain, i) =>
-    charts.wire[i] ? plain / charts.wire[i] : undefined,
+    plain && charts.wire[i] ? plain / charts.wire[i] : undefined,
   )
   return {
     ...overTime(charts),
     kind: "line",
     series: [{ name: "plain ÷ wire", colour: "ratio", values }],
     value: (value) => `${digits(value)}×`,
-    base: 10,
   }
 }
 
 function overTime({ start, binNanoseconds, plain }: Charts) {
-  const time = (step: number) => duration(start + step * binNanoseconds)
+  const time = (step: number) => duration(start + step * binNanoseconds, binNanoseconds)
   const length = plain.length * binNanoseconds
   const every = roundUp(Math.max(1, length) / TICKS)
   const ticks = []
   for (let at = Math.ceil(start / every) * every; at <= start + length; at += every)
-    ticks.push({ at: (at - start) / binNanoseconds, text: duration(at) })
+    ticks.push({ at: (at - start) / binNanoseconds, text: duration(at, every) })
   return {
     step: (step: number) => `${time(step)} + ${duration(binNanoseconds)}`,
     stepsName: "Time",
@@ -79,11 +78,11 @@ function sizes({ plainSizes, wireSizes }: Charts): Chart {
       { name: "wire", colour: "wire", values: cut(wireSizes) },
     ],
     value: count,
+    whole: true,
     step: (step) =>
       first + step === 0 ? "empty" : `${bytes(lowest(step))} to under ${bytes(2 * lowest(step))}`,
     stepsName: "Size of a message",
     ticks,
-    base: 10,
   }
 }
 

@@ -8,7 +8,7 @@ const MAX_BINS = 200
 const MIN_BINS = 20
 /** A few messages in each bin, so that lines are no dots. */
 const BIN_MESSAGES = 4
-const MIN_BIN_NANOSECONDS = 1000
+const MIN_BIN_NANOSECONDS = 1e6
 
 export function chartsOf(index: CaptureIndex, view: View): Charts {
   let start = Number.POSITIVE_INFINITY

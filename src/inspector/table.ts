@@ -244,7 +244,8 @@ function cells(row: Row): string[] {
     row.from ? arrows[row.from] : "",
     inOneLine(row.kind === "error" ? "error" : row.forms.join(" ")),
     row.parts ? String(row.parts) : "",
-    kind === "message" ? bytes(plainBytes) : "",
+    // Where nothing decodes there is no length of it.
+    kind === "message" && (plainBytes || !row.failed) ? bytes(plainBytes) : "",
     sized ? bytes(wireBytes) : "",
     kind === "message" ? ratio(plainBytes, wireBytes) : "",
   ]
