@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "dictionary.h"
 #include "envelope.h"
+#include "memo.h"
 #include "trainer.h"
 #include "zmtp.h"
 
@@ -396,7 +397,7 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
     if (input_left(s) < whole) return needs_input(s, whole);
     if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body)
       return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body);
-    wire = zl_part_encode(t->sender.dictionary, s->in + frame->head_bytes, (uint32_t)body,
+    wire = zl_memo_encode(t, t->sender.dictionary, s->in + frame->head_bytes, (uint32_t)body,
                           s->out + ZMTP_LONG_HEAD, t->sender.effort);
   }
   if (wire > 0) {
