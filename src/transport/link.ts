@@ -22,8 +22,8 @@ export interface End {
 }
 
 export interface LinkHandlers {
-  /** The peer, or this side, broke a rule; the link ends next. */
-  failed(error: Error): void
+  /** One side broke a rule, or memory ran out for it; the link ends next. */
+  failed(error: Error, side: "remote" | "local"): void
   /** The TCP connection is over; `error` is what ended it, if anything. */
   disconnected(error: Error | undefined): void
   /** libzmq has taken all there was, too. */
@@ -118,12 +118,14 @@ export class Link implements PumpHandlers {
     this.counters.write(way, traffic, transcoder.hasDictionary)
   }
 
-  /** Ends a link of which one side, or this one, broke a rule. */
-  failed(error: Error): void {
+  /** Ends a link of which one side broke a rule. */
+  failed(transcoder: Transcoder, error: Error): void {
     this.#end ??= { byLibzmq: false, error }
-    this.#handlers.failed(error)
-    this.#remote.destroy()
-    this.#local.end() // after all that was decoded before
+    const byRemote = transcoder === this.#receiving
+    const [offender, other] = byRemote ? [this.#remote, this.#local] : [this.#local, this.#remote]
+    this.#handlers.failed(error, byRemote ? "remote" : "local")
+    offender.destroy()
+    other.end() // after all that came before
   }
 
   #closed(): void {

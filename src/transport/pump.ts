@@ -5,8 +5,8 @@ import type { Channel } from "./channel.js"
 export interface PumpHandlers {
   /** Some of the stream went through a transcoder. */
   moved(transcoder: Transcoder): void
-  /** The stream broke a rule, or memory ran out; nothing moves any more. */
-  failed(error: Error): void
+  /** The stream broke a rule, or memory ran out; nothing moves through it any more. */
+  failed(transcoder: Transcoder, error: Error): void
 }
 
 /** The size of a transcoder's pieces, unless a part makes a larger one. */
@@ -81,7 +81,7 @@ export class Pump {
       transcode()
     } catch (error) {
       this.stop()
-      this.#handlers.failed(error as Error)
+      this.#handlers.failed(this.#transcoder, error as Error)
       return
     }
     if (this.#blocked) this.#from.pause()
