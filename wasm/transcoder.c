@@ -111,6 +111,9 @@ uint32_t zl_greeting_count(const zl_transcoder *t) {
 uint32_t zl_part_index(const zl_transcoder *t) {
   return t->part_index;
 }
+uint32_t zl_inside_message(const zl_transcoder *t) {
+  return t->inside || t->state == BODY || t->state == LARGE;
+}
 const zl_large *zl_large_part(const zl_transcoder *t) {
   return &t->large;
 }

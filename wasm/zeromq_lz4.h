@@ -318,5 +318,7 @@ ZL_EXPORT const uint8_t *zl_greeting_seen(const zl_transcoder *transcoder);
 ZL_EXPORT uint32_t zl_greeting_count(const zl_transcoder *transcoder);
 /* The index in its message of the part that is being read. */
 ZL_EXPORT uint32_t zl_part_index(const zl_transcoder *transcoder);
+/* Whether the output has the beginning of a message and not yet its end: 1 or 0. */
+ZL_EXPORT uint32_t zl_inside_message(const zl_transcoder *transcoder);
 
 #endif

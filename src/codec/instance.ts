@@ -115,6 +115,7 @@ export interface Exports {
   zl_greeting_seen(transcoder: Pointer): Pointer
   zl_greeting_count(transcoder: Pointer): number
   zl_part_index(transcoder: Pointer): number
+  zl_inside_message(transcoder: Pointer): number
 }
 
 /** Scratch regions. Each use of one ends the last. */

@@ -138,9 +138,21 @@ export class Transcoder {
 
   /** Counts what went through, into an object that is kept by the caller. */
   count(traffic: Traffic): void {
-    traffic.messages = this.#instance.wide(this.#handle, 0)
+    traffic.messages = this.messages
     traffic.plainBytes = this.#instance.wide(this.#handle, 2)
     traffic.wireBytes = this.#instance.wide(this.#handle, 4)
+  }
+
+  /** How many messages went through. The last one's body may still be on its way. */
+  get messages(): number {
+    return this.#instance.wide(this.#handle, 0)
+  }
+
+  /** Whether a message has begun, with the input or the output, and has not ended. */
+  get insideMessage(): boolean {
+    return (
+      this.#leftover.length > 0 || this.#instance.exports.zl_inside_message(this.#handle) !== 0
+    )
   }
 
   /** Whether a dictionary is in use: one that was shipped, or received. */

@@ -5,8 +5,8 @@ import type { Channel } from "./channel.js"
 export interface PumpHandlers {
   /** Some of the stream went through a transcoder. */
   moved(transcoder: Transcoder): void
-  /** The stream broke a rule, or memory ran out; nothing moves any more. */
-  failed(error: Error): void
+  /** The stream broke a rule, or memory ran out; nothing moves through it any more. */
+  failed(transcoder: Transcoder, error: Error): void
 }
 
 /** The size of a transcoder's pieces, unless a part makes a larger one. */
@@ -29,6 +29,8 @@ export class Pump {
   #held: Buffer | undefined
   #ended = false
   #stopped = false
+  /** The count of messages at which the other side is ended at the latest. */
+  #concludeAt: number | undefined
 
   constructor(from: Channel, to: Channel, transcoder: Transcoder, handlers: PumpHandlers) {
     this.#from = from.socket
@@ -48,6 +50,13 @@ export class Pump {
   finish(): void {
     this.#ended = true
     if (!this.#blocked) this.#resume()
+  }
+
+  /** Ends the other side when it has the message that is under way; drops what follows. */
+  conclude(): void {
+    // One that is counted, and whose body is still on its way, has ended when two more are.
+    this.#concludeAt = this.#transcoder.messages + 2
+    this.#checkConcluded()
   }
 
   /** Drops what is read from now on. */
@@ -81,10 +90,18 @@ export class Pump {
       transcode()
     } catch (error) {
       this.stop()
-      this.#handlers.failed(error as Error)
+      this.#handlers.failed(this.#transcoder, error as Error)
       return
     }
-    if (this.#blocked) this.#from.pause()
+    if (this.#concludeAt !== undefined) this.#checkConcluded()
+    if (this.#blocked && !this.#stopped) this.#from.pause()
+  }
+
+  #checkConcluded(): void {
+    const { insideMessage, messages } = this.#transcoder
+    if (this.#stopped || (insideMessage && messages < (this.#concludeAt as number))) return
+    this.stop()
+    this.#to.end()
   }
 
   readonly #write = (piece: Uint8Array, owned: boolean): boolean => {
