@@ -82,6 +82,10 @@ zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_
   return t;
 }
 
+void zl_sending_effort(zl_transcoder *t, int32_t effort) {
+  t->sender.effort = effort;
+}
+
 void zl_transcoder_close(zl_transcoder *t) {
   zl_dictionary_close(t->receiver.dictionary);
   zl_dictionary_close(t->sender.dictionary);

@@ -98,6 +98,7 @@ export interface Exports {
     arenas: number,
     trainer: Pointer,
   ): Pointer
+  zl_sending_effort(transcoder: Pointer, effort: number): void
   zl_transcoder_close(transcoder: Pointer): void
   zl_transcode(
     transcoder: Pointer,

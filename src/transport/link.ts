@@ -4,6 +4,7 @@ import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
 import type { Trainer } from "../codec/trainer.js"
 import { Transcoder } from "../codec/transcoder.js"
+import { AdaptiveLevel } from "./adaptive-level.js"
 import type { Channel } from "./channel.js"
 import { Counters } from "./protocol.js"
 import { Pump, type PumpHandlers } from "./pump.js"
@@ -68,7 +69,8 @@ export class Link implements PumpHandlers {
     this.#sending = Transcoder.sending(instance, settings, trainer)
 
     const fromPeer = new Pump(fromRemote, fromLocal, this.#receiving, this)
-    const fromLibzmq = new Pump(fromLocal, fromRemote, this.#sending, this)
+    const level = settings.adaptive ? new AdaptiveLevel(this.#sending) : undefined
+    const fromLibzmq = new Pump(fromLocal, fromRemote, this.#sending, this, level)
     this.#fromPeer = fromPeer
     this.#fromLibzmq = fromLibzmq
 

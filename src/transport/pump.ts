@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import type { Transcoder } from "../codec/transcoder.js"
+import type { AdaptiveLevel } from "./adaptive-level.js"
 import type { Channel } from "./channel.js"
 
 export interface PumpHandlers {
@@ -24,6 +25,7 @@ export class Pump {
   readonly #to: Socket
   readonly #transcoder: Transcoder
   readonly #handlers: PumpHandlers
+  readonly #level: AdaptiveLevel | undefined
   #blocked = false
   /** A buffer that is still being written from. */
   #held: Buffer | undefined
@@ -32,11 +34,18 @@ export class Pump {
   /** The count of messages at which the other side is ended at the latest. */
   #concludeAt: number | undefined
 
-  constructor(from: Channel, to: Channel, transcoder: Transcoder, handlers: PumpHandlers) {
+  constructor(
+    from: Channel,
+    to: Channel,
+    transcoder: Transcoder,
+    handlers: PumpHandlers,
+    level?: AdaptiveLevel,
+  ) {
     this.#from = from.socket
     this.#to = to.socket
     this.#transcoder = transcoder
     this.#handlers = handlers
+    this.#level = level
     from.receive = (chunk) => this.push(chunk)
     to.socket.on("drain", () => this.#drained())
   }
@@ -67,6 +76,7 @@ export class Pump {
 
   #drained(): void {
     if (!this.#blocked) return
+    this.#level?.drained()
     if (this.#held) spare = this.#held
     this.#held = undefined
     this.#blocked = false
@@ -110,6 +120,7 @@ export class Pump {
     else this.#writeCopy(piece)
     // The stream asks to wait even where the system took all at once.
     this.#blocked = this.#to.writableNeedDrain && this.#to.writableLength > 0
+    this.#level?.wrote(this.#blocked)
     return !this.#blocked
   }
 
