@@ -150,9 +150,7 @@ export class Transcoder {
 
   /** Whether a message has begun, with the input or the output, and has not ended. */
   get insideMessage(): boolean {
-    return (
-      this.#leftover.length > 0 || this.#instance.exports.zl_inside_message(this.#handle) !== 0
-    )
+    return this.#leftover.length > 0 || this.#instance.exports.zl_inside_message(this.#handle) !== 0
   }
 
   /** Whether a dictionary is in use: one that was shipped, or received. */
