@@ -43,6 +43,7 @@ export async function bridge(args: string[]): Promise<void> {
   const report = new Report(spec)
   const bridge = orUsageError(() => new Bridge(spec, report))
   const signalled = firstSignal()
+  process.stdout.on("error", () => {}) // it goes on when nobody reads what it says
   try {
     const endpoint = await bridge.start()
     console.log(`listening on ${endpoint}, connecting to ${spec.to}`)

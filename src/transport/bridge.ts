@@ -101,14 +101,16 @@ export class Bridge {
     this.#server.close()
     for (const close of this.#waiting) close()
     for (const link of this.#links) link.drain()
-    if (this.#links.size === 0) return
-    const limit = setTimeout(() => {
-      for (const link of this.#links) link.destroy()
-    }, limitMs)
-    await new Promise<void>((resolve) => {
-      this.#drained = resolve
-    })
-    clearTimeout(limit)
+    if (this.#links.size > 0) {
+      const limit = setTimeout(() => {
+        for (const link of this.#links) link.destroy()
+      }, limitMs)
+      await new Promise<void>((resolve) => {
+        this.#drained = resolve
+      })
+      clearTimeout(limit)
+    }
+    this.#trainer?.close()
   }
 
   #accept(accepted: Socket): void {
@@ -202,7 +204,7 @@ function dialling(endpoint: string): () => Channel {
   return () => connectTcp(destination, TCP)
 }
 
-/** The address of who is at the other end of a socket; Unix sockets have but their own name. */
+/** Who is at the other end of a socket: its address, which a Unix socket and one that is gone have not. */
 function addressOf({ remoteAddress, remotePort }: Socket, endpoint: string): string {
   if (remoteAddress === undefined || remotePort === undefined) return endpoint
   return formatEndpoint({ host: remoteAddress, port: remotePort }, schemeOf(endpoint))

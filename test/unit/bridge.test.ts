@@ -389,6 +389,19 @@ test("statistics tell what went through since the line before", async () => {
   await bridge.until(/^connections: 0; sent 0 messages/)
 })
 
+test("it goes on when nobody reads what it prints", async () => {
+  const server = await RawServer.start()
+  const bridge = await RunningBridge.start(PLAIN, `lz4+tcp://127.0.0.1:${server.port}`)
+  bridge.process.stdout?.destroy()
+  for (let i = 0; i < 2; i++) {
+    const client = await rawClient(bridge.endpoint)
+    client.socket.end(greeting())
+    await received(await server.accept(), greeting().length)
+  }
+  bridge.signal("SIGTERM")
+  expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+})
+
 describe("SIGINT and SIGTERM", () => {
   test.each(["SIGINT", "SIGTERM"] as const)(
     "%s ends a bridge without connections",
