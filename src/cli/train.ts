@@ -1,7 +1,7 @@
 import { createReadStream, writeFileSync } from "node:fs"
-import { parseArgs } from "node:util"
 import { Codec } from "../codec/codec.js"
 import { trainDictionary } from "../codec/trainer.js"
+import { parse } from "./args.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
@@ -60,7 +60,15 @@ const percent = ({ plainBytes, wireBytes }: Sizes) =>
   `${((100 * wireBytes) / plainBytes).toFixed(1)} %`
 
 function readArgs(args: string[]) {
-  const parsed = parse(args)
+  const parsed = parse({
+    args,
+    allowPositionals: true,
+    options: {
+      output: { type: "string", short: "o" },
+      lines: { type: "boolean" },
+      capacity: { type: "string" },
+    },
+  })
   const { output, capacity = "2048", lines = false } = parsed.values
   const files = parsed.positionals
   if (output === undefined) throw new UsageError("-o FILE says where the dictionary goes")
@@ -71,22 +79,6 @@ function readArgs(args: string[]) {
   if (bytes < 1 || bytes > 8192)
     throw new UsageError(`--capacity must be 1 to 8192 bytes; got ${JSON.stringify(capacity)}`)
   return { output, capacity: bytes, lines, files }
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        output: { type: "string", short: "o" },
-        lines: { type: "boolean" },
-        capacity: { type: "string" },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
 }
 
 /** The samples of all files, empty ones left out. */
