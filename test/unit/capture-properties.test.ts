@@ -97,7 +97,7 @@ function expected(packets: readonly TcpPacket[], captured: readonly TcpPacket[],
     list.filter(({ from, flags }) => from === side && !flags.includes("S"))
   const start = packets.find(({ from }) => from === side)!.sequence + 1
   const stream = concat(...mine(packets).map(({ data }) => data))
-  const seen = new Uint8Array(stream.length)
+  const seen = new Uint8Array(stream.length + 1)
   let end = 0
   let closed = false
   for (const { sequence, data, flags } of mine(captured)) {
@@ -106,8 +106,17 @@ function expected(packets: readonly TcpPacket[], captured: readonly TcpPacket[],
     end = Math.max(end, data.length > 0 ? at + data.length : 0)
     closed ||= flags.includes("F")
   }
-  // A FIN says where the stream ends.
+  const acknowledged = Math.max(
+    0,
+    ...captured.flatMap((packet) =>
+      packet.from !== side && packet.flags.includes("A")
+        ? [wrapped(packet.acknowledged - start)]
+        : [],
+    ),
+  )
+  // A FIN says where the stream ends; without one, what was acknowledged does, but for the FIN's.
   if (closed) end = stream.length
+  else if (acknowledged > end + 1) end = acknowledged
   const result: (Uint8Array | number | string)[] = []
   for (let at = 0; at < end; ) {
     let to = at

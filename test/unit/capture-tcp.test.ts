@@ -251,6 +251,14 @@ describe("gaps", () => {
     ])
   })
 
+  test("at the end are what was acknowledged, but for one that may be a FIN", () => {
+    const cut = letters({ closed: undefined })
+    expect(clientSaid(without("[cd]", cut))).toEqual(['"aabb"', 4, "cut"])
+    expect(clientSaid(without("[cd]", letters({ closed: "RST" })))).toEqual(['"aabb"', 4, "end"])
+    const finLost = letters().filter((_, i) => i !== 11)
+    expect(clientSaid(finLost)).toEqual(['"aabbccdd"', "cut"])
+  })
+
   test("are declared when more packets came than captures get out of order", () => {
     const packets = without("b").slice(0, 10)
     const late = letters()[5]!
