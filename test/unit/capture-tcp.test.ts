@@ -167,6 +167,21 @@ describe("connections", () => {
     expect(connections.map((connection) => textBy(connection, "client"))).toEqual([whole, whole])
   })
 
+  test("begin where their own SYN says, whatever an old packet says", () => {
+    const packets = conversation([["server", ascii("news")]])
+    const old: TcpPacket = { ...packets[1]!, flags: "A", sequence: 4_000_000, acknowledged: 7 }
+    const { connections } = recordPackets([packets[0]!, old, ...packets.slice(1)])
+    expect(connections.map((connection) => textBy(connection, "server"))).toEqual([
+      ['"news"', "cut"],
+    ])
+  })
+
+  test("that both sides open at once are one", () => {
+    const packets = letters()
+    packets[1] = { ...packets[1]!, flags: "S", acknowledged: 0 }
+    expect(clientSaid(packets)).toEqual(whole)
+  })
+
   test("that are closed take no more", () => {
     const packets = letters()
     const { connections } = recordPackets([...packets, ...packets.slice(3, 14), packets[0]!])
