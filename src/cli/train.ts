@@ -1,7 +1,7 @@
 import { createReadStream, writeFileSync } from "node:fs"
-import { parseArgs } from "node:util"
 import { Codec } from "../codec/codec.js"
 import { trainDictionary } from "../codec/trainer.js"
+import { readArgs, readNumber } from "./args.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
@@ -23,7 +23,7 @@ const HELD_OUT = 5
 const LINE_FEED = 10
 
 export async function train(args: string[]): Promise<void> {
-  const { output, capacity, lines, files } = readArgs(args)
+  const { output, capacity, lines, files } = trainArgs(args)
   const samples = await readSamples(files, lines)
   if (samples.length === 0)
     throw new InputError(`no samples: ${lines ? "there is no line" : "all files are empty"}`)
@@ -59,34 +59,19 @@ interface Sizes {
 const percent = ({ plainBytes, wireBytes }: Sizes) =>
   `${((100 * wireBytes) / plainBytes).toFixed(1)} %`
 
-function readArgs(args: string[]) {
-  const parsed = parse(args)
-  const { output, capacity = "2048", lines = false } = parsed.values
-  const files = parsed.positionals
+function trainArgs(args: string[]) {
+  const { values, positionals: files } = readArgs(args, {
+    output: { type: "string", short: "o" },
+    lines: { type: "boolean" },
+    capacity: { type: "string" },
+  })
+  const { output, capacity = "2048", lines = false } = values
   if (output === undefined) throw new UsageError("-o FILE says where the dictionary goes")
   if (files.length === 0) throw new UsageError("no SAMPLES given")
   if (files.filter((file) => file === "-").length > 1)
     throw new UsageError('"-" can be given only once')
-  const bytes = /^\d{1,4}$/.test(capacity) ? Number(capacity) : 0
-  if (bytes < 1 || bytes > 8192)
-    throw new UsageError(`--capacity must be 1 to 8192 bytes; got ${JSON.stringify(capacity)}`)
-  return { output, capacity: bytes, lines, files }
-}
-
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        output: { type: "string", short: "o" },
-        lines: { type: "boolean" },
-        capacity: { type: "string" },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
+  const range = { min: 1, max: 8192, unit: "bytes" }
+  return { output, capacity: readNumber("--capacity", capacity, range), lines, files }
 }
 
 /** The samples of all files, empty ones left out. */
