@@ -1,29 +1,19 @@
 import { type ParseArgsConfig, parseArgs } from "node:util"
 import { UsageError } from "./errors.js"
 
-type Parsed<Options extends ParseArgsConfig["options"]> = ReturnType<
-  typeof parseArgs<{ args: string[]; allowPositionals: true; options: Options }>
->
-
-/** util.parseArgs with positionals; what it refuses is wrong usage. */
-export function readArgs<const Options extends ParseArgsConfig["options"]>(
-  args: string[],
-  options: Options,
-): Parsed<Options> {
+/** Reads arguments; what is wrong with them is a UsageError. */
+export function parse<const T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
-    return parseArgs({ args, allowPositionals: true, options })
+    return parseArgs(config)
   } catch (error) {
     throw new UsageError((error as Error).message)
   }
 }
 
-/** A whole number of an option such as "--capacity", in the range that it may have. */
-export function readNumber(
-  option: string,
-  text: string,
-  { min, max, unit }: { min: number; max: number; unit: string },
-): number {
-  const number = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  if (number >= min && number <= max) return number
-  throw new UsageError(`${option} must be ${min} to ${max} ${unit}; got ${JSON.stringify(text)}`)
+/** The number that an option was given; undefined when it was not. What is allowed is checked by others. */
+export function wholeNumber(option: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined
+  if (!/^-?\d{1,15}$/.test(value))
+    throw new UsageError(`${option} must be a whole number; got ${JSON.stringify(value)}`)
+  return Number(value)
 }

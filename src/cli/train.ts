@@ -1,8 +1,9 @@
-import { createReadStream, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { Codec } from "../codec/codec.js"
 import { trainDictionary } from "../codec/trainer.js"
-import { readArgs, readNumber } from "./args.js"
+import { parse } from "./args.js"
 import { fileError, InputError, UsageError } from "./errors.js"
+import { readStart } from "./input.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
 
@@ -23,7 +24,7 @@ const HELD_OUT = 5
 const LINE_FEED = 10
 
 export async function train(args: string[]): Promise<void> {
-  const { output, capacity, lines, files } = trainArgs(args)
+  const { output, capacity, lines, files } = readArgs(args)
   const samples = await readSamples(files, lines)
   if (samples.length === 0)
     throw new InputError(`no samples: ${lines ? "there is no line" : "all files are empty"}`)
@@ -59,19 +60,26 @@ interface Sizes {
 const percent = ({ plainBytes, wireBytes }: Sizes) =>
   `${((100 * wireBytes) / plainBytes).toFixed(1)} %`
 
-function trainArgs(args: string[]) {
-  const { values, positionals: files } = readArgs(args, {
-    output: { type: "string", short: "o" },
-    lines: { type: "boolean" },
-    capacity: { type: "string" },
+function readArgs(args: string[]) {
+  const parsed = parse({
+    args,
+    allowPositionals: true,
+    options: {
+      output: { type: "string", short: "o" },
+      lines: { type: "boolean" },
+      capacity: { type: "string" },
+    },
   })
-  const { output, capacity = "2048", lines = false } = values
+  const { output, capacity = "2048", lines = false } = parsed.values
+  const files = parsed.positionals
   if (output === undefined) throw new UsageError("-o FILE says where the dictionary goes")
   if (files.length === 0) throw new UsageError("no SAMPLES given")
   if (files.filter((file) => file === "-").length > 1)
     throw new UsageError('"-" can be given only once')
-  const range = { min: 1, max: 8192, unit: "bytes" }
-  return { output, capacity: readNumber("--capacity", capacity, range), lines, files }
+  const bytes = /^\d{1,4}$/.test(capacity) ? Number(capacity) : 0
+  if (bytes < 1 || bytes > 8192)
+    throw new UsageError(`--capacity must be 1 to 8192 bytes; got ${JSON.stringify(capacity)}`)
+  return { output, capacity: bytes, lines, files }
 }
 
 /** The samples of all files, empty ones left out. */
@@ -79,7 +87,7 @@ async function readSamples(files: readonly string[], lines: boolean): Promise<Ui
   const samples: Uint8Array[] = []
   let left = READ_MAX_BYTES
   for (const file of files) {
-    const whole = await readFile(file, left)
+    const whole = await readStart(file, left)
     left -= whole.length
     for (const sample of lines ? splitLines(whole) : [whole])
       if (sample.length > 0) samples.push(sample)
@@ -88,22 +96,6 @@ async function readSamples(files: readonly string[], lines: boolean): Promise<Ui
     break
   }
   return samples
-}
-
-async function readFile(file: string, maxBytes: number): Promise<Buffer> {
-  const stream = file === "-" ? process.stdin : createReadStream(file)
-  const chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of stream) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes >= maxBytes) break
-    }
-  } catch (error) {
-    throw fileError(file, error)
-  }
-  return Buffer.concat(chunks).subarray(0, maxBytes)
 }
 
 function splitLines(bytes: Buffer): Uint8Array[] {

@@ -1,0 +1,118 @@
+import { styleText } from "node:util"
+import type {
+  CaptureConnection,
+  CaptureError,
+  CaptureEvent,
+  CaptureMessage,
+  Side,
+} from "../capture/events.js"
+import { clockTime } from "./inspect-time.js"
+import { cutTo, printable, startOf } from "./terminal-text.js"
+
+export interface TableLayout {
+  /** Of a line. */
+  columns: number
+  colour: boolean
+}
+
+const ARROWS: Record<Side, string> = { client: "→", server: "←" }
+/** Content gets these even where the line is then longer than the terminal is wide. */
+const CONTENT_MIN_COLUMNS = 20
+
+/** The columns that all rows have; what follows is up to the kind of row. */
+const lead = (time: string, id: string, arrow: string, kind: string): string =>
+  `${time.padEnd(15)} ${id.padStart(3)} ${arrow} ${kind.padEnd(10)}`
+
+const sizes = (parts: string, wire: string, plain: string, ratio: string): string =>
+  `${parts.padStart(5)} ${wire.padStart(8)} ${plain.padStart(8)} ${ratio.padStart(6)} `
+
+export const tableHeader: string = `${lead("TIME (UTC)", "#", " ", "KIND")} ${sizes("PARTS", "WIRE", "PLAIN", "RATIO")} CONTENT`
+
+/** An event in one line, no longer than the layout has it unless it tells of an error. */
+export function tableRow(event: CaptureEvent, layout: TableLayout): string {
+  switch (event.type) {
+    case "message":
+      return messageRow(event.connection, event.message, layout)
+    case "error": {
+      const { time, from } = event.error
+      const line = [
+        lead(clock(time), id(event.connection), arrow(from), "error"),
+        words(event.error),
+      ]
+      return styled("red", line.join(" "), layout)
+    }
+    case "command": {
+      const { time, from, name, detail } = event.command
+      const kind = cutTo(printable(name), layout.columns)
+      return wordsRow(lead(clock(time), id(event.connection), arrow(from), kind), detail, layout)
+    }
+    case "handshake": {
+      const { connection, from } = event
+      const start = lead("", id(connection), arrow(from), "handshake")
+      return wordsRow(start, handshakeWords(connection, from), layout)
+    }
+    case "connection": {
+      const { client, server, begun } = event.connection
+      const note = begun ? "" : ", begun before the capture: which of them is the client is a guess"
+      const start = lead("", id(event.connection), " ", "open")
+      return wordsRow(start, `${client} → ${server}${note}`, layout)
+    }
+    case "close":
+      return wordsRow(lead("", id(event.connection), " ", "close"), "", layout)
+  }
+}
+
+function messageRow(
+  connection: CaptureConnection,
+  { time, from, parts, wireBytes, plainBytes, arena }: CaptureMessage,
+  layout: TableLayout,
+): string {
+  const dictionary = parts[0]?.kind === "LZ4D"
+  const kinds = Array.from(new Set(parts.map(({ kind }) => kind))).join("+")
+  const kind = arena ? `${kinds} ${arena.index + 1}/${arena.messages}` : kinds
+  const error = parts.find((part) => part.error)?.error
+  const measured = !dictionary && !error
+  const start = `${lead(clock(time), id(connection), arrow(from), kind)} ${sizes(
+    String(parts.length),
+    String(wireBytes),
+    measured ? String(plainBytes) : "",
+    measured && wireBytes > 0 ? (plainBytes / wireBytes).toFixed(2) : "",
+  )} `
+  if (error) return styled("red", start + words(error), layout)
+  const said = dictionary ? "dictionary: " : ""
+  const columns = left(start + said, layout)
+  const content = startOf(
+    parts.map(({ plain }) => plain ?? new Uint8Array()),
+    columns,
+  )
+  const line = start + said + content
+  return dictionary ? styled("magenta", line, layout) : line
+}
+
+function wordsRow(start: string, text: string, layout: TableLayout): string {
+  const line = `${start} ${cutTo(printable(text), left(start, layout))}`
+  return styled("cyan", line.trimEnd(), layout)
+}
+
+const left = (start: string, { columns }: TableLayout): number =>
+  Math.max(columns - start.length - 1, CONTENT_MIN_COLUMNS)
+
+function handshakeWords({ handshakes }: CaptureConnection, from: Side): string {
+  const handshake = handshakes[from]
+  if (!handshake) return ""
+  const { version, mechanism, asServer, socketType, identity } = handshake
+  const words = [`ZMTP ${version}`, asServer ? `${mechanism} server` : mechanism]
+  if (socketType) words.push(socketType)
+  if (identity?.length) words.push(`identity ${startOf([identity], 40)}`)
+  return words.join(", ")
+}
+
+const words = ({ code, message }: CaptureError): string => `${code}: ${printable(message)}`
+const clock = (time: bigint | undefined): string => clockTime(time) ?? ""
+const id = (connection: CaptureConnection | undefined): string => String(connection?.id ?? "")
+const arrow = (from: Side | undefined): string => (from ? ARROWS[from] : " ")
+
+// Whether there is colour is the layout's to say: styleText would ask standard output by itself.
+function styled(style: "red" | "cyan" | "magenta", line: string, { colour }: TableLayout): string {
+  return colour ? styleText(style, line, { validateStream: false }) : line
+}
