@@ -1,0 +1,123 @@
+import type { Side, Time } from "./events.js"
+import { type Output, Reassembly } from "./reassembly.js"
+import { type Endpoint, portOf, type Segment, showEndpoint } from "./segment.js"
+import type { StreamSink, TcpConnection } from "./tcp.js"
+
+/** One TCP connection: what its segments say, put together for its sink. */
+export class Connection implements Output {
+  readonly key: string
+  /** When it was remembered last, for those who remember it. */
+  turn = 0
+  readonly #client: Endpoint
+  readonly #server: Endpoint
+  readonly #begun: boolean
+  readonly #open: (connection: TcpConnection) => StreamSink
+  #sink: StreamSink | undefined
+  readonly #bytesOf = {
+    client: new Reassembly("client", this),
+    server: new Reassembly("server", this),
+  }
+  /** The sides that had their FIN, though bytes before it may be missing, and all of those passed on. */
+  readonly #finished = { client: false, server: false }
+  readonly #ended = { client: false, server: false }
+  #reset = false
+
+  /** The connection that a segment is the first of. */
+  constructor(key: string, segment: Segment, open: (connection: TcpConnection) => StreamSink) {
+    const { source, destination, syn, acknowledged } = segment
+    const fromClient = syn ? acknowledged === undefined : portOf(source) >= portOf(destination)
+    this.key = key
+    this.#client = fromClient ? source : destination
+    this.#server = fromClient ? destination : source
+    this.#begun = syn
+    this.#open = open
+  }
+
+  /** Whether it has a sink. */
+  get isOpen(): boolean {
+    return this.#sink !== undefined
+  }
+
+  /** Whether both sides have said all they have to say. */
+  get isOver(): boolean {
+    return this.#reset || (this.#finished.client && this.#finished.server)
+  }
+
+  get isMissingBytes(): boolean {
+    return !this.#bytesOf.client.complete || !this.#bytesOf.server.complete
+  }
+
+  /** Whether a SYN may be of this connection, rather than of the next between the same ports. */
+  mayBeginWith({ source, sequence, acknowledged }: Segment): boolean {
+    const { mine, theirs } = this.#directions(source)
+    if (mine.mayBeginWith(following(sequence))) return true
+    return acknowledged !== undefined && theirs.mayBeginWith(acknowledged)
+  }
+
+  push(segment: Segment): void {
+    const { source, acknowledged, syn, fin, rst } = segment
+    const { from, mine, theirs } = this.#directions(source)
+    const sequence = syn ? following(segment.sequence) : segment.sequence
+    // The other side's SYN says more than what was guessed by an old packet.
+    if (syn) mine.rebegin(sequence)
+    mine.begin(sequence)
+    if (acknowledged !== undefined) {
+      theirs.begin(acknowledged)
+      theirs.acknowledge(acknowledged)
+    }
+    if (rst) this.#reset = true
+    else mine.push(sequence, segment)
+    if (fin) this.#finished[from] = true
+    mine.countPacket()
+    theirs.countPacket()
+  }
+
+  /** Passes on what waits, and tells the sink that no more comes. */
+  close(time: Time, cut: boolean): void {
+    this.#bytesOf.client.flush()
+    this.#bytesOf.server.flush()
+    for (const side of SIDES) if (!this.#ended[side]) this.#sink?.end(side, time, cut)
+    this.#stop()
+  }
+
+  data(from: Side, bytes: Uint8Array, offset: number, time: Time): void {
+    if (!this.#opened(time).data(from, bytes, offset, time)) this.#stop()
+  }
+
+  gap(from: Side, bytes: number, offset: number, time: Time): void {
+    this.#opened(time).gap(from, bytes, offset, time)
+  }
+
+  end(from: Side, time: Time): void {
+    this.#ended[from] = true
+    this.#sink?.end(from, time, false)
+  }
+
+  #opened(time: Time): StreamSink {
+    if (this.#sink) return this.#sink
+    this.#sink = this.#open({
+      client: showEndpoint(this.#client),
+      server: showEndpoint(this.#server),
+      begun: this.#begun,
+    })
+    for (const side of SIDES) if (this.#ended[side]) this.#sink.end(side, time, false)
+    return this.#sink
+  }
+
+  #stop(): void {
+    this.#bytesOf.client.stop()
+    this.#bytesOf.server.stop()
+    this.#sink = undefined
+  }
+
+  #directions(source: Endpoint): { from: Side; mine: Reassembly; theirs: Reassembly } {
+    const { client, server } = this.#bytesOf
+    return source === this.#client
+      ? { from: "client", mine: client, theirs: server }
+      : { from: "server", mine: server, theirs: client }
+  }
+}
+
+const SIDES = ["client", "server"] as const
+
+const following = (sequence: number): number => (sequence + 1) >>> 0

@@ -1,0 +1,12 @@
+/** What was given is no capture. The message says what it is instead, and what is read. */
+export class CaptureFormatError extends Error {
+  override readonly name = "CaptureFormatError"
+  readonly code = "ERR_CAPTURE_FORMAT"
+
+  constructor(detail: string) {
+    super(`ERR_CAPTURE_FORMAT: ${detail}`)
+  }
+}
+
+/** A record of the file, and with it all that follows, cannot be read. Reported, never thrown at users. */
+export class UnreadableRecord extends Error {}

@@ -1,0 +1,80 @@
+import { u16 } from "./integers.js"
+
+/** What an IP packet carries. */
+export interface IpPayload {
+  version: 4 | 6
+  protocol: number
+  /** Where its addresses are: the source, and behind it the destination. */
+  addresses: number
+  /** Where the payload begins, and where it ended on the wire. */
+  start: number
+  end: number
+  fragment: boolean
+}
+
+const IPV4_HEAD_BYTES = 20
+const IPV6_HEAD_BYTES = 40
+
+const FRAGMENT = 44
+const AUTHENTICATION = 51
+/** Extension headers that say in their second byte how many times 8 bytes more than 8 they have. */
+const USUAL_EXTENSIONS = new Set([0, 43, 60, 135, 139, 140])
+
+/**
+ * What the IP packet at `at` carries; undefined when it is none. Its own length cuts off what
+ * Ethernet pads short packets with; it is 0 where segmentation was left to the network card, and
+ * then `end`, the end of all that was on the wire, is the packet's as well.
+ */
+export function ipPayload(bytes: Uint8Array, at: number, end: number): IpPayload | undefined {
+  const version = (bytes[at] as number) >> 4
+  if (version === 4) return ipv4Payload(bytes, at, end)
+  if (version === 6) return ipv6Payload(bytes, at, end)
+  return undefined
+}
+
+function ipv4Payload(bytes: Uint8Array, at: number, end: number): IpPayload | undefined {
+  const headBytes = ((bytes[at] as number) & 15) * 4
+  if (headBytes < IPV4_HEAD_BYTES || at + headBytes > bytes.length) return undefined
+  const length = u16(bytes, at + 2)
+  const moreOrOffset = u16(bytes, at + 6) & 0x3fff
+  return {
+    version: 4,
+    protocol: bytes[at + 9] as number,
+    addresses: at + 12,
+    start: at + headBytes,
+    end: length === 0 ? end : at + length,
+    fragment: moreOrOffset !== 0,
+  }
+}
+
+function ipv6Payload(bytes: Uint8Array, at: number, end: number): IpPayload | undefined {
+  if (at + IPV6_HEAD_BYTES > bytes.length) return undefined
+  const length = u16(bytes, at + 4)
+  let protocol = bytes[at + 6] as number
+  let start = at + IPV6_HEAD_BYTES
+  let fragment = false
+  while (start + 8 <= bytes.length) {
+    const next = bytes[start] as number
+    const size = bytes[start + 1] as number
+    if (USUAL_EXTENSIONS.has(protocol)) {
+      start += 8 * (size + 1)
+    } else if (protocol === AUTHENTICATION) {
+      start += 4 * (size + 2)
+    } else if (protocol === FRAGMENT) {
+      // One that is the whole packet is none.
+      fragment ||= (u16(bytes, start + 2) & 0xfff9) !== 0
+      start += 8
+    } else {
+      break
+    }
+    protocol = next
+  }
+  return {
+    version: 6,
+    protocol,
+    addresses: at + 8,
+    start,
+    end: length === 0 ? end : at + IPV6_HEAD_BYTES + length,
+    fragment,
+  }
+}

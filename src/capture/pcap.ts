@@ -1,0 +1,59 @@
+/** .pcap: https://www.ietf.org/archive/id/draft-ietf-opsawg-pcap-06.html */
+import { checkSize, type FileFormat, type Packet } from "./file-format.js"
+
+const MAGIC_MICROSECONDS = 0xa1b2c3d4
+const MAGIC_NANOSECONDS = 0xa1b23c4d
+const FILE_HEAD_BYTES = 24
+const RECORD_HEAD_BYTES = 16
+
+export class Pcap implements FileFormat {
+  readonly #little: boolean
+  readonly #fractionNanoseconds: bigint
+  /** Known as soon as the file's head is read. */
+  #linkType: number | undefined
+
+  /** The format of a file that begins with this number, read as little or big endian. */
+  static begunBy(magic: number, little: boolean): Pcap | undefined {
+    if (magic === MAGIC_MICROSECONDS) return new Pcap(little, 1000n)
+    if (magic === MAGIC_NANOSECONDS) return new Pcap(little, 1n)
+    return undefined
+  }
+
+  private constructor(little: boolean, fractionNanoseconds: bigint) {
+    this.#little = little
+    this.#fractionNanoseconds = fractionNanoseconds
+  }
+
+  get record(): string {
+    return this.#linkType === undefined ? "file header" : "packet"
+  }
+
+  size(view: DataView, at: number, available: number): number {
+    if (this.#linkType === undefined) return FILE_HEAD_BYTES
+    if (available < RECORD_HEAD_BYTES) return RECORD_HEAD_BYTES
+    const captured = view.getUint32(at + 8, this.#little)
+    checkSize("a packet", captured, 0)
+    return RECORD_HEAD_BYTES + captured
+  }
+
+  read(view: DataView, at: number, size: number, offset: number): Packet | undefined {
+    if (this.#linkType === undefined) {
+      // The upper half may say how long the frame check sequences are, which IP's length cuts off.
+      this.#linkType = view.getUint32(at + 20, this.#little) & 0xffff
+      return undefined
+    }
+    const seconds = BigInt(view.getUint32(at, this.#little))
+    const fraction = BigInt(view.getUint32(at + 4, this.#little))
+    return {
+      time: seconds * 1_000_000_000n + fraction * this.#fractionNanoseconds,
+      linkType: this.#linkType,
+      bytes: new Uint8Array(
+        view.buffer,
+        view.byteOffset + at + RECORD_HEAD_BYTES,
+        size - RECORD_HEAD_BYTES,
+      ),
+      offset: offset + RECORD_HEAD_BYTES,
+      length: view.getUint32(at + 12, this.#little),
+    }
+  }
+}

@@ -1,0 +1,242 @@
+import { copy } from "../codec/arrays.js"
+import type { Side, Time } from "./events.js"
+
+/** Where the bytes of one direction go, in order. */
+export interface Output {
+  data(from: Side, bytes: Uint8Array, offset: number, time: Time): void
+  gap(from: Side, bytes: number, offset: number, time: Time): void
+  /** Its FIN. */
+  end(from: Side, time: Time): void
+}
+
+/** What takes up sequence numbers: captured bytes, then bytes that a snap length cut, then a FIN. */
+export interface Piece {
+  bytes: Uint8Array
+  cut: number
+  fin: boolean
+  /** Where `bytes` are in the file. */
+  offset: number
+  time: Time
+}
+
+/** A piece that waits, its bytes copied, and the one behind it. */
+interface Waiting extends Piece {
+  next: Waiting | undefined
+}
+
+/** Pieces without anything missing between them. */
+interface Run {
+  start: number
+  end: number
+  first: Waiting
+  last: Waiting
+}
+
+/** So many more packets of a connection may come before one that the other side has already got. */
+const PATIENCE_PACKETS = 32
+/** So much may wait behind a gap. */
+const WAITING_MAX_PIECES = 16384
+const WAITING_MAX_BYTES = 64 * 1024 * 1024
+
+/**
+ * One direction of a TCP connection: segments in, in any order and more than once; its bytes out,
+ * in order, each once. Of bytes that come twice the first ones count. Bytes that never come become
+ * gaps.
+ *
+ * A position is a sequence number that does not wrap: its lower 32 bits are the sequence number,
+ * and it is within 2^31 of the last one.
+ */
+export class Reassembly {
+  readonly #from: Side
+  readonly #output: Output
+  /** Position of the first byte; undefined until something tells. */
+  #first: number | undefined
+  /** Position of the byte that is due. */
+  #due = 0
+  /** Behind a gap, in order, none touching another. Never starts at, or before, what is due. */
+  #runs: Run[] = []
+  #waitingPieces = 0
+  #waitingBytes = 0
+  /** How far the other side has acknowledged: now, and when packets were last counted from 0. */
+  #acknowledged = 0
+  #acknowledgedBefore = 0
+  #packets = 0
+  #ended = false
+
+  constructor(from: Side, output: Output) {
+    this.#from = from
+    this.#output = output
+  }
+
+  /** Whether nothing waits for what is missing. */
+  get complete(): boolean {
+    return this.#runs.length === 0
+  }
+
+  /** Tells the sequence number of the first byte; the first to tell is believed. */
+  begin(sequence: number): void {
+    if (this.#first !== undefined) return
+    this.#first = this.#due = this.#acknowledged = this.#acknowledgedBefore = sequence
+  }
+
+  /** Begins with another sequence number, unless there were bytes already. */
+  rebegin(sequence: number): void {
+    if (this.#first !== this.#due || !this.complete) return
+    this.#first = undefined
+    this.begin(sequence)
+  }
+
+  /** Whether the first byte has, or may still have, this sequence number. */
+  mayBeginWith(sequence: number): boolean {
+    return this.#first === undefined || this.#first === sequence
+  }
+
+  /** Takes a piece whose first byte has this sequence number. Its bytes are not kept. */
+  push(sequence: number, piece: Piece): void {
+    if (this.#ended) return
+    const start = this.#position(sequence)
+    const end = start + span(piece)
+    if (end <= this.#due) return
+    if (start > this.#due) {
+      this.#wait(start, end, piece)
+    } else {
+      // In order: without a copy, between what waits already.
+      while (end > this.#due && !this.#ended) {
+        const run = this.#runs[0]
+        this.#pass(part(piece, this.#due - start, Math.min(end, run?.start ?? end) - start))
+        this.#passRuns((run) => run.start <= this.#due)
+      }
+    }
+    if (this.#waitingPieces > WAITING_MAX_PIECES || this.#waitingBytes > WAITING_MAX_BYTES) {
+      // Down to the half, so that it does not happen again with each piece.
+      this.#passRuns(
+        () =>
+          this.#waitingPieces > WAITING_MAX_PIECES / 2 ||
+          this.#waitingBytes > WAITING_MAX_BYTES / 2,
+      )
+    }
+  }
+
+  /** The other side has got all bytes before this sequence number. */
+  acknowledge(sequence: number): void {
+    this.#acknowledged = Math.max(this.#acknowledged, this.#position(sequence))
+  }
+
+  /**
+   * The connection had one more packet. After enough of them, what was acknowledged before them
+   * and is still missing is given up.
+   */
+  countPacket(): void {
+    if (this.#runs.length === 0 || ++this.#packets < PATIENCE_PACKETS) return
+    this.#packets = 0
+    this.#passRuns((run) => run.start <= this.#acknowledgedBefore)
+    this.#acknowledgedBefore = this.#acknowledged
+  }
+
+  /** Gives up what is missing. */
+  flush(): void {
+    this.#passRuns(() => true)
+  }
+
+  /** Drops what waits, and whatever comes. */
+  stop(): void {
+    this.#ended = true
+    this.#runs = []
+  }
+
+  #position(sequence: number): number {
+    return this.#due + ((sequence - this.#due) | 0)
+  }
+
+  #pass({ bytes, cut, fin, offset, time }: Piece): void {
+    this.#due += bytes.length + cut + Number(fin)
+    if (bytes.length > 0) this.#output.data(this.#from, bytes, offset, time)
+    if (cut > 0 && !this.#ended) this.#output.gap(this.#from, cut, offset + bytes.length, time)
+    if (!fin) return
+    this.stop()
+    this.#output.end(this.#from, time)
+  }
+
+  /** Passes on runs, and gaps in front of them, for as long as `wanted` says so. */
+  #passRuns(wanted: (run: Run) => boolean): void {
+    let passed = 0
+    for (const run of this.#runs) {
+      if (this.#ended || !wanted(run)) break
+      passed++
+      const { first } = run
+      const missing = run.start - this.#due
+      if (missing > 0) this.#output.gap(this.#from, missing, first.offset, first.time)
+      this.#due = run.start
+      for (let piece: Waiting | undefined = first; piece && !this.#ended; piece = piece.next) {
+        this.#waitingPieces--
+        this.#waitingBytes -= piece.bytes.length
+        this.#pass(piece)
+      }
+    }
+    if (passed > 0 && !this.#ended) this.#runs.splice(0, passed)
+  }
+
+  /** Keeps what fills the holes between `start` and `end`; what it then touches becomes one run. */
+  #wait(start: number, end: number, piece: Piece): void {
+    const runs = this.#runs
+    const from = this.#firstRunReaching(start)
+    let to = from
+    let at = start
+    let joined: Run | undefined
+    for (let run = runs[to]; run && run.start <= end; run = runs[++to]) {
+      if (at < run.start) joined = join(joined, this.#kept(piece, start, at, run.start))
+      joined = join(joined, run)
+      at = run.end
+    }
+    if (at < end) joined = join(joined, this.#kept(piece, start, at, end))
+    runs.splice(from, to - from, joined as Run)
+  }
+
+  /** A run of its own of what a piece at `start` has between two positions. */
+  #kept(piece: Piece, start: number, from: number, to: number): Run {
+    const kept = part(piece, from - start, to - from)
+    const bytes = copy(kept.bytes, 0, kept.bytes.length)
+    this.#waitingPieces++
+    this.#waitingBytes += bytes.length
+    const waiting = { ...kept, bytes, next: undefined }
+    return { start: from, end: to, first: waiting, last: waiting }
+  }
+
+  /** The first run that ends at or behind a position; most of what waits comes in order. */
+  #firstRunReaching(position: number): number {
+    const runs = this.#runs
+    let low = 0
+    let high = runs.length
+    if (high > 0 && (runs[high - 1] as Run).end < position) return high
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((runs[middle] as Run).end < position) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+const span = ({ bytes, cut, fin }: Piece): number => bytes.length + cut + Number(fin)
+
+/** `length` of the sequence numbers of a piece, from the one at `from` on. */
+function part(piece: Piece, from: number, length: number): Piece {
+  const dataEnd = Math.min(from + length, piece.bytes.length + piece.cut)
+  const bytes = piece.bytes.subarray(from, from + length)
+  return {
+    bytes,
+    cut: dataEnd - from - bytes.length,
+    fin: from + length > dataEnd,
+    offset: piece.offset + Math.min(from, piece.bytes.length),
+    time: piece.time,
+  }
+}
+
+/** One run behind the other. */
+function join(run: Run | undefined, next: Run): Run {
+  if (!run) return next
+  run.last.next = next.first
+  run.last = next.last
+  run.end = next.end
+  return run
+}

@@ -1,0 +1,98 @@
+import { concat } from "../codec/arrays.js"
+import type { CaptureError, Time } from "./events.js"
+import type { Packet } from "./file-format.js"
+import { fileType, SIGNATURE_BYTES } from "./file-type.js"
+import { ipPayload } from "./ip.js"
+import { describeLinkType, LINK_LAYERS } from "./link-layer.js"
+import { PacketReader } from "./packets.js"
+import { RawStream } from "./raw-stream.js"
+import { segmentIn, TCP } from "./segment.js"
+import { type StreamSink, type TcpConnection, TcpConnections } from "./tcp.js"
+
+/** The bytes of a capture file in, those of its TCP connections out. */
+export class StreamReader {
+  readonly #open: (connection: TcpConnection) => StreamSink
+  readonly #fileError: (error: CaptureError) => void
+  readonly #connections: TcpConnections
+  /** The first bytes, until they tell what reads the file. */
+  #head: Uint8Array = new Uint8Array(0)
+  #input: PacketReader | RawStream | undefined
+  /** What was reported, because once is enough. */
+  readonly #reported = new Set<string>()
+
+  /**
+   * @param open makes the sink of a connection, when its first bytes come.
+   * @param fileError takes what is wrong with the file itself; `from` is undefined.
+   */
+  constructor(
+    open: (connection: TcpConnection) => StreamSink,
+    fileError: (error: CaptureError) => void,
+  ) {
+    this.#open = open
+    this.#fileError = fileError
+    this.#connections = new TcpConnections(open)
+  }
+
+  /**
+   * The next bytes of the file. How it is cut into chunks makes no difference; a chunk is not
+   * kept. Throws a CaptureFormatError when the file is no capture.
+   */
+  push(chunk: Uint8Array): void {
+    // A Buffer takes longer to make views of.
+    let bytes: Uint8Array = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    if (!this.#input) {
+      const more = bytes.subarray(0, SIGNATURE_BYTES - this.#head.length)
+      this.#head = concat([this.#head, more])
+      if (this.#head.length < SIGNATURE_BYTES) return
+      this.#input = this.#begin()
+      bytes = bytes.subarray(more.length)
+    }
+    this.#input.push(bytes)
+  }
+
+  /** The file ends here. Throws a CaptureFormatError when it was too short to be a capture. */
+  end(): void {
+    this.#input ??= this.#begin()
+    this.#input.end()
+    this.#connections.end()
+  }
+
+  #begin(): PacketReader | RawStream {
+    const type = fileType(this.#head)
+    const input =
+      type === "stream"
+        ? new RawStream(this.#open)
+        : new PacketReader(type, (packet) => this.#packet(packet), this.#fileError)
+    input.push(this.#head)
+    return input
+  }
+
+  #packet({ time, linkType, bytes, offset, length }: Packet): void {
+    const linkLayer = LINK_LAYERS.get(linkType)
+    if (!linkLayer) {
+      const message = `packets of link type ${describeLinkType(linkType)} are not read: Ethernet, Linux cooked capture, BSD loopback and raw IP are`
+      this.#reportOnce(message, offset, time)
+      return
+    }
+    const at = linkLayer(bytes)
+    if (at === undefined) return
+    const ip = ipPayload(bytes, at, length)
+    if (ip?.protocol !== TCP) return
+    if (ip.fragment) {
+      this.#reportOnce(
+        "fragments of IP packets are not put together: what they carry is missing",
+        offset,
+        time,
+      )
+      return
+    }
+    const segment = segmentIn(bytes, ip, offset, time)
+    if (segment) this.#connections.push(segment)
+  }
+
+  #reportOnce(message: string, offset: number, time: Time): void {
+    if (this.#reported.has(message)) return
+    this.#reported.add(message)
+    this.#fileError({ code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset })
+  }
+}

@@ -1,0 +1,111 @@
+import { Connection } from "./connection.js"
+import type { Side, Time } from "./events.js"
+import type { Segment } from "./segment.js"
+
+export interface TcpConnection {
+  /** Address and port, such as "127.0.0.1:5555" or "[::1]:5555". */
+  client: string
+  server: string
+  /** Whether the capture has its beginning. If not, the client was guessed by the ports. */
+  begun: boolean
+}
+
+/**
+ * What takes the bytes of one TCP connection. It is asked for when the first of them come, so that
+ * connections that never say anything need none.
+ */
+export interface StreamSink {
+  /**
+   * Bytes of one side: in order, each once, good during the call only. `offset` is where they are
+   * in the file, `time` when they were captured, which may be before what came through first.
+   * Returns false when the connection is of no interest: nothing more is told of it.
+   */
+  data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean
+  /** Bytes that are missing from the capture. What follows continues after them; it is at `offset`. */
+  gap(from: Side, bytes: number, offset: number, time: Time): void
+  /**
+   * A side says no more: its FIN, an RST (both sides), or, with `cut`, the end of what was
+   * captured of the connection. Once for each side.
+   */
+  end(from: Side, time: Time, cut: boolean): void
+}
+
+/** Connections without a sink that are remembered: mere attempts, uninteresting ones, closed ones. */
+const REMEMBERED_MAX = 16384
+/** So many more packets, of any connection, may come before what a closed connection still misses. */
+const LATE_PACKETS = 1024
+
+/** TCP segments in, as they were captured; the bytes of each connection out. */
+export class TcpConnections {
+  readonly #open: (connection: TcpConnection) => StreamSink
+  readonly #connections = new Map<string, Connection>()
+  /** A ring of the newest without a sink, so that no number of them takes more memory. */
+  readonly #remembered: Connection[] = []
+  #turn = 0
+  /** Those that are over, while bytes of them are missing. */
+  readonly #closing: { connection: Connection; time: Time; deadline: number }[] = []
+  #packets = 0
+  #time: Time
+
+  constructor(open: (connection: TcpConnection) => StreamSink) {
+    this.#open = open
+  }
+
+  push(segment: Segment): void {
+    this.#packets++
+    this.#time = segment.time
+    this.#closeLate()
+    const { source, destination } = segment
+    const key = source < destination ? source + destination : destination + source
+    let connection = this.#connections.get(key)
+    if (connection && segment.syn && !connection.mayBeginWith(segment)) {
+      connection.close(segment.time, true)
+      connection = undefined
+    }
+    if (!connection) {
+      connection = new Connection(key, segment, this.#open)
+      this.#connections.set(key, connection)
+      this.#remember(connection)
+    }
+    const wasOpen = connection.isOpen
+    const wasOver = connection.isOver
+    connection.push(segment)
+    if (connection.isOver) {
+      if (!connection.isMissingBytes) connection.close(segment.time, false)
+      else if (!wasOver) this.#closeLater(connection, segment.time)
+    }
+    if (wasOpen && !connection.isOpen) this.#remember(connection)
+  }
+
+  /** The end of the capture. */
+  end(): void {
+    for (const connection of this.#connections.values()) connection.close(this.#time, true)
+    this.#connections.clear()
+  }
+
+  #closeLater(connection: Connection, time: Time): void {
+    this.#closing.push({ connection, time, deadline: this.#packets + LATE_PACKETS })
+  }
+
+  /** Gives up what is missing of connections that have been over for a while. */
+  #closeLate(): void {
+    for (;;) {
+      const late = this.#closing[0]
+      if (!late || late.deadline > this.#packets) return
+      this.#closing.shift()
+      if (!late.connection.isOpen) continue
+      late.connection.close(late.time, false)
+      this.#remember(late.connection)
+    }
+  }
+
+  /** Keeps a connection that has no sink, in place of the one that was kept for longest. */
+  #remember(connection: Connection): void {
+    const turn = this.#turn++
+    const forgotten = this.#remembered[turn % REMEMBERED_MAX]
+    this.#remembered[turn % REMEMBERED_MAX] = connection
+    connection.turn = turn
+    if (!forgotten || forgotten.isOpen || forgotten.turn !== turn - REMEMBERED_MAX) return
+    if (this.#connections.get(forgotten.key) === forgotten) this.#connections.delete(forgotten.key)
+  }
+}
