@@ -18,6 +18,8 @@ export interface TableLayout {
 const ARROWS: Record<Side, string> = { client: "→", server: "←" }
 /** Content gets these even where the line is then longer than the terminal is wide. */
 const CONTENT_MIN_COLUMNS = 20
+/** Names of commands are shorter, but may be anything. */
+const NAME_MAX_COLUMNS = 20
 
 /** The columns that all rows have; what follows is up to the kind of row. */
 const lead = (time: string, id: string, arrow: string, kind: string): string =>
@@ -43,7 +45,7 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string {
     }
     case "command": {
       const { time, from, name, detail } = event.command
-      const kind = cutTo(printable(name), layout.columns)
+      const kind = cutTo(printable(name), NAME_MAX_COLUMNS)
       return wordsRow(lead(clock(time), id(event.connection), arrow(from), kind), detail, layout)
     }
     case "handshake": {

@@ -49,7 +49,7 @@ const table: Format = {
       columns: process.stdout.columns ?? NO_TERMINAL_COLUMNS,
       colour: process.stdout.isTTY && process.stdout.hasColors(),
     }),
-  summary: (summary) => `${summary.rows > 0 ? "\n" : ""}${summaryText(summary)}`,
+  summary: (summary) => `${summary.shown > 0 ? "\n" : ""}${summaryText(summary)}`,
 }
 
 export async function inspect(args: string[]): Promise<void> {
@@ -112,6 +112,7 @@ async function report(
   filter: Filter,
   options: CaptureOptions,
 ): Promise<void> {
+  const name = file === "-" ? "standard input" : file
   const stop = new AbortController()
   process.once("SIGINT", () => stop.abort())
   const output = new Output(process.stdout)
@@ -137,12 +138,12 @@ async function report(
     // Whoever stops it knows that the capture goes on.
     if (!stop.signal.aborted) await show(reader.end())
   } catch (error) {
-    throw captureError(file, error)
+    throw captureError(name, error)
   } finally {
     progress.clear()
     reader.close()
   }
   await output.add(`${format.summary(tally.summary(reader.tcpConnections))}\n`)
   await output.flush()
-  if (tally.fileError) throw new InputError(`${file}: ${tally.fileError.message}`)
+  if (tally.fileError) throw new InputError(`${name}: ${tally.fileError.message}`)
 }
