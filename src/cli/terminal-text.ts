@@ -19,6 +19,15 @@ const NO_COLUMN = /^[\p{Mn}\p{Me}]$/u
 const TWO_COLUMNS =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}])$/u
 
+// The first combining character; all before it take one column.
+const COMBINING = "\u0300"
+
+function widthOf(character: string): number {
+  if (character < COMBINING) return 1
+  if (TWO_COLUMNS.test(character)) return 2
+  return NO_COLUMN.test(character) ? 0 : 1
+}
+
 /** No wider than so many columns of a terminal: what is cut off becomes "…". */
 export function cutTo(text: string, columns: number): string {
   if (text.length <= columns && ASCII.test(text)) return text
@@ -26,8 +35,7 @@ export function cutTo(text: string, columns: number): string {
   let end = 0
   let length = 0
   for (const character of text) {
-    if (TWO_COLUMNS.test(character)) width += 2
-    else if (!NO_COLUMN.test(character)) width += 1
+    width += widthOf(character)
     if (width > columns) return `${text.slice(0, end)}…`
     length += character.length
     if (width < columns) end = length
@@ -53,17 +61,25 @@ const MAX_UTF8_BYTES = 4
 function startOfPart(part: Uint8Array, columns: number): string {
   if (part.length === 0) return "(empty)"
   // One column more than there are, so that it shows when something is left out.
-  const start = part.subarray(0, MAX_UTF8_BYTES * (columns + 1))
-  const text = utf8(start, start.length < part.length)
+  const start = part.subarray(0, characterEnd(part, MAX_UTF8_BYTES * (columns + 1)))
+  const text = utf8(start)
   if (text !== undefined && !text.includes("\0")) return printable(text)
   return Array.from(start, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
 }
 
-/** Undefined where bytes are not UTF-8; those that are cut may end within a character. */
-export function utf8(bytes: Uint8Array, cut = false): string | undefined {
+/** No further than `end`, and not within a character of UTF-8. */
+function characterEnd(bytes: Uint8Array, end: number): number {
+  let at = Math.min(end, bytes.length)
+  while (at > end - MAX_UTF8_BYTES && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
+  return at
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+/** Undefined where bytes are not UTF-8. */
+export function utf8(bytes: Uint8Array): string | undefined {
   try {
-    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
-    return decoder.decode(bytes, { stream: cut })
+    return UTF8.decode(bytes)
   } catch {
     return undefined
   }

@@ -8,6 +8,8 @@ import { Codec } from "zeromq-lz4/codec"
 
 import { logEvents } from "../../bench/payloads.mjs"
 import { createRandom } from "../../bench/random.mjs"
+import { CaptureReader } from "../../src/capture/index.js"
+import { tableRow } from "../../src/cli/inspect-table.js"
 import {
   type ConversationOptions,
   conversation,
@@ -346,6 +348,32 @@ describe("the table", () => {
     expect(stdout).toContain("ERR_LZ4_UNKNOWN_SENTINEL: part 0 begins with 6e 6f 74 20")
     expect(stdout).toContain("fine")
     expect(stdout).toContain("PUSH → PULL, 1 error")
+  })
+})
+
+describe("at a terminal", () => {
+  const rows = (columns: number, colour: boolean) => {
+    const reader = new CaptureReader({ maxMessageSize: 4000 })
+    const all = [...reader.push(readFileSync(good)), ...reader.end()]
+    reader.close()
+    return all.map((event) => tableRow(event, { columns, colour }))
+  }
+
+  test("a row is as wide as it, errors aside", () => {
+    for (const columns of [90, 120, 300])
+      for (const row of rows(columns, false))
+        if (!row.includes("ERR_")) expect(row.length).toBeLessThanOrEqual(columns)
+  })
+
+  test("colour, if wanted, is around a whole row", () => {
+    const plain = rows(120, false)
+    expect(plain.join("\n")).not.toContain("\x1b")
+    const coloured = rows(120, true)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what colour is made of.
+    expect(coloured.map((row) => row.replace(/^\x1b\[3\dm(.*)\x1b\[39m$/, "$1"))).toEqual(plain)
+    expect(coloured.filter((row) => row.startsWith("\x1b[31m"))).toEqual([
+      expect.stringContaining("ERR_LZ4_BUDGET_EXCEEDED"),
+    ])
   })
 })
 
