@@ -17,7 +17,7 @@ export interface TableLayout {
 
 const ARROWS: Record<Side, string> = { client: "→", server: "←" }
 /** Content gets these even where the line is then longer than the terminal is wide. */
-const CONTENT_MIN_COLUMNS = 20
+const CONTENT_MIN_COLUMNS = 16
 /** Names of commands are shorter, but may be anything. */
 const NAME_MAX_COLUMNS = 20
 
@@ -26,7 +26,7 @@ const lead = (time: string, id: string, arrow: string, kind: string): string =>
   `${time.padEnd(15)} ${id.padStart(3)} ${arrow} ${kind.padEnd(10)}`
 
 const sizes = (parts: string, wire: string, plain: string, ratio: string): string =>
-  `${parts.padStart(5)} ${wire.padStart(8)} ${plain.padStart(8)} ${ratio.padStart(6)} `
+  `${parts.padStart(5)} ${wire.padStart(7)} ${plain.padStart(7)} ${ratio.padStart(5)} `
 
 export const tableHeader: string = `${lead("TIME (UTC)", "#", " ", "KIND")} ${sizes("PARTS", "WIRE", "PLAIN", "RATIO")} CONTENT`
 
@@ -78,26 +78,30 @@ function messageRow(
     String(parts.length),
     String(wireBytes),
     measured ? String(plainBytes) : "",
-    measured && wireBytes > 0 ? (plainBytes / wireBytes).toFixed(2) : "",
+    measured && wireBytes > 0 ? ratio(plainBytes / wireBytes) : "",
   )} `
   if (error) return styled("red", start + words(error), layout)
-  const said = dictionary ? "dictionary: " : ""
-  const columns = left(start + said, layout)
+  const columns = left(start, layout)
   const content = startOf(
-    parts.map(({ plain }) => plain ?? new Uint8Array()),
+    parts.map(({ plain }) => plain ?? NOTHING),
     columns,
   )
-  const line = start + said + content
-  return dictionary ? styled("magenta", line, layout) : line
+  if (!dictionary) return start + content
+  return styled("magenta", start + cutTo(`dictionary: ${content}`, columns), layout)
 }
 
 function wordsRow(start: string, text: string, layout: TableLayout): string {
-  const line = `${start} ${cutTo(printable(text), left(start, layout))}`
-  return styled("cyan", line.trimEnd(), layout)
+  const line = `${start} `
+  return styled("cyan", (line + cutTo(printable(text), left(line, layout))).trimEnd(), layout)
 }
 
+const NOTHING = new Uint8Array()
+
+// It is 255 at most, so this takes 5 columns.
+const ratio = (times: number): string => times.toFixed(times < 100 ? 2 : 1)
+
 const left = (start: string, { columns }: TableLayout): number =>
-  Math.max(columns - start.length - 1, CONTENT_MIN_COLUMNS)
+  Math.max(columns - start.length, CONTENT_MIN_COLUMNS)
 
 function handshakeWords({ handshakes }: CaptureConnection, from: Side): string {
   const handshake = handshakes[from]
