@@ -26,7 +26,7 @@ tcpdump -U -w - … | zeromq-lz4 inspect -
       --open                    in a browser, in a page that works offline
   -h, --help                    this text
 
-EXPR is ${filterHelp}
+EXPR: ${filterHelp}
 
 The exit code is 0 as well where peers broke the protocol, and 1 where FILE is cut off or damaged.`
 

@@ -15,7 +15,7 @@ export class Progress {
 
   constructor(file: string) {
     const wanted = file !== "-" && process.stderr.isTTY && !process.stdout.isTTY
-    this.#totalBytes = wanted ? (statSync(file, { throwIfNoEntry: false })?.size ?? 0) : 0
+    this.#totalBytes = wanted ? sizeOf(file) : 0
   }
 
   add(bytes: number): void {
@@ -32,6 +32,15 @@ export class Progress {
   clear(): void {
     if (this.#shown) process.stderr.write("\r\x1b[K")
     this.#shown = false
+  }
+}
+
+/** 0 where that is not known; what is wrong with the file shows when it is read. */
+function sizeOf(file: string): number {
+  try {
+    return statSync(file).size
+  } catch {
+    return 0
   }
 }
 

@@ -271,6 +271,16 @@ describe("--json", () => {
     expect(run(["--json", "-"], readFileSync(good)).stdout).toBe(stdout)
   })
 
+  test("leaves content out of lines that it would make too long", () => {
+    using codec = Codec.createSync()
+    const sent = encoded(codec, [[new Uint8Array((64 << 20) + 1)]])
+    const { status, stdout } = run(["--json", "-"], capture([...opening, ["client", sent]]))
+    expect(status).toBe(0)
+    expect(json(stdout).find(({ type }) => type === "message").parts).toEqual([
+      { kind: "LZ4B", wireBytes: expect.any(Number), plainBytes: (64 << 20) + 1 },
+    ])
+  })
+
   test("tells of what broke", () => {
     const broken = capture([...opening, ["client", message(bytes("not a sentinel"))]])
     const { status, stdout } = run(["--json", file("broken.pcap", broken)])
