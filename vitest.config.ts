@@ -10,6 +10,7 @@ const shared = {
       { find: /^zeromq-lz4$/, replacement: dist("index.js") },
       { find: /^zeromq-lz4\/draft$/, replacement: dist("draft.js") },
       { find: /^zeromq-lz4\/codec$/, replacement: dist("codec/index.js") },
+      { find: /^zeromq-lz4\/capture$/, replacement: dist("capture/index.js") },
     ],
   },
 }

@@ -73,10 +73,10 @@ export class Connection implements Output {
   }
 
   /** Passes on what waits, and tells the sink that no more comes. */
-  close(time: Time, cut: boolean): void {
+  close(time: Time): void {
     this.#bytesOf.client.flush()
     this.#bytesOf.server.flush()
-    for (const side of SIDES) if (!this.#ended[side]) this.#sink?.end(side, time, cut)
+    for (const side of SIDES) if (!this.#ended[side]) this.#sink?.end(side, time, !this.isOver)
     this.#stop()
   }
 

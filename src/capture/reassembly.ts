@@ -96,14 +96,14 @@ export class Reassembly {
     if (this.#ended) return
     const start = this.#position(sequence)
     const end = start + span(piece)
-    if (end <= this.#due) return
+    if (end === start || end <= this.#due) return
     if (start > this.#due) {
       this.#wait(start, end, piece)
     } else {
       // In order: without a copy, between what waits already.
       while (end > this.#due && !this.#ended) {
         const run = this.#runs[0]
-        this.#pass(part(piece, this.#due - start, Math.min(end, run?.start ?? end) - start))
+        this.#pass(part(piece, this.#due - start, Math.min(end, run?.start ?? end) - this.#due))
         this.#passRuns((run) => run.start <= this.#due)
       }
     }

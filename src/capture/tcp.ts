@@ -54,12 +54,12 @@ export class TcpConnections {
   push(segment: Segment): void {
     this.#packets++
     this.#time = segment.time
-    this.#closeLate()
+    this.#closeLate(this.#packets)
     const { source, destination } = segment
     const key = source < destination ? source + destination : destination + source
     let connection = this.#connections.get(key)
     if (connection && segment.syn && !connection.mayBeginWith(segment)) {
-      connection.close(segment.time, true)
+      connection.close(segment.time)
       connection = undefined
     }
     if (!connection) {
@@ -71,7 +71,7 @@ export class TcpConnections {
     const wasOver = connection.isOver
     connection.push(segment)
     if (connection.isOver) {
-      if (!connection.isMissingBytes) connection.close(segment.time, false)
+      if (!connection.isMissingBytes) connection.close(segment.time)
       else if (!wasOver) this.#closeLater(connection, segment.time)
     }
     if (wasOpen && !connection.isOpen) this.#remember(connection)
@@ -79,7 +79,8 @@ export class TcpConnections {
 
   /** The end of the capture. */
   end(): void {
-    for (const connection of this.#connections.values()) connection.close(this.#time, true)
+    this.#closeLate(Number.POSITIVE_INFINITY)
+    for (const connection of this.#connections.values()) connection.close(this.#time)
     this.#connections.clear()
   }
 
@@ -88,13 +89,12 @@ export class TcpConnections {
   }
 
   /** Gives up what is missing of connections that have been over for a while. */
-  #closeLate(): void {
+  #closeLate(packets: number): void {
     for (;;) {
       const late = this.#closing[0]
-      if (!late || late.deadline > this.#packets) return
+      if (!late || late.deadline > packets) return
       this.#closing.shift()
-      if (!late.connection.isOpen) continue
-      late.connection.close(late.time, false)
+      late.connection.close(late.time)
       this.#remember(late.connection)
     }
   }
@@ -106,6 +106,8 @@ export class TcpConnections {
     this.#remembered[turn % REMEMBERED_MAX] = connection
     connection.turn = turn
     if (!forgotten || forgotten.isOpen || forgotten.turn !== turn - REMEMBERED_MAX) return
-    if (this.#connections.get(forgotten.key) === forgotten) this.#connections.delete(forgotten.key)
+    if (this.#connections.get(forgotten.key) !== forgotten) return
+    this.#connections.delete(forgotten.key)
+    forgotten.close(this.#time)
   }
 }

@@ -1,4 +1,4 @@
-import type { Source } from "./source.js"
+import { readAll, type Source } from "./source.js"
 
 /** Arrays shorter than this are copied together, so that dribbled bytes cost bytes, not objects. */
 const SMALL_BYTES = 4096
@@ -68,6 +68,10 @@ export class ByteQueue implements Source {
       this.skip(length)
       at += length
     }
+  }
+
+  rest(): Uint8Array {
+    return readAll(this)
   }
 
   /** Where the bytes of a chunk end. */

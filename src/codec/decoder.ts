@@ -65,11 +65,7 @@ export class Decoder {
     if (kind === LZ4A) return this.#arena(wire, fail)
     if (kind === PLAIN || kind === LZ4D) wire.skip(SENTINEL_BYTES)
     else wire.skip(HEAD_BYTES)
-    if (kind === PLAIN) {
-      const plain = allocate(wire.length)
-      wire.read(plain)
-      return plain
-    }
+    if (kind === PLAIN) return wire.rest()
     const { exports } = instance
     if (kind === LZ4D) {
       const { length } = wire

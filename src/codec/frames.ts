@@ -1,11 +1,15 @@
-/** Runs of ZMTP frames, as they are inside an arena (RFC.md appendix A). */
+/** ZMTP frames (RFC.md section 3.3), and runs of them as they are inside an arena (appendix A). */
 import { copy } from "./arrays.js"
+import { hex, ProtocolError } from "./errors.js"
 
-const MORE = 1
-const LONG = 2
+/** Flags. */
+export const MORE = 1
+export const LONG = 2
+export const COMMAND = 4
+
 const SHORT_HEAD_BYTES = 2
-const LONG_HEAD_BYTES = 9
-const SHORT_MAX_BYTES = 255
+export const LONG_HEAD_BYTES = 9
+export const SHORT_MAX_BYTES = 255
 
 const ARENA_MESSAGE_MAX_BYTES = 8192
 const ARENA_MAX_MESSAGES = 256
@@ -65,16 +69,47 @@ export function writeFrames(target: Uint8Array, start: number, message: Message)
   return at
 }
 
+/** Whether a frame may have these flags. */
+export function areFlags(flags: number): boolean {
+  return flags <= (MORE | LONG | COMMAND) && (flags & (MORE | COMMAND)) !== (MORE | COMMAND)
+}
+
+/** How long the head of a frame is, by its flags. */
+export function frameHeadBytes(flags: number): number {
+  return flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
+}
+
+/**
+ * The length that the head of a frame gives its body: exact below 2^53, and 2^63 or more where
+ * that is not allowed.
+ */
+export function frameBodyBytes(frames: Uint8Array, at: number): number {
+  const end = at + frameHeadBytes(frames[at] as number)
+  let length = 0
+  for (let byte = at + 1; byte < end; byte++) length = length * 256 + (frames[byte] as number)
+  return length
+}
+
+export const BODY_MAX_BYTES: number = 2 ** 63
+
+/** The error for a frame whose head, which this begins with, is not allowed. */
+export function frameError(frame: Uint8Array): ProtocolError {
+  const allowed = areFlags(frame[0] as number)
+  const [what, end] = allowed ? ["length is", LONG_HEAD_BYTES] : ["flags are", 1]
+  return new ProtocolError(
+    "ERR_ZMTP_FRAME",
+    `a frame begins with ${hex(frame.subarray(0, end))}; its ${what} not allowed`,
+  )
+}
+
 /** The messages of a run of frames that has been checked; their parts are copies. */
 export function splitFrames(frames: Uint8Array): Uint8Array[][] {
   const messages: Uint8Array[][] = []
   let message: Uint8Array[] = []
   for (let at = 0; at < frames.length; ) {
     const flags = frames[at] as number
-    const start = at + (flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES)
-    let length = 0
-    for (let byte = at + 1; byte < start; byte++) length = length * 256 + (frames[byte] as number)
-    at = start + length
+    const start = at + frameHeadBytes(flags)
+    at = start + frameBodyBytes(frames, at)
     message.push(copy(frames, start, at))
     if (flags & MORE) continue
     messages.push(message)

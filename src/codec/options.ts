@@ -98,8 +98,12 @@ export interface Settings extends ReceiveSettings {
 /** Checks options; throws TypeError or RangeError with what was given and what is allowed. */
 export function checkCodecOptions(options: CodecOptions): Settings {
   checkNames(options, CODEC_NAMES)
-  const budgetBytes = integer("maxMessageSize", options.maxMessageSize, -1, -1)
-  return { ...readLz4Options(options), budgetBytes }
+  return { ...readLz4Options(options), budgetBytes: checkBudget(options.maxMessageSize) }
+}
+
+/** The most plaintext of a message, in bytes; -1 is no limit. */
+export function checkBudget(maxMessageSize: unknown): number {
+  return integer("maxMessageSize", maxMessageSize, -1, -1)
 }
 
 /** The same for options that have no budget among them. */
@@ -166,7 +170,8 @@ function readEffort({ acceleration, level }: Lz4Options): number {
   return -checked
 }
 
-function checkDictionary(dictionary: unknown): Uint8Array {
+/** A copy of a dictionary. */
+export function checkDictionary(dictionary: unknown): Uint8Array {
   const bytes = checkBytes("dictionary", dictionary)
   if (bytes.length < 1 || bytes.length > DICTIONARY_MAX_BYTES)
     throw new RangeError(

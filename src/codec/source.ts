@@ -1,3 +1,5 @@
+import { allocate } from "./arrays.js"
+
 /** Bytes that are read once, from the front. Reading beyond the end is the caller's mistake. */
 export interface Source {
   /** Bytes that are left. */
@@ -7,32 +9,51 @@ export interface Source {
   skip(bytes: number): void
   /** Copies and takes the next bytes. */
   read(target: Uint8Array): void
+  /** Takes all that is left. */
+  rest(): Uint8Array
+}
+
+export function readAll(source: Source): Uint8Array {
+  const all = allocate(source.length)
+  source.read(all)
+  return all
 }
 
 /** An array as a source. */
 export class ArraySource implements Source {
-  readonly #bytes: Uint8Array
-  #at = 0
+  protected readonly bytes: Uint8Array
+  protected at = 0
 
   constructor(bytes: Uint8Array) {
-    this.#bytes = bytes
+    this.bytes = bytes
   }
 
   get length(): number {
-    return this.#bytes.length - this.#at
+    return this.bytes.length - this.at
   }
 
   peek(target: Uint8Array): void {
-    target.set(this.#bytes.subarray(this.#at, this.#at + target.length))
+    target.set(this.bytes.subarray(this.at, this.at + target.length))
   }
 
   skip(bytes: number): void {
-    this.#at += bytes
+    this.at += bytes
   }
 
   read(target: Uint8Array): void {
     this.peek(target)
     this.skip(target.length)
+  }
+
+  rest(): Uint8Array {
+    return readAll(this)
+  }
+}
+
+/** An array as a source whose rest may be a view of it: for callers that keep both. */
+export class SharedSource extends ArraySource {
+  override rest(): Uint8Array {
+    return this.bytes.subarray(this.at)
   }
 }
 
@@ -62,5 +83,9 @@ export class FrontSource implements Source {
   read(target: Uint8Array): void {
     this.#source.read(target)
     this.#length -= target.length
+  }
+
+  rest(): Uint8Array {
+    return readAll(this)
   }
 }

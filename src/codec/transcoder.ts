@@ -2,7 +2,8 @@ import { concat } from "./arrays.js"
 import type { Traffic } from "./codec.js"
 import { budgetHalves, Decoder, refusal } from "./decoder.js"
 import { encodeLarge } from "./encoder.js"
-import { hex, outOfMemory, ProtocolError } from "./errors.js"
+import { outOfMemory, ProtocolError } from "./errors.js"
+import { frameBodyBytes, frameError, frameHeadBytes, LONG_HEAD_BYTES } from "./frames.js"
 import { describeGreeting } from "./greeting.js"
 import { type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary } from "./large.js"
@@ -13,11 +14,7 @@ import type { Trainer } from "./trainer.js"
 
 /** Output is taken in pieces of up to this many bytes; only a larger part makes a larger piece. */
 const ROOM_BYTES = 256 * 1024
-const FRAME_HEAD_MAX_BYTES = 9
 const PART_HEAD_BYTES = 12
-const ZMTP_MORE = 1
-const ZMTP_LONG = 2
-const ZMTP_COMMAND = 4
 const NOTHING = new Uint8Array(0)
 
 /** Status of zl_transcode in zeromq_lz4.h. */
@@ -199,7 +196,7 @@ export class Transcoder {
     )
     const low = body.length >>> 0
     const high = Math.floor(body.length / 2 ** 32)
-    const head = instance.scratch(OUTPUT, FRAME_HEAD_MAX_BYTES)
+    const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
     const headBytes = instance.exports.zl_large_done(this.#handle, head, low, high)
     this.#large = undefined
     this.#need = 1
@@ -226,22 +223,8 @@ export class Transcoder {
   }
 }
 
-function frameError(frame: Uint8Array): ProtocolError {
-  const flags = frame[0] as number
-  const known = flags <= (ZMTP_MORE | ZMTP_LONG | ZMTP_COMMAND)
-  const allowed = known && (flags & (ZMTP_MORE | ZMTP_COMMAND)) !== (ZMTP_MORE | ZMTP_COMMAND)
-  const [what, end] = allowed ? ["length is", FRAME_HEAD_MAX_BYTES] : ["flags are", 1]
-  return new ProtocolError(
-    "ERR_ZMTP_FRAME",
-    `a frame begins with ${hex(frame.subarray(0, end))}; its ${what} not allowed`,
-  )
-}
-
 /** The first bytes of a frame's body, and the length of all of it. */
 function readFrame(frame: Uint8Array): [head: Uint8Array, bodyBytes: number] {
-  const long = ((frame[0] as number) & ZMTP_LONG) !== 0
-  const headBytes = long ? FRAME_HEAD_MAX_BYTES : 2
-  const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength)
-  const bodyBytes = long ? Number(view.getBigUint64(1)) : view.getUint8(1)
-  return [frame.slice(headBytes, headBytes + PART_HEAD_BYTES), bodyBytes]
+  const headBytes = frameHeadBytes(frame[0] as number)
+  return [frame.slice(headBytes, headBytes + PART_HEAD_BYTES), frameBodyBytes(frame, 0)]
 }

@@ -47,7 +47,7 @@ export function conversation(said: Said, options: ConversationOptions = {}): Tcp
   const { initial = { client: 1000, server: 2000 }, begun = true, closed } = options
   const packets: TcpPacket[] = []
   const next = { client: wrapped(initial.client + 1), server: wrapped(initial.server + 1) }
-  const say = (from: Side, flags: string, data = new Uint8Array(0)) => {
+  const say = (from: Side, flags: string, data: Uint8Array = new Uint8Array(0)) => {
     const syn = flags.includes("S")
     packets.push({
       from,
@@ -185,7 +185,7 @@ export function linkPacket(ip: Uint8Array, options: FrameOptions = {}): Uint8Arr
   const { linkType = LINK_TYPES.ETHERNET, tags = [], littleEndian = true } = options
   const etherType = (ip[0] as number) >> 4 === 4 ? 0x0800 : 0x86dd
   // A tag is a number, and the EtherType of what is in it.
-  const [outer, ...inner] = [...tags, etherType] as [number, ...number[]]
+  const [outer = etherType, ...inner] = [...tags, etherType]
   const tagged = concat(...inner.map((type) => concat(u16(1), u16(type))), ip)
   switch (linkType) {
     case LINK_TYPES.ETHERNET: {

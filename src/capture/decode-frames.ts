@@ -1,0 +1,70 @@
+import { copy } from "../codec/arrays.js"
+import { shown } from "../codec/errors.js"
+import {
+  areFlags,
+  BODY_MAX_BYTES,
+  COMMAND,
+  frameBodyBytes,
+  frameError,
+  frameHeadBytes,
+  MORE,
+} from "../codec/frames.js"
+import { loadInstanceSync } from "../codec/module.js"
+import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
+import { type DecodedMessage, MessageDecoder, type TransportName } from "./messages.js"
+
+export interface DecodeFramesOptions {
+  /** That of the message's connection, or of its direction where they differ. */
+  transport: TransportName
+  /** The one that was in use, of 1 to 8192 bytes. */
+  dictionary?: Uint8Array
+  /** The most plaintext of one message, in bytes; -1, the default, is no limit. */
+  maxMessageSize?: number
+}
+
+/**
+ * Decodes what the `ranges` of messages hold once more, so that a message can be read when it is
+ * looked at and need not be kept. An arena gives several messages. The offsets of errors are in
+ * `frames`.
+ *
+ * @throws ProtocolError when a frame has a head that is not allowed.
+ * @throws RangeError when the bytes end in the middle of a message, or options are out of range.
+ * @throws TypeError for arguments of another type.
+ */
+export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): DecodedMessage[] {
+  checkBytes("frames", frames)
+  checkNames(options, ["transport", "dictionary", "maxMessageSize"])
+  const { transport, dictionary, maxMessageSize } = options
+  if (transport !== "lz4+tcp" && transport !== "tcp")
+    throw new TypeError(`transport must be "lz4+tcp" or "tcp"; got ${shown(transport)}`)
+  const decoder = new MessageDecoder(loadInstanceSync(), checkBudget(maxMessageSize))
+  try {
+    if (dictionary !== undefined) decoder.give(checkDictionary(dictionary))
+    const messages: DecodedMessage[] = []
+    let parts: Uint8Array[] = []
+    let offset = 0
+    for (let at = 0; at < frames.length; ) {
+      const flags = frames[at] as number
+      if (!areFlags(flags) || flags & COMMAND) throw frameError(frames.subarray(at))
+      const start = at + frameHeadBytes(flags)
+      const length = start <= frames.length ? frameBodyBytes(frames, at) : 0
+      if (length >= BODY_MAX_BYTES) throw frameError(frames.subarray(at))
+      if (start + length > frames.length) break
+      parts.push(copy(frames, start, start + length))
+      at = start + length
+      if (flags & MORE) continue
+      messages.push(
+        ...decoder.decode(parts, transport, { time: undefined, from: undefined, offset }),
+      )
+      parts = []
+      offset = at
+    }
+    if (offset < frames.length)
+      throw new RangeError(
+        `frames must be whole messages; got ${frames.length - offset} bytes of another`,
+      )
+    return messages
+  } finally {
+    decoder.close()
+  }
+}

@@ -1,0 +1,375 @@
+import { allocate, copy } from "../codec/arrays.js"
+import {
+  areFlags,
+  BODY_MAX_BYTES,
+  COMMAND,
+  frameBodyBytes,
+  frameError,
+  frameHeadBytes,
+  LONG_HEAD_BYTES,
+  MORE,
+} from "../codec/frames.js"
+import { describeGreeting } from "../codec/greeting.js"
+import type { CaptureError, Side, Time } from "./events.js"
+import { type Expectation, FrameSearch } from "./frame-search.js"
+import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "./handshake.js"
+
+/** A body that comes in pieces starts with room for this many bytes. */
+const BODY_ROOM_BYTES = 512
+/** What describeGreeting looks at. */
+const DESCRIBED_BYTES = 32
+const NOTHING = new Uint8Array(0)
+
+/** What a direction tells of what it finds. */
+export interface Listener {
+  /** A greeting has begun: this is ZMTP. */
+  signature(): void
+  /** A greeting as a whole; an old one as far as it tells that it is. */
+  greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void
+  /** Frames were found in a connection that may be of any protocol. */
+  framesFound(): void
+  command(from: Side, body: Uint8Array, time: Time, offset: number): void
+  message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void
+  /** Bytes were lost or skipped. */
+  missed(from: Side): void
+  error(error: CaptureError): void
+  /** Whether this is known to be ZMTP. */
+  readonly isKnown: boolean
+  readonly expectation: Expectation
+}
+
+type State =
+  /** In the greeting. */
+  | "greeting"
+  /** Speaks something else, of which the first bytes are kept. */
+  | "foreign"
+  | "frames"
+  /** Somewhere in a stream of frames. */
+  | "search"
+  /** Nothing more can be understood. */
+  | "deaf"
+
+/** One direction of a connection: bytes in; greeting, commands and the parts of messages out. */
+export class Direction {
+  readonly #from: Side
+  readonly #listener: Listener
+  readonly #begun: boolean
+  #state: State = "greeting"
+
+  /** The greeting as far as it came, gaps in it included. */
+  readonly #greeting = new Uint8Array(GREETING_BYTES)
+  #greetingBytes = 0
+  /** Bytes of the greeting are missing. */
+  #damaged = false
+  #described = false
+  #startOffset = -1
+  #startTime: Time
+  /** Where the frame begins that is being read. */
+  #offset = 0
+
+  /** The head of a frame, as far as it came, where it is cut. */
+  readonly #head = new Uint8Array(LONG_HEAD_BYTES)
+  #headBytes = 0
+  #flags = 0
+  /** Bytes of the body that are still to come; -1 between frames. */
+  #left = -1
+  /** The body as far as it came: it grows with what comes, whatever its head says. */
+  #body: Uint8Array | undefined
+  #bodyBytes = 0
+  /** The body has bytes missing. */
+  #bodyLost = false
+
+  /** The message so far. */
+  #parts: Uint8Array[] = []
+  #ranges: number[] = []
+  /** A part of it was lost, and so it is lost. */
+  #messageLost = false
+
+  #search: FrameSearch | undefined
+  #searchOffset = 0
+
+  #ended = false
+
+  constructor(listener: Listener, from: Side, begun: boolean) {
+    this.#listener = listener
+    this.#from = from
+    this.#begun = begun
+  }
+
+  get isForeign(): boolean {
+    return this.#state === "foreign"
+  }
+
+  data(bytes: Uint8Array, offset: number, time: Time): void {
+    let at = 0
+    if (this.#state === "greeting" || this.#state === "foreign")
+      at = this.#greet(bytes, offset, time)
+    if (this.#state === "frames") at = this.#frames(bytes, at, offset, time)
+    if (this.#state !== "search") return
+    this.#search ??= new FrameSearch()
+    this.#search.push(bytes.subarray(at), offset + at, time)
+    this.#find(this.#search, false)
+  }
+
+  gap(bytes: number, offset: number, time: Time): void {
+    if (this.#search) this.#find(this.#search, true)
+    const missing = `${count(bytes)} missing from the capture`
+    const lose = (what: string) => this.#error("ERR_CAPTURE_GAP", missing + what, offset, time)
+    if (this.#state === "foreign" || this.#state === "deaf") return
+    this.#listener.missed(this.#from)
+    if (this.#state === "greeting" && this.#greetingBytes >= SIGNATURE_BYTES) {
+      if (this.#greetingBytes + bytes <= GREETING_BYTES) {
+        lose(": of the greeting")
+        this.#damaged = true
+        this.#greetingBytes += bytes
+        if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
+        return
+      }
+    } else if (this.#state === "frames" && this.#left >= bytes) {
+      const what = this.#flags & COMMAND ? "command" : "message"
+      lose(`, from a frame of ${this.#bodyBytes + this.#left} bytes: its ${what} is lost`)
+      this.#bodyBytes += bytes
+      this.#left -= bytes
+      this.#bodyLost = true
+      this.#body = undefined
+      if (this.#left === 0) this.#endFrame(time, offset)
+      return
+    }
+    lose(": what they hold is lost, and where the next frame begins has to be guessed")
+    this.#startSearch(offset, 0)
+  }
+
+  end(time: Time, cut: boolean): void {
+    this.#ended = true
+    const search = this.#search
+    if (search) this.#find(search, true)
+    this.describeForeign()
+    const what = cut ? "the capture" : "the connection"
+    const truncated = (message: string) =>
+      this.#error("ERR_CAPTURE_TRUNCATED", message, this.#offset, time)
+    if (this.#state === "greeting" && this.#greetingBytes > 0) {
+      truncated(`${what} ends in the middle of the greeting`)
+    } else if (this.#state === "frames" && this.#left >= 0) {
+      const all = this.#bodyBytes + this.#left
+      truncated(`${what} ends after ${this.#bodyBytes} of the ${all} bytes of a frame`)
+    } else if (this.#state === "frames" && this.#headBytes > 0) {
+      truncated(`${what} ends in the middle of a frame's head`)
+    } else if (this.#state === "frames" && (this.#parts.length > 0 || this.#messageLost)) {
+      truncated(`${what} ends between two parts of a message`)
+    } else if (this.#state === "search" && search && search.skipped > 0) {
+      const message = `no frame was found in the last ${count(search.skipped, "")}`
+      this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, time)
+    }
+    this.silence()
+  }
+
+  /** Gives up what cannot be understood. */
+  silence(): void {
+    this.#state = "deaf"
+    this.#search = this.#body = undefined
+    this.#parts = this.#ranges = []
+  }
+
+  /** Says once what it is that is spoken here instead of ZMTP, when enough of it is known. */
+  describeForeign(): void {
+    if (!this.isForeign || this.#described || !this.#listener.isKnown) return
+    if (this.#greetingBytes < DESCRIBED_BYTES && !this.#ended) return
+    this.#described = true
+    const seen = describeGreeting(this.#greeting.subarray(0, this.#greetingBytes))
+    this.#error("ERR_ZMTP_GREETING", `the greeting ${seen}`, this.#startOffset, this.#startTime)
+  }
+
+  /** Takes the greeting; returns where its bytes end. */
+  #greet(bytes: Uint8Array, offset: number, time: Time): number {
+    if (this.#startOffset < 0) {
+      this.#startOffset = offset
+      this.#startTime = time
+      if (!this.#begun && bytes[0] !== 0xff) {
+        this.#startSearch(offset, 0)
+        return 0
+      }
+    }
+    this.#offset = offset
+    let at = 0
+    // The signature by itself: what follows it is no greeting where there is none.
+    for (const end of [SIGNATURE_BYTES, GREETING_BYTES]) {
+      const taken = Math.min(bytes.length - at, Math.max(0, end - this.#greetingBytes))
+      this.#greeting.set(bytes.subarray(at, at + taken), this.#greetingBytes)
+      const before = this.#greetingBytes
+      this.#greetingBytes += taken
+      at += taken
+      if (this.#state === "foreign") continue
+      if (!mayGreet(this.#greeting.subarray(0, this.#greetingBytes))) {
+        if (!this.#begun) {
+          this.#startSearch(this.#startOffset, this.#greetingBytes)
+          return at
+        }
+        this.#state = "foreign"
+      } else if (this.#greetingBytes >= SIGNATURE_BYTES && before < SIGNATURE_BYTES) {
+        this.#listener.signature()
+      }
+    }
+    if (this.#state === "foreign") {
+      this.describeForeign()
+      return bytes.length
+    }
+    if (this.#damaged) {
+      if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
+      return at
+    }
+    const greeting = this.#greeting.subarray(0, this.#greetingBytes)
+    if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
+    else if (this.#greetingBytes <= SIGNATURE_BYTES || !isOld(greeting)) return at
+    this.#listener.greeting(this.#from, greeting, time, this.#startOffset)
+    return at
+  }
+
+  /** Takes frames; returns where it stopped: at the end, or behind a head that is not allowed. */
+  #frames(bytes: Uint8Array, start: number, offset: number, time: Time): number {
+    let at = start
+    while (at < bytes.length) {
+      if (this.#left < 0) {
+        const headEnd = this.#frameHead(bytes, at, offset, time)
+        if (this.#state !== "frames") return headEnd
+        at = headEnd
+        if (this.#left !== 0) continue
+      } else {
+        const taken = Math.min(this.#left, bytes.length - at)
+        if (!this.#bodyLost) this.#collect(bytes, at, taken)
+        this.#addRange(offset + at, taken)
+        this.#bodyBytes += taken
+        this.#left -= taken
+        at += taken
+      }
+      if (this.#left === 0) this.#endFrame(time, offset + at)
+      if (this.#state !== "frames") return at
+    }
+    return at
+  }
+
+  /** Takes the head of a frame, or as much of it as there is; returns where that ends. */
+  #frameHead(bytes: Uint8Array, start: number, offset: number, time: Time): number {
+    const whole = this.#headBytes === 0
+    const flags = whole ? (bytes[start] as number) : (this.#head[0] as number)
+    if (!areFlags(flags)) {
+      this.#refuse(bytes.subarray(start, start + 1), offset + start, time)
+      return start + 1
+    }
+    this.#flags = flags
+    if (whole) this.#offset = offset + start
+    const headBytes = frameHeadBytes(flags)
+    const taken = Math.min(headBytes - this.#headBytes, bytes.length - start)
+    this.#addRange(offset + start, taken)
+    let head = bytes
+    let at = start
+    if (taken < headBytes) {
+      this.#head.set(bytes.subarray(start, start + taken), this.#headBytes)
+      this.#headBytes += taken
+      if (this.#headBytes < headBytes) return start + taken
+      head = this.#head
+      at = 0
+    }
+    const length = frameBodyBytes(head, at)
+    this.#headBytes = 0
+    if (length >= BODY_MAX_BYTES) {
+      this.#refuse(head.subarray(at, at + headBytes), this.#offset, time)
+    } else {
+      this.#left = length
+      this.#bodyBytes = 0
+    }
+    return start + taken
+  }
+
+  #refuse(head: Uint8Array, offset: number, time: Time): void {
+    const { code, message } = frameError(head)
+    this.#error(code, message.slice(code.length + 2), offset, time)
+    this.#listener.missed(this.#from)
+    this.#startSearch(offset, head.length)
+  }
+
+  #collect(bytes: Uint8Array, at: number, length: number): void {
+    if (this.#bodyBytes === 0 && length === this.#left) {
+      this.#body = copy(bytes, at, at + length)
+      return
+    }
+    const end = this.#bodyBytes + length
+    if (!this.#body || this.#body.length < end) {
+      const all = this.#bodyBytes + this.#left
+      const grown = allocate(Math.min(all, Math.max(2 * end, BODY_ROOM_BYTES)))
+      if (this.#body) grown.set(this.#body.subarray(0, this.#bodyBytes))
+      this.#body = grown
+    }
+    this.#body.set(bytes.subarray(at, at + length), this.#bodyBytes)
+  }
+
+  #endFrame(time: Time, end: number): void {
+    const body = this.#body ?? NOTHING
+    const lost = this.#bodyLost
+    this.#left = -1
+    this.#body = undefined
+    this.#bodyLost = false
+    if (this.#flags & COMMAND) {
+      if (!lost) this.#listener.command(this.#from, body, time, end - body.length)
+      return
+    }
+    if (lost) this.#messageLost = true
+    if (!this.#messageLost) this.#parts.push(body)
+    if (this.#flags & MORE) return
+    const parts = this.#parts
+    const ranges = this.#ranges
+    this.#parts = []
+    this.#ranges = []
+    if (!this.#messageLost) this.#listener.message(this.#from, parts, ranges, time)
+    this.#messageLost = false
+  }
+
+  #addRange(offset: number, length: number): void {
+    if (this.#flags & COMMAND || length === 0) return
+    const ranges = this.#ranges
+    const last = ranges.length - 2
+    if (last >= 0 && (ranges[last] as number) + (ranges[last + 1] as number) === offset)
+      ranges[last + 1] = (ranges[last + 1] as number) + length
+    else ranges.push(offset, length)
+  }
+
+  #startSearch(offset: number, skipped: number): void {
+    this.#state = "search"
+    this.#searchOffset = offset
+    this.#search ??= new FrameSearch()
+    this.#search.skipped = skipped
+    this.#headBytes = this.#bodyBytes = 0
+    this.#left = -1
+    this.#body = undefined
+    this.#bodyLost = this.#messageLost = false
+    this.#parts = []
+    this.#ranges = []
+  }
+
+  /** Goes on in what was kept while searching. */
+  #find(search: FrameSearch, final: boolean): void {
+    while (search.length > 0) {
+      if (this.#state === "search") {
+        if (!search.find(this.#listener.expectation, final)) return
+        this.#state = "frames"
+        this.#listener.framesFound()
+        if (search.skipped > 0) {
+          const message = `${count(search.skipped, "were")} skipped up to the first frame that could be found`
+          this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, search.next().time)
+        }
+      }
+      const { bytes, offset, time } = search.next()
+      search.advance(this.#frames(bytes, 0, offset, time))
+      if (this.#state === "deaf") return
+    }
+    if (this.#state !== "search") this.#search = undefined
+  }
+
+  #error(code: CaptureError["code"], message: string, offset: number, time: Time): void {
+    this.#listener.error({ code, message, time, from: this.#from, offset })
+  }
+}
+
+/** "1 byte is", "7 bytes are". */
+function count(bytes: number, verb = bytes === 1 ? "is" : "are"): string {
+  return `${bytes} ${bytes === 1 ? "byte" : "bytes"} ${verb}`.trimEnd()
+}

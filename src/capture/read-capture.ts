@@ -1,0 +1,74 @@
+import { shown } from "../codec/errors.js"
+import { loadInstance } from "../codec/module.js"
+import type { CaptureEvent, CaptureOptions } from "./events.js"
+import { CaptureReader } from "./reader.js"
+
+export interface ReadCaptureOptions extends CaptureOptions {
+  /** Told how far it is; the total where the file is a Blob. */
+  onProgress?: (bytesRead: number, totalBytes: number | undefined) => void
+  /** Ends the reading: the generator throws its reason. */
+  signal?: AbortSignal
+}
+
+/** Where a capture may come from. */
+export type CaptureSource = Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
+
+/** More at once would only make the list of events longer that waits for its reader. */
+const CHUNK_BYTES = 1 << 20
+
+/**
+ * Reads a capture as it comes, such as a File of a page or a stream of Node: gigabytes in little
+ * memory.
+ *
+ * @throws CaptureFormatError when the file is no capture.
+ * @throws TypeError, RangeError for options that are unknown or out of range.
+ */
+export async function* readCapture(
+  file: CaptureSource,
+  options: ReadCaptureOptions = {},
+): AsyncGenerator<CaptureEvent, void, undefined> {
+  const { onProgress, signal, ...others } = options
+  const chunks = chunksOf(file)
+  await loadInstance()
+  using reader = new CaptureReader(others)
+  const total = file instanceof Blob ? file.size : undefined
+  let read = 0
+  signal?.throwIfAborted()
+  for await (const chunk of chunks) {
+    for (let at = 0; at < chunk.length; at += CHUNK_BYTES) {
+      const piece = chunk.subarray(at, at + CHUNK_BYTES)
+      const events = reader.push(piece)
+      read += piece.length
+      onProgress?.(read, total)
+      for (const event of events) {
+        signal?.throwIfAborted()
+        yield event
+      }
+      signal?.throwIfAborted()
+    }
+  }
+  yield* reader.end()
+}
+
+function chunksOf(file: CaptureSource): AsyncIterable<Uint8Array> {
+  if (file instanceof Blob) return chunksOfStream(file.stream())
+  if (file instanceof ReadableStream) return chunksOfStream(file)
+  if (typeof file?.[Symbol.asyncIterator] === "function") return file
+  throw new TypeError(
+    `file must be a Blob, a ReadableStream or an async iterable; got ${shown(file)}`,
+  )
+}
+
+/** Not every browser iterates over a stream. */
+async function* chunksOfStream(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    await reader.cancel()
+  }
+}

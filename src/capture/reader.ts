@@ -1,0 +1,93 @@
+import { loadInstanceSync } from "../codec/module.js"
+import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
+import type { CaptureEvent, CaptureOptions } from "./events.js"
+import { StreamReader } from "./stream-reader.js"
+import { type Surroundings, ZmtpConnection } from "./zmtp-connection.js"
+
+const OPTION_NAMES = ["maxMessageSize", "dictionary"]
+
+/**
+ * A capture file in, chunk by chunk; what it holds out, in order. It does no I/O.
+ *
+ * On the main thread of a page some browsers load no module without waiting: there `readCapture`
+ * is for all, and makes this work from then on.
+ */
+export class CaptureReader {
+  readonly #streams: StreamReader
+  readonly #connections = new Set<ZmtpConnection>()
+  #events: CaptureEvent[] = []
+  #closed = false
+
+  /** @throws TypeError, RangeError for options that are unknown or out of range. */
+  constructor(options: CaptureOptions = {}) {
+    checkNames(options, OPTION_NAMES)
+    const { maxMessageSize, dictionary } = options
+    let id = 0
+    const surroundings: Surroundings = {
+      budgetBytes: checkBudget(maxMessageSize),
+      dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
+      instance: loadInstanceSync(),
+      emit: (event) => this.#events.push(event),
+      nextId: () => ++id,
+      ended: (connection) => this.#connections.delete(connection),
+    }
+    this.#streams = new StreamReader(
+      (tcp) => {
+        const connection = new ZmtpConnection(surroundings, tcp)
+        this.#connections.add(connection)
+        return connection
+      },
+      (error) => this.#events.push({ type: "error", connection: undefined, error }),
+    )
+  }
+
+  /**
+   * The next bytes of the file, which the caller may reuse afterwards. Returns what they complete.
+   *
+   * @throws CaptureFormatError when the file is no capture; the reader is closed then.
+   */
+  push(chunk: Uint8Array): CaptureEvent[] {
+    this.#checkOpen()
+    checkBytes("chunk", chunk)
+    return this.#run(() => this.#streams.push(chunk))
+  }
+
+  /**
+   * The file ends here. Returns the last events and closes the reader.
+   *
+   * @throws CaptureFormatError when the file is no capture.
+   */
+  end(): CaptureEvent[] {
+    this.#checkOpen()
+    const events = this.#run(() => this.#streams.end())
+    this.close()
+    return events
+  }
+
+  /** Gives back all that the reader holds. It cannot be used afterwards; closing again does nothing. */
+  close(): void {
+    this.#closed = true
+    for (const connection of this.#connections) connection.close()
+    this.#connections.clear()
+  }
+
+  [Symbol.dispose](): void {
+    this.close()
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new Error("the capture reader is closed")
+  }
+
+  #run(work: () => void): CaptureEvent[] {
+    try {
+      work()
+    } catch (error) {
+      this.close()
+      throw error
+    }
+    const events = this.#events
+    this.#events = []
+    return events
+  }
+}

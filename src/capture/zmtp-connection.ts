@@ -1,0 +1,250 @@
+import { describeGreeting } from "../codec/greeting.js"
+import type { Instance } from "../codec/instance.js"
+import { commandName, describeCommand, withoutPassword } from "./commands.js"
+import { Direction, type Listener } from "./direction.js"
+import type {
+  CaptureConnection,
+  CaptureError,
+  CaptureEvent,
+  CapturePart,
+  Handshake,
+  Side,
+  Time,
+} from "./events.js"
+import type { Expectation } from "./frame-search.js"
+import { isOld, readGreeting, readProperties, withProperties } from "./handshake.js"
+import { kindOf, MessageDecoder, type TransportName } from "./messages.js"
+import type { StreamSink, TcpConnection } from "./tcp.js"
+
+/** What all connections of a capture share. */
+export interface Surroundings {
+  instance: Instance
+  budgetBytes: number
+  /** For connections whose beginning is not in the capture. */
+  dictionary: Uint8Array | undefined
+  emit(event: CaptureEvent): void
+  /** The number of the next connection. */
+  nextId(): number
+  /** Nothing more comes of a connection, and it holds nothing. */
+  ended(connection: ZmtpConnection): void
+}
+
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
+
+const other = (side: Side): Side => (side === "client" ? "server" : "client")
+
+/** One TCP connection: its bytes in; events out, if it turns out to be ZMTP. */
+export class ZmtpConnection implements StreamSink, Listener {
+  readonly #surroundings: Surroundings
+  readonly #tcp: TcpConnection
+  readonly #directions: Record<Side, Direction>
+  readonly #decoders: Record<Side, MessageDecoder>
+  readonly #transports: Record<Side, TransportName | undefined>
+  readonly #ended = new Set<Side>()
+  /** As it is told of; there is none until it is known to be ZMTP. */
+  #connection: Mutable<CaptureConnection> | undefined
+  /** Of no mechanism that leaves messages in the clear. */
+  #isEncrypted = false
+
+  constructor(surroundings: Surroundings, tcp: TcpConnection) {
+    this.#surroundings = surroundings
+    this.#tcp = tcp
+    const { instance, budgetBytes } = surroundings
+    this.#directions = {
+      client: new Direction(this, "client", tcp.begun),
+      server: new Direction(this, "server", tcp.begun),
+    }
+    this.#decoders = {
+      client: new MessageDecoder(instance, budgetBytes),
+      server: new MessageDecoder(instance, budgetBytes),
+    }
+    this.#transports = { client: undefined, server: undefined }
+  }
+
+  data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean {
+    this.#directions[from].data(bytes, offset, time)
+    if (!this.#directions.client.isForeign || !this.#directions.server.isForeign) return true
+    this.#surroundings.ended(this)
+    return false
+  }
+
+  gap(from: Side, bytes: number, offset: number, time: Time): void {
+    this.#directions[from].gap(bytes, offset, time)
+  }
+
+  end(from: Side, time: Time, cut: boolean): void {
+    this.#directions[from].end(time, cut)
+    this.#decoders[from].close()
+    this.#ended.add(from)
+    if (this.#ended.size < 2) return
+    this.#surroundings.ended(this)
+    if (this.#connection) this.#surroundings.emit({ type: "close", connection: this.#connection })
+  }
+
+  /** Gives back what it holds, without a word. */
+  close(): void {
+    this.#decoders.client.close()
+    this.#decoders.server.close()
+  }
+
+  get isKnown(): boolean {
+    return this.#connection !== undefined
+  }
+
+  get expectation(): Expectation {
+    const known = this.#connection
+    return { sentinels: !known || known.transport === "lz4+tcp", messages: !known }
+  }
+
+  signature(): void {
+    this.#announce()
+  }
+
+  framesFound(): void {
+    this.#announce()
+  }
+
+  greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void {
+    const connection = this.#announce()
+    const handshake = readGreeting(bytes)
+    this.#tell(connection, from, handshake)
+    const { mechanism } = handshake
+    if (isOld(bytes)) {
+      const message = `the greeting ${describeGreeting(bytes)}`
+      this.error({ code: "ERR_ZMTP_GREETING", message, time, from, offset })
+      this.#directions.client.silence()
+      this.#directions.server.silence()
+    } else if (mechanism !== "NULL" && mechanism !== "PLAIN" && !this.#isEncrypted) {
+      this.#isEncrypted = true
+      const how =
+        mechanism === "CURVE"
+          ? "is encrypted with CURVE"
+          : `uses the mechanism ${JSON.stringify(mechanism)}, not NULL or PLAIN`
+      const message = `the connection ${how}: its messages cannot be read`
+      this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
+    }
+  }
+
+  command(from: Side, whole: Uint8Array, time: Time, offset: number): void {
+    const connection = this.#announce()
+    const name = commandName(whole)
+    if (name === undefined) {
+      const message = "a command has no name"
+      this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
+      return
+    }
+    let body = whole.subarray(1 + name.length)
+    let detail = "encrypted"
+    if (!this.#isEncrypted) {
+      if (name === "HELLO") body = withoutPassword(body)
+      detail = describeCommand(name, body)
+      const properties = name === "READY" || name === "INITIATE" ? readProperties(body) : undefined
+      const handshake = connection.handshakes[from]
+      if (properties && handshake)
+        this.#tell(connection, from, withProperties(handshake, properties))
+    }
+    this.#surroundings.emit({
+      type: "command",
+      connection,
+      command: { time, from, name, body, detail },
+    })
+  }
+
+  message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void {
+    const connection = this.#announce()
+    const offset = ranges[0] as number
+    if (this.#isEncrypted) {
+      // libzmq sends the command MESSAGE without the flag of a command.
+      for (const part of wire)
+        if (commandName(part) !== undefined) this.command(from, part, time, offset)
+      return
+    }
+    this.#transports[from] ??= this.#judge(connection, from, wire, time, offset)
+    const transport = this.#transports[from]
+    const decoder = this.#decoders[from]
+    const traffic = connection.traffic[from]
+    for (const decoded of decoder.decode(wire, transport, { time, from, offset })) {
+      const { parts, wireBytes, plainBytes, arena } = decoded
+      const shipped = isShipment(parts)
+      if (shipped) connection.dictionaries[from] = decoder.dictionary
+      else traffic.messages++
+      traffic.wireBytes += wireBytes
+      traffic.plainBytes += plainBytes
+      this.#surroundings.emit({
+        type: "message",
+        connection,
+        message: { time, from, parts, wireBytes, plainBytes, arena, ranges },
+      })
+    }
+  }
+
+  missed(from: Side): void {
+    this.#decoders[from].hint =
+      "; a dictionary may have been among the bytes that are missing from the capture"
+  }
+
+  error(error: CaptureError): void {
+    const connection = this.#connection
+    if (connection) this.#surroundings.emit({ type: "error", connection, error })
+  }
+
+  #announce(): Mutable<CaptureConnection> {
+    if (this.#connection) return this.#connection
+    const none = () => ({ messages: 0, plainBytes: 0, wireBytes: 0 })
+    const connection: Mutable<CaptureConnection> = {
+      id: this.#surroundings.nextId(),
+      client: this.#tcp.client,
+      server: this.#tcp.server,
+      begun: this.#tcp.begun,
+      transport: undefined,
+      handshakes: { client: undefined, server: undefined },
+      dictionaries: { client: undefined, server: undefined },
+      traffic: { client: none(), server: none() },
+    }
+    this.#connection = connection
+    this.#surroundings.emit({ type: "connection", connection })
+    this.#directions.client.describeForeign()
+    this.#directions.server.describeForeign()
+    return connection
+  }
+
+  #tell(connection: CaptureConnection, from: Side, handshake: Handshake): void {
+    connection.handshakes[from] = handshake
+    this.#surroundings.emit({ type: "handshake", connection, from })
+  }
+
+  /** Which transport a side uses, by its first message. */
+  #judge(
+    connection: Mutable<CaptureConnection>,
+    from: Side,
+    wire: Uint8Array[],
+    time: Time,
+    offset: number,
+  ): TransportName {
+    const transport = kindOf(wire[0] as Uint8Array) === "none" ? "tcp" : "lz4+tcp"
+    connection.transport ??= transport
+    const others = this.#transports[other(from)]
+    if (others && others !== transport) {
+      const bare = transport === "tcp" ? from : other(from)
+      const message = `parts of the ${bare} have no sentinel, while those of the ${other(bare)} do: one side uses tcp:// by mistake, the other lz4+tcp:// (RFC.md section 2)`
+      this.error({ code: "ERR_LZ4_UNKNOWN_SENTINEL", message, time, from: bare, offset })
+    }
+    // A greeting is the beginning of its direction, wherever the capture began.
+    const { dictionary } = this.#surroundings
+    if (transport === "lz4+tcp" && !connection.begun && !connection.handshakes[from]) {
+      const decoder = this.#decoders[from]
+      decoder.hint =
+        '; a dictionary may have been shipped before the capture began: the option "dictionary" takes it'
+      if (dictionary) {
+        decoder.give(dictionary)
+        connection.dictionaries[from] = dictionary
+      }
+    }
+    return transport
+  }
+}
+
+function isShipment(parts: readonly CapturePart[]): boolean {
+  const part = parts[0] as CapturePart
+  return parts.length === 1 && part.kind === "LZ4D" && part.error === undefined
+}

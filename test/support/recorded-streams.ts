@@ -1,0 +1,83 @@
+/** What StreamReader tells of a capture, written down. */
+import type { CaptureError, Side, Time } from "../../src/capture/events.js"
+import { StreamReader } from "../../src/capture/stream-reader.js"
+import type { TcpConnection } from "../../src/capture/tcp.js"
+import { concat } from "./wire.js"
+
+export type Call =
+  | { call: "data"; from: Side; bytes: Uint8Array; offset: number; time: Time }
+  | { call: "gap"; from: Side; bytes: number; offset: number; time: Time }
+  | { call: "end"; from: Side; time: Time; cut: boolean }
+
+export interface RecordedConnection extends TcpConnection {
+  calls: Call[]
+}
+
+export interface Recording {
+  connections: RecordedConnection[]
+  errors: CaptureError[]
+}
+
+export interface RecordOptions {
+  /** Bytes of each chunk in turn, again and again; one chunk by default. */
+  chunks?: readonly number[]
+  /** Whether a connection is of interest, with each of its bytes that come. */
+  wanted?: (connection: RecordedConnection) => boolean
+}
+
+export function record(file: Uint8Array, options: RecordOptions = {}): Recording {
+  const { chunks = [file.length || 1], wanted = () => true } = options
+  const recording: Recording = { connections: [], errors: [] }
+  const reader = new StreamReader(
+    (tcp) => {
+      const connection: RecordedConnection = { ...tcp, calls: [] }
+      recording.connections.push(connection)
+      const { calls } = connection
+      return {
+        data(from, bytes, offset, time) {
+          calls.push({ call: "data", from, bytes: bytes.slice(), offset, time })
+          return wanted(connection)
+        },
+        gap: (from, bytes, offset, time) => calls.push({ call: "gap", from, bytes, offset, time }),
+        end: (from, time, cut) => calls.push({ call: "end", from, time, cut }),
+      }
+    },
+    (error) => recording.errors.push(error),
+  )
+  for (let at = 0, i = 0; at < file.length; i++) {
+    const size = chunks[i % chunks.length] as number
+    // A copy that is cleared after the call, for nothing may be kept.
+    const chunk = file.slice(at, at + size)
+    reader.push(chunk)
+    chunk.fill(0xee)
+    at += size
+  }
+  reader.end()
+  return recording
+}
+
+/** What one side said: runs of bytes, the numbers of missing ones between them, and how it ended. */
+export function saidBy(
+  { calls }: RecordedConnection,
+  side: Side,
+): (Uint8Array | number | string)[] {
+  const said: (Uint8Array | number | string)[] = []
+  for (const entry of calls) {
+    if (entry.from !== side) continue
+    const last = said.at(-1)
+    if (entry.call === "end") said.push(entry.cut ? "cut" : "end")
+    else if (typeof last === "object" && typeof entry.bytes === "object")
+      said[said.length - 1] = concat(last, entry.bytes)
+    else if (typeof last === "number" && typeof entry.bytes === "number")
+      said[said.length - 1] = last + entry.bytes
+    else said.push(entry.bytes)
+  }
+  return said
+}
+
+/** The same, of text. */
+export function textBy(connection: RecordedConnection, side: Side): (number | string)[] {
+  return saidBy(connection, side).map((item) =>
+    typeof item === "object" ? `"${Buffer.from(item).toString("latin1")}"` : item,
+  )
+}

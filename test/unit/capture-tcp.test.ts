@@ -1,0 +1,328 @@
+/** What reassembly makes of the segments of a connection, rule by rule. */
+import { describe, expect, test } from "vitest"
+
+import {
+  CLIENT,
+  conversation,
+  framesOf,
+  LINK_TYPES,
+  pcapFile,
+  SERVER,
+  type TcpPacket,
+  wrapped,
+} from "../support/capture-files.js"
+import { type RecordOptions, record, textBy } from "../support/recorded-streams.js"
+
+const ascii = (text: string): Uint8Array => Buffer.from(text, "latin1")
+const linkType = LINK_TYPES.RAW
+const recordPackets = (packets: readonly TcpPacket[], options?: RecordOptions, snapLength = 1e9) =>
+  record(pcapFile(framesOf(packets, { linkType, snapLength }), { linkType }), options)
+
+/** What the client said, of the only connection. */
+function clientSaid(packets: readonly TcpPacket[]) {
+  const { connections, errors } = recordPackets(packets)
+  expect(errors).toEqual([])
+  expect(connections.length).toBe(1)
+  return textBy(connections[0]!, "client")
+}
+
+// SYN, SYN+ACK, ACK, then data at 3, 5, 7, 9, each with its acknowledgement behind it; FIN at 11.
+const letters = (options = {}) =>
+  conversation([["client", ascii("aabbccdd")]], { segmentBytes: 2, closed: "FIN", ...options })
+const whole = ['"aabbccdd"', "end"]
+/** Packets that say nothing, as acknowledgements of a keep-alive do. */
+const idle = (packets: readonly TcpPacket[], count: number): TcpPacket[] =>
+  Array<TcpPacket>(count).fill({ ...packets.at(-1)!, flags: "A", data: new Uint8Array(0) })
+const moved = (packets: readonly TcpPacket[], from: number, to: number): TcpPacket[] => {
+  const rest = packets.filter((_, i) => i !== from)
+  return [...rest.slice(0, to), packets[from]!, ...rest.slice(to)]
+}
+
+describe("segments", () => {
+  test("that come twice count once", () => {
+    expect(clientSaid(letters().flatMap((packet) => [packet, packet]))).toEqual(whole)
+  })
+
+  test.each([
+    { from: 3, to: 11 },
+    { from: 5, to: 7 },
+    { from: 9, to: 3 },
+    { from: 11, to: 3 },
+    { from: 12, to: 4 },
+  ])("that come in another order are sorted: $from at $to", ({ from, to }) => {
+    expect(clientSaid(moved(letters(), from, to))).toEqual(whole)
+  })
+
+  test("that all come in the opposite order are sorted", () => {
+    const packets = letters()
+    const data = packets.splice(3, 8).reverse()
+    packets.splice(3, 0, ...data)
+    expect(clientSaid(packets)).toEqual(whole)
+  })
+
+  test.each([
+    { first: 1, text: "XX", waits: false, expected: '"aabbccdd"' },
+    { first: 0, text: "XXXX", waits: true, expected: '"XXXXccdd"' },
+    { first: 1, text: "XXXX", waits: true, expected: '"aXXXXcdd"' },
+    { first: 3, text: "XXXXX", waits: true, expected: '"aabXXXXX"' },
+  ])("that overlap: what came first stays; $text at $first", ({ first, text, waits, expected }) => {
+    const packets = letters()
+    const overlapping: TcpPacket = {
+      ...packets[3]!,
+      sequence: packets[3]!.sequence + first,
+      data: ascii(text),
+    }
+    packets.splice(waits ? 3 : 11, 0, overlapping)
+    expect(clientSaid(packets)).toEqual([expected, "end"])
+  })
+
+  test("that fill holes between others leave those as they are", () => {
+    const packets = letters()
+    const all: TcpPacket = { ...packets[3]!, data: ascii("XXXXXXXX") }
+    const tail: TcpPacket = { ...packets[5]!, data: ascii("YYYYYY") }
+    const [b, d] = [packets[5]!, packets[9]!]
+    const rest = packets.slice(11)
+    expect(clientSaid([...packets.slice(0, 3), b, d, all, ...rest])).toEqual(['"XXbbXXdd"', "end"])
+    expect(clientSaid([...packets.slice(0, 3), b, d, tail, all, ...rest])).toEqual([
+      '"XXbbYYdd"',
+      "end",
+    ])
+  })
+
+  test("whose sequence numbers wrap", () => {
+    for (let i = 0; i < 12; i++) {
+      const initial = { client: wrapped(-i), server: wrapped(-1) }
+      expect(clientSaid(letters({ initial }))).toEqual(whole)
+      expect(clientSaid(moved(letters({ initial }), 5, 9))).toEqual(whole)
+    }
+  })
+
+  test("that probe an idle connection, or a window of 0, are no data", () => {
+    const packets = letters()
+    const { sequence } = packets[5]!
+    const probe = (sequence: number, text: string): TcpPacket => ({
+      ...packets[5]!,
+      sequence,
+      data: ascii(text),
+    })
+    packets.splice(5, 0, probe(sequence - 1, ""), probe(sequence - 1, "?"), probe(sequence, "b"))
+    expect(clientSaid(packets)).toEqual(whole)
+  })
+
+  test("with data in the SYN", () => {
+    const packets = letters()
+    packets[0] = { ...packets[0]!, data: ascii("aa") }
+    packets.splice(3, 1)
+    expect(clientSaid(packets)).toEqual(whole)
+  })
+
+  test("that wait keep the place and the time they had", () => {
+    const packets = moved(letters(), 3, 6)
+    const inOrder = recordPackets(letters()).connections[0]!
+    const sorted = recordPackets(packets).connections[0]!
+    const timesOf = ({ calls }: typeof sorted) =>
+      calls.flatMap(({ call, time }) => (call === "data" ? [time] : []))
+    expect(timesOf(sorted)).toEqual(timesOf(inOrder))
+  })
+})
+
+describe("the client", () => {
+  const whoIs = (packets: readonly TcpPacket[]) =>
+    recordPackets(packets).connections.map(({ client, server, begun }) => [client, server, begun])
+
+  test("is who sends the SYN, whatever the ports", () => {
+    const ends = { client: "10.0.0.1:80", server: "10.0.0.2:50000" }
+    expect(whoIs(letters(ends))).toEqual([[ends.client, ends.server, true]])
+    // The answer to it tells as well.
+    expect(whoIs(letters(ends).slice(1))).toEqual([[ends.client, ends.server, true]])
+  })
+
+  test("is at the higher port, where the beginning is not there", () => {
+    expect(whoIs(letters().slice(2))).toEqual([[CLIENT, SERVER, false]])
+    const reversed = { client: SERVER, server: CLIENT }
+    expect(whoIs(letters(reversed).slice(3))).toEqual([[CLIENT, SERVER, false]])
+  })
+})
+
+describe("connections", () => {
+  test("that never say anything have no sink", () => {
+    const attempt = conversation([], { closed: "FIN" })
+    expect(recordPackets(attempt).connections).toEqual([])
+    expect(recordPackets(attempt.slice(0, 1)).connections).toEqual([])
+  })
+
+  test("between the same ports are told apart by their SYN", () => {
+    const again = letters({ initial: { client: 77_000, server: 5 } })
+    for (const firstPackets of [13, 14, 11, 10]) {
+      const { connections } = recordPackets([...letters().slice(0, firstPackets), ...again])
+      expect(connections.length).toBe(2)
+      expect(textBy(connections[0]!, "client")[0]).toBe('"aabbccdd"')
+      expect(textBy(connections[1]!, "client")).toEqual(whole)
+    }
+  })
+
+  test("between the same ports are told apart by the answer to a SYN that is missing", () => {
+    const again = letters({ initial: { client: 77_000, server: 5 } })
+    const { connections } = recordPackets([...letters(), ...again.slice(1)])
+    expect(connections.map((connection) => textBy(connection, "client"))).toEqual([whole, whole])
+  })
+
+  test("that are closed take no more", () => {
+    const packets = letters()
+    const { connections } = recordPackets([...packets, ...packets.slice(3, 14), packets[0]!])
+    expect(connections.map((connection) => textBy(connection, "client"))).toEqual([whole])
+  })
+
+  test("that only one side closed go on", () => {
+    const half = conversation([["client", ascii("question")]])
+    const { sequence, acknowledged } = half.at(-2)!
+    const fin: TcpPacket = { ...half.at(-2)!, flags: "FA", data: ascii(""), sequence: sequence + 8 }
+    const answer: TcpPacket = {
+      ...half.at(-1)!,
+      sequence: acknowledged,
+      acknowledged: fin.sequence + 1,
+      data: ascii("answer"),
+    }
+    const [connection] = recordPackets([...half, fin, answer]).connections
+    expect(textBy(connection!, "client")).toEqual(['"question"', "end"])
+    expect(textBy(connection!, "server")).toEqual(['"answer"', "cut"])
+  })
+
+  test("that are reset end on both sides", () => {
+    const [connection] = recordPackets(letters({ closed: "RST" })).connections
+    expect(textBy(connection!, "client")).toEqual(whole)
+    expect(textBy(connection!, "server")).toEqual(["end"])
+  })
+
+  test("of no interest are told no more of", () => {
+    const { connections } = recordPackets(letters(), { wanted: () => false })
+    expect(connections.map(({ calls }) => calls.length)).toEqual([1])
+    // Nor is what waits.
+    const reordered = recordPackets(moved(letters(), 3, 10), { wanted: () => false })
+    expect(reordered.connections.map(({ calls }) => calls.length)).toEqual([1])
+  })
+
+  test("that began before the capture start with the first byte that is not old", () => {
+    const packets = letters().slice(5)
+    expect(clientSaid([...packets, letters()[3]!])).toEqual(['"bbccdd"', "end"])
+    // An acknowledgement tells where that is, too.
+    expect(clientSaid([letters()[4]!, ...packets])).toEqual(['"bbccdd"', "end"])
+    expect(clientSaid([letters()[4]!, ...packets.slice(2)])).toEqual([2, '"ccdd"', "end"])
+  })
+
+  test("are forgotten when there are too many that say nothing", () => {
+    const silent = Array.from({ length: 20_000 }, (_, i): TcpPacket => {
+      const client = `10.${i >> 8}.${i & 255}.1:40000`
+      return conversation([], { client })[0]!
+    })
+    const { connections } = recordPackets([...letters().slice(0, 6), ...silent, ...letters()])
+    // One that has a sink is not.
+    expect(connections.map((connection) => textBy(connection, "client"))).toEqual([whole])
+  })
+})
+
+describe("gaps", () => {
+  /** Without the segments that hold these letters. */
+  const without = (text: string, packets = letters()) =>
+    packets.filter(({ data }) => data.length === 0 || !Buffer.from(data).toString().match(text))
+
+  test.each([
+    { lost: "a", expected: [2, '"bbccdd"', "end"] },
+    { lost: "b", expected: ['"aa"', 2, '"ccdd"', "end"] },
+    { lost: "[bc]", expected: ['"aa"', 4, '"dd"', "end"] },
+    { lost: "[ac]", expected: [2, '"bb"', 2, '"dd"', "end"] },
+    { lost: "[cd]", expected: ['"aabb"', 4, "end"] },
+  ])("at the end of a connection: $lost", ({ lost, expected }) => {
+    expect(clientSaid(without(lost))).toEqual(expected)
+  })
+
+  test("when a connection is reset, or the capture ends", () => {
+    expect(clientSaid(without("b", letters({ closed: "RST" })))).toEqual([
+      '"aa"',
+      2,
+      '"ccdd"',
+      "end",
+    ])
+    expect(clientSaid(without("b", letters({ closed: undefined })))).toEqual([
+      '"aa"',
+      2,
+      '"ccdd"',
+      "cut",
+    ])
+  })
+
+  test("are declared when more packets came than captures get out of order", () => {
+    const packets = without("b").slice(0, 10)
+    const late = letters()[5]!
+    expect(clientSaid([...packets, ...idle(packets, 25), late])).toEqual(['"aabbccdd"', "cut"])
+    expect(clientSaid([...packets, ...idle(packets, 70), late])).toEqual([
+      '"aa"',
+      2,
+      '"ccdd"',
+      "cut",
+    ])
+  })
+
+  test("are not declared before the other side has acknowledged what is missing", () => {
+    const packets = without("b")
+      .slice(0, 10)
+      .filter(({ from }, i) => i < 3 || from === "client")
+    const unacknowledged = [...packets, ...idle(packets, 200)]
+    expect(clientSaid([...unacknowledged, letters()[5]!])).toEqual(['"aabbccdd"', "cut"])
+  })
+
+  test("of a connection that was closed are declared after many packets of others", () => {
+    const others = Array.from({ length: 600 }, (_, i) =>
+      conversation([["client", ascii("x")]], { client: `10.0.0.1:${1024 + i}` }),
+    )
+    const late = letters()[5]!
+    const declared = recordPackets([...without("b"), ...others.flat(), late]).connections[0]!
+    expect(textBy(declared, "client")).toEqual(['"aa"', 2, '"ccdd"', "end"])
+    const patient = recordPackets([...without("b"), ...others[0]!, late]).connections[0]!
+    expect(textBy(patient, "client")).toEqual(whole)
+  })
+
+  test.each([
+    { what: "segments", segmentBytes: 1, most: 16384 },
+    { what: "bytes", segmentBytes: 65_000, most: Math.floor((64 * 1024 * 1024) / 65_000) },
+  ])("are declared when too many $what wait", ({ segmentBytes, most }) => {
+    const gapsBehind = (segments: number) => {
+      const said = new Uint8Array((segments + 1) * segmentBytes)
+      const all = conversation([["client", said]], { segmentBytes })
+      const [first, ...others] = all.filter(({ data }) => data.length > 0)
+      const { calls } = recordPackets([...all.slice(0, 3), ...others, first!]).connections[0]!
+      return calls.flatMap((entry) => (entry.call === "gap" ? [entry.bytes] : []))
+    }
+    expect(gapsBehind(most)).toEqual([])
+    expect(gapsBehind(most + 1)).toEqual([segmentBytes])
+  })
+
+  test("are what a snap length cut", () => {
+    const packets = conversation([["client", ascii("abcdefghij")]], {
+      segmentBytes: 5,
+      closed: "FIN",
+    })
+    const { connections } = recordPackets(packets, {}, 20 + 32 + 3)
+    expect(textBy(connections[0]!, "client")).toEqual(['"abc"', 2, '"fgh"', 2, "end"])
+    // Out of order, twice and overlapping, too.
+    const again = { ...packets[3]!, data: ascii("abcdefg") }
+    const shuffled = [...moved(packets, 3, 6), again, ...packets.slice(3, 6)]
+    expect(textBy(recordPackets(shuffled, {}, 20 + 32 + 3).connections[0]!, "client")).toEqual([
+      '"abc"',
+      2,
+      '"fgh"',
+      2,
+      "end",
+    ])
+  })
+
+  test("say where and when what follows them was captured", () => {
+    const packets = without("b")
+    const file = pcapFile(framesOf(packets, { linkType }), { linkType })
+    const { calls } = record(file).connections[0]!
+    const gap = calls.findIndex(({ call }) => call === "gap")
+    expect(calls[gap]).toMatchObject({ bytes: 2, time: packets[6]!.time })
+    const { offset } = calls[gap + 1] as { offset: number }
+    expect(calls[gap]).toMatchObject({ offset })
+  })
+})
