@@ -4,8 +4,10 @@ import type {
   CaptureEvent,
   CaptureMessage,
   CapturePart,
+  Handshake,
   Side,
 } from "../capture/events.js"
+import { shippedIn } from "./inspect-dictionary.js"
 import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { utf8 } from "./terminal-text.js"
@@ -24,7 +26,7 @@ function fieldsOf(event: CaptureEvent): object {
       return { type: "connection", connection: id, client, server, begun }
     }
     case "handshake":
-      return handshakeFields(event.connection, event.from)
+      return handshakeFields(event.connection.id, event.from, event.handshake)
     case "command": {
       const { time, from, name, detail, body } = event.command
       return { ...head("command", event.connection, time, from), name, detail, body: content(body) }
@@ -58,28 +60,28 @@ function head(
   }
 }
 
-function handshakeFields({ id, handshakes }: CaptureConnection, from: Side): object {
-  const handshake = handshakes[from]
+function handshakeFields(connection: number, from: Side, handshake: Handshake): object {
+  const { version, mechanism, asServer, socketType, identity, properties } = handshake
   return {
-    type: "handshake",
-    connection: id,
-    from,
-    version: handshake?.version ?? null,
-    mechanism: handshake?.mechanism ?? null,
-    asServer: handshake?.asServer ?? null,
-    socketType: handshake?.socketType ?? null,
-    identity: handshake?.identity ? content(handshake.identity) : null,
+    ...{ type: "handshake", connection, from, version, mechanism, asServer },
+    socketType: socketType ?? null,
+    identity: identity ? content(identity) : null,
     properties: Object.fromEntries(
-      Array.from(handshake?.properties ?? [], ([name, value]) => [name, content(value)]),
+      Array.from(properties, ([name, value]) => [name, content(value)]),
     ),
   }
 }
 
 function messageFields(connection: CaptureConnection, message: CaptureMessage): object {
   const { time, from, parts, wireBytes, plainBytes, arena } = message
-  const [only] = parts
-  if (only?.kind === "LZ4D")
-    return { ...head("dictionary", connection, time, from), ...partFields(only, true) }
+  const dictionary = shippedIn(message)
+  if (dictionary)
+    return {
+      ...head("dictionary", connection, time, from),
+      wireBytes,
+      dictionaryBytes: dictionary.length,
+      ...content(dictionary),
+    }
   const whole = parts.reduce((sum, { plain }) => sum + (plain?.length ?? 0), 0)
   return {
     ...head("message", connection, time, from),
@@ -112,7 +114,7 @@ function content(bytes: Uint8Array): { text: string } | { base64: string } {
 
 /** A line for each connection, and a last one for the whole. */
 export function jsonSummary(summary: Summary): string {
-  const { connections, tcpConnections, start, end, rows, shown, errors } = summary
+  const { connections, tcpConnections, start, end, rows, matching, errors } = summary
   const lines: object[] = connections.map(({ id, sides, ...rest }) => ({
     type: "summary",
     connection: id,
@@ -127,7 +129,7 @@ export function jsonSummary(summary: Summary): string {
     start: isoTime(start) ?? null,
     end: isoTime(end) ?? null,
     rows,
-    shown,
+    matching,
     errors,
   })
   return lines.map((fields) => JSON.stringify(fields)).join("\n")

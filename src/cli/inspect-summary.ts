@@ -3,11 +3,11 @@ import { isoTime } from "./inspect-time.js"
 
 /** A summary in words. */
 export function summaryText(summary: Summary): string {
-  const { connections, tcpConnections, rows, shown } = summary
+  const { connections, tcpConnections, rows, matching } = summary
   if (connections.length === 0) return noConnections(tcpConnections)
   const lines = [[count(connections.length, "connection"), period(summary)].join("")]
-  if (shown < rows)
-    lines.push(`${shown} of ${count(rows, "row")} shown; the rest is of all of them`)
+  if (matching < rows)
+    lines.push(`${matching} of ${count(rows, "row")} match; what follows is of all of them`)
   return [...lines, ...connections.map(connectionText)].join("\n")
 }
 

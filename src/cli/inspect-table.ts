@@ -4,8 +4,10 @@ import type {
   CaptureError,
   CaptureEvent,
   CaptureMessage,
+  Handshake,
   Side,
 } from "../capture/events.js"
+import { shippedIn } from "./inspect-dictionary.js"
 import { clockTime } from "./inspect-time.js"
 import { cutTo, printable, startOf } from "./terminal-text.js"
 
@@ -30,8 +32,8 @@ const sizes = (parts: string, wire: string, plain: string, ratio: string): strin
 
 export const tableHeader: string = `${lead("TIME (UTC)", "#", " ", "KIND")} ${sizes("PARTS", "WIRE", "PLAIN", "RATIO")} CONTENT`
 
-/** An event in one line, no longer than the layout has it unless it tells of an error. */
-export function tableRow(event: CaptureEvent, layout: TableLayout): string {
+/** An event in one line, no longer than the layout has it unless it tells of an error; undefined when another one says it. */
+export function tableRow(event: CaptureEvent, layout: TableLayout): string | undefined {
   switch (event.type) {
     case "message":
       return messageRow(event.connection, event.message, layout)
@@ -49,9 +51,14 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string {
       return wordsRow(lead(clock(time), id(event.connection), arrow(from), kind), detail, layout)
     }
     case "handshake": {
-      const { connection, from } = event
-      const start = lead("", id(connection), arrow(from), "handshake")
-      return wordsRow(start, handshakeWords(connection, from), layout)
+      const { connection, from, handshake } = event
+      // READY, which is a row of its own, says the rest.
+      if (handshake.identity !== undefined) return undefined
+      return wordsRow(
+        lead("", id(connection), arrow(from), "greeting"),
+        greetingWords(handshake),
+        layout,
+      )
     }
     case "connection": {
       const { client, server, begun } = event.connection
@@ -66,15 +73,20 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string {
 
 function messageRow(
   connection: CaptureConnection,
-  { time, from, parts, wireBytes, plainBytes, arena }: CaptureMessage,
+  message: CaptureMessage,
   layout: TableLayout,
 ): string {
-  const dictionary = parts[0]?.kind === "LZ4D"
-  const kinds = Array.from(new Set(parts.map(({ kind }) => kind))).join("+")
-  const kind = arena ? `${kinds} ${arena.index + 1}/${arena.messages}` : kinds
+  const { time, from, parts, wireBytes, plainBytes, arena } = message
+  const dictionary = shippedIn(message)
   const error = parts.find((part) => part.error)?.error
   const measured = !dictionary && !error
-  const start = `${lead(clock(time), id(connection), arrow(from), kind)} ${sizes(
+  const kinds = Array.from(new Set(parts.map(({ kind }) => kind))).join("+")
+  const start = `${lead(
+    clock(time),
+    id(connection),
+    arrow(from),
+    arena ? `${kinds} ${arena.index + 1}/${arena.messages}` : kinds,
+  )} ${sizes(
     String(parts.length),
     String(wireBytes),
     measured ? String(plainBytes) : "",
@@ -82,12 +94,16 @@ function messageRow(
   )} `
   if (error) return styled("red", start + words(error), layout)
   const columns = left(start, layout)
-  const content = startOf(
-    parts.map(({ plain }) => plain ?? NOTHING),
-    columns,
-  )
-  if (!dictionary) return start + content
-  return styled("magenta", start + cutTo(`dictionary: ${content}`, columns), layout)
+  if (!dictionary)
+    return (
+      start +
+      startOf(
+        parts.map(({ plain }) => plain as Uint8Array),
+        columns,
+      )
+    )
+  const said = `dictionary of ${dictionary.length} bytes: ${startOf([dictionary], columns)}`
+  return styled("magenta", start + cutTo(said, columns), layout)
 }
 
 function wordsRow(start: string, text: string, layout: TableLayout): string {
@@ -95,24 +111,14 @@ function wordsRow(start: string, text: string, layout: TableLayout): string {
   return styled("cyan", (line + cutTo(printable(text), left(line, layout))).trimEnd(), layout)
 }
 
-const NOTHING = new Uint8Array()
-
 // It is 255 at most, so this takes 5 columns.
 const ratio = (times: number): string => times.toFixed(times < 100 ? 2 : 1)
 
 const left = (start: string, { columns }: TableLayout): number =>
   Math.max(columns - start.length, CONTENT_MIN_COLUMNS)
 
-function handshakeWords({ handshakes }: CaptureConnection, from: Side): string {
-  const handshake = handshakes[from]
-  if (!handshake) return ""
-  const { version, mechanism, asServer, socketType, identity } = handshake
-  const words = [`ZMTP ${version}`, asServer ? `${mechanism} server` : mechanism]
-  if (socketType) words.push(socketType)
-  if (identity?.length) words.push(`identity ${startOf([identity], 40)}`)
-  return words.join(", ")
-}
-
+const greetingWords = ({ version, mechanism, asServer }: Handshake): string =>
+  `ZMTP ${version}, ${mechanism}${asServer ? " server" : ""}`
 const words = ({ code, message }: CaptureError): string => `${code}: ${printable(message)}`
 const clock = (time: bigint | undefined): string => clockTime(time) ?? ""
 const id = (connection: CaptureConnection | undefined): string => String(connection?.id ?? "")

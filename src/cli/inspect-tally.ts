@@ -36,7 +36,7 @@ export interface Summary {
   start: Time
   end: Time
   rows: number
-  shown: number
+  matching: number
   errors: number
 }
 
@@ -49,13 +49,13 @@ export class Tally {
   #end: Time
   #rows = 0
   /** Rows that a filter let through. */
-  shown = 0
+  matching = 0
   /** The first error of the file itself. */
   fileError: CaptureError | undefined
 
-  add(event: CaptureEvent, shown: boolean): void {
+  add(event: CaptureEvent, matching: boolean): void {
     this.#rows++
-    if (shown) this.shown++
+    if (matching) this.matching++
     if (event.type === "error" && !event.connection) this.fileError ??= event.error
     const time = timeOf(event)
     this.#start ??= time
@@ -81,7 +81,7 @@ export class Tally {
       start: this.#start,
       end: this.#end,
       rows: this.#rows,
-      shown: this.shown,
+      matching: this.matching,
       errors,
     }
   }

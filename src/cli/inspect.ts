@@ -36,7 +36,8 @@ const NO_TERMINAL_COLUMNS = 200
 /** How rows and the summary are written. */
 interface Format {
   header: string
-  row(event: CaptureEvent): string
+  /** Undefined for what another row says. */
+  row(event: CaptureEvent): string | undefined
   summary(summary: Summary): string
 }
 
@@ -49,7 +50,7 @@ const table: Format = {
       columns: process.stdout.columns ?? NO_TERMINAL_COLUMNS,
       colour: process.stdout.isTTY && process.stdout.hasColors(),
     }),
-  summary: (summary) => `${summary.shown > 0 ? "\n" : ""}${summaryText(summary)}`,
+  summary: (summary) => `${summary.matching > 0 ? "\n" : ""}${summaryText(summary)}`,
 }
 
 export async function inspect(args: string[]): Promise<void> {
@@ -118,13 +119,16 @@ async function report(
   const output = new Output(process.stdout)
   const progress = new Progress(file)
   const tally = new Tally()
+  let begun = false
 
   async function show(events: readonly CaptureEvent[]): Promise<void> {
     for (const event of events) {
-      const shown = filter(filterRow(event))
-      if (shown && tally.shown === 0) await output.add(format.header)
-      if (shown) await output.add(`${format.row(event)}\n`)
-      tally.add(event, shown)
+      const matches = filter(filterRow(event))
+      tally.add(event, matches)
+      const row = matches ? format.row(event) : undefined
+      if (row === undefined) continue
+      await output.add(begun ? `${row}\n` : `${format.header}${row}\n`)
+      begun = true
     }
     await output.flush()
   }
