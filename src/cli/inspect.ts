@@ -89,7 +89,7 @@ function inspectArgs(args: string[]) {
     file,
     open: values.open ?? false,
     format: values.json ? json : table,
-    filter: filterOf(values.filter ?? []),
+    filter: filterOf(values.filter),
     options: {
       maxMessageSize,
       ...(values.dictionary !== undefined && { dictionary: readDictionary(values.dictionary) }),
@@ -97,7 +97,8 @@ function inspectArgs(args: string[]) {
   }
 }
 
-function filterOf(expressions: readonly string[]): Filter {
+function filterOf(expressions: readonly string[] = []): Filter | undefined {
+  if (expressions.length === 0) return undefined
   try {
     const filters = expressions.map(parseFilter)
     return (row) => filters.every((matches) => matches(row))
@@ -110,7 +111,7 @@ function filterOf(expressions: readonly string[]): Filter {
 async function report(
   file: string,
   format: Format,
-  filter: Filter,
+  filter: Filter | undefined,
   options: CaptureOptions,
 ): Promise<void> {
   const name = file === "-" ? "standard input" : file
@@ -123,7 +124,7 @@ async function report(
 
   async function show(events: readonly CaptureEvent[]): Promise<void> {
     for (const event of events) {
-      const matches = filter(filterRow(event))
+      const matches = filter?.(filterRow(event)) ?? true
       tally.add(event, matches)
       const row = matches ? format.row(event) : undefined
       if (row === undefined) continue

@@ -481,26 +481,20 @@ function numbered(count: number): Uint8Array {
   return Buffer.concat(frames)
 }
 
-describe("memory", () => {
-  const peak = (count: number) => {
-    const input = capture([...opening, ["client", numbered(count)]])
-    const report = "process.on('exit', () => console.error(process.resourceUsage().maxRSS))"
-    const { stdout, stderr, status } = spawnSync(
-      process.execPath,
-      ["--import", `data:text/javascript,${report}`, main, "inspect", "--json", "-"],
-      { input, encoding: "utf8", maxBuffer: 1 << 30 },
-    )
-    expect({ status, last: json(stdout.slice(-20000).replace(/^.*\n/, "")).at(-1) }).toMatchObject({
-      status: 0,
-      last: { matching: expect.any(Number) },
-    })
-    return Number(stderr)
-  }
-
-  test("does not grow with the file", () => {
-    // A capture of ten times the rows takes about 20 MB more, were it kept.
-    expect(peak(200_000) - peak(20_000)).toBeLessThan(40_000)
-  })
+test("memory does not grow with the file", () => {
+  const count = 200_000
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    // A few times this would be needed to keep what is shown.
+    ["--max-old-space-size=24", main, "inspect", "--json", "-"],
+    {
+      input: capture([...opening, ["client", numbered(count)]]),
+      encoding: "utf8",
+      maxBuffer: 1 << 30,
+    },
+  )
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+  expect(stdout.match(/"type":"message"/g)).toHaveLength(count)
 })
 
 describe("--open", () => {
