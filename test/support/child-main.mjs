@@ -31,6 +31,7 @@ WebAssembly.Instance = class extends WebAssembly.Instance {
 }
 
 const { Codec, ProtocolError } = await import("zeromq-lz4/codec")
+const { CaptureReader } = await import("zeromq-lz4/capture")
 
 Codec.createSync().close()
 const sharedExports = () => instances[0]
@@ -108,6 +109,7 @@ process.once("message", async (/** @type {{ source: string, argument: unknown }}
   const module = `export default ${task.source}`
   const { default: work } = await import(`data:text/javascript,${encodeURIComponent(module)}`)
   const child = {
+    CaptureReader,
     Codec,
     ProtocolError,
     memory,

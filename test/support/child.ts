@@ -2,12 +2,14 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
+import type { CaptureReader } from "zeromq-lz4/capture"
 import type { Codec, ProtocolError } from "zeromq-lz4/codec"
 
 import type { Memory, Resources } from "./child-main.mjs"
 
 /** What the work is given. */
 export interface Child {
+  CaptureReader: typeof CaptureReader
   Codec: typeof Codec
   ProtocolError: typeof ProtocolError
   /** Bytes in use, after a collection. */

@@ -155,6 +155,54 @@ describe("memory stays flat after", () => {
     expectFlat(rounds)
   })
 
+  test("ten thousand captures that failed, ended in the middle or were given up", async () => {
+    const rounds = await inChild(
+      async ({ CaptureReader, Codec, memory, fillWasmMemory }: Child) => {
+        fillWasmMemory()
+        const greeting = new Uint8Array(64)
+        greeting.set([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 1, 0x4e, 0x55, 0x4c, 0x4c])
+        const frame = (part: Uint8Array) => [
+          2,
+          0,
+          0,
+          0,
+          0,
+          0,
+          0,
+          part.length >> 8,
+          part.length,
+          ...part,
+        ]
+        const rounds = []
+        for (let round = 0; round < 4; round++) {
+          for (let i = 0; i < 2500; i++) {
+            const dictionary = new Uint8Array(2000).fill(i % 251)
+            new DataView(dictionary.buffer).setUint32(0, i + round * 2500)
+            const codec = Codec.createSync({ dictionary })
+            const parts = codec.encode([dictionary.subarray(0, 900)]).flat()
+            codec.close()
+            const reader = new CaptureReader(i % 2 === 0 ? { dictionary } : {})
+            reader.push(greeting)
+            const events = reader.push(Uint8Array.from(parts.flatMap(frame)))
+            if (events.length !== 2) throw Error(`${events.length} events`)
+            // A frame that is not allowed, and the beginning of one that never ends.
+            if (i % 3 > 0) reader.push(Uint8Array.of(0x80, 2, 0, 0, 0, 0, 1, 0, 0, 0, 0, 7))
+            if (i % 3 > 1) reader.end()
+            else reader.close()
+            try {
+              new CaptureReader().push(new Uint8Array(100))
+            } catch (error) {
+              if ((error as Error).name !== "CaptureFormatError") throw error
+            }
+          }
+          rounds.push(await memory())
+        }
+        return rounds
+      },
+    )
+    expectFlat(rounds)
+  })
+
   test("large parts", async () => {
     const rounds = await inChild(async ({ Codec, memory, fillWasmMemory }: Child) => {
       fillWasmMemory()

@@ -1,0 +1,292 @@
+/** Captures with bytes missing, and streams that go wrong: what is said, and that the rest is decoded. */
+import { describe, expect, test } from "vitest"
+import { CaptureReader } from "zeromq-lz4/capture"
+import { Codec } from "zeromq-lz4/codec"
+import { createRandom } from "../../bench/random.mjs"
+import { conversation, type TcpPacket } from "../support/capture-files.js"
+import { captured, captureOf, eventsOf, linesOf, only, saidIn } from "../support/captures.js"
+import { concat, plainPart } from "../support/wire.js"
+import { COMMAND, frame, frameHead, handshake, MORE, message } from "../support/zmtp.js"
+
+const text = (words: string): Uint8Array => Buffer.from(words, "latin1")
+const client = handshake("PUSH")
+const long = "so it goes and so it goes, ".repeat(40)
+const plain = (words: string) => message(plainPart(text(words)))
+const lz4 = (words: string): Uint8Array => {
+  using codec = Codec.createSync()
+  return message(codec.encodePart(text(words)))
+}
+const noise = (bytes: number, seed: string): Uint8Array => {
+  const random = createRandom(seed)
+  return Uint8Array.from({ length: bytes }, () => random.below(256))
+}
+
+/** A capture of frames of the client, one segment for each, without some of the segments. */
+function without(lost: readonly number[], frames: readonly Uint8Array[]): Uint8Array {
+  const packets = conversation([client, ...frames].map((bytes) => ["client", bytes] as const))
+  const carriers = packets.filter(({ data }) => data.length > 0)
+  const gone = new Set<TcpPacket | undefined>(lost.map((i) => carriers[i + 1]))
+  // Nobody acknowledges what nobody saw; the reader has to do without.
+  return captureOf(packets.filter((packet) => !gone.has(packet)))
+}
+
+describe("bytes missing inside a frame's body", () => {
+  const big = frame(plainPart(text("x".repeat(300))))
+  const cut = [big.subarray(0, 100), big.subarray(100, 200), big.subarray(200)]
+
+  test("cost that message, and no other", () => {
+    expect(saidIn(without([2], [plain("a"), ...cut, plain("b"), lz4(long)]))).toEqual([
+      "client: plain a",
+      "client: ERR_CAPTURE_GAP: 100 bytes are missing from the capture, from a frame of 304 bytes: its message is lost",
+      "client: plain b",
+      `client: LZ4B ${long}`,
+    ])
+  })
+
+  test("up to its end, too", () => {
+    expect(saidIn(without([3], [plain("a"), ...cut, plain("b")]))).toEqual([
+      "client: plain a",
+      "client: ERR_CAPTURE_GAP: 113 bytes are missing from the capture, from a frame of 304 bytes: its message is lost",
+      "client: plain b",
+    ])
+  })
+
+  test("of one part cost the whole message", () => {
+    const parts = [frame(plainPart(text("first")), MORE), ...cut]
+    const more = frame(plainPart(text("x".repeat(300))), MORE)
+    const last = frame(plainPart(text("last")))
+    for (const frames of [
+      [...parts, plain("b")],
+      [more.subarray(0, 100), more.subarray(100, 200), more.subarray(200), last, plain("b")],
+    ])
+      expect(saidIn(without([frames.length === 5 && frames[3] === last ? 1 : 2], frames))).toEqual([
+        expect.stringMatching(/100 bytes are missing .* its message is lost$/),
+        "client: plain b",
+      ])
+  })
+
+  test("of a command cost the command alone", () => {
+    const topic = frame(concat(text("\x09SUBSCRIBE"), new Uint8Array(280)), COMMAND)
+    const frames = [
+      frame(plainPart(text("first")), MORE),
+      ...[topic.subarray(0, 100), topic.subarray(100, 200), topic.subarray(200)],
+      plain("second"),
+    ]
+    expect(saidIn(without([2], frames))).toEqual([
+      "client: ERR_CAPTURE_GAP: 100 bytes are missing from the capture, from a frame of 290 bytes: its command is lost",
+      "client: plain first | plain second",
+    ])
+  })
+})
+
+describe("a frame's head that was missed", () => {
+  const lost = (bytes: number) =>
+    `client: ERR_CAPTURE_GAP: ${bytes} bytes are missing from the capture: what they hold is lost, and where the next frame begins has to be guessed`
+  const skipped = (bytes: number) =>
+    `client: ERR_CAPTURE_UNREADABLE: ${bytes} bytes were skipped up to the first frame that could be found`
+
+  test("lz4+tcp goes on at the next frame", () => {
+    const frames = [plain("a"), plain("lost"), lz4(long), plain("b"), plain("c"), lz4(long)]
+    expect(saidIn(without([1], frames))).toEqual([
+      "client: plain a",
+      lost(plain("lost").length),
+      `client: LZ4B ${long}`,
+      "client: plain b",
+      "client: plain c",
+      `client: LZ4B ${long}`,
+    ])
+  })
+
+  test("in the middle of a frame, the rest of it is skipped", () => {
+    const big = frame(plainPart(noise(1000, "inside a part")))
+    const frames = [plain("a"), big.subarray(0, 5), big.subarray(5), lz4(long), lz4(long)]
+    expect(saidIn(without([0, 1], frames))).toEqual([
+      lost(plain("a").length + 5),
+      skipped(big.length - 5),
+      `client: LZ4B ${long}`,
+      `client: LZ4B ${long}`,
+    ])
+  })
+
+  test("a run of commands is a run of frames", () => {
+    const ping = frame(text("\x04PING\0\0"), COMMAND)
+    const frames = [lz4(long), plain("lost"), ping, ping, plain("b")]
+    expect(saidIn(without([1], frames))).toEqual([
+      `client: LZ4B ${long}`,
+      lost(10),
+      "client: plain b",
+    ])
+  })
+
+  test("of tcp is found by many frames, not by a few", () => {
+    const bare = (words: string) => message(text(words))
+    const twenty = Array.from({ length: 20 }, (_, i) => `message ${i}`)
+    expect(saidIn(without([1], ["a", "lost", ...twenty].map(bare)))).toEqual([
+      "client: a",
+      lost(6),
+      ...twenty.map((words) => `client: ${words}`),
+    ])
+    // Two frames and then something that is none: it may all be the body of a large one.
+    const few = [bare("a"), bare("lost"), bare("b"), bare("c"), text("neither")]
+    expect(saidIn(without([1], few))).toEqual([
+      "client: a",
+      lost(6),
+      "client: ERR_CAPTURE_UNREADABLE: no frame was found in the last 13 bytes",
+    ])
+  })
+
+  test("zeros and noise are no frames", () => {
+    for (const bytes of [new Uint8Array(100_000), noise(100_000, "no frames")]) {
+      const lines = saidIn(without([1], [plain("a"), plain("lost"), bytes]))
+      expect(lines.slice(2)).toEqual([
+        "client: ERR_CAPTURE_UNREADABLE: no frame was found in the last 100000 bytes",
+      ])
+    }
+    // A table of numbers looks like plain parts, but for what they would say.
+    const table = new Uint8Array(new BigUint64Array(10_000).fill(0x600n).buffer)
+    expect(saidIn(without([1], [plain("a"), plain("lost"), table])).slice(2)).toEqual([
+      "client: ERR_CAPTURE_UNREADABLE: no frame was found in the last 80000 bytes",
+    ])
+  })
+
+  test("two gaps, the second in what is being searched", () => {
+    const big = frame(plainPart(noise(3000, "two gaps")))
+    const pieces = [0, 1000, 2000].map((at) => big.subarray(at, at + 1000))
+    const frames = [...pieces, big.subarray(3000), lz4(long), lz4(long)]
+    expect(saidIn(without([0, 2], frames))).toEqual([
+      lost(1000),
+      lost(1000),
+      skipped(big.length - 3000),
+      `client: LZ4B ${long}`,
+      `client: LZ4B ${long}`,
+    ])
+  })
+})
+
+test.each([
+  ["flags", Uint8Array.of(0x80, 1, 2), "begins with 80; its flags are not allowed", 3],
+  ["a length", frameHead(1n << 63n), /begins with 02 80( 00){7}; its length is not allowed/, 9],
+])("%s that is not allowed is skipped with what follows, up to the next frame", (...row) => {
+  const [, bad, error, bytes] = row
+  const file = concat(client, plain("a"), bad, lz4(long), plain("b"), lz4(long))
+  const { errors } = only(file)
+  expect(errors[0]).toMatchObject({
+    code: "ERR_ZMTP_FRAME",
+    message: expect.stringMatching(error),
+    offset: client.length + plain("a").length,
+  })
+  expect(saidIn(file).filter((line) => !line.includes("ERR_ZMTP"))).toEqual([
+    "client: plain a",
+    `client: ERR_CAPTURE_UNREADABLE: ${bytes} bytes were skipped up to the first frame that could be found`,
+    `client: LZ4B ${long}`,
+    "client: plain b",
+    `client: LZ4B ${long}`,
+  ])
+})
+
+describe("a connection that began before the capture", () => {
+  const late = (...frames: Uint8Array[]) =>
+    captured([["client", concat(...frames)]], { begun: false })
+
+  test("is told of once frames of lz4+tcp were found", () => {
+    const tail = lz4(long).subarray(9)
+    const file = late(tail, plain("a"), lz4(long), lz4(long))
+    expect(linesOf(eventsOf(file))).toEqual([
+      "connection 1",
+      `client: ERR_CAPTURE_UNREADABLE: ${tail.length} bytes were skipped up to the first frame that could be found`,
+      "client: plain a",
+      `client: LZ4B ${long}`,
+      `client: LZ4B ${long}`,
+      "close 1",
+    ])
+    expect(only(file)).toMatchObject({ begun: false, transport: "lz4+tcp" })
+  })
+
+  test("and of others not a word", () => {
+    const bare = Array.from({ length: 30 }, (_, i) => message(text(`message ${i}`)))
+    const web = text("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n".repeat(100))
+    const pings = Array(30).fill(frame(text("\x04PING\0\0"), COMMAND))
+    for (const frames of [bare, [web], pings, [noise(50_000, "TLS")], [new Uint8Array(50_000)]])
+      expect(eventsOf(late(...frames))).toEqual([])
+  })
+
+  test("may still have its greeting", () => {
+    expect(linesOf(eventsOf(late(client, message(text("a")))))).toEqual([
+      "connection 1",
+      // First the greeting, then what READY adds to it; the connection shows both by now.
+      "client: ZMTP 3.1 NULL PUSH",
+      "client: ZMTP 3.1 NULL PUSH",
+      'client: READY Socket-Type "PUSH"',
+      "client: a",
+      "close 1",
+    ])
+  })
+
+  test("what comes in the middle of a message of several parts is shown as what it is", () => {
+    const parts = concat(...["b", "c"].map((p, i) => frame(plainPart(text(p)), i < 1 ? MORE : 0)))
+    expect(saidIn(late(parts, lz4(long), lz4(long)))[0]).toBe("client: plain b | plain c")
+  })
+})
+
+describe("the greeting", () => {
+  const greet = client.subarray(0, 64)
+  const ready = client.subarray(64)
+  const parts = [greet.subarray(0, 20), greet.subarray(20, 64), ready, plain("a"), plain("b")]
+  const cutAt = (lost: number) => {
+    const packets = conversation(parts.map((bytes) => ["client", bytes] as const))
+    const carriers = packets.filter(({ data }) => data.length > 0)
+    return captureOf(packets.filter((packet) => packet !== carriers[lost]))
+  }
+
+  test("may have a hole: frames begin where it ends", () => {
+    expect(linesOf(eventsOf(cutAt(1)))).toEqual([
+      "connection 1",
+      "client: ERR_CAPTURE_GAP: 44 bytes are missing from the capture: of the greeting",
+      'client: READY Socket-Type "PUSH"',
+      "client: plain a",
+      "client: plain b",
+      "close 1",
+    ])
+  })
+})
+
+describe("an end in the middle", () => {
+  const file = concat(client, frame(plainPart(text("first")), MORE), frame(plainPart(text("last"))))
+  test.each([
+    [5, /^the capture ends in the middle of the greeting$/],
+    [file.length - 10, /^the capture ends between two parts of a message$/],
+    [file.length - 9, /^the capture ends in the middle of a frame's head$/],
+    [file.length - 3, /^the capture ends after 5 of the 8 bytes of a frame$/],
+  ])("after %i bytes", (bytes, message) => {
+    const events = eventsOf(
+      captured([
+        ["client", client],
+        ["server", file.subarray(0, bytes)],
+      ]),
+    )
+    const errors = events.filter((event) => event.type === "error")
+    expect(errors.map(({ error }) => error)).toMatchObject([
+      { code: "ERR_CAPTURE_TRUNCATED", from: "server", message: expect.stringMatching(message) },
+    ])
+    expect(events.at(-1)!.type).toBe("close")
+  })
+
+  test("of the connection itself says so", () => {
+    const cut = captured([["client", file.subarray(0, -3)]], { closed: "FIN" })
+    expect(saidIn(cut)).toEqual([
+      "client: ERR_CAPTURE_TRUNCATED: the connection ends after 5 of the 8 bytes of a frame",
+    ])
+  })
+
+  test("a length that nothing follows takes no memory", () => {
+    const before = process.memoryUsage().arrayBuffers
+    const readers = Array.from({ length: 50 }, () => {
+      const reader = new CaptureReader()
+      reader.push(concat(client, frameHead(1n << 40n), new Uint8Array(100)))
+      return reader
+    })
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(10 << 20)
+    for (const reader of readers)
+      expect(linesOf(reader.end())[0]).toContain("ends after 100 of the 1099511627776 bytes")
+  })
+})
