@@ -195,5 +195,6 @@ function handshakeText({ version, mechanism, socketType = "" }: Handshake): stri
   return `ZMTP ${version} ${mechanism} ${socketType}`
 }
 
-const decode = (bytes: Uint8Array): string =>
-  new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES))
+const UTF8 = new TextDecoder()
+
+const decode = (bytes: Uint8Array): string => UTF8.decode(bytes.subarray(0, SEARCHED_BYTES))

@@ -5,15 +5,15 @@ import { isoTime } from "./inspect-time.js"
 export function summaryText(summary: Summary): string {
   const { connections, tcpConnections, rows, matching } = summary
   if (connections.length === 0) return noConnections(tcpConnections)
-  const lines = [[count(connections.length, "connection"), period(summary)].join("")]
+  const lines = [`${count(connections.length, "connection")}${period(summary)}`]
   if (matching < rows)
     lines.push(`${matching} of ${count(rows, "row")} match; what follows is of all of them`)
   return [...lines, ...connections.map(connectionText)].join("\n")
 }
 
 function noConnections(tcpConnections: number): string {
-  if (tcpConnections === 0) return "no ZMTP connection: no TCP connection that carries anything"
-  return `no ZMTP connection: ${count(tcpConnections, "TCP connection")}, of which none begins with a ZMTP greeting`
+  if (tcpConnections === 0) return "no ZMTP connection: no TCP connection carries anything"
+  return `no ZMTP connection among ${count(tcpConnections, "TCP connection")}`
 }
 
 function period({ start, end }: Summary): string {
@@ -21,8 +21,8 @@ function period({ start, end }: Summary): string {
   const last = isoTime(end)
   if (start === undefined || end === undefined || !first || !last) return ""
   const [date, time] = first.slice(0, -"fffZ".length).split("T")
-  // Their difference is small enough to be a number.
-  return `, from ${date} ${time} UTC on for ${(Number(end - start) / 1e9).toFixed(3)} s`
+  // Their difference is small enough for a number.
+  return `, ${(Number(end - start) / 1e9).toFixed(3)} s from ${date} ${time} UTC on`
 }
 
 function connectionText({

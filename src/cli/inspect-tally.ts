@@ -32,7 +32,7 @@ export interface Summary {
   connections: ConnectionSummary[]
   /** Those that carry something, ZMTP or not. */
   tcpConnections: number
-  /** First and last time. */
+  /** The earliest and the latest time. */
   start: Time
   end: Time
   rows: number
@@ -57,9 +57,7 @@ export class Tally {
     this.#rows++
     if (matching) this.matching++
     if (event.type === "error" && !event.connection) this.fileError ??= event.error
-    const time = timeOf(event)
-    this.#start ??= time
-    this.#end = time ?? this.#end
+    this.#addTime(timeOf(event))
     const errors = errorsOf(event)
     const id = event.connection?.id ?? 0
     if (errors > 0) this.#errors.set(id, (this.#errors.get(id) ?? 0) + errors)
@@ -69,6 +67,13 @@ export class Tally {
       this.#open.delete(id)
       this.#closed.push(this.#summaryOf(event.connection))
     }
+  }
+
+  // Segments that were lost and sent again are as old as they are, wherever they end up.
+  #addTime(time: Time): void {
+    if (time === undefined) return
+    if (this.#start === undefined || time < this.#start) this.#start = time
+    if (this.#end === undefined || time > this.#end) this.#end = time
   }
 
   summary(tcpConnections: number): Summary {
