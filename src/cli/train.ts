@@ -1,8 +1,9 @@
-import { createReadStream, writeFileSync } from "node:fs"
+import { writeFileSync } from "node:fs"
 import { Codec } from "../codec/codec.js"
 import { trainDictionary } from "../codec/trainer.js"
 import { parse } from "./args.js"
 import { fileError, InputError, UsageError } from "./errors.js"
+import { readStart } from "./input.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
 
@@ -86,7 +87,7 @@ async function readSamples(files: readonly string[], lines: boolean): Promise<Ui
   const samples: Uint8Array[] = []
   let left = READ_MAX_BYTES
   for (const file of files) {
-    const whole = await readFile(file, left)
+    const whole = await readStart(file, left)
     left -= whole.length
     for (const sample of lines ? splitLines(whole) : [whole])
       if (sample.length > 0) samples.push(sample)
@@ -95,22 +96,6 @@ async function readSamples(files: readonly string[], lines: boolean): Promise<Ui
     break
   }
   return samples
-}
-
-async function readFile(file: string, maxBytes: number): Promise<Buffer> {
-  const stream = file === "-" ? process.stdin : createReadStream(file)
-  const chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of stream) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes >= maxBytes) break
-    }
-  } catch (error) {
-    throw fileError(file, error)
-  }
-  return Buffer.concat(chunks).subarray(0, maxBytes)
 }
 
 function splitLines(bytes: Buffer): Uint8Array[] {

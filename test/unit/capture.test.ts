@@ -498,6 +498,6 @@ test("README's example prints what is in a capture", async () => {
   )
   const text = "so it goes and so it goes, and so it will be. ".repeat(20)
   expect(stdout).toBe(
-    [0, 1, 2].map((i) => `server plain 6 a${i}\nserver LZ4B 67 ${text}\n`).join(""),
+    [0, 1, 2].map((i) => `server plain 6 a${i}\nserver LZ4B 65 ${text}\n`).join(""),
   )
 })
