@@ -1,13 +1,13 @@
-import { readFileSync } from "node:fs"
 import { getSystemErrorMap } from "node:util"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
-import { type CodecOptions, checkCodecOptions, type Settings } from "../codec/options.js"
+import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
 import { Bridge, type BridgeHandlers, type BridgeSpec, type Joined } from "../transport/bridge.js"
 import { readCounters } from "../transport/protocol.js"
 import { Totals } from "../transport/totals.js"
 import { parse, wholeNumber } from "./args.js"
-import { fileError, InputError, UsageError } from "./errors.js"
+import { readDictionary } from "./dictionary.js"
+import { InputError, UsageError } from "./errors.js"
 
 export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
 
@@ -23,7 +23,8 @@ ipc://PATH.
       --auto-dictionary         trains one on the first messages
       --min-compress-size BYTES shorter parts go plain; default 512, 128 with a dictionary
       --acceleration N          1 to 65537: higher is faster and compresses less; default 1
-      --level N                 3 to 12: LZ4HC, slower, compresses more; default 0, LZ4
+      --level N                 3 to 12: LZ4HC, slower, compresses more; default 0, LZ4; adaptive: by
+                                what limits each connection
       --arenas                  sends small messages together; to peers that read revision 2
       --revision N              the revision of the format that is accepted, 1 or 2; default 2
       --stats[=SECONDS]         a line of statistics every so many seconds; 5 when none are given
@@ -98,42 +99,30 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
     name: "max-message-size" | "min-compress-size" | "acceleration" | "level" | "revision",
   ) => wholeNumber(`--${name}`, values[name])
   const options = {
-    maxMessageSize: number("max-message-size"),
     autoDictionary: values["auto-dictionary"],
     minCompressSize: number("min-compress-size"),
     acceleration: number("acceleration"),
-    level: number("level"),
+    level: values.level === "adaptive" ? values.level : number("level"),
     arenas: values.arenas,
     revision: number("revision"),
     dictionary: values.dictionary === undefined ? undefined : readDictionary(values.dictionary),
-  } as CodecOptions
-  return { spec: { from, to, settings: checkOptions(options) }, statsSeconds }
+  } as Lz4Options
+  const settings = checkOptions(options, number("max-message-size"))
+  return { spec: { from, to, settings }, statsSeconds }
 }
 
-/** Checks options of the codec; what is wrong is said of the command line's. */
-function checkOptions(options: CodecOptions): Settings {
+/** Checks options; what is wrong is said of the command line's. */
+function checkOptions(options: Lz4Options, maxMessageSize: number | undefined): Settings {
   try {
-    return checkCodecOptions(options)
+    return { ...checkLz4Options(options), budgetBytes: checkBudget(maxMessageSize) }
   } catch (error) {
-    const names = new RegExp(`\\b(${Object.keys(options).join("|")})\\b`, "g")
+    const names = new RegExp(
+      `\\b(${[...Object.keys(options), "maxMessageSize"].join("|")})\\b`,
+      "g",
+    )
     const flag = (name: string) => `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
     throw new UsageError((error as Error).message.replace(names, flag))
   }
-}
-
-function readDictionary(file: string): Uint8Array {
-  let dictionary: Buffer
-  try {
-    dictionary = readFileSync(file)
-  } catch (error) {
-    throw fileError(file, error)
-  }
-  try {
-    checkCodecOptions({ dictionary })
-  } catch (error) {
-    throw new InputError(`${file}: ${(error as Error).message}`)
-  }
-  return dictionary
 }
 
 /** An endpoint of the wrong form is wrong usage; one that this machine does not have is not. */

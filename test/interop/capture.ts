@@ -36,9 +36,14 @@ export class Capture implements AsyncDisposable {
     this.#tcpdump.stdout.on("data", (chunk) => this.#chunks.push(chunk))
   }
 
+  /** The .pcap file so far. */
+  file(): Buffer {
+    return Buffer.concat(this.#chunks)
+  }
+
   /** The only connection so far. */
   wire(): Wire {
-    return follow(Buffer.concat(this.#chunks), 1)[0] as Wire
+    return follow(this.file(), 1)[0] as Wire
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
