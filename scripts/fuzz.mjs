@@ -1,4 +1,4 @@
-/** libFuzzer on the C, under sanitizers. */
+/** libFuzzer on the C, under sanitizers, and damaged captures for the JavaScript. */
 import { spawnSync } from "node:child_process"
 import { mkdirSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -12,9 +12,10 @@ import { finish } from "./lib/tally.mjs"
 const usage = `usage: npm run fuzz -- [--seconds N] [--target NAME] [--keep]
 
 Builds each program of wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME/. Inputs it finds
-go to build/fuzz/NAME/found/, those that fail to build/fuzz/NAME/.
+go to build/fuzz/NAME/found/, those that fail to build/fuzz/NAME/. The target "capture" is not C but
+scripts/fuzz-capture.mjs, which reads captures with what is in dist/.
   --seconds N     for each target; 60 when left out, 0 only replays the corpus
-  --target NAME   only wasm/fuzz/NAME.c
+  --target NAME   only wasm/fuzz/NAME.c, or "capture"
   --keep          add what covers more than the corpus to it`
 
 const {
@@ -29,10 +30,13 @@ const {
 const seconds = Number(given)
 if (!Number.isInteger(seconds) || seconds < 0)
   fail(`--seconds ${given}: a whole number\n\n${usage}`)
-if (!onPath("clang")) fail("clang is not on PATH: apt-get install clang libclang-rt-dev")
 
-const targets = programs("fuzz").filter(({ name }) => !target || name === target)
-if (!targets.length) fail(`no such program in wasm/fuzz/: ${target ?? "it is empty"}`)
+const CAPTURE = "capture"
+const isWanted = (/** @type {string} */ name) => !target || name === target
+const targets = programs("fuzz").filter(({ name }) => isWanted(name))
+if (!targets.length && !isWanted(CAPTURE)) fail(`no such program in wasm/fuzz/: ${target}`)
+if (targets.length && !onPath("clang"))
+  fail("clang is not on PATH: apt-get install clang libclang-rt-dev")
 
 const flags = [
   "-std=c11",
@@ -52,7 +56,21 @@ for (const { name, source } of targets) {
   const passed = fuzz(name, source)
   counts[passed ? "passed" : "failed"]++
 }
+if (isWanted(CAPTURE)) counts[fuzzCapture() ? "passed" : "failed"]++
 finish(counts)
+
+/** JavaScript that does not end would not notice the time: it is stopped from here. */
+function fuzzCapture() {
+  const script = join(paths.root, "scripts/fuzz-capture.mjs")
+  const { status, stdout } = spawnSync(process.execPath, [script, "--seconds", String(seconds)], {
+    stdio: ["ignore", "pipe", "inherit"],
+    encoding: "utf8",
+    timeout: (seconds + 60) * 1000,
+  })
+  const said = stdout.trim().split("\n").reverse().join(", ")
+  console.log(`${status === 0 ? "ok" : "not ok"} ${CAPTURE}: ${said}`)
+  return status === 0
+}
 
 /** @param {string} name @param {string} source */
 function fuzz(name, source) {

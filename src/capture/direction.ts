@@ -71,8 +71,8 @@ export class Direction {
   readonly #head = new Uint8Array(LONG_HEAD_BYTES)
   #headBytes = 0
   #flags = 0
-  /** Bytes of the body that are still to come; -1 between frames. */
-  #left = -1
+  /** Bytes of the body; -1 between frames. */
+  #length = -1
   /** The body as far as it came: it grows with what comes, whatever its head says. */
   #body: Uint8Array | undefined
   #bodyBytes = 0
@@ -98,6 +98,11 @@ export class Direction {
 
   get isForeign(): boolean {
     return this.#state === "foreign"
+  }
+
+  /** Bytes of the body that are still to come. */
+  get #left(): number {
+    return this.#length - this.#bodyBytes
   }
 
   data(bytes: Uint8Array, offset: number, time: Time): void {
@@ -127,9 +132,8 @@ export class Direction {
       }
     } else if (this.#state === "frames" && this.#left >= bytes) {
       const what = this.#flags & COMMAND ? "command" : "message"
-      lose(`, from a frame of ${this.#bodyBytes + this.#left} bytes: its ${what} is lost`)
+      lose(`, from a frame of ${this.#length} bytes: its ${what} is lost`)
       this.#bodyBytes += bytes
-      this.#left -= bytes
       this.#bodyLost = true
       this.#body = undefined
       if (this.#left === 0) this.#endFrame(time, offset)
@@ -149,9 +153,8 @@ export class Direction {
       this.#error("ERR_CAPTURE_TRUNCATED", message, this.#offset, time)
     if (this.#state === "greeting" && this.#greetingBytes > 0) {
       truncated(`${what} ends in the middle of the greeting`)
-    } else if (this.#state === "frames" && this.#left >= 0) {
-      const all = this.#bodyBytes + this.#left
-      truncated(`${what} ends after ${this.#bodyBytes} of the ${all} bytes of a frame`)
+    } else if (this.#state === "frames" && this.#length >= 0) {
+      truncated(`${what} ends after ${this.#bodyBytes} of the ${this.#length} bytes of a frame`)
     } else if (this.#state === "frames" && this.#headBytes > 0) {
       truncated(`${what} ends in the middle of a frame's head`)
     } else if (this.#state === "frames" && (this.#parts.length > 0 || this.#messageLost)) {
@@ -182,14 +185,13 @@ export class Direction {
   /** Takes the greeting; returns where its bytes end. */
   #greet(bytes: Uint8Array, offset: number, time: Time): number {
     if (this.#startOffset < 0) {
-      this.#startOffset = offset
+      this.#startOffset = this.#offset = offset
       this.#startTime = time
       if (!this.#begun && bytes[0] !== 0xff) {
         this.#startSearch(offset, 0)
         return 0
       }
     }
-    this.#offset = offset
     let at = 0
     // The signature by itself: what follows it is no greeting where there is none.
     for (const end of [SIGNATURE_BYTES, GREETING_BYTES]) {
@@ -228,17 +230,16 @@ export class Direction {
   #frames(bytes: Uint8Array, start: number, offset: number, time: Time): number {
     let at = start
     while (at < bytes.length) {
-      if (this.#left < 0) {
+      if (this.#length < 0) {
         const headEnd = this.#frameHead(bytes, at, offset, time)
         if (this.#state !== "frames") return headEnd
         at = headEnd
-        if (this.#left !== 0) continue
+        if (this.#length !== 0) continue
       } else {
         const taken = Math.min(this.#left, bytes.length - at)
         if (!this.#bodyLost) this.#collect(bytes, at, taken)
         this.#addRange(offset + at, taken)
         this.#bodyBytes += taken
-        this.#left -= taken
         at += taken
       }
       if (this.#left === 0) this.#endFrame(time, offset + at)
@@ -274,7 +275,7 @@ export class Direction {
     if (length >= BODY_MAX_BYTES) {
       this.#refuse(head.subarray(at, at + headBytes), this.#offset, time)
     } else {
-      this.#left = length
+      this.#length = length
       this.#bodyBytes = 0
     }
     return start + taken
@@ -294,8 +295,7 @@ export class Direction {
     }
     const end = this.#bodyBytes + length
     if (!this.#body || this.#body.length < end) {
-      const all = this.#bodyBytes + this.#left
-      const grown = allocate(Math.min(all, Math.max(2 * end, BODY_ROOM_BYTES)))
+      const grown = allocate(Math.min(this.#length, Math.max(2 * end, BODY_ROOM_BYTES)))
       if (this.#body) grown.set(this.#body.subarray(0, this.#bodyBytes))
       this.#body = grown
     }
@@ -305,7 +305,7 @@ export class Direction {
   #endFrame(time: Time, end: number): void {
     const body = this.#body ?? NOTHING
     const lost = this.#bodyLost
-    this.#left = -1
+    this.#length = -1
     this.#body = undefined
     this.#bodyLost = false
     if (this.#flags & COMMAND) {
@@ -338,7 +338,7 @@ export class Direction {
     this.#search ??= new FrameSearch()
     this.#search.skipped = skipped
     this.#headBytes = this.#bodyBytes = 0
-    this.#left = -1
+    this.#length = -1
     this.#body = undefined
     this.#bodyLost = this.#messageLost = false
     this.#parts = []

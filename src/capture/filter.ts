@@ -1,4 +1,4 @@
-import type { CaptureConnection, CaptureEvent, PartKind, Side } from "./events.js"
+import type { CaptureEvent, Handshake, PartKind, Side } from "./events.js"
 
 /** What a filter can ask for as `kind=`: what happened, or the form of one of a message's parts. */
 export type RowKind =
@@ -185,16 +185,16 @@ function textOf(event: CaptureEvent): string {
     case "error":
       return `${event.error.code} ${event.error.message}`
     case "handshake":
-      return handshakeText(event.connection, event.from)
+      return handshakeText(event.handshake)
     default:
       return `${event.connection.client} ${event.connection.server}`
   }
 }
 
-function handshakeText({ handshakes }: CaptureConnection, from: Side): string {
-  const { version, mechanism, socketType = "" } = handshakes[from] ?? {}
+function handshakeText({ version, mechanism, socketType = "" }: Handshake): string {
   return `ZMTP ${version} ${mechanism} ${socketType}`
 }
 
-const decode = (bytes: Uint8Array): string =>
-  new TextDecoder().decode(bytes.subarray(0, SEARCHED_BYTES))
+const UTF8 = new TextDecoder()
+
+const decode = (bytes: Uint8Array): string => UTF8.decode(bytes.subarray(0, SEARCHED_BYTES))

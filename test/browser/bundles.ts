@@ -28,8 +28,8 @@ const builders = {
     cpSync(dist, join(site, "zeromq-lz4"), { recursive: true })
     cpSync(join(project, "index.html"), join(site, "index.html"))
     const main = readFileSync(join(project, "main.js"), "utf8")
-    const address = "./zeromq-lz4/codec/index.js"
-    writeFileSync(join(site, "main.js"), main.replace('"zeromq-lz4/codec"', `"${address}"`))
+    const addressed = main.replaceAll(/"zeromq-lz4\/(\w+)"/g, '"./zeromq-lz4/$1/index.js"')
+    writeFileSync(join(site, "main.js"), addressed)
   },
 
   async esbuild(project: string, site: string) {

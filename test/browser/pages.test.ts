@@ -28,6 +28,14 @@ describe.each(builderNames)("a page made with %s", (name) => {
     expect(result.wireBytes).toBeLessThan(2000)
   })
 
+  test("reads a capture", async () => {
+    const { events } = await site.open("capture")
+    expect(events).toEqual([
+      ...[["connection"], ["handshake"]],
+      ...[["message", "LZ4B", true], ["close"]],
+    ])
+  })
+
   test("loads the module from a URL", async () => {
     const result = await site.open("bytes=100000&wasm=zeromq-lz4.wasm")
     expect(result).toMatchObject({ same: true })

@@ -16,6 +16,8 @@ export const POLICY = "script-src 'self' 'wasm-unsafe-eval'"
 
 /** What the page shows: what came of the round trip. */
 export interface Result {
+  /** Of a capture: the type of each event, and what a message was. */
+  events?: unknown[][]
   plainBytes?: number
   wireBytes?: number
   sentinel?: string

@@ -1,4 +1,8 @@
 /** What the streams of a capture are decoded to (README.md, "Captures"). */
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
 import {
   type CaptureConnection,
@@ -18,7 +22,16 @@ import { vectorDictionary } from "../support/plaintexts.js"
 import { smallBlockSize, smallBlocks } from "../support/small-blocks.js"
 import { manifest, nameOf, plainOf, wireOf } from "../support/vectors.js"
 import { concat, dictionaryPart, plainPart } from "../support/wire.js"
-import { COMMAND, frame, greeting, handshake, MORE, message, ready } from "../support/zmtp.js"
+import {
+  COMMAND,
+  frame,
+  frameHead,
+  greeting,
+  handshake,
+  MORE,
+  message,
+  ready,
+} from "../support/zmtp.js"
 
 const text = (words: string): Uint8Array => Buffer.from(words, "latin1")
 const client = handshake("PUSH")
@@ -351,6 +364,16 @@ describe("however a capture is cut into chunks", () => {
     }
   })
 
+  test.each([
+    ["of a greeting", client.subarray(0, 40)],
+    [
+      "of a body that is longer than a number can say",
+      concat(client, frameHead(2n ** 62n), text(long)),
+    ],
+  ])("so is the end in the middle %s", (_, bytes) => {
+    expect(eventsOf(bytes, 1)).toEqual(eventsOf(bytes))
+  })
+
   test("readCapture gives the same, with progress, from all it takes", async () => {
     const whole = linesOf(eventsOf(file))
     const pieces = [file.slice(0, 1000), file.slice(1000)]
@@ -460,4 +483,21 @@ describe("wrong arguments", () => {
 test("a connection of READY alone has no transport yet", () => {
   const { transport }: CaptureConnection = only(concat(greeting(), ready("PUB")))
   expect(transport).toBeUndefined()
+})
+
+test("README's example prints what is in a capture", async () => {
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
+  const [, program = ""] = /^## Captures\n.*?^```js\n(.*?)^```/ms.exec(readme) ?? []
+  const file = fileURLToPath(new URL("../fuzz-corpus/capture/topics.pcap", import.meta.url))
+  const script = program.replace('"capture.pcap"', JSON.stringify(file))
+  expect(script).not.toBe(program)
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    ["--input-type=module", "-e", script],
+    { cwd: fileURLToPath(new URL("../../", import.meta.url)) },
+  )
+  const text = "so it goes and so it goes, and so it will be. ".repeat(20)
+  expect(stdout).toBe(
+    [0, 1, 2].map((i) => `server plain 6 a${i}\nserver LZ4B 65 ${text}\n`).join(""),
+  )
 })

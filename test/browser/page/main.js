@@ -1,5 +1,6 @@
 // The page of test/browser: ?bytes=N encodes and decodes a text of that size, with the embedded
-// module or with ?wasm=URL, and shows what came of it.
+// module or with ?wasm=URL, and shows what came of it; ?capture reads a capture instead.
+import { readCapture } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 
 const query = new URLSearchParams(location.search)
@@ -30,7 +31,23 @@ async function roundTrip() {
   return { plainBytes: plain.length, wireBytes: wire.length, sentinel, same }
 }
 
-roundTrip()
+/** Reads the bytes that a side sends: a greeting of ZMTP 3.1 and one message. */
+async function capture() {
+  const greeting = new Uint8Array(64)
+  greeting.set([0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f, 3, 1, 0x4e, 0x55, 0x4c, 0x4c])
+  const codec = await Codec.create()
+  const part = codec.encodePart(makeText(1000))
+  const file = new Blob([greeting, Uint8Array.of(0, part.length), part])
+  const events = []
+  for await (const { type, message } of readCapture(file)) {
+    const [{ kind, plain } = {}] = message?.parts ?? []
+    events.push(message ? [type, kind, isEqual(plain, makeText(1000))] : [type])
+  }
+  return { events }
+}
+
+const task = query.has("capture") ? capture : roundTrip
+task()
   .catch(({ name, message }) => ({ error: name, message }))
   .then((result) => {
     document.querySelector("#result").textContent = JSON.stringify(result)

@@ -1,3 +1,4 @@
+import { type Capture, type CaptureEvent, decodeCapture, readCapture } from "zeromq-lz4/capture"
 import { Codec, ProtocolError, type ProtocolErrorCode } from "zeromq-lz4/codec"
 
 /** Compiled, not run: the declarations as a user meets them. */
@@ -13,6 +14,14 @@ export async function consume(bytes: Uint8Array): Promise<Uint8Array[]> {
     const code: ProtocolErrorCode = error.code
     throw new Error(code, { cause: error })
   }
+}
+
+export async function inspect(file: Blob): Promise<Capture> {
+  for await (const event of readCapture(file, { maxMessageSize: 1 << 20 })) {
+    const { type }: CaptureEvent = event
+    if (event.type === "message") console.log(type, event.message.parts[0]?.plain?.length)
+  }
+  return decodeCapture(new Uint8Array(await file.arrayBuffer()))
 }
 
 // @ts-expect-error: an option that does not exist
