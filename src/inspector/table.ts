@@ -6,8 +6,8 @@ import { inOneLine } from "./readable.js"
 
 /** As in style.css. */
 const ROW_HEIGHT = 24
-/** Taller elements are cut by browsers: past this the scrollbar stands for the rows in proportion. */
-const MAX_HEIGHT = 24_000_000
+/** Browsers cut what is taller, some at 17.9 million: then the scrollbar stands for rows in proportion. */
+const MAX_HEIGHT = 16_000_000
 /** Rows that are fetched together. */
 const PAGE_ROWS = 100
 const KEPT_PAGES = 60
