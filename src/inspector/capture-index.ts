@@ -19,8 +19,11 @@ import {
 } from "./protocol.js"
 import { readable } from "./readable.js"
 
-/** Bytes of a message that the table shows and the filter looks at. */
-export const PREVIEW_BYTES = 96
+/** Bytes of a message that the table shows and the filter looks at … */
+export const PREVIEW_BYTES = 1024
+/** … and what is left of that when those before have taken this much memory. */
+const SHORT_PREVIEW_BYTES = 96
+const LONG_PREVIEWS_BYTES = 32 << 20
 /** Bytes of a command that the detail pane can show. */
 export const COMMAND_BYTES = 4096
 
@@ -234,7 +237,7 @@ export class CaptureIndex {
       connection,
       message.time,
       pieces,
-      PREVIEW_BYTES,
+      this.#records.bytes < LONG_PREVIEWS_BYTES ? PREVIEW_BYTES : SHORT_PREVIEW_BYTES,
       message.ranges,
       failed,
     )

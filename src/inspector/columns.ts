@@ -40,6 +40,11 @@ export class Records {
   readonly #pages: Uint8Array[] = []
   #used = PAGE_BYTES
 
+  /** The memory that they take. */
+  get bytes(): number {
+    return this.#pages.length * PAGE_BYTES
+  }
+
   /** Keeps the first pieces, up to `limit` bytes of all together; returns where. */
   add(pieces: readonly Uint8Array[], limit = MAX_RECORD_BYTES): number {
     const start = this.#reserve(LENGTH_BYTES * (1 + MAX_PIECES) + limit)
