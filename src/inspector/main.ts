@@ -67,14 +67,14 @@ function show(newest: State): void {
   state = newest
   const { phase, view, charts } = newest
   document.body.dataset.phase = phase
-  byId("failure").textContent = newest.failure ?? ""
+  byId("failure").textContent = newest.failure ? `${file?.name}: ${newest.failure}` : ""
   byId("summary").textContent = summaryOf(newest)
   byId("progress-text").textContent = progressOf(newest)
   byId<HTMLProgressElement>("progress").value = newest.bytes ? newest.bytesRead / newest.bytes : 1
   byId("matches").textContent = matchesOf(newest)
   byId("mistake").textContent = view.mistake ?? ""
   filterBox.setAttribute("aria-invalid", String(view.mistake !== undefined))
-  byId("none").hidden = view.rows > 0 || view.filtering || phase === "reading"
+  byId("none").hidden = view.rows > 0 || view.filtering || /reading|failed/.test(phase)
   byId("none").textContent = newest.rows ? "No row matches the filter." : NOTHING
   connections.show(newest.connections, newest.connectionCount, chosenConnection(view.filter))
   table.show(view.number, view.rows)
@@ -84,7 +84,8 @@ function show(newest: State): void {
 const NOTHING =
   "There is no ZeroMQ connection in this capture. It finds them by their greeting, or by their frames where the beginning is missing."
 
-function summaryOf({ connections, connectionCount, messages, errors }: State): string {
+function summaryOf({ phase, connections, connectionCount, messages, errors }: State): string {
+  if (phase === "failed" && connectionCount === 0) return ""
   let plainBytes = 0
   let wireBytes = 0
   for (const { sides } of connections)
