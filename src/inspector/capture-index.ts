@@ -66,6 +66,8 @@ export class CaptureIndex {
   readonly #encoder = new TextEncoder()
   origin: Time
   messages = 0
+  totalPlainBytes = 0
+  totalWireBytes = 0
   errors = 0
 
   get rows(): number {
@@ -243,6 +245,8 @@ export class CaptureIndex {
     )
     this.#addSizes(forms, parts.length, message.plainBytes, message.wireBytes, message.arena)
     if (!shipment) this.messages++
+    this.totalPlainBytes += message.plainBytes
+    this.totalWireBytes += message.wireBytes
   }
 
   #addError(connection: CaptureConnection | undefined, error: CaptureError): void {

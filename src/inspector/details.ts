@@ -46,6 +46,7 @@ export class DetailPane {
   fail(message: string): void {
     this.#details = undefined
     this.#shown++
+    this.#title.textContent = ""
     this.#facts.replaceChildren()
     this.#content.replaceChildren(problem(message))
   }

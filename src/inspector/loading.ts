@@ -15,6 +15,7 @@ const DECODE_BYTES = 256 << 10
 const STATE_MILLISECONDS = 100
 const CHARTS_MILLISECONDS = 1000
 
+/** Counts the views of all captures. */
 let views = 0
 
 export class Loading {
@@ -27,11 +28,13 @@ export class Loading {
   #view = new View(this.#index, ++views, "")
   #mistake: string | undefined
   #opened: Opened | undefined
+  /** Counts the calls of `details`: a long message may be read after a short one that was asked for later. */
+  #openings = 0
   #phase: Phase = "reading"
   #failure: string | undefined
   #bytesRead = 0
   #milliseconds = 0
-  #filtering = false
+  #looking = false
   #told = 0
   #charted = 0
 
@@ -87,8 +90,9 @@ export class Loading {
   async details(view: number, place: number): Promise<Details> {
     if (view !== this.#view.number || place >= this.#view.length)
       throw new RangeError("This row is not there any more.")
+    const opening = ++this.#openings
     const opened = await Opened.read(this.#index, this.#file, this.#view.at(place))
-    this.#opened = opened
+    if (opening === this.#openings) this.#opened = opened
     return opened.details
   }
 
@@ -121,20 +125,20 @@ export class Loading {
 
   /** Brings the view up to date, in steps between which the page's calls get their turn. */
   async #look(): Promise<void> {
-    if (this.#filtering) return
-    this.#filtering = true
+    if (this.#looking) return
+    this.#looking = true
     do {
       this.#view.step()
       this.#tellSometimes()
       await turn()
     } while (!this.#view.complete)
-    this.#filtering = false
+    this.#looking = false
     this.#tellSometimes()
   }
 
   #tellSometimes(): void {
     const now = performance.now()
-    const settled = this.#phase !== "reading" && !this.#filtering
+    const settled = this.#phase !== "reading" && !this.#looking
     if (!settled && now - this.#told < STATE_MILLISECONDS) return
     this.#told = now
     const charts = settled || now - this.#charted > CHARTS_MILLISECONDS
@@ -148,6 +152,8 @@ export class Loading {
       milliseconds: this.#phase === "reading" ? now - this.#started : this.#milliseconds,
       rows: this.#index.rows,
       messages: this.#index.messages,
+      plainBytes: this.#index.totalPlainBytes,
+      wireBytes: this.#index.totalWireBytes,
       errors: this.#index.errors,
       origin: this.#index.origin,
       connections: this.#index.summaries(),

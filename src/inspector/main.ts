@@ -1,6 +1,7 @@
 /** The page: takes a capture, hands it to the worker and shows what comes back. */
 import workerSource from "inspector-worker"
 import { filterHelp } from "../capture/filter.js"
+import { DICTIONARY_MAX_BYTES } from "../codec/options.js"
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
 import { DetailPane, type Look } from "./details.js"
@@ -17,7 +18,6 @@ import { Table } from "./table.js"
 /** While the arrow keys run over rows, only the one they stop at is read from the file. */
 const OPEN_MILLISECONDS = 60
 const FILTER_MILLISECONDS = 80
-const MAX_DICTIONARY_BYTES = 8192
 
 const client = new Client(workerSource, show, (reason) => {
   document.body.dataset.phase = "failed"
@@ -84,15 +84,9 @@ function show(newest: State): void {
 const NOTHING =
   "There is no ZeroMQ connection in this capture. It finds them by their greeting, or by their frames where the beginning is missing."
 
-function summaryOf({ phase, connections, connectionCount, messages, errors }: State): string {
+function summaryOf(state: State): string {
+  const { phase, connectionCount, messages, plainBytes, wireBytes, errors } = state
   if (phase === "failed" && connectionCount === 0) return ""
-  let plainBytes = 0
-  let wireBytes = 0
-  for (const { sides } of connections)
-    for (const side of [sides.client, sides.server]) {
-      plainBytes += side.plainBytes
-      wireBytes += side.wireBytes
-    }
   return [
     plural(connectionCount, "connection"),
     plural(messages, "message"),
@@ -159,14 +153,20 @@ function openDetails(): void {
   requestAnimationFrame(() => table.reveal())
 }
 
+/** Counts what was opened: an answer that comes after a later one is not shown. */
+let openings = 0
+
 function openSoon(): void {
   window.clearTimeout(openTimer)
   openTimer = window.setTimeout(async () => {
     if (!state || table.selected < 0) return
+    const opening = ++openings
+    const { origin, view } = state
     try {
-      details.show(await client.call("details", state.view.number, table.selected), state.origin)
+      const shown = await client.call("details", view.number, table.selected)
+      if (opening === openings) details.show(shown, origin)
     } catch (error) {
-      details.fail((error as Error).message)
+      if (opening === openings) details.fail((error as Error).message)
     }
   }, OPEN_MILLISECONDS)
 }
@@ -213,10 +213,10 @@ dictionaryInput.addEventListener("change", async () => {
   const [chosen] = dictionaryInput.files ?? []
   dictionaryInput.value = ""
   if (!chosen) return
-  const fits = chosen.size >= 1 && chosen.size <= MAX_DICTIONARY_BYTES
+  const fits = chosen.size >= 1 && chosen.size <= DICTIONARY_MAX_BYTES
   byId("dictionary-mistake").textContent = fits
     ? ""
-    : `${chosen.name} has ${plural(chosen.size, "byte")}; a dictionary has 1 to ${count(MAX_DICTIONARY_BYTES)}.`
+    : `${chosen.name} has ${plural(chosen.size, "byte")}; a dictionary has 1 to ${count(DICTIONARY_MAX_BYTES)}.`
   if (fits) setDictionary({ name: chosen.name, bytes: new Uint8Array(await chosen.arrayBuffer()) })
 })
 byId("no-dictionary").addEventListener("click", () => setDictionary(undefined))

@@ -61,6 +61,8 @@ export interface State {
   milliseconds: number
   rows: number
   messages: number
+  plainBytes: number
+  wireBytes: number
   errors: number
   /** Nanoseconds since 1970 of the capture's first event, where Row.time is 0. */
   origin: bigint | undefined
