@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path"
 import * as esbuild from "esbuild"
 import { readArgs } from "./lib/args.mjs"
+import { inspectorPage } from "./lib/inspector-page.mjs"
 import * as paths from "./lib/paths.mjs"
 import { run, tool } from "./lib/run.mjs"
 import { buildStep } from "./lib/stale.mjs"
@@ -10,7 +11,8 @@ import { buildStep } from "./lib/stale.mjs"
 const { "keep-wasm": keepWasm } = readArgs(
   `usage: npm run build [-- --keep-wasm]
 
-Builds the WebAssembly module, bundles src/ into dist/ and writes the declarations beside it.
+Builds the WebAssembly module, bundles src/ into dist/, the inspector into one page, and writes
+the declarations beside it.
   --keep-wasm   use build/zeromq-lz4.wasm as it is`,
   { "keep-wasm": { type: "boolean" } },
 )
@@ -35,7 +37,8 @@ await buildStep("js", async () => {
     join(paths.dist, "zeromq-lz4.wasm"),
     readFileSync(join(paths.build, "zeromq-lz4.wasm")),
   )
-  prune(new Set([...bundled, "zeromq-lz4.wasm"]))
+  writeFileSync(join(paths.dist, "inspector.html"), await inspectorPage())
+  prune(new Set([...bundled, "zeromq-lz4.wasm", "inspector.html"]))
 })
 
 /** @returns {Promise<string[]>} the files written, relative to dist/ */

@@ -46,7 +46,7 @@ const checks = [
     // require() finds an ES module. It loads it, too, from Node 20.19 on: test/package.
     ...["--ignore-rules", "cjs-resolves-to-esm"],
     // Not code.
-    ...["--exclude-entrypoints", "./codec.wasm"],
+    ...["--exclude-entrypoints", "./codec.wasm", "./inspector.html"],
   ],
   ["size", process.execPath, join(paths.root, "scripts/check-size.mjs")],
 ]

@@ -25,12 +25,22 @@ const steps = {
   },
   js: {
     stamp: join(paths.build, "js.stamp"),
-    outputs: ["dist/codec/index.js", "dist/codec/index.d.ts", "dist/zeromq-lz4.wasm"],
+    outputs: [
+      "dist/codec/index.js",
+      "dist/codec/index.d.ts",
+      "dist/inspector.html",
+      "dist/zeromq-lz4.wasm",
+    ],
     sources: () =>
       Math.max(
-        ...["src", "types", "scripts/build.mjs", "tsconfig.json", "tsconfig.build.json"].map(
-          (path) => lastChanged(at(path)),
-        ),
+        ...[
+          "src",
+          "types",
+          "scripts/build.mjs",
+          "scripts/lib/inspector-page.mjs",
+          "tsconfig.json",
+          "tsconfig.build.json",
+        ].map((path) => lastChanged(at(path))),
         lastChanged(steps.wasm.stamp),
       ),
   },

@@ -29,7 +29,7 @@ describe("the tarball", () => {
   test("has the build, the documents and nothing else", () => {
     const unexpected = packed.files.filter(
       (file) =>
-        !/^(dist\/.*\.(js|js\.map|d\.ts|wasm)|package\.json|LICENSE|[A-Z]+\.md)$/.test(file),
+        !/^(dist\/.*\.(js|js\.map|d\.ts|wasm|html)|package\.json|LICENSE|[A-Z]+\.md)$/.test(file),
     )
     expect(unexpected).toEqual([])
   })

@@ -1,0 +1,71 @@
+/** The inspector as one file: its style, its script and in that its worker, behind a policy. */
+import { createHash } from "node:crypto"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import * as esbuild from "esbuild"
+import { root } from "./paths.mjs"
+
+const at = (/** @type {string} */ file) => join(root, "src/inspector", file)
+
+/** @returns {Promise<string>} HTML */
+export async function inspectorPage() {
+  const worker = await bundle("worker.ts")
+  const script = await bundle("main.ts", [
+    {
+      name: "inspector-worker",
+      setup(build) {
+        build.onResolve({ filter: /^inspector-worker$/ }, ({ path }) => ({
+          path,
+          namespace: "inspector-worker",
+        }))
+        build.onLoad({ filter: /^/, namespace: "inspector-worker" }, () => ({
+          contents: worker,
+          loader: "text",
+        }))
+      },
+    },
+  ])
+  const style = await bundle("style.css")
+  // Nothing but what is in the page runs, and nothing may be fetched or sent.
+  const policy = [
+    "default-src 'none'",
+    `script-src ${hash(script)} 'wasm-unsafe-eval'`,
+    `style-src ${hash(style)}`,
+    "worker-src blob:",
+    "img-src data:",
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ")
+  // Functions, because `$` in a string to replace with has a meaning.
+  return readFileSync(at("index.html"), "utf8")
+    .replace("POLICY", () => policy)
+    .replace("STYLE", () => style)
+    .replace("SCRIPT", () => script)
+}
+
+/**
+ * @param {string} entry
+ * @param {esbuild.Plugin[]} [plugins]
+ */
+async function bundle(entry, plugins = []) {
+  const { outputFiles } = await esbuild.build({
+    absWorkingDir: root,
+    entryPoints: [at(entry)],
+    outdir: "dist",
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "iife",
+    // light-dark() is not rewritten: it is newer than the script's language, and style needs it.
+    target: entry.endsWith(".css") ? "esnext" : "es2023",
+    platform: "browser",
+    loader: { ".wasm": "binary", ".pcap": "binary" },
+    plugins,
+    logLevel: "warning",
+  })
+  // What stands between the tags, which is what the policy's hash is made of.
+  return outputFiles[0].text
+}
+
+/** @param {string} text */
+const hash = (text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`

@@ -1,0 +1,330 @@
+/** All that a capture holds as rows of numbers, small enough to keep a million of them. */
+import type {
+  CaptureConnection,
+  CaptureError,
+  CaptureEvent,
+  CaptureMessage,
+  PartKind,
+  Side,
+  Time,
+} from "../capture/events.js"
+import { Column, Records } from "./columns.js"
+import { contentOf } from "./content.js"
+import {
+  type ConnectionSummary,
+  MAX_CONNECTIONS,
+  type Row,
+  type RowKind,
+  type SideSummary,
+} from "./protocol.js"
+import { readable } from "./readable.js"
+
+/** Bytes of a message that the table shows and the filter looks at. */
+export const PREVIEW_BYTES = 96
+/** Bytes of a command that the detail pane can show. */
+export const COMMAND_BYTES = 4096
+
+const KINDS: readonly RowKind[] = ["message", "dictionary", "command", "error"]
+const SIDES: readonly (Side | undefined)[] = [undefined, "client", "server"]
+const FORMS: readonly PartKind[] = ["none", "plain", "LZ4B", "LZ4M", "LZ4D", "LZ4A"]
+
+// A byte of #kind.
+const KIND_MASK = 3
+const SIDE_SHIFT = 2
+const SIDE_MASK = 3
+const FAILED = 1 << 4
+
+const UTF8 = new TextDecoder()
+
+interface Entry {
+  connection: CaptureConnection
+  closed: boolean
+  errors: number
+  /** Which dictionary is good from which row on; the last one is the newest. */
+  dictionaries: Record<Side, { row: number; bytes: Uint8Array | undefined }[]>
+}
+
+export class CaptureIndex {
+  readonly #kind = new Column(Uint8Array)
+  readonly #forms = new Column(Uint8Array)
+  readonly #connection = new Column(Uint32Array)
+  readonly #time = new Column(Float64Array)
+  readonly #parts = new Column(Uint32Array)
+  readonly #plainBytes = new Column(Float64Array)
+  readonly #wireBytes = new Column(Float64Array)
+  /** The place in an arena and its messages less one, both 0 to 255; then whether there is one. */
+  readonly #arena = new Column(Uint32Array)
+  readonly #record = new Column(Float64Array)
+  /** Where a row's run of #ranges ends; it begins where that of the row before ends. */
+  readonly #rangesEnd = new Column(Uint32Array)
+  readonly #ranges = new Column(Float64Array)
+  readonly #records = new Records()
+  readonly #entries = new Map<number, Entry>()
+  readonly #encoder = new TextEncoder()
+  origin: Time
+  messages = 0
+  errors = 0
+
+  get rows(): number {
+    return this.#kind.length
+  }
+
+  get connectionCount(): number {
+    return this.#entries.size
+  }
+
+  add(event: CaptureEvent): void {
+    switch (event.type) {
+      case "connection":
+        this.#entries.set(event.connection.id, {
+          connection: event.connection,
+          closed: false,
+          errors: 0,
+          dictionaries: { client: [], server: [] },
+        })
+        break
+      case "close":
+        this.#entry(event.connection).closed = true
+        break
+      case "message":
+        this.#addMessage(event.connection, event.message)
+        break
+      case "command": {
+        const { name, detail, body, time, from } = event.command
+        const pieces = [this.#encoder.encode(name), this.#encoder.encode(detail), body]
+        this.#addRow("command", from, event.connection, time, pieces, COMMAND_BYTES)
+        this.#addSizes(0, 0, body.length, body.length)
+        break
+      }
+      case "error":
+        this.#addError(event.connection, event.error)
+        break
+      case "handshake":
+      // Its commands are rows; what they said is in the connection.
+    }
+  }
+
+  row(index: number): Row {
+    const kind = this.kind(index)
+    const time = this.time(index)
+    const pieces = this.record(index)
+    const said = kind === "command" || kind === "error"
+    return {
+      number: index + 1,
+      kind,
+      from: this.from(index),
+      connection: this.connectionId(index),
+      time: Number.isNaN(time) ? undefined : time,
+      forms: said ? [UTF8.decode(pieces[0])] : this.forms(index),
+      parts: this.#parts.get(index),
+      plainBytes: this.plainBytes(index),
+      wireBytes: this.wireBytes(index),
+      failed: this.failed(index),
+      preview: said ? [UTF8.decode(pieces[1])] : pieces.map(readable),
+      cut: kind === "message" && this.plainBytes(index) > lengthOf(pieces),
+    }
+  }
+
+  kind(index: number): RowKind {
+    return KINDS[this.#kind.get(index) & KIND_MASK]!
+  }
+
+  from(index: number): Side | undefined {
+    return SIDES[(this.#kind.get(index) >>> SIDE_SHIFT) & SIDE_MASK]
+  }
+
+  failed(index: number): boolean {
+    return (this.#kind.get(index) & FAILED) !== 0
+  }
+
+  /** Forms of a message's parts, each once. */
+  forms(index: number): PartKind[] {
+    const forms = this.#forms.get(index)
+    return FORMS.filter((_, bit) => forms & (1 << bit))
+  }
+
+  connectionId(index: number): number {
+    return this.#connection.get(index)
+  }
+
+  /** Nanoseconds since `origin`; NaN where the file does not say. */
+  time(index: number): number {
+    return this.#time.get(index)
+  }
+
+  plainBytes(index: number): number {
+    return this.#plainBytes.get(index)
+  }
+
+  wireBytes(index: number): number {
+    return this.#wireBytes.get(index)
+  }
+
+  /** The beginning of each part; of a command its name, meaning and body; of an error its code and message. */
+  record(index: number): Uint8Array[] {
+    return this.#records.get(this.#record.get(index))
+  }
+
+  /** What filters search. */
+  text(index: number): string {
+    const pieces = this.record(index)
+    if (this.kind(index) === "command") pieces.pop()
+    return pieces.map((piece) => UTF8.decode(piece)).join("\n")
+  }
+
+  arena(index: number): { index: number; messages: number } | undefined {
+    const packed = this.#arena.get(index)
+    return packed === 0
+      ? undefined
+      : { index: packed & 0xff, messages: ((packed >>> 8) & 0xff) + 1 }
+  }
+
+  /** Where its bytes are in the file, as in CaptureMessage.ranges; of an error its place. */
+  ranges(index: number): number[] {
+    const start = index === 0 ? 0 : this.#rangesEnd.get(index - 1)
+    const ranges: number[] = []
+    for (let i = start; i < this.#rangesEnd.get(index); i++) ranges.push(this.#ranges.get(i))
+    return ranges
+  }
+
+  connection(id: number): CaptureConnection | undefined {
+    return this.#entries.get(id)?.connection
+  }
+
+  /** The dictionary that was in use when a message was sent. */
+  dictionary(index: number): Uint8Array | undefined {
+    const from = this.from(index)
+    const entry = this.#entries.get(this.connectionId(index))
+    if (!from || !entry) return undefined
+    return entry.dictionaries[from].filter(({ row }) => row <= index).at(-1)?.bytes
+  }
+
+  /** The first ones: a list of all would have no end in a capture of a port scan. */
+  summaries(): ConnectionSummary[] {
+    const summaries: ConnectionSummary[] = []
+    for (const entry of this.#entries.values()) {
+      if (summaries.length === MAX_CONNECTIONS) break
+      summaries.push(summary(entry))
+    }
+    return summaries
+  }
+
+  summary(id: number): ConnectionSummary | undefined {
+    const entry = this.#entries.get(id)
+    return entry && summary(entry)
+  }
+
+  #addMessage(connection: CaptureConnection, message: CaptureMessage): void {
+    const { parts, from } = message
+    const shipment = parts[0]?.kind === "LZ4D"
+    this.#noteDictionary(connection, from)
+    let forms = 0
+    let failed = false
+    const pieces: Uint8Array[] = []
+    for (const part of parts) {
+      const { kind, error } = part
+      forms |= 1 << FORMS.indexOf(kind)
+      failed ||= error !== undefined
+      const content = contentOf(part) ?? NONE
+      pieces.push(error ? this.#encoder.encode(`${error.code}: ${error.message}`) : content)
+    }
+    this.#addRow(
+      shipment ? "dictionary" : "message",
+      from,
+      connection,
+      message.time,
+      pieces,
+      PREVIEW_BYTES,
+      message.ranges,
+      failed,
+    )
+    this.#addSizes(forms, parts.length, message.plainBytes, message.wireBytes, message.arena)
+    if (!shipment) this.messages++
+  }
+
+  #addError(connection: CaptureConnection | undefined, error: CaptureError): void {
+    const pieces = [this.#encoder.encode(error.code), this.#encoder.encode(error.message)]
+    const { from, time, offset } = error
+    this.#addRow("error", from, connection, time, pieces, COMMAND_BYTES, [offset, 0], true)
+    this.#addSizes(0, 0, 0, 0)
+  }
+
+  #addRow(
+    kind: RowKind,
+    from: Side | undefined,
+    connection: CaptureConnection | undefined,
+    time: Time,
+    pieces: readonly Uint8Array[],
+    limit: number,
+    ranges: readonly number[] = [],
+    failed = false,
+  ): void {
+    if (time !== undefined) this.origin ??= time
+    this.#kind.push(
+      KINDS.indexOf(kind) | (SIDES.indexOf(from) << SIDE_SHIFT) | (failed ? FAILED : 0),
+    )
+    this.#connection.push(connection?.id ?? 0)
+    this.#time.push(time === undefined ? Number.NaN : Number(time - this.origin!))
+    this.#record.push(this.#records.add(pieces, limit))
+    for (const number of ranges) this.#ranges.push(number)
+    this.#rangesEnd.push(this.#ranges.length)
+    if (!failed) return
+    this.errors++
+    if (connection) this.#entry(connection).errors++
+  }
+
+  #addSizes(
+    forms: number,
+    parts: number,
+    plainBytes: number,
+    wireBytes: number,
+    arena?: CaptureMessage["arena"],
+  ): void {
+    this.#forms.push(forms)
+    this.#parts.push(parts)
+    this.#plainBytes.push(plainBytes)
+    this.#wireBytes.push(wireBytes)
+    this.#arena.push(arena ? arena.index | ((arena.messages - 1) << 8) | (1 << 16) : 0)
+  }
+
+  #noteDictionary(connection: CaptureConnection, from: Side): void {
+    const bytes = connection.dictionaries[from]
+    const known = this.#entry(connection).dictionaries[from]
+    if (known.at(-1)?.bytes !== bytes) known.push({ row: this.rows, bytes })
+  }
+
+  #entry(connection: CaptureConnection): Entry {
+    return this.#entries.get(connection.id)!
+  }
+}
+
+const NONE = new Uint8Array()
+
+const lengthOf = (pieces: readonly Uint8Array[]): number =>
+  pieces.reduce((sum, { length }) => sum + length, 0)
+
+function summary({ connection, closed, errors }: Entry): ConnectionSummary {
+  const { id, client, server, begun, transport } = connection
+  const sides = { client: side(connection, "client"), server: side(connection, "server") }
+  return { id, client, server, begun, closed, transport, sides, errors }
+}
+
+function side(connection: CaptureConnection, from: Side): SideSummary {
+  const handshake = connection.handshakes[from]
+  const { messages, plainBytes, wireBytes } = connection.traffic[from]
+  const identity = handshake?.identity
+  const words = handshake && [
+    `ZMTP ${handshake.version}`,
+    handshake.mechanism + (handshake.asServer ? " as server" : ""),
+    ...(identity?.length ? [`identity ${readable(identity)}`] : []),
+    ...[...handshake.properties].map(([name, value]) => `${name}: ${readable(value)}`),
+  ]
+  return {
+    socketType: handshake?.socketType,
+    handshake: words?.join(", "),
+    messages,
+    plainBytes,
+    wireBytes,
+    dictionaryBytes: connection.dictionaries[from]?.length,
+  }
+}

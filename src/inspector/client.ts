@@ -1,0 +1,43 @@
+/** The page's side of the worker. */
+import type { Call, Calls, Reply, Request, State } from "./protocol.js"
+
+interface Waiting {
+  resolve(result: unknown): void
+  reject(error: Error): void
+}
+
+export class Client {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, Waiting>()
+  #nextId = 1
+
+  /** @param source the worker's script: a page from a file may not load another file */
+  constructor(source: string, onState: (state: State) => void, onEnd: (reason: string) => void) {
+    const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }))
+    this.#worker = new Worker(url)
+    URL.revokeObjectURL(url)
+    this.#worker.onmessage = ({ data }: MessageEvent<Reply>) => {
+      if ("state" in data) onState(data.state)
+      else this.#answer(data)
+    }
+    this.#worker.onerror = ({ message }) => onEnd(message || "it could not be started")
+  }
+
+  call<Name extends Call>(
+    call: Name,
+    ...args: Parameters<Calls[Name]>
+  ): Promise<ReturnType<Calls[Name]>> {
+    const id = this.#nextId++
+    this.#worker.postMessage({ id, call, args } satisfies Request<Name>)
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, { resolve: resolve as Waiting["resolve"], reject })
+    })
+  }
+
+  #answer(reply: Exclude<Reply, { state: State }>): void {
+    const waiting = this.#waiting.get(reply.id)
+    this.#waiting.delete(reply.id)
+    if ("error" in reply) waiting?.reject(new Error(reply.error))
+    else waiting?.resolve(reply.result)
+  }
+}

@@ -1,0 +1,109 @@
+/** The list of connections; one that is chosen becomes the filter. */
+import { html } from "./dom.js"
+import { bytes, count, plural, ratio } from "./format.js"
+import type { ConnectionSummary, SideSummary } from "./protocol.js"
+import { inOneLine } from "./readable.js"
+
+interface Options {
+  /** The chosen one's id, or undefined for all. */
+  onChoose(id: number | undefined): void
+}
+
+export class ConnectionList {
+  readonly #list: HTMLElement
+  readonly #options: Options
+  #shown = ""
+  #chosen: number | undefined
+
+  constructor(list: HTMLElement, options: Options) {
+    this.#list = list
+    this.#options = options
+    list.addEventListener("click", (event) => {
+      const item = (event.target as Element).closest<HTMLElement>("[data-id]")
+      if (!item) return
+      const id = Number(item.dataset.id)
+      this.#options.onChoose(id === this.#chosen ? undefined : id)
+    })
+  }
+
+  show(connections: readonly ConnectionSummary[], total: number, chosen: number | undefined): void {
+    // Most of what the worker tells changes nothing here; the focus would be lost.
+    const shown = JSON.stringify([connections, total, chosen])
+    if (shown === this.#shown) return
+    this.#shown = shown
+    this.#chosen = chosen
+    const focused = (document.activeElement as HTMLElement | null)?.dataset.id
+    const items = connections.map((connection) => item(connection, connection.id === chosen))
+    this.#list.replaceChildren(...items.map((item) => html("li", {}, item)))
+    if (total > connections.length)
+      this.#list.append(
+        html(
+          "li",
+          { class: "note" },
+          `${count(total - connections.length)} more are not listed; filter for them with connection=NUMBER.`,
+        ),
+      )
+    if (focused) items.find(({ dataset }) => dataset.id === focused)?.focus()
+  }
+}
+
+function item(connection: ConnectionSummary, chosen: boolean): HTMLButtonElement {
+  const { client, server } = connection.sides
+  const plainBytes = client.plainBytes + server.plainBytes
+  const wireBytes = client.wireBytes + server.wireBytes
+  const types = [client.socketType, server.socketType].map((type) => inOneLine(type ?? "?"))
+  const share = html("i", { class: "share" }, html("i"))
+  if (plainBytes > 0)
+    (share.firstChild as HTMLElement).style.width =
+      `${Math.min(100, (100 * wireBytes) / plainBytes)}%`
+  return html(
+    "button",
+    {
+      type: "button",
+      class: "connection",
+      "data-id": connection.id,
+      "aria-pressed": chosen,
+      title: [handshake("client", client), handshake("server", server)].join("\n"),
+    },
+    html(
+      "span",
+      { class: "ends" },
+      html("b", {}, String(connection.id)),
+      html("span", { class: "end" }, connection.client),
+      html("span", { class: "arrow" }, "→"),
+      html("span", { class: "end" }, connection.server),
+    ),
+    html(
+      "span",
+      { class: "tags" },
+      tag(connection.transport ?? "no messages", "transport"),
+      tag(`${types[0]} → ${types[1]}`),
+      ...[client, server].map(dictionary),
+      connection.begun ? undefined : tag("began before the capture"),
+      connection.closed ? tag("closed") : undefined,
+      connection.errors ? tag(plural(connection.errors, "error"), "error") : undefined,
+    ),
+    html(
+      "span",
+      { class: "sums" },
+      html(
+        "span",
+        {},
+        `${plural(client.messages + server.messages, "message")} · ${bytes(plainBytes)} in ${bytes(wireBytes)}`,
+      ),
+      html("b", {}, ratio(plainBytes, wireBytes)),
+    ),
+    share,
+  )
+}
+
+const tag = (text: string, kind = "") => html("span", { class: `tag ${kind}` }, text)
+
+function dictionary({ dictionaryBytes }: SideSummary, i: number): HTMLElement | undefined {
+  if (dictionaryBytes === undefined) return undefined
+  return tag(`${i === 0 ? "→" : "←"} dictionary ${bytes(dictionaryBytes)}`, "dictionary")
+}
+
+function handshake(side: string, { handshake }: SideSummary): string {
+  return `${side}: ${inOneLine(handshake ?? "its handshake is not in the capture")}`
+}

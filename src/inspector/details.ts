@@ -1,0 +1,304 @@
+/** The detail pane: one row with all of its parts, each as text, JSON or bytes. */
+import { html } from "./dom.js"
+import { bytes, count, dateTime, plural, ratio, seconds } from "./format.js"
+import { envelopes, hexDump } from "./hex.js"
+import type { Bytes, Calls, Details, PartDetails } from "./protocol.js"
+import { inLines, inOneLine } from "./readable.js"
+import { arrows } from "./table.js"
+
+/** How much of a part is shown at first, and more with each press of the button. */
+const WINDOW = 64 << 10
+
+export type Look = "auto" | "json" | "text" | "hex"
+
+interface Source {
+  bytes: (...args: Parameters<Calls["bytes"]>) => Promise<Uint8Array>
+  json: (...args: Parameters<Calls["json"]>) => Promise<ReturnType<Calls["json"]>>
+  download(part: number, which: Bytes, name: string): void
+}
+
+export class DetailPane {
+  readonly #title: HTMLElement
+  readonly #facts: HTMLElement
+  readonly #content: HTMLElement
+  readonly #source: Source
+  #details: Details | undefined
+  #look: Look = "auto"
+  /** Counts what was shown: an answer for something else comes too late. */
+  #shown = 0
+
+  constructor(title: HTMLElement, facts: HTMLElement, content: HTMLElement, source: Source) {
+    this.#title = title
+    this.#facts = facts
+    this.#content = content
+    this.#source = source
+  }
+
+  show(details: Details, origin: bigint | undefined): void {
+    this.#details = details
+    this.#title.textContent = titleOf(details)
+    this.#facts.replaceChildren(...factsOf(details, origin))
+    this.#content.scrollTop = 0
+    this.#drawParts()
+  }
+
+  /** What stands in the way of showing a row. */
+  fail(message: string): void {
+    this.#details = undefined
+    this.#shown++
+    this.#facts.replaceChildren()
+    this.#content.replaceChildren(problem(message))
+  }
+
+  look(look: Look): void {
+    this.#look = look
+    if (this.#details) this.#drawParts()
+  }
+
+  #drawParts(): void {
+    const shown = ++this.#shown
+    const { row, error, parts, command } = this.#details!
+    const top: HTMLElement[] = []
+    if (error) top.push(problem(error.message, error.code))
+    if (command?.detail) top.push(html("p", { class: "meaning" }, inLines(command.detail)))
+    const sections = parts.map((part, i) => this.#section(part, i, shown))
+    const rest: HTMLElement[] = []
+    if (row.parts > parts.length && parts.length > 0)
+      rest.push(
+        html(
+          "p",
+          { class: "note" },
+          `The other ${count(row.parts - parts.length)} parts are not shown.`,
+        ),
+      )
+    this.#content.replaceChildren(...top, ...sections.map(({ section }) => section), ...rest)
+    this.#content.setAttribute("aria-busy", "true")
+    void Promise.all(sections.map(({ filled }) => filled)).then(() => {
+      if (shown === this.#shown) this.#content.setAttribute("aria-busy", "false")
+    })
+  }
+
+  #section(
+    part: PartDetails,
+    index: number,
+    shown: number,
+  ): { section: HTMLElement; filled: Promise<void> } {
+    const body = html("div", { class: "body" })
+    const section = html(
+      "section",
+      { class: "part" },
+      html(
+        "h3",
+        {},
+        html("span", { class: "name" }, this.#nameOf(index)),
+        part.kind && html("span", { class: "tag" }, part.kind),
+        html("span", { class: "size" }, sizesOf(part)),
+        this.#download(part, index, "plain"),
+        this.#download(part, index, "wire"),
+      ),
+      part.error && problem(part.error.message, part.error.code),
+      body,
+    )
+    const filled = this.#fill(body, part, index).catch((error: Error) => {
+      if (shown === this.#shown) body.append(problem(error.message))
+    })
+    return { section, filled }
+  }
+
+  async #fill(body: HTMLElement, part: PartDetails, index: number): Promise<void> {
+    const look = this.#lookOf(part)
+    if (look === "json" && part.plainBytes !== undefined) await this.#fillJson(body, index)
+    else if (look === "text" && part.plainBytes !== undefined)
+      await this.#fillText(body, index, part.plainBytes)
+    else {
+      const { plainBytes, wireBytes, kind } = part
+      body.classList.add("beside")
+      await Promise.all([
+        plainBytes !== undefined && this.#fillHex(body, index, "plain", plainBytes),
+        wireBytes !== undefined && this.#fillHex(body, index, "wire", wireBytes, kind),
+      ])
+    }
+  }
+
+  #lookOf({ reads }: PartDetails): Look {
+    if (this.#look !== "auto") return this.#look
+    return reads === "bytes" ? "hex" : reads
+  }
+
+  async #fillJson(body: HTMLElement, index: number, characters = WINDOW): Promise<void> {
+    let json: { text: string; more: boolean }
+    try {
+      json = await this.#source.json(index, characters)
+    } catch (error) {
+      body.append(problem(`It is not shown as JSON: ${(error as Error).message}`))
+      return
+    }
+    body.replaceChildren(html("pre", { class: "json", tabindex: 0 }, ...coloured(json.text)))
+    if (json.more) body.append(more("Show more", () => this.#fillJson(body, index, characters * 4)))
+  }
+
+  async #fillText(body: HTMLElement, index: number, length: number): Promise<void> {
+    const decoder = new TextDecoder()
+    const pre = html("pre", { class: "text", tabindex: 0 })
+    body.append(pre)
+    if (length === 0) pre.append(html("i", {}, "empty"))
+    await this.#byWindow(body, index, "plain", length, (window) => {
+      pre.append(inLines(decoder.decode(window, { stream: true })))
+    })
+  }
+
+  async #fillHex(
+    body: HTMLElement,
+    index: number,
+    which: Bytes,
+    length: number,
+    kind?: PartDetails["kind"],
+  ): Promise<void> {
+    const fields = (which === "wire" && kind && envelopes[kind]) || []
+    const column = html("div", { class: "column" }, html("h4", {}, this.#headOf(which, length)))
+    if (fields.length)
+      column.append(
+        html(
+          "p",
+          { class: "fields" },
+          ...fields.map(({ name }, i) => html("b", { class: `field-${i}` }, name)),
+        ),
+      )
+    body.append(column)
+    await this.#byWindow(column, index, which, length, (window, from) => {
+      const lengths = from === 0 ? fields.map(({ bytes }) => bytes) : []
+      column.append(hexDump(window, from, lengths))
+    })
+  }
+
+  #headOf(which: Bytes, length: number): string {
+    const kind = this.#details!.row.kind
+    if (kind === "command") return `Body, ${bytes(length)}`
+    if (kind === "error") return `The file from byte ${count(this.#details!.offset ?? 0)} on`
+    if (which === "wire") return `On the wire, ${bytes(length)}`
+    return kind === "dictionary" ? `Dictionary, ${bytes(length)}` : `Plain, ${bytes(length)}`
+  }
+
+  #nameOf(index: number): string {
+    const { row } = this.#details!
+    if (row.kind === "command") return "Body"
+    if (row.kind === "error") return "Where it broke"
+    if (row.kind === "dictionary") return "Dictionary"
+    return `Part ${index + 1} of ${count(row.parts)}`
+  }
+
+  /** Adds the beginning, and a button for more. */
+  async #byWindow(
+    body: HTMLElement,
+    index: number,
+    which: Bytes,
+    length: number,
+    add: (window: Uint8Array, from: number) => void,
+    from = 0,
+  ): Promise<void> {
+    const to = Math.min(length, from + WINDOW)
+    add(await this.#source.bytes(index, which, from, to), from)
+    if (to < length)
+      body.append(
+        more(`Show more of ${bytes(length)}`, () =>
+          this.#byWindow(body, index, which, length, add, to),
+        ),
+      )
+  }
+
+  #download(part: PartDetails, index: number, which: Bytes): HTMLElement | undefined {
+    const { row } = this.#details!
+    const length = which === "plain" ? part.plainBytes : part.wireBytes
+    if (length === undefined || row.kind === "error") return undefined
+    const named = { dictionary: "dictionary", command: "body" }[row.kind as string]
+    const what = which === "plain" && named ? named : which
+    const button = html("button", { type: "button", class: "quiet" }, `Save ${what}`)
+    button.addEventListener("click", () =>
+      this.#source.download(index, which, `${row.kind}-${row.number}-part-${index + 1}.${what}`),
+    )
+    return button
+  }
+}
+
+function titleOf({ row, command, error }: Details): string {
+  const what = command ? inOneLine(command.name) : (error?.code ?? row.kind)
+  return `#${count(row.number)} ${what}`
+}
+
+function factsOf({ row, connection, offset, arena }: Details, origin: bigint | undefined): Node[] {
+  const facts: [string, string | undefined][] = [
+    [
+      "Time",
+      row.time === undefined || origin === undefined
+        ? undefined
+        : dateTime(origin + BigInt(Math.round(row.time))),
+    ],
+    ["Since the start", row.time === undefined ? undefined : `${seconds(row.time)} s`],
+    [
+      "Connection",
+      connection &&
+        `${connection.id}: ${connection.client} ${row.from ? arrows[row.from] : "–"} ${connection.server}`,
+    ],
+    ["From", row.from],
+    ["Form", row.parts ? row.forms.join(", ") : undefined],
+    ["Plain", row.kind === "message" ? bytes(row.plainBytes) : undefined],
+    ["Wire", row.parts ? bytes(row.wireBytes) : undefined],
+    ["Ratio", row.kind === "message" ? ratio(row.plainBytes, row.wireBytes) : undefined],
+    [
+      "Arena",
+      arena && `message ${arena.index + 1} of ${arena.messages}; the wire bytes are the arena's`,
+    ],
+    ["In the file", offset === undefined ? undefined : `from byte ${count(offset)}`],
+  ]
+  return facts.flatMap(([name, value]) =>
+    value === undefined ? [] : [html("div", {}, html("dt", {}, name), html("dd", {}, value))],
+  )
+}
+
+function sizesOf({ kind, plainBytes, wireBytes }: PartDetails): string {
+  // What is no part of a message says its length below.
+  if (!kind) return ""
+  const sizes = []
+  if (plainBytes !== undefined) sizes.push(`${plural(plainBytes, "byte")} plain`)
+  if (wireBytes !== undefined) sizes.push(`${plural(wireBytes, "byte")} on the wire`)
+  return sizes.join(", ")
+}
+
+function problem(message: string, code?: string): HTMLElement {
+  return html(
+    "p",
+    { class: "problem", role: "alert" },
+    code && html("code", {}, code),
+    inOneLine(message),
+  )
+}
+
+function more(text: string, show: () => Promise<void>): HTMLElement {
+  const button = html("button", { type: "button", class: "more" }, text)
+  button.addEventListener("click", async () => {
+    button.disabled = true
+    await show()
+    button.remove()
+  })
+  return button
+}
+
+const TOKENS =
+  /(?<name>"[^"\\]*(?:\\.[^"\\]*)*"(?=: ))|(?<string>"[^"\\]*(?:\\.[^"\\]*)*")|(?<number>-?\d[\d.eE+-]*)|(?<word>true|false|null)/g
+
+/** Indented JSON, its names and values set off by colour. */
+function coloured(text: string): Node[] {
+  const nodes: Node[] = []
+  let end = 0
+  const plain = (to: number) => {
+    if (to > end) nodes.push(document.createTextNode(text.slice(end, to)))
+  }
+  for (const found of text.matchAll(TOKENS)) {
+    plain(found.index)
+    const [kind] = Object.entries(found.groups!).find(([, value]) => value !== undefined)!
+    nodes.push(html("span", { class: kind }, inLines(found[0])))
+    end = found.index + found[0].length
+  }
+  plain(text.length)
+  return nodes
+}

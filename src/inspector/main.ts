@@ -1,0 +1,246 @@
+/** The page: takes a capture, hands it to the worker and shows what comes back. */
+import workerSource from "inspector-worker"
+import { filterHelp } from "../capture/filter.js"
+import { Client } from "./client.js"
+import { ConnectionList } from "./connections.js"
+import { DetailPane, type Look } from "./details.js"
+import { byId } from "./dom.js"
+import { listenForDrops } from "./drop.js"
+import { embeddedCapture } from "./embedded.js"
+import { bytes, count, duration, plural, ratio } from "./format.js"
+import { Overview } from "./overview.js"
+import type { Bytes, State } from "./protocol.js"
+import sample from "./sample.pcap"
+import { Splitter } from "./splitter.js"
+import { Table } from "./table.js"
+
+/** While the arrow keys run over rows, only the one they stop at is read from the file. */
+const OPEN_MILLISECONDS = 60
+const FILTER_MILLISECONDS = 80
+const MAX_DICTIONARY_BYTES = 8192
+
+const client = new Client(workerSource, show, (reason) => {
+  document.body.dataset.phase = "failed"
+  byId("failure").textContent = `The worker has stopped: ${reason}. Load the page again.`
+})
+const filterBox = byId<HTMLInputElement>("filter")
+const overview = new Overview()
+
+let file: File | undefined
+/** Counts the captures: what the worker still tells of the one before is not shown. */
+let captures = 0
+let dictionary: { name: string; bytes: Uint8Array } | undefined
+let state: State | undefined
+/** Open, or wanted to be, in the detail pane. */
+let detailsOpen = false
+
+const connections = new ConnectionList(byId("connections"), {
+  onChoose: (id) => setFilter(id === undefined ? "" : `connection=${id}`),
+})
+
+const table = new Table(byId("table"), byId("spacer"), byId("rows"), {
+  fetch: (view, from, count) => client.call("rows", view, from, count),
+  onSelect: () => detailsOpen && openSoon(),
+  onOpen: openDetails,
+})
+
+const details = new DetailPane(byId("title"), byId("facts"), byId("parts"), {
+  bytes: (...args) => client.call("bytes", ...args),
+  json: (...args) => client.call("json", ...args),
+  download,
+})
+
+function open(capture: File): void {
+  file = capture
+  state = undefined
+  closeDetails()
+  filterBox.value = ""
+  byId("name").textContent = capture.name
+  document.title = `${capture.name} – zeromq-lz4 inspector`
+  document.body.dataset.phase = "reading"
+  void client.call("open", ++captures, capture, dictionary?.bytes)
+  table.focus()
+}
+
+function show(newest: State): void {
+  if (newest.capture !== captures) return
+  state = newest
+  const { phase, view, charts } = newest
+  document.body.dataset.phase = phase
+  byId("failure").textContent = newest.failure ?? ""
+  byId("summary").textContent = summaryOf(newest)
+  byId("progress-text").textContent = progressOf(newest)
+  byId<HTMLProgressElement>("progress").value = newest.bytes ? newest.bytesRead / newest.bytes : 1
+  byId("matches").textContent = matchesOf(newest)
+  byId("mistake").textContent = view.mistake ?? ""
+  filterBox.setAttribute("aria-invalid", String(view.mistake !== undefined))
+  byId("none").hidden = view.rows > 0 || view.filtering || phase === "reading"
+  byId("none").textContent = newest.rows ? "No row matches the filter." : NOTHING
+  connections.show(newest.connections, newest.connectionCount, chosenConnection(view.filter))
+  table.show(view.number, view.rows)
+  if (charts) overview.show(charts)
+}
+
+const NOTHING =
+  "There is no ZeroMQ connection in this capture. It finds them by their greeting, or by their frames where the beginning is missing."
+
+function summaryOf({ connections, connectionCount, messages, errors }: State): string {
+  let plainBytes = 0
+  let wireBytes = 0
+  for (const { sides } of connections)
+    for (const side of [sides.client, sides.server]) {
+      plainBytes += side.plainBytes
+      wireBytes += side.wireBytes
+    }
+  return [
+    plural(connectionCount, "connection"),
+    plural(messages, "message"),
+    `${bytes(plainBytes)} in ${bytes(wireBytes)}`,
+    ratio(plainBytes, wireBytes),
+    ...(errors ? [plural(errors, "error")] : []),
+  ].join(" · ")
+}
+
+function progressOf({ phase, bytes: size, bytesRead, messages, milliseconds }: State): string {
+  const percent = size ? Math.floor((100 * bytesRead) / size) : 100
+  switch (phase) {
+    case "reading":
+      return `${percent} % · ${bytes(bytesRead)} of ${bytes(size)} · ${plural(messages, "message")}`
+    case "cancelled":
+      return `Cancelled at ${percent} %: ${bytes(bytesRead)} of ${bytes(size)} were read`
+    case "failed":
+      return `Stopped at ${percent} %`
+    default:
+      return `${bytes(size)} in ${duration(Math.round(milliseconds) * 1e6)}`
+  }
+}
+
+function matchesOf({ view, rows }: State): string {
+  if (view.filter.trim() === "") return plural(rows, "row")
+  return `${count(view.rows)} of ${plural(rows, "row")}${view.filtering ? " …" : ""}`
+}
+
+/** The connection that a filter is nothing but the choice of. */
+function chosenConnection(filter: string): number | undefined {
+  const id = /^\s*connection=(\d+)\s*$/.exec(filter)?.[1]
+  return id === undefined ? undefined : Number(id)
+}
+
+// Filter
+
+let filterTimer = 0
+
+function setFilter(text: string): void {
+  filterBox.value = text
+  void client.call("filter", text)
+}
+
+filterBox.addEventListener("input", () => {
+  window.clearTimeout(filterTimer)
+  filterTimer = window.setTimeout(() => setFilter(filterBox.value), FILTER_MILLISECONDS)
+})
+filterBox.addEventListener("keydown", ({ key }) => {
+  if (key === "Escape" && filterBox.value) setFilter("")
+  else if (key === "Escape" || key === "Enter" || key === "ArrowDown") table.focus()
+})
+byId("filter-help").textContent = filterHelp
+
+// Details
+
+let openTimer = 0
+
+function openDetails(): void {
+  detailsOpen = true
+  byId("details").hidden = false
+  byId("splitter").hidden = false
+  openSoon()
+  // Its height changed: the row must stay in sight.
+  requestAnimationFrame(() => table.reveal())
+}
+
+function openSoon(): void {
+  window.clearTimeout(openTimer)
+  openTimer = window.setTimeout(async () => {
+    if (!state || table.selected < 0) return
+    try {
+      details.show(await client.call("details", state.view.number, table.selected), state.origin)
+    } catch (error) {
+      details.fail((error as Error).message)
+    }
+  }, OPEN_MILLISECONDS)
+}
+
+function closeDetails(): void {
+  detailsOpen = false
+  byId("details").hidden = true
+  byId("splitter").hidden = true
+}
+
+async function download(part: number, which: Bytes, name: string): Promise<void> {
+  const url = URL.createObjectURL(await client.call("download", part, which))
+  const link = document.createElement("a")
+  link.href = url
+  link.download = name
+  link.click()
+  URL.revokeObjectURL(url)
+}
+
+for (const input of document.querySelectorAll<HTMLInputElement>("[name=look]"))
+  input.addEventListener("change", () => details.look(input.value as Look))
+byId("close").addEventListener("click", () => {
+  closeDetails()
+  table.focus()
+})
+new Splitter(byId("splitter"), byId("details"))
+
+// Captures and dictionaries
+
+for (const input of document.querySelectorAll<HTMLInputElement>(".open-capture"))
+  input.addEventListener("change", () => {
+    const [chosen] = input.files ?? []
+    if (chosen) open(chosen)
+    // The same file may be chosen again.
+    input.value = ""
+  })
+for (const button of document.querySelectorAll(".load-sample"))
+  button.addEventListener("click", () => open(new File([sample], "sample.pcap")))
+byId("cancel").addEventListener("click", () => client.call("cancel"))
+listenForDrops(document.body, open)
+
+const dictionaryInput = byId<HTMLInputElement>("dictionary")
+dictionaryInput.addEventListener("change", async () => {
+  const [chosen] = dictionaryInput.files ?? []
+  dictionaryInput.value = ""
+  if (!chosen) return
+  const fits = chosen.size >= 1 && chosen.size <= MAX_DICTIONARY_BYTES
+  byId("dictionary-mistake").textContent = fits
+    ? ""
+    : `${chosen.name} has ${plural(chosen.size, "byte")}; a dictionary has 1 to ${count(MAX_DICTIONARY_BYTES)}.`
+  if (fits) setDictionary({ name: chosen.name, bytes: new Uint8Array(await chosen.arrayBuffer()) })
+})
+byId("no-dictionary").addEventListener("click", () => setDictionary(undefined))
+
+/** The capture that is open is decoded again with it. */
+function setDictionary(given: typeof dictionary): void {
+  dictionary = given
+  byId("dictionary-name").textContent = given
+    ? `${given.name}, ${bytes(given.bytes.length)}`
+    : "none"
+  byId("no-dictionary").hidden = !given
+  if (file) open(file)
+}
+
+document.addEventListener("keydown", (event) => {
+  const typing = (event.target as HTMLElement).matches("input:not([type=radio])")
+  if (event.key === "/" && !typing && state) {
+    event.preventDefault()
+    filterBox.select()
+    filterBox.focus()
+  } else if (event.key === "Escape" && detailsOpen && !typing) {
+    closeDetails()
+    table.focus()
+  }
+})
+
+const embedded = embeddedCapture(byId("capture"))
+if (embedded) open(embedded)

@@ -1,0 +1,132 @@
+/** One row with all of its bytes, read from the file again. */
+import type { CapturePart } from "../capture/events.js"
+import { decodeFrames } from "../capture/index.js"
+import type { CaptureIndex } from "./capture-index.js"
+import { contentOf } from "./content.js"
+import { indentJson } from "./json.js"
+import { MAX_MESSAGE_BYTES } from "./limits.js"
+import type { Bytes, Details, PartDetails } from "./protocol.js"
+import { textOf } from "./readable.js"
+
+/** Parts that the detail pane lists. */
+const MAX_PARTS = 200
+/** The longest part that is tried as JSON. */
+const MAX_JSON_BYTES = 16 << 20
+/** How much of a part decides whether it is text. */
+const SAMPLE_BYTES = 4096
+/** Bytes of the file that are shown where something broke. */
+const ERROR_BYTES = 256
+
+interface Part extends PartDetails {
+  plain: Uint8Array | undefined
+  wire: Uint8Array | undefined
+}
+
+export class Opened {
+  readonly details: Details
+  readonly #parts: readonly Part[]
+
+  private constructor(details: Details, parts: readonly Part[]) {
+    this.#parts = parts
+    const shown = parts.slice(0, MAX_PARTS).map(({ plain, wire, ...shown }) => shown)
+    this.details = { ...details, parts: shown }
+  }
+
+  static async read(index: CaptureIndex, file: Blob, row: number): Promise<Opened> {
+    const connection = index.connection(index.connectionId(row))
+    const ranges = index.ranges(row)
+    const details: Details = {
+      row: index.row(row),
+      connection: connection && index.summary(connection.id),
+      offset: ranges[0],
+      arena: index.arena(row),
+      parts: [],
+      command: undefined,
+      error: undefined,
+    }
+    switch (details.row.kind) {
+      case "command": {
+        const [name, detail, body] = index.record(row)
+        details.command = { name: decode(name), detail: decode(detail) }
+        return new Opened(details, body?.length ? [partOf({ plain: body })] : [])
+      }
+      case "error": {
+        const [code, message] = index.record(row)
+        details.error = { code: decode(code) as "ERR_CAPTURE_GAP", message: decode(message) }
+        const wire = await bytesOf(file, [ranges[0]!, ERROR_BYTES])
+        return new Opened(details, wire.length ? [partOf({ wire })] : [])
+      }
+      default: {
+        const frames = await bytesOf(file, ranges)
+        const messages = decodeFrames(frames, {
+          // Known by the first message at the latest.
+          transport: connection?.transport ?? "lz4+tcp",
+          dictionary: index.dictionary(row),
+          maxMessageSize: MAX_MESSAGE_BYTES,
+        })
+        const parts = messages[details.arena?.index ?? 0]?.parts ?? []
+        return new Opened(
+          details,
+          parts.map((part) => partOf({ ...part, plain: contentOf(part) })),
+        )
+      }
+    }
+  }
+
+  bytes(part: number, which: Bytes, from: number, to: number): Uint8Array {
+    // A copy: it is transferred.
+    return this.#bytes(part, which).slice(from, to)
+  }
+
+  blob(part: number, which: Bytes): Blob {
+    return new Blob([this.#bytes(part, which) as Uint8Array<ArrayBuffer>])
+  }
+
+  json(part: number, characters: number): { text: string; more: boolean } {
+    const bytes = this.#bytes(part, "plain")
+    if (bytes.length > MAX_JSON_BYTES)
+      throw new RangeError("It is longer than the 16 MiB that are tried as JSON.")
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes)
+    return indentJson(text, characters)
+  }
+
+  #bytes(part: number, which: Bytes): Uint8Array {
+    const bytes = this.#parts[part]?.[which]
+    if (!bytes) throw new RangeError(`Part ${part + 1} has no ${which} bytes.`)
+    return bytes
+  }
+}
+
+function partOf({ kind, plain, wire, error }: Partial<CapturePart>): Part {
+  return {
+    kind,
+    plain,
+    wire,
+    plainBytes: plain?.length,
+    wireBytes: wire?.length,
+    error: error && { code: error.code, message: error.message },
+    reads: plain ? reads(plain) : "bytes",
+  }
+}
+
+function reads(bytes: Uint8Array): PartDetails["reads"] {
+  const text = textOf(bytes.subarray(0, SAMPLE_BYTES))
+  if (text === undefined) return "bytes"
+  if (!/^\s*[{[]/.test(text) || bytes.length > MAX_JSON_BYTES) return "text"
+  try {
+    JSON.parse(decode(bytes))
+    return "json"
+  } catch {
+    return "text"
+  }
+}
+
+/** The runs of a file, one behind the other. */
+async function bytesOf(file: Blob, ranges: readonly number[]): Promise<Uint8Array> {
+  const runs: Blob[] = []
+  for (let i = 0; i < ranges.length; i += 2)
+    runs.push(file.slice(ranges[i]!, ranges[i]! + ranges[i + 1]!))
+  return new Uint8Array(await new Blob(runs).arrayBuffer())
+}
+
+const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)

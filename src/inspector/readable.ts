@@ -1,0 +1,46 @@
+/** Bytes and text of strangers, made fit to be read. */
+
+/** Text where it is UTF-8 without control characters, hexadecimal otherwise. */
+export function readable(bytes: Uint8Array): string {
+  return textOf(bytes) ?? hexOf(bytes)
+}
+
+/** The text of bytes that may end within a character; undefined when it is none. */
+export function textOf(bytes: Uint8Array): string | undefined {
+  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+  try {
+    const text = decoder.decode(bytes, { stream: true })
+    return UNPRINTABLE.test(text) ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+
+export const hexOf = (bytes: Uint8Array): string => {
+  let text = ""
+  for (let i = 0; i < bytes.length; i++) text += (i ? " " : "") + hexByte(bytes[i]!)
+  return text
+}
+
+export const hexByte = (byte: number): string => HEX[byte]!
+
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"))
+
+// Control characters other than tab, line feed and carriage return.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
+const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/
+
+/**
+ * Text that shows every character where it is: what would be invisible, break the
+ * line or turn the direction of the text becomes a sign.
+ */
+export const inOneLine = (text: string): string =>
+  text
+    .replace(/\r\n|[\n\r]/g, "⏎")
+    .replace(/\t/g, "⇥")
+    .replace(DIRECTION, "�")
+
+/** The same for text that keeps its lines. */
+export const inLines = (text: string): string => text.replace(DIRECTION, "�")
+
+const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g

@@ -1,0 +1,57 @@
+/** What the charts show of the rows of a view. */
+import type { CaptureIndex } from "./capture-index.js"
+import type { Charts } from "./protocol.js"
+import { roundUp } from "./rounding.js"
+import type { View } from "./view.js"
+
+const MAX_BINS = 200
+const MIN_BINS = 20
+/** A few messages in each bin, so that lines are no dots. */
+const BIN_MESSAGES = 4
+const MIN_BIN_NANOSECONDS = 1e6
+
+export function chartsOf(index: CaptureIndex, view: View): Charts {
+  let start = Number.POSITIVE_INFINITY
+  let end = Number.NEGATIVE_INFINITY
+  const plainSizes: number[] = []
+  const wireSizes: number[] = []
+  let timed = 0
+  for (const row of messages(index, view)) {
+    count(plainSizes, index.plainBytes(row))
+    count(wireSizes, index.wireBytes(row))
+    const time = index.time(row)
+    if (!Number.isNaN(time)) timed++
+    if (time < start) start = time
+    if (time > end) end = time
+  }
+  if (start > end)
+    return { start: 0, binNanoseconds: 1, plain: [], wire: [], plainSizes, wireSizes }
+
+  const wanted = Math.min(MAX_BINS, Math.max(MIN_BINS, timed / BIN_MESSAGES))
+  const binNanoseconds = roundUp(Math.max((end - start) / wanted, MIN_BIN_NANOSECONDS))
+  const first = Math.floor(start / binNanoseconds)
+  const bins = Math.floor(end / binNanoseconds) - first + 1
+  const plain = new Array<number>(bins).fill(0)
+  const wire = new Array<number>(bins).fill(0)
+  for (const row of messages(index, view)) {
+    const time = index.time(row)
+    if (Number.isNaN(time)) continue
+    const bin = Math.floor(time / binNanoseconds) - first
+    plain[bin]! += index.plainBytes(row)
+    wire[bin]! += index.wireBytes(row)
+  }
+  return { start: first * binNanoseconds, binNanoseconds, plain, wire, plainSizes, wireSizes }
+}
+
+function* messages(index: CaptureIndex, view: View): Generator<number> {
+  for (let i = 0; i < view.length; i++) {
+    const row = view.at(i)
+    if (index.kind(row) === "message") yield row
+  }
+}
+
+function count(sizes: number[], bytes: number): void {
+  const at = bytes === 0 ? 0 : Math.floor(Math.log2(bytes)) + 1
+  while (sizes.length <= at) sizes.push(0)
+  sizes[at]!++
+}

@@ -1,0 +1,266 @@
+/** The table of rows: only those in sight are elements, and only those near are in memory. */
+import { html } from "./dom.js"
+import { bytes, count, ratio, seconds } from "./format.js"
+import type { Row } from "./protocol.js"
+import { inOneLine } from "./readable.js"
+
+/** As in style.css. */
+const ROW_HEIGHT = 24
+/** Taller elements are cut by browsers: past this the scrollbar stands for the rows in proportion. */
+const MAX_HEIGHT = 24_000_000
+/** Rows that are fetched together. */
+const PAGE_ROWS = 100
+const KEPT_PAGES = 60
+
+interface Options {
+  fetch(view: number, from: number, count: number): Promise<Row[]>
+  /** The selected row changed. */
+  onSelect(): void
+  /** It is to be shown in full. */
+  onOpen(): void
+}
+
+export class Table {
+  readonly #grid: HTMLElement
+  readonly #spacer: HTMLElement
+  readonly #window: HTMLElement
+  readonly #options: Options
+  readonly #pages = new Map<number, Row[] | undefined>()
+  readonly #lines: HTMLElement[] = []
+  #view = 0
+  #rows = 0
+  /** Pixels above the sight, if all rows were stacked. */
+  #top = 0
+  /** The scrollTop that was set last: the scrollbar's own changes differ from it. */
+  #scrolled = 0
+  #selected = -1
+  #frame = 0
+
+  /** @param grid scrolls; holds `spacer`, as tall as all rows, and `window`, which stays in sight */
+  constructor(grid: HTMLElement, spacer: HTMLElement, window: HTMLElement, options: Options) {
+    this.#grid = grid
+    this.#spacer = spacer
+    this.#window = window
+    this.#options = options
+    grid.addEventListener("scroll", () => this.#onScroll())
+    grid.addEventListener("wheel", (event) => this.#onWheel(event), { passive: false })
+    grid.addEventListener("keydown", (event) => this.#onKey(event))
+    window.addEventListener("click", (event) => this.#onClick(event))
+    window.addEventListener("dblclick", () => options.onOpen())
+    new ResizeObserver(() => this.#draw()).observe(grid)
+  }
+
+  get selected(): number {
+    return this.#selected
+  }
+
+  /** More rows, or other ones when `view` is another number. */
+  show(view: number, rows: number): void {
+    if (view !== this.#view) {
+      this.#view = view
+      this.#pages.clear()
+      this.#selected = -1
+      this.#top = 0
+    } else if (rows !== this.#rows) {
+      // The last page was fetched before it was full.
+      this.#pages.delete(Math.floor(this.#rows / PAGE_ROWS))
+    }
+    this.#rows = rows
+    // The line of names counts.
+    this.#grid.setAttribute("aria-rowcount", String(rows + 1))
+    this.#spacer.style.height = `${Math.min(this.#height, MAX_HEIGHT)}px`
+    this.#scrollTo(this.#top)
+  }
+
+  select(place: number): void {
+    if (this.#rows === 0) return
+    this.#selected = Math.max(0, Math.min(place, this.#rows - 1))
+    this.reveal()
+    this.#draw()
+    this.#options.onSelect()
+  }
+
+  /** Scrolls as little as brings the selected row into sight. */
+  reveal(): void {
+    if (this.#selected < 0) return
+    const above = this.#selected * ROW_HEIGHT
+    if (above < this.#top) this.#scrollTo(above)
+    else if (above + ROW_HEIGHT > this.#top + this.#sight)
+      this.#scrollTo(above + ROW_HEIGHT - this.#sight)
+  }
+
+  focus(): void {
+    this.#grid.focus({ preventScroll: true })
+  }
+
+  get #height(): number {
+    return this.#rows * ROW_HEIGHT
+  }
+
+  /** Pixels of rows in sight; the line of names takes its own. */
+  get #sight(): number {
+    return Math.max(ROW_HEIGHT, this.#grid.clientHeight - ROW_HEIGHT)
+  }
+
+  /** Pixels of rows for one of the scrollbar. */
+  get #scale(): number {
+    const bar = Math.min(this.#height, MAX_HEIGHT) - this.#sight
+    return bar <= 0 ? 1 : (this.#height - this.#sight) / bar
+  }
+
+  #scrollTo(top: number): void {
+    this.#top = Math.max(0, Math.min(top, this.#height - this.#sight))
+    this.#grid.scrollTop = this.#top / this.#scale
+    this.#scrolled = this.#grid.scrollTop
+    this.#draw()
+  }
+
+  #onScroll(): void {
+    if (this.#grid.scrollTop === this.#scrolled) return
+    this.#scrolled = this.#grid.scrollTop
+    this.#top = this.#scrolled * this.#scale
+    this.#draw()
+  }
+
+  /** Where a pixel of the scrollbar is many rows, the wheel moves the rows. */
+  #onWheel(event: WheelEvent): void {
+    if (this.#scale === 1 || event.ctrlKey || event.deltaY === 0) return
+    event.preventDefault()
+    const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE
+    this.#scrollTo(this.#top + event.deltaY * (lines ? ROW_HEIGHT : 1))
+  }
+
+  #onKey(event: KeyboardEvent): void {
+    if (event.ctrlKey || event.metaKey || event.altKey) return
+    const page = Math.max(1, Math.floor(this.#sight / ROW_HEIGHT) - 1)
+    const at = this.#selected
+    const targets: Record<string, number> = {
+      ArrowDown: at + 1,
+      ArrowUp: at - 1,
+      PageDown: at + page,
+      PageUp: at - page,
+      Home: 0,
+      End: this.#rows - 1,
+    }
+    const target = targets[event.key]
+    if (target !== undefined) this.select(target)
+    else if (event.key === "Enter") {
+      if (at < 0) this.select(0)
+      this.#options.onOpen()
+    } else return
+    event.preventDefault()
+  }
+
+  #onClick(event: MouseEvent): void {
+    const line = (event.target as Element).closest<HTMLElement>(".row")
+    if (!line) return
+    this.select(Number(line.dataset.place))
+    this.focus()
+  }
+
+  #draw(): void {
+    this.#frame ||= requestAnimationFrame(() => {
+      this.#frame = 0
+      this.#drawNow()
+    })
+  }
+
+  #drawNow(): void {
+    const first = Math.floor(this.#top / ROW_HEIGHT)
+    const shown = Math.max(0, Math.min(Math.ceil(this.#sight / ROW_HEIGHT) + 1, this.#rows - first))
+    while (this.#lines.length < shown) {
+      const line = emptyLine()
+      this.#lines.push(line)
+      this.#window.append(line)
+    }
+    while (this.#lines.length > shown) this.#lines.pop()!.remove()
+    for (const [i, line] of this.#lines.entries()) {
+      const place = first + i
+      fillLine(line, place, this.#row(place), place === this.#selected)
+    }
+    // Whole pixels, or text would blur.
+    this.#window.style.transform = `translateY(${-Math.round(this.#top - first * ROW_HEIGHT)}px)`
+    const active = this.#lines.find((line) => line.getAttribute("aria-selected") === "true")
+    if (active) this.#grid.setAttribute("aria-activedescendant", active.id)
+    else this.#grid.removeAttribute("aria-activedescendant")
+  }
+
+  /** A row, when it is there; else it is fetched. */
+  #row(place: number): Row | undefined {
+    const page = Math.floor(place / PAGE_ROWS)
+    if (this.#pages.has(page)) return this.#pages.get(page)?.[place % PAGE_ROWS]
+    const view = this.#view
+    this.#pages.set(page, undefined)
+    for (const old of this.#pages.keys()) {
+      if (this.#pages.size <= KEPT_PAGES) break
+      this.#pages.delete(old)
+    }
+    void this.#options.fetch(view, page * PAGE_ROWS, PAGE_ROWS).then((rows) => {
+      if (view !== this.#view) return
+      const wanted = Math.min(PAGE_ROWS, this.#rows - page * PAGE_ROWS)
+      // More came while these were on their way: once more.
+      if (rows.length < wanted) this.#pages.delete(page)
+      else this.#pages.set(page, rows)
+      this.#draw()
+    })
+    return undefined
+  }
+}
+
+const CELLS = ["number", "time", "conn", "from", "form", "parts", "plain", "wire", "ratio", "text"]
+let lines = 0
+
+function emptyLine(): HTMLElement {
+  return html(
+    "div",
+    { class: "row", role: "row", id: `row-${++lines}` },
+    ...CELLS.map((name) => html("span", { role: "gridcell", class: name })),
+  )
+}
+
+function fillLine(line: HTMLElement, place: number, row: Row | undefined, selected: boolean): void {
+  line.dataset.place = String(place)
+  line.dataset.kind = row?.kind ?? "loading"
+  line.classList.toggle("failed", row?.failed ?? false)
+  line.setAttribute("aria-rowindex", String(place + 2))
+  line.setAttribute("aria-selected", String(selected))
+  const texts = row ? cells(row) : []
+  for (const [i, cell] of [...line.children].entries()) {
+    const text = texts[i] ?? ""
+    if (i < CELLS.length - 1) {
+      if (cell.textContent !== text) cell.textContent = text
+    } else cell.replaceChildren(...previewOf(row))
+  }
+  ;(line.children[3] as HTMLElement).dataset.from = row?.from ?? ""
+}
+
+function cells(row: Row): string[] {
+  const { kind, plainBytes, wireBytes } = row
+  const sized = kind === "message" || kind === "dictionary"
+  return [
+    count(row.number),
+    seconds(row.time),
+    row.connection ? String(row.connection) : "",
+    row.from ? arrows[row.from] : "",
+    inOneLine(row.kind === "error" ? "error" : row.forms.join(" ")),
+    row.parts ? String(row.parts) : "",
+    // Where nothing decodes there is no length of it.
+    kind === "message" && (plainBytes || !row.failed) ? bytes(plainBytes) : "",
+    sized ? bytes(wireBytes) : "",
+    kind === "message" ? ratio(plainBytes, wireBytes) : "",
+  ]
+}
+
+/** The client is left. */
+export const arrows = { client: "→", server: "←" }
+
+function previewOf(row: Row | undefined): Node[] {
+  if (!row) return []
+  const nodes: Node[] = row.preview.map((piece) =>
+    piece === "" && row.kind === "message"
+      ? html("i", {}, "empty")
+      : document.createTextNode(inOneLine(piece)),
+  )
+  const apart = nodes.flatMap((node, i) => (i === 0 ? [node] : [html("i", {}, " ┊ "), node]))
+  return row.cut ? [...apart, html("i", {}, "…")] : apart
+}

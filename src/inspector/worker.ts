@@ -1,0 +1,39 @@
+/** The page's worker: reads a capture, and answers what the page asks about it. */
+import { Loading } from "./loading.js"
+import type { Calls, Reply, Request, State } from "./protocol.js"
+
+let loading: Loading | undefined
+
+const current = (): Loading => {
+  if (!loading) throw new Error("No capture is open.")
+  return loading
+}
+
+const calls: { [Name in keyof Calls]: (...args: Parameters<Calls[Name]>) => unknown } = {
+  open(capture, file, dictionary) {
+    loading?.cancel()
+    loading = new Loading(capture, file, dictionary, (state: State) => reply({ state }))
+    void loading.run()
+  },
+  cancel: () => current().cancel(),
+  filter: (text) => current().filter(text),
+  rows: (view, from, count) => current().rows(view, from, count),
+  details: (view, place) => current().details(view, place),
+  bytes: (part, which, from, to) => current().opened.bytes(part, which, from, to),
+  json: (part, characters) => current().opened.json(part, characters),
+  download: (part, which) => current().opened.blob(part, which),
+}
+
+self.onmessage = async ({ data: { id, call, args } }: MessageEvent<Request>) => {
+  try {
+    const answer = calls[call] as (...args: unknown[]) => unknown
+    reply({ id, result: await answer(...args) })
+  } catch (error) {
+    reply({ id, error: error instanceof Error ? error.message : String(error) })
+  }
+}
+
+function reply(reply: Reply): void {
+  const bytes = "result" in reply && reply.result instanceof Uint8Array ? reply.result : undefined
+  self.postMessage(reply, { transfer: bytes ? [bytes.buffer as ArrayBuffer] : [] })
+}

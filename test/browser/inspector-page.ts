@@ -1,0 +1,141 @@
+/** The inspector, open in Chromium from its file and offline, and what tests read from it. */
+import { readFileSync } from "node:fs"
+import { basename } from "node:path"
+import { pathToFileURL } from "node:url"
+import type { Browser, Page } from "playwright-core"
+import { root } from "../support/packed.js"
+
+export const pageFile = `${root}dist/inspector.html`
+
+export interface InspectorOptions {
+  /** Instead of the page as it was built. */
+  file?: string
+  colorScheme?: "light" | "dark"
+}
+
+export class Inspector {
+  readonly page: Page
+  /** Addresses of all that the page asked for. */
+  readonly requests: string[] = []
+  /** What went wrong in the page. */
+  readonly failures: string[] = []
+
+  private constructor(page: Page) {
+    this.page = page
+    page.on("request", (request) => this.requests.push(request.url()))
+    page.on("pageerror", (error) => this.failures.push(error.message))
+    page.on("console", (message) => this.failures.push(message.text()))
+  }
+
+  static async open(browser: Browser, options: InspectorOptions = {}): Promise<Inspector> {
+    const { file = pageFile, colorScheme = "light" } = options
+    const context = await browser.newContext({
+      viewport: { width: 1366, height: 768 },
+      colorScheme,
+      offline: true,
+    })
+    const inspector = new Inspector(await context.newPage())
+    await inspector.page.goto(pathToFileURL(file).href)
+    return inspector
+  }
+
+  close(): Promise<void> {
+    return this.page.context().close()
+  }
+
+  /** Drops a file on the page. */
+  async drop(file: string): Promise<void> {
+    const base64 = readFileSync(file, "base64")
+    const transfer = await this.page.evaluateHandle(
+      ({ base64, name }) => {
+        const bytes = Uint8Array.from(atob(base64), (c) => c.charCodeAt(0))
+        const transfer = new DataTransfer()
+        transfer.items.add(new File([bytes], name))
+        return transfer
+      },
+      { base64, name: basename(file) },
+    )
+    await this.page.dispatchEvent("body", "drop", { dataTransfer: transfer })
+  }
+
+  /** Chooses a file of any size. */
+  choose(file: string): Promise<void> {
+    return this.page.locator(".welcome .open-capture").setInputFiles(file)
+  }
+
+  loadSample(): Promise<void> {
+    return this.page.locator(".welcome .load-sample").click()
+  }
+
+  /** Waits for the end of reading; says how it ended. */
+  async settled(timeout = 60_000): Promise<string> {
+    const phases = ["done", "cancelled", "failed"].map((phase) => `[data-phase=${phase}]`)
+    await this.page.locator(phases.join()).waitFor({ timeout })
+    return (await this.page.locator("body").getAttribute("data-phase")) ?? ""
+  }
+
+  text(id: string): Promise<string> {
+    return this.page.locator(`#${id}`).innerText()
+  }
+
+  async filter(text: string): Promise<void> {
+    await this.page.locator("#filter").fill(text)
+  }
+
+  /** Waits until the count of rows is this. */
+  async matches(text: string): Promise<void> {
+    await this.page.locator("#matches").filter({ hasText: text }).waitFor()
+  }
+
+  /** The rows in sight, as text of their cells. */
+  async rows(): Promise<string[][]> {
+    await this.page.waitForFunction(
+      () => !document.querySelector('.row[data-kind="loading"]') && document.querySelector(".row"),
+    )
+    return this.page.$$eval(".row", (rows) =>
+      rows.map((row) => [...row.children].map((cell) => cell.textContent ?? "")),
+    )
+  }
+
+  /** Waits until the details of this row are there in full. */
+  async details(number: number): Promise<void> {
+    const title = `#${number.toLocaleString("en")} `
+    await this.page.waitForFunction(
+      (title) =>
+        document.querySelector("#title")?.textContent?.startsWith(title) &&
+        document.querySelector("#parts")?.getAttribute("aria-busy") === "false",
+      title,
+    )
+  }
+
+  /** What a figure shows: the name of each step and its values. */
+  chart(id: "throughput" | "ratio" | "sizes"): Promise<{ step: string; values: number[] }[]> {
+    return this.page.$$eval(`#${id} tbody tr`, (rows) =>
+      rows.map((row) => ({
+        step: row.querySelector("th")?.textContent ?? "",
+        values: [...row.querySelectorAll("td")].map((cell) => Number(cell.dataset.value)),
+      })),
+    )
+  }
+
+  /** The most memory that the page and its worker had so far. Linux only. */
+  async peakMemoryBytes(): Promise<number> {
+    const session = await this.page.context().browser()!.newBrowserCDPSession()
+    const { processInfo } = await session.send("SystemInfo.getProcessInfo")
+    await session.detach()
+    const peaks = processInfo
+      .filter(({ type }) => type === "renderer")
+      .map(({ id }) => /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${id}/status`, "utf8"))?.[1])
+    return Math.max(...peaks.map(Number)) * 1024
+  }
+}
+
+/** The bytes that a hex dump shows. */
+export function bytesOfDump(text: string): Uint8Array {
+  const lines = text.split("\n").filter(Boolean)
+  // 8 digits of the offset and two blanks; 16 bytes with blanks between them take 48 characters.
+  return Uint8Array.from(
+    lines.flatMap((line) => line.slice(10, 58).trim().split(/\s+/).filter(Boolean)),
+    (digits) => Number.parseInt(digits, 16),
+  )
+}

@@ -1,0 +1,525 @@
+/** The inspector page: what an engineer does with it, in Chromium, from its file and offline. */
+import { readFileSync, statSync, writeFileSync } from "node:fs"
+import { createServer } from "node:http"
+import type { AddressInfo } from "node:net"
+import { join } from "node:path"
+import type { Browser } from "playwright-core"
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
+import { decodeCapture } from "zeromq-lz4/capture"
+import { Codec } from "zeromq-lz4/codec"
+import { logEvents } from "../../bench/payloads.mjs"
+import { conversation, framesOf, pcapFile } from "../support/capture-files.js"
+import { root, temporaryDirectory } from "../support/packed.js"
+import { concat, dictionaryPart } from "../support/wire.js"
+import { handshake, message } from "../support/zmtp.js"
+import { bytesOfDump, Inspector, type InspectorOptions, pageFile } from "./inspector-page.js"
+import { writeCapture } from "./large-captures.js"
+import { launch } from "./site.js"
+
+const MIB = 2 ** 20
+const sample = join(root, "src/inspector/sample.pcap")
+const directory = temporaryDirectory()
+const inDirectory = (name: string) => join(directory.path, name)
+const ascii = (text: string) => new TextEncoder().encode(text)
+
+let browser: Browser
+let inspector: Inspector
+beforeAll(async () => {
+  browser = await launch()
+})
+afterAll(async () => {
+  await browser?.close()
+  directory[Symbol.dispose]()
+})
+
+const open = async (options?: InspectorOptions): Promise<void> => {
+  inspector = await Inspector.open(browser, options)
+}
+afterEach(async () => {
+  const { requests, failures } = inspector
+  await inspector.close()
+  expect(failures).toEqual([])
+  // The page itself, and its worker, which is in it.
+  const others = requests.filter((url) => !/^(file:.*\.html|blob:.*)$/.test(url))
+  expect(others).toEqual([])
+})
+
+/** A capture of one connection, in which the client says this after the handshake. */
+function captureOf(...frames: readonly Uint8Array[]): Uint8Array {
+  const said = [
+    ["client", handshake("PUSH")],
+    ["server", handshake("PULL")],
+    ...frames.map((bytes) => ["client", bytes] as const),
+  ] as const
+  return pcapFile(framesOf(conversation(said, { closed: "FIN" })))
+}
+
+function write(name: string, bytes: Uint8Array): string {
+  writeFileSync(inDirectory(name), bytes)
+  return inDirectory(name)
+}
+
+describe("a capture that is dropped", () => {
+  test("is decoded and shown", async () => {
+    await open()
+    expect(await inspector.text("name")).toBe("")
+    await inspector.drop(sample)
+    expect(await inspector.settled()).toBe("done")
+
+    expect(await inspector.text("name")).toBe("sample.pcap")
+    expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
+    const rows = await inspector.rows()
+    expect(rows.length).toBeGreaterThan(10)
+    const connections = await inspector.page.locator(".connection").allInnerTexts()
+    expect(connections).toHaveLength(4)
+    expect(connections.join("\n")).toMatch(/PUSH → PULL/)
+    expect(connections.join("\n")).toMatch(/dictionary 2\d\d B/)
+  })
+
+  test("is filtered as one types", async () => {
+    await open()
+    await inspector.drop(sample)
+    await inspector.settled()
+
+    await inspector.filter("grace from=client")
+    await inspector.page.waitForFunction(() =>
+      / of /.test(document.querySelector("#matches")?.textContent ?? ""),
+    )
+    const rows = await inspector.rows()
+    expect(rows.length).toBeGreaterThan(1)
+    for (const cells of rows) {
+      expect(cells.at(-1)).toMatch(/grace/i)
+      expect(cells[3]).toBe("→")
+    }
+
+    await inspector.filter("no such text in here")
+    await inspector.matches("0 of")
+    expect(await inspector.text("none")).toBe("No row matches the filter.")
+  })
+
+  test("keeps its rows while a filter is wrong, and says what is", async () => {
+    await open()
+    await inspector.drop(sample)
+    await inspector.settled()
+    await inspector.filter("kind=LZ4X")
+    await inspector.page.locator("#mistake").filter({ hasText: "kind= is one of" }).waitFor()
+    expect((await inspector.rows()).length).toBeGreaterThan(10)
+    await inspector.filter("kind=LZ4D")
+    await inspector.matches("1 of")
+    expect(await inspector.text("mistake")).toBe("")
+  })
+
+  test("is cut to a connection by a click, and whole again by another", async () => {
+    await open()
+    await inspector.drop(sample)
+    await inspector.settled()
+    const all = await inspector.text("matches")
+    await inspector.page.locator(".connection").nth(1).click()
+    await inspector.matches(" of ")
+    for (const cells of await inspector.rows()) expect(cells[2]).toBe("2")
+    expect(await inspector.page.locator("#filter").inputValue()).toBe("connection=2")
+    await inspector.page.locator(".connection[aria-pressed=true]").click()
+    await inspector.matches(all)
+  })
+})
+
+describe("a message that is opened", () => {
+  const json = '{"id":12345678901234567890,"a":[],"a":[1,{"b":"\\u00e9"}]}'
+  const long = ascii("0123456789abcdef".repeat(10_000))
+
+  async function openRow(row: number): Promise<void> {
+    await inspector.page.locator(`.row[aria-rowindex="${row + 1}"]`).dblclick()
+    await inspector.details(row)
+  }
+  const look = (name: string) => inspector.page.getByLabel(name, { exact: true }).check()
+
+  test("is JSON where it parses: indented, with the digits and names it came with", async () => {
+    await open()
+    using codec = Codec.createSync()
+    const parts = ["topic", json].map((text) => codec.encodePart(ascii(text)))
+    await inspector.drop(write("json.pcap", captureOf(message(...parts))))
+    await inspector.settled()
+    await openRow(3)
+
+    expect(await inspector.page.locator("pre.text").innerText()).toBe("topic")
+    const shown = await inspector.page.locator("pre.json").innerText()
+    expect(shown).toBe(
+      '{\n  "id": 12345678901234567890,\n  "a": [],\n  "a": [\n    1,\n    {\n      "b": "\\u00e9"\n    }\n  ]\n}',
+    )
+
+    await look("Text")
+    await inspector.details(3)
+    expect(await inspector.page.locator("pre.text").allInnerTexts()).toEqual(["topic", json])
+    await look("JSON")
+    await inspector.details(3)
+    expect(await inspector.text("parts")).toContain("It is not shown as JSON")
+  })
+
+  test("has its wire bytes beside its plain bytes", async () => {
+    await open()
+    using codec = Codec.createSync()
+    const plain = ascii("the same again and again, ".repeat(60))
+    const wire = codec.encodePart(plain)
+    await inspector.drop(write("hex.pcap", captureOf(message(wire))))
+    await inspector.settled()
+    await openRow(3)
+    await look("Hex & wire")
+    await inspector.details(3)
+    const dumps = await inspector.page.locator("pre.hex").allTextContents()
+    expect(dumps.map(bytesOfDump)).toEqual([plain, wire].map((bytes) => Uint8Array.from(bytes)))
+    const facts = await inspector.text("facts")
+    expect(facts).toContain("LZ4B")
+    expect(facts).toContain("2023-11-14 22:13:20.123")
+  })
+
+  test("is shown in windows where it is long, and can be saved whole", async () => {
+    await open()
+    using codec = Codec.createSync()
+    await inspector.drop(write("long.pcap", captureOf(message(codec.encodePart(long)))))
+    await inspector.settled()
+    await openRow(3)
+    const shown = inspector.page.locator("pre.text")
+    expect(await shown.innerText()).toHaveLength(64 * 1024)
+    await inspector.page.getByRole("button", { name: /Show more/ }).click()
+    await expect.poll(async () => (await shown.innerText()).length).toBe(128 * 1024)
+
+    const [saved] = await Promise.all([
+      inspector.page.waitForEvent("download"),
+      inspector.page.getByRole("button", { name: "Save plain" }).click(),
+    ])
+    expect(saved.suggestedFilename()).toBe("message-3-part-1.plain")
+    expect(Uint8Array.from(readFileSync(await saved.path()))).toEqual(long)
+  })
+
+  test("is text and nothing else, whatever it says", async () => {
+    await open()
+    const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
+    using codec = Codec.createSync()
+    const bytes = captureOf(message(codec.encodePart(ascii(`${hostile}\u202e`))))
+    await inspector.drop(write("<b>name.pcap", bytes))
+    await inspector.settled()
+    await openRow(3)
+    expect(await inspector.page.locator("pre.text").innerText()).toBe(`${hostile}�`)
+    expect(await inspector.page.locator("img, main b:has-text('name')").count()).toBe(0)
+    expect(await inspector.page.title()).toBe("<b>name.pcap – zeromq-lz4 inspector")
+  })
+})
+
+test("what a peer did wrong is said where it happened", async () => {
+  await open()
+  await inspector.drop(sample)
+  await inspector.settled()
+  await inspector.filter("kind=error")
+  await inspector.matches("1 of")
+  const [cells] = await inspector.rows()
+  expect(cells?.at(-1)).toMatch(/ERR_LZ4_CORRUPT_BLOCK: part 0 .* does not decode/)
+  await inspector.page.locator(".row").dblclick()
+  await inspector.page.locator("#parts .problem").filter({ hasText: "does not decode" }).waitFor()
+  expect(await inspector.text("parts")).toContain("ERR_LZ4_CORRUPT_BLOCK")
+})
+
+test("charts say in a table what they draw, and the values under the pointer", async () => {
+  await open()
+  await inspector.drop(sample)
+  await inspector.settled()
+  const capture = decodeCapture(readFileSync(sample))
+  const messages = capture.connections
+    .flatMap(({ messages }) => messages)
+    .filter(({ parts }) => parts[0]?.kind !== "LZ4D")
+  const sum = (numbers: number[]) => numbers.reduce((all, number) => all + number, 0)
+
+  const sizes = await inspector.chart("sizes")
+  expect(sum(sizes.map(({ values }) => values[0]!))).toBe(messages.length)
+  expect(sum(sizes.map(({ values }) => values[1]!))).toBe(messages.length)
+
+  const throughput = await inspector.chart("throughput")
+  const [, milliseconds] = /\+ (\d+) ms$/.exec(throughput[0]!.step)!
+  const total = (series: number) =>
+    Math.round((sum(throughput.map(({ values }) => values[series]!)) * Number(milliseconds)) / 1000)
+  expect(total(0)).toBe(sum(messages.map(({ plainBytes }) => plainBytes)))
+  expect(total(1)).toBe(Math.round(sum(messages.map(({ wireBytes }) => wireBytes))))
+  expect((await inspector.chart("ratio")).length).toBe(throughput.length)
+
+  await inspector.page.locator("#throughput .plot").hover({ position: { x: 150, y: 40 } })
+  await inspector.page.locator("#throughput .readout").filter({ hasText: "/s plain" }).waitFor()
+
+  await inspector.filter("kind=LZ4D")
+  await inspector.page.locator("#sizes .nothing").waitFor()
+})
+
+test("the keyboard is enough", async () => {
+  await open()
+  await inspector.drop(sample)
+  await inspector.settled()
+  const { page } = inspector
+  const selected = () => page.locator(".row[aria-selected=true]").getAttribute("aria-rowindex")
+  const total = Number((await inspector.text("matches")).split(" ")[0])
+
+  await page.keyboard.press("Home")
+  await expect.poll(selected).toBe("2")
+  await page.keyboard.press("ArrowDown")
+  await expect.poll(selected).toBe("3")
+  await page.keyboard.press("PageDown")
+  await expect.poll(async () => Number(await selected())).toBeGreaterThan(10)
+  await page.keyboard.press("End")
+  await expect.poll(selected).toBe(String(total + 1))
+  const active = await page.locator("#table").getAttribute("aria-activedescendant")
+  expect(await page.locator(`#${active}`).getAttribute("aria-rowindex")).toBe(String(total + 1))
+  expect(await page.locator("#table").getAttribute("aria-rowcount")).toBe(String(total + 1))
+
+  await page.keyboard.press("Enter")
+  await inspector.details(total)
+  await page.keyboard.press("ArrowUp")
+  await inspector.details(total - 1)
+  await page.keyboard.press("Escape")
+  await page.locator("#details").waitFor({ state: "hidden" })
+  await page.keyboard.press("/")
+  await page.keyboard.type("kind=LZ4D")
+  await inspector.matches("1 of")
+  await page.keyboard.press("Enter")
+  await page.keyboard.press("Home")
+  await expect.poll(selected).toBe("2")
+})
+
+describe("what cannot be read", () => {
+  test("a file that is no capture", async () => {
+    await open()
+    await inspector.drop(
+      write("notes.txt", ascii("These are notes, and nothing that was captured.")),
+    )
+    expect(await inspector.settled()).toBe("failed")
+    expect(await inspector.text("failure")).toMatch(/pcap/)
+  })
+
+  test("an empty file", async () => {
+    await open()
+    await inspector.drop(write("empty.pcap", new Uint8Array()))
+    expect(await inspector.settled()).toBe("failed")
+    expect(await inspector.text("failure")).toMatch(/empty/)
+  })
+
+  test("a capture that is cut: what is there is shown, and that it is cut", async () => {
+    await open()
+    await inspector.drop(write("cut.pcap", readFileSync(sample).subarray(0, -50)))
+    expect(await inspector.settled()).toBe("done")
+    await inspector.filter("ERR_CAPTURE_TRUNCATED")
+    await inspector.matches(" of ")
+    expect((await inspector.rows())[0]?.at(-1)).toMatch(/ends/)
+  })
+
+  test("another capture can be opened after it", async () => {
+    await open()
+    await inspector.drop(write("notes.txt", ascii("These are notes.")))
+    await inspector.settled()
+    await inspector.drop(sample)
+    await inspector.page.locator("[data-phase=done]").waitFor()
+    expect(await inspector.text("failure")).toBe("")
+  })
+})
+
+test("the sample is built in", async () => {
+  await open()
+  await inspector.loadSample()
+  expect(await inspector.settled()).toBe("done")
+  expect(await inspector.text("name")).toBe("sample.pcap")
+})
+
+test("a capture in the page itself is opened at once", async () => {
+  const html = readFileSync(pageFile, "utf8")
+  const place = '<script type="text/plain" id="capture"></script>'
+  expect(html.split(place)).toHaveLength(2)
+  const filled = html.replace(
+    place,
+    `<script type="text/plain" id="capture" data-name="link &lt;1>.pcap">${readFileSync(sample, "base64")}</script>`,
+  )
+  await open({ file: write("filled.html", Buffer.from(filled)) })
+  expect(await inspector.settled()).toBe("done")
+  expect(await inspector.text("name")).toBe("link <1>.pcap")
+  expect((await inspector.rows()).length).toBeGreaterThan(10)
+})
+
+test("a dictionary that the capture does not have can be given", async () => {
+  await open()
+  const dictionary = ascii('{"event":"order.created","customer":"","country":"","lines":[]}')
+  const plain = ascii(
+    '{"event":"order.created","customer":"Ada","country":"GB","lines":[1,2,3]} '.repeat(3),
+  )
+  using codec = Codec.createSync({ dictionary })
+  // The dictionary itself, which is sent once, before the capture begins.
+  const [shipped, ...wire] = codec.encode([plain])
+  expect(shipped).toEqual([dictionaryPart(dictionary)])
+  const said = [
+    ["client", concat(...wire.map((parts) => message(...parts)))],
+    ["client", message(codec.encodePart(plain))],
+  ] as const
+  const file = write("late.pcap", pcapFile(framesOf(conversation(said, { begun: false }))))
+  await inspector.drop(file)
+  await inspector.settled()
+  const { page } = inspector
+  await page.locator("#dictionary").setInputFiles(write("events.dict", dictionary))
+  await page.locator("#dictionary-name").filter({ hasText: "events.dict" }).waitFor()
+  await inspector.settled()
+  await inspector.filter("country")
+  await inspector.page.waitForFunction(() =>
+    /^[12] of /.test(document.querySelector("#matches")?.textContent ?? ""),
+  )
+
+  await page.locator("#dictionary").setInputFiles(write("long.dict", new Uint8Array(8193)))
+  await page.locator("#dictionary-mistake").filter({ hasText: "8,193 bytes" }).waitFor()
+})
+
+test("dark where that is wanted", async () => {
+  await open({ colorScheme: "dark" })
+  const background = () =>
+    inspector.page.evaluate(() => getComputedStyle(document.body).backgroundColor)
+  const dark = await background()
+  await inspector.page.emulateMedia({ colorScheme: "light" })
+  const light = await background()
+  const brightness = (colour: string) => Number(/\d+/.exec(colour)?.[0])
+  expect(brightness(dark)).toBeLessThan(60)
+  expect(brightness(light)).toBeGreaterThan(200)
+})
+
+test("its policy lets nothing out, even if it were told to", async () => {
+  let asked = 0
+  const server = createServer((_, response) => {
+    asked++
+    response.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo
+  await open()
+  await inspector.page.context().setOffline(false)
+  const tried = await inspector.page.evaluate(async (url) => {
+    const image = new Image()
+    const failed = new Promise((resolve) => {
+      image.onerror = () => resolve("failed")
+    })
+    image.src = url
+    const answer = await fetch(url).catch(() => "failed")
+    return [await failed, answer, navigator.sendBeacon(url)]
+  }, `http://127.0.0.1:${port}/`)
+  await new Promise((resolve) => server.close(resolve))
+  expect(tried.slice(0, 2)).toEqual(["failed", "failed"])
+  expect(asked).toBe(0)
+  // Chromium tells of each that was refused.
+  for (const failure of inspector.failures.splice(0))
+    expect(failure).toContain("Content Security Policy")
+  inspector.requests.length = 1
+})
+
+test("the page and Node decode the same bytes to the same messages", async () => {
+  await open()
+  await inspector.drop(sample)
+  await inspector.settled()
+  const { page } = inspector
+  await inspector.filter("kind=message")
+  await inspector.matches(" of ")
+  await page.getByLabel("Hex & wire", { exact: true }).evaluate((input) => {
+    ;(input as HTMLInputElement).click()
+  })
+
+  const expected = decodeCapture(readFileSync(sample))
+    .connections.flatMap(({ messages }, i) =>
+      messages.map((message) => ({ ...message, connection: String(i + 1) })),
+    )
+    .filter(({ parts }) => parts[0]?.kind !== "LZ4D")
+    .map(({ connection, from, parts }) => ({
+      connection,
+      from: from === "client" ? "→" : "←",
+      parts: parts.map(({ plain, wire }) =>
+        (plain ? [plain, wire] : [wire]).map((bytes) => Buffer.from(bytes).toString("hex")),
+      ),
+    }))
+  const shown: typeof expected = []
+  await page.locator("#table").focus()
+  await page.keyboard.press("Home")
+  await page.keyboard.press("Enter")
+  for (let i = 0; i < expected.length; i++) {
+    if (i) await page.keyboard.press("ArrowDown")
+    const row = page.locator(`.row[aria-selected=true][aria-rowindex="${i + 2}"]`)
+    await row.and(page.locator(":not([data-kind=loading])")).waitFor()
+    const cells = await row.locator("span").allTextContents()
+    await inspector.details(Number(cells[0]))
+    const dumps = await page.$$eval(".part", (parts) =>
+      parts.map((part) => [...part.querySelectorAll("pre.hex")].map((pre) => pre.textContent!)),
+    )
+    const parts = dumps.map((dumps) =>
+      dumps.map((dump) => Buffer.from(bytesOfDump(dump)).toString("hex")),
+    )
+    shown.push({ connection: cells[2]!, from: cells[3]!, parts })
+  }
+  const sorted = (list: typeof expected) => list.map((message) => JSON.stringify(message)).sort()
+  expect(sorted(shown)).toEqual(sorted(expected))
+})
+
+describe("large captures", () => {
+  function* times<T>(count: number, make: (i: number) => T): Generator<T> {
+    for (let i = 0; i < count; i++) yield make(i)
+  }
+
+  const messages = 78_000
+  const file = inDirectory("200-mb.pcap")
+  beforeAll(() => {
+    const events = logEvents(1)
+    const text = Array.from({ length: 4000 }, () => events.next().value as string)
+    // Of 8 events each, and each after others, so that they compress as such messages do.
+    writeCapture(
+      file,
+      times(messages, (i) => ascii(text.slice((i * 7) % 3900, ((i * 7) % 3900) + 8).join("\n"))),
+    )
+    expect(statSync(file).size).toBeGreaterThan(200 * MIB)
+  })
+
+  test("can be cancelled", async () => {
+    await open()
+    await inspector.choose(file)
+    await inspector.page.locator("[data-phase=reading]").waitFor()
+    await inspector.page.getByRole("button", { name: "Cancel" }).click()
+    expect(await inspector.settled()).toBe("cancelled")
+    expect(await inspector.text("progress-text")).toMatch(/^Cancelled at \d+ %/)
+  })
+
+  test("of 200 MB take at most 10 seconds and 500 MB of memory", async () => {
+    await open()
+    await inspector.choose(file)
+    expect(await inspector.settled(10_000)).toBe("done")
+    expect(await inspector.text("summary")).toContain(`${messages.toLocaleString("en")} messages`)
+    console.log(`the inspector: ${await inspector.text("progress-text")}`)
+    const peak = await inspector.peakMemoryBytes()
+    console.log(`the inspector: ${Math.round(peak / MIB)} MiB of memory at most`)
+    expect(peak).toBeLessThan(500e6)
+  })
+
+  test("every one of 1,000,000 messages can be scrolled to", async () => {
+    const file = inDirectory("million.pcap")
+    writeCapture(
+      file,
+      times(1_000_000, (i) => ascii(`message ${i}`)),
+    )
+    await open()
+    await inspector.choose(file)
+    expect(await inspector.settled()).toBe("done")
+    // Before them the two READY commands.
+    for (const share of [0, 0.25, 0.5, 0.999, 1]) {
+      const top = await inspector.page.locator("#table").evaluate((table, share) => {
+        table.scrollTop = share * (table.scrollHeight - table.clientHeight)
+        return table.scrollTop
+      }, share)
+      const first = Math.floor(top / 24)
+      await inspector.page.locator(`.row[data-place="${first + 3}"]`).waitFor()
+      const rows = await inspector.rows()
+      for (const cells of rows) {
+        const number = Number(cells[0]!.replaceAll(",", ""))
+        if (number > 2) expect(cells.at(-1)).toBe(`message ${number - 3}`)
+      }
+    }
+    await inspector.page.locator("#table").focus()
+    await inspector.page.keyboard.press("End")
+    await inspector.page.keyboard.press("Enter")
+    await inspector.details(1_000_002)
+    expect(await inspector.page.locator("pre.text").innerText()).toBe("message 999999")
+    await inspector.filter("99999")
+    await inspector.matches("19 of 1,000,002 rows")
+  })
+})

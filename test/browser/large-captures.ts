@@ -1,0 +1,50 @@
+/** Captures of any size, written to a file piece by piece. */
+import { closeSync, openSync, writeSync } from "node:fs"
+import { Codec } from "zeromq-lz4/codec"
+import {
+  conversation,
+  framesOf,
+  pcapFile,
+  type Said,
+  START,
+  wrapped,
+} from "../support/capture-files.js"
+import { concat } from "../support/wire.js"
+import { handshake, message } from "../support/zmtp.js"
+
+const FILE_HEAD_BYTES = 24
+/** Bytes of a connection that are put into packets at once. */
+const PIECE_BYTES = 1 << 20
+
+/** A connection of PUSH to PULL, from its beginning, whose messages have the plaintext of `parts`. */
+export function writeCapture(file: string, parts: Iterable<Uint8Array>): void {
+  using codec = Codec.createSync()
+  const descriptor = openSync(file, "w")
+  const next = { client: 1000, server: 2000 }
+  let time = START
+  const write = (begun: boolean, ...said: Said) => {
+    const packets = conversation(said, { initial: { ...next }, begun, time })
+    // It begins behind its initial numbers, whether that is shown or not.
+    for (const [from, bytes] of said) next[from] = wrapped(next[from] + bytes.length)
+    time += BigInt(packets.length) * 1000n
+    const bytes = pcapFile(framesOf(packets))
+    writeSync(descriptor, begun ? bytes : bytes.subarray(FILE_HEAD_BYTES))
+  }
+
+  write(true, ["client", handshake("PUSH")], ["server", handshake("PULL")])
+  let waiting: Uint8Array[] = []
+  let waitingBytes = 0
+  const flush = () => {
+    write(false, ["client", concat(...waiting)])
+    waiting = []
+    waitingBytes = 0
+  }
+  for (const part of parts) {
+    const frame = message(codec.encodePart(part))
+    waiting.push(frame)
+    waitingBytes += frame.length
+    if (waitingBytes > PIECE_BYTES) flush()
+  }
+  flush()
+  closeSync(descriptor)
+}

@@ -1,0 +1,312 @@
+/** What the inspector keeps of a capture, and what it makes of that. */
+import { describe, expect, test } from "vitest"
+import type {
+  CaptureConnection,
+  CaptureEvent,
+  CaptureMessage,
+  CapturePart,
+} from "../../src/capture/events.js"
+import { CaptureIndex, PREVIEW_BYTES } from "../../src/inspector/capture-index.js"
+import { Column, Records } from "../../src/inspector/columns.js"
+import { indentJson } from "../../src/inspector/json.js"
+import { inOneLine, readable } from "../../src/inspector/readable.js"
+import { roundUp } from "../../src/inspector/rounding.js"
+import { chartsOf } from "../../src/inspector/series.js"
+import { View } from "../../src/inspector/view.js"
+
+const ascii = (text: string) => new TextEncoder().encode(text)
+const START = 1_700_000_000_000_000_000n
+
+function connection(id: number): CaptureConnection {
+  const traffic = () => ({ messages: 0, plainBytes: 0, wireBytes: 0 })
+  return {
+    id,
+    client: `10.0.0.${id}:40000`,
+    server: "10.0.0.9:5555",
+    begun: true,
+    transport: "lz4+tcp",
+    handshakes: { client: undefined, server: undefined },
+    dictionaries: { client: undefined, server: undefined },
+    traffic: { client: traffic(), server: traffic() },
+  }
+}
+
+const part = (text: string, kind: CapturePart["kind"] = "plain"): CapturePart => ({
+  kind,
+  wire: ascii(`0000${text}`),
+  plain: ascii(text),
+  error: undefined,
+})
+
+function message(
+  of: CaptureConnection,
+  parts: CapturePart[],
+  more: Partial<CaptureMessage> = {},
+): CaptureEvent {
+  const sum = (lengths: (number | undefined)[]) =>
+    lengths.reduce<number>((all, length) => all + (length ?? 0), 0)
+  return {
+    type: "message",
+    connection: of,
+    message: {
+      time: START,
+      from: "client",
+      parts,
+      wireBytes: sum(parts.map(({ wire }) => wire.length)),
+      plainBytes: sum(parts.map(({ plain }) => plain?.length)),
+      arena: undefined,
+      ranges: [100, 20],
+      ...more,
+    },
+  }
+}
+
+/** Each connection is announced before what it says. */
+function indexOf(...events: CaptureEvent[]): CaptureIndex {
+  const index = new CaptureIndex()
+  for (const connection of new Set(events.map(({ connection }) => connection)))
+    if (connection) index.add({ type: "connection", connection })
+  for (const event of events) index.add(event)
+  return index
+}
+
+function viewOf(index: CaptureIndex, filter: string): number[] {
+  const view = new View(index, 1, filter)
+  while (!view.complete) view.step()
+  return Array.from({ length: view.length }, (_, place) => view.at(place))
+}
+
+test("a column keeps what was pushed, over many blocks", () => {
+  const column = new Column(Uint32Array)
+  for (let i = 0; i < 200_000; i++) column.push(i * 3)
+  expect(column.length).toBe(200_000)
+  for (const i of [0, 1, 65_535, 65_536, 131_071, 131_072, 199_999])
+    expect(column.get(i)).toBe(i * 3)
+})
+
+test("records keep the pieces up to the limit, over many pages", () => {
+  const records = new Records()
+  const pieces = [ascii("topic"), new Uint8Array(), ascii("x".repeat(100)), ascii("never")]
+  const addresses = Array.from({ length: 20_000 }, () => records.add(pieces, 96))
+  for (const address of [addresses[0]!, addresses[9_999]!, addresses.at(-1)!])
+    expect(records.get(address)).toEqual([ascii("topic"), new Uint8Array(), ascii("x".repeat(91))])
+})
+
+describe("rows", () => {
+  const first = connection(1)
+
+  test("of messages", () => {
+    const index = indexOf(
+      message(first, [part("topic"), part("{}", "LZ4B")]),
+      message(first, [part("second")], {
+        time: START + 1500n,
+        from: "server",
+        arena: { index: 255, messages: 256 },
+        ranges: [200, 10, 300, 5],
+      }),
+    )
+    expect(index.row(0)).toEqual({
+      number: 1,
+      kind: "message",
+      from: "client",
+      connection: 1,
+      time: 0,
+      forms: ["plain", "LZ4B"],
+      parts: 2,
+      plainBytes: 7,
+      wireBytes: 15,
+      failed: false,
+      preview: ["topic", "{}"],
+      cut: false,
+    })
+    expect(index.row(1)).toMatchObject({ number: 2, from: "server", time: 1500 })
+    expect(index.arena(0)).toBeUndefined()
+    expect(index.arena(1)).toEqual({ index: 255, messages: 256 })
+    expect(index.ranges(0)).toEqual([100, 20])
+    expect(index.ranges(1)).toEqual([200, 10, 300, 5])
+  })
+
+  test("of commands and errors, with what they say", () => {
+    const index = indexOf(
+      {
+        type: "command",
+        connection: first,
+        command: {
+          time: START,
+          from: "server",
+          name: "SUBSCRIBE",
+          body: ascii("weather"),
+          detail: "to “weather”",
+        },
+      },
+      {
+        type: "error",
+        connection: undefined,
+        error: {
+          code: "ERR_CAPTURE_TRUNCATED",
+          message: "the file ends early",
+          time: undefined,
+          from: undefined,
+          offset: 77,
+        },
+      },
+    )
+    expect(index.row(0)).toMatchObject({
+      kind: "command",
+      forms: ["SUBSCRIBE"],
+      preview: ["to “weather”"],
+    })
+    expect(index.record(0)[2]).toEqual(ascii("weather"))
+    expect(index.row(1)).toMatchObject({
+      kind: "error",
+      failed: true,
+      connection: 0,
+      time: undefined,
+      forms: ["ERR_CAPTURE_TRUNCATED"],
+      preview: ["the file ends early"],
+    })
+    expect(index.ranges(1)[0]).toBe(77)
+    expect(index.errors).toBe(1)
+  })
+
+  test("say when the preview is not all", () => {
+    const index = indexOf(message(first, [part("x".repeat(PREVIEW_BYTES + 1))]))
+    expect(index.row(0)).toMatchObject({ cut: true, preview: ["x".repeat(PREVIEW_BYTES)] })
+  })
+
+  test("of a part that does not decode have the error in its place", () => {
+    const error = {
+      code: "ERR_LZ4_CORRUPT_BLOCK",
+      message: "part 1 does not decode",
+      time: START,
+      from: "client",
+      offset: 100,
+    } as const
+    const index = indexOf(message(first, [{ ...part("", "LZ4B"), plain: undefined, error }]))
+    expect(index.row(0)).toMatchObject({
+      failed: true,
+      preview: ["ERR_LZ4_CORRUPT_BLOCK: part 1 does not decode"],
+    })
+    expect(index.messages).toBe(1)
+  })
+})
+
+test("a message has the dictionary that was in use when it was sent", () => {
+  const dictionary = ascii("dictionary")
+  const dictionaries: CaptureConnection["dictionaries"] = { client: undefined, server: undefined }
+  const of = { ...connection(1), dictionaries }
+  const index = indexOf(message(of, [part("before")]))
+  dictionaries.client = dictionary
+  index.add(message(of, [part("dictionary", "LZ4D")]))
+  index.add(message(of, [part("after")]))
+  expect(index.dictionary(0)).toBeUndefined()
+  expect(index.dictionary(2)).toBe(dictionary)
+  expect(index.row(1).kind).toBe("dictionary")
+  expect(index.messages).toBe(2)
+})
+
+test("a view has the rows that its filter leaves, in order", () => {
+  const connections = [connection(1), connection(2)]
+  const index = indexOf(
+    ...Array.from({ length: 50_000 }, (_, i) =>
+      message(connections[i % 2]!, [part(`message ${i}`, i % 3 ? "plain" : "LZ4B")], {
+        from: i % 5 ? "client" : "server",
+      }),
+    ),
+  )
+  expect(viewOf(index, "")).toHaveLength(50_000)
+  expect(viewOf(index, "message 49999")).toEqual([49_999])
+  expect(viewOf(index, "connection=2")[0]).toBe(1)
+  expect(viewOf(index, "connection=10.0.0.1")).toHaveLength(25_000)
+  expect(viewOf(index, "kind=LZ4B from=server").slice(0, 3)).toEqual([0, 15, 30])
+  expect(viewOf(index, "kind=command")).toEqual([])
+  expect(() => new View(index, 2, "kind=LZ4X")).toThrow(/kind= is one of/)
+})
+
+describe("charts", () => {
+  const of = connection(1)
+
+  test("have every byte of the messages, in bins of a round length", () => {
+    const index = indexOf(
+      ...Array.from({ length: 1000 }, (_, i) =>
+        message(of, [part("x".repeat(i % 40))], { time: START + BigInt(i) * 1_234_567n }),
+      ),
+    )
+    const view = new View(index, 1, "")
+    view.step()
+    const charts = chartsOf(index, view)
+    const sum = (numbers: number[]) => numbers.reduce((all, number) => all + number, 0)
+    expect(charts.binNanoseconds).toBe(10_000_000)
+    expect(charts.plain.length).toBe(124)
+    expect(sum(charts.plain)).toBe(25 * 780)
+    expect(sum(charts.wire)).toBe(25 * 780 + 4000)
+    expect(sum(charts.plainSizes)).toBe(1000)
+    // 0, 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 to 39 bytes
+    expect(charts.plainSizes).toEqual([25, 25, 50, 100, 200, 400, 200])
+  })
+
+  test("have nothing when there are no messages", () => {
+    const index = indexOf()
+    const view = new View(index, 1, "")
+    view.step()
+    expect(chartsOf(index, view)).toMatchObject({ plain: [], wire: [], plainSizes: [] })
+  })
+
+  test("have sizes where the file does not say when", () => {
+    const index = indexOf(message(of, [part("abc")], { time: undefined }))
+    const view = new View(index, 1, "")
+    view.step()
+    expect(chartsOf(index, view)).toMatchObject({ plain: [], plainSizes: [0, 0, 1] })
+  })
+})
+
+test.each([
+  [0.011, 0.02],
+  [1, 1],
+  [1.1, 2],
+  [21, 50],
+  [99, 100],
+  [1000, 1000],
+])("%d is rounded up to %d", (number, rounded) => {
+  expect(roundUp(number)).toBeCloseTo(rounded, 12)
+})
+
+describe("JSON", () => {
+  test.each([
+    ["{}", "{}"],
+    ["[ ]", "[]"],
+    [
+      '{"a":[],"a":{"b":[1,2]}}',
+      '{\n  "a": [],\n  "a": {\n    "b": [\n      1,\n      2\n    ]\n  }\n}',
+    ],
+    ["12345678901234567890.10", "12345678901234567890.10"],
+    ['" { \\" , : "', '" { \\" , : "'],
+  ])("%s", (text, indented) => {
+    expect(indentJson(text, 1000)).toEqual({ text: indented, more: false })
+  })
+
+  test("is indented up to a number of characters, however deep it is", () => {
+    const deep = "[".repeat(5000) + "]".repeat(5000)
+    const { text, more } = indentJson(deep, 10_000)
+    expect(text).toHaveLength(10_000)
+    expect(more).toBe(true)
+  })
+
+  test("is refused where it is none", () => {
+    expect(() => indentJson('{"a":', 1000)).toThrow(SyntaxError)
+  })
+})
+
+test.each([
+  [ascii("text, \t\n and more"), "text, \t\n and more"],
+  [Uint8Array.of(0, 255, 16), "00 ff 10"],
+  [ascii("nul\0"), "6e 75 6c 00"],
+  // Cut within a character.
+  [ascii("tea 明").subarray(0, -1), "tea "],
+])("bytes are readable: %s", (bytes, text) => {
+  expect(readable(bytes)).toBe(text)
+})
+
+test("a line shows where lines end, and keeps its direction", () => {
+  expect(inOneLine("a\r\nb\tc\u202ed")).toBe("a⏎b⇥c�d")
+})
