@@ -7,6 +7,7 @@
 #define BUCKETS 256
 
 static zl_dictionary *buckets[BUCKETS];
+static uint32_t opened;
 
 /* FNV-1a. It only sorts into buckets: the bytes decide, so a peer that makes
  * collisions gains no more than a longer chain of its own dictionaries. */
@@ -34,7 +35,7 @@ zl_dictionary *zl_dictionary_open(const uint8_t *bytes, uint32_t length) {
 
   zl_dictionary *d = malloc(sizeof *d + length);
   if (!d) return NULL;
-  *d = (zl_dictionary){.next = *bucket, .hash = hash, .users = 1, .length = length};
+  *d = (zl_dictionary){.next = *bucket, .hash = hash, .id = ++opened, .users = 1, .length = length};
   memcpy(d->bytes, bytes, length);
   *bucket = d;
   return d;

@@ -18,6 +18,7 @@ struct zl_dictionary {
   LZ4_stream_t *prepared;
   LZ4_streamHC_t *prepared_hc;
   uint64_t hash;
+  uint32_t id; /* no other has had it, unlike its address */
   uint32_t users;
   uint32_t length;
   uint8_t bytes[];

@@ -5,6 +5,7 @@
 #include "bytes.h"
 #include "dictionary.h"
 #include "envelope.h"
+#include "memo.h"
 #include "trainer.h"
 #include "zmtp.h"
 
@@ -81,6 +82,10 @@ zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_
   return t;
 }
 
+void zl_sending_effort(zl_transcoder *t, int32_t effort) {
+  t->sender.effort = effort;
+}
+
 void zl_transcoder_close(zl_transcoder *t) {
   zl_dictionary_close(t->receiver.dictionary);
   zl_dictionary_close(t->sender.dictionary);
@@ -109,6 +114,9 @@ uint32_t zl_greeting_count(const zl_transcoder *t) {
 }
 uint32_t zl_part_index(const zl_transcoder *t) {
   return t->part_index;
+}
+uint32_t zl_inside_message(const zl_transcoder *t) {
+  return t->inside || t->state == BODY || t->state == LARGE;
 }
 const zl_large *zl_large_part(const zl_transcoder *t) {
   return &t->large;
@@ -396,7 +404,7 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
     if (input_left(s) < whole) return needs_input(s, whole);
     if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body)
       return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body);
-    wire = zl_part_encode(t->sender.dictionary, s->in + frame->head_bytes, (uint32_t)body,
+    wire = zl_memo_encode(t, t->sender.dictionary, s->in + frame->head_bytes, (uint32_t)body,
                           s->out + ZMTP_LONG_HEAD, t->sender.effort);
   }
   if (wire > 0) {

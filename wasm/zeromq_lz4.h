@@ -282,6 +282,8 @@ ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_
  * at a time has its messages sampled, all of them ship what comes of it. */
 ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t effort,
                                          uint32_t arenas, zl_trainer *trainer);
+/* From the next part on, `effort` is how hard a sending transcoder tries. */
+ZL_EXPORT void zl_sending_effort(zl_transcoder *transcoder, int32_t effort);
 ZL_EXPORT void zl_transcoder_close(zl_transcoder *transcoder);
 
 /* Transcodes what it can of the `length` bytes at `input` into the `room` bytes
@@ -318,5 +320,7 @@ ZL_EXPORT const uint8_t *zl_greeting_seen(const zl_transcoder *transcoder);
 ZL_EXPORT uint32_t zl_greeting_count(const zl_transcoder *transcoder);
 /* The index in its message of the part that is being read. */
 ZL_EXPORT uint32_t zl_part_index(const zl_transcoder *transcoder);
+/* Whether the output has the beginning of a message and not yet its end: 1 or 0. */
+ZL_EXPORT uint32_t zl_inside_message(const zl_transcoder *transcoder);
 
 #endif

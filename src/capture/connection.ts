@@ -55,7 +55,7 @@ export class Connection implements Output {
   }
 
   push(segment: Segment): void {
-    const { source, acknowledged, syn, fin, rst } = segment
+    const { source, acknowledged, syn, fin, rst, offset, time } = segment
     const { from, mine, theirs } = this.#directions(source)
     const sequence = syn ? following(segment.sequence) : segment.sequence
     // The other side's SYN says more than what was guessed by an old packet.
@@ -63,7 +63,7 @@ export class Connection implements Output {
     mine.begin(sequence)
     if (acknowledged !== undefined) {
       theirs.begin(acknowledged)
-      theirs.acknowledge(acknowledged)
+      theirs.acknowledge(acknowledged, offset, time)
     }
     if (rst) this.#reset = true
     else mine.push(sequence, segment)

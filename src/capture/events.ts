@@ -112,7 +112,8 @@ export interface CaptureConnection {
 /** What a capture holds, in the order it was captured. */
 export type CaptureEvent =
   | { type: "connection"; connection: CaptureConnection }
-  | { type: "handshake"; connection: CaptureConnection; from: Side }
+  /** A greeting, then the same with what READY adds to it. */
+  | { type: "handshake"; connection: CaptureConnection; from: Side; handshake: Handshake }
   | { type: "command"; connection: CaptureConnection; command: CaptureCommand }
   | { type: "message"; connection: CaptureConnection; message: CaptureMessage }
   /** A part that does not decode has its error on the message, and is not repeated here. */

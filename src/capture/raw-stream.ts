@@ -1,6 +1,6 @@
 import type { StreamSink, TcpConnection } from "./tcp.js"
 
-/** What one side of a connection sent, without packets around it: that of the client, it is taken. */
+/** What one side of a connection sent, without packets around it. It is taken for the client. */
 export class RawStream {
   readonly #sink: StreamSink
   #wanted = true

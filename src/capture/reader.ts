@@ -17,6 +17,7 @@ export class CaptureReader {
   readonly #connections = new Set<ZmtpConnection>()
   #events: CaptureEvent[] = []
   #closed = false
+  #tcpConnections = 0
 
   /** @throws TypeError, RangeError for options that are unknown or out of range. */
   constructor(options: CaptureOptions = {}) {
@@ -33,12 +34,18 @@ export class CaptureReader {
     }
     this.#streams = new StreamReader(
       (tcp) => {
+        this.#tcpConnections++
         const connection = new ZmtpConnection(surroundings, tcp)
         this.#connections.add(connection)
         return connection
       },
       (error) => this.#events.push({ type: "error", connection: undefined, error }),
     )
+  }
+
+  /** So many TCP connections carry something, as far as it was read; ZMTP or not. */
+  get tcpConnections(): number {
+    return this.#tcpConnections
   }
 
   /**

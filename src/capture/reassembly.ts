@@ -60,6 +60,8 @@ export class Reassembly {
   /** How far the other side has acknowledged: now, and when packets were last counted from 0. */
   #acknowledged = 0
   #acknowledgedBefore = 0
+  #acknowledgedOffset = 0
+  #acknowledgedTime: Time
   #packets = 0
   #ended = false
 
@@ -117,9 +119,13 @@ export class Reassembly {
     }
   }
 
-  /** The other side has got all bytes before this sequence number. */
-  acknowledge(sequence: number): void {
-    this.#acknowledged = Math.max(this.#acknowledged, this.#position(sequence))
+  /** The other side has got all bytes before this sequence number, as a packet at `offset` says. */
+  acknowledge(sequence: number, offset: number, time: Time): void {
+    const position = this.#position(sequence)
+    if (position <= this.#acknowledged) return
+    this.#acknowledged = position
+    this.#acknowledgedOffset = offset
+    this.#acknowledgedTime = time
   }
 
   /**
@@ -133,9 +139,14 @@ export class Reassembly {
     this.#acknowledgedBefore = this.#acknowledged
   }
 
-  /** Gives up what is missing. */
+  /** Gives up what is missing, because no more comes. */
   flush(): void {
     this.#passRuns(() => true)
+    // One more than came may be a FIN.
+    const missing = this.#acknowledged - this.#due
+    if (missing <= 1 || this.#ended) return
+    this.#due = this.#acknowledged
+    this.#output.gap(this.#from, missing, this.#acknowledgedOffset, this.#acknowledgedTime)
   }
 
   /** Drops what waits, and whatever comes. */

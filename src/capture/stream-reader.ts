@@ -34,8 +34,9 @@ export class StreamReader {
   }
 
   /**
-   * The next bytes of the file. How it is cut into chunks makes no difference; a chunk is not
-   * kept. Throws a CaptureFormatError when the file is no capture.
+   * The next bytes of the file. How it is cut into chunks makes no difference, but that the raw
+   * bytes of one direction are passed on as they come; a chunk is not kept. Throws a
+   * CaptureFormatError when the file is no capture.
    */
   push(chunk: Uint8Array): void {
     // A Buffer takes longer to make views of.

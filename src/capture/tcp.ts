@@ -21,7 +21,10 @@ export interface StreamSink {
    * Returns false when the connection is of no interest: nothing more is told of it.
    */
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean
-  /** Bytes that are missing from the capture. What follows continues after them; it is at `offset`. */
+  /**
+   * Bytes that are missing from the capture. What follows continues after them; `offset` and
+   * `time` are of that, or, when nothing follows, of the packet that told of them.
+   */
   gap(from: Side, bytes: number, offset: number, time: Time): void
   /**
    * A side says no more: its FIN, an RST (both sides), or, with `cut`, the end of what was

@@ -210,7 +210,7 @@ export class ZmtpConnection implements StreamSink, Listener {
 
   #tell(connection: CaptureConnection, from: Side, handshake: Handshake): void {
     connection.handshakes[from] = handshake
-    this.#surroundings.emit({ type: "handshake", connection, from })
+    this.#surroundings.emit({ type: "handshake", connection, from, handshake })
   }
 
   /** Which transport a side uses, by its first message. */

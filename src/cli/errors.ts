@@ -16,3 +16,10 @@ export function fileError(file: string, error: unknown): InputError {
   }
   return new InputError(`${file}: ${words[code ?? ""] ?? message}`)
 }
+
+/** What was given is no capture; other errors are left as they are. */
+export function captureError(file: string, error: unknown): unknown {
+  const { code, message } = error as NodeJS.ErrnoException
+  if (code !== "ERR_CAPTURE_FORMAT") return error
+  return new InputError(`${file}: ${message.replace(`${code}: `, "")}`)
+}

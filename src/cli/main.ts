@@ -1,16 +1,24 @@
 #!/usr/bin/env node
 /** The command line: `zeromq-lz4 COMMAND …`. */
+import { bridge, usage as bridgeUsage } from "./bridge.js"
 import { InputError, UsageError } from "./errors.js"
+import { inspect, usage as inspectUsage } from "./inspect.js"
 import { train, usage as trainUsage } from "./train.js"
 
 const usage = `usage: zeromq-lz4 COMMAND …
 
+  bridge     let any ZeroMQ program speak lz4+tcp://
+  inspect    show what is in a capture of traffic
   train      make a dictionary of sample messages
 
 zeromq-lz4 COMMAND --help says more.
 Exit codes: 0 good, 1 the input was bad, 2 wrong usage.`
 
-const commands = new Map([["train", { usage: trainUsage, run: train }]])
+const commands = new Map([
+  ["bridge", { usage: bridgeUsage, run: bridge }],
+  ["inspect", { usage: inspectUsage, run: inspect }],
+  ["train", { usage: trainUsage, run: train }],
+])
 
 const [name, ...args] = process.argv.slice(2)
 const command = commands.get(name ?? "")

@@ -1,8 +1,9 @@
-import { createReadStream, writeFileSync } from "node:fs"
-import { parseArgs } from "node:util"
+import { writeFileSync } from "node:fs"
 import { Codec } from "../codec/codec.js"
 import { trainDictionary } from "../codec/trainer.js"
+import { parse } from "./args.js"
 import { fileError, InputError, UsageError } from "./errors.js"
+import { readStart } from "./input.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
 
@@ -60,7 +61,15 @@ const percent = ({ plainBytes, wireBytes }: Sizes) =>
   `${((100 * wireBytes) / plainBytes).toFixed(1)} %`
 
 function readArgs(args: string[]) {
-  const parsed = parse(args)
+  const parsed = parse({
+    args,
+    allowPositionals: true,
+    options: {
+      output: { type: "string", short: "o" },
+      lines: { type: "boolean" },
+      capacity: { type: "string" },
+    },
+  })
   const { output, capacity = "2048", lines = false } = parsed.values
   const files = parsed.positionals
   if (output === undefined) throw new UsageError("-o FILE says where the dictionary goes")
@@ -73,28 +82,12 @@ function readArgs(args: string[]) {
   return { output, capacity: bytes, lines, files }
 }
 
-function parse(args: string[]) {
-  try {
-    return parseArgs({
-      args,
-      allowPositionals: true,
-      options: {
-        output: { type: "string", short: "o" },
-        lines: { type: "boolean" },
-        capacity: { type: "string" },
-      },
-    })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
-}
-
 /** The samples of all files, empty ones left out. */
 async function readSamples(files: readonly string[], lines: boolean): Promise<Uint8Array[]> {
   const samples: Uint8Array[] = []
   let left = READ_MAX_BYTES
   for (const file of files) {
-    const whole = await readFile(file, left)
+    const whole = await readStart(file, left)
     left -= whole.length
     for (const sample of lines ? splitLines(whole) : [whole])
       if (sample.length > 0) samples.push(sample)
@@ -103,22 +96,6 @@ async function readSamples(files: readonly string[], lines: boolean): Promise<Ui
     break
   }
   return samples
-}
-
-async function readFile(file: string, maxBytes: number): Promise<Buffer> {
-  const stream = file === "-" ? process.stdin : createReadStream(file)
-  const chunks: Buffer[] = []
-  let bytes = 0
-  try {
-    for await (const chunk of stream) {
-      chunks.push(chunk)
-      bytes += chunk.length
-      if (bytes >= maxBytes) break
-    }
-  } catch (error) {
-    throw fileError(file, error)
-  }
-  return Buffer.concat(chunks).subarray(0, maxBytes)
 }
 
 function splitLines(bytes: Buffer): Uint8Array[] {

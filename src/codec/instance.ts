@@ -98,6 +98,7 @@ export interface Exports {
     arenas: number,
     trainer: Pointer,
   ): Pointer
+  zl_sending_effort(transcoder: Pointer, effort: number): void
   zl_transcoder_close(transcoder: Pointer): void
   zl_transcode(
     transcoder: Pointer,
@@ -115,6 +116,7 @@ export interface Exports {
   zl_greeting_seen(transcoder: Pointer): Pointer
   zl_greeting_count(transcoder: Pointer): number
   zl_part_index(transcoder: Pointer): number
+  zl_inside_message(transcoder: Pointer): number
 }
 
 /** Scratch regions. Each use of one ends the last. */

@@ -23,9 +23,11 @@ export interface Lz4Options {
   acceleration?: number
   /**
    * 3 to 12: LZ4HC, which takes the longer the higher it is and compresses more.
+   * "adaptive": 0 to 9, by what limits a connection: the higher, the more of its
+   * time the network makes it wait, while there is time; for sockets only.
    * Default: 0, LZ4 itself.
    */
-  level?: number
+  level?: number | "adaptive"
   /**
    * Whether messages that wait together are sent together, as one part. Only for
    * peers that read revision 2. Default: false. RFC.md appendix A.
@@ -92,12 +94,16 @@ export interface Settings extends ReceiveSettings {
   minCompressBytes: number
   /** As the module takes it: the acceleration, or the negative of a level. */
   effort: number
+  /** Whether the effort changes with what limits a connection. */
+  adaptive: boolean
   arenas: boolean
 }
 
 /** Checks options; throws TypeError or RangeError with what was given and what is allowed. */
 export function checkCodecOptions(options: CodecOptions): Settings {
   checkNames(options, CODEC_NAMES)
+  if (options.level === "adaptive")
+    throw new TypeError('level "adaptive" is for sockets: a codec has no network to adapt to')
   return { ...readLz4Options(options), budgetBytes: checkBudget(options.maxMessageSize) }
 }
 
@@ -130,6 +136,7 @@ function readLz4Options(options: Lz4Options): Omit<Settings, "budgetBytes"> {
     training: readTraining(options, leastWithDictionary),
     minCompressBytes: dictionary ? leastWithDictionary : least(MIN_COMPRESS_BYTES),
     effort: readEffort(options),
+    adaptive: options.level === "adaptive",
     arenas: boolean("arenas", arenas, false),
     revision: integer("revision", revision, 2, 1, 2),
   }
@@ -161,7 +168,7 @@ export function checkCapacity(capacity: unknown): number {
 }
 
 function readEffort({ acceleration, level }: Lz4Options): number {
-  const checked = integer("level", level, 0, 0, LEVEL_MAX)
+  const checked = level === "adaptive" ? 0 : integer("level", level, 0, 0, LEVEL_MAX)
   if (checked === 0) return integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX)
   if (checked < LEVEL_MIN)
     throw new RangeError(`level must be 0, or ${LEVEL_MIN} to ${LEVEL_MAX}; got ${checked}`)

@@ -37,7 +37,7 @@ interface Large {
 export type Write = (piece: Uint8Array, owned: boolean) => boolean
 
 /** Transcodes the body of one part of over `partMax` bytes. */
-type LargePart = (body: Source, place: number, index: number) => Uint8Array
+type LargePart = (body: Source, place: number, index: number, effort: number) => Uint8Array
 
 /**
  * One direction of a link: a ZMTP byte stream whose message parts are rewritten,
@@ -50,6 +50,8 @@ export class Transcoder {
   readonly #transcodeLarge: LargePart
   readonly #budgetBytes: number
   readonly #leftover: Leftover
+  /** How hard a sending one tries. */
+  #effort: number
   /** Bytes that must be there before it is worth to go on. */
   #need = 1
   /** The large part whose body is being collected. */
@@ -68,6 +70,7 @@ export class Transcoder {
       // Neither a dictionary nor an arena is large, so there is always plaintext.
       (body, place, index) => decoder.part(body, place, index) as Uint8Array,
       budgetBytes,
+      0,
     )
   }
 
@@ -85,8 +88,10 @@ export class Transcoder {
     return new Transcoder(
       instance,
       handle,
-      (body) => encodeLarge(instance, zl_transcoder_dictionary(handle), effort, body),
+      (body, _place, _index, effort) =>
+        encodeLarge(instance, zl_transcoder_dictionary(handle), effort, body),
       -1,
+      effort,
     )
   }
 
@@ -95,11 +100,13 @@ export class Transcoder {
     handle: Pointer,
     transcodeLarge: LargePart,
     budgetBytes: number,
+    effort: number,
   ) {
     this.#instance = instance
     this.#handle = handle
     this.#transcodeLarge = transcodeLarge
     this.#budgetBytes = budgetBytes
+    this.#effort = effort
     this.#leftover = new Leftover(instance)
   }
 
@@ -128,6 +135,12 @@ export class Transcoder {
     this.#leftover.push(rest)
   }
 
+  /** How hard a sending one tries from the next part on, as Settings has it. */
+  set effort(effort: number) {
+    this.#effort = effort
+    this.#instance.exports.zl_sending_effort(this.#handle, effort)
+  }
+
   /** Goes on where `write` had enough. */
   resume(write: Write): void {
     this.transcode(NOTHING, write)
@@ -135,9 +148,19 @@ export class Transcoder {
 
   /** Counts what went through, into an object that is kept by the caller. */
   count(traffic: Traffic): void {
-    traffic.messages = this.#instance.wide(this.#handle, 0)
+    traffic.messages = this.messages
     traffic.plainBytes = this.#instance.wide(this.#handle, 2)
     traffic.wireBytes = this.#instance.wide(this.#handle, 4)
+  }
+
+  /** How many messages went through. The last one's body may still be on its way. */
+  get messages(): number {
+    return this.#instance.wide(this.#handle, 0)
+  }
+
+  /** Whether a message has begun, with the input or the output, and has not ended. */
+  get insideMessage(): boolean {
+    return this.#leftover.length > 0 || this.#instance.exports.zl_inside_message(this.#handle) !== 0
   }
 
   /** Whether a dictionary is in use: one that was shipped, or received. */
@@ -193,6 +216,7 @@ export class Transcoder {
       new FrontSource(this.#leftover.asSource(), bodyBytes),
       place,
       index,
+      this.#effort,
     )
     const low = body.length >>> 0
     const high = Math.floor(body.length / 2 ** 32)

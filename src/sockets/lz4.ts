@@ -8,6 +8,7 @@ import {
   readCounters,
   type TransportEvent,
 } from "../transport/protocol.js"
+import { Totals } from "../transport/totals.js"
 
 /** What went one way over a connection. */
 export interface ConnectionTraffic extends Traffic {
@@ -58,13 +59,8 @@ interface LiveConnection extends Peer {
  */
 export class Lz4 extends EventEmitter<Lz4Events> {
   readonly #live = new Map<number, LiveConnection>()
-  /** Of connections that are over, while libzmq takes what they brought. */
-  readonly #ending = new Map<number, CountersPlace>()
-  /** Of all others. */
-  readonly #past: Record<"sent" | "received", Traffic> = {
-    sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
-    received: { messages: 0, plainBytes: 0, wireBytes: 0 },
-  }
+  /** Of connections that are over too, which count until libzmq has taken what they brought. */
+  readonly #totals = new Totals()
 
   /** The connections that are open now. */
   get connections(): readonly Connection[] {
@@ -78,14 +74,7 @@ export class Lz4 extends EventEmitter<Lz4Events> {
 
   /** Totals over all connections, past ones included. Bytes are those of parts, without frame headers. */
   get stats(): { sent: Traffic; received: Traffic } {
-    return { sent: this.#total("sent"), received: this.#total("received") }
-  }
-
-  #total(way: "sent" | "received"): Traffic {
-    const total = { ...this.#past[way] }
-    for (const { counters } of this.#live.values()) add(total, readCounters(counters, way))
-    for (const counters of this.#ending.values()) add(total, readCounters(counters, way))
-    return total
+    return { sent: this.#totals.total("sent"), received: this.#totals.total("received") }
   }
 
   /** @internal */
@@ -93,6 +82,7 @@ export class Lz4 extends EventEmitter<Lz4Events> {
     if (event.type === "connect") {
       const { remoteAddress, remotePort } = event.peer
       this.#live.set(event.link, { remoteAddress, remotePort, counters: event.counters })
+      this.#totals.begin(event.link, event.counters)
       this.emit("connect", { remoteAddress, remotePort })
     } else if (event.type === "protocolError") {
       const { code, message } = event.error
@@ -102,23 +92,12 @@ export class Lz4 extends EventEmitter<Lz4Events> {
     } else if (event.type === "disconnect") {
       const connection = this.#live.get(event.link)
       if (!connection) return
-      const { remoteAddress, remotePort, counters } = connection
+      const { remoteAddress, remotePort } = connection
       this.#live.delete(event.link)
-      this.#ending.set(event.link, counters)
       const error = event.error && errorFrom(event.error)
       this.emit("disconnect", { remoteAddress, remotePort, error })
     } else if (event.type === "ended") {
-      const counters = this.#ending.get(event.link)
-      if (!counters) return
-      this.#ending.delete(event.link)
-      add(this.#past.sent, readCounters(counters, "sent"))
-      add(this.#past.received, readCounters(counters, "received"))
+      this.#totals.end(event.link)
     }
   }
-}
-
-function add(total: Traffic, { messages, plainBytes, wireBytes }: Traffic): void {
-  total.messages += messages
-  total.plainBytes += plainBytes
-  total.wireBytes += wireBytes
 }

@@ -5,6 +5,7 @@ import { Channel } from "./channel.js"
 import type { End } from "./link.js"
 import { Links } from "./links.js"
 import type { DialSpec, TransportEvent } from "./protocol.js"
+import { connectTcp } from "./tcp.js"
 
 /** What libzmq may be late, in milliseconds. */
 const SETTLE_MS = 250
@@ -84,7 +85,7 @@ export class Dialer {
       if (pauseMs !== undefined) pause = setTimeout(attempt, pauseMs).unref()
     }
     const attempt = () => {
-      remote = this.#connect()
+      remote = connectTcp(this.#spec.destination, this.#spec.tcp)
       remote.socket.once("connect", connected)
       remote.socket.once("close", failed)
     }
@@ -100,27 +101,6 @@ export class Dialer {
 
   // One for all links: made where each begins, it would keep everything there in memory.
   readonly #ended = ({ byLibzmq }: End): void => this.#checkReleased(byLibzmq)
-
-  #connect(): Channel {
-    const { destination, tcp } = this.#spec
-    const { source } = destination
-    const channel = Channel.connect({
-      host: destination.host,
-      port: destination.port,
-      family: tcp.ipv6 ? 0 : 4,
-      ...(source && { localAddress: source.host, localPort: source.port }),
-      noDelay: true,
-      keepAlive: tcp.keepAlive ?? false,
-      keepAliveInitialDelay: tcp.keepAliveDelayMs,
-    })
-    const remote = channel.socket
-    if (tcp.connectTimeoutMs > 0) {
-      const timeout = setTimeout(() => remote.destroy(), tcp.connectTimeoutMs).unref()
-      remote.once("connect", () => clearTimeout(timeout))
-      remote.once("close", () => clearTimeout(timeout))
-    }
-    return channel
-  }
 
   /**
    * After `release`, ends when there is no connection left. One that libzmq did

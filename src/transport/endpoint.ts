@@ -4,6 +4,9 @@ import { zmqError } from "./zmq-error.js"
 
 export const SCHEME = "lz4+tcp://"
 
+/** Those whose endpoints are a host and a port. */
+export type TcpScheme = typeof SCHEME | "tcp://"
+
 /** A host and a port, as net takes them. */
 export interface HostPort {
   host: string
@@ -26,7 +29,7 @@ export function isLz4(endpoint: unknown): endpoint is string {
  * @throws Error with code EINVAL, or ENODEV for an IPv6 address without the option ipv6.
  */
 export function parseBind(endpoint: string, ipv6: boolean): HostPort {
-  const [host, port] = split(endpoint, endpoint.slice(SCHEME.length))
+  const [host, port] = split(endpoint, withoutScheme(endpoint))
   return { host: localHost(endpoint, host, ipv6) ?? host, port: parsePort(endpoint, port, true) }
 }
 
@@ -37,7 +40,7 @@ export function parseBind(endpoint: string, ipv6: boolean): HostPort {
  * @throws Error with code EINVAL or, for a source interface that is not there, ENODEV.
  */
 export function parseConnect(endpoint: string, ipv6: boolean): Destination {
-  const parts = endpoint.slice(SCHEME.length).split(";")
+  const parts = withoutScheme(endpoint).split(";")
   if (parts.length > 2) throw invalid(endpoint, "at most one ';' is allowed")
   const [host, port] = split(endpoint, parts.at(-1) as string)
   if (host === "*" || !/^[\w.:%-]+$/.test(host))
@@ -52,9 +55,11 @@ export function parseConnect(endpoint: string, ipv6: boolean): Destination {
 }
 
 /** The endpoint of an address that is bound. */
-export function formatEndpoint({ host, port }: HostPort): string {
-  return `${SCHEME}${isIPv6(host) ? `[${host}]` : host}:${port}`
+export function formatEndpoint({ host, port }: HostPort, scheme: TcpScheme = SCHEME): string {
+  return `${scheme}${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
+
+const withoutScheme = (endpoint: string) => endpoint.slice(endpoint.indexOf("://") + 3)
 
 /** Parts at the last colon; brackets keep those of an IPv6 address together. */
 function split(endpoint: string, address: string): [host: string, port: string] {

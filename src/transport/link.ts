@@ -4,6 +4,7 @@ import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
 import type { Trainer } from "../codec/trainer.js"
 import { Transcoder } from "../codec/transcoder.js"
+import { AdaptiveLevel } from "./adaptive-level.js"
 import type { Channel } from "./channel.js"
 import { Counters } from "./protocol.js"
 import { Pump, type PumpHandlers } from "./pump.js"
@@ -22,8 +23,8 @@ export interface End {
 }
 
 export interface LinkHandlers {
-  /** The peer, or this side, broke a rule; the link ends next. */
-  failed(error: Error): void
+  /** One side broke a rule, or memory ran out for it; the link ends next. */
+  failed(error: Error, side: "remote" | "local"): void
   /** The TCP connection is over; `error` is what ended it, if anything. */
   disconnected(error: Error | undefined): void
   /** libzmq has taken all there was, too. */
@@ -31,8 +32,8 @@ export interface LinkHandlers {
 }
 
 /**
- * One connection: TCP to the peer on one side, a Unix socket to libzmq on the
- * other, a transcoder each way between them.
+ * One connection: TCP to the peer on one side, a socket to libzmq on the other,
+ * private or that of a bridge, and a transcoder each way between them.
  *
  * Data that one side has handed over is written to the other before that is
  * closed, however the link ends.
@@ -44,6 +45,8 @@ export class Link implements PumpHandlers {
   readonly #receiving: Transcoder
   readonly #sending: Transcoder
   readonly #handlers: LinkHandlers
+  readonly #fromPeer: Pump
+  readonly #fromLibzmq: Pump
   #end: End | undefined
   #open = 2
 
@@ -66,7 +69,10 @@ export class Link implements PumpHandlers {
     this.#sending = Transcoder.sending(instance, settings, trainer)
 
     const fromPeer = new Pump(fromRemote, fromLocal, this.#receiving, this)
-    const fromLibzmq = new Pump(fromLocal, fromRemote, this.#sending, this)
+    const level = settings.adaptive ? new AdaptiveLevel(this.#sending) : undefined
+    const fromLibzmq = new Pump(fromLocal, fromRemote, this.#sending, this, level)
+    this.#fromPeer = fromPeer
+    this.#fromLibzmq = fromLibzmq
 
     local.on("end", () => {
       fromLibzmq.finish()
@@ -89,7 +95,8 @@ export class Link implements PumpHandlers {
     })
     let farewell: NodeJS.Timeout | undefined
     remote.on("finish", () => {
-      farewell = setTimeout(() => remote.destroy(), FAREWELL_MS).unref()
+      // Otherwise `drain` has said goodbye, and the peer may have much to say yet.
+      if (this.#end) farewell = setTimeout(() => remote.destroy(), FAREWELL_MS).unref()
     })
     remote.on("close", () => {
       clearTimeout(farewell)
@@ -105,6 +112,18 @@ export class Link implements PumpHandlers {
     remote.resume()
   }
 
+  /**
+   * Ends the link for both sides. The one that sent more is told first: it closes, all
+   * that it had handed over goes through, and the other is told then. The message that
+   * is on its way to it gets there; those behind are lost, as when any connection ends.
+   */
+  drain(): void {
+    if (this.#end) return
+    const moreReceived = this.#receiving.messages > this.#sending.messages
+    if (moreReceived) this.#fromLibzmq.conclude()
+    else this.#fromPeer.conclude()
+  }
+
   /** Ends the link at once, whatever it still holds. */
   destroy(): void {
     this.#local.destroy()
@@ -118,12 +137,14 @@ export class Link implements PumpHandlers {
     this.counters.write(way, traffic, transcoder.hasDictionary)
   }
 
-  /** Ends a link of which one side, or this one, broke a rule. */
-  failed(error: Error): void {
+  /** Ends a link of which one side broke a rule. */
+  failed(transcoder: Transcoder, error: Error): void {
     this.#end ??= { byLibzmq: false, error }
-    this.#handlers.failed(error)
-    this.#remote.destroy()
-    this.#local.end() // after all that was decoded before
+    const byRemote = transcoder === this.#receiving
+    const [offender, other] = byRemote ? [this.#remote, this.#local] : [this.#local, this.#remote]
+    this.#handlers.failed(error, byRemote ? "remote" : "local")
+    offender.destroy()
+    other.end() // after all that came before
   }
 
   #closed(): void {

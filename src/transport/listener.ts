@@ -1,11 +1,11 @@
-import { lookup } from "node:dns/promises"
 import { closeSync, openSync, unlink } from "node:fs"
-import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import { createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Channel } from "./channel.js"
 import { formatEndpoint, type HostPort } from "./endpoint.js"
 import { Links } from "./links.js"
 import type { ListenSpec, TransportEvent } from "./protocol.js"
+import { listenTcp, serverOptions } from "./tcp.js"
 import { zmqError } from "./zmq-error.js"
 
 /** How long to wait for libzmq when its queue of connections is full, in milliseconds. */
@@ -35,40 +35,22 @@ export class Listener {
     emit: (event: TransportEvent) => void,
     released: () => void,
   ) {
-    const { keepAlive, keepAliveDelayMs } = spec.tcp
     this.#spec = spec
     this.#released = released
     this.#links = new Links(endpoint, instance, spec, emit)
-    this.#server = createServer(
-      {
-        pauseOnConnect: true,
-        noDelay: true,
-        keepAlive: keepAlive ?? false,
-        keepAliveInitialDelay: keepAliveDelayMs,
-      },
-      (remote) => this.#accept(remote),
-    )
+    this.#server = createServer(serverOptions(spec.tcp), (remote) => this.#accept(remote))
     this.#server.unref()
   }
 
   /** Starts to listen. Rejects with an error in the form of zeromq.js. */
   async start(): Promise<HostPort> {
     const { bind, tcp } = this.#spec
-    const host = await addressOf(bind, tcp.ipv6)
-    const server = this.#server
-    return new Promise((resolve, reject) => {
-      server.once("error", (error: NodeJS.ErrnoException) => {
-        const code = (error.code ?? "EINVAL") as "EINVAL"
-        reject(zmqError(code, error.message, formatEndpoint(bind)))
-      })
-      // Not shared with other processes of a cluster, as libzmq's are not.
-      server.listen({ host, port: bind.port, backlog: tcp.backlog, exclusive: true }, () => {
-        server.removeAllListeners("error")
-        server.on("error", () => {}) // a connection that could not be accepted
-        const { address, port } = server.address() as AddressInfo
-        resolve({ host: address, port })
-      })
-    })
+    try {
+      return await listenTcp(this.#server, bind, tcp)
+    } catch (error) {
+      const { code, message } = error as NodeJS.ErrnoException
+      throw zmqError((code ?? "EINVAL") as "EINVAL", message, formatEndpoint(bind))
+    }
   }
 
   activate(): void {
@@ -132,15 +114,6 @@ export class Listener {
     if (!this.#closing || this.#links.size > 0) return
     this.#links.close()
     this.#released()
-  }
-}
-
-/** The address of a host. Node's own look-up would not mind the option ipv6. */
-async function addressOf(bind: HostPort, ipv6: boolean): Promise<string> {
-  try {
-    return (await lookup(bind.host, { family: ipv6 ? 0 : 4 })).address
-  } catch {
-    throw zmqError("ENODEV", `no interface, address or host ${bind.host}`, formatEndpoint(bind))
   }
 }
 

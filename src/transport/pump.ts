@@ -1,12 +1,13 @@
 import type { Socket } from "node:net"
 import type { Transcoder } from "../codec/transcoder.js"
+import type { AdaptiveLevel } from "./adaptive-level.js"
 import type { Channel } from "./channel.js"
 
 export interface PumpHandlers {
   /** Some of the stream went through a transcoder. */
   moved(transcoder: Transcoder): void
-  /** The stream broke a rule, or memory ran out; nothing moves any more. */
-  failed(error: Error): void
+  /** The stream broke a rule, or memory ran out; nothing moves through it any more. */
+  failed(transcoder: Transcoder, error: Error): void
 }
 
 /** The size of a transcoder's pieces, unless a part makes a larger one. */
@@ -24,17 +25,27 @@ export class Pump {
   readonly #to: Socket
   readonly #transcoder: Transcoder
   readonly #handlers: PumpHandlers
+  readonly #level: AdaptiveLevel | undefined
   #blocked = false
   /** A buffer that is still being written from. */
   #held: Buffer | undefined
   #ended = false
   #stopped = false
+  /** The count of messages at which the other side is ended at the latest. */
+  #concludeAt: number | undefined
 
-  constructor(from: Channel, to: Channel, transcoder: Transcoder, handlers: PumpHandlers) {
+  constructor(
+    from: Channel,
+    to: Channel,
+    transcoder: Transcoder,
+    handlers: PumpHandlers,
+    level?: AdaptiveLevel,
+  ) {
     this.#from = from.socket
     this.#to = to.socket
     this.#transcoder = transcoder
     this.#handlers = handlers
+    this.#level = level
     from.receive = (chunk) => this.push(chunk)
     to.socket.on("drain", () => this.#drained())
   }
@@ -50,6 +61,13 @@ export class Pump {
     if (!this.#blocked) this.#resume()
   }
 
+  /** Ends the other side when it has the message that is under way; drops what follows. */
+  conclude(): void {
+    // One that is counted, and whose body is still on its way, has ended when two more are.
+    this.#concludeAt = this.#transcoder.messages + 2
+    this.#checkConcluded()
+  }
+
   /** Drops what is read from now on. */
   stop(): void {
     this.#stopped = true
@@ -58,6 +76,7 @@ export class Pump {
 
   #drained(): void {
     if (!this.#blocked) return
+    this.#level?.drained()
     if (this.#held) spare = this.#held
     this.#held = undefined
     this.#blocked = false
@@ -81,10 +100,18 @@ export class Pump {
       transcode()
     } catch (error) {
       this.stop()
-      this.#handlers.failed(error as Error)
+      this.#handlers.failed(this.#transcoder, error as Error)
       return
     }
-    if (this.#blocked) this.#from.pause()
+    if (this.#concludeAt !== undefined) this.#checkConcluded()
+    if (this.#blocked && !this.#stopped) this.#from.pause()
+  }
+
+  #checkConcluded(): void {
+    const { insideMessage, messages } = this.#transcoder
+    if (this.#stopped || (insideMessage && messages < (this.#concludeAt as number))) return
+    this.stop()
+    this.#to.end()
   }
 
   readonly #write = (piece: Uint8Array, owned: boolean): boolean => {
@@ -93,6 +120,7 @@ export class Pump {
     else this.#writeCopy(piece)
     // The stream asks to wait even where the system took all at once.
     this.#blocked = this.#to.writableNeedDrain && this.#to.writableLength > 0
+    this.#level?.wrote(this.#blocked)
     return !this.#blocked
   }
 

@@ -1,20 +1,12 @@
 /** What goes over the wire, as tcpdump sees it and tshark puts it together. */
-import { type ChildProcessByStdio, execFileSync, spawn } from "node:child_process"
+import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { on, once } from "node:events"
-import { writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { createInterface } from "node:readline"
 import type { Readable } from "node:stream"
 
-import { temporaryDirectory } from "../support/packed.js"
+import { follow, type Wire } from "./tshark.js"
 
 const UNTIL_CLOSE = { close: ["close"] }
-
-/** The bytes of one TCP connection. */
-export interface Wire {
-  fromClient: Uint8Array
-  fromServer: Uint8Array
-}
 
 export class Capture implements AsyncDisposable {
   readonly #tcpdump: ChildProcessByStdio<null, Readable, Readable>
@@ -46,22 +38,7 @@ export class Capture implements AsyncDisposable {
 
   /** The only connection so far. */
   wire(): Wire {
-    using directory = temporaryDirectory()
-    const file = join(directory.path, "capture.pcap")
-    writeFileSync(file, Buffer.concat(this.#chunks))
-    const stdout = execFileSync("tshark", ["-r", file, "-q", "-z", "follow,tcp,raw,0"], {
-      encoding: "utf8",
-      maxBuffer: 1 << 28,
-      stdio: "pipe",
-    })
-    // One line of hex for each piece; what the server said is indented.
-    const hex = { fromClient: "", fromServer: "" }
-    for (const [, indent, piece] of stdout.matchAll(/^(\t?)([0-9a-f]+)$/gm))
-      hex[indent ? "fromServer" : "fromClient"] += piece
-    return {
-      fromClient: new Uint8Array(Buffer.from(hex.fromClient, "hex")),
-      fromServer: new Uint8Array(Buffer.from(hex.fromServer, "hex")),
-    }
+    return follow(Buffer.concat(this.#chunks), 1)[0] as Wire
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -219,7 +219,7 @@ export function pcapFile(frames: readonly Frame[], options: PcapOptions = {}): U
   const magic = nanoseconds ? 0xa1b23c4d : 0xa1b2c3d4
   const unit = nanoseconds ? 1n : 1000n
   const second = 1_000_000_000n
-  return concat(
+  return joined([
     concat(u32(magic), u16(2), u16(4), u32(0), u32(0), u32(262144), u32(linkType)),
     ...frames.map(({ time = 0n, bytes, length = bytes.length }) =>
       concat(
@@ -230,7 +230,7 @@ export function pcapFile(frames: readonly Frame[], options: PcapOptions = {}): U
         bytes,
       ),
     ),
-  )
+  ])
 }
 
 export interface PcapngOptions {
@@ -255,7 +255,7 @@ export function pcapngFile(frames: readonly Frame[], options: PcapngOptions = {}
   const option = (code: number, value: Uint8Array) =>
     concat(u16(code), u16(value.length), padded(value))
   const unknownLength = new Uint8Array(8).fill(0xff)
-  return concat(
+  return joined([
     block(0x0a0d0d0a, u32(0x1a2b3c4d), u16(1), u16(0), unknownLength),
     ...linkTypes.map((linkType) =>
       block(
@@ -278,7 +278,7 @@ export function pcapngFile(frames: readonly Frame[], options: PcapngOptions = {}
         return block(2, u16(id), u16(0xffff), high, low, lengths, padded(bytes))
       return block(6, u32(id), high, low, lengths, padded(bytes))
     }),
-  )
+  ])
 }
 
 export function pcapngBlock(type: number, body: Uint8Array, littleEndian = true): Uint8Array {
@@ -294,6 +294,9 @@ function unitsPerSecond(resolution: number): bigint {
 function padded(bytes: Uint8Array): Uint8Array {
   return concat(bytes, new Uint8Array(-bytes.length & 3))
 }
+
+/** More pieces than a call takes arguments. */
+const joined = (pieces: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(pieces))
 
 /** Integers in a byte order. */
 function integers(littleEndian: boolean) {

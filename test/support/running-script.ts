@@ -1,4 +1,4 @@
-/** Scripts in processes of their own, for what happens when a process ends. */
+/** Processes that are read and ended while they run: scripts, and other programs. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
@@ -19,50 +19,29 @@ afterEach(() => {
   for (const process of running) process.kill("SIGKILL")
 })
 
-/** A running script. */
-export class Script {
+/** A process whose output is read line by line. It is killed after the test. */
+export class Running {
   readonly process: ChildProcess
   readonly #ending: Promise<Ending>
   readonly #lines: string[] = []
   #errors = ""
   #changed: () => void = () => {}
 
-  /**
-   * Starts the body of a module that has all of zeromq-lz4 as `zmq`, and `argument`. What it
-   * prints is read line by line. `descriptors` limits how many files it may have open.
-   */
-  constructor(
-    source: string,
-    argument: unknown,
-    thread: Thread = "worker",
-    descriptors: number | "unlimited" = "unlimited",
-  ) {
-    const head =
-      'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
-    const node = [process.execPath, "--input-type=module", "--eval", head + source]
-    const limit = descriptors === "unlimited" ? "" : `ulimit -n ${descriptors};`
-    this.process = spawn("sh", ["-c", `${limit} exec "$@"`, "sh", ...node], {
-      cwd: root,
-      env: {
-        ...process.env,
-        SCRIPT_ARGUMENT: JSON.stringify(argument),
-        ZEROMQ_LZ4_THREAD: thread === "same" ? "0" : "1",
-      },
-      stdio: ["ignore", "pipe", "pipe"],
-    })
-    running.add(this.process)
+  constructor(process: ChildProcess) {
+    this.process = process
+    running.add(process)
     let text = ""
-    this.process.stdout?.on("data", (chunk) => {
+    process.stdout?.on("data", (chunk) => {
       const lines = (text + chunk).split("\n")
       text = lines.pop() as string
       this.#lines.push(...lines)
       this.#changed()
     })
-    this.process.stderr?.on("data", (chunk) => {
+    process.stderr?.on("data", (chunk) => {
       this.#errors += chunk
     })
-    this.#ending = once(this.process, "close").then(([code, signal]) => {
-      running.delete(this.process)
+    this.#ending = once(process, "close").then(([code, signal]) => {
+      running.delete(process)
       this.#changed()
       return { code, signal }
     })
@@ -80,7 +59,7 @@ export class Script {
   /** The next line that it prints. */
   async line(): Promise<string> {
     while (this.#lines.length === 0) {
-      if (!this.running) throw new Error(`the script ended: ${this.#errors.slice(-2000)}`)
+      if (!this.running) throw new Error(`the process ended: ${this.#errors.slice(-2000)}`)
       await new Promise<void>((resolve) => {
         this.#changed = resolve
       })
@@ -91,5 +70,35 @@ export class Script {
   /** Waits until it has ended, by itself or by a signal. */
   ended(): Promise<Ending> {
     return this.#ending
+  }
+}
+
+/** A running script. */
+export class Script extends Running {
+  /**
+   * Starts the body of a module that has all of zeromq-lz4 as `zmq`, and `argument`. What it
+   * prints is read line by line. `descriptors` limits how many files it may have open.
+   */
+  constructor(
+    source: string,
+    argument: unknown,
+    thread: Thread = "worker",
+    descriptors: number | "unlimited" = "unlimited",
+  ) {
+    const head =
+      'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
+    const node = [process.execPath, "--input-type=module", "--eval", head + source]
+    const limit = descriptors === "unlimited" ? "" : `ulimit -n ${descriptors};`
+    super(
+      spawn("sh", ["-c", `${limit} exec "$@"`, "sh", ...node], {
+        cwd: root,
+        env: {
+          ...process.env,
+          SCRIPT_ARGUMENT: JSON.stringify(argument),
+          ZEROMQ_LZ4_THREAD: thread === "same" ? "0" : "1",
+        },
+        stdio: ["ignore", "pipe", "pipe"],
+      }),
+    )
   }
 }

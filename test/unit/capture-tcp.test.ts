@@ -167,6 +167,21 @@ describe("connections", () => {
     expect(connections.map((connection) => textBy(connection, "client"))).toEqual([whole, whole])
   })
 
+  test("begin where their own SYN says, whatever an old packet says", () => {
+    const packets = conversation([["server", ascii("news")]])
+    const old: TcpPacket = { ...packets[1]!, flags: "A", sequence: 4_000_000, acknowledged: 7 }
+    const { connections } = recordPackets([packets[0]!, old, ...packets.slice(1)])
+    expect(connections.map((connection) => textBy(connection, "server"))).toEqual([
+      ['"news"', "cut"],
+    ])
+  })
+
+  test("that both sides open at once are one", () => {
+    const packets = letters()
+    packets[1] = { ...packets[1]!, flags: "S", acknowledged: 0 }
+    expect(clientSaid(packets)).toEqual(whole)
+  })
+
   test("that are closed take no more", () => {
     const packets = letters()
     const { connections } = recordPackets([...packets, ...packets.slice(3, 14), packets[0]!])
@@ -249,6 +264,14 @@ describe("gaps", () => {
       '"ccdd"',
       "cut",
     ])
+  })
+
+  test("at the end are what was acknowledged, but for one that may be a FIN", () => {
+    const cut = letters({ closed: undefined })
+    expect(clientSaid(without("[cd]", cut))).toEqual(['"aabb"', 4, "cut"])
+    expect(clientSaid(without("[cd]", letters({ closed: "RST" })))).toEqual(['"aabb"', 4, "end"])
+    const finLost = letters().filter((_, i) => i !== 11)
+    expect(clientSaid(finLost)).toEqual(['"aabbccdd"', "cut"])
   })
 
   test("are declared when more packets came than captures get out of order", () => {

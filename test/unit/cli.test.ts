@@ -34,7 +34,13 @@ const events = (count: number, seed = 1): string => {
 }
 
 describe("help", () => {
-  test.each([[["--help"]], [["-h"]], [["train", "--help"]], [["train", "-h"]]])("%j", (args) => {
+  test.each([
+    [["--help"]],
+    [["-h"]],
+    [["train", "--help"]],
+    [["train", "-h"]],
+    [["bridge", "--help"]],
+  ])("%j", (args) => {
     const { status, stdout, stderr } = run(args)
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
     expect(stdout).toMatch(/^usage: zeromq-lz4/)

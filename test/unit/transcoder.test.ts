@@ -736,6 +736,26 @@ describe("what can be said is said at once", () => {
 
 const memoryBytes = ({ exports }: Instance) => exports.memory.buffer.byteLength
 
+test("a message is under way from its first byte to its last, and so is a command", () => {
+  const { instance } = builds[0] as (typeof builds)[number]
+  const items = [message(text(9)), [ping], message(text(600), noise(5), text(0), text(600)), [ping]]
+  const lengthUpTo = (count: number, side: "plain" | "wire") =>
+    streamsOf([...shaken, ...items.slice(0, count).flat()])[side].length
+  for (const side of ["plain", "wire"] as const) {
+    const boundaries = new Set([0, 1, 2, 3, 4].map((count) => lengthUpTo(count, side)))
+    const transcoder = side === "plain" ? open.sending(instance) : open.receiving(instance)
+    const stream = streamsOf([...shaken, ...items.flat()])[side]
+    const greetingBytes = greeting().length
+    for (const [i, byte] of stream.entries()) {
+      transcoder.transcode(Uint8Array.of(byte), () => true)
+      const outside = i + 1 <= greetingBytes || boundaries.has(i + 1)
+      expect(transcoder.insideMessage, `${side}, after ${i + 1} bytes`).toBe(!outside)
+    }
+    expect(transcoder.messages).toBe(2)
+    transcoder.close()
+  }
+})
+
 test("a declared size costs no memory before its bytes are there", () => {
   const { instance } = builds[0]!
   const { arrayBuffers } = process.memoryUsage()

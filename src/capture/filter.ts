@@ -1,0 +1,200 @@
+import type { CaptureEvent, Handshake, PartKind, Side } from "./events.js"
+
+/** What a filter can ask for as `kind=`: what happened, or the form of one of a message's parts. */
+export type RowKind =
+  | "connection"
+  | "handshake"
+  | "command"
+  | "message"
+  | "error"
+  | "close"
+  | PartKind
+
+/** The language in words, for --help and the page. */
+export const filterHelp = `Terms between spaces, all of which must match:
+  connection=2     the connection of this number; of an address, a port or both:
+                   connection=10.0.0.7, connection=:5555, connection=[::1]:5555
+  kind=LZ4B        messages with a part that is plain, LZ4B, LZ4M, LZ4A, or none of these
+                   (kind=none); dictionaries: kind=LZ4D; or what happened: message, command,
+                   error, connection, handshake, close
+  from=client      what one side sent: client or server
+  anything else    text in the content, upper or lower case alike; "in quotes" with spaces`
+
+/** What a filter looks at. `text` is read last and only where it is needed. */
+export interface FilterRow {
+  /** 0 for errors of the file itself. */
+  readonly connection: number
+  readonly client: string
+  readonly server: string
+  readonly from: Side | undefined
+  readonly kinds: readonly RowKind[]
+  readonly text: string
+}
+
+export type Filter = (row: FilterRow) => boolean
+
+const KINDS: readonly RowKind[] = [
+  "message",
+  "command",
+  "error",
+  "connection",
+  "handshake",
+  "close",
+  "none",
+  "plain",
+  "LZ4B",
+  "LZ4M",
+  "LZ4A",
+  "LZ4D",
+]
+
+// A quote counts where it is closed at the end of a term, so that pieces of JSON are text as they are.
+const TERM = /(?:([a-z]+)=)?(?:(["'])(.*?)\2(?=\s|$)|(\S+)|(?=\s|$))/isy
+const SPACE = /\s*/y
+
+/** Throws a SyntaxError, in words for the user, where `expression` is wrong; an empty one matches all. */
+export function parseFilter(expression: string): Filter {
+  const fields: Filter[] = []
+  const texts: Filter[] = []
+  for (let at = skip(SPACE, expression, 0); at < expression.length; ) {
+    TERM.lastIndex = at
+    const [term, field, , quoted, bare = ""] = TERM.exec(expression) as RegExpExecArray
+    const value = quoted ?? bare
+    if (field === undefined) texts.push(contains(value))
+    else fields.push(fieldFilter(field, value, term as string))
+    at = skip(SPACE, expression, at + (term as string).length)
+  }
+  const all = [...fields, ...texts]
+  return (row) => all.every((matches) => matches(row))
+}
+
+function skip(pattern: RegExp, text: string, at: number): number {
+  pattern.lastIndex = at
+  pattern.exec(text)
+  return pattern.lastIndex
+}
+
+function fieldFilter(field: string, value: string, term: string): Filter {
+  switch (field.toLowerCase()) {
+    case "connection":
+      return ofConnection(value)
+    case "kind":
+      return ofKind(value)
+    case "from":
+      return ofSide(value)
+    default:
+      throw new SyntaxError(
+        `no field ${JSON.stringify(field)}, only connection, kind and from; for text write '${term}' in quotes`,
+      )
+  }
+}
+
+function ofConnection(value: string): Filter {
+  if (/^\d+$/.test(value)) {
+    const id = Number(value)
+    return ({ connection }) => connection === id
+  }
+  if (!/^[0-9a-f.:[\]]+$/i.test(value))
+    throw new SyntaxError(
+      `connection= takes a number, ADDRESS, :PORT or ADDRESS:PORT; got ${JSON.stringify(value)}`,
+    )
+  const matches = endMatcher(value.toLowerCase())
+  return ({ client, server }) => matches(client) || matches(server)
+}
+
+/** For the ends of a connection, such as "127.0.0.1:5555" and "[::1]:5555". */
+function endMatcher(value: string): (end: string) => boolean {
+  if (/^:\d+$/.test(value)) return (end) => end.endsWith(value)
+  return (end) => end === value || end.startsWith(`${value}:`) || end.startsWith(`[${value}]:`)
+}
+
+function ofKind(value: string): Filter {
+  const kind = KINDS.find((kind) => kind.toLowerCase() === value.toLowerCase())
+  if (kind === undefined)
+    throw new SyntaxError(`kind= is one of ${KINDS.join(", ")}; got ${JSON.stringify(value)}`)
+  return ({ kinds }) => kinds.includes(kind)
+}
+
+function ofSide(value: string): Filter {
+  const side = value.toLowerCase()
+  if (side !== "client" && side !== "server")
+    throw new SyntaxError(`from= is client or server; got ${JSON.stringify(value)}`)
+  return ({ from }) => from === side
+}
+
+function contains(text: string): Filter {
+  // A pattern rather than toLowerCase(), which would copy each row's text.
+  const pattern = new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu")
+  return (row) => pattern.test(row.text)
+}
+
+/** Text is looked for in so many bytes of each part. */
+const SEARCHED_BYTES = 16 << 20
+
+/** An event as filters see it. */
+export function filterRow(event: CaptureEvent): FilterRow {
+  const { connection } = event
+  return {
+    connection: connection?.id ?? 0,
+    client: connection?.client ?? "",
+    server: connection?.server ?? "",
+    from: senderOf(event),
+    kinds: kindsOf(event),
+    get text() {
+      return textOf(event)
+    },
+  }
+}
+
+function senderOf(event: CaptureEvent): Side | undefined {
+  switch (event.type) {
+    case "handshake":
+      return event.from
+    case "command":
+      return event.command.from
+    case "message":
+      return event.message.from
+    case "error":
+      return event.error.from
+    default:
+      return undefined
+  }
+}
+
+function kindsOf(event: CaptureEvent): readonly RowKind[] {
+  if (event.type !== "message") return [event.type]
+  const kinds = new Set<RowKind>()
+  for (const { kind, error } of event.message.parts) {
+    if (kind !== "LZ4D") kinds.add("message")
+    kinds.add(kind)
+    if (error) kinds.add("error")
+  }
+  return [...kinds]
+}
+
+function textOf(event: CaptureEvent): string {
+  switch (event.type) {
+    case "message":
+      return event.message.parts
+        .map(({ plain, error }) =>
+          plain ? decode(plain) : error ? `${error.code} ${error.message}` : "",
+        )
+        .join("\n")
+    case "command":
+      return `${event.command.name} ${event.command.detail}`
+    case "error":
+      return `${event.error.code} ${event.error.message}`
+    case "handshake":
+      return handshakeText(event.handshake)
+    default:
+      return `${event.connection.client} ${event.connection.server}`
+  }
+}
+
+function handshakeText({ version, mechanism, socketType = "" }: Handshake): string {
+  return `ZMTP ${version} ${mechanism} ${socketType}`
+}
+
+const UTF8 = new TextDecoder()
+
+const decode = (bytes: Uint8Array): string => UTF8.decode(bytes.subarray(0, SEARCHED_BYTES))

@@ -1,0 +1,230 @@
+import { readFileSync } from "node:fs"
+import { getSystemErrorMap } from "node:util"
+import type { Traffic } from "../codec/codec.js"
+import { ProtocolError } from "../codec/errors.js"
+import { type CodecOptions, checkCodecOptions, type Settings } from "../codec/options.js"
+import { Bridge, type BridgeHandlers, type BridgeSpec, type Joined } from "../transport/bridge.js"
+import { readCounters } from "../transport/protocol.js"
+import { Totals } from "../transport/totals.js"
+import { parse, wholeNumber } from "./args.js"
+import { fileError, InputError, UsageError } from "./errors.js"
+
+export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
+
+Lets any ZeroMQ program speak lz4+tcp://. Listens at --from, and connects to --to for each
+connection that comes. One of the two is lz4+tcp://HOST:PORT, the other tcp://HOST:PORT or
+ipc://PATH.
+
+      --from URL                where to listen; HOST and PORT may be *
+      --to URL                  where to connect to
+      --max-message-size BYTES  the most plaintext of one message that is received over lz4+tcp://;
+                                default -1, no limit
+      --dictionary FILE         a dictionary to compress with: zeromq-lz4 train makes one
+      --auto-dictionary         trains one on the first messages
+      --min-compress-size BYTES shorter parts go plain; default 512, 128 with a dictionary
+      --acceleration N          1 to 65537: higher is faster and compresses less; default 1
+      --level N                 3 to 12: LZ4HC, slower, compresses more; default 0, LZ4
+      --arenas                  sends small messages together; to peers that read revision 2
+      --revision N              the revision of the format that is accepted, 1 or 2; default 2
+      --stats[=SECONDS]         a line of statistics every so many seconds; 5 when none are given
+  -h, --help                    this text
+
+"sent" is what went out over lz4+tcp://. While nobody is there at --to, connections are closed
+as they come; ZeroMQ comes back by itself. SIGINT and SIGTERM stop listening, end connections when
+what was under way is through, after 5 seconds at most; a second one ends at once.`
+
+const STATS_SECONDS = "5"
+const STATS_SECONDS_MAX = 86_400
+/** How long connections may take to end. */
+const DRAIN_MS = 5000
+
+export async function bridge(args: string[]): Promise<void> {
+  const { spec, statsSeconds } = readArgs(args)
+  const report = new Report(spec)
+  const bridge = orUsageError(() => new Bridge(spec, report))
+  const signalled = firstSignal()
+  process.stdout.on("error", () => {}) // it goes on when nobody reads what it says
+  try {
+    const endpoint = await bridge.start()
+    console.log(`listening on ${endpoint}, connecting to ${spec.to}`)
+  } catch (error) {
+    throw new InputError(`cannot listen on ${spec.from}: ${words(error)}`)
+  }
+  const stats = statsSeconds === undefined ? undefined : report.repeatStatistics(statsSeconds)
+  console.log(`${await signalled}: ending`)
+  clearInterval(stats)
+  await bridge.drain(DRAIN_MS)
+}
+
+/** SIGINT or SIGTERM. The second one does what it does to any process. */
+function firstSignal(): Promise<string> {
+  return new Promise((resolve) => {
+    const signals = ["SIGINT", "SIGTERM"] as const
+    const received = (signal: string) => {
+      for (const each of signals) process.off(each, received)
+      resolve(signal)
+    }
+    for (const each of signals) process.on(each, received)
+  })
+}
+
+// -- Arguments ---------------------------------------------------------------------
+
+function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | undefined } {
+  const { values } = parse({
+    // The value is optional, which parseArgs does not know.
+    args: args.map((arg) => (arg === "--stats" ? `--stats=${STATS_SECONDS}` : arg)),
+    options: {
+      from: { type: "string" },
+      to: { type: "string" },
+      "max-message-size": { type: "string" },
+      dictionary: { type: "string" },
+      "auto-dictionary": { type: "boolean" },
+      "min-compress-size": { type: "string" },
+      acceleration: { type: "string" },
+      level: { type: "string" },
+      arenas: { type: "boolean" },
+      revision: { type: "string" },
+      stats: { type: "string" },
+    },
+  })
+  const { from, to } = values
+  if (from === undefined) throw new UsageError("--from URL says where to listen")
+  if (to === undefined) throw new UsageError("--to URL says where to connect to")
+  const statsSeconds = wholeNumber("--stats", values.stats)
+  if (statsSeconds !== undefined && (statsSeconds < 1 || statsSeconds > STATS_SECONDS_MAX))
+    throw new UsageError(`--stats must be 1 to ${STATS_SECONDS_MAX} seconds; got ${statsSeconds}`)
+  const number = (
+    name: "max-message-size" | "min-compress-size" | "acceleration" | "level" | "revision",
+  ) => wholeNumber(`--${name}`, values[name])
+  const options = {
+    maxMessageSize: number("max-message-size"),
+    autoDictionary: values["auto-dictionary"],
+    minCompressSize: number("min-compress-size"),
+    acceleration: number("acceleration"),
+    level: number("level"),
+    arenas: values.arenas,
+    revision: number("revision"),
+    dictionary: values.dictionary === undefined ? undefined : readDictionary(values.dictionary),
+  } as CodecOptions
+  return { spec: { from, to, settings: checkOptions(options) }, statsSeconds }
+}
+
+/** Checks options of the codec; what is wrong is said of the command line's. */
+function checkOptions(options: CodecOptions): Settings {
+  try {
+    return checkCodecOptions(options)
+  } catch (error) {
+    const names = new RegExp(`\\b(${Object.keys(options).join("|")})\\b`, "g")
+    const flag = (name: string) => `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
+    throw new UsageError((error as Error).message.replace(names, flag))
+  }
+}
+
+function readDictionary(file: string): Uint8Array {
+  let dictionary: Buffer
+  try {
+    dictionary = readFileSync(file)
+  } catch (error) {
+    throw fileError(file, error)
+  }
+  try {
+    checkCodecOptions({ dictionary })
+  } catch (error) {
+    throw new InputError(`${file}: ${(error as Error).message}`)
+  }
+  return dictionary
+}
+
+/** An endpoint of the wrong form is wrong usage; one that this machine does not have is not. */
+function orUsageError<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === "EINVAL") throw new UsageError(message)
+    if (code === "ENODEV") throw new InputError(message)
+    throw error
+  }
+}
+
+// -- Reports -----------------------------------------------------------------------
+
+/** Prints what happens. */
+class Report implements BridgeHandlers {
+  readonly #to: string
+  readonly #totals = new Totals()
+  #open = 0
+  /** Said once, and not for each attempt that fails like the last one. */
+  #unreachable: string | undefined
+
+  constructor({ to }: BridgeSpec) {
+    this.#to = to
+  }
+
+  joined({ number, from, to, counters }: Joined): void {
+    this.#open++
+    this.#totals.begin(number, counters)
+    this.#unreachable = undefined
+    console.log(`#${number} connected: ${from} to ${to}`)
+  }
+
+  failed({ number }: Joined, side: string, error: Error): void {
+    const what = error instanceof ProtocolError ? "protocol error" : "error"
+    console.log(`#${number} ${what} of ${side}: ${error.message}`)
+  }
+
+  ended({ number, counters }: Joined, error: Error | undefined): void {
+    this.#open--
+    this.#totals.end(number)
+    const why = error && !(error instanceof ProtocolError) ? ` (${words(error)})` : ""
+    const [sent, received] = [readCounters(counters, "sent"), readCounters(counters, "received")]
+    console.log(`#${number} closed${why}: ${flow("sent", sent)}; ${flow("received", received)}`)
+  }
+
+  unreachable(from: string, error: Error): void {
+    const line = `cannot connect to ${this.#to}: ${words(error)}`
+    if (line !== this.#unreachable) console.log(`${line}; closed ${from}`)
+    this.#unreachable = line
+  }
+
+  /** A line every so many seconds, of what went through since the one before. */
+  repeatStatistics(seconds: number): NodeJS.Timeout {
+    let before = this.#read()
+    return setInterval(() => {
+      const now = this.#read()
+      const flows = (["sent", "received"] as const).map((way) =>
+        flow(way, rate(before[way], now[way], seconds), "/s"),
+      )
+      before = now
+      console.log(`connections: ${this.#open}; ${flows.join("; ")}`)
+    }, seconds * 1000)
+  }
+
+  #read(): Record<"sent" | "received", Traffic> {
+    return { sent: this.#totals.total("sent"), received: this.#totals.total("received") }
+  }
+}
+
+function rate(before: Traffic, now: Traffic, seconds: number): Traffic {
+  const perSecond = (name: keyof Traffic) => Math.round((now[name] - before[name]) / seconds)
+  return {
+    messages: perSecond("messages"),
+    plainBytes: perSecond("plainBytes"),
+    wireBytes: perSecond("wireBytes"),
+  }
+}
+
+/** What went one way, `per` some time or altogether. */
+function flow(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
+  const ratio = wireBytes > 0 ? ` (${(plainBytes / wireBytes).toFixed(2)} ×)` : ""
+  return `${way} ${messages} messages${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
+}
+
+/** An error in words: those of the system say little more than a code. */
+function words(error: unknown): string {
+  const { code, message, syscall } = error as NodeJS.ErrnoException
+  if (message && !syscall) return message
+  for (const [name, meaning] of getSystemErrorMap().values()) if (name === code) return meaning
+  return message
+}

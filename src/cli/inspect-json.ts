@@ -1,0 +1,136 @@
+import type {
+  CaptureConnection,
+  CaptureError,
+  CaptureEvent,
+  CaptureMessage,
+  CapturePart,
+  Handshake,
+  Side,
+} from "../capture/events.js"
+import { shippedIn } from "./inspect-dictionary.js"
+import type { Summary } from "./inspect-tally.js"
+import { isoTime } from "./inspect-time.js"
+import { utf8 } from "./terminal-text.js"
+
+/** More content in one message is left out: a line of it would be longer than strings can be. */
+const CONTENT_MAX_BYTES = 64 << 20
+
+export function jsonRow(event: CaptureEvent): string {
+  return JSON.stringify(fieldsOf(event))
+}
+
+function fieldsOf(event: CaptureEvent): object {
+  switch (event.type) {
+    case "connection": {
+      const { id, client, server, begun } = event.connection
+      return { type: "connection", connection: id, client, server, begun }
+    }
+    case "handshake":
+      return handshakeFields(event.connection.id, event.from, event.handshake)
+    case "command": {
+      const { time, from, name, detail, body } = event.command
+      return { ...head("command", event.connection, time, from), name, detail, body: content(body) }
+    }
+    case "message":
+      return messageFields(event.connection, event.message)
+    case "error": {
+      const { time, from, offset } = event.error
+      return {
+        ...head("error", event.connection, time, from),
+        ...errorFields(event.error),
+        offset,
+      }
+    }
+    case "close":
+      return { type: "close", connection: event.connection.id }
+  }
+}
+
+function head(
+  type: string,
+  connection: CaptureConnection | undefined,
+  time: bigint | undefined,
+  from: Side | undefined,
+) {
+  return {
+    type,
+    time: isoTime(time) ?? null,
+    connection: connection?.id ?? null,
+    from: from ?? null,
+  }
+}
+
+function handshakeFields(connection: number, from: Side, handshake: Handshake): object {
+  const { version, mechanism, asServer, socketType, identity, properties } = handshake
+  return {
+    ...{ type: "handshake", connection, from, version, mechanism, asServer },
+    socketType: socketType ?? null,
+    identity: identity ? content(identity) : null,
+    properties: Object.fromEntries(
+      Array.from(properties, ([name, value]) => [name, content(value)]),
+    ),
+  }
+}
+
+function messageFields(connection: CaptureConnection, message: CaptureMessage): object {
+  const { time, from, parts, wireBytes, plainBytes, arena } = message
+  const dictionary = shippedIn(message)
+  if (dictionary)
+    return {
+      ...head("dictionary", connection, time, from),
+      wireBytes,
+      dictionaryBytes: dictionary.length,
+      ...content(dictionary),
+    }
+  const whole = parts.reduce((sum, { plain }) => sum + (plain?.length ?? 0), 0)
+  return {
+    ...head("message", connection, time, from),
+    wireBytes,
+    plainBytes,
+    arena: arena ?? null,
+    parts: parts.map((part) => partFields(part, whole <= CONTENT_MAX_BYTES)),
+  }
+}
+
+function partFields({ kind, wire, plain, error }: CapturePart, withContent: boolean): object {
+  return {
+    kind,
+    wireBytes: wire.length,
+    plainBytes: plain?.length ?? null,
+    ...(plain && withContent ? content(plain) : {}),
+    ...(error ? { error: errorFields(error) } : {}),
+  }
+}
+
+const errorFields = ({ code, message }: CaptureError): object => ({ code, message })
+
+/** As text where that says it exactly. */
+function content(bytes: Uint8Array): { text: string } | { base64: string } {
+  const text = utf8(bytes)
+  if (text !== undefined) return { text }
+  const { buffer, byteOffset, byteLength } = bytes
+  return { base64: Buffer.from(buffer, byteOffset, byteLength).toString("base64") }
+}
+
+/** A line for each connection, and a last one for the whole. */
+export function jsonSummary(summary: Summary): string {
+  const { connections, tcpConnections, start, end, rows, matching, errors } = summary
+  const lines: object[] = connections.map(({ id, sides, ...rest }) => ({
+    type: "summary",
+    connection: id,
+    ...rest,
+    sent: sides,
+  }))
+  lines.push({
+    type: "summary",
+    connection: null,
+    connections: connections.length,
+    tcpConnections,
+    start: isoTime(start) ?? null,
+    end: isoTime(end) ?? null,
+    rows,
+    matching,
+    errors,
+  })
+  return lines.map((fields) => JSON.stringify(fields)).join("\n")
+}

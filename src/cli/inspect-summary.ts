@@ -1,0 +1,59 @@
+import type { ConnectionSummary, SideSummary, Summary } from "./inspect-tally.js"
+import { isoTime } from "./inspect-time.js"
+
+/** A summary in words. */
+export function summaryText(summary: Summary): string {
+  const { connections, tcpConnections, rows, matching } = summary
+  if (connections.length === 0) return noConnections(tcpConnections)
+  const lines = [`${count(connections.length, "connection")}${period(summary)}`]
+  if (matching < rows)
+    lines.push(`${matching} of ${count(rows, "row")} match; what follows is of all of them`)
+  return [...lines, ...connections.map(connectionText)].join("\n")
+}
+
+function noConnections(tcpConnections: number): string {
+  if (tcpConnections === 0) return "no ZMTP connection: no TCP connection carries anything"
+  return `no ZMTP connection among ${count(tcpConnections, "TCP connection")}`
+}
+
+function period({ start, end }: Summary): string {
+  const first = isoTime(start)
+  const last = isoTime(end)
+  if (start === undefined || end === undefined || !first || !last) return ""
+  const [date, time] = first.slice(0, -"fffZ".length).split("T")
+  // Their difference is small enough for a number.
+  return `, ${(Number(end - start) / 1e9).toFixed(3)} s from ${date} ${time} UTC on`
+}
+
+function connectionText({
+  id,
+  client,
+  server,
+  begun,
+  transport,
+  sides,
+  errors,
+}: ConnectionSummary): string {
+  const types = [sides.client.socketType ?? "?", sides.server.socketType ?? "?"]
+  const words = [`${client} → ${server}`, transport ?? "no messages", types.join(" → ")]
+  if (!begun) words.push("begun before the capture")
+  if (errors > 0) words.push(count(errors, "error"))
+  const lines = [`#${id}  ${words.join(", ")}`]
+  for (const [arrow, side] of [
+    ["→", sides.client],
+    ["←", sides.server],
+  ] as const)
+    if (side.messages > 0 || side.dictionaryBytes !== null)
+      lines.push(`    ${arrow} ${sideText(side)}`)
+  return lines.join("\n")
+}
+
+function sideText({ messages, plainBytes, wireBytes, dictionaryBytes }: SideSummary): string {
+  const ratio = wireBytes > 0 ? `, ratio ${(plainBytes / wireBytes).toFixed(2)}` : ""
+  const dictionary =
+    dictionaryBytes === null ? "" : `, with a dictionary of ${count(dictionaryBytes, "byte")}`
+  return `${count(messages, "message")}, ${count(plainBytes, "byte")}, ${wireBytes} on the wire${ratio}${dictionary}`
+}
+
+const count = (number: number, what: string): string =>
+  `${number} ${what}${number === 1 ? "" : "s"}`

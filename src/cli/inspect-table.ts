@@ -1,0 +1,130 @@
+import { styleText } from "node:util"
+import type {
+  CaptureConnection,
+  CaptureError,
+  CaptureEvent,
+  CaptureMessage,
+  Handshake,
+  Side,
+} from "../capture/events.js"
+import { shippedIn } from "./inspect-dictionary.js"
+import { clockTime } from "./inspect-time.js"
+import { cutTo, printable, startOf } from "./terminal-text.js"
+
+export interface TableLayout {
+  /** Of a line. */
+  columns: number
+  colour: boolean
+}
+
+const ARROWS: Record<Side, string> = { client: "→", server: "←" }
+/** Content gets these even where the line is then longer than the terminal is wide. */
+const CONTENT_MIN_COLUMNS = 16
+/** Names of commands are shorter, but may be anything. */
+const NAME_MAX_COLUMNS = 20
+
+/** The columns that all rows have; what follows is up to the kind of row. */
+const lead = (time: string, id: string, arrow: string, kind: string): string =>
+  `${time.padEnd(15)} ${id.padStart(3)} ${arrow} ${kind.padEnd(10)}`
+
+const sizes = (parts: string, wire: string, plain: string, ratio: string): string =>
+  `${parts.padStart(5)} ${wire.padStart(7)} ${plain.padStart(7)} ${ratio.padStart(5)} `
+
+export const tableHeader: string = `${lead("TIME (UTC)", "#", " ", "KIND")} ${sizes("PARTS", "WIRE", "PLAIN", "RATIO")} CONTENT`
+
+/** An event in one line, no longer than the layout has it unless it tells of an error; undefined when another one says it. */
+export function tableRow(event: CaptureEvent, layout: TableLayout): string | undefined {
+  switch (event.type) {
+    case "message":
+      return messageRow(event.connection, event.message, layout)
+    case "error": {
+      const { time, from } = event.error
+      const line = [
+        lead(clock(time), id(event.connection), arrow(from), "error"),
+        words(event.error),
+      ]
+      return styled("red", line.join(" "), layout)
+    }
+    case "command": {
+      const { time, from, name, detail } = event.command
+      const kind = cutTo(printable(name), NAME_MAX_COLUMNS)
+      return wordsRow(lead(clock(time), id(event.connection), arrow(from), kind), detail, layout)
+    }
+    case "handshake": {
+      const { connection, from, handshake } = event
+      // READY, which is a row of its own, says the rest.
+      if (handshake.identity !== undefined) return undefined
+      return wordsRow(
+        lead("", id(connection), arrow(from), "greeting"),
+        greetingWords(handshake),
+        layout,
+      )
+    }
+    case "connection": {
+      const { client, server, begun } = event.connection
+      const note = begun ? "" : ", begun before the capture: which of them is the client is a guess"
+      const start = lead("", id(event.connection), " ", "open")
+      return wordsRow(start, `${client} → ${server}${note}`, layout)
+    }
+    case "close":
+      return wordsRow(lead("", id(event.connection), " ", "close"), "", layout)
+  }
+}
+
+function messageRow(
+  connection: CaptureConnection,
+  message: CaptureMessage,
+  layout: TableLayout,
+): string {
+  const { time, from, parts, wireBytes, plainBytes, arena } = message
+  const dictionary = shippedIn(message)
+  const error = parts.find((part) => part.error)?.error
+  const measured = !dictionary && !error
+  const kinds = Array.from(new Set(parts.map(({ kind }) => kind))).join("+")
+  const start = `${lead(
+    clock(time),
+    id(connection),
+    arrow(from),
+    arena ? `${kinds} ${arena.index + 1}/${arena.messages}` : kinds,
+  )} ${sizes(
+    String(parts.length),
+    String(wireBytes),
+    measured ? String(plainBytes) : "",
+    measured && wireBytes > 0 ? ratio(plainBytes / wireBytes) : "",
+  )} `
+  if (error) return styled("red", start + words(error), layout)
+  const columns = left(start, layout)
+  if (!dictionary)
+    return (
+      start +
+      startOf(
+        parts.map(({ plain }) => plain as Uint8Array),
+        columns,
+      )
+    )
+  const said = `dictionary of ${dictionary.length} bytes: ${startOf([dictionary], columns)}`
+  return styled("magenta", start + cutTo(said, columns), layout)
+}
+
+function wordsRow(start: string, text: string, layout: TableLayout): string {
+  const line = `${start} `
+  return styled("cyan", (line + cutTo(printable(text), left(line, layout))).trimEnd(), layout)
+}
+
+// It is 255 at most, so this takes 5 columns.
+const ratio = (times: number): string => times.toFixed(times < 100 ? 2 : 1)
+
+const left = (start: string, { columns }: TableLayout): number =>
+  Math.max(columns - start.length, CONTENT_MIN_COLUMNS)
+
+const greetingWords = ({ version, mechanism, asServer }: Handshake): string =>
+  `ZMTP ${version}, ${mechanism}${asServer ? " server" : ""}`
+const words = ({ code, message }: CaptureError): string => `${code}: ${printable(message)}`
+const clock = (time: bigint | undefined): string => clockTime(time) ?? ""
+const id = (connection: CaptureConnection | undefined): string => String(connection?.id ?? "")
+const arrow = (from: Side | undefined): string => (from ? ARROWS[from] : " ")
+
+// Whether there is colour is the layout's to say: styleText would ask standard output by itself.
+function styled(style: "red" | "cyan" | "magenta", line: string, { colour }: TableLayout): string {
+  return colour ? styleText(style, line, { validateStream: false }) : line
+}

@@ -1,0 +1,130 @@
+import type {
+  CaptureConnection,
+  CaptureError,
+  CaptureEvent,
+  Side,
+  Time,
+} from "../capture/events.js"
+
+/** What one side of a connection was, and sent. */
+export interface SideSummary {
+  socketType: string | null
+  messages: number
+  plainBytes: number
+  wireBytes: number
+  /** Of the dictionary that it sent, or that was given. */
+  dictionaryBytes: number | null
+}
+
+export interface ConnectionSummary {
+  id: number
+  client: string
+  server: string
+  begun: boolean
+  transport: "lz4+tcp" | "tcp" | null
+  sides: Record<Side, SideSummary>
+  /** With those of parts that do not decode. */
+  errors: number
+}
+
+/** What a whole capture came to, whatever a filter showed of it. */
+export interface Summary {
+  connections: ConnectionSummary[]
+  /** Those that carry something, ZMTP or not. */
+  tcpConnections: number
+  /** The earliest and the latest time. */
+  start: Time
+  end: Time
+  rows: number
+  matching: number
+  errors: number
+}
+
+/** Sums up the events of a capture. */
+export class Tally {
+  readonly #open = new Map<number, CaptureConnection>()
+  readonly #closed: ConnectionSummary[] = []
+  readonly #errors = new Map<number, number>()
+  #start: Time
+  #end: Time
+  #rows = 0
+  /** Rows that a filter let through. */
+  matching = 0
+  /** The first error of the file itself. */
+  fileError: CaptureError | undefined
+
+  add(event: CaptureEvent, matching: boolean): void {
+    this.#rows++
+    if (matching) this.matching++
+    if (event.type === "error" && !event.connection) this.fileError ??= event.error
+    this.#addTime(timeOf(event))
+    const errors = errorsOf(event)
+    const id = event.connection?.id ?? 0
+    if (errors > 0) this.#errors.set(id, (this.#errors.get(id) ?? 0) + errors)
+    if (event.type === "connection") this.#open.set(id, event.connection)
+    if (event.type === "close") {
+      // So that the connection, with its dictionaries, is not kept.
+      this.#open.delete(id)
+      this.#closed.push(this.#summaryOf(event.connection))
+    }
+  }
+
+  // Segments that were lost and sent again are as old as they are, wherever they end up.
+  #addTime(time: Time): void {
+    if (time === undefined) return
+    if (this.#start === undefined || time < this.#start) this.#start = time
+    if (this.#end === undefined || time > this.#end) this.#end = time
+  }
+
+  summary(tcpConnections: number): Summary {
+    const open = Array.from(this.#open.values(), (connection) => this.#summaryOf(connection))
+    let errors = 0
+    for (const count of this.#errors.values()) errors += count
+    return {
+      connections: [...this.#closed, ...open].sort((a, b) => a.id - b.id),
+      tcpConnections,
+      start: this.#start,
+      end: this.#end,
+      rows: this.#rows,
+      matching: this.matching,
+      errors,
+    }
+  }
+
+  #summaryOf(connection: CaptureConnection): ConnectionSummary {
+    const { id, client, server, begun, transport = null } = connection
+    const errors = this.#errors.get(id) ?? 0
+    const sides = { client: sideOf(connection, "client"), server: sideOf(connection, "server") }
+    return { id, client, server, begun, transport, sides, errors }
+  }
+}
+
+function sideOf(connection: CaptureConnection, side: Side): SideSummary {
+  const { messages, plainBytes, wireBytes } = connection.traffic[side]
+  return {
+    socketType: connection.handshakes[side]?.socketType ?? null,
+    messages,
+    plainBytes,
+    wireBytes,
+    dictionaryBytes: connection.dictionaries[side]?.length ?? null,
+  }
+}
+
+function errorsOf(event: CaptureEvent): number {
+  if (event.type === "error") return 1
+  if (event.type !== "message") return 0
+  return event.message.parts.filter(({ error }) => error).length
+}
+
+function timeOf(event: CaptureEvent): Time {
+  switch (event.type) {
+    case "message":
+      return event.message.time
+    case "command":
+      return event.command.time
+    case "error":
+      return event.error.time
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,154 @@
+import type { CaptureEvent } from "../capture/events.js"
+import { type Filter, filterHelp, filterRow, parseFilter } from "../capture/filter.js"
+import { type CaptureOptions, CaptureReader } from "../capture/index.js"
+import { parse, wholeNumber } from "./args.js"
+import { readDictionary } from "./dictionary.js"
+import { captureError, InputError, UsageError } from "./errors.js"
+import { readChunks } from "./input.js"
+import { jsonRow, jsonSummary } from "./inspect-json.js"
+import { summaryText } from "./inspect-summary.js"
+import { tableHeader, tableRow } from "./inspect-table.js"
+import { type Summary, Tally } from "./inspect-tally.js"
+import { openPage } from "./open-page.js"
+import { Output, OutputClosed } from "./output.js"
+import { Progress } from "./progress.js"
+
+export const usage: string = `usage: zeromq-lz4 inspect [options] FILE
+
+Shows what ZeroMQ peers said over lz4+tcp:// and tcp://, as it is decoded, and a summary. FILE is
+a .pcap or .pcapng, or the bytes that one side of a connection sent; "-" reads standard input:
+tcpdump -U -w - … | zeromq-lz4 inspect -
+
+      --json                    each row, and the summary, as lines of JSON: see README.md
+      --filter EXPR             only rows that match; can be given more than once
+      --dictionary FILE         a dictionary that was sent before the capture began
+      --max-message-size BYTES  more plaintext in one message is an error; no limit by default
+      --open                    in a browser, in a page that works offline
+  -h, --help                    this text
+
+EXPR: ${filterHelp}
+
+The exit code is 0 as well where peers broke the protocol, and 1 where FILE is cut off or damaged.`
+
+/** A line where there is no terminal. */
+const NO_TERMINAL_COLUMNS = 200
+
+/** How rows and the summary are written. */
+interface Format {
+  header: string
+  /** Undefined for what another row says. */
+  row(event: CaptureEvent): string | undefined
+  summary(summary: Summary): string
+}
+
+const json: Format = { header: "", row: jsonRow, summary: jsonSummary }
+
+const table: Format = {
+  header: `${tableHeader}\n`,
+  row: (event) =>
+    tableRow(event, {
+      columns: process.stdout.columns ?? NO_TERMINAL_COLUMNS,
+      colour: process.stdout.isTTY && process.stdout.hasColors(),
+    }),
+  summary: (summary) => `${summary.matching > 0 ? "\n" : ""}${summaryText(summary)}`,
+}
+
+export async function inspect(args: string[]): Promise<void> {
+  const { file, open, format, filter, options } = inspectArgs(args)
+  if (open) return openPage(file)
+  try {
+    await report(file, format, filter, options)
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error
+  }
+}
+
+function inspectArgs(args: string[]) {
+  const { values, positionals } = parse({
+    args,
+    allowPositionals: true,
+    options: {
+      json: { type: "boolean" },
+      filter: { type: "string", multiple: true },
+      dictionary: { type: "string" },
+      "max-message-size": { type: "string" },
+      open: { type: "boolean" },
+    },
+  })
+  const [file, ...more] = positionals
+  if (file === undefined) throw new UsageError("no FILE given")
+  if (more.length > 0) throw new UsageError(`one FILE at a time; got ${positionals.length}`)
+  if (values.open && (file === "-" || Object.keys(values).length > 1))
+    throw new UsageError("--open takes a file and no other option")
+  const maxMessageSize = wholeNumber("--max-message-size", values["max-message-size"]) ?? -1
+  if (maxMessageSize < -1)
+    throw new UsageError(
+      `--max-message-size is -1 for no limit, or in bytes; got ${maxMessageSize}`,
+    )
+  return {
+    file,
+    open: values.open ?? false,
+    format: values.json ? json : table,
+    filter: filterOf(values.filter),
+    options: {
+      maxMessageSize,
+      ...(values.dictionary !== undefined && { dictionary: readDictionary(values.dictionary) }),
+    },
+  }
+}
+
+function filterOf(expressions: readonly string[] = []): Filter | undefined {
+  if (expressions.length === 0) return undefined
+  try {
+    const filters = expressions.map(parseFilter)
+    return (row) => filters.every((matches) => matches(row))
+  } catch (error) {
+    throw new UsageError(`--filter: ${(error as SyntaxError).message}`)
+  }
+}
+
+/** Writes what is in the file until it ends, or the user has seen enough. */
+async function report(
+  file: string,
+  format: Format,
+  filter: Filter | undefined,
+  options: CaptureOptions,
+): Promise<void> {
+  const name = file === "-" ? "standard input" : file
+  const stop = new AbortController()
+  process.once("SIGINT", () => stop.abort())
+  const output = new Output(process.stdout)
+  const progress = new Progress(file)
+  const tally = new Tally()
+  let begun = false
+
+  async function show(events: readonly CaptureEvent[]): Promise<void> {
+    for (const event of events) {
+      const matches = filter?.(filterRow(event)) ?? true
+      tally.add(event, matches)
+      const row = matches ? format.row(event) : undefined
+      if (row === undefined) continue
+      await output.add(begun ? `${row}\n` : `${format.header}${row}\n`)
+      begun = true
+    }
+    await output.flush()
+  }
+
+  const reader = new CaptureReader(options)
+  try {
+    for await (const chunk of readChunks(file, stop.signal)) {
+      progress.add(chunk.length)
+      await show(reader.push(chunk))
+    }
+    // Whoever stops it knows that the capture goes on.
+    if (!stop.signal.aborted) await show(reader.end())
+  } catch (error) {
+    throw captureError(name, error)
+  } finally {
+    progress.clear()
+    reader.close()
+  }
+  await output.add(`${format.summary(tally.summary(reader.tcpConnections))}\n`)
+  await output.flush()
+  if (tally.fileError) throw new InputError(`${name}: ${tally.fileError.message}`)
+}

@@ -1,0 +1,101 @@
+import { spawn } from "node:child_process"
+import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { basename, delimiter, join } from "node:path"
+import { pathToFileURL } from "node:url"
+import { CaptureReader } from "../capture/index.js"
+import { captureError, fileError, InputError } from "./errors.js"
+
+/** A larger capture is not put into the page: a browser would hold several times its size. */
+const EMBEDDED_MAX_BYTES = 64 << 20
+/** What tells whether a file is a capture. */
+const HEAD_BYTES = 4096
+/** Where the page has its capture, if it comes with one. */
+const PLACE = '<script type="text/plain" id="capture"></script>'
+/** A browser that has not failed by then has started. */
+const START_MS = 2000
+
+/** Shows a capture in the inspector page, in the default browser. */
+export async function openPage(file: string): Promise<void> {
+  const capture = readCapture(file)
+  const page = writePage(file, capture)
+  console.log(`the page: ${page}`)
+  if (!capture)
+    console.log(
+      `${file} has more than ${EMBEDDED_MAX_BYTES >> 20} MiB, so it is not in the page: drop the file on it`,
+    )
+  for (const [program, ...args] of browsers())
+    if (await starts(program, [...args, pathToFileURL(page).href])) return
+  throw new InputError(`no browser could be started: open ${page} in one`)
+}
+
+/** Undefined when it is too large to be put into the page. */
+function readCapture(file: string): Buffer | undefined {
+  let bytes: Buffer
+  try {
+    if (statSync(file).size > EMBEDDED_MAX_BYTES) return undefined
+    bytes = readFileSync(file)
+  } catch (error) {
+    throw fileError(file, error)
+  }
+  checkFormat(file, bytes.subarray(0, HEAD_BYTES))
+  return bytes
+}
+
+function checkFormat(file: string, head: Uint8Array): void {
+  const reader = new CaptureReader()
+  try {
+    reader.push(head)
+    reader.end()
+  } catch (error) {
+    throw captureError(file, error)
+  } finally {
+    reader.close()
+  }
+}
+
+/** A copy of the page that only this user can read, as the capture may be. */
+function writePage(file: string, capture: Buffer | undefined): string {
+  const name = "inspector.html"
+  const source = new URL(`../${name}`, import.meta.url)
+  try {
+    const page = readFileSync(source, "utf8")
+    const path = join(mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-")), name)
+    writeFileSync(path, capture ? withCapture(page, file, capture) : page, { mode: 0o600 })
+    return path
+  } catch (error) {
+    throw fileError((error as NodeJS.ErrnoException).path ?? source.pathname, error)
+  }
+}
+
+function withCapture(page: string, file: string, capture: Buffer): string {
+  const [before, after] = page.split(PLACE) as [string, string]
+  const tag = `<script type="text/plain" id="capture" data-name="${escaped(basename(file))}">`
+  return `${before}${tag}${capture.toString("base64")}</script>${after}`
+}
+
+const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
+
+/** Command lines that open a page, to be tried in turn. */
+function browsers(): [program: string, ...args: string[]][] {
+  const { BROWSER } = process.env
+  if (BROWSER) return BROWSER.split(delimiter).map((line) => line.trim().split(/\s+/) as [string])
+  if (process.platform === "darwin") return [["open"]]
+  // An empty title: `start` takes its first quoted argument for one.
+  if (process.platform === "win32") return [["cmd", "/c", "start", '""']]
+  return [["xdg-open"]]
+}
+
+function starts(program: string, args: readonly string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, { stdio: "ignore", detached: true })
+    const timer = setTimeout(() => end(true), START_MS)
+    function end(started: boolean): void {
+      clearTimeout(timer)
+      child.unref()
+      resolve(started)
+    }
+    child.on("error", () => end(false))
+    child.on("exit", (code) => end(code === 0))
+  })
+}

@@ -1,0 +1,38 @@
+import { fileError } from "./errors.js"
+
+/** More than this is not kept before it is written. */
+const BUFFER_CHARS = 1 << 16
+
+/** Who read standard output wants no more, as `head` does: no error, but nothing is left to do. */
+export class OutputClosed extends Error {}
+
+/** Standard output, which takes text at the pace of who reads it. */
+export class Output {
+  readonly #stream: NodeJS.WriteStream
+  #text = ""
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream
+    // What a write comes to is told to its callback as well.
+    stream.on("error", () => {})
+  }
+
+  /** Await what it returns, if anything, before the next call. */
+  add(text: string): Promise<void> | undefined {
+    this.#text += text
+    return this.#text.length > BUFFER_CHARS ? this.flush() : undefined
+  }
+
+  async flush(): Promise<void> {
+    const text = this.#text
+    this.#text = ""
+    if (text === "") return
+    await new Promise<void>((resolve, reject) => {
+      this.#stream.write(text, (error) => (error ? reject(outputError(error)) : resolve()))
+    })
+  }
+}
+
+function outputError(error: NodeJS.ErrnoException): Error {
+  return error.code === "EPIPE" ? new OutputClosed() : fileError("standard output", error)
+}

@@ -1,0 +1,86 @@
+/** Text and bytes of strangers, made fit for a terminal. */
+
+// Control characters, and what is invisible or turns the direction of the text.
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
+const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
+
+/** In one line, and without anything that a terminal would act on. */
+export function printable(text: string): string {
+  return text.replace(UNPRINTABLE, (character) => NAMED[character] ?? escaped(character))
+}
+
+function escaped(character: string): string {
+  const code = (character.codePointAt(0) as number).toString(16)
+  return code.length > 2 ? `\\u{${code}}` : `\\x${code.padStart(2, "0")}`
+}
+
+const ASCII = /^[ -~]*$/
+const NO_COLUMN = /^[\p{Mn}\p{Me}]$/u
+const TWO_COLUMNS =
+  /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}])$/u
+
+// The first combining character; all before it take one column.
+const COMBINING = "\u0300"
+
+function widthOf(character: string): number {
+  if (character < COMBINING) return 1
+  if (TWO_COLUMNS.test(character)) return 2
+  return NO_COLUMN.test(character) ? 0 : 1
+}
+
+/** No wider than so many columns of a terminal: what is cut off becomes "…". */
+export function cutTo(text: string, columns: number): string {
+  if (text.length <= columns && ASCII.test(text)) return text
+  let width = 0
+  let end = 0
+  let length = 0
+  for (const character of text) {
+    width += widthOf(character)
+    if (width > columns) return `${text.slice(0, end)}…`
+    length += character.length
+    if (width < columns) end = length
+  }
+  return text
+}
+
+/** The start of parts in so many columns: as text where it is UTF-8, otherwise in hexadecimal. */
+export function startOf(parts: readonly Uint8Array[], columns: number): string {
+  const pieces: string[] = []
+  let length = 0
+  for (const part of parts) {
+    if (length > columns) break
+    const piece = startOfPart(part, columns)
+    pieces.push(piece)
+    length += piece.length
+  }
+  return cutTo(pieces.join(" | "), columns)
+}
+
+const MAX_UTF8_BYTES = 4
+
+function startOfPart(part: Uint8Array, columns: number): string {
+  if (part.length === 0) return "(empty)"
+  // One column more than there are, so that it shows when something is left out.
+  const start = part.subarray(0, characterEnd(part, MAX_UTF8_BYTES * (columns + 1)))
+  const text = utf8(start)
+  if (text !== undefined && !text.includes("\0")) return printable(text)
+  return Array.from(start, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
+}
+
+/** No further than `end`, and not within a character of UTF-8. */
+function characterEnd(bytes: Uint8Array, end: number): number {
+  let at = Math.min(end, bytes.length)
+  while (at > end - MAX_UTF8_BYTES && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
+  return at
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+/** Undefined where bytes are not UTF-8. */
+export function utf8(bytes: Uint8Array): string | undefined {
+  try {
+    return UTF8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,61 @@
+import { type EventLoopUtilization, performance } from "node:perf_hooks"
+import type { Transcoder } from "../codec/transcoder.js"
+
+/** From the hastiest to the most thorough: LZ4 itself, then levels of LZ4HC. */
+const EFFORTS = [1, -3, -6, -9]
+/** How long a choice is watched before the next, in milliseconds. */
+const WINDOW_MS = 200
+
+/** Shares of a window in which a link waited for the network, and its thread had work. */
+export interface Limits {
+  waited: number
+  busy: number
+}
+
+/**
+ * The place among the efforts after `index`: up while the network makes the link
+ * wait and its thread has the time, down when the network keeps up or the thread
+ * does not. The first level of LZ4HC takes five times as long as LZ4.
+ */
+export function nextEffort(index: number, { waited, busy }: Limits): number {
+  if (busy > 0.9 || waited < 0.1) return Math.max(index - 1, 0)
+  if (busy < 0.2 && waited > 0.5) return Math.min(index + 1, EFFORTS.length - 1)
+  return index
+}
+
+/** Chooses how hard a link tries by what limits it. */
+export class AdaptiveLevel {
+  readonly #transcoder: Transcoder
+  #index = 0
+  #begunAt = performance.now()
+  #utilization: EventLoopUtilization = performance.eventLoopUtilization()
+  #waitedMs = 0
+  #waitsSince = 0
+
+  constructor(transcoder: Transcoder) {
+    this.#transcoder = transcoder
+  }
+
+  /** Takes note of a write, and whether the network had no room for all of it. */
+  wrote(blocked: boolean): void {
+    const now = performance.now()
+    if (now - this.#begunAt >= WINDOW_MS) this.#choose(now)
+    if (blocked) this.#waitsSince = now
+  }
+
+  /** Takes note that the network has room again. */
+  drained(): void {
+    this.#waitedMs += performance.now() - this.#waitsSince
+  }
+
+  #choose(now: number): void {
+    const waited = this.#waitedMs / (now - this.#begunAt)
+    const busy = performance.eventLoopUtilization(this.#utilization).utilization
+    const index = nextEffort(this.#index, { waited, busy })
+    if (index !== this.#index) this.#transcoder.effort = EFFORTS[index] as number
+    this.#index = index
+    this.#begunAt = now
+    this.#utilization = performance.eventLoopUtilization()
+    this.#waitedMs = 0
+  }
+}

@@ -1,0 +1,57 @@
+/** A capture as tshark reads it. */
+import { execFileSync } from "node:child_process"
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+import { temporaryDirectory } from "../support/packed.js"
+
+/** What each side of one TCP connection sent. */
+export interface Wire {
+  /** Address and port; without a SYN it is who is seen first. */
+  client: string
+  fromClient: Uint8Array
+  fromServer: Uint8Array
+}
+
+/** What tshark puts together of the connections that it numbers from 0 on. */
+export function follow(capture: Uint8Array, connections: number): Wire[] {
+  const numbers = Array.from({ length: connections }, (_, i) => i)
+  const stdout = tshark(
+    capture,
+    "-q",
+    ...numbers.flatMap((number) => ["-z", `follow,tcp,raw,${number}`]),
+  )
+  const sections = stdout.split("Follow: tcp,raw").slice(1)
+  return numbers.map((number) => {
+    const section = sections.find((text) => text.includes(`tcp.stream eq ${number}\n`)) ?? ""
+    // One line of hex for each piece; what the server said is indented.
+    const hex = { fromClient: "", fromServer: "" }
+    for (const [, indent, piece] of section.matchAll(/^(\t?)([0-9a-f]+)$/gm))
+      hex[indent ? "fromServer" : "fromClient"] += piece
+    return {
+      client: /^Node 0: (.*)$/m.exec(section)?.[1] ?? "",
+      fromClient: new Uint8Array(Buffer.from(hex.fromClient, "hex")),
+      fromServer: new Uint8Array(Buffer.from(hex.fromServer, "hex")),
+    }
+  })
+}
+
+/** Fields of each packet; see tshark -G fields. */
+export function packetFields(capture: Uint8Array, fields: readonly string[]): string[][] {
+  const stdout = tshark(capture, "-T", "fields", ...fields.flatMap((field) => ["-e", field]))
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t"))
+}
+
+function tshark(capture: Uint8Array, ...args: string[]): string {
+  using directory = temporaryDirectory()
+  const file = join(directory.path, "capture")
+  writeFileSync(file, capture)
+  return execFileSync("tshark", ["-r", file, ...args], {
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+    stdio: "pipe",
+  })
+}

@@ -1,0 +1,51 @@
+/** `level: "adaptive"` over a network that is slower than the processor. */
+import { createServer, type Socket } from "node:net"
+import { expect, test } from "vitest"
+import { Push } from "zeromq-lz4"
+
+import { payload } from "../../bench/payloads.mjs"
+import { use } from "../support/sockets.js"
+import { handshake, messagesOf, parseStream } from "../support/zmtp.js"
+
+/** As a network of 40 Mbit/s would be, in one direction. */
+const READ_BYTES = 50_000
+const READ_MS = 10
+
+/** Reads at a limited rate and keeps what it has read. */
+function readSlowly(socket: Socket, kept: Buffer[]): NodeJS.Timeout {
+  socket.pause()
+  return setInterval(() => {
+    for (let left = READ_BYTES; left > 0; ) {
+      const chunk = socket.read(Math.min(left, socket.readableLength)) as Buffer | null
+      if (!chunk) return
+      kept.push(chunk)
+      left -= chunk.length
+    }
+  }, READ_MS)
+}
+
+test("parts get shorter while the peer is slow", async () => {
+  const kept: Buffer[] = []
+  let timer: NodeJS.Timeout | undefined
+  const server = createServer((socket) => {
+    socket.on("error", () => {})
+    socket.write(handshake("PULL"))
+    timer = readSlowly(socket, kept)
+  })
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(undefined)))
+  const { port } = server.address() as { port: number }
+
+  const push = use(new Push({ sendHighWaterMark: 4, linger: 0 }))
+  push.connect(`lz4+tcp://127.0.0.1:${port}`, { level: "adaptive" })
+  const part = payload("json", 131072)
+  const lengths = () => messagesOf(parseStream(Buffer.concat(kept)).frames).map(([p]) => p?.length)
+  for (;;) {
+    for (let i = 0; i < 50; i++) await push.send(part)
+    const seen = lengths()
+    if ((seen.at(-1) as number) < (seen[0] as number)) break
+  }
+  const seen = lengths() as number[]
+  expect(seen.at(-1)).toBeLessThan((seen[0] as number) * 0.9)
+  clearInterval(timer)
+  server.close()
+})

@@ -1,0 +1,515 @@
+/** `zeromq-lz4 bridge`, as a shell runs it, between sockets that write bytes by hand. */
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { afterAll, describe, expect, test } from "vitest"
+
+import { payload } from "../../bench/payloads.mjs"
+import { sha256 } from "../support/hash.js"
+import { type RawEnd, RawServer, rawClient } from "../support/raw-ends.js"
+import { RunningBridge } from "../support/running-bridge.js"
+import { eventually, freePort } from "../support/sockets.js"
+import { type Item, message, streamsOf, verbatim } from "../support/transcoding.js"
+import { frame, greeting, handshake, messagesOf, parseStream } from "../support/zmtp.js"
+
+const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
+const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-bridge-"))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const at = (name: string) => join(directory, name)
+const file = (name: string, content: string | Uint8Array) => {
+  writeFileSync(at(name), content)
+  return at(name)
+}
+
+/** For bridges that end by themselves. */
+function run(...args: string[]) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, "bridge", ...args], {
+    encoding: "utf8",
+    timeout: 30_000,
+  })
+  return { status, stdout, stderr }
+}
+
+const LZ4 = "lz4+tcp://127.0.0.1:0"
+const PLAIN = "tcp://127.0.0.1:0"
+
+const hello = verbatim(handshake("PUSH"))
+const text = payload("lorem", 3000)
+const noise = payload("random", 3000)
+const conversation: Item[] = [
+  hello,
+  ...message(text),
+  ...message(noise.subarray(0, 5), new Uint8Array(), text),
+  ...message(payload("json", 200_000)),
+  ...message(noise),
+]
+
+interface Sides {
+  bridge: RunningBridge
+  /** Who connected, and who was dialled. */
+  client: RawEnd
+  server: RawEnd
+  plain: RawEnd
+  lz4: RawEnd
+}
+
+type From = "plain" | "lz4+tcp"
+const both: From[] = ["plain", "lz4+tcp"]
+
+/** A bridge, and a connection through it. */
+async function joined(from: From, ...options: string[]): Promise<Sides> {
+  const listening = await RawServer.start()
+  const [listen, dial] = from === "plain" ? [PLAIN, "lz4+tcp"] : [LZ4, "tcp"]
+  const to = `${dial}://127.0.0.1:${listening.port}`
+  const bridge = await RunningBridge.start(listen, to, ...options)
+  const client = await rawClient(bridge.endpoint)
+  const server = await listening.accept()
+  const [plain, lz4] = from === "plain" ? [client, server] : [server, client]
+  return { bridge, client, server, plain, lz4 }
+}
+
+const received = (end: RawEnd, bytes: number) => eventually(() => end.receivedBytes >= bytes)
+
+describe("wrong usage ends with 2 and says what is right", () => {
+  const ends = ["--from", PLAIN, "--to", "lz4+tcp://127.0.0.1:1"]
+  test.each<[says: string, args: string[]]>([
+    ["--from URL", ["--to", LZ4]],
+    ["--to URL", ["--from", LZ4]],
+    ["one of the two ends must be lz4+tcp://", ["--from", PLAIN, "--to", "ipc:///tmp/x"]],
+    ["one of the two ends must be lz4+tcp://", ["--from", LZ4, "--to", LZ4]],
+    ["expected lz4+tcp://, tcp:// or ipc://", ["--from", "udp://x:1", "--to", LZ4]],
+    ["expected HOST:PORT", ["--from", "tcp://x", "--to", "lz4+tcp://x:1"]],
+    ['"*" is no host to connect to', ["--from", PLAIN, "--to", "lz4+tcp://*:1"]],
+    ["port must be 1 to 65535", ["--from", PLAIN, "--to", LZ4]],
+    ["expected a path", ["--from", LZ4, "--to", "ipc://"]],
+    ["bytes; at most", ["--from", LZ4, "--to", `ipc://${"x".repeat(200)}`]],
+    ["--level must be 0, or 3 to 12; got 2", [...ends, "--level", "2"]],
+    ["--acceleration is of --level 0 only", [...ends, "--level", "9", "--acceleration", "2"]],
+    ["--revision must be an integer from 1 to 2; got 3", [...ends, "--revision", "3"]],
+    ["--max-message-size must be an integer", [...ends, "--max-message-size=-2"]],
+    ['--max-message-size must be a whole number; got "1M"', [...ends, "--max-message-size", "1M"]],
+    [
+      "--dictionary and --auto-dictionary exclude each other",
+      [...ends, "--auto-dictionary", "--dictionary", file("small.dict", "small")],
+    ],
+    ["--stats must be 1 to 86400 seconds; got 0", [...ends, "--stats=0"]],
+    ["--bogus", [...ends, "--bogus"]],
+    ["'more'", [...ends, "more"]],
+  ])("%s", (says, args) => {
+    const { status, stdout, stderr } = run(...args)
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
+    expect(stderr).toContain(says)
+    expect(stderr).toContain("usage: zeromq-lz4 bridge")
+  })
+})
+
+describe("what cannot be had ends with 1 and one line", () => {
+  const missing = "ipc:///nowhere/at/all"
+  const dial = "lz4+tcp://127.0.0.1:1"
+  test.each<[says: string, args: string[]]>([
+    ["no such file", ["--from", PLAIN, "--to", dial, "--dictionary", at("missing")]],
+    ["is a directory", ["--from", PLAIN, "--to", dial, "--dictionary", directory]],
+    ["1 to 8192 bytes long; got 0", ["--from", PLAIN, "--to", dial, "--dictionary", file("0", "")]],
+    ["not available", ["--from", "lz4+tcp://192.0.2.1:0", "--to", "ipc:///tmp/x"]],
+    ["no interface, address or host", ["--from", "lz4+tcp://no.such.invalid:0", "--to", missing]],
+    ["cannot listen on ipc:///nowhere", ["--from", missing, "--to", dial]],
+    ["a file, which is no socket", ["--from", `ipc://${file("file", "kept")}`, "--to", dial]],
+  ])("%s: %j", (says, args) => {
+    const { status, stdout, stderr } = run(...args)
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
+    expect(stderr).toContain(says)
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1)
+  })
+
+  test("a file that is in the way is left alone", () => {
+    expect(readFileSync(at("file"), "utf8")).toBe("kept")
+  })
+
+  test("an address in use", async () => {
+    const { port } = await RawServer.start()
+    const { status, stderr } = run("--from", `tcp://127.0.0.1:${port}`, "--to", dial)
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: `zeromq-lz4: cannot listen on tcp://127.0.0.1:${port}: address already in use\n`,
+    })
+  })
+
+  test("a Unix socket that somebody listens on, who keeps it", async () => {
+    const endpoint = `ipc://${at("used")}`
+    const server = await RawServer.start(endpoint)
+    const { status, stderr } = run("--from", endpoint, "--to", dial)
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: `zeromq-lz4: cannot listen on ${endpoint}: address already in use\n`,
+    })
+    await server.accept() // the bridge, which looked
+    await rawClient(endpoint)
+    await server.accept()
+  })
+})
+
+describe("what it listens on is said with the real port", () => {
+  test.each([
+    ["tcp://*:*", "lz4+tcp://127.0.0.1:1", /^tcp:\/\/0\.0\.0\.0:[1-9]\d*$/],
+    ["lz4+tcp://127.0.0.1:0", "tcp://127.0.0.1:1", /^lz4\+tcp:\/\/127\.0\.0\.1:[1-9]\d*$/],
+    ["lz4+tcp://localhost:*", "ipc://@x", /^lz4\+tcp:\/\/127\.0\.0\.1:[1-9]\d*$/],
+    ["lz4+tcp://[::1]:*", "ipc://@x", /^lz4\+tcp:\/\/\[::1\]:[1-9]\d*$/],
+  ])("%s", async (from, to, endpoint) => {
+    const bridge = await RunningBridge.start(from, to)
+    expect(bridge.endpoint).toMatch(endpoint)
+    await rawClient(bridge.endpoint.replace("0.0.0.0", "127.0.0.1"))
+  })
+})
+
+describe.each(both)("from %s", (from) => {
+  test("both ways, byte for byte", async () => {
+    const { bridge, plain, lz4 } = await joined(from)
+    const streams = streamsOf(conversation)
+    plain.socket.write(streams.plain)
+    lz4.socket.write(streams.wire)
+    await received(lz4, streams.wire.length)
+    await received(plain, streams.plain.length)
+    expect(sha256(lz4.received)).toBe(sha256(streams.wire))
+    expect(sha256(plain.received)).toBe(sha256(streams.plain))
+
+    plain.socket.end()
+    await eventually(() => lz4.ended)
+    lz4.socket.end()
+    const { plainBytes, wireBytes } = streams.traffic
+    const flow = `4 messages, ${plainBytes} bytes as ${wireBytes} on the wire`
+    const { input: line } = await bridge.until(/^#1 closed/)
+    expect(line).toContain(`sent ${flow}`)
+    expect(line).toContain(`received ${flow}`)
+  })
+
+  test("a connection is told with both addresses", async () => {
+    const { bridge, client, server } = await joined(from)
+    const [, ...addresses] = await bridge.until(/^#1 connected: (\S+) to (\S+)$/)
+    const [there, back] = from === "plain" ? ["tcp", "lz4+tcp"] : ["lz4+tcp", "tcp"]
+    expect(addresses).toEqual([
+      `${there}://127.0.0.1:${client.socket.localPort}`,
+      `${back}://127.0.0.1:${server.socket.localPort}`,
+    ])
+  })
+
+  test("options say how it sends, and what it accepts", async () => {
+    const dictionary = payload("json", 2000)
+    const options = ["--dictionary", file("json.dict", dictionary), "--level", "9"]
+    const { bridge, plain, lz4 } = await joined(from, ...options, "--max-message-size", "5000")
+    const streams = streamsOf(conversation, { dictionary, level: 9 })
+    plain.socket.write(streams.plain)
+    await received(lz4, streams.wire.length)
+    expect(sha256(lz4.received)).toBe(sha256(streams.wire))
+
+    lz4.socket.write(streams.wire)
+    const [, side] = await bridge.until(/^#1 protocol error of (\S+): ERR_LZ4_BUDGET_EXCEEDED/)
+    expect(side).toBe(`lz4+tcp://127.0.0.1:${lz4.socket.localPort}`)
+    await eventually(() => plain.ended && lz4.ended)
+  })
+
+  test.each(["plain", "lz4"] as const)(
+    "an end of the %s side gets to the other, behind all it had sent",
+    async (side) => {
+      const ends = await joined(from)
+      const streams = streamsOf([hello, ...Array(50).fill(message(text)).flat()])
+      const [closing, other, there, arrives] =
+        side === "plain"
+          ? [ends.plain, ends.lz4, streams.plain, streams.wire]
+          : [ends.lz4, ends.plain, streams.wire, streams.plain]
+      closing.socket.end(there)
+      await eventually(() => other.ended)
+      expect(sha256(other.received)).toBe(sha256(arrives))
+      // Neither closes the other way, which ZMTP has no use for.
+      await ends.bridge.until(/^#1 closed/)
+    },
+  )
+
+  test.each(["plain", "lz4"] as const)("a reset of the %s side ends the other", async (side) => {
+    const ends = await joined(from)
+    const [reset, other] = side === "plain" ? [ends.plain, ends.lz4] : [ends.lz4, ends.plain]
+    reset.socket.write(greeting())
+    await received(other, greeting().length)
+    reset.socket.resetAndDestroy()
+    await eventually(() => other.ended)
+    other.socket.end()
+    await ends.bridge.until(/^#1 closed/)
+  })
+
+  test("while nobody is there to be dialled, connections are closed, which is said once", async () => {
+    const port = await freePort()
+    const [listen, dial] = from === "plain" ? [PLAIN, "lz4+tcp"] : [LZ4, "tcp"]
+    const to = `${dial}://127.0.0.1:${port}`
+    const bridge = await RunningBridge.start(listen, to)
+    for (let i = 0; i < 3; i++) {
+      const client = await rawClient(bridge.endpoint)
+      client.socket.write(handshake("PUSH"))
+      await eventually(() => client.ended)
+    }
+    const server = await RawServer.start(`tcp://127.0.0.1:${port}`)
+    const client = await rawClient(bridge.endpoint)
+    client.socket.write(greeting())
+    await received(await server.accept(), greeting().length)
+    await bridge.until(/^#1 connected/)
+    const failed = bridge.lines.filter((line) => line.startsWith("cannot connect"))
+    expect(failed).toHaveLength(1)
+    expect(failed[0]).toMatch(
+      /^cannot connect to (lz4\+)?tcp:\/\/127\.0\.0\.1:\d+: connection refused; closed (lz4\+)?tcp:/,
+    )
+  })
+
+  test("a reader that stops stops the writer, and little is held", async () => {
+    const { bridge, plain, lz4 } = await joined(from)
+    const stream = streamsOf([
+      hello,
+      ...Array(100)
+        .fill(message(payload("random", 1 << 20)))
+        .flat(),
+    ])
+    lz4.socket.pause()
+    for (let i = 0; i < stream.plain.length; i += 1 << 16)
+      plain.socket.write(stream.plain.subarray(i, i + (1 << 16)))
+    let before = -1
+    await eventually(async () => {
+      const { bytesWritten, writableLength } = plain.socket
+      const through = bytesWritten - writableLength
+      const stopped = through === before && through > 1000
+      before = through
+      await sleep(300)
+      return stopped
+    })
+    const resident = /VmRSS:\s+(\d+)/.exec(
+      readFileSync(`/proc/${bridge.process.pid}/status`, "utf8"),
+    )
+    expect(Number(resident?.[1])).toBeLessThan(150 * 1024)
+    expect(plain.socket.writableLength).toBeGreaterThan(stream.plain.length / 2)
+
+    lz4.socket.resume()
+    await received(lz4, stream.wire.length)
+    expect(sha256(lz4.received)).toBe(sha256(stream.wire))
+  })
+})
+
+describe("a side that breaks a rule", () => {
+  test("loses its connection, and nobody else does", async () => {
+    const server = await RawServer.start()
+    const bridge = await RunningBridge.start(LZ4, `tcp://127.0.0.1:${server.port}`)
+    const good = await rawClient(bridge.endpoint)
+    const goodPlain = await server.accept()
+    const bad = await rawClient(bridge.endpoint)
+    const badPlain = await server.accept()
+
+    const streams = streamsOf(conversation)
+    bad.socket.write(Buffer.concat([streams.wire, frame(Buffer.from("no sentinel"))]))
+    const { input: line } = await bridge.until(/^#2 protocol error/)
+    expect(line).toContain(`of lz4+tcp://127.0.0.1:${bad.socket.localPort}: `)
+    expect(line).toContain("ERR_LZ4_UNKNOWN_SENTINEL")
+    await eventually(() => bad.ended && badPlain.ended)
+    expect(sha256(badPlain.received)).toBe(sha256(streams.plain)) // what came before got through
+
+    good.socket.write(streams.wire)
+    await received(goodPlain, streams.plain.length)
+    expect(sha256(goodPlain.received)).toBe(sha256(streams.plain))
+  })
+
+  test("is named when it is the plain one", async () => {
+    const { bridge, plain, lz4 } = await joined("plain")
+    plain.socket.write("GET / HTTP/1.1\r\n\r\n")
+    const [, side, why] = await bridge.until(/^#1 protocol error of (\S+): (.*)$/)
+    expect(side).toBe(`tcp://127.0.0.1:${plain.socket.localPort}`)
+    expect(why).toContain("ERR_ZMTP_GREETING: the greeting looks like HTTP")
+    await eventually(() => plain.ended && lz4.ended)
+  })
+
+  test("is told that CURVE cannot be used", async () => {
+    const { bridge, plain } = await joined("plain")
+    plain.socket.write(greeting({ mechanism: "CURVE" }))
+    const { input: line } = await bridge.until(/^#1 protocol error/)
+    expect(line).toContain('asks for the mechanism "CURVE"; NULL and PLAIN are supported')
+    await eventually(() => plain.ended)
+  })
+})
+
+describe("Unix sockets", () => {
+  test.each(["a path", "an abstract name"])("%s, either way", async (kind) => {
+    const name =
+      kind === "a path" ? (n: number) => at(`way${n}`) : (n: number) => `@${at(`way${n}`)}`
+    const streams = streamsOf(conversation)
+    const server = await RawServer.start()
+    const listening = await RunningBridge.start(
+      `ipc://${name(1)}`,
+      `lz4+tcp://127.0.0.1:${server.port}`,
+    )
+    expect(listening.endpoint).toBe(`ipc://${name(1)}`)
+    const client = await rawClient(listening.endpoint)
+    client.socket.write(streams.plain)
+    await received(await server.accept(), streams.wire.length)
+    expect((await listening.until(/^#1 connected/)).input).toBe(
+      `#1 connected: ipc://${name(1)} to lz4+tcp://127.0.0.1:${server.port}`,
+    )
+
+    const plain = await RawServer.start(`ipc://${name(2)}`)
+    const dialling = await RunningBridge.start(LZ4, `ipc://${name(2)}`)
+    const lz4 = await rawClient(dialling.endpoint)
+    lz4.socket.write(streams.wire)
+    const end = await plain.accept()
+    await received(end, streams.plain.length)
+    expect(sha256(end.received)).toBe(sha256(streams.plain))
+  })
+
+  test("what a process left behind that was killed is replaced, and taken away at the end", async () => {
+    const endpoint = `ipc://${at("stale")}`
+    const killed = await RunningBridge.start(endpoint, "lz4+tcp://127.0.0.1:1")
+    killed.signal("SIGKILL")
+    await killed.ended()
+    expect(existsSync(at("stale"))).toBe(true)
+    const bridge = await RunningBridge.start(endpoint, "lz4+tcp://127.0.0.1:1")
+    await rawClient(endpoint)
+    bridge.signal("SIGTERM")
+    expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+    expect(existsSync(at("stale"))).toBe(false)
+  })
+})
+
+test("statistics tell what went through since the line before", async () => {
+  const { bridge, plain, lz4 } = await joined("plain", "--stats=1")
+  const streams = streamsOf(conversation)
+  plain.socket.write(streams.plain)
+  await received(lz4, streams.wire.length)
+  const { plainBytes, wireBytes, messages } = streams.traffic
+  const ratio = (plainBytes / wireBytes).toFixed(2)
+  await bridge.until(/^connections: 1; sent [1-9]/)
+  expect(bridge.lines.at(-1)).toBe(
+    `connections: 1; sent ${messages} messages/s, ${plainBytes} bytes/s as ${wireBytes}/s on the wire (${ratio} ×); received 0 messages/s, 0 bytes/s as 0/s on the wire`,
+  )
+  plain.socket.end()
+  lz4.socket.end()
+  await bridge.until(/^connections: 0; sent 0 messages/)
+})
+
+test("it goes on when nobody reads what it prints", async () => {
+  const server = await RawServer.start()
+  const bridge = await RunningBridge.start(PLAIN, `lz4+tcp://127.0.0.1:${server.port}`)
+  bridge.process.stdout?.destroy()
+  for (let i = 0; i < 2; i++) {
+    const client = await rawClient(bridge.endpoint)
+    client.socket.end(greeting())
+    await received(await server.accept(), greeting().length)
+  }
+  bridge.signal("SIGTERM")
+  expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+})
+
+describe("SIGINT and SIGTERM", () => {
+  test.each(["SIGINT", "SIGTERM"] as const)(
+    "%s ends a bridge without connections",
+    async (signal) => {
+      const bridge = await RunningBridge.start(PLAIN, "lz4+tcp://127.0.0.1:1")
+      bridge.signal(signal)
+      expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+      expect(bridge.errors).toBe("")
+    },
+  )
+
+  test("a connection that is still being dialled does not matter", async () => {
+    // An address that is nobody's.
+    const bridge = await RunningBridge.start(PLAIN, "lz4+tcp://192.0.2.1:1")
+    await rawClient(bridge.endpoint)
+    bridge.signal("SIGTERM")
+    expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+  })
+
+  test.each(both.flatMap((from) => (["plain", "lz4"] as const).map((sends) => ({ from, sends }))))(
+    "all that the $sends side sent until it was told gets through; from $from",
+    async ({ from, sends }) => {
+      const { bridge, plain, lz4 } = await joined(from)
+      const [sender, receiver] = sends === "plain" ? [plain, lz4] : [lz4, plain]
+      const way = sends === "plain" ? "plain" : "wire"
+      const batch = Array(20).fill(message(text, noise)).flat()
+      const begin = streamsOf([hello])[way].length
+      const messages = streamsOf([hello, ...batch])[way].subarray(begin)
+      sender.socket.write(handshake("PUSH"))
+      let sent = 0
+      while (!sender.ended) {
+        sent += 20
+        if (sent === 2000) bridge.signal("SIGTERM")
+        if (!sender.socket.write(messages))
+          await new Promise((resolve) => sender.socket.once("drain", resolve))
+        else await sleep(0)
+      }
+      sender.socket.end()
+      await eventually(() => receiver.ended)
+      receiver.socket.end()
+      expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+      const { frames, restBytes } = parseStream(receiver.received)
+      expect(restBytes).toBe(0)
+      expect(messagesOf(frames)).toHaveLength(sent)
+    },
+  )
+
+  test.each([
+    ["in parts", streamsOf([...message(text, noise, text)]).plain],
+    ["in one plain part", streamsOf(message(payload("lorem", 400))).plain],
+    ["to be compressed", streamsOf(message(payload("lorem", 100_000))).plain],
+  ])(
+    "a message that is half here goes through to its end before the side it goes to is told: %s",
+    async (_, whole) => {
+      const { bridge, plain, lz4 } = await joined("plain")
+      // More came the other way, so that side is told first.
+      const back = streamsOf([hello, ...message(text), ...message(text), ...message(text)])
+      lz4.socket.write(back.wire)
+      await received(plain, back.plain.length)
+      const half = Math.floor(whole.length / 2)
+      plain.socket.write(Buffer.concat([handshake("PULL"), whole.subarray(0, half)]))
+      await received(lz4, handshake("PULL").length)
+      bridge.signal("SIGTERM")
+      await bridge.until(/^SIGTERM/)
+      expect(lz4.ended).toBe(false)
+      plain.socket.write(whole.subarray(half))
+      await eventually(() => lz4.ended)
+      const { frames, restBytes } = parseStream(lz4.received)
+      expect({ messages: messagesOf(frames).length, restBytes }).toEqual({
+        messages: 1,
+        restBytes: 0,
+      })
+      lz4.socket.end()
+      plain.socket.end()
+      expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+    },
+  )
+
+  test("peers that do not close are not waited for long", async () => {
+    const { bridge } = await joined("plain")
+    bridge.signal("SIGTERM")
+    expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+  })
+
+  test("a second signal ends it at once", async () => {
+    const { bridge } = await joined("plain")
+    bridge.signal("SIGTERM")
+    await bridge.until(/^SIGTERM/)
+    bridge.signal("SIGINT")
+    expect(await bridge.ended()).toEqual({ code: null, signal: "SIGINT" })
+  })
+})
+
+test("nothing of zeromq.js is loaded", () => {
+  const code = readFileSync(main, "utf8")
+  const imported = (text: string): string[] =>
+    [...text.matchAll(/(?:from|import)\s*\(?"([^"]+)"/g)].map(([, name]) => name as string)
+  const seen = new Set<string>()
+  const visit = (name: string, text: string) => {
+    for (const next of imported(text)) {
+      if (seen.has(next)) continue
+      seen.add(next)
+      if (!next.startsWith(".")) continue
+      const path = join(name, "..", next)
+      visit(path, readFileSync(path, "utf8"))
+    }
+  }
+  visit(main, code)
+  const packages = [...seen].filter((name) => !name.startsWith(".") && !name.startsWith("node:"))
+  expect(packages).toEqual([])
+})

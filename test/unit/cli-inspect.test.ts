@@ -1,0 +1,537 @@
+/** `zeromq-lz4 inspect`, as a shell runs it, on captures made here. */
+import { spawn, spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, describe, expect, test } from "vitest"
+import { Codec } from "zeromq-lz4/codec"
+
+import { logEvents } from "../../bench/payloads.mjs"
+import { createRandom } from "../../bench/random.mjs"
+import { CaptureReader } from "../../src/capture/index.js"
+import { tableRow } from "../../src/cli/inspect-table.js"
+import {
+  type ConversationOptions,
+  conversation,
+  framesOf,
+  pcapFile,
+  pcapngFile,
+  type Said,
+} from "../support/capture-files.js"
+import { Running } from "../support/running-script.js"
+import { COMMAND, frame, handshake, message } from "../support/zmtp.js"
+
+const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
+const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-"))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+const at = (name: string) => join(directory, name)
+const file = (name: string, content: string | Uint8Array) => {
+  writeFileSync(at(name), content)
+  return at(name)
+}
+
+function run(args: string[], input: string | Uint8Array = "", env = {}) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, "inspect", ...args], {
+    input,
+    encoding: "utf8",
+    cwd: directory,
+    env: { ...process.env, ...env },
+    maxBuffer: 1 << 30,
+  })
+  return { status, stdout, stderr }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what is in a line is what is tested.
+const json = (stdout: string): any[] =>
+  stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line))
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
+const command = (name: string, body: string) =>
+  frame(bytes(`${String.fromCharCode(name.length)}${name}${body}`), COMMAND)
+
+/** A capture of one connection. */
+const capture = (said: Said, options?: ConversationOptions) =>
+  pcapFile(framesOf(conversation(said, options)))
+
+/** What a codec sends for messages, in one stream. */
+function encoded(codec: Codec, messages: readonly (readonly Uint8Array[])[]): Uint8Array {
+  return Buffer.concat(codec.encodeBatch(messages).map((parts) => message(...parts)))
+}
+
+const opening: Said = [
+  ["client", handshake("PUSH")],
+  ["server", handshake("PULL")],
+]
+
+const events = (count: number, seed = 1): Uint8Array[] => {
+  const source = logEvents(seed)
+  return Array.from({ length: count }, () => bytes(source.next().value as string))
+}
+
+/** A connection on which everything is sent that there is. */
+const dictionary = Buffer.concat(events(6, 3)).subarray(0, 2000)
+const messages: Uint8Array[][] = [
+  [bytes("hello")],
+  [bytes("topic"), bytes(""), events(1)[0] as Uint8Array],
+  [bytes("\ufeffżółw 🐢 \x1b[31m\x07")],
+  [createRandom("noise").bytes(3000)],
+  [bytes("x".repeat(5000))],
+]
+function everything(): Said {
+  using codec = Codec.createSync({ dictionary })
+  using arenas = Codec.createSync({ arenas: true })
+  return [
+    ...opening,
+    ["server", command("SUBSCRIBE", "weather\x9b2J")],
+    ["client", encoded(codec, messages)],
+    ["server", encoded(arenas, [[bytes("one")], [bytes("two"), bytes("three")]])],
+  ]
+}
+const good = file("good.pcap", capture(everything(), { closed: "FIN" }))
+
+const broken = file(
+  "broken.pcap",
+  capture([
+    ...opening,
+    ["client", message(bytes("\0\0\0\0good"))],
+    ["client", message(bytes("not a sentinel"))],
+    ["server", message(bytes("\0\0\0\0fine"))],
+  ]),
+)
+
+describe("wrong usage ends with 2 and says what is right", () => {
+  test.each<[says: string, args: string[]]>([
+    ["no FILE", []],
+    ["one FILE", [good, good]],
+    ["--bogus", ["--bogus", good]],
+    ['--filter: no field "size"', ["--filter", "size=3", good]],
+    ["--filter: kind= is one of message, command", ["--filter", "kind=LZ5", good]],
+    ["--max-message-size must be a whole number", ["--max-message-size", "1k", good]],
+    ["--max-message-size is -1 for no limit", ["--max-message-size=-2", good]],
+    ["--open takes a file and no other option", ["--open", "-"]],
+    ["--open takes a file and no other option", ["--open", "--json", good]],
+  ])("%s: %j", (says, args) => {
+    const { status, stdout, stderr } = run(args)
+    expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
+    expect(stderr).toContain(says)
+    expect(stderr).toContain("usage: zeromq-lz4 inspect")
+  })
+})
+
+describe("bad input ends with 1 and one line", () => {
+  test.each<[says: string, args: string[]]>([
+    ["missing: no such file", ["missing"]],
+    ["is a directory, not a file", [directory]],
+    ["is below something that is no directory", [`${good}/x`]],
+    ["is empty", [file("empty.pcap", "")]],
+    ["standard input: is empty", ["-"]],
+    ["neither .pcap, nor .pcapng", [file("letter", "Dear Sir or Madam")]],
+    ["is compressed with gzip", [file("packed", Buffer.from("1f8b0800000000000003", "hex"))]],
+    ["missing: no such file", ["--dictionary", "missing", good]],
+    ["1 to 8192 bytes", ["--dictionary", file("large", new Uint8Array(8193)), good]],
+    ["is empty", ["--open", at("empty.pcap")]],
+    ["missing: no such file", ["--open", "missing"]],
+  ])("%s: %j", (says, args) => {
+    const { status, stdout, stderr } = run(args)
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
+    expect(stderr).toContain(says)
+    expect(stderr.trimEnd().split("\n")).toHaveLength(1)
+  })
+
+  test("after what is good of a file that is cut off", () => {
+    const cut = file("cut.pcap", readFileSync(good).subarray(0, -10))
+    const { status, stdout, stderr } = run([cut])
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^zeromq-lz4: .*cut\.pcap: the file ends .*\n$/)
+    expect(stdout).toContain("hello")
+    expect(stdout).toContain("#1  127.0.0.1:40000 → 127.0.0.1:5555")
+  })
+
+  test("after what is good of a file that is damaged", () => {
+    const whole = readFileSync(good)
+    const damaged = file("damaged.pcap", Buffer.concat([whole, new Uint8Array(50).fill(0xff)]))
+    const { status, stdout, stderr } = run(["--json", damaged])
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/^zeromq-lz4: .*damaged\.pcap: .*\n$/)
+    expect(json(stdout).at(-1)).toMatchObject({ type: "summary", connection: null, errors: 1 })
+  })
+})
+
+describe("--json", () => {
+  const { status, stdout, stderr } = run(["--json", good])
+  const lines = json(stdout)
+  const typed = (type: string) => lines.filter((line) => line.type === type)
+
+  test("is lines of JSON, and nothing else", () => {
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+    expect(new Set(lines.map(({ type }) => type))).toEqual(
+      new Set(["connection", "handshake", "command", "dictionary", "message", "close", "summary"]),
+    )
+  })
+
+  test("has the messages exactly as they were sent", () => {
+    // biome-ignore lint/suspicious/noExplicitAny: see above.
+    const content = ({ text, base64 }: any) =>
+      text === undefined ? Buffer.from(base64, "base64") : Buffer.from(text)
+    const sent = (side: string) =>
+      typed("message")
+        .filter(({ from }) => from === side)
+        .map(({ parts }) => parts.map(content))
+    expect(sent("client")).toEqual(messages.map((parts) => parts.map((part) => Buffer.from(part))))
+    expect(sent("server")).toEqual([
+      [Buffer.from("one")],
+      [Buffer.from("two"), Buffer.from("three")],
+    ])
+  })
+
+  test("says what each part was on the wire", () => {
+    expect(typed("message")[1]).toMatchObject({
+      connection: 1,
+      from: "client",
+      arena: null,
+      parts: [
+        { kind: "plain", wireBytes: 9, plainBytes: 5, text: "topic" },
+        { kind: "plain", wireBytes: 4, plainBytes: 0, text: "" },
+        { kind: "LZ4B", plainBytes: messages[1]?.[2]?.length },
+      ],
+    })
+    expect(typed("message").at(-1)).toMatchObject({
+      from: "server",
+      arena: { index: 1, messages: 2 },
+      parts: [{ kind: "LZ4A" }, { kind: "LZ4A" }],
+    })
+    expect(typed("dictionary")).toMatchObject([
+      { from: "client", wireBytes: 2004, dictionaryBytes: 2000, text: dictionary.toString() },
+    ])
+  })
+
+  test("has times to the nanosecond", () => {
+    const times = typed("message").map(({ time }) => time)
+    expect(times[0]).toMatch(/^2023-11-14T22:13:20\.123\d{6}Z$/)
+    expect(times).toEqual([...times].sort())
+  })
+
+  test("has handshakes and commands", () => {
+    expect(typed("handshake").at(-1)).toEqual({
+      type: "handshake",
+      connection: 1,
+      from: "server",
+      version: "3.1",
+      mechanism: "NULL",
+      asServer: false,
+      socketType: "PULL",
+      identity: { text: "" },
+      properties: {},
+    })
+    expect(typed("command").at(-1)).toMatchObject({
+      from: "server",
+      name: "SUBSCRIBE",
+      detail: 'topic "weather\x9b2J"',
+      body: { text: "weather\x9b2J" },
+    })
+  })
+
+  test("ends with the summary: of each connection, and of all", () => {
+    expect(lines.slice(-2)).toEqual([
+      {
+        type: "summary",
+        connection: 1,
+        client: "127.0.0.1:40000",
+        server: "127.0.0.1:5555",
+        begun: true,
+        transport: "lz4+tcp",
+        errors: 0,
+        sent: {
+          client: {
+            socketType: "PUSH",
+            messages: messages.length,
+            plainBytes: messages.flat().reduce((sum, { length }) => sum + length, 0),
+            wireBytes: typed("message")
+              .filter(({ from }) => from === "client")
+              .reduce((sum, { wireBytes }) => sum + wireBytes, 2004),
+            dictionaryBytes: 2000,
+          },
+          server: {
+            socketType: "PULL",
+            messages: 2,
+            plainBytes: 11,
+            wireBytes: expect.any(Number),
+            dictionaryBytes: null,
+          },
+        },
+      },
+      {
+        type: "summary",
+        connection: null,
+        connections: 1,
+        tcpConnections: 1,
+        start: expect.stringMatching(/Z$/),
+        end: expect.stringMatching(/Z$/),
+        rows: lines.length - 2,
+        matching: lines.length - 2,
+        errors: 0,
+      },
+    ])
+  })
+
+  test("is the same for .pcapng, and from standard input", () => {
+    const frames = framesOf(conversation(everything(), { closed: "FIN" }))
+    expect(run(["--json", file("good.pcapng", pcapngFile(frames))]).stdout).toBe(stdout)
+    expect(run(["--json", "-"], readFileSync(good)).stdout).toBe(stdout)
+  })
+
+  test("leaves content out of lines that it would make too long", () => {
+    using codec = Codec.createSync()
+    const sent = encoded(codec, [[new Uint8Array((64 << 20) + 1)]])
+    const { status, stdout } = run(["--json", "-"], capture([...opening, ["client", sent]]))
+    expect(status).toBe(0)
+    expect(json(stdout).find(({ type }) => type === "message").parts).toEqual([
+      { kind: "LZ4B", wireBytes: expect.any(Number), plainBytes: (64 << 20) + 1 },
+    ])
+  })
+
+  test("tells of what broke", () => {
+    const { status, stdout } = run(["--json", broken])
+    expect(status).toBe(0)
+    expect(json(stdout).at(-2)).toMatchObject({ type: "summary", connection: 1, errors: 1 })
+    expect(stdout).toContain('"ERR_LZ4_UNKNOWN_SENTINEL"')
+  })
+})
+
+describe("the table", () => {
+  const { stdout } = run([good])
+  const rows = stdout.split("\n")
+
+  test("has a row for everything that happened, in words", () => {
+    for (const words of [
+      /^TIME \(UTC\) +# +KIND +PARTS +WIRE +PLAIN +RATIO +CONTENT$/,
+      / 1 {3}open +127\.0\.0\.1:40000 → 127\.0\.0\.1:5555$/,
+      / 1 → greeting +ZMTP 3\.1, NULL$/,
+      /^22:13:20\.\d{6} +1 → READY +Socket-Type "PUSH"$/,
+      /^22:13:20\.\d{6} +1 ← SUBSCRIBE +topic "weather/,
+      /^22:13:20\.\d{6} +1 → LZ4D +1 +2004 +dictionary of 2000 bytes: \S/,
+      /^22:13:20\.\d{6} +1 → plain +1 +9 +5 +0\.56 +hello$/,
+      /^22:13:20\.\d{6} +1 → plain\+LZ4B +3 +\d+ +\d+ +\d\.\d\d +topic \| \(empty\) \| \{/,
+      / 1 → plain +1 +3004 +3000 +1\.00 +\S\S \S\S \S\S /,
+      / 1 ← LZ4A 2\/2 +2 +\d+ +8 +\d\.\d\d +two \| three$/,
+    ])
+      expect(stdout.split("\n")).toContainEqual(expect.stringMatching(words))
+  })
+
+  test("has no control characters, whatever peers send", () => {
+    expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{C}/u)
+    expect(stdout).toContain("\\u{feff}żółw 🐢 \\x1b[31m\\x07")
+    expect(stdout).toContain("weather\\x9b2J")
+  })
+
+  test("cuts content, so that rows are not long where there is no terminal either", () => {
+    expect(Math.max(...rows.map(({ length }) => length))).toBeLessThanOrEqual(200)
+  })
+
+  test("ends with a summary", () => {
+    const summary = rows.slice(rows.indexOf("") + 1)
+    expect(summary.slice(0, 2)).toEqual([
+      expect.stringMatching(/^1 connection, 0\.\d{3} s from 2023-11-14 22:13:20\.123\d{3} UTC on$/),
+      "#1  127.0.0.1:40000 → 127.0.0.1:5555, lz4+tcp, PUSH → PULL",
+    ])
+    expect(summary[2]).toMatch(
+      /^ {4}→ 5 messages, \d+ bytes, \d+ on the wire, ratio \d\.\d\d, with a dictionary of 2000 bytes$/,
+    )
+    expect(summary[3]).toMatch(/^ {4}← 2 messages, 11 bytes, \d+ on the wire, ratio \d\.\d\d$/)
+  })
+
+  test("says so where there is no ZMTP connection", () => {
+    const http = capture([["client", bytes("GET / HTTP/1.1\r\n\r\n")]])
+    expect(run([file("http.pcap", http)])).toEqual({
+      status: 0,
+      stdout: "no ZMTP connection among 1 TCP connection\n",
+      stderr: "",
+    })
+    expect(run([file("none.pcap", pcapFile([]))])).toEqual({
+      status: 0,
+      stdout: "no ZMTP connection: no TCP connection carries anything\n",
+      stderr: "",
+    })
+  })
+
+  test("tells of what broke, and goes on", () => {
+    const { status, stdout } = run([broken])
+    expect(status).toBe(0)
+    expect(stdout).toContain("ERR_LZ4_UNKNOWN_SENTINEL: part 0 begins with 6e 6f 74 20")
+    expect(stdout).toContain("fine")
+    expect(stdout).toContain("PUSH → PULL, 1 error")
+  })
+})
+
+describe("at a terminal", () => {
+  const rows = (columns: number, colour: boolean) => {
+    const reader = new CaptureReader({ maxMessageSize: 4000 })
+    const all = [...reader.push(readFileSync(good)), ...reader.end()]
+    reader.close()
+    return all.flatMap((event) => tableRow(event, { columns, colour }) ?? [])
+  }
+
+  test("a row is as wide as it, errors aside", () => {
+    for (const columns of [80, 120, 300])
+      for (const row of rows(columns, false))
+        if (!row.includes("ERR_")) expect(row.length).toBeLessThanOrEqual(columns)
+  })
+
+  test("colour, if wanted, is around a whole row", () => {
+    const plain = rows(120, false)
+    expect(plain.join("\n")).not.toContain("\x1b")
+    const coloured = rows(120, true)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what colour is made of.
+    expect(coloured.map((row) => row.replace(/^\x1b\[3\dm(.*)\x1b\[39m$/, "$1"))).toEqual(plain)
+    expect(coloured.filter((row) => row.startsWith("\x1b[31m"))).toEqual([
+      expect.stringContaining("ERR_LZ4_BUDGET_EXCEEDED"),
+    ])
+  })
+})
+
+describe("--filter", () => {
+  const rows = (...filters: string[]) =>
+    json(run(["--json", ...filters.flatMap((filter) => ["--filter", filter]), good]).stdout).filter(
+      ({ type }) => type !== "summary",
+    )
+
+  test.each<[filters: string[], count: number]>([
+    [["kind=message"], 7],
+    [["kind=lz4a"], 2],
+    [["kind=LZ4D"], 1],
+    [["kind=close"], 1],
+    [["kind=error"], 0],
+    [["kind=message from=server"], 2],
+    [["kind=message", "from=server"], 2],
+    [["connection=:5555 HELLO"], 1],
+    [["connection=2"], 0],
+    [["connection=10.0.0.1"], 0],
+    [["'two\nthree'"], 1],
+  ])("%j leaves %d rows", (filters, count) => {
+    expect(rows(...filters)).toHaveLength(count)
+  })
+
+  test("does not change the summary, which says how many rows match", () => {
+    const { stdout } = run(["--filter", "hello", good])
+    expect(stdout).toMatch(/\n1 of \d+ rows match/)
+    expect(stdout).toMatch(/→ 5 messages/)
+  })
+})
+
+test("--dictionary decodes what was captured after the dictionary was sent", () => {
+  using codec = Codec.createSync({ dictionary })
+  const sent = events(3, 9).map((event) => [event])
+  const [, ...later] = codec.encodeBatch(sent)
+  const stream = Buffer.concat(later.map((parts) => message(...parts)))
+  const late = file("late.pcap", capture([["client", stream]], { begun: false }))
+  const texts = ({ stdout }: { stdout: string }) =>
+    json(stdout).flatMap(({ parts = [] }) => parts.map(({ text }: { text: string }) => text))
+  const given = run(["--json", "--dictionary", file("given.dict", dictionary), late])
+  expect(texts(given)).toEqual(sent.flat().map((event) => Buffer.from(event).toString()))
+  expect(texts(run(["--json", late]))).not.toContain(
+    Buffer.from(sent[0]?.[0] as Uint8Array).toString(),
+  )
+})
+
+test("--max-message-size makes errors of larger messages", () => {
+  const { status, stdout } = run(["--max-message-size", "4999", good])
+  expect(status).toBe(0)
+  expect(stdout).toContain("ERR_LZ4_BUDGET_EXCEEDED")
+})
+
+describe("standard input", () => {
+  const live = (...args: string[]) =>
+    new Running(spawn(process.execPath, [main, "inspect", ...args, "-"], { cwd: directory }))
+
+  test("shows rows as they come, and SIGINT ends with the summary", async () => {
+    const inspect = live("--filter", "kind=message")
+    const whole = readFileSync(good)
+    inspect.process.stdin?.write(whole.subarray(0, -1000))
+    expect(await inspect.line()).toMatch(/^TIME/)
+    expect(await inspect.line()).toMatch(/hello$/)
+    inspect.process.kill("SIGINT")
+    const rest: string[] = []
+    while (!rest.at(-1)?.startsWith("    →")) rest.push(await inspect.line())
+    expect(rest).toContain("#1  127.0.0.1:40000 → 127.0.0.1:5555, lz4+tcp, PUSH → PULL")
+    expect(await inspect.ended()).toEqual({ code: 0, signal: null })
+  })
+})
+
+test("ends quietly when who reads it has seen enough", () => {
+  const many = file("many.pcap", capture([...opening, ["client", numbered(20_000)]]))
+  const script = `{ "$0" "$@"; echo "exit $?" >&2; } | head -n 2`
+  const { stdout, stderr } = spawnSync(
+    "sh",
+    ["-c", script, process.execPath, main, "inspect", many],
+    { encoding: "utf8" },
+  )
+  expect(stdout.split("\n")).toHaveLength(3)
+  expect(stderr).toBe("exit 0\n")
+})
+
+/** Messages of plain parts in one stream. */
+function numbered(count: number): Uint8Array {
+  const frames = Array.from({ length: count }, (_, i) => message(bytes(`\0\0\0\0message ${i}`)))
+  return Buffer.concat(frames)
+}
+
+test("memory does not grow with the file", () => {
+  const count = 200_000
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    // A few times this would be needed to keep what is shown.
+    ["--max-old-space-size=24", main, "inspect", "--json", "-"],
+    {
+      input: capture([...opening, ["client", numbered(count)]]),
+      encoding: "utf8",
+      maxBuffer: 1 << 30,
+    },
+  )
+  expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+  expect(stdout.match(/"type":"message"/g)).toHaveLength(count)
+})
+
+describe("--open", () => {
+  // A browser that keeps a copy of what it is to show.
+  const seen = at("seen")
+  const browser = file("browser.sh", `#!/bin/sh\nprintf %s "$1" > ${seen}\n`)
+  const open = (capture: string, BROWSER = `sh ${browser}`) => {
+    rmSync(seen, { force: true })
+    return run(["--open", capture], "", { BROWSER, TMPDIR: directory })
+  }
+
+  test("starts the browser on a page with the capture in it, which no one else can read", () => {
+    const capture = file('a "good" <b>.pcap', readFileSync(good))
+    const { status, stdout, stderr } = open(capture)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+    const page = new URL(readFileSync(seen, "utf8"))
+    expect(stdout).toContain(page.pathname)
+    expect(statSync(page).mode & 0o777).toBe(0o600)
+    const html = readFileSync(page, "utf8")
+    expect(html).toContain(
+      `<script type="text/plain" id="capture" data-name="a &#34;good&#34; &#60;b&#62;.pcap">${readFileSync(good, "base64")}</script>`,
+    )
+  })
+
+  test("leaves out a capture that is too large, and says what to do", () => {
+    const large = at("large.pcap")
+    writeFileSync(large, readFileSync(good))
+    truncateSync(large, (64 << 20) + 1)
+    const { status, stdout } = open(large)
+    expect(status).toBe(0)
+    expect(stdout).toContain("drop the file on it")
+    const html = readFileSync(new URL(readFileSync(seen, "utf8")), "utf8")
+    expect(html).toContain('<script type="text/plain" id="capture"></script>')
+  })
+
+  test("tries browsers in turn, and says where the page is when none starts", () => {
+    expect(open(good, `/nonexistent:false:sh ${browser}`).status).toBe(0)
+    const { status, stderr } = open(good, "/nonexistent:false")
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/no browser could be started: open .*inspector\.html in one/)
+  })
+})
