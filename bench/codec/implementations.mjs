@@ -2,7 +2,7 @@
 import { createRequire } from "node:module"
 import { Codec } from "zeromq-lz4/codec"
 
-import { packageVersion } from "./results.mjs"
+import { packageVersion } from "../lib/results.mjs"
 
 const require = createRequire(import.meta.url)
 

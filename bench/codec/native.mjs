@@ -1,11 +1,11 @@
-/** Builds and runs bench/native/lz4-bench.c: liblz4 from the same source, by gcc -O3. */
+/** Builds and runs bench/codec/lz4-bench.c: liblz4 from the same source, by gcc -O3. */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-import * as paths from "../scripts/lib/paths.mjs"
+import * as paths from "../../scripts/lib/paths.mjs"
 
-const sources = [join(paths.root, "bench/native/lz4-bench.c"), join(paths.liblz4, "lz4.c")]
+const sources = [join(paths.root, "bench/codec/lz4-bench.c"), join(paths.liblz4, "lz4.c")]
 const program = join(paths.build, "lz4-bench")
 
 export function buildNative() {

@@ -1,9 +1,5 @@
-/** Timing, and what is reported of it. */
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
-
-setFlagsFromString("--expose-gc")
-const collectGarbage = runInNewContext("gc")
+/** How long a call of a codec takes. */
+import { collectGarbage } from "../lib/garbage.mjs"
 
 /**
  * Microseconds per call. Collecting the garbage of these calls counts; what
@@ -38,18 +34,3 @@ function repeat(call, inputs, milliseconds) {
   if (bytes === 0) throw new Error("the calls returned nothing")
   return (elapsed * 1000) / calls
 }
-
-/** @param {readonly number[]} values */
-export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2
-}
-
-/** @param {readonly number[]} values */
-export const summary = (values) => ({
-  median: median(values),
-  minimum: Math.min(...values),
-  maximum: Math.max(...values),
-  runs: values.length,
-})

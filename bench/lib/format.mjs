@@ -29,6 +29,13 @@ export function markdown([headings, ...rows], names = 2) {
   return [headings, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n")
 }
 
-/** A line about a target. @param {string} what @param {string} goal @param {string} reached @param {boolean} met */
-export const targetLine = (what, goal, reached, met) =>
-  `${met ? "met   " : "MISSED"}  ${what}: target ${goal}: ${reached}`
+/** Rows of text, the first with headings; the first `names` columns say what a row is. */
+/** @typedef {{ title: string, rows: string[][], names: number }} Table */
+
+/** @param {readonly Table[]} tables */
+export const terminalTables = (tables) =>
+  tables.map(({ title, rows, names }) => `${title}\n${aligned(rows, names)}`).join("\n\n")
+
+/** @param {readonly Table[]} tables */
+export const markdownTables = (tables) =>
+  tables.map(({ title, rows, names }) => `**${title}**\n\n${markdown(rows, names)}`).join("\n\n")
