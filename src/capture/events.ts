@@ -20,11 +20,7 @@ export interface CaptureError {
    * - ERR_CAPTURE_UNREADABLE: bytes cannot be understood, such as an encrypted connection,
    * - ERR_CAPTURE_TRUNCATED: the file, or a connection, ends in the middle of something.
    */
-  code:
-    | ProtocolErrorCode
-    | "ERR_CAPTURE_GAP"
-    | "ERR_CAPTURE_UNREADABLE"
-    | "ERR_CAPTURE_TRUNCATED"
+  code: ProtocolErrorCode | "ERR_CAPTURE_GAP" | "ERR_CAPTURE_UNREADABLE" | "ERR_CAPTURE_TRUNCATED"
   /** In words, without the code. */
   message: string
   time: Time
