@@ -16,7 +16,7 @@ const options = readOptions(
   "corpora",
   `Three streams of JSON events (tiny, small, larger): bytes on the wire, the speed of the codec, and
 messages per second between two processes on the loopback interface, with each way to send small
-messages; pyomq and Zstandard for comparison. Linux. About six minutes.`,
+messages; pyomq and Zstandard for comparison. Linux. About seven minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 

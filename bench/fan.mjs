@@ -17,7 +17,7 @@ const options = readOptions(
   "fan",
   `One socket in one process, the hub, and 1 to 512 in another: PUB to SUBs, and PUSHes to a PULL, with
 JSON over tcp:// of zeromq.js and over lz4+tcp://; pyomq and omq-tokio as the hub. Messages per second,
-and the CPU time of each. Linux. About seven minutes.`,
+and the CPU time of each. Linux. About five minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 

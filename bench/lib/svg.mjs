@@ -144,7 +144,7 @@ export function lineChart({ title, x, y, xName, series }) {
  * @param {{ title: string, unit: string, groups: readonly { name: string, bars: readonly Bar[] }[] }} chart
  */
 export function barChart({ title, unit, groups }) {
-  const left = 240
+  const left = 264
   const most = Math.max(...groups.flatMap(({ bars }) => bars.map(({ value }) => value)))
   const widthOf = (/** @type {number} */ value) => (value / most) * (WIDTH - left - 90)
   let y = 44

@@ -12,9 +12,11 @@ export async function serve(start) {
     process.stdout.write(`${JSON.stringify(value ?? {})}\n`)
   const { ready, commands } = await start(JSON.parse(process.argv[2]))
   answer(ready)
-  for await (const line of createInterface(process.stdin)) {
+  const lines = createInterface(process.stdin)
+  // Whatever the sockets wait for: who started this is gone.
+  lines.once("close", () => process.exit())
+  for await (const line of lines) {
     const command = JSON.parse(line)
     answer(await commands[command.do](command))
   }
-  process.exit() // Whatever the sockets wait for: who started this is gone.
 }

@@ -2,7 +2,7 @@
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { barChart, shortNumber } from "../lib/svg.mjs"
-import { TCP } from "../peers/ends.mjs"
+import { OURS, TCP } from "../peers/ends.mjs"
 import { colourOf, runsOfEach } from "./tables.mjs"
 
 const HEADINGS = ["", "msg/s", "MB/s", "× tcp", "% on the wire", "CPU s/GB, sender / receiver"]
@@ -55,7 +55,9 @@ export const links = {
             name: cell.split(", ")[0],
             bars: run.implementations.flatMap((name, i) => {
               const value = run.ratio(`${cell}: messages`, name, TCP)
-              return value === undefined ? [] : [{ name, colour: colourOf(name, i), value }]
+              return value === undefined
+                ? []
+                : [{ name, colour: name.startsWith(OURS) ? 0 : colourOf(name, i), value }]
             }),
           })),
       }),
