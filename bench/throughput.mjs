@@ -14,7 +14,7 @@ const options = readOptions(
   `PUSH to PULL between two processes on this machine: Lorem ipsum with UUIDs, JSON and random bytes
 over tcp:// and ipc:// of zeromq.js, over lz4+tcp:// with links on a worker thread and on that of
 the application, and over pyomq and omq-tokio. Messages per second, bytes on the wire, CPU time
-and memory of both sides. Linux. About seven minutes.`,
+and memory of both sides. Linux. About eight minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 
