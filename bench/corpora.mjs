@@ -1,104 +1,56 @@
 /** What small messages gain by dictionaries, arenas and levels. `--help` says more. */
-import { execFileSync, spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { version as zmqVersion } from "zeromq"
-import { Pull } from "zeromq-lz4"
 import { Codec, trainDictionary } from "zeromq-lz4/codec"
 
 import { pythonPath } from "../scripts/lib/python.mjs"
 import { corpora, eventsOf } from "./corpora/corpora.mjs"
-import { modes, PLAIN } from "./corpora/modes.mjs"
-import { cellsOf, rows, targetLines } from "./corpora/table.mjs"
-import { aligned } from "./format.mjs"
-import { summary } from "./measure.mjs"
-import { readOptions } from "./options.mjs"
-import { appendResults, packageVersion, runDetails } from "./results.mjs"
-import { startPeer } from "./transport/processes.mjs"
+import { DICTIONARY, LARGE_DICTIONARY, modes, zstdModes } from "./corpora/modes.mjs"
+import { benchmark } from "./lib/harness.mjs"
+import { writeMessages } from "./lib/messages.mjs"
+import { readOptions } from "./lib/options.mjs"
+import { startPeer } from "./peers/peers.mjs"
+import { pushPull } from "./peers/push-pull.mjs"
+import { socketVersions } from "./peers/versions.mjs"
 
-const HELP = `npm run bench:corpora -- [options]
-
-Three streams of JSON events (tiny, small, larger): bytes on the wire, the speed of the codec, and
+const options = readOptions(
+  "corpora",
+  `Three streams of JSON events (tiny, small, larger): bytes on the wire, the speed of the codec, and
 messages per second between two processes on the loopback interface, with each way to send small
-messages; pyomq and Zstandard for comparison. A full run takes about five minutes and is appended
-to bench/results.jsonl; node bench/report.mjs then updates the table in README.md.
-
-  --quick       short and rough; nothing is stored
-  --only NAME   one corpus; nothing is stored
-  --rounds N    rounds (default 5, quick 1)
-  --help
-`
+messages; pyomq and Zstandard for comparison. Linux. About seven minutes.`,
+)
+const seconds = options.quick ? 0.05 : 0.4
 
 /** Messages that one encodeBatch gets: about what waits on a busy link. */
 const BATCH = 100
-/** Of each corpus the codec is timed with so much. */
-const CODEC_BYTES = 10e6
+/** Of each corpus the codecs are timed with so much. */
+const CODEC_BYTES = options.quick ? 1e6 : 3e6
 /** What a dictionary is trained on, as autoDictionary would be with such a capacity. */
 const SAMPLES = { 2: 100, 8: 400 }
-/** Messages of one run over a link. */
-const LINK_MESSAGES = { tiny: 120_000, small: 50_000, larger: 20_000 }
 
-const args = readOptions(HELP, { full: 5, quick: 1 })
-const { rounds } = args
-
-/** @typedef {import("./results.mjs").Measurement} Measurement */
 /** @typedef {import("./corpora/corpora.mjs").Corpus} Corpus */
-/** @typedef {import("./corpora/modes.mjs").Dictionaries} Dictionaries */
+/** @typedef {import("./lib/harness.mjs").Contestant} Contestant */
+/** @typedef {import("./lib/messages.mjs").Messages} Messages */
+/** @typedef {import("./peers/peers.mjs").End} End */
 
-/** Values by what was measured. */
-class Collected {
-  /** @type {Map<string, { implementation: string, quantity: string, unit: string, values: number[] }>} */
-  #all = new Map()
-
-  /** @param {string} implementation @param {string} quantity @param {string} unit @param {number} value */
-  add(implementation, quantity, unit, value) {
-    const key = `${implementation} ${quantity}`
-    const entry = this.#all.get(key) ?? { implementation, quantity, unit, values: [] }
-    entry.values.push(Number(value.toPrecision(5)))
-    this.#all.set(key, entry)
-  }
-
-  /** @param {Corpus} corpus @returns {Measurement[]} */
-  measurements({ name }) {
-    return [...this.#all.values()].map(({ implementation, quantity, unit, values }) => ({
-      name: `${name}: ${quantity}`,
-      parameters: { corpus: name, quantity },
-      implementation,
-      unit,
-      values,
-      ...summary(values),
-    }))
-  }
-}
-
-const progress = (/** @type {string} */ text) => process.stderr.write(`${text} …\n`)
-
-/** @param {Corpus} corpus */
-async function measure(corpus) {
-  progress(`${corpus.name}: events and dictionaries`)
-  const events = eventsOf(corpus)
+/** Everything about a corpus that its contestants share. @param {Corpus} corpus */
+async function subjectOf({ name, events: make, ...corpus }) {
+  const events = eventsOf({ name, events: make, ...corpus })
+  const some = head(events, CODEC_BYTES)
   const dictionaries = {
     2: await trainDictionary(events.slice(0, SAMPLES[2]), { capacity: 2048 }),
     8: await trainDictionary(events.slice(0, SAMPLES[8]), { capacity: 8192 }),
   }
-  const some = head(events, CODEC_BYTES)
-  const collected = new Collected()
-  const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-corpora-"))
-  try {
-    const file = join(directory, "events")
-    writeFileSync(file, Buffer.concat(some.flatMap((event) => [u32(event.length), event])))
-    await measureLinks(corpus, events.length, dictionaries, collected)
-    await measurePyomq(corpus, some.length, file, dictionaries, collected)
-    measureCodec(corpus, some, dictionaries, collected)
-    measureZstd(corpus, some, file, dictionaries, collected)
-  } finally {
-    rmSync(directory, { recursive: true })
+  return {
+    events,
+    all: writeMessages(name, events),
+    some,
+    file: writeMessages(`${name}-head`, some),
+    links: modes(dictionaries),
+    zstd: zstdModes(dictionaries),
   }
-  return collected.measurements(corpus)
 }
+
+/** @typedef {Awaited<ReturnType<typeof subjectOf>>} Subject */
 
 /** @param {readonly Uint8Array[]} events @param {number} bytes */
 function head(events, bytes) {
@@ -109,141 +61,73 @@ function head(events, bytes) {
   })
 }
 
-/** @param {Corpus} corpus @param {number} events @param {Dictionaries} dictionaries @param {Collected} collected */
-async function measureLinks(corpus, events, dictionaries, collected) {
-  const script = new URL("corpora/peer.mjs", import.meta.url)
-  const receiver = startPeer(corpus.name, { script })
-  const sender = startPeer(corpus.name, { script })
-  const times = timesOf(corpus, events)
-  try {
-    // A round before the first that counts: code is compiled then.
-    for (let round = -1; round < rounds; round++) {
-      progress(
-        `${corpus.name}: links, ${round < 0 ? "warming up" : `round ${round + 1} of ${rounds}`}`,
-      )
-      for (const { name, scheme, options } of modes) {
-        const endpoint = await receiver.call("bind", scheme)
-        await sender.call("connect", scheme, endpoint, options(dictionaries))
-        const [rate] = await Promise.all([
-          receiver.call("receive", times * events),
-          sender.call("send", times),
-        ])
-        const ratio = await sender.call("ratio")
-        await Promise.all([sender.call("close"), receiver.call("close")])
-        if (round < 0) continue
-        collected.add(name, "link", "msg/s", rate)
-        collected.add(name, "wire", "%", 100 * ratio)
-      }
-    }
-  } finally {
-    sender.stop()
-    receiver.stop()
+/** @param {Subject} subject @param {End} end @returns {Promise<Contestant>} */
+async function link({ all }, end) {
+  const { run, stop } = await pushPull({ sender: end, receiver: end, messages: all, seconds })
+  return {
+    async run() {
+      const [messages, wire] = await run()
+      return [{ ...messages, quantity: "link" }, wire]
+    },
+    stop,
   }
 }
 
-/** @param {Corpus} corpus @param {readonly Uint8Array[]} events @param {Dictionaries} dictionaries @param {Collected} collected */
-function measureCodec(corpus, events, dictionaries, collected) {
-  const bytes = events.reduce((sum, { length }) => sum + length, 0)
-  const batches = Array.from({ length: Math.ceil(events.length / BATCH) }, (_, i) =>
-    events.slice(i * BATCH, (i + 1) * BATCH).map((event) => [event]),
+/** @param {Subject} subject @param {End} end */
+function codec({ some, file }, { lz4, dictionary }) {
+  const batches = Array.from({ length: Math.ceil(some.length / BATCH) }, (_, i) =>
+    some.slice(i * BATCH, (i + 1) * BATCH).map((event) => [event]),
   )
-  for (let round = 0; round < rounds; round++) {
-    progress(`${corpus.name}: codec, round ${round + 1} of ${rounds}`)
-    for (const { name, scheme, options } of modes) {
-      if (scheme === PLAIN) continue
-      const sender = Codec.createSync(options(dictionaries))
-      const receiver = Codec.createSync()
-      const start = performance.now()
-      const wire = batches.flatMap((batch) => sender.encodeBatch(batch))
-      const middle = performance.now()
-      for (const message of wire) receiver.decode(message)
-      const end = performance.now()
-      collected.add(name, "encode", "MB/s", bytes / 1000 / (middle - start))
-      collected.add(name, "decode", "MB/s", bytes / 1000 / (end - middle))
-      sender.close()
-      receiver.close()
-    }
+  return () => {
+    const sender = Codec.createSync({ ...lz4, dictionary })
+    const receiver = Codec.createSync()
+    const start = performance.now()
+    const wire = batches.flatMap((batch) => sender.encodeBatch(batch))
+    const middle = performance.now()
+    for (const message of wire) receiver.decode(message)
+    const end = performance.now()
+    sender.close()
+    receiver.close()
+    return rates(file, (middle - start) / 1000, (end - middle) / 1000)
   }
 }
 
-/**
- * pyomq at both ends, and once with a socket of ours that counts what comes.
- * @param {Corpus} corpus @param {number} events @param {string} file @param {Dictionaries} dictionaries @param {Collected} collected
- */
-async function measurePyomq(corpus, events, file, dictionaries, collected) {
-  const times = timesOf(corpus, events)
-  const hex = Buffer.from(dictionaries[2]).toString("hex")
-  const ways = {
-    pyomq: {},
-    "pyomq, dictionary of 2 KiB": { dictionary: hex },
-    "pyomq, trains a dictionary": { autoTrain: true },
-  }
-  for (const [name, options] of Object.entries(ways)) {
-    const pull = new Pull({ linger: 0 })
-    await pull.bind("lz4+tcp://127.0.0.1:*")
-    const counted = python("send", file, "1", String(pull.lastEndpoint), JSON.stringify(options))
-    for (let i = 0; i < events; i++) await pull.receive()
-    counted.kill()
-    const { plainBytes, wireBytes } = pull.lz4.stats.received
-    collected.add(name, "wire", "%", (100 * wireBytes) / plainBytes)
-    pull.close()
-  }
-  for (let round = 0; round < rounds; round++) {
-    progress(`${corpus.name}: pyomq, round ${round + 1} of ${rounds}`)
-    for (const [name, options] of Object.entries(ways)) {
-      const receiver = python("receive", String(times * events))
-      const lines = createInterface(receiver.stdout)[Symbol.asyncIterator]()
-      const endpoint = (await lines.next()).value
-      const sender = python("send", file, String(times), endpoint, JSON.stringify(options))
-      collected.add(name, "link", "msg/s", Number((await lines.next()).value))
-      sender.kill()
-      receiver.kill()
-    }
+/** @param {Messages} file @param {number} encodeSeconds @param {number} decodeSeconds */
+const rates = ({ bytes }, encodeSeconds, decodeSeconds) => [
+  { quantity: "encode", unit: "MB/s", value: bytes / 1e6 / encodeSeconds },
+  { quantity: "decode", unit: "MB/s", value: bytes / 1e6 / decodeSeconds },
+]
+
+/** @param {object} setup */
+const startZstd = (setup) =>
+  startPeer([pythonPath, fileURLToPath(new URL("corpora/zstd.py", import.meta.url))], setup)
+
+/** @param {Subject} subject @param {{ level: number, dictionary?: Uint8Array }} mode @returns {Promise<Contestant>} */
+async function zstd({ file }, { level, dictionary }) {
+  const hex = dictionary && Buffer.from(dictionary).toString("hex")
+  const peer = await startZstd({ file: file.path, level, dictionary: hex })
+  return {
+    async run() {
+      const { wireBytes, encodeSeconds, decodeSeconds } = await peer.call("measure")
+      const wire = { quantity: "wire", unit: "%", value: (100 * wireBytes) / file.bytes }
+      return [wire, ...rates(file, encodeSeconds, decodeSeconds)]
+    },
+    stop: peer.stop,
   }
 }
 
-/** A peer in Python; one that fails ends the benchmark. @param {string[]} args */
-function python(...args) {
-  const script = fileURLToPath(new URL("corpora/pyomq_peer.py", import.meta.url))
-  const child = spawn(pythonPath, [script, ...args], { stdio: ["pipe", "pipe", "inherit"] })
-  child.on("exit", (code) => {
-    if (code) process.exit(1) // it has printed why
-  })
-  return child
-}
-
-/** How often a corpus of so many events goes over a link in a run. @param {Corpus} corpus @param {number} events */
-function timesOf({ name }, events) {
-  const wanted = LINK_MESSAGES[/** @type {keyof typeof LINK_MESSAGES} */ (name)]
-  return Math.max(1, Math.round((args.quick ? 0.2 : 1) * (wanted / events)))
-}
-
-/**
- * Zstandard, and our trainer beside its own. Once: what counts here are sizes.
- * @param {Corpus} corpus @param {readonly Uint8Array[]} events @param {string} file @param {Dictionaries} dictionaries @param {Collected} collected
- */
-function measureZstd(corpus, events, file, dictionaries, collected) {
-  progress(`${corpus.name}: Zstandard`)
-  const bytes = events.reduce((sum, { length }) => sum + length, 0)
-  const script = fileURLToPath(new URL("corpora/zstd.py", import.meta.url))
-  for (const kib of /** @type {const} */ ([2, 8])) {
-    const dictionary = `${file}.dictionary`
-    writeFileSync(dictionary, dictionaries[kib])
-    const output = execFileSync(pythonPath, [script, file, String(SAMPLES[kib]), dictionary], {
-      encoding: "utf8",
-    })
-    const theirs = readFileSync(`${dictionary}.cover`)
-    const larger = wireBytes(events, dictionaries[kib]) / wireBytes(events, theirs)
-    collected.add(`dictionary of ${kib} KiB`, "× zstd's trainer", "×", larger)
-    if (kib !== 2) continue
-    for (const line of output.trim().split("\n")) {
-      const { level, dictionary, wireBytes, encode, decode } = JSON.parse(line)
-      const name = `zstd ${level}${dictionary ? ", dictionary of 2 KiB" : ""}`
-      collected.add(name, "wire", "%", (100 * wireBytes) / bytes)
-      collected.add(name, "encode", "MB/s", encode)
-      collected.add(name, "decode", "MB/s", decode)
-    }
-  }
+/** What our trainer's dictionary leaves on the wire, × what that of zstd's COVER does. */
+async function besideCover(
+  /** @type {Subject} */ { some, file },
+  /** @type {Uint8Array} */ dictionary,
+  /** @type {number} */ samples,
+) {
+  const peer = await startZstd({ file: file.path, level: 1 })
+  const answer = await peer.call("cover", { samples, size: dictionary.length })
+  peer.stop()
+  const theirs = Buffer.from(answer.dictionary, "hex")
+  const value = wireBytes(some, dictionary) / wireBytes(some, theirs)
+  return { quantity: "× zstd's trainer", unit: "×", value }
 }
 
 /** @param {readonly Uint8Array[]} events @param {Uint8Array} dictionary */
@@ -254,33 +138,41 @@ function wireBytes(events, dictionary) {
   return codec.stats.sent.wireBytes
 }
 
-/** @param {number} value */
-function u32(value) {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32LE(value)
-  return bytes
+/** @type {Record<string, number>} */
+const TRAINED = { [DICTIONARY]: SAMPLES[2], [LARGE_DICTIONARY]: SAMPLES[8] }
+
+/** @param {Subject} subject @param {string} name @returns {Promise<Contestant>} */
+async function prepare(subject, name) {
+  if (subject.zstd[name]) return zstd(subject, subject.zstd[name])
+  const end = subject.links[name]
+  const overLink = await link(subject, end)
+  if (end.module !== "zeromq-lz4") return overLink
+  const inProcess = codec(subject, end)
+  inProcess() // warm up
+  const compared =
+    end.dictionary && TRAINED[name]
+      ? [await besideCover(subject, end.dictionary, TRAINED[name])]
+      : []
+  return {
+    run: async () => [...(await overLink.run()), ...inProcess(), ...compared],
+    stop: overLink.stop,
+  }
 }
 
-async function main() {
-  const details = {
-    ...runDetails(),
-    versions: {
-      node: process.versions.node,
-      zeromq: packageVersion("zeromq"),
-      libzmq: zmqVersion,
-      liblz4: Codec.lz4Version,
+const none = { 2: new Uint8Array(0), 8: new Uint8Array(0) }
+const contestants = [...Object.keys(modes(none)), ...Object.keys(zstdModes(none))]
+const cells = corpora.map((corpus) => {
+  /** @type {Promise<Subject> | undefined} */
+  let subject
+  return {
+    name: corpus.name,
+    parameters: { corpus: corpus.name, seconds },
+    contestants,
+    async prepare(/** @type {string} */ name) {
+      subject ??= subjectOf(corpus)
+      return prepare(await subject, name)
     },
   }
-  const measurements = []
-  for (const corpus of corpora)
-    if (corpus.name.includes(args.only)) measurements.push(...(await measure(corpus)))
-  const cells = cellsOf(measurements)
-  for (const { name } of corpora) {
-    const table = rows(cells, name)
-    if (table.length > 1) console.log(`${name}\n${aligned(table)}\n`)
-  }
-  console.log(targetLines(cells).join("\n"))
-  if (!args.quick && !args.only) appendResults("corpora", details, measurements)
-}
+})
 
-await main()
+await benchmark({ bench: "corpora", cells, options, versions: socketVersions() })

@@ -1,85 +1,88 @@
-/** Writes the tables of the newest benchmark runs into README.md: `node bench/report.mjs`. */
-import { readFileSync, writeFileSync } from "node:fs"
+/** Prints the newest run of every benchmark, and puts them into README.md. `--help` says more. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 
-import { corpora as allCorpora } from "./corpora/corpora.mjs"
-import * as corpora from "./corpora/table.mjs"
-import { markdown } from "./format.mjs"
-import { NATIVE, OURS, PEERS } from "./implementations.mjs"
-import { newestRun } from "./results.mjs"
-import * as codec from "./table.mjs"
-import * as transport from "./transport/table.mjs"
+import { readArgs } from "../scripts/lib/args.mjs"
+import { fail } from "../scripts/lib/run.mjs"
+import { compareRuns, earlierRun } from "./lib/comparison.mjs"
+import { aligned, digits, terminalTables, withSpread } from "./lib/format.mjs"
+import { readme } from "./lib/readme.mjs"
+import { readResults, runsOf } from "./lib/results.mjs"
+import { reports } from "./reports/reports.mjs"
+import { targetLines } from "./targets.mjs"
 
-/** Where and when it was. @param {any} measurement */
-const circumstances = ({ date, commit, machine, versions }) =>
-  `${date.slice(0, 10)}, ${machine.cpu} (${machine.cores} cores), ${machine.os}, ` +
-  `${Object.entries(versions)
-    .map(([name, version]) => `${name} ${version}`)
-    .join(", ")}` +
-  `${commit ? `, commit ${commit.slice(0, 10)}` : ""}.`
+/** @typedef {import("./lib/results.mjs").Bench} Bench */
+/** @typedef {import("./lib/results.mjs").Line} Line */
 
-/** @param {any[]} measurements */
-function codecReport(measurements) {
-  const { parameters, runs } = measurements[0]
-  const cells = codec.cellsOf(measurements)
-  const table = (/** @type {string} */ operation) => {
-    const rows = cells.filter((cell) => cell.parameters.operation === operation).map(codec.row)
-    return `**${operation}**\n\n${markdown([codec.HEADINGS, ...rows])}`
+const { against, only } = readArgs(
+  `usage: npm run bench:report -- [options]
+
+Prints the newest run of each benchmark in bench/results.jsonl, what has changed beyond the spread
+since the run before, and whether the targets are met; then writes the tables of README.md and the
+plots in bench/plots.
+
+  --against WHICH  compare with the newest earlier run of a commit or of a date, or before that date
+                   (2026-11-21, or as much of it as matters)
+  --only BENCH     print one benchmark: ${Object.keys(reports).join(", ")}
+  --help`,
+  { against: { type: "string" }, only: { type: "string" } },
+)
+if (only !== undefined && !(only in reports))
+  fail(`--only ${only}: there are ${Object.keys(reports).join(", ")}`)
+
+const results = readResults()
+/** @type {Partial<Record<Bench, Line[]>>} */
+const newest = {}
+
+/** @param {Bench} bench @param {readonly Line[][]} runs */
+function print(bench, runs) {
+  const latest = /** @type {Line[]} */ (runs.at(-1))
+  const [{ date, commit, dirty }] = latest
+  const of = `${commit?.slice(0, 10) ?? "no commit"}${dirty ? " and changes" : ""}`
+  console.log(`== ${bench}: ${date}, ${of} ==\n`)
+  console.log(`${terminalTables(reports[bench].tables(latest))}\n`)
+  printChanges(latest, earlierRun(runs, against))
+}
+
+/** @param {readonly Line[]} latest @param {readonly Line[]} [earlier] */
+function printChanges(latest, earlier) {
+  if (!earlier) {
+    console.log(`No earlier run${against ? ` of ${against}` : ""} to compare with.\n`)
+    return
   }
-  const load = measurements.find(({ name }) => name === "first load")
-  return [
-    `Microseconds per call, median (minimum–maximum) of ${runs} rounds of ${parameters.milliseconds} ms; ` +
-      `MB/s of plaintext. “× native” is the speed of ${OURS} over that of ${NATIVE} (gcc -O3, the same copies); ` +
-      `behind each of ${PEERS.join(", ")} stands how many times as fast ${OURS} is. Below the compression ` +
-      `threshold ${OURS} and native pass the part through; the others always compress.`,
-    table("encode"),
-    table("decode"),
-    `First load (import and \`Codec.create\`): ${load.median.toFixed(1)} ms ` +
-      `(${load.minimum.toFixed(1)}–${load.maximum.toFixed(1)}).`,
-    circumstances(measurements[0]),
-  ].join("\n\n")
+  const [{ date, commit }] = earlier
+  const changes = compareRuns(earlier, latest)
+  const told = changes.filter(({ verdict }) => verdict !== "same")
+  const regressions = told.filter(({ verdict }) => verdict === "regression").length
+  console.log(
+    `Since ${date}, ${commit?.slice(0, 10) ?? "no commit"}: of ${changes.length} measurements ` +
+      `${regressions} are worse, ${told.length - regressions} better, beyond the spread of both.`,
+  )
+  const rows = told.map(({ name, implementation, before, after, verdict }) => [
+    verdict === "regression" ? "REGRESSION" : "better",
+    `${name}, ${implementation}`,
+    withSpread(before),
+    withSpread(after),
+    after.unit,
+    `× ${digits(after.median / before.median)}`,
+  ])
+  if (rows.length > 0) console.log(aligned([["", "", "before", "now", "", ""], ...rows]))
+  console.log()
 }
 
-/** @param {any[]} measurements */
-function transportReport(measurements) {
-  return [
-    `Two processes on the loopback interface; median (minimum–maximum) of ${measurements[0].runs} runs. ` +
-      "Messages are Lorem ipsum with UUIDs in it. “× tcp” is what it is as a multiple of tcp:// of " +
-      "zeromq.js; “same thread” is `{ thread: false }`. Loopback is the one network that " +
-      "compression cannot make faster.",
-    markdown(transport.rows(transport.cellsOf(measurements))),
-    circumstances(measurements[0]),
-  ].join("\n\n")
-}
-
-/** @param {any[]} measurements */
-function corporaReport(measurements) {
-  const cells = corpora.cellsOf(measurements)
-  return [
-    `Medians of ${measurements[0].runs} runs. Bytes and messages per second are those of a link between two ` +
-      "processes on the loopback interface; MB/s are those of the codec. Zstandard (one run, from Python) " +
-      "is there for comparison: no peer speaks it.",
-    ...allCorpora.map(
-      ({ name, what }) => `**${name}**: ${what}\n\n${markdown(corpora.rows(cells, name))}`,
-    ),
-    circumstances(measurements[0]),
-  ].join("\n\n")
-}
-
-const readme = new URL("../README.md", import.meta.url)
-let text = readFileSync(readme, "utf8")
-for (const [bench, report] of /** @type {const} */ ([
-  ["codec", codecReport],
-  ["transport", transportReport],
-  ["corpora", corporaReport],
-])) {
-  const marked = new RegExp(`(<!-- bench:${bench} -->\n)[\\s\\S]*?(<!-- /bench:${bench} -->)`)
-  if (!marked.test(text)) {
-    console.error(`README.md has no <!-- bench:${bench} --> … <!-- /bench:${bench} --> to fill.`)
-    process.exit(1)
+for (const bench of /** @type {Bench[]} */ (Object.keys(reports))) {
+  const runs = runsOf(results, bench)
+  if (runs.length === 0) {
+    if (!only || only === bench) console.log(`== ${bench}: not measured yet ==\n`)
+    continue
   }
-  const measurements = newestRun(bench)
-  if (measurements.length === 0) continue // not run yet
-  const filled = report(measurements)
-  text = text.replace(marked, (_, open, close) => `${open}\n${filled}\n\n${close}`)
+  newest[bench] = runs.at(-1)
+  if (!only || only === bench) print(bench, runs)
 }
-writeFileSync(readme, text)
+console.log(targetLines(only ? { [only]: newest[/** @type {Bench} */ (only)] } : newest).join("\n"))
+
+const readmeFile = new URL("../README.md", import.meta.url)
+const { text, plots } = readme(readFileSync(readmeFile, "utf8"), newest)
+writeFileSync(readmeFile, text)
+const directory = new URL("plots/", import.meta.url)
+mkdirSync(directory, { recursive: true })
+for (const { name, svg } of plots) writeFileSync(new URL(`${name}.svg`, directory), svg)

@@ -1,82 +1,339 @@
-/** What the codec is meant to reach. Printed, not asserted: it depends on the machine. */
-import { targetLine } from "./format.mjs"
-import { NATIVE, OURS, PEERS } from "./implementations.mjs"
-import { speedRatio } from "./table.mjs"
+/** What is meant to be reached. Printed, not asserted: it depends on the machine. */
+import { NATIVE, PEERS } from "./codec/implementations.mjs"
+import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/modes.mjs"
+import { digits } from "./lib/format.mjs"
+import { Run } from "./lib/run.mjs"
+import { median } from "./lib/statistics.mjs"
+import { OURS, PYOMQ, SAME_THREAD, TCP } from "./peers/ends.mjs"
+import { speedRatio } from "./reports/codec.mjs"
+import { COMPRESSING_ONCE, HUB_CPU, NOTHING_COMPRESSED } from "./reports/fan.mjs"
 
-/** @typedef {import("./table.mjs").Cell} Cell */
-
-const KIB = 1024
+/** @typedef {import("./lib/results.mjs").Bench} Bench */
+/** @typedef {import("./lib/results.mjs").Measurement} Measurement */
 
 /**
  * @typedef {object} Target
+ * @property {Bench} bench
  * @property {string} what
- * @property {(cell: Cell) => boolean} applies
- * @property {(cell: Cell) => number} value
- * @property {number} limit
- * @property {boolean} [lowIsGood]  the value is to stay below the limit, not above
+ * @property {{ atLeast: number } | { atMost: number }} goal
+ * @property {(run: Run, cell: string) => number | undefined} value  undefined: it is not about this cell
  */
 
-/** @param {"encode" | "decode"} operation */
-const atLeast16KiB =
-  (operation) =>
-  (/** @type {Cell} */ { parameters }) =>
-    parameters.operation === operation && parameters.size >= 16 * KIB
+const KIB = 1024
+const SHAPED = ["100 Mbit/s", "1 Gbit/s"]
 
-/** @type {Target[]} */
-const TARGETS = [
+/** Messages per second, ours × theirs. @param {string} other @param {(cell: { payload: string, size: number, link: string }) => boolean} applies @returns {Target["value"]} */
+const rateOver = (other, applies) => (run, cell) => {
+  const { payload, size, link } = run.parameters(`${cell}: messages`)
+  const applicable = applies({ payload: String(payload), size: Number(size), link: String(link) })
+  return applicable ? run.ratio(`${cell}: messages`, OURS, other) : undefined
+}
+
+/** @type {readonly Target[]} */
+const THROUGHPUT = [
   {
-    what: "encode from 16 KiB, × native",
-    applies: atLeast16KiB("encode"),
-    value: (cell) => speedRatio(cell, NATIVE),
-    limit: 0.85,
+    bench: "throughput",
+    what: "compressible, up to 1 KiB, × tcp://",
+    goal: { atLeast: 1 },
+    value: rateOver(TCP, ({ payload, size }) => payload !== "random" && size <= KIB),
   },
   {
-    what: "decode from 16 KiB, × native",
-    applies: atLeast16KiB("decode"),
-    value: (cell) => speedRatio(cell, NATIVE),
-    limit: 0.6,
-  },
-  ...PEERS.map((name) => ({
-    what: `everything, × ${name}`,
-    applies: (/** @type {Cell} */ cell) => name in cell.by,
-    value: (/** @type {Cell} */ cell) => speedRatio(cell, name),
-    limit: 1,
-  })),
-  {
-    what: "1 KiB, × lz4-napi",
-    applies: ({ parameters }) => parameters.size === KIB,
-    value: (cell) => speedRatio(cell, "lz4-napi"),
-    limit: 2,
+    bench: "throughput",
+    what: "compressible, 16 KiB, × tcp://",
+    goal: { atLeast: 0.9 },
+    value: rateOver(TCP, ({ payload, size }) => payload !== "random" && size === 16 * KIB),
   },
   {
-    what: "64 B, µs a call",
-    applies: ({ parameters }) => parameters.size === 64,
-    value: (cell) => cell.by[OURS].median,
-    limit: 0.3,
-    lowIsGood: true,
+    bench: "throughput",
+    what: "compressible, 128 KiB, × tcp://",
+    goal: { atLeast: 0.82 },
+    value: rateOver(TCP, ({ payload, size }) => payload !== "random" && size === 128 * KIB),
+  },
+  {
+    bench: "throughput",
+    what: "random, up to 1 KiB, × tcp://",
+    goal: { atLeast: 0.9 },
+    value: rateOver(TCP, ({ payload, size }) => payload === "random" && size <= KIB),
+  },
+  {
+    bench: "throughput",
+    what: "random, 128 KiB, × tcp://",
+    goal: { atLeast: 0.7 },
+    value: rateOver(TCP, ({ payload, size }) => payload === "random" && size === 128 * KIB),
+  },
+  {
+    bench: "throughput",
+    what: `from 16 KiB, × ${PYOMQ}`,
+    goal: { atLeast: 1 },
+    value: rateOver(PYOMQ, ({ size }) => size >= 16 * KIB),
   },
 ]
 
-/** A line for each target: the worst cell decides. @param {readonly Cell[]} cells */
-export function targetLines(cells) {
-  return TARGETS.flatMap(({ what, applies, value, limit, lowIsGood = false }) => {
-    const measured = cells.filter(applies).map((cell) => ({ cell, reached: value(cell) }))
-    if (measured.length === 0) return []
-    const isWorse = (/** @type {number} */ a, /** @type {number} */ b) =>
-      lowIsGood ? a > b : a < b
-    const missed = measured.filter(({ reached }) => isWorse(reached, limit))
-    const worst = measured.reduce((a, b) => (isWorse(b.reached, a.reached) ? b : a))
-    const where = `at worst (${worst.cell.name}); missed in ${missed.length} of ${measured.length}`
-    const goal = `${lowIsGood ? "<" : "≥"} ${limit}`
-    return [targetLine(what, goal, `${worst.reached.toFixed(2)} ${where}`, missed.length === 0)]
-  })
+/** @param {string} link @param {(cell: { payload: string, size: number }) => boolean} applies @param {string} other */
+const rateOnLink = (link, other, applies) =>
+  rateOver(other, (cell) => cell.link === link && applies(cell))
+
+/** @param {{ payload: string, size: number }} cell */
+const isLargeLorem = ({ payload, size }) => payload === "lorem" && size === 128 * KIB
+
+/**
+ * How much more a level gains over tcp:// than what its better ratio makes of `usual`.
+ * @param {number} level @param {number} usual  what level 0 is to gain
+ * @returns {Target["value"]}
+ */
+const levelGain = (level, usual) => (run, cell) => {
+  const { link, payload, size } = run.parameters(`${cell}: messages`)
+  if (link !== "100 Mbit/s" || !isLargeLorem({ payload: String(payload), size: Number(size) }))
+    return
+  const name = `${OURS}, level ${level}`
+  const gain = run.ratio(`${cell}: messages`, name, TCP)
+  const smaller = run.ratio(`${cell}: wire`, OURS, name)
+  return gain && smaller && gain / (usual * smaller)
 }
 
-/** @param {number} medianMs */
-export const firstLoadLine = (medianMs) =>
-  targetLine(
-    "first load, ms",
-    "< 10",
-    `${medianMs.toFixed(2)} (import and Codec.create)`,
-    medianMs < 10,
-  )
+/** @type {readonly Target[]} */
+const LINKS = [
+  {
+    bench: "links",
+    what: "100 Mbit/s, lorem 128 KiB, × tcp://",
+    goal: { atLeast: 8.9 },
+    value: rateOnLink("100 Mbit/s", TCP, isLargeLorem),
+  },
+  ...[9, 12].map((level) => ({
+    bench: /** @type {const} */ ("links"),
+    what: `100 Mbit/s, lorem 128 KiB, level ${level}, × 8.9 tcp:// and its gain in ratio`,
+    goal: { atLeast: 1 },
+    value: levelGain(level, 8.9),
+  })),
+  {
+    bench: "links",
+    what: "1 Gbit/s, lorem 128 KiB, × tcp://",
+    goal: { atLeast: 6.8 },
+    value: rateOnLink("1 Gbit/s", TCP, isLargeLorem),
+  },
+  {
+    bench: "links",
+    what: `from 16 KiB on an unshaped link, × ${PYOMQ}`,
+    goal: { atLeast: 1 },
+    value: rateOnLink("unshaped", PYOMQ, ({ size }) => size >= 16 * KIB),
+  },
+  {
+    bench: "links",
+    what: `every size on a shaped link, × ${PYOMQ}`,
+    goal: { atLeast: 1 },
+    value: rateOver(PYOMQ, ({ link }) => SHAPED.includes(link)),
+  },
+]
+
+/** @type {readonly Target[]} */
+const LATENCY = [
+  {
+    bench: "latency",
+    what: "median at 64 B, × tcp://",
+    goal: { atMost: 1.4 },
+    value: (run, cell) => (cell === "64 B" ? run.ratio(`${cell}: median`, OURS, TCP) : undefined),
+  },
+  {
+    bench: "latency",
+    what: "99.9th percentile at 64 B, × its own median",
+    goal: { atMost: 3 },
+    value(run, cell) {
+      const tail = run.get(`${cell}: 99.9th percentile`, OURS)
+      const median = run.get(`${cell}: median`, OURS)
+      return cell === "64 B" && tail && median ? tail.median / median.median : undefined
+    },
+  },
+]
+
+/** What a message costs the hub for each spoke it goes to or comes from. @param {Run} run @param {string} cell @param {string} who */
+function hubCost(run, cell, who) {
+  const measurement = run.get(`${cell}: ${HUB_CPU}`, who)
+  if (!measurement) return Number.NaN
+  const { shape, spokes } = measurement.parameters
+  return measurement.median / (String(shape).startsWith("PUB") ? Number(spokes) : 1)
+}
+
+/** @type {readonly Target[]} */
+const FAN = [
+  {
+    bench: "fan",
+    what: "PUB of 16 KiB to 64, CPU beyond that of sending it as it is × compressing it once",
+    goal: { atMost: 3 },
+    value(run, cell) {
+      if (cell !== "PUB → SUB 16 KiB, 64") return
+      const [all, plain, once] = [OURS, NOTHING_COMPRESSED, COMPRESSING_ONCE].map((who) =>
+        run.get(`${cell}: ${HUB_CPU}`, who),
+      )
+      return all && plain && once
+        ? median(all.values.map((cpu, i) => (cpu - plain.values[i]) / once.values[i]))
+        : undefined
+    },
+  },
+  {
+    bench: "fan",
+    what: "CPU per message of 512 peers × that of 8, × what it is over tcp://",
+    goal: { atMost: 1.1 },
+    value(run, cell) {
+      if (!cell.endsWith(", 512")) return
+      const few = cell.replace(/512$/, "8")
+      const growth = (/** @type {string} */ who) => hubCost(run, cell, who) / hubCost(run, few, who)
+      const value = growth(OURS) / growth(TCP)
+      return Number.isNaN(value) ? undefined : value
+    },
+  },
+]
+
+const SIDES = ["bound side", "connecting side"]
+
+/** The idle cell with the most connections. @param {Run} run */
+const largestIdle = (run) => run.cells.filter((cell) => cell.startsWith("idle, ")).at(-1)
+
+/** @type {readonly Target[]} */
+const MEMORY = [
+  ...SIDES.map((side) => ({
+    bench: /** @type {const} */ ("memory"),
+    what: `an idle connection of the most, ${side}, × tcp://`,
+    goal: { atMost: 1.4 },
+    value: (/** @type {Run} */ run, /** @type {string} */ cell) =>
+      cell === largestIdle(run) ? run.ratio(`${cell}: ${side}`, OURS, TCP) : undefined,
+  })),
+  {
+    bench: "memory",
+    what: "an idle connection of the most, bytes of wasm memory",
+    goal: { atMost: 512 },
+    value: (run, cell) =>
+      cell === largestIdle(run) ? run.get(`${cell}: wasm`, SAME_THREAD)?.median : undefined,
+  },
+  ...SIDES.map((side) => ({
+    bench: /** @type {const} */ ("memory"),
+    what: `an idle connection of the most × one of 1000, ${side}`,
+    goal: { atMost: 1.1 },
+    value: (/** @type {Run} */ run, /** @type {string} */ cell) => {
+      const most = run.get(`${cell}: ${side}`, OURS)
+      const some = run.get(`idle, 1000: ${side}`, OURS)
+      return cell === largestIdle(run) && most && some && most !== some
+        ? most.median / some.median
+        : undefined
+    },
+  })),
+]
+
+/** @type {Target} */
+const START = {
+  bench: "start",
+  what: "first load of the codec, ms",
+  goal: { atMost: 10 },
+  value: (run, cell) => run.get(`${cell}: first load`, OURS)?.median,
+}
+
+/** @param {"encode" | "decode"} wanted @returns {Target["value"]} */
+const nativeFrom16KiB = (wanted) => (run, cell) => {
+  const { operation, size } = run.parameters(cell)
+  return operation === wanted && Number(size) >= 16 * KIB
+    ? speedRatio(run, cell, NATIVE)
+    : undefined
+}
+
+/** @type {readonly Target[]} */
+const CODEC = [
+  {
+    bench: "codec",
+    what: "encode from 16 KiB, × native",
+    goal: { atLeast: 0.85 },
+    value: nativeFrom16KiB("encode"),
+  },
+  {
+    bench: "codec",
+    what: "decode from 16 KiB, × native",
+    goal: { atLeast: 0.6 },
+    value: nativeFrom16KiB("decode"),
+  },
+  ...PEERS.map((name) => ({
+    bench: /** @type {const} */ ("codec"),
+    what: `everything, × ${name}`,
+    goal: { atLeast: 1 },
+    value: (/** @type {Run} */ run, /** @type {string} */ cell) => run.ratio(cell, name, OURS),
+  })),
+  {
+    bench: "codec",
+    what: "1 KiB, × lz4-napi",
+    goal: { atLeast: 2 },
+    value: (run, cell) =>
+      run.parameters(cell).size === KIB ? run.ratio(cell, "lz4-napi", OURS) : undefined,
+  },
+  {
+    bench: "codec",
+    what: "64 B, µs a call",
+    goal: { atMost: 0.3 },
+    value: (run, cell) =>
+      run.parameters(cell).size === 64 ? run.get(cell, OURS)?.median : undefined,
+  },
+]
+
+/** @param {string} corpus @param {string} mode @param {number} atMost @returns {Target} */
+const wire = (corpus, mode, atMost) => ({
+  bench: "corpora",
+  what: `${corpus}, ${mode}, % on the wire`,
+  goal: { atMost },
+  value: (run, cell) => (cell === corpus ? run.get(`${cell}: wire`, mode)?.median : undefined),
+})
+
+/** @param {string} corpus @param {string} mode @param {number} atLeast @returns {Target} */
+const linkSpeed = (corpus, mode, atLeast) => ({
+  bench: "corpora",
+  what: `${corpus}, ${mode}, × msg/s of ${NO_DICTIONARY}`,
+  goal: { atLeast },
+  value: (run, cell) =>
+    cell === corpus ? run.ratio(`${cell}: link`, mode, NO_DICTIONARY) : undefined,
+})
+
+/** @type {readonly Target[]} */
+const CORPORA = [
+  wire("tiny", AUTO_DICTIONARY, 45),
+  wire("tiny", ARENAS, 40),
+  linkSpeed("tiny", AUTO_DICTIONARY, 0.9),
+  linkSpeed("tiny", ARENAS, 0.9),
+  wire("small", NO_DICTIONARY, 70),
+  wire("small", DICTIONARY, 40),
+  {
+    bench: "corpora",
+    what: "wire bytes × those with the dictionary of zstd's trainer",
+    goal: { atMost: 1.03 },
+    value: (run, cell) => run.get(`${cell}: × zstd's trainer`, DICTIONARY)?.median,
+  },
+]
+
+/** @type {readonly Target[]} */
+export const TARGETS = [
+  ...LINKS,
+  ...THROUGHPUT,
+  ...CORPORA,
+  ...LATENCY,
+  ...FAN,
+  ...MEMORY,
+  START,
+  ...CODEC,
+]
+
+/**
+ * A line for each target of what was measured: the worst cell decides.
+ * @param {Partial<Record<Bench, readonly Measurement[]>>} measured
+ */
+export const targetLines = (measured) =>
+  TARGETS.flatMap(({ bench, what, goal, value }) => {
+    const run = new Run(measured[bench] ?? [])
+    const reached = run.cells.flatMap((cell) => {
+      const number = value(run, cell)
+      return number === undefined ? [] : [{ cell, number }]
+    })
+    if (reached.length === 0) return []
+    const [limit, sign] = "atLeast" in goal ? [goal.atLeast, 1] : [goal.atMost, -1]
+    const missed = reached.filter(({ number }) => sign * number < sign * limit)
+    const worst = reached.reduce((a, b) => (sign * b.number < sign * a.number ? b : a))
+    const where = `${digits(worst.number)} at worst (${worst.cell})`
+    const howMany = missed.length > 0 ? `; missed in ${missed.length} of ${reached.length}` : ""
+    const relation = sign > 0 ? "≥" : "≤"
+    return [
+      `${missed.length === 0 ? "met   " : "MISSED"}  ${bench}: ${what}: target ${relation} ${limit}: ${where}${howMany}`,
+    ]
+  })

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { parseArgs } from "node:util"
 
 import { Pull } from "zeromq-lz4"
-import { aligned } from "../bench/format.mjs"
+import { aligned } from "../bench/lib/format.mjs"
 import { dictionary, EVENTS } from "./events.mjs"
 
 const HELP = `npm run demo

@@ -102,7 +102,7 @@ function note(random, length) {
   return text.slice(0, Math.max(0, length))
 }
 
-/** @param {string} name @param {(random: Random) => number} size */
+/** @param {string} name @param {(random: Random) => number} size @returns {Generator<string, never, void>} */
 function* shopEvents(name, size) {
   const random = createRandom(name)
   for (let sequence = 1; ; sequence++) yield shopEvent(random, sequence, size(random))

@@ -1,42 +1,50 @@
 /** How bench/corpora.mjs sends events. */
+import { ends, ours, PYOMQ, TCP } from "../peers/ends.mjs"
 
-/**
- * @typedef {object} Mode
- * @property {string} name
- * @property {"tcp://" | "lz4+tcp://"} scheme
- * @property {(dictionaries: Dictionaries) => object} options  of connect()
- */
+/** @typedef {import("../peers/peers.mjs").End} End */
 
 /** Trained beforehand, by capacity in KiB. @typedef {{ 2: Uint8Array, 8: Uint8Array }} Dictionaries */
 
-export const PLAIN = "tcp://"
 export const NO_DICTIONARY = "no dictionary"
 export const DICTIONARY = "dictionary of 2 KiB"
+export const LARGE_DICTIONARY = "dictionary of 8 KiB"
 export const AUTO_DICTIONARY = "autoDictionary"
 export const ARENAS = "arenas"
 
 const LEVELS = [3, 9, 12]
 
-/** @param {string} name @param {Mode["options"]} options @returns {Mode} */
-const ours = (name, options) => ({ name, scheme: "lz4+tcp://", options })
+/** Ways to send over a link, both ends alike. @param {Dictionaries} dictionaries @returns {Record<string, End>} */
+export function modes(dictionaries) {
+  const [small, large] = [dictionaries[2], dictionaries[8]]
+  /** @param {object} lz4 @param {Uint8Array} dictionary @returns {End} */
+  const given = (lz4, dictionary) => ({ ...ours(lz4), dictionary })
+  return {
+    "tcp://": ends[TCP],
+    [NO_DICTIONARY]: ours(),
+    [DICTIONARY]: given({}, small),
+    [LARGE_DICTIONARY]: given({}, large),
+    [AUTO_DICTIONARY]: ours({ autoDictionary: true }),
+    [ARENAS]: ours({ arenas: true }),
+    "arenas, dictionary of 2 KiB": given({ arenas: true }, small),
+    ...Object.fromEntries(
+      LEVELS.flatMap((level) => [
+        [`level ${level}`, ours({ level })],
+        [`level ${level}, dictionary of 2 KiB`, given({ level }, small)],
+      ]),
+    ),
+    pyomq: ends[PYOMQ],
+    "pyomq, dictionary of 2 KiB": { ...ends[PYOMQ], dictionary: small },
+    "pyomq, trains a dictionary": { ...ends[PYOMQ], options: { compression_auto_train: 1 } },
+  }
+}
 
-/** @type {readonly Mode[]} */
-export const modes = [
-  { name: PLAIN, scheme: "tcp://", options: () => ({}) },
-  ours(NO_DICTIONARY, () => ({})),
-  ours(DICTIONARY, (dictionaries) => ({ dictionary: dictionaries[2] })),
-  ours("dictionary of 8 KiB", (dictionaries) => ({ dictionary: dictionaries[8] })),
-  ours(AUTO_DICTIONARY, () => ({ autoDictionary: true })),
-  ours(ARENAS, () => ({ arenas: true })),
-  ours("arenas, dictionary of 2 KiB", (dictionaries) => ({
-    arenas: true,
-    dictionary: dictionaries[2],
-  })),
-  ...LEVELS.flatMap((level) => [
-    ours(`level ${level}`, () => ({ level })),
-    ours(`level ${level}, dictionary of 2 KiB`, (dictionaries) => ({
-      level,
-      dictionary: dictionaries[2],
-    })),
-  ]),
-]
+const ZSTD_LEVELS = [-3, 1, 3, 22]
+
+/** Zstandard beside the codec. @param {Dictionaries} dictionaries @returns {Record<string, { level: number, dictionary?: Uint8Array }>} */
+export const zstdModes = (dictionaries) =>
+  Object.fromEntries(
+    ZSTD_LEVELS.flatMap((level) => [
+      [`zstd ${level}`, { level }],
+      [`zstd ${level}, dictionary of 2 KiB`, { level, dictionary: dictionaries[2] }],
+    ]),
+  )

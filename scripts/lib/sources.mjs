@@ -17,5 +17,5 @@ export const formattedSources = () =>
     paths.wasm,
     join(paths.wasm, "test"),
     join(paths.wasm, "fuzz"),
-    join(paths.root, "bench/native"),
+    join(paths.root, "bench/codec"),
   ].flatMap((directory) => [...filesIn(directory, ".c"), ...filesIn(directory, ".h")])

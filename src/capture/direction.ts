@@ -16,6 +16,8 @@ import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "./handshake.js
 
 /** A body that comes in pieces starts with room for this many bytes. */
 const BODY_ROOM_BYTES = 512
+/** And gets so many times what has come, so that what is copied and thrown away stays small. */
+const BODY_GROWTH = 4
 /** What describeGreeting looks at. */
 const DESCRIBED_BYTES = 32
 const NOTHING = new Uint8Array(0)
@@ -118,6 +120,7 @@ export class Direction {
 
   gap(bytes: number, offset: number, time: Time): void {
     if (this.#search) this.#find(this.#search, true)
+    this.#reportNothingFound(time)
     const missing = `${count(bytes)} missing from the capture`
     const lose = (what: string) => this.#error("ERR_CAPTURE_GAP", missing + what, offset, time)
     if (this.#state === "foreign" || this.#state === "deaf") return
@@ -145,8 +148,8 @@ export class Direction {
 
   end(time: Time, cut: boolean): void {
     this.#ended = true
-    const search = this.#search
-    if (search) this.#find(search, true)
+    if (this.#search) this.#find(this.#search, true)
+    this.#reportNothingFound(time)
     this.describeForeign()
     const what = cut ? "the capture" : "the connection"
     const truncated = (message: string) =>
@@ -159,9 +162,6 @@ export class Direction {
       truncated(`${what} ends in the middle of a frame's head`)
     } else if (this.#state === "frames" && (this.#parts.length > 0 || this.#messageLost)) {
       truncated(`${what} ends between two parts of a message`)
-    } else if (this.#state === "search" && search && search.skipped > 0) {
-      const message = `no frame was found in the last ${count(search.skipped, "")}`
-      this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, time)
     }
     this.silence()
   }
@@ -243,7 +243,6 @@ export class Direction {
         at += taken
       }
       if (this.#left === 0) this.#endFrame(time, offset + at)
-      if (this.#state !== "frames") return at
     }
     return at
   }
@@ -295,7 +294,8 @@ export class Direction {
     }
     const end = this.#bodyBytes + length
     if (!this.#body || this.#body.length < end) {
-      const grown = allocate(Math.min(this.#length, Math.max(2 * end, BODY_ROOM_BYTES)))
+      const room = Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
+      const grown = allocate(Math.min(this.#length, room))
       if (this.#body) grown.set(this.#body.subarray(0, this.#bodyBytes))
       this.#body = grown
     }
@@ -353,15 +353,22 @@ export class Direction {
         this.#state = "frames"
         this.#listener.framesFound()
         if (search.skipped > 0) {
-          const message = `${count(search.skipped, "were")} skipped up to the first frame that could be found`
+          const message = `${count(search.skipped)} skipped up to the first frame that could be found`
           this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, search.next().time)
         }
       }
       const { bytes, offset, time } = search.next()
       search.advance(this.#frames(bytes, 0, offset, time))
-      if (this.#state === "deaf") return
     }
     if (this.#state !== "search") this.#search = undefined
+  }
+
+  /** After a search that found no more frames. */
+  #reportNothingFound(time: Time): void {
+    const skipped = this.#state === "search" ? (this.#search?.skipped ?? 0) : 0
+    if (skipped === 0) return
+    const message = `${count(skipped)} skipped: no frame was found in them`
+    this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, time)
   }
 
   #error(code: CaptureError["code"], message: string, offset: number, time: Time): void {
@@ -369,7 +376,6 @@ export class Direction {
   }
 }
 
-/** "1 byte is", "7 bytes are". */
-function count(bytes: number, verb = bytes === 1 ? "is" : "are"): string {
-  return `${bytes} ${bytes === 1 ? "byte" : "bytes"} ${verb}`.trimEnd()
+function count(bytes: number): string {
+  return bytes === 1 ? "1 byte" : `${bytes} bytes`
 }

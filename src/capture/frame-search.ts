@@ -78,7 +78,11 @@ export class FrameSearch {
 
   push(bytes: Uint8Array, offset: number, time: Time): void {
     if (bytes.length === 0) return
-    this.#runs.push({ position: this.#position + this.length, offset, time })
+    const position = this.#position + this.length
+    const last = this.#runs.at(-1)
+    // Where a stream is cut makes no difference, nor should it take memory.
+    if (!last || last.time !== time || last.offset + (position - last.position) !== offset)
+      this.#runs.push({ position, offset, time })
     this.#reserve(bytes.length)
     this.#bytes.set(bytes, this.#end)
     this.#end += bytes.length

@@ -1,5 +1,6 @@
 import { shown } from "../codec/errors.js"
 import { loadInstance } from "../codec/module.js"
+import { checkBytes } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader } from "./reader.js"
 
@@ -36,7 +37,7 @@ export async function* readCapture(
   signal?.throwIfAborted()
   for await (const chunk of chunks) {
     for (let at = 0; at < chunk.length; at += CHUNK_BYTES) {
-      const piece = chunk.subarray(at, at + CHUNK_BYTES)
+      const piece = checkBytes("a chunk", chunk).subarray(at, at + CHUNK_BYTES)
       const events = reader.push(piece)
       read += piece.length
       onProgress?.(read, total)

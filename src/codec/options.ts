@@ -23,8 +23,9 @@ export interface Lz4Options {
   acceleration?: number
   /**
    * 3 to 12: LZ4HC, which takes the longer the higher it is and compresses more.
-   * "adaptive": 0 to 9, by what limits a connection: the higher, the more of its
-   * time the network makes it wait, while there is time; for sockets only.
+   * "adaptive": up to 9, by what limits a connection: the higher, the more of its
+   * time the network makes it wait, while its thread has the time; acceleration 4
+   * while that has not; for sockets only.
    * Default: 0, LZ4 itself.
    */
   level?: number | "adaptive"

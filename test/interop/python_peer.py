@@ -13,11 +13,14 @@ import os
 import queue
 import sys
 import threading
+import time
 import traceback
 
+from message_file import read_messages
 from stream import Summary, messages
 
 SETUP = json.loads(sys.argv[1])
+FILES = {}
 if SETUP["module"] == "pyomq":
     import pyomq as zmq
 else:
@@ -120,6 +123,27 @@ def receive_one(socket, command):
         socket.rcvtimeo = -1
 
 
+def pump(socket, command):
+    """For bench/: sends the messages of a file, again and again, until `count` are sent."""
+    if command["file"] not in FILES:
+        FILES[command["file"]] = read_messages(command["file"])
+    file, left = FILES[command["file"]], command["count"]
+    while left > 0:
+        for message in file[:left]:
+            socket.send(message)
+        left -= len(file)
+    return {}
+
+
+def drain(socket, command):
+    """For bench/: receives `count` messages; the time from the first to the last."""
+    size = len(socket.recv())
+    start = time.perf_counter()
+    for _ in range(command["count"] - 1):
+        size += len(socket.recv())
+    return {"bytes": size, "seconds": time.perf_counter() - start}
+
+
 def subscribe(socket, command):
     socket.subscribe(command["topic"].encode())
     return {}
@@ -136,6 +160,8 @@ COMMANDS = {
     "echo": echo,
     "echoFrames": echo_frames,
     "ask": ask,
+    "pump": pump,
+    "drain": drain,
     "sendOne": send_one,
     "receiveOne": receive_one,
     "subscribe": subscribe,

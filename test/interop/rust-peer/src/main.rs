@@ -1,6 +1,7 @@
 //! A socket of omq-tokio that does what it is told, by the commands of ../../python_peer.py:
 //! `rust-peer SETUP`, with `options` of its own: `identity` and `autoTrain`.
 
+mod load;
 mod stream;
 
 use std::error::Error;
@@ -67,6 +68,8 @@ fn answer(socket: &Socket, command: &Value) -> Result<Value> {
         "receive" => receive(socket, command),
         "ask" => ask(socket, &command["stream"]),
         "echo" => echo(socket, command),
+        "pump" => load::pump(socket, text(command, "file")?, count(command)?),
+        "drain" => load::drain(socket, count(command)?),
         "sendOne" => {
             let parts: Result<Vec<_>> = command["parts"]
                 .as_array()
@@ -169,6 +172,10 @@ fn compare(parts: &[Bytes], expected: &[Bytes]) -> Result<()> {
 
 fn parts_of(message: &Message) -> Vec<Bytes> {
     (0..message.len()).filter_map(|i| message.part_bytes(i)).collect()
+}
+
+fn count(command: &Value) -> Result<u64> {
+    command["count"].as_u64().ok_or_else(|| "count is missing".into())
 }
 
 fn text<'a>(object: &'a Value, name: &str) -> Result<&'a str> {

@@ -1,0 +1,74 @@
+/** The codecs that bench/codec.mjs compares, behind one interface. */
+import { createRequire } from "node:module"
+import { Codec } from "zeromq-lz4/codec"
+
+import { packageVersion } from "../lib/results.mjs"
+
+const require = createRequire(import.meta.url)
+
+/**
+ * @typedef {object} Implementation
+ * @property {(plain: Uint8Array) => Uint8Array} encode
+ * @property {(wire: Uint8Array) => Uint8Array} decode
+ */
+
+/** @typedef {(dictionary?: Uint8Array) => Implementation | undefined} Create undefined: it has no dictionaries */
+
+/** @type {Create} */
+function zeromqLz4(dictionary) {
+  const sender = Codec.createSync(dictionary && { dictionary })
+  const receiver = Codec.createSync()
+  // The first message brings the dictionary.
+  for (const message of sender.encode([new Uint8Array(0)])) receiver.decode(message)
+  return {
+    encode: (plain) => sender.encodePart(plain),
+    decode: (wire) => receiver.decodePart(wire),
+  }
+}
+
+/** @type {Create} */
+function lz4Napi(dictionary) {
+  // Its types ask for a Buffer; it takes any Uint8Array.
+  const { compressSync, uncompressSync } = /** @type {any} */ (require("lz4-napi"))
+  return {
+    encode: (plain) => compressSync(plain, dictionary),
+    decode: (wire) => uncompressSync(wire, dictionary),
+  }
+}
+
+/** @type {Create} */
+function lz4WasmNodejs(dictionary) {
+  const { compress, decompress } = require("lz4-wasm-nodejs")
+  return dictionary ? undefined : { encode: compress, decode: decompress }
+}
+
+/** The functions that lz4js documents: they write LZ4 frames. @type {Create} */
+function lz4js(dictionary) {
+  // @ts-expect-error It has no types.
+  const { compress, decompress } = require("lz4js")
+  return dictionary
+    ? undefined
+    : { encode: (plain) => compress(plain), decode: (wire) => decompress(wire) }
+}
+
+export const OURS = "zeromq-lz4"
+export const NATIVE = "native liblz4"
+
+/** @type {Record<string, Create>} */
+export const implementations = {
+  [OURS]: zeromqLz4,
+  "lz4-napi": lz4Napi,
+  "lz4-wasm-nodejs": lz4WasmNodejs,
+  lz4js,
+}
+
+export const PEERS = Object.keys(implementations).filter((name) => name !== OURS)
+
+/** Versions of everything measured, for the stored results. */
+export function versions() {
+  return {
+    node: process.versions.node,
+    liblz4: Codec.lz4Version,
+    ...Object.fromEntries(PEERS.map((name) => [name, packageVersion(name)])),
+  }
+}

@@ -1,0 +1,60 @@
+/** One run of a benchmark beside another. */
+import { Run } from "./run.mjs"
+
+/** @typedef {import("./results.mjs").Line} Line */
+/** @typedef {import("./results.mjs").Measurement} Measurement */
+
+/** @typedef {"regression" | "improvement" | "same"} Verdict */
+/** @typedef {{ name: string, implementation: string, before: Measurement, after: Measurement, verdict: Verdict }} Change */
+
+/** Of these units more is better, of all others less. */
+const MORE_IS_BETTER = ["msg/s", "MB/s"]
+/** What is not worth telling, even of values that hardly vary. */
+const LEAST_CHANGE = 0.03
+
+/**
+ * Whether the values are beyond each other's spread.
+ * @param {Measurement} before @param {Measurement} after
+ * @returns {Verdict}
+ */
+export function verdict(before, after) {
+  const change = after.median / before.median - 1
+  if (before.median === after.median || Math.abs(change) < LEAST_CHANGE) return "same"
+  const isApart = change > 0 ? after.minimum > before.maximum : after.maximum < before.minimum
+  if (!isApart) return "same"
+  return change > 0 === MORE_IS_BETTER.includes(after.unit) ? "improvement" : "regression"
+}
+
+/** Everything that both measured. @param {readonly Measurement[]} before @param {readonly Measurement[]} after @returns {Change[]} */
+export function compareRuns(before, after) {
+  const run = new Run(before)
+  return after.flatMap((measurement) => {
+    const { name, implementation } = measurement
+    const other = run.get(name, implementation)
+    return other
+      ? [
+          {
+            name,
+            implementation,
+            before: other,
+            after: measurement,
+            verdict: verdict(other, measurement),
+          },
+        ]
+      : []
+  })
+}
+
+/**
+ * The run to compare the newest with: the one before it, or the newest before it that is of a commit,
+ * or of a date or earlier. Undefined when there is none.
+ * @param {readonly Line[][]} runs  the oldest first @param {string} [against]  the beginning of either
+ */
+export function earlierRun(runs, against) {
+  const [, ...earlier] = [...runs].reverse()
+  if (against === undefined) return earlier[0]
+  const isDate = /^\d{4}-\d{2}-\d{2}/.test(against)
+  return earlier.find(([{ date, commit }]) =>
+    isDate ? date.slice(0, against.length) <= against : commit?.startsWith(against),
+  )
+}

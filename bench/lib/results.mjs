@@ -1,0 +1,100 @@
+/** bench/results.jsonl: one line per measurement, appended by every full run of a benchmark. */
+import { execFileSync } from "node:child_process"
+import { appendFileSync, existsSync, readFileSync } from "node:fs"
+import { arch, availableParallelism, cpus, release, type } from "node:os"
+
+const file = new URL("../results.jsonl", import.meta.url)
+const root = new URL("../..", import.meta.url)
+
+/**
+ * @typedef {object} Measurement
+ * @property {string} name  "encode json 1 KiB dict=on", or what else was measured
+ * @property {Record<string, string | number>} parameters  operation, payload, size, ...
+ * @property {string} implementation
+ * @property {number} median
+ * @property {number} minimum
+ * @property {number} maximum
+ * @property {number} runs
+ * @property {number[]} values  in the order of the rounds, which all implementations share
+ * @property {string} unit  of the five above
+ */
+
+/** @typedef {"codec" | "corpora" | "throughput" | "links" | "latency" | "fan" | "memory" | "start"} Bench */
+
+/**
+ * Where and when a run took place: what every line of it repeats.
+ * @typedef {object} Details
+ * @property {string} date
+ * @property {string | null} commit
+ * @property {boolean} dirty
+ * @property {{ cpu: string, cores: number, os: string }} machine
+ * @property {Record<string, string>} versions
+ */
+
+/** @typedef {Measurement & Details & { bench: string }} Line */
+
+/** @param {string[]} args */
+function git(...args) {
+  try {
+    return execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: "pipe" }).trim()
+  } catch {
+    return null // no checkout, or no commit yet
+  }
+}
+
+/** @param {Record<string, string>} versions @returns {Details} */
+export function runDetails(versions) {
+  // Results of the benchmark before this one do not change what is measured.
+  const changes = git("status", "--porcelain", "--", ".", ":!bench/results.jsonl")
+  return {
+    date: new Date().toISOString(),
+    commit: git("rev-parse", "HEAD"),
+    dirty: changes === null || changes !== "",
+    machine: {
+      cpu: cpus()[0]?.model ?? "unknown",
+      cores: availableParallelism(),
+      os: `${type()} ${release().split("-")[0]} ${arch()}`,
+    },
+    versions,
+  }
+}
+
+/** The version of an installed package. @param {string} name */
+export const packageVersion = (name) =>
+  // Not by require(): some packages do not export their package.json.
+  JSON.parse(
+    readFileSync(new URL(`../../node_modules/${name}/package.json`, import.meta.url), "utf8"),
+  ).version
+
+/** @param {Bench} bench @param {Details} details @param {readonly Measurement[]} measurements */
+export function appendResults(bench, details, measurements) {
+  const lines = measurements.map((measurement) =>
+    JSON.stringify({ bench, ...measurement, ...details }),
+  )
+  appendFileSync(file, lines.map((line) => `${line}\n`).join(""))
+}
+
+export const readResults = () => (existsSync(file) ? parseResults(readFileSync(file, "utf8")) : [])
+
+/** @param {string} text @returns {Line[]} */
+export const parseResults = (text) =>
+  text.split("\n").flatMap((line, i) => {
+    if (!line) return []
+    try {
+      return [JSON.parse(line)]
+    } catch (error) {
+      throw new Error(`line ${i + 1} of the results is not JSON`, { cause: error })
+    }
+  })
+
+/**
+ * The runs of a benchmark, each with all its measurements, the oldest first.
+ * @param {readonly Line[]} lines @param {string} bench
+ */
+export function runsOf(lines, bench) {
+  /** @type {Map<string, Line[]>} */
+  const runs = new Map()
+  for (const line of lines)
+    if (line.bench === bench) runs.set(line.date, [...(runs.get(line.date) ?? []), line])
+  return [...runs.keys()].sort().map((date) => /** @type {Line[]} */ (runs.get(date)))
+}

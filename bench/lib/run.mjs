@@ -1,0 +1,50 @@
+/** The measurements of one run of a benchmark, looked up by what was measured and of whom. */
+import { ratio } from "./statistics.mjs"
+
+/** @typedef {import("./results.mjs").Measurement} Measurement */
+
+export class Run {
+  /** @type {Map<string, Map<string, Measurement>>} */
+  #byName = new Map()
+  /** What was measured, in that order. @type {readonly string[]} */
+  names
+  /** Who took part, in that order. @type {readonly string[]} */
+  implementations
+
+  /** @param {readonly Measurement[]} measurements */
+  constructor(measurements) {
+    for (const measurement of measurements) {
+      const { name, implementation } = measurement
+      const all = this.#byName.get(name) ?? new Map()
+      this.#byName.set(name, all.set(implementation, measurement))
+    }
+    this.names = [...this.#byName.keys()]
+    this.implementations = [...new Set(measurements.map(({ implementation }) => implementation))]
+  }
+
+  /** The cells of a benchmark that measures several quantities: names without those. */
+  get cells() {
+    return [...new Set(this.names.map((name) => name.split(": ", 1)[0]))]
+  }
+
+  /** @param {string} name @param {string} implementation */
+  get(name, implementation) {
+    return this.#byName.get(name)?.get(implementation)
+  }
+
+  /** Parameters that all implementations share. @param {string} name */
+  parameters(name) {
+    const [first] = this.#byName.get(name)?.values() ?? []
+    return first?.parameters ?? {}
+  }
+
+  /**
+   * One implementation as a multiple of another; undefined where one of them was not measured.
+   * @param {string} name @param {string} implementation @param {string} other
+   */
+  ratio(name, implementation, other) {
+    const one = this.get(name, implementation)
+    const two = this.get(name, other)
+    return one && two && ratio(one, two)
+  }
+}

@@ -1,0 +1,166 @@
+/** Charts as SVG that looks right on light and on dark pages. */
+
+/**
+ * @typedef {object} Series
+ * @property {string} name
+ * @property {number} colour  which of the palette's
+ * @property {readonly (readonly [x: number, y: number])[]} points
+ */
+
+/** @typedef {{ name: string, colour: number, value: number }} Bar */
+
+/** Colours, each for a light and for a dark background. */
+const PALETTE = [
+  ["#0060a8", "#4ea8f0"],
+  ["#57606a", "#a8b1bb"],
+  ["#00806a", "#35c4a4"],
+  ["#c2410c", "#fb923c"],
+  ["#a21caf", "#e879f9"],
+  ["#a16207", "#facc15"],
+  ["#be123c", "#fb7185"],
+  ["#4d7c0f", "#a3e635"],
+  ["#5b21b6", "#a78bfa"],
+  ["#155e75", "#67e8f9"],
+]
+
+export const COLOURS = PALETTE.length
+
+const WIDTH = 800
+const LINE_HEIGHT = 18
+
+const STYLE = `
+text { font: 12px system-ui, sans-serif; fill: var(--text) }
+.title { font-size: 15px; font-weight: 600 }
+.grid { stroke: var(--grid); stroke-width: 1 }
+.line { fill: none; stroke-width: 2 }
+svg { --background: #ffffff; --text: #1f2328; --grid: #d1d9e0 }
+${PALETTE.map(([light], i) => `.c${i} { --colour: ${light} }`).join("\n")}
+@media (prefers-color-scheme: dark) {
+svg { --background: #0d1117; --text: #e6edf3; --grid: #30363d }
+${PALETTE.map(([, dark], i) => `.c${i} { --colour: ${dark} }`).join("\n")}
+}`
+
+const escaped = (/** @type {string} */ text) =>
+  text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+
+const at = (/** @type {number} */ number) => String(Math.round(number * 10) / 10)
+
+/** @param {number} x @param {number} y @param {string} content @param {string} [attributes] */
+const text = (x, y, content, attributes = "") =>
+  `<text x="${at(x)}" y="${at(y)}"${attributes && ` ${attributes}`}>${escaped(content)}</text>`
+
+/** @param {string} title @param {number} height @param {readonly string[]} elements */
+const chart = (title, height, elements) => ({
+  title,
+  svg: `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" width="${WIDTH}" height="${height}" role="img" aria-label="${escaped(title)}">
+<style>${STYLE}
+</style>
+<rect width="100%" height="100%" rx="6" style="fill: var(--background)"/>
+${text(16, 26, title, 'class="title"')}
+${elements.join("\n")}
+</svg>
+`,
+})
+
+/** 1200 as "1.2k". @param {number} value */
+export function shortNumber(value) {
+  for (const [unit, letter] of /** @type {const} */ ([
+    [1e9, "G"],
+    [1e6, "M"],
+    [1e3, "k"],
+  ]))
+    if (value >= unit) return `${Number((value / unit).toPrecision(3))}${letter}`
+  return String(Number(value.toPrecision(3)))
+}
+
+/** 1, 2, 5, 10, … from below the least to above the most. @param {number} least @param {number} most */
+function logTicks(least, most) {
+  const steps = most / least > 500 ? [1] : [1, 2, 5]
+  const all = []
+  for (let power = -9; power <= 12; power++) for (const step of steps) all.push(step * 10 ** power)
+  const inside = all.filter((tick) => tick > least && tick < most)
+  const below = all.filter((tick) => tick <= least).slice(-1)
+  const above = all.filter((tick) => tick >= most).slice(0, 1)
+  return [...below, ...inside, ...above]
+}
+
+/**
+ * Lines over two logarithmic axes.
+ * @param {{ title: string, x: string, y: string, xName: (x: number) => string, series: readonly Series[] }} chart
+ */
+export function lineChart({ title, x, y, xName, series }) {
+  const height = 420
+  const box = { left: 64, right: WIDTH - 220, top: 48, bottom: height - 52 }
+  const points = series.flatMap((one) => one.points)
+  const xs = [...new Set(points.map(([value]) => value))].sort((a, b) => a - b)
+  const ticks = logTicks(
+    Math.min(...points.map(([, v]) => v)),
+    Math.max(...points.map(([, v]) => v)),
+  )
+
+  /** @param {number} low @param {number} high @param {number} from @param {number} to */
+  const scale = (low, high, from, to) => (/** @type {number} */ value) =>
+    from + ((to - from) * Math.log(value / low)) / (Math.log(high / low) || 1)
+  const toX = scale(xs[0], xs[xs.length - 1], box.left + 12, box.right - 12)
+  const toY = scale(ticks[0], ticks[ticks.length - 1], box.bottom, box.top)
+
+  return chart(title, height, [
+    ...ticks.flatMap((tick) => [
+      `<path class="grid" d="M${box.left} ${at(toY(tick))}H${box.right}"/>`,
+      text(box.left - 8, toY(tick) + 4, shortNumber(tick), 'text-anchor="end"'),
+    ]),
+    ...xs.map((value) => text(toX(value), box.bottom + 18, xName(value), 'text-anchor="middle"')),
+    text((box.left + box.right) / 2, height - 12, x, 'text-anchor="middle"'),
+    text(
+      16,
+      (box.top + box.bottom) / 2,
+      y,
+      `text-anchor="middle" transform="rotate(-90 16 ${at((box.top + box.bottom) / 2)})"`,
+    ),
+    ...series.flatMap(({ name, colour, points }, i) => {
+      const path = points.map(([px, py]) => `${at(toX(px))} ${at(toY(py))}`).join("L")
+      const legend = box.top + 6 + i * LINE_HEIGHT
+      return [
+        `<g class="c${colour}" style="stroke: var(--colour); fill: var(--colour)">`,
+        `<path class="line" d="M${path}"/>`,
+        ...points.map(
+          ([px, py]) =>
+            `<circle cx="${at(toX(px))}" cy="${at(toY(py))}" r="3"><title>${escaped(`${name}, ${xName(px)}: ${shortNumber(py)}`)}</title></circle>`,
+        ),
+        `<path class="line" d="M${box.right + 16} ${legend}h20"/>`,
+        "</g>",
+        text(box.right + 42, legend + 4, name),
+      ]
+    }),
+  ])
+}
+
+/**
+ * Bars from a common zero, in groups.
+ * @param {{ title: string, unit: string, groups: readonly { name: string, bars: readonly Bar[] }[] }} chart
+ */
+export function barChart({ title, unit, groups }) {
+  const left = 264
+  const most = Math.max(...groups.flatMap(({ bars }) => bars.map(({ value }) => value)))
+  const widthOf = (/** @type {number} */ value) => (value / most) * (WIDTH - left - 90)
+  let y = 44
+  const elements = groups.flatMap(({ name, bars }) => {
+    y += LINE_HEIGHT
+    const heading = text(16, y, name, 'style="font-weight: 600"')
+    const drawn = bars.flatMap((bar) => {
+      y += LINE_HEIGHT
+      return [
+        text(left - 8, y, bar.name, 'text-anchor="end"'),
+        `<rect class="c${bar.colour}" x="${left}" y="${y - 11}" width="${at(widthOf(bar.value))}" height="13" rx="2" style="fill: var(--colour)"/>`,
+        text(left + widthOf(bar.value) + 6, y, `${shortNumber(bar.value)} ${unit}`),
+      ]
+    })
+    y += LINE_HEIGHT / 2
+    return [heading, ...drawn]
+  })
+  return chart(title, y + 12, elements)
+}

@@ -1,0 +1,44 @@
+/** What other processes use, as Linux tells it. */
+import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+
+/** Seconds of CPU that the threads of a process have had. @param {number} pid */
+export function cpuSeconds(pid) {
+  const tasks = `/proc/${pid}/task`
+  const nanoseconds = (/** @type {string} */ task) => {
+    try {
+      return Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ", 1)[0])
+    } catch {
+      return 0 // it has just ended
+    }
+  }
+  return readdirSync(tasks).reduce((sum, task) => sum + nanoseconds(task), 0) / 1e9
+}
+
+/** Forgets how much memory a process once had. @param {number} pid */
+export const resetPeakMemory = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5")
+
+/** The most bytes that were resident since then. @param {number} pid */
+export function peakMemory(pid) {
+  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
+  if (!kib) throw new Error("/proc does not say how much memory a process has had")
+  return Number(kib[1]) * 1024
+}
+
+/**
+ * What processes use while something is done.
+ * @template {Record<string, { pid: number }>} Processes
+ * @template T
+ * @param {Processes} processes @param {() => Promise<T>} work
+ * @returns {Promise<{ result: T, used: Record<keyof Processes, { cpu: number, memory: number }> }>}
+ */
+export async function usage(processes, work) {
+  const entries = Object.entries(processes)
+  for (const [, { pid }] of entries) resetPeakMemory(pid)
+  const before = entries.map(([, { pid }]) => cpuSeconds(pid))
+  const result = await work()
+  const used = entries.map(([name, { pid }], i) => [
+    name,
+    { cpu: cpuSeconds(pid) - before[i], memory: peakMemory(pid) },
+  ])
+  return { result, used: Object.fromEntries(used) }
+}

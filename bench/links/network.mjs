@@ -1,0 +1,82 @@
+/** Two network namespaces with a pair of virtual Ethernet devices between them. Linux, as root. */
+import { execFileSync } from "node:child_process"
+
+import { onPath } from "../../scripts/lib/files.mjs"
+
+/** The addresses of the two ends: RFC 2544 keeps them for benchmarks. */
+const ADDRESSES = ["198.18.0.1", "198.18.0.2"]
+
+/**
+ * How `tc` shapes what one end sends, none for as fast as it goes. The burst is what the shaper needs
+ * for such a rate and little more: bytes in it travel unshaped.
+ * @typedef {{ name: string, shape?: { rate: string, burst: string } }} Link
+ */
+
+/** @param {string} program @param {string[]} args */
+const run = (program, ...args) =>
+  execFileSync(program, args, { stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" })
+
+/** Why there can be no namespaces here; undefined when there can. */
+export function whyNot() {
+  if (process.platform !== "linux") return "network namespaces are of Linux"
+  for (const program of ["ip", "tc"])
+    if (!onPath(program)) return `${program} is not on PATH: apt-get install iproute2`
+  if (process.getuid?.() !== 0) return "network namespaces are made by root"
+  try {
+    createNetwork({ name: "" }).remove()
+  } catch (error) {
+    return String(/** @type {{ stderr?: string }} */ (error).stderr ?? error).trim()
+  }
+}
+
+let networks = 0
+
+/**
+ * Everything is in the namespaces, so that it goes with them; at the latest when this process ends.
+ * @param {Link} link
+ */
+export function createNetwork({ shape }) {
+  const name = `zeromq-lz4-${process.pid}-${++networks}`
+  const namespaces = [`${name}-a`, `${name}-b`]
+  const device = "bench"
+  const remove = () => {
+    process.off("exit", remove)
+    for (const namespace of namespaces)
+      try {
+        run("ip", "netns", "delete", namespace)
+      } catch {
+        // It was not made.
+      }
+  }
+  process.on("exit", remove)
+  try {
+    for (const namespace of namespaces) run("ip", "netns", "add", namespace)
+    const [first, second] = namespaces
+    run(
+      "ip",
+      "-netns",
+      first,
+      "link",
+      "add",
+      device,
+      "type",
+      "veth",
+      "peer",
+      device,
+      "netns",
+      second,
+    )
+    for (const [i, namespace] of namespaces.entries()) {
+      run("ip", "-netns", namespace, "address", "add", `${ADDRESSES[i]}/30`, "dev", device)
+      run("ip", "-netns", namespace, "link", "set", device, "up")
+      if (!shape) continue
+      const bucket = ["rate", shape.rate, "burst", shape.burst, "latency", "50ms"]
+      run("tc", "-netns", namespace, "qdisc", "add", "dev", device, "root", "tbf", ...bucket)
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+  const within = namespaces.map((namespace) => ["ip", "netns", "exec", namespace])
+  return { address: ADDRESSES[0], receiver: within[0], sender: within[1], remove }
+}

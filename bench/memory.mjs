@@ -1,0 +1,171 @@
+/** What connections take of memory. `--help` says more. */
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+
+import { benchmark, progress } from "./lib/harness.mjs"
+import { payloadMessages } from "./lib/messages.mjs"
+import { readOptions } from "./lib/options.mjs"
+import { usage } from "./lib/usage.mjs"
+import { ends, OURS, SAME_THREAD, TCP } from "./peers/ends.mjs"
+import { startSocket } from "./peers/peers.mjs"
+import { freeEndpoint, LOOPBACK } from "./peers/push-pull.mjs"
+import { socketVersions } from "./peers/versions.mjs"
+
+const options = readOptions(
+  "memory",
+  `What one more connection takes of memory, on the side that binds and on the one that connects, while
+nothing happens and while messages flow, over tcp:// of zeromq.js and over lz4+tcp://. As many
+connections as the limit of open files allows, 10,000 at most. Linux. About seven minutes.`,
+)
+
+const IDLE = options.quick ? [1, 100, 1000] : [1, 100, 1000, 10_000]
+const BUSY = 100
+const BUSY_BYTES = 16 * 1024
+const BUSY_MESSAGES = options.quick ? 5000 : 20_000
+/** Connections that are there before memory is first looked at; none before the first. */
+const BEFORE = 200
+/** So many at once, for the listener's queue. */
+const AT_ONCE = 500
+/** Open files of a link: the connection, both ends of the private one, and its listener. */
+const FILES_PER_LINK = 4
+const OTHER_FILES = 1000
+
+/** @typedef {import("./peers/peers.mjs").Peer} Peer */
+
+const wanted = FILES_PER_LINK * (Math.max(...IDLE) + BEFORE) + OTHER_FILES
+
+/** As little garbage as possible in what memory() says. */
+const lean = ["env", "NODE_OPTIONS=--max-semi-space-size=1"]
+
+/** How many files a process of ours may open, and the command that lets it. */
+function openFiles() {
+  const limits = readFileSync("/proc/self/limits", "utf8")
+  const allowed = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(limits)?.[1] ?? 0)
+  if (allowed >= wanted) return { files: allowed, within: lean }
+  const raised = ["prlimit", `--nofile=${wanted}:${wanted}`]
+  try {
+    execFileSync(raised[0], [raised[1], "true"], { stdio: "ignore" })
+    return { files: wanted, within: [...raised, ...lean] }
+  } catch {
+    return { files: allowed, within: lean }
+  }
+}
+
+const { files, within } = openFiles()
+const fitting = (files - OTHER_FILES) / FILES_PER_LINK - BEFORE
+const most = Math.floor(fitting / 1000) * 1000
+
+/** Two processes, the one bound, the other not yet connected. @param {string} name */
+async function start(name) {
+  const end = ends[name]
+  const bind = freeEndpoint(end.scheme, LOOPBACK.address)
+  const role = { countHandshakes: true }
+  const bound = await startSocket(end, { ...role, type: "PULL", bind }, within)
+  const connecting = await startSocket(end, { ...role, type: "PUSH" }, within)
+  let connections = 0
+  return {
+    bound,
+    connecting,
+    /** @param {number} count */
+    async connect(count) {
+      for (let left = count; left > 0; left -= AT_ONCE) {
+        const some = Math.min(left, AT_ONCE)
+        await connecting.call("connectAgain", { endpoint: bound.endpoint, count: some })
+        connections += some
+        await both("shaken", { count: connections })
+      }
+    },
+    both,
+    stop() {
+      bound.stop()
+      connecting.stop()
+    },
+  }
+
+  /** @param {string} command @param {object} [details] @returns {Promise<[any, any]>} */
+  function both(command, details) {
+    return Promise.all([bound.call(command, details), connecting.call(command, details)])
+  }
+}
+
+/** @typedef {{ rss: number, heap: number, wasm: number }} Memory */
+
+/**
+ * In new processes each time, because memory that was used once is not given back.
+ * @param {string} name @param {number} count
+ */
+async function idle(name, count) {
+  const { connect, both, stop } = await start(name)
+  try {
+    if (count > 1) await connect(BEFORE)
+    await both("fillWasm")
+    const before = await both("memory")
+    await connect(count)
+    const after = await both("memory")
+    const each = (/** @type {0 | 1} */ side, /** @type {keyof Memory} */ what) =>
+      (after[side][what] - before[side][what]) / count
+    return [
+      { quantity: "bound side", unit: "KiB", value: each(0, "rss") / 1024 },
+      { quantity: "connecting side", unit: "KiB", value: each(1, "rss") / 1024 },
+      // Of one connection this is noise.
+      ...(count > 1
+        ? [
+            { quantity: "heap, bound side", unit: "KiB", value: each(0, "heap") / 1024 },
+            { quantity: "heap, connecting side", unit: "KiB", value: each(1, "heap") / 1024 },
+          ]
+        : []),
+      // Where it can be seen. The module grows by pages, which a few connections do not fill.
+      ...(name === SAME_THREAD && count >= 1000
+        ? [{ quantity: "wasm", unit: "B", value: each(0, "wasm") }]
+        : []),
+    ]
+  } finally {
+    stop()
+  }
+}
+
+/** The most that is taken while messages flow over all connections. @param {string} name */
+async function busy(name) {
+  const { bound, connecting, connect, both, stop } = await start(name)
+  try {
+    const before = await both("memory")
+    await connect(BUSY)
+    const { used } = await usage({ bound, connecting }, () =>
+      Promise.all([
+        bound.call("drain", { count: BUSY_MESSAGES }),
+        connecting.call("pump", {
+          file: payloadMessages("json", BUSY_BYTES).path,
+          count: BUSY_MESSAGES,
+        }),
+      ]),
+    )
+    const each = (/** @type {number} */ peak, /** @type {Memory} */ { rss }) =>
+      (peak - rss) / BUSY / 1024
+    return [
+      { quantity: "bound side", unit: "KiB", value: each(used.bound.memory, before[0]) },
+      { quantity: "connecting side", unit: "KiB", value: each(used.connecting.memory, before[1]) },
+    ]
+  } finally {
+    stop()
+  }
+}
+
+const contestants = [TCP, OURS, SAME_THREAD]
+const cells = [
+  ...[...new Set(IDLE.map((count) => Math.min(count, most)))].map((count) => ({
+    name: `idle, ${count}`,
+    parameters: { connections: count },
+    contestants,
+    prepare: (/** @type {string} */ name) => ({ run: () => idle(name, count) }),
+  })),
+  {
+    name: `busy, ${BUSY}`,
+    parameters: { connections: BUSY, size: BUSY_BYTES, messages: BUSY_MESSAGES },
+    contestants,
+    prepare: (/** @type {string} */ name) => ({ run: () => busy(name) }),
+  },
+]
+
+if (most < Math.max(...IDLE))
+  progress(`${most} connections at most: a process may open ${files} files, and no more by prlimit`)
+await benchmark({ bench: "memory", cells, options, versions: socketVersions() })

@@ -1,0 +1,25 @@
+/** The implementations that are compared, by the names that results have for them. */
+
+/** @typedef {import("./peers.mjs").End} End */
+
+export const TCP = "zeromq.js tcp://"
+export const IPC = "zeromq.js ipc://"
+export const OURS = "zeromq-lz4"
+export const SAME_THREAD = "zeromq-lz4, same thread"
+export const PYOMQ_TCP = "pyomq tcp://"
+export const PYOMQ = "pyomq lz4+tcp://"
+export const OMQ_TOKIO = "omq-tokio lz4+tcp://"
+
+/** @param {object} [lz4] @returns {End} */
+export const ours = (lz4) => ({ module: "zeromq-lz4", scheme: "lz4+tcp://", lz4 })
+
+/** @type {Record<string, End>} */
+export const ends = {
+  [TCP]: { module: "zeromq", scheme: "tcp://" },
+  [IPC]: { module: "zeromq", scheme: "ipc://" },
+  [OURS]: ours(),
+  [SAME_THREAD]: ours({ thread: false }),
+  [PYOMQ_TCP]: { module: "pyomq", scheme: "tcp://" },
+  [PYOMQ]: { module: "pyomq", scheme: "lz4+tcp://" },
+  [OMQ_TOKIO]: { module: "omq-tokio", scheme: "lz4+tcp://" },
+}

@@ -1,0 +1,116 @@
+/** Processes with sockets in them, of us and of others, told what to do from here. */
+import { spawn } from "node:child_process"
+import { createInterface } from "node:readline"
+import { setTimeout } from "node:timers/promises"
+import { fileURLToPath } from "node:url"
+
+import { changed } from "../../scripts/lib/files.mjs"
+import { shown } from "../../scripts/lib/paths.mjs"
+import { pythonPath } from "../../scripts/lib/python.mjs"
+import { rustPeerPath } from "../../scripts/lib/rust.mjs"
+import { Skipped } from "../lib/harness.mjs"
+import { scratch } from "../lib/messages.mjs"
+
+const path = (/** @type {string} */ relative) => fileURLToPath(new URL(relative, import.meta.url))
+const NODE = [process.execPath, path("socket.mjs")]
+
+/** What runs the sockets of a module, but for the set-up. @type {Record<string, string[]>} */
+const PROGRAMS = {
+  zeromq: NODE,
+  "zeromq-lz4": NODE,
+  pyomq: [pythonPath, path("../../test/interop/python_peer.py")],
+  "omq-tokio": [rustPeerPath],
+}
+
+/** @type {Set<() => void>} */
+const running = new Set()
+process.on("exit", () => {
+  for (const stop of running) stop()
+})
+
+/** A command takes seconds; after so long a message has been lost. */
+const PATIENCE_MS = 120_000
+
+/**
+ * What is at one end of a connection.
+ * @typedef {object} End
+ * @property {keyof typeof PROGRAMS} module
+ * @property {string} scheme
+ * @property {object} [lz4]  options of an endpoint of ours
+ * @property {Uint8Array} [dictionary]
+ * @property {object} [options]  of the socket, by the names the module has for them
+ */
+
+/** What a benchmark wants of it. @typedef {Partial<import("./socket.mjs").Setup> & { type: string }} Role */
+
+/**
+ * @typedef {object} Peer
+ * @property {number} pid
+ * @property {string} endpoint
+ * @property {(name: string, command?: object) => Promise<any>} call
+ * @property {() => void} stop
+ */
+
+/**
+ * A socket, or `copies` of them, in a process of its own.
+ * @param {End} end @param {Role} role @param {readonly string[]} [within]  a command that runs it
+ */
+export function startSocket({ module, lz4, dictionary, options }, role, within = []) {
+  const setup = {
+    module,
+    lz4,
+    ...(dictionary && { dictionary: Buffer.from(dictionary).toString("hex") }),
+    ...role,
+    options: { ...options, ...role.options },
+  }
+  return startPeer([...within, ...PROGRAMS[module]], setup)
+}
+
+/**
+ * Runs a program that does as serve.mjs says, the set-up as its last argument.
+ * @param {readonly string[]} command @param {object} setup
+ * @returns {Promise<Peer>}
+ */
+export async function startPeer([program, ...args], setup) {
+  const executable = [program, ...args].filter((word) => word.startsWith("/"))
+  for (const file of executable) if (!changed(file)) throw new Skipped(`${shown(file)} is missing`)
+  const child = spawn(program, [...args, JSON.stringify(setup)], {
+    stdio: ["pipe", "pipe", "inherit"],
+    // It will be killed, which leaves its private directory behind.
+    env: { ...process.env, TMPDIR: scratch() },
+  })
+  const what = shown(args.at(-1) ?? program)
+  let stopped = false
+  const stop = () => {
+    stopped = true
+    running.delete(stop)
+    child.kill("SIGKILL") // it has nothing to tidy up
+  }
+  running.add(stop)
+  /** @type {Promise<never>} */
+  const ended = new Promise((_, reject) => {
+    child.once("error", reject)
+    child.once("close", (code, signal) => {
+      if (!stopped) reject(new Error(`${what} ended: ${signal ?? code}`))
+    })
+  })
+  ended.catch(() => {}) // whoever waits for an answer hears of it
+  const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+  const answer = async () => {
+    const next = lines.next().then(({ done, value }) => (done ? ended : value))
+    const late = setTimeout(PATIENCE_MS, undefined, { ref: false }).then(() => {
+      throw new Error(`${what} has not answered for ${PATIENCE_MS / 1000} seconds`)
+    })
+    return JSON.parse(await Promise.race([next, ended, late]))
+  }
+  const { endpoint } = await answer()
+  return {
+    pid: /** @type {number} */ (child.pid),
+    endpoint,
+    call: (name, command) => {
+      child.stdin.write(`${JSON.stringify({ do: name, ...command })}\n`)
+      return answer()
+    },
+    stop,
+  }
+}

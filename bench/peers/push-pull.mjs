@@ -1,0 +1,113 @@
+/** PUSH → PULL between two processes: what throughput, links and corpora measure. */
+import { join } from "node:path"
+
+import { scratch } from "../lib/messages.mjs"
+import { usage } from "../lib/usage.mjs"
+import { ends, OURS } from "./ends.mjs"
+import { startSocket } from "./peers.mjs"
+
+/** @typedef {import("./peers.mjs").End} End */
+/** @typedef {import("../lib/messages.mjs").Messages} Messages */
+
+/** Where the two processes are: the receiver's address, and commands that run them there. */
+/** @typedef {{ address: string, sender: string[], receiver: string[] }} Place */
+
+/** @type {Place} */
+export const LOOPBACK = { address: "127.0.0.1", sender: [], receiver: [] }
+
+let sockets = 0
+
+/** @param {string} scheme @param {string} address */
+export const freeEndpoint = (scheme, address) =>
+  scheme === "ipc://" ? `ipc://${join(scratch(), `socket-${++sockets}`)}` : `${scheme}${address}:0`
+
+/** @param {End} sender @param {End} receiver @param {Place} place */
+async function connected(sender, receiver, place) {
+  const bind = freeEndpoint(receiver.scheme, place.address)
+  const pull = await startSocket(receiver, { type: "PULL", bind }, place.receiver)
+  const role = { type: "PUSH", connect: pull.endpoint }
+  const push = await startSocket(sender, role, place.sender).catch((error) => {
+    pull.stop()
+    throw error
+  })
+  const exchange = async (/** @type {Messages} */ messages, /** @type {number} */ count) => {
+    const [received] = await Promise.all([
+      pull.call("drain", { count }),
+      push.call("pump", { file: messages.path, count }),
+    ])
+    return /** @type {{ bytes: number, seconds: number }} */ (received)
+  }
+  const stop = () => {
+    push.stop()
+    pull.stop()
+  }
+  return { push, pull, exchange, stop }
+}
+
+/** What a run takes at least before the rate is believed, as a part of what is wanted. */
+const BELIEVED = 0.3
+
+/**
+ * How many messages take about so many seconds. Compiles the code on the way.
+ * @param {(count: number) => Promise<{ seconds: number }>} exchange
+ * @param {number} first  count to begin with
+ * @param {number} wanted seconds
+ */
+export async function countFor(exchange, first, wanted) {
+  await exchange(first)
+  for (let count = first; ; count *= 4) {
+    const { seconds } = await exchange(count)
+    if (seconds > BELIEVED * wanted) return Math.max(first, Math.ceil((count * wanted) / seconds))
+  }
+}
+
+/** A first count for messages of this size. @param {Messages} messages */
+export const firstCount = ({ bytes, count }) =>
+  Math.min(5000, Math.max(16, Math.ceil((2 ** 22 * count) / bytes)))
+
+/** @type {Map<string, Promise<number>>} */
+const shares = new Map()
+
+/**
+ * Bytes of all messages on the wire, in % of what was sent: once, to a socket of ours that counts.
+ * @param {End} sender @param {Messages} messages
+ */
+function wireShare(sender, messages) {
+  if (sender.scheme !== "lz4+tcp://") return 100
+  const key = `${JSON.stringify(sender)} ${messages.path}`
+  const measure = async () => {
+    const { pull, exchange, stop } = await connected(sender, ends[OURS], LOOPBACK)
+    await exchange(messages, messages.count)
+    const { plainBytes, wireBytes } = await pull.call("received")
+    stop()
+    return (100 * wireBytes) / plainBytes
+  }
+  const share = shares.get(key) ?? measure()
+  shares.set(key, share)
+  return share
+}
+
+/**
+ * @param {{ sender: End, receiver: End, messages: Messages, seconds: number, place?: Place }} options
+ * @returns {Promise<import("../lib/harness.mjs").Contestant>}
+ */
+export async function pushPull({ sender, receiver, messages, seconds, place = LOOPBACK }) {
+  const wire = await wireShare(sender, messages)
+  const { push, pull, exchange, stop } = await connected(sender, receiver, place)
+  const count = await countFor((n) => exchange(messages, n), firstCount(messages), seconds)
+  return {
+    async run() {
+      const { result, used } = await usage({ push, pull }, () => exchange(messages, count))
+      const gigabytes = result.bytes / 1e9
+      return [
+        { quantity: "messages", unit: "msg/s", value: (count - 1) / result.seconds },
+        { quantity: "wire", unit: "%", value: wire },
+        { quantity: "CPU of the sender", unit: "s/GB", value: used.push.cpu / gigabytes },
+        { quantity: "CPU of the receiver", unit: "s/GB", value: used.pull.cpu / gigabytes },
+        { quantity: "memory of the sender", unit: "MB", value: used.push.memory / 1e6 },
+        { quantity: "memory of the receiver", unit: "MB", value: used.pull.memory / 1e6 },
+      ]
+    },
+    stop,
+  }
+}

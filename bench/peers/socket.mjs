@@ -1,0 +1,134 @@
+/** A socket of zeromq.js or of this package, or many alike, in a process of their own. */
+import { setTimeout } from "node:timers/promises"
+
+import { collectGarbage } from "../lib/garbage.mjs"
+import { readMessages } from "../lib/messages.mjs"
+import { serve } from "./serve.mjs"
+import { fillWasm, wasmBytes } from "./wasm.mjs"
+
+/** Names of ZMTP to classes. @type {Record<string, string>} */
+const CLASSES = {
+  PUSH: "Push",
+  PULL: "Pull",
+  PUB: "Publisher",
+  SUB: "Subscriber",
+  REQ: "Request",
+  REP: "Reply",
+}
+
+/**
+ * @typedef {object} Setup
+ * @property {string} module
+ * @property {string} type
+ * @property {string} [bind]
+ * @property {string} [connect]
+ * @property {object} [options]  of the socket
+ * @property {object} [lz4]  of the endpoint
+ * @property {string} [dictionary]  the same, as hex
+ * @property {number} [copies]  sockets, 1 by default
+ * @property {boolean} [countHandshakes]
+ */
+
+serve(async (/** @type {Setup} */ setup) => {
+  const { module, type, bind, connect, options, lz4, dictionary } = setup
+  const { copies = 1, countHandshakes } = setup
+  const zmq = await import(module)
+  const ofEndpoint = { ...lz4, ...(dictionary && { dictionary: Buffer.from(dictionary, "hex") }) }
+  const rest = module === "zeromq-lz4" ? [ofEndpoint] : []
+
+  let handshakes = 0
+  const open = async () => {
+    const socket = new zmq[CLASSES[type]]({ linger: 0, ...options })
+    if (type === "SUB") socket.subscribe()
+    if (countHandshakes) socket.events.on("handshake", () => handshakes++)
+    if (bind) await socket.bind(bind, ...rest)
+    if (connect) socket.connect(connect, ...rest)
+    return socket
+  }
+  /** @type {any[]} */
+  const sockets = []
+  for (let i = 0; i < copies; i++) sockets.push(await open())
+
+  const commands = {
+    /** Sends the messages of a file, again and again, until so many are sent by each socket. */
+    async pump(/** @type {{ file: string, count: number }} */ { file, count }) {
+      const messages = readMessages(file)
+      await Promise.all(
+        sockets.map(async (socket) => {
+          for (let i = 0; i < count; i++) await socket.send(messages[i % messages.length])
+        }),
+      )
+    },
+
+    /** Receives so many with each socket: what came, and the time from the first to the last. */
+    async drain(/** @type {{ count: number, probeBytes?: number }} */ { count, probeBytes = 0 }) {
+      let bytes = 0
+      let start = Number.POSITIVE_INFINITY
+      await Promise.all(
+        sockets.map(async (socket) => {
+          for (let i = 0; i < count; ) {
+            const { length } = (await socket.receive())[0]
+            if (length === probeBytes) continue
+            if (i++ === 0) start = Math.min(start, performance.now())
+            bytes += length
+          }
+        }),
+      )
+      return { bytes, seconds: (performance.now() - start) / 1000 }
+    },
+
+    /** Microseconds of each of so many round trips. */
+    async ask(/** @type {{ file: string, count: number }} */ { file, count }) {
+      const messages = readMessages(file)
+      const [socket] = sockets
+      const times = []
+      for (let i = 0; i < count; i++) {
+        const start = performance.now()
+        await socket.send(messages[i % messages.length])
+        await socket.receive()
+        times.push((performance.now() - start) * 1000)
+      }
+      return { times }
+    },
+
+    async answer(/** @type {{ count: number }} */ { count }) {
+      const [socket] = sockets
+      for (let i = 0; i < count; i++) await socket.send((await socket.receive())[0])
+    },
+
+    async sendOne(/** @type {{ parts: string[] }} */ { parts }) {
+      await sockets[0].send(parts.map((part) => Buffer.from(part, "hex")))
+    },
+
+    /** Each socket has received a message: a subscription that works. */
+    async reached() {
+      await Promise.all(sockets.map((socket) => socket.receive()))
+    },
+
+    /** Bytes of parts, as sent and as they are on the wire. */
+    received: () => sockets[0].lz4.stats.received,
+
+    /** Connects the socket again and again. */
+    connectAgain(/** @type {{ endpoint: string, count: number }} */ { endpoint, count }) {
+      for (let i = 0; i < count; i++) sockets[0].connect(endpoint, ...rest)
+    },
+
+    /** Waits until so many connections have been made in all. */
+    async shaken(/** @type {{ count: number }} */ { count }) {
+      while (handshakes < count) await setTimeout(5)
+    },
+
+    fillWasm,
+
+    /** Bytes in use, without what garbage collection frees on this thread. */
+    async memory() {
+      for (let i = 0; i < 5; i++) {
+        collectGarbage()
+        await setTimeout(40)
+      }
+      const { rss, heapUsed } = process.memoryUsage()
+      return { rss, heap: heapUsed, wasm: wasmBytes() }
+    },
+  }
+  return { ready: { endpoint: sockets[0].lastEndpoint }, commands }
+})

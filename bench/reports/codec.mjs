@@ -1,0 +1,96 @@
+/** How the benchmark of the codec is shown. */
+import { NATIVE, OURS, PEERS } from "../codec/implementations.mjs"
+import { digits, sizeName, withSpread } from "../lib/format.mjs"
+import { Run } from "../lib/run.mjs"
+import { lineChart } from "../lib/svg.mjs"
+import { colourOf, runsOfEach } from "./tables.mjs"
+
+/** @typedef {import("../lib/results.mjs").Measurement} Measurement */
+
+/** @param {Run} run @param {string} cell @param {string} name */
+function peer(run, cell, name) {
+  const measurement = run.get(cell, name)
+  if (!measurement) return "—"
+  return `${digits(measurement.median)} (${digits(speedRatio(run, cell, name))} ×)`
+}
+
+/** How many times as fast as another we are. @param {Run} run @param {string} cell @param {string} other */
+export const speedRatio = (run, cell, other) => run.ratio(cell, other, OURS) ?? Number.NaN
+
+const HEADINGS = [
+  "payload",
+  "dictionary",
+  `${OURS} µs`,
+  "MB/s",
+  `${NATIVE} µs`,
+  "× native",
+  ...PEERS.map((name) => `${name} µs`),
+]
+
+/** @param {Run} run @param {string} cell @returns {string[]} */
+function row(run, cell) {
+  const { payload, size, dictionary } = run.parameters(cell)
+  const [ours, native] = [OURS, NATIVE].map((name) => run.get(cell, name))
+  if (!ours || !native) return []
+  return [
+    `${payload} ${sizeName(Number(size))}`,
+    dictionary ? sizeName(Number(dictionary)) : "—",
+    withSpread(ours),
+    digits(Number(size) / ours.median),
+    withSpread(native),
+    digits(speedRatio(run, cell, NATIVE)),
+    ...PEERS.map((name) => peer(run, cell, name)),
+  ]
+}
+
+/** The cells of one operation. @param {Run} run @param {string} operation */
+const cellsOf = (run, operation) =>
+  run.cells.filter((cell) => run.parameters(cell).operation === operation)
+
+/** @type {import("./tables.mjs").Report} */
+export const codec = {
+  introduction: (measurements) =>
+    `Microseconds per call, median (minimum–maximum) of ${runsOfEach(measurements)} runs of ` +
+    `${measurements[0].parameters.milliseconds} ms; MB/s of plaintext. “× native” is the speed of ${OURS} over ` +
+    `that of ${NATIVE} (gcc -O3, the same copies); behind each of ${PEERS.join(", ")} stands how many times as ` +
+    `fast ${OURS} is. Below the compression threshold ${OURS} and native pass the part through; the others ` +
+    "always compress.",
+
+  tables(measurements) {
+    const run = new Run(measurements)
+    return ["encode", "decode"].flatMap((operation) => {
+      const rows = cellsOf(run, operation).map((cell) => row(run, cell))
+      return rows.length > 0 ? [{ title: operation, names: 2, rows: [HEADINGS, ...rows] }] : []
+    })
+  },
+
+  plots(measurements) {
+    const run = new Run(measurements)
+    return ["encode", "decode"].flatMap((operation) => {
+      const cells = cellsOf(run, operation).filter((cell) => {
+        const { payload, dictionary } = run.parameters(cell)
+        return payload === "json" && dictionary === 0
+      })
+      if (cells.length === 0) return []
+      const plot = {
+        name: `codec-${operation}`,
+        ...lineChart({
+          title: `${operation}, JSON log lines, no dictionary: MB/s of plaintext`,
+          x: "size of a part",
+          y: "MB/s",
+          xName: sizeName,
+          series: run.implementations.map((name, i) => ({
+            name,
+            colour: colourOf(name, i),
+            points: cells.flatMap((cell) => {
+              const measurement = run.get(cell, name)
+              const size = Number(run.parameters(cell).size)
+              return measurement ? [/** @type {const} */ ([size, size / measurement.median])] : []
+            }),
+          })),
+        }),
+      }
+      return [plot]
+    })
+  },
+}

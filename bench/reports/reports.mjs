@@ -1,0 +1,11 @@
+/** Every benchmark, in the order of README.md, and how it is shown. */
+import { codec } from "./codec.mjs"
+import { corpora } from "./corpora.mjs"
+import { fan } from "./fan.mjs"
+import { latency } from "./latency.mjs"
+import { links } from "./links.mjs"
+import { memory } from "./memory.mjs"
+import { start } from "./start.mjs"
+import { throughput } from "./throughput.mjs"
+
+export const reports = { links, throughput, corpora, latency, fan, memory, start, codec }

@@ -1,0 +1,45 @@
+/** What the reports of benchmarks have in common. */
+import { COLOURS } from "../lib/svg.mjs"
+import { OURS, TCP } from "../peers/ends.mjs"
+
+/** @typedef {import("../lib/format.mjs").Table} Table */
+/** @typedef {import("../lib/results.mjs").Measurement} Measurement */
+/** @typedef {import("../lib/run.mjs").Run} Run */
+
+/** @typedef {{ name: string, title: string, svg: string }} Plot  a file */
+
+/**
+ * How a benchmark is shown.
+ * @typedef {object} Report
+ * @property {(measurements: readonly Measurement[]) => string} introduction  a paragraph
+ * @property {(measurements: readonly Measurement[]) => Table[]} tables
+ * @property {(measurements: readonly Measurement[]) => Plot[]} plots
+ */
+
+/**
+ * The colour of an implementation: ours and what it is measured by have the same in every chart.
+ * @param {string} name @param {number} position  among those that took part
+ */
+export const colourOf = (name, position) =>
+  name === OURS ? 0 : name === TCP ? 1 : 2 + (position % (COLOURS - 2))
+
+/**
+ * A row for each cell, a column for each implementation.
+ * @param {Run} run @param {string} title
+ * @param {(cell: string, implementation: string) => string | undefined} content
+ * @returns {Table}
+ */
+export const byImplementation = (run, title, content) => ({
+  title,
+  names: 1,
+  rows: [
+    ["", ...run.implementations],
+    ...run.cells.map((cell) => [
+      cell,
+      ...run.implementations.map((implementation) => content(cell, implementation) ?? "—"),
+    ]),
+  ],
+})
+
+/** How many runs every cell had. @param {readonly Measurement[]} measurements */
+export const runsOfEach = (measurements) => Math.max(...measurements.map(({ runs }) => runs))

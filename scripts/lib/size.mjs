@@ -1,0 +1,21 @@
+/** How much the codec adds to a page. */
+import { join } from "node:path"
+import { gzipSync } from "node:zlib"
+import * as esbuild from "esbuild"
+import { dist } from "./paths.mjs"
+
+/** Bytes of dist/codec, bundled and minified for browsers, the WebAssembly module included. */
+export async function bundledCodec() {
+  const { outputFiles } = await esbuild.build({
+    entryPoints: [join(dist, "codec/index.js")],
+    bundle: true,
+    minify: true,
+    format: "esm",
+    platform: "browser",
+    target: "es2022",
+    write: false,
+    logLevel: "warning",
+  })
+  const { contents } = outputFiles[0]
+  return { bytes: contents.length, gzip: gzipSync(contents, { level: 9 }).length }
+}

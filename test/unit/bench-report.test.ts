@@ -1,0 +1,235 @@
+import { describe, expect, test } from "vitest"
+
+import { compareRuns, earlierRun } from "../../bench/lib/comparison.mjs"
+import { readme } from "../../bench/lib/readme.mjs"
+import { type Bench, type Line, parseResults, runsOf } from "../../bench/lib/results.mjs"
+import { summary } from "../../bench/lib/statistics.mjs"
+import { barChart, lineChart, shortNumber } from "../../bench/lib/svg.mjs"
+import { reports } from "../../bench/reports/reports.mjs"
+import { targetLines } from "../../bench/targets.mjs"
+
+const DETAILS = {
+  date: "2026-01-02T03:04:05.000Z",
+  commit: "0123456789abcdef",
+  dirty: false,
+  machine: { cpu: "Some CPU", cores: 2, os: "Linux 6.0 x64" },
+  versions: { node: "20.0.0" },
+}
+
+function line(bench: Bench, given: Partial<Line> & { values: number[] }): Line {
+  const usual = { name: "cell", parameters: {}, implementation: "zeromq-lz4", unit: "msg/s" }
+  return { bench, ...DETAILS, ...usual, ...summary(given.values), ...given }
+}
+
+/** A line for each quantity of a cell. */
+const quantities = (bench: Bench, cell: string, parameters: Line["parameters"], names: string[]) =>
+  ["zeromq.js tcp://", "zeromq-lz4"].flatMap((implementation) =>
+    names.map((name) =>
+      line(bench, { name: `${cell}: ${name}`, parameters, implementation, values: [1, 2, 3] }),
+    ),
+  )
+
+const PUSH_PULL = [
+  ...["messages", "wire", "CPU of the sender", "CPU of the receiver"],
+  ...["memory of the sender", "memory of the receiver"],
+]
+
+/** A little of everything that can be measured. */
+const MEASURED: Record<Bench, Line[]> = {
+  links: quantities(
+    "links",
+    "100 Mbit/s, lorem 128 KiB",
+    { link: "100 Mbit/s", payload: "lorem", size: 131_072 },
+    PUSH_PULL,
+  ),
+  throughput: [64, 16_384].flatMap((size) =>
+    quantities("throughput", `lorem ${size}`, { payload: "lorem", size }, PUSH_PULL),
+  ),
+  corpora: quantities("corpora", "tiny", { corpus: "tiny" }, ["link", "wire", "encode"]).map(
+    (one) => ({ ...one, implementation: "no dictionary" }),
+  ),
+  latency: quantities("latency", "64 B", { size: 64 }, [
+    "median",
+    "99th percentile",
+    "99.9th percentile",
+  ]),
+  fan: [8, 512].flatMap((spokes) =>
+    quantities("fan", `PUB → SUB 64 B, ${spokes}`, { shape: "PUB → SUB", size: 64, spokes }, [
+      "messages",
+      "CPU of the hub",
+      "CPU of the spokes",
+    ]),
+  ),
+  memory: [100, 1000].flatMap((connections) =>
+    quantities("memory", `idle, ${connections}`, { connections }, [
+      "bound side",
+      "connecting side",
+    ]),
+  ),
+  start: quantities("start", "sockets", {}, ["import", "first bind"]),
+  codec: ["zeromq-lz4", "native liblz4"].map((implementation) =>
+    line("codec", {
+      name: "encode json 1 KiB dict=off",
+      parameters: {
+        operation: "encode",
+        payload: "json",
+        size: 1024,
+        dictionary: 0,
+        milliseconds: 60,
+      },
+      implementation,
+      values: [1, 2],
+    }),
+  ),
+}
+
+/** Fails where tags are not closed in order, or a text or an attribute is not escaped. */
+function expectWellFormed(svg: string) {
+  const open: string[] = []
+  const rest = svg.replace(
+    /<(\/?)([a-z]+)((?:\s+[\w:-]+="[^"<&]*(?:&(?:amp|lt|gt|quot);[^"<&]*)*")*)\s*(\/?)>/gi,
+    (_, end, name, _attributes, empty) => {
+      if (end) expect(open.pop()).toBe(name)
+      else if (!empty) open.push(name)
+      return ""
+    },
+  )
+  expect(open).toEqual([])
+  expect(rest.replace(/&(?:amp|lt|gt|quot);/g, "")).not.toMatch(/[<&]/)
+}
+
+describe("results", () => {
+  test("are grouped by the run that they are of, the oldest first", () => {
+    const lines = [
+      line("fan", { date: "2026-02-01T00:00:00.000Z", name: "a", values: [1] }),
+      line("fan", { date: "2026-01-01T00:00:00.000Z", name: "b", values: [1] }),
+      line("fan", { date: "2026-02-01T00:00:00.000Z", name: "c", values: [1] }),
+      line("start", { name: "another benchmark", values: [1] }),
+    ]
+    const text = `${lines.map((one) => JSON.stringify(one)).join("\n")}\n`
+    const runs = runsOf(parseResults(text), "fan")
+    expect(runs.map((run) => run.map(({ name }) => name))).toEqual([["b"], ["a", "c"]])
+  })
+
+  test("that are not JSON are refused by the number of their line", () => {
+    expect(() => parseResults('{"bench":"fan"}\n{"bench"')).toThrow("line 2 of the results")
+  })
+})
+
+describe("a comparison", () => {
+  const verdictOf = (unit: string, before: number[], after: number[]) =>
+    compareRuns([line("fan", { unit, values: before })], [line("fan", { unit, values: after })])[0]
+      ?.verdict
+
+  test("calls worse what is lower, of rates, and higher, of anything else", () => {
+    expect(verdictOf("msg/s", [100, 101], [80, 81])).toBe("regression")
+    expect(verdictOf("msg/s", [80, 81], [100, 101])).toBe("improvement")
+    expect(verdictOf("µs", [80, 81], [100, 101])).toBe("regression")
+    expect(verdictOf("µs", [100, 101], [80, 81])).toBe("improvement")
+  })
+
+  test("tells nothing within the spread, nor of changes too small to matter", () => {
+    expect(verdictOf("msg/s", [100, 120], [90, 101])).toBe("same")
+    expect(verdictOf("msg/s", [100, 100], [99, 99])).toBe("same")
+  })
+
+  test("leaves out what was measured once only", () => {
+    const before = [line("fan", { name: "gone", values: [1] })]
+    expect(compareRuns(before, [line("fan", { name: "new", values: [1] })])).toEqual([])
+  })
+
+  test("is with the run before, or the newest earlier one of a commit or up to a date", () => {
+    const runs = [
+      ["2026-01-01T08:00:00.000Z", "aaa111"],
+      ["2026-01-01T09:00:00.000Z", "bbb222"],
+      ["2026-01-03T09:00:00.000Z", "ccc333"],
+      ["2026-01-04T09:00:00.000Z", "aaa111"],
+    ].map(([date, commit]) => [line("fan", { date, commit, values: [1] })])
+    const found = (against?: string) => earlierRun(runs, against)?.[0]?.date
+    expect(found()).toBe("2026-01-03T09:00:00.000Z")
+    expect(found("aaa")).toBe("2026-01-01T08:00:00.000Z")
+    expect(found("2026-01-02")).toBe("2026-01-01T09:00:00.000Z")
+    expect(found("2026-01-01T08")).toBe("2026-01-01T08:00:00.000Z")
+    expect(found("fff")).toBeUndefined()
+    expect(found("2025-12-31")).toBeUndefined()
+  })
+})
+
+describe("README.md", () => {
+  const marks = (bench: string) => `<!-- bench:${bench} -->\n<!-- /bench:${bench} -->\n`
+  const empty = `# Title\n\n${Object.keys(reports).map(marks).join("\ntext\n\n")}`
+
+  test("gets tables and plots between its marks, the same ones when it is filled again", () => {
+    const { text, plots } = readme(empty, MEASURED)
+    expect(readme(text, MEASURED).text).toBe(text)
+    expect(text.match(/\ntext\n/g)).toHaveLength(Object.keys(reports).length - 1)
+    expect(text).not.toMatch(/NaN|undefined|Infinity/)
+    for (const { name } of plots) expect(text).toContain(`(bench/plots/${name}.svg)`)
+  })
+
+  test("keeps what it has of benchmarks without results", () => {
+    expect(readme(empty, {}).text).toBe(empty)
+  })
+
+  test("without a benchmark's marks is refused", () => {
+    expect(() => readme("# Title\n", MEASURED)).toThrow("has no <!-- bench:")
+  })
+
+  test("refers to plots that are well-formed and have a dark variant", () => {
+    const { plots } = readme(empty, MEASURED)
+    expect(plots.length).toBe(7)
+    for (const { svg } of plots) {
+      expectWellFormed(svg)
+      expect(svg).toContain("@media (prefers-color-scheme: dark)")
+      expect(svg).not.toMatch(/NaN|undefined|Infinity/)
+    }
+  })
+})
+
+describe("plots", () => {
+  test("escape what they are given", () => {
+    const name = 'a < b & "c"'
+    const { svg } = barChart({
+      title: name,
+      unit: name,
+      groups: [{ name, bars: [{ name, colour: 0, value: 1 }] }],
+    })
+    expectWellFormed(svg)
+    const points = [[1, 1]] as const
+    const axes = { x: name, y: name, xName: () => name }
+    expectWellFormed(lineChart({ title: name, ...axes, series: [{ name, colour: 0, points }] }).svg)
+  })
+
+  test("shorten numbers", () => {
+    expect([0.25, 7, 999, 1200, 2_500_000].map(shortNumber)).toEqual([
+      "0.25",
+      "7",
+      "999",
+      "1.2k",
+      "2.5M",
+    ])
+  })
+})
+
+describe("targets", () => {
+  const latency = (ours: number[], tcp: number[]) =>
+    targetLines({
+      latency: [
+        line("latency", { name: "64 B: median", implementation: "zeromq-lz4", values: ours }),
+        line("latency", { name: "64 B: median", implementation: "zeromq.js tcp://", values: tcp }),
+      ],
+    })
+
+  test("are judged by the median of the ratios of each run", () => {
+    expect(latency([100, 300, 100], [100, 100, 100])).toEqual([
+      expect.stringMatching(/^met .*latency: median at 64 B.*≤ 1.4: 1.00 at worst \(64 B\)$/),
+    ])
+    expect(latency([200, 300, 100], [100, 100, 100])).toEqual([
+      expect.stringMatching(/^MISSED .*2.00 at worst \(64 B\); missed in 1 of 1$/),
+    ])
+  })
+
+  test("of what was not measured are not mentioned", () => {
+    expect(targetLines({})).toEqual([])
+  })
+})
