@@ -19,10 +19,17 @@ import { eventually, use } from "../support/sockets.js"
 import { Capture } from "./capture.js"
 import { Peer } from "./peer.js"
 import { PythonPeer } from "./python-peer.js"
-import { askAll, duplexAll, receiveAll, type Stream, sendAll, summarize } from "./stream.js"
+import {
+  askAll,
+  duplexAll,
+  OVER_A_GIBIBYTE,
+  receiveAll,
+  type Stream,
+  sendAll,
+  summarize,
+} from "./stream.js"
 
 const CLI = new URL("../../dist/cli/main.js", import.meta.url).pathname
-const GIB = 2 ** 30
 
 const dictionary = vectorDictionary()
 const theirDictionary = vectorDictionary().reverse()
@@ -174,14 +181,13 @@ test("a part of over 1 GiB, which pyomq takes", async () => {
   await using capture = await Capture.start(portOf(peer.endpoint))
   const push = use(new zmq.Push())
   push.connect(peer.endpoint)
-  const large: Stream = { name: "large", count: 1, singlePart: true, least: GIB + 7, most: GIB + 7 }
   const [sent, received] = await Promise.all([
-    sendAll(large, (parts) => push.send([...parts])),
-    peer.do({ do: "receive", stream: large }),
+    sendAll(OVER_A_GIBIBYTE, (parts) => push.send([...parts])),
+    peer.do({ do: "receive", stream: OVER_A_GIBIBYTE }),
   ])
   expect(received).toEqual(sent)
   const connection = await seen(capture, { client: 1 })
-  expect([...(await expectSent(connection, "client", large))]).toEqual(["LZ4M"])
+  expect([...(await expectSent(connection, "client", OVER_A_GIBIBYTE))]).toEqual(["LZ4M"])
 })
 
 test("SUB of pyomq subscribes and unsubscribes", async () => {

@@ -9,7 +9,7 @@ import { Joined } from "./joined.js"
 import type { Side } from "./matrix.js"
 import { hex } from "./pairings.js"
 import { PythonPeer } from "./python-peer.js"
-import { receiveAll, type Stream, sendAll } from "./stream.js"
+import { OVER_A_GIBIBYTE, receiveAll, type Stream, sendAll } from "./stream.js"
 import type { Form } from "./tap.js"
 
 const dictionary = vectorDictionary()
@@ -91,6 +91,36 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
   ])
   expect(received).toEqual(sent)
   expect(joined.understood("ours")).toEqual({ messages: stream.count, forms })
+})
+
+test("their PULL gets a part of over 1 GiB", async () => {
+  const push = new zmq.Push()
+  await using joined = await Joined.make(push, {
+    with: "pyomq",
+    binds: "theirs",
+    theirs: { type: "PULL" },
+  })
+  const [sent, received] = await Promise.all([
+    sendAll(OVER_A_GIBIBYTE, (parts) => push.send([...parts])),
+    joined.peer.do({ do: "receive", stream: OVER_A_GIBIBYTE }),
+  ])
+  expect(received).toEqual(sent)
+  expect(joined.understood("ours")).toEqual({ messages: 1, forms: ["LZ4M"] })
+})
+
+test("PULL gets a part of over 1 GiB from their PUSH", async () => {
+  const pull = new zmq.Pull()
+  await using joined = await Joined.make(pull, {
+    with: "pyomq",
+    binds: "ours",
+    theirs: { type: "PUSH" },
+  })
+  const [sent, received] = await Promise.all([
+    joined.peer.do({ do: "send", stream: OVER_A_GIBIBYTE }),
+    receiveAll(OVER_A_GIBIBYTE, () => pull.receive()),
+  ])
+  expect(received).toEqual(sent)
+  expect(joined.understood("theirs")).toEqual({ messages: 1, forms: ["LZ4M"] })
 })
 
 const REFUSED = "for an arena"

@@ -7,7 +7,14 @@ import type { AnySocket } from "../support/sockets.js"
 import { Joined, type Joining } from "./joined.js"
 import type { Side } from "./matrix.js"
 import { hex, pairings } from "./pairings.js"
-import { receiveAll, receivingAhead, type Stream, sendAll, summarize } from "./stream.js"
+import {
+  OVER_A_GIBIBYTE,
+  receiveAll,
+  receivingAhead,
+  type Stream,
+  sendAll,
+  summarize,
+} from "./stream.js"
 import type { Form } from "./tap.js"
 
 const SIDES: readonly Side[] = ["ours", "theirs"]
@@ -140,6 +147,18 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
     expect(joined.understood("ours")).toEqual({ messages: small.count, forms })
   },
 )
+
+// The other way it closes the connection on parts of 1 GiB and more.
+test("PULL gets a part of over 1 GiB from their PUSH; theirs binds", async () => {
+  const pull = new zmq.Pull()
+  await using joined = await join(pull, { binds: "theirs", theirs: { type: "PUSH" } })
+  const [sent, received] = await Promise.all([
+    joined.peer.do({ do: "send", stream: OVER_A_GIBIBYTE }),
+    receiveAll(OVER_A_GIBIBYTE, () => pull.receive()),
+  ])
+  expect(received).toEqual(sent)
+  expect(joined.understood("theirs")).toEqual({ messages: 1, forms: ["LZ4M"] })
+})
 
 const TOPICS = ["news/sport", "weather", "news", "new"]
 const byTopic: Stream = { name: "by topic", count: 2000, topics: TOPICS }

@@ -24,6 +24,15 @@ export interface Stream {
   only?: string
 }
 
+/** One part that takes several blocks, and compresses well. */
+export const OVER_A_GIBIBYTE: Stream = {
+  name: "large",
+  count: 1,
+  singlePart: true,
+  least: 2 ** 30 + 7,
+  most: 2 ** 30 + 7,
+}
+
 /** What went through one side, to be compared with what went through the other. */
 export interface Summary {
   messages: number
