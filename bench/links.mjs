@@ -38,7 +38,7 @@ const MESSAGES = [
 ]
 
 const SAMPLES = 100
-const LEVELS = [3, 9, 12]
+const LEVELS = [3, 9, 12, "adaptive"]
 
 /** @param {"lorem" | "json"} kind */
 const dictionaryOf = (kind) =>

@@ -36,7 +36,7 @@ const PATIENCE_MS = 120_000
  * @typedef {object} End
  * @property {keyof typeof PROGRAMS} module
  * @property {string} scheme
- * @property {object} [lz4]  options of an endpoint of ours
+ * @property {import("zeromq-lz4").EndpointOptions} [lz4]  options of an endpoint of ours
  * @property {Uint8Array} [dictionary]
  * @property {object} [options]  of the socket, by the names the module has for them
  */

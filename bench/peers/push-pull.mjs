@@ -70,10 +70,12 @@ const shares = new Map()
 
 /**
  * Bytes of all messages on the wire, in % of what was sent: once, to a socket of ours that counts.
+ * Not known of a level that depends on the link.
  * @param {End} sender @param {Messages} messages
  */
 function wireShare(sender, messages) {
   if (sender.scheme !== "lz4+tcp://") return 100
+  if (sender.lz4?.level === "adaptive") return undefined
   const key = `${JSON.stringify(sender)} ${messages.path}`
   const measure = async () => {
     const { pull, exchange, stop } = await connected(sender, ends[OURS], LOOPBACK)
@@ -101,7 +103,7 @@ export async function pushPull({ sender, receiver, messages, seconds, place = LO
       const gigabytes = result.bytes / 1e9
       return [
         { quantity: "messages", unit: "msg/s", value: (count - 1) / result.seconds },
-        { quantity: "wire", unit: "%", value: wire },
+        ...(wire === undefined ? [] : [{ quantity: "wire", unit: "%", value: wire }]),
         { quantity: "CPU of the sender", unit: "s/GB", value: used.push.cpu / gigabytes },
         { quantity: "CPU of the receiver", unit: "s/GB", value: used.pull.cpu / gigabytes },
         { quantity: "memory of the sender", unit: "MB", value: used.push.memory / 1e6 },
