@@ -12,7 +12,7 @@ function row(run, cell, name) {
   const get = (/** @type {string} */ quantity) => run.get(`${cell}: ${quantity}`, name)
   const [messages, wire] = [get("messages"), get("wire")]
   const [sender, receiver] = [get("CPU of the sender"), get("CPU of the receiver")]
-  if (!messages || !wire || !sender || !receiver) return []
+  if (!messages || !sender || !receiver) return []
   const ratio = run.ratio(`${cell}: messages`, name, TCP)
   return [
     [
@@ -20,7 +20,7 @@ function row(run, cell, name) {
       withSpread(messages, shortNumber),
       digits((messages.median * Number(messages.parameters.size)) / 1e6),
       ratio === undefined ? "—" : digits(ratio),
-      digits(wire.median),
+      wire ? digits(wire.median) : "—",
       `${digits(sender.median)} / ${digits(receiver.median)}`,
     ],
   ]
