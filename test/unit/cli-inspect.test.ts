@@ -549,7 +549,7 @@ describe("--open", () => {
   })
 
   test("tries browsers in turn, and says where the page is when none starts", () => {
-    expect(open(good, `/nonexistent:false:sh ${browser}`).status).toBe(0)
+    expect(open(good, `/nonexistent:false: :sh ${browser}`).status).toBe(0)
     const { status, stderr } = open(good, "/nonexistent:false")
     expect(status).toBe(1)
     expect(stderr).toMatch(/no browser could be started: open .*inspector\.html in one/)
