@@ -435,6 +435,16 @@ describe("--filter", () => {
     expect(rows(...filters)).toHaveLength(count)
   })
 
+  test("looks for text in so much of a message as fits into a string", () => {
+    using codec = Codec.createSync()
+    const part = new Uint8Array(32 << 20).fill(0x61)
+    const sent = encoded(codec, [[...Array<Uint8Array>(20).fill(part), bytes("b")]])
+    const file = capture([...opening, ["client", sent]])
+    const found = (text: string) =>
+      json(run(["--json", "--filter", `kind=message ${text}`, "-"], file).stdout)[0].type
+    expect(["aaa", "b"].map(found)).toEqual(["message", "summary"])
+  })
+
   test("does not change the summary, which says how many rows match", () => {
     const { stdout } = run(["--filter", "hello", good])
     expect(stdout).toMatch(/\n1 of \d+ rows match/)
