@@ -13,6 +13,7 @@
  * buffers do, near 0. */
 #define PAGE 4096u
 #define PLACE(region) (PAGE / 4 + (region) * (PAGE / 2))
+_Static_assert(PLACE(ZL_SCRATCH_REGIONS - 1) <= PAGE, "a region ends within two pages more");
 
 static struct {
   uint8_t *allocated;

@@ -38,6 +38,11 @@ export class Connection implements Output {
     return this.#sink !== undefined
   }
 
+  /** Whether its sink wants it for certain. */
+  get isKnown(): boolean {
+    return this.#sink?.isKnown === true
+  }
+
   /** Whether both sides have said all they have to say. */
   get isOver(): boolean {
     return this.#reset || (this.#finished.client && this.#finished.server)

@@ -18,6 +18,10 @@ import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "./handshake.js
 const BODY_ROOM_BYTES = 512
 /** And gets so many times what has come, so that what is copied and thrown away stays small. */
 const BODY_GROWTH = 4
+/** Longer commands are not kept: what they say would take many times the memory. */
+const COMMAND_MAX_BYTES = 1 << 20
+/** Nor are messages of more parts, of which each takes more memory than bytes. */
+const MESSAGE_MAX_PARTS = 1 << 20
 /** What describeGreeting looks at. */
 const DESCRIBED_BYTES = 32
 const NOTHING = new Uint8Array(0)
@@ -276,6 +280,10 @@ export class Direction {
     } else {
       this.#length = length
       this.#bodyBytes = 0
+      if (flags & COMMAND && length > COMMAND_MAX_BYTES) {
+        this.#bodyLost = true
+        this.#tooMuch(`a command of ${length} bytes, more than ${COMMAND_MAX_BYTES}`, time)
+      }
     }
     return start + taken
   }
@@ -314,6 +322,11 @@ export class Direction {
     }
     if (lost) this.#messageLost = true
     if (!this.#messageLost) this.#parts.push(body)
+    if (this.#parts.length > MESSAGE_MAX_PARTS) {
+      this.#tooMuch(`a message of more than ${MESSAGE_MAX_PARTS} parts`, time)
+      this.#messageLost = true
+      this.#parts = []
+    }
     if (this.#flags & MORE) return
     const parts = this.#parts
     const ranges = this.#ranges
@@ -324,7 +337,7 @@ export class Direction {
   }
 
   #addRange(offset: number, length: number): void {
-    if (this.#flags & COMMAND || length === 0) return
+    if (this.#flags & COMMAND || length === 0 || this.#messageLost) return
     const ranges = this.#ranges
     const last = ranges.length - 2
     if (last >= 0 && (ranges[last] as number) + (ranges[last + 1] as number) === offset)
@@ -369,6 +382,10 @@ export class Direction {
     if (skipped === 0) return
     const message = `${count(skipped)} skipped: no frame was found in them`
     this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, time)
+  }
+
+  #tooMuch(what: string, time: Time): void {
+    this.#error("ERR_CAPTURE_UNREADABLE", `${what}: it is not read`, this.#offset, time)
   }
 
   #error(code: CaptureError["code"], message: string, offset: number, time: Time): void {

@@ -1,4 +1,4 @@
-import type { CaptureEvent, Handshake, PartKind, Side } from "./events.js"
+import type { CaptureEvent, CaptureMessage, Handshake, PartKind, Side } from "./events.js"
 
 /** What a filter can ask for as `kind=`: what happened, or the form of one of a message's parts. */
 export type RowKind =
@@ -128,7 +128,7 @@ function contains(text: string): Filter {
   return (row) => pattern.test(row.text)
 }
 
-/** Text is looked for in so many bytes of each part. */
+/** Text is looked for in so many bytes of a message: all of one may be longer than strings can be. */
 const SEARCHED_BYTES = 16 << 20
 
 /** An event as filters see it. */
@@ -175,11 +175,7 @@ function kindsOf(event: CaptureEvent): readonly RowKind[] {
 function textOf(event: CaptureEvent): string {
   switch (event.type) {
     case "message":
-      return event.message.parts
-        .map(({ plain, error }) =>
-          plain ? decode(plain) : error ? `${error.code} ${error.message}` : "",
-        )
-        .join("\n")
+      return messageText(event.message)
     case "command":
       return `${event.command.name} ${event.command.detail}`
     case "error":
@@ -191,10 +187,19 @@ function textOf(event: CaptureEvent): string {
   }
 }
 
+function messageText({ parts }: CaptureMessage): string {
+  let left = SEARCHED_BYTES
+  const texts = parts.map(({ plain, error }) => {
+    if (!plain) return error ? `${error.code} ${error.message}` : ""
+    const searched = plain.subarray(0, left)
+    left -= searched.length
+    return UTF8.decode(searched)
+  })
+  return texts.join("\n")
+}
+
 function handshakeText({ version, mechanism, socketType = "" }: Handshake): string {
   return `ZMTP ${version} ${mechanism} ${socketType}`
 }
 
 const UTF8 = new TextDecoder()
-
-const decode = (bytes: Uint8Array): string => UTF8.decode(bytes.subarray(0, SEARCHED_BYTES))

@@ -36,8 +36,9 @@ export async function* readCapture(
   let read = 0
   signal?.throwIfAborted()
   for await (const chunk of chunks) {
+    checkBytes("a chunk", chunk)
     for (let at = 0; at < chunk.length; at += CHUNK_BYTES) {
-      const piece = checkBytes("a chunk", chunk).subarray(at, at + CHUNK_BYTES)
+      const piece = chunk.subarray(at, at + CHUNK_BYTES)
       const events = reader.push(piece)
       read += piece.length
       onProgress?.(read, total)

@@ -15,6 +15,8 @@ export interface TcpConnection {
  * connections that never say anything need none.
  */
 export interface StreamSink {
+  /** Whether the connection is of interest for certain. Of others only so many are remembered. */
+  readonly isKnown: boolean
   /**
    * Bytes of one side: in order, each once, good during the call only. `offset` is where they are
    * in the file, `time` when they were captured, which may be before what came through first.
@@ -33,7 +35,7 @@ export interface StreamSink {
   end(from: Side, time: Time, cut: boolean): void
 }
 
-/** Connections without a sink that are remembered: mere attempts, uninteresting ones, closed ones. */
+/** Connections that are remembered though they are not known to be of interest: most never will be. */
 const REMEMBERED_MAX = 16384
 /** So many more packets, of any connection, may come before what a closed connection still misses. */
 const LATE_PACKETS = 1024
@@ -42,7 +44,7 @@ const LATE_PACKETS = 1024
 export class TcpConnections {
   readonly #open: (connection: TcpConnection) => StreamSink
   readonly #connections = new Map<string, Connection>()
-  /** A ring of the newest without a sink, so that no number of them takes more memory. */
+  /** A ring of the newest of those, so that no number of them takes more memory. */
   readonly #remembered: Connection[] = []
   #turn = 0
   /** Those that are over, while bytes of them are missing. */
@@ -102,13 +104,13 @@ export class TcpConnections {
     }
   }
 
-  /** Keeps a connection that has no sink, in place of the one that was kept for longest. */
+  /** Keeps a connection that may be of no interest, in place of the one that was kept for longest. */
   #remember(connection: Connection): void {
     const turn = this.#turn++
     const forgotten = this.#remembered[turn % REMEMBERED_MAX]
     this.#remembered[turn % REMEMBERED_MAX] = connection
     connection.turn = turn
-    if (!forgotten || forgotten.isOpen || forgotten.turn !== turn - REMEMBERED_MAX) return
+    if (!forgotten || forgotten.isKnown || forgotten.turn !== turn - REMEMBERED_MAX) return
     if (this.#connections.get(forgotten.key) !== forgotten) return
     this.#connections.delete(forgotten.key)
     forgotten.close(this.#time)

@@ -10,10 +10,17 @@ export function parse<const T extends ParseArgsConfig>(config: T): ReturnType<ty
   }
 }
 
-/** The number that an option was given; undefined when it was not. What is allowed is checked by others. */
-export function wholeNumber(option: string, value: string | undefined): number | undefined {
+/**
+ * The number that an option was given; undefined when it was not. What is allowed is checked by
+ * others; `or` names what they take besides.
+ */
+export function wholeNumber(
+  option: string,
+  value: string | undefined,
+  or = "",
+): number | undefined {
   if (value === undefined) return undefined
   if (!/^-?\d{1,15}$/.test(value))
-    throw new UsageError(`${option} must be a whole number; got ${JSON.stringify(value)}`)
+    throw new UsageError(`${option} must be a whole number${or}; got ${JSON.stringify(value)}`)
   return Number(value)
 }

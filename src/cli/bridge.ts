@@ -95,20 +95,24 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
   const statsSeconds = wholeNumber("--stats", values.stats)
   if (statsSeconds !== undefined && (statsSeconds < 1 || statsSeconds > STATS_SECONDS_MAX))
     throw new UsageError(`--stats must be 1 to ${STATS_SECONDS_MAX} seconds; got ${statsSeconds}`)
-  const number = (
-    name: "max-message-size" | "min-compress-size" | "acceleration" | "level" | "revision",
-  ) => wholeNumber(`--${name}`, values[name])
+  const number = (name: "max-message-size" | "min-compress-size" | "acceleration" | "revision") =>
+    wholeNumber(`--${name}`, values[name])
   const options = {
     autoDictionary: values["auto-dictionary"],
     minCompressSize: number("min-compress-size"),
     acceleration: number("acceleration"),
-    level: values.level === "adaptive" ? values.level : number("level"),
+    level: levelOf(values.level),
     arenas: values.arenas,
     revision: number("revision"),
     dictionary: values.dictionary === undefined ? undefined : readDictionary(values.dictionary),
   } as Lz4Options
   const settings = checkOptions(options, number("max-message-size"))
   return { spec: { from, to, settings }, statsSeconds }
+}
+
+function levelOf(value: string | undefined): Lz4Options["level"] {
+  if (value === "adaptive") return value
+  return wholeNumber("--level", value, ' or "adaptive"')
 }
 
 /** Checks options; what is wrong is said of the command line's. */

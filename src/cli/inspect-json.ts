@@ -12,7 +12,7 @@ import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { utf8 } from "./terminal-text.js"
 
-/** More content in one message is left out: a line of it would be longer than strings can be. */
+/** More content in one message or command is left out: a line of it would be longer than strings can be. */
 const CONTENT_MAX_BYTES = 64 << 20
 
 export function jsonRow(event: CaptureEvent): string {
@@ -105,7 +105,8 @@ function partFields({ kind, wire, plain, error }: CapturePart, withContent: bool
 const errorFields = ({ code, message }: CaptureError): object => ({ code, message })
 
 /** As text where that says it exactly. */
-function content(bytes: Uint8Array): { text: string } | { base64: string } {
+function content(bytes: Uint8Array): { text?: string; base64?: string } {
+  if (bytes.length > CONTENT_MAX_BYTES) return {}
   const text = utf8(bytes)
   if (text !== undefined) return { text }
   const { buffer, byteOffset, byteLength } = bytes

@@ -78,8 +78,10 @@ const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.
 
 /** Command lines that open a page, to be tried in turn. */
 function browsers(): [program: string, ...args: string[]][] {
-  const { BROWSER } = process.env
-  if (BROWSER) return BROWSER.split(delimiter).map((line) => line.trim().split(/\s+/) as [string])
+  const { BROWSER = "" } = process.env
+  const lines = BROWSER.split(delimiter).map((line) => line.trim())
+  const wanted = lines.filter((line) => line !== "")
+  if (wanted.length > 0) return wanted.map((line) => line.split(/\s+/) as [string])
   if (process.platform === "darwin") return [["open"]]
   // An empty title: `start` takes its first quoted argument for one.
   if (process.platform === "win32") return [["cmd", "/c", "start", '""']]

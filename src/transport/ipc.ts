@@ -1,7 +1,8 @@
 /** Endpoints of the scheme ipc://, which are Unix sockets. */
 import { once } from "node:events"
-import { lstatSync, unlinkSync } from "node:fs"
+import { lstatSync, statSync, unlinkSync } from "node:fs"
 import { connect, type Server } from "node:net"
+import { dirname } from "node:path"
 import { zmqError } from "./zmq-error.js"
 
 export const IPC = "ipc://"
@@ -33,7 +34,9 @@ export function parseIpc(endpoint: string): string {
  * somebody listens on is not, other than by libzmq. Rejects with an error that has a code.
  */
 export async function listenIpc(server: Server, path: string, backlog: number): Promise<void> {
-  const file = path.startsWith("\0") ? undefined : lstatSync(path, { throwIfNoEntry: false })
+  const isFile = !path.startsWith("\0")
+  if (isFile) statSync(dirname(path)) // Node would call a directory that is not there EACCES
+  const file = isFile ? lstatSync(path, { throwIfNoEntry: false }) : undefined
   if (file && !file.isSocket()) throw zmqError("EADDRINUSE", "there is a file, which is no socket")
   if (file && !(await isListening(path))) unlinkSync(path)
   server.listen({ path, backlog, exclusive: true })

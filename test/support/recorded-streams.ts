@@ -23,10 +23,12 @@ export interface RecordOptions {
   chunks?: readonly number[]
   /** Whether a connection is of interest, with each of its bytes that come. */
   wanted?: (connection: RecordedConnection) => boolean
+  /** Whether connections are of interest for certain. */
+  known?: boolean
 }
 
 export function record(file: Uint8Array, options: RecordOptions = {}): Recording {
-  const { chunks = [file.length || 1], wanted = () => true } = options
+  const { chunks = [file.length || 1], wanted = () => true, known = true } = options
   const recording: Recording = { connections: [], errors: [] }
   const reader = new StreamReader(
     (tcp) => {
@@ -34,6 +36,7 @@ export function record(file: Uint8Array, options: RecordOptions = {}): Recording
       recording.connections.push(connection)
       const { calls } = connection
       return {
+        isKnown: known,
         data(from, bytes, offset, time) {
           calls.push({ call: "data", from, bytes: bytes.slice(), offset, time })
           return wanted(connection)

@@ -87,6 +87,7 @@ describe("wrong usage ends with 2 and says what is right", () => {
     ["expected a path", ["--from", LZ4, "--to", "ipc://"]],
     ["bytes; at most", ["--from", LZ4, "--to", `ipc://${"x".repeat(200)}`]],
     ["--level must be 0, or 3 to 12; got 2", [...ends, "--level", "2"]],
+    ['--level must be a whole number or "adaptive"; got "high"', [...ends, "--level", "high"]],
     ["--acceleration is of --level 0 only", [...ends, "--level", "9", "--acceleration", "2"]],
     ["--revision must be an integer from 1 to 2; got 3", [...ends, "--revision", "3"]],
     ["--max-message-size must be an integer", [...ends, "--max-message-size=-2"]],
@@ -115,7 +116,10 @@ describe("what cannot be had ends with 1 and one line", () => {
     ["1 to 8192 bytes long; got 0", ["--from", PLAIN, "--to", dial, "--dictionary", file("0", "")]],
     ["not available", ["--from", "lz4+tcp://192.0.2.1:0", "--to", "ipc:///tmp/x"]],
     ["no interface, address or host", ["--from", "lz4+tcp://no.such.invalid:0", "--to", missing]],
-    ["cannot listen on ipc:///nowhere", ["--from", missing, "--to", dial]],
+    [
+      "cannot listen on ipc:///nowhere/at/all: no such file or directory",
+      ["--from", missing, "--to", dial],
+    ],
     ["a file, which is no socket", ["--from", `ipc://${file("file", "kept")}`, "--to", dial]],
   ])("%s: %j", (says, args) => {
     const { status, stdout, stderr } = run(...args)

@@ -291,3 +291,31 @@ describe("an end in the middle", () => {
       expect(linesOf(reader.end())[0]).toContain("ends after 100 of the 1099511627776 bytes")
   })
 })
+
+describe("what would take far more memory than it has bytes is told of, and not kept", () => {
+  const most = 1 << 20
+  const after = message(plainPart(text("after")))
+
+  test("a command of more than 1 MiB", () => {
+    const ping = new Uint8Array(most + 1)
+    ping.set([4, ...text("PING")])
+    expect(saidIn(concat(client, frame(ping, COMMAND), after))).toEqual([
+      `client: ERR_CAPTURE_UNREADABLE: a command of ${most + 1} bytes, more than ${most}: it is not read`,
+      "client: plain after",
+    ])
+  })
+
+  test("a message of more than 1,048,576 parts", () => {
+    const empty = (parts: number) =>
+      Buffer.concat([Buffer.alloc(2 * (parts - 1), Buffer.of(MORE, 0)), frame(new Uint8Array(0))])
+    const error = `client: ERR_CAPTURE_UNREADABLE: a message of more than ${most} parts: it is not read`
+    expect(saidIn(concat(client, after, empty(most + 1), empty(2 * most), after))).toEqual([
+      "client: plain after",
+      error,
+      error,
+      "client: plain after",
+    ])
+    const [whole] = eventsOf(concat(client, empty(most))).filter(({ type }) => type === "message")
+    expect(whole).toMatchObject({ message: { parts: { length: most } } })
+  })
+})

@@ -225,14 +225,19 @@ describe("connections", () => {
     expect(clientSaid([letters()[4]!, ...packets.slice(2)])).toEqual([2, '"ccdd"', "end"])
   })
 
-  test("are forgotten when there are too many that say nothing", () => {
+  test("are forgotten when there are too many that say nothing, or nothing of interest", () => {
     const silent = Array.from({ length: 20_000 }, (_, i): TcpPacket => {
       const client = `10.${i >> 8}.${i & 255}.1:40000`
       return conversation([], { client })[0]!
     })
-    const { connections } = recordPackets([...letters().slice(0, 6), ...silent, ...letters()])
-    // One that has a sink is not.
-    expect(connections.map((connection) => textBy(connection, "client"))).toEqual([whole])
+    const packets = [...letters().slice(0, 6), ...silent, ...letters().slice(6)]
+    const clientsSaid = (known: boolean) =>
+      recordPackets(packets, { known }).connections.map((each) => textBy(each, "client"))
+    expect(clientsSaid(true)).toEqual([whole])
+    expect(clientsSaid(false)).toEqual([
+      ['"aabb"', "cut"],
+      ['"ccdd"', "end"],
+    ])
   })
 })
 

@@ -462,6 +462,10 @@ describe("wrong arguments", () => {
     expect(() => decodeCapture("file" as never)).toThrow(TypeError)
     expect(() => new CaptureReader().push([1] as never)).toThrow(TypeError)
     await expect(readCapture("file" as never).next()).rejects.toThrow(TypeError)
+    async function* buffers() {
+      yield new ArrayBuffer(8)
+    }
+    await expect(readCapture(buffers() as never).next()).rejects.toThrow(TypeError)
     const tcp = { transport: "tcp" } as const
     expect(() => decodeFrames("frames" as never, tcp)).toThrow(TypeError)
     expect(() => decodeFrames(client, { transport: "udp" } as never)).toThrow(/"lz4\+tcp" or "tcp"/)

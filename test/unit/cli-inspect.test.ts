@@ -1,6 +1,14 @@
 /** `zeromq-lz4 inspect`, as a shell runs it, on captures made here. */
 import { spawn, spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
@@ -140,6 +148,18 @@ describe("bad input ends with 1 and one line", () => {
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
     expect(stderr).toContain(says)
     expect(stderr.trimEnd().split("\n")).toHaveLength(1)
+  })
+
+  test("a file that may not be read", () => {
+    const secret = file("secret.pcap", readFileSync(good))
+    chmodSync(secret, 0)
+    const command = [process.execPath, main, "inspect", secret]
+    // Root may read everything, unless it has no such capability.
+    const without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
+    const [program, ...args] = process.getuid?.() === 0 ? [...without, ...command] : command
+    const { status, stdout, stderr } = spawnSync(program as string, args, { encoding: "utf8" })
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
+    expect(stderr).toBe(`zeromq-lz4: ${secret}: permission denied\n`)
   })
 
   test("after what is good of a file that is cut off", () => {
@@ -415,6 +435,16 @@ describe("--filter", () => {
     expect(rows(...filters)).toHaveLength(count)
   })
 
+  test("looks for text in so much of a message as fits into a string", () => {
+    using codec = Codec.createSync()
+    const part = new Uint8Array(32 << 20).fill(0x61)
+    const sent = encoded(codec, [[...Array<Uint8Array>(20).fill(part), bytes("b")]])
+    const file = capture([...opening, ["client", sent]])
+    const found = (text: string) =>
+      json(run(["--json", "--filter", `kind=message ${text}`, "-"], file).stdout)[0].type
+    expect(["aaa", "b"].map(found)).toEqual(["message", "summary"])
+  })
+
   test("does not change the summary, which says how many rows match", () => {
     const { stdout } = run(["--filter", "hello", good])
     expect(stdout).toMatch(/\n1 of \d+ rows match/)
@@ -529,7 +559,7 @@ describe("--open", () => {
   })
 
   test("tries browsers in turn, and says where the page is when none starts", () => {
-    expect(open(good, `/nonexistent:false:sh ${browser}`).status).toBe(0)
+    expect(open(good, `/nonexistent:false: :sh ${browser}`).status).toBe(0)
     const { status, stderr } = open(good, "/nonexistent:false")
     expect(status).toBe(1)
     expect(stderr).toMatch(/no browser could be started: open .*inspector\.html in one/)
