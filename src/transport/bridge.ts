@@ -89,6 +89,7 @@ export class Bridge {
     this.#server = createServer(serverOptions(TCP), (accepted) => this.#accept(accepted))
     this.#listen = listening(this.#server, spec.from)
     this.#dial = dialling(spec.to)
+    checkAddresses(spec)
   }
 
   /** Starts to listen. Returns where, with the real port; rejects with an error that has a code. */
@@ -174,6 +175,13 @@ function checkSchemes({ from, to }: BridgeSpec): void {
       "EINVAL",
       `one of the two ends must be lz4+tcp://, the other tcp:// or ipc://; got ${from} and ${to}`,
     )
+}
+
+/** A bridge to itself would dial again for each connection that comes of its dialling. */
+function checkAddresses({ from, to }: BridgeSpec): void {
+  const address = (endpoint: string) => endpoint.slice(endpoint.indexOf("://"))
+  if (address(from) === address(to))
+    throw zmqError("EINVAL", `the two ends must be of different addresses; got ${from} and ${to}`)
 }
 
 const schemeOf = (endpoint: string): TcpScheme => (isLz4(endpoint) ? SCHEME : "tcp://")

@@ -80,6 +80,7 @@ describe("wrong usage ends with 2 and says what is right", () => {
     ["--to URL", ["--from", LZ4]],
     ["one of the two ends must be lz4+tcp://", ["--from", PLAIN, "--to", "ipc:///tmp/x"]],
     ["one of the two ends must be lz4+tcp://", ["--from", LZ4, "--to", LZ4]],
+    ["different addresses", ["--from", "tcp://127.0.0.1:5", "--to", "lz4+tcp://127.0.0.1:5"]],
     ["expected lz4+tcp://, tcp:// or ipc://", ["--from", "udp://x:1", "--to", LZ4]],
     ["expected HOST:PORT", ["--from", "tcp://x", "--to", "lz4+tcp://x:1"]],
     ['"*" is no host to connect to', ["--from", PLAIN, "--to", "lz4+tcp://*:1"]],
