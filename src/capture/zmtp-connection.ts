@@ -14,6 +14,7 @@ import type {
 import type { Expectation } from "./frame-search.js"
 import { isOld, readGreeting, readProperties, withProperties } from "./handshake.js"
 import { kindOf, MessageDecoder, type TransportName } from "./messages.js"
+import { shippedIn } from "./shipped.js"
 import type { StreamSink, TcpConnection } from "./tcp.js"
 
 /** What all connections of a capture share. */
@@ -165,8 +166,9 @@ export class ZmtpConnection implements StreamSink, Listener {
     const traffic = connection.traffic[from]
     for (const decoded of decoder.decode(wire, transport, { time, from, offset })) {
       const { parts, wireBytes, plainBytes, arena } = decoded
-      const shipped = isShipment(parts)
-      if (shipped) connection.dictionaries[from] = decoder.dictionary
+      // A dictionary is alone in its message, or refused.
+      const shipped = shippedIn(parts[0] as CapturePart)
+      if (shipped) connection.dictionaries[from] = shipped
       else traffic.messages++
       traffic.wireBytes += wireBytes
       traffic.plainBytes += plainBytes
@@ -242,9 +244,4 @@ export class ZmtpConnection implements StreamSink, Listener {
     }
     return transport
   }
-}
-
-function isShipment(parts: readonly CapturePart[]): boolean {
-  const part = parts[0] as CapturePart
-  return parts.length === 1 && part.kind === "LZ4D" && part.error === undefined
 }

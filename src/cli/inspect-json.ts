@@ -7,7 +7,7 @@ import type {
   Handshake,
   Side,
 } from "../capture/events.js"
-import { shippedIn } from "./inspect-dictionary.js"
+import { shippedIn } from "../capture/shipped.js"
 import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { utf8 } from "./terminal-text.js"
@@ -74,7 +74,7 @@ function handshakeFields(connection: number, from: Side, handshake: Handshake): 
 
 function messageFields(connection: CaptureConnection, message: CaptureMessage): object {
   const { time, from, parts, wireBytes, plainBytes, arena } = message
-  const dictionary = shippedIn(message)
+  const dictionary = shippedIn(parts[0] as CapturePart)
   if (dictionary)
     return {
       ...head("dictionary", connection, time, from),

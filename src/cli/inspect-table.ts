@@ -4,10 +4,11 @@ import type {
   CaptureError,
   CaptureEvent,
   CaptureMessage,
+  CapturePart,
   Handshake,
   Side,
 } from "../capture/events.js"
-import { shippedIn } from "./inspect-dictionary.js"
+import { shippedIn } from "../capture/shipped.js"
 import { clockTime } from "./inspect-time.js"
 import { cutTo, printable, startOf } from "./terminal-text.js"
 
@@ -77,7 +78,7 @@ function messageRow(
   layout: TableLayout,
 ): string {
   const { time, from, parts, wireBytes, plainBytes, arena } = message
-  const dictionary = shippedIn(message)
+  const dictionary = shippedIn(parts[0] as CapturePart)
   const error = parts.find((part) => part.error)?.error
   const measured = !dictionary && !error
   const kinds = Array.from(new Set(parts.map(({ kind }) => kind))).join("+")
