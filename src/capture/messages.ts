@@ -1,8 +1,8 @@
-import { ALONE, budgetHalves, Decoder, FIRST, LAST } from "../codec/decoder.js"
+import { budgetHalves, Decoder, FIRST, LAST } from "../codec/decoder.js"
 import { outOfMemory, ProtocolError } from "../codec/errors.js"
 import { framesLength } from "../codec/frames.js"
 import { type Instance, NULL, type Pointer } from "../codec/instance.js"
-import { SharedSource } from "../codec/source.js"
+import { ArraySource, SharedSource } from "../codec/source.js"
 import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "./events.js"
 
 export type TransportName = "lz4+tcp" | "tcp"
@@ -20,7 +20,6 @@ export type DecodedMessage = Pick<CaptureMessage, "parts" | "wireBytes" | "plain
 
 const SENTINEL_BYTES = 4
 const REVISION = 2
-const LZ4D = Uint8Array.of(0x4c, 0x5a, 0x34, 0x44)
 const NOTHING = new Uint8Array(0)
 
 /** The form that a part has by its first bytes; "none" is one without a sentinel. */
@@ -54,8 +53,7 @@ export class MessageDecoder {
   #decoder: Decoder | undefined
   /** A dictionary that the user gave, until one is shipped. */
   #given: Uint8Array | undefined
-  /** The dictionary in use. */
-  dictionary: Uint8Array | undefined
+  #hasDictionary = false
 
   constructor(instance: Instance, budgetBytes: number) {
     this.#instance = instance
@@ -127,7 +125,7 @@ export class MessageDecoder {
       const decoded = this.#decoder.part(new SharedSource(wire), standing, index)
       if (kind === "LZ4D") {
         this.#given = undefined
-        this.dictionary = wire.subarray(SENTINEL_BYTES)
+        this.#hasDictionary = true
       }
       return decoded
     } catch (error) {
@@ -144,7 +142,7 @@ export class MessageDecoder {
       return { code: "ERR_CAPTURE_UNREADABLE", message: error.message, ...place }
     const { code } = error
     let message = error.message.slice(code.length + 2)
-    if (code === "ERR_LZ4_CORRUPT_BLOCK" && !this.dictionary) message += this.hint
+    if (code === "ERR_LZ4_CORRUPT_BLOCK" && !this.#hasDictionary) message += this.hint
     if (kind === "none") message += ": does its sender use tcp:// by mistake?"
     return { code, message, ...place }
   }
@@ -157,12 +155,9 @@ export class MessageDecoder {
   }
 
   #install(dictionary: Uint8Array): void {
-    this.dictionary = dictionary
-    const part = new Uint8Array(SENTINEL_BYTES + dictionary.length)
-    part.set(LZ4D)
-    part.set(dictionary, SENTINEL_BYTES)
+    this.#hasDictionary = true
     this.#decoder ??= this.#open()
-    this.#decoder.part(new SharedSource(part), ALONE, 0)
+    this.#decoder.install(new ArraySource(dictionary))
   }
 }
 

@@ -1,5 +1,5 @@
 import { allocate } from "./arrays.js"
-import { type ProtocolError, partError } from "./errors.js"
+import { outOfMemory, type ProtocolError, partError } from "./errors.js"
 import { ARENA_MAX_BYTES, splitFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { withLargeInstance } from "./large.js"
@@ -66,22 +66,26 @@ export class Decoder {
     if (kind === PLAIN || kind === LZ4D) wire.skip(SENTINEL_BYTES)
     else wire.skip(HEAD_BYTES)
     if (kind === PLAIN) return wire.rest()
-    const { exports } = instance
     if (kind === LZ4D) {
-      const { length } = wire
-      const bytes = instance.read(INPUT, wire, length)
-      const status = exports.zl_receive_dictionary(this.#receiver, bytes, length)
-      if (status < 0) throw fail(status)
+      this.install(wire)
       return []
     }
 
-    const dictionary = exports.zl_receiver_dictionary(this.#receiver)
+    const dictionary = instance.exports.zl_receiver_dictionary(this.#receiver)
     const plainBytes = instance.wide(instance.part, 0)
     if (plainBytes <= instance.partMax)
       return decodeBlocks(instance, instance, dictionary, kind, plainBytes, wire, fail)
     return withLargeInstance(instance, dictionary, plainBytes, (large, dictionary) =>
       decodeBlocks(instance, large, dictionary, kind, plainBytes, wire, fail),
     )
+  }
+
+  /** Installs a dictionary of 1 to 8192 bytes where there is none. */
+  install(dictionary: Source): void {
+    const { length } = dictionary
+    const bytes = this.#instance.read(INPUT, dictionary, length)
+    if (this.#instance.exports.zl_receive_dictionary(this.#receiver, bytes, length) < 0)
+      throw outOfMemory("a dictionary", length)
   }
 
   #arena(wire: Source, fail: (status: number) => Error): Uint8Array[][] {
