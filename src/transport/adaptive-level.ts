@@ -55,12 +55,13 @@ export class AdaptiveLevel {
 
   #choose(now: number): void {
     const waited = this.#waitedMs / (now - this.#begunAt)
-    const busy = performance.eventLoopUtilization(this.#utilization).utilization
+    const utilization = performance.eventLoopUtilization()
+    const busy = performance.eventLoopUtilization(utilization, this.#utilization).utilization
     const index = nextEffort(this.#index, { waited, busy })
     if (index !== this.#index) this.#transcoder.effort = EFFORTS[index] as number
     this.#index = index
     this.#begunAt = now
-    this.#utilization = performance.eventLoopUtilization()
+    this.#utilization = utilization
     this.#waitedMs = 0
   }
 }
