@@ -11,13 +11,12 @@ import {
   type Side,
 } from "zeromq-lz4/capture"
 import { createRandom } from "../../bench/random.mjs"
-import { rustPeerPath } from "../../scripts/lib/rust.mjs"
 import { temporaryDirectory } from "../support/packed.js"
 import { vectorDictionary } from "../support/plaintexts.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { eventually, use } from "../support/sockets.js"
 import { Capture } from "./capture.js"
-import { Peer } from "./peer.js"
+import { startPeer } from "./joined.js"
 import { PythonPeer } from "./python-peer.js"
 import {
   askAll,
@@ -78,9 +77,7 @@ async function expectSent(
   return kinds
 }
 
-const rust = (setup: Parameters<typeof Peer.start>[1]) => Peer.start([rustPeerPath], setup)
-const pyomq = (setup: Parameters<typeof Peer.start>[1]) =>
-  PythonPeer.start({ module: "pyomq", ...setup })
+const { "omq-tokio": rust, pyomq } = startPeer
 
 test.each<{
   how: string

@@ -8,7 +8,7 @@ import { Peer, type Setup } from "./peer.js"
 import { PythonPeer } from "./python-peer.js"
 import { type Sent, Tap } from "./tap.js"
 
-const start: Record<PeerName, (setup: Setup) => Promise<Peer>> = {
+export const startPeer: Record<PeerName, (setup: Setup) => Promise<Peer>> = {
   "omq-tokio": (setup) => Peer.start([rustPeerPath], setup),
   pyomq: (setup) => PythonPeer.start({ module: "pyomq", ...setup }),
 }
@@ -32,13 +32,13 @@ export class Joined implements AsyncDisposable {
       throw error
     })
     const { binds, ours, theirs } = joining
-    const startPeer = start[joining.with]
+    const start = startPeer[joining.with]
     if (binds === "ours") {
       await socket.bind("lz4+tcp://127.0.0.1:*", ours)
       const tap = await Tap.before(socket.lastEndpoint as string)
-      return new Joined(joining, tap, await startPeer({ ...theirs, connect: tap.endpoint }))
+      return new Joined(joining, tap, await start({ ...theirs, connect: tap.endpoint }))
     }
-    const peer = await startPeer({ ...theirs, bind: "lz4+tcp://127.0.0.1:0" })
+    const peer = await start({ ...theirs, bind: "lz4+tcp://127.0.0.1:0" })
     const tap = await Tap.before(peer.endpoint)
     socket.connect(tap.endpoint, ours)
     return new Joined(joining, tap, peer)
