@@ -13,7 +13,7 @@ import { OVER_A_GIBIBYTE, receiveAll, type Stream, sendAll } from "./stream.js"
 import type { Form } from "./tap.js"
 
 const dictionary = vectorDictionary()
-const stream: Stream = {
+const small: Stream = {
   name: "small, and some large",
   count: 10_000,
   most: 250,
@@ -25,23 +25,28 @@ interface Case {
   binds: Side
   /** What is on the wire, in the order of FORMS. */
   forms: Form[]
+  stream: Stream
 }
 
 test.each<Case & { theirs: object }>([
-  { how: "as usual", binds: "ours", theirs: {}, forms: ["plain", "LZ4B"] },
+  { how: "as usual", binds: "ours", theirs: {}, forms: ["plain", "LZ4B"], stream: small },
   {
     how: "with OMQ_COMPRESSION_DICT",
     binds: "theirs",
     theirs: { dictionary },
     forms: ["plain", "LZ4B", "given LZ4D"],
+    stream: small,
   },
   {
     how: "with OMQ_COMPRESSION_AUTO_TRAIN",
     binds: "ours",
     theirs: { options: { compression_auto_train: 1 } },
     forms: ["plain", "LZ4B", "trained LZ4D"],
+    stream: small,
   },
-])("PULL gets what their PUSH sends $how; $binds binds", async ({ binds, theirs, forms }) => {
+  { how: "in several blocks", binds: "ours", theirs: {}, forms: ["LZ4M"], stream: OVER_A_GIBIBYTE },
+])("PULL gets what their PUSH sends $how; $binds binds", async (session) => {
+  const { binds, theirs, forms, stream } = session
   const pull = new zmq.Pull()
   await using joined = await Joined.make(pull, {
     with: "pyomq",
@@ -57,27 +62,38 @@ test.each<Case & { theirs: object }>([
 })
 
 test.each<Case & { ours: zmq.EndpointOptions }>([
-  { how: "as usual", binds: "theirs", ours: {}, forms: ["plain", "LZ4B"] },
+  { how: "as usual", binds: "theirs", ours: {}, forms: ["plain", "LZ4B"], stream: small },
   {
     how: "with a dictionary",
     binds: "ours",
     ours: { dictionary },
     forms: ["plain", "LZ4B", "given LZ4D"],
+    stream: small,
   },
   {
     how: "with autoDictionary",
     binds: "theirs",
     ours: { autoDictionary: true },
     forms: ["plain", "LZ4B", "trained LZ4D"],
+    stream: small,
   },
-  { how: "with level 9", binds: "ours", ours: { level: 9 }, forms: ["plain", "LZ4B"] },
+  {
+    how: "with level 9",
+    binds: "ours",
+    ours: { level: 9 },
+    forms: ["plain", "LZ4B"],
+    stream: small,
+  },
   {
     how: "with level 9 and autoDictionary",
     binds: "ours",
     ours: { level: 9, autoDictionary: true },
     forms: ["plain", "LZ4B", "trained LZ4D"],
+    stream: small,
   },
-])("their PULL gets what PUSH sends $how; $binds binds", async ({ binds, ours, forms }) => {
+  { how: "in several blocks", binds: "theirs", ours: {}, forms: ["LZ4M"], stream: OVER_A_GIBIBYTE },
+])("their PULL gets what PUSH sends $how; $binds binds", async (session) => {
+  const { binds, ours, forms, stream } = session
   const push = new zmq.Push()
   await using joined = await Joined.make(push, {
     with: "pyomq",
@@ -91,36 +107,6 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
   ])
   expect(received).toEqual(sent)
   expect(joined.understood("ours")).toEqual({ messages: stream.count, forms })
-})
-
-test("their PULL gets a part of over 1 GiB", async () => {
-  const push = new zmq.Push()
-  await using joined = await Joined.make(push, {
-    with: "pyomq",
-    binds: "theirs",
-    theirs: { type: "PULL" },
-  })
-  const [sent, received] = await Promise.all([
-    sendAll(OVER_A_GIBIBYTE, (parts) => push.send([...parts])),
-    joined.peer.do({ do: "receive", stream: OVER_A_GIBIBYTE }),
-  ])
-  expect(received).toEqual(sent)
-  expect(joined.understood("ours")).toEqual({ messages: 1, forms: ["LZ4M"] })
-})
-
-test("PULL gets a part of over 1 GiB from their PUSH", async () => {
-  const pull = new zmq.Pull()
-  await using joined = await Joined.make(pull, {
-    with: "pyomq",
-    binds: "ours",
-    theirs: { type: "PUSH" },
-  })
-  const [sent, received] = await Promise.all([
-    joined.peer.do({ do: "send", stream: OVER_A_GIBIBYTE }),
-    receiveAll(OVER_A_GIBIBYTE, () => pull.receive()),
-  ])
-  expect(received).toEqual(sent)
-  expect(joined.understood("theirs")).toEqual({ messages: 1, forms: ["LZ4M"] })
 })
 
 const REFUSED = "for an arena"
@@ -144,7 +130,7 @@ test("a peer that knows no arenas closes on one: a disconnect, and the next conn
 
   const push = use(new zmq.Push())
   push.connect(peer.endpoint)
-  const few = { ...stream, count: 100 }
+  const few = { ...small, count: 100 }
   const [sent, received] = await Promise.all([
     sendAll(few, (parts) => push.send([...parts])),
     peer.do({ do: "receive", stream: few, probe: hex(REFUSED) }),
