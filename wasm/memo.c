@@ -5,8 +5,10 @@
 
 #include "dictionary.h"
 
-/* As many parts as links may lag behind one another. */
-#define SLOTS 256u
+/* As many parts as links may lag behind one another: what a link reads at once holds
+ * some hundreds. Parts whose signatures agree a little share a set. */
+#define SETS 256u
+#define WAYS 4u
 /* Room for one part of any size, and many of the usual ones. */
 #define RING_BYTES (2 * (ZL_PART_MAX + ZL_SENTINEL_BYTES))
 #define WORDS_GLANCED_AT 8u
@@ -23,13 +25,14 @@ typedef struct {
   uint8_t kept;
 } remembered;
 
-static remembered slots[SLOTS];
+static remembered sets[SETS][WAYS]; /* the latest of a set comes first */
 
 /* The latest RING_BYTES of what is kept. Most processes never publish: no memory before. */
 static uint8_t *ring;
 static uint64_t ring_end;
 
 /* Parts that are kept the first time they are seen, because others lately were asked for again. */
+#define CREDIT 256u
 static uint32_t credit;
 
 static uint64_t read_word(const uint8_t *p) {
@@ -84,34 +87,47 @@ static void keep(remembered *part, const uint8_t *source, const uint8_t *wire) {
   part->kept = 1;
 }
 
+static int is_like(const remembered *a, const remembered *b) {
+  return a->first && a->signature == b->signature && a->plain == b->plain &&
+         a->dictionary == b->dictionary && a->effort == b->effort;
+}
+
+/* What is remembered of a part like this one, or NULL. */
+static remembered *find(remembered *set, const remembered *part) {
+  for (uint32_t i = 0; i < WAYS; i++)
+    if (is_like(&set[i], part)) return &set[i];
+  return NULL;
+}
+
+/* Makes room at the front of a set, at the cost of the oldest. */
+static remembered *push(remembered *set) {
+  memmove(set + 1, set, (WAYS - 1) * sizeof *set);
+  return set;
+}
+
 uint32_t zl_memo_encode(const void *sender, zl_dictionary *dictionary, const uint8_t *source,
                         uint32_t plain, uint8_t *target, int32_t effort) {
-  const uint32_t id = dictionary ? dictionary->id : 0;
-  const uint64_t signature = sign(source, plain);
-  remembered *part = &slots[signature % SLOTS];
-  const int again = part->first && part->signature == signature && part->plain == plain &&
-                    part->dictionary == id && part->effort == effort;
+  remembered part = {.signature = sign(source, plain),
+                     .first = sender,
+                     .plain = plain,
+                     .dictionary = dictionary ? dictionary->id : 0,
+                     .effort = effort};
+  remembered *set = sets[part.signature % SETS];
+  remembered *known = find(set, &part);
 
-  if (again && part->kept && part->first != sender && ring_end - part->at <= RING_BYTES) {
-    const uint8_t *place = ring + part->at % RING_BYTES;
+  if (known && known->kept && known->first != sender && ring_end - known->at <= RING_BYTES) {
+    const uint8_t *place = ring + known->at % RING_BYTES;
     if (same(place, source, plain)) {
-      memcpy(target, place + plain, part->wire);
-      credit = SLOTS;
-      return part->wire;
+      memcpy(target, place + plain, known->wire);
+      credit = CREDIT;
+      return known->wire;
     }
   }
 
-  const uint32_t wire = zl_part_encode(dictionary, source, plain, target, effort);
-  if (again && part->first == sender) return wire;
-  *part = (remembered){.signature = signature,
-                       .first = sender,
-                       .plain = plain,
-                       .wire = wire,
-                       .dictionary = id,
-                       .effort = effort};
-  if (again || credit > 0) {
-    if (!again) credit--;
-    keep(part, source, target);
-  }
-  return wire;
+  part.wire = zl_part_encode(dictionary, source, plain, target, effort);
+  if (known && known->first == sender) return part.wire;
+  if (known || credit > 0) keep(&part, source, target);
+  if (!known && credit > 0) credit--;
+  *(known ? known : push(set)) = part;
+  return part.wire;
 }
