@@ -1,6 +1,7 @@
-import { closeSync, openSync, unlink } from "node:fs"
+import { unlink } from "node:fs"
 import { createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
+import { admit, hasRoom, settle } from "./admission.js"
 import { Channel } from "./channel.js"
 import { formatEndpoint, type HostPort } from "./endpoint.js"
 import { Links } from "./links.js"
@@ -10,13 +11,6 @@ import { zmqError } from "./zmq-error.js"
 
 /** How long to wait for libzmq when its queue of connections is full, in milliseconds. */
 const QUEUE_FULL_MS = 2
-
-/** Connections that libzmq is asked to accept at once. */
-const ACCEPTING_MAX = 16
-let accepting = 0
-
-/** Descriptors kept for them and some more, as libzmq aborts when it has none to accept with. */
-const DESCRIPTORS_SPARE = 2 * ACCEPTING_MAX
 
 /** A bound endpoint: accepts TCP connections and dials libzmq's private one for each. */
 export class Listener {
@@ -69,7 +63,9 @@ export class Listener {
   }
 
   #accept(remote: Socket): void {
-    if (this.#waiting) {
+    if (!hasRoom()) {
+      remote.destroy()
+    } else if (this.#waiting) {
       remote.on("error", () => {}) // until there is a link to mind it
       this.#waiting.push(remote)
     } else {
@@ -79,19 +75,18 @@ export class Listener {
 
   /** Joins a peer with libzmq, once that has accepted and said so by its first bytes. */
   #join(remote: Socket): void {
-    if (!this.#closing && accepting >= ACCEPTING_MAX) {
+    const admission = this.#closing ? "refused" : admit()
+    if (admission === "later") {
       setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
       return
     }
-    // Looked at by those whose turn it is: with many waiting, it would keep the thread busy.
-    if (this.#closing || !descriptorsLeft(DESCRIPTORS_SPARE)) {
+    if (admission === "refused") {
       remote.destroy()
       return
     }
-    accepting++
     const local = Channel.connect({ path: this.#spec.localPath })
     const failed = (error?: NodeJS.ErrnoException) => {
-      accepting--
+      settle()
       local.socket.off("close", failed)
       // TCP makes a peer wait when the queue is full; a Unix socket refuses at once.
       if (error?.code !== "EAGAIN") remote.destroy()
@@ -100,7 +95,7 @@ export class Listener {
     const ended = () => local.socket.destroy()
     local.socket.once("error", failed).once("close", failed).once("end", ended).resume()
     local.receive = (greeting) => {
-      accepting--
+      settle()
       local.socket.off("error", failed).off("close", failed).off("end", ended)
       const early = [new Uint8Array(greeting)]
       this.#links.add(Channel.adopt(remote), local, early, this.#ended)
@@ -114,17 +109,5 @@ export class Listener {
     if (!this.#closing || this.#links.size > 0) return
     this.#links.close()
     this.#released()
-  }
-}
-
-function descriptorsLeft(count: number): boolean {
-  const opened: number[] = []
-  try {
-    while (opened.length < count) opened.push(openSync("/dev/null", "r"))
-    return true
-  } catch {
-    return false
-  } finally {
-    for (const descriptor of opened) closeSync(descriptor)
   }
 }
