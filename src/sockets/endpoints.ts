@@ -4,7 +4,7 @@ import { checkLz4Options, type Lz4Options } from "../codec/options.js"
 import { formatEndpoint, parseBind, parseConnect } from "../transport/endpoint.js"
 import { newLocalPath } from "../transport/local-hop.js"
 import type { LinkOptions } from "../transport/protocol.js"
-import { TransportEndpoint } from "../transport/transport.js"
+import { TransportEndpoint } from "../transport/transport-endpoint.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { Lz4 } from "./lz4.js"
 import { readTcpOptions } from "./socket-options.js"
@@ -57,7 +57,7 @@ export class Endpoints {
   ): Promise<void> {
     const bind = parseBind(given, socket.ipv6)
     const links = linkOptions(socket, given, options)
-    const transport = this.#open(options)
+    const transport = this.#open(socket, options)
     const address = await transport.listen({ ...links, bind })
     const local = localEndpoint(links)
     await bindLocal(local).catch((error: Error) => {
@@ -77,7 +77,7 @@ export class Endpoints {
   ): void {
     const bind = parseBind(given, socket.ipv6)
     const links = linkOptions(socket, given, options)
-    const transport = this.#open(options)
+    const transport = this.#open(socket, options)
     const address = transport.listenSync({ ...links, bind })
     const local = localEndpoint(links)
     orRelease(transport, () => bindLocal(local))
@@ -94,7 +94,7 @@ export class Endpoints {
   ): void {
     const destination = parseConnect(given, socket.ipv6)
     const links = linkOptions(socket, given, options)
-    const transport = this.#open(options)
+    const transport = this.#open(socket, options)
     transport.dial({ ...links, destination })
     const local = localEndpoint(links)
     orRelease(transport, () => connectLocal(local))
@@ -132,9 +132,11 @@ export class Endpoints {
     return this.#names.get(local) ?? local
   }
 
-  #open({ thread }: EndpointOptions): TransportEndpoint {
+  #open(socket: Socket, { thread }: EndpointOptions): TransportEndpoint {
     const { lz4 } = this
-    return new TransportEndpoint(thread, (event) => lz4.handle(event))
+    // Where libzmq spreads its work, so do the links.
+    const threads = Math.max(1, socket.context.ioThreads)
+    return new TransportEndpoint(thread, threads, (event) => lz4.handle(event))
   }
 
   #add(endpoint: Endpoint): void {

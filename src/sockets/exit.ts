@@ -4,7 +4,7 @@
  * sockets are closed, and the links drained for as long as their `linger` allows.
  */
 import type { Socket } from "zeromq"
-import { holdUntilReleased } from "../transport/transport.js"
+import { holdUntilReleased } from "../transport/thread-pool.js"
 import type { Endpoints } from "./endpoints.js"
 
 const watched = new Set<WeakRef<Socket>>()

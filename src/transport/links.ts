@@ -1,3 +1,4 @@
+import { threadId } from "node:worker_threads"
 import { ProtocolError } from "../codec/errors.js"
 import type { Instance } from "../codec/instance.js"
 import { Trainer } from "../codec/trainer.js"
@@ -9,7 +10,8 @@ import type { LinkOptions, Peer, TransportEvent } from "./protocol.js"
 /** What bytes that libzmq has handed over may take to leave, however short `linger` is. */
 const FLUSH_MS = 1000
 
-let count = 0
+/** Ids of links differ between threads, too. */
+let nextLink = threadId * 2 ** 32
 
 /** The links of one endpoint, and how they are reported. */
 export class Links {
@@ -44,7 +46,7 @@ export class Links {
     early: readonly Uint8Array[],
     ended: (end: End) => void,
   ): void {
-    const id = count++
+    const id = nextLink++
     const peer: Peer = {
       remoteAddress: remote.socket.remoteAddress ?? "unknown", // it may have gone already
       remotePort: remote.socket.remotePort ?? 0,

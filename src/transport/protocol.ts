@@ -27,7 +27,7 @@ export interface Peer {
   remotePort: number
 }
 
-/** What happens to the links of an endpoint. `link` is unique on the thread. */
+/** What happens to the links of an endpoint. `link` is unique in the process. */
 export type TransportEvent = { endpoint: number } & (
   | { type: "connect"; link: number; peer: Peer; counters: CountersPlace }
   | { type: "disconnect"; link: number; error: ErrorInfo | undefined }

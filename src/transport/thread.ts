@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
+import { type Pending, sharedPending } from "./admission.js"
 import type { HostPort } from "./endpoint.js"
 import { type ErrorInfo, errorFrom } from "./error-info.js"
 import { Hub } from "./hub.js"
@@ -49,6 +50,8 @@ export interface ThreadData {
   answers: MessagePort
   /** Changed and notified with each of those. */
   signal: Int32Array
+  /** How many connections libzmq has yet to accept. */
+  pending: Pending
 }
 
 export type CallName = "listen" | "activate" | "dial" | "release"
@@ -91,6 +94,7 @@ export class WorkerThread implements LinkThread {
       calls: calls.port2,
       answers: answers.port2,
       signal: this.#signal,
+      pending: sharedPending(),
     }
     // The build puts this code at the top of dist/, whatever folder it is written in.
     this.#worker = new Worker(new URL("./transport/link-thread.js", import.meta.url), {

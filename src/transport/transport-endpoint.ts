@@ -1,0 +1,61 @@
+import type { HostPort } from "./endpoint.js"
+import type { DialSpec, ListenSpec } from "./protocol.js"
+import type { LinkThread } from "./thread.js"
+import { chooseThread, type Listener, type PooledThread } from "./thread-pool.js"
+
+let count = 0
+
+/** One endpoint of a socket, on the thread that its links live on. */
+export class TransportEndpoint {
+  readonly #id = count++
+  readonly #home: PooledThread
+  readonly #thread: LinkThread
+
+  /**
+   * @param own whether links live on threads of their own; the first endpoint decides
+   * for all. undefined takes what is there.
+   * @param threads how many there may be.
+   * @throws Error when links live elsewhere already.
+   */
+  constructor(own: boolean | undefined, threads: number, listener: Listener) {
+    this.#home = chooseThread(own, threads)
+    this.#thread = this.#home.thread
+    this.#home.add(this.#id, listener)
+  }
+
+  async listen(spec: ListenSpec): Promise<HostPort> {
+    try {
+      return await this.#thread.listen(this.#id, spec)
+    } catch (error) {
+      this.#home.forget(this.#id)
+      throw error
+    }
+  }
+
+  listenSync(spec: ListenSpec): HostPort {
+    return this.#orForget(() => this.#thread.listenSync(this.#id, spec))
+  }
+
+  activate(): void {
+    this.#thread.activate(this.#id)
+  }
+
+  /** On return the private path is there for libzmq to connect to. */
+  dial(spec: DialSpec): void {
+    this.#orForget(() => this.#thread.dial(this.#id, spec))
+  }
+
+  /** Lets the endpoint go, with `lingerMs` for what libzmq still hands over; -1 is no limit. */
+  release(lingerMs: number): void {
+    if (this.#home.has(this.#id)) this.#thread.release(this.#id, lingerMs)
+  }
+
+  #orForget<T>(call: () => T): T {
+    try {
+      return call()
+    } catch (error) {
+      this.#home.forget(this.#id)
+      throw error
+    }
+  }
+}
