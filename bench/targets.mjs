@@ -4,9 +4,9 @@ import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/mo
 import { digits } from "./lib/format.mjs"
 import { Run } from "./lib/run.mjs"
 import { median } from "./lib/statistics.mjs"
-import { OURS, PYOMQ, SAME_THREAD, TCP } from "./peers/ends.mjs"
+import { NOTHING_COMPRESSED, OURS, PYOMQ, SAME_THREAD, TCP } from "./peers/ends.mjs"
 import { speedRatio } from "./reports/codec.mjs"
-import { COMPRESSING_ONCE, HUB_CPU, NOTHING_COMPRESSED } from "./reports/fan.mjs"
+import { COMPRESSING_ONCE, HUB_CPU } from "./reports/fan.mjs"
 
 /** @typedef {import("./lib/results.mjs").Bench} Bench */
 /** @typedef {import("./lib/results.mjs").Measurement} Measurement */

@@ -3,7 +3,17 @@ import { sizeName } from "./lib/format.mjs"
 import { benchmark } from "./lib/harness.mjs"
 import { payloadMessages } from "./lib/messages.mjs"
 import { readOptions } from "./lib/options.mjs"
-import { ends, IPC, OMQ_TOKIO, OURS, PYOMQ, PYOMQ_TCP, SAME_THREAD, TCP } from "./peers/ends.mjs"
+import {
+  ends,
+  IPC,
+  NOTHING_COMPRESSED,
+  OMQ_TOKIO,
+  OURS,
+  PYOMQ,
+  PYOMQ_TCP,
+  SAME_THREAD,
+  TCP,
+} from "./peers/ends.mjs"
 import { pushPull } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
 
@@ -12,9 +22,9 @@ import { socketVersions } from "./peers/versions.mjs"
 const options = readOptions(
   "throughput",
   `PUSH to PULL between two processes on this machine: Lorem ipsum with UUIDs, JSON and random bytes
-over tcp:// and ipc:// of zeromq.js, over lz4+tcp:// with links on a worker thread and on that of
-the application, and over pyomq and omq-tokio. Messages per second, bytes on the wire, CPU time
-and memory of both sides. Linux. About eight minutes.`,
+over tcp:// and ipc:// of zeromq.js, over lz4+tcp:// with links on a worker thread, on that of the
+application, and without compressing anything, and over pyomq and omq-tokio. Messages per second, bytes on the wire, CPU time
+and memory of both sides. Linux. About nine minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 
@@ -32,7 +42,7 @@ const SIZES = options.quick
 /** Sender and receiver. @type {Record<string, [End, End]>} */
 const pairs = {
   ...Object.fromEntries(
-    [TCP, IPC, OURS, SAME_THREAD, PYOMQ_TCP, PYOMQ, OMQ_TOKIO].map((name) => [
+    [TCP, IPC, OURS, SAME_THREAD, NOTHING_COMPRESSED, PYOMQ_TCP, PYOMQ, OMQ_TOKIO].map((name) => [
       name,
       [ends[name], ends[name]],
     ]),
@@ -41,12 +51,16 @@ const pairs = {
   [`${OURS} → omq-tokio`]: [ends[OURS], ends[OMQ_TOKIO]],
 }
 
+/** Of small parts nothing is compressed anyway. @param {number} size */
+const contestants = (size) =>
+  Object.keys(pairs).filter((name) => name !== NOTHING_COMPRESSED || size >= KIB)
+
 const kinds = /** @type {const} */ (["lorem", "json", "random"])
 const cells = kinds.flatMap((payload) =>
   SIZES[payload].map((size) => ({
     name: `${payload} ${sizeName(size)}`,
     parameters: { payload, size, seconds },
-    contestants: Object.keys(pairs),
+    contestants: contestants(size),
     prepare: (/** @type {string} */ name) => {
       const [sender, receiver] = pairs[name]
       return pushPull({ sender, receiver, messages: payloadMessages(payload, size), seconds })

@@ -6,6 +6,7 @@ export const TCP = "zeromq.js tcp://"
 export const IPC = "zeromq.js ipc://"
 export const OURS = "zeromq-lz4"
 export const SAME_THREAD = "zeromq-lz4, same thread"
+export const NOTHING_COMPRESSED = "zeromq-lz4, nothing compressed"
 export const PYOMQ_TCP = "pyomq tcp://"
 export const PYOMQ = "pyomq lz4+tcp://"
 export const OMQ_TOKIO = "omq-tokio lz4+tcp://"
@@ -19,6 +20,7 @@ export const ends = {
   [IPC]: { module: "zeromq", scheme: "ipc://" },
   [OURS]: ours(),
   [SAME_THREAD]: ours({ thread: false }),
+  [NOTHING_COMPRESSED]: ours({ minCompressSize: 2 ** 30 }),
   [PYOMQ_TCP]: { module: "pyomq", scheme: "tcp://" },
   [PYOMQ]: { module: "pyomq", scheme: "lz4+tcp://" },
   [OMQ_TOKIO]: { module: "omq-tokio", scheme: "lz4+tcp://" },

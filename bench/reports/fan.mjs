@@ -5,7 +5,6 @@ import { lineChart, shortNumber } from "../lib/svg.mjs"
 import { OURS } from "../peers/ends.mjs"
 import { byImplementation, colourOf, runsOfEach } from "./tables.mjs"
 
-export const NOTHING_COMPRESSED = `${OURS}, nothing compressed`
 export const COMPRESSING_ONCE = "compressing it once"
 
 /** For each message that the hub sends, however many get it, or that it receives. */
