@@ -61,6 +61,6 @@ export class Joined implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.peer[Symbol.asyncDispose]()
-    await this.#tap[Symbol.asyncDispose]()
+    this.#tap[Symbol.dispose]()
   }
 }

@@ -1,7 +1,5 @@
-/** A TCP relay between two peers, which keeps what went through it. */
-import { once } from "node:events"
-import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
-
+/** What two peers put on the wire, by a relay between them. */
+import { Relay } from "../support/relay.js"
 import { formOf } from "../support/wire.js"
 import { messagesOf, parseStream } from "../support/zmtp.js"
 
@@ -20,36 +18,28 @@ export interface Sent {
 /** Where an arena says how many messages it holds. RFC.md appendix A. */
 const ARENA_COUNT_OFFSET = 12
 
-export class Tap implements AsyncDisposable {
-  readonly #server: Server
-  readonly #sockets: Socket[] = []
-  /** Chunks of all connections together: there is one, unless a peer gave up on the first. */
-  readonly #chunks: Record<"connecting" | "bound", Buffer[]> = { connecting: [], bound: [] }
+export class Tap implements Disposable {
+  readonly #relay: Relay
 
-  /** A relay to a bound peer. */
+  /** In front of a bound peer. */
   static async before(endpoint: string): Promise<Tap> {
-    const tap = new Tap(new URL(endpoint.replace("lz4+tcp", "http")))
-    await once(tap.#server, "listening")
-    return tap
+    return new Tap(await Relay.before(endpoint))
   }
 
-  private constructor({ hostname, port }: URL) {
-    this.#server = createServer((connecting) => {
-      const bound = connect({ host: hostname, port: Number(port) })
-      this.#relay(connecting, bound, this.#chunks.connecting)
-      this.#relay(bound, connecting, this.#chunks.bound)
-    }).listen(0, "127.0.0.1")
+  private constructor(relay: Relay) {
+    this.#relay = relay
   }
 
   /** What to connect to. */
   get endpoint(): string {
-    return `lz4+tcp://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    return this.#relay.endpoint
   }
 
-  /** What the one side has sent so far. */
+  /** What the one side has sent so far. There is one connection, unless a peer gave up on the first. */
   sentBy(side: "connecting" | "bound", dictionary?: Uint8Array): Sent {
-    const { frames } = parseStream(Buffer.concat(this.#chunks[side]))
-    const messages = messagesOf(frames)
+    const way = side === "connecting" ? "fromClient" : "fromServer"
+    const chunks = this.#relay.connections.flatMap((connection) => connection[way])
+    const messages = messagesOf(parseStream(Buffer.concat(chunks)).frames)
     const seen = new Set(messages.flat().map((part) => nameOf(part, dictionary)))
     return {
       messages: messages.reduce((sum, [first]) => sum + messagesIn(first as Uint8Array), 0),
@@ -57,19 +47,8 @@ export class Tap implements AsyncDisposable {
     }
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    for (const socket of this.#sockets) socket.destroy()
-    this.#server.close()
-    await once(this.#server, "close")
-  }
-
-  #relay(from: Socket, to: Socket, chunks: Buffer[]): void {
-    this.#sockets.push(from)
-    from.setNoDelay(true)
-    from.on("data", (chunk) => chunks.push(chunk))
-    from.on("error", () => to.destroy())
-    from.on("close", () => to.destroySoon())
-    from.pipe(to)
+  [Symbol.dispose](): void {
+    this.#relay.close()
   }
 }
 

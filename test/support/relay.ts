@@ -1,5 +1,6 @@
 /** A TCP relay between two peers, which keeps what went each way. */
-import { connect, createServer, type Server, type Socket } from "node:net"
+import { once } from "node:events"
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
 
 import { lz4 } from "./transports.js"
 import { concat, formOf } from "./wire.js"
@@ -18,15 +19,14 @@ export class Relay {
 
   /** Starts one in front of an endpoint. */
   static async before(endpoint: string): Promise<Relay> {
-    const { port } = new URL(endpoint.replace("lz4+", ""))
-    const relay = new Relay(Number(port))
-    await new Promise((resolve) => relay.#server.listen(0, "127.0.0.1", () => resolve(undefined)))
+    const relay = new Relay(new URL(endpoint.replace("lz4+tcp", "http")))
+    await once(relay.#server.listen(0, "127.0.0.1"), "listening")
     return relay
   }
 
-  private constructor(port: number) {
+  private constructor({ hostname, port }: URL) {
     this.#server = createServer((client) => {
-      const server = connect(port, "127.0.0.1")
+      const server = connect(Number(port), hostname)
       const relayed: Relayed = { fromClient: [], fromServer: [] }
       this.connections.push(relayed)
       this.#forward(client, server, relayed.fromClient)
@@ -35,7 +35,7 @@ export class Relay {
   }
 
   get endpoint(): string {
-    const { port } = this.#server.address() as { port: number }
+    const { port } = this.#server.address() as AddressInfo
     return `${lz4.scheme}127.0.0.1:${port}`
   }
 
@@ -56,15 +56,14 @@ export class Relay {
 
   #forward(from: Socket, to: Socket, kept: Uint8Array[]): void {
     this.#sockets.add(from)
-    from.on("data", (bytes) => {
-      kept.push(bytes as Uint8Array)
-      to.write(bytes)
-    })
+    from.setNoDelay()
+    from.on("data", (bytes) => kept.push(bytes as Uint8Array))
     from.on("error", () => {}) // "close" follows
     from.on("close", () => {
       this.#sockets.delete(from)
-      to.destroy()
+      to.destroySoon()
     })
+    from.pipe(to)
   }
 }
 
