@@ -23,7 +23,7 @@ tcpdump -U -w - … | zeromq-lz4 inspect -
       --filter EXPR             only rows that match; can be given more than once
       --dictionary FILE         a dictionary that was sent before the capture began
       --max-message-size BYTES  more plaintext in one message is an error; no limit by default
-      --open                    in a browser, in a page that works offline
+      --open                    in a browser, in a page that works offline; takes --dictionary
   -h, --help                    this text
 
 EXPR: ${filterHelp}
@@ -54,8 +54,8 @@ const table: Format = {
 }
 
 export async function inspect(args: string[]): Promise<void> {
-  const { file, open, format, filter, options } = inspectArgs(args)
-  if (open) return openPage(file)
+  const { file, open, format, filter, dictionary, options } = inspectArgs(args)
+  if (open) return openPage(file, dictionary)
   try {
     await report(file, format, filter, options)
   } catch (error) {
@@ -78,21 +78,24 @@ function inspectArgs(args: string[]) {
   const [file, ...more] = positionals
   if (file === undefined) throw new UsageError("no FILE given")
   if (more.length > 0) throw new UsageError(`one FILE at a time; got ${positionals.length}`)
-  if (values.open && (file === "-" || Object.keys(values).length > 1))
-    throw new UsageError("--open takes a file and no other option")
+  const { open = false, dictionary: named, ...others } = values
+  if (open && (file === "-" || Object.keys(others).length > 0))
+    throw new UsageError("--open takes a file, and no other option but --dictionary")
   const maxMessageSize = wholeNumber("--max-message-size", values["max-message-size"]) ?? -1
   if (maxMessageSize < -1)
     throw new UsageError(
       `--max-message-size is -1 for no limit, or in bytes; got ${maxMessageSize}`,
     )
+  const dictionary = named === undefined ? undefined : { file: named, bytes: readDictionary(named) }
   return {
     file,
-    open: values.open ?? false,
+    open,
+    dictionary,
     format: values.json ? json : table,
     filter: filterOf(values.filter),
     options: {
       maxMessageSize,
-      ...(values.dictionary !== undefined && { dictionary: readDictionary(values.dictionary) }),
+      ...(dictionary && { dictionary: dictionary.bytes }),
     },
   }
 }

@@ -10,15 +10,23 @@ import { captureError, fileError, InputError } from "./errors.js"
 const EMBEDDED_MAX_BYTES = 64 << 20
 /** What tells whether a file is a capture. */
 const HEAD_BYTES = 4096
-/** Where the page has its capture, if it comes with one. */
-const PLACE = '<script type="text/plain" id="capture"></script>'
+/** Where the page has a file that it comes with. */
+const place = (id: "capture" | "capture-dictionary") =>
+  `<script type="text/plain" id="${id}"></script>`
 /** A browser that has not failed by then has started. */
 const START_MS = 2000
 
+/** A file, and what is in it. */
+export interface Content {
+  file: string
+  bytes: Uint8Array
+}
+
 /** Shows a capture in the inspector page, in the default browser. */
-export async function openPage(file: string): Promise<void> {
-  const capture = readCapture(file)
-  const page = writePage(file, capture)
+export async function openPage(file: string, dictionary: Content | undefined): Promise<void> {
+  const bytes = readCapture(file)
+  const capture = bytes && { file, bytes }
+  const page = writePage(capture, dictionary)
   console.log(`the page: ${page}`)
   if (!capture)
     console.log(
@@ -55,23 +63,25 @@ function checkFormat(file: string, head: Uint8Array): void {
 }
 
 /** A copy of the page that only this user can read, as the capture may be. */
-function writePage(file: string, capture: Buffer | undefined): string {
+function writePage(capture: Content | undefined, dictionary: Content | undefined): string {
   const name = "inspector.html"
   const source = new URL(`../${name}`, import.meta.url)
   try {
-    const page = readFileSync(source, "utf8")
+    const empty = readFileSync(source, "utf8")
+    const page = put(capture, "capture", put(dictionary, "capture-dictionary", empty))
     const path = join(mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-")), name)
-    writeFileSync(path, capture ? withCapture(page, file, capture) : page, { mode: 0o600 })
+    writeFileSync(path, page, { mode: 0o600 })
     return path
   } catch (error) {
     throw fileError((error as NodeJS.ErrnoException).path ?? source.pathname, error)
   }
 }
 
-function withCapture(page: string, file: string, capture: Buffer): string {
-  const [before, after] = page.split(PLACE) as [string, string]
-  const tag = `<script type="text/plain" id="capture" data-name="${escaped(basename(file))}">`
-  return `${before}${tag}${capture.toString("base64")}</script>${after}`
+function put(content: Content | undefined, id: Parameters<typeof place>[0], page: string): string {
+  if (!content) return page
+  const [before, after] = page.split(place(id)) as [string, string]
+  const tag = `<script type="text/plain" id="${id}" data-name="${escaped(basename(content.file))}">`
+  return `${before}${tag}${Buffer.from(content.bytes).toString("base64")}</script>${after}`
 }
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)

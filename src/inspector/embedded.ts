@@ -1,9 +1,9 @@
-/** The capture that `zeromq-lz4 inspect --open` puts into the page. */
+/** The capture and the dictionary that `zeromq-lz4 inspect --open` puts into the page. */
 
 /** Characters that are decoded at once; a multiple of 4, which are 3 bytes. */
 const STEP = 4 << 20
 
-export function embeddedCapture(element: HTMLElement): File | undefined {
+export function embeddedFile(element: HTMLElement): File | undefined {
   const base64 = element.textContent?.trim()
   if (!base64) return undefined
   const pieces: Uint8Array<ArrayBuffer>[] = []
@@ -11,5 +11,5 @@ export function embeddedCapture(element: HTMLElement): File | undefined {
     pieces.push(Uint8Array.from(atob(base64.slice(at, at + STEP)), (c) => c.charCodeAt(0)))
   // The text takes more memory than what it says.
   element.textContent = ""
-  return new File(pieces, element.dataset.name ?? "capture")
+  return new File(pieces, element.dataset.name ?? "file")
 }

@@ -7,7 +7,7 @@ import { ConnectionList } from "./connections.js"
 import { DetailPane, type Look } from "./details.js"
 import { byId } from "./dom.js"
 import { listenForDrops } from "./drop.js"
-import { embeddedCapture } from "./embedded.js"
+import { embeddedFile } from "./embedded.js"
 import { bytes, count, duration, plural, ratio } from "./format.js"
 import { Overview } from "./overview.js"
 import type { Bytes, State } from "./protocol.js"
@@ -209,17 +209,20 @@ byId("cancel").addEventListener("click", () => client.call("cancel"))
 listenForDrops(document.body, open)
 
 const dictionaryInput = byId<HTMLInputElement>("dictionary")
-dictionaryInput.addEventListener("change", async () => {
+dictionaryInput.addEventListener("change", () => {
   const [chosen] = dictionaryInput.files ?? []
   dictionaryInput.value = ""
-  if (!chosen) return
-  const fits = chosen.size >= 1 && chosen.size <= DICTIONARY_MAX_BYTES
-  byId("dictionary-mistake").textContent = fits
-    ? ""
-    : `${chosen.name} has ${plural(chosen.size, "byte")}; a dictionary has 1 to ${count(DICTIONARY_MAX_BYTES)}.`
-  if (fits) setDictionary({ name: chosen.name, bytes: new Uint8Array(await chosen.arrayBuffer()) })
+  if (chosen) void readDictionary(chosen)
 })
 byId("no-dictionary").addEventListener("click", () => setDictionary(undefined))
+
+async function readDictionary(file: File): Promise<void> {
+  const fits = file.size >= 1 && file.size <= DICTIONARY_MAX_BYTES
+  byId("dictionary-mistake").textContent = fits
+    ? ""
+    : `${file.name} has ${plural(file.size, "byte")}; a dictionary has 1 to ${count(DICTIONARY_MAX_BYTES)}.`
+  if (fits) setDictionary({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })
+}
 
 /** The capture that is open is decoded again with it. */
 function setDictionary(given: typeof dictionary): void {
@@ -243,5 +246,11 @@ document.addEventListener("keydown", (event) => {
   }
 })
 
-const embedded = embeddedCapture(byId("capture"))
-if (embedded) open(embedded)
+async function openEmbedded(): Promise<void> {
+  const given = embeddedFile(byId("capture-dictionary"))
+  if (given) await readDictionary(given)
+  const capture = embeddedFile(byId("capture"))
+  if (capture) open(capture)
+}
+
+void openEmbedded()

@@ -352,7 +352,8 @@ test("a dictionary that the capture does not have can be given", async () => {
     ["client", concat(...wire.map((parts) => message(...parts)))],
     ["client", message(codec.encodePart(plain))],
   ] as const
-  const file = write("late.pcap", pcapFile(framesOf(conversation(said, { begun: false }))))
+  const bytes = pcapFile(framesOf(conversation(said, { begun: false })))
+  const file = write("late.pcap", bytes)
   await inspector.drop(file)
   await inspector.settled()
   const { page } = inspector
@@ -366,6 +367,23 @@ test("a dictionary that the capture does not have can be given", async () => {
 
   await page.locator("#dictionary").setInputFiles(write("long.dict", new Uint8Array(8193)))
   await page.locator("#dictionary-mistake").filter({ hasText: "8,193 bytes" }).waitFor()
+
+  // In the page itself, both of them.
+  const put = (html: string, id: string, content: Uint8Array) =>
+    html.replace(
+      `id="${id}"></script>`,
+      `id="${id}" data-name="${id}">${Buffer.from(content).toString("base64")}</script>`,
+    )
+  const empty = readFileSync(pageFile, "utf8")
+  const filled = put(put(empty, "capture", bytes), "capture-dictionary", dictionary)
+  await inspector.close()
+  await open({ file: write("both.html", Buffer.from(filled)) })
+  await inspector.settled()
+  expect(await inspector.text("dictionary-name")).toContain("capture-dictionary")
+  await inspector.filter("country")
+  await inspector.page.waitForFunction(() =>
+    /^[12] of /.test(document.querySelector("#matches")?.textContent ?? ""),
+  )
 })
 
 test("dark where that is wanted", async () => {

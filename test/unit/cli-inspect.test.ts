@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { afterAll, describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
@@ -120,8 +120,8 @@ describe("wrong usage ends with 2 and says what is right", () => {
     ["--filter: kind= is one of message, command", ["--filter", "kind=LZ5", good]],
     ["--max-message-size must be a whole number", ["--max-message-size", "1k", good]],
     ["--max-message-size is -1 for no limit", ["--max-message-size=-2", good]],
-    ["--open takes a file and no other option", ["--open", "-"]],
-    ["--open takes a file and no other option", ["--open", "--json", good]],
+    ["--open takes a file, and no other option but --dictionary", ["--open", "-"]],
+    ["--open takes a file, and no other option but --dictionary", ["--open", "--json", good]],
   ])("%s: %j", (says, args) => {
     const { status, stdout, stderr } = run(args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
@@ -529,9 +529,9 @@ describe("--open", () => {
   // A browser that keeps a copy of what it is to show.
   const seen = at("seen")
   const browser = file("browser.sh", `#!/bin/sh\nprintf %s "$1" > ${seen}\n`)
-  const open = (capture: string, BROWSER = `sh ${browser}`) => {
+  const open = (capture: string, BROWSER = `sh ${browser}`, ...more: string[]) => {
     rmSync(seen, { force: true })
-    return run(["--open", capture], "", { BROWSER, TMPDIR: directory })
+    return run(["--open", capture, ...more], "", { BROWSER, TMPDIR: directory })
   }
 
   test("starts the browser on a page with the capture in it, which no one else can read", () => {
@@ -545,6 +545,17 @@ describe("--open", () => {
     expect(html).toContain(
       `<script type="text/plain" id="capture" data-name="a &#34;good&#34; &#60;b&#62;.pcap">${readFileSync(good, "base64")}</script>`,
     )
+  })
+
+  test("hands on a dictionary", () => {
+    const bytes = "what messages have in common"
+    const dictionary = file("events.dict", bytes)
+    expect(open(good, `sh ${browser}`, "--dictionary", dictionary).status).toBe(0)
+    const html = readFileSync(new URL(readFileSync(seen, "utf8")), "utf8")
+    expect(html).toContain(
+      `id="capture-dictionary" data-name="events.dict">${Buffer.from(bytes).toString("base64")}</script>`,
+    )
+    expect(html).toContain(`id="capture" data-name="${basename(good)}">`)
   })
 
   test("leaves out a capture that is too large, and says what to do", () => {
