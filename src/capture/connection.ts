@@ -11,6 +11,7 @@ export class Connection implements Output {
   readonly #client: Endpoint
   readonly #server: Endpoint
   readonly #begun: boolean
+  readonly #time: Time
   readonly #open: (connection: TcpConnection) => StreamSink
   #sink: StreamSink | undefined
   readonly #bytesOf = {
@@ -24,12 +25,13 @@ export class Connection implements Output {
 
   /** The connection that a segment is the first of. */
   constructor(key: string, segment: Segment, open: (connection: TcpConnection) => StreamSink) {
-    const { source, destination, syn, acknowledged } = segment
+    const { source, destination, syn, acknowledged, time } = segment
     const fromClient = syn ? acknowledged === undefined : portOf(source) >= portOf(destination)
     this.key = key
     this.#client = fromClient ? source : destination
     this.#server = fromClient ? destination : source
     this.#begun = syn
+    this.#time = time
     this.#open = open
   }
 
@@ -104,6 +106,7 @@ export class Connection implements Output {
       client: showEndpoint(this.#client),
       server: showEndpoint(this.#server),
       begun: this.#begun,
+      time: this.#time,
     })
     for (const side of SIDES) if (this.#ended[side]) this.#sink.end(side, time, false)
     return this.#sink

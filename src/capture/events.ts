@@ -111,15 +111,22 @@ export interface CaptureConnection {
 
 /** What a capture holds, in the order it was captured. */
 export type CaptureEvent =
-  | { type: "connection"; connection: CaptureConnection }
+  /** Its time is that of the connection's first packet. */
+  | { type: "connection"; connection: CaptureConnection; time: Time }
   /** A greeting, then the same with what READY adds to it. */
-  | { type: "handshake"; connection: CaptureConnection; from: Side; handshake: Handshake }
+  | {
+      type: "handshake"
+      connection: CaptureConnection
+      time: Time
+      from: Side
+      handshake: Handshake
+    }
   | { type: "command"; connection: CaptureConnection; command: CaptureCommand }
   | { type: "message"; connection: CaptureConnection; message: CaptureMessage }
   /** A part that does not decode has its error on the message, and is not repeated here. */
   | { type: "error"; connection: CaptureConnection | undefined; error: CaptureError }
   /** Neither side says more. */
-  | { type: "close"; connection: CaptureConnection }
+  | { type: "close"; connection: CaptureConnection; time: Time }
 
 /** How a capture is read. */
 export interface CaptureOptions {

@@ -7,7 +7,7 @@ export class RawStream {
   #offset = 0
 
   constructor(open: (connection: TcpConnection) => StreamSink) {
-    this.#sink = open({ client: "client", server: "server", begun: true })
+    this.#sink = open({ client: "client", server: "server", begun: true, time: undefined })
   }
 
   push(chunk: Uint8Array): void {

@@ -8,6 +8,8 @@ export interface TcpConnection {
   server: string
   /** Whether the capture has its beginning. If not, the client was guessed by the ports. */
   begun: boolean
+  /** Of its first packet. */
+  time: Time
 }
 
 /**

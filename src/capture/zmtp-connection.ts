@@ -79,7 +79,8 @@ export class ZmtpConnection implements StreamSink, Listener {
     this.#ended.add(from)
     if (this.#ended.size < 2) return
     this.#surroundings.ended(this)
-    if (this.#connection) this.#surroundings.emit({ type: "close", connection: this.#connection })
+    const connection = this.#connection
+    if (connection) this.#surroundings.emit({ type: "close", connection, time })
   }
 
   /** Gives back what it holds, without a word. */
@@ -108,7 +109,7 @@ export class ZmtpConnection implements StreamSink, Listener {
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void {
     const connection = this.#announce()
     const handshake = readGreeting(bytes)
-    this.#tell(connection, from, handshake)
+    this.#tell(connection, time, from, handshake)
     const { mechanism } = handshake
     if (isOld(bytes)) {
       const message = `the greeting ${describeGreeting(bytes)}`
@@ -142,7 +143,7 @@ export class ZmtpConnection implements StreamSink, Listener {
       const properties = name === "READY" || name === "INITIATE" ? readProperties(body) : undefined
       const handshake = connection.handshakes[from]
       if (properties && handshake)
-        this.#tell(connection, from, withProperties(handshake, properties))
+        this.#tell(connection, time, from, withProperties(handshake, properties))
     }
     this.#surroundings.emit({
       type: "command",
@@ -204,15 +205,15 @@ export class ZmtpConnection implements StreamSink, Listener {
       traffic: { client: none(), server: none() },
     }
     this.#connection = connection
-    this.#surroundings.emit({ type: "connection", connection })
+    this.#surroundings.emit({ type: "connection", connection, time: this.#tcp.time })
     this.#directions.client.describeForeign()
     this.#directions.server.describeForeign()
     return connection
   }
 
-  #tell(connection: CaptureConnection, from: Side, handshake: Handshake): void {
+  #tell(connection: CaptureConnection, time: Time, from: Side, handshake: Handshake): void {
     connection.handshakes[from] = handshake
-    this.#surroundings.emit({ type: "handshake", connection, from, handshake })
+    this.#surroundings.emit({ type: "handshake", connection, time, from, handshake })
   }
 
   /** Which transport a side uses, by its first message. */

@@ -6,6 +6,7 @@ import type {
   CapturePart,
   Handshake,
   Side,
+  Time,
 } from "../capture/events.js"
 import { shippedIn } from "../capture/shipped.js"
 import type { Summary } from "./inspect-tally.js"
@@ -23,10 +24,13 @@ function fieldsOf(event: CaptureEvent): object {
   switch (event.type) {
     case "connection": {
       const { id, client, server, begun } = event.connection
-      return { type: "connection", connection: id, client, server, begun }
+      return { ...moment(event), connection: id, client, server, begun }
     }
     case "handshake":
-      return handshakeFields(event.connection.id, event.from, event.handshake)
+      return {
+        ...head("handshake", event.connection, event.time, event.from),
+        ...handshakeFields(event.handshake),
+      }
     case "command": {
       const { time, from, name, detail, body } = event.command
       return { ...head("command", event.connection, time, from), name, detail, body: content(body) }
@@ -42,14 +46,14 @@ function fieldsOf(event: CaptureEvent): object {
       }
     }
     case "close":
-      return { type: "close", connection: event.connection.id }
+      return { ...moment(event), connection: event.connection.id }
   }
 }
 
 function head(
   type: string,
   connection: CaptureConnection | undefined,
-  time: bigint | undefined,
+  time: Time,
   from: Side | undefined,
 ) {
   return {
@@ -60,10 +64,18 @@ function head(
   }
 }
 
-function handshakeFields(connection: number, from: Side, handshake: Handshake): object {
+/** Of what no side says. */
+const moment = ({ type, time }: { type: string; time: Time }) => ({
+  type,
+  time: isoTime(time) ?? null,
+})
+
+function handshakeFields(handshake: Handshake): object {
   const { version, mechanism, asServer, socketType, identity, properties } = handshake
   return {
-    ...{ type: "handshake", connection, from, version, mechanism, asServer },
+    version,
+    mechanism,
+    asServer,
     socketType: socketType ?? null,
     identity: identity ? content(identity) : null,
     properties: Object.fromEntries(

@@ -52,11 +52,11 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string | und
       return wordsRow(lead(clock(time), id(event.connection), arrow(from), kind), detail, layout)
     }
     case "handshake": {
-      const { connection, from, handshake } = event
+      const { connection, time, from, handshake } = event
       // READY, which is a row of its own, says the rest.
       if (handshake.identity !== undefined) return undefined
       return wordsRow(
-        lead("", id(connection), arrow(from), "greeting"),
+        lead(clock(time), id(connection), arrow(from), "greeting"),
         greetingWords(handshake),
         layout,
       )
@@ -64,11 +64,11 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string | und
     case "connection": {
       const { client, server, begun } = event.connection
       const note = begun ? "" : ", begun before the capture: which of them is the client is a guess"
-      const start = lead("", id(event.connection), " ", "open")
+      const start = lead(clock(event.time), id(event.connection), " ", "open")
       return wordsRow(start, `${client} → ${server}${note}`, layout)
     }
     case "close":
-      return wordsRow(lead("", id(event.connection), " ", "close"), "", layout)
+      return wordsRow(lead(clock(event.time), id(event.connection), " ", "close"), "", layout)
   }
 }
 

@@ -125,6 +125,6 @@ function timeOf(event: CaptureEvent): Time {
     case "error":
       return event.error.time
     default:
-      return undefined
+      return event.time
   }
 }

@@ -81,7 +81,7 @@ describe("the forms of parts", () => {
         nextId: () => 1,
         ended: () => {},
       },
-      { client: "client", server: "server", begun: true },
+      { client: "client", server: "server", begun: true, time: undefined },
     )
     connection.data("client", concat(client, message(wire)), 0, undefined)
     connection.end("client", undefined, false)

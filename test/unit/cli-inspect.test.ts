@@ -230,14 +230,17 @@ describe("--json", () => {
   })
 
   test("has times to the nanosecond", () => {
-    const times = typed("message").map(({ time }) => time)
-    expect(times[0]).toMatch(/^2023-11-14T22:13:20\.123\d{6}Z$/)
+    const rows = lines.filter(({ type }) => type !== "summary")
+    for (const { time } of rows) expect(time).toMatch(/^2023-11-14T22:13:20\.123\d{6}Z$/)
+    const times = rows.map(({ time }) => time)
     expect(times).toEqual([...times].sort())
+    expect(rows.at(0).time < rows.at(-1).time).toBe(true)
   })
 
   test("has handshakes and commands", () => {
     expect(typed("handshake").at(-1)).toEqual({
       type: "handshake",
+      time: expect.stringMatching(/^2023-11-14T22:13:20\.123\d{6}Z$/),
       connection: 1,
       from: "server",
       version: "3.1",
@@ -329,8 +332,8 @@ describe("the table", () => {
   test("has a row for everything that happened, in words", () => {
     for (const words of [
       /^TIME \(UTC\) +# +KIND +PARTS +WIRE +PLAIN +RATIO +CONTENT$/,
-      / 1 {3}open +127\.0\.0\.1:40000 → 127\.0\.0\.1:5555$/,
-      / 1 → greeting +ZMTP 3\.1, NULL$/,
+      /^22:13:20\.\d{6} +1 {3}open +127\.0\.0\.1:40000 → 127\.0\.0\.1:5555$/,
+      /^22:13:20\.\d{6} +1 → greeting +ZMTP 3\.1, NULL$/,
       /^22:13:20\.\d{6} +1 → READY +Socket-Type "PUSH"$/,
       /^22:13:20\.\d{6} +1 ← SUBSCRIBE +topic "weather/,
       /^22:13:20\.\d{6} +1 → LZ4D +1 +2004 +dictionary of 2000 bytes: \S/,

@@ -65,7 +65,7 @@ function message(
 function indexOf(...events: CaptureEvent[]): CaptureIndex {
   const index = new CaptureIndex()
   for (const connection of new Set(events.map(({ connection }) => connection)))
-    if (connection) index.add({ type: "connection", connection })
+    if (connection) index.add({ type: "connection", connection, time: undefined })
   for (const event of events) index.add(event)
   return index
 }
