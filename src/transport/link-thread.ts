@@ -1,5 +1,6 @@
 /** The entry of the thread that links live on: does what WorkerThread asks for. */
 import { workerData } from "node:worker_threads"
+import { readCall } from "./call-text.js"
 import { errorInfo } from "./error-info.js"
 import { Hub } from "./hub.js"
 import type { Answer, Call, Notice, ThreadData } from "./thread.js"
@@ -9,7 +10,8 @@ const { calls, answers, signal } = workerData as ThreadData
 const notify = (notice: Notice) => calls.postMessage(notice)
 const hub = new Hub((event) => notify({ event }))
 
-calls.on("message", async (call: Call) => {
+calls.on("message", async (text: string) => {
+  const call = readCall(text)
   const answer = await perform(call)
   if (call.answer === "message") notify({ answer })
   if (call.answer === "signal") {

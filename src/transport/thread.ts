@@ -1,4 +1,5 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
+import { writeCall } from "./call-text.js"
 import type { HostPort } from "./endpoint.js"
 import { type ErrorInfo, errorFrom } from "./error-info.js"
 import { Hub } from "./hub.js"
@@ -53,7 +54,7 @@ export interface ThreadData {
 
 export type CallName = "listen" | "activate" | "dial" | "release"
 
-/** A call to the worker, and how it is answered. */
+/** A call to the worker, and how it is answered. It crosses as text (call-text.ts). */
 export interface Call {
   id: number
   name: CallName
@@ -163,7 +164,7 @@ export class WorkerThread implements LinkThread {
 
   #post(name: CallName, args: unknown[], answer: Call["answer"]): number {
     const id = this.#count++
-    this.#calls.postMessage({ id, name, args, answer } satisfies Call)
+    this.#calls.postMessage(writeCall({ id, name, args, answer }))
     return id
   }
 
