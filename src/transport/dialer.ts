@@ -3,7 +3,7 @@ import type { Instance } from "../codec/instance.js"
 import { Backoff } from "./backoff.js"
 import { Channel } from "./channel.js"
 import type { End } from "./link.js"
-import { Links } from "./links.js"
+import { Links, type LinksHandlers } from "./links.js"
 import type { DialSpec, TransportEvent } from "./protocol.js"
 import { connectTcp } from "./tcp.js"
 
@@ -15,7 +15,7 @@ const SETTLE_MS = 250
  * for each. libzmq takes the private connection for the real one, so the pauses
  * between attempts are kept here.
  */
-export class Dialer {
+export class Dialer implements LinksHandlers {
   readonly #spec: DialSpec
   readonly #server: Server
   readonly #links: Links
@@ -36,7 +36,7 @@ export class Dialer {
   ) {
     this.#spec = spec
     this.#released = released
-    this.#links = new Links(endpoint, instance, spec, emit)
+    this.#links = new Links(endpoint, instance, spec, emit, this)
     this.#backoff = new Backoff(spec.tcp.reconnectMs, spec.tcp.reconnectMaxMs)
     this.#server = createServer({ pauseOnConnect: true }, (local) => this.#accept(local))
     this.#server.on("error", () => {}) // a connection that could not be accepted
@@ -56,15 +56,14 @@ export class Dialer {
   /** Dials until there is a connection to join with, or libzmq closes its side. */
   #accept(accepted: Socket): void {
     const early: Uint8Array[] = []
-    const channel = Channel.adopt(accepted)
-    const local = channel.socket
+    const local = Channel.adopt(accepted)
     let remote: Channel
     let pause: NodeJS.Timeout | undefined
 
     const giveUp = () => {
       clearTimeout(pause)
       remote.socket.destroy()
-      local.destroy()
+      local.socket.destroy()
     }
     const closed = () => {
       giveUp()
@@ -74,33 +73,30 @@ export class Dialer {
     const connected = () => {
       this.#backoff.reset()
       this.#dialling--
-      local.off("end", giveUp).off("close", closed)
-      remote.socket.off("close", failed)
-      this.#links.add(remote, channel, early, this.#ended)
+      this.#links.add(remote, local, early)
     }
     const failed = () => {
       const pauseMs = this.#backoff.next()
-      if (local.destroyed) return
+      if (local.socket.destroyed) return
       // Without another attempt libzmq still queues messages, as long as its connection is there.
       if (pauseMs !== undefined) pause = setTimeout(attempt, pauseMs).unref()
     }
     const attempt = () => {
       remote = connectTcp(this.#spec.destination, this.#spec.tcp)
-      remote.socket.once("connect", connected)
-      remote.socket.once("close", failed)
+      remote.handlers = { connected, closed: failed }
     }
 
     this.#dialling++
     // libzmq sends its greeting, and nothing more before the peer's.
-    channel.receive = (chunk) => early.push(new Uint8Array(chunk))
-    local.on("end", giveUp)
-    local.on("close", closed)
-    local.resume()
+    const received = (chunk: Uint8Array) => early.push(new Uint8Array(chunk))
+    local.handlers = { received, ended: giveUp, closed }
+    local.socket.resume()
     attempt()
   }
 
-  // One for all links: made where each begins, it would keep everything there in memory.
-  readonly #ended = ({ byLibzmq }: End): void => this.#checkReleased(byLibzmq)
+  linkEnded({ byLibzmq }: End): void {
+    this.#checkReleased(byLibzmq)
+  }
 
   /**
    * After `release`, ends when there is no connection left. One that libzmq did

@@ -3,7 +3,7 @@ import type { Instance } from "../codec/instance.js"
 import { Trainer } from "../codec/trainer.js"
 import type { Channel } from "./channel.js"
 import { errorInfo } from "./error-info.js"
-import { type End, Link } from "./link.js"
+import { type End, Link, type LinkHandlers, type Side } from "./link.js"
 import type { LinkOptions, Peer, TransportEvent } from "./protocol.js"
 
 /** What bytes that libzmq has handed over may take to leave, however short `linger` is. */
@@ -11,13 +11,27 @@ const FLUSH_MS = 1000
 
 let count = 0
 
+/** A link as others know it. */
+interface Known {
+  id: number
+  peer: Peer
+  /** What the peer did wrong, once that is reported. */
+  reported: ProtocolError | undefined
+}
+
+export interface LinksHandlers {
+  /** A link is over, and no longer among them. */
+  linkEnded(end: End): void
+}
+
 /** The links of one endpoint, and how they are reported. */
-export class Links {
+export class Links implements LinkHandlers {
   readonly #endpoint: number
   readonly #instance: Instance
   readonly #options: LinkOptions
   readonly #emit: (event: TransportEvent) => void
-  readonly #links = new Set<Link>()
+  readonly #handlers: LinksHandlers
+  readonly #links = new Map<Link, Known>()
   /** One for all links, and for those that come after them. */
   #trainer: Trainer | undefined
 
@@ -26,53 +40,48 @@ export class Links {
     instance: Instance,
     options: LinkOptions,
     emit: (event: TransportEvent) => void,
+    handlers: LinksHandlers,
   ) {
     this.#endpoint = endpoint
     this.#instance = instance
     this.#options = options
     this.#emit = emit
+    this.#handlers = handlers
   }
 
   get size(): number {
     return this.#links.size
   }
 
-  /** Joins two channels; `early` was read from the local one, `ended` is called when it is over. */
-  add(
-    remote: Channel,
-    local: Channel,
-    early: readonly Uint8Array[],
-    ended: (end: End) => void,
-  ): void {
-    const id = count++
-    const peer: Peer = {
-      remoteAddress: remote.socket.remoteAddress ?? "unknown", // it may have gone already
-      remotePort: remote.socket.remotePort ?? 0,
-    }
-    const report = (event: EventOfLink) =>
-      this.#emit({ endpoint: this.#endpoint, link: id, ...event })
-    let reported: Error | undefined
+  /** Joins two channels; `early` was read from the local one. */
+  add(remote: Channel, local: Channel, early: readonly Uint8Array[]): void {
     const { settings } = this.#options
     if (settings.training) this.#trainer ??= new Trainer(this.#instance, settings.training)
-    const link = new Link(remote, local, early, this.#instance, settings, this.#trainer, {
-      failed: (error) => {
-        if (!(error instanceof ProtocolError)) return
-        reported = error
-        report({ type: "protocolError", peer, error: errorInfo(error) })
-      },
-      disconnected: (error) =>
-        report({
-          type: "disconnect",
-          error: error && error !== reported ? errorInfo(error) : undefined,
-        }),
-      ended: (end) => {
-        this.#links.delete(link)
-        report({ type: "ended" })
-        ended(end)
-      },
-    })
-    this.#links.add(link)
-    report({ type: "connect", peer, counters: link.counters.place })
+    const link = new Link(remote, local, this.#instance, settings, this.#trainer, this)
+    const { remoteAddress = "unknown", remotePort = 0 } = remote.socket // it may have gone already
+    const known: Known = { id: count++, peer: { remoteAddress, remotePort }, reported: undefined }
+    this.#links.set(link, known)
+    this.#report(known, { type: "connect", peer: known.peer, counters: link.counters.place })
+    link.start(early)
+  }
+
+  failed(error: Error, _side: Side, link: Link): void {
+    if (!(error instanceof ProtocolError)) return
+    const known = this.#links.get(link) as Known
+    known.reported = error
+    this.#report(known, { type: "protocolError", peer: known.peer, error: errorInfo(error) })
+  }
+
+  disconnected(error: Error | undefined, link: Link): void {
+    const known = this.#links.get(link) as Known
+    const news = error && error !== known.reported ? errorInfo(error) : undefined
+    this.#report(known, { type: "disconnect", error: news })
+  }
+
+  ended(end: End, link: Link): void {
+    this.#report(this.#links.get(link) as Known, { type: "ended" })
+    this.#links.delete(link)
+    this.#handlers.linkEnded(end)
   }
 
   /** There are no links any more, and there will be none. */
@@ -86,10 +95,14 @@ export class Links {
     if (lingerMs < 0) return
     setTimeout(
       () => {
-        for (const link of this.#links) link.destroy()
+        for (const link of this.#links.keys()) link.destroy()
       },
       Math.max(lingerMs, FLUSH_MS),
     ).unref()
+  }
+
+  #report({ id }: Known, event: EventOfLink): void {
+    this.#emit({ endpoint: this.#endpoint, link: id, ...event })
   }
 }
 
