@@ -20,7 +20,6 @@ export class Dialer implements LinksHandlers {
   readonly #server: Server
   readonly #links: Links
   readonly #backoff: Backoff
-  readonly #released: () => void
   /** Private connections that are still without a peer. */
   #dialling = 0
   /** Since `release`: how long libzmq may take to come back. */
@@ -32,10 +31,8 @@ export class Dialer implements LinksHandlers {
     spec: DialSpec,
     instance: Instance,
     emit: (event: TransportEvent) => void,
-    released: () => void,
   ) {
     this.#spec = spec
-    this.#released = released
     this.#links = new Links(endpoint, instance, spec, emit, this)
     this.#backoff = new Backoff(spec.tcp.reconnectMs, spec.tcp.reconnectMaxMs)
     this.#server = createServer({ pauseOnConnect: true }, (local) => this.#accept(local))
@@ -108,7 +105,6 @@ export class Dialer implements LinksHandlers {
       if (this.#links.size > 0 || this.#dialling > 0) return
       this.#server.close()
       this.#links.close()
-      this.#released()
     }
     clearTimeout(this.#grace)
     // A connection may have come while this thread was busy; it is accepted before setImmediate.

@@ -84,10 +84,11 @@ export class Links implements LinkHandlers {
     this.#handlers.linkEnded(end)
   }
 
-  /** There are no links any more, and there will be none. */
+  /** There are no links any more, and there will be none: the endpoint is gone. */
   close(): void {
     this.#trainer?.close()
     this.#trainer = undefined
+    this.#emit({ endpoint: this.#endpoint, type: "released" })
   }
 
   /** Gives what is left `lingerMs` to leave; -1 is no limit. */

@@ -23,7 +23,6 @@ export class Listener implements LinksHandlers {
   readonly #spec: ListenSpec
   readonly #server: Server
   readonly #links: Links
-  readonly #released: () => void
   /** Connections that came before libzmq was ready; undefined since. */
   #waiting: Socket[] | undefined = []
   #closing = false
@@ -33,10 +32,8 @@ export class Listener implements LinksHandlers {
     spec: ListenSpec,
     instance: Instance,
     emit: (event: TransportEvent) => void,
-    released: () => void,
   ) {
     this.#spec = spec
-    this.#released = released
     this.#links = new Links(endpoint, instance, spec, emit, this)
     this.#server = createServer(serverOptions(spec.tcp), (remote) => this.#accept(remote))
     this.#server.unref()
@@ -112,9 +109,7 @@ export class Listener implements LinksHandlers {
   }
 
   #checkReleased(): void {
-    if (!this.#closing || this.#links.size > 0) return
-    this.#links.close()
-    this.#released()
+    if (this.#closing && this.#links.size === 0) this.#links.close()
   }
 }
 
