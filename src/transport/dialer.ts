@@ -1,11 +1,14 @@
+import { closeSync, openSync, unlinkSync } from "node:fs"
 import { createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { Backoff } from "./backoff.js"
 import { Channel } from "./channel.js"
+import { formatEndpoint } from "./endpoint.js"
 import type { End } from "./link.js"
 import { Links, type LinksHandlers } from "./links.js"
 import type { DialSpec, TransportEvent } from "./protocol.js"
 import { connectTcp } from "./tcp.js"
+import { zmqError } from "./zmq-error.js"
 
 /** What libzmq may be late, in milliseconds. */
 const SETTLE_MS = 250
@@ -26,6 +29,7 @@ export class Dialer implements LinksHandlers {
   #graceMs: number | undefined
   #grace: NodeJS.Timeout | undefined
 
+  /** @throws Error in the form of zeromq.js. */
   constructor(
     endpoint: number,
     spec: DialSpec,
@@ -36,11 +40,16 @@ export class Dialer implements LinksHandlers {
     this.#links = new Links(endpoint, instance, spec, emit, this)
     this.#backoff = new Backoff(spec.tcp.reconnectMs, spec.tcp.reconnectMaxMs)
     this.#server = createServer({ pauseOnConnect: true }, (local) => this.#accept(local))
-    this.#server.on("error", () => {}) // a connection that could not be accepted
-    // Node binds a path at once; what goes wrong is thrown by the check below.
-    this.#server.listen(spec.localPath)
-    if (!this.#server.listening) throw new Error(`cannot listen on ${spec.localPath}`)
-    this.#server.unref()
+    this.#server.on("error", ignored).unref()
+    // Node binds a path at once, unless it is for all processes of a cluster; and says later what failed.
+    this.#server.listen({ path: spec.localPath, exclusive: true })
+    if (this.#server.listening) return
+    const { code, message } = refusal(spec.localPath)
+    throw zmqError(
+      code as "EMFILE",
+      `cannot listen for libzmq: ${message}`,
+      formatEndpoint(spec.destination),
+    )
   }
 
   release(lingerMs: number): void {
@@ -109,5 +118,19 @@ export class Dialer implements LinksHandlers {
     clearTimeout(this.#grace)
     // A connection may have come while this thread was busy; it is accepted before setImmediate.
     this.#grace = setTimeout(() => setImmediate(end), byLibzmq ? 0 : this.#graceMs).unref()
+  }
+}
+
+/** A connection could not be accepted; or none ever will, of which the constructor tells. */
+function ignored(): void {}
+
+/** Why there can be no Unix socket at a path: a file meets the same error. */
+function refusal(path: string): NodeJS.ErrnoException {
+  try {
+    closeSync(openSync(path, "wx"))
+    unlinkSync(path)
+    return zmqError("EAGAIN", "the system refused, and does no more")
+  } catch (error) {
+    return error as NodeJS.ErrnoException
   }
 }
