@@ -5,7 +5,7 @@ import { readCall, writeCall } from "../../src/transport/call-text.js"
 import type { Call } from "../../src/transport/thread.js"
 
 const dial = (options: object): Call => {
-  const settings = { ...checkLz4Options(options), budgetBytes: -1 }
+  const settings = checkLz4Options(options, -1)
   const destination = { host: "::1", port: 5555, source: undefined }
   return {
     id: 1,
