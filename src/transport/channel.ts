@@ -43,20 +43,21 @@ export class Channel {
   static adopt(accepted: Socket): Channel {
     const inner = accepted as unknown as { _handle?: object | null }
     const handle = inner._handle
-    return new Channel((onread, receive) => {
-      if (!handle) return accepted.on("data", receive)
+    if (handle) {
       inner._handle = null
-      return new Socket({ handle, allowHalfOpen: true, onread } as object)
-    })
+      return new Channel((onread) => new Socket({ handle, allowHalfOpen: true, onread } as object))
+    }
+    const channel = new Channel(() => accepted)
+    accepted.on("data", (chunk) => channel.handlers.received?.(chunk as Buffer, channel))
+    return channel
   }
 
-  private constructor(open: (onread: OnReadOpts, receive: (chunk: Uint8Array) => void) => Socket) {
-    const receive = (chunk: Uint8Array) => this.handlers.received?.(chunk, this)
+  private constructor(open: (onread: OnReadOpts) => Socket) {
     const callback = (length: number) => {
-      receive(buffer.subarray(0, length))
+      this.handlers.received?.(buffer.subarray(0, length), this)
       return true
     }
-    this.socket = open({ buffer, callback }, receive)
+    this.socket = open({ buffer, callback })
     const socket = this.socket as SocketOfChannel
     socket[CHANNEL] = this
     socket.on("end", ended).on("drain", drained).on("finish", finished).on("close", closed)

@@ -15,8 +15,6 @@ let count = 0
 interface Known {
   id: number
   peer: Peer
-  /** What the peer did wrong, once that is reported. */
-  reported: ProtocolError | undefined
 }
 
 export interface LinksHandlers {
@@ -59,7 +57,7 @@ export class Links implements LinkHandlers {
     if (settings.training) this.#trainer ??= new Trainer(this.#instance, settings.training)
     const link = new Link(remote, local, this.#instance, settings, this.#trainer, this)
     const { remoteAddress = "unknown", remotePort = 0 } = remote.socket // it may have gone already
-    const known: Known = { id: count++, peer: { remoteAddress, remotePort }, reported: undefined }
+    const known: Known = { id: count++, peer: { remoteAddress, remotePort } }
     this.#links.set(link, known)
     this.#report(known, { type: "connect", peer: known.peer, counters: link.counters.place })
     link.start(early)
@@ -68,14 +66,13 @@ export class Links implements LinkHandlers {
   failed(error: Error, _side: Side, link: Link): void {
     if (!(error instanceof ProtocolError)) return
     const known = this.#links.get(link) as Known
-    known.reported = error
     this.#report(known, { type: "protocolError", peer: known.peer, error: errorInfo(error) })
   }
 
   disconnected(error: Error | undefined, link: Link): void {
-    const known = this.#links.get(link) as Known
-    const news = error && error !== known.reported ? errorInfo(error) : undefined
-    this.#report(known, { type: "disconnect", error: news })
+    // What the peer did wrong was told when it did.
+    const news = error && !(error instanceof ProtocolError) ? errorInfo(error) : undefined
+    this.#report(this.#links.get(link) as Known, { type: "disconnect", error: news })
   }
 
   ended(end: End, link: Link): void {
