@@ -6,7 +6,7 @@ import type { Trainer } from "../codec/trainer.js"
 import { Transcoder } from "../codec/transcoder.js"
 import { AdaptiveLevel } from "./adaptive-level.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
-import { Counters } from "./protocol.js"
+import { Counters, type Peer } from "./protocol.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
@@ -80,6 +80,12 @@ export class Link implements ChannelHandlers, PumpHandlers {
     for (const chunk of early) this.#fromLibzmq.push(chunk)
     this.#local.resume()
     this.#remote.resume()
+  }
+
+  /** Who is at the other end. */
+  get peer(): Peer {
+    const { remoteAddress = "unknown", remotePort = 0 } = this.#remote // it may have gone already
+    return { remoteAddress, remotePort }
   }
 
   received(chunk: Uint8Array, { socket }: Channel): void {

@@ -4,18 +4,12 @@ import { Trainer } from "../codec/trainer.js"
 import type { Channel } from "./channel.js"
 import { errorInfo } from "./error-info.js"
 import { type End, Link, type LinkHandlers, type Side } from "./link.js"
-import type { LinkOptions, Peer, TransportEvent } from "./protocol.js"
+import type { LinkOptions, TransportEvent } from "./protocol.js"
 
 /** What bytes that libzmq has handed over may take to leave, however short `linger` is. */
 const FLUSH_MS = 1000
 
 let count = 0
-
-/** A link as others know it. */
-interface Known {
-  id: number
-  peer: Peer
-}
 
 export interface LinksHandlers {
   /** A link is over, and no longer among them. */
@@ -29,7 +23,8 @@ export class Links implements LinkHandlers {
   readonly #options: LinkOptions
   readonly #emit: (event: TransportEvent) => void
   readonly #handlers: LinksHandlers
-  readonly #links = new Map<Link, Known>()
+  /** With the number of each. */
+  readonly #links = new Map<Link, number>()
   /** One for all links, and for those that come after them. */
   #trainer: Trainer | undefined
 
@@ -56,27 +51,24 @@ export class Links implements LinkHandlers {
     const { settings } = this.#options
     if (settings.training) this.#trainer ??= new Trainer(this.#instance, settings.training)
     const link = new Link(remote, local, this.#instance, settings, this.#trainer, this)
-    const { remoteAddress = "unknown", remotePort = 0 } = remote.socket // it may have gone already
-    const known: Known = { id: count++, peer: { remoteAddress, remotePort } }
-    this.#links.set(link, known)
-    this.#report(known, { type: "connect", peer: known.peer, counters: link.counters.place })
+    this.#links.set(link, count++)
+    this.#report(link, { type: "connect", peer: link.peer, counters: link.counters.place })
     link.start(early)
   }
 
   failed(error: Error, _side: Side, link: Link): void {
-    if (!(error instanceof ProtocolError)) return
-    const known = this.#links.get(link) as Known
-    this.#report(known, { type: "protocolError", peer: known.peer, error: errorInfo(error) })
+    if (error instanceof ProtocolError)
+      this.#report(link, { type: "protocolError", peer: link.peer, error: errorInfo(error) })
   }
 
   disconnected(error: Error | undefined, link: Link): void {
     // What the peer did wrong was told when it did.
     const news = error && !(error instanceof ProtocolError) ? errorInfo(error) : undefined
-    this.#report(this.#links.get(link) as Known, { type: "disconnect", error: news })
+    this.#report(link, { type: "disconnect", error: news })
   }
 
   ended(end: End, link: Link): void {
-    this.#report(this.#links.get(link) as Known, { type: "ended" })
+    this.#report(link, { type: "ended" })
     this.#links.delete(link)
     this.#handlers.linkEnded(end)
   }
@@ -99,8 +91,8 @@ export class Links implements LinkHandlers {
     ).unref()
   }
 
-  #report({ id }: Known, event: EventOfLink): void {
-    this.#emit({ endpoint: this.#endpoint, link: id, ...event })
+  #report(link: Link, event: EventOfLink): void {
+    this.#emit({ endpoint: this.#endpoint, link: this.#links.get(link) as number, ...event })
   }
 }
 
