@@ -118,7 +118,7 @@ function levelOf(value: string | undefined): Lz4Options["level"] {
 /** Checks options; what is wrong is said of the command line's. */
 function checkOptions(options: Lz4Options, maxMessageSize: number | undefined): Settings {
   try {
-    return { ...checkLz4Options(options), budgetBytes: checkBudget(maxMessageSize) }
+    return checkLz4Options(options, checkBudget(maxMessageSize))
   } catch (error) {
     const names = new RegExp(
       `\\b(${[...Object.keys(options), "maxMessageSize"].join("|")})\\b`,

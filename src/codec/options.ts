@@ -105,7 +105,7 @@ export function checkCodecOptions(options: CodecOptions): Settings {
   checkNames(options, CODEC_NAMES)
   if (options.level === "adaptive")
     throw new TypeError('level "adaptive" is for sockets: a codec has no network to adapt to')
-  return { ...readLz4Options(options), budgetBytes: checkBudget(options.maxMessageSize) }
+  return readLz4Options(options, checkBudget(options.maxMessageSize))
 }
 
 /** The most plaintext of a message, in bytes; -1 is no limit. */
@@ -114,9 +114,9 @@ export function checkBudget(maxMessageSize: unknown): number {
 }
 
 /** The same for options that have no budget among them. */
-export function checkLz4Options(options: Lz4Options): Omit<Settings, "budgetBytes"> {
+export function checkLz4Options(options: Lz4Options, budgetBytes: number): Settings {
   checkNames(options, LZ4_NAMES)
-  return readLz4Options(options)
+  return readLz4Options(options, budgetBytes)
 }
 
 export function checkNames(options: object, known: readonly string[]): void {
@@ -128,11 +128,12 @@ export function checkNames(options: object, known: readonly string[]): void {
   }
 }
 
-function readLz4Options(options: Lz4Options): Omit<Settings, "budgetBytes"> {
+function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
   const { dictionary, minCompressSize, arenas, revision } = options
   const least = (usual: number) => integer("minCompressSize", minCompressSize, usual, 0)
   const leastWithDictionary = least(MIN_COMPRESS_BYTES_WITH_DICTIONARY)
   return {
+    budgetBytes,
     dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
     training: readTraining(options, leastWithDictionary),
     minCompressBytes: dictionary ? leastWithDictionary : least(MIN_COMPRESS_BYTES),

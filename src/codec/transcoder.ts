@@ -9,7 +9,7 @@ import { type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary } from "./large.js"
 import { Leftover } from "./leftover.js"
 import type { ReceiveSettings, Settings } from "./options.js"
-import { FrontSource, type Source } from "./source.js"
+import { FrontSource } from "./source.js"
 import type { Trainer } from "./trainer.js"
 
 /** Output is taken in pieces of up to this many bytes; only a larger part makes a larger piece. */
@@ -24,6 +24,7 @@ const LARGE_PART = 2
 const E_GREETING = -14
 const E_FRAME = -15
 
+/** A part of over `partMax` bytes. */
 interface Large {
   bodyBytes: number
   place: number
@@ -36,9 +37,6 @@ interface Large {
  */
 export type Write = (piece: Uint8Array, owned: boolean) => boolean
 
-/** Transcodes the body of one part of over `partMax` bytes. */
-type LargePart = (body: Source, place: number, index: number, effort: number) => Uint8Array
-
 /**
  * One direction of a link: a ZMTP byte stream whose message parts are rewritten,
  * from plain to lz4+tcp or back (RFC.md section 3). It does no I/O; what comes
@@ -47,7 +45,7 @@ type LargePart = (body: Source, place: number, index: number, effort: number) =>
 export class Transcoder {
   readonly #instance: Instance
   readonly #handle: Pointer
-  readonly #transcodeLarge: LargePart
+  readonly #sends: boolean
   readonly #budgetBytes: number
   readonly #leftover: Leftover
   /** How hard a sending one tries. */
@@ -59,25 +57,16 @@ export class Transcoder {
 
   /** Wire to plain ZMTP. */
   static receiving(instance: Instance, settings: ReceiveSettings): Transcoder {
-    const { exports } = instance
     const { budgetBytes, revision } = settings
-    const handle = exports.zl_receiving_open(...budgetHalves(budgetBytes), revision)
+    const handle = instance.exports.zl_receiving_open(...budgetHalves(budgetBytes), revision)
     if (handle === NULL) throw outOfMemory("a connection", 256)
-    const decoder = new Decoder(instance, exports.zl_transcoder_receiver(handle), budgetBytes)
-    return new Transcoder(
-      instance,
-      handle,
-      // Neither a dictionary nor an arena is large, so there is always plaintext.
-      (body, place, index) => decoder.part(body, place, index) as Uint8Array,
-      budgetBytes,
-      0,
-    )
+    return new Transcoder(instance, handle, false, budgetBytes, 0)
   }
 
   /** Plain ZMTP to wire. A trainer is closed after all transcoders that use it. */
   static sending(instance: Instance, settings: Settings, trainer?: Trainer): Transcoder {
     const { minCompressBytes, effort, arenas, dictionary } = settings
-    const { zl_sending_open, zl_transcoder_dictionary, zl_dictionary_close } = instance.exports
+    const { zl_sending_open, zl_dictionary_close } = instance.exports
     const opened = dictionary ? openDictionary(instance, dictionary) : NULL
     const least = Math.min(minCompressBytes, instance.blockMax + 1)
     const handle = zl_sending_open(opened, least, effort, arenas ? 1 : 0, trainer?.handle ?? NULL)
@@ -85,26 +74,19 @@ export class Transcoder {
       zl_dictionary_close(opened)
       throw outOfMemory("a connection", 256)
     }
-    return new Transcoder(
-      instance,
-      handle,
-      (body, _place, _index, effort) =>
-        encodeLarge(instance, zl_transcoder_dictionary(handle), effort, body),
-      -1,
-      effort,
-    )
+    return new Transcoder(instance, handle, true, -1, effort)
   }
 
   private constructor(
     instance: Instance,
     handle: Pointer,
-    transcodeLarge: LargePart,
+    sends: boolean,
     budgetBytes: number,
     effort: number,
   ) {
     this.#instance = instance
     this.#handle = handle
-    this.#transcodeLarge = transcodeLarge
+    this.#sends = sends
     this.#budgetBytes = budgetBytes
     this.#effort = effort
     this.#leftover = new Leftover(instance)
@@ -210,14 +192,9 @@ export class Transcoder {
   }
 
   /** Transcodes the body of a large part, which is there as a whole. Returns whether to go on. */
-  #finishLarge({ bodyBytes, place, index }: Large, write: Write): boolean {
+  #finishLarge(large: Large, write: Write): boolean {
     const instance = this.#instance
-    const body = this.#transcodeLarge(
-      new FrontSource(this.#leftover.asSource(), bodyBytes),
-      place,
-      index,
-      this.#effort,
-    )
+    const body = this.#transcodeLarge(large)
     const low = body.length >>> 0
     const high = Math.floor(body.length / 2 ** 32)
     const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
@@ -226,6 +203,17 @@ export class Transcoder {
     this.#need = 1
     write(instance.view(head, headBytes), false)
     return write(body, true)
+  }
+
+  #transcodeLarge({ bodyBytes, place, index }: Large): Uint8Array {
+    const instance = this.#instance
+    const { zl_transcoder_dictionary, zl_transcoder_receiver } = instance.exports
+    const body = new FrontSource(this.#leftover.asSource(), bodyBytes)
+    if (this.#sends)
+      return encodeLarge(instance, zl_transcoder_dictionary(this.#handle), this.#effort, body)
+    const receiver = zl_transcoder_receiver(this.#handle)
+    // Neither a dictionary nor an arena is large, so there is always plaintext.
+    return new Decoder(instance, receiver, this.#budgetBytes).part(body, place, index) as Uint8Array
   }
 
   /** The error for the input that the module refused to go on with. */

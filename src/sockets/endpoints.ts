@@ -59,7 +59,7 @@ export class Endpoints {
     const links = linkOptions(socket, given, options)
     const transport = this.#open(socket, options)
     const address = await transport.listen({ ...links, bind })
-    const local = localEndpoint(links)
+    const local = localEndpoint(links.localPath)
     await bindLocal(local).catch((error: Error) => {
       transport.release(0)
       throw error
@@ -79,7 +79,7 @@ export class Endpoints {
     const links = linkOptions(socket, given, options)
     const transport = this.#open(socket, options)
     const address = transport.listenSync({ ...links, bind })
-    const local = localEndpoint(links)
+    const local = localEndpoint(links.localPath)
     orRelease(transport, () => bindLocal(local))
     this.#add({ kind: "bind", given, actual: formatEndpoint(address), local, transport })
     transport.activate()
@@ -93,10 +93,10 @@ export class Endpoints {
     connectLocal: (local: string) => void,
   ): void {
     const destination = parseConnect(given, socket.ipv6)
-    const links = linkOptions(socket, given, options)
+    const { settings, tcp, localPath } = linkOptions(socket, given, options)
     const transport = this.#open(socket, options)
-    transport.dial({ ...links, destination })
-    const local = localEndpoint(links)
+    transport.dial({ destination, settings, tcp, localPath })
+    const local = localEndpoint(localPath)
     orRelease(transport, () => connectLocal(local))
     this.#add({ kind: "connect", given, actual: given, local, transport })
   }
@@ -152,15 +152,14 @@ function linkOptions(socket: Socket, given: string, options: EndpointOptions): L
   const { thread, ...lz4 } = options
   if (thread !== undefined && typeof thread !== "boolean")
     throw new TypeError(`thread must be a boolean; got ${shown(thread)}`)
-  const settings = checkLz4Options(lz4)
   return {
-    settings: { ...settings, budgetBytes: socket.maxMessageSize },
+    settings: checkLz4Options(lz4, socket.maxMessageSize),
     tcp: readTcpOptions(socket, given),
     localPath: newLocalPath(),
   }
 }
 
-function localEndpoint({ localPath }: LinkOptions): string {
+function localEndpoint(localPath: string): string {
   return `ipc://${localPath}`
 }
 

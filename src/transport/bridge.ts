@@ -117,28 +117,25 @@ export class Bridge {
   #accept(accepted: Socket): void {
     const from = addressOf(accepted, this.#spec.from)
     const dialled = this.#dial()
-    let error: Error = zmqError("ETIMEDOUT", "connection timed out")
     const close = () => {
       this.#waiting.delete(close)
-      dialled.socket.off("close", failed).destroy()
+      dialled.handlers = {}
+      dialled.socket.destroy()
       accepted.destroy()
-    }
-    const failed = () => {
-      close()
-      this.#handlers.unreachable(from, error)
     }
     this.#waiting.add(close)
     accepted.on("error", () => {}) // until there is a link to mind it
-    dialled.socket
-      .once("error", (reason) => {
-        error = reason
-      })
-      .once("close", failed)
-      .once("connect", () => {
+    dialled.handlers = {
+      connected: () => {
         this.#waiting.delete(close)
-        dialled.socket.off("close", failed)
         this.#join(Channel.adopt(accepted), from, dialled)
-      })
+      },
+      closed: ({ socket }) => {
+        close()
+        const error = socket.errored ?? zmqError("ETIMEDOUT", "connection timed out")
+        this.#handlers.unreachable(from, error)
+      },
+    }
   }
 
   #join(accepted: Channel, from: string, dialled: Channel): void {
@@ -149,7 +146,7 @@ export class Bridge {
     const fromIsLz4 = isLz4(this.#spec.from)
     const [lz4, plain] = fromIsLz4 ? [accepted, dialled] : [dialled, accepted]
     const sayFarewell = () => destroyWhenSent(plain.socket)
-    const link = new Link(lz4, plain, [], instance, settings, this.#trainer, {
+    const link = new Link(lz4, plain, instance, settings, this.#trainer, {
       failed: (error, side) =>
         this.#handlers.failed(joined, (side === "remote") === fromIsLz4 ? from : to, error),
       disconnected: sayFarewell,
@@ -163,6 +160,7 @@ export class Bridge {
     const joined: Joined = { number: ++this.#count, from, to, counters: link.counters.place }
     this.#links.add(link)
     this.#handlers.joined(joined)
+    link.start()
   }
 }
 

@@ -6,14 +6,31 @@ const READ_BYTES = 256 * 1024
 /** One for all: what is read is used up before the next read. */
 const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
 
-/** A socket, and who gets what is read from it. A chunk is good for the length of the call only. */
+/** What happens to the socket of a channel. */
+export interface ChannelHandlers {
+  connected?(): void
+  /** A chunk was read. It is good for the length of the call only. */
+  received?(chunk: Uint8Array, channel: Channel): void
+  /** The other side sends nothing more. */
+  ended?(channel: Channel): void
+  /** There is room to write again. */
+  drained?(channel: Channel): void
+  /** All that was written is sent, and an end behind it. */
+  finished?(channel: Channel): void
+  /** It is over; `socket.errored` says why. */
+  closed?(channel: Channel): void
+}
+
+/** A socket, and who is told what happens to it. */
 export class Channel {
   readonly socket: Socket
-  receive: (chunk: Uint8Array) => void = () => {}
+  handlers: ChannelHandlers = {}
 
   /** Connects. */
   static connect(options: NetConnectOpts): Channel {
-    return new Channel((onread) => connect({ ...options, allowHalfOpen: true, onread }))
+    const channel = new Channel((onread) => connect({ ...options, allowHalfOpen: true, onread }))
+    channel.socket.once("connect", connected)
+    return channel
   }
 
   /**
@@ -26,22 +43,52 @@ export class Channel {
   static adopt(accepted: Socket): Channel {
     const inner = accepted as unknown as { _handle?: object | null }
     const handle = inner._handle
-    return new Channel((onread, receive) => {
-      if (!handle) return accepted.on("data", receive)
+    if (handle) {
       inner._handle = null
-      return new Socket({ handle, allowHalfOpen: true, onread } as object)
-    })
+      return new Channel((onread) => new Socket({ handle, allowHalfOpen: true, onread } as object))
+    }
+    const channel = new Channel(() => accepted)
+    accepted.on("data", (chunk) => channel.handlers.received?.(chunk as Buffer, channel))
+    return channel
   }
 
-  private constructor(open: (onread: OnReadOpts, receive: (chunk: Uint8Array) => void) => Socket) {
+  private constructor(open: (onread: OnReadOpts) => Socket) {
     const callback = (length: number) => {
-      this.receive(buffer.subarray(0, length))
+      this.handlers.received?.(buffer.subarray(0, length), this)
       return true
     }
-    this.socket = open({ buffer, callback }, (chunk) => this.receive(chunk))
-    this.socket.on("error", ignored).unref()
+    this.socket = open({ buffer, callback })
+    const socket = this.socket as SocketOfChannel
+    socket[CHANNEL] = this
+    socket.on("end", ended).on("drain", drained).on("finish", finished).on("close", closed)
+    socket.on("error", ignored).unref()
   }
 }
 
-/** "close" follows. One for all: a function made on the spot would keep what is around it in memory. */
-const ignored = () => {}
+const CHANNEL = Symbol("channel")
+type SocketOfChannel = Socket & { [CHANNEL]: Channel }
+
+// The same for all sockets: functions made for each would take more memory than the rest of it.
+
+function connected(this: SocketOfChannel): void {
+  this[CHANNEL].handlers.connected?.()
+}
+
+function ended(this: SocketOfChannel): void {
+  this[CHANNEL].handlers.ended?.(this[CHANNEL])
+}
+
+function drained(this: SocketOfChannel): void {
+  this[CHANNEL].handlers.drained?.(this[CHANNEL])
+}
+
+function finished(this: SocketOfChannel): void {
+  this[CHANNEL].handlers.finished?.(this[CHANNEL])
+}
+
+function closed(this: SocketOfChannel): void {
+  this[CHANNEL].handlers.closed?.(this[CHANNEL])
+}
+
+/** "close" follows. */
+function ignored(): void {}

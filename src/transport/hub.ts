@@ -10,13 +10,15 @@ export class Hub {
   readonly #emit: (event: TransportEvent) => void
 
   constructor(emit: (event: TransportEvent) => void) {
-    this.#emit = emit
+    this.#emit = (event) => {
+      // An endpoint is gone once, whatever it says.
+      if (event.type !== "released" || this.#endpoints.delete(event.endpoint)) emit(event)
+    }
   }
 
   /** Binds; connections wait until `activate`. */
   async listen(endpoint: number, spec: ListenSpec): Promise<HostPort> {
-    const released = () => this.#forget(endpoint)
-    const listener = new Listener(endpoint, spec, loadInstanceSync(), this.#emit, released)
+    const listener = new Listener(endpoint, spec, loadInstanceSync(), this.#emit)
     const address = await listener.start()
     this.#endpoints.set(endpoint, listener)
     return address
@@ -30,11 +32,7 @@ export class Hub {
 
   /** Dials for each connection that libzmq makes to the private path, which is there on return. */
   dial(endpoint: number, spec: DialSpec): void {
-    const released = () => this.#forget(endpoint)
-    this.#endpoints.set(
-      endpoint,
-      new Dialer(endpoint, spec, loadInstanceSync(), this.#emit, released),
-    )
+    this.#endpoints.set(endpoint, new Dialer(endpoint, spec, loadInstanceSync(), this.#emit))
   }
 
   /**
@@ -43,9 +41,5 @@ export class Hub {
    */
   release(endpoint: number, lingerMs: number): void {
     this.#endpoints.get(endpoint)?.release(lingerMs)
-  }
-
-  #forget(endpoint: number): void {
-    if (this.#endpoints.delete(endpoint)) this.#emit({ endpoint, type: "released" })
   }
 }

@@ -1,6 +1,7 @@
 /** The entry of the thread that links live on: does what WorkerThread asks for. */
 import { workerData } from "node:worker_threads"
 import { sharePending } from "./admission.js"
+import { readCall } from "./call-text.js"
 import { errorInfo } from "./error-info.js"
 import { Hub } from "./hub.js"
 import type { Answer, Call, Notice, ThreadData } from "./thread.js"
@@ -11,7 +12,8 @@ sharePending(pending)
 const notify = (notice: Notice) => calls.postMessage(notice)
 const hub = new Hub((event) => notify({ event }))
 
-calls.on("message", async (call: Call) => {
+calls.on("message", async (text: string) => {
+  const call = readCall(text)
   const answer = await perform(call)
   if (call.answer === "message") notify({ answer })
   if (call.answer === "signal") {

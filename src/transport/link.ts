@@ -5,8 +5,8 @@ import type { Settings } from "../codec/options.js"
 import type { Trainer } from "../codec/trainer.js"
 import { Transcoder } from "../codec/transcoder.js"
 import { AdaptiveLevel } from "./adaptive-level.js"
-import type { Channel } from "./channel.js"
-import { Counters } from "./protocol.js"
+import type { Channel, ChannelHandlers } from "./channel.js"
+import { Counters, type Peer } from "./protocol.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
@@ -22,13 +22,15 @@ export interface End {
   error: Error | undefined
 }
 
+export type Side = "remote" | "local"
+
 export interface LinkHandlers {
   /** One side broke a rule, or memory ran out for it; the link ends next. */
-  failed(error: Error, side: "remote" | "local"): void
+  failed(error: Error, side: Side, link: Link): void
   /** The TCP connection is over; `error` is what ended it, if anything. */
-  disconnected(error: Error | undefined): void
+  disconnected(error: Error | undefined, link: Link): void
   /** libzmq has taken all there was, too. */
-  ended(end: End): void
+  ended(end: End, link: Link): void
 }
 
 /**
@@ -38,7 +40,7 @@ export interface LinkHandlers {
  * Data that one side has handed over is written to the other before that is
  * closed, however the link ends.
  */
-export class Link implements PumpHandlers {
+export class Link implements ChannelHandlers, PumpHandlers {
   readonly counters: Counters = new Counters()
   readonly #remote: Socket
   readonly #local: Socket
@@ -48,68 +50,89 @@ export class Link implements PumpHandlers {
   readonly #fromPeer: Pump
   readonly #fromLibzmq: Pump
   #end: End | undefined
+  #farewell: NodeJS.Timeout | undefined
   #open = 2
 
-  /** Joins two channels. `early` is what was read from the local one already. */
+  /** Joins two channels. */
   constructor(
-    fromRemote: Channel,
-    fromLocal: Channel,
-    early: readonly Uint8Array[],
+    remote: Channel,
+    local: Channel,
     instance: Instance,
     settings: Settings,
     trainer: Trainer | undefined,
     handlers: LinkHandlers,
   ) {
-    const remote = fromRemote.socket
-    const local = fromLocal.socket
-    this.#remote = remote
-    this.#local = local
+    this.#remote = remote.socket
+    this.#local = local.socket
     this.#handlers = handlers
     this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings, trainer)
-
-    const fromPeer = new Pump(fromRemote, fromLocal, this.#receiving, this)
+    this.#fromPeer = new Pump(remote.socket, local.socket, this.#receiving, this)
     const level = settings.adaptive ? new AdaptiveLevel(this.#sending) : undefined
-    const fromLibzmq = new Pump(fromLocal, fromRemote, this.#sending, this, level)
-    this.#fromPeer = fromPeer
-    this.#fromLibzmq = fromLibzmq
+    this.#fromLibzmq = new Pump(local.socket, remote.socket, this.#sending, this, level)
 
-    local.on("end", () => {
-      fromLibzmq.finish()
-      this.#end ??= { byLibzmq: true, error: undefined }
-      fromPeer.stop()
-      local.end()
-    })
-    local.on("close", () => {
-      this.#end ??= { byLibzmq: true, error: undefined }
-      fromPeer.stop()
-      fromLibzmq.finish()
-      this.#closed()
-    })
-    remote.on("end", () => {
-      fromPeer.finish()
-      this.#end ??= { byLibzmq: false, error: undefined }
-    })
-    remote.on("error", (error) => {
-      this.#end ??= { byLibzmq: false, error }
-    })
-    let farewell: NodeJS.Timeout | undefined
-    remote.on("finish", () => {
-      // Otherwise `drain` has said goodbye, and the peer may have much to say yet.
-      if (this.#end) farewell = setTimeout(() => remote.destroy(), FAREWELL_MS).unref()
-    })
-    remote.on("close", () => {
-      clearTimeout(farewell)
-      this.#end ??= { byLibzmq: false, error: undefined }
-      fromLibzmq.stop()
-      fromPeer.finish()
-      handlers.disconnected(this.#end.error)
-      this.#closed()
-    })
+    remote.handlers = this
+    local.handlers = this
+  }
 
-    for (const chunk of early) fromLibzmq.push(chunk)
-    local.resume()
-    remote.resume()
+  /** Lets data through. `early` is what was read from the local side already. */
+  start(early: readonly Uint8Array[] = []): void {
+    for (const chunk of early) this.#fromLibzmq.push(chunk)
+    this.#local.resume()
+    this.#remote.resume()
+  }
+
+  /** Who is at the other end. */
+  get peer(): Peer {
+    const { remoteAddress = "unknown", remotePort = 0 } = this.#remote // it may have gone already
+    return { remoteAddress, remotePort }
+  }
+
+  received(chunk: Uint8Array, { socket }: Channel): void {
+    if (socket === this.#local) this.#fromLibzmq.push(chunk)
+    else this.#fromPeer.push(chunk)
+  }
+
+  drained({ socket }: Channel): void {
+    if (socket === this.#local) this.#fromPeer.drained()
+    else this.#fromLibzmq.drained()
+  }
+
+  ended({ socket }: Channel): void {
+    if (socket === this.#local) {
+      this.#fromLibzmq.finish()
+      this.#end ??= { byLibzmq: true, error: undefined }
+      this.#fromPeer.stop()
+      this.#local.end()
+    } else {
+      this.#fromPeer.finish()
+      this.#end ??= { byLibzmq: false, error: undefined }
+    }
+  }
+
+  finished({ socket }: Channel): void {
+    // Otherwise `drain` has said goodbye, and the peer may have much to say yet.
+    if (socket !== this.#remote || !this.#end) return
+    this.#farewell = setTimeout(() => socket.destroy(), FAREWELL_MS).unref()
+  }
+
+  closed({ socket }: Channel): void {
+    if (socket === this.#local) {
+      this.#end ??= { byLibzmq: true, error: undefined }
+      this.#fromPeer.stop()
+      this.#fromLibzmq.finish()
+    } else {
+      clearTimeout(this.#farewell)
+      this.#end ??= { byLibzmq: false, error: socket.errored ?? undefined }
+      this.#fromLibzmq.stop()
+      this.#fromPeer.finish()
+      this.#handlers.disconnected(this.#end.error, this)
+    }
+    this.#open--
+    if (this.#open > 0) return
+    this.#receiving.close()
+    this.#sending.close()
+    this.#handlers.ended(this.#end, this)
   }
 
   /**
@@ -142,16 +165,8 @@ export class Link implements PumpHandlers {
     this.#end ??= { byLibzmq: false, error }
     const byRemote = transcoder === this.#receiving
     const [offender, other] = byRemote ? [this.#remote, this.#local] : [this.#local, this.#remote]
-    this.#handlers.failed(error, byRemote ? "remote" : "local")
+    this.#handlers.failed(error, byRemote ? "remote" : "local", this)
     offender.destroy()
     other.end() // after all that came before
-  }
-
-  #closed(): void {
-    this.#open--
-    if (this.#open > 0) return
-    this.#receiving.close()
-    this.#sending.close()
-    this.#handlers.ended(this.#end as End)
   }
 }

@@ -4,7 +4,7 @@ import type { Instance } from "../codec/instance.js"
 import { admit, hasRoom, settle } from "./admission.js"
 import { Channel } from "./channel.js"
 import { formatEndpoint, type HostPort } from "./endpoint.js"
-import { Links } from "./links.js"
+import { Links, type LinksHandlers } from "./links.js"
 import type { ListenSpec, TransportEvent } from "./protocol.js"
 import { listenTcp, serverOptions } from "./tcp.js"
 import { zmqError } from "./zmq-error.js"
@@ -13,11 +13,10 @@ import { zmqError } from "./zmq-error.js"
 const QUEUE_FULL_MS = 2
 
 /** A bound endpoint: accepts TCP connections and dials libzmq's private one for each. */
-export class Listener {
+export class Listener implements LinksHandlers {
   readonly #spec: ListenSpec
   readonly #server: Server
   readonly #links: Links
-  readonly #released: () => void
   /** Connections that came before libzmq was ready; undefined since. */
   #waiting: Socket[] | undefined = []
   #closing = false
@@ -27,11 +26,9 @@ export class Listener {
     spec: ListenSpec,
     instance: Instance,
     emit: (event: TransportEvent) => void,
-    released: () => void,
   ) {
     this.#spec = spec
-    this.#released = released
-    this.#links = new Links(endpoint, instance, spec, emit)
+    this.#links = new Links(endpoint, instance, spec, emit, this)
     this.#server = createServer(serverOptions(spec.tcp), (remote) => this.#accept(remote))
     this.#server.unref()
   }
@@ -85,29 +82,28 @@ export class Listener {
       return
     }
     const local = Channel.connect({ path: this.#spec.localPath })
-    const failed = (error?: NodeJS.ErrnoException) => {
-      settle()
-      local.socket.off("close", failed)
-      // TCP makes a peer wait when the queue is full; a Unix socket refuses at once.
-      if (error?.code !== "EAGAIN") remote.destroy()
-      else setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
+    local.handlers = {
+      received: (greeting) => {
+        settle()
+        this.#links.add(Channel.adopt(remote), local, [new Uint8Array(greeting)])
+      },
+      ended: ({ socket }) => socket.destroy(),
+      closed: ({ socket }) => {
+        settle()
+        // TCP makes a peer wait when the queue is full; a Unix socket refuses at once.
+        const { code } = (socket.errored ?? {}) as NodeJS.ErrnoException
+        if (code !== "EAGAIN") remote.destroy()
+        else setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
+      },
     }
-    const ended = () => local.socket.destroy()
-    local.socket.once("error", failed).once("close", failed).once("end", ended).resume()
-    local.receive = (greeting) => {
-      settle()
-      local.socket.off("error", failed).off("close", failed).off("end", ended)
-      const early = [new Uint8Array(greeting)]
-      this.#links.add(Channel.adopt(remote), local, early, this.#ended)
-    }
+    local.socket.resume()
   }
 
-  // One for all links: made where each begins, it would keep everything there in memory.
-  readonly #ended = (): void => this.#checkReleased()
+  linkEnded(): void {
+    this.#checkReleased()
+  }
 
   #checkReleased(): void {
-    if (!this.#closing || this.#links.size > 0) return
-    this.#links.close()
-    this.#released()
+    if (this.#closing && this.#links.size === 0) this.#links.close()
   }
 }

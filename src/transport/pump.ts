@@ -1,7 +1,6 @@
 import type { Socket } from "node:net"
 import type { Transcoder } from "../codec/transcoder.js"
 import type { AdaptiveLevel } from "./adaptive-level.js"
-import type { Channel } from "./channel.js"
 
 export interface PumpHandlers {
   /** Some of the stream went through a transcoder. */
@@ -35,24 +34,32 @@ export class Pump {
   #concludeAt: number | undefined
 
   constructor(
-    from: Channel,
-    to: Channel,
+    from: Socket,
+    to: Socket,
     transcoder: Transcoder,
     handlers: PumpHandlers,
     level?: AdaptiveLevel,
   ) {
-    this.#from = from.socket
-    this.#to = to.socket
+    this.#from = from
+    this.#to = to
     this.#transcoder = transcoder
     this.#handlers = handlers
     this.#level = level
-    from.receive = (chunk) => this.push(chunk)
-    to.socket.on("drain", () => this.#drained())
   }
 
-  /** Takes a chunk, as if it had been read. */
+  /** Takes a chunk that was read. */
   push(chunk: Uint8Array): void {
     this.#run(() => this.#transcoder.transcode(chunk, this.#write))
+  }
+
+  /** The other side has room again. */
+  drained(): void {
+    if (!this.#blocked) return
+    this.#level?.drained()
+    if (this.#held) spare = this.#held
+    this.#held = undefined
+    this.#blocked = false
+    this.#resume()
   }
 
   /** Nothing more comes: ends the other side when it has all that came before. */
@@ -72,15 +79,6 @@ export class Pump {
   stop(): void {
     this.#stopped = true
     this.#from.resume()
-  }
-
-  #drained(): void {
-    if (!this.#blocked) return
-    this.#level?.drained()
-    if (this.#held) spare = this.#held
-    this.#held = undefined
-    this.#blocked = false
-    this.#resume()
   }
 
   #resume(): void {

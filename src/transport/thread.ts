@@ -1,5 +1,6 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
 import { type Pending, sharedPending } from "./admission.js"
+import { writeCall } from "./call-text.js"
 import type { HostPort } from "./endpoint.js"
 import { type ErrorInfo, errorFrom } from "./error-info.js"
 import { Hub } from "./hub.js"
@@ -56,7 +57,7 @@ export interface ThreadData {
 
 export type CallName = "listen" | "activate" | "dial" | "release"
 
-/** A call to the worker, and how it is answered. */
+/** A call to the worker, and how it is answered. It crosses as text (call-text.ts). */
 export interface Call {
   id: number
   name: CallName
@@ -167,7 +168,7 @@ export class WorkerThread implements LinkThread {
 
   #post(name: CallName, args: unknown[], answer: Call["answer"]): number {
     const id = this.#count++
-    this.#calls.postMessage({ id, name, args, answer } satisfies Call)
+    this.#calls.postMessage(writeCall({ id, name, args, answer }))
     return id
   }
 

@@ -1,13 +1,14 @@
 /** Many connections of one socket at once. */
 import { once } from "node:events"
 import { connect } from "node:net"
+import { constants } from "node:os"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Dealer, Pull, Push, Router } from "zeromq-lz4"
 
 import { Script } from "../support/running-script.js"
 import { anyPort, use } from "../support/sockets.js"
-import { transports } from "../support/transports.js"
+import { lz4, transports } from "../support/transports.js"
 
 const PEERS = 1000
 
@@ -73,3 +74,37 @@ describe.each(transports)("over $name", (transport) => {
     expect(heard.size).toBe(PEERS)
   })
 })
+
+test.each(["worker", "same"] as const)(
+  "connect() says that no descriptors are left, and works when there are (links on the %s thread)",
+  async (thread) => {
+    const pull = use(new Pull())
+    await pull.bind(anyPort(lz4))
+    const endpoint = pull.lastEndpoint as string
+    let connects = 0
+    pull.lz4.on("connect", () => connects++)
+    const script = new Script(
+      `const { closeSync, openSync } = process.getBuiltinModule("node:fs")
+      const push = new zmq.Push()
+      push.connect(argument)
+      await push.send("text")
+      const files = []
+      try { for (;;) files.push(openSync("/dev/null", "r")) } catch {}
+      let error
+      try { push.connect(argument) } catch (thrown) { error = thrown }
+      for (const file of files) closeSync(file)
+      push.connect(argument)
+      for (let i = 0; i < 2; i++) await push.send("text") // by turns
+      const { code, errno, address } = error
+      console.log(JSON.stringify({ code, errno, address }))`,
+      endpoint,
+      thread,
+      128,
+    )
+    const { EMFILE: errno } = constants.errno
+    expect(JSON.parse(await script.line())).toEqual({ code: "EMFILE", errno, address: endpoint })
+    for (let i = 0; i < 3; i++) expect(String(await pull.receive())).toBe("text")
+    expect(connects).toBe(2)
+    expect(await script.ended(), script.errors).toEqual({ code: 0, signal: null })
+  },
+)

@@ -28,7 +28,7 @@ test("a peer whose connection libzmq has no room for yet waits for it", async ()
   const { port } = await hub.listen(1, {
     bind: { host: "127.0.0.1", port: 0 },
     localPath,
-    settings: { ...checkLz4Options({}), budgetBytes: -1 },
+    settings: checkLz4Options({}, -1),
     tcp: {
       keepAlive: undefined,
       keepAliveDelayMs: 0,
