@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { chmodSync, lstatSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 
@@ -22,7 +22,8 @@ export function newLocalPath(): string {
       ),
       { code: "ENOTSUP" },
     )
-  directory ??= makeDirectory()
+  // Who clears up old temporary files may have taken it away, and somebody else its name.
+  if (!directory || !isPrivate(directory)) directory = makeDirectory()
   return join(directory, String(count++))
 }
 
@@ -32,4 +33,11 @@ function makeDirectory(): string {
   chmodSync(made, 0o700) // whatever the umask
   process.on("exit", () => rmSync(made, { recursive: true, force: true }))
   return made
+}
+
+function isPrivate(path: string): boolean {
+  const stat = lstatSync(path, { throwIfNoEntry: false })
+  return (
+    stat?.isDirectory() === true && stat.uid === process.geteuid?.() && (stat.mode & 0o77) === 0
+  )
 }

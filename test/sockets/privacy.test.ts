@@ -65,6 +65,26 @@ describe.each(["worker", "same"] as const)("with links on the %s thread", (threa
     expect(await script.ended()).toEqual({ code: 0, signal: null })
   })
 
+  test.each([
+    ["has been taken away", ""],
+    ["is another that all may enter", "mkdirSync(directory, { mode: 0o777 });"],
+  ])("a directory that %s is made anew", async (_, replace) => {
+    const script = run(
+      `const { mkdirSync, readdirSync, rmSync } = await import("node:fs");
+      ${talking}
+      const directory = argument + "/" + readdirSync(argument)[0];
+      rmSync(directory, { recursive: true }); ${replace}
+      const next = new zmq.Pull(); await next.bind("lz4+tcp://127.0.0.1:*");
+      const other = new zmq.Push(); other.connect(next.lastEndpoint);
+      await other.send("2"); console.log(String((await next.receive())[0]), readdirSync(argument).length)`,
+      root,
+      thread,
+    )
+    expect(await script.line()).toBe("1")
+    expect(await script.line()).toBe(replace ? "2 2" : "2 1")
+    expect(await script.ended(), script.errors).toEqual({ code: 0, signal: null })
+  })
+
   test("a TMPDIR too long for a Unix socket's path works all the same", async () => {
     const long = join(root, "a".repeat(100), "b".repeat(100))
     mkdirSync(long, { recursive: true })
