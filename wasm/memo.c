@@ -6,7 +6,7 @@
 #include "dictionary.h"
 
 /* As many parts as links may lag behind one another: what a link reads at once holds
- * some hundreds. Parts whose signatures agree a little share a set. */
+ * some hundreds. Signatures lead to a set, in which the part that came first gives way. */
 #define SETS 256u
 #define WAYS 4u
 /* Room for one part of any size, and many of the usual ones. */
@@ -25,7 +25,8 @@ typedef struct {
   uint8_t kept;
 } remembered;
 
-static remembered sets[SETS][WAYS]; /* the latest of a set comes first */
+static remembered sets[SETS][WAYS];
+static uint8_t arrivals[SETS];
 
 /* The latest RING_BYTES of what is kept. Most processes never publish: no memory before. */
 static uint8_t *ring;
@@ -99,12 +100,6 @@ static remembered *find(remembered *set, const remembered *part) {
   return NULL;
 }
 
-/* Makes room at the front of a set, at the cost of the oldest. */
-static remembered *push(remembered *set) {
-  memmove(set + 1, set, (WAYS - 1) * sizeof *set);
-  return set;
-}
-
 uint32_t zl_memo_encode(const void *sender, zl_dictionary *dictionary, const uint8_t *source,
                         uint32_t plain, uint8_t *target, int32_t effort) {
   remembered part = {.signature = sign(source, plain),
@@ -112,8 +107,8 @@ uint32_t zl_memo_encode(const void *sender, zl_dictionary *dictionary, const uin
                      .plain = plain,
                      .dictionary = dictionary ? dictionary->id : 0,
                      .effort = effort};
-  remembered *set = sets[part.signature % SETS];
-  remembered *known = find(set, &part);
+  const uint32_t set = part.signature % SETS;
+  remembered *known = find(sets[set], &part);
 
   if (known && known->kept && known->first != sender && ring_end - known->at <= RING_BYTES) {
     const uint8_t *place = ring + known->at % RING_BYTES;
@@ -128,6 +123,6 @@ uint32_t zl_memo_encode(const void *sender, zl_dictionary *dictionary, const uin
   if (known && known->first == sender) return part.wire;
   if (known || credit > 0) keep(&part, source, target);
   if (!known && credit > 0) credit--;
-  *(known ? known : push(set)) = part;
+  *(known ? known : &sets[set][arrivals[set]++ % WAYS]) = part;
   return part.wire;
 }

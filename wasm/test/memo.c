@@ -28,6 +28,37 @@ static bytes sample(size_t kind, size_t length, uint32_t number) {
   return plain;
 }
 
+/* Where a part was, the same plaintext comes to stand with what another dictionary made of it. */
+static void test_overwritten(const void *of) {
+  (void)of;
+  const uint32_t ring =
+      2 * (ZL_PART_MAX + ZL_SENTINEL_BYTES); /* RING_BYTES of memo.c, still empty */
+  bytes plain = sample(0, 600, 1);
+  uint8_t *encoded = malloc(plain.length + ZL_SENTINEL_BYTES);
+  zl_dictionary *one = zl_dictionary_open(plain.at, 100);
+  zl_dictionary *other = zl_dictionary_open(plain.at + 300, 200);
+  for (int sender = 0; sender < 2; sender++)
+    check_part(&senders[sender], one, plain, 1);
+  uint32_t left = ring - (uint32_t)plain.length -
+                  zl_part_encode(one, plain.at, (uint32_t)plain.length, encoded, 1);
+  for (uint32_t state = 5; left > 0;) {
+    bytes filler = bytes_new(left < ZL_PART_MAX ? left : ZL_PART_MAX);
+    for (size_t i = 0; i < filler.length; i++)
+      filler.at[i] = (uint8_t)sample_random(&state);
+    for (int sender = 0; sender < 2; sender++)
+      check_part(&senders[sender], NULL, filler, 1);
+    left -= (uint32_t)filler.length;
+    free(filler.at);
+  }
+  for (int sender = 0; sender < 2; sender++)
+    check_part(&senders[sender], other, plain, 1);
+  check_part(&senders[2], one, plain, 1);
+  zl_dictionary_close(one);
+  zl_dictionary_close(other);
+  free(encoded);
+  free(plain.at);
+}
+
 static void test_all_senders(const void *of) {
   (void)of;
   static const size_t sizes[] = {0, 1, 7, 8, 9, 31, 32, 33, 511, 16384, 60000, ZL_PART_MAX};
@@ -94,6 +125,7 @@ static void test_who_may_share(const void *of) {
 }
 
 int main(void) {
+  RUN("what was overwritten is not taken for what it was", test_overwritten);
   RUN("all senders of a part write the same", test_all_senders);
   RUN("parts come and go", test_many_parts);
   RUN("one byte makes another part", test_one_byte_differs);
