@@ -23,8 +23,8 @@ const options = readOptions(
   "throughput",
   `PUSH to PULL between two processes on this machine: Lorem ipsum with UUIDs, JSON and random bytes
 over tcp:// and ipc:// of zeromq.js, over lz4+tcp:// with links on a worker thread, on that of the
-application, and without compressing anything, and over pyomq and omq-tokio. Messages per second, bytes on the wire, CPU time
-and memory of both sides. Linux. About nine minutes.`,
+application, and without compressing anything, and over pyomq and omq-tokio. Messages per second,
+bytes on the wire, CPU time and memory of both sides. Linux. About nine minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 

@@ -1,13 +1,13 @@
 /** The entry of the thread that links live on: does what WorkerThread asks for. */
 import { workerData } from "node:worker_threads"
-import { sharePending } from "./admission.js"
+import { countIn } from "./admission.js"
 import { readCall } from "./call-text.js"
 import { errorInfo } from "./error-info.js"
 import { Hub } from "./hub.js"
 import type { Answer, Call, Notice, ThreadData } from "./thread.js"
 
 const { calls, answers, signal, pending } = workerData as ThreadData
-sharePending(pending)
+countIn(pending)
 
 const notify = (notice: Notice) => calls.postMessage(notice)
 const hub = new Hub((event) => notify({ event }))

@@ -4,13 +4,13 @@ import { type LinkThread, SameThread, WorkerThread } from "./thread.js"
 /** How long a thread is kept when it has no endpoint left, in milliseconds. */
 const IDLE_MS = 1000
 
-export type Listener = (event: TransportEvent) => void
+export type EndpointListener = (event: TransportEvent) => void
 
 /** A thread that links live on, and who hears of the endpoints there. */
 export class PooledThread {
   readonly thread: LinkThread
   readonly own: boolean
-  readonly #listeners = new Map<number, Listener>()
+  readonly #listeners = new Map<number, EndpointListener>()
   #idle: NodeJS.Timeout | undefined
 
   constructor(own: boolean) {
@@ -30,7 +30,7 @@ export class PooledThread {
     return this.#listeners.has(endpoint)
   }
 
-  add(endpoint: number, listener: Listener): void {
+  add(endpoint: number, listener: EndpointListener): void {
     clearTimeout(this.#idle)
     this.#listeners.set(endpoint, listener)
   }

@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads"
-import { type Pending, sharedPending } from "./admission.js"
+import { type Pending, pendingElsewhere, writeOff } from "./admission.js"
 import { writeCall } from "./call-text.js"
 import type { HostPort } from "./endpoint.js"
 import { type ErrorInfo, errorFrom } from "./error-info.js"
@@ -91,11 +91,12 @@ export class WorkerThread implements LinkThread {
   constructor(emit: Emit, lost: () => void) {
     const calls = new MessageChannel()
     const answers = new MessageChannel()
+    const pending = pendingElsewhere()
     const workerData: ThreadData = {
       calls: calls.port2,
       answers: answers.port2,
       signal: this.#signal,
-      pending: sharedPending(),
+      pending,
     }
     // The build puts this code at the top of dist/, whatever folder it is written in.
     this.#worker = new Worker(new URL("./transport/link-thread.js", import.meta.url), {
@@ -107,6 +108,7 @@ export class WorkerThread implements LinkThread {
     this.#worker.unref()
     this.#worker.once("exit", () => {
       const message = "the thread of lz4+tcp:// ended, and all its connections with it"
+      writeOff(pending)
       for (const [id, answered] of this.#waiting) answered({ id, error: { message } })
       lost()
       throw new Error(message) // nobody asked, so nobody could catch it

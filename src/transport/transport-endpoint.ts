@@ -1,7 +1,7 @@
 import type { HostPort } from "./endpoint.js"
 import type { DialSpec, ListenSpec } from "./protocol.js"
 import type { LinkThread } from "./thread.js"
-import { chooseThread, type Listener, type PooledThread } from "./thread-pool.js"
+import { chooseThread, type EndpointListener, type PooledThread } from "./thread-pool.js"
 
 let count = 0
 
@@ -11,13 +11,8 @@ export class TransportEndpoint {
   readonly #home: PooledThread
   readonly #thread: LinkThread
 
-  /**
-   * @param own whether links live on threads of their own; the first endpoint decides
-   * for all. undefined takes what is there.
-   * @param threads how many there may be.
-   * @throws Error when links live elsewhere already.
-   */
-  constructor(own: boolean | undefined, threads: number, listener: Listener) {
+  /** `own` and `threads` are those of `chooseThread`, which may throw. */
+  constructor(own: boolean | undefined, threads: number, listener: EndpointListener) {
     this.#home = chooseThread(own, threads)
     this.#thread = this.#home.thread
     this.#home.add(this.#id, listener)

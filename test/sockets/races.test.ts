@@ -126,6 +126,29 @@ describe("a thread that ends by itself", () => {
     expect(await process.line()).toBe("2")
     expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
   })
+
+  test("does not keep the next one from accepting what libzmq never took from it", async () => {
+    const process = new Script(
+      `import { connect } from "node:net";
+      process.on("uncaughtException", () => {});
+      let worker; process.on("worker", (one) => { worker = one });
+      for (let i = 0; i < 30; i++) {
+        const pull = new zmq.Pull(); await pull.bind("lz4+tcp://127.0.0.1:*");
+        const port = Number(pull.lastEndpoint.split(":").at(-1));
+        const flood = Array.from({ length: 50 }, () => connect(port, "127.0.0.1").on("error", () => {}));
+        await new Promise((resolve) => flood[i % 10].once("connect", resolve));
+        worker.terminate();
+        await new Promise((resolve) => setTimeout(resolve, 30)); // it has ended by then, and says so
+        for (const socket of flood) socket.destroy();
+        pull.close();
+      }
+      const pull = new zmq.Pull(); await pull.bind("lz4+tcp://127.0.0.1:*");
+      const push = new zmq.Push(); push.connect(pull.lastEndpoint);
+      await push.send("1"); console.log(String((await pull.receive())[0])); process.exit()`,
+      {},
+    )
+    expect(await process.line()).toBe("1")
+  })
 })
 
 test("a bind that fails leaves the address as it was", async () => {

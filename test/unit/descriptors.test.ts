@@ -1,33 +1,36 @@
-/** What the process may still open, as it is counted and as it is tried. */
-import { closeSync, openSync } from "node:fs"
-import { afterEach, expect, test } from "vitest"
+/** How many files the process may still open: as the system tells, as they are counted, and as they are tried. */
+import { readFileSync } from "node:fs"
+import { transformSync } from "esbuild"
+import { expect, test } from "vitest"
 
-import { canOpen, countFree, descriptorsLeft } from "../../src/transport/descriptors.js"
+import { Script } from "../support/running-script.js"
 
-const opened: number[] = []
-const open = (count: number) => {
-  for (let i = 0; i < count; i++) opened.push(openSync("/dev/null", "r"))
-}
+const LIMIT = 256
+const source = readFileSync(new URL("../../src/transport/descriptors.ts", import.meta.url), "utf8")
+const { code } = transformSync(source, { loader: "ts", format: "esm" })
 
-afterEach(() => {
-  for (const descriptor of opened.splice(0)) closeSync(descriptor)
-})
-
-test("what is open is counted", () => {
-  const before = countFree()
-  open(50)
-  // Only where the system counts them.
-  if (before !== undefined) expect(before - (countFree() as number)).toBeGreaterThanOrEqual(50)
-})
-
-test.each([
-  ["counted", descriptorsLeft],
-  ["tried", canOpen],
-])("it is known when they run out, where they are %s", (_, left) => {
-  const free = countFree() ?? 1000
-  expect(left(32)).toBe(true)
-  try {
-    open(free)
-  } catch {} // others may open some at the same time
-  expect(left(32)).toBe(false)
+test("it is known whether 32 descriptors are left, in every way", async () => {
+  const script = new Script(
+    `const { canOpen, counted, descriptorsLeft, told } = await import(argument);
+    const { openSync } = await import("node:fs");
+    const say = () => console.log(JSON.stringify({
+      left: descriptorsLeft(32), tried: canOpen(32), counted: counted(0), most: counted(${LIMIT}), told: told() ?? counted(0) }));
+    say();
+    while (canOpen(32)) openSync("/dev/null", "r");
+    say()`,
+    `data:text/javascript;base64,${Buffer.from(code).toString("base64")}`,
+    "worker",
+    LIMIT,
+  )
+  const before = JSON.parse(await script.line())
+  expect(before).toMatchObject({ left: true, tried: true })
+  const after = JSON.parse(await script.line())
+  expect(after).toMatchObject({ left: false, tried: false })
+  for (const { counted, most, told } of [before, after]) {
+    // To count them takes one.
+    expect(Math.abs(counted - told)).toBeLessThanOrEqual(1)
+    expect(most).toBeGreaterThanOrEqual(told)
+  }
+  expect(after.told).toBe(LIMIT - 31)
+  expect(await script.ended(), script.errors).toEqual({ code: 0, signal: null })
 })
