@@ -21,11 +21,13 @@ const PALETTE = [
   ["#4d7c0f", "#a3e635"],
   ["#5b21b6", "#a78bfa"],
   ["#155e75", "#67e8f9"],
+  ["#7f1d1d", "#fca5a5"],
+  ["#3730a3", "#c7d2fe"],
 ]
 
 export const COLOURS = PALETTE.length
 
-const WIDTH = 800
+const WIDTH = 820
 const LINE_HEIGHT = 18
 
 const STYLE = `
@@ -94,7 +96,7 @@ function logTicks(least, most) {
  */
 export function lineChart({ title, x, y, xName, series }) {
   const height = 420
-  const box = { left: 64, right: WIDTH - 220, top: 48, bottom: height - 52 }
+  const box = { left: 64, right: WIDTH - 240, top: 48, bottom: height - 52 }
   const points = series.flatMap((one) => one.points)
   const xs = [...new Set(points.map(([value]) => value))].sort((a, b) => a - b)
   const ticks = logTicks(
