@@ -1,4 +1,5 @@
 import { budgetHalves, Decoder, FIRST, LAST } from "../codec/decoder.js"
+import { SENTINEL_BYTES } from "../codec/envelope.js"
 import { outOfMemory, ProtocolError } from "../codec/errors.js"
 import { framesLength } from "../codec/frames.js"
 import { type Instance, NULL, type Pointer } from "../codec/instance.js"
@@ -18,7 +19,6 @@ export interface Place {
 /** A message without its place in a capture. */
 export type DecodedMessage = Pick<CaptureMessage, "parts" | "wireBytes" | "plainBytes" | "arena">
 
-const SENTINEL_BYTES = 4
 const REVISION = 2
 const NOTHING = new Uint8Array(0)
 

@@ -1,12 +1,11 @@
 import { allocate } from "./arrays.js"
+import { HEAD_BYTES, SENTINEL_BYTES } from "./envelope.js"
 import { outOfMemory, type ProtocolError, partError } from "./errors.js"
 import { ARENA_MAX_BYTES, splitFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { withLargeInstance } from "./large.js"
 import type { Source } from "./source.js"
 
-const SENTINEL_BYTES = 4
-const HEAD_BYTES = 12
 const LENGTH_BYTES = 4
 const NO_BUDGET = 0xffffffff
 

@@ -1,4 +1,5 @@
 import { allocate, concat } from "./arrays.js"
+import { HEAD_BYTES, SENTINEL_BYTES } from "./envelope.js"
 import { framesLength, writeFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary, withLargeInstance } from "./large.js"
@@ -6,8 +7,6 @@ import type { Settings, Training } from "./options.js"
 import { ArraySource, type Source } from "./source.js"
 import { Trainer } from "./trainer.js"
 
-const SENTINEL_BYTES = 4
-const HEAD_BYTES = 12
 const ARENA_HEAD_BYTES = 16
 
 /** The sending half of a connection: plaintext to wire parts (RFC.md section 5.1). */
