@@ -47,7 +47,7 @@ export class Listener implements LinksHandlers {
   activate(): void {
     const waiting = this.#waiting ?? []
     this.#waiting = undefined
-    for (const remote of waiting) this.#join(remote)
+    for (const remote of waiting) this.#join(remote, true)
   }
 
   release(lingerMs: number): void {
@@ -60,27 +60,30 @@ export class Listener implements LinksHandlers {
   }
 
   #accept(remote: Socket): void {
-    if (!hasRoom()) {
-      remote.destroy()
-    } else if (this.#waiting) {
+    if (!this.#waiting) {
+      this.#join(remote)
+    } else if (hasRoom()) {
       remote.on("error", () => {}) // until there is a link to mind it
       this.#waiting.push(remote)
     } else {
-      this.#join(remote)
+      remote.destroy()
     }
   }
 
-  /** Joins a peer with libzmq, once that has accepted and said so by its first bytes. */
-  #join(remote: Socket): void {
+  /** Joins a peer with libzmq now, or later if it may wait; `waited` says that it does already. */
+  #join(remote: Socket, waited = false): void {
     const admission = this.#closing ? "refused" : admit()
-    if (admission === "later") {
-      setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
-      return
-    }
-    if (admission === "refused") {
-      remote.destroy()
-      return
-    }
+    if (admission === "granted") this.#dial(remote)
+    else if (admission === "later" && (waited || hasRoom())) this.#joinSoon(remote)
+    else remote.destroy()
+  }
+
+  #joinSoon(remote: Socket): void {
+    setTimeout(() => this.#join(remote, true), QUEUE_FULL_MS).unref()
+  }
+
+  /** Joins a peer with libzmq, once that has accepted and said so by its first bytes. */
+  #dial(remote: Socket): void {
     const local = Channel.connect({ path: this.#spec.localPath })
     local.handlers = {
       received: (greeting) => {
@@ -92,8 +95,8 @@ export class Listener implements LinksHandlers {
         settle()
         // TCP makes a peer wait when the queue is full; a Unix socket refuses at once.
         const { code } = (socket.errored ?? {}) as NodeJS.ErrnoException
-        if (code !== "EAGAIN") remote.destroy()
-        else setTimeout(() => this.#join(remote), QUEUE_FULL_MS).unref()
+        if (code === "EAGAIN") this.#joinSoon(remote)
+        else remote.destroy()
       },
     }
     local.socket.resume()
