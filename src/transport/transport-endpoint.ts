@@ -1,6 +1,5 @@
 import type { HostPort } from "./endpoint.js"
 import type { DialSpec, ListenSpec } from "./protocol.js"
-import type { LinkThread } from "./thread.js"
 import { chooseThread, type EndpointListener, type PooledThread } from "./thread-pool.js"
 
 let count = 0
@@ -9,18 +8,16 @@ let count = 0
 export class TransportEndpoint {
   readonly #id = count++
   readonly #home: PooledThread
-  readonly #thread: LinkThread
 
   /** `own` and `threads` are those of `chooseThread`, which may throw. */
   constructor(own: boolean | undefined, threads: number, listener: EndpointListener) {
     this.#home = chooseThread(own, threads)
-    this.#thread = this.#home.thread
     this.#home.add(this.#id, listener)
   }
 
   async listen(spec: ListenSpec): Promise<HostPort> {
     try {
-      return await this.#thread.listen(this.#id, spec)
+      return await this.#home.thread.listen(this.#id, spec)
     } catch (error) {
       this.#home.forget(this.#id)
       throw error
@@ -28,21 +25,21 @@ export class TransportEndpoint {
   }
 
   listenSync(spec: ListenSpec): HostPort {
-    return this.#orForget(() => this.#thread.listenSync(this.#id, spec))
+    return this.#orForget(() => this.#home.thread.listenSync(this.#id, spec))
   }
 
   activate(): void {
-    this.#thread.activate(this.#id)
+    this.#home.thread.activate(this.#id)
   }
 
   /** On return the private path is there for libzmq to connect to. */
   dial(spec: DialSpec): void {
-    this.#orForget(() => this.#thread.dial(this.#id, spec))
+    this.#orForget(() => this.#home.thread.dial(this.#id, spec))
   }
 
   /** Lets the endpoint go, with `lingerMs` for what libzmq still hands over; -1 is no limit. */
   release(lingerMs: number): void {
-    if (this.#home.has(this.#id)) this.#thread.release(this.#id, lingerMs)
+    if (this.#home.has(this.#id)) this.#home.thread.release(this.#id, lingerMs)
   }
 
   #orForget<T>(call: () => T): T {
