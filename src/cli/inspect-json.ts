@@ -24,7 +24,7 @@ function fieldsOf(event: CaptureEvent): object {
   switch (event.type) {
     case "connection": {
       const { id, client, server, begun } = event.connection
-      return { ...moment(event), connection: id, client, server, begun }
+      return { ...moment(event.type, event.time), connection: id, client, server, begun }
     }
     case "handshake":
       return {
@@ -46,7 +46,7 @@ function fieldsOf(event: CaptureEvent): object {
       }
     }
     case "close":
-      return { ...moment(event), connection: event.connection.id }
+      return { ...moment(event.type, event.time), connection: event.connection.id }
   }
 }
 
@@ -57,18 +57,13 @@ function head(
   from: Side | undefined,
 ) {
   return {
-    type,
-    time: isoTime(time) ?? null,
+    ...moment(type, time),
     connection: connection?.id ?? null,
     from: from ?? null,
   }
 }
 
-/** Of what no side says. */
-const moment = ({ type, time }: { type: string; time: Time }) => ({
-  type,
-  time: isoTime(time) ?? null,
-})
+const moment = (type: string, time: Time) => ({ type, time: isoTime(time) ?? null })
 
 function handshakeFields(handshake: Handshake): object {
   const { version, mechanism, asServer, socketType, identity, properties } = handshake

@@ -10,9 +10,6 @@ import { captureError, fileError, InputError } from "./errors.js"
 const EMBEDDED_MAX_BYTES = 64 << 20
 /** What tells whether a file is a capture. */
 const HEAD_BYTES = 4096
-/** Where the page has a file that it comes with. */
-const place = (id: "capture" | "capture-dictionary") =>
-  `<script type="text/plain" id="${id}"></script>`
 /** A browser that has not failed by then has started. */
 const START_MS = 2000
 
@@ -77,11 +74,13 @@ function writePage(capture: Content | undefined, dictionary: Content | undefined
   }
 }
 
-function put(content: Content | undefined, id: Parameters<typeof place>[0], page: string): string {
+/** The page with a file in the element that is there for it. */
+function put(content: Content | undefined, id: string, page: string): string {
   if (!content) return page
-  const [before, after] = page.split(place(id)) as [string, string]
-  const tag = `<script type="text/plain" id="${id}" data-name="${escaped(basename(content.file))}">`
-  return `${before}${tag}${Buffer.from(content.bytes).toString("base64")}</script>${after}`
+  const [before, after] = page.split(`id="${id}"></script>`) as [string, string]
+  const name = escaped(basename(content.file))
+  const base64 = Buffer.from(content.bytes).toString("base64")
+  return `${before}id="${id}" data-name="${name}">${base64}</script>${after}`
 }
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
