@@ -9,6 +9,7 @@ import { readOptions } from "./lib/options.mjs"
 import { usage } from "./lib/usage.mjs"
 import {
   ends,
+  LEAST_COMPRESSED,
   NOTHING_COMPRESSED,
   OMQ_TOKIO,
   OURS,
@@ -31,7 +32,6 @@ const seconds = options.quick ? 0.05 : 0.4
 
 const SPOKES = options.quick ? [1, 64] : [1, 8, 64, 512]
 const SIZES = [64, 16 * 1024]
-const LEAST_COMPRESSED = 512
 const PROBE = "70726f6265"
 /** Messages that all spokes together are first sent, or send. */
 const FIRST_MESSAGES = 2000

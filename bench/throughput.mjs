@@ -6,6 +6,7 @@ import { readOptions } from "./lib/options.mjs"
 import {
   ends,
   IPC,
+  LEAST_COMPRESSED,
   NOTHING_COMPRESSED,
   OMQ_TOKIO,
   OURS,
@@ -51,9 +52,9 @@ const pairs = {
   [`${OURS} → omq-tokio`]: [ends[OURS], ends[OMQ_TOKIO]],
 }
 
-/** Of small parts nothing is compressed anyway. @param {number} size */
+/** @param {number} size */
 const contestants = (size) =>
-  Object.keys(pairs).filter((name) => name !== NOTHING_COMPRESSED || size >= KIB)
+  Object.keys(pairs).filter((name) => name !== NOTHING_COMPRESSED || size >= LEAST_COMPRESSED)
 
 const kinds = /** @type {const} */ (["lorem", "json", "random"])
 const cells = kinds.flatMap((payload) =>

@@ -7,6 +7,8 @@ export const IPC = "zeromq.js ipc://"
 export const OURS = "zeromq-lz4"
 export const SAME_THREAD = "zeromq-lz4, same thread"
 export const NOTHING_COMPRESSED = "zeromq-lz4, nothing compressed"
+/** Bytes of a part from which on it is compressed; of smaller ones nothing is, anyway. */
+export const LEAST_COMPRESSED = 512
 export const PYOMQ_TCP = "pyomq tcp://"
 export const PYOMQ = "pyomq lz4+tcp://"
 export const OMQ_TOKIO = "omq-tokio lz4+tcp://"
