@@ -4,13 +4,14 @@ import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
 import { resolveHost } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
+import { EarlyOperations } from "./early-operations.js"
 import { type EndpointOptions, Engine, type Received } from "./engine.js"
 import { watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { toMessage } from "./message.js"
 import { Monitor } from "./monitor.js"
 import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
-import { OPTION, SocketState } from "./state.js"
+import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
 
 /** What a socket class gains. */
 export interface Lz4Socket {
@@ -52,45 +53,36 @@ interface Native {
   setStringOption(option: number, value: string | Buffer | null): void
 }
 
-/** zeromq.js sets options while it constructs a socket, before the fields of a subclass are there. */
-const early = new WeakMap<Socket, SocketState>()
+/** The engine of a socket of these classes, made where there is none. */
+export function engineFor(socket: Socket): Engine {
+  return (socket as unknown as { [OPEN](): Engine })[OPEN]()
+}
+
+const OPEN = Symbol("open")
 
 /** Extends a socket class of zeromq.js, which keeps its name and all else that it does. */
 export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   const native = Base.prototype as Socket & Native
 
-  let stateOf: (socket: Socket) => SocketState
   let engineOf: (socket: Socket) => Engine | undefined
 
   class Extended extends Base {
-    /** There is none as long as nothing has to be known. */
-    #state: SocketState | undefined = early.get(this)
+    /** Once there is an `lz4+tcp://` endpoint. zeromq.js sets options before fields are there. */
+    #engine: Engine | undefined
 
     static {
-      stateOf = (socket) => {
-        if (#state in socket) {
-          socket.#state ??= new SocketState()
-          return socket.#state
-        }
-        let state = early.get(socket)
-        if (!state) {
-          state = new SocketState()
-          early.set(socket, state)
-        }
-        return state
-      }
-      engineOf = (socket) => (#state in socket ? socket.#state?.engine : undefined)
+      engineOf = (socket) => (#engine in socket ? socket.#engine : undefined)
     }
 
     get lz4(): Lz4 {
-      return stateOf(this).lz4
+      return ensureState(this).lz4
     }
 
     // -- Endpoints -----------------------------------------------------------------
 
     override bind(...args: [address: string, options?: EndpointOptions]): Promise<void> {
       const [address, options = {}] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         state.useNative()
@@ -106,7 +98,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override bindSync(...args: [address: string, options?: EndpointOptions]): void {
       const [address, options = {}] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         state.useNative()
@@ -121,7 +113,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override unbind(...args: [address: string]): Promise<void> {
       const [address] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         return blockingNative(state, native.unbind.call(this, ...args), () => {
@@ -135,7 +127,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override unbindSync(...args: [address: string]): void {
       const [address] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) native.unbindSync.call(this, ...args)
       else this.#open(state).disconnect(this, address)
@@ -143,7 +135,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override connect(...args: [address: string, options?: ConnectOptions]): void {
       const [address, given] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         state.useNative()
@@ -163,7 +155,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override disconnect(...args: [address: string]): void {
       const [address] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         native.disconnect.call(this, ...args)
@@ -172,7 +164,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override close(...args: []): void {
-      const state = this.#state
+      const state = stateOf(this)
       if (!state) {
         native.close.call(this, ...args)
         return
@@ -189,6 +181,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       const lingerMs = this.closed ? 0 : this.linger
       state.engine?.close(lingerMs)
+      state.early?.close()
       state.monitor?.useNative()
       native.close.call(this, ...args)
     }
@@ -198,11 +191,17 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     /** The engine, which the first `lz4+tcp://` endpoint needs. */
+    [OPEN](): Engine {
+      return this.#open(ensureState(this))
+    }
+
     #open(state: SocketState): Engine {
       if (!state.engine) {
         state.engine = new Engine(this, state)
+        this.#engine = state.engine
         watch(this, state)
         if (state.nativeEndpoints > 0) this.#mix(state.engine)
+        state.early?.begin(state.engine)
       }
       return state.engine
     }
@@ -252,14 +251,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     // -- Options, some of which cannot be read back --------------------------------
 
     override setBoolOption(option: number, value: boolean): void {
-      const state = stateOf(this)
+      const state = ensureState(this)
       state.warnUnlessImmediate(option)
       super.setBoolOption(option, value)
       state.setFlag(option, value)
     }
 
     override setInt32Option(option: number, value: number): void {
-      const state = stateOf(this)
+      const state = ensureState(this)
       state.warnUnlessImmediate(option)
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
@@ -271,7 +270,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override getInt32Option(option: number): number {
-      const state = #state in this ? this.#state : undefined
+      const state = stateOf(this)
       if (state?.engine?.native) {
         if (option === OPTION.sendTimeout) return state.sendTimeoutMs
         if (option === OPTION.receiveTimeout) return state.receiveTimeoutMs
@@ -280,11 +279,19 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override setStringOption(option: number, value: string | Buffer | null): void {
-      const state = stateOf(this)
+      const state = ensureState(this)
       state.warnUnlessImmediate(option)
       super.setStringOption(option, value)
       state.setBytes(option, typeof value === "string" ? Buffer.from(value) : value)
     }
+  }
+
+  /** Whether an operation would have to wait, on a socket that has had no endpoint yet. */
+  const mayWait = (socket: Socket, what: "readable" | "writable"): boolean => {
+    const state = stateOf(socket)
+    if (state?.nativeUsed || socket.closed) return false
+    const timeoutMs = what === "readable" ? state?.receiveTimeoutMs : state?.sendTimeoutMs
+    return timeoutMs !== 0 && !Reflect.get(Base.prototype, what, socket)
   }
 
   // -- Only what the class has -----------------------------------------------------
@@ -297,11 +304,22 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     const takesRouting = ["Server", "Radio"].includes(Base.name)
     define("send", function (this: Extended, ...args: unknown[]): Promise<void> {
       const engine = engineOf(this)
-      if (engine === undefined) return send.apply(this, args)
+      if (engine === undefined) {
+        if (!mayWait(this, "writable")) return send.apply(this, args)
+        const state = ensureState(this)
+        state.early ??= new EarlyOperations()
+        return state.early.wait("send", state.sendTimeoutMs, (engine) =>
+          engine
+            ? engine.send(toMessage(args[0]), toRouting(args[1] ?? {}))
+            : send.apply(this, args),
+        )
+      }
       if (args[0] === undefined) throw new TypeError("Message must be present")
-      checkUsable(this, stateOf(this))
+      checkUsable(this, ensureState(this))
       if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
-      return engine.send(toMessage(args[0]), toRouting(args[1]))
+      const routing = toRouting(args[1])
+      if (routing.routingId === undefined && routing.group === undefined) throw zmqError("EINVAL")
+      return engine.send(toMessage(args[0]), routing)
     })
   }
 
@@ -309,8 +327,16 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     const receive = native.receive
     define("receive", function (this: Extended, ...args: unknown[]): Promise<Received> {
       const engine = engineOf(this)
-      if (engine === undefined || args.length > 0) return receive.apply(this, args)
-      checkUsable(this, stateOf(this))
+      if (args.length > 0) return receive.apply(this, args)
+      if (engine === undefined) {
+        if (!mayWait(this, "readable")) return receive.apply(this)
+        const state = ensureState(this)
+        state.early ??= new EarlyOperations()
+        return state.early.wait("receive", state.receiveTimeoutMs, (engine) =>
+          engine ? engine.receive() : receive.apply(this),
+        )
+      }
+      checkUsable(this, ensureState(this))
       return engine.receive()
     })
   }
@@ -321,7 +347,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     define(name, function (this: Extended, ...groups: (Buffer | string)[]): void {
       for (const group of groups) {
         change.call(this, group)
-        const state = stateOf(this)
+        const state = ensureState(this)
         if (name === "join") state.joined(String(group))
         else state.left(String(group))
       }
@@ -347,7 +373,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   )
   defineGetter("events", (socket) => {
     const observer = inherited("events", socket) as Observer
-    const state = stateOf(socket)
+    const state = ensureState(socket)
     state.monitor ??= new Monitor(observer, state.nativeUsed)
     return observer
   })
@@ -360,7 +386,6 @@ const NO_ROUTING: Routing = {}
 function toRouting(given: unknown): Routing {
   if (typeof given !== "object" || given === null) throw new TypeError("Options must be an object")
   const { routingId, group } = given as { routingId?: number; group?: string | Buffer }
-  if (routingId === undefined && group === undefined) throw zmqError("EINVAL")
   return {
     ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),
     ...(group !== undefined && { group: Buffer.from(group as string) }),
