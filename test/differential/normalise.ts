@@ -39,7 +39,7 @@ export class Normaliser {
     const named = text
       .replaceAll("lz4+tcp://", "tcp://")
       .replace(
-        /(tcp:\/\/[^\s"']*:)(\d{4,5})(?=$|[\s"';,)/|])/g,
+        /(tcp:\/\/[^\s"']*:|^127\.0\.0\.1:)(\d{4,5})(?=$|[\s"';,)/|])/g,
         (_, head: string, port: string) => {
           return head + nameOf(this.#ports, port, "port")
         },

@@ -1,4 +1,9 @@
-/** What socket.events tells, and in which order. */
+/**
+ * What socket.events tells, and in which order.
+ *
+ * Observers are closed by their sockets only: after a call to events.close() the next event blocks
+ * libzmq for good.
+ */
 import { expect } from "vitest"
 import type { Observer } from "zeromq"
 
@@ -109,7 +114,7 @@ scenario(
     await happened(second, "bind:error")
     observe("second", events(second))
   },
-  { second: [{ type: "bind:error", error: { code: "EADDRINUSE" } }] },
+  { second: [{ type: "close" }, { type: "bind:error", error: { code: "EADDRINUSE" } }] },
 )
 
 scenario(
@@ -212,31 +217,18 @@ scenario(
 )
 
 scenario(
-  "events.close ends what waits",
-  async ({ zmq, plain, bind, attempt, attempted, observe }) => {
-    const pull = plain(zmq.Pull)
-    const { events } = pull
-    await bind(pull)
-    observe("bind", await events.receive())
-    const waiting = attempt(() => events.receive())
-    events.close()
-    observe("closed", events.closed)
-    observe("waiting", Object.keys(await waiting))
-    await attempted("receive", () => events.receive())
-    observe("socket", pull.closed)
-  },
-  { closed: true, receive: { throws: { code: "EBADF" } }, socket: false },
-)
-
-scenario(
   "events can be iterated until the end",
-  async ({ zmq, plain, bind, observe }) => {
+  async ({ zmq, plain, bind, until, observe }) => {
     const pull = plain(zmq.Pull)
     const { events } = pull
-    await bind(pull)
-    pull.close()
     const types: string[] = []
-    for await (const event of events) types.push(event.type)
+    const iterating = (async () => {
+      for await (const event of events) types.push(event.type)
+    })()
+    await bind(pull)
+    await until(() => types.length)
+    pull.close()
+    await iterating
     observe("types", types)
   },
   { types: ["bind", "close", "end"] },
