@@ -266,13 +266,16 @@ for (const whoBinds of ["bound", "connecting"] as const) {
       if (whoBinds === "bound") {
         const peer = await rawConnection(await bind(pull))
         peer.greet()
+        await until(() => peer.frames.length)
         peer.write(frame)
       } else {
         const listener = await rawListener()
         pull.connect(at(`127.0.0.1:${listener.port}`))
         await until(() => listener.peers.length)
-        listener.peers[0]!.greet()
-        listener.peers[0]!.write(frame)
+        const peer = listener.peers[0]!
+        peer.greet()
+        await until(() => peer.frames.length)
+        peer.write(frame)
       }
       await happened(pull, "handshake:error:auth")
       await sleep(100)
@@ -284,11 +287,12 @@ for (const whoBinds of ["bound", "connecting"] as const) {
 
 scenario(
   "READY without a type is taken",
-  async ({ zmq, make, bind, rawConnection, observe }) => {
+  async ({ zmq, make, bind, rawConnection, until, observe }) => {
     const pull = make(zmq.Pull)
     const peer = await rawConnection(await bind(pull))
     peer.greet()
     peer.command("READY")
+    await until(() => peer.frames.length)
     peer.message("text")
     observe("received", await pull.receive())
   },
@@ -297,7 +301,7 @@ scenario(
 
 scenario(
   "READY with unknown properties, in another case",
-  async ({ zmq, make, bind, rawConnection, observe }) => {
+  async ({ zmq, make, bind, rawConnection, until, observe }) => {
     const pull = make(zmq.Pull)
     const peer = await rawConnection(await bind(pull))
     peer.greet()
@@ -309,6 +313,7 @@ scenario(
         property("Identity", "me"),
       ]),
     )
+    await until(() => peer.frames.length)
     peer.message("text")
     observe("received", await pull.receive())
   },

@@ -15,9 +15,12 @@ const answers = {
 }
 
 /** Answers what libzmq asks at inproc://zeromq.zap.01; collects the requests. */
-async function zap({ zmq, plain }: Run, answer: Answer): Promise<Buffer[][]> {
+async function zap({ zmq, plain, until, attempt }: Run, answer: Answer): Promise<Buffer[][]> {
   const handler: Reply = plain(zmq.Reply)
-  await handler.bind("inproc://zeromq.zap.01")
+  // The name is free only some time after the handler before has been closed.
+  await until(
+    async () => "resolves" in (await attempt(() => handler.bind("inproc://zeromq.zap.01"))),
+  )
   const requests: Buffer[][] = []
   const serve = async () => {
     for await (const request of handler) {
@@ -33,18 +36,23 @@ async function zap({ zmq, plain }: Run, answer: Answer): Promise<Buffer[][]> {
 const shown = (requests: Buffer[][]) => requests.map(([version, , ...rest]) => [version, ...rest])
 
 scenario(
-  "PLAIN without a handler lets everybody in",
-  async ({ zmq, make, bind, observe, eventTypes }) => {
-    const pull = make(zmq.Pull, { plainServer: true })
-    const push = make(zmq.Push, { plainUsername: "user", plainPassword: "secret" })
+  "PLAIN without a handler lets nobody in",
+  async ({ zmq, make, bind, attempt, sleep, observe, eventTypes }) => {
+    const pull = make(zmq.Pull, { plainServer: true, receiveTimeout: 500 })
+    const push = make(zmq.Push, {
+      plainUsername: "user",
+      plainPassword: "secret",
+      reconnectInterval: 10_000,
+    })
     observe("mechanisms", [pull.securityMechanism, push.securityMechanism])
     push.connect(await bind(pull))
     await push.send("text")
-    observe("received", await pull.receive())
+    observe("received", Object.keys(await attempt(() => pull.receive())))
+    await sleep(50)
     observe("pull", eventTypes(pull))
     observe("push", eventTypes(push))
   },
-  { mechanisms: ["plain", "plain"], received: ["text"] },
+  { mechanisms: ["plain", "plain"], received: ["rejects"] },
 )
 
 scenario(
@@ -86,7 +94,7 @@ scenario(
     const { zmq, make, bind, observe } = run
     const requests = await zap(run, answers[200])
     const router = make(zmq.Router, { plainServer: true, routingId: "server", zapDomain: "d" })
-    const dealer = make(zmq.Dealer, { plainUsername: "u", plainPassword: "", routingId: "client" })
+    const dealer = make(zmq.Dealer, { plainUsername: "u", plainPassword: "p", routingId: "client" })
     dealer.connect(await bind(router))
     await dealer.send("text")
     observe("received", await router.receive())
@@ -108,9 +116,12 @@ for (const code of [300, 400, 500] as const) {
         reconnectInterval: 10_000,
       })
       push.connect(await bind(pull))
-      await happened(pull, "disconnect")
-      await happened(push, "disconnect")
-      await sleep(50)
+      await happened(pull, "handshake:error:auth")
+      if (code !== 300) {
+        await happened(pull, "disconnect")
+        await happened(push, "disconnect")
+      }
+      await sleep(100)
       observe("pull", eventTypes(pull))
       observe("push", eventTypes(push))
       observe(
@@ -118,7 +129,7 @@ for (const code of [300, 400, 500] as const) {
         [...events(pull), ...events(push)].filter(({ type }) => type.includes("error")),
       )
     },
-    { pull: expect.arrayContaining(["accept", "disconnect"]) },
+    { pull: expect.arrayContaining(["accept", "handshake:error:auth"]) },
   )
 }
 
@@ -232,23 +243,21 @@ scenario(
   { pull: expect.arrayContaining([expect.objectContaining({ type: "handshake:error:auth" })]) },
 )
 
-for (const domain of ["", "domain"]) {
-  scenario(
-    `zapEnforceDomain with ${domain ? "a domain" : "none"}, and PLAIN`,
-    async (run) => {
-      const { zmq, make, bind, observe } = run
-      const requests = await zap(run, answers[200])
-      const pull = make(zmq.Pull, { plainServer: true, zapEnforceDomain: true })
-      if (domain) pull.zapDomain = domain
-      const push = make(zmq.Push, { plainUsername: "user", plainPassword: "secret" })
-      push.connect(await bind(pull))
-      await push.send("text")
-      observe("received", await pull.receive())
-      observe("requests", shown(requests))
-    },
-    { received: ["text"] },
-  )
-}
+// Without a domain libzmq aborts the process.
+scenario(
+  "zapEnforceDomain with a domain, and PLAIN",
+  async (run) => {
+    const { zmq, make, bind, observe } = run
+    const requests = await zap(run, answers[200])
+    const pull = make(zmq.Pull, { plainServer: true, zapEnforceDomain: true, zapDomain: "domain" })
+    const push = make(zmq.Push, { plainUsername: "user", plainPassword: "secret" })
+    push.connect(await bind(pull))
+    await push.send("text")
+    observe("received", await pull.receive())
+    observe("requests", shown(requests))
+  },
+  { received: ["text"] },
+)
 
 scenario(
   "NULL with a domain and no handler",
