@@ -10,6 +10,7 @@ const AUTO_ID_BYTES = 5
 
 export class Normaliser {
   readonly #ports = new Map<string, string>()
+  readonly #inprocs = new Map<string, string>()
   readonly #ids = new Map<string, string>()
 
   of(value: unknown): Json {
@@ -38,6 +39,7 @@ export class Normaliser {
   #text(text: string): string {
     const named = text
       .replaceAll("lz4+tcp://", "tcp://")
+      .replace(/inproc:\/\/differential-\d+/g, (name) => nameOf(this.#inprocs, name, "inproc"))
       .replace(
         /(tcp:\/\/[^\s"']*:|^127\.0\.0\.1:)(\d{4,5})(?=$|[\s"';,)/|])/g,
         (_, head: string, port: string) => {

@@ -46,6 +46,8 @@ export type Log = Record<string, Json>[]
 const SCENARIO_MS = 20_000
 const CONDITION_MS = 10_000
 
+let inprocNames = 0
+
 interface Closable {
   close(): void
 }
@@ -100,6 +102,9 @@ export class Run {
 
   /** An endpoint of this scheme. */
   readonly at = (rest: string): string => `${this.scheme}://${rest}`
+
+  /** A name for inproc that no other scenario has. */
+  readonly inproc = (): string => `inproc://differential-${++inprocNames}`
 
   readonly attempt = async (call: () => unknown): Promise<Outcome> => {
     let result: unknown

@@ -7,7 +7,7 @@
  */
 import { expect } from "vitest"
 
-import { scenario } from "../scenario.js"
+import { type Run, scenario } from "../scenario.js"
 
 const HOSTS_TO_BIND: Record<string, string> = {
   "IPv4 address": "127.0.0.1:*",
@@ -206,8 +206,24 @@ scenario(
 )
 
 scenario(
+  "unbind of what was connected, disconnect of what was bound",
+  async ({ zmq, make, bind, at, attempted, happened, observe }) => {
+    const dealer = make(zmq.Dealer, { sendTimeout: 0 })
+    const endpoint = await bind(dealer)
+    dealer.connect(at("127.0.0.1:9"))
+    await attempted("unbind", () => dealer.unbind(at("127.0.0.1:9")))
+    observe("writable", dealer.writable)
+    await attempted("disconnect then", () => dealer.disconnect(at("127.0.0.1:9")))
+    await attempted("disconnect", () => dealer.disconnect(endpoint))
+    await happened(dealer, "close")
+    await attempted("unbind then", () => dealer.unbind(endpoint))
+  },
+  { unbind: { resolves: "<undefined>" }, disconnect: { returns: "<undefined>" } },
+)
+
+scenario(
   "lastEndpoint is the last that was bound or connected to",
-  async ({ zmq, make, bind, at, observe }) => {
+  async ({ zmq, make, bind, at, inproc, observe }) => {
     const dealer = make(zmq.Dealer)
     observe("new", dealer.lastEndpoint)
     const first = await bind(dealer)
@@ -220,7 +236,7 @@ scenario(
     observe("disconnected", dealer.lastEndpoint)
     await dealer.unbind(first)
     observe("unbound", dealer.lastEndpoint)
-    await dealer.bind("inproc://differential-last-endpoint")
+    await dealer.bind(inproc())
     observe("inproc", dealer.lastEndpoint)
   },
   { new: null, bound: "tcp://127.0.0.1:<port 1>", connected: "tcp://127.0.0.1:9" },
@@ -272,12 +288,13 @@ scenario(
 
 scenario(
   "inproc and the other scheme on one socket",
-  async ({ zmq, make, bind, take, observe }) => {
+  async ({ zmq, make, bind, inproc, take, observe }) => {
     const pull = make(zmq.Pull)
     const endpoint = await bind(pull)
-    await pull.bind("inproc://differential-mixed")
+    const name = inproc()
+    await pull.bind(name)
     const [near, far] = [make(zmq.Push), make(zmq.Push)]
-    near.connect("inproc://differential-mixed")
+    near.connect(name)
     far.connect(endpoint)
     await near.send("near")
     observe("received", await take(pull, 1))
@@ -293,15 +310,15 @@ scenario(
 )
 
 for (const second of ["inproc", "tcp"] as const) {
-  const endpointOf = (name: string) =>
-    second === "inproc" ? `inproc://differential-${name}` : "tcp://127.0.0.1:*"
+  const endpointOf = (run: Run) => (second === "inproc" ? run.inproc() : "tcp://127.0.0.1:*")
 
   scenario(
     `PUB with ${second} as well publishes to all`,
-    async ({ zmq, make, bind, take, observe }) => {
+    async (run) => {
+      const { zmq, make, bind, take, observe } = run
       const publisher = make(zmq.XPublisher)
       const endpoint = await bind(publisher)
-      await publisher.bind(endpointOf("publisher"))
+      await publisher.bind(endpointOf(run))
       const other = publisher.lastEndpoint as string
       const subscribers = [make(zmq.Subscriber), make(zmq.Subscriber)]
       subscribers[0]!.subscribe("a")
@@ -319,10 +336,11 @@ for (const second of ["inproc", "tcp"] as const) {
 
   scenario(
     `REP with ${second} as well answers where the question came from`,
-    async ({ zmq, make, bind, observe }) => {
+    async (run) => {
+      const { zmq, make, bind, observe } = run
       const reply = make(zmq.Reply)
       const endpoint = await bind(reply)
-      await reply.bind(endpointOf("reply"))
+      await reply.bind(endpointOf(run))
       const other = reply.lastEndpoint as string
       const requests = [make(zmq.Request), make(zmq.Request)]
       requests[0]!.connect(endpoint)
@@ -341,10 +359,11 @@ for (const second of ["inproc", "tcp"] as const) {
 
   scenario(
     `ROUTER with ${second} as well sends by id`,
-    async ({ zmq, make, bind, attempted, observe }) => {
+    async (run) => {
+      const { zmq, make, bind, attempted, observe } = run
       const router = make(zmq.Router, { mandatory: true, sendTimeout: 0 })
       const endpoint = await bind(router)
-      await router.bind(endpointOf("router"))
+      await router.bind(endpointOf(run))
       const other = router.lastEndpoint as string
       const dealers = [
         make(zmq.Dealer, { routingId: "far" }),
@@ -367,11 +386,12 @@ for (const second of ["inproc", "tcp"] as const) {
 
   scenario(
     `PUSH with ${second} as well sends to all in turn`,
-    async ({ zmq, make, bind, take, observe }) => {
+    async (run) => {
+      const { zmq, make, bind, take, observe } = run
       const push = make(zmq.Push)
       const pulls = [make(zmq.Pull), make(zmq.Pull)]
       push.connect(await bind(pulls[0]!))
-      await pulls[1]!.bind(endpointOf("pull"))
+      await pulls[1]!.bind(endpointOf(run))
       push.connect(pulls[1]!.lastEndpoint as string)
       for (let i = 0; i < 10; i++) await push.send(`${i}`)
       for (const [i, pull] of pulls.entries()) observe(`pull ${i}`, (await take(pull, 5)).length)
@@ -381,12 +401,13 @@ for (const second of ["inproc", "tcp"] as const) {
 
   scenario(
     `SUB with ${second} as well receives from all`,
-    async ({ zmq, make, bind, take, observe }) => {
+    async (run) => {
+      const { zmq, make, bind, take, observe } = run
       const subscriber = make(zmq.Subscriber)
       subscriber.subscribe("t")
       const publishers = [make(zmq.XPublisher), make(zmq.XPublisher)]
       subscriber.connect(await bind(publishers[0]!))
-      await publishers[1]!.bind(endpointOf("publisher-2"))
+      await publishers[1]!.bind(endpointOf(run))
       subscriber.connect(publishers[1]!.lastEndpoint as string)
       for (const [i, publisher] of publishers.entries()) {
         observe("subscription", await publisher.receive())

@@ -195,8 +195,9 @@ scenario(
 
 for (const reconnectInterval of [-1, 0]) {
   scenario(
-    `reconnectInterval ${reconnectInterval}`,
-    async ({ zmq, make, bind, until, attempt, sleep, eventTypes, happened, observe }) => {
+    `reconnectInterval ${reconnectInterval}: one connection only`,
+    async (run) => {
+      const { zmq, make, bind, until, attempt, sleep, eventTypes, happened, observe } = run
       const push = make(zmq.Push, { reconnectInterval, sendTimeout: 0 })
       const first = make(zmq.Pull)
       const endpoint = await bind(first)
@@ -205,20 +206,78 @@ for (const reconnectInterval of [-1, 0]) {
       observe("first", await first.receive())
       first.close()
       await happened(push, "disconnect")
-      if (reconnectInterval === -1) {
-        const second = make(zmq.Pull)
-        await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
-        await sleep(200)
-        observe("events", eventTypes(push))
-        observe(
-          "events of the second",
-          eventTypes(second).filter((type) => type !== "bind:error"),
-        )
-      }
+      await until(() => !push.writable)
+      const second = make(zmq.Pull)
+      await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+      await sleep(200)
+      observe("push", eventTypes(push))
+      observe("accepted", eventTypes(second).includes("accept"))
+      await run.attempted("disconnect", () => push.disconnect(endpoint))
+      push.connect(endpoint)
+      await push.send("again")
+      observe("second", await second.receive())
     },
-    { first: ["first"] },
+    { first: ["first"], accepted: false, second: ["again"] },
   )
 }
+
+scenario(
+  "immediate: messages only for peers that are there",
+  async ({ zmq, make, bind, until, attempt, attempted, joined, observe }) => {
+    const push = make(zmq.Push, { immediate: true, sendTimeout: 0, reconnectInterval: 10 })
+    const first = make(zmq.Pull)
+    const endpoint = await bind(first)
+    push.connect(endpoint)
+    await joined(push)
+    await until(() => push.writable)
+    await push.send("first")
+    observe("first", await first.receive())
+    first.close()
+    await until(() => !push.writable)
+    await attempted("nobody", () => push.send("nobody"))
+    const second = make(zmq.Pull)
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await until(() => push.writable)
+    await push.send("second")
+    observe("second", await second.receive())
+  },
+  { nobody: { rejects: { code: "EAGAIN" } }, second: ["second"] },
+)
+
+scenario(
+  "an id that was given at connect lasts over reconnections",
+  async ({ zmq, make, bind, until, attempt, happened, observe }) => {
+    const router = make(zmq.Router, { reconnectInterval: 10 })
+    const first = make(zmq.Dealer)
+    const endpoint = await bind(first)
+    router.connect(endpoint, { routingId: "server" })
+    await router.send(["server", "1"])
+    observe("first", await first.receive())
+    first.close()
+    await happened(router, "disconnect")
+    const second = make(zmq.Dealer)
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await happened(router, "handshake", 2)
+    await second.send("hello")
+    observe("hello", await router.receive())
+    await router.send(["server", "2"])
+    observe("second", await second.receive())
+  },
+  { first: ["1"], hello: ["server", "hello"], second: ["2"] },
+)
+
+scenario(
+  "sockets of another context",
+  async ({ zmq, make, bind, take, observe }) => {
+    const context = new zmq.Context()
+    const [pull, push] = [make(zmq.Pull, { context }), make(zmq.Push, { context })]
+    observe("context", [pull.context === context, push.context === zmq.context])
+    push.connect(await bind(pull))
+    await push.send("text")
+    observe("received", await take(pull, 1))
+  },
+  { context: [true, false], received: [["text"]] },
+)
 
 scenario(
   "reconnectInterval -1 does not come back to a port where nobody listened",

@@ -68,15 +68,13 @@ scenario(
     await attempted("undefined", () => push.send(undefined))
     // @ts-expect-error: a message is one argument
     await attempted("two arguments", () => push.send("a", "b"))
-    const thrower = {
-      toString() {
-        throw new Error("not text")
-      },
-    }
+    // @ts-expect-error: a symbol has no text
+    await attempted("symbol", () => push.send(Symbol("text")))
+    // @ts-expect-error: a symbol has no text
+    await attempted("symbol among others", () => push.send(["a", Symbol("text")]))
     await push.send("end")
     observe("received", await takeUntil(pull, "end"))
     observe("writable", push.writable)
-    observe("thrower", typeof thrower)
   },
   { undefined: { throws: { name: "TypeError" } }, received: [] },
 )

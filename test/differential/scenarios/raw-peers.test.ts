@@ -157,6 +157,28 @@ scenario(
   },
 )
 
+for (const [name, routingId] of Object.entries({
+  "of 300 bytes": "i".repeat(300),
+  "that begins with 0": "\0zero",
+  empty: "",
+})) {
+  scenario(
+    `ROUTER and a peer with an id ${name}`,
+    async ({ zmq, make, bind, rawConnection, sleep, until, eventTypes, observe }) => {
+      const router = make(zmq.Router, { receiveTimeout: 500 })
+      const peer = await rawConnection(await bind(router))
+      peer.greet()
+      peer.ready({ socketType: "DEALER", routingId })
+      await until(() => peer.frames.length || peer.closed)
+      await sleep(30)
+      peer.message("text")
+      observe("id", await router.receive().then(([id]) => id!.length, String))
+      observe("events", eventTypes(router))
+    },
+    { events: expect.arrayContaining(["accept"]) },
+  )
+}
+
 scenario(
   "half a message is never received",
   async ({ zmq, make, bind, rawPeer, happened, take, observe }) => {

@@ -340,16 +340,21 @@ scenario(
 scenario(
   "PLAIN by hand, as a client that is refused",
   async (run) => {
-    const { zmq, make, bind, observe, rawConnection, until, events } = run
+    const { zmq, make, bind, observe, rawConnection, happened, sleep, until, events } = run
     await zap(run, answers[400])
     const pull = make(zmq.Pull, { plainServer: true })
     const peer = await rawConnection(await bind(pull))
     peer.greet({ mechanism: "PLAIN" })
     peer.command("HELLO", credentials("me", "wrong"))
     // The name of its ERROR is misspelt by libzmq: "^RROR".
-    await until(() => peer.closed)
+    await until(() => peer.frames.length)
+    await sleep(50)
+    observe("closed", peer.closed)
     observe("frames", peer.frames.length)
     observe("events", events(pull))
+    peer.close()
+    await happened(pull, "disconnect")
+    observe("events then", events(pull))
   },
   { frames: 1 },
 )
