@@ -152,7 +152,7 @@ scenario(
     await happened(push, "handshake")
     await happened(pull, "handshake")
     await disconnect(push, endpoint, pull)
-    await sleep(50)
+    await sleep(100)
     observe("push", eventTypes(push))
     observe("pull", eventTypes(pull))
   },
@@ -175,7 +175,7 @@ for (const [bound, connecting] of [
       b.connect(await bind(a))
       await happened(a, "disconnect")
       await happened(b, "disconnect")
-      await sleep(50)
+      await sleep(100)
       observe("bound", eventTypes(a))
       observe("connecting", eventTypes(b))
       observe(

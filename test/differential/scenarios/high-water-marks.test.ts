@@ -1,6 +1,4 @@
 /** How much waits, and what happens when there is no more room. */
-import { expect } from "vitest"
-
 import { type Outcome, scenario } from "../scenario.js"
 
 const sent = (outcome: Outcome) => "resolves" in outcome
@@ -55,7 +53,7 @@ scenario(
 )
 
 scenario(
-  "a message of many parts counts once for each part",
+  "a message of many parts counts once",
   async ({ zmq, make, at, attempt, observe }) => {
     const push = make(zmq.Push, { sendHighWaterMark: 6, sendTimeout: 0, linger: 0 })
     push.connect(at("127.0.0.1:9"))
@@ -63,7 +61,7 @@ scenario(
     while (sent(await attempt(() => push.send(["a", "b", "c", "d"])))) count++
     observe("sent", count)
   },
-  { sent: expect.any(Number) },
+  { sent: 6 },
 )
 
 scenario(

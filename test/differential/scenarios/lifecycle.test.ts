@@ -431,11 +431,11 @@ scenario(
 
 scenario(
   "a port is free after unbind, and after close",
-  async ({ zmq, make, bind, until, attempt, attempted, observe }) => {
-    const first = make(zmq.Pull)
+  async ({ zmq, plain, bind, until, attempt, attempted, observe }) => {
+    const first = plain(zmq.Pull)
     const endpoint = await bind(first)
     await first.unbind(endpoint)
-    const second = make(zmq.Pull)
+    const second = plain(zmq.Pull)
     await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
     await attempted("in use", () => first.bind(endpoint))
     second.close()

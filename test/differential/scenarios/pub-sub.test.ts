@@ -398,7 +398,7 @@ scenario(
 )
 
 scenario(
-  "XSUB sends a subscription once, and repeats none that it has",
+  "XSUB sends each subscription, but an unsubscription only when it was the last",
   async (run) => {
     const { zmq, make, bind, observe, joined, take } = run
     const publisher = make(zmq.XPublisher)

@@ -253,7 +253,7 @@ for (const [name, act] of Object.entries(GARBAGE)) {
           act(listener.peers[0]!)
         }
         await happened(pull, "disconnect")
-        await sleep(30)
+        await sleep(100)
         observe("events", events(pull))
         // Others are not disturbed.
         const push = make(zmq.Push)
