@@ -274,7 +274,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     return this.native ? this.native.hasIn() : this.type.hasIn()
   }
 
-  #trySend(message: Message, routing: Routing): Refusal | undefined {
+  #trySend(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
     if (message.length === 0) return undefined
     return this.native ? this.native.send(message, routing) : this.type.send(message, routing)
   }
@@ -293,9 +293,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (sendTimeoutMs === 0 || this.#hasOut()) {
       if (sendTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const refusal = this.#trySend(message, routing)
-        if (refusal !== undefined) return Promise.reject(zmqError(refusal))
         if (this.#receiving !== undefined) this.readable()
-        return RESOLVED
+        return refusal === undefined ? RESOLVED : outcome(refusal)
       }
       return this.#waitToSend(message, routing, undefined)
     }
@@ -307,7 +306,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (!this.#hasOut()) return this.#waitToSend(message, routing, -1)
     const refusal = this.#trySend(message, routing)
     // Any other refusal says that it has nowhere to go.
-    return refusal === "EAGAIN" ? this.#waitToSend(message, routing, -1) : RESOLVED
+    if (refusal === "EAGAIN") return this.#waitToSend(message, routing, -1)
+    return typeof refusal === "object" ? refusal.catch(() => {}) : RESOLVED
   }
 
   /** Waits until there is room, or for a turn of the event loop where no time is given. */
@@ -332,7 +332,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.native?.wantRoom(false)
     const refusal = this.#trySend(sending.message, sending.routing)
     if (refusal === undefined) sending.resolve()
-    else sending.reject(zmqError(refusal))
+    else outcome(refusal).then(sending.resolve, sending.reject)
     if (this.#receiving !== undefined) this.readable()
   }
 
@@ -396,6 +396,11 @@ export interface PreparedBind {
   address: string
   where: HostPort
   settings: EndpointSettings
+}
+
+/** What came of a message that was refused, or is libzmq's to send. */
+function outcome(refusal: Refusal | Promise<void>): Promise<void> {
+  return typeof refusal === "string" ? Promise.reject(zmqError(refusal)) : refusal
 }
 
 function sendNow(engine: Engine, sending: Sending): void {

@@ -1,4 +1,4 @@
-import type { Observer, Socket } from "zeromq"
+import type { Observer, Socket as ZmqSocket } from "zeromq"
 import type { Message } from "../patterns/pipe.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
@@ -39,7 +39,7 @@ export type Lz4Class<C extends SocketClass> = {
 type ConnectOptions = EndpointOptions & { routingId?: string }
 
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
-type SocketClass = new (...args: any[]) => Socket
+type SocketClass = new (...args: any[]) => ZmqSocket
 
 /** What zeromq.js has and does not declare. */
 interface Native {
@@ -54,7 +54,7 @@ interface Native {
 }
 
 /** The engine of a socket of these classes, made where there is none. */
-export function engineFor(socket: Socket): Engine {
+export function engineFor(socket: ZmqSocket): Engine {
   return (socket as unknown as { [OPEN](): Engine })[OPEN]()
 }
 
@@ -62,11 +62,12 @@ const OPEN = Symbol("open")
 
 /** Extends a socket class of zeromq.js, which keeps its name and all else that it does. */
 export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
-  const native = Base.prototype as Socket & Native
+  const native = Base.prototype as ZmqSocket & Native
 
-  let engineOf: (socket: Socket) => Engine | undefined
+  let engineOf: (socket: ZmqSocket) => Engine | undefined
 
-  class Extended extends Base {
+  // The name is the one that V8 has for sockets of zeromq.js in its messages.
+  class Socket extends Base {
     /** Once there is an `lz4+tcp://` endpoint. zeromq.js sets options before fields are there. */
     #engine: Engine | undefined
 
@@ -92,7 +93,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       return blocking(this, state, async () => {
         const engine = this.#open(state)
         const prepared = engine.prepareBind(this, address, options)
-        engine.bind(prepared, await resolveHost(prepared.where, this.ipv6))
+        const where = await resolveHost(prepared.where, this.ipv6)
+        await turn() // as in zeromq.js, whose threads bind, it takes that long
+        engine.bind(prepared, where)
       })
     }
 
@@ -121,6 +124,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         })
       }
       return blocking(this, state, async () => {
+        await turn()
         this.#open(state).disconnect(this, address)
       })
     }
@@ -149,7 +153,10 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         return
       }
       const { routingId, ...options } = given ?? {}
-      if (routingId) state.connectRoutingId = Buffer.from(routingId)
+      if (routingId) {
+        state.warnUnlessImmediate(OPTION.connectRoutingId)
+        state.connectRoutingId = Buffer.from(routingId)
+      }
       engine.connect(this, address, options)
     }
 
@@ -187,7 +194,8 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override get lastEndpoint(): string | null {
-      return engineOf(this)?.lastEndpoint ?? super.lastEndpoint
+      const lastEndpoint = this.closed ? undefined : engineOf(this)?.lastEndpoint
+      return lastEndpoint ?? super.lastEndpoint
     }
 
     /** The engine, which the first `lz4+tcp://` endpoint needs. */
@@ -269,6 +277,21 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       if (option === OPTION.receiveTimeout) super.setInt32Option(option, NATIVE_RECEIVE_MS)
     }
 
+    override setUint32Option(option: number, value: number): void {
+      ensureState(this).warnUnlessImmediate(option)
+      super.setUint32Option(option, value)
+    }
+
+    override setInt64Option(option: number, value: number): void {
+      ensureState(this).warnUnlessImmediate(option)
+      super.setInt64Option(option, value)
+    }
+
+    override setUint64Option(option: number, value: number): void {
+      ensureState(this).warnUnlessImmediate(option)
+      super.setUint64Option(option, value)
+    }
+
     override getInt32Option(option: number): number {
       const state = stateOf(this)
       if (state?.engine?.native) {
@@ -287,7 +310,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   }
 
   /** Whether an operation would have to wait, on a socket that has had no endpoint yet. */
-  const mayWait = (socket: Socket, what: "readable" | "writable"): boolean => {
+  const mayWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
     const state = stateOf(socket)
     if (state?.nativeUsed || socket.closed) return false
     const timeoutMs = what === "readable" ? state?.receiveTimeoutMs : state?.sendTimeoutMs
@@ -297,12 +320,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   // -- Only what the class has -----------------------------------------------------
 
   const define = (name: string, value: unknown) =>
-    Object.defineProperty(Extended.prototype, name, { configurable: true, writable: true, value })
+    Object.defineProperty(Socket.prototype, name, { configurable: true, writable: true, value })
 
   if (native.send) {
     const send = native.send
     const takesRouting = ["Server", "Radio"].includes(Base.name)
-    define("send", function (this: Extended, ...args: unknown[]): Promise<void> {
+    define("send", function (this: Socket, ...args: unknown[]): Promise<void> {
       const engine = engineOf(this)
       if (engine === undefined) {
         if (!mayWait(this, "writable")) return send.apply(this, args)
@@ -314,18 +337,19 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
             : send.apply(this, args),
         )
       }
-      if (args[0] === undefined) throw new TypeError("Message must be present")
+      checkSendArguments(args, takesRouting ? 2 : 1)
       checkUsable(this, ensureState(this))
       if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
       const routing = toRouting(args[1])
-      if (routing.routingId === undefined && routing.group === undefined) throw zmqError("EINVAL")
+      const { routingId, group } = routing
+      if (!routingId && (!group || group.length > GROUP_MAX_BYTES)) throw zmqError("EINVAL")
       return engine.send(toMessage(args[0]), routing)
     })
   }
 
   if (native.receive) {
     const receive = native.receive
-    define("receive", function (this: Extended, ...args: unknown[]): Promise<Received> {
+    define("receive", function (this: Socket, ...args: unknown[]): Promise<Received> {
       const engine = engineOf(this)
       if (args.length > 0) return receive.apply(this, args)
       if (engine === undefined) {
@@ -344,7 +368,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   for (const name of ["join", "leave"] as const) {
     const change = native[name]
     if (!change) continue
-    define(name, function (this: Extended, ...groups: (Buffer | string)[]): void {
+    define(name, function (this: Socket, ...groups: (Buffer | string)[]): void {
       for (const group of groups) {
         change.call(this, group)
         const state = ensureState(this)
@@ -355,14 +379,17 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   }
 
   // Declared properties in the types of zeromq.js, which accessors cannot override.
-  const defineGetter = <T>(name: "events" | "readable" | "writable", get: (socket: Socket) => T) =>
-    Object.defineProperty(Extended.prototype, name, {
+  const defineGetter = <T>(
+    name: "events" | "readable" | "writable",
+    get: (socket: ZmqSocket) => T,
+  ) =>
+    Object.defineProperty(Socket.prototype, name, {
       configurable: true,
-      get(this: Socket): T {
+      get(this: ZmqSocket): T {
         return get(this)
       },
     })
-  const inherited = (name: string, socket: Socket) => Reflect.get(Base.prototype, name, socket)
+  const inherited = (name: string, socket: ZmqSocket) => Reflect.get(Base.prototype, name, socket)
   defineGetter(
     "readable",
     (socket) => engineOf(socket)?.isReadable ?? inherited("readable", socket),
@@ -377,11 +404,19 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     state.monitor ??= new Monitor(observer, state.nativeUsed)
     return observer
   })
-  Object.defineProperty(Extended, "name", { value: Base.name })
-  return Extended as unknown as Lz4Class<C>
+  Object.defineProperty(Socket, "name", { value: Base.name })
+  return Socket as unknown as Lz4Class<C>
 }
 
 const NO_ROUTING: Routing = {}
+const GROUP_MAX_BYTES = 255
+
+function checkSendArguments(args: unknown[], max: number): void {
+  if (args[0] === undefined) throw new TypeError("Message must be present")
+  if (args.length <= max) return
+  const expected = max === 1 ? "1 argument" : `${max} arguments`
+  throw new TypeError(`Expected ${expected} but received ${args.length}`)
+}
 
 function toRouting(given: unknown): Routing {
   if (typeof given !== "object" || given === null) throw new TypeError("Options must be an object")
@@ -392,19 +427,24 @@ function toRouting(given: unknown): Routing {
   }
 }
 
-function checkFree(state: SocketState): void {
-  if (state.blocked)
-    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
+/** A turn of the event loop. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
-function checkUsable(socket: Socket, state: SocketState): void {
+function checkFree(state: SocketState): void {
+  if (state.blocked)
+    throw zmqError("EBUSY", undefined, "ZmqSocket is blocked by a bind or unbind operation")
+}
+
+function checkUsable(socket: ZmqSocket, state: SocketState): void {
   checkFree(state)
   if (socket.closed) throw zmqError("EBADF")
 }
 
 /** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */
 async function blocking(
-  socket: Socket,
+  socket: ZmqSocket,
   state: SocketState,
   work: () => Promise<void>,
 ): Promise<void> {

@@ -11,14 +11,17 @@ import { type SocketState, stateOf } from "./state.js"
  * Takes messages from each of two sockets to the other. libzmq does so for its own endpoints; where
  * a socket has `lz4+tcp://` endpoints, it happens here.
  */
-export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> extends zmq.Proxy<F, B> {
+export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> extends zmq.Proxy<
+  F,
+  B
+> {
   #forwarding: Forwarding | undefined
   #isNative = false
 
   override run(...args: []): Promise<void> {
     const front = stateOf(this.frontEnd)
     const back = stateOf(this.backEnd)
-    if (!front?.engine && !back?.engine) {
+    if (args.length > 0 || (!front?.engine && !back?.engine)) {
       this.#isNative = true
       return super.run(...args)
     }
