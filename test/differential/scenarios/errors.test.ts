@@ -297,10 +297,6 @@ scenario(
       // @ts-expect-error: of SUB
       push.receiveTimeout = 5
     })
-    await attempted("read only", () => {
-      // @ts-expect-error: read only
-      push.lastEndpoint = "x"
-    })
   },
   { set: { throws: { name: "TypeError" } } },
 )

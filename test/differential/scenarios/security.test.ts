@@ -118,17 +118,20 @@ for (const code of [300, 400, 500] as const) {
       })
       push.connect(await bind(pull))
       await happened(pull, "handshake:error:auth")
-      if (code !== 300) {
-        await happened(pull, "disconnect")
-        await happened(push, "disconnect")
+      observe(
+        "error",
+        events(pull).find(({ type }) => type.includes("error")),
+      )
+      // With 300 libzmq may or may not end the connection: that depends on how fast the reply came.
+      if (code === 300) {
+        observe("pull", eventTypes(pull).slice(0, 3))
+        return
       }
+      await happened(pull, "disconnect")
+      await happened(push, "disconnect")
       await sleep(100)
       observe("pull", eventTypes(pull))
-      observe("push", eventTypes(push))
-      observe(
-        "errors",
-        [...events(pull), ...events(push)].filter(({ type }) => type.includes("error")),
-      )
+      observe("push", events(push))
     },
     { pull: expect.arrayContaining(["accept", "handshake:error:auth"]) },
   )
