@@ -8,7 +8,13 @@ import { readArgs } from "./lib/args.mjs"
 import { filesIn } from "./lib/files.mjs"
 import { build, root } from "./lib/paths.mjs"
 import { fail } from "./lib/run.mjs"
-import { endWindows, startInWindows, windowsPath } from "./lib/runtimes.mjs"
+import {
+  endWindows,
+  installRuntimes,
+  makeWinePrefix,
+  startInWindows,
+  windowsPath,
+} from "./lib/runtimes.mjs"
 import { finish } from "./lib/tally.mjs"
 
 /** @typedef {import("../test/platforms/windows/main.js").Report} Report */
@@ -17,7 +23,7 @@ const { file, only, all } = readArgs(
   `usage: node scripts/windows-sockets.mjs [--file NAME] [--only PATTERN] [--all]
 
 Runs the tests of test/sockets against dist/ in Node for Windows, but for those that
-test/platforms/windows/left-out.mjs names. Needs Wine, and what scripts/runtimes.mjs installs.
+test/platforms/windows/left-out.mjs names. Needs Wine; installs Node for Windows from npm.
   --file NAME      only test/sockets/NAME.test.ts
   --only PATTERN   only tests whose name matches
   --all            also those that are left out`,
@@ -27,6 +33,8 @@ test/platforms/windows/left-out.mjs names. Needs Wine, and what scripts/runtimes
 /** No file of the suite takes that long, however slow the machine. */
 const LIMIT_MS = 15 * 60_000
 
+installRuntimes()
+makeWinePrefix()
 const output = join(build, "windows")
 const here = "test/platforms/windows"
 rmSync(output, { recursive: true, force: true })

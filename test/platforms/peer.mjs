@@ -46,7 +46,7 @@ const roles = {
       await publisher.send(["topic", ...message(i)])
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
-    publisher.events.close()
+    publisher.close()
   },
   async subscribe() {
     const subscriber = await open(new zmq.Subscriber())
@@ -79,5 +79,8 @@ function message(i) {
 
 /** @param {Uint8Array[]} parts @param {number} i */
 function check(parts, i) {
-  assert.deepEqual(parts, message(i).map((part) => Buffer.from(part)))
+  assert.deepEqual(
+    parts,
+    message(i).map((part) => Buffer.from(part)),
+  )
 }

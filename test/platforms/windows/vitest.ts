@@ -15,7 +15,7 @@ import {
   JestExtend,
   setState,
 } from "@vitest/expect"
-import { getCurrentTest } from "@vitest/runner"
+import { getCurrentTest, type Test } from "@vitest/runner"
 
 export {
   afterAll,
@@ -28,20 +28,28 @@ export {
 } from "@vitest/runner"
 export { expectTypeOf } from "expect-type"
 
+// What the plugins add to chai's own; vitest declares it for itself.
+interface Attachable {
+  withTest(test: Test): Attachable
+}
+interface Extensible {
+  extend(expect: ExpectStatic, matchers: object): void
+}
+
 for (const plugin of [JestExtend, JestChaiExpect, JestAsymmetricMatchers]) chai.use(plugin)
 
 export const expect = ((value: unknown, message?: string) => {
   setState({ assertionCalls: getState(expect).assertionCalls + 1 }, expect)
   const assertion = chai.expect(value, message)
   const test = getCurrentTest()
-  return test ? assertion.withTest(test) : assertion
+  return test ? (assertion as unknown as Attachable).withTest(test) : assertion
 }) as ExpectStatic
-const globals = globalThis as Record<symbol, unknown>
+const globals = globalThis as unknown as Record<symbol, unknown>
 Object.assign(expect, chai.expect, globals[ASYMMETRIC_MATCHERS_OBJECT])
 expect.assertions = (expected) => setState({ expectedAssertionsNumber: expected }, expect)
 globals[GLOBAL_EXPECT] = expect
 startCounting()
-chai.expect.extend(expect, customMatchers)
+;(chai.expect as unknown as Extensible).extend(expect, customMatchers)
 
 /** Before each test. */
 export function startCounting(): void {
