@@ -65,6 +65,7 @@ export default defineConfig({
       // versions, Python. They build and install things, so their files run one by one.
       project("browser", { ...slow, fileParallelism: false }),
       project("package", { ...slow, fileParallelism: false }),
+      project("platforms", { testTimeout: 90_000, hookTimeout: 600_000, fileParallelism: false }),
       project("soak", { ...slow, fileParallelism: false }),
       project("interop", { ...slow, fileParallelism: false }),
     ],

@@ -342,7 +342,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
       const routing = toRouting(args[1])
       const { routingId, group } = routing
-      if (!routingId && (!group || group.length > GROUP_MAX_BYTES)) throw zmqError("EINVAL")
+      if (!routingId && !group) throw zmqError("EINVAL")
       return engine.send(toMessage(args[0]), routing)
     })
   }
@@ -409,7 +409,6 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 }
 
 const NO_ROUTING: Routing = {}
-const GROUP_MAX_BYTES = 255
 
 function checkSendArguments(args: unknown[], max: number): void {
   if (args[0] === undefined) throw new TypeError("Message must be present")
@@ -434,7 +433,7 @@ function turn(): Promise<void> {
 
 function checkFree(state: SocketState): void {
   if (state.blocked)
-    throw zmqError("EBUSY", undefined, "ZmqSocket is blocked by a bind or unbind operation")
+    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
 }
 
 function checkUsable(socket: ZmqSocket, state: SocketState): void {

@@ -29,11 +29,12 @@ export function isLz4(endpoint: unknown): endpoint is string {
  * @throws Error with code EINVAL or ENODEV.
  */
 export function parseBind(endpoint: string, ipv6: boolean): HostPort {
-  const [host, port] = split(endpoint, withoutScheme(endpoint))
+  const [host, digits] = split(endpoint, withoutScheme(endpoint))
+  const port = parsePort(endpoint, digits, true)
   const address = localAddress(endpoint, host, ipv6)
   // What is neither an address nor an interface has to be the name of a host.
   if (address === undefined && !/^[\w.-]+$/.test(host)) throw zmqError("ENODEV", endpoint)
-  return { host: address ?? host, port: parsePort(endpoint, port, true) }
+  return { host: address ?? host, port }
 }
 
 /**
@@ -93,7 +94,7 @@ function trimBrackets(host: string): string {
 function parsePort(endpoint: string, port: string, wildcard: boolean): number {
   if (wildcard && port === "*") return 0
   // What libzmq takes for a number is refused with a reason, as it would take part of it.
-  if (!/^\s*[+-]?\d/.test(port)) throw zmqError("EINVAL", endpoint)
+  if (!(wildcard ? /^\s*[+-]?\d/ : /^\d/).test(port)) throw zmqError("EINVAL", endpoint)
   const number = /^\d{1,5}$/.test(port) ? Number(port) : -1
   if (number < (wildcard ? 0 : 1) || number > 65535)
     throw invalid(

@@ -1,14 +1,14 @@
 /** The tarball in an empty project: Node's two module systems, its versions, and TypeScript. */
 import { execFileSync } from "node:child_process"
-import { cpSync, existsSync, statSync, writeFileSync } from "node:fs"
+import { cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
+import { installNodeVersions, nodeVersion } from "../../scripts/lib/runtimes.mjs"
 import { type Packed, pack, root, temporaryDirectory } from "../support/packed.js"
 
 const directory = temporaryDirectory()
 const project = directory.path
-const versions = join(root, "test/package/node-versions")
 let packed: Packed
 
 beforeAll(() => {
@@ -16,11 +16,7 @@ beforeAll(() => {
   cpSync(join(root, "test/package/consumer"), project, { recursive: true })
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true }))
   run("npm", ["install", "--no-audit", "--no-fund", packed.tarball], project)
-
-  const installed = join(versions, "node_modules/.package-lock.json")
-  const wanted = join(versions, "package-lock.json")
-  if (!existsSync(installed) || statSync(installed).mtimeMs + 2000 < statSync(wanted).mtimeMs)
-    run("npm", ["ci", "--no-audit", "--no-fund"], versions)
+  installNodeVersions()
 })
 
 afterAll(() => directory[Symbol.dispose]())
@@ -41,8 +37,8 @@ describe("the tarball", () => {
 
 describe.each([
   { version: "20", node: process.execPath },
-  { version: "22", node: nodeBinary("22") },
-  { version: "24", node: nodeBinary("24") },
+  { version: "22", node: nodeVersion("22") },
+  { version: "24", node: nodeVersion("24") },
 ])("Node $version", ({ version, node }) => {
   test("is that version", () => {
     const [major] = run(node, ["-p", "process.versions.node"], project).split(".")
@@ -91,9 +87,4 @@ function run(program: string, args: string[], cwd: string): string {
     const { stdout, stderr } = error as { stdout: string; stderr: string }
     throw new Error(`${program} ${args.join(" ")}\n${stdout}${stderr}`)
   }
-}
-
-function nodeBinary(version: string): string {
-  const name = `node-${version}-${process.platform}-${process.arch}`
-  return join(versions, "node_modules", name, "bin/node")
 }
