@@ -165,8 +165,9 @@ export class Bench<T extends SocketType = SocketType> {
   }
 
   /** A pipe of a connected endpoint, whose peer is yet to come. */
-  connect(options: Partial<PipeOptions> = {}): Peer {
+  connect(options: Partial<PipeOptions> = {}, routingId?: string): Peer {
     const peer = new Peer(this.type, options, this.sender)
+    peer.pipe.routingId = routingId
     this.type.attach(peer.pipe)
     return peer
   }
