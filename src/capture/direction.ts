@@ -10,9 +10,9 @@ import {
   MORE,
 } from "../codec/frames.js"
 import { describeGreeting } from "../codec/greeting.js"
+import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../zmtp/greeting.js"
 import type { CaptureError, Side, Time } from "./events.js"
 import { type Expectation, FrameSearch } from "./frame-search.js"
-import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "./handshake.js"
 
 /** A body that comes in pieces starts with room for this many bytes. */
 const BODY_ROOM_BYTES = 512

@@ -7,7 +7,7 @@ import {
   MORE,
   SHORT_MAX_BYTES,
 } from "../codec/frames.js"
-import { commandName, isKnownCommand } from "./commands.js"
+import { commandName, isKnownCommand } from "../zmtp/commands.js"
 import type { Time } from "./events.js"
 import { kindOf } from "./messages.js"
 

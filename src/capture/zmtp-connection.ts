@@ -1,6 +1,9 @@
 import { describeGreeting } from "../codec/greeting.js"
 import type { Instance } from "../codec/instance.js"
-import { commandName, describeCommand, withoutPassword } from "./commands.js"
+import { commandName } from "../zmtp/commands.js"
+import { isOld } from "../zmtp/greeting.js"
+import { readMetadata } from "../zmtp/metadata.js"
+import { describeCommand, withoutPassword } from "./describe-command.js"
 import { Direction, type Listener } from "./direction.js"
 import type {
   CaptureConnection,
@@ -12,7 +15,7 @@ import type {
   Time,
 } from "./events.js"
 import type { Expectation } from "./frame-search.js"
-import { isOld, readGreeting, readProperties, withProperties } from "./handshake.js"
+import { greetingHandshake, withMetadata } from "./handshake.js"
 import { kindOf, MessageDecoder, type TransportName } from "./messages.js"
 import { shippedIn } from "./shipped.js"
 import type { StreamSink, TcpConnection } from "./tcp.js"
@@ -108,7 +111,7 @@ export class ZmtpConnection implements StreamSink, Listener {
 
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void {
     const connection = this.#announce()
-    const handshake = readGreeting(bytes)
+    const handshake = greetingHandshake(bytes)
     this.#tell(connection, time, from, handshake)
     const { mechanism } = handshake
     if (isOld(bytes)) {
@@ -140,10 +143,10 @@ export class ZmtpConnection implements StreamSink, Listener {
     if (!this.#isEncrypted) {
       if (name === "HELLO") body = withoutPassword(body)
       detail = describeCommand(name, body)
-      const properties = name === "READY" || name === "INITIATE" ? readProperties(body) : undefined
+      const metadata = name === "READY" || name === "INITIATE" ? readMetadata(body) : undefined
       const handshake = connection.handshakes[from]
-      if (properties && handshake)
-        this.#tell(connection, time, from, withProperties(handshake, properties))
+      if (metadata && handshake)
+        this.#tell(connection, time, from, withMetadata(handshake, metadata))
     }
     this.#surroundings.emit({
       type: "command",
