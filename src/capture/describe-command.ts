@@ -4,6 +4,7 @@ import { readMetadata } from "../zmtp/metadata.js"
 
 const SHOWN_BYTES = 100
 const SHOWN_HEX_BYTES = 32
+const SHOWN_PROPERTIES = 16
 /** What takes the place of each byte of a password. */
 const BLANK = 0x2a
 
@@ -24,7 +25,9 @@ export function describeCommand(name: string, body: Uint8Array): string {
     case "INITIATE": {
       const properties = readMetadata(body)
       if (!properties) return `metadata that is not well-formed: ${words(body)}`
-      return [...properties].map(([key, value]) => `${key} ${words(value)}`).join(", ")
+      const shown = [...properties].slice(0, SHOWN_PROPERTIES)
+      const text = shown.map(([name, value]) => `${name} ${words(value)}`).join(", ")
+      return shown.length < properties.size ? `${text} …` : text
     }
     case "ERROR": {
       const reason = errorReason(body)

@@ -41,7 +41,7 @@ export interface Handshake {
   socketType: string | undefined
   /** The routing id; empty when there is none. */
   identity: Uint8Array | undefined
-  /** Other properties of READY. */
+  /** Other properties of READY: the first 256. */
   properties: ReadonlyMap<string, Uint8Array>
 }
 
@@ -52,7 +52,7 @@ export interface CaptureCommand {
   name: string
   /** What follows the name; a password of PLAIN is blanked out. */
   body: Uint8Array
-  /** The body in words, such as a subscription's topic or a PING's time to live. */
+  /** The body in words, such as a subscription's topic or a PING's time to live; of a long one the beginning. */
   detail: string
 }
 

@@ -3,6 +3,8 @@ import { findProperty, latin1 } from "../zmtp/metadata.js"
 import type { Handshake } from "./events.js"
 
 const NOTHING = new Uint8Array(0)
+/** More properties of one handshake are not kept: each takes many times the memory of its bytes. */
+const MAX_PROPERTIES = 256
 
 /** A greeting as the beginning of a handshake. */
 export function greetingHandshake(bytes: Uint8Array): Handshake {
@@ -33,6 +35,10 @@ export function withMetadata(
     ...handshake,
     socketType: socketType && latin1(socketType),
     identity: take("Identity") ?? NOTHING,
-    properties: others,
+    properties: others.size > MAX_PROPERTIES ? first(others, MAX_PROPERTIES) : others,
   }
+}
+
+function first<Key, Value>(map: ReadonlyMap<Key, Value>, count: number): Map<Key, Value> {
+  return new Map([...map].slice(0, count))
 }

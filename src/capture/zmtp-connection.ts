@@ -121,11 +121,11 @@ export class ZmtpConnection implements StreamSink, Listener {
       this.#directions.server.silence()
     } else if (mechanism !== "NULL" && mechanism !== "PLAIN" && !this.#isEncrypted) {
       this.#isEncrypted = true
-      const how =
+      const why =
         mechanism === "CURVE"
-          ? "is encrypted with CURVE"
-          : `uses the mechanism ${JSON.stringify(mechanism)}, not NULL or PLAIN`
-      const message = `the connection ${how}: its messages cannot be read`
+          ? "the connection is encrypted with CURVE"
+          : `the greeting ${describeGreeting(bytes)}`
+      const message = `${why}: its messages cannot be read`
       this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
     }
   }
