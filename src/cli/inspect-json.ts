@@ -11,13 +11,13 @@ import type {
 import { shippedIn } from "../capture/shipped.js"
 import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
-import { utf8 } from "./terminal-text.js"
+import { printableJson, utf8 } from "./terminal-text.js"
 
 /** More content in one message or command is left out: a line of it would be longer than strings can be. */
 const CONTENT_MAX_BYTES = 64 << 20
 
 export function jsonRow(event: CaptureEvent): string {
-  return JSON.stringify(fieldsOf(event))
+  return printableJson(fieldsOf(event))
 }
 
 function fieldsOf(event: CaptureEvent): object {
@@ -140,5 +140,5 @@ export function jsonSummary(summary: Summary): string {
     matching,
     errors,
   })
-  return lines.map((fields) => JSON.stringify(fields)).join("\n")
+  return lines.map(printableJson).join("\n")
 }

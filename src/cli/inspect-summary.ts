@@ -1,5 +1,9 @@
 import type { ConnectionSummary, SideSummary, Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
+import { cutTo, printable } from "./terminal-text.js"
+
+/** Names of socket types are shorter, but may be anything. */
+const TYPE_MAX_COLUMNS = 20
 
 /** A summary in words. */
 export function summaryText(summary: Summary): string {
@@ -34,8 +38,8 @@ function connectionText({
   sides,
   errors,
 }: ConnectionSummary): string {
-  const types = [sides.client.socketType ?? "?", sides.server.socketType ?? "?"]
-  const words = [`${client} → ${server}`, transport ?? "no messages", types.join(" → ")]
+  const types = [typeOf(sides.client), typeOf(sides.server)]
+  const words = [printable(`${client} → ${server}`), transport ?? "no messages", types.join(" → ")]
   if (!begun) words.push("begun before the capture")
   if (errors > 0) words.push(count(errors, "error"))
   const lines = [`#${id}  ${words.join(", ")}`]
@@ -46,6 +50,10 @@ function connectionText({
     if (side.messages > 0 || side.dictionaryBytes !== null)
       lines.push(`    ${arrow} ${sideText(side)}`)
   return lines.join("\n")
+}
+
+function typeOf({ socketType }: SideSummary): string {
+  return socketType === null ? "?" : cutTo(printable(socketType), TYPE_MAX_COLUMNS)
 }
 
 function sideText({ messages, plainBytes, wireBytes, dictionaryBytes }: SideSummary): string {
