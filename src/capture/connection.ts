@@ -1,5 +1,5 @@
 import type { Side, Time } from "./events.js"
-import { type Output, Reassembly } from "./reassembly.js"
+import { type Backlog, type Output, Reassembly } from "./reassembly.js"
 import { type Endpoint, portOf, type Segment, showEndpoint } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./tcp.js"
 
@@ -14,17 +14,19 @@ export class Connection implements Output {
   readonly #time: Time
   readonly #open: (connection: TcpConnection) => StreamSink
   #sink: StreamSink | undefined
-  readonly #bytesOf = {
-    client: new Reassembly("client", this),
-    server: new Reassembly("server", this),
-  }
+  readonly #bytesOf: Record<Side, Reassembly>
   /** The sides that had their FIN, though bytes before it may be missing, and all of those passed on. */
   readonly #finished = { client: false, server: false }
   readonly #ended = { client: false, server: false }
   #reset = false
 
   /** The connection that a segment is the first of. */
-  constructor(key: string, segment: Segment, open: (connection: TcpConnection) => StreamSink) {
+  constructor(
+    key: string,
+    segment: Segment,
+    backlog: Backlog,
+    open: (connection: TcpConnection) => StreamSink,
+  ) {
     const { source, destination, syn, acknowledged, time } = segment
     const fromClient = syn ? acknowledged === undefined : portOf(source) >= portOf(destination)
     this.key = key
@@ -33,6 +35,10 @@ export class Connection implements Output {
     this.#begun = syn
     this.#time = time
     this.#open = open
+    this.#bytesOf = {
+      client: new Reassembly("client", this, backlog),
+      server: new Reassembly("server", this, backlog),
+    }
   }
 
   /** Whether it has a sink. */

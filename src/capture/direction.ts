@@ -1,4 +1,4 @@
-import { allocate, copy } from "../codec/arrays.js"
+import { allocate } from "../codec/arrays.js"
 import {
   areFlags,
   BODY_MAX_BYTES,
@@ -22,6 +22,13 @@ const BODY_GROWTH = 4
 const COMMAND_MAX_BYTES = 1 << 20
 /** Nor are messages of more parts, of which each takes more memory than bytes. */
 const MESSAGE_MAX_PARTS = 1 << 20
+/** What a part takes on the wire at most beyond its plaintext: its head, and its blocks (RFC.md section 5.2). */
+const PART_EXTRA_BYTES = 32
+const BLOCK_EXTRA_BYTES = 20
+const BLOCK_PLAIN_MAX_BYTES = 2 ** 30
+const EXPANSION = 255
+/** What is not counted as plaintext, or is that of several messages: dictionaries and arenas are smaller. */
+const ARENA_PART_MAX_BYTES = 16 + 65536
 /** What describeGreeting looks at. */
 const DESCRIBED_BYTES = 32
 const NOTHING = new Uint8Array(0)
@@ -60,6 +67,8 @@ export class Direction {
   readonly #from: Side
   readonly #listener: Listener
   readonly #begun: boolean
+  /** Of plaintext, for each message; -1 is no limit. */
+  readonly #budgetBytes: number
   #state: State = "greeting"
 
   /** The greeting as far as it came, gaps in it included. */
@@ -87,6 +96,7 @@ export class Direction {
 
   /** The message so far. */
   #parts: Uint8Array[] = []
+  #partsBytes = 0
   #ranges: number[] = []
   /** A part of it was lost, and so it is lost. */
   #messageLost = false
@@ -96,10 +106,11 @@ export class Direction {
 
   #ended = false
 
-  constructor(listener: Listener, from: Side, begun: boolean) {
+  constructor(listener: Listener, from: Side, begun: boolean, budgetBytes: number) {
     this.#listener = listener
     this.#from = from
     this.#begun = begun
+    this.#budgetBytes = budgetBytes
   }
 
   get isForeign(): boolean {
@@ -174,7 +185,7 @@ export class Direction {
   silence(): void {
     this.#state = "deaf"
     this.#search = this.#body = undefined
-    this.#parts = this.#ranges = []
+    this.#forgetMessage()
   }
 
   /** Says once what it is that is spoken here instead of ZMTP, when enough of it is known. */
@@ -241,7 +252,7 @@ export class Direction {
         if (this.#length !== 0) continue
       } else {
         const taken = Math.min(this.#left, bytes.length - at)
-        if (!this.#bodyLost) this.#collect(bytes, at, taken)
+        if (!this.#bodyLost) this.#collect(bytes, at, taken, time)
         this.#addRange(offset + at, taken)
         this.#bodyBytes += taken
         at += taken
@@ -283,9 +294,21 @@ export class Direction {
       if (flags & COMMAND && length > COMMAND_MAX_BYTES) {
         this.#bodyLost = true
         this.#tooMuch(`a command of ${length} bytes, more than ${COMMAND_MAX_BYTES}`, time)
+      } else if (!(flags & COMMAND) && !this.#messageLost) {
+        this.#checkBudget(length, time)
       }
     }
     return start + taken
+  }
+
+  /** Refuses at its head a part that cannot be within the budget, in whatever form it is. */
+  #checkBudget(length: number, time: Time): void {
+    const max = wireMaxBytes(this.#budgetBytes, this.#parts.length + 1)
+    if (this.#partsBytes + length <= max) return
+    const message = `part ${this.#parts.length} has ${length} bytes on the wire; ${Math.max(max - this.#partsBytes, 0)} left of what a message of maxMessageSize ${this.#budgetBytes} takes at most: it is not read`
+    this.#error("ERR_LZ4_BUDGET_EXCEEDED", message, this.#offset, time)
+    this.#loseMessage()
+    this.#bodyLost = true
   }
 
   #refuse(head: Uint8Array, offset: number, time: Time): void {
@@ -295,19 +318,30 @@ export class Direction {
     this.#startSearch(offset, head.length)
   }
 
-  #collect(bytes: Uint8Array, at: number, length: number): void {
-    if (this.#bodyBytes === 0 && length === this.#left) {
-      this.#body = copy(bytes, at, at + length)
-      return
-    }
+  #collect(bytes: Uint8Array, at: number, length: number, time: Time): void {
     const end = this.#bodyBytes + length
     if (!this.#body || this.#body.length < end) {
-      const room = Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
-      const grown = allocate(Math.min(this.#length, room))
+      // What comes as a whole gets no more room than it takes.
+      const room = end === this.#length ? end : Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
+      const grown = this.#allocate(Math.min(this.#length, room)) ?? this.#allocate(end)
+      if (!grown) {
+        this.#tooMuch(`a frame of ${this.#length} bytes, for which memory is not enough`, time)
+        this.#bodyLost = true
+        this.#body = undefined
+        return
+      }
       if (this.#body) grown.set(this.#body.subarray(0, this.#bodyBytes))
       this.#body = grown
     }
     this.#body.set(bytes.subarray(at, at + length), this.#bodyBytes)
+  }
+
+  #allocate(bytes: number): Uint8Array | undefined {
+    try {
+      return allocate(bytes)
+    } catch {
+      return undefined
+    }
   }
 
   #endFrame(time: Time, end: number): void {
@@ -320,20 +354,32 @@ export class Direction {
       if (!lost) this.#listener.command(this.#from, body, time, end - body.length)
       return
     }
-    if (lost) this.#messageLost = true
-    if (!this.#messageLost) this.#parts.push(body)
+    if (lost) this.#loseMessage()
+    if (!this.#messageLost) {
+      this.#parts.push(body)
+      this.#partsBytes += body.length
+    }
     if (this.#parts.length > MESSAGE_MAX_PARTS) {
       this.#tooMuch(`a message of more than ${MESSAGE_MAX_PARTS} parts`, time)
-      this.#messageLost = true
-      this.#parts = []
+      this.#loseMessage()
     }
     if (this.#flags & MORE) return
     const parts = this.#parts
     const ranges = this.#ranges
-    this.#parts = []
-    this.#ranges = []
+    this.#forgetMessage()
     if (!this.#messageLost) this.#listener.message(this.#from, parts, ranges, time)
     this.#messageLost = false
+  }
+
+  #loseMessage(): void {
+    this.#messageLost = true
+    this.#forgetMessage()
+  }
+
+  #forgetMessage(): void {
+    this.#parts = []
+    this.#ranges = []
+    this.#partsBytes = 0
   }
 
   #addRange(offset: number, length: number): void {
@@ -354,15 +400,17 @@ export class Direction {
     this.#length = -1
     this.#body = undefined
     this.#bodyLost = this.#messageLost = false
-    this.#parts = []
-    this.#ranges = []
+    this.#forgetMessage()
   }
 
   /** Goes on in what was kept while searching. */
   #find(search: FrameSearch, final: boolean): void {
     while (search.length > 0) {
       if (this.#state === "search") {
-        if (!search.find(this.#listener.expectation, final)) return
+        if (!search.find(this.#listener.expectation, final)) {
+          search.compact()
+          return
+        }
         this.#state = "frames"
         this.#listener.framesFound()
         if (search.skipped > 0) {
@@ -395,4 +443,13 @@ export class Direction {
 
 function count(bytes: number): string {
   return bytes === 1 ? "1 byte" : `${bytes} bytes`
+}
+
+/** What the parts of a message take on the wire at most, in any form, for their plaintext to be within a budget. */
+function wireMaxBytes(budgetBytes: number, parts: number): number {
+  if (budgetBytes < 0) return Number.POSITIVE_INFINITY
+  const blocks = Math.ceil(budgetBytes / BLOCK_PLAIN_MAX_BYTES)
+  const plain = budgetBytes + Math.floor(budgetBytes / EXPANSION)
+  const max = plain + parts * PART_EXTRA_BYTES + blocks * BLOCK_EXTRA_BYTES
+  return parts === 1 ? Math.max(max, ARENA_PART_MAX_BYTES) : max
 }

@@ -34,6 +34,8 @@ const IMPOSSIBLE = -1
 const RUN_MAX_FRAMES = 64
 /** How far ahead a run may be followed, which is also about what is kept while searching. */
 const SIGHT_BYTES = 256 * 1024
+/** So much memory is not worth giving back. */
+const SMALL_BYTES = 1024
 /** Of a body, to tell what it is. */
 const PEEK_BYTES = 16
 const COMMAND_MAX_BYTES = 64 * 1024
@@ -106,6 +108,14 @@ export class FrameSearch {
     this.skipped += at - this.#start
     this.advance(at - this.#start)
     return at < end && verdict === "frames"
+  }
+
+  /** Gives back memory that was needed for a moment: of most connections little is kept. */
+  compact(): void {
+    if (this.#bytes.length <= 4 * this.length + SMALL_BYTES) return
+    this.#bytes = this.#bytes.slice(this.#start, this.#end)
+    this.#end -= this.#start
+    this.#start = 0
   }
 
   /** The next bytes that are together in the file. */

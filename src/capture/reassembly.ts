@@ -34,9 +34,53 @@ interface Run {
 
 /** So many more packets of a connection may come before one that the other side has already got. */
 const PATIENCE_PACKETS = 32
-/** So much may wait behind a gap. */
+/** So much may wait behind the gaps of one direction … */
 const WAITING_MAX_PIECES = 16384
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
+/** … and of all together. */
+const BACKLOG_MAX_PIECES = 128 * 1024
+const BACKLOG_MAX_BYTES = 128 * 1024 * 1024
+
+/**
+ * What waits behind gaps in all directions together. When it is too much, those that have waited
+ * for longest give up what they miss.
+ */
+export class Backlog {
+  readonly #maxPieces: number
+  readonly #maxBytes: number
+  /** The one that has waited for longest first. */
+  readonly #waiting = new Set<Reassembly>()
+  #pieces = 0
+  #bytes = 0
+
+  constructor(maxPieces: number = BACKLOG_MAX_PIECES, maxBytes: number = BACKLOG_MAX_BYTES) {
+    this.#maxPieces = maxPieces
+    this.#maxBytes = maxBytes
+  }
+
+  add(direction: Reassembly, bytes: number): void {
+    this.#waiting.add(direction)
+    this.#pieces++
+    this.#bytes += bytes
+  }
+
+  remove(pieces: number, bytes: number): void {
+    this.#pieces -= pieces
+    this.#bytes -= bytes
+  }
+
+  /** Nothing of a direction waits any more. */
+  clear(direction: Reassembly): void {
+    this.#waiting.delete(direction)
+  }
+
+  trim(): void {
+    for (const direction of this.#waiting) {
+      if (this.#pieces <= this.#maxPieces && this.#bytes <= this.#maxBytes) return
+      direction.giveUp()
+    }
+  }
+}
 
 /**
  * One direction of a TCP connection: segments in, in any order and more than once; its bytes out,
@@ -49,6 +93,7 @@ const WAITING_MAX_BYTES = 64 * 1024 * 1024
 export class Reassembly {
   readonly #from: Side
   readonly #output: Output
+  readonly #backlog: Backlog
   /** Position of the first byte; undefined until something tells. */
   #first: number | undefined
   /** Position of the byte that is due. */
@@ -65,9 +110,10 @@ export class Reassembly {
   #packets = 0
   #ended = false
 
-  constructor(from: Side, output: Output) {
+  constructor(from: Side, output: Output, backlog: Backlog) {
     this.#from = from
     this.#output = output
+    this.#backlog = backlog
   }
 
   /** Whether nothing waits for what is missing. */
@@ -117,6 +163,7 @@ export class Reassembly {
           this.#waitingBytes > WAITING_MAX_BYTES / 2,
       )
     }
+    this.#backlog.trim()
   }
 
   /** The other side has got all bytes before this sequence number, as a packet at `offset` says. */
@@ -139,9 +186,14 @@ export class Reassembly {
     this.#acknowledgedBefore = this.#acknowledged
   }
 
+  /** Passes on all that waits, and gives up what is missing in front of it. */
+  giveUp(): void {
+    this.#passRuns(() => true)
+  }
+
   /** Gives up what is missing, because no more comes. */
   flush(): void {
-    this.#passRuns(() => true)
+    this.giveUp()
     // One more than came may be a FIN.
     const missing = this.#acknowledged - this.#due
     if (missing <= 1 || this.#ended) return
@@ -153,6 +205,9 @@ export class Reassembly {
   stop(): void {
     this.#ended = true
     this.#runs = []
+    this.#backlog.remove(this.#waitingPieces, this.#waitingBytes)
+    this.#backlog.clear(this)
+    this.#waitingPieces = this.#waitingBytes = 0
   }
 
   #position(sequence: number): number {
@@ -181,10 +236,12 @@ export class Reassembly {
       for (let piece: Waiting | undefined = first; piece && !this.#ended; piece = piece.next) {
         this.#waitingPieces--
         this.#waitingBytes -= piece.bytes.length
+        this.#backlog.remove(1, piece.bytes.length)
         this.#pass(piece)
       }
     }
     if (passed > 0 && !this.#ended) this.#runs.splice(0, passed)
+    if (this.complete) this.#backlog.clear(this)
   }
 
   /** Keeps what fills the holes between `start` and `end`; what it then touches becomes one run. */
@@ -209,6 +266,7 @@ export class Reassembly {
     const bytes = copy(kept.bytes, 0, kept.bytes.length)
     this.#waitingPieces++
     this.#waitingBytes += bytes.length
+    this.#backlog.add(this, bytes.length)
     const waiting = { ...kept, bytes, next: undefined }
     return { start: from, end: to, first: waiting, last: waiting }
   }

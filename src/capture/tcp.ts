@@ -1,5 +1,6 @@
 import { Connection } from "./connection.js"
 import type { Side, Time } from "./events.js"
+import { Backlog } from "./reassembly.js"
 import type { Segment } from "./segment.js"
 
 export interface TcpConnection {
@@ -45,6 +46,7 @@ const LATE_PACKETS = 1024
 /** TCP segments in, as they were captured; the bytes of each connection out. */
 export class TcpConnections {
   readonly #open: (connection: TcpConnection) => StreamSink
+  readonly #backlog = new Backlog()
   readonly #connections = new Map<string, Connection>()
   /** A ring of the newest of those, so that no number of them takes more memory. */
   readonly #remembered: Connection[] = []
@@ -70,7 +72,7 @@ export class TcpConnections {
       connection = undefined
     }
     if (!connection) {
-      connection = new Connection(key, segment, this.#open)
+      connection = new Connection(key, segment, this.#backlog, this.#open)
       this.#connections.set(key, connection)
       this.#remember(connection)
     }

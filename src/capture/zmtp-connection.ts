@@ -55,8 +55,8 @@ export class ZmtpConnection implements StreamSink, Listener {
     this.#tcp = tcp
     const { instance, budgetBytes } = surroundings
     this.#directions = {
-      client: new Direction(this, "client", tcp.begun),
-      server: new Direction(this, "server", tcp.begun),
+      client: new Direction(this, "client", tcp.begun, budgetBytes),
+      server: new Direction(this, "server", tcp.begun, budgetBytes),
     }
     this.#decoders = {
       client: new MessageDecoder(instance, budgetBytes),

@@ -1,10 +1,13 @@
 /** Captures of peers that send too much: what is said of them, and kept, has limits. */
-import { describe, expect, test } from "vitest"
-import { decodeCapture } from "zeromq-lz4/capture"
+import { describe, expect, test, vi } from "vitest"
+import { type CaptureEvent, CaptureReader, decodeCapture } from "zeromq-lz4/capture"
+import { Codec } from "zeromq-lz4/codec"
+import { createRandom } from "../../bench/random.mjs"
+import { Backlog, Reassembly } from "../../src/capture/reassembly.js"
 import { conversation, framesOf, pcapFile, type Said } from "../support/capture-files.js"
-import { only } from "../support/captures.js"
-import { concat } from "../support/wire.js"
-import { COMMAND, frame, greeting, handshake, message } from "../support/zmtp.js"
+import { linesOf, only, saidIn } from "../support/captures.js"
+import { concat, plainPart } from "../support/wire.js"
+import { COMMAND, frame, frameHead, greeting, handshake, MORE, message } from "../support/zmtp.js"
 
 const text = (words: string): Uint8Array => Buffer.from(words, "latin1")
 const capture = (said: Said): Uint8Array => pcapFile(framesOf(conversation(said)))
@@ -60,5 +63,158 @@ describe("an error quotes printable characters, and few of them", () => {
     )
     const { commands } = only(capture([["client", concat(greeting(), malformed)], server]))
     expect(commands[0]?.detail.length).toBeLessThan(1000)
+  })
+})
+
+describe("maxMessageSize bounds what is collected of a message", () => {
+  const client = handshake("PUSH")
+  const MiB = 1 << 20
+  const options = { maxMessageSize: MiB }
+
+  test("a frame that cannot fit is refused at its head, and what follows is read", () => {
+    const reader = new CaptureReader(options)
+    const events = reader.push(concat(client, frameHead(1_200_000_000)))
+    expect(linesOf(events).at(-1)).toMatch(
+      /^client: ERR_LZ4_BUDGET_EXCEEDED: part 0 has 1200000000 bytes on the wire; \d+ left of what a message of maxMessageSize 1048576 takes/,
+    )
+    const before = process.memoryUsage().arrayBuffers
+    const chunk = new Uint8Array(MiB)
+    let bytes = 1_200_000_000
+    for (; bytes > chunk.length; bytes -= chunk.length) expect(reader.push(chunk)).toEqual([])
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * MiB)
+    const last = [...reader.push(concat(chunk.subarray(0, bytes), message(text("hello"))))]
+    expect(linesOf(last)).toEqual(["client: hello"])
+    reader.close()
+  })
+
+  test("so is a message whose parts cannot fit together", () => {
+    const part = (flags: number) => frame(plainPart(new Uint8Array(MiB / 2)), flags)
+    const file = concat(client, part(MORE), part(MORE), part(MORE), part(0), message(text("hello")))
+    expect(saidIn(file, options)).toEqual([
+      expect.stringMatching(/^client: ERR_LZ4_BUDGET_EXCEEDED: part 2 has 524292 bytes/),
+      "client: hello",
+    ])
+  })
+
+  test.each([
+    [0, 0],
+    [1, 1],
+    [70_000, 70_000],
+    [MiB, MiB],
+    [MiB, MiB / 2],
+  ])("what fits does, in every form: maxMessageSize %i", (maxMessageSize, bytes) => {
+    const plains = [new Uint8Array(bytes), createRandom("noise").bytes(bytes)]
+    using codec = Codec.createSync()
+    const sent = codec.encodeBatch(plains.map((plain) => [plain]))
+    const file = concat(client, ...sent.map((parts) => message(...parts)))
+    const { messages, errors } = decodeCapture(file, { maxMessageSize }).connections[0]!
+    expect(errors).toEqual([])
+    expect(messages.map(({ parts }) => parts[0]?.plain?.length)).toEqual([bytes, bytes])
+  })
+
+  test("dictionaries and arenas do not count", () => {
+    const dictionary = createRandom("dictionary").bytes(8192)
+    using codec = Codec.createSync({ dictionary, arenas: true })
+    const sent = codec.encodeBatch(Array.from({ length: 200 }, (_, i) => [text(`message ${i}`)]))
+    const file = concat(client, ...sent.map((parts) => message(...parts)))
+    const { messages, errors } = decodeCapture(file, { maxMessageSize: 20 }).connections[0]!
+    expect(errors).toEqual([])
+    expect(messages.flatMap(({ parts }) => parts).every(({ error }) => !error)).toBe(true)
+    expect(messages).toHaveLength(201)
+  })
+
+  test("a frame for which there is no memory is an error, and what follows is read", () => {
+    const reader = new CaptureReader()
+    const { allocUnsafeSlow } = Buffer
+    const spy = vi.spyOn(Buffer, "allocUnsafeSlow").mockImplementation((bytes) => {
+      if (bytes === 100_000) throw new RangeError("Array buffer allocation failed")
+      return allocUnsafeSlow(bytes)
+    })
+    const events: CaptureEvent[] = []
+    try {
+      events.push(...reader.push(concat(client, frameHead(100_000))))
+      for (let i = 0; i < 10; i++) events.push(...reader.push(new Uint8Array(10_000)))
+    } finally {
+      spy.mockRestore()
+    }
+    events.push(...reader.push(message(text("hello"))), ...reader.end())
+    expect(linesOf(events).slice(-3)).toEqual([
+      "client: ERR_CAPTURE_UNREADABLE: a frame of 100000 bytes, for which memory is not enough: it is not read",
+      "client: hello",
+      "close 1",
+    ])
+  })
+})
+
+describe("what waits for missing segments", () => {
+  const piece = (bytes: Uint8Array) => ({ bytes, cut: 0, fin: false, offset: 0, time: 0n })
+  const direction = (backlog: Backlog) => {
+    const said: string[] = []
+    const reassembly = new Reassembly(
+      "client",
+      {
+        data: (_, bytes) => said.push(`data ${bytes.length}`),
+        gap: (_, bytes) => said.push(`gap ${bytes}`),
+        end: () => said.push("end"),
+      },
+      backlog,
+    )
+    reassembly.begin(0)
+    return {
+      said,
+      wait: (at: number, bytes: number) => reassembly.push(at, piece(new Uint8Array(bytes))),
+      reassembly,
+    }
+  }
+
+  test.each([
+    ["bytes", new Backlog(1000, 250)],
+    ["segments", new Backlog(2, 1000)],
+  ])("has a limit over all connections: those that waited for longest give up %s", (_, backlog) => {
+    const [a, b, c] = [direction(backlog), direction(backlog), direction(backlog)]
+    a.wait(10, 100)
+    b.wait(20, 100)
+    expect([a.said, b.said]).toEqual([[], []])
+    c.wait(30, 100)
+    expect([a.said, b.said, c.said]).toEqual([["gap 10", "data 100"], [], []])
+    a.wait(120, 100)
+    expect(b.said).toEqual(["gap 20", "data 100"])
+    c.wait(0, 30)
+    expect(c.said).toEqual(["data 30", "data 100"])
+    b.wait(130, 100)
+    expect(a.said).toEqual(["gap 10", "data 100"])
+  })
+
+  test("counts no more once it is dropped", () => {
+    const backlog = new Backlog(1000, 250)
+    const [a, b] = [direction(backlog), direction(backlog)]
+    a.wait(10, 200)
+    a.reassembly.stop()
+    b.wait(10, 200)
+    expect([a.said, b.said]).toEqual([[], []])
+  })
+
+  test("takes no more than 128 MiB, whatever the number of connections", () => {
+    const reader = new CaptureReader()
+    const events: CaptureEvent[] = []
+    const data = new Uint8Array(60_000)
+    const before = process.memoryUsage().arrayBuffers
+    for (let i = 0; i < 4000; i++) {
+      const [syn, synAck, ack, lost, , late] = conversation(
+        [
+          ["client", greeting().subarray(0, 10)],
+          ["client", data],
+        ],
+        { client: `10.0.${i >> 8}.${i & 255}:40000`, segmentBytes: data.length },
+      )
+      expect(lost?.data.length).toBe(10)
+      const file = pcapFile(
+        framesOf([syn!, synAck!, ack!, late!.from === "client" ? late! : lost!]),
+      )
+      events.push(...reader.push(i === 0 ? file : file.subarray(24)))
+    }
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(200 << 20)
+    expect(events).toEqual([])
+    reader.close()
   })
 })
