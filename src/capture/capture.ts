@@ -2,8 +2,10 @@ import type {
   CaptureCommand,
   CaptureConnection,
   CaptureError,
+  CaptureEvent,
   CaptureMessage,
   CaptureOptions,
+  Time,
 } from "./events.js"
 import { CaptureReader } from "./reader.js"
 
@@ -22,9 +24,14 @@ export interface Capture {
   errors: CaptureError[]
 }
 
+/** More would take many times the memory of the file: a connection takes more than its packets. */
+const MAX_CONNECTIONS = 100_000
+/** The file is read in pieces, so that the events of each are let go of before the next. */
+const CHUNK_BYTES = 1 << 20
+
 /**
  * Decodes a capture that is in memory, as is all that it holds: .pcap, .pcapng, or the bytes of
- * one direction of a connection.
+ * one direction of a connection. Of more than 100,000 connections the first are given, and an error.
  *
  * @throws CaptureFormatError when the file is no capture.
  * @throws TypeError, RangeError for options that are unknown or out of range.
@@ -33,19 +40,31 @@ export function decodeCapture(file: Uint8Array, options: CaptureOptions = {}): C
   using reader = new CaptureReader(options)
   const errors: CaptureError[] = []
   const connections = new Map<CaptureConnection, CapturedConnection>()
-  for (const events of [reader.push(file), reader.end()]) {
-    for (const event of events) {
-      const { connection } = event
-      const all = connection && connections.get(connection)
-      if (event.type === "connection")
-        connections.set(
-          event.connection,
-          Object.assign(event.connection, { commands: [], messages: [], errors: [] }),
-        )
-      else if (event.type === "command") all?.commands.push(event.command)
-      else if (event.type === "message") all?.messages.push(event.message)
-      else if (event.type === "error") (all ? all.errors : errors).push(event.error)
+  const add = (event: CaptureEvent): void => {
+    const { connection } = event
+    if (event.type === "connection") {
+      const { id } = event.connection
+      if (id > MAX_CONNECTIONS + 1) return
+      if (id > MAX_CONNECTIONS) errors.push(tooMany(event.time))
+      else connections.set(event.connection, collecting(event.connection))
+      return
     }
+    if (event.type === "error" && !connection) errors.push(event.error)
+    const all = connection && connections.get(connection)
+    if (event.type === "command") all?.commands.push(event.command)
+    else if (event.type === "message") all?.messages.push(event.message)
+    else if (event.type === "error") all?.errors.push(event.error)
   }
+  for (let at = 0; at < file.length; at += CHUNK_BYTES)
+    for (const event of reader.push(file.subarray(at, at + CHUNK_BYTES))) add(event)
+  for (const event of reader.end()) add(event)
   return { connections: [...connections.values()], errors }
+}
+
+const collecting = (connection: CaptureConnection): CapturedConnection =>
+  Object.assign(connection, { commands: [], messages: [], errors: [] })
+
+function tooMany(time: Time): CaptureError {
+  const message = `there are more than ${MAX_CONNECTIONS} connections: what goes over the others is left out`
+  return { code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset: 0 }
 }

@@ -8,6 +8,8 @@ export class Connection implements Output {
   readonly key: string
   /** When it was remembered last, for those who remember it. */
   turn = 0
+  /** Which packet of the capture it was last put in order by, for those who follow it. */
+  movedAt = 0
   readonly #client: Endpoint
   readonly #server: Endpoint
   readonly #begun: boolean

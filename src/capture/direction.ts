@@ -46,8 +46,8 @@ export interface Listener {
   /** Bytes were lost or skipped. */
   missed(from: Side): void
   error(error: CaptureError): void
-  /** Whether this is known to be ZMTP. */
-  readonly isKnown: boolean
+  /** Whether this is ZMTP as far as anything tells. */
+  readonly isAnnounced: boolean
   readonly expectation: Expectation
 }
 
@@ -190,7 +190,7 @@ export class Direction {
 
   /** Says once what it is that is spoken here instead of ZMTP, when enough of it is known. */
   describeForeign(): void {
-    if (!this.isForeign || this.#described || !this.#listener.isKnown) return
+    if (!this.isForeign || this.#described || !this.#listener.isAnnounced) return
     if (this.#greetingBytes < DESCRIBED_BYTES && !this.#ended) return
     this.#described = true
     const seen = describeGreeting(this.#greeting.subarray(0, this.#greetingBytes))

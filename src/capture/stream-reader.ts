@@ -17,6 +17,9 @@ export class StreamReader {
   /** The first bytes, until they tell what reads the file. */
   #head: Uint8Array = new Uint8Array(0)
   #input: PacketReader | RawStream | undefined
+  /** Of the packet that is being read. */
+  #offset = 0
+  #time: Time
   /** What was reported, because once is enough. */
   readonly #reported = new Set<string>()
 
@@ -30,7 +33,13 @@ export class StreamReader {
   ) {
     this.#open = open
     this.#fileError = fileError
-    this.#connections = new TcpConnections(open)
+    this.#connections = new TcpConnections(open, () =>
+      this.#reportOnce(
+        "there are more connections at once than are followed: those without a packet for longest are left",
+        this.#offset,
+        this.#time,
+      ),
+    )
   }
 
   /**
@@ -69,6 +78,8 @@ export class StreamReader {
   }
 
   #packet({ time, linkType, bytes, offset, length }: Packet): void {
+    this.#offset = offset
+    this.#time = time
     const linkLayer = LINK_LAYERS.get(linkType)
     if (!linkLayer) {
       const message = `packets of link type ${describeLinkType(linkType)} are not read: Ethernet, Linux cooked capture, BSD loopback and raw IP are`

@@ -40,12 +40,17 @@ export interface StreamSink {
 
 /** Connections that are remembered though they are not known to be of interest: most never will be. */
 const REMEMBERED_MAX = 16384
+/** All that are followed at once, those of interest among them. */
+const FOLLOWED_MAX = 3 * REMEMBERED_MAX
+/** So many packets, of any connection, make no difference to which of them is the oldest. */
+const MOVED_EACH_PACKETS = 4096
 /** So many more packets, of any connection, may come before what a closed connection still misses. */
 const LATE_PACKETS = 1024
 
 /** TCP segments in, as they were captured; the bytes of each connection out. */
 export class TcpConnections {
   readonly #open: (connection: TcpConnection) => StreamSink
+  readonly #crowded: () => void
   readonly #backlog = new Backlog()
   readonly #connections = new Map<string, Connection>()
   /** A ring of the newest of those, so that no number of them takes more memory. */
@@ -56,8 +61,13 @@ export class TcpConnections {
   #packets = 0
   #time: Time
 
-  constructor(open: (connection: TcpConnection) => StreamSink) {
+  /**
+   * @param open makes the sink of a connection, when its first bytes come.
+   * @param crowded is told when there are more connections than can be followed.
+   */
+  constructor(open: (connection: TcpConnection) => StreamSink, crowded: () => void) {
     this.#open = open
+    this.#crowded = crowded
   }
 
   push(segment: Segment): void {
@@ -75,7 +85,9 @@ export class TcpConnections {
       connection = new Connection(key, segment, this.#backlog, this.#open)
       this.#connections.set(key, connection)
       this.#remember(connection)
+      if (this.#connections.size > FOLLOWED_MAX) this.#leaveOldest()
     }
+    this.#moveToEnd(connection)
     const wasOpen = connection.isOpen
     const wasOver = connection.isOver
     connection.push(segment)
@@ -91,6 +103,23 @@ export class TcpConnections {
     this.#closeLate(Number.POSITIVE_INFINITY)
     for (const connection of this.#connections.values()) connection.close(this.#time)
     this.#connections.clear()
+  }
+
+  /** Keeps the connections in about the order of their last packets. */
+  #moveToEnd(connection: Connection): void {
+    if (this.#packets - connection.movedAt < MOVED_EACH_PACKETS) return
+    connection.movedAt = this.#packets
+    this.#connections.delete(connection.key)
+    this.#connections.set(connection.key, connection)
+  }
+
+  /** Ends the connection whose last packet is oldest. */
+  #leaveOldest(): void {
+    const [oldest] = this.#connections.values()
+    if (!oldest) return
+    this.#crowded()
+    this.#connections.delete(oldest.key)
+    oldest.close(this.#time)
   }
 
   #closeLater(connection: Connection, time: Time): void {

@@ -47,6 +47,8 @@ export class ZmtpConnection implements StreamSink, Listener {
   readonly #ended = new Set<Side>()
   /** As it is told of; there is none until it is known to be ZMTP. */
   #connection: Mutable<CaptureConnection> | undefined
+  /** A whole greeting came, or a frame. */
+  #isKnown = false
   /** Of no mechanism that leaves messages in the clear. */
   #isEncrypted = false
 
@@ -92,8 +94,13 @@ export class ZmtpConnection implements StreamSink, Listener {
     this.#decoders.server.close()
   }
 
-  get isKnown(): boolean {
+  get isAnnounced(): boolean {
     return this.#connection !== undefined
+  }
+
+  // Half a greeting is not enough: whoever scans ports could fill the memory with them.
+  get isKnown(): boolean {
+    return this.#isKnown
   }
 
   get expectation(): Expectation {
@@ -106,10 +113,12 @@ export class ZmtpConnection implements StreamSink, Listener {
   }
 
   framesFound(): void {
+    this.#isKnown = true
     this.#announce()
   }
 
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void {
+    this.#isKnown = true
     const connection = this.#announce()
     const handshake = greetingHandshake(bytes)
     this.#tell(connection, time, from, handshake)
@@ -131,6 +140,7 @@ export class ZmtpConnection implements StreamSink, Listener {
   }
 
   command(from: Side, whole: Uint8Array, time: Time, offset: number): void {
+    this.#isKnown = true
     const connection = this.#announce()
     const name = commandName(whole)
     if (name === undefined) {
@@ -156,6 +166,7 @@ export class ZmtpConnection implements StreamSink, Listener {
   }
 
   message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void {
+    this.#isKnown = true
     const connection = this.#announce()
     const offset = ranges[0] as number
     if (this.#isEncrypted) {

@@ -122,7 +122,8 @@ function content(bytes: Uint8Array): { text?: string; base64?: string } {
 
 /** A line for each connection, and a last one for the whole. */
 export function jsonSummary(summary: Summary): string {
-  const { connections, tcpConnections, start, end, rows, matching, errors } = summary
+  const { connections, connectionCount, tcpConnections, start, end, rows, matching, errors } =
+    summary
   const lines: object[] = connections.map(({ id, sides, ...rest }) => ({
     type: "summary",
     connection: id,
@@ -132,7 +133,7 @@ export function jsonSummary(summary: Summary): string {
   lines.push({
     type: "summary",
     connection: null,
-    connections: connections.length,
+    connections: connectionCount,
     tcpConnections,
     start: isoTime(start) ?? null,
     end: isoTime(end) ?? null,

@@ -7,12 +7,15 @@ const TYPE_MAX_COLUMNS = 20
 
 /** A summary in words. */
 export function summaryText(summary: Summary): string {
-  const { connections, tcpConnections, rows, matching } = summary
+  const { connections, connectionCount, tcpConnections, rows, matching } = summary
   if (connections.length === 0) return noConnections(tcpConnections)
-  const lines = [`${count(connections.length, "connection")}${period(summary)}`]
+  const lines = [`${count(connectionCount, "connection")}${period(summary)}`]
   if (matching < rows)
     lines.push(`${matching} of ${count(rows, "row")} match; what follows is of all of them`)
-  return [...lines, ...connections.map(connectionText)].join("\n")
+  for (const connection of connections) lines.push(connectionText(connection))
+  const more = connectionCount - connections.length
+  if (more > 0) lines.push(`and ${count(more, "more connection")}`)
+  return lines.join("\n")
 }
 
 function noConnections(tcpConnections: number): string {

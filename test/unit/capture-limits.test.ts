@@ -4,7 +4,15 @@ import { type CaptureEvent, CaptureReader, decodeCapture } from "zeromq-lz4/capt
 import { Codec } from "zeromq-lz4/codec"
 import { createRandom } from "../../bench/random.mjs"
 import { Backlog, Reassembly } from "../../src/capture/reassembly.js"
-import { conversation, framesOf, pcapFile, type Said } from "../support/capture-files.js"
+import { summaryText } from "../../src/cli/inspect-summary.js"
+import { Tally } from "../../src/cli/inspect-tally.js"
+import {
+  conversation,
+  framesOf,
+  pcapFile,
+  type Said,
+  type TcpPacket,
+} from "../support/capture-files.js"
 import { linesOf, only, saidIn } from "../support/captures.js"
 import { concat, plainPart } from "../support/wire.js"
 import { COMMAND, frame, frameHead, greeting, handshake, MORE, message } from "../support/zmtp.js"
@@ -216,5 +224,80 @@ describe("what waits for missing segments", () => {
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(200 << 20)
     expect(events).toEqual([])
     reader.close()
+  })
+})
+
+describe("many connections", () => {
+  const [one] = [handshake("PUSH")]
+  const steady = conversation([
+    ["client", one],
+    ["client", message(text("before"))],
+    ["client", message(text("after"))],
+  ])
+  /** A capture of peers that say so much of a greeting each, and no more. */
+  const flood = (count: number, bytes: number): Uint8Array[] => {
+    const said: Said = [["client", greeting().subarray(0, bytes)]]
+    const packets: Uint8Array[] = []
+    for (let i = 0; i < count; i++) {
+      const client = `10.${i >> 16}.${(i >> 8) & 255}.${i & 255}:40000`
+      packets.push(packetsOf(conversation(said, { client }).filter((_, i) => i === 0 || i === 3)))
+    }
+    return packets
+  }
+  const packetsOf = (packets: TcpPacket[]) => pcapFile(framesOf(packets)).subarray(24)
+  const head = pcapFile([])
+  const count = (events: readonly CaptureEvent[], type: CaptureEvent["type"]) =>
+    events.filter((event) => event.type === type).length
+
+  test("of which none has a whole greeting are bounded, and cost the others nothing", () => {
+    using reader = new CaptureReader()
+    const events = reader.push(concat(head, packetsOf(steady.slice(0, 7))))
+    for (const packets of flood(60_000, 10)) events.push(...reader.push(packets))
+    expect(count(events, "connection") - count(events, "close")).toBeLessThan(20_000)
+    const last = reader.push(packetsOf(steady.slice(7)))
+    expect(linesOf(last)).toEqual(["client: after"])
+    expect(events.filter(({ connection }) => !connection)).toEqual([])
+  })
+
+  test("that are open at once are bounded: the quiet ones are left, and it is said once", () => {
+    using reader = new CaptureReader()
+    const events = reader.push(concat(head, packetsOf(steady.slice(0, 5))))
+    for (const [i, packets] of flood(60_000, 64).entries()) {
+      events.push(...reader.push(packets))
+      if (i === 30_000) events.push(...reader.push(packetsOf(steady.slice(5, 7))))
+    }
+    expect(count(events, "connection") - count(events, "close")).toBeLessThan(50_000)
+    expect(linesOf(reader.push(packetsOf(steady.slice(7))))).toEqual(["client: after"])
+    expect(linesOf(events.filter(({ connection }) => !connection))).toEqual([
+      expect.stringMatching(/^file: ERR_CAPTURE_UNREADABLE: there are more connections at once/),
+    ])
+  })
+
+  test("are given by decodeCapture up to 100,000", () => {
+    const file = Buffer.concat([head, ...flood(100_100, 10), packetsOf(steady)])
+    const { connections, errors } = decodeCapture(file)
+    expect(connections).toHaveLength(100_000)
+    expect(errors.map(({ message }) => message)).toEqual([
+      "there are more than 100000 connections: what goes over the others is left out",
+    ])
+  })
+
+  test("are summed up by themselves up to 10,000, and counted", () => {
+    using reader = new CaptureReader()
+    const tally = new Tally()
+    const take = (events: CaptureEvent[]) => {
+      for (const event of events) tally.add(event, true)
+    }
+    take(reader.push(head))
+    for (const packets of flood(10_002, 10)) take(reader.push(packets))
+    take(reader.end())
+    const summary = tally.summary(reader.tcpConnections)
+    expect(summary.connections).toHaveLength(10_000)
+    expect(summary).toMatchObject({ connectionCount: 10_002, errors: 10_002 })
+    const lines = summaryText(summary).split("\n")
+    expect([lines[0], lines.at(-1)]).toEqual([
+      expect.stringMatching(/^10002 connections, /),
+      "and 2 more connections",
+    ])
   })
 })
