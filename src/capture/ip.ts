@@ -1,4 +1,4 @@
-import { u16 } from "./integers.js"
+import { u16, u32 } from "./integers.js"
 
 /** What an IP packet carries. */
 export interface IpPayload {
@@ -9,7 +9,18 @@ export interface IpPayload {
   /** Where the payload begins, and where it ended on the wire. */
   start: number
   end: number
-  fragment: boolean
+  /** Where the payload belongs, when it is not the whole one. */
+  fragment: Fragment | undefined
+}
+
+/** A piece of the payload of a packet. */
+export interface Fragment {
+  /** What the fragments of a packet have in common. */
+  id: number
+  /** Where it belongs in the payload of the packet, in bytes. */
+  offset: number
+  /** Whether it is not the last one. */
+  more: boolean
 }
 
 const IPV4_HEAD_BYTES = 20
@@ -36,23 +47,45 @@ function ipv4Payload(bytes: Uint8Array, at: number, end: number): IpPayload | un
   const headBytes = ((bytes[at] as number) & 15) * 4
   if (headBytes < IPV4_HEAD_BYTES || at + headBytes > bytes.length) return undefined
   const length = u16(bytes, at + 2)
-  const moreOrOffset = u16(bytes, at + 6) & 0x3fff
+  const moreAndOffset = u16(bytes, at + 6) & 0x3fff
   return {
     version: 4,
     protocol: bytes[at + 9] as number,
     addresses: at + 12,
     start: at + headBytes,
     end: length === 0 ? end : at + length,
-    fragment: moreOrOffset !== 0,
+    fragment:
+      moreAndOffset === 0
+        ? undefined
+        : {
+            id: u16(bytes, at + 4),
+            offset: (moreAndOffset & 0x1fff) * 8,
+            more: (moreAndOffset & 0x2000) !== 0,
+          },
   }
 }
 
-function ipv6Payload(bytes: Uint8Array, at: number, end: number): IpPayload | undefined {
+function ipv6Payload(bytes: Uint8Array, at: number, wireEnd: number): IpPayload | undefined {
   if (at + IPV6_HEAD_BYTES > bytes.length) return undefined
   const length = u16(bytes, at + 4)
-  let protocol = bytes[at + 6] as number
-  let start = at + IPV6_HEAD_BYTES
-  let fragment = false
+  const end = length === 0 ? wireEnd : at + IPV6_HEAD_BYTES + length
+  const front = pastExtensions(bytes, bytes[at + 6] as number, at + IPV6_HEAD_BYTES)
+  return { version: 6, addresses: at + 8, end, ...front }
+}
+
+/** Whether the number of a protocol is that of an extension header, with something else behind it. */
+export function isExtension(protocol: number): boolean {
+  return USUAL_EXTENSIONS.has(protocol) || protocol === AUTHENTICATION || protocol === FRAGMENT
+}
+
+/** What is behind the extension headers of IPv6, or behind that of a fragment. */
+export function pastExtensions(
+  bytes: Uint8Array,
+  first: number,
+  at: number,
+): Pick<IpPayload, "protocol" | "start" | "fragment"> {
+  let protocol = first
+  let start = at
   while (start + 8 <= bytes.length) {
     const next = bytes[start] as number
     const size = bytes[start + 1] as number
@@ -61,20 +94,18 @@ function ipv6Payload(bytes: Uint8Array, at: number, end: number): IpPayload | un
     } else if (protocol === AUTHENTICATION) {
       start += 4 * (size + 2)
     } else if (protocol === FRAGMENT) {
-      // One that is the whole packet is none.
-      fragment ||= (u16(bytes, start + 2) & 0xfff9) !== 0
+      const offsetAndMore = u16(bytes, start + 2) & 0xfff9
+      const id = u32(bytes, start + 4)
       start += 8
+      // One that is the whole packet is none.
+      if (offsetAndMore !== 0) {
+        const fragment = { id, offset: offsetAndMore & 0xfff8, more: (offsetAndMore & 1) !== 0 }
+        return { protocol: next, start, fragment }
+      }
     } else {
       break
     }
     protocol = next
   }
-  return {
-    version: 6,
-    protocol,
-    addresses: at + 8,
-    start,
-    end: length === 0 ? end : at + IPV6_HEAD_BYTES + length,
-    fragment,
-  }
+  return { protocol, start, fragment: undefined }
 }

@@ -2,6 +2,7 @@ import { concat } from "../codec/arrays.js"
 import type { CaptureError, Time } from "./events.js"
 import type { Packet } from "./file-format.js"
 import { fileType, SIGNATURE_BYTES } from "./file-type.js"
+import { IpFragments } from "./fragments.js"
 import { ipPayload } from "./ip.js"
 import { describeLinkType, LINK_LAYERS } from "./link-layer.js"
 import { PacketReader } from "./packets.js"
@@ -14,6 +15,13 @@ export class StreamReader {
   readonly #open: (connection: TcpConnection) => StreamSink
   readonly #fileError: (error: CaptureError) => void
   readonly #connections: TcpConnections
+  readonly #fragments = new IpFragments(() =>
+    this.#reportOnce(
+      "fragments of IP packets are missing, and with them all that those packets carry: a filter for a port, for one, captures only the first fragment of each",
+      this.#offset,
+      this.#time,
+    ),
+  )
   /** The first bytes, until they tell what reads the file. */
   #head: Uint8Array = new Uint8Array(0)
   #input: PacketReader | RawStream | undefined
@@ -64,6 +72,7 @@ export class StreamReader {
   end(): void {
     this.#input ??= this.#begin()
     this.#input.end()
+    this.#fragments.end()
     this.#connections.end()
   }
 
@@ -89,15 +98,12 @@ export class StreamReader {
     const at = linkLayer(bytes)
     if (at === undefined) return
     const ip = ipPayload(bytes, at, length)
-    if (ip?.protocol !== TCP) return
-    if (ip.fragment) {
-      this.#reportOnce(
-        "fragments of IP packets are not put together: what they carry is missing",
-        offset,
-        time,
-      )
+    if (ip?.fragment) {
+      for (const segment of this.#fragments.push(bytes, ip, ip.fragment, offset, time))
+        this.#connections.push(segment)
       return
     }
+    if (ip?.protocol !== TCP) return
     const segment = segmentIn(bytes, ip, offset, time)
     if (segment) this.#connections.push(segment)
   }
