@@ -1,8 +1,8 @@
 import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
-import { StreamReader } from "./stream-reader.js"
-import { type Surroundings, ZmtpConnection } from "./zmtp-connection.js"
+import { StreamReader } from "./packets/stream-reader.js"
+import { type Surroundings, ZmtpConnection } from "./streams/zmtp-connection.js"
 
 const OPTION_NAMES = ["maxMessageSize", "dictionary"]
 

@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from "vitest"
 import { type CaptureEvent, CaptureReader, decodeCapture } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 import { createRandom } from "../../bench/random.mjs"
-import { Backlog, Reassembly } from "../../src/capture/reassembly.js"
+import { Backlog, Reassembly } from "../../src/capture/packets/reassembly.js"
 import { summaryText } from "../../src/cli/inspect-summary.js"
 import { Tally } from "../../src/cli/inspect-tally.js"
 import {

@@ -1,6 +1,6 @@
-import { hex } from "../codec/errors.js"
-import { errorReason, pingTimeToLiveMs } from "../zmtp/commands.js"
-import { readMetadata } from "../zmtp/metadata.js"
+import { hex } from "../../codec/errors.js"
+import { errorReason, pingTimeToLiveMs } from "../../zmtp/commands.js"
+import { readMetadata } from "../../zmtp/metadata.js"
 
 const SHOWN_BYTES = 100
 const SHOWN_HEX_BYTES = 32

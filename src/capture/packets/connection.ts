@@ -1,7 +1,7 @@
-import type { Side, Time } from "./events.js"
+import type { Side, Time } from "../events.js"
 import { type Backlog, type Output, Reassembly } from "./reassembly.js"
 import { type Endpoint, portOf, type Segment, showEndpoint } from "./segment.js"
-import type { StreamSink, TcpConnection } from "./tcp.js"
+import type { StreamSink, TcpConnection } from "./connections.js"
 
 /** One TCP connection: what its segments say, put together for its sink. */
 export class Connection implements Output {

@@ -1,5 +1,5 @@
 /** .pcapng: https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html */
-import { UnreadableRecord } from "./errors.js"
+import { UnreadableRecord } from "../errors.js"
 import { checkSize, type FileFormat, type Packet } from "./file-format.js"
 
 // Block types.

@@ -1,6 +1,6 @@
-import { type Greeting, readGreeting } from "../zmtp/greeting.js"
-import { findProperty, latin1 } from "../zmtp/metadata.js"
-import type { Handshake } from "./events.js"
+import { type Greeting, readGreeting } from "../../zmtp/greeting.js"
+import { findProperty, latin1 } from "../../zmtp/metadata.js"
+import type { Handshake } from "../events.js"
 
 const NOTHING = new Uint8Array(0)
 /** More properties of one handshake are not kept: each takes many times the memory of its bytes. */

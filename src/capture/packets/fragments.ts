@@ -1,4 +1,4 @@
-import type { Time } from "./events.js"
+import type { Time } from "../events.js"
 import { type Fragment, type IpPayload, isExtension, pastExtensions } from "./ip.js"
 import { type Segment, segmentIn, TCP } from "./segment.js"
 

@@ -1,5 +1,5 @@
 import { Connection } from "./connection.js"
-import type { Side, Time } from "./events.js"
+import type { Side, Time } from "../events.js"
 import { Backlog } from "./reassembly.js"
 import type { Segment } from "./segment.js"
 

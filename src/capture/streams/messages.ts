@@ -1,10 +1,10 @@
-import { budgetHalves, Decoder, FIRST, LAST } from "../codec/decoder.js"
-import { SENTINEL_BYTES } from "../codec/envelope.js"
-import { outOfMemory, ProtocolError } from "../codec/errors.js"
-import { framesLength } from "../codec/frames.js"
-import { type Instance, NULL, type Pointer } from "../codec/instance.js"
-import { ArraySource, SharedSource } from "../codec/source.js"
-import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "./events.js"
+import { budgetHalves, Decoder, FIRST, LAST } from "../../codec/decoder.js"
+import { SENTINEL_BYTES } from "../../codec/envelope.js"
+import { outOfMemory, ProtocolError } from "../../codec/errors.js"
+import { framesLength } from "../../codec/frames.js"
+import { type Instance, NULL, type Pointer } from "../../codec/instance.js"
+import { ArraySource, SharedSource } from "../../codec/source.js"
+import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "../events.js"
 
 export type TransportName = "lz4+tcp" | "tcp"
 

@@ -1,4 +1,4 @@
-import type { StreamSink, TcpConnection } from "./tcp.js"
+import type { StreamSink, TcpConnection } from "./connections.js"
 
 /** What one side of a connection sent, without packets around it. It is taken for the client. */
 export class RawStream {

@@ -1,8 +1,8 @@
-import { describeGreeting } from "../codec/greeting.js"
-import type { Instance } from "../codec/instance.js"
-import { commandName } from "../zmtp/commands.js"
-import { isOld } from "../zmtp/greeting.js"
-import { readMetadata } from "../zmtp/metadata.js"
+import { describeGreeting } from "../../codec/greeting.js"
+import type { Instance } from "../../codec/instance.js"
+import { commandName } from "../../zmtp/commands.js"
+import { isOld } from "../../zmtp/greeting.js"
+import { readMetadata } from "../../zmtp/metadata.js"
 import { describeCommand, withoutPassword } from "./describe-command.js"
 import { Direction, type Listener } from "./direction.js"
 import type {
@@ -13,12 +13,12 @@ import type {
   Handshake,
   Side,
   Time,
-} from "./events.js"
+} from "../events.js"
 import type { Expectation } from "./frame-search.js"
 import { greetingHandshake, withMetadata } from "./handshake.js"
 import { kindOf, MessageDecoder, type TransportName } from "./messages.js"
 import { shippedIn } from "./shipped.js"
-import type { StreamSink, TcpConnection } from "./tcp.js"
+import type { StreamSink, TcpConnection } from "../packets/connections.js"
 
 /** What all connections of a capture share. */
 export interface Surroundings {

@@ -1,4 +1,4 @@
-import type { Time } from "./events.js"
+import type { Time } from "../events.js"
 import { u16, u32 } from "./integers.js"
 import type { IpPayload } from "./ip.js"
 

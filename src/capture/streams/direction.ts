@@ -1,4 +1,4 @@
-import { allocate } from "../codec/arrays.js"
+import { allocate } from "../../codec/arrays.js"
 import {
   areFlags,
   BODY_MAX_BYTES,
@@ -8,10 +8,10 @@ import {
   frameHeadBytes,
   LONG_HEAD_BYTES,
   MORE,
-} from "../codec/frames.js"
-import { describeGreeting } from "../codec/greeting.js"
-import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../zmtp/greeting.js"
-import type { CaptureError, Side, Time } from "./events.js"
+} from "../../codec/frames.js"
+import { describeGreeting } from "../../codec/greeting.js"
+import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../../zmtp/greeting.js"
+import type { CaptureError, Side, Time } from "../events.js"
 import { type Expectation, FrameSearch } from "./frame-search.js"
 
 /** A body that comes in pieces starts with room for this many bytes. */

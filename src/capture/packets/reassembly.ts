@@ -1,5 +1,5 @@
-import { copy } from "../codec/arrays.js"
-import type { Side, Time } from "./events.js"
+import { copy } from "../../codec/arrays.js"
+import type { Side, Time } from "../events.js"
 
 /** Where the bytes of one direction go, in order. */
 export interface Output {

@@ -1,14 +1,14 @@
-import { concat } from "../codec/arrays.js"
-import type { CaptureError, Time } from "./events.js"
+import { concat } from "../../codec/arrays.js"
+import type { CaptureError, Time } from "../events.js"
 import type { Packet } from "./file-format.js"
 import { fileType, SIGNATURE_BYTES } from "./file-type.js"
 import { IpFragments } from "./fragments.js"
 import { ipPayload } from "./ip.js"
 import { describeLinkType, LINK_LAYERS } from "./link-layer.js"
-import { PacketReader } from "./packets.js"
+import { PacketReader } from "./packet-reader.js"
 import { RawStream } from "./raw-stream.js"
 import { segmentIn, TCP } from "./segment.js"
-import { type StreamSink, type TcpConnection, TcpConnections } from "./tcp.js"
+import { type StreamSink, type TcpConnection, TcpConnections } from "./connections.js"
 
 /** The bytes of a capture file in, those of its TCP connections out. */
 export class StreamReader {

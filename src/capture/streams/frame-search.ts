@@ -6,9 +6,9 @@ import {
   LONG,
   MORE,
   SHORT_MAX_BYTES,
-} from "../codec/frames.js"
-import { commandName, isKnownCommand } from "../zmtp/commands.js"
-import type { Time } from "./events.js"
+} from "../../codec/frames.js"
+import { commandName, isKnownCommand } from "../../zmtp/commands.js"
+import type { Time } from "../events.js"
 import { kindOf } from "./messages.js"
 
 /**

@@ -1,5 +1,5 @@
-import { UnreadableRecord } from "./errors.js"
-import type { Time } from "./events.js"
+import { UnreadableRecord } from "../errors.js"
+import type { Time } from "../events.js"
 
 export interface Packet {
   time: Time
