@@ -1,3 +1,4 @@
+import type { Traffic } from "../codec/codec.js"
 import type { ProtocolErrorCode } from "../codec/errors.js"
 
 /** An end of a TCP connection: the client is the one that opened it. */
@@ -86,11 +87,7 @@ export interface CaptureMessage {
 }
 
 /** What went one way over a connection. A dictionary counts its bytes on the wire only. */
-export interface CaptureTraffic {
-  messages: number
-  plainBytes: number
-  wireBytes: number
-}
+export type CaptureTraffic = Traffic
 
 /** A ZMTP connection; what is not known yet changes as the capture goes on. */
 export interface CaptureConnection {

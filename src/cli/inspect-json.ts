@@ -8,7 +8,7 @@ import type {
   Side,
   Time,
 } from "../capture/events.js"
-import { shippedIn } from "../capture/streams/shipped.js"
+import { shippedIn } from "../capture/streams/messages.js"
 import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { printableJson, utf8 } from "./terminal-text.js"

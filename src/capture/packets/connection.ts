@@ -1,7 +1,7 @@
 import type { Side, Time } from "../events.js"
 import { type Backlog, type Output, Reassembly } from "./reassembly.js"
-import { type Endpoint, portOf, type Segment, showEndpoint } from "./segment.js"
-import type { StreamSink, TcpConnection } from "./connections.js"
+import { type Address, formatAddress, portOf, type Segment } from "./segment.js"
+import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
 /** One TCP connection: what its segments say, put together for its sink. */
 export class Connection implements Output {
@@ -10,8 +10,8 @@ export class Connection implements Output {
   turn = 0
   /** Which packet of the capture it was last put in order by, for those who follow it. */
   movedAt = 0
-  readonly #client: Endpoint
-  readonly #server: Endpoint
+  readonly #client: Address
+  readonly #server: Address
   readonly #begun: boolean
   readonly #time: Time
   readonly #open: (connection: TcpConnection) => StreamSink
@@ -111,8 +111,8 @@ export class Connection implements Output {
   #opened(time: Time): StreamSink {
     if (this.#sink) return this.#sink
     this.#sink = this.#open({
-      client: showEndpoint(this.#client),
-      server: showEndpoint(this.#server),
+      client: formatAddress(this.#client),
+      server: formatAddress(this.#server),
       begun: this.#begun,
       time: this.#time,
     })
@@ -126,7 +126,7 @@ export class Connection implements Output {
     this.#sink = undefined
   }
 
-  #directions(source: Endpoint): { from: Side; mine: Reassembly; theirs: Reassembly } {
+  #directions(source: Address): { from: Side; mine: Reassembly; theirs: Reassembly } {
     const { client, server } = this.#bytesOf
     return source === this.#client
       ? { from: "client", mine: client, theirs: server }

@@ -1,5 +1,3 @@
-import { u16, u32 } from "./integers.js"
-
 /** What an IP packet carries. */
 export interface IpPayload {
   version: 4 | 6
@@ -109,3 +107,10 @@ export function pastExtensions(
   }
   return { protocol, start, fragment: undefined }
 }
+
+/** Integers in the byte order of the network. */
+export const u16 = (bytes: Uint8Array, at: number): number =>
+  ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
+
+export const u32 = (bytes: Uint8Array, at: number): number =>
+  ((u16(bytes, at) << 16) | u16(bytes, at + 2)) >>> 0

@@ -1,4 +1,4 @@
-import { u16 } from "./integers.js"
+import { u16 } from "./ip.js"
 
 /** What a packet has in front of its IP header; see https://www.tcpdump.org/linktypes.html. */
 type LinkLayer = (bytes: Uint8Array) => number | undefined

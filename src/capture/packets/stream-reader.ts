@@ -1,14 +1,14 @@
 import { concat } from "../../codec/arrays.js"
 import type { CaptureError, Time } from "../events.js"
+import { TcpConnections } from "./connections.js"
 import type { Packet } from "./file-format.js"
 import { fileType, SIGNATURE_BYTES } from "./file-type.js"
 import { IpFragments } from "./fragments.js"
 import { ipPayload } from "./ip.js"
 import { describeLinkType, LINK_LAYERS } from "./link-layer.js"
 import { PacketReader } from "./packet-reader.js"
-import { RawStream } from "./raw-stream.js"
 import { segmentIn, TCP } from "./segment.js"
-import { type StreamSink, type TcpConnection, TcpConnections } from "./connections.js"
+import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
 /** The bytes of a capture file in, those of its TCP connections out. */
 export class StreamReader {
@@ -112,5 +112,28 @@ export class StreamReader {
     if (this.#reported.has(message)) return
     this.#reported.add(message)
     this.#fileError({ code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset })
+  }
+}
+
+/** What one side of a connection sent, without packets around it. It is taken for the client. */
+class RawStream {
+  readonly #sink: StreamSink
+  #wanted = true
+  #offset = 0
+
+  constructor(open: (connection: TcpConnection) => StreamSink) {
+    this.#sink = open({ client: "client", server: "server", begun: true, time: undefined })
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#wanted && chunk.length > 0)
+      this.#wanted = this.#sink.data("client", chunk, this.#offset, undefined)
+    this.#offset += chunk.length
+  }
+
+  end(): void {
+    if (!this.#wanted) return
+    this.#sink.end("client", undefined, true)
+    this.#sink.end("server", undefined, true)
   }
 }

@@ -34,7 +34,7 @@ const DESCRIBED_BYTES = 32
 const NOTHING = new Uint8Array(0)
 
 /** What a direction tells of what it finds. */
-export interface Listener {
+export interface DirectionHandlers {
   /** A greeting has begun: this is ZMTP. */
   signature(): void
   /** A greeting as a whole; an old one as far as it tells that it is. */
@@ -60,12 +60,12 @@ type State =
   /** Somewhere in a stream of frames. */
   | "search"
   /** Nothing more can be understood. */
-  | "deaf"
+  | "over"
 
 /** One direction of a connection: bytes in; greeting, commands and the parts of messages out. */
 export class Direction {
   readonly #from: Side
-  readonly #listener: Listener
+  readonly #handlers: DirectionHandlers
   readonly #begun: boolean
   /** Of plaintext, for each message; -1 is no limit. */
   readonly #budgetBytes: number
@@ -106,8 +106,8 @@ export class Direction {
 
   #ended = false
 
-  constructor(listener: Listener, from: Side, begun: boolean, budgetBytes: number) {
-    this.#listener = listener
+  constructor(handlers: DirectionHandlers, from: Side, begun: boolean, budgetBytes: number) {
+    this.#handlers = handlers
     this.#from = from
     this.#begun = begun
     this.#budgetBytes = budgetBytes
@@ -138,8 +138,8 @@ export class Direction {
     this.#reportNothingFound(time)
     const missing = `${count(bytes)} missing from the capture`
     const lose = (what: string) => this.#error("ERR_CAPTURE_GAP", missing + what, offset, time)
-    if (this.#state === "foreign" || this.#state === "deaf") return
-    this.#listener.missed(this.#from)
+    if (this.#state === "foreign" || this.#state === "over") return
+    this.#handlers.missed(this.#from)
     if (this.#state === "greeting" && this.#greetingBytes >= SIGNATURE_BYTES) {
       if (this.#greetingBytes + bytes <= GREETING_BYTES) {
         lose(": of the greeting")
@@ -178,19 +178,19 @@ export class Direction {
     } else if (this.#state === "frames" && (this.#parts.length > 0 || this.#messageLost)) {
       truncated(`${what} ends between two parts of a message`)
     }
-    this.silence()
+    this.stop()
   }
 
   /** Gives up what cannot be understood. */
-  silence(): void {
-    this.#state = "deaf"
+  stop(): void {
+    this.#state = "over"
     this.#search = this.#body = undefined
     this.#forgetMessage()
   }
 
   /** Says once what it is that is spoken here instead of ZMTP, when enough of it is known. */
   describeForeign(): void {
-    if (!this.isForeign || this.#described || !this.#listener.isAnnounced) return
+    if (!this.isForeign || this.#described || !this.#handlers.isAnnounced) return
     if (this.#greetingBytes < DESCRIBED_BYTES && !this.#ended) return
     this.#described = true
     const seen = describeGreeting(this.#greeting.subarray(0, this.#greetingBytes))
@@ -223,7 +223,7 @@ export class Direction {
         }
         this.#state = "foreign"
       } else if (this.#greetingBytes >= SIGNATURE_BYTES && before < SIGNATURE_BYTES) {
-        this.#listener.signature()
+        this.#handlers.signature()
       }
     }
     if (this.#state === "foreign") {
@@ -237,7 +237,7 @@ export class Direction {
     const greeting = this.#greeting.subarray(0, this.#greetingBytes)
     if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
     else if (this.#greetingBytes <= SIGNATURE_BYTES || !isOld(greeting)) return at
-    this.#listener.greeting(this.#from, greeting, time, this.#startOffset)
+    this.#handlers.greeting(this.#from, greeting, time, this.#startOffset)
     return at
   }
 
@@ -314,7 +314,7 @@ export class Direction {
   #refuse(head: Uint8Array, offset: number, time: Time): void {
     const { code, message } = frameError(head)
     this.#error(code, message.slice(code.length + 2), offset, time)
-    this.#listener.missed(this.#from)
+    this.#handlers.missed(this.#from)
     this.#startSearch(offset, head.length)
   }
 
@@ -351,7 +351,7 @@ export class Direction {
     this.#body = undefined
     this.#bodyLost = false
     if (this.#flags & COMMAND) {
-      if (!lost) this.#listener.command(this.#from, body, time, end - body.length)
+      if (!lost) this.#handlers.command(this.#from, body, time, end - body.length)
       return
     }
     if (lost) this.#loseMessage()
@@ -367,7 +367,7 @@ export class Direction {
     const parts = this.#parts
     const ranges = this.#ranges
     this.#forgetMessage()
-    if (!this.#messageLost) this.#listener.message(this.#from, parts, ranges, time)
+    if (!this.#messageLost) this.#handlers.message(this.#from, parts, ranges, time)
     this.#messageLost = false
   }
 
@@ -407,12 +407,12 @@ export class Direction {
   #find(search: FrameSearch, final: boolean): void {
     while (search.length > 0) {
       if (this.#state === "search") {
-        if (!search.find(this.#listener.expectation, final)) {
+        if (!search.find(this.#handlers.expectation, final)) {
           search.compact()
           return
         }
         this.#state = "frames"
-        this.#listener.framesFound()
+        this.#handlers.framesFound()
         if (search.skipped > 0) {
           const message = `${count(search.skipped)} skipped up to the first frame that could be found`
           this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, search.next().time)
@@ -437,7 +437,7 @@ export class Direction {
   }
 
   #error(code: CaptureError["code"], message: string, offset: number, time: Time): void {
-    this.#listener.error({ code, message, time, from: this.#from, offset })
+    this.#handlers.error({ code, message, time, from: this.#from, offset })
   }
 }
 

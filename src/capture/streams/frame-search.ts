@@ -47,7 +47,7 @@ const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + 65536
 type Verdict = "frames" | "no frames" | "unknown"
 
 /** Bytes that follow each other, and where they are in the file. */
-export interface Run {
+export interface Extent {
   bytes: Uint8Array
   offset: number
   time: Time
@@ -67,8 +67,8 @@ export class FrameSearch {
   #start = 0
   #end = 0
   /** Where in the file the bytes from a position on are; positions count from the first push. */
-  readonly #runs: { position: number; offset: number; time: Time }[] = []
-  #firstRun = 0
+  readonly #extents: { position: number; offset: number; time: Time }[] = []
+  #firstExtent = 0
   /** Position of #start. */
   #position = 0
   /** Bytes that were no frames, since the search began. */
@@ -81,10 +81,10 @@ export class FrameSearch {
   push(bytes: Uint8Array, offset: number, time: Time): void {
     if (bytes.length === 0) return
     const position = this.#position + this.length
-    const last = this.#runs.at(-1)
+    const last = this.#extents.at(-1)
     // Where a stream is cut makes no difference, nor should it take memory.
     if (!last || last.time !== time || last.offset + (position - last.position) !== offset)
-      this.#runs.push({ position, offset, time })
+      this.#extents.push({ position, offset, time })
     this.#reserve(bytes.length)
     this.#bytes.set(bytes, this.#end)
     this.#end += bytes.length
@@ -119,14 +119,18 @@ export class FrameSearch {
   }
 
   /** The next bytes that are together in the file. */
-  next(): Run {
-    while ((this.#runs[this.#firstRun + 1]?.position ?? Infinity) <= this.#position)
-      this.#firstRun++
-    const run = this.#runs[this.#firstRun] as { position: number; offset: number; time: Time }
-    const runEnd = this.#runs[this.#firstRun + 1]?.position ?? Infinity
-    const end = Math.min(this.#end, this.#start + (runEnd - this.#position))
-    const { time } = run
-    const offset = run.offset + (this.#position - run.position)
+  next(): Extent {
+    while ((this.#extents[this.#firstExtent + 1]?.position ?? Infinity) <= this.#position)
+      this.#firstExtent++
+    const extent = this.#extents[this.#firstExtent] as {
+      position: number
+      offset: number
+      time: Time
+    }
+    const extentEnd = this.#extents[this.#firstExtent + 1]?.position ?? Infinity
+    const end = Math.min(this.#end, this.#start + (extentEnd - this.#position))
+    const { time } = extent
+    const offset = extent.offset + (this.#position - extent.position)
     return { bytes: this.#bytes.subarray(this.#start, end), offset, time }
   }
 
@@ -136,8 +140,8 @@ export class FrameSearch {
     this.#position += bytes
     if (this.#start < this.#end) return
     this.#start = this.#end = 0
-    this.#runs.length = 0
-    this.#firstRun = 0
+    this.#extents.length = 0
+    this.#firstExtent = 0
   }
 
   #reserve(more: number): void {
@@ -151,8 +155,8 @@ export class FrameSearch {
     this.#bytes = target
     this.#start = 0
     this.#end = length
-    this.#runs.splice(0, this.#firstRun)
-    this.#firstRun = 0
+    this.#extents.splice(0, this.#firstExtent)
+    this.#firstExtent = 0
   }
 }
 
@@ -167,7 +171,8 @@ function judge(
   let weight = 0
   let seen = !messages
   let at = start
-  const enough = (least: number): Verdict => (seen && weight >= least ? "frames" : "no frames")
+  const enough = (minWeight: number): Verdict =>
+    seen && weight >= minWeight ? "frames" : "no frames"
   for (let frame = 0; frame < RUN_MAX_FRAMES; frame++) {
     if (at === end && final) return enough(HALF - EXACT_END)
     if (at - start > SIGHT_BYTES) return enough(HALF)

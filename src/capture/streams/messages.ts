@@ -42,6 +42,11 @@ export function kindOf(bytes: Uint8Array, at = 0): PartKind {
   }
 }
 
+/** The dictionary that a part ships; undefined where it does not, or was refused. */
+export function shippedIn({ kind, wire, error }: CapturePart): Uint8Array | undefined {
+  return kind === "LZ4D" && !error ? wire.subarray(SENTINEL_BYTES) : undefined
+}
+
 /** The messages of one direction: wire parts in, plaintext out. */
 export class MessageDecoder {
   readonly #instance: Instance

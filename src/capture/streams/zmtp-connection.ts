@@ -3,8 +3,6 @@ import type { Instance } from "../../codec/instance.js"
 import { commandName } from "../../zmtp/commands.js"
 import { isOld } from "../../zmtp/greeting.js"
 import { readMetadata } from "../../zmtp/metadata.js"
-import { describeCommand, withoutPassword } from "./describe-command.js"
-import { Direction, type Listener } from "./direction.js"
 import type {
   CaptureConnection,
   CaptureError,
@@ -14,14 +12,15 @@ import type {
   Side,
   Time,
 } from "../events.js"
+import type { StreamSink, TcpConnection } from "../packets/stream-sink.js"
+import { describeCommand, withoutPassword } from "./describe-command.js"
+import { Direction, type DirectionHandlers } from "./direction.js"
 import type { Expectation } from "./frame-search.js"
 import { greetingHandshake, withMetadata } from "./handshake.js"
-import { kindOf, MessageDecoder, type TransportName } from "./messages.js"
-import { shippedIn } from "./shipped.js"
-import type { StreamSink, TcpConnection } from "../packets/connections.js"
+import { kindOf, MessageDecoder, shippedIn, type TransportName } from "./messages.js"
 
 /** What all connections of a capture share. */
-export interface Surroundings {
+export interface CaptureContext {
   instance: Instance
   budgetBytes: number
   /** For connections whose beginning is not in the capture. */
@@ -38,8 +37,8 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 const other = (side: Side): Side => (side === "client" ? "server" : "client")
 
 /** One TCP connection: its bytes in; events out, if it turns out to be ZMTP. */
-export class ZmtpConnection implements StreamSink, Listener {
-  readonly #surroundings: Surroundings
+export class ZmtpConnection implements StreamSink, DirectionHandlers {
+  readonly #context: CaptureContext
   readonly #tcp: TcpConnection
   readonly #directions: Record<Side, Direction>
   readonly #decoders: Record<Side, MessageDecoder>
@@ -52,10 +51,10 @@ export class ZmtpConnection implements StreamSink, Listener {
   /** Of no mechanism that leaves messages in the clear. */
   #isEncrypted = false
 
-  constructor(surroundings: Surroundings, tcp: TcpConnection) {
-    this.#surroundings = surroundings
+  constructor(context: CaptureContext, tcp: TcpConnection) {
+    this.#context = context
     this.#tcp = tcp
-    const { instance, budgetBytes } = surroundings
+    const { instance, budgetBytes } = context
     this.#directions = {
       client: new Direction(this, "client", tcp.begun, budgetBytes),
       server: new Direction(this, "server", tcp.begun, budgetBytes),
@@ -70,7 +69,7 @@ export class ZmtpConnection implements StreamSink, Listener {
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean {
     this.#directions[from].data(bytes, offset, time)
     if (!this.#directions.client.isForeign || !this.#directions.server.isForeign) return true
-    this.#surroundings.ended(this)
+    this.#context.ended(this)
     return false
   }
 
@@ -83,9 +82,9 @@ export class ZmtpConnection implements StreamSink, Listener {
     this.#decoders[from].close()
     this.#ended.add(from)
     if (this.#ended.size < 2) return
-    this.#surroundings.ended(this)
+    this.#context.ended(this)
     const connection = this.#connection
-    if (connection) this.#surroundings.emit({ type: "close", connection, time })
+    if (connection) this.#context.emit({ type: "close", connection, time })
   }
 
   /** Gives back what it holds, without a word. */
@@ -121,13 +120,13 @@ export class ZmtpConnection implements StreamSink, Listener {
     this.#isKnown = true
     const connection = this.#announce()
     const handshake = greetingHandshake(bytes)
-    this.#tell(connection, time, from, handshake)
+    this.#emitHandshake(connection, time, from, handshake)
     const { mechanism } = handshake
     if (isOld(bytes)) {
       const message = `the greeting ${describeGreeting(bytes)}`
       this.error({ code: "ERR_ZMTP_GREETING", message, time, from, offset })
-      this.#directions.client.silence()
-      this.#directions.server.silence()
+      this.#directions.client.stop()
+      this.#directions.server.stop()
     } else if (mechanism !== "NULL" && mechanism !== "PLAIN" && !this.#isEncrypted) {
       this.#isEncrypted = true
       const why =
@@ -156,9 +155,9 @@ export class ZmtpConnection implements StreamSink, Listener {
       const metadata = name === "READY" || name === "INITIATE" ? readMetadata(body) : undefined
       const handshake = connection.handshakes[from]
       if (metadata && handshake)
-        this.#tell(connection, time, from, withMetadata(handshake, metadata))
+        this.#emitHandshake(connection, time, from, withMetadata(handshake, metadata))
     }
-    this.#surroundings.emit({
+    this.#context.emit({
       type: "command",
       connection,
       command: { time, from, name, body, detail },
@@ -187,7 +186,7 @@ export class ZmtpConnection implements StreamSink, Listener {
       else traffic.messages++
       traffic.wireBytes += wireBytes
       traffic.plainBytes += plainBytes
-      this.#surroundings.emit({
+      this.#context.emit({
         type: "message",
         connection,
         message: { time, from, parts, wireBytes, plainBytes, arena, ranges },
@@ -202,14 +201,14 @@ export class ZmtpConnection implements StreamSink, Listener {
 
   error(error: CaptureError): void {
     const connection = this.#connection
-    if (connection) this.#surroundings.emit({ type: "error", connection, error })
+    if (connection) this.#context.emit({ type: "error", connection, error })
   }
 
   #announce(): Mutable<CaptureConnection> {
     if (this.#connection) return this.#connection
     const none = () => ({ messages: 0, plainBytes: 0, wireBytes: 0 })
     const connection: Mutable<CaptureConnection> = {
-      id: this.#surroundings.nextId(),
+      id: this.#context.nextId(),
       client: this.#tcp.client,
       server: this.#tcp.server,
       begun: this.#tcp.begun,
@@ -219,15 +218,20 @@ export class ZmtpConnection implements StreamSink, Listener {
       traffic: { client: none(), server: none() },
     }
     this.#connection = connection
-    this.#surroundings.emit({ type: "connection", connection, time: this.#tcp.time })
+    this.#context.emit({ type: "connection", connection, time: this.#tcp.time })
     this.#directions.client.describeForeign()
     this.#directions.server.describeForeign()
     return connection
   }
 
-  #tell(connection: CaptureConnection, time: Time, from: Side, handshake: Handshake): void {
+  #emitHandshake(
+    connection: CaptureConnection,
+    time: Time,
+    from: Side,
+    handshake: Handshake,
+  ): void {
     connection.handshakes[from] = handshake
-    this.#surroundings.emit({ type: "handshake", connection, time, from, handshake })
+    this.#context.emit({ type: "handshake", connection, time, from, handshake })
   }
 
   /** Which transport a side uses, by its first message. */
@@ -247,7 +251,7 @@ export class ZmtpConnection implements StreamSink, Listener {
       this.error({ code: "ERR_LZ4_UNKNOWN_SENTINEL", message, time, from: bare, offset })
     }
     // A greeting is the beginning of its direction, wherever the capture began.
-    const { dictionary } = this.#surroundings
+    const { dictionary } = this.#context
     if (transport === "lz4+tcp" && !connection.begun && !connection.handshakes[from]) {
       const decoder = this.#decoders[from]
       decoder.hint =
