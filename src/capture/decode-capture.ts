@@ -1,3 +1,4 @@
+import { checkBytes } from "../codec/options.js"
 import type {
   CaptureCommand,
   CaptureConnection,
@@ -24,8 +25,8 @@ export interface Capture {
   errors: CaptureError[]
 }
 
-/** More would take many times the memory of the file: a connection takes more than its packets. */
-const MAX_CONNECTIONS = 100_000
+/** Who keeps a whole capture keeps no more of them: each takes many times the memory of its packets. */
+export const KEPT_CONNECTIONS_MAX: number = 100_000
 /** The file is read in pieces, so that the events of each are let go of before the next. */
 const CHUNK_BYTES = 1 << 20
 
@@ -37,6 +38,7 @@ const CHUNK_BYTES = 1 << 20
  * @throws TypeError, RangeError for options that are unknown or out of range.
  */
 export function decodeCapture(file: Uint8Array, options: CaptureOptions = {}): Capture {
+  checkBytes("file", file)
   using reader = new CaptureReader(options)
   const errors: CaptureError[] = []
   const connections = new Map<CaptureConnection, CapturedConnection>()
@@ -44,8 +46,8 @@ export function decodeCapture(file: Uint8Array, options: CaptureOptions = {}): C
     const { connection } = event
     if (event.type === "connection") {
       const { id } = event.connection
-      if (id > MAX_CONNECTIONS + 1) return
-      if (id > MAX_CONNECTIONS) errors.push(tooMany(event.time))
+      if (id > KEPT_CONNECTIONS_MAX + 1) return
+      if (id > KEPT_CONNECTIONS_MAX) errors.push(tooManyConnections(event.time))
       else connections.set(event.connection, collecting(event.connection))
       return
     }
@@ -64,7 +66,8 @@ export function decodeCapture(file: Uint8Array, options: CaptureOptions = {}): C
 const collecting = (connection: CaptureConnection): CapturedConnection =>
   Object.assign(connection, { commands: [], messages: [], errors: [] })
 
-function tooMany(time: Time): CaptureError {
-  const message = `there are more than ${MAX_CONNECTIONS} connections: what goes over the others is left out`
+/** The error for the first connection that is not kept. */
+export function tooManyConnections(time: Time): CaptureError {
+  const message = `there are more than ${KEPT_CONNECTIONS_MAX} connections: what goes over the others is left out`
   return { code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset: 0 }
 }
