@@ -5,7 +5,7 @@ import { extend, type Lz4Class } from "./sockets/extend.js"
 export * from "zeromq"
 export { ProtocolError, type ProtocolErrorCode } from "./codec/errors.js"
 export type { Lz4Options } from "./codec/options.js"
-export type { EndpointOptions } from "./sockets/endpoints.js"
+export type { EndpointOptions } from "./sockets/engine.js"
 export type { Lz4Class, Lz4Socket } from "./sockets/extend.js"
 export type {
   ConnectEvent,

@@ -1,10 +1,9 @@
 import { getSystemErrorMap } from "node:util"
+import { Bridge, type BridgeHandlers, type BridgeSpec, type Joined } from "../bridge/bridge.js"
+import { Totals } from "../bridge/totals.js"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
 import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
-import { Bridge, type BridgeHandlers, type BridgeSpec, type Joined } from "../transport/bridge.js"
-import { readCounters } from "../transport/protocol.js"
-import { Totals } from "../transport/totals.js"
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
@@ -156,9 +155,9 @@ export class Report implements BridgeHandlers {
     this.#to = to
   }
 
-  joined({ number, from, to, counters }: Joined): void {
+  joined({ number, from, to, counts }: Joined): void {
     this.#open++
-    this.#totals.begin(number, counters)
+    this.#totals.begin(number, counts)
     this.#unreachable = undefined
     printLine(`#${number} connected: ${from} to ${to}`)
   }
@@ -168,11 +167,11 @@ export class Report implements BridgeHandlers {
     printLine(`#${number} ${what} of ${side}: ${error.message}`)
   }
 
-  ended({ number, counters }: Joined, error: Error | undefined): void {
+  ended({ number, counts }: Joined, error: Error | undefined): void {
     this.#open--
     this.#totals.end(number)
     const why = error && !(error instanceof ProtocolError) ? ` (${words(error)})` : ""
-    const [sent, received] = [readCounters(counters, "sent"), readCounters(counters, "received")]
+    const { sent, received } = counts()
     printLine(`#${number} closed${why}: ${flow("sent", sent)}; ${flow("received", received)}`)
   }
 

@@ -97,6 +97,7 @@ export interface Exports {
     effort: number,
     arenas: number,
     trainer: Pointer,
+    greeted: number,
   ): Pointer
   zl_sending_effort(transcoder: Pointer, effort: number): void
   zl_transcoder_close(transcoder: Pointer): void

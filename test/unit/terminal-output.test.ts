@@ -223,8 +223,9 @@ describe("the bridge", () => {
   test("prints nothing that acts, whatever a peer, an address or the system say", () => {
     const lines: string[] = []
     const log = vi.spyOn(console, "log").mockImplementation((line) => lines.push(line))
-    const counters = { memory: new SharedArrayBuffer(8 * 64), at: 0 }
-    const joined = { number: 1, from: HOSTILE, to: HOSTILE, counters }
+    const way = { messages: 0, plainBytes: 0, wireBytes: 0, dictionary: false }
+    const counts = () => ({ sent: way, received: way })
+    const joined = { number: 1, from: HOSTILE, to: HOSTILE, counts }
     const errors = [
       new ProtocolError("ERR_ZMTP_GREETING", HOSTILE),
       new Error(HOSTILE),

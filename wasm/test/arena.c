@@ -237,7 +237,7 @@ static void add_parts(bytes *stream, size_t parts, size_t plain) {
  * messages, p for any other part, d for a dictionary, c for a command. */
 static void check_forms(bytes stream, bytes dictionary, const char *expected) {
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, (uint32_t)dictionary.length);
-  zl_transcoder *t = zl_sending_open(opened, 512, 1, 1, NULL);
+  zl_transcoder *t = zl_sending_open(opened, 512, 1, 1, NULL, 0);
   outcome sent = run_stream(t, 1, stream, cuts[0]);
   CHECK_EQUAL(sent.status, 0);
   char forms[512] = "";
@@ -328,7 +328,7 @@ static void test_cut(const void *of) {
   bytes stream = greeting("NULL", 3, 1);
   add_messages(&stream, 3, 100);
   for (size_t length = ZMTP_GREETING_BYTES; length < stream.length; length++) {
-    zl_transcoder *t = zl_sending_open(NULL, 512, 1, 1, NULL);
+    zl_transcoder *t = zl_sending_open(NULL, 512, 1, 1, NULL, 0);
     outcome sent = run_stream(t, 1, (bytes){stream.at, length}, cuts[0]);
     const size_t whole = (length - ZMTP_GREETING_BYTES) / 102;
     CHECK_EQUAL(sent.status, 0);

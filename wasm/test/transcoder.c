@@ -27,7 +27,7 @@ static outcome receive(bytes stream, uint64_t budget, cut how) {
 
 static outcome send(bytes stream, bytes dictionary, uint32_t least, cut how) {
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, (uint32_t)dictionary.length);
-  return run_stream(zl_sending_open(opened, least, how.effort, 0, NULL), 1, stream, how);
+  return run_stream(zl_sending_open(opened, least, how.effort, 0, NULL, 0), 1, stream, how);
 }
 
 static bytes text(const char *from) {
@@ -424,7 +424,7 @@ static void test_dictionary_of(const void *of) {
   (void)of;
   bytes dictionary = filled(fill_text, 100);
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, 100);
-  zl_transcoder *sending = zl_sending_open(opened, 128, 1, 0, NULL);
+  zl_transcoder *sending = zl_sending_open(opened, 128, 1, 0, NULL, 0);
   zl_transcoder *receiving = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2);
   CHECK(zl_transcoder_dictionary(sending) == NULL); /* it is not shipped yet */
   CHECK(zl_transcoder_dictionary(receiving) == NULL);
