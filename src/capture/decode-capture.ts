@@ -14,7 +14,7 @@ import { CaptureReader } from "./reader.js"
 export interface CapturedConnection extends CaptureConnection {
   commands: CaptureCommand[]
   messages: CaptureMessage[]
-  /** Those of parts that do not decode are on the parts. */
+  /** The error of a part that does not decode is on the part. */
   errors: CaptureError[]
 }
 
@@ -25,14 +25,14 @@ export interface Capture {
   errors: CaptureError[]
 }
 
-/** Who keeps a whole capture keeps no more of them: each takes many times the memory of its packets. */
+/** Maximum connections of a capture that is kept whole: each takes many times its packets in memory. */
 export const KEPT_CONNECTIONS_MAX: number = 100_000
-/** The file is read in pieces, so that the events of each are let go of before the next. */
+/** The file is read in pieces, so that the events of one are freed before the next. */
 const CHUNK_BYTES = 1 << 20
 
 /**
- * Decodes a capture that is in memory, as is all that it holds: .pcap, .pcapng, or the bytes of
- * one direction of a connection. Of more than 100,000 connections the first are given, and an error.
+ * Decodes a whole capture in memory: .pcap, .pcapng, or the bytes of one direction of a
+ * connection. Of more than 100,000 connections only the first are kept, and `errors` says so.
  *
  * @throws CaptureFormatError when the file is no capture.
  * @throws TypeError, RangeError for options that are unknown or out of range.

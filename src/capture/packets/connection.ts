@@ -3,12 +3,12 @@ import { type Backlog, type Output, Reassembly } from "./reassembly.js"
 import { type Address, formatAddress, portOf, type Segment } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
-/** One TCP connection: what its segments say, put together for its sink. */
+/** One TCP connection: reassembles its segments for a sink. */
 export class Connection implements Output {
   readonly key: string
-  /** When it was remembered last, for those who remember it. */
+  /** For TcpConnections: when it last entered the ring of connections that may be dropped. */
   turn = 0
-  /** Which packet of the capture it was last put in order by, for those who follow it. */
+  /** For TcpConnections: the packet at which it last moved to the end of the list. */
   movedAt = 0
   readonly #client: Address
   readonly #server: Address
@@ -17,7 +17,7 @@ export class Connection implements Output {
   readonly #open: (connection: TcpConnection) => StreamSink
   #sink: StreamSink | undefined
   readonly #bytesOf: Record<Side, Reassembly>
-  /** The sides that had their FIN, though bytes before it may be missing, and all of those passed on. */
+  /** Sides whose FIN was seen, though bytes before it may be missing; then sides that are passed on whole. */
   readonly #finished = { client: false, server: false }
   readonly #ended = { client: false, server: false }
   #reset = false
@@ -48,7 +48,7 @@ export class Connection implements Output {
     return this.#sink !== undefined
   }
 
-  /** Whether its sink wants it for certain. */
+  /** Whether its sink knows it to be of interest. */
   get isKnown(): boolean {
     return this.#sink?.isKnown === true
   }
@@ -73,7 +73,7 @@ export class Connection implements Output {
     const { source, acknowledged, syn, fin, rst, offset, time } = segment
     const { from, mine, theirs } = this.#directions(source)
     const sequence = syn ? following(segment.sequence) : segment.sequence
-    // The other side's SYN says more than what was guessed by an old packet.
+    // A SYN overrides what was guessed from an earlier packet.
     if (syn) mine.rebegin(sequence)
     mine.begin(sequence)
     if (acknowledged !== undefined) {
@@ -87,7 +87,7 @@ export class Connection implements Output {
     theirs.countPacket()
   }
 
-  /** Passes on what waits, and tells the sink that no more comes. */
+  /** Passes on what waits and ends the sink. */
   close(time: Time): void {
     this.#bytesOf.client.flush()
     this.#bytesOf.server.flush()

@@ -4,13 +4,13 @@ import { Backlog } from "./reassembly.js"
 import type { Segment } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
-/** Connections that are remembered though they are not known to be of interest: most never will be. */
+/** Maximum connections that are not known to be of interest: most never will be. */
 const REMEMBERED_MAX = 16384
-/** All that are followed at once, those of interest among them. */
+/** Maximum connections in all. */
 const FOLLOWED_MAX = 3 * REMEMBERED_MAX
-/** So many packets, of any connection, make no difference to which of them is the oldest. */
+/** A connection moves in the list once per this many packets: moving at each would cost time. */
 const MOVED_EACH_PACKETS = 4096
-/** So many more packets, of any connection, may come before what a closed connection still misses. */
+/** How many packets a closed connection waits for missing bytes. */
 const LATE_PACKETS = 1024
 
 /** TCP segments in, as they were captured; the bytes of each connection out. */
@@ -19,17 +19,17 @@ export class TcpConnections {
   readonly #crowded: () => void
   readonly #backlog = new Backlog()
   readonly #connections = new Map<string, Connection>()
-  /** A ring of the newest of those, so that no number of them takes more memory. */
+  /** A ring of the newest connections that are not known to be of interest. */
   readonly #remembered: Connection[] = []
   #turn = 0
-  /** Those that are over, while bytes of them are missing. */
+  /** Closed connections that still miss bytes. */
   readonly #closing: { connection: Connection; time: Time; deadline: number }[] = []
   #packets = 0
   #time: Time
 
   /**
    * @param open makes the sink of a connection, when its first bytes come.
-   * @param crowded is told when there are more connections than can be followed.
+   * @param crowded is called when there are too many connections.
    */
   constructor(open: (connection: TcpConnection) => StreamSink, crowded: () => void) {
     this.#open = open
@@ -71,7 +71,7 @@ export class TcpConnections {
     this.#connections.clear()
   }
 
-  /** Keeps the connections in about the order of their last packets. */
+  /** Keeps the list roughly ordered by last packet. */
   #moveToEnd(connection: Connection): void {
     if (this.#packets - connection.movedAt < MOVED_EACH_PACKETS) return
     connection.movedAt = this.#packets
@@ -103,7 +103,7 @@ export class TcpConnections {
     }
   }
 
-  /** Keeps a connection that may be of no interest, in place of the one that was kept for longest. */
+  /** Enters a connection into the ring, and drops the one whose place it takes. */
   #remember(connection: Connection): void {
     const turn = this.#turn++
     const forgotten = this.#remembered[turn % REMEMBERED_MAX]

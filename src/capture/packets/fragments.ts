@@ -4,9 +4,9 @@ import { type Segment, segmentIn, TCP } from "./segment.js"
 
 /** How long the fragments of a packet are waited for, in nanoseconds: as Linux does. */
 const WAITING_MAX_NS = 30_000_000_000n
-/** For so long more fragments of a packet that is complete are the same once more. */
+/** Within this time, further fragments of a complete packet are duplicates. */
 const REPEATED_MAX_NS = 1_000_000_000n
-/** Packets that are waited for, or remembered, and fragments of them. */
+/** Limits for all packets together, those that are complete included. */
 const MAX_PACKETS = 1024
 const MAX_FRAGMENTS = 65_536
 /** Of IP. */
@@ -30,11 +30,11 @@ interface Packet {
   protocol: number
   /** Source and destination. */
   addresses: Uint8Array
-  /** In order, none over another. */
+  /** In order, without overlaps. */
   pieces: Piece[]
   /** Bytes of all pieces. */
   bytes: number
-  /** Bytes of the packet, from its last fragment on. */
+  /** Bytes of the packet; undefined before its last fragment. */
   length: number | undefined
   complete: boolean
 }
@@ -46,14 +46,14 @@ export class IpFragments {
   readonly #missing: () => void
   #fragments = 0
 
-  /** @param missing is told of packets of which fragments never came. */
+  /** @param missing is called for each packet that stays incomplete. */
   constructor(missing: () => void) {
     this.#missing = missing
   }
 
   /**
-   * Takes a fragment, which `bytes` hold at the place that `ip` tells; they are not kept. Returns
-   * the TCP segment that it completes: in pieces, one for each place of the file.
+   * Adds the fragment that `ip` describes in `bytes`, which are copied. Returns the TCP segment that
+   * it completes, split into pieces that are contiguous in the file.
    */
   push(
     bytes: Uint8Array,
@@ -93,7 +93,7 @@ export class IpFragments {
   #packetOf(bytes: Uint8Array, ip: IpPayload, { id }: Fragment, time: Time): Packet {
     const { version, addresses: at } = ip
     const addresses = bytes.slice(at, at + (version === 4 ? 8 : 32))
-    // In IPv6 the number is unique whatever the packet carries.
+    // The id of IPv6 does not depend on the protocol, that of IPv4 does.
     const key = `${addresses.join()} ${id} ${version === 4 ? ip.protocol : ""}`
     const known = this.#packets.get(key)
     if (known && !isNew(known, time)) return known
@@ -107,7 +107,7 @@ export class IpFragments {
     return packet
   }
 
-  /** Adds what of a piece is new: of bytes that come twice the first ones count, as in TCP. */
+  /** Adds the bytes of a piece that are new. Where pieces overlap the first one counts, as in TCP. */
   #add(packet: Packet, piece: Piece): void {
     const { pieces } = packet
     let at = piece.start
@@ -163,7 +163,7 @@ function place(
   return { start: offset, end: offset + Math.max(ip.end - ip.start, 0), more }
 }
 
-/** Whether a fragment with the number of this packet is of another one. */
+/** Whether a fragment with the key of this packet belongs to a later one. */
 function isNew({ complete, time: first }: Packet, time: Time): boolean {
   if (!complete) return false
   return time === undefined || first === undefined || time - first > REPEATED_MAX_NS
@@ -174,7 +174,7 @@ function part({ start, bytes, offset }: Piece, from: number, end: number): Piece
   return { start: from, end, bytes: bytes.slice(skipped, end - start), offset: offset + skipped }
 }
 
-/** The segment in a packet that is complete, cut where its bytes are not together in the file. */
+/** The segment in a complete packet, split where its bytes are not contiguous in the file. */
 function segmentsOf(
   { version, protocol, addresses, pieces, length = 0 }: Packet,
   time: Time,
@@ -182,7 +182,7 @@ function segmentsOf(
   const front = addresses.length
   const whole = new Uint8Array(front + length)
   whole.set(addresses)
-  // How far everything was captured, which the head of the segment has to be.
+  // Everything before this was captured. The head of the segment has to be.
   let captured = front
   for (const { start, bytes } of pieces) {
     whole.set(bytes, front + start)

@@ -2,22 +2,22 @@
 export interface IpPayload {
   version: 4 | 6
   protocol: number
-  /** Where its addresses are: the source, and behind it the destination. */
+  /** Where the source address is; the destination follows it. */
   addresses: number
   /** Where the payload begins, and where it ended on the wire. */
   start: number
   end: number
-  /** Where the payload belongs, when it is not the whole one. */
+  /** Set when the payload is only a piece. */
   fragment: Fragment | undefined
 }
 
 /** A piece of the payload of a packet. */
 export interface Fragment {
-  /** What the fragments of a packet have in common. */
+  /** The same for all fragments of a packet. */
   id: number
   /** Where it belongs in the payload of the packet, in bytes. */
   offset: number
-  /** Whether it is not the last one. */
+  /** Whether others follow it. */
   more: boolean
 }
 
@@ -26,7 +26,7 @@ const IPV6_HEAD_BYTES = 40
 
 const FRAGMENT = 44
 const AUTHENTICATION = 51
-/** Extension headers that say in their second byte how many times 8 bytes more than 8 they have. */
+/** Extension headers whose second byte is their length in units of 8 bytes, less one. */
 const USUAL_EXTENSIONS = new Set([0, 43, 60, 135, 139, 140])
 
 /**
@@ -71,12 +71,12 @@ function ipv6Payload(bytes: Uint8Array, at: number, wireEnd: number): IpPayload 
   return { version: 6, addresses: at + 8, end, ...front }
 }
 
-/** Whether the number of a protocol is that of an extension header, with something else behind it. */
+/** Whether a protocol number names an extension header. */
 export function isExtension(protocol: number): boolean {
   return USUAL_EXTENSIONS.has(protocol) || protocol === AUTHENTICATION || protocol === FRAGMENT
 }
 
-/** What is behind the extension headers of IPv6, or behind that of a fragment. */
+/** Skips the extension headers of IPv6, up to a fragment's. */
 export function pastExtensions(
   bytes: Uint8Array,
   first: number,
@@ -95,7 +95,7 @@ export function pastExtensions(
       const offsetAndMore = u16(bytes, start + 2) & 0xfff9
       const id = u32(bytes, start + 4)
       start += 8
-      // One that is the whole packet is none.
+      // RFC 6946: an atomic fragment is a whole packet.
       if (offsetAndMore !== 0) {
         const fragment = { id, offset: offsetAndMore & 0xfff8, more: (offsetAndMore & 1) !== 0 }
         return { protocol: next, start, fragment }
@@ -108,7 +108,7 @@ export function pastExtensions(
   return { protocol, start, fragment: undefined }
 }
 
-/** Integers in the byte order of the network. */
+// Integers in network byte order.
 export const u16 = (bytes: Uint8Array, at: number): number =>
   ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
 

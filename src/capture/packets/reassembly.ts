@@ -32,23 +32,23 @@ interface Block {
   last: Waiting
 }
 
-/** So many more packets of a connection may come before one that the other side has already got. */
+/** How many packets of a connection may come before a segment that the other side has acknowledged. */
 const PATIENCE_PACKETS = 32
-/** So much may wait behind the gaps of one direction … */
+/** Limits for what waits behind the gaps of one direction … */
 const WAITING_MAX_PIECES = 16384
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
-/** … and of all together. */
+/** … and of all directions together. */
 const BACKLOG_MAX_PIECES = 128 * 1024
 const BACKLOG_MAX_BYTES = 128 * 1024 * 1024
 
 /**
- * What waits behind gaps in all directions together. When it is too much, those that have waited
- * for longest give up what they miss.
+ * Counts what waits behind gaps in all directions together. Above the limits, the directions that
+ * have waited longest give up their gaps.
  */
 export class Backlog {
   readonly #maxPieces: number
   readonly #maxBytes: number
-  /** The one that has waited for longest first. */
+  /** The direction that has waited longest comes first. */
   readonly #waiting = new Set<Reassembly>()
   #pieces = 0
   #bytes = 0
@@ -69,7 +69,7 @@ export class Backlog {
     this.#bytes -= bytes
   }
 
-  /** Nothing of a direction waits any more. */
+  /** A direction has nothing left that waits. */
   clear(direction: Reassembly): void {
     this.#waiting.delete(direction)
   }
@@ -121,7 +121,7 @@ export class Reassembly {
     return this.#blocks.length === 0
   }
 
-  /** Tells the sequence number of the first byte; the first to tell is believed. */
+  /** Sets the sequence number of the first byte; later calls do nothing. */
   begin(sequence: number): void {
     if (this.#first !== undefined) return
     this.#first = this.#due = this.#acknowledged = this.#acknowledgedBefore = sequence
@@ -134,7 +134,7 @@ export class Reassembly {
     this.begin(sequence)
   }
 
-  /** Whether the first byte has, or may still have, this sequence number. */
+  /** Whether the first byte has this sequence number, or may still get it. */
   mayBeginWith(sequence: number): boolean {
     return this.#first === undefined || this.#first === sequence
   }
@@ -156,7 +156,7 @@ export class Reassembly {
       }
     }
     if (this.#waitingPieces > WAITING_MAX_PIECES || this.#waitingBytes > WAITING_MAX_BYTES) {
-      // Down to the half, so that it does not happen again with each piece.
+      // Down to half, or the next piece would exceed the limit again.
       this.#passBlocks(
         () =>
           this.#waitingPieces > WAITING_MAX_PIECES / 2 ||
@@ -194,7 +194,7 @@ export class Reassembly {
   /** Gives up what is missing, because no more comes. */
   flush(): void {
     this.giveUp()
-    // One more than came may be a FIN.
+    // A single missing number may be a FIN.
     const missing = this.#acknowledged - this.#due
     if (missing <= 1 || this.#ended) return
     this.#due = this.#acknowledged
@@ -301,7 +301,7 @@ function part(piece: Piece, from: number, length: number): Piece {
   }
 }
 
-/** One block behind the other. */
+/** Appends a block to another. */
 function join(block: Block | undefined, next: Block): Block {
   if (!block) return next
   block.last.next = next.first

@@ -15,7 +15,7 @@ export interface Segment {
   source: Address
   destination: Address
   sequence: number
-  /** Undefined when it acknowledges nothing. */
+  /** Undefined without ACK. */
   acknowledged: number | undefined
   syn: boolean
   fin: boolean
@@ -29,7 +29,7 @@ export interface Segment {
   time: Time
 }
 
-/** Address and port, 16 bits in each character: short to compare, and fit for keys. */
+/** Address and port, 16 bits per character: fast to compare, and usable in keys. */
 export type Address = string & { readonly __brand: "Address" }
 
 /** The segment in an IP packet; undefined when it is too short to be one. */
@@ -80,6 +80,6 @@ export function formatAddress(address: Address): string {
   const port = portOf(address)
   if (words.length === 2)
     return `${words.flatMap((word) => [word >> 8, word & 255]).join(".")}:${port}`
-  // The URL writes the address as short as RFC 5952 wants it.
+  // URL shortens the address as RFC 5952 requires.
   return new URL(`tcp://[${words.map((word) => word.toString(16)).join(":")}]:${port}`).host
 }

@@ -22,13 +22,13 @@ export class StreamReader {
       this.#time,
     ),
   )
-  /** The first bytes, until they tell what reads the file. */
+  /** The first bytes, until they tell the type of the file. */
   #head: Uint8Array = new Uint8Array(0)
   #input: PacketReader | RawStream | undefined
   /** Of the packet that is being read. */
   #offset = 0
   #time: Time
-  /** What was reported, because once is enough. */
+  /** Messages that were reported, so that each is reported once. */
   readonly #reported = new Set<string>()
 
   /**
@@ -56,7 +56,7 @@ export class StreamReader {
    * CaptureFormatError when the file is no capture.
    */
   push(chunk: Uint8Array): void {
-    // A Buffer takes longer to make views of.
+    // Views of a Buffer take longer to make.
     let bytes: Uint8Array = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     if (!this.#input) {
       const more = bytes.subarray(0, SIGNATURE_BYTES - this.#head.length)

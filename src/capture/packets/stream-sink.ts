@@ -15,7 +15,7 @@ export interface TcpConnection {
  * connections that never say anything need none.
  */
 export interface StreamSink {
-  /** Whether the connection is of interest for certain. Of others only so many are remembered. */
+  /** Whether the connection is known to be of interest. The number of others is limited. */
   readonly isKnown: boolean
   /**
    * Bytes of one side: in order, each once, good during the call only. `offset` is where they are

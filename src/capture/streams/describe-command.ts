@@ -5,10 +5,10 @@ import { readMetadata } from "../../zmtp/metadata.js"
 const SHOWN_BYTES = 100
 const SHOWN_HEX_BYTES = 32
 const SHOWN_PROPERTIES = 16
-/** What takes the place of each byte of a password. */
+/** Replaces each byte of a password. */
 const BLANK = 0x2a
 
-/** PLAIN's HELLO with its password blanked out, and all of it that is not well-formed. */
+/** Blanks out the password of PLAIN's HELLO, or all of one that is not well-formed. */
 export function withoutPassword(body: Uint8Array): Uint8Array {
   const blanked = new Uint8Array(body)
   const userEnd = 1 + (body[0] ?? 0)
@@ -18,7 +18,7 @@ export function withoutPassword(body: Uint8Array): Uint8Array {
   return blanked
 }
 
-/** What follows the name of a command, in words. */
+/** Describes the data of a command in words. */
 export function describeCommand(name: string, body: Uint8Array): string {
   switch (name) {
     case "READY":
@@ -54,10 +54,10 @@ function context(bytes: Uint8Array): string {
   return bytes.length === 0 ? "" : `, context ${words(bytes)}`
 }
 
-/** Text in quotes where it is text, else hexadecimal; of a long one the beginning. */
+/** Shows text in quotes and other bytes in hexadecimal, long ones up to a limit. */
 function words(bytes: Uint8Array): string {
   const front = bytes.subarray(0, SHOWN_BYTES)
-  // A character may be cut at the end, which `stream` waits for the rest of.
+  // The limit may cut a character in two: `stream` leaves such a half out.
   const text = decodeText(front, front.length < bytes.length)
   if (text !== undefined) return JSON.stringify(text) + (front.length < bytes.length ? " …" : "")
   const shown = bytes.subarray(0, SHOWN_HEX_BYTES)

@@ -16,28 +16,28 @@ import { type Expectation, FrameSearch } from "./frame-search.js"
 
 /** A body that comes in pieces starts with room for this many bytes. */
 const BODY_ROOM_BYTES = 512
-/** And gets so many times what has come, so that what is copied and thrown away stays small. */
+/** The room grows to this many times what has come, so that few bytes are copied twice. */
 const BODY_GROWTH = 4
-/** Longer commands are not kept: what they say would take many times the memory. */
+/** Longer commands are skipped: decoded, they would take many times their size. */
 const COMMAND_MAX_BYTES = 1 << 20
-/** Nor are messages of more parts, of which each takes more memory than bytes. */
+/** Messages of more parts are skipped: a small part takes more memory than its bytes. */
 const MESSAGE_MAX_PARTS = 1 << 20
-/** What a part takes on the wire at most beyond its plaintext: its head, and its blocks (RFC.md section 5.2). */
+/** The maximum that a part adds to its plaintext on the wire: a head, and a length per block (RFC.md section 5.2). */
 const PART_EXTRA_BYTES = 32
 const BLOCK_EXTRA_BYTES = 20
 const BLOCK_PLAIN_MAX_BYTES = 2 ** 30
 const EXPANSION = 255
-/** What is not counted as plaintext, or is that of several messages: dictionaries and arenas are smaller. */
+/** maxMessageSize does not limit dictionaries and arenas; these are no larger. */
 const ARENA_PART_MAX_BYTES = 16 + 65536
-/** What describeGreeting looks at. */
+/** How many bytes describeGreeting reads. */
 const DESCRIBED_BYTES = 32
 const NOTHING = new Uint8Array(0)
 
-/** What a direction tells of what it finds. */
+/** What a direction reports. */
 export interface DirectionHandlers {
-  /** A greeting has begun: this is ZMTP. */
+  /** The signature of a greeting came. */
   signature(): void
-  /** A greeting as a whole; an old one as far as it tells that it is. */
+  /** A whole greeting came; of ZMTP 1 or 2, the bytes up to its version. */
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void
   /** Frames were found in a connection that may be of any protocol. */
   framesFound(): void
@@ -46,7 +46,7 @@ export interface DirectionHandlers {
   /** Bytes were lost or skipped. */
   missed(from: Side): void
   error(error: CaptureError): void
-  /** Whether this is ZMTP as far as anything tells. */
+  /** Whether the connection looks like ZMTP, so that it has been announced. */
   readonly isAnnounced: boolean
   readonly expectation: Expectation
 }
@@ -54,12 +54,12 @@ export interface DirectionHandlers {
 type State =
   /** In the greeting. */
   | "greeting"
-  /** Speaks something else, of which the first bytes are kept. */
+  /** Another protocol; its first bytes are kept for the error. */
   | "foreign"
   | "frames"
-  /** Somewhere in a stream of frames. */
+  /** Between frames that were lost and the next one that can be found. */
   | "search"
-  /** Nothing more can be understood. */
+  /** The rest is ignored. */
   | "over"
 
 /** One direction of a connection: bytes in; greeting, commands and the parts of messages out. */
@@ -67,11 +67,11 @@ export class Direction {
   readonly #from: Side
   readonly #handlers: DirectionHandlers
   readonly #begun: boolean
-  /** Of plaintext, for each message; -1 is no limit. */
+  /** Maximum plaintext of a message; -1 for no limit. */
   readonly #budgetBytes: number
   #state: State = "greeting"
 
-  /** The greeting as far as it came, gaps in it included. */
+  /** The bytes of the greeting so far; those in a gap are zero. */
   readonly #greeting = new Uint8Array(GREETING_BYTES)
   #greetingBytes = 0
   /** Bytes of the greeting are missing. */
@@ -79,26 +79,26 @@ export class Direction {
   #described = false
   #startOffset = -1
   #startTime: Time
-  /** Where the frame begins that is being read. */
+  /** File offset of the frame that is being read. */
   #offset = 0
 
-  /** The head of a frame, as far as it came, where it is cut. */
+  /** The first bytes of a head that is split between segments. */
   readonly #head = new Uint8Array(LONG_HEAD_BYTES)
   #headBytes = 0
   #flags = 0
   /** Bytes of the body; -1 between frames. */
   #length = -1
-  /** The body as far as it came: it grows with what comes, whatever its head says. */
+  /** The bytes of the body so far. It grows with what arrives, not with what the head declares. */
   #body: Uint8Array | undefined
   #bodyBytes = 0
-  /** The body has bytes missing. */
+  /** Bytes of the body are missing. */
   #bodyLost = false
 
   /** The message so far. */
   #parts: Uint8Array[] = []
   #partsBytes = 0
   #ranges: number[] = []
-  /** A part of it was lost, and so it is lost. */
+  /** A part is missing, so the whole message is dropped. */
   #messageLost = false
 
   #search: FrameSearch | undefined
@@ -181,14 +181,14 @@ export class Direction {
     this.stop()
   }
 
-  /** Gives up what cannot be understood. */
+  /** Ignores all that follows. */
   stop(): void {
     this.#state = "over"
     this.#search = this.#body = undefined
     this.#forgetMessage()
   }
 
-  /** Says once what it is that is spoken here instead of ZMTP, when enough of it is known. */
+  /** Reports once which protocol this is instead of ZMTP, as soon as there are enough bytes to tell. */
   describeForeign(): void {
     if (!this.isForeign || this.#described || !this.#handlers.isAnnounced) return
     if (this.#greetingBytes < DESCRIBED_BYTES && !this.#ended) return
@@ -208,7 +208,7 @@ export class Direction {
       }
     }
     let at = 0
-    // The signature by itself: what follows it is no greeting where there is none.
+    // The signature is checked first: without one the rest is no greeting.
     for (const end of [SIGNATURE_BYTES, GREETING_BYTES]) {
       const taken = Math.min(bytes.length - at, Math.max(0, end - this.#greetingBytes))
       this.#greeting.set(bytes.subarray(at, at + taken), this.#greetingBytes)
@@ -241,7 +241,7 @@ export class Direction {
     return at
   }
 
-  /** Takes frames; returns where it stopped: at the end, or behind a head that is not allowed. */
+  /** Reads frames. Returns where it stopped: at the end, or after a head that is not allowed. */
   #frames(bytes: Uint8Array, start: number, offset: number, time: Time): number {
     let at = start
     while (at < bytes.length) {
@@ -262,7 +262,7 @@ export class Direction {
     return at
   }
 
-  /** Takes the head of a frame, or as much of it as there is; returns where that ends. */
+  /** Reads the head of a frame, or as much of it as there is. Returns where that ends. */
   #frameHead(bytes: Uint8Array, start: number, offset: number, time: Time): number {
     const whole = this.#headBytes === 0
     const flags = whole ? (bytes[start] as number) : (this.#head[0] as number)
@@ -301,7 +301,7 @@ export class Direction {
     return start + taken
   }
 
-  /** Refuses at its head a part that cannot be within the budget, in whatever form it is. */
+  /** Refuses a part whose length exceeds the budget in every form, before any of its body is kept. */
   #checkBudget(length: number, time: Time): void {
     const max = wireMaxBytes(this.#budgetBytes, this.#parts.length + 1)
     if (this.#partsBytes + length <= max) return
@@ -321,7 +321,7 @@ export class Direction {
   #collect(bytes: Uint8Array, at: number, length: number, time: Time): void {
     const end = this.#bodyBytes + length
     if (!this.#body || this.#body.length < end) {
-      // What comes as a whole gets no more room than it takes.
+      // The last piece tells the size exactly.
       const room = end === this.#length ? end : Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
       const grown = this.#allocate(Math.min(this.#length, room)) ?? this.#allocate(end)
       if (!grown) {
@@ -403,7 +403,7 @@ export class Direction {
     this.#forgetMessage()
   }
 
-  /** Goes on in what was kept while searching. */
+  /** Reads what the search has kept. */
   #find(search: FrameSearch, final: boolean): void {
     while (search.length > 0) {
       if (this.#state === "search") {
@@ -445,7 +445,7 @@ function count(bytes: number): string {
   return bytes === 1 ? "1 byte" : `${bytes} bytes`
 }
 
-/** What the parts of a message take on the wire at most, in any form, for their plaintext to be within a budget. */
+/** The maximum bytes on the wire, in any form, of so many parts whose plaintext is within a budget. */
 function wireMaxBytes(budgetBytes: number, parts: number): number {
   if (budgetBytes < 0) return Number.POSITIVE_INFINITY
   const blocks = Math.ceil(budgetBytes / BLOCK_PLAIN_MAX_BYTES)

@@ -15,7 +15,7 @@ import { kindOf } from "./messages.js"
  * How frames are found where a header was missed: by a run of them, each of which begins where the
  * one before ends, with enough evidence together.
  *
- * The weights are about what a frame is worth against accident. A sentinel that is not zero, or the
+ * A weight says how unlikely a frame is to appear by chance. A sentinel that is not zero, or the
  * name of a command, takes 32 bits to guess besides flags and length; zeros and small lengths are
  * common in data of all kinds. A run has to reach ENOUGH, which takes two frames of the first sort,
  * or eight plain parts with text in them, or sixteen short frames of plain ZMTP. HALF will do where
@@ -30,13 +30,13 @@ const SHORT_PLAIN = 2
 const SHORT_FRAME = 1
 const IMPOSSIBLE = -1
 
-/** Frames of a run that are looked at, so that ones that weigh nothing do not make it endless. */
+/** Limits a run whose frames weigh nothing. */
 const RUN_MAX_FRAMES = 64
-/** How far ahead a run may be followed, which is also about what is kept while searching. */
+/** How far a run is followed; about as many bytes are kept during a search. */
 const SIGHT_BYTES = 256 * 1024
-/** So much memory is not worth giving back. */
+/** Less memory than this is not worth freeing. */
 const SMALL_BYTES = 1024
-/** Of a body, to tell what it is. */
+/** How many bytes of a body are read to tell what it is. */
 const PEEK_BYTES = 16
 const COMMAND_MAX_BYTES = 64 * 1024
 const LENGTH_MAX_BYTES = 2 ** 40
@@ -46,7 +46,7 @@ const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + 65536
 
 type Verdict = "frames" | "no frames" | "unknown"
 
-/** Bytes that follow each other, and where they are in the file. */
+/** Bytes that are contiguous in the file. */
 export interface Extent {
   bytes: Uint8Array
   offset: number
@@ -82,7 +82,7 @@ export class FrameSearch {
     if (bytes.length === 0) return
     const position = this.#position + this.length
     const last = this.#extents.at(-1)
-    // Where a stream is cut makes no difference, nor should it take memory.
+    // Bytes contiguous with the last ones need no entry of their own.
     if (!last || last.time !== time || last.offset + (position - last.position) !== offset)
       this.#extents.push({ position, offset, time })
     this.#reserve(bytes.length)
@@ -92,7 +92,7 @@ export class FrameSearch {
 
   /**
    * Skips what is no frame. Returns whether a frame begins now; if not, more bytes are needed. To
-   * be `final` is to have no more: then all are skipped.
+   * `final` says that none will come: then the rest is skipped.
    */
   find(expectation: Expectation, final: boolean): boolean {
     const bytes = this.#bytes
@@ -100,7 +100,7 @@ export class FrameSearch {
     let at = this.#start
     let verdict: Verdict = "unknown"
     for (; at < end; at++) {
-      // Most bytes are no flags, so this loop is what a search takes.
+      // The hot loop of a search: most bytes cannot be flags.
       if ((bytes[at] as number) > (MORE | LONG | COMMAND)) continue
       verdict = judge(bytes, at, end, expectation, final)
       if (verdict !== "no frames") break
@@ -110,7 +110,7 @@ export class FrameSearch {
     return at < end && verdict === "frames"
   }
 
-  /** Gives back memory that was needed for a moment: of most connections little is kept. */
+  /** Frees memory that is no longer needed: most connections keep few bytes. */
   compact(): void {
     if (this.#bytes.length <= 4 * this.length + SMALL_BYTES) return
     this.#bytes = this.#bytes.slice(this.#start, this.#end)
@@ -148,7 +148,7 @@ export class FrameSearch {
     if (this.#end + more <= this.#bytes.length) return
     const { length } = this
     const kept = this.#bytes.subarray(this.#start, this.#end)
-    // Moving what is kept to the front has to pay, or each byte would be moved again and again.
+    // Moving is worth it only when half the room is free, or bytes would be moved over and over.
     const fits = length + more <= this.#bytes.length / 2
     const target = fits ? this.#bytes : new Uint8Array(2 * (length + more))
     target.set(kept)

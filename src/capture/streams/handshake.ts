@@ -3,10 +3,10 @@ import { findProperty, latin1 } from "../../zmtp/metadata.js"
 import type { Handshake } from "../events.js"
 
 const NOTHING = new Uint8Array(0)
-/** More properties of one handshake are not kept: each takes many times the memory of its bytes. */
+/** Further properties are dropped: each takes many times its size in memory. */
 const MAX_PROPERTIES = 256
 
-/** A greeting as the beginning of a handshake. */
+/** The handshake as far as a greeting tells. */
 export function greetingHandshake(bytes: Uint8Array): Handshake {
   const { major, minor, mechanism, asServer }: Greeting = readGreeting(bytes)
   return {
@@ -19,7 +19,7 @@ export function greetingHandshake(bytes: Uint8Array): Handshake {
   }
 }
 
-/** A handshake with what the metadata of READY or INITIATE adds to it. */
+/** Adds the metadata of READY or INITIATE to a handshake. */
 export function withMetadata(
   handshake: Handshake,
   metadata: ReadonlyMap<string, Uint8Array>,

@@ -51,12 +51,12 @@ export function shippedIn({ kind, wire, error }: CapturePart): Uint8Array | unde
 export class MessageDecoder {
   readonly #instance: Instance
   readonly #budgetBytes: number
-  /** What may be said of a block that does not decode. */
+  /** A likely cause, added to the error of a block that does not decode. */
   hint = ""
   /** Opened for the first part that needs it: plain `tcp://` never does. */
   #receiver: Pointer = NULL
   #decoder: Decoder | undefined
-  /** A dictionary that the user gave, until one is shipped. */
+  /** The dictionary from the options, until the peer ships one. */
   #given: Uint8Array | undefined
   #hasDictionary = false
 
@@ -71,7 +71,7 @@ export class MessageDecoder {
     this.#install(dictionary)
   }
 
-  /** The messages that the parts of one on the wire stand for: several for an arena. */
+  /** Decodes the parts of one message; an arena gives several messages. */
   decode(wire: readonly Uint8Array[], transport: TransportName, place: Place): DecodedMessage[] {
     const parts: CapturePart[] = []
     let wireBytes = 0
@@ -104,7 +104,7 @@ export class MessageDecoder {
     this.#decoder = undefined
   }
 
-  /** A part without an envelope, which the budget is all that can be wrong with. */
+  /** Checks a part of plain `tcp://`, which can only be too large. */
   #withinBudget(wire: Uint8Array, index: number, before: number, place: Place): CapturePart {
     const left = this.#budgetBytes - before
     if (this.#budgetBytes < 0 || wire.length <= left)

@@ -44,11 +44,11 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   readonly #decoders: Record<Side, MessageDecoder>
   readonly #transports: Record<Side, TransportName | undefined>
   readonly #ended = new Set<Side>()
-  /** As it is told of; there is none until it is known to be ZMTP. */
+  /** The public view of it; undefined until it looks like ZMTP. */
   #connection: Mutable<CaptureConnection> | undefined
-  /** A whole greeting came, or a frame. */
+  /** A whole greeting or a frame came. */
   #isKnown = false
-  /** Of no mechanism that leaves messages in the clear. */
+  /** The mechanism is neither NULL nor PLAIN. */
   #isEncrypted = false
 
   constructor(context: CaptureContext, tcp: TcpConnection) {
@@ -87,7 +87,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     if (connection) this.#context.emit({ type: "close", connection, time })
   }
 
-  /** Gives back what it holds, without a word. */
+  /** Frees what it holds; emits nothing. */
   close(): void {
     this.#decoders.client.close()
     this.#decoders.server.close()
@@ -97,7 +97,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     return this.#connection !== undefined
   }
 
-  // Half a greeting is not enough: whoever scans ports could fill the memory with them.
+  // Half a greeting is not enough: a port scan could fill the memory with them.
   get isKnown(): boolean {
     return this.#isKnown
   }
