@@ -72,7 +72,7 @@ export class Direction {
   #state: State = "greeting"
 
   /** The bytes of the greeting so far; those in a gap are zero. */
-  readonly #greeting = new Uint8Array(GREETING_BYTES)
+  #greeting: Uint8Array = new Uint8Array(GREETING_BYTES)
   #greetingBytes = 0
   /** Bytes of the greeting are missing. */
   #damaged = false
@@ -83,7 +83,7 @@ export class Direction {
   #offset = 0
 
   /** The first bytes of a head that is split between segments. */
-  readonly #head = new Uint8Array(LONG_HEAD_BYTES)
+  #head: Uint8Array = NOTHING
   #headBytes = 0
   #flags = 0
   /** Bytes of the body; -1 between frames. */
@@ -238,6 +238,8 @@ export class Direction {
     if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
     else if (this.#greetingBytes <= SIGNATURE_BYTES || !isOld(greeting)) return at
     this.#handlers.greeting(this.#from, greeting, time, this.#startOffset)
+    // Many connections say no more than this.
+    this.#greeting = NOTHING
     return at
   }
 
@@ -278,6 +280,7 @@ export class Direction {
     let head = bytes
     let at = start
     if (taken < headBytes) {
+      if (this.#headBytes === 0) this.#head = new Uint8Array(LONG_HEAD_BYTES)
       this.#head.set(bytes.subarray(start, start + taken), this.#headBytes)
       this.#headBytes += taken
       if (this.#headBytes < headBytes) return start + taken
