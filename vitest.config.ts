@@ -60,6 +60,7 @@ export default defineConfig({
           testTimeout: 60_000,
         }),
       ),
+      project("differential", { testTimeout: 60_000 }),
       // The suites below need more than `npm test` may ask for: Chromium, other Node
       // versions, Python. They build and install things, so their files run one by one.
       project("browser", { ...slow, fileParallelism: false }),

@@ -32,6 +32,7 @@ const suites = [
   ["check", () => script("check")],
   ["unit", () => vitest("unit")],
   ["sockets", () => vitest("sockets")],
+  ["differential", () => vitest("differential")],
   ["sockets, autoDictionary", () => vitest("sockets-autoDictionary")],
   ["sockets, arenas", () => vitest("sockets-arenas")],
   ["sockets, level", () => vitest("sockets-level")],

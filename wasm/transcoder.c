@@ -59,9 +59,11 @@ static zl_transcoder *open_transcoder(uint8_t direction) {
   return t;
 }
 
-zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint32_t revision) {
+zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint32_t revision,
+                                 uint32_t greeted) {
   zl_transcoder *t = open_transcoder(RECEIVING);
   if (t) {
+    t->state = greeted ? FRAME : GREETING;
     t->receiver.budget = zl_join_u64(budget_low, budget_high);
     t->receiver.revision = revision;
   }

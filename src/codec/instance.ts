@@ -84,7 +84,12 @@ export interface Exports {
     least: number,
     effort: number,
   ): number
-  zl_receiving_open(budgetLow: number, budgetHigh: number, revision: number): Pointer
+  zl_receiving_open(
+    budgetLow: number,
+    budgetHigh: number,
+    revision: number,
+    greeted: number,
+  ): Pointer
   zl_trainer_open(capacity: number, trigger: number, least: number): Pointer
   zl_trainer_close(trainer: Pointer): void
   zl_trainer_wants(trainer: Pointer): number

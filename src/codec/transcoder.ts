@@ -58,10 +58,15 @@ export class Transcoder {
   /** The large part whose body is being collected. */
   #large: Large | undefined
 
-  /** Wire to plain ZMTP. */
-  static receiving(instance: Instance, settings: ReceiveSettings): Transcoder {
+  /** Wire to plain ZMTP; a stream that is `greeted` begins with frames. */
+  static receiving(
+    instance: Instance,
+    settings: ReceiveSettings,
+    greeted: boolean = false,
+  ): Transcoder {
     const { budgetBytes, revision } = settings
-    const handle = instance.exports.zl_receiving_open(...budgetHalves(budgetBytes), revision)
+    const [low, high] = budgetHalves(budgetBytes)
+    const handle = instance.exports.zl_receiving_open(low, high, revision, greeted ? 1 : 0)
     if (handle === NULL) throw outOfMemory("a connection", 256)
     return new Transcoder(instance, handle, false, budgetBytes, 0)
   }

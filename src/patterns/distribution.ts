@@ -70,8 +70,7 @@ export class Distribution implements Flushable, SharedBatch {
 
   /** Whether all that match have room. */
   checkHwm(): boolean {
-    for (let i = 0; i < this.#matching; i++)
-      if (!(this.#pipes[i] as Pipe).checkWrite()) return false
+    for (let i = 0; i < this.#matching; i++) if (!(this.#pipes[i] as Pipe).hasRoom()) return false
     return true
   }
 

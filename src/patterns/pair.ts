@@ -8,7 +8,7 @@ export class Pair extends SocketType {
 
   attach(pipe: Pipe): void {
     if (this.#pipe) {
-      pipe.refuse()
+      pipe.abandon()
       return
     }
     this.#pipe = pipe

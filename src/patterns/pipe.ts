@@ -1,3 +1,4 @@
+import { ProtocolError } from "../codec/errors.js"
 import type { Chunk, Sender } from "../codec/sender.js"
 import type { Inlet } from "../transport/connection.js"
 import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
@@ -19,6 +20,7 @@ export interface PipeConnection {
   write(chunk: Chunk): void
   sendCommand(name: string, data: Uint8Array): void
   resume(): void
+  reject(error: ProtocolError): void
   end(): void
 }
 
@@ -30,6 +32,8 @@ interface Command {
 
 /** What happens to a pipe, for the socket type that has it. */
 export interface PipeEvents {
+  /** Why a message breaks a rule of the socket type, and ends its connection; undefined for most types. */
+  readonly offence: ((message: Message) => string | undefined) | undefined
   /** There is something to read again. */
   readActivated(pipe: Pipe): void
   /** There is room to write again. */
@@ -104,9 +108,9 @@ export class Pipe implements Inlet, Flushable {
     this.#options = options
   }
 
+  /** As with libzmq, a pipe that was found full stays so until something has left it. */
   set options(options: PipeOptions) {
     this.#options = options
-    this.#checkWriteActive()
   }
 
   // -- The connection --------------------------------------------------------------
@@ -166,7 +170,7 @@ export class Pipe implements Inlet, Flushable {
 
   /**
    * The socket type is done with the pipe, whose connection stays as it is, unread: what libzmq
-   * does to one whose routing id another took over.
+   * does to one whose routing id another took over, and to a second peer of a PAIR.
    */
   abandon(): void {
     this.#writable = false
@@ -174,15 +178,6 @@ export class Pipe implements Inlet, Flushable {
     this.#in.clear()
     this.#drop()
     this.#abandoned = true
-  }
-
-  /** The socket type does not want the pipe: its connection ends. */
-  refuse(): void {
-    this.#writable = false
-    this.#terminated = true
-    this.#in.clear()
-    this.#drop()
-    this.#connection?.end()
   }
 
   /** Whether nothing waits to be sent. */
@@ -230,14 +225,19 @@ export class Pipe implements Inlet, Flushable {
     return this.#written - (this.#taken - (this.#taken % step)) < max
   }
 
-  /** Whether a message would be taken; if not, `writeActivated` follows. */
-  checkWrite(): boolean {
-    if (!this.#writable || !this.#outActive) return false
+  /** Whether there is room, once what may leave has left. */
+  hasRoom(): boolean {
     if (this.checkHwm()) return true
     // The network may have room, and the messages wait for nothing but the end of the burst.
     this.shared?.seal()
     this.flush()
-    if (this.checkHwm()) return true
+    return this.checkHwm()
+  }
+
+  /** Whether a message would be taken; if not, `writeActivated` follows. */
+  checkWrite(): boolean {
+    if (!this.#writable || !this.#outActive) return false
+    if (this.hasRoom()) return true
     this.#outActive = false
     return false
   }
@@ -374,6 +374,11 @@ export class Pipe implements Inlet, Flushable {
 
   message(message: Message): boolean {
     if (this.#terminated) return !this.#abandoned
+    const offence = this.#events.offence?.(message)
+    if (offence !== undefined) {
+      this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", offence))
+      return true
+    }
     if (this.#options.conflate) this.#in.clear()
     this.#in.push(message)
     if (!this.#inActive) {

@@ -44,6 +44,7 @@ export abstract class SocketType implements PipeEvents {
   readonly connectsOnce: boolean = false
   /** Whether what came over a connection that is lost may still be received. */
   readonly keepsReceived: boolean = true
+  readonly offence: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
   protected readonly options: TypeOptions
 
@@ -83,11 +84,6 @@ export abstract class SocketType implements PipeEvents {
 
   hasOut(): boolean {
     return false
-  }
-
-  /** Why a message breaks the rules of the session, and ends its connection; undefined if it does not. */
-  offence(_message: Message): string | undefined {
-    return undefined
   }
 
   subscribe(_topic: Buffer): void {}

@@ -14,6 +14,7 @@ import {
 } from "../transport/endpoint.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { Authenticator } from "./authenticator.js"
+import { busy } from "./early-operations.js"
 import {
   BoundEndpoint,
   ConnectedEndpoint,
@@ -58,6 +59,9 @@ type Endpoint = BoundEndpoint | ConnectedEndpoint
 /** What a socket does over `lz4+tcp://`. It does not know the socket, which may be collected. */
 export class Engine implements EndpointHost, SocketTypeEvents {
   readonly type: SocketType
+  /** Whether the socket has send() and receive(). */
+  readonly canSend: boolean
+  readonly canReceive: boolean
   pipeOptions: PipeOptions
   immediate = false
   /** Libzmq's endpoints, of a socket that has those, too. */
@@ -83,6 +87,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     const Type = SOCKET_TYPES[socket.type]
     if (!Type) throw zmqError("ENOTSUP", undefined, "STREAM sockets do not speak ZMTP")
     this.type = new Type(this, state.typeOptions)
+    this.canSend = "send" in socket
+    this.canReceive = "receive" in socket
     this.pipeOptions = readPipeOptions(socket, state)
     for (const [subscribe, topic] of state.subscriptions)
       if (subscribe) this.type.subscribe(topic)
@@ -268,7 +274,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     return this.native ? this.native.hasIn() : this.type.hasIn()
   }
 
-  #trySend(message: Message, routing: Routing): Refusal | undefined {
+  #trySend(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
     if (message.length === 0) return undefined
     return this.native ? this.native.send(message, routing) : this.type.send(message, routing)
   }
@@ -282,23 +288,26 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 
   send(message: Message, routing: Routing): Promise<void> {
-    if (this.#sending)
-      throw zmqError(
-        "EBUSY",
-        undefined,
-        "Socket is busy writing; only one send operation may be in progress at any time",
-      )
+    if (this.#sending) throw busy("send")
     const { sendTimeoutMs } = this.#state
     if (sendTimeoutMs === 0 || this.#hasOut()) {
       if (sendTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const refusal = this.#trySend(message, routing)
-        if (refusal !== undefined) return Promise.reject(zmqError(refusal))
         if (this.#receiving !== undefined) this.readable()
-        return RESOLVED
+        return refusal === undefined ? RESOLVED : outcome(refusal)
       }
       return this.#waitToSend(message, routing, undefined)
     }
     return this.#waitToSend(message, routing, sendTimeoutMs)
+  }
+
+  /** Sends for a proxy, which waits as long as it takes. */
+  put(message: Message, routing: Routing): Promise<void> {
+    if (!this.#hasOut()) return this.#waitToSend(message, routing, -1)
+    const refusal = this.#trySend(message, routing)
+    // Any other refusal says that it has nowhere to go.
+    if (refusal === "EAGAIN") return this.#waitToSend(message, routing, -1)
+    return typeof refusal === "object" ? refusal.catch(() => {}) : RESOLVED
   }
 
   /** Waits until there is room, or for a turn of the event loop where no time is given. */
@@ -323,7 +332,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.native?.wantRoom(false)
     const refusal = this.#trySend(sending.message, sending.routing)
     if (refusal === undefined) sending.resolve()
-    else sending.reject(zmqError(refusal))
+    else outcome(refusal).then(sending.resolve, sending.reject)
     if (this.#receiving !== undefined) this.readable()
   }
 
@@ -334,12 +343,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   // -- Receiving -------------------------------------------------------------------
 
   receive(): Promise<Received> {
-    if (this.#receiving)
-      throw zmqError(
-        "EBUSY",
-        undefined,
-        "Socket is busy reading; only one receive operation may be in progress at any time",
-      )
+    if (this.#receiving) throw busy("receive")
     const { receiveTimeoutMs } = this.#state
     if (receiveTimeoutMs === 0 || this.#hasIn()) {
       if (receiveTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
@@ -351,6 +355,12 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       return this.#waitToReceive(undefined)
     }
     return this.#waitToReceive(receiveTimeoutMs)
+  }
+
+  /** Receives for a proxy, which waits as long as it takes. */
+  take(): Promise<Received> {
+    const message = this.#hasIn() ? this.#tryReceive() : "EAGAIN"
+    return typeof message === "string" ? this.#waitToReceive(-1) : Promise.resolve(message)
   }
 
   #waitToReceive(timeoutMs: number | undefined): Promise<Received> {
@@ -386,6 +396,11 @@ export interface PreparedBind {
   address: string
   where: HostPort
   settings: EndpointSettings
+}
+
+/** What came of a message that was refused, or is libzmq's to send. */
+function outcome(refusal: Refusal | Promise<void>): Promise<void> {
+  return typeof refusal === "string" ? Promise.reject(zmqError(refusal)) : refusal
 }
 
 function sendNow(engine: Engine, sending: Sending): void {

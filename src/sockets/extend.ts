@@ -1,16 +1,17 @@
-import type { Observer, Socket } from "zeromq"
+import type { Observer, Socket as ZmqSocket } from "zeromq"
 import type { Message } from "../patterns/pipe.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
 import { resolveHost } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
+import { EarlyOperations } from "./early-operations.js"
 import { type EndpointOptions, Engine, type Received } from "./engine.js"
 import { watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { toMessage } from "./message.js"
 import { Monitor } from "./monitor.js"
 import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
-import { OPTION, SocketState } from "./state.js"
+import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
 
 /** What a socket class gains. */
 export interface Lz4Socket {
@@ -38,7 +39,7 @@ export type Lz4Class<C extends SocketClass> = {
 type ConnectOptions = EndpointOptions & { routingId?: string }
 
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
-type SocketClass = new (...args: any[]) => Socket
+type SocketClass = new (...args: any[]) => ZmqSocket
 
 /** What zeromq.js has and does not declare. */
 interface Native {
@@ -52,45 +53,37 @@ interface Native {
   setStringOption(option: number, value: string | Buffer | null): void
 }
 
-/** zeromq.js sets options while it constructs a socket, before the fields of a subclass are there. */
-const early = new WeakMap<Socket, SocketState>()
+/** The engine of a socket of these classes, made where there is none. */
+export function engineFor(socket: ZmqSocket): Engine {
+  return (socket as unknown as { [OPEN](): Engine })[OPEN]()
+}
+
+const OPEN = Symbol("open")
 
 /** Extends a socket class of zeromq.js, which keeps its name and all else that it does. */
 export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
-  const native = Base.prototype as Socket & Native
+  const native = Base.prototype as ZmqSocket & Native
 
-  let stateOf: (socket: Socket) => SocketState
-  let engineOf: (socket: Socket) => Engine | undefined
+  let engineOf: (socket: ZmqSocket) => Engine | undefined
 
-  class Extended extends Base {
-    /** There is none as long as nothing has to be known. */
-    #state: SocketState | undefined = early.get(this)
+  // The name is the one that V8 has for sockets of zeromq.js in its messages.
+  class Socket extends Base {
+    /** Once there is an `lz4+tcp://` endpoint. zeromq.js sets options before fields are there. */
+    #engine: Engine | undefined
 
     static {
-      stateOf = (socket) => {
-        if (#state in socket) {
-          socket.#state ??= new SocketState()
-          return socket.#state
-        }
-        let state = early.get(socket)
-        if (!state) {
-          state = new SocketState()
-          early.set(socket, state)
-        }
-        return state
-      }
-      engineOf = (socket) => (#state in socket ? socket.#state?.engine : undefined)
+      engineOf = (socket) => (#engine in socket ? socket.#engine : undefined)
     }
 
     get lz4(): Lz4 {
-      return stateOf(this).lz4
+      return ensureState(this).lz4
     }
 
     // -- Endpoints -----------------------------------------------------------------
 
     override bind(...args: [address: string, options?: EndpointOptions]): Promise<void> {
       const [address, options = {}] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         state.useNative()
@@ -100,13 +93,15 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       return blocking(this, state, async () => {
         const engine = this.#open(state)
         const prepared = engine.prepareBind(this, address, options)
-        engine.bind(prepared, await resolveHost(prepared.where, this.ipv6))
+        const where = await resolveHost(prepared.where, this.ipv6)
+        await turn() // as in zeromq.js, whose threads bind, it takes that long
+        engine.bind(prepared, where)
       })
     }
 
     override bindSync(...args: [address: string, options?: EndpointOptions]): void {
       const [address, options = {}] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         state.useNative()
@@ -121,7 +116,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override unbind(...args: [address: string]): Promise<void> {
       const [address] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         return blockingNative(state, native.unbind.call(this, ...args), () => {
@@ -129,13 +124,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         })
       }
       return blocking(this, state, async () => {
+        await turn()
         this.#open(state).disconnect(this, address)
       })
     }
 
     override unbindSync(...args: [address: string]): void {
       const [address] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) native.unbindSync.call(this, ...args)
       else this.#open(state).disconnect(this, address)
@@ -143,7 +139,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override connect(...args: [address: string, options?: ConnectOptions]): void {
       const [address, given] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         state.useNative()
@@ -157,13 +153,16 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         return
       }
       const { routingId, ...options } = given ?? {}
-      if (routingId) state.connectRoutingId = Buffer.from(routingId)
+      if (routingId) {
+        state.warnUnlessImmediate(OPTION.connectRoutingId)
+        state.connectRoutingId = Buffer.from(routingId)
+      }
       engine.connect(this, address, options)
     }
 
     override disconnect(...args: [address: string]): void {
       const [address] = args
-      const state = stateOf(this)
+      const state = ensureState(this)
       checkFree(state)
       if (this.closed || !isLz4(address)) {
         native.disconnect.call(this, ...args)
@@ -172,7 +171,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override close(...args: []): void {
-      const state = this.#state
+      const state = stateOf(this)
       if (!state) {
         native.close.call(this, ...args)
         return
@@ -189,20 +188,28 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       const lingerMs = this.closed ? 0 : this.linger
       state.engine?.close(lingerMs)
+      state.early?.close()
       state.monitor?.useNative()
       native.close.call(this, ...args)
     }
 
     override get lastEndpoint(): string | null {
-      return engineOf(this)?.lastEndpoint ?? super.lastEndpoint
+      const lastEndpoint = this.closed ? undefined : engineOf(this)?.lastEndpoint
+      return lastEndpoint ?? super.lastEndpoint
     }
 
     /** The engine, which the first `lz4+tcp://` endpoint needs. */
+    [OPEN](): Engine {
+      return this.#open(ensureState(this))
+    }
+
     #open(state: SocketState): Engine {
       if (!state.engine) {
         state.engine = new Engine(this, state)
+        this.#engine = state.engine
         watch(this, state)
         if (state.nativeEndpoints > 0) this.#mix(state.engine)
+        state.early?.begin(state.engine)
       }
       return state.engine
     }
@@ -252,14 +259,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     // -- Options, some of which cannot be read back --------------------------------
 
     override setBoolOption(option: number, value: boolean): void {
-      const state = stateOf(this)
+      const state = ensureState(this)
       state.warnUnlessImmediate(option)
       super.setBoolOption(option, value)
       state.setFlag(option, value)
     }
 
     override setInt32Option(option: number, value: number): void {
-      const state = stateOf(this)
+      const state = ensureState(this)
       state.warnUnlessImmediate(option)
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
@@ -270,8 +277,23 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       if (option === OPTION.receiveTimeout) super.setInt32Option(option, NATIVE_RECEIVE_MS)
     }
 
+    override setUint32Option(option: number, value: number): void {
+      ensureState(this).warnUnlessImmediate(option)
+      super.setUint32Option(option, value)
+    }
+
+    override setInt64Option(option: number, value: number): void {
+      ensureState(this).warnUnlessImmediate(option)
+      super.setInt64Option(option, value)
+    }
+
+    override setUint64Option(option: number, value: number): void {
+      ensureState(this).warnUnlessImmediate(option)
+      super.setUint64Option(option, value)
+    }
+
     override getInt32Option(option: number): number {
-      const state = #state in this ? this.#state : undefined
+      const state = stateOf(this)
       if (state?.engine?.native) {
         if (option === OPTION.sendTimeout) return state.sendTimeoutMs
         if (option === OPTION.receiveTimeout) return state.receiveTimeoutMs
@@ -280,37 +302,65 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override setStringOption(option: number, value: string | Buffer | null): void {
-      const state = stateOf(this)
+      const state = ensureState(this)
       state.warnUnlessImmediate(option)
       super.setStringOption(option, value)
       state.setBytes(option, typeof value === "string" ? Buffer.from(value) : value)
     }
   }
 
+  /** Whether an operation would have to wait, on a socket that has had no endpoint yet. */
+  const mayWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
+    const state = stateOf(socket)
+    if (state?.nativeUsed || socket.closed) return false
+    const timeoutMs = what === "readable" ? state?.receiveTimeoutMs : state?.sendTimeoutMs
+    return timeoutMs !== 0 && !Reflect.get(Base.prototype, what, socket)
+  }
+
   // -- Only what the class has -----------------------------------------------------
 
   const define = (name: string, value: unknown) =>
-    Object.defineProperty(Extended.prototype, name, { configurable: true, writable: true, value })
+    Object.defineProperty(Socket.prototype, name, { configurable: true, writable: true, value })
 
   if (native.send) {
     const send = native.send
     const takesRouting = ["Server", "Radio"].includes(Base.name)
-    define("send", function (this: Extended, ...args: unknown[]): Promise<void> {
+    define("send", function (this: Socket, ...args: unknown[]): Promise<void> {
       const engine = engineOf(this)
-      if (engine === undefined) return send.apply(this, args)
-      if (args[0] === undefined) throw new TypeError("Message must be present")
-      checkUsable(this, stateOf(this))
+      if (engine === undefined) {
+        if (!mayWait(this, "writable")) return send.apply(this, args)
+        const state = ensureState(this)
+        state.early ??= new EarlyOperations()
+        return state.early.wait("send", state.sendTimeoutMs, (engine) =>
+          engine
+            ? engine.send(toMessage(args[0]), toRouting(args[1] ?? {}))
+            : send.apply(this, args),
+        )
+      }
+      checkSendArguments(args, takesRouting ? 2 : 1)
+      checkUsable(this, ensureState(this))
       if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
-      return engine.send(toMessage(args[0]), toRouting(args[1]))
+      const routing = toRouting(args[1])
+      const { routingId, group } = routing
+      if (!routingId && (!group || group.length > GROUP_MAX_BYTES)) throw zmqError("EINVAL")
+      return engine.send(toMessage(args[0]), routing)
     })
   }
 
   if (native.receive) {
     const receive = native.receive
-    define("receive", function (this: Extended, ...args: unknown[]): Promise<Received> {
+    define("receive", function (this: Socket, ...args: unknown[]): Promise<Received> {
       const engine = engineOf(this)
-      if (engine === undefined || args.length > 0) return receive.apply(this, args)
-      checkUsable(this, stateOf(this))
+      if (args.length > 0) return receive.apply(this, args)
+      if (engine === undefined) {
+        if (!mayWait(this, "readable")) return receive.apply(this)
+        const state = ensureState(this)
+        state.early ??= new EarlyOperations()
+        return state.early.wait("receive", state.receiveTimeoutMs, (engine) =>
+          engine ? engine.receive() : receive.apply(this),
+        )
+      }
+      checkUsable(this, ensureState(this))
       return engine.receive()
     })
   }
@@ -318,10 +368,10 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   for (const name of ["join", "leave"] as const) {
     const change = native[name]
     if (!change) continue
-    define(name, function (this: Extended, ...groups: (Buffer | string)[]): void {
+    define(name, function (this: Socket, ...groups: (Buffer | string)[]): void {
       for (const group of groups) {
         change.call(this, group)
-        const state = stateOf(this)
+        const state = ensureState(this)
         if (name === "join") state.joined(String(group))
         else state.left(String(group))
       }
@@ -329,14 +379,17 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   }
 
   // Declared properties in the types of zeromq.js, which accessors cannot override.
-  const defineGetter = <T>(name: "events" | "readable" | "writable", get: (socket: Socket) => T) =>
-    Object.defineProperty(Extended.prototype, name, {
+  const defineGetter = <T>(
+    name: "events" | "readable" | "writable",
+    get: (socket: ZmqSocket) => T,
+  ) =>
+    Object.defineProperty(Socket.prototype, name, {
       configurable: true,
-      get(this: Socket): T {
+      get(this: ZmqSocket): T {
         return get(this)
       },
     })
-  const inherited = (name: string, socket: Socket) => Reflect.get(Base.prototype, name, socket)
+  const inherited = (name: string, socket: ZmqSocket) => Reflect.get(Base.prototype, name, socket)
   defineGetter(
     "readable",
     (socket) => engineOf(socket)?.isReadable ?? inherited("readable", socket),
@@ -347,39 +400,51 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   )
   defineGetter("events", (socket) => {
     const observer = inherited("events", socket) as Observer
-    const state = stateOf(socket)
+    const state = ensureState(socket)
     state.monitor ??= new Monitor(observer, state.nativeUsed)
     return observer
   })
-  Object.defineProperty(Extended, "name", { value: Base.name })
-  return Extended as unknown as Lz4Class<C>
+  Object.defineProperty(Socket, "name", { value: Base.name })
+  return Socket as unknown as Lz4Class<C>
 }
 
 const NO_ROUTING: Routing = {}
+const GROUP_MAX_BYTES = 255
+
+function checkSendArguments(args: unknown[], max: number): void {
+  if (args[0] === undefined) throw new TypeError("Message must be present")
+  if (args.length <= max) return
+  const expected = max === 1 ? "1 argument" : `${max} arguments`
+  throw new TypeError(`Expected ${expected} but received ${args.length}`)
+}
 
 function toRouting(given: unknown): Routing {
   if (typeof given !== "object" || given === null) throw new TypeError("Options must be an object")
   const { routingId, group } = given as { routingId?: number; group?: string | Buffer }
-  if (routingId === undefined && group === undefined) throw zmqError("EINVAL")
   return {
     ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),
     ...(group !== undefined && { group: Buffer.from(group as string) }),
   }
 }
 
-function checkFree(state: SocketState): void {
-  if (state.blocked)
-    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
+/** A turn of the event loop. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
-function checkUsable(socket: Socket, state: SocketState): void {
+function checkFree(state: SocketState): void {
+  if (state.blocked)
+    throw zmqError("EBUSY", undefined, "ZmqSocket is blocked by a bind or unbind operation")
+}
+
+function checkUsable(socket: ZmqSocket, state: SocketState): void {
   checkFree(state)
   if (socket.closed) throw zmqError("EBADF")
 }
 
 /** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */
 async function blocking(
-  socket: Socket,
+  socket: ZmqSocket,
   state: SocketState,
   work: () => Promise<void>,
 ): Promise<void> {

@@ -120,21 +120,19 @@ export class NativeSide {
     return this.#type.hasOut() || native()
   }
 
-  send(message: Message, routing: Routing): Refusal | undefined {
+  send(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
     switch (this.#type.name) {
       case "PUB":
       case "XPUB":
       case "XSUB":
       case "RADIO": {
         const refusal = this.#type.send(message, routing)
-        if (refusal === undefined) this.#sendNative(message, routing)
-        return refusal
+        return refusal ?? this.#sendNative(message, routing)
       }
       case "ROUTER":
       case "SERVER":
         if (this.#type.knows(message, routing)) return this.#type.send(message, routing)
-        this.#sendNative(message, routing)
-        return undefined
+        return this.#sendNative(message, routing)
       case "REP":
         if (this.#exchange !== "native") {
           const refusal = this.#type.send(message, routing)
@@ -142,21 +140,19 @@ export class NativeSide {
           return refusal
         }
         this.#exchange = undefined
-        this.#sendNative(message, routing)
-        return undefined
+        return this.#sendNative(message, routing)
       default:
         return this.#sendInTurn(message, routing)
     }
   }
 
-  #sendInTurn(message: Message, routing: Routing): Refusal | undefined {
+  #sendInTurn(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
     const isRequest = this.#type.name === "REQ"
     const native = this.#socket()?.writable ?? false
     if (native && (this.#sendTurn === "native" || !this.#type.hasOut())) {
       this.#sendTurn = "own"
       if (isRequest) this.#exchange = "native"
-      this.#sendNative(message, routing)
-      return undefined
+      return this.#sendNative(message, routing)
     }
     const refusal = this.#type.send(message, routing)
     if (refusal !== undefined) return refusal
@@ -165,12 +161,10 @@ export class NativeSide {
     return undefined
   }
 
-  #sendNative(message: Message, routing: Routing): void {
+  #sendNative(message: Message, routing: Routing): Promise<void> | undefined {
     // Its memory is the program's, which may use it again.
     const copied = message.map((part) => Buffer.from(part))
-    this.#socket()
-      ?.send(copied, routing)
-      .catch(() => {})
+    return this.#socket()?.send(copied, routing)
   }
 
   /** Somebody waits for room, of which libzmq does not tell. */

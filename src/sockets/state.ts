@@ -1,5 +1,6 @@
 import type { Socket } from "zeromq"
 import type { TypeOptions } from "../patterns/socket-type.js"
+import type { EarlyOperations } from "./early-operations.js"
 import type { Engine } from "./engine.js"
 import { Lz4 } from "./lz4.js"
 import type { Monitor } from "./monitor.js"
@@ -59,6 +60,23 @@ const FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
   [OPTION.invertMatching]: "invertMatching",
 }
 
+const states = new WeakMap<Socket, SocketState>()
+
+/** What is known of a socket; undefined where nothing has to be. */
+export function stateOf(socket: Socket): SocketState | undefined {
+  return states.get(socket)
+}
+
+/** The same, made where there is none. */
+export function ensureState(socket: Socket): SocketState {
+  let state = states.get(socket)
+  if (!state) {
+    state = new SocketState()
+    states.set(socket, state)
+  }
+  return state
+}
+
 /**
  * What is known of one socket besides what zeromq.js knows. It does not know the socket itself,
  * which may be collected. Options are kept as they are set: some cannot be read back.
@@ -88,6 +106,8 @@ export class SocketState {
   engine: Engine | undefined
   monitor: Monitor | undefined
   #lz4: Lz4 | undefined
+  /** What waits for the first endpoint. */
+  early: EarlyOperations | undefined
   /** Whose bind, unbind or proxy is at work, in which the socket cannot be used. */
   blocked: "own" | "native" | undefined
   /** Whether the socket is to be closed when it no longer is. */
@@ -104,6 +124,7 @@ export class SocketState {
   /** libzmq is to have an endpoint. */
   useNative(): void {
     this.nativeUsed = true
+    this.early?.begin(this.engine)
     this.monitor?.useNative()
   }
 

@@ -121,7 +121,7 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
     this.#socket = channel.socket
     this.#options = options
     this.#handlers = handlers
-    this.#receiving = Transcoder.receiving(instance, settings)
+    this.#receiving = Transcoder.receiving(instance, settings, true)
     this.#session = new Session(handshake, this)
     this.#level = settings.adaptive ? new AdaptiveLevel() : undefined
     channel.handlers = this
@@ -238,12 +238,18 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
     if (this.#deaf) return
     this.#heartbeat?.heard()
     try {
-      this.#receiving.transcode(chunk, this)
+      if (this.#session.isGreeted) this.#receiving.transcode(chunk, this)
+      else this.#greet(chunk)
     } catch (error) {
       this.#fail(error as Error)
       return
     }
     if (this.#stopped) this.#socket.pause()
+  }
+
+  #greet(chunk: Uint8Array): void {
+    const used = this.#session.greet(chunk)
+    if (used < chunk.length && !this.#deaf) this.#receiving.transcode(chunk.subarray(used), this)
   }
 
   take(piece: Uint8Array, owned: boolean): boolean {
@@ -309,10 +315,6 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
   refused(status: number): void {
     this.#stage = "refused"
     this.#handlers.refused(this, status)
-  }
-
-  finish(): void {
-    this.end()
   }
 
   failed(failure: HandshakeFailure): void {

@@ -82,7 +82,7 @@ export const withoutScheme = (endpoint: string): string =>
 /** Parts at the last colon. */
 function split(endpoint: string, address: string): [host: string, port: string] {
   const colon = address.lastIndexOf(":")
-  if (colon < 0) throw invalid(endpoint, "expected HOST:PORT")
+  if (colon < 0) throw zmqError("EINVAL", endpoint)
   return [trimBrackets(address.slice(0, colon)), address.slice(colon + 1)]
 }
 
@@ -92,6 +92,8 @@ function trimBrackets(host: string): string {
 
 function parsePort(endpoint: string, port: string, wildcard: boolean): number {
   if (wildcard && port === "*") return 0
+  // What libzmq takes for a number is refused with a reason, as it would take part of it.
+  if (!/^\s*[+-]?\d/.test(port)) throw zmqError("EINVAL", endpoint)
   const number = /^\d{1,5}$/.test(port) ? Number(port) : -1
   if (number < (wildcard ? 0 : 1) || number > 65535)
     throw invalid(

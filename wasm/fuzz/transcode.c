@@ -9,7 +9,7 @@ static const uint64_t budgets[] = {UINT64_MAX, 0, 1, 1000, 10000};
 static const cut whole = {.room = 1 << 16, .effort = 1};
 
 static zl_transcoder *open_receiving(uint64_t budget) {
-  return zl_receiving_open((uint32_t)budget, (uint32_t)(budget >> 32), 2);
+  return zl_receiving_open((uint32_t)budget, (uint32_t)(budget >> 32), 2, 0);
 }
 
 /* A frame header at `at`; what follows it may be cut off. */

@@ -149,7 +149,7 @@ static void test_arena(const void *of) {
   stream_add(&stream, part_frame(bytes_copy(wire.at, wire.length), 0));
   const size_t before = ZMTP_GREETING_BYTES + sizeof good_frames;
   for (size_t i = 0; i < CUTS; i++) {
-    zl_transcoder *t = zl_receiving_open((uint32_t)c->budget, (uint32_t)(c->budget >> 32), 2);
+    zl_transcoder *t = zl_receiving_open((uint32_t)c->budget, (uint32_t)(c->budget >> 32), 2, 0);
     outcome received = run_stream(t, 0, stream, cuts[i]);
     CHECK_EQUAL(received.status, c->expected < 0 ? c->expected : 0);
     CHECK_EQUAL(received.output.length, before + (c->expected < 0 ? 0 : c->inner));
@@ -260,7 +260,7 @@ static void check_forms(bytes stream, bytes dictionary, const char *expected) {
 
   for (size_t i = 0; i < CUTS; i++) {
     outcome received =
-        run_stream(zl_receiving_open(UINT32_MAX, UINT32_MAX, 2), 0, sent.output, cuts[i]);
+        run_stream(zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 0), 0, sent.output, cuts[i]);
     CHECK_EQUAL(received.status, 0);
     CHECK(bytes_equal(received.output, stream));
     CHECK_EQUAL(received.traffic.messages, sent.traffic.messages);

@@ -165,7 +165,7 @@ static int dictionary_at(bytes stream) {
 }
 
 static void check_received(bytes wire, bytes plain) {
-  outcome received = run_stream(zl_receiving_open(UINT32_MAX, UINT32_MAX, 2), 0, wire, dribbled);
+  outcome received = run_stream(zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 0), 0, wire, dribbled);
   CHECK_EQUAL(received.status, 0);
   CHECK(bytes_equal(received.output, plain));
   free(received.output.at);
