@@ -11,7 +11,7 @@ import {
 } from "../codec/frames.js"
 import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
-import { type DecodedMessage, MessageDecoder, type TransportName } from "./messages.js"
+import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
 
 export interface DecodeFramesOptions {
   /** That of the message's connection, or of its direction where they differ. */

@@ -1,7 +1,8 @@
-import { describeGreeting } from "../codec/greeting.js"
-import type { Instance } from "../codec/instance.js"
-import { commandName, describeCommand, withoutPassword } from "./commands.js"
-import { Direction, type Listener } from "./direction.js"
+import { describeGreeting } from "../../codec/greeting.js"
+import type { Instance } from "../../codec/instance.js"
+import { commandName } from "../../zmtp/commands.js"
+import { isOld } from "../../zmtp/greeting.js"
+import { readMetadata } from "../../zmtp/metadata.js"
 import type {
   CaptureConnection,
   CaptureError,
@@ -10,15 +11,16 @@ import type {
   Handshake,
   Side,
   Time,
-} from "./events.js"
+} from "../events.js"
+import type { StreamSink, TcpConnection } from "../packets/stream-sink.js"
+import { describeCommand, withoutPassword } from "./describe-command.js"
+import { Direction, type DirectionHandlers } from "./direction.js"
 import type { Expectation } from "./frame-search.js"
-import { isOld, readGreeting, readProperties, withProperties } from "./handshake.js"
-import { kindOf, MessageDecoder, type TransportName } from "./messages.js"
-import { shippedIn } from "./shipped.js"
-import type { StreamSink, TcpConnection } from "./tcp.js"
+import { greetingHandshake, withMetadata } from "./handshake.js"
+import { kindOf, MessageDecoder, shippedIn, type TransportName } from "./messages.js"
 
 /** What all connections of a capture share. */
-export interface Surroundings {
+export interface CaptureContext {
   instance: Instance
   budgetBytes: number
   /** For connections whose beginning is not in the capture. */
@@ -35,25 +37,27 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 const other = (side: Side): Side => (side === "client" ? "server" : "client")
 
 /** One TCP connection: its bytes in; events out, if it turns out to be ZMTP. */
-export class ZmtpConnection implements StreamSink, Listener {
-  readonly #surroundings: Surroundings
+export class ZmtpConnection implements StreamSink, DirectionHandlers {
+  readonly #context: CaptureContext
   readonly #tcp: TcpConnection
   readonly #directions: Record<Side, Direction>
   readonly #decoders: Record<Side, MessageDecoder>
   readonly #transports: Record<Side, TransportName | undefined>
   readonly #ended = new Set<Side>()
-  /** As it is told of; there is none until it is known to be ZMTP. */
+  /** The public view of it; undefined until it looks like ZMTP. */
   #connection: Mutable<CaptureConnection> | undefined
-  /** Of no mechanism that leaves messages in the clear. */
+  /** A whole greeting or a frame came. */
+  #isKnown = false
+  /** The mechanism is neither NULL nor PLAIN. */
   #isEncrypted = false
 
-  constructor(surroundings: Surroundings, tcp: TcpConnection) {
-    this.#surroundings = surroundings
+  constructor(context: CaptureContext, tcp: TcpConnection) {
+    this.#context = context
     this.#tcp = tcp
-    const { instance, budgetBytes } = surroundings
+    const { instance, budgetBytes } = context
     this.#directions = {
-      client: new Direction(this, "client", tcp.begun),
-      server: new Direction(this, "server", tcp.begun),
+      client: new Direction(this, "client", tcp.begun, budgetBytes),
+      server: new Direction(this, "server", tcp.begun, budgetBytes),
     }
     this.#decoders = {
       client: new MessageDecoder(instance, budgetBytes),
@@ -65,7 +69,7 @@ export class ZmtpConnection implements StreamSink, Listener {
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean {
     this.#directions[from].data(bytes, offset, time)
     if (!this.#directions.client.isForeign || !this.#directions.server.isForeign) return true
-    this.#surroundings.ended(this)
+    this.#context.ended(this)
     return false
   }
 
@@ -78,19 +82,24 @@ export class ZmtpConnection implements StreamSink, Listener {
     this.#decoders[from].close()
     this.#ended.add(from)
     if (this.#ended.size < 2) return
-    this.#surroundings.ended(this)
+    this.#context.ended(this)
     const connection = this.#connection
-    if (connection) this.#surroundings.emit({ type: "close", connection, time })
+    if (connection) this.#context.emit({ type: "close", connection, time })
   }
 
-  /** Gives back what it holds, without a word. */
+  /** Frees what it holds; emits nothing. */
   close(): void {
     this.#decoders.client.close()
     this.#decoders.server.close()
   }
 
-  get isKnown(): boolean {
+  get isAnnounced(): boolean {
     return this.#connection !== undefined
+  }
+
+  // Half a greeting is not enough: a port scan could fill the memory with them.
+  get isKnown(): boolean {
+    return this.#isKnown
   }
 
   get expectation(): Expectation {
@@ -103,31 +112,34 @@ export class ZmtpConnection implements StreamSink, Listener {
   }
 
   framesFound(): void {
+    this.#isKnown = true
     this.#announce()
   }
 
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void {
+    this.#isKnown = true
     const connection = this.#announce()
-    const handshake = readGreeting(bytes)
-    this.#tell(connection, time, from, handshake)
+    const handshake = greetingHandshake(bytes)
+    this.#emitHandshake(connection, time, from, handshake)
     const { mechanism } = handshake
     if (isOld(bytes)) {
       const message = `the greeting ${describeGreeting(bytes)}`
       this.error({ code: "ERR_ZMTP_GREETING", message, time, from, offset })
-      this.#directions.client.silence()
-      this.#directions.server.silence()
+      this.#directions.client.stop()
+      this.#directions.server.stop()
     } else if (mechanism !== "NULL" && mechanism !== "PLAIN" && !this.#isEncrypted) {
       this.#isEncrypted = true
-      const how =
+      const why =
         mechanism === "CURVE"
-          ? "is encrypted with CURVE"
-          : `uses the mechanism ${JSON.stringify(mechanism)}, not NULL or PLAIN`
-      const message = `the connection ${how}: its messages cannot be read`
+          ? "the connection is encrypted with CURVE"
+          : `the greeting ${describeGreeting(bytes)}`
+      const message = `${why}: its messages cannot be read`
       this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
     }
   }
 
   command(from: Side, whole: Uint8Array, time: Time, offset: number): void {
+    this.#isKnown = true
     const connection = this.#announce()
     const name = commandName(whole)
     if (name === undefined) {
@@ -140,12 +152,12 @@ export class ZmtpConnection implements StreamSink, Listener {
     if (!this.#isEncrypted) {
       if (name === "HELLO") body = withoutPassword(body)
       detail = describeCommand(name, body)
-      const properties = name === "READY" || name === "INITIATE" ? readProperties(body) : undefined
+      const metadata = name === "READY" || name === "INITIATE" ? readMetadata(body) : undefined
       const handshake = connection.handshakes[from]
-      if (properties && handshake)
-        this.#tell(connection, time, from, withProperties(handshake, properties))
+      if (metadata && handshake)
+        this.#emitHandshake(connection, time, from, withMetadata(handshake, metadata))
     }
-    this.#surroundings.emit({
+    this.#context.emit({
       type: "command",
       connection,
       command: { time, from, name, body, detail },
@@ -153,6 +165,7 @@ export class ZmtpConnection implements StreamSink, Listener {
   }
 
   message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void {
+    this.#isKnown = true
     const connection = this.#announce()
     const offset = ranges[0] as number
     if (this.#isEncrypted) {
@@ -173,7 +186,7 @@ export class ZmtpConnection implements StreamSink, Listener {
       else traffic.messages++
       traffic.wireBytes += wireBytes
       traffic.plainBytes += plainBytes
-      this.#surroundings.emit({
+      this.#context.emit({
         type: "message",
         connection,
         message: { time, from, parts, wireBytes, plainBytes, arena, ranges },
@@ -188,14 +201,14 @@ export class ZmtpConnection implements StreamSink, Listener {
 
   error(error: CaptureError): void {
     const connection = this.#connection
-    if (connection) this.#surroundings.emit({ type: "error", connection, error })
+    if (connection) this.#context.emit({ type: "error", connection, error })
   }
 
   #announce(): Mutable<CaptureConnection> {
     if (this.#connection) return this.#connection
     const none = () => ({ messages: 0, plainBytes: 0, wireBytes: 0 })
     const connection: Mutable<CaptureConnection> = {
-      id: this.#surroundings.nextId(),
+      id: this.#context.nextId(),
       client: this.#tcp.client,
       server: this.#tcp.server,
       begun: this.#tcp.begun,
@@ -205,15 +218,20 @@ export class ZmtpConnection implements StreamSink, Listener {
       traffic: { client: none(), server: none() },
     }
     this.#connection = connection
-    this.#surroundings.emit({ type: "connection", connection, time: this.#tcp.time })
+    this.#context.emit({ type: "connection", connection, time: this.#tcp.time })
     this.#directions.client.describeForeign()
     this.#directions.server.describeForeign()
     return connection
   }
 
-  #tell(connection: CaptureConnection, time: Time, from: Side, handshake: Handshake): void {
+  #emitHandshake(
+    connection: CaptureConnection,
+    time: Time,
+    from: Side,
+    handshake: Handshake,
+  ): void {
     connection.handshakes[from] = handshake
-    this.#surroundings.emit({ type: "handshake", connection, time, from, handshake })
+    this.#context.emit({ type: "handshake", connection, time, from, handshake })
   }
 
   /** Which transport a side uses, by its first message. */
@@ -233,7 +251,7 @@ export class ZmtpConnection implements StreamSink, Listener {
       this.error({ code: "ERR_LZ4_UNKNOWN_SENTINEL", message, time, from: bare, offset })
     }
     // A greeting is the beginning of its direction, wherever the capture began.
-    const { dictionary } = this.#surroundings
+    const { dictionary } = this.#context
     if (transport === "lz4+tcp" && !connection.begun && !connection.handshakes[from]) {
       const decoder = this.#decoders[from]
       decoder.hint =

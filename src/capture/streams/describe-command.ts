@@ -1,32 +1,14 @@
-import { hex } from "../codec/errors.js"
-import { readProperties } from "./handshake.js"
+import { hex } from "../../codec/errors.js"
+import { errorReason, pingTimeToLiveMs } from "../../zmtp/commands.js"
+import { readMetadata } from "../../zmtp/metadata.js"
 
 const SHOWN_BYTES = 100
 const SHOWN_HEX_BYTES = 32
-/** What takes the place of each byte of a password. */
+const SHOWN_PROPERTIES = 16
+/** Replaces each byte of a password. */
 const BLANK = 0x2a
 
-/** Commands of ZMTP 3.1 with NULL or PLAIN, and of its draft socket types. */
-const KNOWN = new Set(
-  "READY ERROR SUBSCRIBE CANCEL PING PONG JOIN LEAVE HELLO WELCOME INITIATE".split(" "),
-)
-
-/** The name that the body of a command begins with; undefined where there is none. */
-export function commandName(body: Uint8Array): string | undefined {
-  const length = body[0] ?? 0
-  if (length === 0 || length >= body.length) return undefined
-  for (let i = 1; i <= length; i++) {
-    const byte = body[i] as number
-    if (byte <= 0x20 || byte >= 0x7f) return undefined
-  }
-  return String.fromCharCode(...body.subarray(1, 1 + length))
-}
-
-export function isKnownCommand(name: string | undefined): boolean {
-  return name !== undefined && KNOWN.has(name)
-}
-
-/** PLAIN's HELLO with its password blanked out, and all of it that is not well-formed. */
+/** Blanks out the password of PLAIN's HELLO, or all of one that is not well-formed. */
 export function withoutPassword(body: Uint8Array): Uint8Array {
   const blanked = new Uint8Array(body)
   const userEnd = 1 + (body[0] ?? 0)
@@ -36,17 +18,21 @@ export function withoutPassword(body: Uint8Array): Uint8Array {
   return blanked
 }
 
-/** What follows the name of a command, in words. */
+/** Describes the data of a command in words. */
 export function describeCommand(name: string, body: Uint8Array): string {
   switch (name) {
     case "READY":
     case "INITIATE": {
-      const properties = readProperties(body)
+      const properties = readMetadata(body)
       if (!properties) return `metadata that is not well-formed: ${words(body)}`
-      return [...properties].map(([key, value]) => `${key} ${words(value)}`).join(", ")
+      const shown = [...properties].slice(0, SHOWN_PROPERTIES)
+      const text = shown.map(([name, value]) => `${name} ${words(value)}`).join(", ")
+      return shown.length < properties.size ? `${text} …` : text
     }
-    case "ERROR":
-      return words(body.subarray(1, 1 + (body[0] ?? 0)))
+    case "ERROR": {
+      const reason = errorReason(body)
+      return reason ? words(reason) : `a reason that is not well-formed: ${words(body)}`
+    }
     case "SUBSCRIBE":
     case "CANCEL":
       return body.length === 0 ? "every topic" : `topic ${words(body)}`
@@ -54,7 +40,7 @@ export function describeCommand(name: string, body: Uint8Array): string {
     case "LEAVE":
       return `group ${words(body)}`
     case "PING":
-      return `time to live ${((body[0] ?? 0) * 256 + (body[1] ?? 0)) / 10} s${context(body.subarray(2))}`
+      return `time to live ${pingTimeToLiveMs(body) / 1000} s${context(body.subarray(2))}`
     case "PONG":
       return context(body).replace(/^, /, "")
     case "HELLO":
@@ -68,10 +54,10 @@ function context(bytes: Uint8Array): string {
   return bytes.length === 0 ? "" : `, context ${words(bytes)}`
 }
 
-/** Text in quotes where it is text, else hexadecimal; of a long one the beginning. */
+/** Shows text in quotes and other bytes in hexadecimal, long ones up to a limit. */
 function words(bytes: Uint8Array): string {
   const front = bytes.subarray(0, SHOWN_BYTES)
-  // A character may be cut at the end, which `stream` waits for the rest of.
+  // The limit may cut a character in two: `stream` leaves such a half out.
   const text = decodeText(front, front.length < bytes.length)
   if (text !== undefined) return JSON.stringify(text) + (front.length < bytes.length ? " …" : "")
   const shown = bytes.subarray(0, SHOWN_HEX_BYTES)

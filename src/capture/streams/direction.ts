@@ -1,4 +1,4 @@
-import { allocate, copy } from "../codec/arrays.js"
+import { allocate } from "../../codec/arrays.js"
 import {
   areFlags,
   BODY_MAX_BYTES,
@@ -8,29 +8,36 @@ import {
   frameHeadBytes,
   LONG_HEAD_BYTES,
   MORE,
-} from "../codec/frames.js"
-import { describeGreeting } from "../codec/greeting.js"
-import type { CaptureError, Side, Time } from "./events.js"
+} from "../../codec/frames.js"
+import { describeGreeting } from "../../codec/greeting.js"
+import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../../zmtp/greeting.js"
+import type { CaptureError, Side, Time } from "../events.js"
 import { type Expectation, FrameSearch } from "./frame-search.js"
-import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "./handshake.js"
 
 /** A body that comes in pieces starts with room for this many bytes. */
 const BODY_ROOM_BYTES = 512
-/** And gets so many times what has come, so that what is copied and thrown away stays small. */
+/** The room grows to this many times what has come, so that few bytes are copied twice. */
 const BODY_GROWTH = 4
-/** Longer commands are not kept: what they say would take many times the memory. */
+/** Longer commands are skipped: decoded, they would take many times their size. */
 const COMMAND_MAX_BYTES = 1 << 20
-/** Nor are messages of more parts, of which each takes more memory than bytes. */
+/** Messages of more parts are skipped: a small part takes more memory than its bytes. */
 const MESSAGE_MAX_PARTS = 1 << 20
-/** What describeGreeting looks at. */
+/** The maximum that a part adds to its plaintext on the wire: a head, and a length per block (RFC.md section 5.2). */
+const PART_EXTRA_BYTES = 32
+const BLOCK_EXTRA_BYTES = 20
+const BLOCK_PLAIN_MAX_BYTES = 2 ** 30
+const EXPANSION = 255
+/** maxMessageSize does not limit dictionaries and arenas; these are no larger. */
+const ARENA_PART_MAX_BYTES = 16 + 65536
+/** How many bytes describeGreeting reads. */
 const DESCRIBED_BYTES = 32
 const NOTHING = new Uint8Array(0)
 
-/** What a direction tells of what it finds. */
-export interface Listener {
-  /** A greeting has begun: this is ZMTP. */
+/** What a direction reports. */
+export interface DirectionHandlers {
+  /** The signature of a greeting came. */
   signature(): void
-  /** A greeting as a whole; an old one as far as it tells that it is. */
+  /** A whole greeting came; of ZMTP 1 or 2, the bytes up to its version. */
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void
   /** Frames were found in a connection that may be of any protocol. */
   framesFound(): void
@@ -39,56 +46,59 @@ export interface Listener {
   /** Bytes were lost or skipped. */
   missed(from: Side): void
   error(error: CaptureError): void
-  /** Whether this is known to be ZMTP. */
-  readonly isKnown: boolean
+  /** Whether the connection looks like ZMTP, so that it has been announced. */
+  readonly isAnnounced: boolean
   readonly expectation: Expectation
 }
 
 type State =
   /** In the greeting. */
   | "greeting"
-  /** Speaks something else, of which the first bytes are kept. */
+  /** Another protocol; its first bytes are kept for the error. */
   | "foreign"
   | "frames"
-  /** Somewhere in a stream of frames. */
+  /** Between frames that were lost and the next one that can be found. */
   | "search"
-  /** Nothing more can be understood. */
-  | "deaf"
+  /** The rest is ignored. */
+  | "over"
 
 /** One direction of a connection: bytes in; greeting, commands and the parts of messages out. */
 export class Direction {
   readonly #from: Side
-  readonly #listener: Listener
+  readonly #handlers: DirectionHandlers
   readonly #begun: boolean
+  /** Maximum plaintext of a message; -1 for no limit. */
+  readonly #budgetBytes: number
   #state: State = "greeting"
 
-  /** The greeting as far as it came, gaps in it included. */
-  readonly #greeting = new Uint8Array(GREETING_BYTES)
+  /** The bytes of the greeting so far; those in a gap are zero. */
+  #greeting: Uint8Array = new Uint8Array(GREETING_BYTES)
   #greetingBytes = 0
   /** Bytes of the greeting are missing. */
   #damaged = false
   #described = false
   #startOffset = -1
   #startTime: Time
-  /** Where the frame begins that is being read. */
+  /** File offset of the frame that is being read. */
   #offset = 0
 
-  /** The head of a frame, as far as it came, where it is cut. */
-  readonly #head = new Uint8Array(LONG_HEAD_BYTES)
+  /** The first bytes of a head that is split between segments. */
+  #head: Uint8Array = NOTHING
   #headBytes = 0
   #flags = 0
   /** Bytes of the body; -1 between frames. */
   #length = -1
-  /** The body as far as it came: it grows with what comes, whatever its head says. */
+  /** The bytes of the body so far. It grows with what arrives, not with what the head declares. */
   #body: Uint8Array | undefined
   #bodyBytes = 0
-  /** The body has bytes missing. */
+  /** Bytes of the body are missing. */
   #bodyLost = false
 
   /** The message so far. */
   #parts: Uint8Array[] = []
+  #partsBytes = 0
   #ranges: number[] = []
-  /** A part of it was lost, and so it is lost. */
+  /** A part is missing, so the whole message is dropped. */
   #messageLost = false
 
   #search: FrameSearch | undefined
@@ -96,10 +106,11 @@ export class Direction {
 
   #ended = false
 
-  constructor(listener: Listener, from: Side, begun: boolean) {
-    this.#listener = listener
+  constructor(handlers: DirectionHandlers, from: Side, begun: boolean, budgetBytes: number) {
+    this.#handlers = handlers
     this.#from = from
     this.#begun = begun
+    this.#budgetBytes = budgetBytes
   }
 
   get isForeign(): boolean {
@@ -127,8 +138,8 @@ export class Direction {
     this.#reportNothingFound(time)
     const missing = `${count(bytes)} missing from the capture`
     const lose = (what: string) => this.#error("ERR_CAPTURE_GAP", missing + what, offset, time)
-    if (this.#state === "foreign" || this.#state === "deaf") return
-    this.#listener.missed(this.#from)
+    if (this.#state === "foreign" || this.#state === "over") return
+    this.#handlers.missed(this.#from)
     if (this.#state === "greeting" && this.#greetingBytes >= SIGNATURE_BYTES) {
       if (this.#greetingBytes + bytes <= GREETING_BYTES) {
         lose(": of the greeting")
@@ -167,19 +178,19 @@ export class Direction {
     } else if (this.#state === "frames" && (this.#parts.length > 0 || this.#messageLost)) {
       truncated(`${what} ends between two parts of a message`)
     }
-    this.silence()
+    this.stop()
   }
 
-  /** Gives up what cannot be understood. */
-  silence(): void {
-    this.#state = "deaf"
+  /** Ignores all that follows. */
+  stop(): void {
+    this.#state = "over"
     this.#search = this.#body = undefined
-    this.#parts = this.#ranges = []
+    this.#forgetMessage()
   }
 
-  /** Says once what it is that is spoken here instead of ZMTP, when enough of it is known. */
+  /** Reports once which protocol this is instead of ZMTP, as soon as there are enough bytes to tell. */
   describeForeign(): void {
-    if (!this.isForeign || this.#described || !this.#listener.isKnown) return
+    if (!this.isForeign || this.#described || !this.#handlers.isAnnounced) return
     if (this.#greetingBytes < DESCRIBED_BYTES && !this.#ended) return
     this.#described = true
     const seen = describeGreeting(this.#greeting.subarray(0, this.#greetingBytes))
@@ -197,7 +208,7 @@ export class Direction {
       }
     }
     let at = 0
-    // The signature by itself: what follows it is no greeting where there is none.
+    // The signature is checked first: without one the rest is no greeting.
     for (const end of [SIGNATURE_BYTES, GREETING_BYTES]) {
       const taken = Math.min(bytes.length - at, Math.max(0, end - this.#greetingBytes))
       this.#greeting.set(bytes.subarray(at, at + taken), this.#greetingBytes)
@@ -212,7 +223,7 @@ export class Direction {
         }
         this.#state = "foreign"
       } else if (this.#greetingBytes >= SIGNATURE_BYTES && before < SIGNATURE_BYTES) {
-        this.#listener.signature()
+        this.#handlers.signature()
       }
     }
     if (this.#state === "foreign") {
@@ -226,11 +237,13 @@ export class Direction {
     const greeting = this.#greeting.subarray(0, this.#greetingBytes)
     if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
     else if (this.#greetingBytes <= SIGNATURE_BYTES || !isOld(greeting)) return at
-    this.#listener.greeting(this.#from, greeting, time, this.#startOffset)
+    this.#handlers.greeting(this.#from, greeting, time, this.#startOffset)
+    // Many connections say no more than this.
+    this.#greeting = NOTHING
     return at
   }
 
-  /** Takes frames; returns where it stopped: at the end, or behind a head that is not allowed. */
+  /** Reads frames. Returns where it stopped: at the end, or after a head that is not allowed. */
   #frames(bytes: Uint8Array, start: number, offset: number, time: Time): number {
     let at = start
     while (at < bytes.length) {
@@ -241,7 +254,7 @@ export class Direction {
         if (this.#length !== 0) continue
       } else {
         const taken = Math.min(this.#left, bytes.length - at)
-        if (!this.#bodyLost) this.#collect(bytes, at, taken)
+        if (!this.#bodyLost) this.#collect(bytes, at, taken, time)
         this.#addRange(offset + at, taken)
         this.#bodyBytes += taken
         at += taken
@@ -251,7 +264,7 @@ export class Direction {
     return at
   }
 
-  /** Takes the head of a frame, or as much of it as there is; returns where that ends. */
+  /** Reads the head of a frame, or as much of it as there is. Returns where that ends. */
   #frameHead(bytes: Uint8Array, start: number, offset: number, time: Time): number {
     const whole = this.#headBytes === 0
     const flags = whole ? (bytes[start] as number) : (this.#head[0] as number)
@@ -267,6 +280,7 @@ export class Direction {
     let head = bytes
     let at = start
     if (taken < headBytes) {
+      if (this.#headBytes === 0) this.#head = new Uint8Array(LONG_HEAD_BYTES)
       this.#head.set(bytes.subarray(start, start + taken), this.#headBytes)
       this.#headBytes += taken
       if (this.#headBytes < headBytes) return start + taken
@@ -283,31 +297,54 @@ export class Direction {
       if (flags & COMMAND && length > COMMAND_MAX_BYTES) {
         this.#bodyLost = true
         this.#tooMuch(`a command of ${length} bytes, more than ${COMMAND_MAX_BYTES}`, time)
+      } else if (!(flags & COMMAND) && !this.#messageLost) {
+        this.#checkBudget(length, time)
       }
     }
     return start + taken
   }
 
+  /** Refuses a part whose length exceeds the budget in every form, before any of its body is kept. */
+  #checkBudget(length: number, time: Time): void {
+    const max = wireMaxBytes(this.#budgetBytes, this.#parts.length + 1)
+    if (this.#partsBytes + length <= max) return
+    const message = `part ${this.#parts.length} has ${length} bytes on the wire; ${Math.max(max - this.#partsBytes, 0)} left of what a message of maxMessageSize ${this.#budgetBytes} takes at most: it is not read`
+    this.#error("ERR_LZ4_BUDGET_EXCEEDED", message, this.#offset, time)
+    this.#loseMessage()
+    this.#bodyLost = true
+  }
+
   #refuse(head: Uint8Array, offset: number, time: Time): void {
     const { code, message } = frameError(head)
     this.#error(code, message.slice(code.length + 2), offset, time)
-    this.#listener.missed(this.#from)
+    this.#handlers.missed(this.#from)
     this.#startSearch(offset, head.length)
   }
 
-  #collect(bytes: Uint8Array, at: number, length: number): void {
-    if (this.#bodyBytes === 0 && length === this.#left) {
-      this.#body = copy(bytes, at, at + length)
-      return
-    }
+  #collect(bytes: Uint8Array, at: number, length: number, time: Time): void {
     const end = this.#bodyBytes + length
     if (!this.#body || this.#body.length < end) {
-      const room = Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
-      const grown = allocate(Math.min(this.#length, room))
+      // The last piece tells the size exactly.
+      const room = end === this.#length ? end : Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
+      const grown = this.#allocate(Math.min(this.#length, room)) ?? this.#allocate(end)
+      if (!grown) {
+        this.#tooMuch(`a frame of ${this.#length} bytes, for which memory is not enough`, time)
+        this.#bodyLost = true
+        this.#body = undefined
+        return
+      }
       if (this.#body) grown.set(this.#body.subarray(0, this.#bodyBytes))
       this.#body = grown
     }
     this.#body.set(bytes.subarray(at, at + length), this.#bodyBytes)
+  }
+
+  #allocate(bytes: number): Uint8Array | undefined {
+    try {
+      return allocate(bytes)
+    } catch {
+      return undefined
+    }
   }
 
   #endFrame(time: Time, end: number): void {
@@ -317,23 +354,35 @@ export class Direction {
     this.#body = undefined
     this.#bodyLost = false
     if (this.#flags & COMMAND) {
-      if (!lost) this.#listener.command(this.#from, body, time, end - body.length)
+      if (!lost) this.#handlers.command(this.#from, body, time, end - body.length)
       return
     }
-    if (lost) this.#messageLost = true
-    if (!this.#messageLost) this.#parts.push(body)
+    if (lost) this.#loseMessage()
+    if (!this.#messageLost) {
+      this.#parts.push(body)
+      this.#partsBytes += body.length
+    }
     if (this.#parts.length > MESSAGE_MAX_PARTS) {
       this.#tooMuch(`a message of more than ${MESSAGE_MAX_PARTS} parts`, time)
-      this.#messageLost = true
-      this.#parts = []
+      this.#loseMessage()
     }
     if (this.#flags & MORE) return
     const parts = this.#parts
     const ranges = this.#ranges
+    this.#forgetMessage()
+    if (!this.#messageLost) this.#handlers.message(this.#from, parts, ranges, time)
+    this.#messageLost = false
+  }
+
+  #loseMessage(): void {
+    this.#messageLost = true
+    this.#forgetMessage()
+  }
+
+  #forgetMessage(): void {
     this.#parts = []
     this.#ranges = []
-    if (!this.#messageLost) this.#listener.message(this.#from, parts, ranges, time)
-    this.#messageLost = false
+    this.#partsBytes = 0
   }
 
   #addRange(offset: number, length: number): void {
@@ -354,17 +403,19 @@ export class Direction {
     this.#length = -1
     this.#body = undefined
     this.#bodyLost = this.#messageLost = false
-    this.#parts = []
-    this.#ranges = []
+    this.#forgetMessage()
   }
 
-  /** Goes on in what was kept while searching. */
+  /** Reads what the search has kept. */
   #find(search: FrameSearch, final: boolean): void {
     while (search.length > 0) {
       if (this.#state === "search") {
-        if (!search.find(this.#listener.expectation, final)) return
+        if (!search.find(this.#handlers.expectation, final)) {
+          search.compact()
+          return
+        }
         this.#state = "frames"
-        this.#listener.framesFound()
+        this.#handlers.framesFound()
         if (search.skipped > 0) {
           const message = `${count(search.skipped)} skipped up to the first frame that could be found`
           this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, search.next().time)
@@ -389,10 +440,19 @@ export class Direction {
   }
 
   #error(code: CaptureError["code"], message: string, offset: number, time: Time): void {
-    this.#listener.error({ code, message, time, from: this.#from, offset })
+    this.#handlers.error({ code, message, time, from: this.#from, offset })
   }
 }
 
 function count(bytes: number): string {
   return bytes === 1 ? "1 byte" : `${bytes} bytes`
+}
+
+/** The maximum bytes on the wire, in any form, of so many parts whose plaintext is within a budget. */
+function wireMaxBytes(budgetBytes: number, parts: number): number {
+  if (budgetBytes < 0) return Number.POSITIVE_INFINITY
+  const blocks = Math.ceil(budgetBytes / BLOCK_PLAIN_MAX_BYTES)
+  const plain = budgetBytes + Math.floor(budgetBytes / EXPANSION)
+  const max = plain + parts * PART_EXTRA_BYTES + blocks * BLOCK_EXTRA_BYTES
+  return parts === 1 ? Math.max(max, ARENA_PART_MAX_BYTES) : max
 }

@@ -1,5 +1,4 @@
-import { UnreadableRecord } from "./errors.js"
-import type { Time } from "./events.js"
+import type { Time } from "../events.js"
 
 export interface Packet {
   time: Time
@@ -29,12 +28,15 @@ export interface FileFormat {
   read(view: DataView, at: number, size: number, offset: number): Packet | undefined
 }
 
+/** A record of the file, and with it all that follows, cannot be read. Reported, never thrown at callers. */
+export class UnreadableRecord extends Error {}
+
 /** As in libpcap: what claims to be longer is damaged. */
 const RECORD_MAX_BYTES = 16 * 1024 * 1024
 
-export function checkSize(what: string, size: number, least: number): void {
-  if (size < least || size > RECORD_MAX_BYTES)
+export function checkSize(what: string, size: number, minBytes: number): void {
+  if (size < minBytes || size > RECORD_MAX_BYTES)
     throw new UnreadableRecord(
-      `${what} claims ${size} bytes; ${least} to ${RECORD_MAX_BYTES} are allowed`,
+      `${what} claims ${size} bytes; ${minBytes} to ${RECORD_MAX_BYTES} are allowed`,
     )
 }

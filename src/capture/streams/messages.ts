@@ -1,10 +1,10 @@
-import { budgetHalves, Decoder, FIRST, LAST } from "../codec/decoder.js"
-import { SENTINEL_BYTES } from "../codec/envelope.js"
-import { outOfMemory, ProtocolError } from "../codec/errors.js"
-import { framesLength } from "../codec/frames.js"
-import { type Instance, NULL, type Pointer } from "../codec/instance.js"
-import { ArraySource, SharedSource } from "../codec/source.js"
-import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "./events.js"
+import { budgetHalves, Decoder, FIRST, LAST } from "../../codec/decoder.js"
+import { SENTINEL_BYTES } from "../../codec/envelope.js"
+import { outOfMemory, ProtocolError } from "../../codec/errors.js"
+import { framesLength } from "../../codec/frames.js"
+import { type Instance, NULL, type Pointer } from "../../codec/instance.js"
+import { ArraySource, SharedSource } from "../../codec/source.js"
+import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "../events.js"
 
 export type TransportName = "lz4+tcp" | "tcp"
 
@@ -42,16 +42,21 @@ export function kindOf(bytes: Uint8Array, at = 0): PartKind {
   }
 }
 
+/** The dictionary that a part ships; undefined where it does not, or was refused. */
+export function shippedIn({ kind, wire, error }: CapturePart): Uint8Array | undefined {
+  return kind === "LZ4D" && !error ? wire.subarray(SENTINEL_BYTES) : undefined
+}
+
 /** The messages of one direction: wire parts in, plaintext out. */
 export class MessageDecoder {
   readonly #instance: Instance
   readonly #budgetBytes: number
-  /** What may be said of a block that does not decode. */
+  /** A likely cause, added to the error of a block that does not decode. */
   hint = ""
   /** Opened for the first part that needs it: plain `tcp://` never does. */
   #receiver: Pointer = NULL
   #decoder: Decoder | undefined
-  /** A dictionary that the user gave, until one is shipped. */
+  /** The dictionary from the options, until the peer ships one. */
   #given: Uint8Array | undefined
   #hasDictionary = false
 
@@ -66,7 +71,7 @@ export class MessageDecoder {
     this.#install(dictionary)
   }
 
-  /** The messages that the parts of one on the wire stand for: several for an arena. */
+  /** Decodes the parts of one message; an arena gives several messages. */
   decode(wire: readonly Uint8Array[], transport: TransportName, place: Place): DecodedMessage[] {
     const parts: CapturePart[] = []
     let wireBytes = 0
@@ -99,7 +104,7 @@ export class MessageDecoder {
     this.#decoder = undefined
   }
 
-  /** A part without an envelope, which the budget is all that can be wrong with. */
+  /** Checks a part of plain `tcp://`, which can only be too large. */
   #withinBudget(wire: Uint8Array, index: number, before: number, place: Place): CapturePart {
     const left = this.#budgetBytes - before
     if (this.#budgetBytes < 0 || wire.length <= left)

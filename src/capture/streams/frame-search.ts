@@ -6,16 +6,16 @@ import {
   LONG,
   MORE,
   SHORT_MAX_BYTES,
-} from "../codec/frames.js"
-import { commandName, isKnownCommand } from "./commands.js"
-import type { Time } from "./events.js"
+} from "../../codec/frames.js"
+import { commandName, isKnownCommand } from "../../zmtp/commands.js"
+import type { Time } from "../events.js"
 import { kindOf } from "./messages.js"
 
 /**
  * How frames are found where a header was missed: by a run of them, each of which begins where the
  * one before ends, with enough evidence together.
  *
- * The weights are about what a frame is worth against accident. A sentinel that is not zero, or the
+ * A weight says how unlikely a frame is to appear by chance. A sentinel that is not zero, or the
  * name of a command, takes 32 bits to guess besides flags and length; zeros and small lengths are
  * common in data of all kinds. A run has to reach ENOUGH, which takes two frames of the first sort,
  * or eight plain parts with text in them, or sixteen short frames of plain ZMTP. HALF will do where
@@ -30,11 +30,13 @@ const SHORT_PLAIN = 2
 const SHORT_FRAME = 1
 const IMPOSSIBLE = -1
 
-/** Frames of a run that are looked at, so that ones that weigh nothing do not make it endless. */
+/** Limits a run whose frames weigh nothing. */
 const RUN_MAX_FRAMES = 64
-/** How far ahead a run may be followed, which is also about what is kept while searching. */
+/** How far a run is followed; about as many bytes are kept during a search. */
 const SIGHT_BYTES = 256 * 1024
-/** Of a body, to tell what it is. */
+/** Less memory than this is not worth freeing. */
+const SMALL_BYTES = 1024
+/** How many bytes of a body are read to tell what it is. */
 const PEEK_BYTES = 16
 const COMMAND_MAX_BYTES = 64 * 1024
 const LENGTH_MAX_BYTES = 2 ** 40
@@ -44,8 +46,8 @@ const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + 65536
 
 type Verdict = "frames" | "no frames" | "unknown"
 
-/** Bytes that follow each other, and where they are in the file. */
-export interface Run {
+/** Bytes that are contiguous in the file. */
+export interface Extent {
   bytes: Uint8Array
   offset: number
   time: Time
@@ -65,8 +67,8 @@ export class FrameSearch {
   #start = 0
   #end = 0
   /** Where in the file the bytes from a position on are; positions count from the first push. */
-  readonly #runs: { position: number; offset: number; time: Time }[] = []
-  #firstRun = 0
+  readonly #extents: { position: number; offset: number; time: Time }[] = []
+  #firstExtent = 0
   /** Position of #start. */
   #position = 0
   /** Bytes that were no frames, since the search began. */
@@ -79,10 +81,10 @@ export class FrameSearch {
   push(bytes: Uint8Array, offset: number, time: Time): void {
     if (bytes.length === 0) return
     const position = this.#position + this.length
-    const last = this.#runs.at(-1)
-    // Where a stream is cut makes no difference, nor should it take memory.
+    const last = this.#extents.at(-1)
+    // Bytes contiguous with the last ones need no entry of their own.
     if (!last || last.time !== time || last.offset + (position - last.position) !== offset)
-      this.#runs.push({ position, offset, time })
+      this.#extents.push({ position, offset, time })
     this.#reserve(bytes.length)
     this.#bytes.set(bytes, this.#end)
     this.#end += bytes.length
@@ -90,7 +92,7 @@ export class FrameSearch {
 
   /**
    * Skips what is no frame. Returns whether a frame begins now; if not, more bytes are needed. To
-   * be `final` is to have no more: then all are skipped.
+   * `final` says that none will come: then the rest is skipped.
    */
   find(expectation: Expectation, final: boolean): boolean {
     const bytes = this.#bytes
@@ -98,7 +100,7 @@ export class FrameSearch {
     let at = this.#start
     let verdict: Verdict = "unknown"
     for (; at < end; at++) {
-      // Most bytes are no flags, so this loop is what a search takes.
+      // The hot loop of a search: most bytes cannot be flags.
       if ((bytes[at] as number) > (MORE | LONG | COMMAND)) continue
       verdict = judge(bytes, at, end, expectation, final)
       if (verdict !== "no frames") break
@@ -108,15 +110,27 @@ export class FrameSearch {
     return at < end && verdict === "frames"
   }
 
+  /** Frees memory that is no longer needed: most connections keep few bytes. */
+  compact(): void {
+    if (this.#bytes.length <= 4 * this.length + SMALL_BYTES) return
+    this.#bytes = this.#bytes.slice(this.#start, this.#end)
+    this.#end -= this.#start
+    this.#start = 0
+  }
+
   /** The next bytes that are together in the file. */
-  next(): Run {
-    while ((this.#runs[this.#firstRun + 1]?.position ?? Infinity) <= this.#position)
-      this.#firstRun++
-    const run = this.#runs[this.#firstRun] as { position: number; offset: number; time: Time }
-    const runEnd = this.#runs[this.#firstRun + 1]?.position ?? Infinity
-    const end = Math.min(this.#end, this.#start + (runEnd - this.#position))
-    const { time } = run
-    const offset = run.offset + (this.#position - run.position)
+  next(): Extent {
+    while ((this.#extents[this.#firstExtent + 1]?.position ?? Infinity) <= this.#position)
+      this.#firstExtent++
+    const extent = this.#extents[this.#firstExtent] as {
+      position: number
+      offset: number
+      time: Time
+    }
+    const extentEnd = this.#extents[this.#firstExtent + 1]?.position ?? Infinity
+    const end = Math.min(this.#end, this.#start + (extentEnd - this.#position))
+    const { time } = extent
+    const offset = extent.offset + (this.#position - extent.position)
     return { bytes: this.#bytes.subarray(this.#start, end), offset, time }
   }
 
@@ -126,23 +140,23 @@ export class FrameSearch {
     this.#position += bytes
     if (this.#start < this.#end) return
     this.#start = this.#end = 0
-    this.#runs.length = 0
-    this.#firstRun = 0
+    this.#extents.length = 0
+    this.#firstExtent = 0
   }
 
   #reserve(more: number): void {
     if (this.#end + more <= this.#bytes.length) return
     const { length } = this
     const kept = this.#bytes.subarray(this.#start, this.#end)
-    // Moving what is kept to the front has to pay, or each byte would be moved again and again.
+    // Moving is worth it only when half the room is free, or bytes would be moved over and over.
     const fits = length + more <= this.#bytes.length / 2
     const target = fits ? this.#bytes : new Uint8Array(2 * (length + more))
     target.set(kept)
     this.#bytes = target
     this.#start = 0
     this.#end = length
-    this.#runs.splice(0, this.#firstRun)
-    this.#firstRun = 0
+    this.#extents.splice(0, this.#firstExtent)
+    this.#firstExtent = 0
   }
 }
 
@@ -157,7 +171,8 @@ function judge(
   let weight = 0
   let seen = !messages
   let at = start
-  const enough = (least: number): Verdict => (seen && weight >= least ? "frames" : "no frames")
+  const enough = (minWeight: number): Verdict =>
+    seen && weight >= minWeight ? "frames" : "no frames"
   for (let frame = 0; frame < RUN_MAX_FRAMES; frame++) {
     if (at === end && final) return enough(HALF - EXACT_END)
     if (at - start > SIGHT_BYTES) return enough(HALF)

@@ -1,61 +1,39 @@
+import type { Time } from "../events.js"
 import { Connection } from "./connection.js"
-import type { Side, Time } from "./events.js"
+import { Backlog } from "./reassembly.js"
 import type { Segment } from "./segment.js"
+import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
-export interface TcpConnection {
-  /** Address and port, such as "127.0.0.1:5555" or "[::1]:5555". */
-  client: string
-  server: string
-  /** Whether the capture has its beginning. If not, the client was guessed by the ports. */
-  begun: boolean
-  /** Of its first packet. */
-  time: Time
-}
-
-/**
- * What takes the bytes of one TCP connection. It is asked for when the first of them come, so that
- * connections that never say anything need none.
- */
-export interface StreamSink {
-  /** Whether the connection is of interest for certain. Of others only so many are remembered. */
-  readonly isKnown: boolean
-  /**
-   * Bytes of one side: in order, each once, good during the call only. `offset` is where they are
-   * in the file, `time` when they were captured, which may be before what came through first.
-   * Returns false when the connection is of no interest: nothing more is told of it.
-   */
-  data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean
-  /**
-   * Bytes that are missing from the capture. What follows continues after them; `offset` and
-   * `time` are of that, or, when nothing follows, of the packet that told of them.
-   */
-  gap(from: Side, bytes: number, offset: number, time: Time): void
-  /**
-   * A side says no more: its FIN, an RST (both sides), or, with `cut`, the end of what was
-   * captured of the connection. Once for each side.
-   */
-  end(from: Side, time: Time, cut: boolean): void
-}
-
-/** Connections that are remembered though they are not known to be of interest: most never will be. */
+/** Maximum connections that are not known to be of interest: most never will be. */
 const REMEMBERED_MAX = 16384
-/** So many more packets, of any connection, may come before what a closed connection still misses. */
+/** Maximum connections in all. */
+const FOLLOWED_MAX = 3 * REMEMBERED_MAX
+/** A connection moves in the list once per this many packets: moving at each would cost time. */
+const MOVED_EACH_PACKETS = 4096
+/** How many packets a closed connection waits for missing bytes. */
 const LATE_PACKETS = 1024
 
 /** TCP segments in, as they were captured; the bytes of each connection out. */
 export class TcpConnections {
   readonly #open: (connection: TcpConnection) => StreamSink
+  readonly #crowded: () => void
+  readonly #backlog = new Backlog()
   readonly #connections = new Map<string, Connection>()
-  /** A ring of the newest of those, so that no number of them takes more memory. */
+  /** A ring of the newest connections that are not known to be of interest. */
   readonly #remembered: Connection[] = []
   #turn = 0
-  /** Those that are over, while bytes of them are missing. */
+  /** Closed connections that still miss bytes. */
   readonly #closing: { connection: Connection; time: Time; deadline: number }[] = []
   #packets = 0
   #time: Time
 
-  constructor(open: (connection: TcpConnection) => StreamSink) {
+  /**
+   * @param open makes the sink of a connection, when its first bytes come.
+   * @param crowded is called when there are too many connections.
+   */
+  constructor(open: (connection: TcpConnection) => StreamSink, crowded: () => void) {
     this.#open = open
+    this.#crowded = crowded
   }
 
   push(segment: Segment): void {
@@ -70,10 +48,12 @@ export class TcpConnections {
       connection = undefined
     }
     if (!connection) {
-      connection = new Connection(key, segment, this.#open)
+      connection = new Connection(key, segment, this.#backlog, this.#open)
       this.#connections.set(key, connection)
       this.#remember(connection)
+      if (this.#connections.size > FOLLOWED_MAX) this.#leaveOldest()
     }
+    this.#moveToEnd(connection)
     const wasOpen = connection.isOpen
     const wasOver = connection.isOver
     connection.push(segment)
@@ -91,6 +71,23 @@ export class TcpConnections {
     this.#connections.clear()
   }
 
+  /** Keeps the list roughly ordered by last packet. */
+  #moveToEnd(connection: Connection): void {
+    if (this.#packets - connection.movedAt < MOVED_EACH_PACKETS) return
+    connection.movedAt = this.#packets
+    this.#connections.delete(connection.key)
+    this.#connections.set(connection.key, connection)
+  }
+
+  /** Ends the connection whose last packet is oldest. */
+  #leaveOldest(): void {
+    const [oldest] = this.#connections.values()
+    if (!oldest) return
+    this.#crowded()
+    this.#connections.delete(oldest.key)
+    oldest.close(this.#time)
+  }
+
   #closeLater(connection: Connection, time: Time): void {
     this.#closing.push({ connection, time, deadline: this.#packets + LATE_PACKETS })
   }
@@ -106,7 +103,7 @@ export class TcpConnections {
     }
   }
 
-  /** Keeps a connection that may be of no interest, in place of the one that was kept for longest. */
+  /** Enters a connection into the ring, and drops the one whose place it takes. */
   #remember(connection: Connection): void {
     const turn = this.#turn++
     const forgotten = this.#remembered[turn % REMEMBERED_MAX]

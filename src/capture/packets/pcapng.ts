@@ -1,6 +1,5 @@
 /** .pcapng: https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html */
-import { UnreadableRecord } from "./errors.js"
-import { checkSize, type FileFormat, type Packet } from "./file-format.js"
+import { checkSize, type FileFormat, type Packet, UnreadableRecord } from "./file-format.js"
 
 // Block types.
 /** The same in both byte orders, so that it can be told before the order is known. */
@@ -53,8 +52,8 @@ export class Pcapng implements FileFormat {
     if (view.getUint32(at) === SECTION_HEADER) this.#beginSection(view, at)
     const type = view.getUint32(at, this.#little)
     const size = view.getUint32(at + 4, this.#little)
-    const least = (FIXED_BYTES[type] ?? HEAD_BYTES - TAIL_BYTES) + TAIL_BYTES
-    checkSize(`a block of type ${type}`, size, least)
+    const minBytes = (FIXED_BYTES[type] ?? HEAD_BYTES - TAIL_BYTES) + TAIL_BYTES
+    checkSize(`a block of type ${type}`, size, minBytes)
     if (size % 4 > 0)
       throw new UnreadableRecord(`a block claims ${size} bytes; a multiple of 4 is allowed`)
     return size

@@ -1,5 +1,5 @@
-import { hex } from "../codec/errors.js"
-import { CaptureFormatError } from "./errors.js"
+import { hex } from "../../codec/errors.js"
+import { CaptureFormatError } from "../errors.js"
 import type { FileFormat } from "./file-format.js"
 import { Pcap } from "./pcap.js"
 import { Pcapng, SECTION_HEADER } from "./pcapng.js"

@@ -1,11 +1,11 @@
-import { u16 } from "./integers.js"
+import { u16 } from "./ip.js"
 
 /** What a packet has in front of its IP header; see https://www.tcpdump.org/linktypes.html. */
 type LinkLayer = (bytes: Uint8Array) => number | undefined
 
 const ETHER_TYPE_IPV4 = 0x0800
 const ETHER_TYPE_IPV6 = 0x86dd
-/** 802.1Q, 802.1ad, and what was there before the latter. */
+/** 802.1Q, 802.1ad and its predecessor. */
 const ETHER_TYPES_OF_TAGS = new Set([0x8100, 0x88a8, 0x9100])
 
 /** AF_INET, and what AF_INET6 is on Linux, Windows, and the BSDs. */
@@ -23,7 +23,7 @@ function behindTags(bytes: Uint8Array, etherType: number, at: number): number | 
 const ethernet: LinkLayer = (bytes) => behindTags(bytes, u16(bytes, 12), 14)
 const linuxCooked1: LinkLayer = (bytes) => behindTags(bytes, u16(bytes, 14), 16)
 const linuxCooked2: LinkLayer = (bytes) => behindTags(bytes, u16(bytes, 0), 20)
-/** The family is below 256, in the byte order of whoever captured, or of the network. */
+/** The family is below 256, in the byte order of the capturing machine or of the network. */
 const loopback: LinkLayer = (bytes) =>
   FAMILIES_OF_IP.has((bytes[0] as number) | (bytes[3] as number)) ? 4 : undefined
 const rawIp: LinkLayer = () => 0
@@ -31,7 +31,7 @@ const rawIp: LinkLayer = () => 0
 export const LINK_LAYERS: ReadonlyMap<number, LinkLayer> = new Map([
   [0, loopback],
   [1, ethernet],
-  // What raw IP has been on various systems.
+  // The numbers of raw IP on various systems.
   [12, rawIp],
   [14, rawIp],
   [101, rawIp],
@@ -42,7 +42,7 @@ export const LINK_LAYERS: ReadonlyMap<number, LinkLayer> = new Map([
   [276, linuxCooked2],
 ])
 
-/** Common ones that hold no IP, or hide it, so that an error can name them. */
+/** Common types that are not read, for the error that names them. */
 const OTHERS: ReadonlyMap<number, string> = new Map([
   [9, "PPP"],
   [105, "802.11"],

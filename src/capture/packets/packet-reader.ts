@@ -1,6 +1,5 @@
-import { UnreadableRecord } from "./errors.js"
-import type { CaptureError } from "./events.js"
-import type { FileFormat, Packet } from "./file-format.js"
+import type { CaptureError } from "../events.js"
+import { type FileFormat, type Packet, UnreadableRecord } from "./file-format.js"
 
 /** The bytes of a file of packets in, in chunks of any size; its packets out. */
 export class PacketReader {

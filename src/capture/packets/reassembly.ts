@@ -1,5 +1,5 @@
-import { copy } from "../codec/arrays.js"
-import type { Side, Time } from "./events.js"
+import { copy } from "../../codec/arrays.js"
+import type { Side, Time } from "../events.js"
 
 /** Where the bytes of one direction go, in order. */
 export interface Output {
@@ -25,18 +25,62 @@ interface Waiting extends Piece {
 }
 
 /** Pieces without anything missing between them. */
-interface Run {
+interface Block {
   start: number
   end: number
   first: Waiting
   last: Waiting
 }
 
-/** So many more packets of a connection may come before one that the other side has already got. */
+/** How many packets of a connection may come before a segment that the other side has acknowledged. */
 const PATIENCE_PACKETS = 32
-/** So much may wait behind a gap. */
+/** Limits for what waits behind the gaps of one direction … */
 const WAITING_MAX_PIECES = 16384
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
+/** … and of all directions together. */
+const BACKLOG_MAX_PIECES = 128 * 1024
+const BACKLOG_MAX_BYTES = 128 * 1024 * 1024
+
+/**
+ * Counts what waits behind gaps in all directions together. Above the limits, the directions that
+ * have waited longest give up their gaps.
+ */
+export class Backlog {
+  readonly #maxPieces: number
+  readonly #maxBytes: number
+  /** The direction that has waited longest comes first. */
+  readonly #waiting = new Set<Reassembly>()
+  #pieces = 0
+  #bytes = 0
+
+  constructor(maxPieces: number = BACKLOG_MAX_PIECES, maxBytes: number = BACKLOG_MAX_BYTES) {
+    this.#maxPieces = maxPieces
+    this.#maxBytes = maxBytes
+  }
+
+  add(direction: Reassembly, bytes: number): void {
+    this.#waiting.add(direction)
+    this.#pieces++
+    this.#bytes += bytes
+  }
+
+  remove(pieces: number, bytes: number): void {
+    this.#pieces -= pieces
+    this.#bytes -= bytes
+  }
+
+  /** A direction has nothing left that waits. */
+  clear(direction: Reassembly): void {
+    this.#waiting.delete(direction)
+  }
+
+  trim(): void {
+    for (const direction of this.#waiting) {
+      if (this.#pieces <= this.#maxPieces && this.#bytes <= this.#maxBytes) return
+      direction.giveUp()
+    }
+  }
+}
 
 /**
  * One direction of a TCP connection: segments in, in any order and more than once; its bytes out,
@@ -49,12 +93,13 @@ const WAITING_MAX_BYTES = 64 * 1024 * 1024
 export class Reassembly {
   readonly #from: Side
   readonly #output: Output
+  readonly #backlog: Backlog
   /** Position of the first byte; undefined until something tells. */
   #first: number | undefined
   /** Position of the byte that is due. */
   #due = 0
   /** Behind a gap, in order, none touching another. Never starts at, or before, what is due. */
-  #runs: Run[] = []
+  #blocks: Block[] = []
   #waitingPieces = 0
   #waitingBytes = 0
   /** How far the other side has acknowledged: now, and when packets were last counted from 0. */
@@ -65,17 +110,18 @@ export class Reassembly {
   #packets = 0
   #ended = false
 
-  constructor(from: Side, output: Output) {
+  constructor(from: Side, output: Output, backlog: Backlog) {
     this.#from = from
     this.#output = output
+    this.#backlog = backlog
   }
 
   /** Whether nothing waits for what is missing. */
   get complete(): boolean {
-    return this.#runs.length === 0
+    return this.#blocks.length === 0
   }
 
-  /** Tells the sequence number of the first byte; the first to tell is believed. */
+  /** Sets the sequence number of the first byte; later calls do nothing. */
   begin(sequence: number): void {
     if (this.#first !== undefined) return
     this.#first = this.#due = this.#acknowledged = this.#acknowledgedBefore = sequence
@@ -88,7 +134,7 @@ export class Reassembly {
     this.begin(sequence)
   }
 
-  /** Whether the first byte has, or may still have, this sequence number. */
+  /** Whether the first byte has this sequence number, or may still get it. */
   mayBeginWith(sequence: number): boolean {
     return this.#first === undefined || this.#first === sequence
   }
@@ -104,19 +150,20 @@ export class Reassembly {
     } else {
       // In order: without a copy, between what waits already.
       while (end > this.#due && !this.#ended) {
-        const run = this.#runs[0]
-        this.#pass(part(piece, this.#due - start, Math.min(end, run?.start ?? end) - this.#due))
-        this.#passRuns((run) => run.start <= this.#due)
+        const block = this.#blocks[0]
+        this.#pass(part(piece, this.#due - start, Math.min(end, block?.start ?? end) - this.#due))
+        this.#passBlocks((block) => block.start <= this.#due)
       }
     }
     if (this.#waitingPieces > WAITING_MAX_PIECES || this.#waitingBytes > WAITING_MAX_BYTES) {
-      // Down to the half, so that it does not happen again with each piece.
-      this.#passRuns(
+      // Down to half, or the next piece would exceed the limit again.
+      this.#passBlocks(
         () =>
           this.#waitingPieces > WAITING_MAX_PIECES / 2 ||
           this.#waitingBytes > WAITING_MAX_BYTES / 2,
       )
     }
+    this.#backlog.trim()
   }
 
   /** The other side has got all bytes before this sequence number, as a packet at `offset` says. */
@@ -133,16 +180,21 @@ export class Reassembly {
    * and is still missing is given up.
    */
   countPacket(): void {
-    if (this.#runs.length === 0 || ++this.#packets < PATIENCE_PACKETS) return
+    if (this.#blocks.length === 0 || ++this.#packets < PATIENCE_PACKETS) return
     this.#packets = 0
-    this.#passRuns((run) => run.start <= this.#acknowledgedBefore)
+    this.#passBlocks((block) => block.start <= this.#acknowledgedBefore)
     this.#acknowledgedBefore = this.#acknowledged
+  }
+
+  /** Passes on all that waits, and gives up what is missing in front of it. */
+  giveUp(): void {
+    this.#passBlocks(() => true)
   }
 
   /** Gives up what is missing, because no more comes. */
   flush(): void {
-    this.#passRuns(() => true)
-    // One more than came may be a FIN.
+    this.giveUp()
+    // A single missing number may be a FIN.
     const missing = this.#acknowledged - this.#due
     if (missing <= 1 || this.#ended) return
     this.#due = this.#acknowledged
@@ -152,7 +204,10 @@ export class Reassembly {
   /** Drops what waits, and whatever comes. */
   stop(): void {
     this.#ended = true
-    this.#runs = []
+    this.#blocks = []
+    this.#backlog.remove(this.#waitingPieces, this.#waitingBytes)
+    this.#backlog.clear(this)
+    this.#waitingPieces = this.#waitingBytes = 0
   }
 
   #position(sequence: number): number {
@@ -168,60 +223,63 @@ export class Reassembly {
     this.#output.end(this.#from, time)
   }
 
-  /** Passes on runs, and gaps in front of them, for as long as `wanted` says so. */
-  #passRuns(wanted: (run: Run) => boolean): void {
+  /** Passes on blocks, and gaps in front of them, for as long as `wanted` says so. */
+  #passBlocks(wanted: (block: Block) => boolean): void {
     let passed = 0
-    for (const run of this.#runs) {
-      if (this.#ended || !wanted(run)) break
+    for (const block of this.#blocks) {
+      if (this.#ended || !wanted(block)) break
       passed++
-      const { first } = run
-      const missing = run.start - this.#due
+      const { first } = block
+      const missing = block.start - this.#due
       if (missing > 0) this.#output.gap(this.#from, missing, first.offset, first.time)
-      this.#due = run.start
+      this.#due = block.start
       for (let piece: Waiting | undefined = first; piece && !this.#ended; piece = piece.next) {
         this.#waitingPieces--
         this.#waitingBytes -= piece.bytes.length
+        this.#backlog.remove(1, piece.bytes.length)
         this.#pass(piece)
       }
     }
-    if (passed > 0 && !this.#ended) this.#runs.splice(0, passed)
+    if (passed > 0 && !this.#ended) this.#blocks.splice(0, passed)
+    if (this.complete) this.#backlog.clear(this)
   }
 
-  /** Keeps what fills the holes between `start` and `end`; what it then touches becomes one run. */
+  /** Keeps what fills the holes between `start` and `end`; what it then touches becomes one block. */
   #wait(start: number, end: number, piece: Piece): void {
-    const runs = this.#runs
-    const from = this.#firstRunReaching(start)
+    const blocks = this.#blocks
+    const from = this.#firstBlockReaching(start)
     let to = from
     let at = start
-    let joined: Run | undefined
-    for (let run = runs[to]; run && run.start <= end; run = runs[++to]) {
-      if (at < run.start) joined = join(joined, this.#kept(piece, start, at, run.start))
-      joined = join(joined, run)
-      at = run.end
+    let joined: Block | undefined
+    for (let block = blocks[to]; block && block.start <= end; block = blocks[++to]) {
+      if (at < block.start) joined = join(joined, this.#kept(piece, start, at, block.start))
+      joined = join(joined, block)
+      at = block.end
     }
     if (at < end) joined = join(joined, this.#kept(piece, start, at, end))
-    runs.splice(from, to - from, joined as Run)
+    blocks.splice(from, to - from, joined as Block)
   }
 
-  /** A run of its own of what a piece at `start` has between two positions. */
-  #kept(piece: Piece, start: number, from: number, to: number): Run {
+  /** A block of its own of what a piece at `start` has between two positions. */
+  #kept(piece: Piece, start: number, from: number, to: number): Block {
     const kept = part(piece, from - start, to - from)
     const bytes = copy(kept.bytes, 0, kept.bytes.length)
     this.#waitingPieces++
     this.#waitingBytes += bytes.length
+    this.#backlog.add(this, bytes.length)
     const waiting = { ...kept, bytes, next: undefined }
     return { start: from, end: to, first: waiting, last: waiting }
   }
 
-  /** The first run that ends at or behind a position; most of what waits comes in order. */
-  #firstRunReaching(position: number): number {
-    const runs = this.#runs
+  /** The first block that ends at or behind a position; most of what waits comes in order. */
+  #firstBlockReaching(position: number): number {
+    const blocks = this.#blocks
     let low = 0
-    let high = runs.length
-    if (high > 0 && (runs[high - 1] as Run).end < position) return high
+    let high = blocks.length
+    if (high > 0 && (blocks[high - 1] as Block).end < position) return high
     while (low < high) {
       const middle = (low + high) >> 1
-      if ((runs[middle] as Run).end < position) low = middle + 1
+      if ((blocks[middle] as Block).end < position) low = middle + 1
       else high = middle
     }
     return low
@@ -243,11 +301,11 @@ function part(piece: Piece, from: number, length: number): Piece {
   }
 }
 
-/** One run behind the other. */
-function join(run: Run | undefined, next: Run): Run {
-  if (!run) return next
-  run.last.next = next.first
-  run.last = next.last
-  run.end = next.end
-  return run
+/** Appends a block to another. */
+function join(block: Block | undefined, next: Block): Block {
+  if (!block) return next
+  block.last.next = next.first
+  block.last = next.last
+  block.end = next.end
+  return block
 }

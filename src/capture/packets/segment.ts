@@ -1,6 +1,6 @@
-import type { Time } from "./events.js"
-import { u16, u32 } from "./integers.js"
+import type { Time } from "../events.js"
 import type { IpPayload } from "./ip.js"
+import { u16, u32 } from "./ip.js"
 
 export const TCP = 6
 
@@ -12,10 +12,10 @@ const HEAD_BYTES = 20
 
 /** A TCP segment. */
 export interface Segment {
-  source: Endpoint
-  destination: Endpoint
+  source: Address
+  destination: Address
   sequence: number
-  /** Undefined when it acknowledges nothing. */
+  /** Undefined without ACK. */
   acknowledged: number | undefined
   syn: boolean
   fin: boolean
@@ -29,8 +29,8 @@ export interface Segment {
   time: Time
 }
 
-/** Address and port, 16 bits in each character: short to compare, and fit for keys. */
-export type Endpoint = string & { readonly __brand: "Endpoint" }
+/** Address and port, 16 bits per character: fast to compare, and usable in keys. */
+export type Address = string & { readonly __brand: "Address" }
 
 /** The segment in an IP packet; undefined when it is too short to be one. */
 export function segmentIn(
@@ -47,8 +47,8 @@ export function segmentIn(
   const addressBytes = ip.version === 4 ? 4 : 16
   const data = bytes.subarray(dataStart, end)
   return {
-    source: endpoint(bytes, ip.addresses, addressBytes, u16(bytes, start)),
-    destination: endpoint(bytes, ip.addresses + addressBytes, addressBytes, u16(bytes, start + 2)),
+    source: addressOf(bytes, ip.addresses, addressBytes, u16(bytes, start)),
+    destination: addressOf(bytes, ip.addresses + addressBytes, addressBytes, u16(bytes, start + 2)),
     sequence: u32(bytes, start + 4),
     acknowledged: flags & ACK ? u32(bytes, start + 8) : undefined,
     syn: (flags & SYN) !== 0,
@@ -61,7 +61,7 @@ export function segmentIn(
   }
 }
 
-function endpoint(bytes: Uint8Array, at: number, addressBytes: number, port: number): Endpoint {
+function addressOf(bytes: Uint8Array, at: number, addressBytes: number, port: number): Address {
   const word = (i: number) => u16(bytes, at + 2 * i)
   const text =
     addressBytes === 4
@@ -69,17 +69,17 @@ function endpoint(bytes: Uint8Array, at: number, addressBytes: number, port: num
       : String.fromCharCode(
           ...[word(0), word(1), word(2), word(3), word(4), word(5), word(6), word(7), port],
         )
-  return text as Endpoint
+  return text as Address
 }
 
-export const portOf = (endpoint: Endpoint): number => endpoint.charCodeAt(endpoint.length - 1)
+export const portOf = (address: Address): number => address.charCodeAt(address.length - 1)
 
 /** Such as "127.0.0.1:5555" or "[::1]:5555". */
-export function showEndpoint(endpoint: Endpoint): string {
-  const words = Array.from({ length: endpoint.length - 1 }, (_, i) => endpoint.charCodeAt(i))
-  const port = portOf(endpoint)
+export function formatAddress(address: Address): string {
+  const words = Array.from({ length: address.length - 1 }, (_, i) => address.charCodeAt(i))
+  const port = portOf(address)
   if (words.length === 2)
     return `${words.flatMap((word) => [word >> 8, word & 255]).join(".")}:${port}`
-  // The URL writes the address as short as RFC 5952 wants it.
+  // URL shortens the address as RFC 5952 requires.
   return new URL(`tcp://[${words.map((word) => word.toString(16)).join(":")}]:${port}`).host
 }

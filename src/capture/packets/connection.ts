@@ -1,30 +1,34 @@
-import type { Side, Time } from "./events.js"
-import { type Output, Reassembly } from "./reassembly.js"
-import { type Endpoint, portOf, type Segment, showEndpoint } from "./segment.js"
-import type { StreamSink, TcpConnection } from "./tcp.js"
+import type { Side, Time } from "../events.js"
+import { type Backlog, type Output, Reassembly } from "./reassembly.js"
+import { type Address, formatAddress, portOf, type Segment } from "./segment.js"
+import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
-/** One TCP connection: what its segments say, put together for its sink. */
+/** One TCP connection: reassembles its segments for a sink. */
 export class Connection implements Output {
   readonly key: string
-  /** When it was remembered last, for those who remember it. */
+  /** For TcpConnections: when it last entered the ring of connections that may be dropped. */
   turn = 0
-  readonly #client: Endpoint
-  readonly #server: Endpoint
+  /** For TcpConnections: the packet at which it last moved to the end of the list. */
+  movedAt = 0
+  readonly #client: Address
+  readonly #server: Address
   readonly #begun: boolean
   readonly #time: Time
   readonly #open: (connection: TcpConnection) => StreamSink
   #sink: StreamSink | undefined
-  readonly #bytesOf = {
-    client: new Reassembly("client", this),
-    server: new Reassembly("server", this),
-  }
-  /** The sides that had their FIN, though bytes before it may be missing, and all of those passed on. */
+  readonly #bytesOf: Record<Side, Reassembly>
+  /** Sides whose FIN was seen, though bytes before it may be missing; then sides that are passed on whole. */
   readonly #finished = { client: false, server: false }
   readonly #ended = { client: false, server: false }
   #reset = false
 
   /** The connection that a segment is the first of. */
-  constructor(key: string, segment: Segment, open: (connection: TcpConnection) => StreamSink) {
+  constructor(
+    key: string,
+    segment: Segment,
+    backlog: Backlog,
+    open: (connection: TcpConnection) => StreamSink,
+  ) {
     const { source, destination, syn, acknowledged, time } = segment
     const fromClient = syn ? acknowledged === undefined : portOf(source) >= portOf(destination)
     this.key = key
@@ -33,6 +37,10 @@ export class Connection implements Output {
     this.#begun = syn
     this.#time = time
     this.#open = open
+    this.#bytesOf = {
+      client: new Reassembly("client", this, backlog),
+      server: new Reassembly("server", this, backlog),
+    }
   }
 
   /** Whether it has a sink. */
@@ -40,7 +48,7 @@ export class Connection implements Output {
     return this.#sink !== undefined
   }
 
-  /** Whether its sink wants it for certain. */
+  /** Whether its sink knows it to be of interest. */
   get isKnown(): boolean {
     return this.#sink?.isKnown === true
   }
@@ -65,7 +73,7 @@ export class Connection implements Output {
     const { source, acknowledged, syn, fin, rst, offset, time } = segment
     const { from, mine, theirs } = this.#directions(source)
     const sequence = syn ? following(segment.sequence) : segment.sequence
-    // The other side's SYN says more than what was guessed by an old packet.
+    // A SYN overrides what was guessed from an earlier packet.
     if (syn) mine.rebegin(sequence)
     mine.begin(sequence)
     if (acknowledged !== undefined) {
@@ -79,7 +87,7 @@ export class Connection implements Output {
     theirs.countPacket()
   }
 
-  /** Passes on what waits, and tells the sink that no more comes. */
+  /** Passes on what waits and ends the sink. */
   close(time: Time): void {
     this.#bytesOf.client.flush()
     this.#bytesOf.server.flush()
@@ -103,8 +111,8 @@ export class Connection implements Output {
   #opened(time: Time): StreamSink {
     if (this.#sink) return this.#sink
     this.#sink = this.#open({
-      client: showEndpoint(this.#client),
-      server: showEndpoint(this.#server),
+      client: formatAddress(this.#client),
+      server: formatAddress(this.#server),
       begun: this.#begun,
       time: this.#time,
     })
@@ -118,7 +126,7 @@ export class Connection implements Output {
     this.#sink = undefined
   }
 
-  #directions(source: Endpoint): { from: Side; mine: Reassembly; theirs: Reassembly } {
+  #directions(source: Address): { from: Side; mine: Reassembly; theirs: Reassembly } {
     const { client, server } = this.#bytesOf
     return source === this.#client
       ? { from: "client", mine: client, theirs: server }
