@@ -17,7 +17,7 @@ export type {
   ProtocolErrorEvent,
 } from "./sockets/lz4.js"
 
-export { Lz4Proxy as Proxy } from "./sockets/proxy.js"
+export { NamedProxy as Proxy } from "./sockets/proxy.js"
 
 // A class and its type go by one name, as they do in zeromq.
 export const Pair: Lz4Class<typeof zmq.Pair> = extend(zmq.Pair)
