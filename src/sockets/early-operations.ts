@@ -1,6 +1,6 @@
 import { zmqError } from "../transport/zmq-error.js"
 import type { Engine } from "./engine.js"
-import { hold, letGo } from "./hold.js"
+import { Hold } from "./hold.js"
 
 interface Operation {
   /** Begins it, with the engine where there is one, or with libzmq, which does not wait if it is `now`. */
@@ -15,6 +15,7 @@ interface Operation {
  * libzmq will have to do with it.
  */
 export class EarlyOperations {
+  readonly #hold = new Hold()
   readonly #waiting = new Map<"send" | "receive", Operation>()
 
   wait<T>(
@@ -27,7 +28,7 @@ export class EarlyOperations {
       const timer =
         timeoutMs > 0 ? setTimeout(() => this.#begin(name, undefined, true), timeoutMs) : undefined
       this.#waiting.set(name, { begin, resolve, reject, timer })
-      hold()
+      this.#hold.take()
     }) as Promise<T>
   }
 
@@ -40,7 +41,7 @@ export class EarlyOperations {
     const operation = this.#waiting.get(name) as Operation
     this.#waiting.delete(name)
     clearTimeout(operation.timer)
-    letGo()
+    this.#hold.release()
     operation.begin(engine, now).then(operation.resolve, operation.reject)
   }
 }

@@ -22,7 +22,7 @@ import {
   type EndpointSettings,
 } from "./endpoint.js"
 import { exitsLater } from "./exit.js"
-import { hold, letGo } from "./hold.js"
+import { Hold } from "./hold.js"
 import type { Lz4 } from "./lz4.js"
 import { copyMessage } from "./message.js"
 import type { NativeSide } from "./native-side.js"
@@ -75,6 +75,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   /** By the name under which each is known; connecting repeatedly may give several of one name. */
   readonly #endpoints = new Map<string, Endpoint[]>()
   readonly #pipes = new Set<Pipe>()
+  readonly #hold = new Hold()
   #sending: Sending | undefined
   #receiving: Receiving | undefined
   /** Operations since the last that waited. */
@@ -322,7 +323,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       const copied = copyMessage(message)
       const sending: Sending = { message: copied, routing, resolve, reject, timer: undefined }
       this.#sending = sending
-      hold()
+      this.#hold.take()
       if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
       else if (timeoutMs > 0) sending.timer = setTimeout(sendNow, timeoutMs, this, sending)
       this.native?.wantRoom(true)
@@ -334,7 +335,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.#sending = undefined
     this.#operations = 0
     clearTimeout(sending.timer)
-    letGo()
+    this.#hold.release()
     this.native?.wantRoom(false)
     const refusal = this.#trySend(sending.message, sending.routing)
     if (refusal === undefined) sending.resolve()
@@ -373,7 +374,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     return new Promise((resolve, reject) => {
       const receiving: Receiving = { resolve, reject, timer: undefined }
       this.#receiving = receiving
-      hold()
+      this.#hold.take()
       if (timeoutMs === undefined) setImmediate(receiveNow, this, receiving)
       else if (timeoutMs > 0) receiving.timer = setTimeout(receiveNow, timeoutMs, this, receiving)
       this.native?.want(true)
@@ -385,7 +386,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.#receiving = undefined
     this.#operations = 0
     if (receiving.timer) clearTimeout(receiving.timer)
-    letGo()
+    this.#hold.release()
     this.native?.want(false)
     const message = this.#tryReceive()
     if (typeof message === "string") receiving.reject(zmqError(message))

@@ -4,7 +4,7 @@
  * `linger` allows.
  */
 import type { Socket } from "zeromq"
-import { hold, letGo } from "./hold.js"
+import { Hold } from "./hold.js"
 import type { SocketState } from "./state.js"
 
 /** After so long zeromq.js says what a process waits for, in milliseconds. */
@@ -17,6 +17,7 @@ let listening = false
 /** Whether other handlers of "beforeExit" had their turn to send something. */
 let announced = false
 let holding = false
+const staying = new Hold()
 
 // A socket that is dropped without close() is closed by zeromq.js.
 const dropped = new FinalizationRegistry<{ ref: WeakRef<Socket>; state: SocketState }>(
@@ -44,7 +45,7 @@ export function exitsLater(blocky: boolean): () => void {
     leaving.delete(entry)
     if (!holding || leaving.size > 0) return
     holding = false
-    letGo()
+    staying.release()
   }
 }
 
@@ -64,7 +65,7 @@ function closeAll(): void {
   for (const socket of open) socket.close()
   if (leaving.size === 0 || holding) return
   holding = true
-  hold()
+  staying.take()
   setTimeout(warn, WARNING_MS).unref()
 }
 

@@ -387,7 +387,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       for (const group of groups) {
         change.call(this, group)
         const state = ensureState(this)
-        const key = Buffer.from(group as string).toString("latin1")
+        const key = toGroup(group).toString("latin1")
         if (name === "join") state.joined(key)
         else state.left(key)
       }
@@ -426,6 +426,13 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
 const NO_ROUTING: Routing = {}
 
+/** A group as libzmq reads it: a string that ends at a zero byte. */
+function toGroup(given: string | Buffer): Buffer {
+  const group = Buffer.from(given as string)
+  const end = group.indexOf(0)
+  return end < 0 ? group : group.subarray(0, end)
+}
+
 function checkSendArguments(args: unknown[], max: number): void {
   if (args[0] === undefined) throw new TypeError("Message must be present")
   if (args.length <= max) return
@@ -438,7 +445,7 @@ function toRouting(given: unknown): Routing {
   const { routingId, group } = given as { routingId?: number; group?: string | Buffer }
   return {
     ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),
-    ...(group !== undefined && { group: Buffer.from(group as string) }),
+    ...(group !== undefined && { group: toGroup(group) }),
   }
 }
 
