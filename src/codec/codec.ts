@@ -173,6 +173,61 @@ export class Codec {
     return new Uint8Array(0)
   }
 
+  /**
+   * Encodes one part, as `encodePart` does, into the beginning of `target`. Returns the bytes
+   * written; what is behind them stays as it was. `plain.length + 4` bytes are enough for up to
+   * 1 GiB of plaintext; above that it takes 12, 20 for each GiB, and 1/255 more.
+   *
+   * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL when `target` is too small. Nothing
+   * has been written then.
+   * @throws TypeError when an argument is not a Uint8Array.
+   * @throws RangeError when memory runs out.
+   */
+  encodeInto(plain: Uint8Array, target: Uint8Array): number {
+    this.#checkOpen()
+    checkBytes("plain", plain)
+    const plainBytes = plain.length
+    const wireBytes = this.#encoder.partInto(plain, checkBytes("target", target))
+    countPart(this.#sent, plainBytes, wireBytes)
+    return wireBytes
+  }
+
+  /**
+   * Decodes one part as a message of its own into the beginning of `target`. Returns the bytes
+   * written; what is behind them stays as it was. `decodedSize` says how many there will be.
+   * `target` and `wire` must not overlap. Dictionaries and arenas are for `decode`.
+   *
+   * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL when `target` is too small. Nothing
+   * has been written then.
+   * @throws ProtocolError when the part breaks a rule of RFC.md section 5. A part of over 1 GiB may
+   * have been written in part then.
+   * @throws TypeError when an argument is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT
+   * when the part is a dictionary or an arena.
+   * @throws RangeError when memory runs out.
+   */
+  decodeInto(wire: Uint8Array, target: Uint8Array): number {
+    this.#checkOpen()
+    checkBytes("wire", wire)
+    const wireBytes = wire.length
+    const plainBytes = this.#decoder.partInto(wire, checkBytes("target", target))
+    countPart(this.#received, plainBytes, wireBytes)
+    return plainBytes
+  }
+
+  /**
+   * How many bytes of plaintext a part declares, which `decodeInto` will write. It reads only the
+   * part's head: nothing is decoded, counted or kept, and no memory taken.
+   *
+   * @throws ProtocolError when the head breaks a rule of RFC.md section 5, such as declaring more
+   * than `maxMessageSize`.
+   * @throws TypeError when `wire` is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT when it
+   * is a dictionary or an arena.
+   */
+  decodedSize(wire: Uint8Array): number {
+    this.#checkOpen()
+    return this.#decoder.plainBytes(checkBytes("wire", wire))
+  }
+
   /** What went through so far; a copy. */
   get stats(): { sent: Traffic; received: Traffic } {
     return { sent: { ...this.#sent }, received: { ...this.#received } }
@@ -205,6 +260,12 @@ export class Codec {
 function countPlain(traffic: Traffic, messages: readonly (readonly Uint8Array[])[]): void {
   traffic.messages += messages.length
   for (const message of messages) for (const part of message) traffic.plainBytes += part.length
+}
+
+function countPart(traffic: Traffic, plainBytes: number, wireBytes: number): void {
+  traffic.messages++
+  traffic.plainBytes += plainBytes
+  traffic.wireBytes += wireBytes
 }
 
 function countWire(traffic: Traffic, messages: readonly (readonly Uint8Array[])[]): void {

@@ -1,5 +1,6 @@
-import { allocate, concat } from "./arrays.js"
+import { concat } from "./arrays.js"
 import { HEAD_BYTES, SENTINEL_BYTES } from "./envelope.js"
+import { targetTooSmall } from "./errors.js"
 import { framesLength, writeFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary, withLargeInstance } from "./large.js"
@@ -8,6 +9,7 @@ import { ArraySource, type Source } from "./source.js"
 import { Trainer } from "./trainer.js"
 
 const ARENA_HEAD_BYTES = 16
+const PLAIN_SENTINEL = new Uint8Array(SENTINEL_BYTES)
 
 /** The sending half of a connection: plaintext to wire parts (RFC.md section 5.1). */
 export class Encoder {
@@ -61,15 +63,23 @@ export class Encoder {
   }
 
   part(plain: Uint8Array): Uint8Array {
+    return this.#part(plain, copied)
+  }
+
+  /** Encodes a part into `target`; returns the bytes written. */
+  partInto(plain: Uint8Array, target: Uint8Array): number {
+    return this.#part(plain, (...pieces) => writeInto(target, pieces))
+  }
+
+  #part<T>(plain: Uint8Array, give: Give<T>): T {
     const instance = this.#instance
     if (plain.length < this.#minCompressBytes && plain.length <= instance.blockMax)
-      return plainPart(plain)
+      return give(PLAIN_SENTINEL, plain)
     if (plain.length > instance.partMax)
-      return encodeLarge(instance, this.#dictionary, this.#effort, new ArraySource(plain))
+      return encodeLargeTo(instance, this.#dictionary, this.#effort, new ArraySource(plain), give)
     const source = instance.place(INPUT, plain)
-    return (
-      single(instance, this.#dictionary, this.#effort, source, plain.length) ?? plainPart(plain)
-    )
+    const wire = single(instance, this.#dictionary, this.#effort, source, plain.length)
+    return wire ? give(wire) : give(PLAIN_SENTINEL, plain)
   }
 
   /** The wire message of one message, or of several that groupMessages has put together. */
@@ -101,6 +111,11 @@ export class Encoder {
   }
 }
 
+/** Takes the pieces that a part consists of, which are good for the length of the call only. */
+type Give<T> = (...pieces: Uint8Array[]) => T
+
+const copied: Give<Uint8Array> = (...pieces) => concat(pieces)
+
 /** Encodes a part of more than `partMax` bytes, in memory of its own. */
 export function encodeLarge(
   shared: Instance,
@@ -108,18 +123,26 @@ export function encodeLarge(
   effort: number,
   plain: Source,
 ): Uint8Array {
+  return encodeLargeTo(shared, dictionary, effort, plain, copied)
+}
+
+function encodeLargeTo<T>(
+  shared: Instance,
+  dictionary: Pointer,
+  effort: number,
+  plain: Source,
+  give: Give<T>,
+): T {
   const { length } = plain
   return withLargeInstance(shared, dictionary, length, (instance, dictionary) => {
-    if (length > instance.blockMax) return multi(instance, dictionary, effort, plain)
+    if (length > instance.blockMax) return give(...multi(instance, dictionary, effort, plain))
     const source = instance.read(INPUT, plain, length)
-    return (
-      single(instance, dictionary, effort, source, length) ??
-      plainPart(instance.view(source, length))
-    )
+    const wire = single(instance, dictionary, effort, source, length)
+    return wire ? give(wire) : give(PLAIN_SENTINEL, instance.view(source, length))
   })
 }
 
-/** LZ4B, or undefined when that is not shorter than a plain part. */
+/** A view of the LZ4B part, or undefined when that is not shorter than a plain part. */
 function single(
   instance: Instance,
   dictionary: Pointer,
@@ -130,11 +153,16 @@ function single(
   const target = instance.scratch(OUTPUT, plainBytes + SENTINEL_BYTES)
   const { zl_part_encode } = instance.exports
   const length = zl_part_encode(dictionary, source, plainBytes, target, effort)
-  return length === 0 ? undefined : instance.copy(target, length)
+  return length === 0 ? undefined : instance.view(target, length)
 }
 
 /** LZ4M: blocks of `blockMax` bytes of plaintext, none of which refers to another. */
-function multi(instance: Instance, dictionary: Pointer, effort: number, plain: Source): Uint8Array {
+function multi(
+  instance: Instance,
+  dictionary: Pointer,
+  effort: number,
+  plain: Source,
+): Uint8Array[] {
   const { exports, blockMax } = instance
   const room = exports.zl_block_bound(blockMax) >>> 0
   const head = instance.scratch(OUTPUT, HEAD_BYTES)
@@ -147,12 +175,18 @@ function multi(instance: Instance, dictionary: Pointer, effort: number, plain: S
     const length = exports.zl_multi_block(dictionary, source, share, target, effort)
     pieces.push(instance.copy(target, length))
   }
-  return concat(pieces)
+  return pieces
 }
 
-function plainPart(plain: Uint8Array): Uint8Array {
-  const wire = allocate(SENTINEL_BYTES + plain.length)
-  wire.fill(0, 0, SENTINEL_BYTES)
-  wire.set(plain, SENTINEL_BYTES)
-  return wire
+/** Writes a part from the start of `target` on, all of it or nothing; returns its length. */
+function writeInto(target: Uint8Array, pieces: Uint8Array[]): number {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  if (length > target.length) throw targetTooSmall(target, length)
+  let at = length
+  // From the end: the caller's plaintext, which comes last, may lie in `target` where the rest goes.
+  for (const piece of pieces.reverse()) {
+    at -= piece.length
+    target.set(piece, at)
+  }
+  return length
 }

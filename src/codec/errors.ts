@@ -98,6 +98,21 @@ export function outOfMemory(what: string, bytes: number): RangeError {
   )
 }
 
+/** A part that is no part of a message was given where only such parts will do. */
+export function noPlaintext(what: string): TypeError {
+  return Object.assign(new TypeError(`the part is ${what}; it has no plaintext of its own`), {
+    code: "ERR_LZ4_NO_PLAINTEXT",
+  })
+}
+
+/** The caller's array cannot take what was to be written to it. */
+export function targetTooSmall(target: Uint8Array, bytes: number): RangeError {
+  return Object.assign(
+    new RangeError(`target is ${target.length} bytes long; the part takes ${bytes}`),
+    { code: "ERR_LZ4_TARGET_TOO_SMALL" },
+  )
+}
+
 /** How a value from the caller is shown in an error. */
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return String(value)

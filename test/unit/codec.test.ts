@@ -587,6 +587,9 @@ describe("a closed codec", () => {
     encodePart: (codec) => codec.encodePart(text),
     decode: (codec) => codec.decode([plainPart(text)]),
     decodePart: (codec) => codec.decodePart(plainPart(text)),
+    encodeInto: (codec) => codec.encodeInto(text, new Uint8Array(10_000)),
+    decodeInto: (codec) => codec.decodeInto(plainPart(text), new Uint8Array(10_000)),
+    decodedSize: (codec) => codec.decodedSize(plainPart(text)),
   }
   for (const [name, call] of Object.entries(calls))
     test(`throws at ${name}`, () => {

@@ -45,7 +45,13 @@ describe("plain parts", () => {
 
 describe("parts that another LZ4 compressed", () => {
   test.each(manifest.parts.map((part) => [nameOf(part), part] as const))("%s", (_, part) => {
-    expectSameBytes(receiverFor(part).decodePart(wireOf(part)), plainOf(part))
+    const [receiver, wire, plain] = [receiverFor(part), wireOf(part), plainOf(part)]
+    expectSameBytes(receiver.decodePart(wire), plain)
+
+    const target = new Uint8Array(plain.length + 1)
+    expect(receiver.decodedSize(wire)).toBe(plain.length)
+    expect(receiver.decodeInto(wire, target)).toBe(plain.length)
+    expectSameBytes(target.subarray(0, plain.length), plain)
   })
 })
 
