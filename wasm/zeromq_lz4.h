@@ -235,6 +235,11 @@ ZL_EXPORT int zl_trainer_message(zl_trainer *trainer);
 /* Makes the dictionary, which is the trainer's, and forgets the samples. Returns 0
  * when one would gain nothing. To be called once. */
 ZL_EXPORT zl_dictionary *zl_trainer_train(zl_trainer *trainer);
+/* The same bit by bit: a step does at most about a quarter of the work and returns 1
+ * while there is more; then zl_trainer_finish gives the dictionary. No samples are
+ * given in between. */
+ZL_EXPORT uint32_t zl_trainer_step(zl_trainer *trainer);
+ZL_EXPORT zl_dictionary *zl_trainer_finish(zl_trainer *trainer);
 
 /* -- Transcoding a stream (RFC.md section 3) --------------------------------- */
 

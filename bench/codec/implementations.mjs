@@ -31,7 +31,7 @@ function zeromqLz4(dictionary) {
   const { sender, receiver } = zeromqLz4Codecs(dictionary)
   return {
     encode: (plain) => sender.encodePart(plain),
-    decode: (wire) => receiver.decodePart(wire),
+    decode: (wire) => /** @type {Uint8Array} */ (receiver.decodePart(wire)),
   }
 }
 

@@ -24,7 +24,9 @@ export interface Traffic {
  * (RFC.md sections 4 to 7).
  *
  * Everything it returns belongs to the caller; nothing it is given is kept or
- * changed. After an error it can still be used.
+ * changed. In Node, arrays of less than 4 KiB are slices of pooled memory, as small
+ * Buffers are: their `buffer` holds others as well and cannot be transferred.
+ * After an error it can still be used.
  */
 export class Codec {
   /** The version of the embedded liblz4, such as "1.10.0". */
@@ -150,14 +152,14 @@ export class Codec {
   }
 
   /**
-   * Decodes one part as a message of its own. A dictionary is installed and
-   * gives an empty array. An arena is for `decode`.
+   * Decodes one part as a message of its own. A dictionary is no part of a message: it is installed
+   * and gives undefined, where an empty part gives an empty array. An arena is for `decode`.
    *
    * @throws ProtocolError when the part breaks a rule of RFC.md section 5, or is an arena.
    * @throws TypeError when `wire` is not a Uint8Array.
    * @throws RangeError when memory runs out.
    */
-  decodePart(wire: Uint8Array): Uint8Array {
+  decodePart(wire: Uint8Array): Uint8Array | undefined {
     this.#checkOpen()
     const decoded = this.#decoder.part(new ArraySource(checkBytes("wire", wire)), ALONE, 0)
     if (!Array.isArray(decoded)) {
@@ -170,7 +172,7 @@ export class Codec {
         `the part is an arena of ${decoded.length} messages, not a part of one; decode gives them`,
       )
     this.#receive([], [wire])
-    return new Uint8Array(0)
+    return undefined
   }
 
   /**

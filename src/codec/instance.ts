@@ -91,6 +91,8 @@ export interface Exports {
   zl_trainer_sample(trainer: Pointer, part: Pointer, length: number): void
   zl_trainer_message(trainer: Pointer): number
   zl_trainer_train(trainer: Pointer): Pointer
+  zl_trainer_step(trainer: Pointer): number
+  zl_trainer_finish(trainer: Pointer): Pointer
   zl_sending_open(
     dictionary: Pointer,
     least: number,

@@ -446,6 +446,30 @@ describe("trainDictionary", () => {
     expectSameBytes(concat(...samples), concat(...copies))
   })
 
+  test("gives the event loop its turn while it works", async () => {
+    const full = events(8000, 3).flat()
+    let turns = 0
+    let done = false
+    const count = () => {
+      if (done) return
+      turns++
+      setImmediate(count)
+    }
+    const made = trainDictionary(full, { capacity: 8192 })
+    count()
+    const longest = await made
+    done = true
+    expect(longest.length).toBeGreaterThan(8000)
+    // One for each step of the work at least, and one between the samples.
+    expect(turns).toBeGreaterThanOrEqual(7)
+  })
+
+  test("does several at once", async () => {
+    const made = await trainDictionary(samples)
+    for (const other of await Promise.all([samples, samples].map((all) => trainDictionary(all))))
+      expectSameBytes(other, made)
+  })
+
   test.each<[string, Uint8Array[]]>([
     ["no samples", []],
     ["one sample", [samples[0]!]],

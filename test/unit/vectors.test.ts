@@ -56,7 +56,8 @@ describe("parts that another LZ4 compressed", () => {
 })
 
 /** vitest's own comparison takes seconds for a MiB. */
-function expectSameBytes(actual: Uint8Array, expected: Uint8Array): void {
+function expectSameBytes(actual: Uint8Array | undefined, expected: Uint8Array): void {
+  if (!actual) throw new Error("there are no bytes")
   if (Buffer.compare(actual, expected) === 0) return
   const at = actual.findIndex((byte, i) => byte !== expected[i])
   expect.fail(
