@@ -15,6 +15,9 @@ export type ProtocolErrorCode =
   | "ERR_LZ4_ARENA"
   | "ERR_ZMTP_GREETING"
   | "ERR_ZMTP_FRAME"
+  | "ERR_ZMTP_HANDSHAKE"
+  | "ERR_ZMTP_COMMAND"
+  | "ERR_ZMTP_PARTS"
 
 /**
  * A peer broke the wire format. The message says what was seen and what is
@@ -86,6 +89,20 @@ export function partError(status: number, offence: Offence): ProtocolError | Ran
 /** Bytes as they are shown in errors. */
 export function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
+}
+
+/** How many bytes of what a peer sent an error quotes. */
+const QUOTED_MAX_BYTES = 64
+
+/** What a peer sent, as it is quoted in errors: its beginning, with nothing but printable characters. */
+export function quoted(bytes: Uint8Array): string {
+  let text = ""
+  for (const byte of bytes.subarray(0, QUOTED_MAX_BYTES))
+    text +=
+      byte < 0x20 || byte > 0x7e || byte === 0x22 || byte === 0x5c
+        ? `\\x${byte.toString(16).padStart(2, "0")}`
+        : String.fromCharCode(byte)
+  return `"${text}"${bytes.length > QUOTED_MAX_BYTES ? " …" : ""}`
 }
 
 /** Memory for a part could not be had; the codec stays usable. */

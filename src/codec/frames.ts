@@ -7,7 +7,7 @@ export const MORE = 1
 export const LONG = 2
 export const COMMAND = 4
 
-const SHORT_HEAD_BYTES = 2
+export const SHORT_HEAD_BYTES = 2
 export const LONG_HEAD_BYTES = 9
 export const SHORT_MAX_BYTES = 255
 
@@ -22,7 +22,7 @@ type Message = readonly Uint8Array[]
 /** How long the frames of a message are. */
 export function framesLength(message: Message): number {
   let length = 0
-  for (const part of message) length += headLength(part) + part.length
+  for (const part of message) length += frameHeadLength(part.length) + part.length
   return length
 }
 
@@ -55,18 +55,35 @@ export function groupMessages(messages: readonly Message[]): Message[][] {
 export function writeFrames(target: Uint8Array, start: number, message: Message): number {
   let at = start
   for (const [i, part] of message.entries()) {
-    const more = i < message.length - 1 ? MORE : 0
-    const head = headLength(part)
-    target[at] = head === LONG_HEAD_BYTES ? more | LONG : more
-    let length = part.length
-    for (let byte = at + head - 1; byte > at; byte--) {
-      target[byte] = length & 0xff
-      length >>>= 8
-    }
-    target.set(part, at + head)
-    at += head + part.length
+    at = writeFrameHead(target, at, i < message.length - 1 ? MORE : 0, part.length)
+    target.set(part, at)
+    at += part.length
   }
   return at
+}
+
+/** Writes the head of a frame with MORE, COMMAND or neither, and returns where it ends. */
+export function writeFrameHead(
+  target: Uint8Array,
+  start: number,
+  flags: number,
+  bodyBytes: number,
+): number {
+  if (bodyBytes <= SHORT_MAX_BYTES) {
+    target[start] = flags
+    target[start + 1] = bodyBytes
+    return start + SHORT_HEAD_BYTES
+  }
+  target[start] = flags | LONG
+  let high = Math.floor(bodyBytes / 2 ** 32)
+  let low = bodyBytes >>> 0
+  for (let at = start + 8; at > start + 4; at--) {
+    target[at] = low & 0xff
+    target[at - 4] = high & 0xff
+    low >>>= 8
+    high >>>= 8
+  }
+  return start + LONG_HEAD_BYTES
 }
 
 /** Whether a frame may have these flags. */
@@ -118,6 +135,7 @@ export function splitFrames(frames: Uint8Array): Uint8Array[][] {
   return messages
 }
 
-function headLength(part: Uint8Array): number {
-  return part.length > SHORT_MAX_BYTES ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
+/** How long the head of a frame with a body of so many bytes is. */
+export function frameHeadLength(bodyBytes: number): number {
+  return bodyBytes > SHORT_MAX_BYTES ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
 }

@@ -1,4 +1,4 @@
-import { hex } from "./errors.js"
+import { hex, quoted } from "./errors.js"
 
 /** What opens a connection that is not ZMTP 3 with NULL or PLAIN, in words (RFC.md section 3). */
 export function describeGreeting(seen: Uint8Array): string {
@@ -11,6 +11,8 @@ export function describeGreeting(seen: Uint8Array): string {
     return `begins with ${hex(seen.subarray(0, 10))}, not a ZMTP signature`
   const version = seen[10] as number
   if (version < 3) return `is ZMTP ${version === 0 ? 1 : 2}; 3.0 or later is needed`
-  const mechanism = String.fromCharCode(...seen.subarray(12)).replace(/\0.*$/s, "")
-  return `asks for the mechanism ${JSON.stringify(mechanism)}; NULL and PLAIN are supported`
+  const field = seen.subarray(12, 32)
+  const end = field.indexOf(0)
+  const mechanism = quoted(end < 0 ? field : field.subarray(0, end))
+  return `asks for the mechanism ${mechanism}; NULL and PLAIN are supported`
 }

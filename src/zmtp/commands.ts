@@ -1,0 +1,59 @@
+/** Command frames: a name, then what it takes (RFC.md section 3.2). */
+import { COMMAND, frameHeadLength, writeFrameHead } from "../codec/frames.js"
+import { latin1 } from "./metadata.js"
+
+/** The context of a PING that a PONG carries back, in bytes, at most. */
+const CONTEXT_MAX_BYTES = 16
+
+/** Commands of ZMTP 3.1 with NULL or PLAIN, and of its draft socket types. */
+const KNOWN: ReadonlySet<string> = new Set(
+  "READY ERROR SUBSCRIBE CANCEL PING PONG JOIN LEAVE HELLO WELCOME INITIATE".split(" "),
+)
+
+/** The name that the body of a command begins with; undefined where there is none. */
+export function commandName(body: Uint8Array): string | undefined {
+  const length = body[0] ?? 0
+  if (length === 0 || length >= body.length) return undefined
+  for (let i = 1; i <= length; i++) {
+    const byte = body[i] as number
+    if (byte <= 0x20 || byte >= 0x7f) return undefined
+  }
+  return latin1(body.subarray(1, 1 + length))
+}
+
+export function isKnownCommand(name: string | undefined): boolean {
+  return name !== undefined && KNOWN.has(name)
+}
+
+/** The frame of a command. */
+export function writeCommand(name: string, data: Uint8Array): Uint8Array {
+  const bodyBytes = 1 + name.length + data.length
+  const frame = new Uint8Array(frameHeadLength(bodyBytes) + bodyBytes)
+  let at = writeFrameHead(frame, 0, COMMAND, bodyBytes)
+  frame[at++] = name.length
+  for (let i = 0; i < name.length; i++) frame[at++] = name.charCodeAt(i)
+  frame.set(data, at)
+  return frame
+}
+
+/** A PING with a time to live in tenths of a second, 0 to 65535; 0 is none. */
+export function writePing(timeToLive: number): Uint8Array {
+  return writeCommand("PING", Uint8Array.of(timeToLive >>> 8, timeToLive & 0xff))
+}
+
+/** The PONG that answers a PING, of which `data` is what follows the name. */
+export function writePong(data: Uint8Array): Uint8Array {
+  return writeCommand("PONG", data.subarray(2, 2 + CONTEXT_MAX_BYTES))
+}
+
+/** The time to live of a PING, in milliseconds; 0 for none. */
+export function pingTimeToLiveMs(data: Uint8Array): number {
+  return (((data[0] ?? 0) << 8) | (data[1] ?? 0)) * 100
+}
+
+/** The reason of an ERROR; undefined where it is not well-formed. */
+export function errorReason(data: Uint8Array): Uint8Array | undefined {
+  const length = data[0]
+  if (length === undefined || length > data.length - 1) return undefined
+  return data.subarray(1, 1 + length)
+}

@@ -1,0 +1,54 @@
+/** The greeting that opens a ZMTP 3 connection (RFC.md section 3.1). */
+
+export const GREETING_BYTES = 64
+export const SIGNATURE_BYTES = 10
+const MAJOR = 10
+const MINOR = 11
+const MECHANISM = 12
+const AS_SERVER = 32
+
+/** The mechanisms whose messages stay in the clear, so that they can be compressed. */
+export type MechanismName = "NULL" | "PLAIN"
+
+/** What a greeting says. */
+export interface Greeting {
+  major: number
+  minor: number
+  /** Empty for ZMTP 1 and 2, which name none. */
+  mechanism: string
+  asServer: boolean
+}
+
+/** The greeting of ZMTP 3.1. As libzmq's, it leaves the field as-server at 0. */
+export function writeGreeting(mechanism: MechanismName): Uint8Array {
+  const greeting = new Uint8Array(GREETING_BYTES)
+  greeting[0] = 0xff
+  greeting[8] = 1
+  greeting[9] = 0x7f
+  greeting[MAJOR] = 3
+  greeting[MINOR] = 1
+  for (let i = 0; i < mechanism.length; i++) greeting[MECHANISM + i] = mechanism.charCodeAt(i)
+  return greeting
+}
+
+/** Whether bytes can begin a greeting, as far as they go. */
+export function mayGreet(bytes: Uint8Array): boolean {
+  return (bytes[0] ?? 0xff) === 0xff && (bytes[SIGNATURE_BYTES - 1] ?? 0x7f) === 0x7f
+}
+
+/** Whether a greeting is that of ZMTP 1 or 2, which differ after the signature. */
+export function isOld(greeting: Uint8Array): boolean {
+  return (greeting[MAJOR] as number) < 3
+}
+
+/** Reads a greeting; of an old one no more than the version. */
+export function readGreeting(greeting: Uint8Array): Greeting {
+  const major = greeting[MAJOR] as number
+  if (isOld(greeting))
+    return { major: major === 0 ? 1 : 2, minor: 0, mechanism: "", asServer: false }
+  let mechanism = ""
+  for (let at = MECHANISM; at < AS_SERVER && greeting[at] !== 0; at++)
+    mechanism += String.fromCharCode(greeting[at] as number)
+  const minor = greeting[MINOR] as number
+  return { major, minor, mechanism, asServer: greeting[AS_SERVER] === 1 }
+}

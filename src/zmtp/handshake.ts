@@ -1,0 +1,246 @@
+import { ProtocolError, quoted } from "../codec/errors.js"
+import { commandName, errorReason, writeCommand } from "./commands.js"
+import type { MechanismName } from "./greeting.js"
+import { findProperty, latin1, readMetadata, writeMetadata } from "./metadata.js"
+import { IDENTIFIED, PEERS, type SocketTypeName } from "./socket-types.js"
+
+/** What one side says of itself, and whom it lets in. */
+export interface HandshakeSettings {
+  socketType: SocketTypeName
+  mechanism: MechanismName
+  /** PLAIN: whether this side checks the other's credentials. */
+  plainServer: boolean
+  username: Uint8Array
+  password: Uint8Array
+  /** Up to 255 bytes; empty for none. */
+  routingId: Uint8Array
+  /** NULL: whether peers are authenticated, too. A PLAIN server always does. */
+  authenticate: boolean
+}
+
+/** What a handler of ZAP (RFC 27) is asked. */
+export interface Credentials {
+  mechanism: MechanismName
+  /** Of PLAIN: name and password. */
+  values: Uint8Array[]
+}
+
+/** The status of a ZAP reply. */
+export type AuthStatus = 200 | 300 | 400 | 500
+
+/** A reason of zeromq.js' event "handshake:error:protocol", without ERR_ZMTP_. */
+export type HandshakeReason =
+  | "UNSPECIFIED"
+  | "UNEXPECTED_COMMAND"
+  | "MALFORMED_COMMAND_UNSPECIFIED"
+  | "MALFORMED_COMMAND_HELLO"
+  | "MALFORMED_COMMAND_ERROR"
+  | "MALFORMED_COMMAND_WELCOME"
+  | "INVALID_METADATA"
+  | "MECHANISM_MISMATCH"
+
+/** Why a handshake ended. */
+export interface HandshakeFailure {
+  error: ProtocolError
+  /** What libzmq's monitor calls it, where it tells. */
+  reason: HandshakeReason | undefined
+}
+
+export interface HandshakeSink {
+  /** Sends a command frame. */
+  sendCommand(frame: Uint8Array): void
+  /** Asks for `authenticated` to be called. */
+  authenticate(credentials: Credentials): void
+  /** The peer, or the handler of ZAP, has refused with this status. */
+  refused(status: number): void
+  /** Nothing more is said: the connection is to be closed when all is sent. */
+  finish(): void
+  fail(failure: HandshakeFailure): void
+  ready(peerRoutingId: Uint8Array): void
+}
+
+type State =
+  | "start"
+  | "authenticating"
+  | "waiting for HELLO"
+  | "waiting for WELCOME"
+  | "waiting for INITIATE"
+  | "waiting for READY"
+  | "over"
+
+const NOTHING = new Uint8Array(0)
+const encoder = new TextEncoder()
+
+/** The commands between the greeting and the first message, for NULL and PLAIN (RFC.md section 3.2). */
+export class Handshake {
+  readonly #settings: HandshakeSettings
+  readonly #sink: HandshakeSink
+  #state: State = "start"
+  /** NULL: what came of the peer's READY, which may come before the answer of ZAP. */
+  #peerRoutingId: Uint8Array | undefined
+  #readySent = false
+
+  constructor(settings: HandshakeSettings, sink: HandshakeSink) {
+    this.#settings = settings
+    this.#sink = sink
+  }
+
+  start(): void {
+    const { mechanism, plainServer, authenticate, username, password } = this.#settings
+    if (mechanism === "PLAIN") {
+      this.#state = plainServer ? "waiting for HELLO" : "waiting for WELCOME"
+      if (plainServer) return
+      const hello = [username.length, ...username, password.length, ...password]
+      this.#sink.sendCommand(writeCommand("HELLO", Uint8Array.from(hello)))
+    } else if (authenticate) {
+      this.#state = "authenticating"
+      this.#sink.authenticate({ mechanism, values: [] })
+    } else {
+      this.#state = "waiting for READY"
+      this.#sendReady()
+    }
+  }
+
+  /** Takes a command of the peer, or what stands in its place. */
+  command(body: Uint8Array, isCommand: boolean): void {
+    const name = isCommand ? commandName(body) : undefined
+    const data = body.subarray(1 + (name?.length ?? 0))
+    if (this.#settings.mechanism === "NULL") this.#null(name, data)
+    else if (this.#settings.plainServer) this.#server(name, data, body)
+    else this.#client(name, data)
+  }
+
+  /** The answer of ZAP; undefined where nobody is there to ask, which NULL takes for yes. */
+  authenticated(status: AuthStatus | undefined): void {
+    if (this.#state !== "authenticating") return
+    if (status !== undefined && status !== 200) {
+      this.#refuse(status)
+    } else if (this.#settings.mechanism === "PLAIN") {
+      this.#state = "waiting for INITIATE"
+      this.#sink.sendCommand(writeCommand("WELCOME", NOTHING))
+    } else {
+      this.#state = "waiting for READY"
+      this.#sendReady()
+      this.#checkReady()
+    }
+  }
+
+  #null(name: string | undefined, data: Uint8Array): void {
+    if (this.#peerRoutingId !== undefined || this.#state === "over") this.#unexpected(name)
+    else if (name === "READY") {
+      this.#peerRoutingId = this.#readPeer(data, undefined)
+      this.#checkReady()
+    } else if (name === "ERROR") this.#readError(data)
+    else this.#unexpected(name)
+  }
+
+  #client(name: string | undefined, data: Uint8Array): void {
+    const welcomed = this.#state === "waiting for READY"
+    if (name === "ERROR" && this.#state !== "over") this.#readError(data)
+    else if (name === "WELCOME" && !welcomed) {
+      if (data.length > 0) return this.#fail("a WELCOME has data", "MALFORMED_COMMAND_WELCOME")
+      this.#state = "waiting for READY"
+      this.#sink.sendCommand(writeCommand("INITIATE", this.#metadata()))
+    } else if (name === "READY" && welcomed) {
+      const routingId = this.#readPeer(data, "INVALID_METADATA")
+      if (routingId) this.#ready(routingId)
+    } else this.#unexpected(name)
+  }
+
+  #server(name: string | undefined, data: Uint8Array, body: Uint8Array): void {
+    if (this.#state === "waiting for HELLO") {
+      if (body.length <= 1 || body.length <= (body[0] as number))
+        this.#fail("a command is cut short", "MALFORMED_COMMAND_UNSPECIFIED")
+      else if (name === "HELLO") this.#readHello(data)
+      else this.#unexpected(name)
+    } else if (this.#state === "waiting for INITIATE") {
+      if (name !== "INITIATE") return this.#unexpected(name)
+      const routingId = this.#readPeer(data, undefined)
+      if (!routingId) return
+      this.#sendReady()
+      this.#ready(routingId)
+    } else {
+      this.#fail(`the command ${shown(name)} came too soon`, "UNSPECIFIED")
+    }
+  }
+
+  #readHello(data: Uint8Array): void {
+    const nameEnd = 1 + (data[0] ?? 0)
+    if (data.length < nameEnd + 1 || data.length !== nameEnd + 1 + (data[nameEnd] as number))
+      return this.#fail("a HELLO is not well-formed", "MALFORMED_COMMAND_HELLO")
+    this.#state = "authenticating"
+    const values = [data.slice(1, nameEnd), data.slice(nameEnd + 1)]
+    this.#sink.authenticate({ mechanism: "PLAIN", values })
+  }
+
+  /** The routing id that metadata names; undefined when the handshake has failed. */
+  #readPeer(data: Uint8Array, reason: HandshakeReason | undefined): Uint8Array | undefined {
+    const properties = readMetadata(data)
+    if (!properties) {
+      this.#fail("metadata is not well-formed", reason)
+      return undefined
+    }
+    const { socketType } = this.#settings
+    const named = findProperty(properties, "Socket-Type")
+    // As with libzmq, a peer that names no type is taken for a fitting one.
+    if (named && !(PEERS[socketType] as readonly string[]).includes(latin1(named[1]))) {
+      const type = quoted(named[1])
+      this.#fail(`the peer is ${type}, which does not go with ${socketType}`, reason)
+      return undefined
+    }
+    return findProperty(properties, "Identity")?.[1] ?? NOTHING
+  }
+
+  #readError(data: Uint8Array): void {
+    const words = errorReason(data)
+    if (!words) return this.#fail("an ERROR is not well-formed", "MALFORMED_COMMAND_ERROR")
+    const text = latin1(words)
+    if (/^[345]00$/.test(text)) this.#sink.refused(Number(text))
+    this.#fail(`the peer refused with ${quoted(words)}`, undefined)
+  }
+
+  #sendReady(): void {
+    this.#readySent = true
+    this.#sink.sendCommand(writeCommand("READY", this.#metadata()))
+  }
+
+  #metadata(): Uint8Array {
+    const { socketType, routingId } = this.#settings
+    const properties: [string, Uint8Array][] = [["Socket-Type", encoder.encode(socketType)]]
+    if (IDENTIFIED.has(socketType)) properties.push(["Identity", routingId])
+    return writeMetadata(properties)
+  }
+
+  #checkReady(): void {
+    if (this.#peerRoutingId && this.#readySent && this.#state !== "over")
+      this.#ready(this.#peerRoutingId)
+  }
+
+  #ready(peerRoutingId: Uint8Array): void {
+    this.#state = "over"
+    this.#sink.ready(peerRoutingId)
+  }
+
+  #refuse(status: AuthStatus): void {
+    this.#state = "over"
+    this.#sink.refused(status)
+    // A temporary failure is not told: the peer tries again when its time is up (RFC 27).
+    if (status === 300) return
+    const reason = encoder.encode(String(status))
+    this.#sink.sendCommand(writeCommand("ERROR", Uint8Array.of(reason.length, ...reason)))
+    this.#sink.finish()
+  }
+
+  #unexpected(name: string | undefined): void {
+    this.#fail(`the command ${shown(name)} was not expected`, "UNEXPECTED_COMMAND")
+  }
+
+  #fail(what: string, reason: HandshakeReason | undefined): void {
+    this.#state = "over"
+    this.#sink.fail({ error: new ProtocolError("ERR_ZMTP_HANDSHAKE", what), reason })
+  }
+}
+
+function shown(name: string | undefined): string {
+  return name === undefined ? "without a name" : name.slice(0, 32)
+}

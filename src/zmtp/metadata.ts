@@ -1,0 +1,51 @@
+/** The metadata of READY and INITIATE: names and values (RFC.md section 3.2). */
+import { copy } from "../codec/arrays.js"
+
+const VALUE_LENGTH_BYTES = 4
+const DECODED_AT_ONCE = 4096
+
+/** Bytes as Latin-1 text of the same length, however long. */
+export function latin1(bytes: Uint8Array): string {
+  let text = ""
+  for (let at = 0; at < bytes.length; at += DECODED_AT_ONCE)
+    text += String.fromCharCode(...bytes.subarray(at, at + DECODED_AT_ONCE))
+  return text
+}
+
+/** Reads metadata; undefined where it is not well-formed. Values are copies. */
+export function readMetadata(body: Uint8Array): Map<string, Uint8Array> | undefined {
+  const properties = new Map<string, Uint8Array>()
+  for (let at = 0; at < body.length; ) {
+    const nameEnd = at + 1 + (body[at] as number)
+    const start = nameEnd + VALUE_LENGTH_BYTES
+    if (start > body.length) return undefined
+    const length = new DataView(body.buffer, body.byteOffset).getUint32(nameEnd)
+    if (length > body.length - start) return undefined
+    properties.set(latin1(body.subarray(at + 1, nameEnd)), copy(body, start, start + length))
+    at = start + length
+  }
+  return properties
+}
+
+/** Writes metadata. Names have up to 255 characters of Latin-1. */
+export function writeMetadata(properties: Iterable<[name: string, value: Uint8Array]>): Uint8Array {
+  const bytes: number[] = []
+  for (const [name, value] of properties) {
+    bytes.push(name.length)
+    for (let i = 0; i < name.length; i++) bytes.push(name.charCodeAt(i))
+    const { length } = value
+    bytes.push(length >>> 24, (length >>> 16) & 0xff, (length >>> 8) & 0xff, length & 0xff)
+    for (const byte of value) bytes.push(byte)
+  }
+  return Uint8Array.from(bytes)
+}
+
+/** Finds a property, whose name is compared without regard to case. */
+export function findProperty(
+  properties: ReadonlyMap<string, Uint8Array>,
+  wanted: string,
+): [name: string, value: Uint8Array] | undefined {
+  for (const property of properties)
+    if (property[0].toLowerCase() === wanted.toLowerCase()) return property
+  return undefined
+}

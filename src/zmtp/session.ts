@@ -1,0 +1,199 @@
+import { ProtocolError } from "../codec/errors.js"
+import { COMMAND, MORE } from "../codec/frames.js"
+import { describeGreeting } from "../codec/greeting.js"
+import { commandName } from "./commands.js"
+import { FrameReader, type FrameSink } from "./frame-reader.js"
+import { GREETING_BYTES, readGreeting, writeGreeting } from "./greeting.js"
+import {
+  type AuthStatus,
+  type Credentials,
+  Handshake,
+  type HandshakeFailure,
+  type HandshakeSettings,
+  type HandshakeSink,
+} from "./handshake.js"
+
+/** Parts of one message, at most (RFC.md section 7): each takes more memory than its bytes. */
+export const PARTS_MAX = 65_536
+/** Bytes of one command, at most: of the handshake, and later. */
+const HANDSHAKE_COMMAND_MAX_BYTES = 64 * 1024
+const COMMAND_MAX_BYTES = 1 << 20
+
+/** What a session tells. */
+export interface SessionHandlers {
+  /** Bytes for the peer: the greeting and commands. */
+  send(bytes: Uint8Array): void
+  /** Asks for `session.authenticated` to be called. */
+  authenticate(credentials: Credentials): void
+  refused(status: number): void
+  /** The handshake is over, and failed: all that was sent may leave, then the connection ends. */
+  finish(): void
+  failed(failure: HandshakeFailure): void
+  /** The handshake is over; messages follow. */
+  ready(peerRoutingId: Buffer): void
+  /** A message, which is the caller's. Returns whether to go on at once. */
+  message(parts: Buffer[]): boolean
+  /** A command after the handshake, without its name. Returns whether to go on at once. */
+  command(name: string, data: Buffer): boolean
+}
+
+type State = "greeting" | "handshake" | "traffic" | "over"
+
+/**
+ * This side of a ZMTP 3 connection as bytes and events: greeting, handshake, then messages and
+ * commands (RFC.md section 3). It does no I/O and has no timers.
+ */
+export class Session implements FrameSink, HandshakeSink {
+  readonly #settings: HandshakeSettings
+  readonly #handlers: SessionHandlers
+  readonly #frames = new FrameReader()
+  #state: State = "greeting"
+  /** The peer's greeting, as far as it came. */
+  #greeting: Uint8Array | undefined = new Uint8Array(GREETING_BYTES)
+  #greetingBytes = 0
+  #handshake: Handshake | undefined
+  /** The parts of a message of which more are to come. */
+  #parts: Buffer[] | undefined
+  /** Whether the peer takes subscriptions as commands, which ZMTP 3.1 brought. */
+  peerTakesCommands = false
+
+  constructor(settings: HandshakeSettings, handlers: SessionHandlers) {
+    this.#settings = settings
+    this.#handlers = handlers
+  }
+
+  start(): void {
+    this.#handlers.send(writeGreeting(this.#settings.mechanism))
+  }
+
+  /** Whether the handshake is over, and succeeded. */
+  get isReady(): boolean {
+    return this.#state === "traffic"
+  }
+
+  /** Whether a peer's greeting has come as a whole. */
+  get isGreeted(): boolean {
+    return this.#state !== "greeting"
+  }
+
+  /**
+   * Takes bytes of the stream, whose frame heads have been checked. Returns how many were used:
+   * fewer than there are when a handler wanted no more, and the rest is to be passed again.
+   *
+   * @throws ProtocolError when the stream breaks a rule.
+   */
+  receive(bytes: Uint8Array, start = 0, owned = false): number {
+    let at = start
+    if (this.#state === "greeting") {
+      at = this.#greet(bytes, at)
+      if (this.#state === "greeting") return at
+    }
+    return this.#frames.read(bytes, at, this, owned)
+  }
+
+  /** The answer to `authenticate`; undefined where there is no handler of ZAP. */
+  authenticated(status: AuthStatus | undefined): void {
+    this.#handshake?.authenticated(status)
+  }
+
+  // -- Frames ----------------------------------------------------------------------
+
+  head(flags: number, bodyBytes: number): void {
+    if (this.#state === "traffic") {
+      if (flags & COMMAND && bodyBytes > COMMAND_MAX_BYTES)
+        throw tooLong(bodyBytes, COMMAND_MAX_BYTES)
+      if (this.#parts !== undefined && this.#parts.length >= PARTS_MAX)
+        throw new ProtocolError(
+          "ERR_ZMTP_PARTS",
+          `a message has over ${PARTS_MAX} parts, which is the maximum`,
+        )
+    } else if (bodyBytes > HANDSHAKE_COMMAND_MAX_BYTES) {
+      throw tooLong(bodyBytes, HANDSHAKE_COMMAND_MAX_BYTES)
+    }
+  }
+
+  frame(flags: number, body: Buffer): boolean {
+    if (this.#state !== "traffic") {
+      this.#handshake?.command(body, (flags & COMMAND) !== 0)
+      return true
+    }
+    if (flags === 0 && this.#parts === undefined) return this.#handlers.message([body])
+    if (flags & COMMAND) {
+      const name = commandName(body)
+      if (name === undefined) return true // libzmq passes over it as well
+      return this.#handlers.command(name, body.subarray(1 + name.length))
+    }
+    const parts = this.#parts ?? []
+    parts.push(body)
+    this.#parts = flags & MORE ? parts : undefined
+    return flags & MORE ? true : this.#handlers.message(parts)
+  }
+
+  // -- Handshake -------------------------------------------------------------------
+
+  #greet(bytes: Uint8Array, start: number): number {
+    const greeting = this.#greeting as Uint8Array
+    const taken = Math.min(GREETING_BYTES - this.#greetingBytes, bytes.length - start)
+    greeting.set(bytes.subarray(start, start + taken), this.#greetingBytes)
+    this.#greetingBytes += taken
+    if (this.#greetingBytes < GREETING_BYTES) return start + taken
+    this.#greeting = undefined
+    const { mechanism, major, minor } = readGreeting(greeting)
+    if (mechanism !== this.#settings.mechanism) {
+      this.#state = "over"
+      const detail =
+        mechanism === "NULL" || mechanism === "PLAIN"
+          ? `asks for ${mechanism}; this side has ${this.#settings.mechanism}`
+          : describeGreeting(greeting)
+      const error = new ProtocolError("ERR_ZMTP_GREETING", `the greeting ${detail}`)
+      this.#handlers.failed({ error, reason: "MECHANISM_MISMATCH" })
+      return start + taken
+    }
+    this.peerTakesCommands = major > 3 || minor > 0
+    this.#state = "handshake"
+    this.#handshake = new Handshake(this.#settings, this)
+    this.#handshake.start()
+    return start + taken
+  }
+
+  sendCommand(frame: Uint8Array): void {
+    this.#handlers.send(frame)
+  }
+
+  authenticate(credentials: Credentials): void {
+    this.#handlers.authenticate(credentials)
+  }
+
+  refused(status: number): void {
+    this.#handlers.refused(status)
+  }
+
+  finish(): void {
+    this.#end()
+    this.#handlers.finish()
+  }
+
+  fail(failure: HandshakeFailure): void {
+    this.#end()
+    this.#handlers.failed(failure)
+  }
+
+  /** What still comes is passed over. */
+  #end(): void {
+    this.#state = "over"
+    this.#handshake = undefined
+  }
+
+  ready(peerRoutingId: Uint8Array): void {
+    this.#state = "traffic"
+    this.#handshake = undefined
+    this.#handlers.ready(Buffer.from(peerRoutingId))
+  }
+}
+
+function tooLong(bytes: number, max: number): ProtocolError {
+  return new ProtocolError(
+    "ERR_ZMTP_COMMAND",
+    `a command of ${bytes} bytes; at most ${max} are allowed`,
+  )
+}

@@ -1,0 +1,43 @@
+/** The socket types of ZMTP, by the names that READY carries. */
+export type SocketTypeName =
+  | "PAIR"
+  | "PUB"
+  | "SUB"
+  | "REQ"
+  | "REP"
+  | "DEALER"
+  | "ROUTER"
+  | "PULL"
+  | "PUSH"
+  | "XPUB"
+  | "XSUB"
+  | "SERVER"
+  | "CLIENT"
+  | "RADIO"
+  | "DISH"
+  | "GATHER"
+  | "SCATTER"
+
+/** Which types may be at the other end of each (RFC 23, and RFC 41, 48 and 51 for the draft ones). */
+export const PEERS: Readonly<Record<SocketTypeName, readonly SocketTypeName[]>> = {
+  PAIR: ["PAIR"],
+  PUB: ["SUB", "XSUB"],
+  SUB: ["PUB", "XPUB"],
+  XPUB: ["SUB", "XSUB"],
+  XSUB: ["PUB", "XPUB"],
+  REQ: ["REP", "ROUTER"],
+  REP: ["REQ", "DEALER"],
+  DEALER: ["REP", "DEALER", "ROUTER"],
+  ROUTER: ["REQ", "DEALER", "ROUTER"],
+  PUSH: ["PULL"],
+  PULL: ["PUSH"],
+  SERVER: ["CLIENT"],
+  CLIENT: ["SERVER"],
+  RADIO: ["DISH"],
+  DISH: ["RADIO"],
+  GATHER: ["SCATTER"],
+  SCATTER: ["GATHER"],
+}
+
+/** Those that tell the peer their routing id. */
+export const IDENTIFIED: ReadonlySet<SocketTypeName> = new Set(["REQ", "DEALER", "ROUTER"])
