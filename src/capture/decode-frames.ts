@@ -1,5 +1,5 @@
 import { copy } from "../codec/arrays.js"
-import { shown } from "../codec/errors.js"
+import { outOfRange, shown, wrongValue } from "../codec/errors.js"
 import {
   areFlags,
   BODY_MAX_BYTES,
@@ -36,7 +36,7 @@ export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): 
   checkNames(options, ["transport", "dictionary", "maxMessageSize"])
   const { transport, dictionary, maxMessageSize } = options
   if (transport !== "lz4+tcp" && transport !== "tcp")
-    throw new TypeError(`transport must be "lz4+tcp" or "tcp"; got ${shown(transport)}`)
+    throw wrongValue(`transport must be "lz4+tcp" or "tcp"; got ${shown(transport)}`)
   const decoder = new MessageDecoder(loadInstanceSync(), checkBudget(maxMessageSize))
   try {
     if (dictionary !== undefined) decoder.give(checkDictionary(dictionary))
@@ -60,7 +60,7 @@ export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): 
       offset = at
     }
     if (offset < frames.length)
-      throw new RangeError(
+      throw outOfRange(
         `frames must be whole messages; got ${frames.length - offset} bytes of another`,
       )
     return messages

@@ -1,4 +1,4 @@
-import { shown } from "../codec/errors.js"
+import { shown, wrongType } from "../codec/errors.js"
 import { loadInstance } from "../codec/module.js"
 import { checkBytes } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
@@ -56,9 +56,7 @@ function chunksOf(file: CaptureSource): AsyncIterable<Uint8Array> {
   if (file instanceof Blob) return chunksOfStream(file.stream())
   if (file instanceof ReadableStream) return chunksOfStream(file)
   if (typeof file?.[Symbol.asyncIterator] === "function") return file
-  throw new TypeError(
-    `file must be a Blob, a ReadableStream or an async iterable; got ${shown(file)}`,
-  )
+  throw wrongType(`file must be a Blob, a ReadableStream or an async iterable; got ${shown(file)}`)
 }
 
 /** Not every browser iterates over a stream. */

@@ -1,3 +1,4 @@
+import { closed } from "../codec/errors.js"
 import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
@@ -83,7 +84,7 @@ export class CaptureReader {
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw new Error("the capture reader is closed")
+    if (this.#closed) throw closed("the capture reader")
   }
 
   #run(work: () => void): CaptureEvent[] {

@@ -3,7 +3,7 @@
 
 import { ALONE, budgetHalves, Decoder, FIRST, LAST } from "./decoder.js"
 import { Encoder } from "./encoder.js"
-import { outOfMemory, ProtocolError, shown } from "./errors.js"
+import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
 import { groupMessages } from "./frames.js"
 import { type Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
@@ -95,7 +95,7 @@ export class Codec {
   encodeBatch(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
     this.#checkOpen()
     if (!Array.isArray(messages))
-      throw new TypeError(`messages must be an array; got ${shown(messages)}`)
+      throw wrongType(`messages must be an array; got ${shown(messages)}`)
     checkAll(messages, checkMessage)
     const wire: Uint8Array[][] = []
     let shipped = false
@@ -248,7 +248,7 @@ export class Codec {
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw new Error("the codec is closed")
+    if (this.#closed) throw closed("the codec")
   }
 
   /** Counts what a message from the wire carried, and returns that. */
@@ -276,8 +276,8 @@ function countWire(traffic: Traffic, messages: readonly (readonly Uint8Array[])[
 
 function checkMessage(message: unknown): void {
   if (!Array.isArray(message))
-    throw new TypeError(`a message must be an array of Uint8Array; got ${shown(message)}`)
-  if (message.length === 0) throw new TypeError("a message must have at least one part; got none")
+    throw wrongType(`a message must be an array of Uint8Array; got ${shown(message)}`)
+  if (message.length === 0) throw wrongValue("a message must have at least one part; got none")
   checkAll(message, (part, i) => checkBytes(`part ${i}`, part))
 }
 

@@ -1,5 +1,5 @@
 import { copy } from "./arrays.js"
-import { outOfMemory } from "./errors.js"
+import { outOfMemory, wasmError } from "./errors.js"
 import type { Source } from "./source.js"
 
 declare const address: unique symbol
@@ -131,6 +131,9 @@ export interface Lodger {
   moveOut(): void
 }
 
+/** The memory that an instance begins with. */
+const MEMORY_BYTES = 16 << 20
+
 /** One instance of the module, with its memory. */
 export class Instance {
   readonly module: WebAssembly.Module
@@ -148,10 +151,15 @@ export class Instance {
   constructor(module: WebAssembly.Module) {
     this.module = module
     if (!WebAssembly.Module.exports(module).some(({ name }) => name === "zl_transcode"))
-      throw new TypeError("wasm: this module is not zeromq-lz4's")
+      throw wasmError("this module is not zeromq-lz4's")
     // Growth needs no notice: a stale view has length 0.
     const imports = { env: { emscripten_notify_memory_growth: () => {} } }
-    this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
+    try {
+      this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
+    } catch (error) {
+      if (error instanceof RangeError) throw outOfMemory("an instance of the module", MEMORY_BYTES)
+      throw wasmError(`this module is not zeromq-lz4's: ${(error as Error).message}`, error)
+    }
     this.exports._initialize()
     this.blockMax = this.exports.zl_block_max()
     this.partMax = this.exports.zl_part_max()

@@ -1,4 +1,4 @@
-import { outOfMemory } from "./errors.js"
+import { outOfMemory, shown, wrongType } from "./errors.js"
 import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance } from "./module.js"
 import { checkBytes, checkCapacity, checkNames, type Training } from "./options.js"
@@ -76,6 +76,8 @@ export async function trainDictionary(
 ): Promise<Uint8Array> {
   checkNames(options, ["capacity"])
   const capacityBytes = checkCapacity(options.capacity)
+  if (typeof samples?.[Symbol.iterator] !== "function")
+    throw wrongType(`samples must be an iterable of Uint8Array; got ${shown(samples)}`)
   // What training takes is given back with the instance.
   const { module } = await loadInstance()
   const trainer = new Trainer(new Instance(module), {
