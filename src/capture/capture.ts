@@ -9,7 +9,9 @@ import { CaptureReader } from "./reader.js"
 
 /** A connection with all that went over it. */
 export interface CapturedConnection extends CaptureConnection {
+  /** Its commands, in order. */
   commands: CaptureCommand[]
+  /** Its messages, in order. */
   messages: CaptureMessage[]
   /** Those of parts that do not decode are on the parts. */
   errors: CaptureError[]
@@ -17,6 +19,7 @@ export interface CapturedConnection extends CaptureConnection {
 
 /** All of a capture. */
 export interface Capture {
+  /** Its connections, by when they began. */
   connections: CapturedConnection[]
   /** Of the file itself. */
   errors: CaptureError[]

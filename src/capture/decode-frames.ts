@@ -13,6 +13,7 @@ import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
 import { type DecodedMessage, MessageDecoder, type TransportName } from "./messages.js"
 
+/** How frames are to be read. */
 export interface DecodeFramesOptions {
   /** That of the message's connection, or of its direction where they differ. */
   transport: TransportName

@@ -23,6 +23,7 @@ export interface CaptureError {
   code: ProtocolErrorCode | "ERR_CAPTURE_GAP" | "ERR_CAPTURE_UNREADABLE" | "ERR_CAPTURE_TRUNCATED"
   /** In words, without the code. */
   message: string
+  /** When it was captured. */
   time: Time
   /** Who sent what broke; undefined for errors of the file itself. */
   from: Side | undefined
@@ -34,6 +35,7 @@ export interface CaptureError {
 export interface Handshake {
   /** ZMTP's, such as "3.1". */
   version: string
+  /** "NULL", "PLAIN", "CURVE" … */
   mechanism: string
   /** PLAIN's or CURVE's server. */
   asServer: boolean
@@ -47,8 +49,11 @@ export interface Handshake {
 
 /** A command of ZMTP: READY, SUBSCRIBE, CANCEL, PING, PONG, ERROR … */
 export interface CaptureCommand {
+  /** When its last byte was captured. */
   time: Time
+  /** Who sent it. */
   from: Side
+  /** Such as "READY". */
   name: string
   /** What follows the name; a password of PLAIN is blanked out. */
   body: Uint8Array
@@ -58,11 +63,13 @@ export interface CaptureCommand {
 
 /** One part of a message. */
 export interface CapturePart {
+  /** Its form on the wire. */
   kind: PartKind
   /** As it travelled, envelope included; for a part from an arena, the whole arena. */
   wire: Uint8Array
   /** The plaintext; undefined when it does not decode, which `error` explains. */
   plain: Uint8Array | undefined
+  /** Why it does not decode. */
   error: CaptureError | undefined
 }
 
@@ -70,7 +77,9 @@ export interface CapturePart {
 export interface CaptureMessage {
   /** When its last byte was captured. */
   time: Time
+  /** Who sent it. */
   from: Side
+  /** Its parts, one at least. */
   parts: CapturePart[]
   /** Bytes of its parts on the wire, without frame headers; of an arena, the message's share. */
   wireBytes: number
@@ -87,8 +96,11 @@ export interface CaptureMessage {
 
 /** What went one way over a connection. A dictionary counts its bytes on the wire only. */
 export interface CaptureTraffic {
+  /** Whole messages; dictionaries are none. */
   messages: number
+  /** Plaintext of their parts, in bytes. */
   plainBytes: number
+  /** The parts on the wire, without frame headers, in bytes. */
   wireBytes: number
 }
 
@@ -98,14 +110,17 @@ export interface CaptureConnection {
   readonly id: number
   /** Address and port, such as "127.0.0.1:5555" or "[::1]:5555"; a raw stream has "client" and "server". */
   readonly client: string
+  /** As `client`. */
   readonly server: string
   /** Whether the capture has its beginning. If not, the client was guessed by the ports. */
   readonly begun: boolean
   /** By its messages: "tcp" is plain ZMTP. Undefined before the first. */
   transport: "lz4+tcp" | "tcp" | undefined
+  /** What each side said of itself; undefined before it did. */
   readonly handshakes: Record<Side, Handshake | undefined>
   /** Dictionaries in use: shipped in the capture, or given as an option. */
   readonly dictionaries: Record<Side, Uint8Array | undefined>
+  /** What each side has sent so far. */
   readonly traffic: Readonly<Record<Side, CaptureTraffic>>
 }
 

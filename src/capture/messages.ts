@@ -6,6 +6,7 @@ import { type Instance, NULL, type Pointer } from "../codec/instance.js"
 import { ArraySource, SharedSource } from "../codec/source.js"
 import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "./events.js"
 
+/** How parts travel: with an envelope each over `lz4+tcp`, as they are over `tcp`. */
 export type TransportName = "lz4+tcp" | "tcp"
 
 /** What is known of a message besides its parts. */

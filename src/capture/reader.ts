@@ -79,6 +79,7 @@ export class CaptureReader {
     this.#connections.clear()
   }
 
+  /** What `using` calls: `close`. */
   [Symbol.dispose](): void {
     this.close()
   }

@@ -12,6 +12,7 @@ import { ArraySource } from "./source.js"
 
 /** What went one way: whole messages, and the bytes of their parts before and after encoding. */
 export interface Traffic {
+  /** Whole messages; dictionaries are none. */
   messages: number
   /** Plaintext of all parts, in bytes. */
   plainBytes: number
@@ -243,6 +244,7 @@ export class Codec {
     this.#instance.exports.zl_receiver_close(this.#receiver)
   }
 
+  /** What `using` calls: `close`. */
   [Symbol.dispose](): void {
     this.close()
   }

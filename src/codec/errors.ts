@@ -24,7 +24,9 @@ export type ProtocolErrorCode =
  * allowed. Match on `code`, which is stable, rather than on the text.
  */
 export class ProtocolError extends Error {
+  /** "ProtocolError", also where the code is minified. */
   override readonly name = "ProtocolError"
+  /** Which rule was broken. */
   readonly code: ProtocolErrorCode
 
   constructor(code: ProtocolErrorCode, detail: string) {

@@ -1,6 +1,9 @@
 import { outOfRange, shown, wrongType, wrongValue } from "./errors.js"
 import type { WasmSource } from "./module.js"
 
+/** 0 is LZ4, and the others are those of LZ4HC, which takes the longer the higher it is. */
+export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
+
 /**
  * How one endpoint or codec compresses, and what it accepts. Any peer reads the
  * result, but for `arenas`.
@@ -28,7 +31,7 @@ export interface Lz4Options {
    * while that has not; for sockets only.
    * Default: 0, LZ4 itself.
    */
-  level?: number | "adaptive"
+  level?: Lz4Level | "adaptive"
   /**
    * Whether messages that wait together are sent together, as one part. Only for
    * peers that read revision 2. Default: false. RFC.md appendix A.
@@ -38,6 +41,7 @@ export interface Lz4Options {
   revision?: 1 | 2
 }
 
+/** How a codec compresses, what it accepts, and where its module comes from. */
 export interface CodecOptions extends Lz4Options {
   /**
    * The most bytes of plaintext that one received message may hold over all its
