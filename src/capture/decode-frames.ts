@@ -9,7 +9,7 @@ import {
   frameHeadBytes,
   MORE,
 } from "../codec/frames.js"
-import { loadInstanceSync } from "../codec/module.js"
+import { loadInstanceSync, type WasmSource } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
 import { type DecodedMessage, MessageDecoder, type TransportName } from "./messages.js"
 
@@ -21,6 +21,8 @@ export interface DecodeFramesOptions {
   dictionary?: Uint8Array
   /** The most plaintext of one message, in bytes; -1, the default, is no limit. */
   maxMessageSize?: number
+  /** As for `decodeCapture`. */
+  wasm?: WasmSource
 }
 
 /**
@@ -34,11 +36,11 @@ export interface DecodeFramesOptions {
  */
 export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): DecodedMessage[] {
   checkBytes("frames", frames)
-  checkNames(options, ["transport", "dictionary", "maxMessageSize"])
-  const { transport, dictionary, maxMessageSize } = options
+  checkNames(options, ["transport", "dictionary", "maxMessageSize", "wasm"])
+  const { transport, dictionary, maxMessageSize, wasm } = options
   if (transport !== "lz4+tcp" && transport !== "tcp")
     throw wrongValue(`transport must be "lz4+tcp" or "tcp"; got ${shown(transport)}`)
-  const decoder = new MessageDecoder(loadInstanceSync(), checkBudget(maxMessageSize))
+  const decoder = new MessageDecoder(loadInstanceSync(wasm), checkBudget(maxMessageSize))
   try {
     if (dictionary !== undefined) decoder.give(checkDictionary(dictionary))
     const messages: DecodedMessage[] = []

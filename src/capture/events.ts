@@ -1,4 +1,5 @@
 import type { ProtocolErrorCode } from "../codec/errors.js"
+import type { WasmSource } from "../codec/module.js"
 
 /** An end of a TCP connection: the client is the one that opened it. */
 export type Side = "client" | "server"
@@ -152,4 +153,9 @@ export interface CaptureOptions {
    * on connections whose beginning is not in it, until they ship one.
    */
   dictionary?: Uint8Array
+  /**
+   * The WebAssembly module, when it is not to be the embedded one: its bytes, a
+   * `WebAssembly.Module` or, for `readCapture`, a `URL` to fetch.
+   */
+  wasm?: WasmSource
 }

@@ -2,6 +2,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 
 export type { ProtocolErrorCode } from "../codec/errors.js"
+export type { WasmSource } from "../codec/module.js"
 export { type Capture, type CapturedConnection, decodeCapture } from "./capture.js"
 export { type DecodeFramesOptions, decodeFrames } from "./decode-frames.js"
 export { CaptureFormatError } from "./errors.js"

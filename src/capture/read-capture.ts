@@ -31,8 +31,8 @@ export async function* readCapture(
 ): AsyncGenerator<CaptureEvent, void, undefined> {
   const { onProgress, signal, ...others } = options
   const chunks = chunksOf(file)
-  await loadInstance()
-  using reader = new CaptureReader(others)
+  const { module } = await loadInstance(others.wasm)
+  using reader = new CaptureReader(others.wasm ? { ...others, wasm: module } : others)
   const total = file instanceof Blob ? file.size : undefined
   let read = 0
   signal?.throwIfAborted()

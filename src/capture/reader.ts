@@ -5,7 +5,7 @@ import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { StreamReader } from "./stream-reader.js"
 import { type Surroundings, ZmtpConnection } from "./zmtp-connection.js"
 
-const OPTION_NAMES = ["maxMessageSize", "dictionary"]
+const OPTION_NAMES = ["maxMessageSize", "dictionary", "wasm"]
 
 /**
  * A capture file in, chunk by chunk; what it holds out, in order. It does no I/O.
@@ -23,12 +23,12 @@ export class CaptureReader {
   /** @throws TypeError, RangeError for options that are unknown or out of range. */
   constructor(options: CaptureOptions = {}) {
     checkNames(options, OPTION_NAMES)
-    const { maxMessageSize, dictionary } = options
+    const { maxMessageSize, dictionary, wasm } = options
     let id = 0
     const surroundings: Surroundings = {
       budgetBytes: checkBudget(maxMessageSize),
       dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
-      instance: loadInstanceSync(),
+      instance: loadInstanceSync(wasm),
       emit: (event) => this.#events.push(event),
       nextId: () => ++id,
       ended: (connection) => this.#connections.delete(connection),

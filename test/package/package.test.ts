@@ -1,10 +1,16 @@
 /** The tarball in an empty project: Node's two module systems, its versions, and TypeScript. */
-import { execFileSync } from "node:child_process"
-import { cpSync, existsSync, statSync, writeFileSync } from "node:fs"
+import { cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
-import { type Packed, pack, root, temporaryDirectory } from "../support/packed.js"
+import {
+  installLocked,
+  type Packed,
+  pack,
+  root,
+  run,
+  temporaryDirectory,
+} from "../support/packed.js"
 
 const directory = temporaryDirectory()
 const project = directory.path
@@ -17,10 +23,7 @@ beforeAll(() => {
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true }))
   run("npm", ["install", "--no-audit", "--no-fund", packed.tarball], project)
 
-  const installed = join(versions, "node_modules/.package-lock.json")
-  const wanted = join(versions, "package-lock.json")
-  if (!existsSync(installed) || statSync(installed).mtimeMs + 2000 < statSync(wanted).mtimeMs)
-    run("npm", ["ci", "--no-audit", "--no-fund"], versions)
+  installLocked(versions)
 })
 
 afterAll(() => directory[Symbol.dispose]())
@@ -82,16 +85,6 @@ describe("TypeScript", () => {
     expect(run(join(root, "node_modules/.bin/tsc"), ["-p", config], project)).toBe("")
   })
 })
-
-/** What it prints; throws with all of its output when it fails. */
-function run(program: string, args: string[], cwd: string): string {
-  try {
-    return execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string }
-    throw new Error(`${program} ${args.join(" ")}\n${stdout}${stderr}`)
-  }
-}
 
 function nodeBinary(version: string): string {
   const name = `node-${version}-${process.platform}-${process.arch}`

@@ -156,7 +156,9 @@ describe.each(ways)("autoDictionary, by %s", (_, send) => {
 
   test("with a level", () => {
     const sent = events(150)
-    const [fast, thorough] = ([0, 9] as const).map((level) => send(sent, { autoDictionary: true, level }))
+    const [fast, thorough] = ([0, 9] as const).map((level) =>
+      send(sent, { autoDictionary: true, level }),
+    )
     expect(wireBytes(thorough!)).toBeLessThan(wireBytes(fast!))
     expectReceived(thorough!, sent)
   })
