@@ -30,7 +30,9 @@ export async function loadInstance(source: WasmSource = embedded): Promise<Insta
 /** The same without waiting: not for a URL. */
 export function loadInstanceSync(source: WasmSource = embedded): Instance {
   if (source instanceof URL)
-    throw wrongValue("wasm: a URL needs Codec.create(); createSync() takes bytes or a module")
+    throw wrongValue(
+      "wasm: a URL needs Codec.create() or readCapture(); here bytes or a module will do",
+    )
   const known = instances.get(source)
   if (known) return known
   return remember(source, source instanceof WebAssembly.Module ? source : compile(source))
