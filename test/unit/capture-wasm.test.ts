@@ -24,7 +24,7 @@ test("may be bytes or a module, and for readCapture a URL", async () => {
   }
   for (const wasm of [bytes, url]) {
     const read: (Uint8Array | undefined)[] = []
-    for await (const event of readCapture(new Blob([file]), { wasm }))
+    for await (const event of readCapture(new Blob([new Uint8Array(file)]), { wasm }))
       if (event.type === "message") read.push(event.message.parts[0]!.plain)
     expect(read.length).toBe(1)
     expectSameBytes(read[0], plain)
@@ -35,6 +35,6 @@ test("is checked", async () => {
   expect(() => decodeCapture(file, { wasm: 5 as never })).toThrow("wasm must be")
   expect(() => decodeCapture(file, { wasm: url })).toThrow("a URL needs")
   const missing = new URL("missing.wasm", import.meta.url)
-  const events = readCapture(new Blob([file]), { wasm: missing })
+  const events = readCapture(new Blob([new Uint8Array(file)]), { wasm: missing })
   await expect(events.next()).rejects.toMatchObject({ code: "ERR_LZ4_WASM" })
 })
