@@ -36,6 +36,8 @@
 #define ZL_DICTIONARY_MAX 8192u
 /* Bytes of an LZ4B or LZ4M part before its first block. */
 #define ZL_HEAD_BYTES 12u
+/* Bytes of the length in front of a block of an LZ4M part. */
+#define ZL_BLOCK_LENGTH_BYTES 4u
 /* Bytes of the sentinel that every part begins with. */
 #define ZL_SENTINEL_BYTES 4u
 
@@ -191,6 +193,8 @@ ZL_EXPORT uint32_t zl_multi_block(zl_dictionary *dictionary, const uint8_t *sour
 #define ZL_ARENA_MAX 65536u
 #define ZL_ARENA_MESSAGES_MAX 256u
 #define ZL_ARENA_PARTS_MAX 4096u
+/* The most that a sender puts into an arena of one message, headers included. */
+#define ZL_ARENA_MESSAGE_MAX 8192u
 
 /* What is in an arena. JavaScript reads all fields. */
 typedef struct {
@@ -202,6 +206,10 @@ typedef struct {
 
 /* A zl_arena for callers that have no memory of their own in here. */
 ZL_EXPORT zl_arena *zl_arena_slot(void);
+
+/* Whether a message of `parts` parts, whose frames take `bytes` bytes, may share what
+ * `arena` counts, which begins as zeros. It is counted then, but for plain_bytes. */
+ZL_EXPORT uint32_t zl_arena_join(zl_arena *arena, uint32_t bytes, uint32_t parts);
 
 /* Unpacks an LZ4A part whose head zl_receive_head accepted, and of which all
  * bytes are there, to the ZL_ARENA_MAX bytes at `target`: frames without

@@ -4,7 +4,6 @@
 import { ALONE, budgetHalves, Decoder, FIRST, LAST } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
-import { groupMessages } from "./frames.js"
 import { type Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
 import { type CodecOptions, checkBytes, checkCodecOptions, type Settings } from "./options.js"
@@ -100,7 +99,9 @@ export class Codec {
     checkAll(messages, checkMessage)
     const wire: Uint8Array[][] = []
     let shipped = false
-    for (const group of this.#arenas ? groupMessages(messages) : messages.map((one) => [one])) {
+    for (const group of this.#arenas
+      ? this.#encoder.groups(messages)
+      : messages.map((one) => [one])) {
       if (this.#encoder.adoptTrained()) this.#dictionaryDue = true
       const encoded = this.#encoder.message(group)
       if (this.#dictionaryDue && !shipped) {

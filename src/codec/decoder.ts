@@ -1,5 +1,4 @@
 import { allocate } from "./arrays.js"
-import { HEAD_BYTES, SENTINEL_BYTES } from "./envelope.js"
 import {
   noPlaintext,
   outOfMemory,
@@ -7,25 +6,28 @@ import {
   partError,
   targetTooSmall,
 } from "./errors.js"
-import { ARENA_MAX_BYTES, splitFrames } from "./frames.js"
+import { splitFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { withLargeInstance } from "./large.js"
 import { ArraySource, type Source } from "./source.js"
+import {
+  ALONE,
+  ARENA_MAX_BYTES,
+  BLOCK_LENGTH_BYTES,
+  FIRST,
+  HEAD_BYTES,
+  LAST,
+  LZ4A,
+  LZ4B,
+  LZ4D,
+  LZ4M,
+  PLAIN,
+  SENTINEL_BYTES,
+} from "./wire.js"
 
-const LENGTH_BYTES = 4
 const NO_BUDGET = 0xffffffff
 
-/** ZL_PLAIN ... of zeromq_lz4.h. */
-const PLAIN = 1
-const LZ4B = 2
-const LZ4M = 3
-const LZ4D = 4
-const LZ4A = 5
-
-/** ZL_FIRST and ZL_LAST: where a part stands in its message. */
-export const FIRST = 1
-export const LAST = 2
-export const ALONE: number = FIRST | LAST
+export { ALONE, FIRST, LAST }
 
 /** A budget as the two halves that the module takes; -1 is no limit. */
 export function budgetHalves(budgetBytes: number): [low: number, high: number] {
@@ -206,7 +208,7 @@ function decodeBlocks(
   let at = 0
   for (;;) {
     const length =
-      kind === LZ4M ? home.read(INPUT, wire, Math.min(wire.length, LENGTH_BYTES)) : NULL
+      kind === LZ4M ? home.read(INPUT, wire, Math.min(wire.length, BLOCK_LENGTH_BYTES)) : NULL
     const more = home.exports.zl_receive_block(part, length)
     if (more < 0) throw fail(more)
     if (more === 0) return result ?? new Uint8Array(0)

@@ -1,5 +1,4 @@
 import { concat } from "./arrays.js"
-import { HEAD_BYTES, SENTINEL_BYTES } from "./envelope.js"
 import { targetTooSmall } from "./errors.js"
 import { framesLength, writeFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
@@ -7,9 +6,21 @@ import { openDictionary, withLargeInstance } from "./large.js"
 import type { Settings, Training } from "./options.js"
 import { ArraySource, type Source } from "./source.js"
 import { Trainer } from "./trainer.js"
+import {
+  ARENA_HEAD_BYTES,
+  BLOCK_LENGTH_BYTES,
+  HEAD_BYTES,
+  SENTINEL,
+  SENTINEL_BYTES,
+  writeSentinel,
+} from "./wire.js"
 
-const ARENA_HEAD_BYTES = 16
+/** A zl_arena. */
+const ARENA_FIELDS_BYTES = 16
+const UINT32_MAX = 0xffffffff
 const PLAIN_SENTINEL = new Uint8Array(SENTINEL_BYTES)
+
+type Message = readonly Uint8Array[]
 
 /** The sending half of a connection: plaintext to wire parts (RFC.md section 5.1). */
 export class Encoder {
@@ -57,7 +68,7 @@ export class Encoder {
     const dictionary = this.#dictionaryBytes
     if (!dictionary) return undefined
     const wire = new Uint8Array(SENTINEL_BYTES + dictionary.length)
-    wire.set([0x4c, 0x5a, 0x34, 0x44]) // "LZ4D"
+    writeSentinel(wire, SENTINEL.LZ4D)
     wire.set(dictionary, SENTINEL_BYTES)
     return wire
   }
@@ -82,7 +93,29 @@ export class Encoder {
     return wire ? give(wire) : give(PLAIN_SENTINEL, plain)
   }
 
-  /** The wire message of one message, or of several that groupMessages has put together. */
+  /**
+   * Cuts a list of messages into groups that may share an arena, in order; one that may not is
+   * alone. Which may is the module's to say, as for a stream.
+   */
+  groups(messages: readonly Message[]): Message[][] {
+    const { zl_arena_join, zl_arena_slot } = this.#instance.exports
+    const arena = zl_arena_slot()
+    const groups: Message[][] = []
+    let group: Message[] | undefined
+    for (const message of messages) {
+      const bytes = Math.min(framesLength(message), UINT32_MAX)
+      if (group && zl_arena_join(arena, bytes, message.length)) {
+        group.push(message)
+        continue
+      }
+      this.#instance.view(arena, ARENA_FIELDS_BYTES).fill(0)
+      groups.push([message])
+      group = zl_arena_join(arena, bytes, message.length) ? groups.at(-1) : undefined
+    }
+    return groups
+  }
+
+  /** The wire message of one message, or of several that `groups` has put together. */
   message(group: readonly (readonly Uint8Array[])[]): Uint8Array[] {
     if (group.length > 1) return [this.#arena(group)]
     return (group[0] as Uint8Array[]).map((part) => this.part(part))
@@ -93,7 +126,7 @@ export class Encoder {
     this.#instance.exports.zl_dictionary_close(this.#dictionary)
   }
 
-  /** The LZ4A part of messages that groupMessages has put together. */
+  /** The LZ4A part of messages that `groups` has put together. */
   #arena(messages: readonly (readonly Uint8Array[])[]): Uint8Array {
     const instance = this.#instance
     const length = messages.reduce((sum, message) => sum + framesLength(message), 0)
@@ -170,7 +203,7 @@ function multi(
   const pieces = [instance.copy(head, HEAD_BYTES)]
   while (plain.length > 0) {
     const share = Math.min(plain.length, blockMax)
-    const target = instance.scratch(OUTPUT, 4 + room)
+    const target = instance.scratch(OUTPUT, BLOCK_LENGTH_BYTES + room)
     const source = instance.read(INPUT, plain, share)
     const length = exports.zl_multi_block(dictionary, source, share, target, effort)
     pieces.push(instance.copy(target, length))

@@ -68,6 +68,7 @@ export interface Exports {
     effort: number,
   ): number
   zl_arena_slot(): Pointer
+  zl_arena_join(arena: Pointer, bytes: number, parts: number): number
   zl_arena_read(
     receiver: Pointer,
     wire: Pointer,

@@ -1,5 +1,6 @@
 import { outOfRange, shown, wrongType, wrongValue } from "./errors.js"
 import type { WasmSource } from "./module.js"
+import { DICTIONARY_MAX_BYTES } from "./wire.js"
 
 /** 0 is LZ4, and the others are those of LZ4HC, which takes the longer the higher it is. */
 export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
@@ -52,7 +53,6 @@ export interface CodecOptions extends Lz4Options {
   wasm?: WasmSource
 }
 
-export const DICTIONARY_MAX_BYTES = 8192
 const ACCELERATION_MAX = 65537
 const MIN_COMPRESS_BYTES = 512
 const MIN_COMPRESS_BYTES_WITH_DICTIONARY = 128
