@@ -60,10 +60,12 @@ export default defineConfig({
           testTimeout: 60_000,
         }),
       ),
+      project("differential", { testTimeout: 60_000 }),
       // The suites below need more than `npm test` may ask for: Chromium, other Node
       // versions, Python. They build and install things, so their files run one by one.
       project("browser", { ...slow, fileParallelism: false }),
       project("package", { ...slow, fileParallelism: false }),
+      project("platforms", { testTimeout: 90_000, hookTimeout: 600_000, fileParallelism: false }),
       project("soak", { ...slow, fileParallelism: false }),
       project("interop", { ...slow, fileParallelism: false }),
     ],

@@ -24,7 +24,6 @@ const entries = [
   "src/draft.ts",
   "src/codec/index.ts",
   "src/capture/index.ts",
-  "src/transport/link-thread.ts",
   "src/cli/main.ts",
 ].filter((entry) => existsSync(join(paths.root, entry)))
 

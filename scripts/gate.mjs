@@ -7,16 +7,17 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
 import { build, root, shown } from "./lib/paths.mjs"
-import { tool } from "./lib/run.mjs"
+import { nodeVersion } from "./lib/runtimes.mjs"
 import { readSummary } from "./lib/tally.mjs"
 
 /** @typedef {import("./lib/tally.mjs").Counts} Counts */
 
-readArgs(
+const { platforms } = readArgs(
   `usage: .ci/run
 
-Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs runs the suites only.)`,
-  {},
+Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs runs the suites only.)
+  --platforms   (of gate.mjs) only those that run elsewhere than in this Node on Linux`,
+  { platforms: { type: "boolean" } },
 )
 
 const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
@@ -27,11 +28,22 @@ const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
 const script = (/** @type {string} */ name, /** @type {string[]} */ ...args) =>
   counted(name, own(name, ...args))
 
-/** @type {[name: string, run: () => Promise<Counts>][]} */
+/** @typedef {[name: string, run: () => Promise<Counts>][]} Suites */
+
+/** @type {Suites} */
+const elsewhere = [
+  ["sockets, Node 22", () => vitest("sockets", { before: [own("runtimes")], node: "22" })],
+  ["sockets, Node 24", () => vitest("sockets", { before: [own("runtimes")], node: "24" })],
+  ["sockets, Windows", () => script("windows-sockets")],
+  ["platforms", () => vitest("platforms", { before: [own("runtimes")] })],
+]
+
+/** @type {Suites} */
 const suites = [
   ["check", () => script("check")],
   ["unit", () => vitest("unit")],
   ["sockets", () => vitest("sockets")],
+  ["differential", () => vitest("differential")],
   ["sockets, autoDictionary", () => vitest("sockets-autoDictionary")],
   ["sockets, arenas", () => vitest("sockets-arenas")],
   ["sockets, level", () => vitest("sockets-level")],
@@ -40,7 +52,8 @@ const suites = [
   ["browser", () => vitest("browser")],
   ["package", () => vitest("package")],
   ["soak", () => vitest("soak")],
-  ["interop", () => vitest("interop", own("python"), own("rust-peer"))],
+  ...elsewhere,
+  ["interop", () => vitest("interop", { before: [own("python"), own("rust-peer")] })],
   ["matrix", () => succeeds(own("interop-matrix", "--check"))],
 ]
 
@@ -52,7 +65,7 @@ mkdirSync(reports, { recursive: true })
 let passed = 0
 let failed = 0
 const table = []
-for (const [name, run] of suites) {
+for (const [name, run] of platforms ? elsewhere : suites) {
   console.log(`\n== ${name} ==`)
   const start = Date.now()
   const counts = await run().catch((error) => {
@@ -95,16 +108,21 @@ async function succeeds(command) {
 }
 
 /**
- * A project of vitest.config.ts, after what it needs.
+ * A project of vitest.config.ts.
  * @param {string} project
- * @param {string[][]} before
+ * @param {{ before?: string[][], node?: "22" | "24" }} [options] what has to run first, and the
+ *   version of Node to use, when it is another than this one
  * @returns {Promise<Counts>}
  */
-async function vitest(project, ...before) {
+async function vitest(project, { before = [], node } = {}) {
   for (const command of before) if ((await start(command)).status !== 0) return FAILED
-  const file = join(reports, `${project}.json`)
+  const file = join(reports, `${project}${node ?? ""}.json`)
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
-  const { status } = await start([tool("vitest"), "run", "--project", project, ...reporters])
+  const program = node ? nodeVersion(node) : process.execPath
+  const { status } = await start([
+    ...[program, join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", project],
+    ...reporters,
+  ])
 
   const report = JSON.parse(readFileSync(file, "utf8"))
   // A file that could not be loaded has no tests, only a message.

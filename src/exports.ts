@@ -1,5 +1,6 @@
 import type * as zmq from "zeromq"
 import { extend, type Lz4Class } from "./sockets/extend.js"
+import { Lz4Proxy } from "./sockets/proxy.js"
 import { loadZeromq } from "./zeromq.js"
 
 export type {
@@ -18,8 +19,8 @@ export type {
 export type { Traffic } from "./codec/codec.js"
 export { ProtocolError, type ProtocolErrorCode } from "./codec/errors.js"
 export type { Lz4Level, Lz4Options } from "./codec/options.js"
-export type { EndpointOptions } from "./sockets/endpoints.js"
-export type { Lz4Class, Lz4Socket } from "./sockets/extend.js"
+export type { EndpointOptions } from "./sockets/engine.js"
+export type { Lz4Class, Lz4Socket, SocketClass } from "./sockets/extend.js"
 export type {
   ConnectEvent,
   Connection,
@@ -53,11 +54,14 @@ export type Socket = zmq.Socket
 export const Observer: typeof zmq.Observer = zeromq.Observer
 /** zeromq.js's own: the events of a socket. */
 export type Observer = zmq.Observer
-/** zeromq.js's own: passes messages between two sockets. */
+/** Passes messages between two sockets, which may have `lz4+tcp://` endpoints. */
 // biome-ignore lint/suspicious/noShadowRestrictedNames: zeromq.js calls it so.
-export const Proxy: typeof zmq.Proxy = zeromq.Proxy
-/** zeromq.js's own: passes messages between two sockets. */
-export type Proxy = zmq.Proxy
+export const Proxy: typeof zmq.Proxy = Lz4Proxy
+/** Passes messages between two sockets, which may have `lz4+tcp://` endpoints. */
+export type Proxy<F extends zmq.Socket = zmq.Socket, B extends zmq.Socket = zmq.Socket> = zmq.Proxy<
+  F,
+  B
+>
 /** zeromq.js's own: plain TCP, without ZMTP. It has no `lz4+tcp://`. */
 export const Stream: typeof zmq.Stream = zeromq.Stream
 /** zeromq.js's own: plain TCP, without ZMTP. It has no `lz4+tcp://`. */

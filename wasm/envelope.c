@@ -71,6 +71,19 @@ static uint64_t multi_bound(uint64_t plain) {
   return plain > UINT64_MAX - bound ? UINT64_MAX : plain + bound;
 }
 
+int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
+                     zl_part *part) {
+  if (receiver->budget == UINT64_MAX || wire_bytes < ZL_SENTINEL_BYTES) return 1;
+  const uint64_t left = place & ZL_FIRST ? receiver->budget : receiver->budget_left;
+  const uint64_t blocks = multi_bound(left);
+  uint64_t most = blocks > UINT64_MAX - ZL_HEAD_BYTES ? UINT64_MAX : blocks + ZL_HEAD_BYTES;
+  /* Dictionaries and arenas are alone in their messages, and not of the budget. */
+  if (place == (ZL_FIRST | ZL_LAST) && most < ZL_ARENA_PART_MAX) most = ZL_ARENA_PART_MAX;
+  if (wire_bytes <= most) return 1;
+  *part = (zl_part){.plain_bytes = wire_bytes - ZL_SENTINEL_BYTES, .budget_left = left};
+  return 0;
+}
+
 int zl_envelope_sized(const uint8_t *sentinel) {
   uint32_t word = zl_read_u32le(sentinel);
   return word == ZL_SENTINEL_LZ4B || word == ZL_SENTINEL_LZ4M;

@@ -26,6 +26,11 @@ int zl_envelope_sized(const uint8_t *sentinel);
 /* Whether `wire` bytes of blocks can hold `plain` bytes. */
 int zl_envelope_plausible(uint64_t plain, uint64_t wire);
 
+/* Whether a part of `wire` bytes can be within the budget in any form. If not, `part` has
+ * the sizes to tell. */
+int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
+                     zl_part *part);
+
 /* zl_receive_head with the part's length in one piece. */
 int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wire_bytes,
                          uint32_t place, zl_part *part);

@@ -59,9 +59,11 @@ static zl_transcoder *open_transcoder(uint8_t direction) {
   return t;
 }
 
-zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint32_t revision) {
+zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint32_t revision,
+                                 uint32_t greeted) {
   zl_transcoder *t = open_transcoder(RECEIVING);
   if (t) {
+    t->state = greeted ? FRAME : GREETING;
     t->receiver.budget = zl_join_u64(budget_low, budget_high);
     t->receiver.revision = revision;
   }
@@ -69,9 +71,10 @@ zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint
 }
 
 zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t effort,
-                               uint32_t arenas, zl_trainer *trainer) {
+                               uint32_t arenas, zl_trainer *trainer, uint32_t greeted) {
   zl_transcoder *t = open_transcoder(SENDING);
   if (t) {
+    t->state = greeted ? FRAME : GREETING;
     t->sender.dictionary = dictionary;
     t->sender.dictionary_due = dictionary != NULL;
     t->sender.least = least;
@@ -256,6 +259,8 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
   const uint64_t whole = frame->head_bytes + body;
   const uint8_t more = frame->flags & ZMTP_MORE;
 
+  zl_part *part = zl_part_slot();
+  if (!zl_envelope_fits(&t->receiver, body, place, part)) return ZL_E_BUDGET_EXCEEDED;
   /* A plain part shows itself by its sentinel alone. */
   if (have < ZL_SENTINEL_BYTES && body >= ZL_SENTINEL_BYTES)
     return needs_input(s, frame->head_bytes + ZL_SENTINEL_BYTES);
@@ -263,7 +268,6 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
     return needs_input(s, frame->head_bytes + ZL_HEAD_BYTES);
 
   const uint64_t budget_left = t->receiver.budget_left;
-  zl_part *part = zl_part_slot();
   int32_t kind = zl_envelope_read(&t->receiver, wire, body, place, part);
   if (kind < 0) return kind;
 

@@ -11,7 +11,7 @@ import {
 } from "../codec/frames.js"
 import { loadInstanceSync, type WasmSource } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
-import { type DecodedMessage, MessageDecoder, type TransportName } from "./messages.js"
+import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
 
 /** How frames are to be read. */
 export interface DecodeFramesOptions {

@@ -9,6 +9,3 @@ export class CaptureFormatError extends Error {
     super(`ERR_CAPTURE_FORMAT: ${detail}`)
   }
 }
-
-/** A record of the file, and with it all that follows, cannot be read. Reported, never thrown at users. */
-export class UnreadableRecord extends Error {}

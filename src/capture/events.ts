@@ -1,3 +1,4 @@
+import type { Traffic } from "../codec/codec.js"
 import type { ProtocolErrorCode } from "../codec/errors.js"
 import type { WasmSource } from "../codec/module.js"
 
@@ -44,7 +45,7 @@ export interface Handshake {
   socketType: string | undefined
   /** The routing id; empty when there is none. */
   identity: Uint8Array | undefined
-  /** Other properties of READY. */
+  /** Other properties of READY: the first 256. */
   properties: ReadonlyMap<string, Uint8Array>
 }
 
@@ -58,7 +59,7 @@ export interface CaptureCommand {
   name: string
   /** What follows the name; a password of PLAIN is blanked out. */
   body: Uint8Array
-  /** The body in words, such as a subscription's topic or a PING's time to live. */
+  /** The body in words, such as a subscription's topic or a PING's time to live; of a long one the beginning. */
   detail: string
 }
 
@@ -96,14 +97,7 @@ export interface CaptureMessage {
 }
 
 /** What went one way over a connection. A dictionary counts its bytes on the wire only. */
-export interface CaptureTraffic {
-  /** Whole messages; dictionaries are none. */
-  messages: number
-  /** Plaintext of their parts, in bytes. */
-  plainBytes: number
-  /** The parts on the wire, without frame headers, in bytes. */
-  wireBytes: number
-}
+export type CaptureTraffic = Traffic
 
 /** A ZMTP connection; what is not known yet changes as the capture goes on. */
 export interface CaptureConnection {

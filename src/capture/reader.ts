@@ -2,8 +2,8 @@ import { closed } from "../codec/errors.js"
 import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
-import { StreamReader } from "./stream-reader.js"
-import { type Surroundings, ZmtpConnection } from "./zmtp-connection.js"
+import { StreamReader } from "./packets/stream-reader.js"
+import { type CaptureContext, ZmtpConnection } from "./streams/zmtp-connection.js"
 
 const OPTION_NAMES = ["maxMessageSize", "dictionary", "wasm"]
 
@@ -25,7 +25,7 @@ export class CaptureReader {
     checkNames(options, OPTION_NAMES)
     const { maxMessageSize, dictionary, wasm } = options
     let id = 0
-    const surroundings: Surroundings = {
+    const context: CaptureContext = {
       budgetBytes: checkBudget(maxMessageSize),
       dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
       instance: loadInstanceSync(wasm),
@@ -36,7 +36,7 @@ export class CaptureReader {
     this.#streams = new StreamReader(
       (tcp) => {
         this.#tcpConnections++
-        const connection = new ZmtpConnection(surroundings, tcp)
+        const connection = new ZmtpConnection(context, tcp)
         this.#connections.add(connection)
         return connection
       },

@@ -1,13 +1,13 @@
 import { getSystemErrorMap } from "node:util"
+import { Bridge, type BridgeHandlers, type BridgeSpec, type Joined } from "../bridge/bridge.js"
+import { Totals } from "../bridge/totals.js"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
 import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
-import { Bridge, type BridgeHandlers, type BridgeSpec, type Joined } from "../transport/bridge.js"
-import { readCounters } from "../transport/protocol.js"
-import { Totals } from "../transport/totals.js"
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
+import { printLine } from "./output.js"
 
 export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
 
@@ -47,12 +47,12 @@ export async function bridge(args: string[]): Promise<void> {
   process.stdout.on("error", () => {}) // it goes on when nobody reads what it says
   try {
     const endpoint = await bridge.start()
-    console.log(`listening on ${endpoint}, connecting to ${spec.to}`)
+    printLine(`listening on ${endpoint}, connecting to ${spec.to}`)
   } catch (error) {
     throw new InputError(`cannot listen on ${spec.from}: ${words(error)}`)
   }
   const stats = statsSeconds === undefined ? undefined : report.repeatStatistics(statsSeconds)
-  console.log(`${await signalled}: ending`)
+  printLine(`${await signalled}: ending`)
   clearInterval(stats)
   await bridge.drain(DRAIN_MS)
 }
@@ -145,40 +145,40 @@ function orUsageError<T>(make: () => T): T {
 // -- Reports -----------------------------------------------------------------------
 
 /** Prints what happens. */
-class Report implements BridgeHandlers {
+export class Report implements BridgeHandlers {
   readonly #to: string
   readonly #totals = new Totals()
   #open = 0
   /** Said once, and not for each attempt that fails like the last one. */
   #unreachable: string | undefined
 
-  constructor({ to }: BridgeSpec) {
+  constructor({ to }: Pick<BridgeSpec, "to">) {
     this.#to = to
   }
 
-  joined({ number, from, to, counters }: Joined): void {
+  joined({ number, from, to, counts }: Joined): void {
     this.#open++
-    this.#totals.begin(number, counters)
+    this.#totals.begin(number, counts)
     this.#unreachable = undefined
-    console.log(`#${number} connected: ${from} to ${to}`)
+    printLine(`#${number} connected: ${from} to ${to}`)
   }
 
   failed({ number }: Joined, side: string, error: Error): void {
     const what = error instanceof ProtocolError ? "protocol error" : "error"
-    console.log(`#${number} ${what} of ${side}: ${error.message}`)
+    printLine(`#${number} ${what} of ${side}: ${error.message}`)
   }
 
-  ended({ number, counters }: Joined, error: Error | undefined): void {
+  ended({ number, counts }: Joined, error: Error | undefined): void {
     this.#open--
     this.#totals.end(number)
     const why = error && !(error instanceof ProtocolError) ? ` (${words(error)})` : ""
-    const [sent, received] = [readCounters(counters, "sent"), readCounters(counters, "received")]
-    console.log(`#${number} closed${why}: ${flow("sent", sent)}; ${flow("received", received)}`)
+    const { sent, received } = counts()
+    printLine(`#${number} closed${why}: ${flow("sent", sent)}; ${flow("received", received)}`)
   }
 
   unreachable(from: string, error: Error): void {
     const line = `cannot connect to ${this.#to}: ${words(error)}`
-    if (line !== this.#unreachable) console.log(`${line}; closed ${from}`)
+    if (line !== this.#unreachable) printLine(`${line}; closed ${from}`)
     this.#unreachable = line
   }
 
@@ -191,7 +191,7 @@ class Report implements BridgeHandlers {
         flow(way, rate(before[way], now[way], seconds), "/s"),
       )
       before = now
-      console.log(`connections: ${this.#open}; ${flows.join("; ")}`)
+      printLine(`connections: ${this.#open}; ${flows.join("; ")}`)
     }, seconds * 1000)
   }
 

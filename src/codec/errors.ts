@@ -18,6 +18,7 @@ export type ProtocolErrorCode =
   | "ERR_ZMTP_HANDSHAKE"
   | "ERR_ZMTP_COMMAND"
   | "ERR_ZMTP_PARTS"
+  | "ERR_ZMTP_MESSAGE"
 
 /**
  * A peer broke the wire format. The message says what was seen and what is

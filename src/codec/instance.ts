@@ -85,7 +85,12 @@ export interface Exports {
     least: number,
     effort: number,
   ): number
-  zl_receiving_open(budgetLow: number, budgetHigh: number, revision: number): Pointer
+  zl_receiving_open(
+    budgetLow: number,
+    budgetHigh: number,
+    revision: number,
+    greeted: number,
+  ): Pointer
   zl_trainer_open(capacity: number, trigger: number, least: number): Pointer
   zl_trainer_close(trainer: Pointer): void
   zl_trainer_wants(trainer: Pointer): number
@@ -100,6 +105,7 @@ export interface Exports {
     effort: number,
     arenas: number,
     trainer: Pointer,
+    greeted: number,
   ): Pointer
   zl_sending_effort(transcoder: Pointer, effort: number): void
   zl_transcoder_close(transcoder: Pointer): void

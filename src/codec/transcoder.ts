@@ -31,11 +31,14 @@ interface Large {
   index: number
 }
 
-/**
- * Takes a piece of output and returns whether it wants more now. A piece that is
- * not `owned` is good for the length of the call only.
- */
-export type Write = (piece: Uint8Array, owned: boolean) => boolean
+/** Who takes what a transcoder makes. */
+export interface TranscoderSink {
+  /**
+   * Takes a piece of output and returns whether it wants more now. A piece that is
+   * not `owned` is good for the length of the call only.
+   */
+  take(piece: Uint8Array, owned: boolean): boolean
+}
 
 /**
  * One direction of a link: a ZMTP byte stream whose message parts are rewritten,
@@ -55,10 +58,15 @@ export class Transcoder {
   /** The large part whose body is being collected. */
   #large: Large | undefined
 
-  /** Wire to plain ZMTP. */
-  static receiving(instance: Instance, settings: ReceiveSettings): Transcoder {
+  /** Wire to plain ZMTP; a stream that is `greeted` begins with frames. */
+  static receiving(
+    instance: Instance,
+    settings: ReceiveSettings,
+    greeted: boolean = false,
+  ): Transcoder {
     const { budgetBytes, revision } = settings
-    const handle = instance.exports.zl_receiving_open(...budgetHalves(budgetBytes), revision)
+    const [low, high] = budgetHalves(budgetBytes)
+    const handle = instance.exports.zl_receiving_open(low, high, revision, greeted ? 1 : 0)
     if (handle === NULL) throw outOfMemory("a connection", 256)
     return new Transcoder(instance, handle, false, budgetBytes, 0)
   }
@@ -69,7 +77,14 @@ export class Transcoder {
     const { zl_sending_open, zl_dictionary_close } = instance.exports
     const opened = dictionary ? openDictionary(instance, dictionary) : NULL
     const least = Math.min(minCompressBytes, instance.blockMax + 1)
-    const handle = zl_sending_open(opened, least, effort, arenas ? 1 : 0, trainer?.handle ?? NULL)
+    const handle = zl_sending_open(
+      opened,
+      least,
+      effort,
+      arenas ? 1 : 0,
+      trainer?.handle ?? NULL,
+      0,
+    )
     if (handle === NULL) {
       zl_dictionary_close(opened)
       throw outOfMemory("a connection", 256)
@@ -94,22 +109,22 @@ export class Transcoder {
 
   /**
    * Transcodes a chunk of the stream, which the caller may reuse afterwards, and
-   * writes what can be said so far. What `write` does not want yet waits for
+   * passes on what can be said so far. What the sink does not want yet waits for
    * `resume`.
    *
    * @throws ProtocolError when the stream breaks a rule, after all that came before
-   * has been written; the transcoder can only be closed then.
+   * has been passed on; the transcoder can only be closed then.
    */
-  transcode(chunk: Uint8Array, write: Write): void {
+  transcode(chunk: Uint8Array, sink: TranscoderSink): void {
     let rest = chunk
     while (rest.length > 0 || this.#leftover.length > 0) {
       if (this.#leftover.length + rest.length < this.#need) break
       if (this.#large) {
         this.#leftover.push(rest)
         rest = NOTHING
-        if (!this.#finishLarge(this.#large, write)) return
+        if (!this.#finishLarge(this.#large, sink)) return
       } else {
-        const goOn = this.#window(rest, write)
+        const goOn = this.#window(rest, sink)
         rest = NOTHING
         if (!goOn) return
       }
@@ -123,9 +138,9 @@ export class Transcoder {
     this.#instance.exports.zl_sending_effort(this.#handle, effort)
   }
 
-  /** Goes on where `write` had enough. */
-  resume(write: Write): void {
-    this.transcode(NOTHING, write)
+  /** Goes on where the sink had enough. */
+  resume(sink: TranscoderSink): void {
+    this.transcode(NOTHING, sink)
   }
 
   /** Counts what went through, into an object that is kept by the caller. */
@@ -156,7 +171,7 @@ export class Transcoder {
   }
 
   /** Transcodes all that waits and what follows it; keeps the rest. Returns whether to go on. */
-  #window(following: Uint8Array, write: Write): boolean {
+  #window(following: Uint8Array, sink: TranscoderSink): boolean {
     const instance = this.#instance
     const length = this.#leftover.length + following.length
     const input = this.#leftover.gather(following)
@@ -174,7 +189,7 @@ export class Transcoder {
       const produced = instance.word(progress, 1)
       this.#need = status === NEEDS_INPUT ? instance.word(progress, 2) : 1
       roomBytes = Math.max(ROOM_BYTES, instance.word(progress, 2))
-      goOn = produced === 0 || write(instance.view(output, produced), false)
+      goOn = produced === 0 || sink.take(instance.view(output, produced), false)
     } while (goOn && status === NEEDS_ROOM)
 
     if (status < 0) throw this.#error(status, instance.copy((input + at) as Pointer, length - at))
@@ -192,7 +207,7 @@ export class Transcoder {
   }
 
   /** Transcodes the body of a large part, which is there as a whole. Returns whether to go on. */
-  #finishLarge(large: Large, write: Write): boolean {
+  #finishLarge(large: Large, sink: TranscoderSink): boolean {
     const instance = this.#instance
     const body = this.#transcodeLarge(large)
     const low = body.length >>> 0
@@ -201,8 +216,8 @@ export class Transcoder {
     const headBytes = instance.exports.zl_large_done(this.#handle, head, low, high)
     this.#large = undefined
     this.#need = 1
-    write(instance.view(head, headBytes), false)
-    return write(body, true)
+    sink.take(instance.view(head, headBytes), false)
+    return sink.take(body, true)
   }
 
   #transcodeLarge({ bodyBytes, place, index }: Large): Uint8Array {

@@ -1,33 +1,51 @@
 /**
- * A script that sends and ends has delivered, over tcp:// as well as here. libzmq
- * flushes at the end of the process, when the links are gone; so before that its
- * sockets are closed, and the links drained for as long as their `linger` allows.
+ * The end of a process: a script that sends and ends has delivered, over tcp:// as well as here.
+ * When nothing else is left to do, sockets are closed, and the process stays for as long as their
+ * `linger` allows.
  */
-import type { Socket } from "zeromq"
-import { holdUntilReleased } from "../transport/thread-pool.js"
-import type { Endpoints } from "./endpoints.js"
+import type { Context, Socket } from "zeromq"
+import { hold, letGo } from "./hold.js"
+import type { SocketState } from "./state.js"
+
+/** After so long zeromq.js says what a process waits for, in milliseconds. */
+const WARNING_MS = 500
 
 const watched = new Set<WeakRef<Socket>>()
+/** Endpoints that are closed and still have something to send, by the context of their socket. */
+const leaving = new Set<{ context: Context }>()
 let listening = false
 /** Whether other handlers of "beforeExit" had their turn to send something. */
 let announced = false
+let holding = false
 
 // A socket that is dropped without close() is closed by zeromq.js.
-const dropped = new FinalizationRegistry<{ ref: WeakRef<Socket>; endpoints: Endpoints }>(
-  ({ ref, endpoints }) => {
+const dropped = new FinalizationRegistry<{ ref: WeakRef<Socket>; state: SocketState }>(
+  ({ ref, state }) => {
     watched.delete(ref)
-    endpoints.releaseAll(-1)
+    state.engine?.close(state.engine.lingerMs)
   },
 )
 
 /** Sees to it that the endpoints of a socket end before the process does, or with the socket. */
-export function watch(socket: Socket, endpoints: Endpoints): void {
+export function watch(socket: Socket, state: SocketState): void {
   const ref = new WeakRef(socket)
   watched.add(ref)
-  dropped.register(socket, { ref, endpoints })
+  dropped.register(socket, { ref, state })
   if (listening) return
   listening = true
   process.on("beforeExit", closeAll)
+}
+
+/** Counts an endpoint that still has something to send; to be called back when it is gone. */
+export function exitsLater(context: Context): () => void {
+  const entry = { context }
+  leaving.add(entry)
+  return () => {
+    leaving.delete(entry)
+    if (!holding || leaving.size > 0) return
+    holding = false
+    letGo()
+  }
 }
 
 function closeAll(): void {
@@ -44,5 +62,20 @@ function closeAll(): void {
   }
   announced = false
   for (const socket of open) socket.close()
-  holdUntilReleased()
+  if (leaving.size === 0 || holding) return
+  holding = true
+  hold()
+  setTimeout(warn, WARNING_MS).unref()
+}
+
+/** As zeromq.js does, which cannot use process.emitWarning as late as that. */
+function warn(): void {
+  const [first] = leaving
+  if (!first) return
+  const advice = first.context.blocky
+    ? " Set 'context.blocky = false' to change this behaviour."
+    : ""
+  process.stderr.write(
+    `(node:${process.pid}) WARNING: Waiting for queued ZeroMQ messages to be delivered.${advice}\n`,
+  )
 }

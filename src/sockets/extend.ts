@@ -1,23 +1,31 @@
-import type { Observer, Socket } from "zeromq"
+import type { Observer, Socket as ZmqSocket } from "zeromq"
+import type { Message } from "../patterns/pipe.js"
+import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
+import { resolveHost } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
-import { type EndpointOptions, Endpoints } from "./endpoints.js"
+import { EarlyOperations } from "./early-operations.js"
+import { type EndpointOptions, Engine, type Received } from "./engine.js"
 import { watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
-import { translate } from "./observer.js"
+import { toMessage } from "./message.js"
+import { Monitor } from "./monitor.js"
+import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
+import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
 
 /** What a socket class gains. */
 export interface Lz4Socket {
-  /** What the socket tells of its `lz4+tcp://` connections. */
+  /** Events and statistics of the socket's `lz4+tcp://` connections. */
   readonly lz4: Lz4
   /**
-   * Binds to an endpoint. For `lz4+tcp://` the grammar is that of `tcp://`, and
-   * there may be options.
+   * Binds to an endpoint. For `lz4+tcp://` the grammar is that of `tcp://`, and there may be
+   * options.
    *
    * @throws TypeError, RangeError for wrong options.
    * @throws Error with a code of zeromq.js: EINVAL, ENODEV, EADDRINUSE, ENOTSUP …
    */
   bind(address: string, options?: EndpointOptions): Promise<void>
+  /** The same at once, as zeromq.js has it. */
   bindSync(address: string, options?: EndpointOptions): void
   /** Connects to an endpoint. For `lz4+tcp://` there may be options. Throws as `bind` does. */
   connect(address: string, options?: EndpointOptions): void
@@ -31,123 +39,435 @@ export type Lz4Class<C extends SocketClass> = {
 
 type ConnectOptions = EndpointOptions & { routingId?: string }
 
+/** A class of sockets. */
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
-type SocketClass = new (...args: any[]) => Socket
+export type SocketClass = new (...args: any[]) => ZmqSocket
 
-// Not in fields: zeromq.js seals its sockets while it constructs them.
-const states = new WeakMap<Socket, Endpoints>()
-
-function endpointsOf(socket: Socket): Endpoints {
-  let endpoints = states.get(socket)
-  if (!endpoints) {
-    endpoints = new Endpoints()
-    states.set(socket, endpoints)
-    watch(socket, endpoints)
-  }
-  return endpoints
+/** What zeromq.js has and does not declare. */
+interface Native {
+  send?(...args: unknown[]): Promise<void>
+  receive?(...args: unknown[]): Promise<Received>
+  join?(...groups: unknown[]): void
+  leave?(...groups: unknown[]): void
+  getInt32Option(option: number): number
+  setBoolOption(option: number, value: boolean): void
+  setInt32Option(option: number, value: number): void
+  setStringOption(option: number, value: string | Buffer | null): void
 }
+
+/** The engine of a socket of these classes, made where there is none. */
+export function engineFor(socket: ZmqSocket): Engine {
+  return (socket as unknown as { [OPEN](): Engine })[OPEN]()
+}
+
+const OPEN = Symbol("open")
 
 /** Extends a socket class of zeromq.js, which keeps its name and all else that it does. */
 export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
-  class Extended extends Base {
+  const native = Base.prototype as ZmqSocket & Native
+
+  let engineOf: (socket: ZmqSocket) => Engine | undefined
+
+  // The name is the one that V8 has for sockets of zeromq.js in its messages.
+  class Socket extends Base {
+    /** Once there is an `lz4+tcp://` endpoint. zeromq.js sets options before fields are there. */
+    #engine: Engine | undefined
+
+    static {
+      engineOf = (socket) => (#engine in socket ? socket.#engine : undefined)
+    }
+
     get lz4(): Lz4 {
-      return endpointsOf(this).lz4
+      return ensureState(this).lz4
     }
 
-    override bind(address: string, options: EndpointOptions = {}): Promise<void> {
-      const endpoints = endpointsOf(this)
-      checkFree(endpoints)
-      if (this.closed || !isLz4(address)) return super.bind(address)
-      return blocking(this, () =>
-        endpoints.bind(this, address, options, (local) => super.bind(local)),
-      )
-    }
+    // -- Endpoints -----------------------------------------------------------------
 
-    override bindSync(address: string, options: EndpointOptions = {}): void {
-      const endpoints = endpointsOf(this)
-      checkFree(endpoints)
-      if (this.closed || !isLz4(address)) super.bindSync(address)
-      else endpoints.bindSync(this, address, options, (local) => super.bindSync(local))
-    }
-
-    override unbind(address: string): Promise<void> {
-      const endpoints = endpointsOf(this)
-      checkFree(endpoints)
-      if (this.closed || !isLz4(address)) return super.unbind(address)
-      const { linger } = this
-      return blocking(this, async () => {
-        const endpoint = endpoints.findBound(address)
-        await super.unbind(endpoint.local)
-        endpoints.release(endpoint, linger)
+    override bind(...args: [address: string, options?: EndpointOptions]): Promise<void> {
+      const [address, options = {}] = args
+      const state = ensureState(this)
+      checkFree(state)
+      if (this.closed || !isLz4(address)) {
+        state.useNative()
+        const bound = (native.bind as (...args: unknown[]) => Promise<void>).call(this, ...args)
+        return blockingNative(state, bound, () => this.#nativeAdded(state))
+      }
+      return blocking(this, state, async () => {
+        const engine = this.#open(state)
+        const prepared = engine.prepareBind(this, address, options)
+        const where = await resolveHost(prepared.where, this.ipv6)
+        await turn() // as in zeromq.js, whose threads bind, it takes that long
+        engine.bind(prepared, where)
       })
     }
 
-    override connect(address: string, ...rest: [options?: ConnectOptions]): void {
-      const endpoints = endpointsOf(this)
-      checkFree(endpoints)
-      const connect = super.connect.bind(this) as (address: string, ...rest: object[]) => void
+    override bindSync(...args: [address: string, options?: EndpointOptions]): void {
+      const [address, options = {}] = args
+      const state = ensureState(this)
+      checkFree(state)
       if (this.closed || !isLz4(address)) {
-        connect(address, ...(rest as object[]))
+        state.useNative()
+        native.bindSync.call(this, ...(args as [string]))
+        this.#nativeAdded(state)
         return
       }
-      // The routingId is libzmq's, for a router that names its peers itself.
-      const { routingId, ...options } = rest[0] ?? {}
-      const routing = routingId === undefined ? [] : [{ routingId }]
-      endpoints.connect(this, address, options, (local) => connect(local, ...routing))
+      const engine = this.#open(state)
+      const prepared = engine.prepareBind(this, address, options)
+      engine.bind(prepared, prepared.where)
     }
 
-    override disconnect(address: string): void {
-      const endpoints = endpointsOf(this)
-      checkFree(endpoints)
+    override unbind(...args: [address: string]): Promise<void> {
+      const [address] = args
+      const state = ensureState(this)
+      checkFree(state)
       if (this.closed || !isLz4(address)) {
-        super.disconnect(address)
-        return
+        return blockingNative(state, native.unbind.call(this, ...args), () => {
+          state.nativeEndpoints--
+        })
       }
-      const { linger } = this
-      for (const endpoint of endpoints.findConnected(address)) {
-        super.disconnect(endpoint.local)
-        endpoints.release(endpoint, linger)
-      }
+      return blocking(this, state, async () => {
+        await turn()
+        this.#open(state).disconnect(this, address)
+      })
     }
 
-    override close(): void {
-      const endpoints = endpointsOf(this)
-      if (endpoints.busy) {
-        endpoints.closing = true
+    override unbindSync(...args: [address: string]): void {
+      const [address] = args
+      const state = ensureState(this)
+      checkFree(state)
+      if (this.closed || !isLz4(address)) native.unbindSync.call(this, ...args)
+      else this.#open(state).disconnect(this, address)
+    }
+
+    override connect(...args: [address: string, options?: ConnectOptions]): void {
+      const [address, given] = args
+      const state = ensureState(this)
+      checkFree(state)
+      if (this.closed || !isLz4(address)) {
+        state.useNative()
+        ;(native.connect as (...args: unknown[]) => void).call(this, ...args)
+        this.#nativeAdded(state)
         return
       }
-      const linger = this.closed ? 0 : this.linger
-      super.close()
-      endpoints.releaseAll(linger)
+      const engine = this.#open(state)
+      if (engine.type.name !== "ROUTER") {
+        engine.connect(this, address, given ?? {})
+        return
+      }
+      const { routingId, ...options } = given ?? {}
+      if (routingId) {
+        state.warnUnlessImmediate(OPTION.connectRoutingId)
+        state.connectRoutingId = Buffer.from(routingId)
+      }
+      engine.connect(this, address, options)
+    }
+
+    override disconnect(...args: [address: string]): void {
+      const [address] = args
+      const state = ensureState(this)
+      checkFree(state)
+      if (this.closed || !isLz4(address)) {
+        native.disconnect.call(this, ...args)
+        state.nativeEndpoints--
+      } else this.#open(state).disconnect(this, address)
+    }
+
+    override close(...args: []): void {
+      const state = stateOf(this)
+      if (!state) {
+        native.close.call(this, ...args)
+        return
+      }
+      if (state.blocked === "own") {
+        state.closing = true
+        return
+      }
+      state.closing = false
+      if (state.blocked === "native") {
+        // Which happens when libzmq is done: zeromq.js remembers it.
+        native.close.call(this, ...args)
+        return
+      }
+      const lingerMs = this.closed ? 0 : this.linger
+      state.engine?.close(lingerMs)
+      state.early?.close()
+      state.monitor?.useNative()
+      native.close.call(this, ...args)
     }
 
     override get lastEndpoint(): string | null {
-      const lastEndpoint = super.lastEndpoint
-      return lastEndpoint === null ? null : endpointsOf(this).actual(lastEndpoint)
+      const lastEndpoint = this.closed ? undefined : engineOf(this)?.lastEndpoint
+      return lastEndpoint ?? super.lastEndpoint
+    }
+
+    /** The engine, which the first `lz4+tcp://` endpoint needs. */
+    [OPEN](): Engine {
+      return this.#open(ensureState(this))
+    }
+
+    #open(state: SocketState): Engine {
+      if (!state.engine) {
+        state.engine = new Engine(this, state)
+        this.#engine = state.engine
+        watch(this, state)
+        if (state.nativeEndpoints > 0) this.#mix(state.engine)
+        state.early?.begin(state.engine)
+      }
+      return state.engine
+    }
+
+    // -- libzmq's own endpoints ----------------------------------------------------
+
+    #nativeAdded(state: SocketState): void {
+      state.nativeEndpoints++
+      if (!state.engine) return
+      state.engine.lastEndpoint = null
+      if (!state.engine.native) this.#mix(state.engine)
+    }
+
+    /** Lets the engine use libzmq's endpoints as well. */
+    #mix(engine: Engine): void {
+      const ref = new WeakRef(this)
+      native.setInt32Option.call(this, OPTION.sendTimeout, 0)
+      if (native.receive) native.setInt32Option.call(this, OPTION.receiveTimeout, NATIVE_RECEIVE_MS)
+      const socket = (): NativeSocket | undefined => {
+        const self = ref.deref()
+        if (!self || self.closed) return undefined
+        const get = (name: "readable" | "writable") =>
+          Reflect.get(Base.prototype, name, self) as boolean
+        return {
+          get readable() {
+            return get("readable")
+          },
+          get writable() {
+            return get("writable")
+          },
+          send: (message: Message, routing: Routing) =>
+            Object.keys(routing).length > 0
+              ? (native.send?.call(self, message, routing) as Promise<void>)
+              : (native.send?.call(self, message) as Promise<void>),
+          receive: () =>
+            native.receive ? native.receive.call(self) : new Promise<never>(() => {}),
+        }
+      }
+      engine.native = new NativeSide(
+        engine.type,
+        socket,
+        () => engine.readable(),
+        () => engine.writable(),
+      )
+    }
+
+    // -- Options, some of which cannot be read back --------------------------------
+
+    override setBoolOption(option: number, value: boolean): void {
+      const state = ensureState(this)
+      state.warnUnlessImmediate(option)
+      super.setBoolOption(option, value)
+      state.setFlag(option, value)
+    }
+
+    override setInt32Option(option: number, value: number): void {
+      const state = ensureState(this)
+      state.warnUnlessImmediate(option)
+      super.setInt32Option(option, value)
+      state.setNumber(option, value, this)
+      const { engine } = state
+      // libzmq's are for the engine to choose, where it uses its endpoints.
+      if (!engine?.native) return
+      if (option === OPTION.sendTimeout) super.setInt32Option(option, 0)
+      if (option === OPTION.receiveTimeout) super.setInt32Option(option, NATIVE_RECEIVE_MS)
+    }
+
+    override setUint32Option(option: number, value: number): void {
+      ensureState(this).warnUnlessImmediate(option)
+      super.setUint32Option(option, value)
+    }
+
+    override setInt64Option(option: number, value: number): void {
+      ensureState(this).warnUnlessImmediate(option)
+      super.setInt64Option(option, value)
+    }
+
+    override setUint64Option(option: number, value: number): void {
+      ensureState(this).warnUnlessImmediate(option)
+      super.setUint64Option(option, value)
+    }
+
+    override getInt32Option(option: number): number {
+      const state = stateOf(this)
+      if (state?.engine?.native) {
+        if (option === OPTION.sendTimeout) return state.sendTimeoutMs
+        if (option === OPTION.receiveTimeout) return state.receiveTimeoutMs
+      }
+      return super.getInt32Option(option)
+    }
+
+    override setStringOption(option: number, value: string | Buffer | null): void {
+      const state = ensureState(this)
+      state.warnUnlessImmediate(option)
+      super.setStringOption(option, value)
+      state.setBytes(option, typeof value === "string" ? Buffer.from(value) : value)
     }
   }
-  Object.defineProperty(Extended, "name", { value: Base.name })
-  // Declared a property in the types of zeromq.js, which an accessor cannot override.
-  Object.defineProperty(Extended.prototype, "events", {
-    get(this: Socket): Observer {
-      return translate(Reflect.get(Base.prototype, "events", this), endpointsOf(this))
-    },
+
+  /** Whether an operation would have to wait, on a socket that has had no endpoint yet. */
+  const mayWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
+    const state = stateOf(socket)
+    if (state?.nativeUsed || socket.closed) return false
+    const timeoutMs = what === "readable" ? state?.receiveTimeoutMs : state?.sendTimeoutMs
+    return timeoutMs !== 0 && !Reflect.get(Base.prototype, what, socket)
+  }
+
+  // -- Only what the class has -----------------------------------------------------
+
+  const define = (name: string, value: unknown) =>
+    Object.defineProperty(Socket.prototype, name, { configurable: true, writable: true, value })
+
+  if (native.send) {
+    const send = native.send
+    const takesRouting = ["Server", "Radio"].includes(Base.name)
+    define("send", function (this: Socket, ...args: unknown[]): Promise<void> {
+      const engine = engineOf(this)
+      if (engine === undefined) {
+        if (!mayWait(this, "writable")) return send.apply(this, args)
+        const state = ensureState(this)
+        state.early ??= new EarlyOperations()
+        return state.early.wait("send", state.sendTimeoutMs, (engine) =>
+          engine
+            ? engine.send(toMessage(args[0]), toRouting(args[1] ?? {}))
+            : send.apply(this, args),
+        )
+      }
+      checkSendArguments(args, takesRouting ? 2 : 1)
+      checkUsable(this, ensureState(this))
+      if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
+      const routing = toRouting(args[1])
+      const { routingId, group } = routing
+      if (!routingId && !group) throw zmqError("EINVAL")
+      return engine.send(toMessage(args[0]), routing)
+    })
+  }
+
+  if (native.receive) {
+    const receive = native.receive
+    define("receive", function (this: Socket, ...args: unknown[]): Promise<Received> {
+      const engine = engineOf(this)
+      if (args.length > 0) return receive.apply(this, args)
+      if (engine === undefined) {
+        if (!mayWait(this, "readable")) return receive.apply(this)
+        const state = ensureState(this)
+        state.early ??= new EarlyOperations()
+        return state.early.wait("receive", state.receiveTimeoutMs, (engine) =>
+          engine ? engine.receive() : receive.apply(this),
+        )
+      }
+      checkUsable(this, ensureState(this))
+      return engine.receive()
+    })
+  }
+
+  for (const name of ["join", "leave"] as const) {
+    const change = native[name]
+    if (!change) continue
+    define(name, function (this: Socket, ...groups: (Buffer | string)[]): void {
+      for (const group of groups) {
+        change.call(this, group)
+        const state = ensureState(this)
+        if (name === "join") state.joined(String(group))
+        else state.left(String(group))
+      }
+    })
+  }
+
+  // Declared properties in the types of zeromq.js, which accessors cannot override.
+  const defineGetter = <T>(
+    name: "events" | "readable" | "writable",
+    get: (socket: ZmqSocket) => T,
+  ) =>
+    Object.defineProperty(Socket.prototype, name, {
+      configurable: true,
+      get(this: ZmqSocket): T {
+        return get(this)
+      },
+    })
+  const inherited = (name: string, socket: ZmqSocket) => Reflect.get(Base.prototype, name, socket)
+  defineGetter(
+    "readable",
+    (socket) => engineOf(socket)?.isReadable ?? inherited("readable", socket),
+  )
+  defineGetter(
+    "writable",
+    (socket) => engineOf(socket)?.isWritable ?? inherited("writable", socket),
+  )
+  defineGetter("events", (socket) => {
+    const observer = inherited("events", socket) as Observer
+    const state = ensureState(socket)
+    state.monitor ??= new Monitor(observer, state.nativeUsed)
+    return observer
   })
-  return Extended as unknown as Lz4Class<C>
+  Object.defineProperty(Socket, "name", { value: Base.name })
+  return Socket as unknown as Lz4Class<C>
 }
 
-function checkFree(endpoints: Endpoints): void {
-  if (endpoints.busy) throw zmqError("EBUSY", "Socket is blocked by a bind or unbind operation")
+const NO_ROUTING: Routing = {}
+
+function checkSendArguments(args: unknown[], max: number): void {
+  if (args[0] === undefined) throw new TypeError("Message must be present")
+  if (args.length <= max) return
+  const expected = max === 1 ? "1 argument" : `${max} arguments`
+  throw new TypeError(`Expected ${expected} but received ${args.length}`)
+}
+
+function toRouting(given: unknown): Routing {
+  if (typeof given !== "object" || given === null) throw new TypeError("Options must be an object")
+  const { routingId, group } = given as { routingId?: number; group?: string | Buffer }
+  return {
+    ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),
+    ...(group !== undefined && { group: Buffer.from(group as string) }),
+  }
+}
+
+/** A turn of the event loop. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function checkFree(state: SocketState): void {
+  if (state.blocked)
+    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
+}
+
+function checkUsable(socket: ZmqSocket, state: SocketState): void {
+  checkFree(state)
+  if (socket.closed) throw zmqError("EBADF")
 }
 
 /** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */
-async function blocking(socket: Socket, work: () => Promise<void>): Promise<void> {
-  const endpoints = endpointsOf(socket)
-  endpoints.busy = true
+async function blocking(
+  socket: ZmqSocket,
+  state: SocketState,
+  work: () => Promise<void>,
+): Promise<void> {
+  state.blocked = "own"
   try {
     await work()
   } finally {
-    endpoints.busy = false
-    if (endpoints.closing) socket.close()
+    state.blocked = undefined
+    if (state.closing) socket.close()
   }
+}
+
+/** zeromq.js blocks the socket itself; the engine has to know, and to close with it. */
+function blockingNative(state: SocketState, work: Promise<void>, done: () => void): Promise<void> {
+  const { engine } = state
+  if (engine) state.blocked = "native"
+  const over = () => {
+    state.blocked = undefined
+  }
+  work.then(() => {
+    over()
+    done()
+  }, over)
+  return work
 }

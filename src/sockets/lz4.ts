@@ -1,14 +1,11 @@
 import { EventEmitter } from "node:events"
 import type { Traffic } from "../codec/codec.js"
-import { ProtocolError, type ProtocolErrorCode } from "../codec/errors.js"
-import { errorFrom } from "../transport/error-info.js"
-import {
-  type CountersPlace,
-  type Peer,
-  readCounters,
-  type TransportEvent,
-} from "../transport/protocol.js"
-import { Totals } from "../transport/totals.js"
+import type { ProtocolError } from "../codec/errors.js"
+import type {
+  ConnectionCounts,
+  DirectionCounts,
+  Connection as LiveConnection,
+} from "../transport/connection.js"
 
 /** What went one way over a connection. */
 export interface ConnectionTraffic extends Traffic {
@@ -55,58 +52,74 @@ export type Lz4Events = {
   protocolError: [ProtocolErrorEvent]
 }
 
-interface LiveConnection extends Peer {
-  counters: CountersPlace
-}
-
 /**
- * What a socket tells of its `lz4+tcp://` connections.
+ * Events and statistics of the `lz4+tcp://` connections of a socket.
  *
- * Emits "connect" and "disconnect" for each, and "protocolError" when a peer
- * breaks a rule of RFC.md and loses its connection; a "disconnect" follows.
- * Counting goes on whether anybody reads or not.
+ * Emits "connect" and "disconnect" for each, and "protocolError" when a peer breaks a rule of
+ * RFC.md and loses its connection; a "disconnect" follows.
  */
 export class Lz4 extends EventEmitter<Lz4Events> {
-  readonly #live = new Map<number, LiveConnection>()
-  /** Of connections that are over too, which count until libzmq has taken what they brought. */
-  readonly #totals = new Totals()
+  /** With who is at the other end, which a connection that is over no longer knows. */
+  readonly #live = new Map<LiveConnection, ConnectEvent>()
+  /** Of connections that are over. */
+  readonly #past = {
+    sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
+    received: { messages: 0, plainBytes: 0, wireBytes: 0 },
+  }
 
   /** The connections that are open now. */
   get connections(): readonly Connection[] {
-    return Array.from(this.#live.values(), ({ remoteAddress, remotePort, counters }) => ({
-      remoteAddress,
-      remotePort,
-      sent: readCounters(counters, "sent"),
-      received: readCounters(counters, "received"),
-    }))
+    return Array.from(this.#live, ([connection, peer]) => ({ ...peer, ...connection.counts }))
   }
 
   /** Totals over all connections, past ones included. Bytes are those of parts, without frame headers. */
   get stats(): { sent: Traffic; received: Traffic } {
-    return { sent: this.#totals.total("sent"), received: this.#totals.total("received") }
+    const stats = { sent: { ...this.#past.sent }, received: { ...this.#past.received } }
+    for (const connection of this.#live.keys()) count(stats, connection.counts)
+    return stats
   }
 
   /** @internal */
-  handle(event: TransportEvent): void {
-    if (event.type === "connect") {
-      const { remoteAddress, remotePort } = event.peer
-      this.#live.set(event.link, { remoteAddress, remotePort, counters: event.counters })
-      this.#totals.begin(event.link, event.counters)
-      this.emit("connect", { remoteAddress, remotePort })
-    } else if (event.type === "protocolError") {
-      const { code, message } = event.error
-      const detail = message.slice(message.indexOf(": ") + 2)
-      const error = new ProtocolError(code as ProtocolErrorCode, detail)
-      this.emit("protocolError", { ...event.peer, error })
-    } else if (event.type === "disconnect") {
-      const connection = this.#live.get(event.link)
-      if (!connection) return
-      const { remoteAddress, remotePort } = connection
-      this.#live.delete(event.link)
-      const error = event.error && errorFrom(event.error)
-      this.emit("disconnect", { remoteAddress, remotePort, error })
-    } else if (event.type === "ended") {
-      this.#totals.end(event.link)
-    }
+  opened(connection: LiveConnection): void {
+    const { remoteAddress = "unknown", remotePort = 0 } = connection // it may have gone already
+    const peer = { remoteAddress, remotePort }
+    this.#live.set(connection, peer)
+    tell(() => this.emit("connect", { ...peer }))
   }
+
+  /** @internal */
+  failed(connection: LiveConnection, error: ProtocolError): void {
+    const peer = this.#live.get(connection) as ConnectEvent
+    tell(() => this.emit("protocolError", { ...peer, error }))
+  }
+
+  /** @internal */
+  closed(connection: LiveConnection, counts: ConnectionCounts, error: Error | undefined): void {
+    const peer = this.#live.get(connection) as ConnectEvent
+    this.#live.delete(connection)
+    count(this.#past, counts)
+    tell(() => this.emit("disconnect", { ...peer, error }))
+  }
+}
+
+/** What a listener throws is the program's, and stops nothing here. */
+function tell(emit: () => void): void {
+  try {
+    emit()
+  } catch (error) {
+    process.nextTick(() => {
+      throw error
+    })
+  }
+}
+
+function count(total: { sent: Traffic; received: Traffic }, counts: ConnectionCounts): void {
+  add(total.sent, counts.sent)
+  add(total.received, counts.received)
+}
+
+function add(total: Traffic, { messages, plainBytes, wireBytes }: DirectionCounts): void {
+  total.messages += messages
+  total.plainBytes += plainBytes
+  total.wireBytes += wireBytes
 }

@@ -1,6 +1,10 @@
 import type { Socket } from "zeromq"
+import type { HeartbeatOptions } from "../transport/heartbeat.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import { zmqError } from "../transport/zmq-error.js"
+import type { HandshakeSettings } from "../zmtp/handshake.js"
+import type { SocketTypeName } from "../zmtp/socket-types.js"
+import type { SocketState } from "./state.js"
 
 /** Options that libzmq applies to its TCP connections and Node has no way to, with their defaults. */
 const REFUSED = {
@@ -20,20 +24,13 @@ const REFUSED = {
  * @throws Error with code ENOTSUP for one that cannot, rather than to ignore it.
  */
 export function readTcpOptions(socket: Socket, endpoint: string): TcpOptions {
-  const { securityMechanism } = socket
-  if (securityMechanism !== null && securityMechanism !== "plain")
-    throw zmqError(
-      "ENOTSUP",
-      `lz4+tcp:// cannot be used with ${securityMechanism.toUpperCase()}, which encrypts parts before they can be compressed`,
-      endpoint,
-    )
   for (const [name, usual] of Object.entries(REFUSED)) {
     const value = socket[name as keyof Socket] as unknown
     if (value !== undefined && value !== usual)
       throw zmqError(
         "ENOTSUP",
-        `${name} (${value}) has no effect on lz4+tcp://; leave it at ${usual}`,
         endpoint,
+        `${name} (${value}) has no effect on lz4+tcp://; leave it at ${usual}`,
       )
   }
   return {
@@ -44,5 +41,44 @@ export function readTcpOptions(socket: Socket, endpoint: string): TcpOptions {
     connectTimeoutMs: socket.connectTimeout,
     reconnectMs: socket.reconnectInterval,
     reconnectMaxMs: socket.reconnectMaxInterval,
+  }
+}
+
+/**
+ * What a socket says in its handshakes.
+ *
+ * @throws Error with code ENOTSUP for CURVE and GSSAPI.
+ */
+export function readHandshakeSettings(
+  socket: Socket,
+  socketType: SocketTypeName,
+  state: SocketState,
+  endpoint: string,
+): HandshakeSettings {
+  const { securityMechanism } = socket
+  if (securityMechanism !== null && securityMechanism !== "plain")
+    throw zmqError(
+      "ENOTSUP",
+      endpoint,
+      `lz4+tcp:// cannot be used with ${securityMechanism.toUpperCase()}, which encrypts parts before they can be compressed`,
+    )
+  const isPlain = securityMechanism === "plain"
+  return {
+    socketType,
+    mechanism: isPlain ? "PLAIN" : "NULL",
+    plainServer: isPlain && socket.plainServer,
+    username: Buffer.from((isPlain && socket.plainUsername) || ""),
+    password: Buffer.from((isPlain && socket.plainPassword) || ""),
+    routingId: state.routingId ?? Buffer.alloc(0),
+    authenticate: (socket.zapDomain ?? "") !== "",
+  }
+}
+
+export function readHeartbeat(socket: Socket): HeartbeatOptions {
+  const { heartbeatInterval, heartbeatTimeout, heartbeatTimeToLive } = socket
+  return {
+    intervalMs: heartbeatInterval,
+    timeoutMs: heartbeatTimeout === -1 ? heartbeatInterval : heartbeatTimeout,
+    timeToLive: Math.floor(heartbeatTimeToLive / 100),
   }
 }

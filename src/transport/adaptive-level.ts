@@ -1,5 +1,4 @@
 import { type EventLoopUtilization, performance } from "node:perf_hooks"
-import type { Transcoder } from "../codec/transcoder.js"
 
 /** From the hastiest to the most thorough: accelerations of LZ4, then levels of LZ4HC. */
 const EFFORTS = [4, 1, -3, -6, -9]
@@ -30,16 +29,13 @@ export function nextEffort(index: number, { waited, busy }: Limits): number {
 
 /** Chooses how hard a link tries by what limits it. */
 export class AdaptiveLevel {
-  readonly #transcoder: Transcoder
+  /** As Settings has it. */
+  effort: number = EFFORTS[USUAL] as number
   #index = USUAL
   #begunAt = performance.now()
   #utilization: EventLoopUtilization = performance.eventLoopUtilization()
   #waitedMs = 0
   #waitsSince = 0
-
-  constructor(transcoder: Transcoder) {
-    this.#transcoder = transcoder
-  }
 
   /** Takes note of a write, and whether the network had no room for all of it. */
   wrote(blocked: boolean): void {
@@ -58,7 +54,7 @@ export class AdaptiveLevel {
     const utilization = performance.eventLoopUtilization()
     const busy = performance.eventLoopUtilization(utilization, this.#utilization).utilization
     const index = nextEffort(this.#index, { waited, busy })
-    if (index !== this.#index) this.#transcoder.effort = EFFORTS[index] as number
+    this.effort = EFFORTS[index] as number
     this.#index = index
     this.#begunAt = now
     this.#utilization = utilization

@@ -10,7 +10,7 @@ const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
 export interface ChannelHandlers {
   connected?(): void
   /** A chunk was read. It is good for the length of the call only. */
-  received?(chunk: Uint8Array, channel: Channel): void
+  data?(chunk: Uint8Array, channel: Channel): void
   /** The other side sends nothing more. */
   ended?(channel: Channel): void
   /** There is room to write again. */
@@ -48,13 +48,13 @@ export class Channel {
       return new Channel((onread) => new Socket({ handle, allowHalfOpen: true, onread } as object))
     }
     const channel = new Channel(() => accepted)
-    accepted.on("data", (chunk) => channel.handlers.received?.(chunk as Buffer, channel))
+    accepted.on("data", (chunk) => channel.handlers.data?.(chunk as Buffer, channel))
     return channel
   }
 
   private constructor(open: (onread: OnReadOpts) => Socket) {
     const callback = (length: number) => {
-      this.handlers.received?.(buffer.subarray(0, length), this)
+      this.handlers.data?.(buffer.subarray(0, length), this)
       return true
     }
     this.socket = open({ buffer, callback })

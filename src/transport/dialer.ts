@@ -1,136 +1,125 @@
-import { closeSync, openSync, unlinkSync } from "node:fs"
-import { createServer, type Server, type Socket } from "node:net"
-import type { Instance } from "../codec/instance.js"
+import { isIPv6 } from "node:net"
+import type { ProtocolError } from "../codec/errors.js"
+import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { Backoff } from "./backoff.js"
-import { Channel } from "./channel.js"
-import { formatEndpoint } from "./endpoint.js"
-import type { End } from "./link.js"
-import { Links, type LinksHandlers } from "./links.js"
-import type { DialSpec, TransportEvent } from "./protocol.js"
+import type { Channel } from "./channel.js"
+import {
+  Connection,
+  type ConnectionHandlers,
+  type ConnectionOptions,
+  type Ending,
+} from "./connection.js"
+import type { Destination } from "./endpoint.js"
 import { connectTcp } from "./tcp.js"
-import { zmqError } from "./zmq-error.js"
+import type { TcpOptions } from "./tcp-options.js"
 
-/** What libzmq may be late, in milliseconds. */
-const SETTLE_MS = 250
+export interface DialerHandlers extends ConnectionHandlers {
+  /** An attempt has begun. */
+  delayed(): void
+  connected(connection: Connection): void
+  /** An attempt has failed; "retried" follows where there is to be another. */
+  attemptFailed(): void
+  retried(intervalMs: number): void
+  /** There is no connection, and there will be none. */
+  gaveUp(): void
+}
 
-/**
- * A connected endpoint: accepts libzmq's private connections and dials the peer
- * for each. libzmq takes the private connection for the real one, so the pauses
- * between attempts are kept here.
- */
-export class Dialer implements LinksHandlers {
-  readonly #spec: DialSpec
-  readonly #server: Server
-  readonly #links: Links
+/** A connected endpoint: one connection at a time, made again when it is lost. */
+export class Dialer implements ConnectionHandlers {
+  connection: Connection | undefined
+  readonly #destination: Destination
+  readonly #options: ConnectionOptions
+  readonly #tcp: TcpOptions
+  readonly #handlers: DialerHandlers
   readonly #backoff: Backoff
-  /** Private connections that are still without a peer. */
-  #dialling = 0
-  /** Since `release`: how long libzmq may take to come back. */
-  #graceMs: number | undefined
-  #grace: NodeJS.Timeout | undefined
+  #attempt: Channel | undefined
+  #pause: NodeJS.Timeout | undefined
+  #closed = false
 
-  /** @throws Error in the form of zeromq.js. */
   constructor(
-    endpoint: number,
-    spec: DialSpec,
-    instance: Instance,
-    emit: (event: TransportEvent) => void,
+    destination: Destination,
+    options: ConnectionOptions,
+    tcp: TcpOptions,
+    handlers: DialerHandlers,
   ) {
-    this.#spec = spec
-    this.#links = new Links(endpoint, instance, spec, emit, this)
-    this.#backoff = new Backoff(spec.tcp.reconnectMs, spec.tcp.reconnectMaxMs)
-    this.#server = createServer({ pauseOnConnect: true }, (local) => this.#accept(local))
-    this.#server.on("error", ignored).unref()
-    // Node binds a path at once, unless it is for all processes of a cluster; and says later what failed.
-    this.#server.listen({ path: spec.localPath, exclusive: true })
-    if (this.#server.listening) return
-    const { code, message } = refusal(spec.localPath)
-    throw zmqError(
-      code as "EMFILE",
-      `cannot listen for libzmq: ${message}`,
-      formatEndpoint(spec.destination),
-    )
+    this.#destination = destination
+    this.#options = options
+    this.#tcp = tcp
+    this.#handlers = handlers
+    this.#backoff = new Backoff(tcp.reconnectMs, tcp.reconnectMaxMs)
   }
 
-  release(lingerMs: number): void {
-    this.#graceMs = this.#backoff.longestMs + SETTLE_MS
-    if (lingerMs >= 0) this.#graceMs = Math.min(this.#graceMs, lingerMs)
-    this.#links.limit(lingerMs)
-    this.#checkReleased(false)
+  dial(): void {
+    if (this.#closed) return
+    const { host } = this.#destination
+    if (isIPv6(host) && !this.#tcp.ipv6) {
+      this.#retry()
+      return
+    }
+    const channel = connectTcp(this.#destination, this.#tcp)
+    this.#attempt = channel
+    channel.handlers = {
+      connected: () => {
+        this.#attempt = undefined
+        this.#backoff.reset()
+        // Told first: the handshake may end as soon as it begins.
+        const connection = new Connection(channel, this.#options, this)
+        this.connection = connection
+        this.#handlers.connected(connection)
+      },
+      closed: () => {
+        this.#attempt = undefined
+        if (this.#closed) return
+        this.#handlers.attemptFailed()
+        this.#retry()
+      },
+    }
+    this.#handlers.delayed()
   }
 
-  /** Dials until there is a connection to join with, or libzmq closes its side. */
-  #accept(accepted: Socket): void {
-    const early: Uint8Array[] = []
-    const local = Channel.adopt(accepted)
-    let remote: Channel
-    let pause: NodeJS.Timeout | undefined
-
-    const giveUp = () => {
-      clearTimeout(pause)
-      remote.socket.destroy()
-      local.socket.destroy()
-    }
-    const closed = () => {
-      giveUp()
-      this.#dialling--
-      this.#checkReleased(true)
-    }
-    const connected = () => {
-      this.#backoff.reset()
-      this.#dialling--
-      this.#links.add(remote, local, early)
-    }
-    const failed = () => {
-      const pauseMs = this.#backoff.next()
-      if (local.socket.destroyed) return
-      // Without another attempt libzmq still queues messages, as long as its connection is there.
-      if (pauseMs !== undefined) pause = setTimeout(attempt, pauseMs).unref()
-    }
-    const attempt = () => {
-      remote = connectTcp(this.#spec.destination, this.#spec.tcp)
-      remote.handlers = { connected, closed: failed }
-    }
-
-    this.#dialling++
-    // libzmq sends its greeting, and nothing more before the peer's.
-    const received = (chunk: Uint8Array) => early.push(new Uint8Array(chunk))
-    local.handlers = { received, ended: giveUp, closed }
-    local.socket.resume()
-    attempt()
+  /** Makes no connection any more; the one there is goes on. */
+  close(): void {
+    this.#closed = true
+    clearTimeout(this.#pause)
+    this.#attempt?.socket.destroy()
   }
 
-  linkEnded({ byLibzmq }: End): void {
-    this.#checkReleased(byLibzmq)
+  #retry(): void {
+    const intervalMs = this.#backoff.next()
+    if (intervalMs === undefined) return
+    this.#pause = setTimeout(dialAgain, intervalMs, this).unref()
+    this.#handlers.retried(intervalMs)
   }
 
-  /**
-   * After `release`, ends when there is no connection left. One that libzmq did
-   * not close itself, or has yet to make, it may be about to make (again).
-   */
-  #checkReleased(byLibzmq: boolean): void {
-    if (this.#graceMs === undefined || this.#links.size > 0 || this.#dialling > 0) return
-    const end = () => {
-      if (this.#links.size > 0 || this.#dialling > 0) return
-      this.#server.close()
-      this.#links.close()
+  closed(connection: Connection, ending: Ending): void {
+    this.connection = undefined
+    this.#handlers.closed(connection, ending)
+    if (this.#closed) return
+    if (ending.final || this.#tcp.reconnectMs <= 0) {
+      this.#closed = true
+      this.#handlers.gaveUp()
+    } else {
+      this.#retry()
     }
-    clearTimeout(this.#grace)
-    // A connection may have come while this thread was busy; it is accepted before setImmediate.
-    this.#grace = setTimeout(() => setImmediate(end), byLibzmq ? 0 : this.#graceMs).unref()
+  }
+
+  ready(connection: Connection, peerRoutingId: Buffer): void {
+    this.#handlers.ready(connection, peerRoutingId)
+  }
+
+  authenticate(connection: Connection, credentials: Credentials): void {
+    this.#handlers.authenticate(connection, credentials)
+  }
+
+  refused(connection: Connection, status: number): void {
+    this.#handlers.refused(connection, status)
+  }
+
+  failed(connection: Connection, error: ProtocolError, failure?: HandshakeFailure): void {
+    this.#handlers.failed(connection, error, failure)
   }
 }
 
-/** A connection could not be accepted; or none ever will, of which the constructor tells. */
-function ignored(): void {}
-
-/** Why there can be no Unix socket at a path: a file meets the same error. */
-function refusal(path: string): NodeJS.ErrnoException {
-  try {
-    closeSync(openSync(path, "wx"))
-    unlinkSync(path)
-    return zmqError("EAGAIN", "the system refused, and does no more")
-  } catch (error) {
-    return error as NodeJS.ErrnoException
-  }
+function dialAgain(dialer: Dialer): void {
+  dialer.dial()
 }

@@ -1,4 +1,4 @@
-import { isIP, isIPv6 } from "node:net"
+import { isIP, isIPv4, isIPv6 } from "node:net"
 import { networkInterfaces } from "node:os"
 import { zmqError } from "./zmq-error.js"
 
@@ -23,19 +23,23 @@ export function isLz4(endpoint: unknown): endpoint is string {
 }
 
 /**
- * Reads what may be bound: `*`, an address, the name of an interface or of a host,
- * which is yet to be resolved, and a port of which `*` and 0 let the system choose.
+ * Reads what may be bound: `*`, an address, the name of an interface or of a host, which is yet to
+ * be resolved, and a port of which `*` and 0 let the system choose.
  *
- * @throws Error with code EINVAL, or ENODEV for an IPv6 address without the option ipv6.
+ * @throws Error with code EINVAL or ENODEV.
  */
 export function parseBind(endpoint: string, ipv6: boolean): HostPort {
-  const [host, port] = split(endpoint, withoutScheme(endpoint))
-  return { host: localHost(endpoint, host, ipv6) ?? host, port: parsePort(endpoint, port, true) }
+  const [host, digits] = split(endpoint, withoutScheme(endpoint))
+  const port = parsePort(endpoint, digits, true)
+  const address = localAddress(endpoint, host, ipv6)
+  // What is neither an address nor an interface has to be the name of a host.
+  if (address === undefined && !/^[\w.-]+$/.test(host)) throw zmqError("ENODEV", endpoint)
+  return { host: address ?? host, port }
 }
 
 /**
- * Reads what may be connected to: a host name or address and a port, behind a
- * source address and `;` if need be.
+ * Reads what may be connected to: a host name or address and a port, behind a source address and
+ * `;` if need be.
  *
  * @throws Error with code EINVAL or, for a source interface that is not there, ENODEV.
  */
@@ -43,13 +47,13 @@ export function parseConnect(endpoint: string, ipv6: boolean): Destination {
   const parts = withoutScheme(endpoint).split(";")
   if (parts.length > 2) throw invalid(endpoint, "at most one ';' is allowed")
   const [host, port] = split(endpoint, parts.at(-1) as string)
-  if (host === "*" || !/^[\w.:%-]+$/.test(host))
-    throw invalid(endpoint, `${JSON.stringify(host)} is no host to connect to`)
+  if (!/^[\w[:][\w.:%[\]-]*$|^$/.test(host) || host.startsWith("_"))
+    throw zmqError("EINVAL", endpoint)
   const destination = { host, port: parsePort(endpoint, port, false), source: undefined }
   if (parts.length === 1) return destination
   const [from, fromPort] = split(endpoint, parts[0] as string)
-  const source = localHost(endpoint, from, ipv6)
-  if (!source) throw noDevice(endpoint, `no interface or address ${JSON.stringify(from)}`)
+  const source = localAddress(endpoint, from, ipv6)
+  if (source === undefined) throw zmqError("ENODEV", endpoint)
   const sourcePort = parsePort(endpoint, fromPort, true)
   return { ...destination, source: { host: source, port: sourcePort } }
 }
@@ -59,18 +63,38 @@ export function formatEndpoint({ host, port }: HostPort, scheme: TcpScheme = SCH
   return `${scheme}${isIPv6(host) ? `[${host}]` : host}:${port}`
 }
 
-const withoutScheme = (endpoint: string) => endpoint.slice(endpoint.indexOf("://") + 3)
+/**
+ * The name under which libzmq knows what is bound, for a name that may be another for it; the
+ * same where there is none.
+ */
+export function canonicalEndpoint(endpoint: string, ipv6: boolean): string {
+  const [, bare] = /^(.*):\d+$/.exec(withoutScheme(endpoint)) ?? []
+  if (bare === undefined) return endpoint
+  const host = trimBrackets(bare)
+  const address = host === "localhost" ? "127.0.0.1" : host
+  if (!isIP(address)) return endpoint
+  const port = Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
+  return formatEndpoint({ host: mapped(address, ipv6), port })
+}
 
-/** Parts at the last colon; brackets keep those of an IPv6 address together. */
+export const withoutScheme = (endpoint: string): string =>
+  endpoint.slice(endpoint.indexOf("://") + 3)
+
+/** Parts at the last colon. */
 function split(endpoint: string, address: string): [host: string, port: string] {
-  const [, bracketed, bare, port] = /^(?:\[([^[\]]*)\]|([^[\]]*)):([^:]*)$/.exec(address) ?? []
-  const host = bracketed ?? bare
-  if (!host || port === undefined) throw invalid(endpoint, "expected HOST:PORT")
-  return [host, port]
+  const colon = address.lastIndexOf(":")
+  if (colon < 0) throw zmqError("EINVAL", endpoint)
+  return [trimBrackets(address.slice(0, colon)), address.slice(colon + 1)]
+}
+
+function trimBrackets(host: string): string {
+  return host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host
 }
 
 function parsePort(endpoint: string, port: string, wildcard: boolean): number {
   if (wildcard && port === "*") return 0
+  // What libzmq takes for a number is refused with a reason, as it would take part of it.
+  if (!(wildcard ? /^\s*[+-]?\d/ : /^\d/).test(port)) throw zmqError("EINVAL", endpoint)
   const number = /^\d{1,5}$/.test(port) ? Number(port) : -1
   if (number < (wildcard ? 0 : 1) || number > 65535)
     throw invalid(
@@ -81,20 +105,21 @@ function parsePort(endpoint: string, port: string, wildcard: boolean): number {
 }
 
 /** The address of this machine that `*`, an address or an interface's name stand for. */
-function localHost(endpoint: string, host: string, ipv6: boolean): string | undefined {
+function localAddress(endpoint: string, host: string, ipv6: boolean): string | undefined {
   if (host === "*") return ipv6 ? "::" : "0.0.0.0"
   if (isIP(host)) {
-    if (isIPv6(host) && !ipv6) throw noDevice(endpoint, "set the socket's ipv6 option first")
-    return host
+    if (isIPv6(host) && !ipv6) throw zmqError("ENODEV", endpoint)
+    return mapped(host, ipv6)
   }
-  const addresses = networkInterfaces()[host] ?? []
-  return addresses.find(({ family }) => family === "IPv4" || ipv6)?.address
+  const family = ipv6 ? "IPv6" : "IPv4"
+  return networkInterfaces()[host]?.find((address) => address.family === family)?.address
 }
 
-function noDevice(endpoint: string, why: string): Error {
-  return zmqError("ENODEV", why, endpoint)
+/** With the option ipv6, libzmq has IPv6 sockets for IPv4, too. */
+export function mapped(address: string, ipv6: boolean): string {
+  return ipv6 && isIPv4(address) ? `::ffff:${address}` : address
 }
 
 function invalid(endpoint: string, why: string): Error {
-  return zmqError("EINVAL", `invalid endpoint: ${why}`, endpoint)
+  return zmqError("EINVAL", endpoint, `Invalid argument: ${why}`)
 }

@@ -1,112 +1,98 @@
-import { unlink } from "node:fs"
 import { createServer, type Server, type Socket } from "node:net"
-import type { Instance } from "../codec/instance.js"
-import { admit, hasRoom, settle } from "./admission.js"
+import type { ProtocolError } from "../codec/errors.js"
+import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { Channel } from "./channel.js"
-import { formatEndpoint, type HostPort } from "./endpoint.js"
-import { Links, type LinksHandlers } from "./links.js"
-import type { ListenSpec, TransportEvent } from "./protocol.js"
+import {
+  Connection,
+  type ConnectionHandlers,
+  type ConnectionOptions,
+  type Ending,
+} from "./connection.js"
+import type { HostPort } from "./endpoint.js"
 import { listenTcp, serverOptions } from "./tcp.js"
-import { zmqError } from "./zmq-error.js"
+import type { TcpOptions } from "./tcp-options.js"
 
-/** How long to wait for libzmq when its queue of connections is full, in milliseconds. */
-const QUEUE_FULL_MS = 2
+/** Connections in their handshake, at most; the oldest gives way to the next. */
+const HALF_OPEN_MAX = 4096
 
-/** A bound endpoint: accepts TCP connections and dials libzmq's private one for each. */
-export class Listener implements LinksHandlers {
-  readonly #spec: ListenSpec
+export interface ListenerHandlers extends ConnectionHandlers {
+  /** Whether a peer of this address may come in. */
+  admits(address: string | undefined): boolean
+  accepted(connection: Connection): void
+  acceptFailed(error: Error): void
+}
+
+/** A bound endpoint: makes a connection of each TCP connection that comes. */
+export class Listener implements ConnectionHandlers {
+  readonly connections: Set<Connection> = new Set()
+  readonly #options: ConnectionOptions
+  readonly #handlers: ListenerHandlers
   readonly #server: Server
-  readonly #links: Links
-  /** Connections that came before libzmq was ready; undefined since. */
-  #waiting: Socket[] | undefined = []
-  #closing = false
+  readonly #tcp: TcpOptions
+  /** In the order in which they came. */
+  readonly #halfOpen = new Set<Connection>()
 
-  constructor(
-    endpoint: number,
-    spec: ListenSpec,
-    instance: Instance,
-    emit: (event: TransportEvent) => void,
-  ) {
-    this.#spec = spec
-    this.#links = new Links(endpoint, instance, spec, emit, this)
-    this.#server = createServer(serverOptions(spec.tcp), (remote) => this.#accept(remote))
+  constructor(options: ConnectionOptions, tcp: TcpOptions, handlers: ListenerHandlers) {
+    this.#options = options
+    this.#tcp = tcp
+    this.#handlers = handlers
+    this.#server = createServer(serverOptions(tcp), (socket) => this.#accept(socket))
     this.#server.unref()
   }
 
-  /** Starts to listen. Rejects with an error in the form of zeromq.js. */
-  async start(): Promise<HostPort> {
-    const { bind, tcp } = this.#spec
-    try {
-      return await listenTcp(this.#server, bind, tcp)
-    } catch (error) {
-      const { code, message } = error as NodeJS.ErrnoException
-      throw zmqError((code ?? "EINVAL") as "EINVAL", message, formatEndpoint(bind))
-    }
+  /**
+   * Starts to listen at an address, and returns where.
+   *
+   * @throws Error in the form of zeromq.js.
+   */
+  listen(address: HostPort): HostPort {
+    const bound = listenTcp(this.#server, address, this.#tcp)
+    this.#server.on("error", (error) => this.#handlers.acceptFailed(error))
+    return bound
   }
 
-  activate(): void {
-    const waiting = this.#waiting ?? []
-    this.#waiting = undefined
-    for (const remote of waiting) this.#join(remote, true)
-  }
-
-  release(lingerMs: number): void {
-    this.#closing = true
+  /** Stops listening; connections go on. */
+  close(): void {
     this.#server.close()
-    unlink(this.#spec.localPath, () => {}) // libzmq leaves it
-    for (const remote of this.#waiting ?? []) remote.destroy()
-    this.#links.limit(lingerMs)
-    this.#checkReleased()
   }
 
-  #accept(remote: Socket): void {
-    if (!this.#waiting) {
-      this.#join(remote)
-    } else if (hasRoom()) {
-      remote.on("error", () => {}) // until there is a link to mind it
-      this.#waiting.push(remote)
-    } else {
-      remote.destroy()
+  #accept(socket: Socket): void {
+    if (!this.#handlers.admits(socket.remoteAddress)) {
+      socket.destroy()
+      return
+    }
+    const connection = new Connection(Channel.adopt(socket), this.#options, this)
+    this.connections.add(connection)
+    this.#halfOpen.add(connection)
+    this.#handlers.accepted(connection)
+    if (this.#halfOpen.size <= HALF_OPEN_MAX) return
+    for (const oldest of this.#halfOpen) {
+      this.#halfOpen.delete(oldest)
+      oldest.timedOut()
+      break
     }
   }
 
-  /** Joins a peer with libzmq now, or later if it may wait; `waited` says that it does already. */
-  #join(remote: Socket, waited = false): void {
-    const admission = this.#closing ? "refused" : admit()
-    if (admission === "granted") this.#dial(remote)
-    else if (admission === "later" && (waited || hasRoom())) this.#joinSoon(remote)
-    else remote.destroy()
+  ready(connection: Connection, peerRoutingId: Buffer): void {
+    this.#halfOpen.delete(connection)
+    this.#handlers.ready(connection, peerRoutingId)
   }
 
-  #joinSoon(remote: Socket): void {
-    setTimeout(() => this.#join(remote, true), QUEUE_FULL_MS).unref()
+  closed(connection: Connection, ending: Ending): void {
+    this.connections.delete(connection)
+    this.#halfOpen.delete(connection)
+    this.#handlers.closed(connection, ending)
   }
 
-  /** Joins a peer with libzmq, once that has accepted and said so by its first bytes. */
-  #dial(remote: Socket): void {
-    const local = Channel.connect({ path: this.#spec.localPath })
-    local.handlers = {
-      received: (greeting) => {
-        settle()
-        this.#links.add(Channel.adopt(remote), local, [new Uint8Array(greeting)])
-      },
-      ended: ({ socket }) => socket.destroy(),
-      closed: ({ socket }) => {
-        settle()
-        // TCP makes a peer wait when the queue is full; a Unix socket refuses at once.
-        const { code } = (socket.errored ?? {}) as NodeJS.ErrnoException
-        if (code === "EAGAIN") this.#joinSoon(remote)
-        else remote.destroy()
-      },
-    }
-    local.socket.resume()
+  authenticate(connection: Connection, credentials: Credentials): void {
+    this.#handlers.authenticate(connection, credentials)
   }
 
-  linkEnded(): void {
-    this.#checkReleased()
+  refused(connection: Connection, status: number): void {
+    this.#handlers.refused(connection, status)
   }
 
-  #checkReleased(): void {
-    if (this.#closing && this.#links.size === 0) this.#links.close()
+  failed(connection: Connection, error: ProtocolError, failure?: HandshakeFailure): void {
+    this.#handlers.failed(connection, error, failure)
   }
 }

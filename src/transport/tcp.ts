@@ -1,13 +1,25 @@
-/** TCP connections as links have them, whichever side makes them. */
+/** TCP sockets as connections have them, whichever side makes them. */
 import { lookup } from "node:dns/promises"
-import type { AddressInfo, Server, ServerOpts } from "node:net"
+import * as net from "node:net"
+import { getSystemErrorName } from "node:util"
 import { Channel } from "./channel.js"
-import type { Destination, HostPort } from "./endpoint.js"
+import { type Destination, formatEndpoint, type HostPort } from "./endpoint.js"
 import type { TcpOptions } from "./tcp-options.js"
-import { zmqError } from "./zmq-error.js"
+import { systemError, zmqError } from "./zmq-error.js"
+
+/** What net listens with. Making it binds at once, which net.Server does only later. */
+interface ServerHandle {
+  listen(backlog: number): number
+  close(): void
+}
+
+type CreateServerHandle = (host: string, port: number, family: 4 | 6) => ServerHandle | number
+const { _createServerHandle: createServerHandle } = net as unknown as {
+  _createServerHandle: CreateServerHandle
+}
 
 /** Options of a server that are handed on to what it accepts, which is not read from yet. */
-export function serverOptions({ keepAlive, keepAliveDelayMs }: TcpOptions): ServerOpts {
+export function serverOptions({ keepAlive, keepAliveDelayMs }: TcpOptions): net.ServerOpts {
   return {
     pauseOnConnect: true,
     noDelay: true,
@@ -16,23 +28,28 @@ export function serverOptions({ keepAlive, keepAliveDelayMs }: TcpOptions): Serv
   }
 }
 
-/** Starts to listen. Rejects with an error that has a code. */
-export async function listenTcp(
-  server: Server,
+/**
+ * Starts to listen at an address, and returns where.
+ *
+ * @throws Error in the form of zeromq.js.
+ */
+export function listenTcp(
+  server: net.Server,
   { host, port }: HostPort,
-  { ipv6, backlog }: TcpOptions,
-): Promise<HostPort> {
-  const address = await addressOf(host, ipv6)
-  return new Promise((resolve, reject) => {
-    server.once("error", reject)
-    // Not shared with other processes of a cluster, as libzmq's are not.
-    server.listen({ host: address, port, backlog, exclusive: true }, () => {
-      server.off("error", reject)
-      server.on("error", () => {}) // a connection that could not be accepted
-      const bound = server.address() as AddressInfo
-      resolve({ host: bound.address, port: bound.port })
-    })
-  })
+  { backlog }: TcpOptions,
+): HostPort {
+  const endpoint = formatEndpoint({ host, port })
+  const handle = createServerHandle(host, port, net.isIPv6(host) ? 6 : 4)
+  if (typeof handle === "number") throw systemError(nameOf(handle), endpoint)
+  const status = handle.listen(backlog)
+  if (status !== 0) {
+    handle.close()
+    throw systemError(nameOf(status), endpoint)
+  }
+  server.on("error", () => {}) // a connection that could not be accepted
+  server.listen(handle, backlog)
+  const bound = server.address() as net.AddressInfo
+  return { host: bound.address, port: bound.port }
 }
 
 /** Dials. */
@@ -55,11 +72,17 @@ export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions)
   return channel
 }
 
-/** The address of a host. Node's own look-up would not mind the option ipv6. */
-async function addressOf(host: string, ipv6: boolean): Promise<string> {
+/** The address of a host by its name. Rejects with ENODEV. */
+export async function resolveHost({ host, port }: HostPort, ipv6: boolean): Promise<HostPort> {
+  if (net.isIP(host)) return { host, port }
   try {
-    return (await lookup(host, { family: ipv6 ? 0 : 4 })).address
+    const { address } = await lookup(host, { family: ipv6 ? 0 : 4 })
+    return { host: ipv6 && net.isIPv4(address) ? `::ffff:${address}` : address, port }
   } catch {
-    throw zmqError("ENODEV", `no interface, address or host ${host}`)
+    throw zmqError("ENODEV", formatEndpoint({ host, port }))
   }
+}
+
+function nameOf(status: number): string {
+  return status === -22 ? "EINVAL" : getSystemErrorName(status)
 }

@@ -53,8 +53,6 @@ export interface HandshakeSink {
   authenticate(credentials: Credentials): void
   /** The peer, or the handler of ZAP, has refused with this status. */
   refused(status: number): void
-  /** Nothing more is said: the connection is to be closed when all is sent. */
-  finish(): void
   fail(failure: HandshakeFailure): void
   ready(peerRoutingId: Uint8Array): void
 }
@@ -138,7 +136,10 @@ export class Handshake {
     const welcomed = this.#state === "waiting for READY"
     if (name === "ERROR" && this.#state !== "over") this.#readError(data)
     else if (name === "WELCOME" && !welcomed) {
-      if (data.length > 0) return this.#fail("a WELCOME has data", "MALFORMED_COMMAND_WELCOME")
+      if (data.length > 0) {
+        this.#fail("a WELCOME has data", "MALFORMED_COMMAND_WELCOME")
+        return
+      }
       this.#state = "waiting for READY"
       this.#sink.sendCommand(writeCommand("INITIATE", this.#metadata()))
     } else if (name === "READY" && welcomed) {
@@ -154,7 +155,10 @@ export class Handshake {
       else if (name === "HELLO") this.#readHello(data)
       else this.#unexpected(name)
     } else if (this.#state === "waiting for INITIATE") {
-      if (name !== "INITIATE") return this.#unexpected(name)
+      if (name !== "INITIATE") {
+        this.#unexpected(name)
+        return
+      }
       const routingId = this.#readPeer(data, undefined)
       if (!routingId) return
       this.#sendReady()
@@ -166,8 +170,10 @@ export class Handshake {
 
   #readHello(data: Uint8Array): void {
     const nameEnd = 1 + (data[0] ?? 0)
-    if (data.length < nameEnd + 1 || data.length !== nameEnd + 1 + (data[nameEnd] as number))
-      return this.#fail("a HELLO is not well-formed", "MALFORMED_COMMAND_HELLO")
+    if (data.length < nameEnd + 1 || data.length !== nameEnd + 1 + (data[nameEnd] as number)) {
+      this.#fail("a HELLO is not well-formed", "MALFORMED_COMMAND_HELLO")
+      return
+    }
     this.#state = "authenticating"
     const values = [data.slice(1, nameEnd), data.slice(nameEnd + 1)]
     this.#sink.authenticate({ mechanism: "PLAIN", values })
@@ -193,7 +199,10 @@ export class Handshake {
 
   #readError(data: Uint8Array): void {
     const words = errorReason(data)
-    if (!words) return this.#fail("an ERROR is not well-formed", "MALFORMED_COMMAND_ERROR")
+    if (!words) {
+      this.#fail("an ERROR is not well-formed", "MALFORMED_COMMAND_ERROR")
+      return
+    }
     const text = latin1(words)
     if (/^[345]00$/.test(text)) this.#sink.refused(Number(text))
     this.#fail(`the peer refused with ${quoted(words)}`, undefined)
@@ -224,11 +233,10 @@ export class Handshake {
   #refuse(status: AuthStatus): void {
     this.#state = "over"
     this.#sink.refused(status)
-    // A temporary failure is not told: the peer tries again when its time is up (RFC 27).
+    // A temporary failure is not told. Either way it is the peer that goes, or its time that is up.
     if (status === 300) return
     const reason = encoder.encode(String(status))
     this.#sink.sendCommand(writeCommand("ERROR", Uint8Array.of(reason.length, ...reason)))
-    this.#sink.finish()
   }
 
   #unexpected(name: string | undefined): void {

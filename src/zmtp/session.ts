@@ -3,7 +3,14 @@ import { COMMAND, MORE } from "../codec/frames.js"
 import { describeGreeting } from "../codec/greeting.js"
 import { commandName } from "./commands.js"
 import { FrameReader, type FrameSink } from "./frame-reader.js"
-import { GREETING_BYTES, readGreeting, writeGreeting } from "./greeting.js"
+import {
+  GREETING_BYTES,
+  isOld,
+  mayGreet,
+  readGreeting,
+  SIGNATURE_BYTES,
+  writeGreeting,
+} from "./greeting.js"
 import {
   type AuthStatus,
   type Credentials,
@@ -26,8 +33,6 @@ export interface SessionHandlers {
   /** Asks for `session.authenticated` to be called. */
   authenticate(credentials: Credentials): void
   refused(status: number): void
-  /** The handshake is over, and failed: all that was sent may leave, then the connection ends. */
-  finish(): void
   failed(failure: HandshakeFailure): void
   /** The handshake is over; messages follow. */
   ready(peerRoutingId: Buffer): void
@@ -77,18 +82,13 @@ export class Session implements FrameSink, HandshakeSink {
   }
 
   /**
-   * Takes bytes of the stream, whose frame heads have been checked. Returns how many were used:
-   * fewer than there are when a handler wanted no more, and the rest is to be passed again.
+   * Takes bytes of the stream behind the greeting, whose frame heads have been checked. Returns
+   * where a handler wanted no more, or their end; the rest is to be passed again.
    *
    * @throws ProtocolError when the stream breaks a rule.
    */
   receive(bytes: Uint8Array, start = 0, owned = false): number {
-    let at = start
-    if (this.#state === "greeting") {
-      at = this.#greet(bytes, at)
-      if (this.#state === "greeting") return at
-    }
-    return this.#frames.read(bytes, at, this, owned)
+    return this.#frames.read(bytes, start, this, owned)
   }
 
   /** The answer to `authenticate`; undefined where there is no handler of ZAP. */
@@ -131,29 +131,40 @@ export class Session implements FrameSink, HandshakeSink {
 
   // -- Handshake -------------------------------------------------------------------
 
-  #greet(bytes: Uint8Array, start: number): number {
+  /**
+   * Takes bytes of the peer's greeting, which are refused as soon as they cannot be of one. Returns
+   * how many were used.
+   *
+   * @throws ProtocolError for what is no greeting of ZMTP 3.
+   */
+  greet(bytes: Uint8Array): number {
     const greeting = this.#greeting as Uint8Array
-    const taken = Math.min(GREETING_BYTES - this.#greetingBytes, bytes.length - start)
-    greeting.set(bytes.subarray(start, start + taken), this.#greetingBytes)
+    const taken = Math.min(GREETING_BYTES - this.#greetingBytes, bytes.length)
+    greeting.set(bytes.subarray(0, taken), this.#greetingBytes)
     this.#greetingBytes += taken
-    if (this.#greetingBytes < GREETING_BYTES) return start + taken
+    const seen = greeting.subarray(0, this.#greetingBytes)
+    if (!mayGreet(seen) || (seen.length > SIGNATURE_BYTES && isOld(seen)))
+      throw new ProtocolError("ERR_ZMTP_GREETING", `the greeting ${describeGreeting(seen)}`)
+    if (seen.length === GREETING_BYTES) this.#greeted(greeting)
+    return taken
+  }
+
+  #greeted(greeting: Uint8Array): void {
     this.#greeting = undefined
     const { mechanism, major, minor } = readGreeting(greeting)
     if (mechanism !== this.#settings.mechanism) {
-      this.#state = "over"
       const detail =
         mechanism === "NULL" || mechanism === "PLAIN"
           ? `asks for ${mechanism}; this side has ${this.#settings.mechanism}`
           : describeGreeting(greeting)
       const error = new ProtocolError("ERR_ZMTP_GREETING", `the greeting ${detail}`)
-      this.#handlers.failed({ error, reason: "MECHANISM_MISMATCH" })
-      return start + taken
+      this.fail({ error, reason: "MECHANISM_MISMATCH" })
+      return
     }
     this.peerTakesCommands = major > 3 || minor > 0
     this.#state = "handshake"
     this.#handshake = new Handshake(this.#settings, this)
     this.#handshake.start()
-    return start + taken
   }
 
   sendCommand(frame: Uint8Array): void {
@@ -166,11 +177,6 @@ export class Session implements FrameSink, HandshakeSink {
 
   refused(status: number): void {
     this.#handlers.refused(status)
-  }
-
-  finish(): void {
-    this.#end()
-    this.#handlers.finish()
   }
 
   fail(failure: HandshakeFailure): void {

@@ -3,18 +3,11 @@ import { cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
-import {
-  installLocked,
-  type Packed,
-  pack,
-  root,
-  run,
-  temporaryDirectory,
-} from "../support/packed.js"
+import { installNodeVersions, nodeVersion } from "../../scripts/lib/runtimes.mjs"
+import { type Packed, pack, root, run, temporaryDirectory } from "../support/packed.js"
 
 const directory = temporaryDirectory()
 const project = directory.path
-const versions = join(root, "test/package/node-versions")
 let packed: Packed
 
 beforeAll(() => {
@@ -22,8 +15,7 @@ beforeAll(() => {
   cpSync(join(root, "test/package/consumer"), project, { recursive: true })
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true }))
   run("npm", ["install", "--no-audit", "--no-fund", packed.tarball], project)
-
-  installLocked(versions)
+  installNodeVersions()
 })
 
 afterAll(() => directory[Symbol.dispose]())
@@ -44,8 +36,8 @@ describe("the tarball", () => {
 
 describe.each([
   { version: "20", node: process.execPath },
-  { version: "22", node: nodeBinary("22") },
-  { version: "24", node: nodeBinary("24") },
+  { version: "22", node: nodeVersion("22") },
+  { version: "24", node: nodeVersion("24") },
 ])("Node $version", ({ version, node }) => {
   test("is that version", () => {
     const [major] = run(node, ["-p", "process.versions.node"], project).split(".")
@@ -85,8 +77,3 @@ describe("TypeScript", () => {
     expect(run(join(root, "node_modules/.bin/tsc"), ["-p", config], project)).toBe("")
   })
 })
-
-function nodeBinary(version: string): string {
-  const name = `node-${version}-${process.platform}-${process.arch}`
-  return join(versions, "node_modules", name, "bin/node")
-}

@@ -88,9 +88,13 @@ export class Script extends Running {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
     const node = [process.execPath, "--input-type=module", "--eval", head + source]
-    const limit = descriptors === "unlimited" ? "" : `ulimit -n ${descriptors};`
+    // Windows has no shell to set a limit with.
+    const [program, ...args] =
+      descriptors === "unlimited"
+        ? node
+        : ["sh", "-c", `ulimit -n ${descriptors}; exec "$@"`, "sh", ...node]
     super(
-      spawn("sh", ["-c", `${limit} exec "$@"`, "sh", ...node], {
+      spawn(program as string, args, {
         cwd: root,
         env: {
           ...process.env,

@@ -115,21 +115,23 @@ export const open = {
 export function run(transcoder: Transcoder, stream: Uint8Array, feed: Feed): Outcome {
   const pieces: Uint8Array[] = []
   let full = false
-  const write = (piece: Uint8Array) => {
-    pieces.push(new Uint8Array(piece))
-    full = feed.reluctant
-    return !full
+  const sink = {
+    take: (piece: Uint8Array) => {
+      pieces.push(new Uint8Array(piece))
+      full = feed.reluctant
+      return !full
+    },
   }
   const traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   let error: Error | undefined
   try {
     for (const chunk of feed.chunks(stream)) {
       const lent = new Uint8Array(chunk)
-      transcoder.transcode(lent, write)
+      transcoder.transcode(lent, sink)
       lent.fill(0xa5) // the caller may use it for something else
       while (full) {
         full = false
-        transcoder.resume(write)
+        transcoder.resume(sink)
       }
     }
   } catch (thrown) {

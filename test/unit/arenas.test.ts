@@ -520,9 +520,8 @@ describe("in a stream", () => {
     const transcoder = open.sending(instance, { arenas: true, ...options })
     const made = [shaken, ...chunks].map((chunk) => {
       const pieces: Uint8Array[] = []
-      transcoder.transcode(chunk, (piece) => {
-        pieces.push(new Uint8Array(piece))
-        return true
+      transcoder.transcode(chunk, {
+        take: (piece) => pieces.push(new Uint8Array(piece)) > 0,
       })
       return concat(...pieces)
     })

@@ -265,11 +265,11 @@ describe("several transcoders that share a trainer", () => {
     const add = () => {
       const transcoder = Transcoder.sending(instance, settings, trainer)
       const made: Uint8Array[] = []
-      const write = (piece: Uint8Array) => made.push(new Uint8Array(piece)) > 0
-      transcoder.transcode(shaken, write)
+      const sink = { take: (piece: Uint8Array) => made.push(new Uint8Array(piece)) > 0 }
+      transcoder.transcode(shaken, sink)
       return {
         transcoder,
-        send: (stream: Uint8Array) => transcoder.transcode(stream, write),
+        send: (stream: Uint8Array) => transcoder.transcode(stream, sink),
         wire: () => messagesOf(parseStream(concat(...made)).frames),
       }
     }

@@ -686,10 +686,11 @@ function written(transcoder: ReturnType<typeof open.sending>, chunks: readonly U
   const lengths: number[] = []
   for (const chunk of chunks) {
     let length = 0
-    transcoder.transcode(chunk, (piece) => {
+    const take = (piece: Uint8Array) => {
       length += piece.length
       return true
-    })
+    }
+    transcoder.transcode(chunk, { take })
     lengths.push(length)
   }
   transcoder.close()
@@ -726,8 +727,8 @@ describe("what can be said is said at once", () => {
     const transcoder = open.receiving(instance, MIB)
     const head = concat(greeting(), frameHead(4 * MIB), SENTINELS.LZ4B, u64(MIB + 1))
     const last = head.length - 1
-    transcoder.transcode(head.subarray(0, last), () => true)
-    expect(() => transcoder.transcode(head.subarray(last), () => true)).toThrow(
+    transcoder.transcode(head.subarray(0, last), { take: () => true })
+    expect(() => transcoder.transcode(head.subarray(last), { take: () => true })).toThrow(
       "ERR_LZ4_BUDGET_EXCEEDED",
     )
     transcoder.close()
@@ -747,7 +748,7 @@ test("a message is under way from its first byte to its last, and so is a comman
     const stream = streamsOf([...shaken, ...items.flat()])[side]
     const greetingBytes = greeting().length
     for (const [i, byte] of stream.entries()) {
-      transcoder.transcode(Uint8Array.of(byte), () => true)
+      transcoder.transcode(Uint8Array.of(byte), { take: () => true })
       const outside = i + 1 <= greetingBytes || boundaries.has(i + 1)
       expect(transcoder.insideMessage, `${side}, after ${i + 1} bytes`).toBe(!outside)
     }
@@ -763,7 +764,7 @@ test("a declared size costs no memory before its bytes are there", () => {
   const transcoders = Array.from({ length: 100 }, () => {
     const transcoder = open.receiving(instance)
     const head = concat(greeting(), frameHead(512 * MIB), lz4b(2 ** 30, bytes("")))
-    transcoder.transcode(concat(head, noise(1000)), () => true)
+    transcoder.transcode(concat(head, noise(1000)), { take: () => true })
     return transcoder
   })
   expect(memoryBytes(instance) - before).toBeLessThan(MIB)
@@ -792,9 +793,8 @@ test.each(builds)("transcoders that take turns do not see each other's bytes: $b
     const { done, value } = turn.chunks.next()
     if (done) waiting.delete(turn)
     else
-      turn.transcoder.transcode(value, (piece) => {
-        turn.pieces.push(new Uint8Array(piece))
-        return true
+      turn.transcoder.transcode(value, {
+        take: (piece) => turn.pieces.push(new Uint8Array(piece)) > 0,
       })
     if (random.below(10) === 0) codec.decodePart(codec.encodePart(DICTIONARY))
   }

@@ -9,7 +9,7 @@ static const uint64_t budgets[] = {UINT64_MAX, 0, 1, 1000, 10000};
 static const cut whole = {.room = 1 << 16, .effort = 1};
 
 static zl_transcoder *open_receiving(uint64_t budget) {
-  return zl_receiving_open((uint32_t)budget, (uint32_t)(budget >> 32), 2);
+  return zl_receiving_open((uint32_t)budget, (uint32_t)(budget >> 32), 2, 0);
 }
 
 /* A frame header at `at`; what follows it may be cut off. */
@@ -67,7 +67,7 @@ static outcome send_stream(sender how, bytes stream, cut cut) {
       zl_dictionary_open(how.dictionary.at, (uint32_t)how.dictionary.length);
   zl_trainer *trainer = dictionary ? NULL : zl_trainer_open(how.capacity, 3, 30);
   cut.effort = how.effort;
-  zl_transcoder *t = zl_sending_open(dictionary, how.least, how.effort, how.arenas, trainer);
+  zl_transcoder *t = zl_sending_open(dictionary, how.least, how.effort, how.arenas, trainer, 0);
   outcome sent = run_stream(t, 1, stream, cut);
   zl_trainer_close(trainer);
   return sent;

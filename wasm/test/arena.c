@@ -149,7 +149,7 @@ static void test_arena(const void *of) {
   stream_add(&stream, part_frame(bytes_copy(wire.at, wire.length), 0));
   const size_t before = ZMTP_GREETING_BYTES + sizeof good_frames;
   for (size_t i = 0; i < CUTS; i++) {
-    zl_transcoder *t = zl_receiving_open((uint32_t)c->budget, (uint32_t)(c->budget >> 32), 2);
+    zl_transcoder *t = zl_receiving_open((uint32_t)c->budget, (uint32_t)(c->budget >> 32), 2, 0);
     outcome received = run_stream(t, 0, stream, cuts[i]);
     CHECK_EQUAL(received.status, c->expected < 0 ? c->expected : 0);
     CHECK_EQUAL(received.output.length, before + (c->expected < 0 ? 0 : c->inner));
@@ -237,7 +237,7 @@ static void add_parts(bytes *stream, size_t parts, size_t plain) {
  * messages, p for any other part, d for a dictionary, c for a command. */
 static void check_forms(bytes stream, bytes dictionary, const char *expected) {
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, (uint32_t)dictionary.length);
-  zl_transcoder *t = zl_sending_open(opened, 512, 1, 1, NULL);
+  zl_transcoder *t = zl_sending_open(opened, 512, 1, 1, NULL, 0);
   outcome sent = run_stream(t, 1, stream, cuts[0]);
   CHECK_EQUAL(sent.status, 0);
   char forms[512] = "";
@@ -260,7 +260,7 @@ static void check_forms(bytes stream, bytes dictionary, const char *expected) {
 
   for (size_t i = 0; i < CUTS; i++) {
     outcome received =
-        run_stream(zl_receiving_open(UINT32_MAX, UINT32_MAX, 2), 0, sent.output, cuts[i]);
+        run_stream(zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 0), 0, sent.output, cuts[i]);
     CHECK_EQUAL(received.status, 0);
     CHECK(bytes_equal(received.output, stream));
     CHECK_EQUAL(received.traffic.messages, sent.traffic.messages);
@@ -328,7 +328,7 @@ static void test_cut(const void *of) {
   bytes stream = greeting("NULL", 3, 1);
   add_messages(&stream, 3, 100);
   for (size_t length = ZMTP_GREETING_BYTES; length < stream.length; length++) {
-    zl_transcoder *t = zl_sending_open(NULL, 512, 1, 1, NULL);
+    zl_transcoder *t = zl_sending_open(NULL, 512, 1, 1, NULL, 0);
     outcome sent = run_stream(t, 1, (bytes){stream.at, length}, cuts[0]);
     const size_t whole = (length - ZMTP_GREETING_BYTES) / 102;
     CHECK_EQUAL(sent.status, 0);

@@ -183,7 +183,7 @@ static int dictionary_at(bytes stream) {
 }
 
 static void check_received(bytes wire, bytes plain) {
-  outcome received = run_stream(zl_receiving_open(UINT32_MAX, UINT32_MAX, 2), 0, wire, dribbled);
+  outcome received = run_stream(zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 0), 0, wire, dribbled);
   CHECK_EQUAL(received.status, 0);
   CHECK(bytes_equal(received.output, plain));
   free(received.output.at);
@@ -197,7 +197,7 @@ static void test_ships_once(const void *of) {
     outcome outcomes[2];
     for (int i = 0; i < 2; i++) {
       zl_trainer *trainer = zl_trainer_open(1024, 100, 128);
-      zl_transcoder *t = zl_sending_open(NULL, 512, 1, (uint32_t)arenas, trainer);
+      zl_transcoder *t = zl_sending_open(NULL, 512, 1, (uint32_t)arenas, trainer, 0);
       outcomes[i] = run_stream(t, 1, stream, i ? dribbled : whole);
       CHECK_EQUAL(outcomes[i].status, 0);
       CHECK_EQUAL(outcomes[i].traffic.messages, 150);
@@ -221,7 +221,7 @@ static void test_no_second_try(const void *of) {
   bytes more = events_stream(100);
   stream_add(&stream, bytes_copy(more.at + ZMTP_GREETING_BYTES, more.length - ZMTP_GREETING_BYTES));
   zl_trainer *trainer = zl_trainer_open(1024, 10, 128);
-  outcome sent = run_stream(zl_sending_open(NULL, 512, 1, 0, trainer), 1, stream, whole);
+  outcome sent = run_stream(zl_sending_open(NULL, 512, 1, 0, trainer, 0), 1, stream, whole);
   CHECK_EQUAL(dictionary_at(sent.output), -1);
   CHECK(trainer->done && trainer->dictionary == NULL && trainer->bytes == NULL);
   zl_trainer_close(trainer);
@@ -250,7 +250,7 @@ static void test_shared(const void *of) {
   zl_trainer *trainer = zl_trainer_open(1024, 100, 128);
   zl_transcoder *senders[3];
   for (int i = 0; i < 3; i++) {
-    senders[i] = zl_sending_open(NULL, 512, 1, 0, trainer);
+    senders[i] = zl_sending_open(NULL, 512, 1, 0, trainer, 0);
     bytes sent = feed(senders[i], stream);
     CHECK_EQUAL(dictionary_at(sent), -1);
     free(sent.at);
@@ -266,7 +266,7 @@ static void test_shared(const void *of) {
     CHECK(zl_transcoder_dictionary(senders[i]) == trainer->dictionary);
     free(sent.at);
   }
-  zl_transcoder *late = zl_sending_open(NULL, 512, 1, 0, trainer);
+  zl_transcoder *late = zl_sending_open(NULL, 512, 1, 0, trainer, 0);
   bytes sent = feed(late, stream);
   CHECK_EQUAL(dictionary_at(sent), 0);
   check_received(sent, stream);
@@ -284,8 +284,8 @@ static void test_idle(const void *of) {
   bytes stream = events_stream(20);
   bytes rest = {stream.at + ZMTP_GREETING_BYTES, stream.length - ZMTP_GREETING_BYTES};
   zl_trainer *trainer = zl_trainer_open(1024, 20, 128);
-  zl_transcoder *idle = zl_sending_open(NULL, 512, 1, 0, trainer);
-  zl_transcoder *busy = zl_sending_open(NULL, 512, 1, 0, trainer);
+  zl_transcoder *idle = zl_sending_open(NULL, 512, 1, 0, trainer, 0);
+  zl_transcoder *busy = zl_sending_open(NULL, 512, 1, 0, trainer, 0);
   bytes one = events_stream(1);
   free(feed(idle, one).at);
   free(feed(busy, stream).at);
@@ -313,7 +313,7 @@ static void test_large_parts(const void *of) {
       stream_add(&stream, part_frame(plain, 1));
       stream_add(&stream, part_frame(event(1), 0));
       zl_trainer *trainer = zl_trainer_open(100, 3, 128);
-      outcome sent = run_stream(zl_sending_open(NULL, 512, 1, 0, trainer), 1, stream,
+      outcome sent = run_stream(zl_sending_open(NULL, 512, 1, 0, trainer, 0), 1, stream,
                                 split ? dribbled : whole);
       CHECK_EQUAL(sent.status, 0);
       CHECK_EQUAL(trainer->messages, 1);

@@ -21,13 +21,13 @@ static const cut cuts[] = {
 /* -- Helpers ------------------------------------------------------------------- */
 
 static outcome receive(bytes stream, uint64_t budget, cut how) {
-  zl_transcoder *t = zl_receiving_open((uint32_t)budget, (uint32_t)(budget >> 32), 2);
+  zl_transcoder *t = zl_receiving_open((uint32_t)budget, (uint32_t)(budget >> 32), 2, 0);
   return run_stream(t, 0, stream, how);
 }
 
 static outcome send(bytes stream, bytes dictionary, uint32_t least, cut how) {
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, (uint32_t)dictionary.length);
-  return run_stream(zl_sending_open(opened, least, how.effort, 0, NULL), 1, stream, how);
+  return run_stream(zl_sending_open(opened, least, how.effort, 0, NULL, 0), 1, stream, how);
 }
 
 static bytes text(const char *from) {
@@ -408,7 +408,7 @@ static void test_greeting_seen(const void *of) {
   (void)of;
   bytes opening = greeting("NULL", 3, 1);
   opening.at[12] = 'X';
-  zl_transcoder *t = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2);
+  zl_transcoder *t = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 0);
   uint8_t output[64];
   zl_progress progress;
   CHECK_EQUAL(zl_transcode(t, opening.at, 64, output, 64, &progress), ZL_E_GREETING);
@@ -424,8 +424,8 @@ static void test_dictionary_of(const void *of) {
   (void)of;
   bytes dictionary = filled(fill_text, 100);
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, 100);
-  zl_transcoder *sending = zl_sending_open(opened, 128, 1, 0, NULL);
-  zl_transcoder *receiving = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2);
+  zl_transcoder *sending = zl_sending_open(opened, 128, 1, 0, NULL, 0);
+  zl_transcoder *receiving = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 0);
   CHECK(zl_transcoder_dictionary(sending) == NULL); /* it is not shipped yet */
   CHECK(zl_transcoder_dictionary(receiving) == NULL);
 

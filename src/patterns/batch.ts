@@ -1,0 +1,77 @@
+import { frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
+import type { Message } from "./pipe.js"
+
+/** A batch is encoded when it has this many bytes, or when the current burst of the program ends. */
+export const BATCH_BYTES: number = 64 * 1024
+/** What a batch starts with when there is no full-sized buffer to spare. */
+const FIRST_BYTES = 4096
+/** Full-sized buffers that are used again. */
+const SPARE_MAX = 32
+
+const spare: Buffer[] = []
+/** How many full-sized buffers there are. */
+let buffers: number = 0
+
+/** How many bytes the frames of a message take. */
+export function framesLength(message: Message): number {
+  let length = 0
+  for (let i = 0; i < message.length; i++) {
+    const { length: bytes } = message[i] as Uint8Array
+    length += frameHeadLength(bytes) + bytes
+  }
+  return length
+}
+
+/** Messages that wait to be encoded together, as plain frames. */
+export class Batch {
+  #buffer: Buffer
+  length = 0
+  messages = 0
+
+  constructor() {
+    const buffer = spare.pop()
+    if (buffer) this.#buffer = buffer
+    else if (buffers < SPARE_MAX) {
+      buffers++
+      this.#buffer = Buffer.allocUnsafeSlow(BATCH_BYTES)
+    } else this.#buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  }
+
+  get frames(): Uint8Array {
+    return this.#buffer.subarray(0, this.length)
+  }
+
+  /** Appends a message whose frames take so many bytes. */
+  append(message: Message, bytes: number): void {
+    if (this.length + bytes > this.#buffer.length) this.#grow(this.length + bytes)
+    const buffer = this.#buffer
+    let at = this.length
+    const last = message.length - 1
+    for (let i = 0; i <= last; i++) {
+      const part = message[i] as Uint8Array
+      at = writeFrameHead(buffer, at, i < last ? MORE : 0, part.length)
+      buffer.set(part, at)
+      at += part.length
+    }
+    this.length = at
+    this.messages++
+  }
+
+  clear(): void {
+    this.length = 0
+    this.messages = 0
+  }
+
+  /** Gives the buffer back. */
+  release(): void {
+    if (this.#buffer.length === BATCH_BYTES) spare.push(this.#buffer)
+    this.clear()
+  }
+
+  #grow(bytes: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.#buffer.length))
+    larger.set(this.frames)
+    if (this.#buffer.length === BATCH_BYTES) spare.push(this.#buffer)
+    this.#buffer = larger
+  }
+}

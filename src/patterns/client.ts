@@ -1,0 +1,20 @@
+import { Dealer } from "./dealer.js"
+import type { Message } from "./pipe.js"
+import type { Refusal } from "./socket-type.js"
+
+/** As DEALER, with messages of one part (RFC 41). */
+export class Client extends Dealer {
+  override readonly name = "CLIENT"
+  override readonly connectsOnce = false
+
+  override send(message: Message): Refusal | undefined {
+    return message.length === 1 ? super.send(message) : "EINVAL"
+  }
+
+  override receive(): Message | Refusal {
+    for (;;) {
+      const message = super.receive()
+      if (typeof message === "string" || message.length === 1) return message
+    }
+  }
+}

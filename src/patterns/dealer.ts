@@ -1,0 +1,51 @@
+import { FairQueue } from "./fair-queue.js"
+import { LoadBalancer } from "./load-balancer.js"
+import type { Message, Pipe } from "./pipe.js"
+import { type Refusal, SocketType } from "./socket-type.js"
+
+/** Sends to one peer at a time, in turn, and receives from all in turn. */
+export class Dealer extends SocketType {
+  override readonly name: "DEALER" | "CLIENT" | "REQ" = "DEALER"
+  override readonly connectsOnce: boolean = true
+  protected readonly in: FairQueue = new FairQueue()
+  protected readonly out: LoadBalancer = new LoadBalancer()
+
+  attach(pipe: Pipe): void {
+    if (this.options.probeRouter) pipe.write([Buffer.alloc(0)])
+    this.in.attach(pipe)
+    this.out.attach(pipe)
+    this.events.readable()
+    this.events.writable()
+  }
+
+  terminated(pipe: Pipe): void {
+    this.in.terminated(pipe)
+    this.out.terminated(pipe)
+  }
+
+  override readActivated(pipe: Pipe): void {
+    this.in.activated(pipe)
+    this.events.readable()
+  }
+
+  override writeActivated(pipe: Pipe): void {
+    this.out.activated(pipe)
+    this.events.writable()
+  }
+
+  override send(message: Message): Refusal | undefined {
+    return this.out.send(message) ? undefined : "EAGAIN"
+  }
+
+  override receive(): Message | Refusal {
+    return this.in.receive() ?? "EAGAIN"
+  }
+
+  override hasIn(): boolean {
+    return this.in.hasIn()
+  }
+
+  override hasOut(): boolean {
+    return this.out.hasOut()
+  }
+}

@@ -1,0 +1,86 @@
+import { Distribution } from "./distribution.js"
+import { FairQueue } from "./fair-queue.js"
+import type { Message, Pipe } from "./pipe.js"
+import { type Refusal, type Routing, SocketType } from "./socket-type.js"
+
+const GROUP_MAX_BYTES = 255
+
+function offenceOf(message: Message): string | undefined {
+  if (message.length !== 2) return "a message is not a group and a body"
+  if ((message[0] as Buffer).length > GROUP_MAX_BYTES) return "a group has over 255 bytes"
+  return undefined
+}
+
+/** Receives what is sent to the groups that it has joined (RFC 48). */
+export class Dish extends SocketType {
+  override readonly name = "DISH"
+  override readonly offence: (message: Message) => string | undefined = offenceOf
+  override readonly resubscribes = true
+  readonly #in = new FairQueue()
+  readonly #out = new Distribution()
+  readonly #groups = new Set<string>()
+  /** A message of a group that was joined, which `hasIn` has found. */
+  #found: Message | undefined
+  #group: Buffer | undefined
+
+  attach(pipe: Pipe): void {
+    this.#in.attach(pipe)
+    this.#out.attach(pipe)
+    this.hiccuped(pipe)
+    this.events.readable()
+  }
+
+  terminated(pipe: Pipe): void {
+    this.#in.terminated(pipe)
+    this.#out.terminated(pipe)
+  }
+
+  override hiccuped(pipe: Pipe): void {
+    for (const group of [...this.#groups].sort())
+      pipe.writeCommand("JOIN", Buffer.from(group, "latin1"))
+  }
+
+  override readActivated(pipe: Pipe): void {
+    this.#in.activated(pipe)
+    this.events.readable()
+  }
+
+  override writeActivated(pipe: Pipe): void {
+    this.#out.activated(pipe)
+  }
+
+  override join(group: Buffer): void {
+    this.#groups.add(group.toString("latin1"))
+    this.#out.commandToAll("JOIN", Buffer.from(group))
+  }
+
+  override leave(group: Buffer): void {
+    this.#groups.delete(group.toString("latin1"))
+    this.#out.commandToAll("LEAVE", Buffer.from(group))
+  }
+
+  override receive(): Message | Refusal {
+    if (!this.hasIn()) return "EAGAIN"
+    const [group, body] = this.#found as [Buffer, Buffer]
+    this.#found = undefined
+    this.#group = group
+    return [body]
+  }
+
+  override get routing(): Routing {
+    return { group: this.#group as Buffer }
+  }
+
+  override hasIn(): boolean {
+    while (!this.#found) {
+      const message = this.#in.receive()
+      if (message === undefined) return false
+      if (this.#groups.has((message[0] as Buffer).toString("latin1"))) this.#found = message
+    }
+    return true
+  }
+
+  override hasOut(): boolean {
+    return true
+  }
+}

@@ -1,0 +1,175 @@
+import type { Chunk, Sender } from "../codec/sender.js"
+import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
+import { type Flushable, flushSoon } from "./flusher.js"
+import type { Message, Pipe, SharedBatch } from "./pipe.js"
+
+/** Messages with frames of more bytes are encoded at once, from the caller's memory. */
+const LARGE_BYTES = 8192
+const NO_FRAMES = new Uint8Array(0)
+
+/**
+ * Sends each message to all pipes that match (libzmq's dist_t).
+ *
+ * Messages that go to the same pipes share a batch, which is encoded once for each endpoint, and
+ * of which all connections get the same bytes.
+ */
+export class Distribution implements Flushable, SharedBatch {
+  /** Those that match come first, then the others with room, then those without. */
+  readonly #pipes: Pipe[] = []
+  #matching = 0
+  #active = 0
+  /** The pipes of the open batch. */
+  #shared: Pipe[] = []
+  #batch: Batch | undefined
+  #flushing = false
+
+  attach(pipe: Pipe): void {
+    pipe.distIndex = this.#pipes.push(pipe) - 1
+    this.#swap(pipe.distIndex, this.#active)
+    this.#active++
+  }
+
+  has(pipe: Pipe): boolean {
+    return pipe.distIndex >= 0
+  }
+
+  match(pipe: Pipe): void {
+    const index = pipe.distIndex
+    if (index < this.#matching || index >= this.#active) return
+    this.#swap(index, this.#matching)
+    this.#matching++
+  }
+
+  /** Those that do not match now do, and the other way round. */
+  reverseMatch(): void {
+    const matching = this.#matching
+    this.#matching = 0
+    for (let i = matching; i < this.#active; i++) this.#swap(i, this.#matching++)
+  }
+
+  unmatch(): void {
+    this.#matching = 0
+  }
+
+  activated(pipe: Pipe): void {
+    this.#swap(pipe.distIndex, this.#active)
+    this.#active++
+  }
+
+  terminated(pipe: Pipe): void {
+    if (pipe.shared === this) this.seal()
+    if (pipe.distIndex < this.#matching) this.#swap(pipe.distIndex, --this.#matching)
+    if (pipe.distIndex < this.#active) this.#swap(pipe.distIndex, --this.#active)
+    const last = this.#pipes.pop() as Pipe
+    if (last !== pipe) {
+      this.#pipes[pipe.distIndex] = last
+      last.distIndex = pipe.distIndex
+    }
+    pipe.distIndex = -1
+  }
+
+  /** Whether all that match have room. */
+  checkHwm(): boolean {
+    for (let i = 0; i < this.#matching; i++) if (!(this.#pipes[i] as Pipe).hasRoom()) return false
+    return true
+  }
+
+  sendToAll(message: Message): void {
+    this.#matching = this.#active
+    this.sendToMatching(message)
+  }
+
+  /** Sends to those that match and have room; others do not get it. */
+  sendToMatching(message: Message): void {
+    for (let i = 0; i < this.#matching; ) {
+      const pipe = this.#pipes[i] as Pipe
+      if (pipe.checkWrite()) i++
+      else {
+        this.#swap(i, --this.#matching)
+        this.#swap(this.#matching, --this.#active)
+      }
+    }
+    if (this.#matching > 0) this.#share(message)
+    this.#matching = 0
+  }
+
+  /** Sends a command to all. */
+  commandToAll(name: "SUBSCRIBE" | "CANCEL" | "JOIN" | "LEAVE", data: Uint8Array): void {
+    for (let i = this.#active - 1; i >= 0; i--) {
+      const pipe = this.#pipes[i] as Pipe
+      if (pipe.checkWrite()) pipe.writeCommand(name, data)
+      else this.#swap(i, --this.#active)
+    }
+  }
+
+  flush(): void {
+    this.#flushing = false
+    this.seal()
+  }
+
+  /** Encodes the open batch and gives it to its pipes. */
+  seal(): void {
+    const batch = this.#batch
+    if (!batch) return
+    this.#batch = undefined
+    this.#deliver(batch.frames)
+    batch.release()
+  }
+
+  #share(message: Message): void {
+    if (!this.#isShared()) {
+      this.seal()
+      this.#shared = this.#pipes.slice(0, this.#matching)
+    }
+    const shared = this.#shared
+    for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
+    const bytes = framesLength(message)
+    if (bytes > LARGE_BYTES || (this.#batch?.length ?? 0) + bytes > BATCH_BYTES) {
+      const batch = this.#batch
+      this.#batch = undefined
+      this.#deliver(batch?.frames ?? NO_FRAMES, message)
+      batch?.release()
+      return
+    }
+    this.#batch ??= new Batch()
+    this.#batch.append(message, bytes)
+    if (this.#flushing) return
+    this.#flushing = true
+    flushSoon(this)
+  }
+
+  /** Whether the open batch is for just those that match now. */
+  #isShared(): boolean {
+    if (this.#shared.length !== this.#matching || !this.#batch) return false
+    for (let i = 0; i < this.#matching; i++)
+      if ((this.#pipes[i] as Pipe).shared !== this) return false
+    return true
+  }
+
+  #deliver(frames: Uint8Array, message?: Message): void {
+    const pipes = this.#shared
+    this.#shared = []
+    const chunks = new Map<Sender, Chunk>()
+    for (let i = 0; i < pipes.length; i++) {
+      const pipe = pipes[i] as Pipe
+      pipe.shared = undefined
+      let chunk = chunks.get(pipe.sender)
+      if (!chunk) {
+        pipe.connection?.adapt()
+        chunk = pipe.sender.encode(frames, message)
+        chunks.set(pipe.sender, chunk)
+      }
+      pipe.writeChunk(chunk)
+    }
+  }
+
+  #swap(a: number, b: number): void {
+    const pipes = this.#pipes
+    const first = pipes[a] as Pipe
+    const second = pipes[b] as Pipe
+    pipes[a] = second
+    pipes[b] = first
+    second.distIndex = a
+    first.distIndex = b
+  }
+}

@@ -1,0 +1,17 @@
+/** What has messages that leave when the current burst of the program ends. */
+export interface Flushable {
+  flush(): void
+}
+
+let waiting: Flushable[] = []
+
+/** Flushes when the current burst ends; to be asked for once. */
+export function flushSoon(flushable: Flushable): void {
+  if (waiting.push(flushable) === 1) process.nextTick(flushAll)
+}
+
+function flushAll(): void {
+  const flushables = waiting
+  waiting = []
+  for (let i = 0; i < flushables.length; i++) (flushables[i] as Flushable).flush()
+}

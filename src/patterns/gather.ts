@@ -1,0 +1,15 @@
+import type { Message } from "./pipe.js"
+import { Pull } from "./pull.js"
+import type { Refusal } from "./socket-type.js"
+
+/** As PULL, with messages of one part (RFC 49). */
+export class Gather extends Pull {
+  override readonly name = "GATHER"
+
+  override receive(): Message | Refusal {
+    for (;;) {
+      const message = super.receive()
+      if (typeof message === "string" || message.length === 1) return message
+    }
+  }
+}

@@ -1,0 +1,46 @@
+import type { Message, Pipe } from "./pipe.js"
+import { type Refusal, SocketType } from "./socket-type.js"
+
+/** Speaks with one peer, the first. */
+export class Pair extends SocketType {
+  override readonly name = "PAIR"
+  #pipe: Pipe | undefined
+
+  attach(pipe: Pipe): void {
+    if (this.#pipe) {
+      pipe.abandon()
+      return
+    }
+    this.#pipe = pipe
+    this.events.readable()
+    this.events.writable()
+  }
+
+  terminated(pipe: Pipe): void {
+    if (this.#pipe === pipe) this.#pipe = undefined
+  }
+
+  override readActivated(): void {
+    this.events.readable()
+  }
+
+  override writeActivated(): void {
+    this.events.writable()
+  }
+
+  override send(message: Message): Refusal | undefined {
+    return this.#pipe?.write(message) ? undefined : "EAGAIN"
+  }
+
+  override receive(): Message | Refusal {
+    return this.#pipe?.read() ?? "EAGAIN"
+  }
+
+  override hasIn(): boolean {
+    return this.#pipe?.checkRead() ?? false
+  }
+
+  override hasOut(): boolean {
+    return this.#pipe?.checkWrite() ?? false
+  }
+}

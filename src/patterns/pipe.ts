@@ -1,0 +1,418 @@
+import { ProtocolError } from "../codec/errors.js"
+import type { Chunk, Sender } from "../codec/sender.js"
+import type { Inlet } from "../transport/connection.js"
+import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
+import { type Flushable, flushSoon } from "./flusher.js"
+import { Queue } from "./queue.js"
+
+/** Messages with frames of more bytes are encoded at once, from the caller's memory. */
+const LARGE_BYTES = 8192
+const NO_FRAMES = new Uint8Array(0)
+
+export type Message = Buffer[]
+
+/** What a pipe needs of a connection. */
+export interface PipeConnection {
+  readonly blocked: boolean
+  readonly peerTakesCommands: boolean
+  inlet: Inlet | undefined
+  adapt(): void
+  write(chunk: Chunk): void
+  sendCommand(name: string, data: Uint8Array): void
+  resume(): void
+  reject(error: ProtocolError): void
+  end(): void
+}
+
+/** A command that waits its turn among messages. */
+interface Command {
+  name: "SUBSCRIBE" | "CANCEL" | "JOIN" | "LEAVE"
+  data: Uint8Array
+}
+
+/** What happens to a pipe, for the socket type that has it. */
+export interface PipeEvents {
+  /** Why a message breaks a rule of the socket type, and ends its connection; undefined for most types. */
+  readonly offence: ((message: Message) => string | undefined) | undefined
+  /** There is something to read again. */
+  readActivated(pipe: Pipe): void
+  /** There is room to write again. */
+  writeActivated(pipe: Pipe): void
+  /** A command of the peer. Returns whether what follows it is wanted now. */
+  command(pipe: Pipe, name: string, data: Buffer): boolean
+  /** The connection was made again: what waited for the one before is gone. */
+  hiccuped(pipe: Pipe): void
+  /** The pipe is gone: there is nothing to read any more. */
+  terminated(pipe: Pipe): void
+}
+
+export interface PipeOptions {
+  /** In messages; 0 is no limit. */
+  sendHighWaterMark: number
+  receiveHighWaterMark: number
+  /** Whether only the latest message is kept, each way. */
+  conflate: boolean
+}
+
+/** Messages that are distributed to several pipes, and will be encoded once for all of them. */
+export interface SharedBatch {
+  seal(): void
+}
+
+/**
+ * What libzmq calls a pipe: two queues of messages between a socket type and a peer. That of a
+ * bound endpoint lives as long as its connection; that of a connected one from connect() on, and
+ * is kept over reconnects.
+ */
+export class Pipe implements Inlet, Flushable {
+  /** The routing id of the peer, as a key; undefined as long as it is not known. */
+  routingId: string | undefined
+  /** What the peer said in its handshake. */
+  peerRoutingId: Buffer | undefined
+  /** Of a SERVER. */
+  serverRoutingId = 0
+  /** Places among the pipes of a load balancer, a fair queue and a distribution. */
+  lbIndex = -1
+  fqIndex = -1
+  distIndex = -1
+  /** The open batch of a distribution that has messages for this pipe. */
+  shared: SharedBatch | undefined
+  readonly sender: Sender
+  readonly #events: PipeEvents
+  #connection: PipeConnection | undefined
+  #options: PipeOptions
+
+  /** Whether messages are still accepted, and whether they may still be read. */
+  #writable = true
+  #terminated = false
+  #abandoned = false
+  #written = 0
+  #taken = 0
+  #outActive = true
+  #batch: Batch | undefined
+  #flushing = false
+  /** Encoded messages and commands for which the network has had no room. */
+  #chunks: Queue<Chunk | Command> | undefined
+  /** Told when nothing waits any more. */
+  #finished: (() => void) | undefined
+
+  readonly #in = new Queue<Message>()
+  #inActive = true
+  /** Whether the connection waits until there is room here. */
+  #stopped = false
+  #draining = false
+
+  constructor(events: PipeEvents, sender: Sender, options: PipeOptions) {
+    this.#events = events
+    this.sender = sender
+    this.#options = options
+  }
+
+  /** As with libzmq, a pipe that was found full stays so until something has left it. */
+  set options(options: PipeOptions) {
+    this.#options = options
+  }
+
+  // -- The connection --------------------------------------------------------------
+
+  get connection(): PipeConnection | undefined {
+    return this.#connection
+  }
+
+  /** The handshake is over: what waits leaves. */
+  attach(connection: PipeConnection): void {
+    this.#connection = connection
+    connection.inlet = this
+    this.flush()
+    this.#checkWriteActive()
+  }
+
+  /** The connection is lost, and there may be another. */
+  detach(): void {
+    this.#connection = undefined
+    this.#stopped = false
+  }
+
+  /** Forgets what waits to be sent, as libzmq does for subscribers, and says so. */
+  hiccup(): void {
+    this.#chunks?.clear()
+    this.#batch?.release()
+    this.#batch = undefined
+    this.#written = this.#taken
+    const wasActive = this.#outActive
+    this.#outActive = true
+    this.#events.hiccuped(this)
+    if (!wasActive) this.#events.writeActivated(this)
+  }
+
+  /** The connection is lost for good. What came is still to be read. */
+  close(): void {
+    this.#connection = undefined
+    this.#writable = false
+    this.#draining = true
+    this.#drop()
+    if (this.#in.length === 0) this.#terminate()
+  }
+
+  /**
+   * The socket is done with the pipe: what came is dropped, and what waits leaves. Calls
+   * `finished` when that is done, which it may never be.
+   */
+  finish(finished: () => void): void {
+    this.shared?.seal()
+    this.#writable = false
+    this.#in.clear()
+    this.#terminate()
+    this.#finished = finished
+    this.flush()
+    this.#checkFinished()
+  }
+
+  /**
+   * The socket type is done with the pipe, whose connection stays as it is, unread: what libzmq
+   * does to one whose routing id another took over, and to a second peer of a PAIR.
+   */
+  abandon(): void {
+    this.#writable = false
+    this.#terminated = true
+    this.#in.clear()
+    this.#drop()
+    this.#abandoned = true
+  }
+
+  /** Whether nothing waits to be sent. */
+  get isIdle(): boolean {
+    return this.shared === undefined && this.#isEmpty
+  }
+
+  /** Gives up what waits to be sent, of a pipe that is to be finished. */
+  dropWaiting(): void {
+    this.#drop()
+    this.#checkFinished()
+  }
+
+  #checkFinished(): void {
+    if (!this.#finished || !this.#isEmpty) return
+    const finished = this.#finished
+    this.#finished = undefined
+    finished()
+  }
+
+  #drop(): void {
+    this.#chunks?.clear()
+    this.#batch?.release()
+    this.#batch = undefined
+  }
+
+  get #isEmpty(): boolean {
+    return (this.#batch?.length ?? 0) === 0 && (this.#chunks?.length ?? 0) === 0
+  }
+
+  #terminate(): void {
+    if (this.#terminated) return
+    this.#terminated = true
+    this.#events.terminated(this)
+  }
+
+  // -- Sending ---------------------------------------------------------------------
+
+  /** Whether the high-water mark leaves room, whatever else may be. */
+  checkHwm(): boolean {
+    const max = this.#options.sendHighWaterMark
+    if (max <= 0 || this.#options.conflate) return true
+    // libzmq hears of what was taken in steps of half the mark.
+    const step = (max + 1) >> 1
+    return this.#written - (this.#taken - (this.#taken % step)) < max
+  }
+
+  /** Whether there is room, once what may leave has left. */
+  hasRoom(): boolean {
+    if (this.checkHwm()) return true
+    // The network may have room, and the messages wait for nothing but the end of the burst.
+    this.shared?.seal()
+    this.flush()
+    return this.checkHwm()
+  }
+
+  /** Whether a message would be taken; if not, `writeActivated` follows. */
+  checkWrite(): boolean {
+    if (!this.#writable || !this.#outActive) return false
+    if (this.hasRoom()) return true
+    this.#outActive = false
+    return false
+  }
+
+  /** Takes a message, of which nothing is kept but copies; false when there is no room. */
+  write(message: Message): boolean {
+    if (!this.checkWrite()) return false
+    this.shared?.seal()
+    this.#written++
+    const bytes = framesLength(message)
+    if (this.#options.conflate) {
+      this.#chunks?.clear()
+      this.#batch?.clear()
+      this.#batch ??= new Batch()
+      this.#batch.append(message, bytes)
+      this.#flushLater()
+      return true
+    }
+    if (bytes > LARGE_BYTES) {
+      this.#encode(message)
+      this.flush()
+      return true
+    }
+    this.#batch ??= new Batch()
+    if (this.#batch.length + bytes > BATCH_BYTES) {
+      this.#encode()
+      this.flush()
+      this.#batch ??= new Batch()
+    }
+    this.#batch.append(message, bytes)
+    this.#flushLater()
+    return true
+  }
+
+  /** Takes a command, behind the messages before it; dropped when there is no room. */
+  writeCommand(name: Command["name"], data: Uint8Array): void {
+    if (!this.checkWrite()) return
+    this.shared?.seal()
+    this.#written++
+    this.#encode()
+    this.#enqueue({ name, data })
+    this.#flushLater()
+  }
+
+  /** Counts a message that a distribution has taken for this pipe, among others. */
+  countShared(batch: SharedBatch): void {
+    this.shared = batch
+    this.#written++
+  }
+
+  /** Takes what was encoded for several pipes. */
+  writeChunk(chunk: Chunk): void {
+    if (!this.#writable && !this.#finished) return
+    this.#encode()
+    this.#enqueue(chunk)
+    this.flush()
+  }
+
+  /** Writes what waits, as far as the network has room. */
+  flush(): void {
+    this.#flushing = false
+    const connection = this.#connection
+    if (!connection || connection.blocked) return
+    const chunks = this.#chunks
+    while (chunks !== undefined && chunks.length > 0) {
+      this.#writeItem(connection, chunks.shift() as Chunk | Command)
+      if (connection.blocked) return
+    }
+    const batch = this.#batch
+    if (batch !== undefined && batch.length > 0) {
+      connection.adapt()
+      const chunk = this.sender.encode(batch.frames)
+      this.#releaseBatch()
+      this.#writeItem(connection, chunk)
+    }
+    this.#checkFinished()
+  }
+
+  drained(): void {
+    this.flush()
+    this.#checkWriteActive()
+  }
+
+  #writeItem(connection: PipeConnection, item: Chunk | Command): void {
+    if ("bytes" in item) {
+      connection.write(item)
+      this.#taken += item.messages
+      return
+    }
+    const { name, data } = item
+    this.#taken++
+    if (connection.peerTakesCommands || name === "JOIN" || name === "LEAVE") {
+      connection.sendCommand(name, data)
+    } else {
+      const message = Buffer.alloc(1 + data.length)
+      message[0] = name === "SUBSCRIBE" ? 1 : 0
+      message.set(data, 1)
+      connection.write(this.sender.encode(NO_FRAMES, [message]))
+    }
+  }
+
+  #enqueue(item: Chunk | Command): void {
+    this.#chunks ??= new Queue()
+    this.#chunks.push(item)
+  }
+
+  /** Encodes the batch, and a message behind it. */
+  #encode(message?: Message): void {
+    const batch = this.#batch
+    if (message === undefined && (batch === undefined || batch.length === 0)) return
+    this.#connection?.adapt()
+    this.#enqueue(this.sender.encode(batch?.frames ?? NO_FRAMES, message))
+    this.#releaseBatch()
+  }
+
+  #releaseBatch(): void {
+    this.#batch?.release()
+    this.#batch = undefined
+  }
+
+  #flushLater(): void {
+    if (this.#flushing || !this.#connection) return
+    this.#flushing = true
+    flushSoon(this)
+  }
+
+  #checkWriteActive(): void {
+    if (this.#outActive || !this.#writable || !this.checkHwm()) return
+    this.#outActive = true
+    this.#events.writeActivated(this)
+  }
+
+  // -- Receiving -------------------------------------------------------------------
+
+  message(message: Message): boolean {
+    if (this.#terminated) return !this.#abandoned
+    const offence = this.#events.offence?.(message)
+    if (offence !== undefined) {
+      this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", offence))
+      return true
+    }
+    if (this.#options.conflate) this.#in.clear()
+    this.#in.push(message)
+    if (!this.#inActive) {
+      this.#inActive = true
+      this.#events.readActivated(this)
+    }
+    const max = this.#options.receiveHighWaterMark
+    if (max <= 0 || this.#in.length < max) return true
+    this.#stopped = true
+    return false
+  }
+
+  command(name: string, data: Buffer): boolean {
+    return this.#events.command(this, name, data)
+  }
+
+  checkRead(): boolean {
+    if (this.#in.length > 0) return true
+    this.#inActive = false
+    return false
+  }
+
+  read(): Message | undefined {
+    const message = this.#in.shift()
+    if (message === undefined) {
+      this.#inActive = false
+      return undefined
+    }
+    if (this.#stopped && this.#in.length <= this.#options.receiveHighWaterMark >> 1) {
+      this.#stopped = false
+      this.#connection?.resume()
+    }
+    // Not at once: whoever reads is in the middle of its pipes.
+    if (this.#draining && this.#in.length === 0) queueMicrotask(() => this.#terminate())
+    return message
+  }
+}

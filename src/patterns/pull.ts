@@ -1,0 +1,31 @@
+import { FairQueue } from "./fair-queue.js"
+import type { Message, Pipe } from "./pipe.js"
+import { type Refusal, SocketType } from "./socket-type.js"
+
+/** Receives from all peers in turn. */
+export class Pull extends SocketType {
+  override readonly name: "PULL" | "GATHER" = "PULL"
+  readonly #in = new FairQueue()
+
+  attach(pipe: Pipe): void {
+    this.#in.attach(pipe)
+    this.events.readable()
+  }
+
+  terminated(pipe: Pipe): void {
+    this.#in.terminated(pipe)
+  }
+
+  override readActivated(pipe: Pipe): void {
+    this.#in.activated(pipe)
+    this.events.readable()
+  }
+
+  override receive(): Message | Refusal {
+    return this.#in.receive() ?? "EAGAIN"
+  }
+
+  override hasIn(): boolean {
+    return this.#in.hasIn()
+  }
+}

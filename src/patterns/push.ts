@@ -1,0 +1,31 @@
+import { LoadBalancer } from "./load-balancer.js"
+import type { Message, Pipe } from "./pipe.js"
+import { type Refusal, SocketType } from "./socket-type.js"
+
+/** Sends each message to one peer, in turn. */
+export class Push extends SocketType {
+  override readonly name: "PUSH" | "SCATTER" = "PUSH"
+  readonly #out = new LoadBalancer()
+
+  attach(pipe: Pipe): void {
+    this.#out.attach(pipe)
+    this.events.writable()
+  }
+
+  terminated(pipe: Pipe): void {
+    this.#out.terminated(pipe)
+  }
+
+  override writeActivated(pipe: Pipe): void {
+    this.#out.activated(pipe)
+    this.events.writable()
+  }
+
+  override send(message: Message): Refusal | undefined {
+    return this.#out.send(message) ? undefined : "EAGAIN"
+  }
+
+  override hasOut(): boolean {
+    return this.#out.hasOut()
+  }
+}

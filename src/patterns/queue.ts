@@ -1,0 +1,42 @@
+/** Slots at the front that may be empty before those behind move up. */
+const EMPTY_MAX = 1024
+
+/** A queue as an array, of which the front is cleared, not shifted, as it is read. */
+export class Queue<T> {
+  #items: (T | undefined)[] = []
+  #front = 0
+
+  get length(): number {
+    return this.#items.length - this.#front
+  }
+
+  push(item: T): void {
+    this.#items.push(item)
+  }
+
+  first(): T | undefined {
+    return this.#items[this.#front]
+  }
+
+  shift(): T | undefined {
+    const items = this.#items
+    const front = this.#front
+    if (front === items.length) return undefined
+    const item = items[front]
+    items[front] = undefined
+    this.#front = front + 1
+    if (this.#front === items.length) {
+      items.length = 0
+      this.#front = 0
+    } else if (this.#front > EMPTY_MAX && this.#front * 2 > items.length) {
+      this.#items = items.slice(this.#front)
+      this.#front = 0
+    }
+    return item
+  }
+
+  clear(): void {
+    this.#items = []
+    this.#front = 0
+  }
+}

@@ -1,0 +1,55 @@
+import { Distribution } from "./distribution.js"
+import type { Message, Pipe } from "./pipe.js"
+import { type Refusal, type Routing, SocketType } from "./socket-type.js"
+
+/** Sends to all peers that have joined a group (RFC 48). */
+export class Radio extends SocketType {
+  override readonly name = "RADIO"
+  readonly #out = new Distribution()
+  readonly #groups = new Map<string, Set<Pipe>>()
+
+  attach(pipe: Pipe): void {
+    this.#out.attach(pipe)
+  }
+
+  terminated(pipe: Pipe): void {
+    for (const [group, pipes] of this.#groups)
+      if (pipes.delete(pipe) && pipes.size === 0) this.#groups.delete(group)
+    this.#out.terminated(pipe)
+  }
+
+  override command(pipe: Pipe, name: string, data: Buffer): boolean {
+    const group = data.toString("latin1")
+    const pipes = this.#groups.get(group)
+    if (name === "JOIN") {
+      if (pipes) pipes.add(pipe)
+      else this.#groups.set(group, new Set([pipe]))
+    } else if (name === "LEAVE" && pipes) {
+      pipes.delete(pipe)
+      if (pipes.size === 0) this.#groups.delete(group)
+    }
+    return true
+  }
+
+  override readActivated(pipe: Pipe): void {
+    while (pipe.read() !== undefined);
+  }
+
+  override writeActivated(pipe: Pipe): void {
+    this.#out.activated(pipe)
+    this.events.writable()
+  }
+
+  override send(message: Message, { group }: Routing): Refusal | undefined {
+    if (message.length !== 1) return "EINVAL"
+    const name = group as Buffer
+    this.#out.unmatch()
+    for (const pipe of this.#groups.get(name.toString("latin1")) ?? []) this.#out.match(pipe)
+    this.#out.sendToMatching([name, message[0] as Buffer])
+    return undefined
+  }
+
+  override hasOut(): boolean {
+    return true
+  }
+}

@@ -1,0 +1,43 @@
+import type { Message, Pipe } from "./pipe.js"
+import { Router } from "./router.js"
+import type { Refusal } from "./socket-type.js"
+
+/** A request, then its reply, in turn (RFC 28). */
+export class Rep extends Router {
+  override readonly name = "REP"
+  /** Who asked, and what goes before the reply; undefined when the request has been answered. */
+  #request: { pipe: Pipe; envelope: Message } | undefined
+
+  override send(message: Message): Refusal | undefined {
+    if (!this.#request) return "EFSM"
+    const { pipe, envelope } = this.#request
+    this.#request = undefined
+    // Nobody waits for a reply that cannot be sent.
+    pipe.write([...envelope, ...message])
+    return undefined
+  }
+
+  override receive(): Message | Refusal {
+    if (this.#request) return "EFSM"
+    for (;;) {
+      const message = this.in.receive()
+      if (message === undefined) return "EAGAIN"
+      const delimiter = message.findIndex((part) => part.length === 0)
+      // A request without a delimiter, or without anything behind it, is malformed.
+      if (delimiter < 0 || delimiter === message.length - 1) continue
+      this.#request = {
+        pipe: this.in.from as Pipe,
+        envelope: message.slice(0, delimiter + 1),
+      }
+      return message.slice(delimiter + 1)
+    }
+  }
+
+  override hasIn(): boolean {
+    return this.#request === undefined && super.hasIn()
+  }
+
+  override hasOut(): boolean {
+    return this.#request !== undefined
+  }
+}

@@ -1,0 +1,76 @@
+import { randomInt } from "node:crypto"
+import { Dealer } from "./dealer.js"
+import type { Message, Pipe } from "./pipe.js"
+import type { Refusal } from "./socket-type.js"
+
+const REQUEST_ID_BYTES = 4
+const DELIMITER = Buffer.alloc(0)
+
+/** What is wrong with a reply, which has an empty part first, behind the id of the request if need be. */
+function offenceOf(message: Message): string | undefined {
+  const at = message[0]?.length === REQUEST_ID_BYTES ? 1 : 0
+  if (message.length >= at + 2 && message[at]?.length === 0) return undefined
+  return "a reply does not begin with an empty part"
+}
+
+/** A request, then its reply, in turn (RFC 28). */
+export class Req extends Dealer {
+  override readonly name = "REQ"
+  override readonly offence: (message: Message) => string | undefined = offenceOf
+  #receivingReply = false
+  /** Who was asked; unknown when that peer is gone. */
+  #replyPipe: Pipe | undefined
+  #requestId = randomInt(2 ** 32)
+
+  override terminated(pipe: Pipe): void {
+    if (this.#replyPipe === pipe) this.#replyPipe = undefined
+    super.terminated(pipe)
+  }
+
+  override send(message: Message): Refusal | undefined {
+    const { correlate, relaxed } = this.options
+    if (this.#receivingReply && !relaxed) return "EFSM"
+    let request = [DELIMITER, ...message]
+    if (correlate) {
+      this.#requestId = (this.#requestId + 1) >>> 0
+      const id = Buffer.alloc(REQUEST_ID_BYTES)
+      id.writeUInt32LE(this.#requestId)
+      request = [id, ...request]
+    }
+    const pipe = this.out.send(request)
+    if (!pipe) return "EAGAIN"
+    this.#replyPipe = pipe
+    this.#receivingReply = true
+    // A late reply to an earlier request is none to this one.
+    while (this.in.receive() !== undefined);
+    return undefined
+  }
+
+  override receive(): Message | Refusal {
+    if (!this.#receivingReply) return "EFSM"
+    const { correlate } = this.options
+    for (;;) {
+      const message = this.in.receive()
+      if (message === undefined) return "EAGAIN"
+      if (this.#replyPipe && this.in.from !== this.#replyPipe) continue
+      const body = correlate ? this.#withoutId(message) : message
+      if (!body || body.length < 2 || body[0]?.length !== 0) continue
+      this.#receivingReply = false
+      return body.slice(1)
+    }
+  }
+
+  override hasIn(): boolean {
+    return this.#receivingReply && super.hasIn()
+  }
+
+  override hasOut(): boolean {
+    return (!this.#receivingReply || this.options.relaxed) && super.hasOut()
+  }
+
+  #withoutId(message: Message): Message | undefined {
+    const id = message[0] as Buffer
+    if (id.length !== REQUEST_ID_BYTES || id.readUInt32LE() !== this.#requestId) return undefined
+    return message.slice(1)
+  }
+}

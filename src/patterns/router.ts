@@ -1,0 +1,113 @@
+import { randomInt } from "node:crypto"
+import { FairQueue } from "./fair-queue.js"
+import type { Message, Pipe } from "./pipe.js"
+import { type Refusal, SocketType } from "./socket-type.js"
+
+/** Sends to the peer that the first part names, and puts the name of the sender before what it receives. */
+export class Router extends SocketType {
+  override readonly name: "ROUTER" | "REP" = "ROUTER"
+  protected readonly in: FairQueue = new FairQueue()
+  readonly #out = new Map<string, Pipe>()
+  /** Of peers that are not known yet, or have the routing id of another. */
+  readonly #anonymous = new Set<Pipe>()
+  #nextId = randomInt(2 ** 32)
+
+  attach(pipe: Pipe): void {
+    if (this.options.probeRouter) pipe.write([Buffer.alloc(0)])
+    if (pipe.routingId !== undefined) this.#add(pipe, pipe.routingId)
+    else {
+      this.#anonymous.add(pipe)
+      this.identified(pipe)
+    }
+  }
+
+  /** The peer has said who it is; it is taken at its word once. */
+  override identified(pipe: Pipe): void {
+    const { peerRoutingId } = pipe
+    if (!peerRoutingId || !this.#anonymous.has(pipe)) return
+    if (peerRoutingId.length === 0) {
+      this.#anonymous.delete(pipe)
+      this.#add(pipe, this.#newId())
+      return
+    }
+    const routingId = peerRoutingId.toString("latin1")
+    const other = this.#out.get(routingId)
+    if (other) {
+      if (!this.options.handover) return
+      this.#out.delete(routingId)
+      this.in.terminated(other)
+      other.abandon()
+    }
+    this.#anonymous.delete(pipe)
+    this.#add(pipe, routingId)
+  }
+
+  terminated(pipe: Pipe): void {
+    if (this.#anonymous.delete(pipe) || pipe.routingId === undefined) return
+    if (this.#out.get(pipe.routingId) !== pipe) return
+    this.#out.delete(pipe.routingId)
+    this.in.terminated(pipe)
+  }
+
+  override readActivated(pipe: Pipe): void {
+    if (!this.in.has(pipe)) return
+    this.in.activated(pipe)
+    this.events.readable()
+  }
+
+  override writeActivated(): void {
+    this.events.writable()
+  }
+
+  override send(message: Message): Refusal | undefined {
+    // A name and nothing for its owner is ignored.
+    if (message.length < 2) return undefined
+    const pipe = this.#out.get((message[0] as Buffer).toString("latin1"))
+    if (!pipe) return this.unknown(message)
+    if (pipe.write(message.slice(1))) return undefined
+    if (!this.options.mandatory) return undefined
+    return pipe.checkHwm() ? "EHOSTUNREACH" : "EAGAIN"
+  }
+
+  override knows(message: Message): boolean {
+    return this.#out.has((message[0] as Buffer).toString("latin1"))
+  }
+
+  override receive(): Message | Refusal {
+    const message = this.in.receive()
+    if (message === undefined) return "EAGAIN"
+    const { routingId } = this.in.from as Pipe
+    message.unshift(Buffer.from(routingId as string, "latin1"))
+    return message
+  }
+
+  override hasIn(): boolean {
+    return this.in.hasIn()
+  }
+
+  override hasOut(): boolean {
+    if (!this.options.mandatory) return true
+    for (const pipe of this.#out.values()) if (pipe.checkHwm()) return true
+    return false
+  }
+
+  /** There is no peer of this name. */
+  protected unknown(_message: Message): Refusal | undefined {
+    return this.options.mandatory ? "EHOSTUNREACH" : undefined
+  }
+
+  #add(pipe: Pipe, routingId: string): void {
+    pipe.routingId = routingId
+    this.#out.set(routingId, pipe)
+    this.in.attach(pipe)
+    this.events.readable()
+    this.events.writable()
+  }
+
+  #newId(): string {
+    const id = Buffer.alloc(5)
+    id.writeUInt32BE(this.#nextId, 1)
+    this.#nextId = (this.#nextId + 1) >>> 0
+    return id.toString("latin1")
+  }
+}

@@ -1,0 +1,12 @@
+import type { Message } from "./pipe.js"
+import { Push } from "./push.js"
+import type { Refusal } from "./socket-type.js"
+
+/** As PUSH, with messages of one part (RFC 49). */
+export class Scatter extends Push {
+  override readonly name = "SCATTER"
+
+  override send(message: Message): Refusal | undefined {
+    return message.length === 1 ? super.send(message) : "EINVAL"
+  }
+}

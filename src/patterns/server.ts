@@ -1,0 +1,70 @@
+import { randomInt } from "node:crypto"
+import { FairQueue } from "./fair-queue.js"
+import type { Message, Pipe } from "./pipe.js"
+import { type Refusal, type Routing, SocketType } from "./socket-type.js"
+
+/** Speaks with clients by number, with messages of one part (RFC 41). */
+export class Server extends SocketType {
+  override readonly name = "SERVER"
+  readonly #in = new FairQueue()
+  readonly #out = new Map<number, Pipe>()
+  #nextId = randomInt(2 ** 32)
+
+  attach(pipe: Pipe): void {
+    pipe.serverRoutingId = this.#newId()
+    this.#out.set(pipe.serverRoutingId, pipe)
+    this.#in.attach(pipe)
+    this.events.readable()
+  }
+
+  terminated(pipe: Pipe): void {
+    this.#out.delete(pipe.serverRoutingId)
+    this.#in.terminated(pipe)
+  }
+
+  override readActivated(pipe: Pipe): void {
+    this.#in.activated(pipe)
+    this.events.readable()
+  }
+
+  override writeActivated(): void {
+    this.events.writable()
+  }
+
+  override send(message: Message, { routingId }: Routing): Refusal | undefined {
+    if (message.length !== 1) return "EINVAL"
+    const pipe = this.#out.get(routingId as number)
+    if (!pipe) return "EHOSTUNREACH"
+    return pipe.write(message) ? undefined : "EAGAIN"
+  }
+
+  override knows(_message: Message, { routingId }: Routing): boolean {
+    return this.#out.has(routingId as number)
+  }
+
+  override receive(): Message | Refusal {
+    for (;;) {
+      const message = this.#in.receive()
+      if (message === undefined) return "EAGAIN"
+      if (message.length === 1) return message
+    }
+  }
+
+  override get routing(): Routing {
+    return { routingId: (this.#in.from as Pipe).serverRoutingId }
+  }
+
+  override hasIn(): boolean {
+    return this.#in.hasIn()
+  }
+
+  override hasOut(): boolean {
+    return true
+  }
+
+  #newId(): number {
+    do this.#nextId = (this.#nextId + 1) >>> 0
+    while (this.#nextId === 0 || this.#out.has(this.#nextId))
+    return this.#nextId
+  }
+}

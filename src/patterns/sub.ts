@@ -1,0 +1,32 @@
+import type { Message } from "./pipe.js"
+import type { Refusal } from "./socket-type.js"
+import { XSub } from "./xsub.js"
+
+/** Receives what it is subscribed to. */
+export class Sub extends XSub {
+  override readonly name = "SUB"
+  override readonly connectsOnce = true
+  /** A message that matches, which `hasIn` has found. */
+  #found: Message | undefined
+
+  override receive(): Message | Refusal {
+    if (!this.hasIn()) return "EAGAIN"
+    const message = this.#found as Message
+    this.#found = undefined
+    return message
+  }
+
+  override hasIn(): boolean {
+    while (!this.#found) {
+      const message = this.in.receive()
+      if (message === undefined) return false
+      if (this.topics.matches(message[0] as Buffer) !== this.options.invertMatching)
+        this.#found = message
+    }
+    return true
+  }
+
+  override hasOut(): boolean {
+    return false
+  }
+}

@@ -1,0 +1,59 @@
+import type { Context } from "zeromq"
+import type { Connection } from "../transport/connection.js"
+import type { Credentials } from "../zmtp/handshake.js"
+import { askZap, noHandler, type PendingRequest, type ZapAnswer } from "./zap.js"
+
+/** Lets a handler of ZAP decide about peers, for one endpoint. */
+export class Authenticator {
+  readonly #context: Context
+  readonly #domain: string
+  readonly #enforced: boolean
+  readonly #routingId: Uint8Array
+  readonly #pending = new Map<Connection, PendingRequest>()
+
+  constructor(context: Context, domain: string, enforced: boolean, routingId: Uint8Array) {
+    this.#context = context
+    this.#domain = domain
+    this.#enforced = enforced
+    this.#routingId = routingId
+  }
+
+  ask(connection: Connection, credentials: Credentials, done: (answer: Answer) => void): void {
+    const request = askZap(
+      this.#context,
+      {
+        domain: this.#domain,
+        address: (connection.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, ""),
+        routingId: this.#routingId,
+      },
+      credentials,
+    )
+    this.#pending.set(connection, request)
+    request.answer.then((answer) => {
+      if (!this.#pending.delete(connection)) return
+      done(answer === "nobody" && this.#enforced ? "nobody, though enforced" : answer)
+    })
+  }
+
+  /** The connection is over. */
+  cancel(connection: Connection): void {
+    const request = this.#pending.get(connection)
+    if (!request) return
+    this.#pending.delete(connection)
+    request.cancel()
+  }
+}
+
+type Answer = ZapAnswer | "nobody, though enforced"
+
+/** What is told of a handshake that ends for want of a usable answer; undefined where it goes on. */
+export function refusalOf(
+  answer: Answer,
+  { mechanism }: Credentials,
+): { type: "handshake:error:other" | "handshake:error:protocol"; error: Error } | undefined {
+  if (typeof answer === "number") return undefined
+  if (answer === "nobody" && mechanism === "NULL") return undefined
+  if (answer.startsWith("nobody")) return { type: "handshake:error:other", error: noHandler() }
+  const error = Object.assign(new Error("ZAP protocol error"), { code: `ERR_${answer}` })
+  return { type: "handshake:error:protocol", error }
+}

@@ -1,0 +1,67 @@
+import { zmqError } from "../transport/zmq-error.js"
+import type { Engine } from "./engine.js"
+import { hold, letGo } from "./hold.js"
+
+interface Operation {
+  /** Begins it, with the engine where there is one, or with libzmq. */
+  begin(engine: Engine | undefined): Promise<unknown>
+  resolve(value: unknown): void
+  reject(error: unknown): void
+  timer: NodeJS.Timeout | undefined
+}
+
+/**
+ * What a socket is asked to send and to receive before it has an endpoint, and it is known whether
+ * libzmq will have to do with it.
+ */
+export class EarlyOperations {
+  readonly #waiting = new Map<"send" | "receive", Operation>()
+
+  wait<T>(
+    name: "send" | "receive",
+    timeoutMs: number,
+    begin: (engine: Engine | undefined) => Promise<T>,
+  ): Promise<T> {
+    if (this.#waiting.has(name)) throw busy(name)
+    return new Promise<unknown>((resolve, reject) => {
+      const timer = timeoutMs > 0 ? setTimeout(() => this.#fail(name), timeoutMs) : undefined
+      this.#waiting.set(name, { begin, resolve, reject, timer })
+      hold()
+    }) as Promise<T>
+  }
+
+  /** There is an endpoint. */
+  begin(engine: Engine | undefined): void {
+    for (const name of [...this.#waiting.keys()]) {
+      const { begin, resolve, reject } = this.#end(name)
+      begin(engine).then(resolve, reject)
+    }
+  }
+
+  /** The socket is closed. */
+  close(): void {
+    for (const name of [...this.#waiting.keys()]) this.#fail(name)
+  }
+
+  #fail(name: "send" | "receive"): void {
+    this.#end(name).reject(zmqError("EAGAIN"))
+  }
+
+  #end(name: "send" | "receive"): Operation {
+    const operation = this.#waiting.get(name) as Operation
+    this.#waiting.delete(name)
+    clearTimeout(operation.timer)
+    letGo()
+    return operation
+  }
+}
+
+/** The error for a second operation while one waits. */
+export function busy(name: "send" | "receive"): Error {
+  const doing = name === "send" ? "writing" : "reading"
+  return zmqError(
+    "EBUSY",
+    undefined,
+    `Socket is busy ${doing}; only one ${name} operation may be in progress at any time`,
+  )
+}

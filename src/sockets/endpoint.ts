@@ -1,0 +1,382 @@
+import { BlockList, isIPv6 } from "node:net"
+import type { Event } from "zeromq"
+import { ProtocolError } from "../codec/errors.js"
+import type { Sender } from "../codec/sender.js"
+import { Pipe, type PipeOptions } from "../patterns/pipe.js"
+import type { SocketType } from "../patterns/socket-type.js"
+import type { Connection, ConnectionOptions, Ending } from "../transport/connection.js"
+import { Dialer, type DialerHandlers } from "../transport/dialer.js"
+import type { Destination, HostPort } from "../transport/endpoint.js"
+import { formatEndpoint } from "../transport/endpoint.js"
+import { Listener, type ListenerHandlers } from "../transport/listener.js"
+import type { TcpOptions } from "../transport/tcp-options.js"
+import { systemError } from "../transport/zmq-error.js"
+import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
+import { type Authenticator, refusalOf } from "./authenticator.js"
+import type { Lz4 } from "./lz4.js"
+
+/** What the endpoints of a socket share. */
+export interface EndpointHost {
+  readonly type: SocketType
+  readonly lz4: Lz4
+  readonly pipeOptions: PipeOptions
+  /** Whether pipes are there only while there is a connection. */
+  readonly immediate: boolean
+  emit(event: Event): void
+  added(pipe: Pipe): void
+  removed(pipe: Pipe): void
+}
+
+/** How an endpoint makes its connections. */
+export interface EndpointSettings {
+  connection: ConnectionOptions
+  tcp: TcpOptions
+  authenticator: Authenticator
+}
+
+/** What bytes that were handed over may take to leave, however short `linger` is, in milliseconds. */
+const FLUSH_MS = 1000
+
+type EventType = Event["type"]
+
+/** What bound and connected endpoints have in common: their connections, and what is told of them. */
+abstract class Endpoint {
+  /** As it is named in events. */
+  abstract readonly address: string
+  protected readonly host: EndpointHost
+  protected readonly settings: EndpointSettings
+  protected readonly sender: Sender
+  /** Of connections whose handshake is over. */
+  protected readonly pipes: Map<Connection, Pipe> = new Map()
+  #released: (() => void) | undefined
+  #limit: NodeJS.Timeout | undefined
+
+  constructor(host: EndpointHost, settings: EndpointSettings) {
+    this.host = host
+    this.settings = settings
+    this.sender = settings.connection.sender
+  }
+
+  /** Every connection, in its handshake or not. */
+  protected abstract readonly connections: Iterable<Connection>
+  /** Whether something may still be sent by a connection that is yet to be made. */
+  protected abstract readonly isWaiting: boolean
+  /**
+   * Ends the endpoint. What waits is sent within `lingerMs`, -1 for no limit; then `released` is
+   * called.
+   */
+  release(lingerMs: number, released: () => void): void {
+    this.#released = released
+    this.finishPipes()
+    if (lingerMs === 0) this.#expire()
+    else if (lingerMs > 0) this.#limit = setTimeout(() => this.#expire(), lingerMs).unref()
+    this.checkReleased()
+  }
+
+  /** The time of `linger` is up: what was not written yet is dropped. */
+  #expire(): void {
+    this.dropWaiting()
+    for (const connection of this.connections) if (!this.pipes.has(connection)) connection.destroy()
+    this.#limit = setTimeout(() => {
+      for (const connection of this.connections) connection.destroy()
+    }, FLUSH_MS).unref()
+    this.checkReleased()
+  }
+
+  /** Gives all that waits to the connections, which end then. */
+  protected abstract finishPipes(): void
+  /** Drops what still waits. */
+  protected abstract dropWaiting(): void
+
+  protected get isReleased(): boolean {
+    return this.#released !== undefined
+  }
+
+  protected checkReleased(): void {
+    if (!this.#released || this.isWaiting) return
+    for (const _ of this.connections) return
+    clearTimeout(this.#limit)
+    const released = this.#released
+    this.#released = undefined
+    this.sender.close()
+    released()
+  }
+
+  // -- Events ----------------------------------------------------------------------
+
+  protected emit(type: EventType, more: object = {}): void {
+    this.host.emit({ type, address: this.address, ...more } as Event)
+  }
+
+  authenticate(connection: Connection, credentials: Credentials): void {
+    this.settings.authenticator.ask(connection, credentials, (answer) => {
+      const refusal = refusalOf(answer, credentials)
+      if (refusal) {
+        this.emit(refusal.type, { error: refusal.error })
+        connection.refuse()
+      } else connection.authenticated(typeof answer === "number" ? answer : undefined)
+    })
+  }
+
+  refused(_connection: Connection, status: number): void {
+    const words: Record<number, string> = {
+      300: "Temporary error",
+      400: "Authentication failure",
+      500: "Internal error",
+    }
+    const error = Object.assign(new Error(words[status] ?? "Unknown error"), { status })
+    this.emit("handshake:error:auth", { error })
+  }
+
+  failed(connection: Connection, error: ProtocolError, failure?: HandshakeFailure): void {
+    if (failure?.reason) {
+      const code = `ERR_ZMTP_${failure.reason}`
+      const told = Object.assign(new Error("ZMTP protocol error"), { code })
+      this.emit("handshake:error:protocol", { error: told })
+    }
+    this.host.lz4.failed(connection, error)
+  }
+
+  protected tellClosed(connection: Connection, { error, stage, counts }: Ending): void {
+    this.settings.authenticator.cancel(connection)
+    if (stage === "handshaking" && !this.isReleased) {
+      this.emit("handshake:error:other", { error: handshakeError(error) })
+    }
+    if (!this.isReleased) this.emit("disconnect")
+    const told = error instanceof ProtocolError ? undefined : error
+    this.host.lz4.closed(connection, counts, told)
+  }
+
+  protected newPipe(): Pipe {
+    const { host } = this
+    return new Pipe(host.type, this.sender, host.pipeOptions)
+  }
+}
+
+/** An endpoint that was bound: a pipe for each peer that comes. */
+export class BoundEndpoint extends Endpoint implements ListenerHandlers {
+  readonly kind = "bind"
+  address = ""
+  readonly #listener: Listener
+  readonly #filter: BlockList | undefined
+
+  constructor(host: EndpointHost, settings: EndpointSettings, acceptFilters: readonly string[]) {
+    super(host, settings)
+    this.#filter = readFilters(acceptFilters)
+    this.#listener = new Listener(settings.connection, settings.tcp, this)
+  }
+
+  /** @throws Error in the form of zeromq.js. */
+  listen(address: HostPort): void {
+    try {
+      this.address = formatEndpoint(this.#listener.listen(address))
+    } catch (error) {
+      this.sender.close()
+      throw error
+    }
+    this.emit("bind")
+  }
+
+  protected get connections(): Iterable<Connection> {
+    return this.#listener.connections
+  }
+
+  protected get isWaiting(): boolean {
+    return false
+  }
+
+  protected finishPipes(): void {
+    this.#listener.close()
+    this.emit("close")
+    for (const connection of this.connections) {
+      const pipe = this.pipes.get(connection)
+      if (pipe) pipe.finish(() => connection.end())
+      else connection.destroy()
+    }
+  }
+
+  protected dropWaiting(): void {
+    for (const pipe of this.pipes.values()) pipe.dropWaiting()
+  }
+
+  admits(address: string | undefined): boolean {
+    if (!this.#filter || address === undefined) return true
+    return this.#filter.check(address, isIPv6(address) ? "ipv6" : "ipv4")
+  }
+
+  accepted(connection: Connection): void {
+    this.emit("accept")
+    this.host.lz4.opened(connection)
+  }
+
+  acceptFailed(error: Error): void {
+    this.emit("accept:error", { error: systemError((error as NodeJS.ErrnoException).code) })
+  }
+
+  ready(connection: Connection, peerRoutingId: Buffer): void {
+    this.emit("handshake")
+    const pipe = this.newPipe()
+    pipe.peerRoutingId = peerRoutingId
+    this.pipes.set(connection, pipe)
+    pipe.attach(connection)
+    this.host.added(pipe)
+    this.host.type.attach(pipe)
+  }
+
+  closed(connection: Connection, ending: Ending): void {
+    const pipe = this.pipes.get(connection)
+    this.pipes.delete(connection)
+    this.tellClosed(connection, ending)
+    if (pipe) {
+      pipe.close()
+      this.host.removed(pipe)
+    }
+    this.checkReleased()
+  }
+}
+
+/** An endpoint that was connected: one pipe, over all its connections. */
+export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
+  readonly kind = "connect"
+  readonly address: string
+  readonly #dialer: Dialer
+  /** There is none where pipes are there only while there is a connection. */
+  #pipe: Pipe | undefined
+  /** Whether there was a connection before. */
+  #wasConnected = false
+  /** Whether nothing waits to be sent any more, since the endpoint was released. */
+  #finished = false
+  #gone: () => void
+
+  /** @param gone called when there is no connection and there will be none. */
+  constructor(
+    host: EndpointHost,
+    settings: EndpointSettings,
+    address: string,
+    destination: Destination,
+    gone: () => void,
+  ) {
+    super(host, settings)
+    this.address = address
+    this.#gone = gone
+    this.#dialer = new Dialer(destination, settings.connection, settings.tcp, this)
+  }
+
+  /** Adds the pipe, and begins to dial. */
+  dial(routingId: string | undefined): void {
+    if (!this.host.immediate) {
+      this.#pipe = this.newPipe()
+      this.#pipe.routingId = routingId
+      this.host.added(this.#pipe)
+      this.host.type.attach(this.#pipe)
+    }
+    this.#dialer.dial()
+  }
+
+  protected get connections(): Iterable<Connection> {
+    const { connection } = this.#dialer
+    return connection ? [connection] : []
+  }
+
+  protected get isWaiting(): boolean {
+    return this.#pipe !== undefined && !this.#finished
+  }
+
+  protected finishPipes(): void {
+    if (!this.#pipe) {
+      this.#finish()
+      return
+    }
+    this.#pipe.finish(() => this.#finish())
+    this.host.removed(this.#pipe)
+  }
+
+  protected dropWaiting(): void {
+    this.#pipe?.dropWaiting()
+  }
+
+  /** Nothing waits to be sent any more. */
+  #finish(): void {
+    this.#finished = true
+    this.#dialer.close()
+    const { connection } = this.#dialer
+    if (connection?.inlet) connection.end()
+    else connection?.destroy()
+    this.checkReleased()
+  }
+
+  delayed(): void {
+    this.emit("connect:delay")
+  }
+
+  attemptFailed(): void {
+    this.emit("close")
+  }
+
+  retried(interval: number): void {
+    this.emit("connect:retry", { interval })
+  }
+
+  connected(connection: Connection): void {
+    this.emit("connect")
+    this.host.lz4.opened(connection)
+  }
+
+  ready(connection: Connection, peerRoutingId: Buffer): void {
+    this.emit("handshake")
+    const { type } = this.host
+    const isNew = !this.#pipe
+    this.#pipe ??= this.newPipe()
+    const pipe = this.#pipe
+    this.pipes.set(connection, pipe)
+    pipe.peerRoutingId = peerRoutingId
+    if (this.#wasConnected && type.resubscribes && !isNew) pipe.hiccup()
+    this.#wasConnected = true
+    pipe.attach(connection)
+    if (isNew) {
+      this.host.added(pipe)
+      type.attach(pipe)
+    } else type.identified(pipe)
+  }
+
+  closed(connection: Connection, ending: Ending): void {
+    this.pipes.delete(connection)
+    this.tellClosed(connection, ending)
+    if (this.#pipe && this.host.immediate && !this.isReleased) {
+      this.#pipe.close()
+      this.host.removed(this.#pipe)
+      this.#pipe = undefined
+    } else this.#pipe?.detach()
+    this.checkReleased()
+  }
+
+  gaveUp(): void {
+    this.#finished = true
+    if (this.#pipe) {
+      this.#pipe.close()
+      this.host.removed(this.#pipe)
+    }
+    if (this.isReleased) this.checkReleased()
+    else this.#gone()
+  }
+}
+
+/** What libzmq calls the end of a connection in its handshake. */
+function handshakeError(error: Error | undefined): Error {
+  const code = (error as NodeJS.ErrnoException | undefined)?.code
+  if (code === undefined || error instanceof ProtocolError) return systemError("EPIPE")
+  return systemError(code === "ETIMEDOUT" ? "EAGAIN" : code)
+}
+
+/** The addresses of ZMQ_TCP_ACCEPT_FILTER; undefined where all may come in. */
+function readFilters(filters: readonly string[]): BlockList | undefined {
+  if (filters.length === 0) return undefined
+  const list = new BlockList()
+  for (const filter of filters) {
+    const [address = "", bits] = filter.split("/")
+    const family = isIPv6(address) ? "ipv6" : "ipv4"
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
+}

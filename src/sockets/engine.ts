@@ -1,0 +1,424 @@
+import type { Context, Event, Socket } from "zeromq"
+import { loadInstanceSync } from "../codec/module.js"
+import { checkLz4Options, type Lz4Options } from "../codec/options.js"
+import { Sender } from "../codec/sender.js"
+import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
+import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
+import { SOCKET_TYPES } from "../patterns/types.js"
+import {
+  canonicalEndpoint,
+  type HostPort,
+  parseBind,
+  parseConnect,
+  withoutScheme,
+} from "../transport/endpoint.js"
+import { zmqError } from "../transport/zmq-error.js"
+import { Authenticator } from "./authenticator.js"
+import { busy } from "./early-operations.js"
+import {
+  BoundEndpoint,
+  ConnectedEndpoint,
+  type EndpointHost,
+  type EndpointSettings,
+} from "./endpoint.js"
+import { exitsLater } from "./exit.js"
+import { hold, letGo } from "./hold.js"
+import type { Lz4 } from "./lz4.js"
+import { copyMessage } from "./message.js"
+import type { NativeSide } from "./native-side.js"
+import { readHandshakeSettings, readHeartbeat, readTcpOptions } from "./socket-options.js"
+import type { SocketState } from "./state.js"
+
+/** Options of one `lz4+tcp://` endpoint. */
+export interface EndpointOptions extends Lz4Options {}
+
+/** What `receive` gives: the parts, and for some draft types what goes with them. */
+export type Received = (Buffer | Routing)[]
+
+/** After so many operations without a wait, one waits, so that timers and I/O have their turn. */
+const OPERATIONS_MAX = 512
+
+const RESOLVED = Promise.resolve()
+
+interface Sending {
+  message: Message
+  routing: Routing
+  resolve: () => void
+  reject: (error: Error) => void
+  timer: NodeJS.Timeout | undefined
+}
+
+interface Receiving {
+  resolve: (message: Received) => void
+  reject: (error: Error) => void
+  timer: NodeJS.Timeout | undefined
+}
+
+type Endpoint = BoundEndpoint | ConnectedEndpoint
+
+/** What a socket does over `lz4+tcp://`. It does not know the socket, which may be collected. */
+export class Engine implements EndpointHost, SocketTypeEvents {
+  readonly type: SocketType
+  /** Whether the socket has send() and receive(). */
+  readonly canSend: boolean
+  readonly canReceive: boolean
+  pipeOptions: PipeOptions
+  immediate = false
+  /** Libzmq's endpoints, of a socket that has those, too. */
+  native: NativeSide | undefined
+  lastEndpoint: string | null = null
+  /** As the option was set last, for when the socket is gone. */
+  lingerMs: number
+  readonly #state: SocketState
+  readonly #context: Context
+  /** By the name under which each is known; connecting repeatedly may give several of one name. */
+  readonly #endpoints = new Map<string, Endpoint[]>()
+  readonly #pipes = new Set<Pipe>()
+  #sending: Sending | undefined
+  #receiving: Receiving | undefined
+  /** Operations since the last that waited. */
+  #operations = 0
+  #closed = false
+
+  constructor(socket: Socket, state: SocketState) {
+    this.#state = state
+    this.#context = socket.context
+    this.lingerMs = socket.linger
+    const Type = SOCKET_TYPES[socket.type]
+    if (!Type) throw zmqError("ENOTSUP", undefined, "STREAM sockets do not speak ZMTP")
+    this.type = new Type(this, state.typeOptions)
+    this.canSend = "send" in socket
+    this.canReceive = "receive" in socket
+    this.pipeOptions = readPipeOptions(socket, state)
+    for (const [subscribe, topic] of state.subscriptions)
+      if (subscribe) this.type.subscribe(topic)
+      else this.type.cancel(topic)
+    state.subscriptions.length = 0
+    for (const group of state.groups) this.type.join(Buffer.from(group))
+  }
+
+  get lz4(): Lz4 {
+    return this.#state.lz4
+  }
+
+  /** How many endpoints there are. */
+  get endpoints(): number {
+    return this.#endpoints.size
+  }
+
+  // -- Endpoints -------------------------------------------------------------------
+
+  /** Reads what may be bound, and with what; the host may have to be resolved yet. */
+  prepareBind(socket: Socket, address: string, options: EndpointOptions): PreparedBind {
+    const where = this.#orBindError(address, () => parseBind(address, socket.ipv6))
+    const settings = this.#settings(socket, address, options)
+    return { address, where, settings }
+  }
+
+  /** Binds to what was prepared, at an address. */
+  bind({ address, settings }: PreparedBind, where: HostPort): void {
+    const endpoint = new BoundEndpoint(this, settings, this.#state.acceptFilters)
+    this.#orBindError(address, () => {
+      try {
+        endpoint.listen(where)
+      } catch (error) {
+        this.emit({ type: "close" } as Event) // without an address, as libzmq has it
+        throw error
+      }
+    })
+    this.lastEndpoint = endpoint.address
+    this.#add(endpoint.address, endpoint)
+  }
+
+  connect(socket: Socket, address: string, options: EndpointOptions): void {
+    const destination = parseConnect(address, socket.ipv6)
+    const settings = this.#settings(socket, address, options)
+    if (this.type.connectsOnce && this.#endpoints.has(address)) {
+      settings.connection.sender.close()
+      return
+    }
+    this.immediate = socket.immediate
+    const gone = () => this.#forget(address, endpoint)
+    const endpoint = new ConnectedEndpoint(this, settings, address, destination, gone)
+    this.#add(address, endpoint)
+    this.lastEndpoint = address
+    const { connectRoutingId } = this.#state
+    this.#state.connectRoutingId = undefined
+    endpoint.dial(connectRoutingId?.toString("latin1"))
+  }
+
+  /**
+   * Ends what is bound or connected under a name: as libzmq's, either call takes either.
+   *
+   * @throws Error with code ENOENT.
+   */
+  disconnect(socket: Socket, address: string): void {
+    if (withoutScheme(address) === "") throw zmqError("EINVAL", address)
+    const name = this.#endpoints.has(address) ? address : canonicalEndpoint(address, socket.ipv6)
+    const endpoints = this.#endpoints.get(name)
+    if (!endpoints) throw zmqError("ENOENT", address)
+    this.#endpoints.delete(name)
+    const { linger } = socket
+    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#context))
+  }
+
+  close(lingerMs: number): void {
+    if (this.#closed) return
+    // As in zeromq.js, whoever waits may still be lucky.
+    if (this.#receiving) this.#finishReceiving()
+    if (this.#sending) this.#finishSending()
+    this.#closed = true
+    for (const endpoints of this.#endpoints.values())
+      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#context))
+    this.#endpoints.clear()
+  }
+
+  #add(name: string, endpoint: Endpoint): void {
+    const endpoints = this.#endpoints.get(name)
+    if (endpoints) endpoints.push(endpoint)
+    else this.#endpoints.set(name, [endpoint])
+  }
+
+  #forget(name: string, endpoint: Endpoint): void {
+    const rest = (this.#endpoints.get(name) ?? []).filter((other) => other !== endpoint)
+    if (rest.length > 0) this.#endpoints.set(name, rest)
+    else this.#endpoints.delete(name)
+    endpoint.release(0, () => {})
+  }
+
+  #settings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
+    const settings = checkLz4Options(options, socket.maxMessageSize)
+    const tcp = readTcpOptions(socket, address)
+    const { name } = this.type
+    const handshake = readHandshakeSettings(socket, name, this.#state, address)
+    const instance = loadInstanceSync()
+    this.pipeOptions = readPipeOptions(socket, this.#state)
+    const { zapDomain, zapEnforceDomain } = socket
+    return {
+      connection: {
+        instance,
+        settings,
+        sender: new Sender(instance, settings),
+        handshake,
+        handshakeMs: socket.handshakeInterval,
+        heartbeat: readHeartbeat(socket),
+      },
+      tcp,
+      authenticator: new Authenticator(
+        this.#context,
+        zapDomain ?? "",
+        zapEnforceDomain,
+        handshake.routingId,
+      ),
+    }
+  }
+
+  #orBindError<T>(address: string, call: () => T): T {
+    try {
+      return call()
+    } catch (error) {
+      const told = zmqError((error as { code: "EINVAL" }).code)
+      this.emit({ type: "bind:error", address: withoutScheme(address), error: told })
+      // Named as it was asked for.
+      throw Object.assign(error as Error, { address })
+    }
+  }
+
+  // -- What endpoints and the socket type tell -------------------------------------
+
+  emit(event: Event): void {
+    this.#state.monitor?.emit(event)
+  }
+
+  added(pipe: Pipe): void {
+    this.#pipes.add(pipe)
+  }
+
+  removed(pipe: Pipe): void {
+    this.#pipes.delete(pipe)
+  }
+
+  readable(): void {
+    if (this.#receiving && this.#hasIn()) this.#finishReceiving()
+  }
+
+  writable(): void {
+    if (this.#sending && this.#hasOut()) this.#finishSending()
+  }
+
+  optionChanged(): void {
+    // A REQ that became relaxed, or a ROUTER that is no longer mandatory, may send now.
+    this.writable()
+  }
+
+  changeHighWaterMarks(socket: Socket): void {
+    this.pipeOptions = readPipeOptions(socket, this.#state)
+    for (const pipe of this.#pipes) pipe.options = this.pipeOptions
+  }
+
+  // -- Sending ---------------------------------------------------------------------
+
+  get isWritable(): boolean {
+    return this.#hasOut()
+  }
+
+  get isReadable(): boolean {
+    return this.native ? this.native.isReadable : this.type.hasIn()
+  }
+
+  #hasOut(): boolean {
+    return this.native ? this.native.hasOut() : this.type.hasOut()
+  }
+
+  #hasIn(): boolean {
+    return this.native ? this.native.hasIn() : this.type.hasIn()
+  }
+
+  #trySend(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    if (message.length === 0) return undefined
+    return this.native ? this.native.send(message, routing) : this.type.send(message, routing)
+  }
+
+  #tryReceive(): Received | Refusal {
+    if (this.native) return this.native.receive()
+    const message = this.type.receive()
+    if (typeof message === "string") return message
+    const { routing } = this.type
+    return routing === undefined ? message : [...message, routing]
+  }
+
+  send(message: Message, routing: Routing): Promise<void> {
+    if (this.#sending) throw busy("send")
+    const { sendTimeoutMs } = this.#state
+    if (sendTimeoutMs === 0 || this.#hasOut()) {
+      if (sendTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
+        const refusal = this.#trySend(message, routing)
+        if (this.#receiving !== undefined) this.readable()
+        return refusal === undefined ? RESOLVED : outcome(refusal)
+      }
+      return this.#waitToSend(message, routing, undefined)
+    }
+    return this.#waitToSend(message, routing, sendTimeoutMs)
+  }
+
+  /** Sends for a proxy, which waits as long as it takes. */
+  put(message: Message, routing: Routing): Promise<void> {
+    if (!this.#hasOut()) return this.#waitToSend(message, routing, -1)
+    const refusal = this.#trySend(message, routing)
+    // Any other refusal says that it has nowhere to go.
+    if (refusal === "EAGAIN") return this.#waitToSend(message, routing, -1)
+    return typeof refusal === "object" ? refusal.catch(() => {}) : RESOLVED
+  }
+
+  /** Waits until there is room, or for a turn of the event loop where no time is given. */
+  #waitToSend(message: Message, routing: Routing, timeoutMs: number | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const copied = copyMessage(message)
+      const sending: Sending = { message: copied, routing, resolve, reject, timer: undefined }
+      this.#sending = sending
+      hold()
+      if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
+      else if (timeoutMs > 0) sending.timer = setTimeout(sendNow, timeoutMs, this, sending)
+      this.native?.wantRoom(true)
+    })
+  }
+
+  #finishSending(): void {
+    const sending = this.#sending as Sending
+    this.#sending = undefined
+    this.#operations = 0
+    clearTimeout(sending.timer)
+    letGo()
+    this.native?.wantRoom(false)
+    const refusal = this.#trySend(sending.message, sending.routing)
+    if (refusal === undefined) sending.resolve()
+    else outcome(refusal).then(sending.resolve, sending.reject)
+    if (this.#receiving !== undefined) this.readable()
+  }
+
+  sendNow(sending: Sending): void {
+    if (this.#sending === sending) this.#finishSending()
+  }
+
+  // -- Receiving -------------------------------------------------------------------
+
+  receive(): Promise<Received> {
+    if (this.#receiving) throw busy("receive")
+    const { receiveTimeoutMs } = this.#state
+    if (receiveTimeoutMs === 0 || this.#hasIn()) {
+      if (receiveTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
+        const message = this.#tryReceive()
+        if (typeof message === "string") return Promise.reject(zmqError(message))
+        if (this.#sending !== undefined) this.writable()
+        return Promise.resolve(message)
+      }
+      return this.#waitToReceive(undefined)
+    }
+    return this.#waitToReceive(receiveTimeoutMs)
+  }
+
+  /** Receives for a proxy, which waits as long as it takes. */
+  take(): Promise<Received> {
+    const message = this.#hasIn() ? this.#tryReceive() : "EAGAIN"
+    return typeof message === "string" ? this.#waitToReceive(-1) : Promise.resolve(message)
+  }
+
+  #waitToReceive(timeoutMs: number | undefined): Promise<Received> {
+    return new Promise((resolve, reject) => {
+      const receiving: Receiving = { resolve, reject, timer: undefined }
+      this.#receiving = receiving
+      hold()
+      if (timeoutMs === undefined) setImmediate(receiveNow, this, receiving)
+      else if (timeoutMs > 0) receiving.timer = setTimeout(receiveNow, timeoutMs, this, receiving)
+      this.native?.want(true)
+    })
+  }
+
+  #finishReceiving(): void {
+    const receiving = this.#receiving as Receiving
+    this.#receiving = undefined
+    this.#operations = 0
+    if (receiving.timer) clearTimeout(receiving.timer)
+    letGo()
+    this.native?.want(false)
+    const message = this.#tryReceive()
+    if (typeof message === "string") receiving.reject(zmqError(message))
+    else receiving.resolve(message)
+    if (this.#sending !== undefined) this.writable()
+  }
+
+  receiveNow(receiving: Receiving): void {
+    if (this.#receiving === receiving) this.#finishReceiving()
+  }
+}
+
+export interface PreparedBind {
+  address: string
+  where: HostPort
+  settings: EndpointSettings
+}
+
+/** What came of a message that was refused, or is libzmq's to send. */
+function outcome(refusal: Refusal | Promise<void>): Promise<void> {
+  return typeof refusal === "string" ? Promise.reject(zmqError(refusal)) : refusal
+}
+
+function sendNow(engine: Engine, sending: Sending): void {
+  engine.sendNow(sending)
+}
+
+function receiveNow(engine: Engine, receiving: Receiving): void {
+  engine.receiveNow(receiving)
+}
+
+/** PUB, SUB, DEALER, PULL and PUSH, by the numbers that libzmq has for them. */
+const CONFLATING: ReadonlySet<number> = new Set([1, 2, 5, 7, 8])
+
+function readPipeOptions(socket: Socket, { conflate }: SocketState): PipeOptions {
+  const native = socket as unknown as { getInt32Option(option: number): number }
+  return {
+    sendHighWaterMark: native.getInt32Option(23),
+    receiveHighWaterMark: native.getInt32Option(24),
+    conflate: conflate && CONFLATING.has(socket.type),
+  }
+}

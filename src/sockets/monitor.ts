@@ -1,0 +1,92 @@
+import type { Event, Observer } from "zeromq"
+import { zmqError } from "../transport/zmq-error.js"
+import { hold, letGo } from "./hold.js"
+
+interface Waiting {
+  resolve(event: Event): void
+  reject(error: unknown): void
+}
+
+/**
+ * Lets an observer of zeromq.js tell of `lz4+tcp://` endpoints, beside those of libzmq. As long as
+ * there are none of those, nothing is asked of libzmq.
+ */
+export class Monitor {
+  readonly #observer: Observer
+  readonly #receiveNative: () => Promise<Event>
+  readonly #events: Event[] = []
+  /** Whoever waits for the next event. */
+  #waiting: Waiting | undefined
+  #nativeReceiving = false
+  /** Whether libzmq has something to tell, or will have. */
+  #native = false
+
+  constructor(observer: Observer, native: boolean) {
+    this.#observer = observer
+    this.#native = native
+    this.#receiveNative = observer.receive.bind(observer)
+    const close = observer.close.bind(observer)
+    const own = (name: string, value: unknown) =>
+      Object.defineProperty(observer, name, { configurable: true, value }) // on() replaces "receive"
+    own("receive", (...args: []) => this.#receive(args))
+    own("close", (...args: []) => {
+      this.useNative()
+      close(...args)
+    })
+  }
+
+  /** Something happened; told to whoever asks for it, if anybody may. */
+  emit(event: Event): void {
+    if (this.#observer.closed) return
+    const waiting = this.#stopWaiting()
+    if (waiting) waiting.resolve(event)
+    else this.#events.push(event)
+  }
+
+  /** libzmq has an endpoint, too, or the socket is being closed, which it tells. */
+  useNative(): void {
+    this.#native = true
+    if (this.#waiting) this.#listen()
+  }
+
+  #receive(args: []): Promise<Event> {
+    const event = this.#events.shift()
+    if (event && args.length === 0 && !this.#waiting) return Promise.resolve(event)
+    if (this.#observer.closed || args.length > 0) return this.#receiveNative(...args)
+    if (this.#waiting)
+      throw zmqError(
+        "EBUSY",
+        undefined,
+        "Observer is busy reading; only one receive operation may be in progress at any time",
+      )
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
+      hold()
+      if (this.#native) this.#listen()
+    })
+  }
+
+  #listen(): void {
+    if (this.#nativeReceiving) return
+    this.#nativeReceiving = true
+    this.#receiveNative().then(
+      (event) => {
+        this.#nativeReceiving = false
+        const waiting = this.#stopWaiting()
+        if (waiting) waiting.resolve(event)
+        else if (event) this.#events.push(event)
+      },
+      (error) => {
+        this.#nativeReceiving = false
+        this.#stopWaiting()?.reject(error)
+      },
+    )
+  }
+
+  #stopWaiting(): Waiting | undefined {
+    const waiting = this.#waiting
+    if (waiting) letGo()
+    this.#waiting = undefined
+    return waiting
+  }
+}

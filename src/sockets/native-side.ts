@@ -1,0 +1,179 @@
+import type { Message } from "../patterns/pipe.js"
+import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
+
+/** How long libzmq is waited for before it is asked again, as its receive() cannot be given up. */
+export const NATIVE_RECEIVE_MS = 50
+
+/** What zeromq.js does with libzmq's endpoints of a socket. */
+export interface NativeSocket {
+  readonly readable: boolean
+  readonly writable: boolean
+  send(message: Message, routing: Routing): Promise<void>
+  receive(): Promise<(Buffer | Routing)[]>
+}
+
+type Side = "native" | "own"
+
+/**
+ * libzmq's endpoints of a socket that has `lz4+tcp://` endpoints, too: one more pipe, with what is
+ * sent to it and what is received from it taken in turn.
+ */
+export class NativeSide {
+  readonly #type: SocketType
+  readonly #socket: () => NativeSocket | undefined
+  readonly #readable: () => void
+  readonly #writable: () => void
+  /** A message that libzmq had. */
+  #received: (Buffer | Routing)[] | undefined
+  #receiving = false
+  /** Whether somebody waits for a message, and for room. */
+  #wanted = false
+  #poll: NodeJS.Timeout | undefined
+  /** Whose turn it is, to send and to receive. */
+  #sendTurn: Side = "own"
+  #receiveTurn: Side = "own"
+  /** Of REQ and REP: who is in the middle of an exchange. */
+  #exchange: Side | undefined
+  #routing: Routing | undefined
+
+  constructor(
+    type: SocketType,
+    socket: () => NativeSocket | undefined,
+    readable: () => void,
+    writable: () => void,
+  ) {
+    this.#type = type
+    this.#socket = socket
+    this.#readable = readable
+    this.#writable = writable
+  }
+
+  // -- Receiving -------------------------------------------------------------------
+
+  hasIn(): boolean {
+    const { name } = this.#type
+    if ((name === "REQ" || name === "REP") && this.#exchange === "own") return this.#type.hasIn()
+    if (name === "REP" && this.#exchange === "native") return false
+    return this.#received !== undefined || (this.#exchange === undefined && this.#type.hasIn())
+  }
+
+  /** The same, with what libzmq would have to be asked for. */
+  get isReadable(): boolean {
+    return this.hasIn() || (this.#exchange !== "own" && (this.#socket()?.readable ?? false))
+  }
+
+  receive(): (Buffer | Routing)[] | Refusal {
+    const { name } = this.#type
+    const own = this.#exchange !== "native" && this.#type.hasIn()
+    const native = this.#exchange !== "own" || (name !== "REQ" && name !== "REP")
+    if (native && this.#received && (!own || this.#receiveTurn === "native")) {
+      const message = this.#received
+      this.#received = undefined
+      this.#receiveTurn = "own"
+      if (name === "REQ") this.#exchange = undefined
+      else if (name === "REP") this.#exchange = "native"
+      return message
+    }
+    const message = this.#type.receive()
+    if (typeof message === "string") return message
+    this.#receiveTurn = "native"
+    if (name === "REQ") this.#exchange = undefined
+    else if (name === "REP") this.#exchange = "own"
+    this.#routing = this.#type.routing
+    return this.#routing === undefined ? message : [...message, this.#routing]
+  }
+
+  /** Somebody waits for a message, or no longer does. */
+  want(wanted: boolean): void {
+    this.#wanted = wanted
+    if (wanted) this.#listen()
+  }
+
+  #listen(): void {
+    if (this.#receiving || this.#received !== undefined) return
+    if (this.#type.name === "REQ" && this.#exchange !== "native") return
+    if (this.#type.name === "REP" && this.#exchange === "native") return
+    const socket = this.#socket()
+    if (!socket) return
+    this.#receiving = true
+    socket.receive().then(
+      (message) => {
+        this.#receiving = false
+        this.#received = message
+        this.#readable()
+      },
+      () => {
+        // Its time was up.
+        this.#receiving = false
+        if (this.#wanted) this.#listen()
+      },
+    )
+  }
+
+  // -- Sending ---------------------------------------------------------------------
+
+  hasOut(): boolean {
+    const { name } = this.#type
+    const native = () => this.#socket()?.writable ?? false
+    if (name === "REP") return this.#exchange === "native" ? native() : this.#type.hasOut()
+    if (name === "REQ" && this.#exchange !== undefined) return this.#type.hasOut() && native()
+    return this.#type.hasOut() || native()
+  }
+
+  send(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    switch (this.#type.name) {
+      case "PUB":
+      case "XPUB":
+      case "XSUB":
+      case "RADIO": {
+        const refusal = this.#type.send(message, routing)
+        return refusal ?? this.#sendNative(message, routing)
+      }
+      case "ROUTER":
+      case "SERVER":
+        if (this.#type.knows(message, routing)) return this.#type.send(message, routing)
+        return this.#sendNative(message, routing)
+      case "REP":
+        if (this.#exchange !== "native") {
+          const refusal = this.#type.send(message, routing)
+          if (refusal === undefined) this.#exchange = undefined
+          return refusal
+        }
+        this.#exchange = undefined
+        return this.#sendNative(message, routing)
+      default:
+        return this.#sendInTurn(message, routing)
+    }
+  }
+
+  #sendInTurn(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    const isRequest = this.#type.name === "REQ"
+    const native = this.#socket()?.writable ?? false
+    if (native && (this.#sendTurn === "native" || !this.#type.hasOut())) {
+      this.#sendTurn = "own"
+      if (isRequest) this.#exchange = "native"
+      return this.#sendNative(message, routing)
+    }
+    const refusal = this.#type.send(message, routing)
+    if (refusal !== undefined) return refusal
+    this.#sendTurn = "native"
+    if (isRequest) this.#exchange = "own"
+    return undefined
+  }
+
+  #sendNative(message: Message, routing: Routing): Promise<void> | undefined {
+    // Its memory is the program's, which may use it again.
+    const copied = message.map((part) => Buffer.from(part))
+    return this.#socket()?.send(copied, routing)
+  }
+
+  /** Somebody waits for room, of which libzmq does not tell. */
+  wantRoom(wanted: boolean): void {
+    clearInterval(this.#poll)
+    this.#poll = undefined
+    if (wanted)
+      this.#poll = setInterval(() => {
+        if (this.#socket()?.writable) this.#writable()
+      }, 10).unref()
+  }
+}

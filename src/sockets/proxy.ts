@@ -1,0 +1,127 @@
+import type * as zmq from "zeromq"
+import type { Socket } from "zeromq"
+import type { Message } from "../patterns/pipe.js"
+import type { Routing } from "../patterns/socket-type.js"
+import { zmqError } from "../transport/zmq-error.js"
+import { loadZeromq } from "../zeromq.js"
+import type { Engine, Received } from "./engine.js"
+import { engineFor } from "./extend.js"
+import { type SocketState, stateOf } from "./state.js"
+
+const zeromq: typeof zmq = loadZeromq()
+
+/**
+ * Takes messages from each of two sockets to the other. libzmq does so for its own endpoints; where
+ * a socket has `lz4+tcp://` endpoints, it happens here.
+ */
+export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> extends zeromq.Proxy<
+  F,
+  B
+> {
+  #forwarding: Forwarding | undefined
+  #isNative = false
+
+  override run(...args: []): Promise<void> {
+    const front = stateOf(this.frontEnd)
+    const back = stateOf(this.backEnd)
+    if (args.length > 0 || (!front?.engine && !back?.engine)) {
+      this.#isNative = true
+      return super.run(...args)
+    }
+    checkEndpoints(front, "Front-end")
+    checkEndpoints(back, "Back-end")
+    const forwarding = new Forwarding(this.frontEnd, this.backEnd)
+    this.#forwarding = forwarding
+    return forwarding.done.finally(() => {
+      this.#forwarding = undefined
+    })
+  }
+
+  override pause(...args: []): void {
+    if (this.#isNative) super.pause(...args)
+    else this.#running.pause()
+  }
+
+  override resume(...args: []): void {
+    if (this.#isNative) super.resume(...args)
+    else this.#running.resume()
+  }
+
+  override terminate(...args: []): void {
+    if (this.#isNative) super.terminate(...args)
+    else this.#running.terminate()
+  }
+
+  get #running(): Forwarding {
+    if (!this.#forwarding) throw zmqError("EBADF")
+    return this.#forwarding
+  }
+}
+
+function checkEndpoints(state: SocketState | undefined, name: string): void {
+  if (state && (state.nativeEndpoints > 0 || (state.engine?.endpoints ?? 0) > 0)) return
+  throw zmqError("EINVAL", undefined, `${name} socket must be bound or connected`)
+}
+
+/** Both ways of a proxy, until it is terminated. */
+class Forwarding {
+  readonly done: Promise<void>
+  readonly #sockets: readonly Socket[]
+  #terminated = false
+  #paused: Promise<void> | undefined
+  #unpause: (() => void) | undefined
+
+  constructor(front: Socket, back: Socket) {
+    this.#sockets = [front, back]
+    const [frontEngine, backEngine] = [engineFor(front), engineFor(back)]
+    for (const socket of this.#sockets) (stateOf(socket) as SocketState).blocked = "own"
+    this.done = Promise.all([
+      this.#forward(frontEngine, backEngine),
+      this.#forward(backEngine, frontEngine),
+    ]).then(() => {})
+  }
+
+  pause(): void {
+    this.#paused ??= new Promise((resolve) => {
+      this.#unpause = resolve
+    })
+  }
+
+  resume(): void {
+    this.#paused = undefined
+    this.#unpause?.()
+  }
+
+  /** Ends both ways, and closes the sockets. */
+  terminate(): void {
+    this.#terminated = true
+    this.resume()
+    for (const socket of this.#sockets) {
+      ;(stateOf(socket) as SocketState).blocked = undefined
+      socket.close()
+    }
+  }
+
+  async #forward(from: Engine, to: Engine): Promise<void> {
+    if (!from.canReceive || !to.canSend) return
+    try {
+      while (!this.#terminated) {
+        const received = await from.take()
+        if (this.#paused) await this.#paused
+        await to.put(...split(received))
+      }
+    } catch (error) {
+      // What waits when the sockets are closed.
+      if (!this.#terminated) throw error
+    }
+  }
+}
+
+/** The parts of a message, and what goes with it. */
+function split(received: Received): [message: Message, routing: Routing] {
+  const last = received.at(-1)
+  if (Buffer.isBuffer(last)) return [received as Message, {}]
+  return [received.slice(0, -1) as Message, last as Routing]
+}
+
+Object.defineProperty(Lz4Proxy, "name", { value: "Proxy" })

@@ -1,0 +1,187 @@
+import type { Socket } from "zeromq"
+import type { TypeOptions } from "../patterns/socket-type.js"
+import type { EarlyOperations } from "./early-operations.js"
+import type { Engine } from "./engine.js"
+import { Lz4 } from "./lz4.js"
+import type { Monitor } from "./monitor.js"
+
+/** Numbers of options in zmq.h, as zeromq.js passes them. */
+export const OPTION = {
+  routingId: 5,
+  subscribe: 6,
+  unsubscribe: 7,
+  linger: 17,
+  sendHighWaterMark: 23,
+  receiveHighWaterMark: 24,
+  receiveTimeout: 27,
+  sendTimeout: 28,
+  mandatory: 33,
+  tcpAcceptFilter: 38,
+  xpubVerbose: 40,
+  probeRouter: 51,
+  correlate: 52,
+  relaxed: 53,
+  conflate: 54,
+  handover: 56,
+  connectRoutingId: 61,
+  noDrop: 69,
+  manual: 71,
+  welcomeMessage: 72,
+  invertMatching: 74,
+  xpubVerboser: 78,
+} as const
+
+/** Options that are of use at once, and not from the next endpoint on only. */
+const IMMEDIATE: ReadonlySet<number> = new Set([
+  OPTION.subscribe,
+  OPTION.unsubscribe,
+  OPTION.linger,
+  OPTION.mandatory,
+  OPTION.probeRouter,
+  OPTION.xpubVerbose,
+  OPTION.correlate,
+  OPTION.relaxed,
+  OPTION.handover,
+  OPTION.xpubVerboser,
+  OPTION.sendHighWaterMark,
+  OPTION.receiveHighWaterMark,
+  OPTION.sendTimeout,
+  OPTION.receiveTimeout,
+])
+
+const FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
+  [OPTION.mandatory]: "mandatory",
+  [OPTION.probeRouter]: "probeRouter",
+  [OPTION.correlate]: "correlate",
+  [OPTION.relaxed]: "relaxed",
+  [OPTION.handover]: "handover",
+  [OPTION.noDrop]: "noDrop",
+  [OPTION.manual]: "manual",
+  [OPTION.invertMatching]: "invertMatching",
+}
+
+const states = new WeakMap<Socket, SocketState>()
+
+/** What is known of a socket; undefined where nothing has to be. */
+export function stateOf(socket: Socket): SocketState | undefined {
+  return states.get(socket)
+}
+
+/** The same, made where there is none. */
+export function ensureState(socket: Socket): SocketState {
+  let state = states.get(socket)
+  if (!state) {
+    state = new SocketState()
+    states.set(socket, state)
+  }
+  return state
+}
+
+/**
+ * What is known of one socket besides what zeromq.js knows. It does not know the socket itself,
+ * which may be collected. Options are kept as they are set: some cannot be read back.
+ */
+export class SocketState {
+  readonly typeOptions: TypeOptions = {
+    mandatory: false,
+    handover: false,
+    probeRouter: false,
+    correlate: false,
+    relaxed: false,
+    noDrop: false,
+    manual: false,
+    invertMatching: false,
+    verbosity: "none",
+    welcomeMessage: Buffer.alloc(0),
+  }
+  sendTimeoutMs = -1
+  receiveTimeoutMs = -1
+  conflate = false
+  routingId: Buffer | undefined
+  connectRoutingId: Buffer | undefined
+  readonly acceptFilters: string[] = []
+  /** Subscriptions and groups, in the order in which they came: the engine may come later. */
+  readonly subscriptions: [subscribe: boolean, topic: Buffer][] = []
+  readonly groups: Set<string> = new Set()
+  engine: Engine | undefined
+  monitor: Monitor | undefined
+  #lz4: Lz4 | undefined
+  /** What waits for the first endpoint. */
+  early: EarlyOperations | undefined
+  /** Whose bind, unbind or proxy is at work, in which the socket cannot be used. */
+  blocked: "own" | "native" | undefined
+  /** Whether the socket is to be closed when it no longer is. */
+  closing = false
+  /** libzmq's own endpoints, and whether there ever was to be one. */
+  nativeEndpoints = 0
+  nativeUsed = false
+
+  get lz4(): Lz4 {
+    this.#lz4 ??= new Lz4()
+    return this.#lz4
+  }
+
+  /** libzmq is to have an endpoint. */
+  useNative(): void {
+    this.nativeUsed = true
+    this.early?.begin(this.engine)
+    this.monitor?.useNative()
+  }
+
+  setFlag(option: number, value: boolean): void {
+    const { typeOptions } = this
+    const name = FLAGS[option]
+    if (name) (typeOptions[name] as boolean) = value
+    else if (option === OPTION.conflate) this.conflate = value
+    else if (option === OPTION.xpubVerbose) typeOptions.verbosity = value ? "allSubs" : "none"
+    else if (option === OPTION.xpubVerboser)
+      typeOptions.verbosity = value ? "allSubsUnsubs" : "none"
+    this.engine?.optionChanged()
+  }
+
+  setNumber(option: number, value: number, socket: Socket): void {
+    if (option === OPTION.sendTimeout) this.sendTimeoutMs = value
+    else if (option === OPTION.receiveTimeout) this.receiveTimeoutMs = value
+    else if (option === OPTION.linger) {
+      if (this.engine) this.engine.lingerMs = value
+    } else if (option === OPTION.sendHighWaterMark || option === OPTION.receiveHighWaterMark)
+      this.engine?.changeHighWaterMarks(socket)
+  }
+
+  setBytes(option: number, value: Buffer | null): void {
+    const bytes = value ?? Buffer.alloc(0)
+    if (option === OPTION.subscribe || option === OPTION.unsubscribe)
+      this.#subscribe(option === OPTION.subscribe, bytes)
+    else if (option === OPTION.routingId) this.routingId = bytes
+    else if (option === OPTION.connectRoutingId) this.connectRoutingId = bytes
+    else if (option === OPTION.welcomeMessage) this.typeOptions.welcomeMessage = bytes
+    else if (option === OPTION.tcpAcceptFilter) {
+      if (value === null || value.length === 0) this.acceptFilters.length = 0
+      else this.acceptFilters.push(bytes.toString())
+    }
+  }
+
+  joined(group: string): void {
+    this.groups.add(group)
+    this.engine?.type.join(Buffer.from(group))
+  }
+
+  left(group: string): void {
+    this.groups.delete(group)
+    this.engine?.type.leave(Buffer.from(group))
+  }
+
+  /** Warns as zeromq.js does of options that come too late. */
+  warnUnlessImmediate(option: number): void {
+    if (IMMEDIATE.has(option) || this.nativeEndpoints > 0) return
+    if (this.blocked || (this.engine?.endpoints ?? 0) > 0)
+      process.emitWarning("Socket option will not take effect until next connect/bind.")
+  }
+
+  #subscribe(subscribe: boolean, topic: Buffer): void {
+    if (this.engine) {
+      if (subscribe) this.engine.type.subscribe(topic)
+      else this.engine.type.cancel(topic)
+    } else this.subscriptions.push([subscribe, topic])
+  }
+}

@@ -1,0 +1,416 @@
+import type { Socket } from "node:net"
+import type { Traffic } from "../codec/codec.js"
+import { ProtocolError } from "../codec/errors.js"
+import { frameHeadBytes } from "../codec/frames.js"
+import type { Instance } from "../codec/instance.js"
+import type { Settings } from "../codec/options.js"
+import type { Chunk, Sender } from "../codec/sender.js"
+import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
+import { pingTimeToLiveMs, writeCommand, writePong } from "../zmtp/commands.js"
+import type {
+  AuthStatus,
+  Credentials,
+  HandshakeFailure,
+  HandshakeSettings,
+} from "../zmtp/handshake.js"
+import { Session, type SessionHandlers } from "../zmtp/session.js"
+import { AdaptiveLevel } from "./adaptive-level.js"
+import type { Channel, ChannelHandlers } from "./channel.js"
+import { Heartbeat, type HeartbeatOptions } from "./heartbeat.js"
+import { zmqError } from "./zmq-error.js"
+
+/** How long a peer that was sent everything may take to close its side, in milliseconds. */
+const FAREWELL_MS = 1000
+
+/** What all connections of an endpoint share. */
+export interface ConnectionOptions {
+  instance: Instance
+  settings: Settings
+  sender: Sender
+  handshake: HandshakeSettings
+  /** The longest that a handshake may take, in milliseconds; 0 is no limit. */
+  handshakeMs: number
+  heartbeat: HeartbeatOptions
+}
+
+/** Who takes what comes over a connection after the handshake. */
+export interface Inlet {
+  /** A message, which is the inlet's to keep. Returns whether it wants the next one now. */
+  message(parts: Buffer[]): boolean
+  /** A command, without its name. Returns whether it wants what follows now. */
+  command(name: string, data: Buffer): boolean
+  /** There is room to write again. */
+  drained(): void
+}
+
+/** What is told of a connection. */
+export interface ConnectionHandlers {
+  /** The handshake is over: an inlet is to be given. */
+  ready(connection: Connection, peerRoutingId: Buffer): void
+  /** Asks for `connection.authenticated` to be called. */
+  authenticate(connection: Connection, credentials: Credentials): void
+  /** The peer or the handler of ZAP has refused. */
+  refused(connection: Connection, status: number): void
+  /** The peer broke a rule; its connection is over. `failure` is of the handshake. */
+  failed(connection: Connection, error: ProtocolError, failure: HandshakeFailure | undefined): void
+  closed(connection: Connection, ending: Ending): void
+}
+
+/** What went one way, and whether a dictionary is in use there. */
+export interface DirectionCounts extends Traffic {
+  dictionary: boolean
+}
+
+export interface ConnectionCounts {
+  sent: DirectionCounts
+  received: DirectionCounts
+}
+
+/** How a connection ended. */
+export interface Ending {
+  /** What ended it, if it was not just closed. */
+  error: Error | undefined
+  /** How far it had come: a handshake that was refused has been told of. */
+  stage: "handshaking" | "refused" | "traffic"
+  /** Whether trying again does not mend what failed. */
+  final: boolean
+  counts: ConnectionCounts
+}
+
+/** What is being counted; one for all. */
+const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
+
+/**
+ * A TCP connection that speaks lz4+tcp. What comes goes socket → transcoder → ZMTP session →
+ * inlet; what leaves was encoded by the sender of the endpoint.
+ */
+export class Connection implements ChannelHandlers, TranscoderSink, SessionHandlers {
+  /** Who takes what comes, from the end of the handshake on. */
+  inlet: Inlet | undefined
+  /** Whether the network has no room, so that what is written waits in memory. */
+  blocked = false
+  readonly #socket: Socket
+  readonly #options: ConnectionOptions
+  readonly #handlers: ConnectionHandlers
+  readonly #session: Session
+  readonly #receiving: Transcoder
+  readonly #level: AdaptiveLevel | undefined
+  #heartbeat: Heartbeat | undefined
+  /** Of the handshake, then of the farewell. */
+  #timer: NodeJS.Timeout | undefined
+  /** Plain frames that the inlet did not want yet, and where they go on. */
+  #kept: Uint8Array | undefined
+  #keptAt = 0
+  /** Whether the inlet wants no more for now. */
+  #stopped = false
+  /** Whether nothing that comes is wanted any more. */
+  #deaf = false
+  #closed = false
+  #stage: Ending["stage"] = "handshaking"
+  #final = false
+  #error: Error | undefined
+  /** The answer to the latest PING, for a peer that does not read. */
+  #pong: Uint8Array | undefined
+  #sentMessages = 0
+  #sentPlainBytes = 0
+  #sentWireBytes = 0
+  #dictionarySent = false
+
+  constructor(channel: Channel, options: ConnectionOptions, handlers: ConnectionHandlers) {
+    const { instance, settings, handshakeMs, handshake } = options
+    this.#socket = channel.socket
+    this.#options = options
+    this.#handlers = handlers
+    this.#receiving = Transcoder.receiving(instance, settings, true)
+    this.#session = new Session(handshake, this)
+    this.#level = settings.adaptive ? new AdaptiveLevel() : undefined
+    channel.handlers = this
+    if (handshakeMs > 0) this.#timer = setTimeout(outOfTime, handshakeMs, this).unref()
+    this.#session.start()
+    this.#socket.resume()
+  }
+
+  get remoteAddress(): string | undefined {
+    return this.#socket.remoteAddress
+  }
+
+  get remotePort(): number | undefined {
+    return this.#socket.remotePort
+  }
+
+  /** Whether the peer takes subscriptions as commands. */
+  get peerTakesCommands(): boolean {
+    return this.#session.peerTakesCommands
+  }
+
+  /** What went through; not to be asked when the connection is over. */
+  get counts(): ConnectionCounts {
+    this.#receiving.count(counted)
+    return {
+      sent: {
+        messages: this.#sentMessages,
+        plainBytes: this.#sentPlainBytes,
+        wireBytes: this.#sentWireBytes,
+        dictionary: this.#dictionarySent,
+      },
+      received: {
+        ...counted,
+        dictionary: this.#receiving.hasDictionary,
+      },
+    }
+  }
+
+  // -- What leaves -----------------------------------------------------------------
+
+  /** Writes encoded messages, and before them the dictionary where it is due. */
+  write(chunk: Chunk): void {
+    if (this.#closed) return
+    if (chunk.needsDictionary && !this.#dictionarySent) {
+      const frame = this.#options.sender.dictionaryFrame
+      this.#socket.write(frame)
+      this.#sentWireBytes += frame.length - frameHeadBytes(frame[0] as number)
+    }
+    if (chunk.needsDictionary || chunk.shipsDictionary) this.#dictionarySent = true
+    this.#sentMessages += chunk.messages
+    this.#sentPlainBytes += chunk.plainBytes
+    this.#sentWireBytes += chunk.wireBytes
+    this.#write(chunk.bytes)
+  }
+
+  /** Sets how hard the sender tries, where that depends on the connection. */
+  adapt(): void {
+    if (this.#level) this.#options.sender.effort = this.#level.effort
+  }
+
+  sendCommand(name: string, data: Uint8Array): void {
+    this.send(writeCommand(name, data))
+  }
+
+  /** Sends a frame that is not of a message. */
+  send(bytes: Uint8Array): void {
+    if (!this.#closed) this.#write(bytes)
+  }
+
+  #write(bytes: Uint8Array): void {
+    this.#socket.write(bytes)
+    // The stream asks to wait even where the system took all at once.
+    this.blocked = this.#socket.writableNeedDrain && this.#socket.writableLength > 0
+    this.#level?.wrote(this.blocked)
+  }
+
+  /** Takes nothing more from the peer, and closes when all that was written is sent. */
+  end(): void {
+    if (this.#closed) return
+    this.#stopListening()
+    this.#socket.end()
+  }
+
+  /** Ends the connection at once. */
+  destroy(): void {
+    this.#deaf = true
+    this.#socket.destroy()
+  }
+
+  /** Goes on with what the inlet did not want. */
+  resume(): void {
+    if (!this.#stopped || this.#closed) return
+    this.#stopped = false
+    try {
+      this.#takeKept()
+      if (this.#stopped) return
+      this.#receiving.resume(this)
+    } catch (error) {
+      this.#fail(error as Error)
+      return
+    }
+    if (!this.#stopped) this.#socket.resume()
+  }
+
+  #takeKept(): void {
+    if (!this.#kept) return
+    this.#keptAt = this.#session.receive(this.#kept, this.#keptAt)
+    if (this.#keptAt === this.#kept.length) this.#kept = undefined
+  }
+
+  // -- What comes ------------------------------------------------------------------
+
+  data(chunk: Uint8Array): void {
+    if (this.#deaf) return
+    this.#heartbeat?.heard()
+    try {
+      if (this.#session.isGreeted) this.#receiving.transcode(chunk, this)
+      else this.#greet(chunk)
+    } catch (error) {
+      this.#fail(error as Error)
+      return
+    }
+    if (this.#stopped) this.#socket.pause()
+  }
+
+  #greet(chunk: Uint8Array): void {
+    const used = this.#session.greet(chunk)
+    if (used < chunk.length && !this.#deaf) this.#receiving.transcode(chunk.subarray(used), this)
+  }
+
+  take(piece: Uint8Array, owned: boolean): boolean {
+    if (this.#deaf) return true
+    const used = this.#session.receive(piece, 0, owned)
+    if (used < piece.length) {
+      this.#kept = owned ? piece : new Uint8Array(piece)
+      this.#keptAt = used
+    }
+    return !this.#stopped
+  }
+
+  message(parts: Buffer[]): boolean {
+    if (this.#deaf) return true
+    if ((this.inlet as Inlet).message(parts)) return true
+    this.#stopped = true
+    return false
+  }
+
+  command(name: string, data: Buffer): boolean {
+    if (this.#deaf || name === "PONG") return true
+    if (name === "PING") {
+      this.#answer(data)
+      return true
+    }
+    if ((this.inlet as Inlet).command(name, data)) return true
+    this.#stopped = true
+    return false
+  }
+
+  /** A peer that does not read gets one PONG when it does, however many PINGs it sent. */
+  #answer(ping: Buffer): void {
+    const timeToLiveMs = pingTimeToLiveMs(ping)
+    if (timeToLiveMs > 0) {
+      this.#heartbeat ??= new Heartbeat(this, this.#options.heartbeat)
+      this.#heartbeat.mustHearWithin(timeToLiveMs)
+    }
+    if (this.blocked) this.#pong = writePong(ping)
+    else this.send(writePong(ping))
+  }
+
+  drained(): void {
+    this.blocked = false
+    this.#level?.drained()
+    if (this.#pong) {
+      this.send(this.#pong)
+      this.#pong = undefined
+    }
+    if (!this.blocked) this.inlet?.drained()
+  }
+
+  // -- Handshake -------------------------------------------------------------------
+
+  authenticate(credentials: Credentials): void {
+    this.#handlers.authenticate(this, credentials)
+  }
+
+  /** The answer of ZAP; undefined where there is no handler. */
+  authenticated(status: AuthStatus | undefined): void {
+    if (!this.#closed && !this.#deaf) this.#session.authenticated(status)
+  }
+
+  refused(status: number): void {
+    this.#stage = "refused"
+    this.#handlers.refused(this, status)
+  }
+
+  failed(failure: HandshakeFailure): void {
+    this.#stage = "refused"
+    this.#final = true
+    this.#fail(failure.error, failure)
+  }
+
+  ready(peerRoutingId: Buffer): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#stage = "traffic"
+    if (this.#options.heartbeat.intervalMs > 0)
+      this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
+    this.#handlers.ready(this, peerRoutingId)
+  }
+
+  // -- The end ---------------------------------------------------------------------
+
+  /** Nothing was heard for too long. */
+  timedOut(): void {
+    this.#error ??= zmqError("ETIMEDOUT")
+    this.destroy()
+  }
+
+  /**
+   * Ends the connection of a peer that broke a rule, and then tells: whatever those who are told
+   * do, it is over. `final`: trying again does not mend it.
+   */
+  reject(error: ProtocolError): void {
+    this.#final = true
+    this.#fail(error)
+  }
+
+  /** Ends the connection in its handshake, of which has been told. */
+  refuse(): void {
+    this.#stage = "refused"
+    this.destroy()
+  }
+
+  #fail(error: Error, failure?: HandshakeFailure): void {
+    if (this.#deaf) return
+    this.#error = error
+    this.destroy()
+    if (error instanceof ProtocolError) this.#handlers.failed(this, error, failure)
+  }
+
+  #stopListening(): void {
+    this.#deaf = true
+    this.inlet = undefined
+    this.#kept = undefined
+    this.#heartbeat?.stop()
+    this.#socket.resume()
+  }
+
+  /** The peer closed its side: there is nobody to send to. */
+  ended(): void {
+    this.#socket.end()
+    this.finished()
+  }
+
+  finished(): void {
+    clearTimeout(this.#timer)
+    this.#timer = setTimeout(sayFarewell, FAREWELL_MS, this.#socket).unref()
+  }
+
+  closed(): void {
+    clearTimeout(this.#timer)
+    this.#heartbeat?.stop()
+    this.#closed = true
+    this.#takeAll()
+    const error = this.#error ?? this.#socket.errored ?? undefined
+    const { counts } = this
+    this.#receiving.close()
+    this.#handlers.closed(this, { error, stage: this.#stage, final: this.#final, counts })
+    this.inlet = undefined
+  }
+
+  /** What had come before the network failed is not lost, however much waits already. */
+  #takeAll(): void {
+    try {
+      while (this.#stopped && !this.#deaf) {
+        this.#stopped = false
+        this.#takeKept()
+        if (!this.#stopped) this.#receiving.resume(this)
+      }
+    } catch {
+      // The rest broke a rule; its connection is over as it is.
+    }
+  }
+}
+
+function outOfTime(connection: Connection): void {
+  connection.timedOut()
+}
+
+function sayFarewell(socket: Socket): void {
+  socket.destroy()
+}

@@ -1,0 +1,66 @@
+import { writePing } from "../zmtp/commands.js"
+
+/** As the options of a socket have it, in milliseconds. */
+export interface HeartbeatOptions {
+  /** Between PINGs; 0 sends none. */
+  intervalMs: number
+  /** How long a peer may be silent after a PING. */
+  timeoutMs: number
+  /** How long this side says that it may be silent, in tenths of a second; 0 says nothing. */
+  timeToLive: number
+}
+
+/** Whose connection is kept alive. */
+export interface Beating {
+  send(frame: Uint8Array): void
+  timedOut(): void
+}
+
+/** PINGs of a connection, and the times within which something has to be heard (RFC 37). */
+export class Heartbeat {
+  readonly #connection: Beating
+  readonly #options: HeartbeatOptions
+  #interval: NodeJS.Timeout | undefined
+  /** Since a PING of this side, and since one of the peer's. */
+  #timeout: NodeJS.Timeout | undefined
+  #timeToLive: NodeJS.Timeout | undefined
+
+  constructor(connection: Beating, options: HeartbeatOptions) {
+    this.#connection = connection
+    this.#options = options
+    const { intervalMs } = options
+    if (intervalMs > 0) this.#interval = setInterval(beat, intervalMs, this).unref()
+  }
+
+  /** Something came from the peer. */
+  heard(): void {
+    if (this.#timeout) clearTimeout(this.#timeout)
+    if (this.#timeToLive) clearTimeout(this.#timeToLive)
+    this.#timeout = undefined
+    this.#timeToLive = undefined
+  }
+
+  /** The peer has said how long it may be silent. */
+  mustHearWithin(ms: number): void {
+    this.#timeToLive ??= setTimeout(giveUp, ms, this.#connection).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#interval)
+    this.heard()
+  }
+
+  beat(): void {
+    const { timeoutMs, timeToLive } = this.#options
+    this.#connection.send(writePing(timeToLive))
+    if (timeoutMs > 0) this.#timeout ??= setTimeout(giveUp, timeoutMs, this.#connection).unref()
+  }
+}
+
+function beat(heartbeat: Heartbeat): void {
+  heartbeat.beat()
+}
+
+function giveUp(connection: Beating): void {
+  connection.timedOut()
+}

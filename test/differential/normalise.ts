@@ -1,0 +1,74 @@
+/** What was observed, as JSON in which nothing depends on the run: ports, ids and intervals get names. */
+import { createHash } from "node:crypto"
+
+export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
+
+/** Longer texts and bytes are compared by their hash. */
+const SHOWN_BYTES = 200
+
+const AUTO_ID_BYTES = 5
+
+export class Normaliser {
+  readonly #ports = new Map<string, string>()
+  readonly #inprocs = new Map<string, string>()
+  readonly #ids = new Map<string, string>()
+
+  of(value: unknown): Json {
+    if (value === undefined) return "<undefined>"
+    if (value === null || typeof value === "boolean") return value
+    if (typeof value === "number") return Number.isFinite(value) ? value : String(value)
+    if (typeof value === "string") return this.#text(value)
+    if (value instanceof Uint8Array) return this.#bytes(value)
+    if (Array.isArray(value)) return value.map((one) => this.of(one))
+    if (value instanceof Error) return this.#error(value)
+    if (typeof value !== "object") return `<${typeof value}>`
+    return Object.fromEntries(
+      Object.entries(value).map(([key, one]) => [
+        key,
+        key === "interval" ? "<interval>" : this.of(one),
+      ]),
+    )
+  }
+
+  #error(error: Error): Json {
+    const { code, errno, address, status } = error as Error & Record<string, unknown>
+    const seen = { name: error.name, code, message: error.message, errno, address, status }
+    return this.of(Object.fromEntries(Object.entries(seen).filter(([, one]) => one !== undefined)))
+  }
+
+  #text(text: string): string {
+    const named = text
+      .replaceAll("lz4+tcp://", "tcp://")
+      .replace(/inproc:\/\/differential-\d+/g, (name) => nameOf(this.#inprocs, name, "inproc"))
+      .replace(
+        /(tcp:\/\/[^\s"']*:|^127\.0\.0\.1:)(\d{4,5})(?=$|[\s"';,)/|])/g,
+        (_, head: string, port: string) => {
+          return head + nameOf(this.#ports, port, "port")
+        },
+      )
+    return named.length <= SHOWN_BYTES ? named : summary(Buffer.from(named))
+  }
+
+  // Topics of four letters would be taken for ids where XPUB shows their unsubscriptions: scenarios
+  // have none.
+  #bytes(bytes: Uint8Array): string {
+    if (bytes.length === AUTO_ID_BYTES && bytes[0] === 0)
+      return nameOf(this.#ids, Buffer.from(bytes).toString("hex"), "id")
+    if (bytes.length > SHOWN_BYTES) return summary(bytes)
+    const text = Buffer.from(bytes).toString("utf8")
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+    const printable = !/[\u0000-\u001f\u007f\ufffd]/.test(text)
+    return printable ? this.#text(text) : `hex:${Buffer.from(bytes).toString("hex")}`
+  }
+}
+
+function nameOf(names: Map<string, string>, key: string, kind: string): string {
+  const name = names.get(key) ?? `<${kind} ${names.size + 1}>`
+  names.set(key, name)
+  return name
+}
+
+function summary(bytes: Uint8Array): string {
+  const hash = createHash("sha256").update(bytes).digest("hex").slice(0, 16)
+  return `<${bytes.length} bytes, ${hash}>`
+}

@@ -1,0 +1,168 @@
+/** Peers that speak ZMTP by hand, over `tcp://` and over `lz4+tcp://`. */
+import { once } from "node:events"
+import { connect, createServer, type Server, type Socket } from "node:net"
+
+import {
+  COMMAND,
+  commandName,
+  frame,
+  GREETING_BYTES,
+  greeting,
+  MORE,
+  parseStream,
+} from "../support/zmtp.js"
+import type { Scheme } from "./scenario.js"
+
+export interface HandshakeOptions {
+  socketType?: string
+  routingId?: string
+  mechanism?: string
+  major?: number
+  minor?: number
+  asServer?: boolean
+}
+
+/** Parts of `lz4+tcp://` that are not compressed begin with it. */
+const PLAIN = Buffer.alloc(4)
+
+export class RawPeer {
+  readonly socket: Socket
+  readonly #scheme: Scheme
+  #received: Buffer = Buffer.alloc(0)
+  #closed = false
+
+  constructor(socket: Socket, scheme: Scheme) {
+    this.socket = socket
+    this.#scheme = scheme
+    socket.on("data", (chunk) => {
+      this.#received = Buffer.concat([this.#received, chunk])
+    })
+    socket.on("error", () => {}) // "close" follows
+    socket.on("close", () => {
+      this.#closed = true
+    })
+  }
+
+  static async connect(endpoint: string, scheme: Scheme): Promise<RawPeer> {
+    const port = Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
+    const socket = connect(port, "127.0.0.1")
+    const peer = new RawPeer(socket, scheme)
+    await once(socket, "connect")
+    return peer
+  }
+
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  get received(): Buffer {
+    return this.#received
+  }
+
+  /** What it has received: `message TEXT|TEXT` and `command NAME`. */
+  get frames(): string[] {
+    let text = ""
+    const lines: string[] = []
+    for (const one of parseStream(this.#received).frames) {
+      if (one.flags & COMMAND) {
+        lines.push(`command ${commandName(one)}`)
+        continue
+      }
+      const part = Buffer.from(this.#scheme === "tcp" ? one.body : one.body.subarray(PLAIN.length))
+      text += part.toString("latin1")
+      if (one.flags & MORE) {
+        text += "|"
+        continue
+      }
+      lines.push(`message ${text}`)
+      text = ""
+    }
+    return lines
+  }
+
+  get greeting(): Buffer {
+    return this.#received.subarray(0, GREETING_BYTES)
+  }
+
+  /** The bodies of the commands of this name. */
+  commands(name: string): Buffer[] {
+    return parseStream(this.#received)
+      .frames.filter((one) => one.flags & COMMAND && commandName(one) === name)
+      .map(({ body }) => Buffer.from(body.subarray(1 + name.length)))
+  }
+
+  write(bytes: Uint8Array): void {
+    this.socket.write(bytes)
+  }
+
+  greet({
+    mechanism = "NULL",
+    major = 3,
+    minor = 1,
+    asServer = false,
+  }: HandshakeOptions = {}): void {
+    const bytes = greeting({ mechanism, major, minor })
+    if (asServer) bytes[32] = 1
+    this.write(bytes)
+  }
+
+  command(name: string, body: Uint8Array = Buffer.alloc(0)): void {
+    const text = Buffer.from(name, "latin1")
+    this.write(frame(Buffer.concat([Buffer.from([text.length]), text, body]), COMMAND))
+  }
+
+  ready({ socketType = "DEALER", routingId }: HandshakeOptions = {}): void {
+    const properties = [property("Socket-Type", socketType)]
+    if (routingId !== undefined) properties.push(property("Identity", routingId))
+    this.command("READY", Buffer.concat(properties))
+  }
+
+  /** One message, its parts as this scheme has them. */
+  message(...parts: readonly (Uint8Array | string)[]): void {
+    for (const [i, part] of parts.entries()) {
+      const plain = Buffer.from(part as string)
+      const body = this.#scheme === "tcp" ? plain : Buffer.concat([PLAIN, plain])
+      this.write(frame(body, i < parts.length - 1 ? MORE : 0))
+    }
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+}
+
+/** A listener whose connections are raw peers. */
+export class RawListener {
+  readonly #server: Server
+  readonly peers: RawPeer[] = []
+
+  private constructor(server: Server, scheme: Scheme) {
+    this.#server = server
+    server.on("connection", (socket) => this.peers.push(new RawPeer(socket, scheme)))
+  }
+
+  static async start(scheme: Scheme, port = 0): Promise<RawListener> {
+    const server = createServer()
+    const listener = new RawListener(server, scheme)
+    server.listen(port, "127.0.0.1")
+    await once(server, "listening")
+    return listener
+  }
+
+  get port(): number {
+    return (this.#server.address() as { port: number }).port
+  }
+
+  close(): void {
+    this.#server.close()
+    for (const peer of this.peers) peer.close()
+  }
+}
+
+export function property(name: string, value: Uint8Array | string): Buffer {
+  const head = Buffer.from(name, "latin1")
+  const body = Buffer.from(value as string)
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(body.length)
+  return Buffer.concat([Buffer.from([head.length]), head, length, body])
+}

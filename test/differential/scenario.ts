@@ -1,0 +1,321 @@
+/**
+ * Scenarios that run once over `tcp://` with plain zeromq.js and once over `lz4+tcp://` with this
+ * package. What they observe must be equal: libzmq says what is right.
+ *
+ * DIFFERENTIAL_ORACLE=N runs each one N times over `tcp://` instead, to see that a scenario gives the
+ * same each time. DIFFERENTIAL_SHOW=1 prints what was observed over `tcp://`.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import { expect, test } from "vitest"
+import * as zeromq from "zeromq"
+import * as zeromqDraft from "zeromq/draft.js"
+import * as lz4 from "zeromq-lz4"
+import * as lz4Draft from "zeromq-lz4/draft"
+
+import { freePort } from "../support/sockets.js"
+import { type Json, Normaliser } from "./normalise.js"
+import { type HandshakeOptions, RawListener, RawPeer } from "./raw-peer.js"
+
+export type Scheme = "tcp" | "lz4+tcp"
+type Zmq = typeof zeromq
+type Draft = typeof zeromqDraft
+
+interface Way {
+  scheme: Scheme
+  zmq: Zmq
+  draft: Draft
+}
+
+const TCP: Way = { scheme: "tcp", zmq: zeromq, draft: zeromqDraft }
+const LZ4: Way = {
+  scheme: "lz4+tcp",
+  zmq: lz4 as unknown as Zmq,
+  draft: lz4Draft as unknown as Draft,
+}
+
+/** How a call ended, thrown at once and rejected later told apart. */
+export type Outcome =
+  | { returns: unknown }
+  | { resolves: unknown }
+  | { throws: unknown }
+  | { rejects: unknown }
+
+export type Log = Record<string, Json>[]
+
+/** A scenario ends long before; one that does not has stopped where its log ends. */
+const SCENARIO_MS = 20_000
+const CONDITION_MS = 10_000
+
+let inprocNames = 0
+
+interface Closable {
+  close(): void
+}
+
+/** What a scenario has at hand. All that it opens is closed after it. */
+export class Run {
+  readonly scheme: Scheme
+  readonly zmq: Zmq
+  readonly draft: Draft
+  readonly log: Log = []
+  readonly #normaliser = new Normaliser()
+  readonly #open: Closable[] = []
+  readonly #events = new Map<object, zeromq.Event[]>()
+  #over = false
+
+  constructor({ scheme, zmq, draft }: Way) {
+    this.scheme = scheme
+    this.zmq = zmq
+    this.draft = draft
+  }
+
+  readonly observe = (label: string, value: unknown): void => {
+    if (!this.#over) this.log.push({ [label]: this.#normaliser.of(value) })
+  }
+
+  /** A socket whose events are collected. */
+  readonly make = <S extends zeromq.Socket, O>(
+    Class: new (options?: O) => S,
+    options?: NoInfer<O>,
+  ): S => {
+    const socket = this.plain(Class, options)
+    this.#collect(socket)
+    return socket
+  }
+
+  /** A socket whose events nobody asks for. */
+  readonly plain = <S extends zeromq.Socket, O>(
+    Class: new (options?: O) => S,
+    options?: NoInfer<O>,
+  ): S => this.use(new Class(options))
+
+  readonly use = <C extends Closable>(closable: C): C => {
+    this.#open.push(closable)
+    return closable
+  }
+
+  /** Binds to a port that the system chooses; gives the endpoint. */
+  readonly bind = async (socket: zeromq.Socket, host = "127.0.0.1"): Promise<string> => {
+    await socket.bind(`${this.scheme}://${host}:*`)
+    return socket.lastEndpoint as string
+  }
+
+  /** An endpoint of this scheme. */
+  readonly at = (rest: string): string => `${this.scheme}://${rest}`
+
+  /** A name for inproc that no other scenario has. */
+  readonly inproc = (): string => `inproc://differential-${++inprocNames}`
+
+  readonly attempt = async (call: () => unknown): Promise<Outcome> => {
+    let result: unknown
+    try {
+      result = call()
+    } catch (error) {
+      return { throws: error }
+    }
+    if (!(result instanceof Promise)) return { returns: result }
+    try {
+      return { resolves: await result }
+    } catch (error) {
+      return { rejects: error }
+    }
+  }
+
+  /** Sees how a call ends, and says so in the log. */
+  readonly attempted = async (label: string, call: () => unknown): Promise<void> => {
+    this.observe(label, await this.attempt(call))
+  }
+
+  readonly until = async (condition: () => unknown): Promise<void> => {
+    const deadline = performance.now() + CONDITION_MS
+    while (!(await condition())) {
+      if (performance.now() > deadline) throw new Error(`still not: ${condition}`)
+      await sleep(2)
+    }
+  }
+
+  /** The events of a socket that `make` made. */
+  readonly events = (socket: zeromq.Socket): readonly zeromq.Event[] =>
+    this.#events.get(socket) as zeromq.Event[]
+
+  readonly eventTypes = (socket: zeromq.Socket): string[] =>
+    this.events(socket).map(({ type }) => type)
+
+  readonly happened = (socket: zeromq.Socket, type: zeromq.EventType, count = 1): Promise<void> =>
+    this.until(() => this.eventTypes(socket).filter((one) => one === type).length >= count)
+
+  /** Waits until that many peers have finished the handshake with it, and it knows. */
+  readonly joined = async (socket: zeromq.Socket, peers = 1): Promise<void> => {
+    await this.happened(socket, "handshake", peers)
+    // Asking makes libzmq take in what its other threads have told it.
+    void socket.writable
+  }
+
+  /**
+   * Disconnects, and waits until the bound side has seen it. libzmq ends the connection only when
+   * the socket is used again.
+   */
+  readonly disconnect = async (
+    socket: zeromq.Socket,
+    endpoint: string,
+    bound: zeromq.Socket,
+  ): Promise<void> => {
+    const before = this.eventTypes(bound).filter((type) => type === "disconnect").length
+    socket.disconnect(endpoint)
+    await this.until(() => {
+      void [socket.writable, socket.readable]
+      return this.eventTypes(bound).filter((type) => type === "disconnect").length > before
+    })
+    void [bound.writable, bound.readable]
+  }
+
+  /** Receives that many messages. */
+  readonly take = async <M>(socket: { receive(): Promise<M> }, count: number): Promise<M[]> => {
+    const messages: M[] = []
+    while (messages.length < count) messages.push(await socket.receive())
+    return messages
+  }
+
+  /** Receives. Where libzmq passes over a message, zeromq.js may reject with EAGAIN. */
+  readonly receiveAtLast = async <M>(socket: { receive(): Promise<M> }): Promise<M> => {
+    for (;;) {
+      try {
+        return await socket.receive()
+      } catch (error) {
+        if ((error as { code?: string }).code !== "EAGAIN") throw error
+      }
+    }
+  }
+
+  /** What comes before the message that ends with this part. */
+  readonly takeUntil = async (
+    socket: { receive(): Promise<unknown[]> },
+    last: string,
+  ): Promise<unknown[][]> => {
+    const messages: unknown[][] = []
+    for (;;) {
+      const message = await socket.receive()
+      if (String(message.at(-1)) === last) return messages
+      messages.push(message)
+    }
+  }
+
+  /**
+   * Waits until a subscription has arrived at a publisher that does not show it: sends probes
+   * until the first comes through, and takes all of them in.
+   */
+  readonly subscribed = async (
+    publisher: { send(message: string): Promise<void> },
+    subscriber: { receive(): Promise<unknown[]> },
+    topic = "",
+  ): Promise<void> => {
+    const first = subscriber.receive()
+    let arrived = false
+    first.then(
+      () => {
+        arrived = true
+      },
+      () => {},
+    )
+    await this.until(async () => {
+      if (!arrived) await publisher.send(`${topic}probe`)
+      return arrived
+    })
+    await publisher.send(`${topic}last probe`)
+    await this.takeUntil(subscriber, `${topic}last probe`)
+  }
+
+  /** A peer that has only connected. */
+  readonly rawConnection = async (endpoint: string): Promise<RawPeer> =>
+    this.use(await RawPeer.connect(endpoint, this.scheme))
+
+  /** A peer that has done its part of the handshake, and has got the other's. */
+  readonly rawPeer = async (endpoint: string, options: HandshakeOptions): Promise<RawPeer> => {
+    const peer = await this.rawConnection(endpoint)
+    peer.greet(options)
+    peer.ready(options)
+    await this.until(() => peer.frames.includes("command READY"))
+    return peer
+  }
+
+  readonly rawListener = async (port?: number): Promise<RawListener> =>
+    this.use(await RawListener.start(this.scheme, port))
+
+  /** A port that was free a moment ago. */
+  readonly freePort = freePort
+
+  readonly sleep = (ms: number): Promise<void> => sleep(ms)
+
+  end(): void {
+    this.#over = true
+    for (const one of this.#open.splice(0).reverse()) {
+      try {
+        if ("linger" in one) one.linger = 0
+      } catch {
+        // closed already, or blocked
+      }
+      try {
+        one.close()
+      } catch {
+        // closed already
+      }
+    }
+  }
+
+  #collect(socket: zeromq.Socket): void {
+    const events: zeromq.Event[] = []
+    this.#events.set(socket, events)
+    const collect = async () => {
+      for await (const event of socket.events) events.push(event as zeromq.Event)
+    }
+    collect().catch(() => {})
+  }
+}
+
+async function logOf(way: Way, body: (run: Run) => Promise<void>): Promise<Log> {
+  const run = new Run(way)
+  const clock = new AbortController()
+  const unfinished = sleep(SCENARIO_MS, undefined, { signal: clock.signal }).then(
+    () => {
+      throw new Error(`not finished after ${SCENARIO_MS} ms`)
+    },
+    () => {},
+  )
+  const running = body(run)
+  try {
+    await Promise.race([running, unfinished])
+  } catch (error) {
+    // Over tcp:// the scenario itself is wrong; over lz4+tcp:// this is where they differ.
+    if (way === TCP) {
+      console.log(`so far:\n${shown(run.log)}`)
+      throw error
+    }
+    run.observe("failed", error)
+  } finally {
+    clock.abort()
+    run.end()
+    running.catch(() => {})
+  }
+  return run.log
+}
+
+/**
+ * @param facts some of what must be in the log, so that an empty one is no agreement: by label, as
+ *   for `toMatchObject`
+ */
+export function scenario(
+  name: string,
+  body: (run: Run) => Promise<void>,
+  facts: Record<string, unknown>,
+): void {
+  test(name, async () => {
+    const tcp = await logOf(TCP, body)
+    if (process.env.DIFFERENTIAL_SHOW) console.log(`## ${name}\n${shown(tcp)}`)
+    expect(Object.assign({}, ...tcp)).toMatchObject(facts)
+    const times = Number(process.env.DIFFERENTIAL_ORACLE ?? 0)
+    for (let i = 1; i < times; i++) expect(await logOf(TCP, body)).toEqual(tcp)
+    if (!times) expect(await logOf(LZ4, body)).toEqual(tcp)
+  })
+}
+
+const shown = (log: Log): string => log.map((entry) => JSON.stringify(entry)).join("\n")

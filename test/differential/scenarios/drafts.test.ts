@@ -1,0 +1,201 @@
+/** The draft sockets: queues, time-outs, reconnection, and what they say on the wire. */
+import { expect } from "vitest"
+
+import { type Outcome, scenario } from "../scenario.js"
+
+const sent = (outcome: Outcome) => "resolves" in outcome
+
+for (const type of ["Client", "Scatter"] as const) {
+  scenario(
+    `${type} that has connected to nobody keeps as many as its high-water mark`,
+    async ({ draft, make, at, attempt, attempted, observe }) => {
+      const socket = make(draft[type] as typeof draft.Client, {
+        sendHighWaterMark: 3,
+        sendTimeout: 0,
+        linger: 0,
+      })
+      socket.connect(at("127.0.0.1:9"))
+      let count = 0
+      while (sent(await attempt(() => socket.send(`${count}`)))) count++
+      observe("sent", count)
+      observe("writable", socket.writable)
+      await attempted("one more", () => socket.send("one more"))
+    },
+    { sent: 3, "one more": { rejects: { code: "EAGAIN" } } },
+  )
+
+  scenario(
+    `${type} that is bound has nowhere to send to`,
+    async ({ draft, make, bind, attempted, observe }) => {
+      const socket = make(draft[type] as typeof draft.Client, { sendTimeout: 0 })
+      await bind(socket)
+      observe("writable", socket.writable)
+      await attempted("send", () => socket.send("text"))
+    },
+    { writable: false, send: { rejects: { code: "EAGAIN" } } },
+  )
+}
+
+for (const type of ["Client", "Gather", "Dish", "Server"] as const) {
+  scenario(
+    `${type} receives nothing within receiveTimeout, and is EBUSY while it waits`,
+    async ({ draft, make, bind, attempt, attempted, observe }) => {
+      const socket = make(draft[type] as typeof draft.Client, { receiveTimeout: 0 })
+      await bind(socket)
+      await attempted("0", () => socket.receive())
+      socket.receiveTimeout = 30
+      await attempted("30", () => socket.receive())
+      socket.receiveTimeout = -1
+      const waiting = attempt(() => socket.receive())
+      await attempted("busy", () => socket.receive())
+      socket.close()
+      observe("waiting", await waiting)
+      await attempted("closed", () => socket.receive())
+    },
+    { busy: { throws: { code: "EBUSY" } }, waiting: { rejects: { code: "EAGAIN" } } },
+  )
+}
+
+scenario(
+  "CLIENT asks a SERVER that comes back",
+  async ({ draft, make, bind, until, attempt, happened, observe }) => {
+    const client = make(draft.Client, { reconnectInterval: 10 })
+    const first = make(draft.Server)
+    const endpoint = await bind(first)
+    client.connect(endpoint)
+    await client.send("1")
+    observe("first", (await first.receive())[0])
+    first.close()
+    await happened(client, "disconnect")
+    await client.send("2")
+    const second = make(draft.Server)
+    await until(async () => sent(await attempt(() => second.bind(endpoint))))
+    const [text, options] = await second.receive()
+    observe("second", text)
+    await second.send("answer", options)
+    observe("answer", await client.receive())
+  },
+  { second: "2", answer: ["answer"] },
+)
+
+scenario(
+  "SERVER whose client has gone",
+  async ({ draft, make, bind, until, attempt, happened, observe }) => {
+    const server = make(draft.Server)
+    const client = make(draft.Client)
+    client.connect(await bind(server))
+    await client.send("text")
+    const [, options] = await server.receive()
+    client.close()
+    await happened(server, "disconnect")
+    // EAGAIN for as long as libzmq has not taken leave of it.
+    let last: Outcome | undefined
+    await until(async () => {
+      void server.readable
+      last = await attempt(() => server.send("answer", options))
+      return "rejects" in last && (last.rejects as { code: string }).code === "EHOSTUNREACH"
+    })
+    observe("gone", last)
+  },
+  { gone: { rejects: { code: "EHOSTUNREACH" } } },
+)
+
+scenario(
+  "SERVER receives in turn and answers each its own, many times",
+  async ({ draft, make, bind, observe }) => {
+    const server = make(draft.Server)
+    const endpoint = await bind(server)
+    const clients = [make(draft.Client), make(draft.Client), make(draft.Client)]
+    for (const client of clients) client.connect(endpoint)
+    for (let i = 0; i < 5; i++) {
+      for (const [j, client] of clients.entries()) await client.send(`${i} of ${j}`)
+      for (const _ of clients) {
+        const [text, options] = await server.receive()
+        await server.send(`answer to ${text}`, options)
+      }
+      for (const [j, client] of clients.entries()) observe(`client ${j}`, await client.receive())
+    }
+  },
+  { "client 2": ["answer to 4 of 2"] },
+)
+
+scenario(
+  "DISH that leaves a group receives nothing of it",
+  async ({ draft, make, bind, rawPeer, until, observe }) => {
+    const dish = make(draft.Dish)
+    dish.join("one")
+    const peer = await rawPeer(await bind(dish), { socketType: "RADIO" })
+    void dish.readable
+    await until(() => peer.commands("JOIN").length >= 1)
+    dish.join("two")
+    dish.leave("one")
+    await until(() => peer.commands("LEAVE").length >= 1)
+    observe("join", peer.commands("JOIN"))
+    observe("leave", peer.commands("LEAVE"))
+    peer.message("one", "not for us")
+    peer.message("two", "for us")
+    observe("received", await dish.receive())
+  },
+  { leave: [expect.any(String)], received: ["for us", { group: "two" }] },
+)
+
+scenario(
+  "RADIO to a peer that joins by hand",
+  async ({ draft, make, bind, rawPeer, until, observe }) => {
+    const radio = make(draft.Radio)
+    const peer = await rawPeer(await bind(radio), { socketType: "DISH" })
+    peer.command("JOIN", Buffer.from("group"))
+    await until(async () => {
+      await radio.send("probe", { group: "group" })
+      return peer.frames.length > 1
+    })
+    peer.command("JOIN", Buffer.from("other"))
+    await until(async () => {
+      await radio.send("second probe", { group: "other" })
+      return peer.frames.at(-1)!.includes("second probe")
+    })
+    await radio.send("not seen", { group: "third" })
+    await radio.send("last", { group: "group" })
+    await until(() => peer.frames.at(-1)!.endsWith("last"))
+    observe("frames", [...new Set(peer.frames)])
+  },
+  { frames: expect.arrayContaining(["message group|last"]) },
+)
+
+for (const [type, partner] of [
+  ["Server", "CLIENT"],
+  ["Client", "SERVER"],
+  ["Radio", "DISH"],
+  ["Dish", "RADIO"],
+  ["Gather", "SCATTER"],
+  ["Scatter", "GATHER"],
+] as const) {
+  scenario(
+    `the READY of ${type}, options and properties`,
+    async ({ draft, make, bind, rawPeer, observe }) => {
+      const socket = make(draft[type] as typeof draft.Client)
+      observe("at first", [socket.type, socket.threadSafe, socket.readable, socket.writable])
+      const peer = await rawPeer(await bind(socket), { socketType: partner })
+      observe("ready", peer.commands("READY")[0])
+      observe("lastEndpoint", socket.lastEndpoint)
+      socket.close()
+      observe("closed", [socket.closed, socket.readable, socket.writable])
+    },
+    { closed: [true, false, false] },
+  )
+}
+
+scenario(
+  "incompatible draft sockets",
+  async ({ draft, make, bind, happened, sleep, eventTypes, observe }) => {
+    const server = make(draft.Server)
+    const gather = make(draft.Gather, { reconnectInterval: 10_000 })
+    gather.connect(await bind(server))
+    await happened(server, "disconnect")
+    await happened(gather, "disconnect")
+    await sleep(100)
+    observe("server", eventTypes(server))
+    observe("gather", eventTypes(gather))
+  },
+  { server: expect.arrayContaining(["accept", "disconnect"]) },
+)

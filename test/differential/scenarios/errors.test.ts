@@ -1,0 +1,316 @@
+/** Calls that are refused: busy, closed, timed out, wrong arguments. */
+import { expect } from "vitest"
+import type { Dealer } from "zeromq"
+
+import { scenario } from "../scenario.js"
+
+scenario(
+  "a second receive while one waits is EBUSY, and the first goes on",
+  async ({ zmq, make, bind, attempted, observe }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    push.connect(await bind(pull))
+    const first = pull.receive()
+    await attempted("second", () => pull.receive())
+    await push.send("text")
+    observe("first", await first)
+  },
+  { second: { throws: { code: "EBUSY" } }, first: ["text"] },
+)
+
+scenario(
+  "a second send while one waits is EBUSY, and the first goes on",
+  async ({ zmq, make, bind, attempted, observe }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    const endpoint = await bind(push)
+    const first = push.send("first")
+    await attempted("second", () => push.send("second"))
+    pull.connect(endpoint)
+    await first
+    observe("received", await pull.receive())
+  },
+  { second: { throws: { code: "EBUSY" } }, received: ["first"] },
+)
+
+scenario(
+  "sends and receives of one socket do not get in each other's way",
+  async ({ zmq, make, bind, attempted, observe }) => {
+    const [a, b] = [make(zmq.Dealer), make(zmq.Dealer)]
+    b.connect(await bind(a))
+    const received = a.receive()
+    const sending = a.send("to b")
+    await attempted("receive", () => a.receive())
+    await sending
+    observe("b", await b.receive())
+    await b.send("to a")
+    observe("a", await received)
+  },
+  { receive: { throws: { code: "EBUSY" } }, a: ["to a"] },
+)
+
+scenario(
+  "while bind is under way everything is EBUSY",
+  async ({ zmq, make, at, attempted, observe }) => {
+    const dealer = make(zmq.Dealer)
+    const binding = dealer.bind(at("127.0.0.1:*"))
+    await attempted("send", () => dealer.send("text"))
+    await attempted("receive", () => dealer.receive())
+    await attempted("connect", () => dealer.connect(at("127.0.0.1:9")))
+    await attempted("disconnect", () => dealer.disconnect(at("127.0.0.1:9")))
+    await attempted("bind", () => dealer.bind(at("127.0.0.1:*")))
+    await attempted("unbind", () => dealer.unbind(at("127.0.0.1:9")))
+    await attempted("bindSync", () => dealer.bindSync(at("127.0.0.1:*")))
+    observe("closed", dealer.closed)
+    await attempted("binding", () => binding)
+    await attempted("connect then", () => dealer.connect(at("127.0.0.1:9")))
+  },
+  { send: { throws: { code: "EBUSY" } }, binding: { resolves: "<undefined>" } },
+)
+
+scenario(
+  "while unbind is under way everything is EBUSY",
+  async ({ zmq, make, bind, at, attempted }) => {
+    const dealer = make(zmq.Dealer)
+    const unbinding = dealer.unbind(await bind(dealer))
+    await attempted("send", () => dealer.send("text"))
+    await attempted("receive", () => dealer.receive())
+    await attempted("connect", () => dealer.connect(at("127.0.0.1:9")))
+    await attempted("bind", () => dealer.bind(at("127.0.0.1:*")))
+    await attempted("unbind", () => dealer.unbind(at("127.0.0.1:9")))
+    await attempted("unbinding", () => unbinding)
+  },
+  { send: { throws: { code: "EBUSY" } }, unbinding: { resolves: "<undefined>" } },
+)
+
+scenario(
+  "options can be read and set while bind is under way",
+  async ({ zmq, make, at, attempted, observe }) => {
+    const dealer = make(zmq.Dealer)
+    const binding = dealer.bind(at("127.0.0.1:*"))
+    await attempted("get", () => dealer.sendHighWaterMark)
+    await attempted("set", () => {
+      dealer.linger = 5
+    })
+    await binding
+    observe("linger", dealer.linger)
+  },
+  { get: { returns: 1000 } },
+)
+
+scenario(
+  "close while bind is under way takes effect when it is done",
+  async ({ zmq, make, at, attempted, observe }) => {
+    const dealer = make(zmq.Dealer)
+    const binding = dealer.bind(at("127.0.0.1:*"))
+    dealer.close()
+    observe("closed at once", dealer.closed)
+    await attempted("binding", () => binding)
+    observe("closed then", dealer.closed)
+  },
+  { "closed at once": false, "closed then": true },
+)
+
+scenario(
+  "close while unbind is under way takes effect when it is done",
+  async ({ zmq, make, bind, attempted, observe }) => {
+    const dealer = make(zmq.Dealer)
+    const unbinding = dealer.unbind(await bind(dealer))
+    dealer.close()
+    observe("closed at once", dealer.closed)
+    await attempted("unbinding", () => unbinding)
+    observe("closed then", dealer.closed)
+  },
+  { "closed at once": false, "closed then": true },
+)
+
+scenario(
+  "a closed socket refuses everything with EBADF",
+  async ({ zmq, make, bind, at, attempted, observe }) => {
+    const dealer = make(zmq.Dealer)
+    const endpoint = await bind(dealer)
+    dealer.close()
+    await attempted("send", () => dealer.send("text"))
+    await attempted("receive", () => dealer.receive())
+    await attempted("connect", () => dealer.connect(at("127.0.0.1:9")))
+    await attempted("disconnect", () => dealer.disconnect(at("127.0.0.1:9")))
+    await attempted("bind", () => dealer.bind(at("127.0.0.1:*")))
+    await attempted("bindSync", () => dealer.bindSync(at("127.0.0.1:*")))
+    await attempted("unbind", () => dealer.unbind(endpoint))
+    await attempted("close again", () => dealer.close())
+    await attempted("get linger", () => dealer.linger)
+    await attempted("set linger", () => {
+      dealer.linger = 0
+    })
+    await attempted("set sendTimeout", () => {
+      dealer.sendTimeout = 0
+    })
+    await attempted("get lastEndpoint", () => dealer.lastEndpoint)
+    await attempted("get routingId", () => dealer.routingId)
+    await attempted("get type", () => dealer.type)
+    observe("closed", dealer.closed)
+    observe("writable", dealer.writable)
+    observe("readable", dealer.readable)
+  },
+  { send: { throws: { code: "EBADF" } }, "close again": { returns: "<undefined>" }, closed: true },
+)
+
+scenario(
+  "subscribe on a closed socket",
+  async ({ zmq, make, bind, attempted }) => {
+    const subscriber = make(zmq.Subscriber)
+    await bind(subscriber)
+    subscriber.close()
+    await attempted("subscribe", () => subscriber.subscribe("a"))
+    await attempted("unsubscribe", () => subscriber.unsubscribe("a"))
+  },
+  { subscribe: { throws: expect.anything() } },
+)
+
+scenario(
+  "what waits is rejected with EAGAIN when the socket is closed",
+  async ({ zmq, make, bind, attempt, observe }) => {
+    const dealer = make(zmq.Dealer)
+    await bind(dealer)
+    const receiving = attempt(() => dealer.receive())
+    const sending = attempt(() => dealer.send("text"))
+    dealer.close()
+    observe("receiving", await receiving)
+    observe("sending", await sending)
+  },
+  {
+    receiving: { rejects: { code: "EAGAIN" } },
+    sending: { rejects: { code: "EAGAIN" } },
+  },
+)
+
+scenario(
+  "receiveTimeout",
+  async ({ zmq, make, bind, attempted, observe }) => {
+    const [pull, push] = [make(zmq.Pull, { receiveTimeout: 0 }), make(zmq.Push)]
+    push.connect(await bind(pull))
+    await attempted("0", () => pull.receive())
+    pull.receiveTimeout = 40
+    await attempted("40", () => pull.receive())
+    pull.receiveTimeout = 10_000
+    const receiving = pull.receive()
+    await push.send("in time")
+    observe("10000", await receiving)
+  },
+  { 0: { rejects: { code: "EAGAIN" } }, 40: { rejects: { code: "EAGAIN" } }, 10000: ["in time"] },
+)
+
+scenario(
+  "a receive that timed out takes no message away",
+  async ({ zmq, make, bind, attempted, observe }) => {
+    const [pull, push] = [make(zmq.Pull, { receiveTimeout: 20 }), make(zmq.Push)]
+    const endpoint = await bind(pull)
+    await attempted("first", () => pull.receive())
+    push.connect(endpoint)
+    await push.send("late")
+    pull.receiveTimeout = -1
+    observe("second", await pull.receive())
+  },
+  { second: ["late"] },
+)
+
+scenario(
+  "a send that timed out is not delivered",
+  async ({ zmq, make, bind, attempted, observe, joined }) => {
+    const [push, pull] = [make(zmq.Push, { sendTimeout: 20 }), make(zmq.Pull)]
+    const endpoint = await bind(push)
+    await attempted("first", () => push.send("first"))
+    pull.connect(endpoint)
+    await joined(push)
+    await push.send("second")
+    observe("received", await pull.receive())
+  },
+  { first: { rejects: { code: "EAGAIN" } }, received: ["second"] },
+)
+
+scenario(
+  "async iteration ends when the socket is closed",
+  async ({ zmq, make, bind, observe }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    push.connect(await bind(pull))
+    for (let i = 0; i < 3; i++) await push.send(`${i}`)
+    const received: string[] = []
+    for await (const [message] of pull) {
+      received.push(String(message))
+      if (received.length === 3) setTimeout(() => pull.close(), 5)
+    }
+    observe("received", received)
+    observe("closed", pull.closed)
+    const rest: unknown[] = []
+    for await (const message of pull) rest.push(message)
+    observe("again", rest)
+  },
+  { received: ["0", "1", "2"], closed: true, again: [] },
+)
+
+scenario(
+  "async iteration throws on a timeout",
+  async ({ zmq, make, bind, attempted }) => {
+    const pull = make(zmq.Pull, { receiveTimeout: 20 })
+    await bind(pull)
+    await attempted("iterate", async () => {
+      for await (const _ of pull);
+    })
+  },
+  { iterate: { rejects: { code: "EAGAIN" } } },
+)
+
+scenario(
+  "wrong arguments for endpoints",
+  async ({ zmq, make, attempted }) => {
+    const dealer = make(zmq.Dealer) as Dealer & Record<string, (...args: unknown[]) => unknown>
+    for (const method of ["bind", "bindSync", "unbind", "connect", "disconnect"] as const) {
+      const call = dealer[method] as unknown as (...args: unknown[]) => unknown
+      await attempted(`${method}()`, () => call.call(dealer))
+      await attempted(`${method}(5)`, () => call.call(dealer, 5))
+      await attempted(`${method}(null)`, () => call.call(dealer, null))
+    }
+  },
+  { "bind()": { throws: { name: "TypeError" } } },
+)
+
+scenario(
+  "unknown options are refused",
+  async ({ zmq, make, attempted }) => {
+    // @ts-expect-error: there is no such option
+    await attempted("constructor", () => make(zmq.Push, { nonsense: 5 }))
+    const push = make(zmq.Push)
+    await attempted("set", () => {
+      // @ts-expect-error: there is no such option
+      push.nonsense = 5
+    })
+    await attempted("wrong type", () => {
+      // @ts-expect-error: a number
+      push.linger = "5"
+    })
+    await attempted("wrong type of boolean", () => {
+      // @ts-expect-error: a boolean
+      push.immediate = 1
+    })
+    await attempted("out of range", () => {
+      push.sendHighWaterMark = -5
+    })
+    await attempted("of another type of socket", () => {
+      // @ts-expect-error: of SUB
+      push.receiveTimeout = 5
+    })
+  },
+  { set: { throws: { name: "TypeError" } } },
+)
+
+scenario(
+  "bindSync is bind at once",
+  async ({ zmq, make, plain, at, attempted, observe }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    await attempted("bindSync", () => pull.bindSync(at("127.0.0.1:*")))
+    observe("lastEndpoint", pull.lastEndpoint)
+    push.connect(pull.lastEndpoint as string)
+    await push.send("text")
+    observe("received", await pull.receive())
+    await attempted("in use", () => plain(zmq.Pull).bindSync(pull.lastEndpoint as string))
+  },
+  { bindSync: { returns: "<undefined>" }, "in use": { throws: { code: "EADDRINUSE" } } },
+)

@@ -1,0 +1,289 @@
+/**
+ * What socket.events tells, and in which order.
+ *
+ * Observers are closed by their sockets only: after a call to events.close() the next event blocks
+ * libzmq for good.
+ */
+import { expect } from "vitest"
+import type { Observer } from "zeromq"
+
+import { scenario } from "../scenario.js"
+
+scenario(
+  "a bound socket: bind, accept, handshake, disconnect, close, end",
+  async ({ zmq, make, bind, happened, until, events, observe, eventTypes }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    push.connect(await bind(pull))
+    await happened(pull, "handshake")
+    push.close()
+    await happened(pull, "disconnect")
+    pull.close()
+    await until(() => eventTypes(pull).includes("end"))
+    observe("pull", events(pull))
+  },
+  { pull: expect.arrayContaining([expect.objectContaining({ type: "accept" }), { type: "end" }]) },
+)
+
+scenario(
+  "a connected socket: connect:delay, connect, handshake, end",
+  async ({ zmq, make, bind, happened, until, events, observe, eventTypes }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    push.connect(await bind(pull))
+    await happened(push, "handshake")
+    push.close()
+    await until(() => eventTypes(push).includes("end"))
+    observe("push", events(push))
+  },
+  { push: expect.arrayContaining([expect.objectContaining({ type: "connect" })]) },
+)
+
+scenario(
+  "a connected socket whose peer goes: disconnect, connect:retry, connect:delay, close …",
+  async ({ zmq, make, bind, happened, events, observe }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push, { reconnectInterval: 20 })]
+    push.connect(await bind(pull))
+    await happened(push, "handshake")
+    pull.close()
+    await happened(push, "disconnect")
+    await happened(push, "connect:retry", 3)
+    const seen = events(push)
+    const third = seen.map(({ type }) => type).lastIndexOf("connect:retry")
+    observe("push", seen.slice(0, third + 1).slice(0, 10))
+  },
+  { push: expect.arrayContaining([expect.objectContaining({ type: "connect:retry" })]) },
+)
+
+scenario(
+  "nobody listens: connect:delay, close, connect:retry, again and again",
+  async ({ zmq, make, at, freePort, happened, events, observe }) => {
+    const push = make(zmq.Push, { reconnectInterval: 10 })
+    push.connect(at(`127.0.0.1:${await freePort()}`))
+    await happened(push, "connect:retry", 3)
+    observe("push", events(push).slice(0, 8))
+  },
+  { push: expect.arrayContaining([expect.objectContaining({ type: "close" })]) },
+)
+
+scenario(
+  "reconnection: the events of both sides",
+  async ({ zmq, make, bind, until, attempt, happened, eventTypes, observe }) => {
+    const [first, push] = [make(zmq.Pull), make(zmq.Push, { reconnectInterval: 10 })]
+    const endpoint = await bind(first)
+    push.connect(endpoint)
+    await happened(push, "handshake")
+    first.close()
+    await happened(push, "disconnect")
+    const second = make(zmq.Pull)
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await happened(push, "handshake", 2)
+    await happened(second, "handshake")
+    // How often it was tried in between is a matter of time.
+    const types = eventTypes(push)
+    observe("push", types.slice(0, 4))
+    observe("push at last", types.slice(-2))
+    observe(
+      "second",
+      eventTypes(second).filter((type) => type !== "bind:error"),
+    )
+  },
+  { "push at last": ["connect", "handshake"], second: ["bind", "accept", "handshake"] },
+)
+
+scenario(
+  "two peers at one socket",
+  async ({ zmq, make, bind, joined, disconnect, eventTypes, observe }) => {
+    const pull = make(zmq.Pull)
+    const endpoint = await bind(pull)
+    const pushes = [make(zmq.Push), make(zmq.Push)]
+    for (const [i, push] of pushes.entries()) {
+      push.connect(endpoint)
+      await joined(pull, i + 1)
+    }
+    await disconnect(pushes[0]!, endpoint, pull)
+    observe("pull", eventTypes(pull))
+  },
+  { pull: ["bind", "accept", "handshake", "accept", "handshake", "disconnect"] },
+)
+
+scenario(
+  "bind to a port in use: bind:error",
+  async ({ zmq, make, bind, attempt, happened, events, observe }) => {
+    const [first, second] = [make(zmq.Pull), make(zmq.Pull)]
+    const endpoint = await bind(first)
+    await attempt(() => second.bind(endpoint))
+    await happened(second, "bind:error")
+    observe("second", events(second))
+  },
+  { second: [{ type: "close" }, { type: "bind:error", error: { code: "EADDRINUSE" } }] },
+)
+
+scenario(
+  "unbind: close",
+  async ({ zmq, make, bind, happened, events, observe }) => {
+    const pull = make(zmq.Pull)
+    const endpoint = await bind(pull)
+    await pull.unbind(endpoint)
+    await happened(pull, "close")
+    observe("pull", events(pull))
+  },
+  { pull: [{ type: "bind" }, { type: "close" }] },
+)
+
+scenario(
+  "bind twice, close: in the order of what happened",
+  async ({ zmq, make, bind, until, events, eventTypes, observe }) => {
+    const pull = make(zmq.Pull)
+    await bind(pull)
+    await bind(pull)
+    pull.close()
+    await until(() => eventTypes(pull).includes("end"))
+    observe("types", eventTypes(pull))
+    observe("bind", events(pull).slice(0, 2))
+  },
+  { types: ["bind", "bind", "close", "close", "end"] },
+)
+
+scenario(
+  "disconnect() of a connected socket",
+  async ({ zmq, make, bind, happened, disconnect, sleep, eventTypes, observe }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    const endpoint = await bind(pull)
+    push.connect(endpoint)
+    await happened(push, "handshake")
+    await happened(pull, "handshake")
+    await disconnect(push, endpoint, pull)
+    await sleep(100)
+    observe("push", eventTypes(push))
+    observe("pull", eventTypes(pull))
+  },
+  { pull: ["bind", "accept", "handshake", "disconnect"] },
+)
+
+for (const [bound, connecting] of [
+  ["Pull", "Pull"],
+  ["Push", "Subscriber"],
+  ["Reply", "Router"],
+  ["Request", "Request"],
+  ["Pair", "Dealer"],
+  ["Publisher", "Pull"],
+] as const) {
+  scenario(
+    `incompatible types of sockets: ${bound} and ${connecting}`,
+    async ({ zmq, make, bind, happened, sleep, eventTypes, events, observe }) => {
+      const a = make(zmq[bound] as typeof zmq.Dealer)
+      const b = make(zmq[connecting] as typeof zmq.Dealer, { reconnectInterval: 10_000 })
+      b.connect(await bind(a))
+      await happened(a, "disconnect")
+      await happened(b, "disconnect")
+      await sleep(100)
+      observe("bound", eventTypes(a))
+      observe("connecting", eventTypes(b))
+      observe(
+        "errors",
+        [...events(a), ...events(b)].filter(({ type }) => type.includes("error")),
+      )
+    },
+    { bound: expect.arrayContaining(["accept", "disconnect"]) },
+  )
+}
+
+scenario(
+  "events.receive gives one at a time, and refuses what it must",
+  async ({ zmq, plain, bind, attempted, observe }) => {
+    const pull = plain(zmq.Pull)
+    const { events } = pull
+    observe("the same object", pull.events === events)
+    observe("closed", events.closed)
+    const first = events.receive()
+    await attempted("busy", () => events.receive())
+    // @ts-expect-error: none
+    await attempted("arguments", () => events.receive(1))
+    await bind(pull)
+    observe("first", await first)
+    pull.close()
+    observe("second", await events.receive())
+    observe("third", await events.receive())
+    observe("closed then", events.closed)
+    await attempted("after the end", () => events.receive())
+    await attempted("close", () => events.close())
+    await attempted("close again", () => events.close())
+  },
+  {
+    busy: { throws: { code: "EBUSY" } },
+    first: { type: "bind" },
+    third: { type: "end" },
+    "after the end": { throws: { code: "EBADF" } },
+  },
+)
+
+scenario(
+  "events can be iterated until the end",
+  async ({ zmq, plain, bind, until, observe }) => {
+    const pull = plain(zmq.Pull)
+    const { events } = pull
+    const types: string[] = []
+    const iterating = (async () => {
+      for await (const event of events) types.push(event.type)
+    })()
+    await bind(pull)
+    await until(() => types.length)
+    pull.close()
+    await iterating
+    observe("types", types)
+  },
+  { types: ["bind", "close", "end"] },
+)
+
+scenario(
+  "events.on and events.off; no receive any more",
+  async ({ zmq, plain, bind, until, attempted, observe }) => {
+    const pull = plain(zmq.Pull)
+    const { events } = pull
+    const heard: string[] = []
+    const listener = (event: { type: string }) => heard.push(event.type)
+    const off = (event: { type: string }) => heard.push(`off ${event.type}`)
+    const returned = events.on("bind", listener)
+    returned.on("close", listener)
+    events.on("end", listener)
+    events.on("bind", off)
+    events.off("bind", off)
+    await attempted("receive", () => events.receive())
+    const endpoint = await bind(pull)
+    await until(() => heard.includes("bind"))
+    const push = plain(zmq.Push)
+    push.connect(endpoint)
+    await push.send("text")
+    await pull.receive()
+    pull.close()
+    await until(() => heard.includes("end"))
+    observe("heard", heard)
+  },
+  { heard: ["bind", "close", "end"] },
+)
+
+scenario(
+  "an Observer made by hand",
+  async ({ zmq, plain, bind, attempted, observe }) => {
+    // @ts-expect-error: a socket is needed
+    await attempted("of nothing", () => new zmq.Observer())
+    // @ts-expect-error: a socket is needed
+    await attempted("of an object", () => new zmq.Observer({}))
+    const pull = plain(zmq.Pull)
+    const observer: Observer = pull.events
+    observe("class", observer instanceof zmq.Observer)
+    await bind(pull)
+    observe("event", await observer.receive())
+  },
+  { class: true, event: { type: "bind" } },
+)
+
+scenario(
+  "events of a socket that is closed",
+  async ({ zmq, plain, bind, attempted }) => {
+    const pull = plain(zmq.Pull)
+    await bind(pull)
+    pull.close()
+    await attempted("events", () => typeof pull.events)
+  },
+  { events: { throws: expect.anything() } },
+)

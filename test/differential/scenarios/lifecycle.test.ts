@@ -1,0 +1,555 @@
+/** Connections that come and go: linger, reconnection, connecting twice, disconnecting, PAIR's one peer. */
+import { expect } from "vitest"
+
+import { scenario } from "../scenario.js"
+
+scenario(
+  "close with linger -1 delivers what waits, when the peer comes",
+  async ({ zmq, plain, at, freePort, take, observe }) => {
+    const endpoint = at(`127.0.0.1:${await freePort()}`)
+    const push = plain(zmq.Push, { linger: -1, reconnectInterval: 10 })
+    push.connect(endpoint)
+    for (let i = 0; i < 5; i++) await push.send(`${i}`)
+    push.close()
+    const pull = plain(zmq.Pull)
+    await pull.bind(endpoint)
+    observe("received", await take(pull, 5))
+  },
+  { received: [["0"], ["1"], ["2"], ["3"], ["4"]] },
+)
+
+scenario(
+  "close with linger 0 drops what waits",
+  async ({ zmq, plain, at, freePort, sleep, take, observe }) => {
+    const endpoint = at(`127.0.0.1:${await freePort()}`)
+    const push = plain(zmq.Push, { linger: 0, reconnectInterval: 10 })
+    push.connect(endpoint)
+    await push.send("dropped")
+    push.close()
+    // Closing goes on in the background.
+    await sleep(200)
+    const pull = plain(zmq.Pull)
+    await pull.bind(endpoint)
+    const other = plain(zmq.Push)
+    other.connect(endpoint)
+    await other.send("other")
+    observe("received", await take(pull, 1))
+    observe("readable", pull.readable)
+  },
+  { received: [["other"]], readable: false },
+)
+
+scenario(
+  "close with a linger that ends drops what waits, one that lasts delivers it",
+  async ({ zmq, plain, at, freePort, sleep, take, observe }) => {
+    const endpoint = at(`127.0.0.1:${await freePort()}`)
+    const short = plain(zmq.Push, { linger: 20, reconnectInterval: 10 })
+    short.connect(endpoint)
+    await short.send("short")
+    const long = plain(zmq.Push, { linger: 20_000, reconnectInterval: 10 })
+    long.connect(endpoint)
+    await long.send("long")
+    short.close()
+    long.close()
+    await sleep(300)
+    const pull = plain(zmq.Pull)
+    await pull.bind(endpoint)
+    observe("received", await take(pull, 1))
+    await sleep(50)
+    observe("readable", pull.readable)
+  },
+  { received: [["long"]], readable: false },
+)
+
+scenario(
+  "linger is read at close",
+  async ({ zmq, plain, at, freePort, take, observe }) => {
+    const endpoint = at(`127.0.0.1:${await freePort()}`)
+    const push = plain(zmq.Push, { linger: 0, reconnectInterval: 10 })
+    push.connect(endpoint)
+    await push.send("kept")
+    push.linger = -1
+    push.close()
+    const pull = plain(zmq.Pull)
+    await pull.bind(endpoint)
+    observe("received", await take(pull, 1))
+  },
+  { received: [["kept"]] },
+)
+
+for (const type of ["Push", "Dealer", "Pair", "Request"] as const) {
+  scenario(
+    `${type} delivers what it has sent when it is closed right away`,
+    async ({ zmq, make, bind, take, observe }) => {
+      const receiver = make(
+        { Push: zmq.Pull, Dealer: zmq.Dealer, Pair: zmq.Pair, Request: zmq.Reply }[
+          type
+        ] as typeof zmq.Dealer,
+      )
+      const endpoint = await bind(receiver)
+      const sender = make(zmq[type] as typeof zmq.Dealer)
+      sender.connect(endpoint)
+      await sender.send(["last", "words"])
+      sender.close()
+      observe("received", await take(receiver, 1))
+    },
+    { received: [["last", "words"]] },
+  )
+}
+
+scenario(
+  "what arrived before the peer closed is received after",
+  async ({ zmq, make, bind, happened, take, observe }) => {
+    const pull = make(zmq.Pull)
+    const push = make(zmq.Push)
+    push.connect(await bind(pull))
+    for (let i = 0; i < 100; i++) await push.send(`${i}`)
+    push.close()
+    await happened(pull, "disconnect")
+    observe("received", (await take(pull, 100)).map(String).join())
+  },
+  { received: expect.stringContaining("bytes") },
+)
+
+scenario(
+  "what waited is delivered when the peer has come back to its port",
+  async ({ zmq, make, bind, until, attempt, take, observe, happened }) => {
+    const push = make(zmq.Push, { reconnectInterval: 10 })
+    const first = make(zmq.Pull)
+    const endpoint = await bind(first)
+    push.connect(endpoint)
+    await push.send("first")
+    observe("first", await first.receive())
+    first.close()
+    await happened(push, "disconnect")
+    for (let i = 0; i < 5; i++) await push.send(`waiting ${i}`)
+    const second = make(zmq.Pull)
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    observe("second", await take(second, 5))
+  },
+  { second: expect.arrayContaining([["waiting 0"], ["waiting 4"]]) },
+)
+
+scenario(
+  "ROUTER sees a DEALER that comes back by the same id",
+  async ({ zmq, make, bind, until, attempt, observe, happened }) => {
+    const dealer = make(zmq.Dealer, { reconnectInterval: 10, routingId: "same" })
+    const first = make(zmq.Router)
+    const endpoint = await bind(first)
+    dealer.connect(endpoint)
+    await dealer.send("1")
+    observe("first", await first.receive())
+    first.close()
+    await happened(dealer, "disconnect")
+    const second = make(zmq.Router)
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await dealer.send("2")
+    observe("second", await second.receive())
+    await second.send(["same", "answer"])
+    observe("answer", await dealer.receive())
+  },
+  { second: ["same", "2"], answer: ["answer"] },
+)
+
+scenario(
+  "REQ whose server is gone while it waits asks no more by itself",
+  async ({ zmq, make, bind, until, attempt, attempted, joined, happened, observe }) => {
+    const request = make(zmq.Request, { reconnectInterval: 10, sendTimeout: 0 })
+    const first = make(zmq.Reply)
+    const endpoint = await bind(first)
+    request.connect(endpoint)
+    await request.send("lost")
+    observe("first", await first.receive())
+    first.close()
+    await happened(request, "disconnect")
+    const second = make(zmq.Reply, { receiveTimeout: 0 })
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await joined(second)
+    await attempted("second", () => second.receive())
+    await attempted("ask again", () => request.send("again"))
+    observe("state", [request.writable, request.readable])
+  },
+  { second: { rejects: { code: "EAGAIN" } } },
+)
+
+scenario(
+  "a relaxed REQ asks the server that came back",
+  async ({ zmq, make, bind, until, attempt, happened, receiveAtLast, observe }) => {
+    const request = make(zmq.Request, { reconnectInterval: 10, relaxed: true, correlate: true })
+    const first = make(zmq.Reply)
+    const endpoint = await bind(first)
+    request.connect(endpoint)
+    await request.send("lost")
+    observe("first", await first.receive())
+    first.close()
+    await happened(request, "disconnect")
+    const second = make(zmq.Reply)
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await request.send("again")
+    observe("second", await second.receive())
+    await second.send("answer")
+    observe("answer", await receiveAtLast(request))
+  },
+  { answer: ["answer"] },
+)
+
+for (const reconnectInterval of [-1, 0]) {
+  scenario(
+    `reconnectInterval ${reconnectInterval}: one connection only`,
+    async (run) => {
+      const { zmq, make, bind, until, attempt, sleep, eventTypes, happened, observe } = run
+      const push = make(zmq.Push, { reconnectInterval, sendTimeout: 0 })
+      const first = make(zmq.Pull)
+      const endpoint = await bind(first)
+      push.connect(endpoint)
+      await push.send("first")
+      observe("first", await first.receive())
+      first.close()
+      await happened(push, "disconnect")
+      await until(() => !push.writable)
+      const second = make(zmq.Pull)
+      await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+      await sleep(200)
+      observe("push", eventTypes(push))
+      observe("accepted", eventTypes(second).includes("accept"))
+      await run.attempted("disconnect", () => push.disconnect(endpoint))
+      push.connect(endpoint)
+      await push.send("again")
+      observe("second", await second.receive())
+    },
+    { first: ["first"], accepted: false, second: ["again"] },
+  )
+}
+
+scenario(
+  "immediate: messages only for peers that are there",
+  async ({ zmq, make, bind, until, attempt, attempted, joined, observe }) => {
+    const push = make(zmq.Push, { immediate: true, sendTimeout: 0, reconnectInterval: 10 })
+    const first = make(zmq.Pull)
+    const endpoint = await bind(first)
+    push.connect(endpoint)
+    await joined(push)
+    await until(() => push.writable)
+    await push.send("first")
+    observe("first", await first.receive())
+    first.close()
+    await until(() => !push.writable)
+    await attempted("nobody", () => push.send("nobody"))
+    const second = make(zmq.Pull)
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await until(() => push.writable)
+    await push.send("second")
+    observe("second", await second.receive())
+  },
+  { nobody: { rejects: { code: "EAGAIN" } }, second: ["second"] },
+)
+
+scenario(
+  "an id that was given at connect lasts over reconnections",
+  async ({ zmq, make, bind, until, attempt, happened, observe }) => {
+    const router = make(zmq.Router, { reconnectInterval: 10 })
+    const first = make(zmq.Dealer)
+    const endpoint = await bind(first)
+    router.connect(endpoint, { routingId: "server" })
+    await router.send(["server", "1"])
+    observe("first", await first.receive())
+    first.close()
+    await happened(router, "disconnect")
+    const second = make(zmq.Dealer)
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await happened(router, "handshake", 2)
+    await second.send("hello")
+    observe("hello", await router.receive())
+    await router.send(["server", "2"])
+    observe("second", await second.receive())
+  },
+  { first: ["1"], hello: ["server", "hello"], second: ["2"] },
+)
+
+scenario(
+  "sockets of another context",
+  async ({ zmq, make, bind, take, observe }) => {
+    const context = new zmq.Context()
+    const [pull, push] = [make(zmq.Pull, { context }), make(zmq.Push, { context })]
+    observe("context", [pull.context === context, push.context === zmq.context])
+    push.connect(await bind(pull))
+    await push.send("text")
+    observe("received", await take(pull, 1))
+  },
+  { context: [true, false], received: [["text"]] },
+)
+
+scenario(
+  "reconnectInterval -1 does not come back to a port where nobody listened",
+  async ({ zmq, make, at, freePort, happened, sleep, eventTypes, observe }) => {
+    const endpoint = at(`127.0.0.1:${await freePort()}`)
+    const push = make(zmq.Push, { reconnectInterval: -1 })
+    push.connect(endpoint)
+    await push.send("waits")
+    await happened(push, "close")
+    const pull = make(zmq.Pull)
+    await pull.bind(endpoint)
+    await sleep(200)
+    observe("push", eventTypes(push))
+    observe("pull", eventTypes(pull))
+  },
+  { pull: ["bind"] },
+)
+
+for (const [type, other] of [
+  ["Publisher", "Subscriber"],
+  ["Subscriber", "XPublisher"],
+  ["Request", "Reply"],
+  ["Dealer", "Dealer"],
+  ["Push", "Pull"],
+  ["Pull", "Push"],
+  ["Reply", "Dealer"],
+  ["Router", "Dealer"],
+  ["XPublisher", "XSubscriber"],
+  ["XSubscriber", "XPublisher"],
+  ["Pair", "Pair"],
+] as const) {
+  scenario(
+    `${type} that connects twice to one endpoint`,
+    async ({ zmq, make, bind, joined, sleep, eventTypes, attempted, observe }) => {
+      const bound = make(zmq[other] as typeof zmq.Dealer)
+      const connecting = make(zmq[type] as typeof zmq.Dealer)
+      const endpoint = await bind(bound)
+      await attempted("first", () => connecting.connect(endpoint))
+      await joined(bound)
+      await attempted("second", () => connecting.connect(endpoint))
+      await sleep(150)
+      observe("accepted", eventTypes(bound).filter((one) => one === "accept").length)
+      await attempted("disconnect", () => connecting.disconnect(endpoint))
+      await attempted("disconnect again", () => connecting.disconnect(endpoint))
+    },
+    { first: { returns: "<undefined>" }, accepted: expect.any(Number) },
+  )
+}
+
+scenario(
+  "PUSH that connects twice to one PULL sends in turn over both, and nothing twice",
+  async ({ zmq, make, bind, take, observe }) => {
+    const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
+    const endpoint = await bind(pull)
+    push.connect(endpoint)
+    push.connect(endpoint)
+    for (let i = 0; i < 20; i++) await push.send(`${i}`)
+    const received = (await take(pull, 20)).map(String)
+    observe(
+      "received",
+      received.map(Number).sort((a, b) => a - b),
+    )
+    for (const rest of [0, 1])
+      observe(
+        "of one connection",
+        received.map(Number).filter((i) => i % 2 === rest),
+      )
+  },
+  { received: Array.from({ length: 20 }, (_, i) => i) },
+)
+
+scenario(
+  "SUB that connects twice receives everything once",
+  async ({ zmq, make, bind, takeUntil, observe }) => {
+    const [publisher, subscriber] = [make(zmq.XPublisher), make(zmq.Subscriber)]
+    const endpoint = await bind(publisher)
+    subscriber.subscribe("")
+    subscriber.connect(endpoint)
+    subscriber.connect(endpoint)
+    await publisher.receive()
+    for (let i = 0; i < 3; i++) await publisher.send(`${i}`)
+    await publisher.send("end")
+    observe("received", await takeUntil(subscriber, "end"))
+  },
+  { received: [["0"], ["1"], ["2"]] },
+)
+
+scenario(
+  "disconnect delivers what waits, and nothing after",
+  async ({ zmq, make, bind, disconnect, take, attempted, observe }) => {
+    const [push, pull] = [make(zmq.Push, { sendTimeout: 0 }), make(zmq.Pull)]
+    const endpoint = await bind(pull)
+    push.connect(endpoint)
+    for (let i = 0; i < 5; i++) await push.send(`${i}`)
+    await disconnect(push, endpoint, pull)
+    observe("received", await take(pull, 5))
+    observe("writable", push.writable)
+    await attempted("send", () => push.send("more"))
+    push.connect(endpoint)
+    await push.send("again")
+    observe("afterwards", await take(pull, 1))
+  },
+  { send: { rejects: { code: "EAGAIN" } }, writable: false },
+)
+
+scenario(
+  "disconnect stops attempts to connect",
+  async ({ zmq, make, at, freePort, happened, sleep, eventTypes, attempted, observe }) => {
+    const endpoint = at(`127.0.0.1:${await freePort()}`)
+    const push = make(zmq.Push, { reconnectInterval: 10 })
+    push.connect(endpoint)
+    await happened(push, "connect:retry")
+    await attempted("disconnect", () => push.disconnect(endpoint))
+    for (let i = 0; i < 20; i++) {
+      void push.writable
+      await sleep(5)
+    }
+    const pull = make(zmq.Pull)
+    await pull.bind(endpoint)
+    await sleep(150)
+    observe("pull", eventTypes(pull))
+    observe("writable", push.writable)
+  },
+  { pull: ["bind"], writable: false },
+)
+
+scenario(
+  "unbind ends listening, and the connections that came from there",
+  async ({ zmq, make, bind, take, happened, until, eventTypes, observe }) => {
+    const [push, pull] = [make(zmq.Push, { reconnectInterval: 10 }), make(zmq.Pull)]
+    const endpoint = await bind(pull)
+    const other = await bind(pull)
+    push.connect(endpoint)
+    await push.send("before")
+    observe("before", await take(pull, 1))
+    await pull.unbind(endpoint)
+    await until(() => {
+      void pull.readable
+      return eventTypes(push).includes("disconnect")
+    })
+    await happened(push, "connect:retry")
+    observe("events", eventTypes(pull))
+    push.connect(other)
+    await push.send("1")
+    await push.send("2")
+    observe("after", await take(pull, 1))
+    observe("lastEndpoint", pull.lastEndpoint === other)
+  },
+  { before: [["before"]], events: expect.arrayContaining(["close"]) },
+)
+
+scenario(
+  "a port is free after unbind, and after close",
+  async ({ zmq, plain, bind, until, attempt, attempted, observe }) => {
+    const first = plain(zmq.Pull)
+    const endpoint = await bind(first)
+    await first.unbind(endpoint)
+    const second = plain(zmq.Pull)
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await attempted("in use", () => first.bind(endpoint))
+    second.close()
+    await until(async () => "resolves" in (await attempt(() => first.bind(endpoint))))
+    observe("lastEndpoint", first.lastEndpoint === endpoint)
+  },
+  { "in use": { rejects: { code: "EADDRINUSE" } }, lastEndpoint: true },
+)
+
+scenario(
+  "bind to an address in use",
+  async ({ zmq, plain, bind, attempted, observe }) => {
+    const [first, second] = [plain(zmq.Pull), plain(zmq.Pull)]
+    const endpoint = await bind(first)
+    await attempted("second", () => second.bind(endpoint))
+    await attempted("itself", () => first.bind(endpoint))
+    observe("lastEndpoint", second.lastEndpoint)
+  },
+  { second: { rejects: { code: "EADDRINUSE" } }, lastEndpoint: null },
+)
+
+scenario(
+  "PAIR has one peer: a second is turned away, and may come when the first has gone",
+  async ({ zmq, make, bind, happened, disconnect, until, sleep, observe }) => {
+    const pair = make(zmq.Pair)
+    const endpoint = await bind(pair)
+    const first = make(zmq.Pair)
+    first.connect(endpoint)
+    await first.send("first")
+    observe("received", await pair.receive())
+    const second = make(zmq.Pair, { reconnectInterval: 20 })
+    second.connect(endpoint)
+    await happened(second, "handshake")
+    await pair.send("to the first")
+    observe("first", await first.receive())
+    await first.send("first again")
+    observe("received then", await pair.receive())
+    observe("second", second.readable)
+    await disconnect(first, endpoint, pair)
+    await until(async () => {
+      await sleep(5)
+      return !first.writable
+    })
+  },
+  { first: ["to the first"], "received then": ["first again"], second: false },
+)
+
+scenario(
+  "PAIR that is bound finds a new peer after the first has gone",
+  async ({ zmq, make, bind, disconnect, until, observe }) => {
+    const pair = make(zmq.Pair, { sendTimeout: 0 })
+    const endpoint = await bind(pair)
+    const first = make(zmq.Pair)
+    first.connect(endpoint)
+    await first.send("first")
+    observe("received", await pair.receive())
+    await disconnect(first, endpoint, pair)
+    await until(() => !pair.writable && !pair.readable)
+    const second = make(zmq.Pair)
+    second.connect(endpoint)
+    await second.send("second")
+    pair.receiveTimeout = 5000
+    observe("received then", await pair.receive())
+    await pair.send("answer")
+    observe("answer", await second.receive())
+  },
+  { "received then": ["second"], answer: ["answer"] },
+)
+
+scenario(
+  "closed, readable and writable before and after close",
+  async ({ zmq, make, bind, observe }) => {
+    const socket = make(zmq.Dealer)
+    observe("new", [socket.closed, socket.readable, socket.writable, socket.lastEndpoint])
+    await bind(socket)
+    observe("bound", [socket.closed, socket.readable, socket.writable])
+    socket.close()
+    observe("closed", [socket.closed, socket.readable, socket.writable])
+  },
+  { new: [false, false, false, null], closed: [true, false, false] },
+)
+
+scenario(
+  "several endpoints on one socket, bound and connected",
+  async ({ zmq, make, bind, take, observe }) => {
+    const dealer = make(zmq.Dealer)
+    const endpoints = [await bind(dealer), await bind(dealer)]
+    const remote = make(zmq.Dealer)
+    const peers = [make(zmq.Dealer), make(zmq.Dealer), remote]
+    for (const [i, endpoint] of endpoints.entries()) {
+      peers[i]!.connect(endpoint)
+      await peers[i]!.send(`from ${i}`)
+      observe("received", await take(dealer, 1))
+    }
+    dealer.connect(await bind(remote))
+    for (let i = 0; i < 3; i++) await dealer.send(`${i}`)
+    for (const [i, peer] of peers.entries()) observe(`peer ${i}`, (await take(peer, 1)).length)
+  },
+  { "peer 0": 1, "peer 2": 1 },
+)
+
+scenario(
+  "unbinding one of two endpoints",
+  async ({ zmq, make, bind, take, happened, attempted, observe }) => {
+    const pull = make(zmq.Pull)
+    const [first, second] = [await bind(pull), await bind(pull)]
+    await pull.unbind(first)
+    await happened(pull, "close")
+    const push = make(zmq.Push)
+    push.connect(second)
+    await push.send("text")
+    observe("received", await take(pull, 1))
+    observe("lastEndpoint", pull.lastEndpoint === second)
+    await attempted("again", () => pull.unbind(first))
+  },
+  { received: [["text"]], again: { rejects: { code: "ENOENT" } } },
+)

@@ -1,0 +1,287 @@
+/** Options: what they are at first, what is read back, which warn, which take effect when. */
+import { scenario } from "../scenario.js"
+
+const TYPES = [
+  "Pair",
+  "Publisher",
+  "Subscriber",
+  "XPublisher",
+  "XSubscriber",
+  "Push",
+  "Pull",
+  "Request",
+  "Reply",
+  "Dealer",
+  "Router",
+] as const
+
+/** Names and two values that may be set. */
+const READABLE: Record<string, readonly unknown[]> = {
+  affinity: [0, 1],
+  backlog: [1, 200],
+  connectTimeout: [0, 500],
+  handshakeInterval: [0, 500],
+  heartbeatInterval: [0, 500],
+  heartbeatTimeToLive: [100, 6000],
+  heartbeatTimeout: [0, 500],
+  immediate: [true, false],
+  invertMatching: [true, false],
+  ipv6: [true, false],
+  linger: [0, 500],
+  mandatory: [true, false],
+  maxMessageSize: [0, 5_000_000_000],
+  multicastHops: [1, 5],
+  plainPassword: ["secret", null],
+  plainServer: [true, false],
+  plainUsername: ["user", null],
+  rate: [1, 1000],
+  receiveHighWaterMark: [0, 5],
+  receiveTimeout: [0, 500],
+  reconnectInterval: [-1, 500],
+  reconnectMaxInterval: [0, 5000],
+  recoveryInterval: [1, 1000],
+  routingId: ["id", "other"],
+  sendHighWaterMark: [0, 5],
+  sendTimeout: [0, 500],
+  tcpKeepalive: [0, 1],
+  tcpKeepaliveIdle: [-1, 50],
+  zapDomain: ["domain", "other"],
+  zapEnforceDomain: [true, false],
+}
+
+const OTHERS = ["type", "securityMechanism", "threadSafe", "lastEndpoint", "closed"]
+
+type Bag = Record<string, unknown>
+
+for (const type of TYPES) {
+  scenario(
+    `${type}: what options are at first, and after they were set`,
+    async ({ zmq, plain, attempted }) => {
+      const socket = plain(zmq[type] as typeof zmq.Dealer) as unknown as Bag
+      for (const name of [...Object.keys(READABLE), ...OTHERS])
+        if (name in socket) await attempted(`${name} at first`, () => socket[name])
+      for (const [name, values] of Object.entries(READABLE)) {
+        if (!(name in socket)) continue
+        for (const value of values) {
+          await attempted(`${name} = ${value}`, () => {
+            socket[name] = value
+          })
+          await attempted(`${name} then`, () => socket[name])
+        }
+      }
+      await attempted("mechanism", () => socket.securityMechanism)
+    },
+    { "linger then": { returns: 500 } },
+  )
+}
+
+scenario(
+  "options that can only be set",
+  async ({ zmq, plain, attempted }) => {
+    const sockets: [object, string[]][] = [
+      [plain(zmq.Request), ["probeRouter", "correlate", "relaxed"]],
+      [plain(zmq.Router), ["probeRouter", "handover"]],
+      [plain(zmq.Dealer), ["probeRouter", "conflate"]],
+      [plain(zmq.XPublisher), ["noDrop", "manual"]],
+      [plain(zmq.Publisher), ["noDrop", "conflate"]],
+    ]
+    for (const [socket, names] of sockets)
+      for (const name of names) {
+        await attempted(`get ${name}`, () => (socket as Bag)[name])
+        await attempted(`set ${name}`, () => {
+          ;(socket as Bag)[name] = true
+        })
+        await attempted(`set ${name} to text`, () => {
+          ;(socket as Bag)[name] = "true"
+        })
+      }
+    const publisher = plain(zmq.XPublisher)
+    await attempted("get welcomeMessage", () => publisher.welcomeMessage)
+    await attempted("set welcomeMessage", () => {
+      publisher.welcomeMessage = "hello"
+    })
+    await attempted("set verbosity", () => {
+      publisher.verbosity = "allSubs"
+    })
+  },
+  { "get probeRouter": { returns: "<undefined>" } },
+)
+
+scenario(
+  "options given to the constructor",
+  async ({ zmq, plain, observe }) => {
+    const dealer = plain(zmq.Dealer, {
+      linger: 5,
+      routingId: "id",
+      sendHighWaterMark: 7,
+      receiveTimeout: 9,
+      maxMessageSize: 1000,
+      probeRouter: true,
+      immediate: true,
+      heartbeatInterval: 100,
+    })
+    observe("options", [
+      dealer.linger,
+      dealer.routingId,
+      dealer.sendHighWaterMark,
+      dealer.receiveTimeout,
+      dealer.maxMessageSize,
+      dealer.immediate,
+      dealer.heartbeatInterval,
+    ])
+    observe("type", [dealer.type, dealer instanceof zmq.Socket, dealer instanceof zmq.Dealer])
+  },
+  { options: [5, "id", 7, 9, 1000, true, 100] },
+)
+
+/** The warnings that zeromq.js gives while `act` runs. */
+async function warnings(act: () => void): Promise<string[]> {
+  const seen: string[] = []
+  const emitWarning = process.emitWarning
+  process.emitWarning = ((warning: string) => {
+    seen.push(String(warning))
+  }) as typeof process.emitWarning
+  try {
+    act()
+  } finally {
+    process.emitWarning = emitWarning
+  }
+  return seen
+}
+
+for (const how of ["new", "bound", "connected", "disconnected", "unbound"] as const) {
+  scenario(
+    `options that warn on a socket that is ${how}`,
+    async ({ zmq, plain, bind, at, observe }) => {
+      for (const type of ["Dealer", "Router", "Request", "XPublisher", "Subscriber"] as const) {
+        const socket = plain(zmq[type] as typeof zmq.Dealer)
+        if (how === "bound") await bind(socket)
+        if (how === "connected" || how === "disconnected") socket.connect(at("127.0.0.1:9"))
+        if (how === "disconnected") socket.disconnect(at("127.0.0.1:9"))
+        if (how === "unbound") await socket.unbind(await bind(socket))
+        const bag = socket as unknown as Bag
+        const warned: string[] = []
+        const names = {
+          ...READABLE,
+          probeRouter: [true],
+          correlate: [true],
+          relaxed: [true],
+          handover: [true],
+          noDrop: [true],
+          manual: [false],
+          welcomeMessage: ["hello"],
+          verbosity: ["allSubs", null],
+        }
+        for (const [name, values] of Object.entries(names)) {
+          if (!(name in socket)) continue
+          for (const value of values) {
+            const seen = await warnings(() => {
+              try {
+                bag[name] = value
+              } catch {
+                // seen elsewhere
+              }
+            })
+            for (const text of seen) warned.push(`${name}: ${text}`)
+          }
+        }
+        observe(type, warned)
+      }
+      const subscriber = plain(zmq.Subscriber)
+      if (how === "bound") await bind(subscriber)
+      observe("subscribe", await warnings(() => subscriber.subscribe("a")))
+      const router = plain(zmq.Router)
+      const endpoint = await bind(plain(zmq.Dealer))
+      router.connect(endpoint)
+      observe(
+        "connect",
+        await warnings(() => router.connect(at("127.0.0.1:9"), { routingId: "x" })),
+      )
+    },
+    { subscribe: [] },
+  )
+}
+
+scenario(
+  "receiveTimeout and sendTimeout take effect at once, also for what is bound",
+  async ({ zmq, make, bind, attempted }) => {
+    const dealer = make(zmq.Dealer)
+    await bind(dealer)
+    dealer.receiveTimeout = 0
+    dealer.sendTimeout = 0
+    await attempted("receive", () => dealer.receive())
+    await attempted("send", () => dealer.send("text"))
+  },
+  { receive: { rejects: { code: "EAGAIN" } }, send: { rejects: { code: "EAGAIN" } } },
+)
+
+scenario(
+  "receiveTimeout does not change a receive that waits",
+  async ({ zmq, make, bind, observe, sleep }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    const endpoint = await bind(pull)
+    const receiving = pull.receive()
+    pull.receiveTimeout = 10
+    await sleep(60)
+    push.connect(endpoint)
+    await push.send("text")
+    observe("received", await receiving)
+  },
+  { received: ["text"] },
+)
+
+scenario(
+  "probeRouter set after connect holds for the next connect",
+  async ({ zmq, make, bind, observe }) => {
+    const dealer = make(zmq.Dealer, { routingId: "D" })
+    const [a, b] = [make(zmq.Router), make(zmq.Router)]
+    dealer.connect(await bind(a))
+    dealer.probeRouter = true
+    dealer.connect(await bind(b))
+    observe("b", await b.receive())
+    await dealer.send("1")
+    await dealer.send("2")
+    observe("a", await a.receive())
+    observe("b then", await b.receive())
+  },
+  { a: ["D", "1"], b: ["D", ""] },
+)
+
+scenario(
+  "relaxed and correlate take effect at once",
+  async ({ zmq, make, bind, attempted, observe, receiveAtLast }) => {
+    const [router, request] = [make(zmq.Router), make(zmq.Request, { sendTimeout: 0 })]
+    request.connect(await bind(router))
+    await request.send("1")
+    observe("1", (await router.receive()).length)
+    await attempted("strict", () => request.send("2"))
+    request.relaxed = true
+    request.correlate = true
+    await attempted("relaxed", () => request.send("3"))
+    const question = await router.receive()
+    observe("3", question.length)
+    await router.send([...question.slice(0, 3), "answer"])
+    observe("answer", await receiveAtLast(request))
+  },
+  { 1: 3, strict: { rejects: { code: "EFSM" } }, 3: 4, answer: ["answer"] },
+)
+
+scenario(
+  "handover set after bind takes effect at once",
+  async ({ zmq, make, bind, observe }) => {
+    const router = make(zmq.Router)
+    const endpoint = await bind(router)
+    const [first, second] = [
+      make(zmq.Dealer, { routingId: "same" }),
+      make(zmq.Dealer, { routingId: "same" }),
+    ]
+    first.connect(endpoint)
+    await first.send("first")
+    observe("router", await router.receive())
+    router.handover = true
+    second.connect(endpoint)
+    await second.send("second")
+    observe("router then", await router.receive())
+  },
+  { "router then": ["same", "second"] },
+)

@@ -1,0 +1,258 @@
+/** Proxy: what goes through, steering, and what is refused. */
+import { expect } from "vitest"
+import type { Socket, Proxy as ZmqProxy } from "zeromq"
+
+import { type Run, scenario } from "../scenario.js"
+
+/** Runs a proxy until the scenario ends. */
+function proxyOf<F extends Socket, B extends Socket>(
+  { zmq, use }: Run,
+  front: F,
+  back: B,
+): { proxy: ZmqProxy<F, B>; running: Promise<void> } {
+  const proxy = new zmq.Proxy(front, back)
+  const running = proxy.run()
+  running.catch(() => {})
+  use({ close: () => proxy.terminate() })
+  return { proxy, running }
+}
+
+scenario(
+  "REQ and REP through ROUTER and DEALER",
+  async (run) => {
+    const { zmq, make, bind, observe } = run
+    const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
+    const [request, reply] = [make(zmq.Request), make(zmq.Reply)]
+    const endpoints = [await bind(front), await bind(back)]
+    request.connect(endpoints[0]!)
+    reply.connect(endpoints[1]!)
+    const { proxy, running } = proxyOf(run, front, back)
+    for (let i = 0; i < 3; i++) {
+      await request.send([`question ${i}`, "part"])
+      observe("question", await reply.receive())
+      await reply.send(`answer ${i}`)
+      observe("answer", await request.receive())
+    }
+    proxy.terminate()
+    observe("running", await running)
+    observe("closed", [front.closed, back.closed])
+  },
+  { answer: ["answer 2"], closed: [true, true] },
+)
+
+scenario(
+  "PUSH and PULL through PULL and PUSH",
+  async (run) => {
+    const { zmq, make, bind, take, observe } = run
+    const [front, back] = [make(zmq.Pull), make(zmq.Push)]
+    const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
+    push.connect(await bind(front))
+    pull.connect(await bind(back))
+    proxyOf(run, front, back)
+    for (let i = 0; i < 20; i++) await push.send([`${i}`, "", "end"])
+    observe("received", await take(pull, 20))
+  },
+  { received: expect.arrayContaining([["19", "", "end"]]) },
+)
+
+scenario(
+  "PUB and SUB through XSUB and XPUB",
+  async (run) => {
+    const { zmq, make, bind, subscribed, take, observe } = run
+    const [front, back] = [make(zmq.XSubscriber), make(zmq.XPublisher)]
+    const [publisher, subscriber] = [make(zmq.Publisher), make(zmq.Subscriber)]
+    publisher.connect(await bind(front))
+    subscriber.connect(await bind(back))
+    subscriber.subscribe("a")
+    proxyOf(run, front, back)
+    await subscribed(publisher, subscriber, "a")
+    for (const text of ["b1", "a1", "c", "a2"]) await publisher.send([text, "part"])
+    observe("received", await take(subscriber, 2))
+  },
+  {
+    received: [
+      ["a1", "part"],
+      ["a2", "part"],
+    ],
+  },
+)
+
+scenario(
+  "sockets of a proxy that connect",
+  async (run) => {
+    const { zmq, make, bind, take, observe } = run
+    const [front, back] = [make(zmq.Pull), make(zmq.Push)]
+    const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
+    front.connect(await bind(push))
+    back.connect(await bind(pull))
+    proxyOf(run, front, back)
+    for (let i = 0; i < 5; i++) await push.send(`${i}`)
+    observe("received", await take(pull, 5))
+  },
+  { received: [["0"], ["1"], ["2"], ["3"], ["4"]] },
+)
+
+scenario(
+  "DEALER to DEALER, both ways",
+  async (run) => {
+    const { zmq, make, bind, observe } = run
+    const [front, back] = [make(zmq.Dealer), make(zmq.Dealer)]
+    const [a, b] = [make(zmq.Dealer), make(zmq.Dealer)]
+    a.connect(await bind(front))
+    b.connect(await bind(back))
+    proxyOf(run, front, back)
+    await a.send(["to", "b"])
+    observe("b", await b.receive())
+    await b.send("to a")
+    observe("a", await a.receive())
+  },
+  { a: ["to a"], b: ["to", "b"] },
+)
+
+// What they do is left out: libzmq 4.3.5 takes each for the other.
+scenario(
+  "pause and resume",
+  async (run) => {
+    const { zmq, make, bind, take, attempted, observe } = run
+    const [front, back] = [make(zmq.Pull), make(zmq.Push)]
+    const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
+    push.connect(await bind(front))
+    pull.connect(await bind(back))
+    const { proxy, running } = proxyOf(run, front, back)
+    await push.send("before")
+    observe("before", await take(pull, 1))
+    await attempted("pause", () => proxy.pause())
+    await attempted("pause again", () => proxy.pause())
+    await attempted("resume", () => proxy.resume())
+    await attempted("resume again", () => proxy.resume())
+    proxy.terminate()
+    await attempted("running", () => running)
+    observe("closed", [front.closed, back.closed])
+  },
+  { before: [["before"]], pause: { returns: "<undefined>" }, closed: [true, true] },
+)
+
+scenario(
+  "terminate ends the proxy and closes its sockets",
+  async (run) => {
+    const { zmq, make, bind, attempted, observe } = run
+    const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
+    await bind(front)
+    await bind(back)
+    const { proxy, running } = proxyOf(run, front, back)
+    observe("ends", [proxy.frontEnd === front, proxy.backEnd === back])
+    observe("closed", [front.closed, back.closed])
+    await attempted("terminate", () => proxy.terminate())
+    await attempted("running", () => running)
+    observe("closed then", [front.closed, back.closed])
+    await attempted("terminate again", () => proxy.terminate())
+    await attempted("pause", () => proxy.pause())
+    await attempted("resume", () => proxy.resume())
+  },
+  { ends: [true, true], "closed then": [true, true], pause: { throws: { code: "EBADF" } } },
+)
+
+scenario(
+  "steering a proxy that has not run",
+  async ({ zmq, make, attempted }) => {
+    const proxy = new zmq.Proxy(make(zmq.Router), make(zmq.Dealer))
+    await attempted("pause", () => proxy.pause())
+    await attempted("resume", () => proxy.resume())
+    await attempted("terminate", () => proxy.terminate())
+  },
+  { pause: { throws: { code: "EBADF" } } },
+)
+
+scenario(
+  "run needs endpoints on both sides",
+  async ({ zmq, make, bind, attempted }) => {
+    const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
+    const proxy = new zmq.Proxy(front, back)
+    await attempted("none", () => proxy.run())
+    await bind(front)
+    await attempted("front only", () => proxy.run())
+    await attempted("arguments", () => (proxy.run as (one: number) => unknown)(1))
+    const other = new zmq.Proxy(back, front)
+    await attempted("back only", () => other.run())
+  },
+  { none: { throws: { code: "EINVAL" } }, "front only": { throws: { code: "EINVAL" } } },
+)
+
+scenario(
+  "sockets inside a proxy are busy",
+  async (run) => {
+    const { zmq, make, bind, at, attempted, observe } = run
+    const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
+    const endpoint = await bind(front)
+    await bind(back)
+    const { proxy, running } = proxyOf(run, front, back)
+    await attempted("send", () => front.send(["a", "b"]))
+    await attempted("receive", () => front.receive())
+    await attempted("bind", () => front.bind(at("127.0.0.1:*")))
+    await attempted("bindSync", () => front.bindSync(at("127.0.0.1:*")))
+    await attempted("unbind", () => front.unbind(endpoint))
+    await attempted("connect", () => back.connect(at("127.0.0.1:9")))
+    await attempted("disconnect", () => back.disconnect(at("127.0.0.1:9")))
+    await attempted("run again", () => new zmq.Proxy(front, back).frontEnd === front)
+    observe("closed", front.closed)
+    proxy.terminate()
+    await attempted("running", () => running)
+  },
+  { send: { throws: { code: "EBUSY" } }, bind: { throws: { code: "EBUSY" } } },
+)
+
+scenario(
+  "close of a socket inside a proxy takes effect at its end",
+  async (run) => {
+    const { zmq, make, bind, attempted, observe } = run
+    const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
+    await bind(front)
+    await bind(back)
+    const { proxy, running } = proxyOf(run, front, back)
+    front.close()
+    observe("closed", front.closed)
+    proxy.terminate()
+    await attempted("running", () => running)
+    observe("closed then", [front.closed, back.closed])
+  },
+  { closed: false, "closed then": [true, true] },
+)
+
+scenario(
+  "a proxy of closed sockets, and of what are none",
+  async ({ zmq, make, bind, attempted }) => {
+    const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
+    await bind(front)
+    await bind(back)
+    // @ts-expect-error: two sockets are needed
+    await attempted("none", () => new zmq.Proxy())
+    // @ts-expect-error: two sockets are needed
+    await attempted("one", () => new zmq.Proxy(front))
+    // @ts-expect-error: two sockets are needed
+    await attempted("objects", () => new zmq.Proxy({}, {}))
+    const proxy = new zmq.Proxy(front, back)
+    front.close()
+    await attempted("run", () => proxy.run())
+  },
+  { none: { throws: { name: "TypeError" } }, run: { throws: expect.anything() } },
+)
+
+for (const other of ["inproc", "tcp"] as const) {
+  scenario(
+    `a proxy whose other side is ${other}`,
+    async (run) => {
+      const { zmq, make, bind, inproc, observe } = run
+      const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
+      const [request, reply] = [make(zmq.Request), make(zmq.Reply)]
+      request.connect(await bind(front))
+      await back.bind(other === "inproc" ? inproc() : "tcp://127.0.0.1:*")
+      reply.connect(back.lastEndpoint as string)
+      proxyOf(run, front, back)
+      await request.send(["question", "part"])
+      observe("question", await reply.receive())
+      await reply.send(["answer", ""])
+      observe("answer", await request.receive())
+    },
+    { question: ["question", "part"], answer: ["answer", ""] },
+  )
+}

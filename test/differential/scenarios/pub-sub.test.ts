@@ -1,0 +1,547 @@
+/** Publish-subscribe (RFC 29): what matches, what subscriptions are shown, what XPUB and XSUB pass on. */
+import { expect } from "vitest"
+import type { Subscriber, XPublisher } from "zeromq"
+
+import { type Run, scenario } from "../scenario.js"
+
+const subscribe = (topic: string) => Buffer.from(`\x01${topic}`)
+const unsubscribe = (topic: string) => Buffer.from(`\x00${topic}`)
+
+/** A subscriber whose subscriptions have arrived at an XPUB. */
+async function pair(
+  { zmq, make, bind }: Run,
+  topics: string[],
+  options: ConstructorParameters<typeof XPublisher>[0] = {},
+): Promise<{ publisher: XPublisher; subscriber: Subscriber; endpoint: string }> {
+  const publisher = make(zmq.XPublisher, options)
+  const subscriber = make(zmq.Subscriber)
+  const endpoint = await bind(publisher)
+  subscriber.subscribe(...topics)
+  subscriber.connect(endpoint)
+  for (const _ of new Set(topics)) await publisher.receive()
+  return { publisher, subscriber, endpoint }
+}
+
+scenario(
+  "subscriptions match prefixes, of the first part only",
+  async (run) => {
+    const { publisher, subscriber } = await pair(run, ["ab", "x"])
+    const messages = ["a", "ab", "abc", ["ab", "c"], ["a", "ab"], ["", "ab"], "b", ["x", "", "y"]]
+    for (const message of messages) await publisher.send(message)
+    await publisher.send(["ab", "end"])
+    run.observe("received", await run.takeUntil(subscriber, "end"))
+  },
+  { received: [["ab"], ["abc"], ["ab", "c"], ["x", "", "y"]] },
+)
+
+scenario(
+  "binary topics",
+  async (run) => {
+    const { zmq, make, bind, observe, takeUntil } = run
+    const publisher = make(zmq.XPublisher)
+    const subscriber = make(zmq.Subscriber)
+    subscriber.subscribe(Buffer.from([0, 255]), Buffer.from([1]))
+    subscriber.connect(await bind(publisher))
+    observe(
+      "subscriptions",
+      [await publisher.receive(), await publisher.receive()].map(String).sort(),
+    )
+    await publisher.send(Buffer.from([0]))
+    await publisher.send(Buffer.from([0, 255, 7]))
+    await publisher.send(Buffer.from([1]))
+    await publisher.send([Buffer.from([1]), "end"])
+    observe("received", await takeUntil(subscriber, "end"))
+  },
+  { received: [["hex:00ff07"], ["hex:01"]] },
+)
+
+scenario(
+  "the empty subscription matches all, and empty messages",
+  async (run) => {
+    const { publisher, subscriber } = await pair(run, [""])
+    for (const message of ["", ["", ""], "a", ["b", "c"]]) await publisher.send(message)
+    await publisher.send("end")
+    run.observe("received", await run.takeUntil(subscriber, "end"))
+  },
+  { received: [[""], ["", ""], ["a"], ["b", "c"]] },
+)
+
+scenario(
+  "nothing is received without a subscription",
+  async (run) => {
+    const { publisher, subscriber } = await pair(run, ["only"])
+    for (const message of ["", "o", "on", "other"]) await publisher.send(message)
+    await publisher.send(["only", "end"])
+    run.observe("received", await run.takeUntil(subscriber, "end"))
+  },
+  { received: [] },
+)
+
+scenario(
+  "a message that matches twice is received once",
+  async (run) => {
+    const { publisher, subscriber } = await pair(run, ["", "a", "ab"])
+    await publisher.send("abc")
+    await publisher.send("end")
+    run.observe("received", await run.takeUntil(subscriber, "end"))
+  },
+  { received: [["abc"]] },
+)
+
+scenario(
+  "a topic that was subscribed to twice is left at the second unsubscribe",
+  async (run) => {
+    const { zmq, make, bind, observe, takeUntil } = run
+    const publisher = make(zmq.XPublisher)
+    const subscriber = make(zmq.Subscriber)
+    subscriber.subscribe("keep")
+    subscriber.subscribe("a")
+    subscriber.subscribe("a")
+    subscriber.connect(await bind(publisher))
+    observe(
+      "subscriptions",
+      [await publisher.receive(), await publisher.receive()].map(String).sort(),
+    )
+    subscriber.unsubscribe("a")
+    subscriber.subscribe("mark1")
+    observe("after the first", await publisher.receive())
+    await publisher.send("a1")
+    await publisher.send(["keep", "end"])
+    observe("still", await takeUntil(subscriber, "end"))
+    subscriber.unsubscribe("a")
+    observe("after the second", await publisher.receive())
+    await publisher.send("a2")
+    await publisher.send(["keep", "end"])
+    observe("no more", await takeUntil(subscriber, "end"))
+  },
+  { still: [["a1"]], "after the second": ["hex:0061"], "no more": [] },
+)
+
+scenario(
+  "unsubscribing from what was not subscribed to",
+  async (run) => {
+    const { publisher, subscriber } = await pair(run, ["a"])
+    await run.attempted("unknown", () => subscriber.unsubscribe("other"))
+    await run.attempted("all", () => subscriber.unsubscribe())
+    subscriber.subscribe("mark1")
+    run.observe("next", await publisher.receive())
+    await publisher.send("a")
+    run.observe("received", await subscriber.receive())
+  },
+  { next: ["hex:016d61726b31"], received: ["a"] },
+)
+
+scenario(
+  "subscriptions made before and after connect",
+  async (run) => {
+    const { zmq, make, bind, observe, take } = run
+    const publisher = make(zmq.XPublisher)
+    const subscriber = make(zmq.Subscriber)
+    const endpoint = await bind(publisher)
+    subscriber.subscribe("before")
+    subscriber.connect(endpoint)
+    observe("first", await publisher.receive())
+    subscriber.subscribe("after")
+    observe("second", await publisher.receive())
+    await publisher.send(["before", "1"])
+    await publisher.send(["after", "2"])
+    observe("received", await take(subscriber, 2))
+    subscriber.unsubscribe("before")
+    observe("third", await publisher.receive())
+    await publisher.send(["before", "3"])
+    await publisher.send(["after", "4"])
+    observe("then received", await take(subscriber, 1))
+  },
+  { third: ["hex:006265666f7265"], "then received": [["after", "4"]] },
+)
+
+scenario(
+  "subscribe takes several topics, and none for all",
+  async (run) => {
+    const { zmq, make, bind, observe, attempted } = run
+    const publisher = make(zmq.XPublisher)
+    const subscriber = make(zmq.Subscriber)
+    subscriber.connect(await bind(publisher))
+    subscriber.subscribe("one", Buffer.from("other"))
+    observe("subscriptions", [await publisher.receive(), await publisher.receive()])
+    subscriber.subscribe()
+    observe("all", await publisher.receive())
+    // @ts-expect-error: a topic is a string or a Buffer
+    await attempted("number", () => subscriber.subscribe(5))
+    // @ts-expect-error: a topic is a string or a Buffer
+    await attempted("object", () => subscriber.subscribe({}))
+  },
+  { all: ["hex:01"] },
+)
+
+scenario(
+  "two subscribers, each its own topics",
+  async (run) => {
+    const { zmq, make, observe, take } = run
+    const { publisher, subscriber, endpoint } = await pair(run, ["a"])
+    const other = make(zmq.Subscriber)
+    other.subscribe("b")
+    other.connect(endpoint)
+    observe("second", await publisher.receive())
+    for (const text of ["a1", "b1", "c1", "a2", "b2"]) await publisher.send(text)
+    observe("a", await take(subscriber, 2))
+    observe("b", await take(other, 2))
+  },
+  { a: [["a1"], ["a2"]], b: [["b1"], ["b2"]] },
+)
+
+for (const verbosity of [null, "allSubs", "allSubsUnsubs"] as const) {
+  scenario(
+    `XPUB with verbosity ${verbosity} shows subscriptions of two subscribers`,
+    async (run) => {
+      const { zmq, make, bind, observe, take, joined } = run
+      const publisher = make(zmq.XPublisher)
+      publisher.verbosity = verbosity
+      const endpoint = await bind(publisher)
+      const [a, b] = [make(zmq.XSubscriber), make(zmq.XSubscriber)]
+      a.connect(endpoint)
+      b.connect(endpoint)
+      await joined(publisher, 2)
+      const steps: [typeof a, Buffer, string][] = [
+        [a, subscribe("t"), "a1"],
+        [a, subscribe("t"), "a2"],
+        [b, subscribe("t"), "b1"],
+        [b, subscribe("t"), "b2"],
+        [a, unsubscribe("t"), "a3"],
+        [b, unsubscribe("t"), "b3"],
+        [b, unsubscribe("t"), "b4"],
+        [a, unsubscribe("t"), "a4"],
+      ]
+      for (const [socket, message, mark] of steps) {
+        await socket.send(message)
+        await socket.send(subscribe(`mark ${mark}`))
+        const shown: unknown[] = []
+        for (;;) {
+          const [one] = await take(publisher, 1)
+          if (String(one![0]) === `\x01mark ${mark}`) break
+          shown.push(one)
+        }
+        observe(`shown ${mark}`, shown)
+      }
+    },
+    {
+      "shown a1": [["hex:0174"]],
+      "shown b1": verbosity ? [["hex:0174"]] : [],
+      "shown a4": [["hex:0074"]],
+    },
+  )
+}
+
+scenario(
+  "verbosity set after bind takes effect at once",
+  async (run) => {
+    const { zmq, make, observe } = run
+    const { publisher, endpoint } = await pair(run, ["t"])
+    const second = make(zmq.Subscriber)
+    second.subscribe("t", "mark2")
+    second.connect(endpoint)
+    observe("second", await publisher.receive())
+    publisher.verbosity = "allSubs"
+    const third = make(zmq.Subscriber)
+    third.subscribe("t")
+    third.connect(endpoint)
+    observe("third", await publisher.receive())
+  },
+  { second: ["hex:016d61726b32"], third: ["hex:0174"] },
+)
+
+scenario(
+  "XPUB sees the unsubscriptions of a subscriber that closes",
+  async (run) => {
+    const { publisher, subscriber } = await pair(run, ["a", "bc"])
+    subscriber.close()
+    const shown = await run.take(publisher, 2)
+    run.observe("shown", shown.map(([one]) => one!.toString("hex")).sort())
+    run.observe("readable", publisher.readable)
+  },
+  { shown: ["0061", "006263"], readable: false },
+)
+
+scenario(
+  "XPUB sees the unsubscriptions of a subscriber that disconnects",
+  async (run) => {
+    const { publisher, subscriber, endpoint } = await pair(run, ["a"])
+    await run.disconnect(subscriber, endpoint, publisher)
+    run.observe("shown", await publisher.receive())
+  },
+  { shown: ["hex:0061"] },
+)
+
+scenario(
+  "only the last unsubscription is shown when two subscribers share a topic",
+  async (run) => {
+    const { zmq, make, observe, disconnect } = run
+    const { publisher, subscriber, endpoint } = await pair(run, ["shared"])
+    const other = make(zmq.Subscriber)
+    other.subscribe("shared", "other")
+    other.connect(endpoint)
+    observe("second", await publisher.receive())
+    await disconnect(subscriber, endpoint, publisher)
+    await publisher.send(["shared", "1"])
+    observe("other", await other.receive())
+    other.unsubscribe("shared")
+    observe("shown", await publisher.receive())
+  },
+  { second: ["hex:016f74686572"], shown: ["hex:00736861726564"] },
+)
+
+scenario(
+  "manual: XPUB subscribes whom it likes",
+  async (run) => {
+    const { zmq, make, bind, observe, joined, take } = run
+    const publisher = make(zmq.XPublisher, { manual: true })
+    const subscriber = make(zmq.XSubscriber)
+    subscriber.connect(await bind(publisher))
+    await joined(subscriber)
+    await subscriber.send(subscribe("A"))
+    observe("asked for", await publisher.receive())
+    // As setsockopt(ZMQ_SUBSCRIBE) in libzmq: for the peer whose message was received last.
+    const setStringOption = (id: number, topic: string) =>
+      (
+        publisher as unknown as { setStringOption(id: number, value: string): void }
+      ).setStringOption(id, topic)
+    setStringOption(6, "XA")
+    await publisher.send("A")
+    await publisher.send("XA")
+    observe("received", await take(subscriber, 1))
+    await subscriber.send(unsubscribe("A"))
+    observe("asked to stop", await publisher.receive())
+    setStringOption(7, "XA")
+    setStringOption(6, "B")
+    await publisher.send("XA")
+    await publisher.send("B")
+    observe("then received", await take(subscriber, 1))
+  },
+  { "asked for": ["hex:0141"], received: [["XA"]], "then received": [["B"]] },
+)
+
+scenario(
+  "manual without doing anything publishes to nobody",
+  async (run) => {
+    const { zmq, make, bind, observe } = run
+    const publisher = make(zmq.XPublisher, { manual: true })
+    const subscriber = make(zmq.Subscriber)
+    subscriber.subscribe("")
+    subscriber.connect(await bind(publisher))
+    observe("asked for", await publisher.receive())
+    await publisher.send("text")
+    publisher.manual = false
+    subscriber.subscribe("other")
+    observe("asked for then", await publisher.receive())
+    await publisher.send("other")
+    observe("received", await subscriber.receive())
+  },
+  { received: ["other"] },
+)
+
+scenario(
+  "welcomeMessage is the first thing that a subscriber receives",
+  async (run) => {
+    const { zmq, make, bind, observe, take } = run
+    const publisher = make(zmq.XPublisher, { welcomeMessage: "Wello" })
+    const endpoint = await bind(publisher)
+    const subscriber = make(zmq.Subscriber)
+    subscriber.subscribe("W")
+    const subscription = publisher.receive()
+    subscriber.connect(endpoint)
+    observe("subscription", await subscription)
+    await publisher.send("Wext")
+    observe("received", await take(subscriber, 2))
+  },
+  { received: [["Wello"], ["Wext"]] },
+)
+
+scenario(
+  "invertMatching: subscribers receive what they did not subscribe to",
+  async (run) => {
+    const { zmq, make, bind, observe, takeUntil } = run
+    const publisher = make(zmq.XPublisher, { invertMatching: true })
+    const subscriber = make(zmq.Subscriber, { invertMatching: true })
+    subscriber.subscribe("a")
+    subscriber.connect(await bind(publisher))
+    observe("subscription", await publisher.receive())
+    for (const message of ["a", "ab", "b", ["c", "a"], "ba", "end"]) await publisher.send(message)
+    observe("received", await takeUntil(subscriber, "end"))
+  },
+  { received: [["b"], ["c", "a"], ["ba"]] },
+)
+
+scenario(
+  "XSUB passes other messages upstream, XPUB receives them",
+  async (run) => {
+    const { zmq, make, bind, observe, joined, take } = run
+    const publisher = make(zmq.XPublisher)
+    const subscriber = make(zmq.XSubscriber)
+    subscriber.connect(await bind(publisher))
+    await joined(publisher)
+    await joined(subscriber)
+    await subscriber.send("hello")
+    await subscriber.send(["several", "parts"])
+    await subscriber.send(Buffer.from([2, 65]))
+    await subscriber.send([subscribe("a"), "part"])
+    await subscriber.send("")
+    await subscriber.send(subscribe("end"))
+    const received: unknown[] = []
+    for (;;) {
+      const [message] = await take(publisher, 1)
+      received.push(message)
+      if (String(message![0]) === "\x01end") break
+    }
+    observe("received", received)
+  },
+  { received: expect.arrayContaining([["hello"]]) },
+)
+
+scenario(
+  "XSUB sends each subscription, but an unsubscription only when it was the last",
+  async (run) => {
+    const { zmq, make, bind, observe, joined, take } = run
+    const publisher = make(zmq.XPublisher)
+    publisher.verbosity = "allSubsUnsubs"
+    const subscriber = make(zmq.XSubscriber)
+    subscriber.connect(await bind(publisher))
+    await joined(publisher)
+    for (const message of [
+      subscribe("a"),
+      subscribe("a"),
+      unsubscribe("a"),
+      unsubscribe("a"),
+      unsubscribe("a"),
+      unsubscribe("unknown"),
+      subscribe(""),
+      unsubscribe(""),
+      subscribe("end"),
+    ])
+      await subscriber.send(message)
+    const received: unknown[] = []
+    for (;;) {
+      const [message] = await take(publisher, 1)
+      received.push(message)
+      if (String(message![0]) === "\x01end") break
+    }
+    observe("received", received)
+  },
+  { received: expect.arrayContaining([["hex:0161"], ["hex:01656e64"]]) },
+)
+
+scenario(
+  "PUB takes no messages from subscribers",
+  async (run) => {
+    const { zmq, make, bind, observe, subscribed, joined } = run
+    const publisher = make(zmq.Publisher)
+    const subscriber = make(zmq.XSubscriber)
+    subscriber.connect(await bind(publisher))
+    await joined(subscriber)
+    await subscriber.send("hello")
+    await subscriber.send(subscribe("t"))
+    await subscribed(publisher, subscriber, "t")
+    observe("readable", publisher.readable)
+    await publisher.send("t")
+    observe("received", await subscriber.receive())
+  },
+  { readable: false, received: ["t"] },
+)
+
+scenario(
+  "SUB subscribes again after its publisher has come back",
+  async (run) => {
+    const { zmq, make, bind, observe, take } = run
+    const subscriber = make(zmq.Subscriber, { reconnectInterval: 10 })
+    subscriber.subscribe("a", "b")
+    subscriber.unsubscribe("b")
+    const first = make(zmq.XPublisher)
+    const endpoint = await bind(first)
+    subscriber.connect(endpoint)
+    observe("first", await first.receive())
+    await first.send("a1")
+    observe("received", await take(subscriber, 1))
+    // libzmq subscribes again only when the socket is used.
+    const next = subscriber.receive()
+    first.close()
+    subscriber.subscribe("c")
+    const second = make(zmq.XPublisher)
+    await run.until(async () => "resolves" in (await run.attempt(() => second.bind(endpoint))))
+    observe("second", (await take(second, 2)).map(([one]) => one!.toString("hex")).sort())
+    await second.send("a2")
+    await second.send("b2")
+    await second.send("c2")
+    observe("then received", [await next, await subscriber.receive()])
+  },
+  { second: ["0161", "0163"], "then received": [["a2"], ["c2"]] },
+)
+
+scenario(
+  "a subscriber that binds takes several publishers that connect",
+  async (run) => {
+    const { zmq, make, bind, observe, take } = run
+    const subscriber = make(zmq.Subscriber)
+    const endpoint = await bind(subscriber)
+    const publishers = [make(zmq.XPublisher), make(zmq.XPublisher)]
+    for (const publisher of publishers) publisher.connect(endpoint)
+    await run.joined(subscriber, 2)
+    subscriber.subscribe("t")
+    for (const [i, publisher] of publishers.entries()) {
+      observe("subscription", await publisher.receive())
+      await publisher.send(`t${i}`)
+      observe("received", await take(subscriber, 1))
+    }
+  },
+  { received: [["t1"]] },
+)
+
+scenario(
+  "long topics",
+  async (run) => {
+    const topic = "long ".repeat(300)
+    const { publisher, subscriber } = await pair(run, [topic])
+    await publisher.send(topic.slice(0, -1))
+    await publisher.send([`${topic}!`, "1"])
+    run.observe("received", await run.take(subscriber, 1))
+  },
+  { received: [[expect.stringContaining("bytes"), "1"]] },
+)
+
+scenario(
+  "five hundred topics",
+  async (run) => {
+    const topics = Array.from({ length: 500 }, (_, i) => `topic ${i};`)
+    const { publisher, subscriber } = await pair(run, topics)
+    await publisher.send("topic 500;")
+    await publisher.send("topic 499;")
+    subscriber.unsubscribe("topic 5;")
+    run.observe("shown", await publisher.receive())
+    await publisher.send("topic 5;")
+    await publisher.send("topic 6;")
+    run.observe("received", await run.take(subscriber, 2))
+  },
+  { received: [["topic 499;"], ["topic 6;"]] },
+)
+
+scenario(
+  "PUB publishes a message of several parts to all or none",
+  async (run) => {
+    const { zmq, make, observe, take } = run
+    const { publisher, subscriber, endpoint } = await pair(run, ["a"])
+    const other = make(zmq.Subscriber)
+    other.subscribe("ab")
+    other.connect(endpoint)
+    observe("second", await publisher.receive())
+    const parts = Array.from({ length: 30 }, (_, i) => `part ${i}`)
+    await publisher.send(["a", ...parts])
+    await publisher.send(["abc", ...parts])
+    observe(
+      "a",
+      (await take(subscriber, 2)).map((message) => message.length),
+    )
+    observe(
+      "ab",
+      (await take(other, 1)).map((message) => message.length),
+    )
+  },
+  { a: [31, 31], ab: [31] },
+)

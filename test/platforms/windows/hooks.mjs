@@ -1,0 +1,30 @@
+/**
+ * Gives Node what the tests of sockets import: for x.ts, which they call x.js, the JavaScript that
+ * scripts/windows-sockets.mjs has made of it, and for "vitest" what vitest.ts makes of its parts.
+ */
+import { existsSync, readFileSync } from "node:fs"
+import { registerHooks } from "node:module"
+
+const root = new URL("../../../", import.meta.url).href
+const compiled = new URL("build/windows/", root).href
+const vitest = import.meta.resolve("vitest")
+const standIn = new URL("vitest.ts", import.meta.url).href
+
+registerHooks({
+  resolve(specifier, context, next) {
+    if (specifier === "vitest") return next(standIn, context)
+    // Wherever npm has put them.
+    if (/^(@vitest\/|expect-type$)/.test(specifier))
+      return next(specifier, { ...context, parentURL: vitest })
+    if (/^\..*\.js$/.test(specifier)) {
+      const typed = new URL(specifier.replace(/js$/, "ts"), context.parentURL)
+      if (existsSync(typed)) return next(typed.href, context)
+    }
+    return next(specifier, context)
+  },
+  load(url, context, next) {
+    if (!url.startsWith(root) || !url.endsWith(".ts")) return next(url, context)
+    const file = new URL(url.slice(root.length).replace(/ts$/, "js"), compiled)
+    return { format: "module", source: readFileSync(file), shortCircuit: true }
+  },
+})

@@ -1,0 +1,71 @@
+/**
+ * Runs the tests of one file: node.exe --import hooks.mjs main.ts FILE REPORT, with the names of
+ * those to leave out in the environment.
+ */
+import { writeFileSync } from "node:fs"
+import { resolve } from "node:path"
+import { pathToFileURL } from "node:url"
+import { startTests, type VitestRunner } from "@vitest/runner"
+import { getTestName, getTests } from "@vitest/runner/utils"
+
+import { checkCount, startCounting } from "./vitest.js"
+
+/** What is written to REPORT, as JSON. */
+export interface Report {
+  tests: { name: string; state: string; milliseconds: number; errors: string[] }[]
+  /** Errors outside of all tests. */
+  errors: string[]
+}
+
+const [file, report] = process.argv.slice(2) as [string, string]
+const leftOut = new Set<string>(JSON.parse(process.env.LEFT_OUT ?? "[]"))
+const only = process.env.ONLY
+
+const runner: VitestRunner = {
+  config: {
+    root: process.cwd(),
+    setupFiles: [],
+    name: undefined,
+    passWithNoTests: false,
+    testNamePattern: only ? new RegExp(only) : undefined,
+    allowOnly: false,
+    sequence: { seed: 1, hooks: "stack", setupFiles: "list" },
+    chaiConfig: undefined,
+    maxConcurrency: 1,
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
+    retry: 0,
+    includeTaskLocation: false,
+    tags: [],
+    tagsFilter: undefined,
+    strictTags: false,
+  },
+  importFile: (path) => import(pathToFileURL(path).href),
+  onBeforeRunFiles(files) {
+    for (const test of getTests(files)) if (leftOut.has(getTestName(test))) test.mode = "skip"
+  },
+  onBeforeTryTask: startCounting,
+  onAfterTryTask: checkCount,
+}
+
+const textOf = ({ message, stack = "" }: { message: string; stack?: string }) =>
+  stack.includes(message) ? stack : `${message}\n${stack}`
+
+// A test that waits for what does not come has to last until its time is over.
+setInterval(() => {}, 1 << 30)
+
+const errors: string[] = []
+for (const event of ["uncaughtException", "unhandledRejection"])
+  process.on(event, (error) => errors.push(error instanceof Error ? textOf(error) : String(error)))
+
+const files = await startTests([resolve(file)], runner)
+const tests = getTests(files).map((test) => ({
+  name: getTestName(test),
+  state: test.result?.state ?? test.mode,
+  milliseconds: Math.round(test.result?.duration ?? 0),
+  errors: test.result?.errors?.map(textOf) ?? [],
+}))
+// A file that could not be loaded, or a hook that failed.
+for (const { result } of files) errors.push(...(result?.errors ?? []).map(textOf))
+writeFileSync(report, JSON.stringify({ tests, errors } satisfies Report))
+process.exit()
