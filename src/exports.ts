@@ -1,6 +1,6 @@
 import type * as zmq from "zeromq"
 import { extend, type Lz4Class } from "./sockets/extend.js"
-import { Lz4Proxy } from "./sockets/proxy.js"
+import { NamedProxy } from "./sockets/proxy.js"
 import { loadZeromq } from "./zeromq.js"
 
 export type {
@@ -56,7 +56,7 @@ export const Observer: typeof zmq.Observer = zeromq.Observer
 export type Observer = zmq.Observer
 /** Passes messages between two sockets, which may have `lz4+tcp://` endpoints. */
 // biome-ignore lint/suspicious/noShadowRestrictedNames: zeromq.js calls it so.
-export const Proxy: typeof zmq.Proxy = Lz4Proxy
+export const Proxy: typeof zmq.Proxy = NamedProxy
 /** Passes messages between two sockets, which may have `lz4+tcp://` endpoints. */
 export type Proxy<F extends zmq.Socket = zmq.Socket, B extends zmq.Socket = zmq.Socket> = zmq.Proxy<
   F,

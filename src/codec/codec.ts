@@ -1,13 +1,14 @@
 // For projects whose libraries do not have Symbol.dispose yet.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { ALONE, budgetHalves, Decoder, FIRST, LAST } from "./decoder.js"
+import { budgetHalves, Decoder } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
 import { type Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
 import { type CodecOptions, checkBytes, checkCodecOptions, type Settings } from "./options.js"
 import { ArraySource } from "./source.js"
+import { ALONE, FIRST, LAST } from "./wire.js"
 
 /** What went one way: whole messages, and the bytes of their parts before and after encoding. */
 export interface Traffic {

@@ -14,9 +14,7 @@ import {
   ALONE,
   ARENA_MAX_BYTES,
   BLOCK_LENGTH_BYTES,
-  FIRST,
   HEAD_BYTES,
-  LAST,
   LZ4A,
   LZ4B,
   LZ4D,
@@ -26,8 +24,6 @@ import {
 } from "./wire.js"
 
 const NO_BUDGET = 0xffffffff
-
-export { ALONE, FIRST, LAST }
 
 /** A budget as the two halves that the module takes; -1 is no limit. */
 export function budgetHalves(budgetBytes: number): [low: number, high: number] {

@@ -27,6 +27,8 @@ export class Batch {
   #buffer: Buffer
   length = 0
   messages = 0
+  /** As in zeromq.js, a message that waits keeps the program's memory alive, though not for use. */
+  protected latest: Message | undefined
 
   constructor() {
     const buffer = spare.pop()
@@ -55,6 +57,7 @@ export class Batch {
     }
     this.length = at
     this.messages++
+    this.latest = message
   }
 
   clear(): void {

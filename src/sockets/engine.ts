@@ -70,7 +70,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   /** As the option was set last, for when the socket is gone. */
   lingerMs: number
   readonly #state: SocketState
-  readonly #context: Context
+  /** Until the socket is closed. */
+  #context: Context | undefined
   /** By the name under which each is known; connecting repeatedly may give several of one name. */
   readonly #endpoints = new Map<string, Endpoint[]>()
   readonly #pipes = new Set<Pipe>()
@@ -94,7 +95,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       if (subscribe) this.type.subscribe(topic)
       else this.type.cancel(topic)
     state.subscriptions.length = 0
-    for (const group of state.groups) this.type.join(Buffer.from(group))
+    for (const group of state.groups) this.type.join(Buffer.from(group, "latin1"))
   }
 
   get lz4(): Lz4 {
@@ -159,7 +160,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (!endpoints) throw zmqError("ENOENT", address)
     this.#endpoints.delete(name)
     const { linger } = socket
-    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#context))
+    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#blocky))
   }
 
   close(lingerMs: number): void {
@@ -169,8 +170,13 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (this.#sending) this.#finishSending()
     this.#closed = true
     for (const endpoints of this.#endpoints.values())
-      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#context))
+      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#blocky))
     this.#endpoints.clear()
+    this.#context = undefined
+  }
+
+  get #blocky(): boolean {
+    return this.#context?.blocky ?? false
   }
 
   #add(name: string, endpoint: Endpoint): void {
@@ -205,7 +211,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       },
       tcp,
       authenticator: new Authenticator(
-        this.#context,
+        this.#context as Context,
         zapDomain ?? "",
         zapEnforceDomain,
         handshake.routingId,

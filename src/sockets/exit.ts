@@ -3,7 +3,7 @@
  * When nothing else is left to do, sockets are closed, and the process stays for as long as their
  * `linger` allows.
  */
-import type { Context, Socket } from "zeromq"
+import type { Socket } from "zeromq"
 import { hold, letGo } from "./hold.js"
 import type { SocketState } from "./state.js"
 
@@ -11,8 +11,8 @@ import type { SocketState } from "./state.js"
 const WARNING_MS = 500
 
 const watched = new Set<WeakRef<Socket>>()
-/** Endpoints that are closed and still have something to send, by the context of their socket. */
-const leaving = new Set<{ context: Context }>()
+/** Endpoints that are closed and still have something to send; whether their context is blocky. */
+const leaving = new Set<{ blocky: boolean }>()
 let listening = false
 /** Whether other handlers of "beforeExit" had their turn to send something. */
 let announced = false
@@ -37,8 +37,8 @@ export function watch(socket: Socket, state: SocketState): void {
 }
 
 /** Counts an endpoint that still has something to send; to be called back when it is gone. */
-export function exitsLater(context: Context): () => void {
-  const entry = { context }
+export function exitsLater(blocky: boolean): () => void {
+  const entry = { blocky }
   leaving.add(entry)
   return () => {
     leaving.delete(entry)
@@ -72,9 +72,7 @@ function closeAll(): void {
 function warn(): void {
   const [first] = leaving
   if (!first) return
-  const advice = first.context.blocky
-    ? " Set 'context.blocky = false' to change this behaviour."
-    : ""
+  const advice = first.blocky ? " Set 'context.blocky = false' to change this behaviour." : ""
   process.stderr.write(
     `(node:${process.pid}) WARNING: Waiting for queued ZeroMQ messages to be delivered.${advice}\n`,
   )

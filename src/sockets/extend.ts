@@ -190,7 +190,8 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       const lingerMs = this.closed ? 0 : this.linger
       state.engine?.close(lingerMs)
-      state.early?.close()
+      // libzmq knows what becomes of what waits: not always EAGAIN.
+      state.early?.begin(undefined)
       state.monitor?.useNative()
       native.close.call(this, ...args)
     }
@@ -311,6 +312,18 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
   }
 
+  /** Has libzmq do something, without waiting where the option for that is named. */
+  const natively = <T>(socket: ZmqSocket, option: number | false, work: () => Promise<T>) => {
+    if (option === false || socket.closed) return work()
+    const timeoutMs = native.getInt32Option.call(socket, option)
+    native.setInt32Option.call(socket, option, 0)
+    try {
+      return work()
+    } finally {
+      native.setInt32Option.call(socket, option, timeoutMs)
+    }
+  }
+
   /** Whether an operation would have to wait, on a socket that has had no endpoint yet. */
   const mayWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
     const state = stateOf(socket)
@@ -333,10 +346,10 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         if (!mayWait(this, "writable")) return send.apply(this, args)
         const state = ensureState(this)
         state.early ??= new EarlyOperations()
-        return state.early.wait("send", state.sendTimeoutMs, (engine) =>
+        return state.early.wait("send", state.sendTimeoutMs, (engine, now) =>
           engine
             ? engine.send(toMessage(args[0]), toRouting(args[1] ?? {}))
-            : send.apply(this, args),
+            : natively(this, now && OPTION.sendTimeout, () => send.apply(this, args)),
         )
       }
       checkSendArguments(args, takesRouting ? 2 : 1)
@@ -358,8 +371,10 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         if (!mayWait(this, "readable")) return receive.apply(this)
         const state = ensureState(this)
         state.early ??= new EarlyOperations()
-        return state.early.wait("receive", state.receiveTimeoutMs, (engine) =>
-          engine ? engine.receive() : receive.apply(this),
+        return state.early.wait("receive", state.receiveTimeoutMs, (engine, now) =>
+          engine
+            ? engine.receive()
+            : natively(this, now && OPTION.receiveTimeout, () => receive.apply(this)),
         )
       }
       checkUsable(this, ensureState(this))
@@ -374,8 +389,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       for (const group of groups) {
         change.call(this, group)
         const state = ensureState(this)
-        if (name === "join") state.joined(String(group))
-        else state.left(String(group))
+        const key = Buffer.from(group as string).toString("latin1")
+        if (name === "join") state.joined(key)
+        else state.left(key)
       }
     })
   }

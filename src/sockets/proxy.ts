@@ -125,3 +125,10 @@ function split(received: Received): [message: Message, routing: Routing] {
 }
 
 Object.defineProperty(Lz4Proxy, "name", { value: "Proxy" })
+
+/** The class under its name, with zeromq.js's word for those who forget `new`. */
+export const NamedProxy: typeof Lz4Proxy = new Proxy(Lz4Proxy, {
+  apply() {
+    throw new TypeError("Class constructors cannot be invoked without 'new'")
+  },
+})
