@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
-import { onPath } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, run, tryRun } from "./lib/run.mjs"
+import { missingSanitizers } from "./lib/sanitizers.mjs"
 import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
 import { finish } from "./lib/tally.mjs"
 
@@ -35,15 +35,16 @@ const isWanted = (/** @type {string} */ name) => !target || name === target
 const targets = programs("fuzz").filter(({ name }) => isWanted(name))
 const scripts = ["capture", "commands"].filter(isWanted)
 if (!targets.length && !scripts.length) fail(`no such program in wasm/fuzz/: ${target}`)
-if (targets.length && !onPath("clang"))
-  fail("clang is not on PATH: apt-get install clang libclang-rt-dev")
+const SANITIZERS = "fuzzer,address,undefined"
+const missing = targets.length > 0 && missingSanitizers("clang", SANITIZERS)
+if (missing) fail(missing)
 
 const flags = [
   "-std=c11",
   "-O1",
   "-g",
   "-fno-omit-frame-pointer",
-  "-fsanitize=fuzzer,address,undefined",
+  `-fsanitize=${SANITIZERS}`,
   "-fno-sanitize-recover=all",
   // Inputs are small; so that they reach parts of many blocks, blocks are too.
   "-DZL_BLOCK_MAX=4096",

@@ -12,7 +12,9 @@ import { CaptureReader } from "./reader.js"
 
 /** A connection with all that went over it. */
 export interface CapturedConnection extends CaptureConnection {
+  /** Its commands, in order. */
   commands: CaptureCommand[]
+  /** Its messages, in order. */
   messages: CaptureMessage[]
   /** The error of a part that does not decode is on the part. */
   errors: CaptureError[]
@@ -20,6 +22,7 @@ export interface CapturedConnection extends CaptureConnection {
 
 /** All of a capture. */
 export interface Capture {
+  /** Its connections, by when they began. */
   connections: CapturedConnection[]
   /** Of the file itself. */
   errors: CaptureError[]

@@ -112,7 +112,8 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
 
 function levelOf(value: string | undefined): Lz4Options["level"] {
   if (value === "adaptive") return value
-  return wholeNumber("--level", value, ' or "adaptive"')
+  // Which numbers are levels is checked with all other options.
+  return wholeNumber("--level", value, ' or "adaptive"') as Lz4Options["level"]
 }
 
 /** Checks options; what is wrong is said of the command line's. */

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs"
 import { Codec } from "../codec/codec.js"
 import { trainDictionary } from "../codec/trainer.js"
+import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { parse } from "./args.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 import { readStart } from "./input.js"
@@ -78,8 +79,10 @@ function readArgs(args: string[]) {
   if (files.filter((file) => file === "-").length > 1)
     throw new UsageError('"-" can be given only once')
   const bytes = /^\d{1,4}$/.test(capacity) ? Number(capacity) : 0
-  if (bytes < 1 || bytes > 8192)
-    throw new UsageError(`--capacity must be 1 to 8192 bytes; got ${JSON.stringify(capacity)}`)
+  if (bytes < 1 || bytes > DICTIONARY_MAX_BYTES)
+    throw new UsageError(
+      `--capacity must be 1 to ${DICTIONARY_MAX_BYTES} bytes; got ${JSON.stringify(capacity)}`,
+    )
   return { output, capacity: bytes, lines, files }
 }
 

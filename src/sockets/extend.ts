@@ -25,6 +25,7 @@ export interface Lz4Socket {
    * @throws Error with a code of zeromq.js: EINVAL, ENODEV, EADDRINUSE, ENOTSUP …
    */
   bind(address: string, options?: EndpointOptions): Promise<void>
+  /** The same at once, as zeromq.js has it. */
   bindSync(address: string, options?: EndpointOptions): void
   /** Connects to an endpoint. For `lz4+tcp://` there may be options. Throws as `bind` does. */
   connect(address: string, options?: EndpointOptions): void
@@ -38,8 +39,9 @@ export type Lz4Class<C extends SocketClass> = {
 
 type ConnectOptions = EndpointOptions & { routingId?: string }
 
+/** A class of sockets. */
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
-type SocketClass = new (...args: any[]) => ZmqSocket
+export type SocketClass = new (...args: any[]) => ZmqSocket
 
 /** What zeromq.js has and does not declare. */
 interface Native {

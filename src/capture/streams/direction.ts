@@ -10,6 +10,7 @@ import {
   MORE,
 } from "../../codec/frames.js"
 import { describeGreeting } from "../../codec/greeting.js"
+import { ARENA_HEAD_BYTES, ARENA_MAX_BYTES } from "../../codec/wire.js"
 import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../../zmtp/greeting.js"
 import type { CaptureError, Side, Time } from "../events.js"
 import { type Expectation, FrameSearch } from "./frame-search.js"
@@ -28,7 +29,7 @@ const BLOCK_EXTRA_BYTES = 20
 const BLOCK_PLAIN_MAX_BYTES = 2 ** 30
 const EXPANSION = 255
 /** maxMessageSize does not limit dictionaries and arenas; these are no larger. */
-const ARENA_PART_MAX_BYTES = 16 + 65536
+const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + ARENA_MAX_BYTES
 /** How many bytes describeGreeting reads. */
 const DESCRIBED_BYTES = 32
 const NOTHING = new Uint8Array(0)

@@ -7,6 +7,12 @@ import {
   MORE,
   SHORT_MAX_BYTES,
 } from "../../codec/frames.js"
+import {
+  ARENA_HEAD_BYTES,
+  ARENA_MAX_BYTES,
+  DICTIONARY_MAX_BYTES,
+  SENTINEL_BYTES,
+} from "../../codec/wire.js"
 import { commandName, isKnownCommand } from "../../zmtp/commands.js"
 import type { Time } from "../events.js"
 import { kindOf } from "./messages.js"
@@ -40,9 +46,8 @@ const SMALL_BYTES = 1024
 const PEEK_BYTES = 16
 const COMMAND_MAX_BYTES = 64 * 1024
 const LENGTH_MAX_BYTES = 2 ** 40
-const DICTIONARY_PART_MAX_BYTES = 4 + 8192
-const ARENA_HEAD_BYTES = 16
-const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + 65536
+const DICTIONARY_PART_MAX_BYTES = SENTINEL_BYTES + DICTIONARY_MAX_BYTES
+const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + ARENA_MAX_BYTES
 
 type Verdict = "frames" | "no frames" | "unknown"
 

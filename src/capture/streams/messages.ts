@@ -1,11 +1,12 @@
-import { budgetHalves, Decoder, FIRST, LAST } from "../../codec/decoder.js"
-import { SENTINEL_BYTES } from "../../codec/envelope.js"
+import { budgetHalves, Decoder } from "../../codec/decoder.js"
 import { outOfMemory, ProtocolError } from "../../codec/errors.js"
 import { framesLength } from "../../codec/frames.js"
 import { type Instance, NULL, type Pointer } from "../../codec/instance.js"
 import { ArraySource, SharedSource } from "../../codec/source.js"
+import { FIRST, LAST, SENTINEL, SENTINEL_BYTES } from "../../codec/wire.js"
 import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "../events.js"
 
+/** How parts travel: with an envelope each over `lz4+tcp`, as they are over `tcp`. */
 export type TransportName = "lz4+tcp" | "tcp"
 
 /** What is known of a message besides its parts. */
@@ -25,17 +26,21 @@ const NOTHING = new Uint8Array(0)
 /** The form that a part has by its first bytes; "none" is one without a sentinel. */
 export function kindOf(bytes: Uint8Array, at = 0): PartKind {
   if (bytes.length - at < SENTINEL_BYTES) return "none"
-  if (bytes[at] === 0)
-    return bytes[at + 1] === 0 && bytes[at + 2] === 0 && bytes[at + 3] === 0 ? "plain" : "none"
-  if (bytes[at] !== 0x4c || bytes[at + 1] !== 0x5a || bytes[at + 2] !== 0x34) return "none"
-  switch (bytes[at + 3]) {
-    case 0x42:
+  const word =
+    (bytes[at] as number) |
+    ((bytes[at + 1] as number) << 8) |
+    ((bytes[at + 2] as number) << 16) |
+    ((bytes[at + 3] as number) << 24)
+  switch (word) {
+    case SENTINEL.PLAIN:
+      return "plain"
+    case SENTINEL.LZ4B:
       return "LZ4B"
-    case 0x4d:
+    case SENTINEL.LZ4M:
       return "LZ4M"
-    case 0x44:
+    case SENTINEL.LZ4D:
       return "LZ4D"
-    case 0x41:
+    case SENTINEL.LZ4A:
       return "LZ4A"
     default:
       return "none"
