@@ -294,6 +294,12 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     return routing === undefined ? message : [...message, routing]
   }
 
+  /** @throws Error with code EBUSY or EBADF, where nothing can be sent or received. */
+  checkUsable(): void {
+    checkFree(this.#state)
+    if (this.#closed) throw zmqError("EBADF")
+  }
+
   send(message: Message, routing: Routing): Promise<void> {
     if (this.#sending) throw busy("send")
     const { sendTimeoutMs } = this.#state
@@ -403,6 +409,12 @@ export interface PreparedBind {
   address: string
   where: HostPort
   settings: EndpointSettings
+}
+
+/** @throws Error with code EBUSY while something is at work that needs the socket for itself. */
+export function checkFree(state: SocketState): void {
+  if (state.blocked !== undefined)
+    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
 }
 
 /** What came of a message that was refused, or is libzmq's to send. */

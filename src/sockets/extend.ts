@@ -5,7 +5,7 @@ import { isLz4 } from "../transport/endpoint.js"
 import { resolveHost } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { EarlyOperations } from "./early-operations.js"
-import { type EndpointOptions, Engine, type Received } from "./engine.js"
+import { checkFree, type EndpointOptions, Engine, type Received } from "./engine.js"
 import { watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { toMessage } from "./message.js"
@@ -353,7 +353,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         )
       }
       checkSendArguments(args, takesRouting ? 2 : 1)
-      checkUsable(this, ensureState(this))
+      engine.checkUsable()
       if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
       const routing = toRouting(args[1])
       const { routingId, group } = routing
@@ -377,7 +377,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
             : natively(this, now && OPTION.receiveTimeout, () => receive.apply(this)),
         )
       }
-      checkUsable(this, ensureState(this))
+      engine.checkUsable()
       return engine.receive()
     })
   }
@@ -454,16 +454,6 @@ function toRouting(given: unknown): Routing {
 /** A turn of the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
-}
-
-function checkFree(state: SocketState): void {
-  if (state.blocked)
-    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
-}
-
-function checkUsable(socket: ZmqSocket, state: SocketState): void {
-  checkFree(state)
-  if (socket.closed) throw zmqError("EBADF")
 }
 
 /** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */
