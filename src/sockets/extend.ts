@@ -2,7 +2,7 @@ import type { Observer, Socket as ZmqSocket } from "zeromq"
 import type { Message } from "../patterns/pipe.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
-import { resolveHost } from "../transport/tcp.js"
+import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { EarlyOperations } from "./early-operations.js"
 import { checkFree, type EndpointOptions, Engine, type Received } from "./engine.js"
@@ -95,7 +95,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       return blocking(this, state, async () => {
         const engine = this.#open(state)
         const prepared = engine.prepareBind(this, address, options)
-        const where = await resolveHost(prepared.where, this.ipv6)
+        const where = await resolveHost(prepared.where, this.ipv6, address)
         await turn() // as in zeromq.js, whose threads bind, it takes that long
         engine.bind(prepared, where)
       })
@@ -113,7 +113,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       const engine = this.#open(state)
       const prepared = engine.prepareBind(this, address, options)
-      engine.bind(prepared, prepared.where)
+      engine.bind(prepared, resolveHostSync(prepared.where, this.ipv6, address))
     }
 
     override unbind(...args: [address: string]): Promise<void> {
