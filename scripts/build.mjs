@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "no
 import { join } from "node:path"
 import * as esbuild from "esbuild"
 import { readArgs } from "./lib/args.mjs"
+import { declarationFiles, rollUpDeclarations } from "./lib/declarations.mjs"
 import { inspectorPage } from "./lib/inspector-page.mjs"
 import * as paths from "./lib/paths.mjs"
 import { run, tool } from "./lib/run.mjs"
@@ -11,8 +12,8 @@ import { buildStep } from "./lib/stale.mjs"
 const { "keep-wasm": keepWasm } = readArgs(
   `usage: npm run build [-- --keep-wasm]
 
-Builds the WebAssembly module, bundles src/ into dist/, the inspector into one page, and writes
-the declarations beside it.
+Builds the WebAssembly module, bundles src/ into dist/, the inspector into one page, and rolls up
+the declarations, one file for each entry.
   --keep-wasm   use build/zeromq-lz4.wasm as it is`,
   { "keep-wasm": { type: "boolean" } },
 )
@@ -30,14 +31,16 @@ if (!keepWasm) run(process.execPath, [join(paths.root, "scripts/build-wasm.mjs")
 
 await buildStep("js", async () => {
   const bundled = await bundle()
+  rmSync(join(paths.build, "types"), { recursive: true, force: true })
   run(tool("tsc"), ["-p", "tsconfig.build.json"])
+  rollUpDeclarations()
   // Not a copy: Emscripten marks what it links executable.
   writeFileSync(
     join(paths.dist, "zeromq-lz4.wasm"),
     readFileSync(join(paths.build, "zeromq-lz4.wasm")),
   )
   writeFileSync(join(paths.dist, "inspector.html"), await inspectorPage())
-  prune(new Set([...bundled, "zeromq-lz4.wasm", "inspector.html"]))
+  prune(new Set([...bundled, ...declarationFiles, "zeromq-lz4.wasm", "inspector.html"]))
 })
 
 /** @returns {Promise<string[]>} the files written, relative to dist/ */
@@ -75,7 +78,6 @@ function prune(written) {
     if (!entry.isFile()) continue
     const file = join(entry.parentPath, entry.name)
     const name = file.slice(paths.dist.length + 1)
-    const source = join(paths.root, "src", name.replace(/\.d\.ts$/, ".ts"))
-    if (!written.has(name) && !(name.endsWith(".d.ts") && existsSync(source))) rmSync(file)
+    if (!written.has(name)) rmSync(file)
   }
 }

@@ -35,14 +35,12 @@ const checks = [
   ["biome", tool("biome"), "check", "--error-on-warnings", "."],
   ["clang-format", "clang-format", "--dry-run", "-Werror", ...formattedSources()],
   ["types", tool("tsc")],
-  ["declarations", tool("tsc"), "-p", "tsconfig.build.json", "--noEmit"],
+  ["declarations", process.execPath, join(paths.root, "scripts/check-declarations.mjs")],
   ["publint", tool("publint"), "run", tarball, "--strict"],
   [
     "are the types wrong",
     tool("attw"),
     tarball,
-    // "node16" leaves out resolution without "exports", as in Node 10.
-    ...["--profile", "node16"],
     // require() finds an ES module. It loads it, too, from Node 20.19 on: test/package.
     ...["--ignore-rules", "cjs-resolves-to-esm"],
     // Not code.

@@ -3,19 +3,19 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
-import { onPath } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, run, tryRun } from "./lib/run.mjs"
+import { missingSanitizers } from "./lib/sanitizers.mjs"
 import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
 import { finish } from "./lib/tally.mjs"
 
 const usage = `usage: npm run fuzz -- [--seconds N] [--target NAME] [--keep]
 
 Builds each program of wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME/. Inputs it finds
-go to build/fuzz/NAME/found/, those that fail to build/fuzz/NAME/. The target "capture" is not C but
-scripts/fuzz-capture.mjs, which reads captures with what is in dist/.
+go to build/fuzz/NAME/found/, those that fail to build/fuzz/NAME/. The targets "capture" and
+"commands" are not C but scripts/fuzz-NAME.mjs, which read captures with what is in dist/.
   --seconds N     for each target; 60 when left out, 0 only replays the corpus
-  --target NAME   only wasm/fuzz/NAME.c, or "capture"
+  --target NAME   only wasm/fuzz/NAME.c, "capture" or "commands"
   --keep          add what covers more than the corpus to it`
 
 const {
@@ -31,19 +31,20 @@ const seconds = Number(given)
 if (!Number.isInteger(seconds) || seconds < 0)
   fail(`--seconds ${given}: a whole number\n\n${usage}`)
 
-const CAPTURE = "capture"
 const isWanted = (/** @type {string} */ name) => !target || name === target
 const targets = programs("fuzz").filter(({ name }) => isWanted(name))
-if (!targets.length && !isWanted(CAPTURE)) fail(`no such program in wasm/fuzz/: ${target}`)
-if (targets.length && !onPath("clang"))
-  fail("clang is not on PATH: apt-get install clang libclang-rt-dev")
+const scripts = ["capture", "commands"].filter(isWanted)
+if (!targets.length && !scripts.length) fail(`no such program in wasm/fuzz/: ${target}`)
+const SANITIZERS = "fuzzer,address,undefined"
+const missing = targets.length > 0 && missingSanitizers("clang", SANITIZERS)
+if (missing) fail(missing)
 
 const flags = [
   "-std=c11",
   "-O1",
   "-g",
   "-fno-omit-frame-pointer",
-  "-fsanitize=fuzzer,address,undefined",
+  `-fsanitize=${SANITIZERS}`,
   "-fno-sanitize-recover=all",
   // Inputs are small; so that they reach parts of many blocks, blocks are too.
   "-DZL_BLOCK_MAX=4096",
@@ -56,19 +57,19 @@ for (const { name, source } of targets) {
   const passed = fuzz(name, source)
   counts[passed ? "passed" : "failed"]++
 }
-if (isWanted(CAPTURE)) counts[fuzzCapture() ? "passed" : "failed"]++
+for (const name of scripts) counts[fuzzScript(name) ? "passed" : "failed"]++
 finish(counts)
 
-/** JavaScript that does not end would not notice the time: it is stopped from here. */
-function fuzzCapture() {
-  const script = join(paths.root, "scripts/fuzz-capture.mjs")
+/** JavaScript that does not end would not notice the time: it is stopped from here. @param {string} name */
+function fuzzScript(name) {
+  const script = join(paths.root, `scripts/fuzz-${name}.mjs`)
   const { status, stdout } = spawnSync(process.execPath, [script, "--seconds", String(seconds)], {
     stdio: ["ignore", "pipe", "inherit"],
     encoding: "utf8",
     timeout: (seconds + 60) * 1000,
   })
   const said = stdout.trim().split("\n").reverse().join(", ")
-  console.log(`${status === 0 ? "ok" : "not ok"} ${CAPTURE}: ${said}`)
+  console.log(`${status === 0 ? "ok" : "not ok"} ${name}: ${said}`)
   return status === 0
 }
 

@@ -3,9 +3,9 @@ import { spawnSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { basename, join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
-import { onPath } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, tryRun } from "./lib/run.mjs"
+import { missingSanitizers } from "./lib/sanitizers.mjs"
 import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
 import { finish } from "./lib/tally.mjs"
 
@@ -19,7 +19,9 @@ A program prints "ok NAME" or "not ok NAME" for every test and ends with 0 when 
   { only: { type: "string" } },
 )
 
+/** @type {("gcc" | "clang")[]} */
 const compilers = ["gcc", "clang"]
+const SANITIZERS = "address,undefined"
 const variants = [
   { name: "", defines: [] },
   // Parts of many blocks, without gigabytes.
@@ -30,16 +32,15 @@ const common = [
   "-O1",
   "-g",
   "-fno-omit-frame-pointer",
-  "-fsanitize=address,undefined",
+  `-fsanitize=${SANITIZERS}`,
   "-fno-sanitize-recover=all",
   `-I${paths.liblz4}`,
   `-I${paths.wasm}`,
 ]
 const strict = ["-Wall", "-Wextra", "-Werror"]
 
-const missing = compilers.filter((compiler) => !onPath(compiler))
-if (missing.length)
-  fail(`not on PATH: ${missing.join(", ")}. apt-get install gcc clang libclang-rt-dev`)
+const missing = compilers.flatMap((compiler) => missingSanitizers(compiler, SANITIZERS) ?? [])
+if (missing.length) fail(missing.join("\n"))
 
 const tests = programs("test").filter(({ name }) => !only || name === only)
 if (!tests.length) fail(`no such program in wasm/test/: ${only ?? "it is empty"}`)

@@ -17,28 +17,38 @@ zl_arena *zl_arena_slot(void) {
 
 /* -- Sending ----------------------------------------------------------------- */
 
+static int fits(const zl_arena *arena, uint64_t bytes, uint64_t parts) {
+  return bytes <= ZL_ARENA_MESSAGE_MAX && arena->bytes + bytes <= ZL_ARENA_MAX &&
+         arena->parts + parts <= ZL_ARENA_PARTS_MAX && arena->messages < ZL_ARENA_MESSAGES_MAX;
+}
+
+uint32_t zl_arena_join(zl_arena *arena, uint32_t bytes, uint32_t parts) {
+  if (!fits(arena, bytes, parts)) return 0;
+  arena->bytes += bytes;
+  arena->parts += parts;
+  arena->messages++;
+  return 1;
+}
+
 zl_arena zl_arena_gather(const uint8_t *frames, uint64_t length) {
   zl_arena whole = {0};
-  zl_arena with = {0}; /* the message that is being looked at as well */
-  uint32_t start = 0;
+  uint64_t bytes = 0; /* of the message that is being looked at */
+  uint32_t plain_bytes = 0;
+  uint32_t parts = 0;
   for (;;) {
     zmtp_frame frame;
-    uint64_t left = length - with.bytes;
-    if (zmtp_frame_read(frames + with.bytes, left, &frame) != 0 || frame.flags & ZMTP_COMMAND)
-      return whole;
+    const uint64_t at = whole.bytes + bytes;
+    const uint64_t left = length - at;
+    if (zmtp_frame_read(frames + at, left, &frame) != 0 || frame.flags & ZMTP_COMMAND) return whole;
     if (frame.body_bytes > left - frame.head_bytes) return whole;
-    if (frame.body_bytes > ZL_ARENA_MESSAGE_MAX) return whole;
-    with.bytes += frame.head_bytes + (uint32_t)frame.body_bytes;
-    with.plain_bytes += (uint32_t)frame.body_bytes;
-    with.parts++;
-    if (with.bytes - start > ZL_ARENA_MESSAGE_MAX || with.bytes > ZL_ARENA_MAX ||
-        with.parts > ZL_ARENA_PARTS_MAX)
-      return whole;
+    bytes += frame.head_bytes + frame.body_bytes;
+    parts++;
+    if (!fits(&whole, bytes, parts)) return whole;
+    plain_bytes += (uint32_t)frame.body_bytes;
     if (frame.flags & ZMTP_MORE) continue;
-    with.messages++;
-    start = with.bytes;
-    whole = with;
-    if (whole.messages == ZL_ARENA_MESSAGES_MAX) return whole;
+    zl_arena_join(&whole, (uint32_t)bytes, parts);
+    whole.plain_bytes += plain_bytes;
+    bytes = plain_bytes = parts = 0;
   }
 }
 

@@ -4,9 +4,6 @@
 
 #include "zeromq_lz4.h"
 
-/* The most that a sender puts into an arena of one message, headers included. */
-#define ZL_ARENA_MESSAGE_MAX 8192u
-
 /* The most bytes of an arena part. */
 #define ZL_ARENA_PART_MAX (ZL_ARENA_HEAD_BYTES + ZL_ARENA_MAX)
 

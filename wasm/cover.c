@@ -12,6 +12,7 @@
 
 /* Lengths of segments that are tried; the sizes that come out decide. */
 static const uint32_t segment_lengths[] = {128, 384};
+#define LENGTHS (sizeof segment_lengths / sizeof *segment_lengths)
 
 typedef struct {
   uint32_t at;
@@ -19,7 +20,7 @@ typedef struct {
   uint32_t score;
 } segment;
 
-typedef struct {
+struct zl_training {
   zl_samples samples;
   uint32_t capacity;
   uint32_t found[HASHES];  /* by hash: how many samples hold it; 0 for one */
@@ -27,8 +28,14 @@ typedef struct {
   uint16_t inside[HASHES]; /* by hash: how often it is in the window */
   segment segments[ZL_DICTIONARY_MAX / UNIT];
   uint8_t made[ZL_DICTIONARY_MAX];
+  uint8_t best[ZL_DICTIONARY_MAX];
   uint8_t wire[ZL_SAMPLE_MAX + ZL_SENTINEL_BYTES];
-} training;
+  uint32_t steps;       /* that are done */
+  uint32_t made_length; /* of `made` */
+  uint32_t best_length; /* of `best`, by which the samples are smallest */
+  uint64_t without;     /* what the samples take without a dictionary */
+  uint64_t least;       /* what they take with `best` */
+};
 
 static uint32_t hash_at(const uint8_t *bytes) {
   uint64_t unit = 0;
@@ -36,7 +43,7 @@ static uint32_t hash_at(const uint8_t *bytes) {
   return (uint32_t)(unit * 0x9E3779B97F4A7C15u >> (64 - HASH_LOG));
 }
 
-static void count_units(training *t) {
+static void count_units(zl_training *t) {
   uint32_t *last = t->worth; /* the sample that counted last, from 1 */
   memset(t->found, 0, sizeof t->found);
   memset(last, 0, sizeof t->worth);
@@ -55,7 +62,7 @@ static void count_units(training *t) {
 }
 
 /* The best segment of `length` bytes among the `count` units from `begin` on. */
-static segment best_segment(training *t, uint32_t begin, uint32_t count, uint32_t length) {
+static segment best_segment(zl_training *t, uint32_t begin, uint32_t count, uint32_t length) {
   const uint32_t units = length - UNIT + 1;
   segment best = {0};
   uint32_t score = 0;
@@ -77,7 +84,7 @@ static segment best_segment(training *t, uint32_t begin, uint32_t count, uint32_
 }
 
 /* Cuts off what is worth nothing at both ends, and takes the worth of the rest. */
-static segment take(training *t, segment s) {
+static segment take(zl_training *t, segment s) {
   while (s.length >= UNIT && t->worth[hash_at(t->samples.bytes + s.at)] == 0) {
     s.at++;
     s.length--;
@@ -89,7 +96,7 @@ static segment take(training *t, segment s) {
   return s;
 }
 
-static uint32_t select_segments(training *t, uint32_t length) {
+static uint32_t select_segments(zl_training *t, uint32_t length) {
   const uint32_t units = t->samples.ends[t->samples.count - 1] - UNIT + 1;
   uint32_t epochs = t->capacity / length;
   if (epochs == 0) epochs = 1;
@@ -122,7 +129,7 @@ static int by_score(const void *a, const void *b) {
 }
 
 /* The most useful segments come last, where they stay in reach longest. */
-static uint32_t write_segments(training *t, uint32_t chosen, uint8_t *target) {
+static uint32_t write_segments(zl_training *t, uint32_t chosen, uint8_t *target) {
   uint32_t length = 0;
   qsort(t->segments, chosen, sizeof *t->segments, by_score);
   for (uint32_t i = 0; i < chosen; i++) {
@@ -133,7 +140,7 @@ static uint32_t write_segments(training *t, uint32_t chosen, uint8_t *target) {
 }
 
 /* What all samples take on the wire with a dictionary, or 0 for none. */
-static uint64_t cost(training *t, zl_dictionary *dictionary) {
+static uint64_t cost(zl_training *t, zl_dictionary *dictionary) {
   uint64_t sum = 0;
   uint32_t at = 0;
   for (uint32_t i = 0; i < t->samples.count; i++) {
@@ -145,28 +152,48 @@ static uint64_t cost(training *t, zl_dictionary *dictionary) {
   return sum;
 }
 
-uint32_t zl_cover(const zl_samples *samples, uint32_t capacity, uint8_t *target) {
-  if (samples->count == 0 || samples->ends[samples->count - 1] < UNIT) return 0;
-  training *t = calloc(1, sizeof *t);
-  if (!t) return 0;
+/* Keeps what was made last if it is better than all before. */
+static void judge(zl_training *t) {
+  zl_dictionary *dictionary = zl_dictionary_open(t->made, t->made_length);
+  if (!dictionary) return;
+  uint64_t sum = cost(t, dictionary);
+  zl_dictionary_close(dictionary);
+  /* Each of its bytes is in a sample already, which says nothing about other messages. */
+  if (sum + t->made_length >= t->without || sum >= t->least) return;
+  t->least = sum;
+  t->best_length = t->made_length;
+  memcpy(t->best, t->made, t->made_length);
+}
+
+zl_training *zl_training_open(const zl_samples *samples, uint32_t capacity) {
+  if (samples->count == 0 || samples->ends[samples->count - 1] < UNIT) return NULL;
+  zl_training *t = calloc(1, sizeof *t);
+  if (!t) return NULL;
   t->samples = *samples;
   t->capacity = capacity;
-  count_units(t);
-  uint32_t made = 0;
-  const uint64_t without = cost(t, NULL);
-  uint64_t least = without;
-  for (uint32_t i = 0; i < sizeof segment_lengths / sizeof *segment_lengths; i++) {
-    uint32_t length = write_segments(t, select_segments(t, segment_lengths[i]), t->made);
-    zl_dictionary *dictionary = zl_dictionary_open(t->made, length);
-    if (!dictionary) continue;
-    uint64_t sum = cost(t, dictionary);
-    zl_dictionary_close(dictionary);
-    /* Each of its bytes is in a sample already, which says nothing about other messages. */
-    if (sum + length >= without || sum >= least) continue;
-    least = sum;
-    made = length;
-    memcpy(target, t->made, length);
+  return t;
+}
+
+int zl_training_step(zl_training *t) {
+  const uint32_t step = t->steps++;
+  if (step == 0) {
+    count_units(t);
+  } else if (step == 1) {
+    t->without = t->least = cost(t, NULL);
+  } else if (step % 2 == 0) {
+    uint32_t chosen = select_segments(t, segment_lengths[step / 2 - 1]);
+    t->made_length = write_segments(t, chosen, t->made);
+  } else {
+    judge(t);
   }
+  return t->steps < 2 + 2 * LENGTHS;
+}
+
+const uint8_t *zl_training_result(const zl_training *t, uint32_t *length) {
+  *length = t->best_length;
+  return t->best;
+}
+
+void zl_training_close(zl_training *t) {
   free(t);
-  return made;
 }

@@ -15,9 +15,19 @@ typedef struct {
   uint32_t count;
 } zl_samples;
 
-/* Writes a dictionary of at most `capacity` bytes, of which ZL_DICTIONARY_MAX is the
- * most, to `target` and returns its length: 0 when it would gain nothing, or when
- * memory is out. */
-uint32_t zl_cover(const zl_samples *samples, uint32_t capacity, uint8_t *target);
+/* The work of making a dictionary of them, which can be done bit by bit. */
+typedef struct zl_training zl_training;
+
+/* For a dictionary of at most `capacity` bytes, of which ZL_DICTIONARY_MAX is the
+ * most. The samples stay as they are until it is closed. Returns 0 when there is
+ * nothing to train with, or memory is out. */
+zl_training *zl_training_open(const zl_samples *samples, uint32_t capacity);
+/* Does some of the work, at most about a quarter of it; whether there is more. */
+int zl_training_step(zl_training *training);
+/* The dictionary that the work, which is all done, has led to, and its length: 0 when
+ * one would gain nothing. */
+const uint8_t *zl_training_result(const zl_training *training, uint32_t *length);
+/* 0 is allowed. */
+void zl_training_close(zl_training *training);
 
 #endif

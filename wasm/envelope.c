@@ -67,7 +67,7 @@ int zl_envelope_plausible(uint64_t plain, uint64_t wire) {
 /* The most bytes that follow the head of an LZ4M part of `plain` bytes. */
 static uint64_t multi_bound(uint64_t plain) {
   uint64_t blocks = plain / ZL_BLOCK_MAX + (plain % ZL_BLOCK_MAX != 0);
-  uint64_t bound = plain / EXPANSION_MAX + blocks * (16 + 4);
+  uint64_t bound = plain / EXPANSION_MAX + blocks * (16 + ZL_BLOCK_LENGTH_BYTES);
   return plain > UINT64_MAX - bound ? UINT64_MAX : plain + bound;
 }
 
@@ -145,8 +145,8 @@ int32_t zl_receive_block(zl_part *part, const uint8_t *length) {
     part->wire_left = 0;
   } else {
     if (share == 0) return part->wire_left == 0 ? 0 : ZL_E_TRAILING_BYTES;
-    if (part->wire_left < 4) return ZL_E_TRUNCATED;
-    part->wire_left -= 4;
+    if (part->wire_left < ZL_BLOCK_LENGTH_BYTES) return ZL_E_TRUNCATED;
+    part->wire_left -= ZL_BLOCK_LENGTH_BYTES;
     block = zl_read_u32le(length);
     if (block == 0 || block > part->wire_left) return ZL_E_TRUNCATED;
     if (!zl_envelope_plausible(share, block)) return ZL_E_IMPLAUSIBLE_SIZE;
@@ -180,8 +180,8 @@ void zl_multi_head(uint8_t *target, uint32_t plain_low, uint32_t plain_high) {
 
 uint32_t zl_multi_block(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
                         uint8_t *target, int32_t effort) {
-  uint32_t block =
-      zl_block_encode(dictionary, source, plain, target + 4, zl_block_bound(plain), effort);
+  uint32_t block = zl_block_encode(dictionary, source, plain, target + ZL_BLOCK_LENGTH_BYTES,
+                                   zl_block_bound(plain), effort);
   zl_write_u32le(target, block);
-  return 4 + block;
+  return ZL_BLOCK_LENGTH_BYTES + block;
 }

@@ -26,6 +26,7 @@ static void drop_samples(zl_trainer *t) {
 
 void zl_trainer_close(zl_trainer *t) {
   if (!t) return;
+  zl_training_close(t->training);
   drop_samples(t);
   zl_dictionary_close(t->dictionary);
   free(t);
@@ -60,12 +61,30 @@ int zl_trainer_message(zl_trainer *t) {
   return ++t->messages >= t->trigger;
 }
 
+uint32_t zl_trainer_step(zl_trainer *t) {
+  if (!t->training) {
+    zl_samples samples = {.bytes = t->bytes, .ends = t->ends, .count = t->count};
+    t->training = zl_training_open(&samples, t->capacity);
+    return t->training != NULL;
+  }
+  return (uint32_t)zl_training_step(t->training);
+}
+
 zl_dictionary *zl_trainer_train(zl_trainer *t) {
-  static uint8_t made[ZL_DICTIONARY_MAX];
-  zl_samples samples = {.bytes = t->bytes, .ends = t->ends, .count = t->count};
-  uint32_t length = zl_cover(&samples, t->capacity, made);
+  while (zl_trainer_step(t))
+    ;
+  return zl_trainer_finish(t);
+}
+
+zl_dictionary *zl_trainer_finish(zl_trainer *t) {
+  if (t->training) {
+    uint32_t length;
+    const uint8_t *made = zl_training_result(t->training, &length);
+    t->dictionary = zl_dictionary_open(made, length);
+    zl_training_close(t->training);
+    t->training = NULL;
+  }
   drop_samples(t);
   t->done = 1;
-  t->dictionary = zl_dictionary_open(made, length);
   return t->dictionary;
 }

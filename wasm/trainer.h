@@ -15,7 +15,8 @@ struct zl_trainer {
   uint32_t *ends;
   uint32_t room;
   uint32_t count;
-  const void *sampling; /* who sends what is sampled: one of several that share it */
+  zl_training *training; /* once it has begun */
+  const void *sampling;  /* who sends what is sampled: one of several that share it */
   zl_dictionary *dictionary;
   uint8_t done; /* with or without a dictionary */
 };

@@ -36,6 +36,8 @@
 #define ZL_DICTIONARY_MAX 8192u
 /* Bytes of an LZ4B or LZ4M part before its first block. */
 #define ZL_HEAD_BYTES 12u
+/* Bytes of the length in front of a block of an LZ4M part. */
+#define ZL_BLOCK_LENGTH_BYTES 4u
 /* Bytes of the sentinel that every part begins with. */
 #define ZL_SENTINEL_BYTES 4u
 
@@ -191,6 +193,8 @@ ZL_EXPORT uint32_t zl_multi_block(zl_dictionary *dictionary, const uint8_t *sour
 #define ZL_ARENA_MAX 65536u
 #define ZL_ARENA_MESSAGES_MAX 256u
 #define ZL_ARENA_PARTS_MAX 4096u
+/* The most that a sender puts into an arena of one message, headers included. */
+#define ZL_ARENA_MESSAGE_MAX 8192u
 
 /* What is in an arena. JavaScript reads all fields. */
 typedef struct {
@@ -202,6 +206,10 @@ typedef struct {
 
 /* A zl_arena for callers that have no memory of their own in here. */
 ZL_EXPORT zl_arena *zl_arena_slot(void);
+
+/* Whether a message of `parts` parts, whose frames take `bytes` bytes, may share what
+ * `arena` counts, which begins as zeros. It is counted then, but for plain_bytes. */
+ZL_EXPORT uint32_t zl_arena_join(zl_arena *arena, uint32_t bytes, uint32_t parts);
 
 /* Unpacks an LZ4A part whose head zl_receive_head accepted, and of which all
  * bytes are there, to the ZL_ARENA_MAX bytes at `target`: frames without
@@ -235,6 +243,11 @@ ZL_EXPORT int zl_trainer_message(zl_trainer *trainer);
 /* Makes the dictionary, which is the trainer's, and forgets the samples. Returns 0
  * when one would gain nothing. To be called once. */
 ZL_EXPORT zl_dictionary *zl_trainer_train(zl_trainer *trainer);
+/* The same bit by bit: a step does at most about a quarter of the work and returns 1
+ * while there is more; then zl_trainer_finish gives the dictionary. No samples are
+ * given in between. */
+ZL_EXPORT uint32_t zl_trainer_step(zl_trainer *trainer);
+ZL_EXPORT zl_dictionary *zl_trainer_finish(zl_trainer *trainer);
 
 /* -- Transcoding a stream (RFC.md section 3) --------------------------------- */
 

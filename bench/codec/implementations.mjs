@@ -14,15 +14,37 @@ const require = createRequire(import.meta.url)
 
 /** @typedef {(dictionary?: Uint8Array) => Implementation | undefined} Create undefined: it has no dictionaries */
 
-/** @type {Create} */
-function zeromqLz4(dictionary) {
+/** Room for whatever is measured. */
+const TARGET_BYTES = 2 ** 21
+
+/** @param {Uint8Array} [dictionary] */
+function zeromqLz4Codecs(dictionary) {
   const sender = Codec.createSync(dictionary && { dictionary })
   const receiver = Codec.createSync()
   // The first message brings the dictionary.
   for (const message of sender.encode([new Uint8Array(0)])) receiver.decode(message)
+  return { sender, receiver }
+}
+
+/** @type {Create} */
+function zeromqLz4(dictionary) {
+  const { sender, receiver } = zeromqLz4Codecs(dictionary)
   return {
     encode: (plain) => sender.encodePart(plain),
-    decode: (wire) => receiver.decodePart(wire),
+    decode: (wire) => /** @type {Uint8Array} */ (receiver.decodePart(wire)),
+  }
+}
+
+/**
+ * The same into an array of the caller's, which is used again and again.
+ * @type {Create}
+ */
+function zeromqLz4Into(dictionary) {
+  const { sender, receiver } = zeromqLz4Codecs(dictionary)
+  const target = new Uint8Array(TARGET_BYTES)
+  return {
+    encode: (plain) => target.subarray(0, sender.encodeInto(plain, target)),
+    decode: (wire) => target.subarray(0, receiver.decodeInto(wire, target)),
   }
 }
 
@@ -52,17 +74,22 @@ function lz4js(dictionary) {
 }
 
 export const OURS = "zeromq-lz4"
+/** With encodeInto and decodeInto. */
+export const OURS_INTO = "zeromq-lz4 …Into"
 export const NATIVE = "native liblz4"
 
 /** @type {Record<string, Create>} */
 export const implementations = {
   [OURS]: zeromqLz4,
+  [OURS_INTO]: zeromqLz4Into,
   "lz4-napi": lz4Napi,
   "lz4-wasm-nodejs": lz4WasmNodejs,
   lz4js,
 }
 
-export const PEERS = Object.keys(implementations).filter((name) => name !== OURS)
+export const PEERS = Object.keys(implementations).filter(
+  (name) => name !== OURS && name !== OURS_INTO,
+)
 
 /** Versions of everything measured, for the stored results. */
 export function versions() {

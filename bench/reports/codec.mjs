@@ -1,5 +1,5 @@
 /** How the benchmark of the codec is shown. */
-import { NATIVE, OURS, PEERS } from "../codec/implementations.mjs"
+import { NATIVE, OURS, OURS_INTO, PEERS } from "../codec/implementations.mjs"
 import { digits, sizeName, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart } from "../lib/svg.mjs"
@@ -24,8 +24,18 @@ const HEADINGS = [
   "MB/s",
   `${NATIVE} µs`,
   "× native",
+  `${OURS_INTO} µs`,
+  "× native",
   ...PEERS.map((name) => `${name} µs`),
 ]
+
+/** What an array of the caller's takes. @param {Run} run @param {string} cell */
+function intoOf(run, cell) {
+  const into = run.get(cell, OURS_INTO)
+  return into
+    ? [withSpread(into), digits(run.ratio(cell, NATIVE, OURS_INTO) ?? Number.NaN)]
+    : ["—", "—"]
+}
 
 /** @param {Run} run @param {string} cell @returns {string[]} */
 function row(run, cell) {
@@ -39,6 +49,7 @@ function row(run, cell) {
     digits(Number(size) / ours.median),
     withSpread(native),
     digits(speedRatio(run, cell, NATIVE)),
+    ...intoOf(run, cell),
     ...PEERS.map((name) => peer(run, cell, name)),
   ]
 }
@@ -52,7 +63,7 @@ export const codec = {
   introduction: (measurements) =>
     `Microseconds per call, median (minimum–maximum) of ${runsOfEach(measurements)} runs of ` +
     `${measurements[0].parameters.milliseconds} ms; MB/s of plaintext. “× native” is the speed of ${OURS} over ` +
-    `that of ${NATIVE} (gcc -O3, the same copies); behind each of ${PEERS.join(", ")} stands how many times as ` +
+    `that of ${NATIVE} (gcc -O3, the same copies); “${OURS_INTO}” writes into one array of the caller's; behind each of ${PEERS.join(", ")} stands how many times as ` +
     `fast ${OURS} is. Below the compression threshold ${OURS} and native pass the part through; the others ` +
     "always compress.",
 

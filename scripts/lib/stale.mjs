@@ -37,6 +37,7 @@ const steps = {
           "src",
           "types",
           "scripts/build.mjs",
+          "scripts/lib/declarations.mjs",
           "scripts/lib/inspector-page.mjs",
           "tsconfig.json",
           "tsconfig.build.json",

@@ -1,5 +1,5 @@
 import { copy } from "../codec/arrays.js"
-import { shown } from "../codec/errors.js"
+import { outOfRange, shown, wrongValue } from "../codec/errors.js"
 import {
   areFlags,
   BODY_MAX_BYTES,
@@ -9,10 +9,11 @@ import {
   frameHeadBytes,
   MORE,
 } from "../codec/frames.js"
-import { loadInstanceSync } from "../codec/module.js"
+import { loadInstanceSync, type WasmSource } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
-import { type DecodedMessage, MessageDecoder, type TransportName } from "./messages.js"
+import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
 
+/** How frames are to be read. */
 export interface DecodeFramesOptions {
   /** That of the message's connection, or of its direction where they differ. */
   transport: TransportName
@@ -20,6 +21,8 @@ export interface DecodeFramesOptions {
   dictionary?: Uint8Array
   /** The most plaintext of one message, in bytes; -1, the default, is no limit. */
   maxMessageSize?: number
+  /** As for `decodeCapture`. */
+  wasm?: WasmSource
 }
 
 /**
@@ -33,11 +36,11 @@ export interface DecodeFramesOptions {
  */
 export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): DecodedMessage[] {
   checkBytes("frames", frames)
-  checkNames(options, ["transport", "dictionary", "maxMessageSize"])
-  const { transport, dictionary, maxMessageSize } = options
+  checkNames(options, ["transport", "dictionary", "maxMessageSize", "wasm"])
+  const { transport, dictionary, maxMessageSize, wasm } = options
   if (transport !== "lz4+tcp" && transport !== "tcp")
-    throw new TypeError(`transport must be "lz4+tcp" or "tcp"; got ${shown(transport)}`)
-  const decoder = new MessageDecoder(loadInstanceSync(), checkBudget(maxMessageSize))
+    throw wrongValue(`transport must be "lz4+tcp" or "tcp"; got ${shown(transport)}`)
+  const decoder = new MessageDecoder(loadInstanceSync(wasm), checkBudget(maxMessageSize))
   try {
     if (dictionary !== undefined) decoder.give(checkDictionary(dictionary))
     const messages: DecodedMessage[] = []
@@ -60,7 +63,7 @@ export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): 
       offset = at
     }
     if (offset < frames.length)
-      throw new RangeError(
+      throw outOfRange(
         `frames must be whole messages; got ${frames.length - offset} bytes of another`,
       )
     return messages

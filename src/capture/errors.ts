@@ -1,12 +1,11 @@
 /** What was given is no capture. The message says what it is instead, and what is read. */
 export class CaptureFormatError extends Error {
+  /** "CaptureFormatError", also where the code is minified. */
   override readonly name = "CaptureFormatError"
+  /** Stable, unlike the message. */
   readonly code = "ERR_CAPTURE_FORMAT"
 
   constructor(detail: string) {
     super(`ERR_CAPTURE_FORMAT: ${detail}`)
   }
 }
-
-/** A record of the file, and with it all that follows, cannot be read. Reported, never thrown at users. */
-export class UnreadableRecord extends Error {}

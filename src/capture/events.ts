@@ -1,4 +1,6 @@
+import type { Traffic } from "../codec/codec.js"
 import type { ProtocolErrorCode } from "../codec/errors.js"
+import type { WasmSource } from "../codec/module.js"
 
 /** An end of a TCP connection: the client is the one that opened it. */
 export type Side = "client" | "server"
@@ -23,6 +25,7 @@ export interface CaptureError {
   code: ProtocolErrorCode | "ERR_CAPTURE_GAP" | "ERR_CAPTURE_UNREADABLE" | "ERR_CAPTURE_TRUNCATED"
   /** In words, without the code. */
   message: string
+  /** When it was captured. */
   time: Time
   /** Who sent what broke; undefined for errors of the file itself. */
   from: Side | undefined
@@ -34,6 +37,7 @@ export interface CaptureError {
 export interface Handshake {
   /** ZMTP's, such as "3.1". */
   version: string
+  /** "NULL", "PLAIN", "CURVE" … */
   mechanism: string
   /** PLAIN's or CURVE's server. */
   asServer: boolean
@@ -41,28 +45,33 @@ export interface Handshake {
   socketType: string | undefined
   /** The routing id; empty when there is none. */
   identity: Uint8Array | undefined
-  /** Other properties of READY. */
+  /** Other properties of READY: the first 256. */
   properties: ReadonlyMap<string, Uint8Array>
 }
 
 /** A command of ZMTP: READY, SUBSCRIBE, CANCEL, PING, PONG, ERROR … */
 export interface CaptureCommand {
+  /** When its last byte was captured. */
   time: Time
+  /** Who sent it. */
   from: Side
+  /** Such as "READY". */
   name: string
   /** What follows the name; a password of PLAIN is blanked out. */
   body: Uint8Array
-  /** The body in words, such as a subscription's topic or a PING's time to live. */
+  /** The body in words, such as a subscription's topic or a PING's time to live; of a long one the beginning. */
   detail: string
 }
 
 /** One part of a message. */
 export interface CapturePart {
+  /** Its form on the wire. */
   kind: PartKind
   /** As it travelled, envelope included; for a part from an arena, the whole arena. */
   wire: Uint8Array
   /** The plaintext; undefined when it does not decode, which `error` explains. */
   plain: Uint8Array | undefined
+  /** Why it does not decode. */
   error: CaptureError | undefined
 }
 
@@ -70,7 +79,9 @@ export interface CapturePart {
 export interface CaptureMessage {
   /** When its last byte was captured. */
   time: Time
+  /** Who sent it. */
   from: Side
+  /** Its parts, one at least. */
   parts: CapturePart[]
   /** Bytes of its parts on the wire, without frame headers; of an arena, the message's share. */
   wireBytes: number
@@ -86,11 +97,7 @@ export interface CaptureMessage {
 }
 
 /** What went one way over a connection. A dictionary counts its bytes on the wire only. */
-export interface CaptureTraffic {
-  messages: number
-  plainBytes: number
-  wireBytes: number
-}
+export type CaptureTraffic = Traffic
 
 /** A ZMTP connection; what is not known yet changes as the capture goes on. */
 export interface CaptureConnection {
@@ -98,14 +105,17 @@ export interface CaptureConnection {
   readonly id: number
   /** Address and port, such as "127.0.0.1:5555" or "[::1]:5555"; a raw stream has "client" and "server". */
   readonly client: string
+  /** As `client`. */
   readonly server: string
   /** Whether the capture has its beginning. If not, the client was guessed by the ports. */
   readonly begun: boolean
   /** By its messages: "tcp" is plain ZMTP. Undefined before the first. */
   transport: "lz4+tcp" | "tcp" | undefined
+  /** What each side said of itself; undefined before it did. */
   readonly handshakes: Record<Side, Handshake | undefined>
   /** Dictionaries in use: shipped in the capture, or given as an option. */
   readonly dictionaries: Record<Side, Uint8Array | undefined>
+  /** What each side has sent so far. */
   readonly traffic: Readonly<Record<Side, CaptureTraffic>>
 }
 
@@ -137,4 +147,9 @@ export interface CaptureOptions {
    * on connections whose beginning is not in it, until they ship one.
    */
   dictionary?: Uint8Array
+  /**
+   * The WebAssembly module, when it is not to be the embedded one: its bytes, a
+   * `WebAssembly.Module` or, for `readCapture`, a `URL` to fetch.
+   */
+  wasm?: WasmSource
 }

@@ -1,10 +1,13 @@
 // For projects whose libraries do not have Symbol.dispose yet.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-export { type Capture, type CapturedConnection, decodeCapture } from "./capture.js"
+export type { Traffic } from "../codec/codec.js"
+export type { ProtocolErrorCode } from "../codec/errors.js"
+export type { WasmSource } from "../codec/module.js"
+export { type Capture, type CapturedConnection, decodeCapture } from "./decode-capture.js"
 export { type DecodeFramesOptions, decodeFrames } from "./decode-frames.js"
 export { CaptureFormatError } from "./errors.js"
 export type * from "./events.js"
-export type { DecodedMessage } from "./messages.js"
 export { type CaptureSource, type ReadCaptureOptions, readCapture } from "./read-capture.js"
 export { CaptureReader } from "./reader.js"
+export type { DecodedMessage, TransportName } from "./streams/messages.js"

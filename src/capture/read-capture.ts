@@ -1,9 +1,10 @@
-import { shown } from "../codec/errors.js"
+import { shown, wrongType } from "../codec/errors.js"
 import { loadInstance } from "../codec/module.js"
 import { checkBytes } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader } from "./reader.js"
 
+/** How a capture is read, and who is told. */
 export interface ReadCaptureOptions extends CaptureOptions {
   /** Told how far it is; the total where the file is a Blob. */
   onProgress?: (bytesRead: number, totalBytes: number | undefined) => void
@@ -30,8 +31,8 @@ export async function* readCapture(
 ): AsyncGenerator<CaptureEvent, void, undefined> {
   const { onProgress, signal, ...others } = options
   const chunks = chunksOf(file)
-  await loadInstance()
-  using reader = new CaptureReader(others)
+  const { module } = await loadInstance(others.wasm)
+  using reader = new CaptureReader(others.wasm ? { ...others, wasm: module } : others)
   const total = file instanceof Blob ? file.size : undefined
   let read = 0
   signal?.throwIfAborted()
@@ -56,9 +57,7 @@ function chunksOf(file: CaptureSource): AsyncIterable<Uint8Array> {
   if (file instanceof Blob) return chunksOfStream(file.stream())
   if (file instanceof ReadableStream) return chunksOfStream(file)
   if (typeof file?.[Symbol.asyncIterator] === "function") return file
-  throw new TypeError(
-    `file must be a Blob, a ReadableStream or an async iterable; got ${shown(file)}`,
-  )
+  throw wrongType(`file must be a Blob, a ReadableStream or an async iterable; got ${shown(file)}`)
 }
 
 /** Not every browser iterates over a stream. */

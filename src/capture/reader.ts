@@ -1,10 +1,11 @@
+import { closed } from "../codec/errors.js"
 import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
-import { StreamReader } from "./stream-reader.js"
-import { type Surroundings, ZmtpConnection } from "./zmtp-connection.js"
+import { StreamReader } from "./packets/stream-reader.js"
+import { type CaptureContext, ZmtpConnection } from "./streams/zmtp-connection.js"
 
-const OPTION_NAMES = ["maxMessageSize", "dictionary"]
+const OPTION_NAMES = ["maxMessageSize", "dictionary", "wasm"]
 
 /**
  * A capture file in, chunk by chunk; what it holds out, in order. It does no I/O.
@@ -22,12 +23,12 @@ export class CaptureReader {
   /** @throws TypeError, RangeError for options that are unknown or out of range. */
   constructor(options: CaptureOptions = {}) {
     checkNames(options, OPTION_NAMES)
-    const { maxMessageSize, dictionary } = options
+    const { maxMessageSize, dictionary, wasm } = options
     let id = 0
-    const surroundings: Surroundings = {
+    const context: CaptureContext = {
       budgetBytes: checkBudget(maxMessageSize),
       dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
-      instance: loadInstanceSync(),
+      instance: loadInstanceSync(wasm),
       emit: (event) => this.#events.push(event),
       nextId: () => ++id,
       ended: (connection) => this.#connections.delete(connection),
@@ -35,7 +36,7 @@ export class CaptureReader {
     this.#streams = new StreamReader(
       (tcp) => {
         this.#tcpConnections++
-        const connection = new ZmtpConnection(surroundings, tcp)
+        const connection = new ZmtpConnection(context, tcp)
         this.#connections.add(connection)
         return connection
       },
@@ -78,12 +79,13 @@ export class CaptureReader {
     this.#connections.clear()
   }
 
+  /** What `using` calls: `close`. */
   [Symbol.dispose](): void {
     this.close()
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw new Error("the capture reader is closed")
+    if (this.#closed) throw closed("the capture reader")
   }
 
   #run(work: () => void): CaptureEvent[] {

@@ -7,6 +7,7 @@ import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "..
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
+import { printLine } from "./output.js"
 
 export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
 
@@ -46,12 +47,12 @@ export async function bridge(args: string[]): Promise<void> {
   process.stdout.on("error", () => {}) // it goes on when nobody reads what it says
   try {
     const endpoint = await bridge.start()
-    console.log(`listening on ${endpoint}, connecting to ${spec.to}`)
+    printLine(`listening on ${endpoint}, connecting to ${spec.to}`)
   } catch (error) {
     throw new InputError(`cannot listen on ${spec.from}: ${words(error)}`)
   }
   const stats = statsSeconds === undefined ? undefined : report.repeatStatistics(statsSeconds)
-  console.log(`${await signalled}: ending`)
+  printLine(`${await signalled}: ending`)
   clearInterval(stats)
   await bridge.drain(DRAIN_MS)
 }
@@ -111,7 +112,8 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
 
 function levelOf(value: string | undefined): Lz4Options["level"] {
   if (value === "adaptive") return value
-  return wholeNumber("--level", value, ' or "adaptive"')
+  // Which numbers are levels is checked with all other options.
+  return wholeNumber("--level", value, ' or "adaptive"') as Lz4Options["level"]
 }
 
 /** Checks options; what is wrong is said of the command line's. */
@@ -143,14 +145,14 @@ function orUsageError<T>(make: () => T): T {
 // -- Reports -----------------------------------------------------------------------
 
 /** Prints what happens. */
-class Report implements BridgeHandlers {
+export class Report implements BridgeHandlers {
   readonly #to: string
   readonly #totals = new Totals()
   #open = 0
   /** Said once, and not for each attempt that fails like the last one. */
   #unreachable: string | undefined
 
-  constructor({ to }: BridgeSpec) {
+  constructor({ to }: Pick<BridgeSpec, "to">) {
     this.#to = to
   }
 
@@ -158,12 +160,12 @@ class Report implements BridgeHandlers {
     this.#open++
     this.#totals.begin(number, counts)
     this.#unreachable = undefined
-    console.log(`#${number} connected: ${from} to ${to}`)
+    printLine(`#${number} connected: ${from} to ${to}`)
   }
 
   failed({ number }: Joined, side: string, error: Error): void {
     const what = error instanceof ProtocolError ? "protocol error" : "error"
-    console.log(`#${number} ${what} of ${side}: ${error.message}`)
+    printLine(`#${number} ${what} of ${side}: ${error.message}`)
   }
 
   ended({ number, counts }: Joined, error: Error | undefined): void {
@@ -171,12 +173,12 @@ class Report implements BridgeHandlers {
     this.#totals.end(number)
     const why = error && !(error instanceof ProtocolError) ? ` (${words(error)})` : ""
     const { sent, received } = counts()
-    console.log(`#${number} closed${why}: ${flow("sent", sent)}; ${flow("received", received)}`)
+    printLine(`#${number} closed${why}: ${flow("sent", sent)}; ${flow("received", received)}`)
   }
 
   unreachable(from: string, error: Error): void {
     const line = `cannot connect to ${this.#to}: ${words(error)}`
-    if (line !== this.#unreachable) console.log(`${line}; closed ${from}`)
+    if (line !== this.#unreachable) printLine(`${line}; closed ${from}`)
     this.#unreachable = line
   }
 
@@ -189,7 +191,7 @@ class Report implements BridgeHandlers {
         flow(way, rate(before[way], now[way], seconds), "/s"),
       )
       before = now
-      console.log(`connections: ${this.#open}; ${flows.join("; ")}`)
+      printLine(`connections: ${this.#open}; ${flows.join("; ")}`)
     }, seconds * 1000)
   }
 

@@ -8,16 +8,16 @@ import type {
   Side,
   Time,
 } from "../capture/events.js"
-import { shippedIn } from "../capture/shipped.js"
+import { shippedIn } from "../capture/streams/messages.js"
 import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
-import { utf8 } from "./terminal-text.js"
+import { printableJson, utf8 } from "./terminal-text.js"
 
 /** More content in one message or command is left out: a line of it would be longer than strings can be. */
 const CONTENT_MAX_BYTES = 64 << 20
 
 export function jsonRow(event: CaptureEvent): string {
-  return JSON.stringify(fieldsOf(event))
+  return printableJson(fieldsOf(event))
 }
 
 function fieldsOf(event: CaptureEvent): object {
@@ -122,7 +122,8 @@ function content(bytes: Uint8Array): { text?: string; base64?: string } {
 
 /** A line for each connection, and a last one for the whole. */
 export function jsonSummary(summary: Summary): string {
-  const { connections, tcpConnections, start, end, rows, matching, errors } = summary
+  const { connections, connectionCount, tcpConnections, start, end, rows, matching, errors } =
+    summary
   const lines: object[] = connections.map(({ id, sides, ...rest }) => ({
     type: "summary",
     connection: id,
@@ -132,7 +133,7 @@ export function jsonSummary(summary: Summary): string {
   lines.push({
     type: "summary",
     connection: null,
-    connections: connections.length,
+    connections: connectionCount,
     tcpConnections,
     start: isoTime(start) ?? null,
     end: isoTime(end) ?? null,
@@ -140,5 +141,5 @@ export function jsonSummary(summary: Summary): string {
     matching,
     errors,
   })
-  return lines.map((fields) => JSON.stringify(fields)).join("\n")
+  return lines.map(printableJson).join("\n")
 }

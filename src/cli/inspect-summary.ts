@@ -1,14 +1,21 @@
 import type { ConnectionSummary, SideSummary, Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
+import { cutTo, printable } from "./terminal-text.js"
+
+/** Names of socket types are shorter, but may be anything. */
+const TYPE_MAX_COLUMNS = 20
 
 /** A summary in words. */
 export function summaryText(summary: Summary): string {
-  const { connections, tcpConnections, rows, matching } = summary
+  const { connections, connectionCount, tcpConnections, rows, matching } = summary
   if (connections.length === 0) return noConnections(tcpConnections)
-  const lines = [`${count(connections.length, "connection")}${period(summary)}`]
+  const lines = [`${count(connectionCount, "connection")}${period(summary)}`]
   if (matching < rows)
     lines.push(`${matching} of ${count(rows, "row")} match; what follows is of all of them`)
-  return [...lines, ...connections.map(connectionText)].join("\n")
+  for (const connection of connections) lines.push(connectionText(connection))
+  const more = connectionCount - connections.length
+  if (more > 0) lines.push(`and ${count(more, "more connection")}`)
+  return lines.join("\n")
 }
 
 function noConnections(tcpConnections: number): string {
@@ -34,8 +41,8 @@ function connectionText({
   sides,
   errors,
 }: ConnectionSummary): string {
-  const types = [sides.client.socketType ?? "?", sides.server.socketType ?? "?"]
-  const words = [`${client} → ${server}`, transport ?? "no messages", types.join(" → ")]
+  const types = [typeOf(sides.client), typeOf(sides.server)]
+  const words = [printable(`${client} → ${server}`), transport ?? "no messages", types.join(" → ")]
   if (!begun) words.push("begun before the capture")
   if (errors > 0) words.push(count(errors, "error"))
   const lines = [`#${id}  ${words.join(", ")}`]
@@ -46,6 +53,10 @@ function connectionText({
     if (side.messages > 0 || side.dictionaryBytes !== null)
       lines.push(`    ${arrow} ${sideText(side)}`)
   return lines.join("\n")
+}
+
+function typeOf({ socketType }: SideSummary): string {
+  return socketType === null ? "?" : cutTo(printable(socketType), TYPE_MAX_COLUMNS)
 }
 
 function sideText({ messages, plainBytes, wireBytes, dictionaryBytes }: SideSummary): string {

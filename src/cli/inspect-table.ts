@@ -8,7 +8,7 @@ import type {
   Handshake,
   Side,
 } from "../capture/events.js"
-import { shippedIn } from "../capture/shipped.js"
+import { shippedIn } from "../capture/streams/messages.js"
 import { clockTime } from "./inspect-time.js"
 import { cutTo, printable, startOf } from "./terminal-text.js"
 

@@ -27,9 +27,15 @@ export interface ConnectionSummary {
   errors: number
 }
 
+/** More connections are only counted: the summary of a capture that never ends would not end either. */
+const MAX_CONNECTIONS = 10_000
+
 /** What a whole capture came to, whatever a filter showed of it. */
 export interface Summary {
+  /** The first MAX_CONNECTIONS. */
   connections: ConnectionSummary[]
+  /** All of them. */
+  connectionCount: number
   /** Those that carry something, ZMTP or not. */
   tcpConnections: number
   /** The earliest and the latest time. */
@@ -45,6 +51,8 @@ export class Tally {
   readonly #open = new Map<number, CaptureConnection>()
   readonly #closed: ConnectionSummary[] = []
   readonly #errors = new Map<number, number>()
+  #connectionCount = 0
+  #errorCount = 0
   #start: Time
   #end: Time
   #rows = 0
@@ -60,6 +68,9 @@ export class Tally {
     this.#addTime(timeOf(event))
     const errors = errorsOf(event)
     const id = event.connection?.id ?? 0
+    this.#errorCount += errors
+    if (event.type === "connection") this.#connectionCount++
+    if (id > MAX_CONNECTIONS) return
     if (errors > 0) this.#errors.set(id, (this.#errors.get(id) ?? 0) + errors)
     if (event.type === "connection") this.#open.set(id, event.connection)
     if (event.type === "close") {
@@ -78,16 +89,15 @@ export class Tally {
 
   summary(tcpConnections: number): Summary {
     const open = Array.from(this.#open.values(), (connection) => this.#summaryOf(connection))
-    let errors = 0
-    for (const count of this.#errors.values()) errors += count
     return {
       connections: [...this.#closed, ...open].sort((a, b) => a.id - b.id),
+      connectionCount: this.#connectionCount,
       tcpConnections,
       start: this.#start,
       end: this.#end,
       rows: this.#rows,
       matching: this.matching,
-      errors,
+      errors: this.#errorCount,
     }
   }
 

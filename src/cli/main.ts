@@ -3,6 +3,7 @@
 import { bridge, usage as bridgeUsage } from "./bridge.js"
 import { InputError, UsageError } from "./errors.js"
 import { inspect, usage as inspectUsage } from "./inspect.js"
+import { printErrorLine } from "./output.js"
 import { train, usage as trainUsage } from "./train.js"
 
 const usage = `usage: zeromq-lz4 COMMAND …
@@ -33,10 +34,11 @@ try {
   else await command.run(args)
 } catch (error) {
   if (error instanceof UsageError) {
-    console.error(`zeromq-lz4: ${error.message}\n\n${command?.usage ?? usage}`)
+    printErrorLine(`zeromq-lz4: ${error.message}`)
+    console.error(`\n${command?.usage ?? usage}`)
     process.exitCode = 2
   } else if (error instanceof InputError) {
-    console.error(`zeromq-lz4: ${error.message}`)
+    printErrorLine(`zeromq-lz4: ${error.message}`)
     process.exitCode = 1
   } else {
     throw error

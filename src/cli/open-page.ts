@@ -5,6 +5,7 @@ import { basename, delimiter, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { CaptureReader } from "../capture/index.js"
 import { captureError, fileError, InputError } from "./errors.js"
+import { printLine } from "./output.js"
 
 /** A larger capture is not put into the page: a browser would hold several times its size. */
 const EMBEDDED_MAX_BYTES = 64 << 20
@@ -24,9 +25,9 @@ export async function openPage(file: string, dictionary: Content | undefined): P
   const bytes = readCapture(file)
   const capture = bytes && { file, bytes }
   const page = writePage(capture, dictionary)
-  console.log(`the page: ${page}`)
+  printLine(`the page: ${page}`)
   if (!capture)
-    console.log(
+    printLine(
       `${file} has more than ${EMBEDDED_MAX_BYTES >> 20} MiB, so it is not in the page: drop the file on it`,
     )
   for (const [program, ...args] of browsers())

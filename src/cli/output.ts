@@ -1,4 +1,15 @@
 import { fileError } from "./errors.js"
+import { printable } from "./terminal-text.js"
+
+/** Prints a line in which nothing acts on a terminal. */
+export function printLine(text: string): void {
+  console.log(printable(text))
+}
+
+/** The same on standard error. */
+export function printErrorLine(text: string): void {
+  console.error(printable(text))
+}
 
 /** More than this is not kept before it is written. */
 const BUFFER_CHARS = 1 << 16

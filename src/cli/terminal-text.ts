@@ -1,4 +1,7 @@
-/** Text and bytes of strangers, made fit for a terminal. */
+/**
+ * Text and bytes of peers and files, made fit for a terminal: all that reaches one goes through
+ * `printable` or, as JSON, `printableJson`.
+ */
 
 // Control characters, and what is invisible or turns the direction of the text.
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
@@ -12,6 +15,19 @@ export function printable(text: string): string {
 function escaped(character: string): string {
   const code = (character.codePointAt(0) as number).toString(16)
   return code.length > 2 ? `\\u{${code}}` : `\\x${code.padStart(2, "0")}`
+}
+
+/** As JSON in one line that says the same to whoever parses it, and nothing to a terminal. */
+export function printableJson(value: unknown): string {
+  return JSON.stringify(value).replace(UNPRINTABLE, escapedInJson)
+}
+
+/** In UTF-16, as JSON has it: two escapes for a character above U+FFFF. */
+function escapedInJson(character: string): string {
+  return Array.from(
+    { length: character.length },
+    (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`,
+  ).join("")
 }
 
 const ASCII = /^[ -~]*$/

@@ -1,9 +1,11 @@
 import { writeFileSync } from "node:fs"
 import { Codec } from "../codec/codec.js"
 import { trainDictionary } from "../codec/trainer.js"
+import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { parse } from "./args.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 import { readStart } from "./input.js"
+import { printErrorLine, printLine } from "./output.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
 
@@ -46,10 +48,10 @@ export async function train(args: string[]): Promise<void> {
   const before = encode(heldOut)
   const after = encode(heldOut, dictionary)
   const what = few ? "samples, which it was made of" : "samples that were held out"
-  console.log(`${output}: a dictionary of ${dictionary.length} bytes, made of ${used.length} samples
-on ${heldOut.length} ${what}, ${before.plainBytes} bytes:
-  without it  ${before.wireBytes} bytes on the wire, ${percent(before)}
-  with it     ${after.wireBytes} bytes on the wire, ${percent(after)}`)
+  printLine(`${output}: a dictionary of ${dictionary.length} bytes, made of ${used.length} samples`)
+  printLine(`on ${heldOut.length} ${what}, ${before.plainBytes} bytes:`)
+  printLine(`  without it  ${before.wireBytes} bytes on the wire, ${percent(before)}`)
+  printLine(`  with it     ${after.wireBytes} bytes on the wire, ${percent(after)}`)
 }
 
 interface Sizes {
@@ -77,8 +79,10 @@ function readArgs(args: string[]) {
   if (files.filter((file) => file === "-").length > 1)
     throw new UsageError('"-" can be given only once')
   const bytes = /^\d{1,4}$/.test(capacity) ? Number(capacity) : 0
-  if (bytes < 1 || bytes > 8192)
-    throw new UsageError(`--capacity must be 1 to 8192 bytes; got ${JSON.stringify(capacity)}`)
+  if (bytes < 1 || bytes > DICTIONARY_MAX_BYTES)
+    throw new UsageError(
+      `--capacity must be 1 to ${DICTIONARY_MAX_BYTES} bytes; got ${JSON.stringify(capacity)}`,
+    )
   return { output, capacity: bytes, lines, files }
 }
 
@@ -92,7 +96,7 @@ async function readSamples(files: readonly string[], lines: boolean): Promise<Ui
     for (const sample of lines ? splitLines(whole) : [whole])
       if (sample.length > 0) samples.push(sample)
     if (left > 0) continue
-    console.error(`zeromq-lz4: only the first ${READ_MAX_BYTES >> 20} MiB of samples are used`)
+    printErrorLine(`zeromq-lz4: only the first ${READ_MAX_BYTES >> 20} MiB of samples are used`)
     break
   }
   return samples

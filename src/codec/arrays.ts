@@ -29,7 +29,9 @@ export function copy(bytes: Uint8Array, from: number, to: number): Uint8Array {
 }
 
 export function concat(pieces: readonly Uint8Array[]): Uint8Array {
-  const whole = allocate(pieces.reduce((sum, piece) => sum + piece.length, 0))
+  let length = 0
+  for (const piece of pieces) length += piece.length
+  const whole = allocate(length)
   let at = 0
   for (const piece of pieces) {
     whole.set(piece, at)

@@ -1,17 +1,18 @@
 // For projects whose libraries do not have Symbol.dispose yet.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { ALONE, budgetHalves, Decoder, FIRST, LAST } from "./decoder.js"
+import { budgetHalves, Decoder } from "./decoder.js"
 import { Encoder } from "./encoder.js"
-import { outOfMemory, ProtocolError, shown } from "./errors.js"
-import { groupMessages } from "./frames.js"
+import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
 import { type Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
 import { type CodecOptions, checkBytes, checkCodecOptions, type Settings } from "./options.js"
 import { ArraySource } from "./source.js"
+import { ALONE, FIRST, LAST } from "./wire.js"
 
 /** What went one way: whole messages, and the bytes of their parts before and after encoding. */
 export interface Traffic {
+  /** Whole messages; dictionaries are none. */
   messages: number
   /** Plaintext of all parts, in bytes. */
   plainBytes: number
@@ -24,7 +25,9 @@ export interface Traffic {
  * (RFC.md sections 4 to 7).
  *
  * Everything it returns belongs to the caller; nothing it is given is kept or
- * changed. After an error it can still be used.
+ * changed. In Node, arrays of less than 4 KiB are slices of pooled memory, as small
+ * Buffers are: their `buffer` holds others as well and cannot be transferred.
+ * After an error it can still be used.
  */
 export class Codec {
   /** The version of the embedded liblz4, such as "1.10.0". */
@@ -93,11 +96,13 @@ export class Codec {
   encodeBatch(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
     this.#checkOpen()
     if (!Array.isArray(messages))
-      throw new TypeError(`messages must be an array; got ${shown(messages)}`)
+      throw wrongType(`messages must be an array; got ${shown(messages)}`)
     checkAll(messages, checkMessage)
     const wire: Uint8Array[][] = []
     let shipped = false
-    for (const group of this.#arenas ? groupMessages(messages) : messages.map((one) => [one])) {
+    for (const group of this.#arenas
+      ? this.#encoder.groups(messages)
+      : messages.map((one) => [one])) {
       if (this.#encoder.adoptTrained()) this.#dictionaryDue = true
       const encoded = this.#encoder.message(group)
       if (this.#dictionaryDue && !shipped) {
@@ -150,14 +155,14 @@ export class Codec {
   }
 
   /**
-   * Decodes one part as a message of its own. A dictionary is installed and
-   * gives an empty array. An arena is for `decode`.
+   * Decodes one part as a message of its own. A dictionary is no part of a message: it is installed
+   * and gives undefined, where an empty part gives an empty array. An arena is for `decode`.
    *
    * @throws ProtocolError when the part breaks a rule of RFC.md section 5, or is an arena.
    * @throws TypeError when `wire` is not a Uint8Array.
    * @throws RangeError when memory runs out.
    */
-  decodePart(wire: Uint8Array): Uint8Array {
+  decodePart(wire: Uint8Array): Uint8Array | undefined {
     this.#checkOpen()
     const decoded = this.#decoder.part(new ArraySource(checkBytes("wire", wire)), ALONE, 0)
     if (!Array.isArray(decoded)) {
@@ -170,7 +175,62 @@ export class Codec {
         `the part is an arena of ${decoded.length} messages, not a part of one; decode gives them`,
       )
     this.#receive([], [wire])
-    return new Uint8Array(0)
+    return undefined
+  }
+
+  /**
+   * Encodes one part, as `encodePart` does, into the beginning of `target`. Returns the bytes
+   * written; what is behind them stays as it was. `plain.length + 4` bytes are enough for up to
+   * 1 GiB of plaintext; above that it takes 12, 20 for each GiB, and 1/255 more.
+   *
+   * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL when `target` is too small. Nothing
+   * has been written then.
+   * @throws TypeError when an argument is not a Uint8Array.
+   * @throws RangeError when memory runs out.
+   */
+  encodeInto(plain: Uint8Array, target: Uint8Array): number {
+    this.#checkOpen()
+    checkBytes("plain", plain)
+    const plainBytes = plain.length
+    const wireBytes = this.#encoder.partInto(plain, checkBytes("target", target))
+    countPart(this.#sent, plainBytes, wireBytes)
+    return wireBytes
+  }
+
+  /**
+   * Decodes one part as a message of its own into the beginning of `target`. Returns the bytes
+   * written; what is behind them stays as it was. `decodedSize` says how many there will be.
+   * `target` and `wire` must not overlap. Dictionaries and arenas are for `decode`.
+   *
+   * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL when `target` is too small. Nothing
+   * has been written then.
+   * @throws ProtocolError when the part breaks a rule of RFC.md section 5. A part of over 1 GiB may
+   * have been written in part then.
+   * @throws TypeError when an argument is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT
+   * when the part is a dictionary or an arena.
+   * @throws RangeError when memory runs out.
+   */
+  decodeInto(wire: Uint8Array, target: Uint8Array): number {
+    this.#checkOpen()
+    checkBytes("wire", wire)
+    const wireBytes = wire.length
+    const plainBytes = this.#decoder.partInto(wire, checkBytes("target", target))
+    countPart(this.#received, plainBytes, wireBytes)
+    return plainBytes
+  }
+
+  /**
+   * How many bytes of plaintext a part declares, which `decodeInto` will write. It reads only the
+   * part's head: nothing is decoded, counted or kept, and no memory taken.
+   *
+   * @throws ProtocolError when the head breaks a rule of RFC.md section 5, such as declaring more
+   * than `maxMessageSize`.
+   * @throws TypeError when `wire` is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT when it
+   * is a dictionary or an arena.
+   */
+  decodedSize(wire: Uint8Array): number {
+    this.#checkOpen()
+    return this.#decoder.plainBytes(checkBytes("wire", wire))
   }
 
   /** What went through so far; a copy. */
@@ -186,12 +246,13 @@ export class Codec {
     this.#instance.exports.zl_receiver_close(this.#receiver)
   }
 
+  /** What `using` calls: `close`. */
   [Symbol.dispose](): void {
     this.close()
   }
 
   #checkOpen(): void {
-    if (this.#closed) throw new Error("the codec is closed")
+    if (this.#closed) throw closed("the codec")
   }
 
   /** Counts what a message from the wire carried, and returns that. */
@@ -207,14 +268,20 @@ function countPlain(traffic: Traffic, messages: readonly (readonly Uint8Array[])
   for (const message of messages) for (const part of message) traffic.plainBytes += part.length
 }
 
+function countPart(traffic: Traffic, plainBytes: number, wireBytes: number): void {
+  traffic.messages++
+  traffic.plainBytes += plainBytes
+  traffic.wireBytes += wireBytes
+}
+
 function countWire(traffic: Traffic, messages: readonly (readonly Uint8Array[])[]): void {
   for (const message of messages) for (const part of message) traffic.wireBytes += part.length
 }
 
 function checkMessage(message: unknown): void {
   if (!Array.isArray(message))
-    throw new TypeError(`a message must be an array of Uint8Array; got ${shown(message)}`)
-  if (message.length === 0) throw new TypeError("a message must have at least one part; got none")
+    throw wrongType(`a message must be an array of Uint8Array; got ${shown(message)}`)
+  if (message.length === 0) throw wrongValue("a message must have at least one part; got none")
   checkAll(message, (part, i) => checkBytes(`part ${i}`, part))
 }
 

@@ -1,24 +1,29 @@
 import { allocate } from "./arrays.js"
-import { HEAD_BYTES, SENTINEL_BYTES } from "./envelope.js"
-import { outOfMemory, type ProtocolError, partError } from "./errors.js"
-import { ARENA_MAX_BYTES, splitFrames } from "./frames.js"
+import {
+  noPlaintext,
+  outOfMemory,
+  type ProtocolError,
+  partError,
+  targetTooSmall,
+} from "./errors.js"
+import { splitFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { withLargeInstance } from "./large.js"
-import type { Source } from "./source.js"
+import { ArraySource, type Source } from "./source.js"
+import {
+  ALONE,
+  ARENA_MAX_BYTES,
+  BLOCK_LENGTH_BYTES,
+  HEAD_BYTES,
+  LZ4A,
+  LZ4B,
+  LZ4D,
+  LZ4M,
+  PLAIN,
+  SENTINEL_BYTES,
+} from "./wire.js"
 
-const LENGTH_BYTES = 4
 const NO_BUDGET = 0xffffffff
-
-/** ZL_PLAIN ... of zeromq_lz4.h. */
-const PLAIN = 1
-const LZ4M = 3
-const LZ4D = 4
-const LZ4A = 5
-
-/** ZL_FIRST and ZL_LAST: where a part stands in its message. */
-export const FIRST = 1
-export const LAST = 2
-export const ALONE: number = FIRST | LAST
 
 /** A budget as the two halves that the module takes; -1 is no limit. */
 export function budgetHalves(budgetBytes: number): [low: number, high: number] {
@@ -45,37 +50,89 @@ export class Decoder {
    * or more for an arena.
    */
   part(wire: Source, place: number, index: number): Uint8Array | Uint8Array[][] {
-    const instance = this.#instance
-    const wireBytes = wire.length
-    const head = new Uint8Array(Math.min(wireBytes, HEAD_BYTES))
+    const head = new Uint8Array(Math.min(wire.length, HEAD_BYTES))
     wire.peek(head)
-    const fail = (status: number) =>
-      refusal(instance, status, { head, wireBytes, part: index }, this.#budgetBytes)
-
-    const kind = instance.exports.zl_receive_head(
-      this.#receiver,
-      instance.place(INPUT, head),
-      wireBytes >>> 0,
-      Math.floor(wireBytes / 2 ** 32),
-      place,
-      instance.part,
-    )
+    const fail = this.#refusalOf(head, wire.length, index)
+    const kind = this.#head(this.#instance.place(INPUT, head), wire.length, place)
     if (kind < 0) throw fail(kind)
     if (kind === LZ4A) return this.#arena(wire, fail)
-    if (kind === PLAIN || kind === LZ4D) wire.skip(SENTINEL_BYTES)
-    else wire.skip(HEAD_BYTES)
+    wire.skip(kind === PLAIN || kind === LZ4D ? SENTINEL_BYTES : HEAD_BYTES)
     if (kind === PLAIN) return wire.rest()
     if (kind === LZ4D) {
       this.install(wire)
       return []
     }
+    return this.#blocks(kind, wire, fail, undefined)
+  }
 
+  /** The plaintext that a part which is a message of its own declares, in bytes. */
+  plainBytes(wire: Uint8Array): number {
+    const head = wire.subarray(0, HEAD_BYTES)
+    this.#plainHead(this.#instance.place(INPUT, head), wire)
+    return this.#instance.wide(this.#instance.part, 0)
+  }
+
+  /** Decodes a part that is a message of its own into `target`; returns the bytes written. */
+  partInto(wire: Uint8Array, target: Uint8Array): number {
+    const instance = this.#instance
+    // Whole, so that the block needs not be brought in by itself. A plain part's rest stays here.
+    const whole = wire.length <= instance.partMax && wire[0] !== 0
+    const input = instance.place(INPUT, whole ? wire : wire.subarray(0, HEAD_BYTES))
+    const kind = this.#plainHead(input, wire)
+    const plainBytes = instance.wide(instance.part, 0)
+    if (plainBytes > target.length) throw targetTooSmall(target, plainBytes)
+    if (kind === PLAIN) target.set(wire.subarray(SENTINEL_BYTES))
+    else if (kind === LZ4B && whole && plainBytes <= instance.partMax) {
+      const { zl_block_decode, zl_receiver_dictionary } = instance.exports
+      const block = (input + HEAD_BYTES) as Pointer
+      const output = instance.scratch(OUTPUT, plainBytes)
+      const dictionary = zl_receiver_dictionary(this.#receiver)
+      const blockBytes = wire.length - HEAD_BYTES
+      const status = zl_block_decode(dictionary, block, blockBytes, output, plainBytes)
+      if (status < 0) throw this.#refusalOf(wire, wire.length, 0)(status)
+      target.set(instance.view(output, plainBytes))
+    } else {
+      const rest = new ArraySource(wire.subarray(HEAD_BYTES))
+      this.#blocks(kind, rest, this.#refusalOf(wire, wire.length, 0), target)
+    }
+    return plainBytes
+  }
+
+  /** Has the head of a part judged; the kind of the part, or a negative status. */
+  #head(head: Pointer, wireBytes: number, place: number): number {
+    return this.#instance.exports.zl_receive_head(
+      this.#receiver,
+      head,
+      wireBytes >>> 0,
+      Math.floor(wireBytes / 2 ** 32),
+      place,
+      this.#instance.part,
+    )
+  }
+
+  /** The kind of a part that is a message of its own and has plaintext of its own. */
+  #plainHead(head: Pointer, wire: Uint8Array): number {
+    const kind = this.#head(head, wire.length, ALONE)
+    if (kind < 0) throw this.#refusalOf(wire, wire.length, 0)(kind)
+    if (kind === LZ4D) throw noPlaintext("a dictionary, which decode installs")
+    if (kind === LZ4A) throw noPlaintext("an arena, whose messages decode gives")
+    return kind
+  }
+
+  /** Makes errors for a part that begins with `head`. */
+  #refusalOf(head: Uint8Array, wireBytes: number, part: number): Fail {
+    return (status) => refusal(this.#instance, status, { head, wireBytes, part }, this.#budgetBytes)
+  }
+
+  /** The plaintext of an accepted part, in `target` where there is one. */
+  #blocks(kind: number, wire: Source, fail: Fail, target: Uint8Array | undefined): Uint8Array {
+    const instance = this.#instance
     const dictionary = instance.exports.zl_receiver_dictionary(this.#receiver)
     const plainBytes = instance.wide(instance.part, 0)
     if (plainBytes <= instance.partMax)
-      return decodeBlocks(instance, instance, dictionary, kind, plainBytes, wire, fail)
+      return decodeBlocks(instance, instance, dictionary, kind, plainBytes, wire, fail, target)
     return withLargeInstance(instance, dictionary, plainBytes, (large, dictionary) =>
-      decodeBlocks(instance, large, dictionary, kind, plainBytes, wire, fail),
+      decodeBlocks(instance, large, dictionary, kind, plainBytes, wire, fail, target),
     )
   }
 
@@ -87,7 +144,7 @@ export class Decoder {
       throw outOfMemory("a dictionary", length)
   }
 
-  #arena(wire: Source, fail: (status: number) => Error): Uint8Array[][] {
+  #arena(wire: Source, fail: Fail): Uint8Array[][] {
     const instance = this.#instance
     const { length } = wire
     const source = instance.read(INPUT, wire, length)
@@ -98,6 +155,9 @@ export class Decoder {
     return splitFrames(instance.view(target, instance.word(slot, 0)))
   }
 }
+
+/** Makes the error for a negative status. */
+type Fail = (status: number) => Error
 
 /** What a refused part looked like. */
 interface Seen {
@@ -126,8 +186,8 @@ export function refusal(
 }
 
 /**
- * Decodes the blocks of the part whose head `home` has accepted. They are
- * decoded in `worker`, which may be another instance.
+ * Decodes the blocks of the part whose head `home` has accepted, into `target` or
+ * an array of their own. They are decoded in `worker`, which may be another instance.
  */
 function decodeBlocks(
   home: Instance,
@@ -136,14 +196,15 @@ function decodeBlocks(
   kind: number,
   plainBytes: number,
   wire: Source,
-  fail: (status: number) => Error,
+  fail: Fail,
+  target: Uint8Array | undefined,
 ): Uint8Array {
   const { part } = home
-  let result: Uint8Array | undefined
+  let result = target
   let at = 0
   for (;;) {
     const length =
-      kind === LZ4M ? home.read(INPUT, wire, Math.min(wire.length, LENGTH_BYTES)) : NULL
+      kind === LZ4M ? home.read(INPUT, wire, Math.min(wire.length, BLOCK_LENGTH_BYTES)) : NULL
     const more = home.exports.zl_receive_block(part, length)
     if (more < 0) throw fail(more)
     if (more === 0) return result ?? new Uint8Array(0)
@@ -151,15 +212,15 @@ function decodeBlocks(
     const blockBytes = home.word(part, 4)
     const blockPlain = home.word(part, 5)
     const source = worker.read(INPUT, wire, blockBytes)
-    const target = worker.scratch(OUTPUT, blockPlain)
+    const decoded = worker.scratch(OUTPUT, blockPlain)
     const { zl_block_decode } = worker.exports
-    const status = zl_block_decode(dictionary, source, blockBytes, target, blockPlain)
+    const status = zl_block_decode(dictionary, source, blockBytes, decoded, blockPlain)
     if (status < 0) throw fail(status)
-    if (blockPlain === plainBytes) {
-      result = worker.copy(target, blockPlain)
+    if (blockPlain === plainBytes && !result) {
+      result = worker.copy(decoded, blockPlain)
     } else {
       result ??= allocate(plainBytes)
-      result.set(worker.view(target, blockPlain), at)
+      result.set(worker.view(decoded, blockPlain), at)
     }
     at += blockPlain
   }

@@ -1,13 +1,26 @@
-import { allocate, concat } from "./arrays.js"
-import { HEAD_BYTES, SENTINEL_BYTES } from "./envelope.js"
+import { concat } from "./arrays.js"
+import { targetTooSmall } from "./errors.js"
 import { framesLength, writeFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary, withLargeInstance } from "./large.js"
 import type { Settings, Training } from "./options.js"
 import { ArraySource, type Source } from "./source.js"
 import { Trainer } from "./trainer.js"
+import {
+  ARENA_HEAD_BYTES,
+  BLOCK_LENGTH_BYTES,
+  HEAD_BYTES,
+  SENTINEL,
+  SENTINEL_BYTES,
+  writeSentinel,
+} from "./wire.js"
 
-const ARENA_HEAD_BYTES = 16
+/** A zl_arena. */
+const ARENA_FIELDS_BYTES = 16
+const UINT32_MAX = 0xffffffff
+const PLAIN_SENTINEL = new Uint8Array(SENTINEL_BYTES)
+
+type Message = readonly Uint8Array[]
 
 /** The sending half of a connection: plaintext to wire parts (RFC.md section 5.1). */
 export class Encoder {
@@ -55,24 +68,54 @@ export class Encoder {
     const dictionary = this.#dictionaryBytes
     if (!dictionary) return undefined
     const wire = new Uint8Array(SENTINEL_BYTES + dictionary.length)
-    wire.set([0x4c, 0x5a, 0x34, 0x44]) // "LZ4D"
+    writeSentinel(wire, SENTINEL.LZ4D)
     wire.set(dictionary, SENTINEL_BYTES)
     return wire
   }
 
   part(plain: Uint8Array): Uint8Array {
-    const instance = this.#instance
-    if (plain.length < this.#minCompressBytes && plain.length <= instance.blockMax)
-      return plainPart(plain)
-    if (plain.length > instance.partMax)
-      return encodeLarge(instance, this.#dictionary, this.#effort, new ArraySource(plain))
-    const source = instance.place(INPUT, plain)
-    return (
-      single(instance, this.#dictionary, this.#effort, source, plain.length) ?? plainPart(plain)
-    )
+    return this.#part(plain, copied)
   }
 
-  /** The wire message of one message, or of several that groupMessages has put together. */
+  /** Encodes a part into `target`; returns the bytes written. */
+  partInto(plain: Uint8Array, target: Uint8Array): number {
+    return this.#part(plain, (...pieces) => writeInto(target, pieces))
+  }
+
+  #part<T>(plain: Uint8Array, give: Give<T>): T {
+    const instance = this.#instance
+    if (plain.length < this.#minCompressBytes && plain.length <= instance.blockMax)
+      return give(PLAIN_SENTINEL, plain)
+    if (plain.length > instance.partMax)
+      return encodeLargeTo(instance, this.#dictionary, this.#effort, new ArraySource(plain), give)
+    const source = instance.place(INPUT, plain)
+    const wire = single(instance, this.#dictionary, this.#effort, source, plain.length)
+    return wire ? give(wire) : give(PLAIN_SENTINEL, plain)
+  }
+
+  /**
+   * Cuts a list of messages into groups that may share an arena, in order; one that may not is
+   * alone. Which may is the module's to say, as for a stream.
+   */
+  groups(messages: readonly Message[]): Message[][] {
+    const { zl_arena_join, zl_arena_slot } = this.#instance.exports
+    const arena = zl_arena_slot()
+    const groups: Message[][] = []
+    let group: Message[] | undefined
+    for (const message of messages) {
+      const bytes = Math.min(framesLength(message), UINT32_MAX)
+      if (group && zl_arena_join(arena, bytes, message.length)) {
+        group.push(message)
+        continue
+      }
+      this.#instance.view(arena, ARENA_FIELDS_BYTES).fill(0)
+      groups.push([message])
+      group = zl_arena_join(arena, bytes, message.length) ? groups.at(-1) : undefined
+    }
+    return groups
+  }
+
+  /** The wire message of one message, or of several that `groups` has put together. */
   message(group: readonly (readonly Uint8Array[])[]): Uint8Array[] {
     if (group.length > 1) return [this.#arena(group)]
     return (group[0] as Uint8Array[]).map((part) => this.part(part))
@@ -83,7 +126,7 @@ export class Encoder {
     this.#instance.exports.zl_dictionary_close(this.#dictionary)
   }
 
-  /** The LZ4A part of messages that groupMessages has put together. */
+  /** The LZ4A part of messages that `groups` has put together. */
   #arena(messages: readonly (readonly Uint8Array[])[]): Uint8Array {
     const instance = this.#instance
     const length = messages.reduce((sum, message) => sum + framesLength(message), 0)
@@ -101,6 +144,11 @@ export class Encoder {
   }
 }
 
+/** Takes the pieces that a part consists of, which are good for the length of the call only. */
+type Give<T> = (...pieces: Uint8Array[]) => T
+
+const copied: Give<Uint8Array> = (...pieces) => concat(pieces)
+
 /** Encodes a part of more than `partMax` bytes, in memory of its own. */
 export function encodeLarge(
   shared: Instance,
@@ -108,18 +156,26 @@ export function encodeLarge(
   effort: number,
   plain: Source,
 ): Uint8Array {
+  return encodeLargeTo(shared, dictionary, effort, plain, copied)
+}
+
+function encodeLargeTo<T>(
+  shared: Instance,
+  dictionary: Pointer,
+  effort: number,
+  plain: Source,
+  give: Give<T>,
+): T {
   const { length } = plain
   return withLargeInstance(shared, dictionary, length, (instance, dictionary) => {
-    if (length > instance.blockMax) return multi(instance, dictionary, effort, plain)
+    if (length > instance.blockMax) return give(...multi(instance, dictionary, effort, plain))
     const source = instance.read(INPUT, plain, length)
-    return (
-      single(instance, dictionary, effort, source, length) ??
-      plainPart(instance.view(source, length))
-    )
+    const wire = single(instance, dictionary, effort, source, length)
+    return wire ? give(wire) : give(PLAIN_SENTINEL, instance.view(source, length))
   })
 }
 
-/** LZ4B, or undefined when that is not shorter than a plain part. */
+/** A view of the LZ4B part, or undefined when that is not shorter than a plain part. */
 function single(
   instance: Instance,
   dictionary: Pointer,
@@ -130,11 +186,16 @@ function single(
   const target = instance.scratch(OUTPUT, plainBytes + SENTINEL_BYTES)
   const { zl_part_encode } = instance.exports
   const length = zl_part_encode(dictionary, source, plainBytes, target, effort)
-  return length === 0 ? undefined : instance.copy(target, length)
+  return length === 0 ? undefined : instance.view(target, length)
 }
 
 /** LZ4M: blocks of `blockMax` bytes of plaintext, none of which refers to another. */
-function multi(instance: Instance, dictionary: Pointer, effort: number, plain: Source): Uint8Array {
+function multi(
+  instance: Instance,
+  dictionary: Pointer,
+  effort: number,
+  plain: Source,
+): Uint8Array[] {
   const { exports, blockMax } = instance
   const room = exports.zl_block_bound(blockMax) >>> 0
   const head = instance.scratch(OUTPUT, HEAD_BYTES)
@@ -142,17 +203,23 @@ function multi(instance: Instance, dictionary: Pointer, effort: number, plain: S
   const pieces = [instance.copy(head, HEAD_BYTES)]
   while (plain.length > 0) {
     const share = Math.min(plain.length, blockMax)
-    const target = instance.scratch(OUTPUT, 4 + room)
+    const target = instance.scratch(OUTPUT, BLOCK_LENGTH_BYTES + room)
     const source = instance.read(INPUT, plain, share)
     const length = exports.zl_multi_block(dictionary, source, share, target, effort)
     pieces.push(instance.copy(target, length))
   }
-  return concat(pieces)
+  return pieces
 }
 
-function plainPart(plain: Uint8Array): Uint8Array {
-  const wire = allocate(SENTINEL_BYTES + plain.length)
-  wire.fill(0, 0, SENTINEL_BYTES)
-  wire.set(plain, SENTINEL_BYTES)
-  return wire
+/** Writes a part from the start of `target` on, all of it or nothing; returns its length. */
+function writeInto(target: Uint8Array, pieces: Uint8Array[]): number {
+  const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
+  if (length > target.length) throw targetTooSmall(target, length)
+  let at = length
+  // From the end: the caller's plaintext, which comes last, may lie in `target` where the rest goes.
+  for (const piece of pieces.reverse()) {
+    at -= piece.length
+    target.set(piece, at)
+  }
+  return length
 }

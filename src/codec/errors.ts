@@ -25,7 +25,9 @@ export type ProtocolErrorCode =
  * allowed. Match on `code`, which is stable, rather than on the text.
  */
 export class ProtocolError extends Error {
+  /** "ProtocolError", also where the code is minified. */
   override readonly name = "ProtocolError"
+  /** Which rule was broken. */
   readonly code: ProtocolErrorCode
 
   constructor(code: ProtocolErrorCode, detail: string) {
@@ -106,13 +108,73 @@ export function quoted(bytes: Uint8Array): string {
   return `"${text}"${bytes.length > QUOTED_MAX_BYTES ? " …" : ""}`
 }
 
+/**
+ * What a caller did wrong, or what the machine could not do. The codes are stable, and
+ * docs/errors.md lists them. The first three are those of Node's own functions.
+ */
+export type UsageErrorCode =
+  | "ERR_INVALID_ARG_TYPE"
+  | "ERR_INVALID_ARG_VALUE"
+  | "ERR_OUT_OF_RANGE"
+  | "ERR_LZ4_CLOSED"
+  | "ERR_LZ4_NO_PLAINTEXT"
+  | "ERR_LZ4_TARGET_TOO_SMALL"
+  | "ERR_LZ4_OUT_OF_MEMORY"
+  | "ERR_LZ4_WASM"
+
+/** Gives an error its code. */
+export function withCode<E extends Error>(error: E, code: UsageErrorCode): E {
+  return Object.assign(error, { code })
+}
+
+/** An argument, or an option, is of a wrong type. */
+export function wrongType(message: string): TypeError {
+  return withCode(new TypeError(message), "ERR_INVALID_ARG_TYPE")
+}
+
+/** An argument is of the right type and yet none that is known, or goes with the others. */
+export function wrongValue(message: string): TypeError {
+  return withCode(new TypeError(message), "ERR_INVALID_ARG_VALUE")
+}
+
+/** A number, or a length, is not in its range. */
+export function outOfRange(message: string): RangeError {
+  return withCode(new RangeError(message), "ERR_OUT_OF_RANGE")
+}
+
+/** Something is used after it was closed. */
+export function closed(what: string): Error {
+  return withCode(new Error(`${what} is closed`), "ERR_LZ4_CLOSED")
+}
+
+/** The WebAssembly module could not be had, or is another one. */
+export function wasmError(message: string, cause?: unknown): TypeError {
+  return withCode(new TypeError(`wasm: ${message}`, { cause }), "ERR_LZ4_WASM")
+}
+
 /** Memory for a part could not be had; the codec stays usable. */
 export function outOfMemory(what: string, bytes: number): RangeError {
-  return Object.assign(
+  return withCode(
     new RangeError(
       `out of memory: ${what} needs ${bytes} bytes; WebAssembly memory and typed arrays end at about 4 GiB`,
     ),
-    { code: "ERR_LZ4_OUT_OF_MEMORY" },
+    "ERR_LZ4_OUT_OF_MEMORY",
+  )
+}
+
+/** A part that is no part of a message was given where only such parts will do. */
+export function noPlaintext(what: string): TypeError {
+  return withCode(
+    new TypeError(`the part is ${what}; it has no plaintext of its own`),
+    "ERR_LZ4_NO_PLAINTEXT",
+  )
+}
+
+/** The caller's array cannot take what was to be written to it. */
+export function targetTooSmall(target: Uint8Array, bytes: number): RangeError {
+  return withCode(
+    new RangeError(`target is ${target.length} bytes long; the part takes ${bytes}`),
+    "ERR_LZ4_TARGET_TOO_SMALL",
   )
 }
 

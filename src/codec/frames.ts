@@ -11,12 +11,6 @@ export const SHORT_HEAD_BYTES = 2
 export const LONG_HEAD_BYTES = 9
 export const SHORT_MAX_BYTES = 255
 
-const ARENA_MESSAGE_MAX_BYTES = 8192
-const ARENA_MAX_MESSAGES = 256
-const ARENA_MAX_PARTS = 4096
-/** The most bytes of all frames of an arena. */
-export const ARENA_MAX_BYTES = 65536
-
 type Message = readonly Uint8Array[]
 
 /** How long the frames of a message are. */
@@ -24,31 +18,6 @@ export function framesLength(message: Message): number {
   let length = 0
   for (const part of message) length += frameHeadLength(part.length) + part.length
   return length
-}
-
-/** Cuts a list of messages into groups that may share an arena, in order; one that may not is alone. */
-export function groupMessages(messages: readonly Message[]): Message[][] {
-  const groups: Message[][] = []
-  let group: Message[] = []
-  let bytes = 0
-  let parts = 0
-  for (const message of messages) {
-    const length = framesLength(message)
-    bytes += length
-    parts += message.length
-    const alone = length > ARENA_MESSAGE_MAX_BYTES || message.length > ARENA_MAX_PARTS
-    const full =
-      bytes > ARENA_MAX_BYTES || parts > ARENA_MAX_PARTS || group.length === ARENA_MAX_MESSAGES
-    if (groups.length === 0 || alone || full) {
-      group = []
-      groups.push(group)
-      // What follows a message that is alone begins a group as well.
-      bytes = alone ? ARENA_MAX_BYTES : length
-      parts = message.length
-    }
-    group.push(message)
-  }
-  return groups
 }
 
 /** Writes the frames of a message and returns where they end. */

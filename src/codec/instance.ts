@@ -1,5 +1,5 @@
 import { copy } from "./arrays.js"
-import { outOfMemory } from "./errors.js"
+import { outOfMemory, wasmError } from "./errors.js"
 import type { Source } from "./source.js"
 
 declare const address: unique symbol
@@ -68,6 +68,7 @@ export interface Exports {
     effort: number,
   ): number
   zl_arena_slot(): Pointer
+  zl_arena_join(arena: Pointer, bytes: number, parts: number): number
   zl_arena_read(
     receiver: Pointer,
     wire: Pointer,
@@ -96,6 +97,8 @@ export interface Exports {
   zl_trainer_sample(trainer: Pointer, part: Pointer, length: number): void
   zl_trainer_message(trainer: Pointer): number
   zl_trainer_train(trainer: Pointer): Pointer
+  zl_trainer_step(trainer: Pointer): number
+  zl_trainer_finish(trainer: Pointer): Pointer
   zl_sending_open(
     dictionary: Pointer,
     least: number,
@@ -135,6 +138,9 @@ export interface Lodger {
   moveOut(): void
 }
 
+/** The memory that an instance begins with. */
+const MEMORY_BYTES = 16 << 20
+
 /** One instance of the module, with its memory. */
 export class Instance {
   readonly module: WebAssembly.Module
@@ -152,10 +158,15 @@ export class Instance {
   constructor(module: WebAssembly.Module) {
     this.module = module
     if (!WebAssembly.Module.exports(module).some(({ name }) => name === "zl_transcode"))
-      throw new TypeError("wasm: this module is not zeromq-lz4's")
+      throw wasmError("this module is not zeromq-lz4's")
     // Growth needs no notice: a stale view has length 0.
     const imports = { env: { emscripten_notify_memory_growth: () => {} } }
-    this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
+    try {
+      this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
+    } catch (error) {
+      if (error instanceof RangeError) throw outOfMemory("an instance of the module", MEMORY_BYTES)
+      throw wasmError(`this module is not zeromq-lz4's: ${(error as Error).message}`, error)
+    }
     this.exports._initialize()
     this.blockMax = this.exports.zl_block_max()
     this.partMax = this.exports.zl_part_max()

@@ -1,5 +1,5 @@
 import embedded from "../../build/zeromq-lz4.wasm"
-import { shown } from "./errors.js"
+import { shown, wasmError, withCode, wrongType, wrongValue } from "./errors.js"
 import { Instance } from "./instance.js"
 
 /** Where the module may come from: its bytes, compiled, or an address to fetch. */
@@ -23,20 +23,33 @@ export async function loadInstance(source: WasmSource = embedded): Promise<Insta
   const known = instances.get(source)
   if (known) return known
   if (source instanceof WebAssembly.Module) return loadInstanceSync(source)
-  const module = await WebAssembly.compile(checkBytes(source))
+  const module = await WebAssembly.compile(checkBytes(source)).catch(refused)
   return instances.get(source) ?? remember(source, module)
 }
 
 /** The same without waiting: not for a URL. */
 export function loadInstanceSync(source: WasmSource = embedded): Instance {
   if (source instanceof URL)
-    throw new TypeError("wasm: a URL needs Codec.create(); createSync() takes bytes or a module")
+    throw wrongValue(
+      "wasm: a URL needs Codec.create() or readCapture(); here bytes or a module will do",
+    )
   const known = instances.get(source)
   if (known) return known
-  return remember(
-    source,
-    source instanceof WebAssembly.Module ? source : new WebAssembly.Module(checkBytes(source)),
-  )
+  return remember(source, source instanceof WebAssembly.Module ? source : compile(source))
+}
+
+function compile(source: BufferSource): WebAssembly.Module {
+  const bytes = checkBytes(source)
+  try {
+    return new WebAssembly.Module(bytes)
+  } catch (error) {
+    return refused(error)
+  }
+}
+
+/** The engine's own error says why bytes do not compile, or may not. */
+function refused(error: unknown): never {
+  throw withCode(error as Error, "ERR_LZ4_WASM")
 }
 
 function remember(source: object, module: WebAssembly.Module): Instance {
@@ -48,7 +61,7 @@ function remember(source: object, module: WebAssembly.Module): Instance {
 function checkBytes(source: BufferSource): BufferSource {
   if (source instanceof ArrayBuffer) return source
   if (!ArrayBuffer.isView(source))
-    throw new TypeError(`wasm must be bytes, a WebAssembly.Module or a URL; got ${shown(source)}`)
+    throw wrongType(`wasm must be bytes, a WebAssembly.Module or a URL; got ${shown(source)}`)
   // Engines differ in which views they take.
   return new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
 }
@@ -58,16 +71,17 @@ async function fetchInstance(url: URL): Promise<Instance> {
     const bytes = await readUrl(url)
     // A server that answers with its HTML page would otherwise fail with "expected magic word".
     if (bytes[0] !== 0 || bytes[1] !== 0x61 || bytes[2] !== 0x73 || bytes[3] !== 0x6d)
-      throw new TypeError("not a WebAssembly module")
+      throw wasmError("not a WebAssembly module")
     return new Instance(await WebAssembly.compile(bytes))
   } catch (error) {
-    throw new TypeError(`wasm: ${url.href.slice(0, 200)}: ${reason(error)}`, { cause: error })
+    throw wasmError(`${url.href.slice(0, 200)}: ${reason(error)}`, error)
   }
 }
 
 /** Node's fetch says no more than "fetch failed", and why in the cause. */
 function reason(error: unknown): string {
-  const { message, cause } = error as Error
+  const { message: whole, cause } = error as Error
+  const message = whole.replace(/^wasm: /, "")
   return cause instanceof Error ? `${message}: ${cause.message}` : message
 }
 
@@ -75,10 +89,10 @@ async function readUrl(url: URL): Promise<Uint8Array<ArrayBuffer>> {
   if (url.protocol === "file:") {
     // Looked up at run time: this file is bundled for browsers too.
     const fs = globalThis.process?.getBuiltinModule?.("node:fs/promises")
-    if (!fs) throw new TypeError("files can be read in Node only")
+    if (!fs) throw wasmError("files can be read in Node only")
     return new Uint8Array(await fs.readFile(url))
   }
   const response = await fetch(url)
-  if (!response.ok) throw new TypeError(`answered with status ${response.status}`)
+  if (!response.ok) throw wasmError(`answered with status ${response.status}`)
   return new Uint8Array(await response.arrayBuffer())
 }

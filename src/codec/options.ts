@@ -1,5 +1,9 @@
-import { shown } from "./errors.js"
+import { outOfRange, shown, wrongType, wrongValue } from "./errors.js"
 import type { WasmSource } from "./module.js"
+import { DICTIONARY_MAX_BYTES } from "./wire.js"
+
+/** 0 is LZ4, and the others are those of LZ4HC, which takes the longer the higher it is. */
+export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
 
 /**
  * How one endpoint or codec compresses, and what it accepts. Any peer reads the
@@ -28,7 +32,7 @@ export interface Lz4Options {
    * while that has not; for sockets only.
    * Default: 0, LZ4 itself.
    */
-  level?: number | "adaptive"
+  level?: Lz4Level | "adaptive"
   /**
    * Whether messages that wait together are sent together, as one part. Only for
    * peers that read revision 2. Default: false. RFC.md appendix A.
@@ -38,6 +42,7 @@ export interface Lz4Options {
   revision?: 1 | 2
 }
 
+/** How a codec compresses, what it accepts, and where its module comes from. */
 export interface CodecOptions extends Lz4Options {
   /**
    * The most bytes of plaintext that one received message may hold over all its
@@ -48,7 +53,6 @@ export interface CodecOptions extends Lz4Options {
   wasm?: WasmSource
 }
 
-export const DICTIONARY_MAX_BYTES = 8192
 const ACCELERATION_MAX = 65537
 const MIN_COMPRESS_BYTES = 512
 const MIN_COMPRESS_BYTES_WITH_DICTIONARY = 128
@@ -104,7 +108,7 @@ export interface Settings extends ReceiveSettings {
 export function checkCodecOptions(options: CodecOptions): Settings {
   checkNames(options, CODEC_NAMES)
   if (options.level === "adaptive")
-    throw new TypeError('level "adaptive" is for sockets: a codec has no network to adapt to')
+    throw wrongValue('level "adaptive" is for sockets: a codec has no network to adapt to')
   return readLz4Options(options, checkBudget(options.maxMessageSize))
 }
 
@@ -121,10 +125,10 @@ export function checkLz4Options(options: Lz4Options, budgetBytes: number): Setti
 
 export function checkNames(options: object, known: readonly string[]): void {
   if (typeof options !== "object" || options === null)
-    throw new TypeError(`options must be an object; got ${shown(options)}`)
+    throw wrongType(`options must be an object; got ${shown(options)}`)
   for (const name of Object.keys(options)) {
     if (!known.includes(name))
-      throw new TypeError(`unknown option ${shown(name)}; known: ${known.join(", ")}`)
+      throw wrongValue(`unknown option ${shown(name)}; known: ${known.join(", ")}`)
   }
 }
 
@@ -150,11 +154,9 @@ function readTraining(
 ): Training | undefined {
   if (autoDictionary === undefined || autoDictionary === false) return undefined
   if (autoDictionary !== true && (typeof autoDictionary !== "object" || autoDictionary === null))
-    throw new TypeError(
-      `autoDictionary must be a boolean or an object; got ${shown(autoDictionary)}`,
-    )
+    throw wrongType(`autoDictionary must be a boolean or an object; got ${shown(autoDictionary)}`)
   if (dictionary !== undefined)
-    throw new TypeError("dictionary and autoDictionary exclude each other; got both")
+    throw wrongValue("dictionary and autoDictionary exclude each other; got both")
   const given = autoDictionary === true ? {} : autoDictionary
   checkNames(given, ["capacity", "trigger"])
   return {
@@ -173,9 +175,9 @@ function readEffort({ acceleration, level }: Lz4Options): number {
   const checked = level === "adaptive" ? 0 : integer("level", level, 0, 0, LEVEL_MAX)
   if (checked === 0) return integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX)
   if (checked < LEVEL_MIN)
-    throw new RangeError(`level must be 0, or ${LEVEL_MIN} to ${LEVEL_MAX}; got ${checked}`)
+    throw outOfRange(`level must be 0, or ${LEVEL_MIN} to ${LEVEL_MAX}; got ${checked}`)
   if (acceleration !== undefined)
-    throw new TypeError(`acceleration is of level 0 only; got it with level ${checked}`)
+    throw wrongValue(`acceleration is of level 0 only; got it with level ${checked}`)
   return -checked
 }
 
@@ -183,7 +185,7 @@ function readEffort({ acceleration, level }: Lz4Options): number {
 export function checkDictionary(dictionary: unknown): Uint8Array {
   const bytes = checkBytes("dictionary", dictionary)
   if (bytes.length < 1 || bytes.length > DICTIONARY_MAX_BYTES)
-    throw new RangeError(
+    throw outOfRange(
       `dictionary must be 1 to ${DICTIONARY_MAX_BYTES} bytes long; got ${bytes.length}`,
     )
   return new Uint8Array(bytes)
@@ -194,13 +196,12 @@ export function checkBytes(what: string, value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value
   if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]")
     return value as Uint8Array
-  throw new TypeError(`${what} must be a Uint8Array; got ${shown(value)}`)
+  throw wrongType(`${what} must be a Uint8Array; got ${shown(value)}`)
 }
 
 function boolean(name: string, value: unknown, usual: boolean): boolean {
   if (value === undefined) return usual
-  if (typeof value !== "boolean")
-    throw new TypeError(`${name} must be a boolean; got ${shown(value)}`)
+  if (typeof value !== "boolean") throw wrongType(`${name} must be a boolean; got ${shown(value)}`)
   return value
 }
 
@@ -212,9 +213,8 @@ function integer(
   most = Number.MAX_SAFE_INTEGER,
 ): number {
   if (value === undefined) return usual
-  if (typeof value !== "number")
-    throw new TypeError(`${name} must be a number; got ${shown(value)}`)
+  if (typeof value !== "number") throw wrongType(`${name} must be a number; got ${shown(value)}`)
   if (!Number.isInteger(value) || value < least || value > most)
-    throw new RangeError(`${name} must be an integer from ${least} to ${most}; got ${value}`)
+    throw outOfRange(`${name} must be an integer from ${least} to ${most}; got ${value}`)
   return value
 }

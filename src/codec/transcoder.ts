@@ -11,10 +11,10 @@ import { Leftover } from "./leftover.js"
 import type { ReceiveSettings, Settings } from "./options.js"
 import { FrontSource } from "./source.js"
 import type { Trainer } from "./trainer.js"
+import { HEAD_BYTES } from "./wire.js"
 
 /** Output is taken in pieces of up to this many bytes; only a larger part makes a larger piece. */
 const ROOM_BYTES = 256 * 1024
-const PART_HEAD_BYTES = 12
 const NOTHING = new Uint8Array(0)
 
 /** Status of zl_transcode in zeromq_lz4.h. */
@@ -253,5 +253,5 @@ export class Transcoder {
 /** The first bytes of a frame's body, and the length of all of it. */
 function readFrame(frame: Uint8Array): [head: Uint8Array, bodyBytes: number] {
   const headBytes = frameHeadBytes(frame[0] as number)
-  return [frame.slice(headBytes, headBytes + PART_HEAD_BYTES), frameBodyBytes(frame, 0)]
+  return [frame.slice(headBytes, headBytes + HEAD_BYTES), frameBodyBytes(frame, 0)]
 }

@@ -1,4 +1,6 @@
 /** All that a capture holds as rows of numbers, small enough to keep a million of them. */
+
+import { KEPT_CONNECTIONS_MAX, tooManyConnections } from "../capture/decode-capture.js"
 import type {
   CaptureConnection,
   CaptureError,
@@ -79,6 +81,11 @@ export class CaptureIndex {
   }
 
   add(event: CaptureEvent): void {
+    if ((event.connection?.id ?? 0) > KEPT_CONNECTIONS_MAX) {
+      if (event.type === "connection" && event.connection.id === KEPT_CONNECTIONS_MAX + 1)
+        this.#addError(undefined, tooManyConnections(event.time))
+      return
+    }
     switch (event.type) {
       case "connection":
         this.#entries.set(event.connection.id, {

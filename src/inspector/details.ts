@@ -134,7 +134,9 @@ export class DetailPane {
       body.append(problem(`It is not shown as JSON: ${(error as Error).message}`))
       return
     }
-    body.replaceChildren(html("pre", { class: "json", tabindex: 0 }, ...coloured(json.text)))
+    const pre = html("pre", { class: "json", tabindex: 0 })
+    for (const node of coloured(json.text)) pre.append(node)
+    body.replaceChildren(pre)
     if (json.more) body.append(more("Show more", () => this.#fillJson(body, index, characters * 4)))
   }
 

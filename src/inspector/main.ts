@@ -1,7 +1,7 @@
 /** The page: takes a capture, hands it to the worker and shows what comes back. */
 import workerSource from "inspector-worker"
 import { filterHelp } from "../capture/filter.js"
-import { DICTIONARY_MAX_BYTES } from "../codec/options.js"
+import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
 import { DetailPane, type Look } from "./details.js"

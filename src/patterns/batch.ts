@@ -5,6 +5,8 @@ import type { Message } from "./pipe.js"
 export const BATCH_BYTES: number = 64 * 1024
 /** What a batch starts with when there is no full-sized buffer to spare. */
 const FIRST_BYTES = 4096
+/** zeromq.js copies messages up to this size, and holds on to larger ones. */
+const COPIED_MAX_BYTES = 128
 /** Full-sized buffers that are used again. */
 const SPARE_MAX = 32
 
@@ -27,6 +29,8 @@ export class Batch {
   #buffer: Buffer
   length = 0
   messages = 0
+  /** As in zeromq.js, a large message that waits keeps the program's memory alive, though not for use. */
+  protected latest: Message | undefined
 
   constructor() {
     const buffer = spare.pop()
@@ -55,6 +59,7 @@ export class Batch {
     }
     this.length = at
     this.messages++
+    if (bytes > COPIED_MAX_BYTES) this.latest = message
   }
 
   clear(): void {

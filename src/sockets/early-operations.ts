@@ -1,10 +1,10 @@
 import { zmqError } from "../transport/zmq-error.js"
 import type { Engine } from "./engine.js"
-import { hold, letGo } from "./hold.js"
+import { Hold } from "./hold.js"
 
 interface Operation {
-  /** Begins it, with the engine where there is one, or with libzmq. */
-  begin(engine: Engine | undefined): Promise<unknown>
+  /** Begins it, with the engine where there is one, or with libzmq, which does not wait if it is `now`. */
+  begin(engine: Engine | undefined, now: boolean): Promise<unknown>
   resolve(value: unknown): void
   reject(error: unknown): void
   timer: NodeJS.Timeout | undefined
@@ -15,44 +15,34 @@ interface Operation {
  * libzmq will have to do with it.
  */
 export class EarlyOperations {
+  readonly #hold = new Hold()
   readonly #waiting = new Map<"send" | "receive", Operation>()
 
   wait<T>(
     name: "send" | "receive",
     timeoutMs: number,
-    begin: (engine: Engine | undefined) => Promise<T>,
+    begin: (engine: Engine | undefined, now: boolean) => Promise<T>,
   ): Promise<T> {
     if (this.#waiting.has(name)) throw busy(name)
     return new Promise<unknown>((resolve, reject) => {
-      const timer = timeoutMs > 0 ? setTimeout(() => this.#fail(name), timeoutMs) : undefined
+      const timer =
+        timeoutMs > 0 ? setTimeout(() => this.#begin(name, undefined, true), timeoutMs) : undefined
       this.#waiting.set(name, { begin, resolve, reject, timer })
-      hold()
+      this.#hold.take()
     }) as Promise<T>
   }
 
-  /** There is an endpoint. */
+  /** There is an endpoint, or there will be none. */
   begin(engine: Engine | undefined): void {
-    for (const name of [...this.#waiting.keys()]) {
-      const { begin, resolve, reject } = this.#end(name)
-      begin(engine).then(resolve, reject)
-    }
+    for (const name of [...this.#waiting.keys()]) this.#begin(name, engine, false)
   }
 
-  /** The socket is closed. */
-  close(): void {
-    for (const name of [...this.#waiting.keys()]) this.#fail(name)
-  }
-
-  #fail(name: "send" | "receive"): void {
-    this.#end(name).reject(zmqError("EAGAIN"))
-  }
-
-  #end(name: "send" | "receive"): Operation {
+  #begin(name: "send" | "receive", engine: Engine | undefined, now: boolean): void {
     const operation = this.#waiting.get(name) as Operation
     this.#waiting.delete(name)
     clearTimeout(operation.timer)
-    letGo()
-    return operation
+    this.#hold.release()
+    operation.begin(engine, now).then(operation.resolve, operation.reject)
   }
 }
 

@@ -68,6 +68,7 @@ abstract class Endpoint {
   release(lingerMs: number, released: () => void): void {
     this.#released = released
     this.finishPipes()
+    if (!this.#released) return
     if (lingerMs === 0) this.#expire()
     else if (lingerMs > 0) this.#limit = setTimeout(() => this.#expire(), lingerMs).unref()
     this.checkReleased()
@@ -75,11 +76,11 @@ abstract class Endpoint {
 
   /** The time of `linger` is up: what was not written yet is dropped. */
   #expire(): void {
-    this.dropWaiting()
-    for (const connection of this.connections) if (!this.pipes.has(connection)) connection.destroy()
     this.#limit = setTimeout(() => {
       for (const connection of this.connections) connection.destroy()
     }, FLUSH_MS).unref()
+    this.dropWaiting()
+    for (const connection of this.connections) if (!this.pipes.has(connection)) connection.destroy()
     this.checkReleased()
   }
 

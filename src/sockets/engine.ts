@@ -22,7 +22,7 @@ import {
   type EndpointSettings,
 } from "./endpoint.js"
 import { exitsLater } from "./exit.js"
-import { hold, letGo } from "./hold.js"
+import { Hold } from "./hold.js"
 import type { Lz4 } from "./lz4.js"
 import { copyMessage } from "./message.js"
 import type { NativeSide } from "./native-side.js"
@@ -70,10 +70,12 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   /** As the option was set last, for when the socket is gone. */
   lingerMs: number
   readonly #state: SocketState
-  readonly #context: Context
+  /** Until the socket is closed. */
+  #context: Context | undefined
   /** By the name under which each is known; connecting repeatedly may give several of one name. */
   readonly #endpoints = new Map<string, Endpoint[]>()
   readonly #pipes = new Set<Pipe>()
+  readonly #hold = new Hold()
   #sending: Sending | undefined
   #receiving: Receiving | undefined
   /** Operations since the last that waited. */
@@ -94,7 +96,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       if (subscribe) this.type.subscribe(topic)
       else this.type.cancel(topic)
     state.subscriptions.length = 0
-    for (const group of state.groups) this.type.join(Buffer.from(group))
+    for (const group of state.groups) this.type.join(Buffer.from(group, "latin1"))
   }
 
   get lz4(): Lz4 {
@@ -159,7 +161,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (!endpoints) throw zmqError("ENOENT", address)
     this.#endpoints.delete(name)
     const { linger } = socket
-    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#context))
+    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#blocky))
   }
 
   close(lingerMs: number): void {
@@ -169,8 +171,13 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (this.#sending) this.#finishSending()
     this.#closed = true
     for (const endpoints of this.#endpoints.values())
-      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#context))
+      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#blocky))
     this.#endpoints.clear()
+    this.#context = undefined
+  }
+
+  get #blocky(): boolean {
+    return this.#context?.blocky ?? false
   }
 
   #add(name: string, endpoint: Endpoint): void {
@@ -205,7 +212,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       },
       tcp,
       authenticator: new Authenticator(
-        this.#context,
+        this.#context as Context,
         zapDomain ?? "",
         zapEnforceDomain,
         handshake.routingId,
@@ -287,6 +294,12 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     return routing === undefined ? message : [...message, routing]
   }
 
+  /** @throws Error with code EBUSY or EBADF, where nothing can be sent or received. */
+  checkUsable(): void {
+    checkFree(this.#state)
+    if (this.#closed) throw zmqError("EBADF")
+  }
+
   send(message: Message, routing: Routing): Promise<void> {
     if (this.#sending) throw busy("send")
     const { sendTimeoutMs } = this.#state
@@ -316,7 +329,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       const copied = copyMessage(message)
       const sending: Sending = { message: copied, routing, resolve, reject, timer: undefined }
       this.#sending = sending
-      hold()
+      this.#hold.take()
       if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
       else if (timeoutMs > 0) sending.timer = setTimeout(sendNow, timeoutMs, this, sending)
       this.native?.wantRoom(true)
@@ -328,7 +341,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.#sending = undefined
     this.#operations = 0
     clearTimeout(sending.timer)
-    letGo()
+    this.#hold.release()
     this.native?.wantRoom(false)
     const refusal = this.#trySend(sending.message, sending.routing)
     if (refusal === undefined) sending.resolve()
@@ -367,7 +380,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     return new Promise((resolve, reject) => {
       const receiving: Receiving = { resolve, reject, timer: undefined }
       this.#receiving = receiving
-      hold()
+      this.#hold.take()
       if (timeoutMs === undefined) setImmediate(receiveNow, this, receiving)
       else if (timeoutMs > 0) receiving.timer = setTimeout(receiveNow, timeoutMs, this, receiving)
       this.native?.want(true)
@@ -379,7 +392,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.#receiving = undefined
     this.#operations = 0
     if (receiving.timer) clearTimeout(receiving.timer)
-    letGo()
+    this.#hold.release()
     this.native?.want(false)
     const message = this.#tryReceive()
     if (typeof message === "string") receiving.reject(zmqError(message))
@@ -396,6 +409,12 @@ export interface PreparedBind {
   address: string
   where: HostPort
   settings: EndpointSettings
+}
+
+/** @throws Error with code EBUSY while something is at work that needs the socket for itself. */
+export function checkFree(state: SocketState): void {
+  if (state.blocked !== undefined)
+    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
 }
 
 /** What came of a message that was refused, or is libzmq's to send. */

@@ -3,20 +3,21 @@
  * When nothing else is left to do, sockets are closed, and the process stays for as long as their
  * `linger` allows.
  */
-import type { Context, Socket } from "zeromq"
-import { hold, letGo } from "./hold.js"
+import type { Socket } from "zeromq"
+import { Hold } from "./hold.js"
 import type { SocketState } from "./state.js"
 
 /** After so long zeromq.js says what a process waits for, in milliseconds. */
 const WARNING_MS = 500
 
 const watched = new Set<WeakRef<Socket>>()
-/** Endpoints that are closed and still have something to send, by the context of their socket. */
-const leaving = new Set<{ context: Context }>()
+/** Endpoints that are closed and still have something to send; whether their context is blocky. */
+const leaving = new Set<{ blocky: boolean }>()
 let listening = false
 /** Whether other handlers of "beforeExit" had their turn to send something. */
 let announced = false
 let holding = false
+const staying = new Hold()
 
 // A socket that is dropped without close() is closed by zeromq.js.
 const dropped = new FinalizationRegistry<{ ref: WeakRef<Socket>; state: SocketState }>(
@@ -37,14 +38,14 @@ export function watch(socket: Socket, state: SocketState): void {
 }
 
 /** Counts an endpoint that still has something to send; to be called back when it is gone. */
-export function exitsLater(context: Context): () => void {
-  const entry = { context }
+export function exitsLater(blocky: boolean): () => void {
+  const entry = { blocky }
   leaving.add(entry)
   return () => {
     leaving.delete(entry)
     if (!holding || leaving.size > 0) return
     holding = false
-    letGo()
+    staying.release()
   }
 }
 
@@ -64,7 +65,7 @@ function closeAll(): void {
   for (const socket of open) socket.close()
   if (leaving.size === 0 || holding) return
   holding = true
-  hold()
+  staying.take()
   setTimeout(warn, WARNING_MS).unref()
 }
 
@@ -72,9 +73,7 @@ function closeAll(): void {
 function warn(): void {
   const [first] = leaving
   if (!first) return
-  const advice = first.context.blocky
-    ? " Set 'context.blocky = false' to change this behaviour."
-    : ""
+  const advice = first.blocky ? " Set 'context.blocky = false' to change this behaviour." : ""
   process.stderr.write(
     `(node:${process.pid}) WARNING: Waiting for queued ZeroMQ messages to be delivered.${advice}\n`,
   )

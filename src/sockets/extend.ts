@@ -5,7 +5,7 @@ import { isLz4 } from "../transport/endpoint.js"
 import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { EarlyOperations } from "./early-operations.js"
-import { type EndpointOptions, Engine, type Received } from "./engine.js"
+import { checkFree, type EndpointOptions, Engine, type Received } from "./engine.js"
 import { watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { toMessage } from "./message.js"
@@ -25,6 +25,7 @@ export interface Lz4Socket {
    * @throws Error with a code of zeromq.js: EINVAL, ENODEV, EADDRINUSE, ENOTSUP …
    */
   bind(address: string, options?: EndpointOptions): Promise<void>
+  /** The same at once, as zeromq.js has it. */
   bindSync(address: string, options?: EndpointOptions): void
   /** Connects to an endpoint. For `lz4+tcp://` there may be options. Throws as `bind` does. */
   connect(address: string, options?: EndpointOptions): void
@@ -38,8 +39,9 @@ export type Lz4Class<C extends SocketClass> = {
 
 type ConnectOptions = EndpointOptions & { routingId?: string }
 
+/** A class of sockets. */
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
-type SocketClass = new (...args: any[]) => ZmqSocket
+export type SocketClass = new (...args: any[]) => ZmqSocket
 
 /** What zeromq.js has and does not declare. */
 interface Native {
@@ -188,7 +190,8 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       const lingerMs = this.closed ? 0 : this.linger
       state.engine?.close(lingerMs)
-      state.early?.close()
+      // libzmq knows what becomes of what waits: not always EAGAIN.
+      state.early?.begin(undefined)
       state.monitor?.useNative()
       native.close.call(this, ...args)
     }
@@ -309,6 +312,18 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
   }
 
+  /** Has libzmq do something, without waiting where the option for that is named. */
+  const natively = <T>(socket: ZmqSocket, option: number | false, work: () => Promise<T>) => {
+    if (option === false || socket.closed) return work()
+    const timeoutMs = native.getInt32Option.call(socket, option)
+    native.setInt32Option.call(socket, option, 0)
+    try {
+      return work()
+    } finally {
+      native.setInt32Option.call(socket, option, timeoutMs)
+    }
+  }
+
   /** Whether an operation would have to wait, on a socket that has had no endpoint yet. */
   const mayWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
     const state = stateOf(socket)
@@ -331,14 +346,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         if (!mayWait(this, "writable")) return send.apply(this, args)
         const state = ensureState(this)
         state.early ??= new EarlyOperations()
-        return state.early.wait("send", state.sendTimeoutMs, (engine) =>
+        return state.early.wait("send", state.sendTimeoutMs, (engine, now) =>
           engine
             ? engine.send(toMessage(args[0]), toRouting(args[1] ?? {}))
-            : send.apply(this, args),
+            : natively(this, now && OPTION.sendTimeout, () => send.apply(this, args)),
         )
       }
       checkSendArguments(args, takesRouting ? 2 : 1)
-      checkUsable(this, ensureState(this))
+      engine.checkUsable()
       if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
       const routing = toRouting(args[1])
       const { routingId, group } = routing
@@ -356,11 +371,13 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         if (!mayWait(this, "readable")) return receive.apply(this)
         const state = ensureState(this)
         state.early ??= new EarlyOperations()
-        return state.early.wait("receive", state.receiveTimeoutMs, (engine) =>
-          engine ? engine.receive() : receive.apply(this),
+        return state.early.wait("receive", state.receiveTimeoutMs, (engine, now) =>
+          engine
+            ? engine.receive()
+            : natively(this, now && OPTION.receiveTimeout, () => receive.apply(this)),
         )
       }
-      checkUsable(this, ensureState(this))
+      engine.checkUsable()
       return engine.receive()
     })
   }
@@ -372,8 +389,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       for (const group of groups) {
         change.call(this, group)
         const state = ensureState(this)
-        if (name === "join") state.joined(String(group))
-        else state.left(String(group))
+        const key = toGroup(group).toString("latin1")
+        if (name === "join") state.joined(key)
+        else state.left(key)
       }
     })
   }
@@ -410,6 +428,13 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
 const NO_ROUTING: Routing = {}
 
+/** A group as libzmq reads it: a string that ends at a zero byte. */
+function toGroup(given: string | Buffer): Buffer {
+  const group = Buffer.from(given as string)
+  const end = group.indexOf(0)
+  return end < 0 ? group : group.subarray(0, end)
+}
+
 function checkSendArguments(args: unknown[], max: number): void {
   if (args[0] === undefined) throw new TypeError("Message must be present")
   if (args.length <= max) return
@@ -422,23 +447,13 @@ function toRouting(given: unknown): Routing {
   const { routingId, group } = given as { routingId?: number; group?: string | Buffer }
   return {
     ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),
-    ...(group !== undefined && { group: Buffer.from(group as string) }),
+    ...(group !== undefined && { group: toGroup(group) }),
   }
 }
 
 /** A turn of the event loop. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
-}
-
-function checkFree(state: SocketState): void {
-  if (state.blocked)
-    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
-}
-
-function checkUsable(socket: ZmqSocket, state: SocketState): void {
-  checkFree(state)
-  if (socket.closed) throw zmqError("EBADF")
 }
 
 /** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */

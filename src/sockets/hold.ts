@@ -5,12 +5,36 @@ const FOREVER_MS = 2 ** 31 - 1
 let holders = 0
 let timer: NodeJS.Timeout | undefined
 
-export function hold(): void {
+function add(): void {
   if (holders++ > 0) return
   if (timer) timer.ref()
   else timer = setInterval(() => {}, FOREVER_MS)
 }
 
-export function letGo(): void {
+function remove(): void {
   if (--holders === 0) timer?.unref()
+}
+
+// What is collected waits for nothing any more.
+const dropped = new FinalizationRegistry<{ count: number }>(({ count }) => {
+  for (let i = 0; i < count; i++) remove()
+})
+
+/** What somebody waits for. */
+export class Hold {
+  readonly #held = { count: 0 }
+
+  constructor() {
+    dropped.register(this, this.#held)
+  }
+
+  take(): void {
+    this.#held.count++
+    add()
+  }
+
+  release(): void {
+    this.#held.count--
+    remove()
+  }
 }

@@ -15,22 +15,31 @@ export interface ConnectionTraffic extends Traffic {
 
 /** One connection, as it was when the list was read. */
 export interface Connection {
+  /** The peer's IP address. */
   remoteAddress: string
+  /** The peer's port. */
   remotePort: number
+  /** What went to the peer. */
   sent: ConnectionTraffic
+  /** What came from the peer. */
   received: ConnectionTraffic
 }
 
+/** A connection was made. */
 export interface ConnectEvent {
+  /** The peer's IP address. */
   remoteAddress: string
+  /** The peer's port. */
   remotePort: number
 }
 
+/** A connection is over. */
 export interface DisconnectEvent extends ConnectEvent {
   /** Why, when the network or the system ended it; undefined when either side just closed. */
   error: Error | undefined
 }
 
+/** A peer broke a rule, and loses its connection. */
 export interface ProtocolErrorEvent extends ConnectEvent {
   /** What the peer did wrong: its `code` and its words. */
   error: ProtocolError

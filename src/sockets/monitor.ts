@@ -1,6 +1,6 @@
 import type { Event, Observer } from "zeromq"
 import { zmqError } from "../transport/zmq-error.js"
-import { hold, letGo } from "./hold.js"
+import { Hold } from "./hold.js"
 
 interface Waiting {
   resolve(event: Event): void
@@ -14,6 +14,7 @@ interface Waiting {
 export class Monitor {
   readonly #observer: Observer
   readonly #receiveNative: () => Promise<Event>
+  readonly #hold = new Hold()
   readonly #events: Event[] = []
   /** Whoever waits for the next event. */
   #waiting: Waiting | undefined
@@ -61,7 +62,7 @@ export class Monitor {
       )
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
-      hold()
+      this.#hold.take()
       if (this.#native) this.#listen()
     })
   }
@@ -85,7 +86,7 @@ export class Monitor {
 
   #stopWaiting(): Waiting | undefined {
     const waiting = this.#waiting
-    if (waiting) letGo()
+    if (waiting) this.#hold.release()
     this.#waiting = undefined
     return waiting
   }

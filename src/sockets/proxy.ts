@@ -1,17 +1,20 @@
+import type * as zmq from "zeromq"
 import type { Socket } from "zeromq"
-import * as zmq from "zeromq"
 import type { Message } from "../patterns/pipe.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { zmqError } from "../transport/zmq-error.js"
+import { loadZeromq } from "../zeromq.js"
 import type { Engine, Received } from "./engine.js"
 import { engineFor } from "./extend.js"
 import { type SocketState, stateOf } from "./state.js"
+
+const zeromq: typeof zmq = loadZeromq()
 
 /**
  * Takes messages from each of two sockets to the other. libzmq does so for its own endpoints; where
  * a socket has `lz4+tcp://` endpoints, it happens here.
  */
-export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> extends zmq.Proxy<
+export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> extends zeromq.Proxy<
   F,
   B
 > {
@@ -122,3 +125,10 @@ function split(received: Received): [message: Message, routing: Routing] {
 }
 
 Object.defineProperty(Lz4Proxy, "name", { value: "Proxy" })
+
+/** The class under its name, with zeromq.js's word for those who forget `new`. */
+export const NamedProxy: typeof Lz4Proxy = new Proxy(Lz4Proxy, {
+  apply() {
+    throw new TypeError("Class constructors cannot be invoked without 'new'")
+  },
+})

@@ -102,6 +102,7 @@ export class SocketState {
   readonly acceptFilters: string[] = []
   /** Subscriptions and groups, in the order in which they came: the engine may come later. */
   readonly subscriptions: [subscribe: boolean, topic: Buffer][] = []
+  /** One character for each byte. */
   readonly groups: Set<string> = new Set()
   engine: Engine | undefined
   monitor: Monitor | undefined
@@ -163,12 +164,12 @@ export class SocketState {
 
   joined(group: string): void {
     this.groups.add(group)
-    this.engine?.type.join(Buffer.from(group))
+    this.engine?.type.join(Buffer.from(group, "latin1"))
   }
 
   left(group: string): void {
     this.groups.delete(group)
-    this.engine?.type.leave(Buffer.from(group))
+    this.engine?.type.leave(Buffer.from(group, "latin1"))
   }
 
   /** Warns as zeromq.js does of options that come too late. */

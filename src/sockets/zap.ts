@@ -1,8 +1,11 @@
 /** Asks the handler of ZAP whether a peer may come in (RFC 27). */
-import * as zmq from "zeromq"
+import type * as zmq from "zeromq"
 import { zmqError } from "../transport/zmq-error.js"
+import { loadZeromq } from "../zeromq.js"
 import type { AuthStatus, Credentials } from "../zmtp/handshake.js"
 import { readMetadata } from "../zmtp/metadata.js"
+
+const { Dealer, Reply } = loadZeromq()
 
 const ADDRESS = "inproc://zeromq.zap.01"
 const VERSION = "1.0"
@@ -37,7 +40,7 @@ export interface PendingRequest {
 
 /** Whether a handler is there: a name that is taken cannot be bound. */
 function hasHandler(context: zmq.Context): boolean {
-  const probe = new zmq.Reply({ context, linger: 0 })
+  const probe = new Reply({ context, linger: 0 })
   try {
     probe.bindSync(ADDRESS)
     return false
@@ -55,7 +58,7 @@ export function askZap(
   credentials: Credentials,
 ): PendingRequest {
   if (!hasHandler(context)) return { answer: Promise.resolve("nobody"), cancel: () => {} }
-  const dealer = new zmq.Dealer({ context, linger: 0 })
+  const dealer = new Dealer({ context, linger: 0 })
   const cancel = () => {
     if (!dealer.closed) dealer.close()
   }

@@ -81,7 +81,10 @@ export class Dialer implements ConnectionHandlers {
   close(): void {
     this.#closed = true
     clearTimeout(this.#pause)
-    this.#attempt?.socket.destroy()
+    if (!this.#attempt) return
+    this.#attempt.handlers = {}
+    this.#attempt.socket.destroy()
+    this.#attempt = undefined
   }
 
   #retry(): void {

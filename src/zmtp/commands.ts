@@ -1,4 +1,4 @@
-/** Command frames: a name, then what it takes (RFC.md section 3.2). */
+/** Command frames: a name, then what it takes (RFC.md sections 3.1, 3.4 and 3.5). */
 import { COMMAND, frameHeadLength, writeFrameHead } from "../codec/frames.js"
 import { latin1 } from "./metadata.js"
 

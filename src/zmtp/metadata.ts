@@ -1,4 +1,4 @@
-/** The metadata of READY and INITIATE: names and values (RFC.md section 3.2). */
+/** The metadata of READY and INITIATE: names and values (RFC.md section 3.1). */
 import { copy } from "../codec/arrays.js"
 
 const VALUE_LENGTH_BYTES = 4

@@ -6,7 +6,10 @@ import type { Side } from "../../src/capture/events.js"
 import {
   conversation,
   framesOf,
+  ipFragments,
+  ipPacket,
   LINK_TYPES,
+  linkPacket,
   pcapFile,
   pcapngFile,
   type TcpPacket,
@@ -161,4 +164,31 @@ test("connections with segments dropped, repeated, swapped and overlapping", () 
     if (connection) expectSame(connection, wire, hint)
     else expect(wire.fromClient.length + wire.fromServer.length, hint).toBe(0)
   }
+})
+
+describe("fragments of IP packets are put together as tshark does", () => {
+  const said = [
+    ["client", ascii("hello ".repeat(50))],
+    ["server", ascii("world! ".repeat(50))],
+  ] as const
+
+  test.each([
+    { client: "10.0.0.1:40000", server: "10.0.0.2:5555" },
+    { client: "[2001:db8::1:0:0:2]:40000", server: "[::1]:5555" },
+  ])("of $client", (ends) => {
+    const packets = conversation(said, { ...ends, closed: "FIN" })
+    for (const order of ["in order", "reversed", "alternating"]) {
+      const frames = packets.flatMap(({ time, ...packet }, id) => {
+        const fragments = ipFragments(ipPacket({ time, ...packet }), 64, id)
+        if (order === "reversed") fragments.reverse()
+        if (order === "alternating") fragments.sort((_, b) => (b[7] ?? 0) % 2)
+        return fragments.map((ip) => ({ time, bytes: linkPacket(ip) }))
+      })
+      const file = pcapFile(frames)
+      const { connections, errors } = record(file)
+      expect(errors).toEqual([])
+      expect(connections).toHaveLength(1)
+      expectSame(connections[0]!, follow(file, 1)[0]!, order)
+    }
+  })
 })

@@ -1,11 +1,10 @@
 /** The tarball in an empty project: Node's two module systems, its versions, and TypeScript. */
-import { execFileSync } from "node:child_process"
 import { cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
 import { installNodeVersions, nodeVersion } from "../../scripts/lib/runtimes.mjs"
-import { type Packed, pack, root, temporaryDirectory } from "../support/packed.js"
+import { type Packed, pack, root, run, temporaryDirectory } from "../support/packed.js"
 
 const directory = temporaryDirectory()
 const project = directory.path
@@ -78,13 +77,3 @@ describe("TypeScript", () => {
     expect(run(join(root, "node_modules/.bin/tsc"), ["-p", config], project)).toBe("")
   })
 })
-
-/** What it prints; throws with all of its output when it fails. */
-function run(program: string, args: string[], cwd: string): string {
-  try {
-    return execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout: string; stderr: string }
-    throw new Error(`${program} ${args.join(" ")}\n${stdout}${stderr}`)
-  }
-}

@@ -180,6 +180,34 @@ export function ipHeader(
   return concat(head, addresses, payload)
 }
 
+/** The fragments of an IP packet, of so many bytes of payload each: a multiple of 8. */
+export function ipFragments(packet: Uint8Array, payloadBytes: number, id = 1): Uint8Array[] {
+  const v4 = packet[0] === 0x45
+  const headBytes = v4 ? 20 : 40
+  const payload = packet.subarray(headBytes)
+  const fragments: Uint8Array[] = []
+  for (let at = 0; at < payload.length; at += payloadBytes) {
+    const bytes = payload.subarray(at, at + payloadBytes)
+    const more = at + payloadBytes < payload.length
+    const head = packet.slice(0, headBytes)
+    const extension = new Uint8Array(v4 ? 0 : 8)
+    const view = new DataView(head.buffer)
+    if (v4) {
+      view.setUint16(2, headBytes + bytes.length)
+      view.setUint16(4, id)
+      view.setUint16(6, (at / 8) | (more ? 0x2000 : 0))
+    } else {
+      view.setUint16(4, extension.length + bytes.length)
+      extension[0] = packet[6] as number
+      head[6] = 44
+      new DataView(extension.buffer).setUint16(2, at | Number(more))
+      new DataView(extension.buffer).setUint32(4, id)
+    }
+    fragments.push(concat(head, extension, bytes))
+  }
+  return fragments
+}
+
 /** What a link type has in front of an IP packet, and behind a short one. */
 export function linkPacket(ip: Uint8Array, options: FrameOptions = {}): Uint8Array {
   const { linkType = LINK_TYPES.ETHERNET, tags = [], littleEndian = true } = options

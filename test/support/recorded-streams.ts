@@ -1,7 +1,7 @@
 /** What StreamReader tells of a capture, written down. */
 import type { CaptureError, Side, Time } from "../../src/capture/events.js"
-import { StreamReader } from "../../src/capture/stream-reader.js"
-import type { TcpConnection } from "../../src/capture/tcp.js"
+import { StreamReader } from "../../src/capture/packets/stream-reader.js"
+import type { TcpConnection } from "../../src/capture/packets/stream-sink.js"
 import { concat } from "./wire.js"
 
 export type Call =

@@ -1,7 +1,8 @@
 import { expect } from "vitest"
 
 /** vitest's own comparison takes seconds for a MiB. */
-export function expectSameBytes(actual: Uint8Array, expected: Uint8Array): void {
+export function expectSameBytes(actual: Uint8Array | undefined, expected: Uint8Array): void {
+  if (!actual) throw new Error("there are no bytes")
   if (Buffer.compare(actual, expected) === 0) return
   const at = actual.findIndex((byte, i) => byte !== expected[i])
   expect.fail(

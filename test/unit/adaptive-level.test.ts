@@ -21,6 +21,6 @@ test.each([
 
 test("a codec refuses it", () => {
   expect(() => Codec.createSync({ level: "adaptive" })).toThrow(
-    new TypeError('level "adaptive" is for sockets: a codec has no network to adapt to'),
+    'level "adaptive" is for sockets: a codec has no network to adapt to',
   )
 })

@@ -136,20 +136,6 @@ describe("IP", () => {
     })
     expectTalk(pcapFile(frames), v6)
   })
-
-  test("fragments are reported once, and nothing is made of them", () => {
-    const [first, second] = framesOf(talk().slice(3, 5))
-    const fragments = [first!, second!].map(({ time, bytes }, i) => {
-      const fragment = bytes.slice()
-      fragment.set(i === 0 ? [0x20, 0] : [0, 10], 14 + 6)
-      return { time, bytes: fragment }
-    })
-    const { connections, errors } = record(pcapFile(fragments))
-    expect(connections).toEqual([])
-    expect(errors.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-      "ERR_CAPTURE_UNREADABLE: fragments of IP packets are not put together: what they carry is missing",
-    ])
-  })
 })
 
 describe(".pcapng", () => {

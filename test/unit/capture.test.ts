@@ -15,7 +15,7 @@ import {
   readCapture,
 } from "zeromq-lz4/capture"
 import { Codec, type CodecOptions } from "zeromq-lz4/codec"
-import { ZmtpConnection } from "../../src/capture/zmtp-connection.js"
+import { ZmtpConnection } from "../../src/capture/streams/zmtp-connection.js"
 import { Instance } from "../../src/codec/instance.js"
 import { captured, eventsOf, linesOf, only, saidIn } from "../support/captures.js"
 import { vectorDictionary } from "../support/plaintexts.js"

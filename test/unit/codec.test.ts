@@ -504,9 +504,9 @@ describe("results belong to the caller", () => {
       const plain = sample(size)
       const wire = codec.encodePart(plain)
       const again = codec.encodePart(plain)
-      const decoded = codec.decodePart(wire)
+      const decoded = codec.decodePart(wire)!
       const plainWire = plainPart(plain)
-      const copied = codec.decodePart(plainWire)
+      const copied = codec.decodePart(plainWire)!
       const results = { wire, again, decoded, copied }
       const expected = Object.fromEntries(
         Object.entries(results).map(([name, bytes]) => [name, bytes.slice()]),
@@ -571,7 +571,7 @@ test("codecs of one thread do not notice each other", () => {
     ])
   }
   for (const [i, codec] of codecs.entries()) {
-    expect(codec.decodePart(plainPart(new Uint8Array(5000 + i))).length).toBe(5000 + i)
+    expect(codec.decodePart(plainPart(new Uint8Array(5000 + i)))!.length).toBe(5000 + i)
     expect(() => codec.decodePart(plainPart(new Uint8Array(5001 + i)))).toThrow(ProtocolError)
     codec.close()
   }
@@ -587,6 +587,9 @@ describe("a closed codec", () => {
     encodePart: (codec) => codec.encodePart(text),
     decode: (codec) => codec.decode([plainPart(text)]),
     decodePart: (codec) => codec.decodePart(plainPart(text)),
+    encodeInto: (codec) => codec.encodeInto(text, new Uint8Array(10_000)),
+    decodeInto: (codec) => codec.decodeInto(plainPart(text), new Uint8Array(10_000)),
+    decodedSize: (codec) => codec.decodedSize(plainPart(text)),
   }
   for (const [name, call] of Object.entries(calls))
     test(`throws at ${name}`, () => {

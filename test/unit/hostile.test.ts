@@ -423,6 +423,9 @@ function smallBlocksOf(plain: Uint8Array): Uint8Array {
 const none = new Uint8Array(0)
 const empty = plainPart(none)
 
+/** Larger than whatever a part of the table declares and may have. */
+const largeTarget = new Uint8Array(4 << 20)
+
 /** The messages that a hostile part is tried in: where in them, and how. */
 const SHAPES: {
   shape: string
@@ -435,6 +438,12 @@ const SHAPES: {
     multipart: false,
     part: 0,
     decode: (codec, wire) => codec.decodePart(wire),
+  },
+  {
+    shape: "decodeInto",
+    multipart: false,
+    part: 0,
+    decode: (codec, wire) => codec.decodeInto(wire, largeTarget),
   },
   {
     shape: "decode",
@@ -530,7 +539,8 @@ describe("what is allowed", () => {
         using codec = Codec.createSync({ maxMessageSize })
         expect(codec.decode([wire])).toEqual([])
         using other = Codec.createSync({ maxMessageSize })
-        expect(other.decodePart(wire)).toEqual(none)
+        expect(other.decodePart(wire)).toBeUndefined()
+        expect(other.decodePart(empty)).toEqual(none)
       })
 
   test("a dictionary after some that were refused", () => {

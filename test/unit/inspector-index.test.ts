@@ -310,3 +310,16 @@ test.each([
 test("a line shows where lines end, and keeps its direction", () => {
   expect(inOneLine("a\r\nb\tc\u202ed")).toBe("a⏎b⇥c�d")
 })
+
+test("of more than 100,000 connections the first are kept, and an error says so", () => {
+  const index = new CaptureIndex()
+  for (let id = 1; id <= 100_010; id++) {
+    const each = connection(id)
+    index.add({ type: "connection", connection: each, time: START })
+    if (id > 99_999) index.add(message(each, [part("hello")]))
+    index.add({ type: "close", connection: each, time: START })
+  }
+  expect(index.connectionCount).toBe(100_000)
+  expect([index.rows, index.messages, index.errors]).toEqual([2, 1, 1])
+  expect(index.row(1).preview[0]).toMatch(/^there are more than 100000 connections/)
+})

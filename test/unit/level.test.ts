@@ -13,7 +13,7 @@ import { atOnce, open, run } from "../support/transcoding.js"
 import { concat, formOf } from "../support/wire.js"
 import { frame, handshake } from "../support/zmtp.js"
 
-const LEVELS = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12]
+const LEVELS = [3, 4, 5, 6, 7, 8, 9, 10, 11, 12] as const
 const KINDS = ["json", "lorem", "zeros", "random"] as const
 const MIB = 2 ** 20
 const dictionary = payload("json", 2048, 999)
@@ -79,7 +79,7 @@ describe.each(LEVELS)("level %i", (level) => {
 
 test("the higher the level, the shorter", () => {
   const plain = payload("json", 200_000)
-  const lengths = [0, 3, 6, 9, 12].map((level) => encoded(plain, { level }).length)
+  const lengths = ([0, 3, 6, 9, 12] as const).map((level) => encoded(plain, { level }).length)
   expect(lengths).toEqual(lengths.slice().sort((a, b) => b - a))
   expect(lengths[4]).toBeLessThan(lengths[0]! * 0.85)
 })
@@ -108,7 +108,7 @@ test("parts of several blocks are", () => {
 
 test("a stream is sent as Codec would, large parts too", () => {
   const plains = [payload("json", 1000), payload("lorem", 100_000), payload("json", MIB + 1)]
-  const options = { dictionary, level: 6 }
+  const options = { dictionary, level: 6 } as const
   using codec = Codec.createSync(options)
   const wire = codec.encodeBatch(plains.map((plain) => [plain])).flat()
   const stream = (parts: Uint8Array[]) =>
@@ -165,7 +165,7 @@ test("LZ4HC's memory is taken by the first part that uses it, once for all", asy
     const plain = new Uint8Array(1000)
     const fast = Codec.createSync()
     fast.encodePart(plain)
-    const codecs = [9, 9, 3].map((level) => Codec.createSync({ level }))
+    const codecs = ([9, 9, 3] as const).map((level) => Codec.createSync({ level }))
     fillWasmMemory()
     const sizes = [memoryNow().wasm]
     fast.encodePart(plain)

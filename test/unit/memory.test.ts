@@ -101,7 +101,8 @@ describe("memory stays flat after", () => {
       for (let round = 0; round < 5; round++) {
         for (let i = 0; i < 100_000; i++) {
           const plain = parts[i % parts.length] as Uint8Array
-          if (codec.decodePart(codec.encodePart(plain)).length !== plain.length) throw Error("lost")
+          if (codec.decodePart(codec.encodePart(plain))!.length !== plain.length)
+            throw Error("lost")
         }
         rounds.push(await memory())
       }
@@ -265,14 +266,14 @@ test("views of the memory are renewed when it grows", async () => {
         if (result && !same(result[0] as Uint8Array, dictionary)) wrong.push(`dictionary ${i}`)
       }
       receiver.close()
-      if (!same(codec.decodePart(wire), small)) wrong.push(`small ${i}`)
+      if (!same(codec.decodePart(wire)!, small)) wrong.push(`small ${i}`)
       const now = size()
       if (now > before) grown++
       before = now
       // A scratch region that has to grow comes right after small parts that fitted.
       if (i % 100 === 0) {
         const larger = bytes(1000 * i + 1, 3)
-        if (!same(codec.decodePart(codec.encodePart(larger)), larger)) wrong.push(`larger ${i}`)
+        if (!same(codec.decodePart(codec.encodePart(larger))!, larger)) wrong.push(`larger ${i}`)
       }
     }
     for (const other of open) other.close()
@@ -325,7 +326,7 @@ test("a part larger than the memory at the start", async () => {
     const small = new Uint8Array(1000).fill(5)
     return [plain, small, plain, small].map((part) => {
       const wire = codec.encodePart(part)
-      return Buffer.compare(codec.decodePart(wire), part) === 0 && wire.length < part.length
+      return Buffer.compare(codec.decodePart(wire)!, part) === 0 && wire.length < part.length
     })
   })
   expect(lengths).toEqual([true, true, true, true])
@@ -357,7 +358,7 @@ describe("running out of memory is a RangeError, and the codec works afterwards"
         codec.decodePart(wire)
       } catch (error) {
         const { name, code, message } = error as Outcome
-        const again = codec.decodePart(codec.encodePart(plain))
+        const again = codec.decodePart(codec.encodePart(plain))!
         return { name, code, message, afterwards: Buffer.compare(again, plain) === 0 }
       }
       throw new Error("255 GiB were there")
@@ -377,7 +378,7 @@ describe("running out of memory is a RangeError, and the codec works afterwards"
         } catch (error) {
           const { name, code, message } = error as Outcome
           const moderate = plain.subarray(0, 2 << 20)
-          const part = codec.decodePart(codec.encodePart(moderate))
+          const part = codec.decodePart(codec.encodePart(moderate))!
           const afterwards = Buffer.compare(part, moderate) === 0
           return { name, code, message, afterwards }
         }
@@ -411,7 +412,7 @@ describe("running out of memory is a RangeError, and the codec works afterwards"
             work(i)
           } catch (error) {
             const { name, code, message } = error as Outcome
-            const part = first.decodePart(first.encodePart(plain))
+            const part = first.decodePart(first.encodePart(plain))!
             const afterwards = Buffer.compare(part, plain) === 0
             return { name, code, message, afterwards }
           }

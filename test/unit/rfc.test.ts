@@ -240,7 +240,7 @@ function readArena(wire: Uint8Array[], budget = Number.POSITIVE_INFINITY): Uint8
   refuse(part[4] === 0 && body.length !== size)
   // A block is a block: the codec decodes it in an envelope that it knows.
   const run =
-    part[4] === 0 ? body : Codec.createSync().decodePart(concat(SENTINELS.LZ4B, u64(size), body))
+    part[4] === 0 ? body : Codec.createSync().decodePart(concat(SENTINELS.LZ4B, u64(size), body))!
 
   const messages: Uint8Array[][] = [[]]
   let parts = 0

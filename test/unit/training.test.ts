@@ -156,7 +156,9 @@ describe.each(ways)("autoDictionary, by %s", (_, send) => {
 
   test("with a level", () => {
     const sent = events(150)
-    const [fast, thorough] = [0, 9].map((level) => send(sent, { autoDictionary: true, level }))
+    const [fast, thorough] = ([0, 9] as const).map((level) =>
+      send(sent, { autoDictionary: true, level }),
+    )
     expect(wireBytes(thorough!)).toBeLessThan(wireBytes(fast!))
     expectReceived(thorough!, sent)
   })
@@ -444,6 +446,30 @@ describe("trainDictionary", () => {
     expectSameBytes(made, await trainDictionary(new Set(samples)))
     expectSameBytes(made, await trainDictionary(samples.map((sample) => Buffer.from(sample))))
     expectSameBytes(concat(...samples), concat(...copies))
+  })
+
+  test("gives the event loop its turn while it works", async () => {
+    const full = events(8000, 3).flat()
+    let turns = 0
+    let done = false
+    const count = () => {
+      if (done) return
+      turns++
+      setImmediate(count)
+    }
+    const made = trainDictionary(full, { capacity: 8192 })
+    count()
+    const longest = await made
+    done = true
+    expect(longest.length).toBeGreaterThan(8000)
+    // One for each step of the work at least, and one between the samples.
+    expect(turns).toBeGreaterThanOrEqual(7)
+  })
+
+  test("does several at once", async () => {
+    const made = await trainDictionary(samples)
+    for (const other of await Promise.all([samples, samples].map((all) => trainDictionary(all))))
+      expectSameBytes(other, made)
   })
 
   test.each<[string, Uint8Array[]]>([

@@ -45,12 +45,19 @@ describe("plain parts", () => {
 
 describe("parts that another LZ4 compressed", () => {
   test.each(manifest.parts.map((part) => [nameOf(part), part] as const))("%s", (_, part) => {
-    expectSameBytes(receiverFor(part).decodePart(wireOf(part)), plainOf(part))
+    const [receiver, wire, plain] = [receiverFor(part), wireOf(part), plainOf(part)]
+    expectSameBytes(receiver.decodePart(wire), plain)
+
+    const target = new Uint8Array(plain.length + 1)
+    expect(receiver.decodedSize(wire)).toBe(plain.length)
+    expect(receiver.decodeInto(wire, target)).toBe(plain.length)
+    expectSameBytes(target.subarray(0, plain.length), plain)
   })
 })
 
 /** vitest's own comparison takes seconds for a MiB. */
-function expectSameBytes(actual: Uint8Array, expected: Uint8Array): void {
+function expectSameBytes(actual: Uint8Array | undefined, expected: Uint8Array): void {
+  if (!actual) throw new Error("there are no bytes")
   if (Buffer.compare(actual, expected) === 0) return
   const at = actual.findIndex((byte, i) => byte !== expected[i])
   expect.fail(

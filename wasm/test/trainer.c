@@ -95,6 +95,24 @@ static void test_same_again(const void *of) {
 }
 
 /* What does not repeat from sample to sample makes no dictionary, however much there is. */
+static void test_steps(const void *of) {
+  (void)of;
+  zl_trainer *one = trainer_of_events(2048, 100);
+  zl_trainer *other = trainer_of_events(2048, 100);
+  zl_trainer *given_up = trainer_of_events(2048, 100);
+  uint32_t steps = 1;
+  while (zl_trainer_step(other))
+    steps++;
+  CHECK(steps >= 4);
+  zl_dictionary *made = zl_trainer_train(one);
+  CHECK(made && made == zl_trainer_finish(other));
+  for (uint32_t i = 0; i < 3; i++)
+    CHECK(zl_trainer_step(given_up));
+  zl_trainer_close(one);
+  zl_trainer_close(other);
+  zl_trainer_close(given_up);
+}
+
 static void test_nothing_to_gain(const void *of) {
   (void)of;
   static const struct {
@@ -313,6 +331,7 @@ int main(void) {
   RUN("a dictionary is at most as long as its capacity", test_capacity);
   RUN("a dictionary pays for messages it was not made of", test_gains);
   RUN("the same samples make the same dictionary", test_same_again);
+  RUN("training step by step makes it as well, and can be given up", test_steps);
   RUN("what does not repeat makes none", test_nothing_to_gain);
   RUN("how much is kept of samples", test_kept);
   RUN("it is shipped once, after as many messages as it takes", test_ships_once);

@@ -7,8 +7,8 @@ export async function consume(bytes: Uint8Array): Promise<Uint8Array[]> {
   const same: Codec = Codec.createSync()
   const wire: Uint8Array[][] = same.encode([bytes])
   try {
-    const part: Uint8Array = codec.decodePart(codec.encodePart(bytes))
-    return [part, ...wire.flatMap((message) => codec.decode(message)).flat()]
+    const part: Uint8Array | undefined = codec.decodePart(codec.encodePart(bytes))
+    return [part ?? bytes, ...wire.flatMap((message) => codec.decode(message)).flat()]
   } catch (error) {
     if (!(error instanceof ProtocolError)) throw error
     const code: ProtocolErrorCode = error.code

@@ -1,0 +1,144 @@
+/**
+ * What the fuzz targets of `zeromq-lz4/capture` share: any bytes give events or a
+ * CaptureFormatError, the same however they are cut, and no more than they can hold.
+ */
+import { createHash } from "node:crypto"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { createRandom } from "../../bench/random.mjs"
+import { readArgs } from "./args.mjs"
+import * as paths from "./paths.mjs"
+
+/** One block makes at most 255 times its bytes, and up to 256 messages share one. */
+const EXPANSION_MAX = 256
+/** Events of the smallest input that makes any: two bytes of a frame, and errors of what is broken. */
+const EVENTS_PER_BYTE = 2
+/** What an error says, and a command in words, are texts to be read. */
+const ERROR_MAX_CHARS = 400
+const DETAIL_MAX_CHARS = 16 * 1024
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u
+
+/**
+ * Runs a target as its arguments have it.
+ * @param {string} name of the target and its script
+ * @param {string} what it reads, for --help
+ * @param {(random: import("../../bench/random.mjs").Random) => { corpus: readonly Uint8Array[], make: () => Uint8Array }} inputs
+ */
+export async function fuzz(name, what, inputs) {
+  const {
+    seconds,
+    seed = String(Date.now()),
+    input,
+  } = readArgs(
+    `usage: node scripts/fuzz-${name}.mjs --seconds N [--seed SEED]
+       node scripts/fuzz-${name}.mjs --input FILE
+
+${what} An input that fails goes to build/fuzz/${name}/.
+  --seconds N    0 only replays the corpus
+  --seed SEED    makes the same inputs again; the time when left out
+  --input FILE   only this file`,
+    { seconds: { type: "string" }, seed: { type: "string" }, input: { type: "string" } },
+  )
+  const random = createRandom(seed)
+  const check = await checker(name, random)
+  const { corpus, make } = inputs(random)
+
+  console.log(`seed ${seed}`)
+  let runs = 0
+  const run = (/** @type {Uint8Array} */ file) => {
+    check(file)
+    runs++
+  }
+  for (const file of input ? [readFileSync(input)] : corpus) run(file)
+  const deadline = Date.now() + Number(seconds ?? 0) * 1000
+  while (Date.now() < deadline) run(make())
+  console.log(`${runs} runs`)
+}
+
+/** @param {string} name @param {import("../../bench/random.mjs").Random} random */
+async function checker(name, random) {
+  const entry = new URL("../../dist/capture/index.js", import.meta.url).href
+  const { CaptureFormatError, CaptureReader } = await import(entry)
+
+  /** @param {Uint8Array} file */
+  return (file) => {
+    try {
+      const whole = outcome(file, () => file.length || 1)
+      const sizes = random.pick([3, 50, 2000])
+      const pieces = outcome(file, () => 1 + random.below(sizes))
+      if (whole !== pieces) throw new Error(`in chunks: ${pieces}\n\nas a whole: ${whole}`)
+    } catch (error) {
+      const directory = join(paths.build, "fuzz", name)
+      mkdirSync(directory, { recursive: true })
+      const hash = createHash("sha256").update(file).digest("hex").slice(0, 16)
+      const saved = join(directory, `crash-${hash}`)
+      writeFileSync(saved, file)
+      console.error(error)
+      console.error(
+        `The input: ${paths.shown(saved)}. Again: node scripts/fuzz-${name}.mjs --input ${paths.shown(saved)}`,
+      )
+      process.exit(1)
+    }
+  }
+
+  /**
+   * All that a reader says of a file.
+   * @param {Uint8Array} file @param {() => number} chunkBytes
+   */
+  function outcome(file, chunkBytes) {
+    const reader = new CaptureReader()
+    const said = createHash("sha256")
+    /** @type {string[]} */
+    const types = []
+    let plainBytes = 0
+    /** @param {any[]} events */
+    const take = (events) => {
+      for (const event of events) {
+        checkTexts(event)
+        types.push(event.error ? `${event.error.code} ${event.error.message}` : event.type)
+        plainBytes += event.message?.plainBytes ?? 0
+        said.update(JSON.stringify(event, plainly))
+      }
+    }
+    try {
+      for (let at = 0; at < file.length; ) {
+        const end = at + chunkBytes()
+        take(reader.push(file.subarray(at, end)))
+        at = end
+      }
+      take(reader.end())
+    } catch (error) {
+      // Which events came before it depends on the chunks; that it comes does not.
+      if (error instanceof CaptureFormatError) return String(error)
+      throw error
+    }
+    if (plainBytes > EXPANSION_MAX * file.length)
+      throw new Error(`${plainBytes} bytes of plaintext`)
+    if (types.length > EVENTS_PER_BYTE * file.length) throw new Error(`${types.length} events`)
+    return `${types.join("\n")}\n${said.digest("hex")}`
+  }
+}
+
+/** @param {any} event */
+function checkTexts({ error, command, message }) {
+  const errors = [error, ...(message?.parts ?? []).map((/** @type {any} */ part) => part.error)]
+  for (const said of errors) {
+    if (!said) continue
+    if (said.message.length > ERROR_MAX_CHARS) throw new Error(`an error of ${said.message.length}`)
+    if (UNPRINTABLE.test(said.message)) throw new Error(`an error says ${said.message}`)
+  }
+  if (command?.detail.length > DETAIL_MAX_CHARS)
+    throw new Error(`a detail of ${command.detail.length} characters`)
+}
+
+/**
+ * For JSON.stringify: what it has no form for. A connection, which goes on changing, is its number.
+ * @param {string} key @param {any} value
+ */
+function plainly(key, value) {
+  if (key === "connection") return value?.id
+  if (typeof value === "bigint") return String(value)
+  if (value instanceof Map) return [...value]
+  if (value instanceof Uint8Array) return createHash("sha256").update(value).digest("hex")
+  return value
+}

@@ -1,0 +1,88 @@
+/** The declarations of the package: one file for each entry, with what is public and nothing else. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { Extractor, ExtractorConfig } from "@microsoft/api-extractor"
+import * as paths from "./paths.mjs"
+
+/** What tsc emits: a file for each source. */
+const emitted = join(paths.build, "types")
+
+/** What is rolled up. */
+const ENTRIES = ["exports", "codec/index", "capture/index"]
+/** What stays as it is, as all that it refers to is in exports.d.ts. */
+const COPIED = ["index", "draft"]
+
+/** Files under dist/. */
+export const declarationFiles = [...ENTRIES, ...COPIED].map((entry) => `${entry}.d.ts`)
+
+/** Rolls up what tsc has emitted, into dist/. */
+export function rollUpDeclarations() {
+  for (const entry of ENTRIES) extract(entry, { target: join(paths.dist, `${entry}.d.ts`) })
+  for (const entry of COPIED)
+    writeFileSync(join(paths.dist, `${entry}.d.ts`), readFileSync(join(emitted, `${entry}.d.ts`)))
+}
+
+/** What is public and has no TSDoc, or can be reached and has no name. @returns {string[]} */
+export const declarationFaults = () => [
+  ...ENTRIES.flatMap((entry) => extract(entry, {})),
+  // What it refers to can be imported from the other entry.
+  ...extract("draft", {}).filter(
+    (fault) => fault.startsWith("build/types/draft.d.ts") && !fault.includes("Lz4Class"),
+  ),
+]
+
+/**
+ * @param {string} entry
+ * @param {{ target?: string }} options  where the roll-up goes; without it faults are looked for
+ * @returns {string[]} faults
+ */
+function extract(entry, { target }) {
+  const main = join(emitted, `${entry}.d.ts`)
+  const reports = join(paths.build, "api")
+  mkdirSync(join(reports, "temp"), { recursive: true })
+  const config = ExtractorConfig.prepare({
+    configObjectFullPath: undefined,
+    packageJsonFullPath: join(paths.root, "package.json"),
+    configObject: {
+      projectFolder: paths.root,
+      mainEntryPointFilePath: main,
+      compiler: {
+        overrideTsconfig: {
+          compilerOptions: {
+            ...{ target: "es2022", module: "nodenext", moduleResolution: "nodenext" },
+            ...{ lib: ["es2022", "esnext.disposable", "dom", "dom.iterable"], types: ["node"] },
+            skipLibCheck: true,
+          },
+          files: [main],
+        },
+      },
+      // Only with a report does it look for what has no TSDoc.
+      apiReport: {
+        enabled: !target,
+        reportFileName: `${entry.replace("/", "-")}.api.md`,
+        reportFolder: reports,
+        reportTempFolder: join(reports, "temp"),
+      },
+      docModel: { enabled: false },
+      tsdocMetadata: { enabled: false },
+      dtsRollup: { enabled: !!target, untrimmedFilePath: target ?? "" },
+    },
+  })
+  if (target) mkdirSync(dirname(target), { recursive: true })
+
+  /** @type {string[]} */
+  const faults = []
+  const { errorCount } = Extractor.invoke(config, {
+    localBuild: true,
+    messageCallback(message) {
+      const { messageId, sourceFilePath, sourceFileLine, text } = message
+      message.handled = message.logLevel !== "error"
+      if (messageId === "ae-undocumented" || messageId === "ae-forgotten-export")
+        faults.push(
+          `${paths.shown(sourceFilePath ?? entry)}:${sourceFileLine}: ${text.split("\n")[0]}`,
+        )
+    },
+  })
+  if (errorCount > 0) throw new Error(`the declarations of ${entry} cannot be rolled up`)
+  return faults
+}

@@ -1,0 +1,139 @@
+import type { Side, Time } from "../events.js"
+import { type Backlog, type Output, Reassembly } from "./reassembly.js"
+import { type Address, formatAddress, portOf, type Segment } from "./segment.js"
+import type { StreamSink, TcpConnection } from "./stream-sink.js"
+
+/** One TCP connection: reassembles its segments for a sink. */
+export class Connection implements Output {
+  readonly key: string
+  /** For TcpConnections: when it last entered the ring of connections that may be dropped. */
+  turn = 0
+  /** For TcpConnections: the packet at which it last moved to the end of the list. */
+  movedAt = 0
+  readonly #client: Address
+  readonly #server: Address
+  readonly #begun: boolean
+  readonly #time: Time
+  readonly #open: (connection: TcpConnection) => StreamSink
+  #sink: StreamSink | undefined
+  readonly #bytesOf: Record<Side, Reassembly>
+  /** Sides whose FIN was seen, though bytes before it may be missing; then sides that are passed on whole. */
+  readonly #finished = { client: false, server: false }
+  readonly #ended = { client: false, server: false }
+  #reset = false
+
+  /** The connection that a segment is the first of. */
+  constructor(
+    key: string,
+    segment: Segment,
+    backlog: Backlog,
+    open: (connection: TcpConnection) => StreamSink,
+  ) {
+    const { source, destination, syn, acknowledged, time } = segment
+    const fromClient = syn ? acknowledged === undefined : portOf(source) >= portOf(destination)
+    this.key = key
+    this.#client = fromClient ? source : destination
+    this.#server = fromClient ? destination : source
+    this.#begun = syn
+    this.#time = time
+    this.#open = open
+    this.#bytesOf = {
+      client: new Reassembly("client", this, backlog),
+      server: new Reassembly("server", this, backlog),
+    }
+  }
+
+  /** Whether it has a sink. */
+  get isOpen(): boolean {
+    return this.#sink !== undefined
+  }
+
+  /** Whether its sink knows it to be of interest. */
+  get isKnown(): boolean {
+    return this.#sink?.isKnown === true
+  }
+
+  /** Whether both sides have said all they have to say. */
+  get isOver(): boolean {
+    return this.#reset || (this.#finished.client && this.#finished.server)
+  }
+
+  get isMissingBytes(): boolean {
+    return !this.#bytesOf.client.complete || !this.#bytesOf.server.complete
+  }
+
+  /** Whether a SYN may be of this connection, rather than of the next between the same ports. */
+  mayBeginWith({ source, sequence, acknowledged }: Segment): boolean {
+    const { mine, theirs } = this.#directions(source)
+    if (mine.mayBeginWith(following(sequence))) return true
+    return acknowledged !== undefined && theirs.mayBeginWith(acknowledged)
+  }
+
+  push(segment: Segment): void {
+    const { source, acknowledged, syn, fin, rst, offset, time } = segment
+    const { from, mine, theirs } = this.#directions(source)
+    const sequence = syn ? following(segment.sequence) : segment.sequence
+    // A SYN overrides what was guessed from an earlier packet.
+    if (syn) mine.rebegin(sequence)
+    mine.begin(sequence)
+    if (acknowledged !== undefined) {
+      theirs.begin(acknowledged)
+      theirs.acknowledge(acknowledged, offset, time)
+    }
+    if (rst) this.#reset = true
+    else mine.push(sequence, segment)
+    if (fin) this.#finished[from] = true
+    mine.countPacket()
+    theirs.countPacket()
+  }
+
+  /** Passes on what waits and ends the sink. */
+  close(time: Time): void {
+    this.#bytesOf.client.flush()
+    this.#bytesOf.server.flush()
+    for (const side of SIDES) if (!this.#ended[side]) this.#sink?.end(side, time, !this.isOver)
+    this.#stop()
+  }
+
+  data(from: Side, bytes: Uint8Array, offset: number, time: Time): void {
+    if (!this.#opened(time).data(from, bytes, offset, time)) this.#stop()
+  }
+
+  gap(from: Side, bytes: number, offset: number, time: Time): void {
+    this.#opened(time).gap(from, bytes, offset, time)
+  }
+
+  end(from: Side, time: Time): void {
+    this.#ended[from] = true
+    this.#sink?.end(from, time, false)
+  }
+
+  #opened(time: Time): StreamSink {
+    if (this.#sink) return this.#sink
+    this.#sink = this.#open({
+      client: formatAddress(this.#client),
+      server: formatAddress(this.#server),
+      begun: this.#begun,
+      time: this.#time,
+    })
+    for (const side of SIDES) if (this.#ended[side]) this.#sink.end(side, time, false)
+    return this.#sink
+  }
+
+  #stop(): void {
+    this.#bytesOf.client.stop()
+    this.#bytesOf.server.stop()
+    this.#sink = undefined
+  }
+
+  #directions(source: Address): { from: Side; mine: Reassembly; theirs: Reassembly } {
+    const { client, server } = this.#bytesOf
+    return source === this.#client
+      ? { from: "client", mine: client, theirs: server }
+      : { from: "server", mine: server, theirs: client }
+  }
+}
+
+const SIDES = ["client", "server"] as const
+
+const following = (sequence: number): number => (sequence + 1) >>> 0

@@ -1,0 +1,52 @@
+import { hex } from "../../codec/errors.js"
+import { CaptureFormatError } from "../errors.js"
+import type { FileFormat } from "./file-format.js"
+import { Pcap } from "./pcap.js"
+import { Pcapng, SECTION_HEADER } from "./pcapng.js"
+
+/** So many first bytes tell what a file is: those of a ZMTP greeting's signature. */
+export const SIGNATURE_BYTES = 10
+
+/** What people have at hand that is not read, by its first bytes. */
+const OTHERS: readonly [readonly number[], string][] = [
+  [[0x1f, 0x8b], "is compressed with gzip: unpack it first"],
+  [[0x42, 0x5a, 0x68], "is compressed with bzip2: unpack it first"],
+  [[0xfd, 0x37, 0x7a, 0x58, 0x5a], "is compressed with xz: unpack it first"],
+  [[0x28, 0xb5, 0x2f, 0xfd], "is compressed with Zstandard: unpack it first"],
+  [[0x04, 0x22, 0x4d, 0x18], "is compressed with LZ4: unpack it first"],
+  [[0x50, 0x4b, 0x03, 0x04], "is a ZIP archive: unpack it first"],
+  [[0x73, 0x6e, 0x6f, 0x6f, 0x70, 0], `is a capture of snoop: ${converted()}`],
+  [[0x47, 0x4d, 0x42, 0x55], `is a capture of Microsoft's Network Monitor: ${converted()}`],
+  [[0x34, 0xcd, 0xb2, 0xa1], `is .pcap in the variant of Alexey Kuznetzov: ${converted()}`],
+  [[0xa1, 0xb2, 0xcd, 0x34], `is .pcap in the variant of Alexey Kuznetzov: ${converted()}`],
+]
+
+/**
+ * What a file is that begins with these bytes, SIGNATURE_BYTES or all that it has: "stream" is
+ * what one side of a ZMTP connection sent, without packets around it.
+ */
+export function fileType(head: Uint8Array): FileFormat | "stream" {
+  if (head.length === 0) throw new CaptureFormatError("is empty")
+  const view = new DataView(head.buffer, head.byteOffset, head.byteLength)
+  if (head.length >= 4) {
+    if (view.getUint32(0) === SECTION_HEADER) return new Pcapng()
+    const pcap =
+      Pcap.begunBy(view.getUint32(0), false) ?? Pcap.begunBy(view.getUint32(0, true), true)
+    if (pcap) return pcap
+  }
+  if (head[0] === 0xff && head[SIGNATURE_BYTES - 1] === 0x7f) return "stream"
+  const other = OTHERS.find(([magic]) => magic.every((byte, i) => head[i] === byte))
+  throw new CaptureFormatError(
+    other?.[1] ??
+      `begins with ${hex(head)}${asText(head)}: neither .pcap, nor .pcapng, nor what one side of a ZMTP connection sent (ff, 8 bytes, 7f)`,
+  )
+}
+
+function converted(): string {
+  return "make a .pcapng of it, as editcap does"
+}
+
+function asText(head: Uint8Array): string {
+  const text = String.fromCharCode(...head)
+  return /^[\x20-\x7e\s]+$/.test(text) ? ` (${JSON.stringify(text)})` : ""
+}

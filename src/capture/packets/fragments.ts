@@ -1,0 +1,220 @@
+import type { Time } from "../events.js"
+import { type Fragment, type IpPayload, isExtension, pastExtensions } from "./ip.js"
+import { type Segment, segmentIn, TCP } from "./segment.js"
+
+/** How long the fragments of a packet are waited for, in nanoseconds: as Linux does. */
+const WAITING_MAX_NS = 30_000_000_000n
+/** Within this time, further fragments of a complete packet are duplicates. */
+const REPEATED_MAX_NS = 1_000_000_000n
+/** Limits for all packets together, those that are complete included. */
+const MAX_PACKETS = 1024
+const MAX_FRAGMENTS = 65_536
+/** Of IP. */
+const PACKET_MAX_BYTES = 65_535
+
+/** Bytes of a packet from `start` to `end`, of which `bytes` were captured. */
+interface Piece {
+  start: number
+  end: number
+  bytes: Uint8Array
+  /** Where `bytes` are in the file. */
+  offset: number
+}
+
+/** What is known of a packet that came in fragments. */
+interface Packet {
+  key: string
+  /** Of its first fragment. */
+  time: Time
+  version: 4 | 6
+  protocol: number
+  /** Source and destination. */
+  addresses: Uint8Array
+  /** In order, without overlaps. */
+  pieces: Piece[]
+  /** Bytes of all pieces. */
+  bytes: number
+  /** Bytes of the packet; undefined before its last fragment. */
+  length: number | undefined
+  complete: boolean
+}
+
+/** Puts fragments of IP packets together (RFC 791 section 3.2, RFC 8200 section 4.5). */
+export class IpFragments {
+  /** The oldest first. */
+  readonly #packets = new Map<string, Packet>()
+  readonly #missing: () => void
+  #fragments = 0
+
+  /** @param missing is called for each packet that stays incomplete. */
+  constructor(missing: () => void) {
+    this.#missing = missing
+  }
+
+  /**
+   * Adds the fragment that `ip` describes in `bytes`, which are copied. Returns the TCP segment that
+   * it completes, split into pieces that are contiguous in the file.
+   */
+  push(
+    bytes: Uint8Array,
+    ip: IpPayload,
+    fragment: Fragment,
+    offset: number,
+    time: Time,
+  ): Segment[] {
+    if (ip.protocol !== TCP && !isExtension(ip.protocol)) return []
+    this.#forgetOld(time)
+    const packet = this.#packetOf(bytes, ip, fragment, time)
+    if (packet.complete) return []
+    const { start, end, more } = place(ip, fragment)
+    if (end > (packet.length ?? PACKET_MAX_BYTES)) return []
+    if (!more) {
+      if (packet.pieces.some((piece) => piece.end > end)) return []
+      packet.length = end
+    }
+    this.#add(packet, {
+      start,
+      end,
+      bytes: bytes.subarray(ip.start, ip.end),
+      offset: offset + ip.start,
+    })
+    if (packet.bytes !== packet.length) return []
+    packet.complete = true
+    const segments = segmentsOf(packet, time)
+    this.#drop(packet)
+    return segments
+  }
+
+  /** No more comes. */
+  end(): void {
+    for (const packet of this.#packets.values()) this.#forget(packet)
+  }
+
+  #packetOf(bytes: Uint8Array, ip: IpPayload, { id }: Fragment, time: Time): Packet {
+    const { version, addresses: at } = ip
+    const addresses = bytes.slice(at, at + (version === 4 ? 8 : 32))
+    // The id of IPv6 does not depend on the protocol, that of IPv4 does.
+    const key = `${addresses.join()} ${id} ${version === 4 ? ip.protocol : ""}`
+    const known = this.#packets.get(key)
+    if (known && !isNew(known, time)) return known
+    if (known) this.#forget(known)
+    const packet: Packet = {
+      ...{ key, time, version, protocol: ip.protocol, addresses },
+      ...{ pieces: [], bytes: 0, length: undefined, complete: false },
+    }
+    this.#packets.set(key, packet)
+    if (this.#packets.size > MAX_PACKETS) this.#forgetOldest()
+    return packet
+  }
+
+  /** Adds the bytes of a piece that are new. Where pieces overlap the first one counts, as in TCP. */
+  #add(packet: Packet, piece: Piece): void {
+    const { pieces } = packet
+    let at = piece.start
+    let index = 0
+    // Most come in order.
+    if ((pieces.at(-1)?.end ?? 0) <= at) index = pieces.length
+    for (; at < piece.end; index++) {
+      const next = pieces[index]
+      if (next && next.end <= at) continue
+      const end = Math.min(piece.end, next?.start ?? piece.end)
+      if (at < end) {
+        pieces.splice(index, 0, part(piece, at, end))
+        packet.bytes += end - at
+        this.#fragments++
+      } else if (next) {
+        at = next.end
+        continue
+      }
+      at = end
+    }
+    while (this.#fragments > MAX_FRAGMENTS) this.#forgetOldest()
+  }
+
+  #forgetOld(time: Time): void {
+    for (const packet of this.#packets.values()) {
+      if (time === undefined || packet.time === undefined) return
+      if (time - packet.time < WAITING_MAX_NS) return
+      this.#forget(packet)
+    }
+  }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#packets.values()
+    if (oldest) this.#forget(oldest)
+  }
+
+  #forget(packet: Packet): void {
+    this.#packets.delete(packet.key)
+    if (!packet.complete) this.#missing()
+    this.#drop(packet)
+  }
+
+  #drop(packet: Packet): void {
+    this.#fragments -= packet.pieces.length
+    packet.pieces = []
+  }
+}
+
+function place(
+  ip: IpPayload,
+  { offset, more }: Fragment,
+): { start: number; end: number; more: boolean } {
+  return { start: offset, end: offset + Math.max(ip.end - ip.start, 0), more }
+}
+
+/** Whether a fragment with the key of this packet belongs to a later one. */
+function isNew({ complete, time: first }: Packet, time: Time): boolean {
+  if (!complete) return false
+  return time === undefined || first === undefined || time - first > REPEATED_MAX_NS
+}
+
+function part({ start, bytes, offset }: Piece, from: number, end: number): Piece {
+  const skipped = Math.min(from - start, bytes.length)
+  return { start: from, end, bytes: bytes.slice(skipped, end - start), offset: offset + skipped }
+}
+
+/** The segment in a complete packet, split where its bytes are not contiguous in the file. */
+function segmentsOf(
+  { version, protocol, addresses, pieces, length = 0 }: Packet,
+  time: Time,
+): Segment[] {
+  const front = addresses.length
+  const whole = new Uint8Array(front + length)
+  whole.set(addresses)
+  // Everything before this was captured. The head of the segment has to be.
+  let captured = front
+  for (const { start, bytes } of pieces) {
+    whole.set(bytes, front + start)
+    if (captured === front + start) captured += bytes.length
+  }
+  const upper =
+    version === 4
+      ? { protocol, start: front, fragment: undefined }
+      : pastExtensions(whole, protocol, front)
+  if (upper.protocol !== TCP || upper.fragment) return []
+  const ip = { ...upper, version, addresses: 0, end: whole.length }
+  const segment = segmentIn(whole, ip, 0, time)
+  if (!segment || segment.offset > captured) return []
+  const dataStart = segment.offset
+  const cut = pieces.flatMap((piece): Segment[] => {
+    const start = Math.max(front + piece.start, dataStart)
+    const end = front + piece.end
+    if (start >= end) return []
+    const skipped = Math.min(start - front - piece.start, piece.bytes.length)
+    const bytes = whole.subarray(start, start + piece.bytes.length - skipped)
+    const before = start - dataStart
+    return [
+      {
+        ...segment,
+        sequence: (segment.sequence + before + Number(segment.syn && before > 0)) >>> 0,
+        syn: segment.syn && before === 0,
+        fin: segment.fin && end === whole.length,
+        bytes,
+        cut: end - start - bytes.length,
+        offset: piece.offset + skipped,
+      },
+    ]
+  })
+  return cut.length === 0 || segment.rst ? [segment] : cut
+}

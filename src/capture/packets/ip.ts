@@ -1,0 +1,116 @@
+/** What an IP packet carries. */
+export interface IpPayload {
+  version: 4 | 6
+  protocol: number
+  /** Where the source address is; the destination follows it. */
+  addresses: number
+  /** Where the payload begins, and where it ended on the wire. */
+  start: number
+  end: number
+  /** Set when the payload is only a piece. */
+  fragment: Fragment | undefined
+}
+
+/** A piece of the payload of a packet. */
+export interface Fragment {
+  /** The same for all fragments of a packet. */
+  id: number
+  /** Where it belongs in the payload of the packet, in bytes. */
+  offset: number
+  /** Whether others follow it. */
+  more: boolean
+}
+
+const IPV4_HEAD_BYTES = 20
+const IPV6_HEAD_BYTES = 40
+
+const FRAGMENT = 44
+const AUTHENTICATION = 51
+/** Extension headers whose second byte is their length in units of 8 bytes, less one. */
+const USUAL_EXTENSIONS = new Set([0, 43, 60, 135, 139, 140])
+
+/**
+ * What the IP packet at `at` carries; undefined when it is none. Its own length cuts off what
+ * Ethernet pads short packets with; it is 0 where segmentation was left to the network card, and
+ * then `end`, the end of all that was on the wire, is the packet's as well.
+ */
+export function ipPayload(bytes: Uint8Array, at: number, end: number): IpPayload | undefined {
+  const version = (bytes[at] as number) >> 4
+  if (version === 4) return ipv4Payload(bytes, at, end)
+  if (version === 6) return ipv6Payload(bytes, at, end)
+  return undefined
+}
+
+function ipv4Payload(bytes: Uint8Array, at: number, end: number): IpPayload | undefined {
+  const headBytes = ((bytes[at] as number) & 15) * 4
+  if (headBytes < IPV4_HEAD_BYTES || at + headBytes > bytes.length) return undefined
+  const length = u16(bytes, at + 2)
+  const moreAndOffset = u16(bytes, at + 6) & 0x3fff
+  return {
+    version: 4,
+    protocol: bytes[at + 9] as number,
+    addresses: at + 12,
+    start: at + headBytes,
+    end: length === 0 ? end : at + length,
+    fragment:
+      moreAndOffset === 0
+        ? undefined
+        : {
+            id: u16(bytes, at + 4),
+            offset: (moreAndOffset & 0x1fff) * 8,
+            more: (moreAndOffset & 0x2000) !== 0,
+          },
+  }
+}
+
+function ipv6Payload(bytes: Uint8Array, at: number, wireEnd: number): IpPayload | undefined {
+  if (at + IPV6_HEAD_BYTES > bytes.length) return undefined
+  const length = u16(bytes, at + 4)
+  const end = length === 0 ? wireEnd : at + IPV6_HEAD_BYTES + length
+  const front = pastExtensions(bytes, bytes[at + 6] as number, at + IPV6_HEAD_BYTES)
+  return { version: 6, addresses: at + 8, end, ...front }
+}
+
+/** Whether a protocol number names an extension header. */
+export function isExtension(protocol: number): boolean {
+  return USUAL_EXTENSIONS.has(protocol) || protocol === AUTHENTICATION || protocol === FRAGMENT
+}
+
+/** Skips the extension headers of IPv6, up to a fragment's. */
+export function pastExtensions(
+  bytes: Uint8Array,
+  first: number,
+  at: number,
+): Pick<IpPayload, "protocol" | "start" | "fragment"> {
+  let protocol = first
+  let start = at
+  while (start + 8 <= bytes.length) {
+    const next = bytes[start] as number
+    const size = bytes[start + 1] as number
+    if (USUAL_EXTENSIONS.has(protocol)) {
+      start += 8 * (size + 1)
+    } else if (protocol === AUTHENTICATION) {
+      start += 4 * (size + 2)
+    } else if (protocol === FRAGMENT) {
+      const offsetAndMore = u16(bytes, start + 2) & 0xfff9
+      const id = u32(bytes, start + 4)
+      start += 8
+      // RFC 6946: an atomic fragment is a whole packet.
+      if (offsetAndMore !== 0) {
+        const fragment = { id, offset: offsetAndMore & 0xfff8, more: (offsetAndMore & 1) !== 0 }
+        return { protocol: next, start, fragment }
+      }
+    } else {
+      break
+    }
+    protocol = next
+  }
+  return { protocol, start, fragment: undefined }
+}
+
+// Integers in network byte order.
+export const u16 = (bytes: Uint8Array, at: number): number =>
+  ((bytes[at] as number) << 8) | (bytes[at + 1] as number)
+
+export const u32 = (bytes: Uint8Array, at: number): number =>
+  ((u16(bytes, at) << 16) | u16(bytes, at + 2)) >>> 0

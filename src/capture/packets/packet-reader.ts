@@ -1,0 +1,95 @@
+import type { CaptureError } from "../events.js"
+import { type FileFormat, type Packet, UnreadableRecord } from "./file-format.js"
+
+/** The bytes of a file of packets in, in chunks of any size; its packets out. */
+export class PacketReader {
+  readonly #format: FileFormat
+  readonly #packet: (packet: Packet) => void
+  readonly #fileError: (error: CaptureError) => void
+  /** The beginning of a record whose end has not come yet: the first #keptBytes of this array. */
+  #kept: Uint8Array = new Uint8Array(1024)
+  #keptBytes = 0
+  /** Where the next record begins in the file. */
+  #offset = 0
+  #broken = false
+
+  constructor(
+    format: FileFormat,
+    packet: (packet: Packet) => void,
+    fileError: (error: CaptureError) => void,
+  ) {
+    this.#format = format
+    this.#packet = packet
+    this.#fileError = fileError
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#broken) return
+    try {
+      this.#readWhole(chunk, this.#complete(chunk))
+    } catch (error) {
+      if (!(error instanceof UnreadableRecord)) throw error
+      this.#broken = true
+      this.#report("ERR_CAPTURE_UNREADABLE", `${error.message}; nothing after it is read`)
+    }
+  }
+
+  end(): void {
+    if (this.#keptBytes === 0 || this.#broken) return
+    const message = `the file ends ${this.#keptBytes} bytes after the beginning of a ${this.#format.record}, before it is complete`
+    this.#report("ERR_CAPTURE_TRUNCATED", message)
+  }
+
+  /** Completes the record that is kept, if there is one. Returns how much of the chunk that took. */
+  #complete(chunk: Uint8Array): number {
+    let at = 0
+    while (this.#keptBytes > 0) {
+      const view = new DataView(this.#kept.buffer, 0, this.#keptBytes)
+      const size = this.#format.size(view, 0, this.#keptBytes)
+      if (size === this.#keptBytes) {
+        this.#keptBytes = 0
+        this.#read(view, 0, size)
+      } else {
+        if (at === chunk.length) break
+        const missing = chunk.subarray(at, at + size - this.#keptBytes)
+        this.#keep(missing)
+        at += missing.length
+      }
+    }
+    return at
+  }
+
+  /** Reads the records that are in a chunk as a whole, from `at` on, and keeps what is left. */
+  #readWhole(chunk: Uint8Array, at: number): void {
+    const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    for (;;) {
+      const size = this.#format.size(view, at, chunk.length - at)
+      if (at + size > chunk.length) break
+      this.#read(view, at, size)
+      at += size
+    }
+    this.#keep(chunk.subarray(at))
+  }
+
+  #read(view: DataView, at: number, size: number): void {
+    const packet = this.#format.read(view, at, size, this.#offset)
+    this.#offset += size
+    if (packet) this.#packet(packet)
+  }
+
+  #keep(bytes: Uint8Array): void {
+    const length = this.#keptBytes + bytes.length
+    if (length > this.#kept.length) {
+      // No more than what came, whatever the record claims to need.
+      const larger = new Uint8Array(2 * length)
+      larger.set(this.#kept)
+      this.#kept = larger
+    }
+    this.#kept.set(bytes, this.#keptBytes)
+    this.#keptBytes = length
+  }
+
+  #report(code: CaptureError["code"], message: string): void {
+    this.#fileError({ code, message, time: undefined, from: undefined, offset: this.#offset })
+  }
+}

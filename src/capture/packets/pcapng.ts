@@ -1,0 +1,147 @@
+/** .pcapng: https://www.ietf.org/archive/id/draft-ietf-opsawg-pcapng-03.html */
+import { checkSize, type FileFormat, type Packet, UnreadableRecord } from "./file-format.js"
+
+// Block types.
+/** The same in both byte orders, so that it can be told before the order is known. */
+export const SECTION_HEADER = 0x0a0d0d0a
+const INTERFACE_DESCRIPTION = 1
+const PACKET = 2
+const SIMPLE_PACKET = 3
+const ENHANCED_PACKET = 6
+
+const BYTE_ORDER_MAGIC = 0x1a2b3c4d
+/** Type and length, and of a section's header the byte order. The shortest block is as long. */
+const HEAD_BYTES = 12
+/** The length once more, at the end of a block. */
+const TAIL_BYTES = 4
+
+/** Where a packet's bytes begin. */
+const PACKET_FIELDS_END = 28
+const SIMPLE_PACKET_FIELDS_END = 12
+/** Where the fields of fixed length end. */
+const FIXED_BYTES: Record<number, number> = {
+  [SECTION_HEADER]: 24,
+  [INTERFACE_DESCRIPTION]: 16,
+  [PACKET]: PACKET_FIELDS_END,
+  [SIMPLE_PACKET]: SIMPLE_PACKET_FIELDS_END,
+  [ENHANCED_PACKET]: PACKET_FIELDS_END,
+}
+const NANOSECONDS = 1_000_000_000n
+
+// Options of an interface.
+const END_OF_OPTIONS = 0
+const TIME_RESOLUTION = 9
+const TIME_OFFSET = 14
+
+interface Interface {
+  linkType: number
+  snapLength: number
+  unitsPerSecond: bigint
+  /** Nanoseconds to add to its time stamps. */
+  timeOffset: bigint
+}
+
+export class Pcapng implements FileFormat {
+  readonly record = "block"
+  /** Of the section. */
+  #little = true
+  #interfaces: Interface[] = []
+
+  size(view: DataView, at: number, available: number): number {
+    if (available < HEAD_BYTES) return HEAD_BYTES
+    if (view.getUint32(at) === SECTION_HEADER) this.#beginSection(view, at)
+    const type = view.getUint32(at, this.#little)
+    const size = view.getUint32(at + 4, this.#little)
+    const minBytes = (FIXED_BYTES[type] ?? HEAD_BYTES - TAIL_BYTES) + TAIL_BYTES
+    checkSize(`a block of type ${type}`, size, minBytes)
+    if (size % 4 > 0)
+      throw new UnreadableRecord(`a block claims ${size} bytes; a multiple of 4 is allowed`)
+    return size
+  }
+
+  read(view: DataView, at: number, size: number, offset: number): Packet | undefined {
+    const repeated = view.getUint32(at + size - TAIL_BYTES, this.#little)
+    if (repeated !== size)
+      throw new UnreadableRecord(
+        `a block claims ${size} bytes at its beginning and ${repeated} at its end`,
+      )
+    const type = view.getUint32(at, this.#little)
+    if (type === ENHANCED_PACKET || type === PACKET) return this.#packet(view, at, size, offset)
+    if (type === SIMPLE_PACKET) return this.#simplePacket(view, at, size, offset)
+    if (type === INTERFACE_DESCRIPTION) this.#interfaces.push(this.#interface(view, at, size))
+    return undefined
+  }
+
+  #beginSection(view: DataView, at: number): void {
+    this.#little = view.getUint32(at + 8, true) === BYTE_ORDER_MAGIC
+    if (!this.#little && view.getUint32(at + 8) !== BYTE_ORDER_MAGIC)
+      throw new UnreadableRecord("a section begins without the magic number of a byte order")
+    this.#interfaces = []
+  }
+
+  #interface(view: DataView, at: number, size: number): Interface {
+    const little = this.#little
+    let resolution = 6
+    let offsetSeconds = 0n
+    const end = at + size - TAIL_BYTES
+    for (let option = at + 16; option + 4 <= end; ) {
+      const code = view.getUint16(option, little)
+      const length = view.getUint16(option + 2, little)
+      const value = option + 4
+      if (code === END_OF_OPTIONS || value + length > end) break
+      if (code === TIME_RESOLUTION && length === 1) resolution = view.getUint8(value)
+      if (code === TIME_OFFSET && length === 8) offsetSeconds = view.getBigInt64(value, little)
+      option = value + Math.ceil(length / 4) * 4
+    }
+    return {
+      linkType: view.getUint16(at + 8, little),
+      snapLength: view.getUint32(at + 12, little),
+      unitsPerSecond: (resolution & 0x80 ? 2n : 10n) ** BigInt(resolution & 0x7f),
+      timeOffset: offsetSeconds * NANOSECONDS,
+    }
+  }
+
+  /** An Enhanced Packet Block, or the Packet Block of old, which numbers interfaces with 16 bits. */
+  #packet(view: DataView, at: number, size: number, offset: number): Packet {
+    const little = this.#little
+    const old = view.getUint32(at, little) === PACKET
+    const index = old ? view.getUint16(at + 8, little) : view.getUint32(at + 8, little)
+    const source = this.#interfaceOf(index)
+    const stamp =
+      (BigInt(view.getUint32(at + 12, little)) << 32n) | BigInt(view.getUint32(at + 16, little))
+    const captured = view.getUint32(at + 20, little)
+    const room = size - PACKET_FIELDS_END - TAIL_BYTES
+    if (captured > room)
+      throw new UnreadableRecord(
+        `a packet claims ${captured} bytes in a block with room for ${room}`,
+      )
+    return {
+      time: (stamp * NANOSECONDS) / source.unitsPerSecond + source.timeOffset,
+      linkType: source.linkType,
+      bytes: new Uint8Array(view.buffer, view.byteOffset + at + PACKET_FIELDS_END, captured),
+      offset: offset + PACKET_FIELDS_END,
+      length: view.getUint32(at + 24, little),
+    }
+  }
+
+  /** It has no time, is of the first interface, and does not say where its bytes end. */
+  #simplePacket(view: DataView, at: number, size: number, offset: number): Packet {
+    const { linkType, snapLength } = this.#interfaceOf(0)
+    const length = view.getUint32(at + 8, this.#little)
+    const room = size - SIMPLE_PACKET_FIELDS_END - TAIL_BYTES
+    const captured = Math.min(length, room, snapLength || room)
+    return {
+      time: undefined,
+      linkType,
+      bytes: new Uint8Array(view.buffer, view.byteOffset + at + SIMPLE_PACKET_FIELDS_END, captured),
+      offset: offset + SIMPLE_PACKET_FIELDS_END,
+      length,
+    }
+  }
+
+  #interfaceOf(index: number): Interface {
+    const found = this.#interfaces[index]
+    if (found) return found
+    throw new UnreadableRecord(`a packet is of interface ${index}, of which the file has not told`)
+  }
+}

@@ -1,0 +1,311 @@
+import { copy } from "../../codec/arrays.js"
+import type { Side, Time } from "../events.js"
+
+/** Where the bytes of one direction go, in order. */
+export interface Output {
+  data(from: Side, bytes: Uint8Array, offset: number, time: Time): void
+  gap(from: Side, bytes: number, offset: number, time: Time): void
+  /** Its FIN. */
+  end(from: Side, time: Time): void
+}
+
+/** What takes up sequence numbers: captured bytes, then bytes that a snap length cut, then a FIN. */
+export interface Piece {
+  bytes: Uint8Array
+  cut: number
+  fin: boolean
+  /** Where `bytes` are in the file. */
+  offset: number
+  time: Time
+}
+
+/** A piece that waits, its bytes copied, and the one behind it. */
+interface Waiting extends Piece {
+  next: Waiting | undefined
+}
+
+/** Pieces without anything missing between them. */
+interface Block {
+  start: number
+  end: number
+  first: Waiting
+  last: Waiting
+}
+
+/** How many packets of a connection may come before a segment that the other side has acknowledged. */
+const PATIENCE_PACKETS = 32
+/** Limits for what waits behind the gaps of one direction … */
+const WAITING_MAX_PIECES = 16384
+const WAITING_MAX_BYTES = 64 * 1024 * 1024
+/** … and of all directions together. */
+const BACKLOG_MAX_PIECES = 128 * 1024
+const BACKLOG_MAX_BYTES = 128 * 1024 * 1024
+
+/**
+ * Counts what waits behind gaps in all directions together. Above the limits, the directions that
+ * have waited longest give up their gaps.
+ */
+export class Backlog {
+  readonly #maxPieces: number
+  readonly #maxBytes: number
+  /** The direction that has waited longest comes first. */
+  readonly #waiting = new Set<Reassembly>()
+  #pieces = 0
+  #bytes = 0
+
+  constructor(maxPieces: number = BACKLOG_MAX_PIECES, maxBytes: number = BACKLOG_MAX_BYTES) {
+    this.#maxPieces = maxPieces
+    this.#maxBytes = maxBytes
+  }
+
+  add(direction: Reassembly, bytes: number): void {
+    this.#waiting.add(direction)
+    this.#pieces++
+    this.#bytes += bytes
+  }
+
+  remove(pieces: number, bytes: number): void {
+    this.#pieces -= pieces
+    this.#bytes -= bytes
+  }
+
+  /** A direction has nothing left that waits. */
+  clear(direction: Reassembly): void {
+    this.#waiting.delete(direction)
+  }
+
+  trim(): void {
+    for (const direction of this.#waiting) {
+      if (this.#pieces <= this.#maxPieces && this.#bytes <= this.#maxBytes) return
+      direction.giveUp()
+    }
+  }
+}
+
+/**
+ * One direction of a TCP connection: segments in, in any order and more than once; its bytes out,
+ * in order, each once. Of bytes that come twice the first ones count. Bytes that never come become
+ * gaps.
+ *
+ * A position is a sequence number that does not wrap: its lower 32 bits are the sequence number,
+ * and it is within 2^31 of the last one.
+ */
+export class Reassembly {
+  readonly #from: Side
+  readonly #output: Output
+  readonly #backlog: Backlog
+  /** Position of the first byte; undefined until something tells. */
+  #first: number | undefined
+  /** Position of the byte that is due. */
+  #due = 0
+  /** Behind a gap, in order, none touching another. Never starts at, or before, what is due. */
+  #blocks: Block[] = []
+  #waitingPieces = 0
+  #waitingBytes = 0
+  /** How far the other side has acknowledged: now, and when packets were last counted from 0. */
+  #acknowledged = 0
+  #acknowledgedBefore = 0
+  #acknowledgedOffset = 0
+  #acknowledgedTime: Time
+  #packets = 0
+  #ended = false
+
+  constructor(from: Side, output: Output, backlog: Backlog) {
+    this.#from = from
+    this.#output = output
+    this.#backlog = backlog
+  }
+
+  /** Whether nothing waits for what is missing. */
+  get complete(): boolean {
+    return this.#blocks.length === 0
+  }
+
+  /** Sets the sequence number of the first byte; later calls do nothing. */
+  begin(sequence: number): void {
+    if (this.#first !== undefined) return
+    this.#first = this.#due = this.#acknowledged = this.#acknowledgedBefore = sequence
+  }
+
+  /** Begins with another sequence number, unless there were bytes already. */
+  rebegin(sequence: number): void {
+    if (this.#first !== this.#due || !this.complete) return
+    this.#first = undefined
+    this.begin(sequence)
+  }
+
+  /** Whether the first byte has this sequence number, or may still get it. */
+  mayBeginWith(sequence: number): boolean {
+    return this.#first === undefined || this.#first === sequence
+  }
+
+  /** Takes a piece whose first byte has this sequence number. Its bytes are not kept. */
+  push(sequence: number, piece: Piece): void {
+    if (this.#ended) return
+    const start = this.#position(sequence)
+    const end = start + span(piece)
+    if (end === start || end <= this.#due) return
+    if (start > this.#due) {
+      this.#wait(start, end, piece)
+    } else {
+      // In order: without a copy, between what waits already.
+      while (end > this.#due && !this.#ended) {
+        const block = this.#blocks[0]
+        this.#pass(part(piece, this.#due - start, Math.min(end, block?.start ?? end) - this.#due))
+        this.#passBlocks((block) => block.start <= this.#due)
+      }
+    }
+    if (this.#waitingPieces > WAITING_MAX_PIECES || this.#waitingBytes > WAITING_MAX_BYTES) {
+      // Down to half, or the next piece would exceed the limit again.
+      this.#passBlocks(
+        () =>
+          this.#waitingPieces > WAITING_MAX_PIECES / 2 ||
+          this.#waitingBytes > WAITING_MAX_BYTES / 2,
+      )
+    }
+    this.#backlog.trim()
+  }
+
+  /** The other side has got all bytes before this sequence number, as a packet at `offset` says. */
+  acknowledge(sequence: number, offset: number, time: Time): void {
+    const position = this.#position(sequence)
+    if (position <= this.#acknowledged) return
+    this.#acknowledged = position
+    this.#acknowledgedOffset = offset
+    this.#acknowledgedTime = time
+  }
+
+  /**
+   * The connection had one more packet. After enough of them, what was acknowledged before them
+   * and is still missing is given up.
+   */
+  countPacket(): void {
+    if (this.#blocks.length === 0 || ++this.#packets < PATIENCE_PACKETS) return
+    this.#packets = 0
+    this.#passBlocks((block) => block.start <= this.#acknowledgedBefore)
+    this.#acknowledgedBefore = this.#acknowledged
+  }
+
+  /** Passes on all that waits, and gives up what is missing in front of it. */
+  giveUp(): void {
+    this.#passBlocks(() => true)
+  }
+
+  /** Gives up what is missing, because no more comes. */
+  flush(): void {
+    this.giveUp()
+    // A single missing number may be a FIN.
+    const missing = this.#acknowledged - this.#due
+    if (missing <= 1 || this.#ended) return
+    this.#due = this.#acknowledged
+    this.#output.gap(this.#from, missing, this.#acknowledgedOffset, this.#acknowledgedTime)
+  }
+
+  /** Drops what waits, and whatever comes. */
+  stop(): void {
+    this.#ended = true
+    this.#blocks = []
+    this.#backlog.remove(this.#waitingPieces, this.#waitingBytes)
+    this.#backlog.clear(this)
+    this.#waitingPieces = this.#waitingBytes = 0
+  }
+
+  #position(sequence: number): number {
+    return this.#due + ((sequence - this.#due) | 0)
+  }
+
+  #pass({ bytes, cut, fin, offset, time }: Piece): void {
+    this.#due += bytes.length + cut + Number(fin)
+    if (bytes.length > 0) this.#output.data(this.#from, bytes, offset, time)
+    if (cut > 0 && !this.#ended) this.#output.gap(this.#from, cut, offset + bytes.length, time)
+    if (!fin) return
+    this.stop()
+    this.#output.end(this.#from, time)
+  }
+
+  /** Passes on blocks, and gaps in front of them, for as long as `wanted` says so. */
+  #passBlocks(wanted: (block: Block) => boolean): void {
+    let passed = 0
+    for (const block of this.#blocks) {
+      if (this.#ended || !wanted(block)) break
+      passed++
+      const { first } = block
+      const missing = block.start - this.#due
+      if (missing > 0) this.#output.gap(this.#from, missing, first.offset, first.time)
+      this.#due = block.start
+      for (let piece: Waiting | undefined = first; piece && !this.#ended; piece = piece.next) {
+        this.#waitingPieces--
+        this.#waitingBytes -= piece.bytes.length
+        this.#backlog.remove(1, piece.bytes.length)
+        this.#pass(piece)
+      }
+    }
+    if (passed > 0 && !this.#ended) this.#blocks.splice(0, passed)
+    if (this.complete) this.#backlog.clear(this)
+  }
+
+  /** Keeps what fills the holes between `start` and `end`; what it then touches becomes one block. */
+  #wait(start: number, end: number, piece: Piece): void {
+    const blocks = this.#blocks
+    const from = this.#firstBlockReaching(start)
+    let to = from
+    let at = start
+    let joined: Block | undefined
+    for (let block = blocks[to]; block && block.start <= end; block = blocks[++to]) {
+      if (at < block.start) joined = join(joined, this.#kept(piece, start, at, block.start))
+      joined = join(joined, block)
+      at = block.end
+    }
+    if (at < end) joined = join(joined, this.#kept(piece, start, at, end))
+    blocks.splice(from, to - from, joined as Block)
+  }
+
+  /** A block of its own of what a piece at `start` has between two positions. */
+  #kept(piece: Piece, start: number, from: number, to: number): Block {
+    const kept = part(piece, from - start, to - from)
+    const bytes = copy(kept.bytes, 0, kept.bytes.length)
+    this.#waitingPieces++
+    this.#waitingBytes += bytes.length
+    this.#backlog.add(this, bytes.length)
+    const waiting = { ...kept, bytes, next: undefined }
+    return { start: from, end: to, first: waiting, last: waiting }
+  }
+
+  /** The first block that ends at or behind a position; most of what waits comes in order. */
+  #firstBlockReaching(position: number): number {
+    const blocks = this.#blocks
+    let low = 0
+    let high = blocks.length
+    if (high > 0 && (blocks[high - 1] as Block).end < position) return high
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if ((blocks[middle] as Block).end < position) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+}
+
+const span = ({ bytes, cut, fin }: Piece): number => bytes.length + cut + Number(fin)
+
+/** `length` of the sequence numbers of a piece, from the one at `from` on. */
+function part(piece: Piece, from: number, length: number): Piece {
+  const dataEnd = Math.min(from + length, piece.bytes.length + piece.cut)
+  const bytes = piece.bytes.subarray(from, from + length)
+  return {
+    bytes,
+    cut: dataEnd - from - bytes.length,
+    fin: from + length > dataEnd,
+    offset: piece.offset + Math.min(from, piece.bytes.length),
+    time: piece.time,
+  }
+}
+
+/** Appends a block to another. */
+function join(block: Block | undefined, next: Block): Block {
+  if (!block) return next
+  block.last.next = next.first
+  block.last = next.last
+  block.end = next.end
+  return block
+}

@@ -1,0 +1,139 @@
+import { concat } from "../../codec/arrays.js"
+import type { CaptureError, Time } from "../events.js"
+import { TcpConnections } from "./connections.js"
+import type { Packet } from "./file-format.js"
+import { fileType, SIGNATURE_BYTES } from "./file-type.js"
+import { IpFragments } from "./fragments.js"
+import { ipPayload } from "./ip.js"
+import { describeLinkType, LINK_LAYERS } from "./link-layer.js"
+import { PacketReader } from "./packet-reader.js"
+import { segmentIn, TCP } from "./segment.js"
+import type { StreamSink, TcpConnection } from "./stream-sink.js"
+
+/** The bytes of a capture file in, those of its TCP connections out. */
+export class StreamReader {
+  readonly #open: (connection: TcpConnection) => StreamSink
+  readonly #fileError: (error: CaptureError) => void
+  readonly #connections: TcpConnections
+  readonly #fragments = new IpFragments(() =>
+    this.#reportOnce(
+      "fragments of IP packets are missing, and with them all that those packets carry: a filter for a port, for one, captures only the first fragment of each",
+      this.#offset,
+      this.#time,
+    ),
+  )
+  /** The first bytes, until they tell the type of the file. */
+  #head: Uint8Array = new Uint8Array(0)
+  #input: PacketReader | RawStream | undefined
+  /** Of the packet that is being read. */
+  #offset = 0
+  #time: Time
+  /** Messages that were reported, so that each is reported once. */
+  readonly #reported = new Set<string>()
+
+  /**
+   * @param open makes the sink of a connection, when its first bytes come.
+   * @param fileError takes what is wrong with the file itself; `from` is undefined.
+   */
+  constructor(
+    open: (connection: TcpConnection) => StreamSink,
+    fileError: (error: CaptureError) => void,
+  ) {
+    this.#open = open
+    this.#fileError = fileError
+    this.#connections = new TcpConnections(open, () =>
+      this.#reportOnce(
+        "there are more connections at once than are followed: those without a packet for longest are left",
+        this.#offset,
+        this.#time,
+      ),
+    )
+  }
+
+  /**
+   * The next bytes of the file. How it is cut into chunks makes no difference, but that the raw
+   * bytes of one direction are passed on as they come; a chunk is not kept. Throws a
+   * CaptureFormatError when the file is no capture.
+   */
+  push(chunk: Uint8Array): void {
+    // Views of a Buffer take longer to make.
+    let bytes: Uint8Array = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    if (!this.#input) {
+      const more = bytes.subarray(0, SIGNATURE_BYTES - this.#head.length)
+      this.#head = concat([this.#head, more])
+      if (this.#head.length < SIGNATURE_BYTES) return
+      this.#input = this.#begin()
+      bytes = bytes.subarray(more.length)
+    }
+    this.#input.push(bytes)
+  }
+
+  /** The file ends here. Throws a CaptureFormatError when it was too short to be a capture. */
+  end(): void {
+    this.#input ??= this.#begin()
+    this.#input.end()
+    this.#fragments.end()
+    this.#connections.end()
+  }
+
+  #begin(): PacketReader | RawStream {
+    const type = fileType(this.#head)
+    const input =
+      type === "stream"
+        ? new RawStream(this.#open)
+        : new PacketReader(type, (packet) => this.#packet(packet), this.#fileError)
+    input.push(this.#head)
+    return input
+  }
+
+  #packet({ time, linkType, bytes, offset, length }: Packet): void {
+    this.#offset = offset
+    this.#time = time
+    const linkLayer = LINK_LAYERS.get(linkType)
+    if (!linkLayer) {
+      const message = `packets of link type ${describeLinkType(linkType)} are not read: Ethernet, Linux cooked capture, BSD loopback and raw IP are`
+      this.#reportOnce(message, offset, time)
+      return
+    }
+    const at = linkLayer(bytes)
+    if (at === undefined) return
+    const ip = ipPayload(bytes, at, length)
+    if (ip?.fragment) {
+      for (const segment of this.#fragments.push(bytes, ip, ip.fragment, offset, time))
+        this.#connections.push(segment)
+      return
+    }
+    if (ip?.protocol !== TCP) return
+    const segment = segmentIn(bytes, ip, offset, time)
+    if (segment) this.#connections.push(segment)
+  }
+
+  #reportOnce(message: string, offset: number, time: Time): void {
+    if (this.#reported.has(message)) return
+    this.#reported.add(message)
+    this.#fileError({ code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset })
+  }
+}
+
+/** What one side of a connection sent, without packets around it. It is taken for the client. */
+class RawStream {
+  readonly #sink: StreamSink
+  #wanted = true
+  #offset = 0
+
+  constructor(open: (connection: TcpConnection) => StreamSink) {
+    this.#sink = open({ client: "client", server: "server", begun: true, time: undefined })
+  }
+
+  push(chunk: Uint8Array): void {
+    if (this.#wanted && chunk.length > 0)
+      this.#wanted = this.#sink.data("client", chunk, this.#offset, undefined)
+    this.#offset += chunk.length
+  }
+
+  end(): void {
+    if (!this.#wanted) return
+    this.#sink.end("client", undefined, true)
+    this.#sink.end("server", undefined, true)
+  }
+}

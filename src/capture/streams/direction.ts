@@ -1,0 +1,459 @@
+import { allocate } from "../../codec/arrays.js"
+import {
+  areFlags,
+  BODY_MAX_BYTES,
+  COMMAND,
+  frameBodyBytes,
+  frameError,
+  frameHeadBytes,
+  LONG_HEAD_BYTES,
+  MORE,
+} from "../../codec/frames.js"
+import { describeGreeting } from "../../codec/greeting.js"
+import { ARENA_HEAD_BYTES, ARENA_MAX_BYTES } from "../../codec/wire.js"
+import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../../zmtp/greeting.js"
+import type { CaptureError, Side, Time } from "../events.js"
+import { type Expectation, FrameSearch } from "./frame-search.js"
+
+/** A body that comes in pieces starts with room for this many bytes. */
+const BODY_ROOM_BYTES = 512
+/** The room grows to this many times what has come, so that few bytes are copied twice. */
+const BODY_GROWTH = 4
+/** Longer commands are skipped: decoded, they would take many times their size. */
+const COMMAND_MAX_BYTES = 1 << 20
+/** Messages of more parts are skipped: a small part takes more memory than its bytes. */
+const MESSAGE_MAX_PARTS = 1 << 20
+/** The maximum that a part adds to its plaintext on the wire: a head, and a length per block (RFC.md section 5.2). */
+const PART_EXTRA_BYTES = 32
+const BLOCK_EXTRA_BYTES = 20
+const BLOCK_PLAIN_MAX_BYTES = 2 ** 30
+const EXPANSION = 255
+/** maxMessageSize does not limit dictionaries and arenas; these are no larger. */
+const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + ARENA_MAX_BYTES
+/** How many bytes describeGreeting reads. */
+const DESCRIBED_BYTES = 32
+const NOTHING = new Uint8Array(0)
+
+/** What a direction reports. */
+export interface DirectionHandlers {
+  /** The signature of a greeting came. */
+  signature(): void
+  /** A whole greeting came; of ZMTP 1 or 2, the bytes up to its version. */
+  greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void
+  /** Frames were found in a connection that may be of any protocol. */
+  framesFound(): void
+  command(from: Side, body: Uint8Array, time: Time, offset: number): void
+  message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void
+  /** Bytes were lost or skipped. */
+  missed(from: Side): void
+  error(error: CaptureError): void
+  /** Whether the connection looks like ZMTP, so that it has been announced. */
+  readonly isAnnounced: boolean
+  readonly expectation: Expectation
+}
+
+type State =
+  /** In the greeting. */
+  | "greeting"
+  /** Another protocol; its first bytes are kept for the error. */
+  | "foreign"
+  | "frames"
+  /** Between frames that were lost and the next one that can be found. */
+  | "search"
+  /** The rest is ignored. */
+  | "over"
+
+/** One direction of a connection: bytes in; greeting, commands and the parts of messages out. */
+export class Direction {
+  readonly #from: Side
+  readonly #handlers: DirectionHandlers
+  readonly #begun: boolean
+  /** Maximum plaintext of a message; -1 for no limit. */
+  readonly #budgetBytes: number
+  #state: State = "greeting"
+
+  /** The bytes of the greeting so far; those in a gap are zero. */
+  #greeting: Uint8Array = new Uint8Array(GREETING_BYTES)
+  #greetingBytes = 0
+  /** Bytes of the greeting are missing. */
+  #damaged = false
+  #described = false
+  #startOffset = -1
+  #startTime: Time
+  /** File offset of the frame that is being read. */
+  #offset = 0
+
+  /** The first bytes of a head that is split between segments. */
+  #head: Uint8Array = NOTHING
+  #headBytes = 0
+  #flags = 0
+  /** Bytes of the body; -1 between frames. */
+  #length = -1
+  /** The bytes of the body so far. It grows with what arrives, not with what the head declares. */
+  #body: Uint8Array | undefined
+  #bodyBytes = 0
+  /** Bytes of the body are missing. */
+  #bodyLost = false
+
+  /** The message so far. */
+  #parts: Uint8Array[] = []
+  #partsBytes = 0
+  #ranges: number[] = []
+  /** A part is missing, so the whole message is dropped. */
+  #messageLost = false
+
+  #search: FrameSearch | undefined
+  #searchOffset = 0
+
+  #ended = false
+
+  constructor(handlers: DirectionHandlers, from: Side, begun: boolean, budgetBytes: number) {
+    this.#handlers = handlers
+    this.#from = from
+    this.#begun = begun
+    this.#budgetBytes = budgetBytes
+  }
+
+  get isForeign(): boolean {
+    return this.#state === "foreign"
+  }
+
+  /** Bytes of the body that are still to come. */
+  get #left(): number {
+    return this.#length - this.#bodyBytes
+  }
+
+  data(bytes: Uint8Array, offset: number, time: Time): void {
+    let at = 0
+    if (this.#state === "greeting" || this.#state === "foreign")
+      at = this.#greet(bytes, offset, time)
+    if (this.#state === "frames") at = this.#frames(bytes, at, offset, time)
+    if (this.#state !== "search") return
+    this.#search ??= new FrameSearch()
+    this.#search.push(bytes.subarray(at), offset + at, time)
+    this.#find(this.#search, false)
+  }
+
+  gap(bytes: number, offset: number, time: Time): void {
+    if (this.#search) this.#find(this.#search, true)
+    this.#reportNothingFound(time)
+    const missing = `${count(bytes)} missing from the capture`
+    const lose = (what: string) => this.#error("ERR_CAPTURE_GAP", missing + what, offset, time)
+    if (this.#state === "foreign" || this.#state === "over") return
+    this.#handlers.missed(this.#from)
+    if (this.#state === "greeting" && this.#greetingBytes >= SIGNATURE_BYTES) {
+      if (this.#greetingBytes + bytes <= GREETING_BYTES) {
+        lose(": of the greeting")
+        this.#damaged = true
+        this.#greetingBytes += bytes
+        if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
+        return
+      }
+    } else if (this.#state === "frames" && this.#left >= bytes) {
+      const what = this.#flags & COMMAND ? "command" : "message"
+      lose(`, from a frame of ${this.#length} bytes: its ${what} is lost`)
+      this.#bodyBytes += bytes
+      this.#bodyLost = true
+      this.#body = undefined
+      if (this.#left === 0) this.#endFrame(time, offset)
+      return
+    }
+    lose(": what they hold is lost, and where the next frame begins has to be guessed")
+    this.#startSearch(offset, 0)
+  }
+
+  end(time: Time, cut: boolean): void {
+    this.#ended = true
+    if (this.#search) this.#find(this.#search, true)
+    this.#reportNothingFound(time)
+    this.describeForeign()
+    const what = cut ? "the capture" : "the connection"
+    const truncated = (message: string) =>
+      this.#error("ERR_CAPTURE_TRUNCATED", message, this.#offset, time)
+    if (this.#state === "greeting" && this.#greetingBytes > 0) {
+      truncated(`${what} ends in the middle of the greeting`)
+    } else if (this.#state === "frames" && this.#length >= 0) {
+      truncated(`${what} ends after ${this.#bodyBytes} of the ${this.#length} bytes of a frame`)
+    } else if (this.#state === "frames" && this.#headBytes > 0) {
+      truncated(`${what} ends in the middle of a frame's head`)
+    } else if (this.#state === "frames" && (this.#parts.length > 0 || this.#messageLost)) {
+      truncated(`${what} ends between two parts of a message`)
+    }
+    this.stop()
+  }
+
+  /** Ignores all that follows. */
+  stop(): void {
+    this.#state = "over"
+    this.#search = this.#body = undefined
+    this.#forgetMessage()
+  }
+
+  /** Reports once which protocol this is instead of ZMTP, as soon as there are enough bytes to tell. */
+  describeForeign(): void {
+    if (!this.isForeign || this.#described || !this.#handlers.isAnnounced) return
+    if (this.#greetingBytes < DESCRIBED_BYTES && !this.#ended) return
+    this.#described = true
+    const seen = describeGreeting(this.#greeting.subarray(0, this.#greetingBytes))
+    this.#error("ERR_ZMTP_GREETING", `the greeting ${seen}`, this.#startOffset, this.#startTime)
+  }
+
+  /** Takes the greeting; returns where its bytes end. */
+  #greet(bytes: Uint8Array, offset: number, time: Time): number {
+    if (this.#startOffset < 0) {
+      this.#startOffset = this.#offset = offset
+      this.#startTime = time
+      if (!this.#begun && bytes[0] !== 0xff) {
+        this.#startSearch(offset, 0)
+        return 0
+      }
+    }
+    let at = 0
+    // The signature is checked first: without one the rest is no greeting.
+    for (const end of [SIGNATURE_BYTES, GREETING_BYTES]) {
+      const taken = Math.min(bytes.length - at, Math.max(0, end - this.#greetingBytes))
+      this.#greeting.set(bytes.subarray(at, at + taken), this.#greetingBytes)
+      const before = this.#greetingBytes
+      this.#greetingBytes += taken
+      at += taken
+      if (this.#state === "foreign") continue
+      if (!mayGreet(this.#greeting.subarray(0, this.#greetingBytes))) {
+        if (!this.#begun) {
+          this.#startSearch(this.#startOffset, this.#greetingBytes)
+          return at
+        }
+        this.#state = "foreign"
+      } else if (this.#greetingBytes >= SIGNATURE_BYTES && before < SIGNATURE_BYTES) {
+        this.#handlers.signature()
+      }
+    }
+    if (this.#state === "foreign") {
+      this.describeForeign()
+      return bytes.length
+    }
+    if (this.#damaged) {
+      if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
+      return at
+    }
+    const greeting = this.#greeting.subarray(0, this.#greetingBytes)
+    if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
+    else if (this.#greetingBytes <= SIGNATURE_BYTES || !isOld(greeting)) return at
+    this.#handlers.greeting(this.#from, greeting, time, this.#startOffset)
+    // Many connections say no more than this.
+    this.#greeting = NOTHING
+    return at
+  }
+
+  /** Reads frames. Returns where it stopped: at the end, or after a head that is not allowed. */
+  #frames(bytes: Uint8Array, start: number, offset: number, time: Time): number {
+    let at = start
+    while (at < bytes.length) {
+      if (this.#length < 0) {
+        const headEnd = this.#frameHead(bytes, at, offset, time)
+        if (this.#state !== "frames") return headEnd
+        at = headEnd
+        if (this.#length !== 0) continue
+      } else {
+        const taken = Math.min(this.#left, bytes.length - at)
+        if (!this.#bodyLost) this.#collect(bytes, at, taken, time)
+        this.#addRange(offset + at, taken)
+        this.#bodyBytes += taken
+        at += taken
+      }
+      if (this.#left === 0) this.#endFrame(time, offset + at)
+    }
+    return at
+  }
+
+  /** Reads the head of a frame, or as much of it as there is. Returns where that ends. */
+  #frameHead(bytes: Uint8Array, start: number, offset: number, time: Time): number {
+    const whole = this.#headBytes === 0
+    const flags = whole ? (bytes[start] as number) : (this.#head[0] as number)
+    if (!areFlags(flags)) {
+      this.#refuse(bytes.subarray(start, start + 1), offset + start, time)
+      return start + 1
+    }
+    this.#flags = flags
+    if (whole) this.#offset = offset + start
+    const headBytes = frameHeadBytes(flags)
+    const taken = Math.min(headBytes - this.#headBytes, bytes.length - start)
+    this.#addRange(offset + start, taken)
+    let head = bytes
+    let at = start
+    if (taken < headBytes) {
+      if (this.#headBytes === 0) this.#head = new Uint8Array(LONG_HEAD_BYTES)
+      this.#head.set(bytes.subarray(start, start + taken), this.#headBytes)
+      this.#headBytes += taken
+      if (this.#headBytes < headBytes) return start + taken
+      head = this.#head
+      at = 0
+    }
+    const length = frameBodyBytes(head, at)
+    this.#headBytes = 0
+    if (length >= BODY_MAX_BYTES) {
+      this.#refuse(head.subarray(at, at + headBytes), this.#offset, time)
+    } else {
+      this.#length = length
+      this.#bodyBytes = 0
+      if (flags & COMMAND && length > COMMAND_MAX_BYTES) {
+        this.#bodyLost = true
+        this.#tooMuch(`a command of ${length} bytes, more than ${COMMAND_MAX_BYTES}`, time)
+      } else if (!(flags & COMMAND) && !this.#messageLost) {
+        this.#checkBudget(length, time)
+      }
+    }
+    return start + taken
+  }
+
+  /** Refuses a part whose length exceeds the budget in every form, before any of its body is kept. */
+  #checkBudget(length: number, time: Time): void {
+    const max = wireMaxBytes(this.#budgetBytes, this.#parts.length + 1)
+    if (this.#partsBytes + length <= max) return
+    const message = `part ${this.#parts.length} has ${length} bytes on the wire; ${Math.max(max - this.#partsBytes, 0)} left of what a message of maxMessageSize ${this.#budgetBytes} takes at most: it is not read`
+    this.#error("ERR_LZ4_BUDGET_EXCEEDED", message, this.#offset, time)
+    this.#loseMessage()
+    this.#bodyLost = true
+  }
+
+  #refuse(head: Uint8Array, offset: number, time: Time): void {
+    const { code, message } = frameError(head)
+    this.#error(code, message.slice(code.length + 2), offset, time)
+    this.#handlers.missed(this.#from)
+    this.#startSearch(offset, head.length)
+  }
+
+  #collect(bytes: Uint8Array, at: number, length: number, time: Time): void {
+    const end = this.#bodyBytes + length
+    if (!this.#body || this.#body.length < end) {
+      // The last piece tells the size exactly.
+      const room = end === this.#length ? end : Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
+      const grown = this.#allocate(Math.min(this.#length, room)) ?? this.#allocate(end)
+      if (!grown) {
+        this.#tooMuch(`a frame of ${this.#length} bytes, for which memory is not enough`, time)
+        this.#bodyLost = true
+        this.#body = undefined
+        return
+      }
+      if (this.#body) grown.set(this.#body.subarray(0, this.#bodyBytes))
+      this.#body = grown
+    }
+    this.#body.set(bytes.subarray(at, at + length), this.#bodyBytes)
+  }
+
+  #allocate(bytes: number): Uint8Array | undefined {
+    try {
+      return allocate(bytes)
+    } catch {
+      return undefined
+    }
+  }
+
+  #endFrame(time: Time, end: number): void {
+    const body = this.#body ?? NOTHING
+    const lost = this.#bodyLost
+    this.#length = -1
+    this.#body = undefined
+    this.#bodyLost = false
+    if (this.#flags & COMMAND) {
+      if (!lost) this.#handlers.command(this.#from, body, time, end - body.length)
+      return
+    }
+    if (lost) this.#loseMessage()
+    if (!this.#messageLost) {
+      this.#parts.push(body)
+      this.#partsBytes += body.length
+    }
+    if (this.#parts.length > MESSAGE_MAX_PARTS) {
+      this.#tooMuch(`a message of more than ${MESSAGE_MAX_PARTS} parts`, time)
+      this.#loseMessage()
+    }
+    if (this.#flags & MORE) return
+    const parts = this.#parts
+    const ranges = this.#ranges
+    this.#forgetMessage()
+    if (!this.#messageLost) this.#handlers.message(this.#from, parts, ranges, time)
+    this.#messageLost = false
+  }
+
+  #loseMessage(): void {
+    this.#messageLost = true
+    this.#forgetMessage()
+  }
+
+  #forgetMessage(): void {
+    this.#parts = []
+    this.#ranges = []
+    this.#partsBytes = 0
+  }
+
+  #addRange(offset: number, length: number): void {
+    if (this.#flags & COMMAND || length === 0 || this.#messageLost) return
+    const ranges = this.#ranges
+    const last = ranges.length - 2
+    if (last >= 0 && (ranges[last] as number) + (ranges[last + 1] as number) === offset)
+      ranges[last + 1] = (ranges[last + 1] as number) + length
+    else ranges.push(offset, length)
+  }
+
+  #startSearch(offset: number, skipped: number): void {
+    this.#state = "search"
+    this.#searchOffset = offset
+    this.#search ??= new FrameSearch()
+    this.#search.skipped = skipped
+    this.#headBytes = this.#bodyBytes = 0
+    this.#length = -1
+    this.#body = undefined
+    this.#bodyLost = this.#messageLost = false
+    this.#forgetMessage()
+  }
+
+  /** Reads what the search has kept. */
+  #find(search: FrameSearch, final: boolean): void {
+    while (search.length > 0) {
+      if (this.#state === "search") {
+        if (!search.find(this.#handlers.expectation, final)) {
+          search.compact()
+          return
+        }
+        this.#state = "frames"
+        this.#handlers.framesFound()
+        if (search.skipped > 0) {
+          const message = `${count(search.skipped)} skipped up to the first frame that could be found`
+          this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, search.next().time)
+        }
+      }
+      const { bytes, offset, time } = search.next()
+      search.advance(this.#frames(bytes, 0, offset, time))
+    }
+    if (this.#state !== "search") this.#search = undefined
+  }
+
+  /** After a search that found no more frames. */
+  #reportNothingFound(time: Time): void {
+    const skipped = this.#state === "search" ? (this.#search?.skipped ?? 0) : 0
+    if (skipped === 0) return
+    const message = `${count(skipped)} skipped: no frame was found in them`
+    this.#error("ERR_CAPTURE_UNREADABLE", message, this.#searchOffset, time)
+  }
+
+  #tooMuch(what: string, time: Time): void {
+    this.#error("ERR_CAPTURE_UNREADABLE", `${what}: it is not read`, this.#offset, time)
+  }
+
+  #error(code: CaptureError["code"], message: string, offset: number, time: Time): void {
+    this.#handlers.error({ code, message, time, from: this.#from, offset })
+  }
+}
+
+function count(bytes: number): string {
+  return bytes === 1 ? "1 byte" : `${bytes} bytes`
+}
+
+/** The maximum bytes on the wire, in any form, of so many parts whose plaintext is within a budget. */
+function wireMaxBytes(budgetBytes: number, parts: number): number {
+  if (budgetBytes < 0) return Number.POSITIVE_INFINITY
+  const blocks = Math.ceil(budgetBytes / BLOCK_PLAIN_MAX_BYTES)
+  const plain = budgetBytes + Math.floor(budgetBytes / EXPANSION)
+  const max = plain + parts * PART_EXTRA_BYTES + blocks * BLOCK_EXTRA_BYTES
+  return parts === 1 ? Math.max(max, ARENA_PART_MAX_BYTES) : max
+}

@@ -1,0 +1,247 @@
+import {
+  areFlags,
+  COMMAND,
+  frameBodyBytes,
+  frameHeadBytes,
+  LONG,
+  MORE,
+  SHORT_MAX_BYTES,
+} from "../../codec/frames.js"
+import {
+  ARENA_HEAD_BYTES,
+  ARENA_MAX_BYTES,
+  DICTIONARY_MAX_BYTES,
+  SENTINEL_BYTES,
+} from "../../codec/wire.js"
+import { commandName, isKnownCommand } from "../../zmtp/commands.js"
+import type { Time } from "../events.js"
+import { kindOf } from "./messages.js"
+
+/**
+ * How frames are found where a header was missed: by a run of them, each of which begins where the
+ * one before ends, with enough evidence together.
+ *
+ * A weight says how unlikely a frame is to appear by chance. A sentinel that is not zero, or the
+ * name of a command, takes 32 bits to guess besides flags and length; zeros and small lengths are
+ * common in data of all kinds. A run has to reach ENOUGH, which takes two frames of the first sort,
+ * or eight plain parts with text in them, or sixteen short frames of plain ZMTP. HALF will do where
+ * a run ends exactly where the bytes do, or goes on out of sight.
+ */
+const ENOUGH = 16
+const HALF = 8
+const EXACT_END = 5
+const STRONG = 8
+const LONG_FRAME = 4
+const SHORT_PLAIN = 2
+const SHORT_FRAME = 1
+const IMPOSSIBLE = -1
+
+/** Limits a run whose frames weigh nothing. */
+const RUN_MAX_FRAMES = 64
+/** How far a run is followed; about as many bytes are kept during a search. */
+const SIGHT_BYTES = 256 * 1024
+/** Less memory than this is not worth freeing. */
+const SMALL_BYTES = 1024
+/** How many bytes of a body are read to tell what it is. */
+const PEEK_BYTES = 16
+const COMMAND_MAX_BYTES = 64 * 1024
+const LENGTH_MAX_BYTES = 2 ** 40
+const DICTIONARY_PART_MAX_BYTES = SENTINEL_BYTES + DICTIONARY_MAX_BYTES
+const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + ARENA_MAX_BYTES
+
+type Verdict = "frames" | "no frames" | "unknown"
+
+/** Bytes that are contiguous in the file. */
+export interface Extent {
+  bytes: Uint8Array
+  offset: number
+  time: Time
+}
+
+/** What evidence is asked for. */
+export interface Expectation {
+  /** Parts have to begin with a sentinel. */
+  sentinels: boolean
+  /** Commands alone do not do: the connection may be of another protocol altogether. */
+  messages: boolean
+}
+
+/** Keeps bytes until it is known where frames begin in them. */
+export class FrameSearch {
+  #bytes = new Uint8Array(0)
+  #start = 0
+  #end = 0
+  /** Where in the file the bytes from a position on are; positions count from the first push. */
+  readonly #extents: { position: number; offset: number; time: Time }[] = []
+  #firstExtent = 0
+  /** Position of #start. */
+  #position = 0
+  /** Bytes that were no frames, since the search began. */
+  skipped = 0
+
+  get length(): number {
+    return this.#end - this.#start
+  }
+
+  push(bytes: Uint8Array, offset: number, time: Time): void {
+    if (bytes.length === 0) return
+    const position = this.#position + this.length
+    const last = this.#extents.at(-1)
+    // Bytes contiguous with the last ones need no entry of their own.
+    if (!last || last.time !== time || last.offset + (position - last.position) !== offset)
+      this.#extents.push({ position, offset, time })
+    this.#reserve(bytes.length)
+    this.#bytes.set(bytes, this.#end)
+    this.#end += bytes.length
+  }
+
+  /**
+   * Skips what is no frame. Returns whether a frame begins now; if not, more bytes are needed. To
+   * `final` says that none will come: then the rest is skipped.
+   */
+  find(expectation: Expectation, final: boolean): boolean {
+    const bytes = this.#bytes
+    const end = this.#end
+    let at = this.#start
+    let verdict: Verdict = "unknown"
+    for (; at < end; at++) {
+      // The hot loop of a search: most bytes cannot be flags.
+      if ((bytes[at] as number) > (MORE | LONG | COMMAND)) continue
+      verdict = judge(bytes, at, end, expectation, final)
+      if (verdict !== "no frames") break
+    }
+    this.skipped += at - this.#start
+    this.advance(at - this.#start)
+    return at < end && verdict === "frames"
+  }
+
+  /** Frees memory that is no longer needed: most connections keep few bytes. */
+  compact(): void {
+    if (this.#bytes.length <= 4 * this.length + SMALL_BYTES) return
+    this.#bytes = this.#bytes.slice(this.#start, this.#end)
+    this.#end -= this.#start
+    this.#start = 0
+  }
+
+  /** The next bytes that are together in the file. */
+  next(): Extent {
+    while ((this.#extents[this.#firstExtent + 1]?.position ?? Infinity) <= this.#position)
+      this.#firstExtent++
+    const extent = this.#extents[this.#firstExtent] as {
+      position: number
+      offset: number
+      time: Time
+    }
+    const extentEnd = this.#extents[this.#firstExtent + 1]?.position ?? Infinity
+    const end = Math.min(this.#end, this.#start + (extentEnd - this.#position))
+    const { time } = extent
+    const offset = extent.offset + (this.#position - extent.position)
+    return { bytes: this.#bytes.subarray(this.#start, end), offset, time }
+  }
+
+  /** Takes bytes off the front. */
+  advance(bytes: number): void {
+    this.#start += bytes
+    this.#position += bytes
+    if (this.#start < this.#end) return
+    this.#start = this.#end = 0
+    this.#extents.length = 0
+    this.#firstExtent = 0
+  }
+
+  #reserve(more: number): void {
+    if (this.#end + more <= this.#bytes.length) return
+    const { length } = this
+    const kept = this.#bytes.subarray(this.#start, this.#end)
+    // Moving is worth it only when half the room is free, or bytes would be moved over and over.
+    const fits = length + more <= this.#bytes.length / 2
+    const target = fits ? this.#bytes : new Uint8Array(2 * (length + more))
+    target.set(kept)
+    this.#bytes = target
+    this.#start = 0
+    this.#end = length
+    this.#extents.splice(0, this.#firstExtent)
+    this.#firstExtent = 0
+  }
+}
+
+/** Whether frames begin at a place. */
+function judge(
+  bytes: Uint8Array,
+  start: number,
+  end: number,
+  { sentinels, messages }: Expectation,
+  final: boolean,
+): Verdict {
+  let weight = 0
+  let seen = !messages
+  let at = start
+  const enough = (minWeight: number): Verdict =>
+    seen && weight >= minWeight ? "frames" : "no frames"
+  for (let frame = 0; frame < RUN_MAX_FRAMES; frame++) {
+    if (at === end && final) return enough(HALF - EXACT_END)
+    if (at - start > SIGHT_BYTES) return enough(HALF)
+    if (at >= end) return final ? enough(HALF) : "unknown"
+
+    const flags = bytes[at] as number
+    if (!areFlags(flags)) return "no frames"
+    const bodyStart = at + frameHeadBytes(flags)
+    if (bodyStart > end) return final ? enough(HALF) : "unknown"
+    const length = frameBodyBytes(bytes, at)
+    if (flags & LONG && (length <= SHORT_MAX_BYTES || length > LENGTH_MAX_BYTES)) return "no frames"
+    const peeked = Math.min(length, PEEK_BYTES)
+    if (bodyStart + peeked > end) return final ? enough(HALF) : "unknown"
+
+    const worth = weigh(bytes, bodyStart, flags, length, sentinels)
+    if (worth === IMPOSSIBLE) return "no frames"
+    weight += worth
+    if (!(flags & COMMAND) && worth > 0) seen = true
+    if (seen && weight >= ENOUGH) return "frames"
+    at = bodyStart + length
+  }
+  return "no frames"
+}
+
+/** What a frame is worth as evidence. */
+function weigh(
+  bytes: Uint8Array,
+  at: number,
+  flags: number,
+  length: number,
+  sentinels: boolean,
+): number {
+  if (flags & COMMAND) {
+    const name = commandName(bytes.subarray(at, at + Math.min(length, PEEK_BYTES)))
+    return length <= COMMAND_MAX_BYTES && isKnownCommand(name) ? STRONG : IMPOSSIBLE
+  }
+  const kind = length >= 4 ? kindOf(bytes, at) : "none"
+  switch (kind) {
+    case "LZ4B":
+    case "LZ4M":
+      return isPlausible(bytes, at, length) ? STRONG : IMPOSSIBLE
+    case "LZ4D":
+      return !(flags & MORE) && length > 4 && length <= DICTIONARY_PART_MAX_BYTES
+        ? STRONG
+        : IMPOSSIBLE
+    case "LZ4A":
+      return !(flags & MORE) && length > ARENA_HEAD_BYTES && length <= ARENA_PART_MAX_BYTES
+        ? STRONG
+        : IMPOSSIBLE
+    case "plain":
+      // Zeros after zeros say nothing: tables of numbers are full of them.
+      if (length === 4 || bytes[at + 4] === 0) return 0
+      return flags & LONG ? STRONG : SHORT_PLAIN
+    case "none":
+      if (sentinels) return IMPOSSIBLE
+      if (length > 0) return flags & LONG ? LONG_FRAME : SHORT_FRAME
+      // A delimiter; without MORE it is what a run of zeros looks like.
+      return flags & MORE ? 0 : IMPOSSIBLE
+  }
+}
+
+/** Whether a part of this length can have the plain size that it declares. */
+function isPlausible(bytes: Uint8Array, at: number, length: number): boolean {
+  if (length < 13) return false
+  const plain = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(at + 4, true)
+  return plain <= 255n * BigInt(length - 12)
+}

@@ -1,0 +1,44 @@
+import { type Greeting, readGreeting } from "../../zmtp/greeting.js"
+import { findProperty, latin1 } from "../../zmtp/metadata.js"
+import type { Handshake } from "../events.js"
+
+const NOTHING = new Uint8Array(0)
+/** Further properties are dropped: each takes many times its size in memory. */
+const MAX_PROPERTIES = 256
+
+/** The handshake as far as a greeting tells. */
+export function greetingHandshake(bytes: Uint8Array): Handshake {
+  const { major, minor, mechanism, asServer }: Greeting = readGreeting(bytes)
+  return {
+    version: `${major}.${minor}`,
+    mechanism,
+    asServer,
+    socketType: undefined,
+    identity: undefined,
+    properties: new Map(),
+  }
+}
+
+/** Adds the metadata of READY or INITIATE to a handshake. */
+export function withMetadata(
+  handshake: Handshake,
+  metadata: ReadonlyMap<string, Uint8Array>,
+): Handshake {
+  const others = new Map(metadata)
+  const take = (name: string): Uint8Array | undefined => {
+    const property = findProperty(others, name)
+    if (property) others.delete(property[0])
+    return property?.[1]
+  }
+  const socketType = take("Socket-Type")
+  return {
+    ...handshake,
+    socketType: socketType && latin1(socketType),
+    identity: take("Identity") ?? NOTHING,
+    properties: others.size > MAX_PROPERTIES ? first(others, MAX_PROPERTIES) : others,
+  }
+}
+
+function first<Key, Value>(map: ReadonlyMap<Key, Value>, count: number): Map<Key, Value> {
+  return new Map([...map].slice(0, count))
+}

@@ -1,0 +1,191 @@
+import { budgetHalves, Decoder } from "../../codec/decoder.js"
+import { outOfMemory, ProtocolError } from "../../codec/errors.js"
+import { framesLength } from "../../codec/frames.js"
+import { type Instance, NULL, type Pointer } from "../../codec/instance.js"
+import { ArraySource, SharedSource } from "../../codec/source.js"
+import { FIRST, LAST, SENTINEL, SENTINEL_BYTES } from "../../codec/wire.js"
+import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "../events.js"
+
+/** How parts travel: with an envelope each over `lz4+tcp`, as they are over `tcp`. */
+export type TransportName = "lz4+tcp" | "tcp"
+
+/** What is known of a message besides its parts. */
+export interface Place {
+  time: Time
+  from: Side | undefined
+  /** Where it begins in the file. */
+  offset: number
+}
+
+/** A message without its place in a capture. */
+export type DecodedMessage = Pick<CaptureMessage, "parts" | "wireBytes" | "plainBytes" | "arena">
+
+const REVISION = 2
+const NOTHING = new Uint8Array(0)
+
+/** The form that a part has by its first bytes; "none" is one without a sentinel. */
+export function kindOf(bytes: Uint8Array, at = 0): PartKind {
+  if (bytes.length - at < SENTINEL_BYTES) return "none"
+  const word =
+    (bytes[at] as number) |
+    ((bytes[at + 1] as number) << 8) |
+    ((bytes[at + 2] as number) << 16) |
+    ((bytes[at + 3] as number) << 24)
+  switch (word) {
+    case SENTINEL.PLAIN:
+      return "plain"
+    case SENTINEL.LZ4B:
+      return "LZ4B"
+    case SENTINEL.LZ4M:
+      return "LZ4M"
+    case SENTINEL.LZ4D:
+      return "LZ4D"
+    case SENTINEL.LZ4A:
+      return "LZ4A"
+    default:
+      return "none"
+  }
+}
+
+/** The dictionary that a part ships; undefined where it does not, or was refused. */
+export function shippedIn({ kind, wire, error }: CapturePart): Uint8Array | undefined {
+  return kind === "LZ4D" && !error ? wire.subarray(SENTINEL_BYTES) : undefined
+}
+
+/** The messages of one direction: wire parts in, plaintext out. */
+export class MessageDecoder {
+  readonly #instance: Instance
+  readonly #budgetBytes: number
+  /** A likely cause, added to the error of a block that does not decode. */
+  hint = ""
+  /** Opened for the first part that needs it: plain `tcp://` never does. */
+  #receiver: Pointer = NULL
+  #decoder: Decoder | undefined
+  /** The dictionary from the options, until the peer ships one. */
+  #given: Uint8Array | undefined
+  #hasDictionary = false
+
+  constructor(instance: Instance, budgetBytes: number) {
+    this.#instance = instance
+    this.#budgetBytes = budgetBytes
+  }
+
+  /** Uses a dictionary that was not shipped. */
+  give(dictionary: Uint8Array): void {
+    this.#given = dictionary
+    this.#install(dictionary)
+  }
+
+  /** Decodes the parts of one message; an arena gives several messages. */
+  decode(wire: readonly Uint8Array[], transport: TransportName, place: Place): DecodedMessage[] {
+    const parts: CapturePart[] = []
+    let wireBytes = 0
+    let plainBytes = 0
+    for (let i = 0; i < wire.length; i++) {
+      const bytes = wire[i] as Uint8Array
+      wireBytes += bytes.length
+      if (transport === "tcp") {
+        parts.push(this.#withinBudget(bytes, i, plainBytes, place))
+        plainBytes += bytes.length
+        continue
+      }
+      const kind = kindOf(bytes)
+      const standing = (i === 0 ? FIRST : 0) | (i === wire.length - 1 ? LAST : 0)
+      const decoded = this.#part(kind, bytes, standing, i, place)
+      if (Array.isArray(decoded) && decoded.length > 0) return arenaMessages(bytes, decoded)
+      const part: CapturePart = { kind, wire: bytes, plain: undefined, error: undefined }
+      if (decoded instanceof Uint8Array) part.plain = decoded
+      else if (Array.isArray(decoded)) part.plain = NOTHING
+      else part.error = decoded
+      plainBytes += part.plain?.length ?? 0
+      parts.push(part)
+    }
+    return [{ parts, wireBytes, plainBytes, arena: undefined }]
+  }
+
+  close(): void {
+    if (this.#receiver !== NULL) this.#instance.exports.zl_receiver_close(this.#receiver)
+    this.#receiver = NULL
+    this.#decoder = undefined
+  }
+
+  /** Checks a part of plain `tcp://`, which can only be too large. */
+  #withinBudget(wire: Uint8Array, index: number, before: number, place: Place): CapturePart {
+    const left = this.#budgetBytes - before
+    if (this.#budgetBytes < 0 || wire.length <= left)
+      return { kind: "none", wire, plain: wire, error: undefined }
+    const message = `part ${index} has ${wire.length} bytes; ${Math.max(left, 0)} left of maxMessageSize ${this.#budgetBytes}`
+    return {
+      ...{ kind: "none", wire, plain: undefined },
+      error: { code: "ERR_LZ4_BUDGET_EXCEEDED", message, ...place },
+    }
+  }
+
+  #part(
+    kind: PartKind,
+    wire: Uint8Array,
+    standing: number,
+    index: number,
+    place: Place,
+  ): Uint8Array | Uint8Array[][] | CaptureError {
+    const replaced = kind === "LZ4D" ? this.#given : undefined
+    try {
+      if (replaced) this.close()
+      this.#decoder ??= this.#open()
+      const decoded = this.#decoder.part(new SharedSource(wire), standing, index)
+      if (kind === "LZ4D") {
+        this.#given = undefined
+        this.#hasDictionary = true
+      }
+      return decoded
+    } catch (error) {
+      if (replaced) {
+        this.close()
+        this.#install(replaced)
+      }
+      return this.#describe(error as Error, kind, place)
+    }
+  }
+
+  #describe(error: Error, kind: PartKind, place: Place): CaptureError {
+    if (!(error instanceof ProtocolError))
+      return { code: "ERR_CAPTURE_UNREADABLE", message: error.message, ...place }
+    const { code } = error
+    let message = error.message.slice(code.length + 2)
+    if (code === "ERR_LZ4_CORRUPT_BLOCK" && !this.#hasDictionary) message += this.hint
+    if (kind === "none") message += ": does its sender use tcp:// by mistake?"
+    return { code, message, ...place }
+  }
+
+  #open(): Decoder {
+    const { zl_receiver_open } = this.#instance.exports
+    this.#receiver = zl_receiver_open(...budgetHalves(this.#budgetBytes), REVISION)
+    if (this.#receiver === NULL) throw outOfMemory("a connection", 64)
+    return new Decoder(this.#instance, this.#receiver, this.#budgetBytes)
+  }
+
+  #install(dictionary: Uint8Array): void {
+    this.#hasDictionary = true
+    this.#decoder ??= this.#open()
+    this.#decoder.install(new ArraySource(dictionary))
+  }
+}
+
+/** The messages of an arena. Each has its share of the bytes on the wire, by those of its frames. */
+function arenaMessages(wire: Uint8Array, messages: Uint8Array[][]): DecodedMessage[] {
+  const all = messages.reduce((sum, message) => sum + framesLength(message), 0)
+  let seen = 0
+  let counted = 0
+  return messages.map((message, index) => {
+    seen += framesLength(message)
+    const until = Math.floor((seen / all) * wire.length)
+    const wireBytes = until - counted
+    counted = until
+    return {
+      parts: message.map((plain) => ({ kind: "LZ4A", wire, plain, error: undefined })),
+      wireBytes,
+      plainBytes: message.reduce((sum, part) => sum + part.length, 0),
+      arena: { index, messages: messages.length },
+    }
+  })
+}

@@ -1,0 +1,45 @@
+/**
+ * The numbers of the wire format (RFC.md section 4, appendix A), and those that the module is
+ * spoken to with. The C has the same in its headers; test/unit/wire.test.ts compares them.
+ */
+
+/** Sentinels, as the little-endian words that their four bytes make. */
+export const SENTINEL: {
+  readonly [form in "PLAIN" | "LZ4B" | "LZ4M" | "LZ4D" | "LZ4A"]: number
+} = {
+  PLAIN: 0,
+  LZ4B: 0x42345a4c,
+  LZ4M: 0x4d345a4c,
+  LZ4D: 0x44345a4c,
+  LZ4A: 0x41345a4c,
+}
+
+/** What says which form a part has. */
+export const SENTINEL_BYTES = 4
+/** That, and the size of the plaintext, which LZ4B and LZ4M have. */
+export const HEAD_BYTES = 12
+/** What a block of LZ4M has in front: its length. */
+export const BLOCK_LENGTH_BYTES = 4
+
+export const DICTIONARY_MAX_BYTES = 8192
+
+export const ARENA_HEAD_BYTES = 16
+/** The most bytes of all frames of an arena. */
+export const ARENA_MAX_BYTES = 65536
+
+/** The form of a part, as the module says it. */
+export const PLAIN = 1
+export const LZ4B = 2
+export const LZ4M = 3
+export const LZ4D = 4
+export const LZ4A = 5
+
+/** Where a part stands in its message: a single one is both. */
+export const FIRST = 1
+export const LAST = 2
+export const ALONE: number = FIRST | LAST
+
+/** Writes a sentinel to the beginning of a part. */
+export function writeSentinel(part: Uint8Array, sentinel: number): void {
+  for (let byte = 0; byte < SENTINEL_BYTES; byte++) part[byte] = (sentinel >>> (8 * byte)) & 0xff
+}

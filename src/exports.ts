@@ -1,0 +1,112 @@
+import type * as zmq from "zeromq"
+import { extend, type Lz4Class } from "./sockets/extend.js"
+import { NamedProxy } from "./sockets/proxy.js"
+import { loadZeromq } from "./zeromq.js"
+
+export type {
+  Event,
+  EventOfType,
+  EventSubscriber,
+  EventType,
+  Message,
+  MessageLike,
+  Readable,
+  RouterConnectOptions,
+  SocketOptions,
+  StreamConnectOptions,
+  Writable,
+} from "zeromq"
+export type { Traffic } from "./codec/codec.js"
+export { ProtocolError, type ProtocolErrorCode } from "./codec/errors.js"
+export type { Lz4Level, Lz4Options } from "./codec/options.js"
+export type { EndpointOptions } from "./sockets/engine.js"
+export type { Lz4Class, Lz4Socket, SocketClass } from "./sockets/extend.js"
+export type {
+  ConnectEvent,
+  Connection,
+  ConnectionTraffic,
+  DisconnectEvent,
+  Lz4,
+  Lz4Events,
+  ProtocolErrorEvent,
+} from "./sockets/lz4.js"
+
+const zeromq = loadZeromq()
+
+// A class and its type go by one name, as they do in zeromq.
+/** What the libzmq inside zeromq.js was built with. */
+export const capability: typeof zmq.capability = zeromq.capability
+/** The context of all sockets that are given none. `ioThreads` and other options are set before the first socket. */
+export const context: typeof zmq.context = zeromq.context
+/** Makes a pair of keys for CURVE, which `lz4+tcp://` refuses. */
+export const curveKeyPair: typeof zmq.curveKeyPair = zeromq.curveKeyPair
+/** The version of libzmq inside zeromq.js. */
+export const version: typeof zmq.version = zeromq.version
+/** zeromq.js's own: what sockets share, such as threads for input and output. */
+export const Context: typeof zmq.Context = zeromq.Context
+/** zeromq.js's own: what sockets share, such as threads for input and output. */
+export type Context = zmq.Context
+/** zeromq.js's own: the base of all sockets. */
+export const Socket: typeof zmq.Socket = zeromq.Socket
+/** zeromq.js's own: the base of all sockets. */
+export type Socket = zmq.Socket
+/** zeromq.js's own: the events of a socket. */
+export const Observer: typeof zmq.Observer = zeromq.Observer
+/** zeromq.js's own: the events of a socket. */
+export type Observer = zmq.Observer
+/** Passes messages between two sockets, which may have `lz4+tcp://` endpoints. */
+// biome-ignore lint/suspicious/noShadowRestrictedNames: zeromq.js calls it so.
+export const Proxy: typeof zmq.Proxy = NamedProxy
+/** Passes messages between two sockets, which may have `lz4+tcp://` endpoints. */
+export type Proxy<F extends zmq.Socket = zmq.Socket, B extends zmq.Socket = zmq.Socket> = zmq.Proxy<
+  F,
+  B
+>
+/** zeromq.js's own: plain TCP, without ZMTP. It has no `lz4+tcp://`. */
+export const Stream: typeof zmq.Stream = zeromq.Stream
+/** zeromq.js's own: plain TCP, without ZMTP. It has no `lz4+tcp://`. */
+export type Stream = zmq.Stream
+/** PAIR: exactly one peer, both ways. As zeromq.js's Pair, and also for `lz4+tcp://`. */
+export const Pair: Lz4Class<typeof zmq.Pair> = extend(zeromq.Pair)
+/** PAIR: exactly one peer, both ways. As zeromq.js's Pair, and also for `lz4+tcp://`. */
+export type Pair = InstanceType<typeof Pair>
+/** PUB: distributes messages to all subscribers whose subscriptions match. Matching is on what was sent, not on what is on the wire. As zeromq.js's Publisher, and also for `lz4+tcp://`. */
+export const Publisher: Lz4Class<typeof zmq.Publisher> = extend(zeromq.Publisher)
+/** PUB: distributes messages to all subscribers whose subscriptions match. Matching is on what was sent, not on what is on the wire. As zeromq.js's Publisher, and also for `lz4+tcp://`. */
+export type Publisher = InstanceType<typeof Publisher>
+/** SUB: receives what publishers send and `subscribe` asks for. As zeromq.js's Subscriber, and also for `lz4+tcp://`. */
+export const Subscriber: Lz4Class<typeof zmq.Subscriber> = extend(zeromq.Subscriber)
+/** SUB: receives what publishers send and `subscribe` asks for. As zeromq.js's Subscriber, and also for `lz4+tcp://`. */
+export type Subscriber = InstanceType<typeof Subscriber>
+/** XPUB: a PUB that receives subscriptions as messages. As zeromq.js's XPublisher, and also for `lz4+tcp://`. */
+export const XPublisher: Lz4Class<typeof zmq.XPublisher> = extend(zeromq.XPublisher)
+/** XPUB: a PUB that receives subscriptions as messages. As zeromq.js's XPublisher, and also for `lz4+tcp://`. */
+export type XPublisher = InstanceType<typeof XPublisher>
+/** XSUB: a SUB that sends subscriptions as messages. As zeromq.js's XSubscriber, and also for `lz4+tcp://`. */
+export const XSubscriber: Lz4Class<typeof zmq.XSubscriber> = extend(zeromq.XSubscriber)
+/** XSUB: a SUB that sends subscriptions as messages. As zeromq.js's XSubscriber, and also for `lz4+tcp://`. */
+export type XSubscriber = InstanceType<typeof XSubscriber>
+/** PUSH: deals messages out to its PULL peers in turn. As zeromq.js's Push, and also for `lz4+tcp://`. */
+export const Push: Lz4Class<typeof zmq.Push> = extend(zeromq.Push)
+/** PUSH: deals messages out to its PULL peers in turn. As zeromq.js's Push, and also for `lz4+tcp://`. */
+export type Push = InstanceType<typeof Push>
+/** PULL: receives from all its PUSH peers in turn. As zeromq.js's Pull, and also for `lz4+tcp://`. */
+export const Pull: Lz4Class<typeof zmq.Pull> = extend(zeromq.Pull)
+/** PULL: receives from all its PUSH peers in turn. As zeromq.js's Pull, and also for `lz4+tcp://`. */
+export type Pull = InstanceType<typeof Pull>
+/** REQ: sends a request, then receives its reply. As zeromq.js's Request, and also for `lz4+tcp://`. */
+export const Request: Lz4Class<typeof zmq.Request> = extend(zeromq.Request)
+/** REQ: sends a request, then receives its reply. As zeromq.js's Request, and also for `lz4+tcp://`. */
+export type Request = InstanceType<typeof Request>
+/** REP: receives a request, then sends its reply. As zeromq.js's Reply, and also for `lz4+tcp://`. */
+export const Reply: Lz4Class<typeof zmq.Reply> = extend(zeromq.Reply)
+/** REP: receives a request, then sends its reply. As zeromq.js's Reply, and also for `lz4+tcp://`. */
+export type Reply = InstanceType<typeof Reply>
+/** DEALER: deals messages out to all peers, and receives from all, without waiting for replies. As zeromq.js's Dealer, and also for `lz4+tcp://`. */
+export const Dealer: Lz4Class<typeof zmq.Dealer> = extend(zeromq.Dealer)
+/** DEALER: deals messages out to all peers, and receives from all, without waiting for replies. As zeromq.js's Dealer, and also for `lz4+tcp://`. */
+export type Dealer = InstanceType<typeof Dealer>
+/** ROUTER: the first part of a message is the routing id of the peer that it comes from or goes to. As zeromq.js's Router, and also for `lz4+tcp://`. */
+export const Router: Lz4Class<typeof zmq.Router> = extend(zeromq.Router)
+/** ROUTER: the first part of a message is the routing id of the peer that it comes from or goes to. As zeromq.js's Router, and also for `lz4+tcp://`. */
+export type Router = InstanceType<typeof Router>

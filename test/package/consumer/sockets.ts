@@ -1,0 +1,23 @@
+import zmq, { type EndpointOptions, Push, type Traffic } from "zeromq-lz4"
+import { Client } from "zeromq-lz4/draft"
+
+/** Compiled, not run: the sockets as a user meets them. */
+export async function consume(address: string): Promise<Traffic> {
+  const options: EndpointOptions = { level: 9, arenas: true }
+  const push: zmq.Push = new Push({ linger: 0 })
+  push.connect(address, options)
+  await push.send(["a", Buffer.from("b")])
+  const pull = new zmq.Pull({ maxMessageSize: 1 << 20 })
+  await pull.bind(address)
+  for await (const [part] of pull) {
+    const message: zmq.Message = part
+    console.log(message.toString(), push instanceof zmq.Push)
+  }
+  const client: Client = new Client()
+  client.lz4.on("protocolError", ({ error }) => console.log(error.code))
+  const same: zmq.Lz4 = client.lz4
+  return same.stats.sent
+}
+
+// @ts-expect-error: there is no such level
+new Push().connect("lz4+tcp://127.0.0.1:1", { level: 2 })

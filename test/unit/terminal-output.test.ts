@@ -1,0 +1,249 @@
+/** Whatever peers and files say, nothing that is printed acts on a terminal. */
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, describe, expect, test, vi } from "vitest"
+import { type CaptureConnection, type CaptureEvent, CaptureReader } from "zeromq-lz4/capture"
+import { Codec } from "zeromq-lz4/codec"
+import { Report } from "../../src/cli/bridge.js"
+import { jsonRow, jsonSummary } from "../../src/cli/inspect-json.js"
+import { summaryText } from "../../src/cli/inspect-summary.js"
+import { tableRow } from "../../src/cli/inspect-table.js"
+import { Tally } from "../../src/cli/inspect-tally.js"
+import { printableJson } from "../../src/cli/terminal-text.js"
+import { ProtocolError } from "../../src/codec/errors.js"
+import { conversation, framesOf, pcapFile, type Said } from "../support/capture-files.js"
+import { concat } from "../support/wire.js"
+import { COMMAND, frame, greeting, message } from "../support/zmtp.js"
+
+const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
+const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-terminal-"))
+afterAll(() => rmSync(directory, { recursive: true }))
+
+/** A window title, a CSI of one byte, a line of its own, the other direction, a tag. */
+const HOSTILE = "\x1b]0;owned\x07\x9b2J\r\n\u202egpj\u2028\u{e0041}\x7f"
+const ACTS = /[\p{C}\p{Zl}\p{Zp}]/u
+
+/** Holds no character that a terminal acts on, but the line feeds that end its lines. */
+function expectHarmless(printed: string): void {
+  expect(printed.replaceAll("\n", "")).not.toMatch(ACTS)
+}
+
+const text = (words: string, encoding: BufferEncoding = "utf8"): Uint8Array =>
+  new Uint8Array(Buffer.from(words, encoding))
+
+function property(name: string, value: string, encoding: BufferEncoding): Uint8Array {
+  const [nameBytes, valueBytes] = [text(name, encoding), text(value, encoding)]
+  const length = Uint8Array.of(0, 0, valueBytes.length >> 8, valueBytes.length & 255)
+  return concat(Uint8Array.of(nameBytes.length), nameBytes, length, valueBytes)
+}
+const command = (name: string, ...data: Uint8Array[]) =>
+  frame(concat(Uint8Array.of(name.length), text(name), ...data), COMMAND)
+const short = (bytes: Uint8Array) => concat(Uint8Array.of(bytes.length), bytes)
+
+/** One side that is hostile wherever it may say something. */
+function hostileSide(encoding: BufferEncoding, mechanism: string): Uint8Array {
+  const hostile = text(HOSTILE, encoding)
+  const metadata = [
+    property("Socket-Type", HOSTILE, encoding),
+    property("Identity", HOSTILE, encoding),
+    property(HOSTILE, HOSTILE, encoding),
+  ]
+  using codec = Codec.createSync({ dictionary: concat(hostile, text("x".repeat(50))) })
+  const sent = codec.encodeBatch([[hostile], [text(HOSTILE.repeat(100))], [hostile, hostile]])
+  return concat(
+    greeting({ mechanism }),
+    command("HELLO", short(hostile), short(hostile)),
+    command("READY", ...metadata),
+    command("INITIATE", ...metadata),
+    command("READY", hostile),
+    command("ERROR", short(hostile)),
+    command("ERROR", hostile),
+    ...["SUBSCRIBE", "CANCEL", "JOIN", "LEAVE", "PONG", "WELCOME", "ANYTHING"].map((name) =>
+      command(name, hostile),
+    ),
+    command("PING", Uint8Array.of(0, 1), hostile),
+    command(HOSTILE, hostile),
+    ...sent.map((parts) => message(...parts)),
+    message(hostile),
+    message(text("LZ4B"), hostile),
+    message(concat(text("LZ4B"), hostile, hostile)),
+  )
+}
+
+const captures: [what: string, said: Said][] = (["utf8", "latin1"] as const).flatMap((encoding) =>
+  ["NULL", "CURVE", HOSTILE].map((mechanism): [string, Said] => [
+    `${encoding}, mechanism ${JSON.stringify(mechanism)}`,
+    [
+      ["client", hostileSide(encoding, mechanism)],
+      ["server", hostileSide(encoding, "NULL")],
+    ],
+  ]),
+)
+const others: [what: string, said: Said][] = [
+  ["plain", [["client", concat(greeting(), message(text(HOSTILE)), text(HOSTILE))]]],
+  [
+    "no greeting",
+    [
+      ["server", greeting()],
+      ["client", text(`GET /${HOSTILE} HTTP/1.1\r\n${HOSTILE}`, "latin1")],
+    ],
+  ],
+]
+const file = (said: Said) => pcapFile(framesOf(conversation(said)))
+
+describe("inspect, of hostile peers", () => {
+  test.each([...captures, ...others])("prints nothing that acts: %s", (_, said) => {
+    using reader = new CaptureReader()
+    const tally = new Tally()
+    const events = [...reader.push(file(said)), ...reader.end()]
+    expect(events.length).toBeGreaterThan(3)
+    for (const event of events) {
+      tally.add(event, true)
+      for (const columns of [20, 80, 10_000])
+        expectHarmless(tableRow(event, { columns, colour: false }) ?? "")
+      expectHarmless(jsonRow(event))
+    }
+    expectHarmless(summaryText(tally.summary(1)))
+    expectHarmless(jsonSummary(tally.summary(1)))
+  })
+
+  test.each([[[]], [["--json"]]])("prints nothing that acts, as a shell runs it: %j", (args) => {
+    const path = join(directory, "hostile.pcap")
+    writeFileSync(path, file(captures[0]![1]))
+    const { stdout, stderr } = spawnSync(process.execPath, [main, "inspect", ...args, path], {
+      encoding: "utf8",
+    })
+    expect(stdout.length).toBeGreaterThan(1000)
+    expectHarmless(stdout)
+    expectHarmless(stderr)
+  })
+
+  test("bounds what a summary says of a socket type", () => {
+    const long = property("Socket-Type", "T".repeat(60_000), "utf8")
+    const said: Said = [["client", concat(greeting(), command("READY", long))]]
+    using reader = new CaptureReader()
+    const tally = new Tally()
+    for (const event of [...reader.push(file(said)), ...reader.end()]) tally.add(event, true)
+    expect(summaryText(tally.summary(1)).length).toBeLessThan(400)
+  })
+})
+
+/** Every field that holds text, hostile at once, whatever the decoder lets through today. */
+describe("each field of each event", () => {
+  const bytes = text(HOSTILE)
+  const error = {
+    ...({ code: "ERR_ZMTP_FRAME", message: HOSTILE } as const),
+    ...{ time: 0n, from: "client" as const, offset: 0 },
+  }
+  const handshake = {
+    ...{ version: HOSTILE, mechanism: HOSTILE, asServer: true, socketType: HOSTILE },
+    ...{ identity: bytes, properties: new Map([[HOSTILE, bytes]]) },
+  }
+  const traffic = { messages: 1, plainBytes: 1, wireBytes: 1 }
+  const connection: CaptureConnection = {
+    ...{ id: 1, client: HOSTILE, server: HOSTILE, begun: true, transport: "lz4+tcp" },
+    handshakes: { client: handshake, server: handshake },
+    dictionaries: { client: bytes, server: bytes },
+    traffic: { client: traffic, server: traffic },
+  }
+  const at = { connection, time: 0n, from: "client" as const }
+  const part = { kind: "plain" as const, wire: bytes, plain: bytes, error: undefined }
+  const sizes = { ...traffic, arena: undefined, ranges: [] }
+  const events: CaptureEvent[] = [
+    { type: "connection", ...at },
+    { type: "handshake", ...at, handshake },
+    { type: "handshake", ...at, handshake: { ...handshake, identity: undefined } },
+    {
+      type: "command",
+      connection,
+      command: { ...at, name: HOSTILE, body: bytes, detail: HOSTILE },
+    },
+    { type: "message", connection, message: { ...at, ...sizes, parts: [part, part] } },
+    { type: "message", connection, message: { ...at, ...sizes, parts: [{ ...part, error }] } },
+    { type: "error", connection, error },
+    { type: "error", connection: undefined, error },
+    { type: "close", ...at },
+  ]
+
+  test.each(events.map((event) => [event.type, event] as const))("%s", (_, event) => {
+    expectHarmless(tableRow(event, { columns: 200, colour: false }) ?? "")
+    expectHarmless(jsonRow(event))
+    const colours = tableRow(event, { columns: 200, colour: true }) ?? ""
+    const [start, end] = ["\x1b[31m", "\x1b[39m"]
+    if (colours.startsWith(start.slice(0, 3)))
+      expectHarmless(colours.slice(start.length, -end.length))
+    else expectHarmless(colours)
+  })
+
+  test("summary", () => {
+    const tally = new Tally()
+    for (const event of events) tally.add(event, true)
+    expectHarmless(summaryText(tally.summary(1)))
+    expectHarmless(jsonSummary(tally.summary(1)))
+  })
+})
+
+describe("JSON for a terminal", () => {
+  test("says what it was made of", () => {
+    const value = { [HOSTILE]: [HOSTILE, "żółw 🐢", "\ud800", null] }
+    const json = printableJson(value)
+    expectHarmless(json)
+    expect(JSON.parse(json)).toEqual(value)
+  })
+})
+
+describe("names of files and arguments", () => {
+  test.each<[args: string[]]>([
+    [["inspect", HOSTILE]],
+    [["inspect", "--filter", `${HOSTILE}=1`, "x"]],
+    [["inspect", "--filter", `kind=${HOSTILE}`, "x"]],
+    [["inspect", "--dictionary", HOSTILE, "x"]],
+    [["inspect", "--open", HOSTILE]],
+    [["inspect", `--${HOSTILE}`]],
+    [["train", "-o", "x", HOSTILE]],
+    [["train", "-o", "x", "--capacity", HOSTILE, "x"]],
+    [["bridge", "--from", HOSTILE, "--to", HOSTILE]],
+    [["bridge", "--from", `ipc:///nowhere/${HOSTILE}`, "--to", "lz4+tcp://127.0.0.1:1"]],
+    [["bridge", "--from", `lz4+tcp://${HOSTILE}:1`, "--to", "tcp://127.0.0.1:1"]],
+    [[HOSTILE]],
+  ])("%j", (args) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+      encoding: "utf8",
+      cwd: directory,
+    })
+    expect([1, 2]).toContain(status)
+    expectHarmless(stdout)
+    expectHarmless(stderr)
+  })
+})
+
+describe("the bridge", () => {
+  test("prints nothing that acts, whatever a peer, an address or the system say", () => {
+    const lines: string[] = []
+    const log = vi.spyOn(console, "log").mockImplementation((line) => lines.push(line))
+    const way = { messages: 0, plainBytes: 0, wireBytes: 0, dictionary: false }
+    const counts = () => ({ sent: way, received: way })
+    const joined = { number: 1, from: HOSTILE, to: HOSTILE, counts }
+    const errors = [
+      new ProtocolError("ERR_ZMTP_GREETING", HOSTILE),
+      new Error(HOSTILE),
+      Object.assign(new Error(HOSTILE), { code: HOSTILE, syscall: HOSTILE }),
+      Object.assign(new Error(HOSTILE), { code: "ECONNRESET", syscall: "read" }),
+    ]
+    try {
+      const report = new Report({ to: HOSTILE })
+      for (const error of errors) {
+        report.joined(joined)
+        report.failed(joined, HOSTILE, error)
+        report.ended(joined, error)
+        report.unreachable(HOSTILE, error)
+      }
+    } finally {
+      log.mockRestore()
+    }
+    expect(lines).toHaveLength(16)
+    for (const line of lines) expect(line).not.toMatch(ACTS)
+  })
+})
