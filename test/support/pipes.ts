@@ -1,6 +1,7 @@
 /** Pipes without a network: what is written to them is kept as text. */
+import { Chunk } from "../../src/codec/chunk.js"
 import type { ProtocolError } from "../../src/codec/errors.js"
-import type { Chunk, Sender } from "../../src/codec/sender.js"
+import type { Sender } from "../../src/codec/sender.js"
 import {
   type Message,
   Pipe,
@@ -27,16 +28,16 @@ export class PlainSender {
   encode(batch: Uint8Array, message?: readonly Uint8Array[]): Chunk {
     this.encodings++
     const bytes = message ? concat(batch, frames(...message)) : Uint8Array.from(batch)
-    const plainBytes = bytes.length
+    const { length } = bytes
     const messages = messagesOf(parseStream(concat(greeting(), bytes)).frames).length
-    return {
-      bytes,
+    const content = {
       messages,
-      plainBytes,
-      wireBytes: plainBytes,
+      plainBytes: length,
+      wireBytes: length,
       shipsDictionary: false,
       needsDictionary: false,
     }
+    return new Chunk(bytes, content, undefined, 0)
   }
 
   get sender(): Sender {
