@@ -9,6 +9,9 @@ const VISITS = 84_000
 const CONNECTS = 16_000
 const AT_ONCE = 1000
 const MESSAGES = 20_000
+/** 10,000 together. */
+const STORM = 1000
+const STORMS = 10
 
 describe("connections", () => {
   test(`leave nothing behind after ${VISITS + CONNECTS} connections`, async () => {
@@ -89,7 +92,7 @@ describe("connections", () => {
         fillWasmMemory()
         const first = await snapshot()
 
-        const pull = new Pull()
+        const pull = new Pull({ backlog: atOnce })
         await pull.bind("lz4+tcp://127.0.0.1:*")
         const endpoint = pull.lastEndpoint as string
         let received: number[] = []
@@ -123,6 +126,50 @@ describe("connections", () => {
     expect(received.length).toBe(AT_ONCE)
     expect(Math.min(...received)).toBeGreaterThan(0)
     expect(sum).toBe(2 * MESSAGES * (MESSAGES - 1)) // four times
+    expectNothingLeft(snapshots)
+  })
+
+  test(`are made and dropped in storms of ${STORM}, and no descriptor or byte is left`, async () => {
+    const argument = { storm: STORM, storms: STORMS, hello: handshake("PUSH") }
+    const { connections, ...snapshots } = await inTidyChild(
+      async ({ sockets, snapshot, until, fillWasmMemory }, { storm, storms, hello }) => {
+        const net = process.getBuiltinModule("node:net")
+        const { Pull } = await sockets()
+        new Pull().close() // libzmq's own threads stay
+        fillWasmMemory()
+        const first = await snapshot()
+
+        const pull = new Pull({ backlog: storm })
+        await pull.bind("lz4+tcp://127.0.0.1:*")
+        const port = Number((pull.lastEndpoint as string).split(":").at(-1))
+        let connections = 0
+        pull.lz4.on("connect", () => connections++)
+        const blow = async () => {
+          const goal = connections + storm
+          const peers = Array.from({ length: storm }, () => {
+            const peer = net.connect(port, "127.0.0.1").on("error", () => {})
+            peer.write(hello)
+            return peer.resume()
+          })
+          await until(() => connections === goal)
+          // All at once, of which some are still in their handshake.
+          for (const [i, peer] of peers.entries())
+            if (i % 2) peer.destroy()
+            else peer.resetAndDestroy()
+          await until(() => pull.lz4.connections.length === 0)
+        }
+        const bound = await snapshot()
+        for (let i = 0; i < storms / 2; i++) await blow()
+        const early = await snapshot(bound)
+        for (let i = 0; i < storms / 2; i++) await blow()
+        const late = await snapshot(bound)
+        pull.close()
+        const last = await snapshot(first)
+        return { connections, first, early, late, last }
+      },
+      argument,
+    )
+    expect(connections).toBe(STORM * STORMS)
     expectNothingLeft(snapshots)
   })
 })

@@ -58,3 +58,102 @@ describe("over one connection", () => {
     expectNothingLeft(snapshots)
   })
 })
+
+/** The connection is cut as often as this, in milliseconds. */
+const CUT_MS = 300
+/** Messages that may be under way when it is. */
+const UNDER_WAY_MAX = 20_000
+
+test(`${MESSAGES} messages arrive over a connection that is cut again and again, none twice, and leave nothing behind`, async () => {
+  const argument = { payloads, messages: MESSAGES, cutMs: CUT_MS }
+  const { wrong, twice, lost, cuts, ...snapshots } = await inTidyChild(
+    async ({ sockets, snapshot, until, fillWasmMemory }, { payloads, messages, cutMs }) => {
+      const net = process.getBuiltinModule("node:net")
+      const { Pull, Push } = await sockets()
+      new Pull().close() // libzmq's own threads stay
+      fillWasmMemory()
+      const first = await snapshot()
+
+      const pull = new Pull()
+      await pull.bind("lz4+tcp://127.0.0.1:*")
+      const target = Number((pull.lastEndpoint as string).split(":").at(-1))
+      const open = new Set<import("node:net").Socket>()
+      const relay = net.createServer((client) => {
+        const server = net.connect(target, "127.0.0.1")
+        for (const [from, to] of [
+          [client, server],
+          [server, client],
+        ] as const) {
+          open.add(from)
+          from.on("error", () => {}) // "close" follows
+          from.on("close", () => {
+            open.delete(from)
+            to.destroy()
+          })
+          from.pipe(to)
+        }
+      })
+      await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve))
+      const { port } = relay.address() as { port: number }
+      let cuts = 0
+      const cut = () => {
+        cuts++
+        for (const socket of open) socket.destroy()
+      }
+      const push = new Push({ reconnectInterval: 10 })
+      push.connect(`lz4+tcp://127.0.0.1:${port}`, { autoDictionary: true })
+
+      const seen = new Uint8Array(2 * messages)
+      let [sent, received, wrong, twice] = [0, 0, 0, 0]
+      const exchange = async (total: number) => {
+        const cutting = setInterval(cut, cutMs)
+        const goal = received + total
+        let over = false
+        const sending = (async () => {
+          while (!over) {
+            await push.send([String(sent), payloads[sent % payloads.length] as Uint8Array])
+            sent++
+          }
+        })()
+        while (received < goal) {
+          const [number, body] = (await pull.receive()) as [Buffer, Buffer]
+          const i = Number(number)
+          if (seen[i]++) twice++
+          if (!body.equals(payloads[i % payloads.length] as Uint8Array)) wrong++
+          received++
+        }
+        over = true
+        clearInterval(cutting)
+        // The sender may wait for room.
+        pull.receiveTimeout = 300
+        for (;;) {
+          try {
+            const [number] = (await pull.receive()) as [Buffer]
+            if (seen[Number(number)]++) twice++
+            received++
+          } catch {
+            break
+          }
+        }
+        pull.receiveTimeout = -1
+        await sending
+      }
+      await exchange(messages / 5)
+      const early = await snapshot()
+      await exchange((messages * 4) / 5)
+      const late = await snapshot(early)
+      push.close()
+      await until(() => pull.lz4.connections.length === 0)
+      pull.close()
+      relay.close()
+      for (const socket of open) socket.destroy()
+      const last = await snapshot(first)
+      return { wrong, twice, lost: sent - received, cuts, first, early, late, last }
+    },
+    argument,
+  )
+  expect({ wrong, twice }).toEqual({ wrong: 0, twice: 0 })
+  expect(cuts).toBeGreaterThan(5)
+  expect(lost).toBeLessThan(cuts * UNDER_WAY_MAX)
+  expectNothingLeft(snapshots)
+})

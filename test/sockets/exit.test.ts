@@ -3,11 +3,11 @@ import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
-import { Pull, Push } from "zeromq-lz4"
+import { Pull, Push, Request, Subscriber } from "zeromq-lz4"
 
 import { Script } from "../support/running-script.js"
 import { anyPort, freePort, use } from "../support/sockets.js"
-import { type Transport, transports } from "../support/transports.js"
+import { lz4, type Transport, transports } from "../support/transports.js"
 import { handshake } from "../support/zmtp.js"
 
 const connected = "const push = new zmq.Push(); push.connect(argument.endpoint);"
@@ -50,6 +50,33 @@ const delivering = [
     arrive: ["1"],
   },
   {
+    what: "sends many messages and ends",
+    script: `${connected} push.sendHighWaterMark = 0; for (let i = 0; i < 30_000; i++) await push.send(String(i))`,
+    arrive: Array.from({ length: 30_000 }, (_, i) => String(i)),
+  },
+  {
+    what: "does not wait for send() and ends",
+    script: `${connected} void push.send("1")`,
+    arrive: ["1"],
+  },
+  {
+    what: "has messages that wait for their turn when it ends",
+    script: `${connected} push.sendHighWaterMark = 1; const sending = (async () => { for (let i = 0; i < 1000; i++) await push.send(String(i)) })()`,
+    arrive: Array.from({ length: 1000 }, (_, i) => String(i)),
+  },
+  {
+    what: "sends in a function, and nobody refers to the socket any more",
+    script: `await (async () => { ${connected} await push.send("1") })(); await new Promise((resolve) => setTimeout(resolve, 50))`,
+    arrive: ["1"],
+  },
+  {
+    what: "sends in a worker thread that is still there when it ends",
+    script: `import { Worker } from "node:worker_threads";
+      const source = 'import("zeromq-lz4").then(async (zmq) => { const push = new zmq.Push(); push.connect(' + JSON.stringify(argument.endpoint) + '); await push.send("1"); await push.send("2") })';
+      new Worker(source, { eval: true }).unref(); await new Promise((resolve) => setTimeout(resolve, 1000))`,
+    arrive: ["1", "2"],
+  },
+  {
     what: "sends large parts and ends",
     script: `${connected} for (const fill of "123") await push.send(Buffer.alloc(24 << 20, fill))`,
     arrive: ["1", "2", "3"].map((text) => text.repeat(24 << 20)),
@@ -71,6 +98,17 @@ const unheard = [
   { what: "has sent and ends with linger 500", script: "push.linger = 500", code: 0 },
   { what: "has sent and closes with linger 0", script: "push.linger = 0; push.close()", code: 0 },
   {
+    what: "waits for room and calls process.exit()",
+    script:
+      "push.sendHighWaterMark = 1; push.send('2').catch(() => {}); setTimeout(() => process.exit(3), 50)",
+    code: 3,
+  },
+  {
+    what: "has sent and calls process.exit() in a handler of beforeExit",
+    script: 'process.on("beforeExit", () => process.exit(3))',
+    code: 3,
+  },
+  {
     what: "has sent and calls process.exit() while its socket lingers",
     script: "push.close(); setTimeout(() => process.exit(3), 100)",
     code: 3,
@@ -82,6 +120,26 @@ const idle = [
   { what: "bound", script: "await new zmq.Pull().bind(argument.any)" },
   { what: "connected to nobody", script: "new zmq.Push().connect(argument.away)" },
   { what: "connected to a peer", script: connected },
+  {
+    what: "bound and connected",
+    script: `const dealer = new zmq.Dealer(); await dealer.bind(argument.any); dealer.connect(argument.away)`,
+  },
+  {
+    what: "subscribed",
+    script: `const sub = new zmq.Subscriber(); sub.connect(argument.away); sub.subscribe("")`,
+  },
+  {
+    what: "with heartbeats",
+    script:
+      "const push = new zmq.Push({ heartbeatInterval: 20 }); push.connect(argument.endpoint); await new Promise((resolve) => setTimeout(resolve, 100))",
+  },
+  { what: "observed", script: `${connected} push.events.on("connect", () => {})` },
+  {
+    what: "in a worker thread",
+    script: `import { Worker } from "node:worker_threads";
+      const source = 'import("zeromq-lz4").then(async (zmq) => { await new zmq.Pull().bind(' + JSON.stringify(argument.any) + '); new zmq.Push().connect(' + JSON.stringify(argument.away) + ') })';
+      new Worker(source, { eval: true })`,
+  },
   { what: "closed", script: `${connected} push.close()` },
   { what: "disconnected", script: `${connected} push.disconnect(argument.endpoint)` },
   {
@@ -166,6 +224,36 @@ describe.each(transports)("over $name", (transport) => {
     })
   })
 
+  test("a publisher that ends has delivered, to each that had subscribed", async () => {
+    const subscribers = [
+      use(new Subscriber({ receiveHighWaterMark: 0 })),
+      use(new Subscriber({ receiveHighWaterMark: 0 })),
+    ]
+    const script = `const publisher = new zmq.XPublisher({ sendHighWaterMark: 0, verbosity: "allSubs" }); await publisher.bind(argument.any);
+      console.log(publisher.lastEndpoint); for (let i = 0; i < 2; i++) await publisher.receive();
+      for (let i = 0; i < 5000; i++) await publisher.send(["topic", String(i), Buffer.alloc(i % 500)])`
+    const process = new Script(script, { any: anyPort(transport) })
+    const endpoint = await process.line()
+    for (const subscriber of subscribers) {
+      subscriber.connect(endpoint)
+      subscriber.subscribe("topic")
+    }
+    for (const subscriber of subscribers)
+      for (let i = 0; i < 5000; i++) expect(String((await subscriber.receive())[1])).toBe(String(i))
+    expect(await process.ended(), process.errors).toEqual(natural)
+  })
+
+  test("the last reply of a REP that ends arrives", async () => {
+    const script = `const reply = new zmq.Reply(); await reply.bind(argument.any); console.log(reply.lastEndpoint);
+      await reply.receive(); await reply.send("answer")`
+    const process = new Script(script, { any: anyPort(transport) })
+    const request = use(new Request())
+    request.connect(await process.line())
+    await request.send("question")
+    expect(String((await request.receive())[0])).toBe("answer")
+    expect(await process.ended(), process.errors).toEqual(natural)
+  })
+
   test("process.exit() with a connected peer ends at once", async () => {
     const { pull, endpoint } = await listen(transport)
     const script = `${connected} await push.send("1"); setInterval(() => {
@@ -221,6 +309,31 @@ describe.each(transports)("over $name", (transport) => {
     },
   )
 })
+
+// Over tcp:// zeromq.js ends the whole process in some of these.
+test.each([
+  ["idle", ""],
+  ["receiving", "void pull.receive();"],
+  ["sending", `for (;;) await push.send("text").catch(() => {});`],
+])(
+  "a worker thread that is terminated while it is %s takes nothing else down",
+  async (_, doing) => {
+    const { pull, endpoint } = await listen(lz4)
+    const script = `import { Worker } from "node:worker_threads";
+    const source = 'import { parentPort } from "node:worker_threads"; import * as zmq from "zeromq-lz4";'
+      + 'const pull = new zmq.Pull(); await pull.bind(' + JSON.stringify(argument.any) + ');'
+      + 'const push = new zmq.Push({ linger: 0 }); push.connect(pull.lastEndpoint); await push.send("1"); await pull.receive();'
+      + 'parentPort.postMessage("ready"); ' + ${JSON.stringify(doing)};
+    for (let i = 0; i < 3; i++) {
+      const worker = new Worker(source, { eval: true });
+      await new Promise((resolve) => worker.once("message", resolve));
+      await worker.terminate() }
+    ${connected} await push.send("goes on")`
+    const process = new Script(script, { endpoint, any: anyPort(lz4) })
+    expect(await text(pull)).toBe("goes on")
+    expect(await process.ended(), process.errors).toEqual(natural)
+  },
+)
 
 /** Lets peers send to it and reads nothing. */
 function stall(server: Server): Socket[] {
