@@ -1,6 +1,8 @@
 /** Pipes without a network: what is written to them is kept as text. */
+
+import { Chunk } from "../../src/codec/chunk.js"
 import type { ProtocolError } from "../../src/codec/errors.js"
-import type { Chunk, Sender } from "../../src/codec/sender.js"
+import type { Sender } from "../../src/codec/sender.js"
 import {
   type Message,
   Pipe,
@@ -29,14 +31,14 @@ export class PlainSender {
     const bytes = message ? concat(batch, frames(...message)) : Uint8Array.from(batch)
     const plainBytes = bytes.length
     const messages = messagesOf(parseStream(concat(greeting(), bytes)).frames).length
-    return {
-      bytes,
+    const content = {
       messages,
       plainBytes,
       wireBytes: plainBytes,
       shipsDictionary: false,
       needsDictionary: false,
     }
+    return new Chunk(bytes, content, undefined, 0)
   }
 
   get sender(): Sender {
