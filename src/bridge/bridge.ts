@@ -213,7 +213,7 @@ function listening(server: Server, endpoint: string): () => Promise<string> {
 function dialling(endpoint: string): () => Channel {
   if (endpoint.startsWith(IPC)) {
     const path = parseIpc(endpoint)
-    return () => Channel.connect({ path })
+    return () => Channel.connect({ path, allowHalfOpen: true })
   }
   const destination = parseConnect(endpoint, true)
   return () => connectTcp(destination, TCP)

@@ -30,6 +30,7 @@ export class Sender {
   readonly #handle: Pointer
   readonly #trainer: Trainer | undefined
   #effort: number
+  #users = 1
   /** Arrays that are to be transcoded in a row. */
   #gathered: Uint8Array[] = []
   #gatheredBytes = 0
@@ -109,7 +110,13 @@ export class Sender {
     return this.#dictionaryFrame
   }
 
+  /** One more endpoint uses it, and will close it. */
+  share(): void {
+    this.#users++
+  }
+
   close(): void {
+    if (--this.#users > 0) return
     this.#instance.exports.zl_transcoder_close(this.#handle)
     this.#trainer?.close()
   }

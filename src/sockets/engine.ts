@@ -82,6 +82,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   /** Operations since the last that waited. */
   #operations = 0
   #closed = false
+  /** Settings of endpoints without options of their own, as long as the socket's do not change. */
+  #usual: { settings: EndpointSettings; changes: number } | undefined
 
   constructor(socket: Socket, state: SocketState) {
     this.#state = state
@@ -102,6 +104,10 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   get lz4(): Lz4 {
     return this.#state.lz4
+  }
+
+  get isClosed(): boolean {
+    return this.#closed
   }
 
   /** How many endpoints there are. */
@@ -186,6 +192,12 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#blocky))
     this.#endpoints.clear()
     this.#context = undefined
+    this.#forgetUsual()
+  }
+
+  #forgetUsual(): void {
+    this.#usual?.settings.connection.sender.close()
+    this.#usual = undefined
   }
 
   get #blocky(): boolean {
@@ -205,7 +217,24 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     endpoint.release(0, () => {})
   }
 
+  /** The settings of an endpoint; those without options of their own have the same. */
   #settings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
+    const usual = Object.keys(options ?? {}).length === 0
+    if (usual && this.#usual?.changes === this.#state.changes) {
+      const { settings } = this.#usual
+      settings.connection.sender.share()
+      return settings
+    }
+    const settings = this.#readSettings(socket, address, options)
+    if (usual) {
+      this.#forgetUsual()
+      settings.connection.sender.share()
+      this.#usual = { settings, changes: this.#state.changes }
+    }
+    return settings
+  }
+
+  #readSettings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
     const settings = checkLz4Options(options, socket.maxMessageSize)
     const tcp = readTcpOptions(socket, address)
     const { name } = this.type

@@ -147,7 +147,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       const { routingId, ...options } = given ?? {}
       if (routingId) {
-        state.warnUnlessImmediate(OPTION.connectRoutingId)
+        state.changing(OPTION.connectRoutingId)
         state.connectRoutingId = Buffer.from(routingId)
       }
       engine.connect(this, address, options)
@@ -254,14 +254,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override setBoolOption(option: number, value: boolean): void {
       const state = ensureState(this)
-      state.warnUnlessImmediate(option)
+      state.changing(option)
       super.setBoolOption(option, value)
       state.setFlag(option, value)
     }
 
     override setInt32Option(option: number, value: number): void {
       const state = ensureState(this)
-      state.warnUnlessImmediate(option)
+      state.changing(option)
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
       const { engine } = state
@@ -272,17 +272,17 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override setUint32Option(option: number, value: number): void {
-      ensureState(this).warnUnlessImmediate(option)
+      ensureState(this).changing(option)
       super.setUint32Option(option, value)
     }
 
     override setInt64Option(option: number, value: number): void {
-      ensureState(this).warnUnlessImmediate(option)
+      ensureState(this).changing(option)
       super.setInt64Option(option, value)
     }
 
     override setUint64Option(option: number, value: number): void {
-      ensureState(this).warnUnlessImmediate(option)
+      ensureState(this).changing(option)
       super.setUint64Option(option, value)
     }
 
@@ -297,7 +297,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override setStringOption(option: number, value: string | Buffer | null): void {
       const state = ensureState(this)
-      state.warnUnlessImmediate(option)
+      state.changing(option)
       super.setStringOption(option, value)
       state.setBytes(option, typeof value === "string" ? Buffer.from(value) : value)
     }

@@ -1,5 +1,6 @@
 /** TCP sockets as connections have them, whichever side makes them. */
 import { lookup } from "node:dns/promises"
+import type { NetConnectOpts } from "node:net"
 import * as net from "node:net"
 import { getSystemErrorName } from "node:util"
 import { Channel } from "./channel.js"
@@ -58,11 +59,14 @@ export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions)
     host,
     port,
     family: tcp.ipv6 ? 0 : 4,
-    ...(source && { localAddress: source.host, localPort: source.port }),
+    localAddress: source?.host,
+    localPort: source?.port,
     noDelay: true,
     keepAlive: tcp.keepAlive ?? false,
     keepAliveInitialDelay: tcp.keepAliveDelayMs,
-  })
+    allowHalfOpen: true,
+    onread: undefined,
+  } as NetConnectOpts)
   const { socket } = channel
   if (tcp.connectTimeoutMs > 0) {
     const timeout = setTimeout(() => socket.destroy(), tcp.connectTimeoutMs).unref()
