@@ -1,5 +1,4 @@
 /** Pipes without a network: what is written to them is kept as text. */
-
 import { Chunk } from "../../src/codec/chunk.js"
 import type { ProtocolError } from "../../src/codec/errors.js"
 import type { Sender } from "../../src/codec/sender.js"
@@ -29,12 +28,12 @@ export class PlainSender {
   encode(batch: Uint8Array, message?: readonly Uint8Array[]): Chunk {
     this.encodings++
     const bytes = message ? concat(batch, frames(...message)) : Uint8Array.from(batch)
-    const plainBytes = bytes.length
+    const { length } = bytes
     const messages = messagesOf(parseStream(concat(greeting(), bytes)).frames).length
     const content = {
       messages,
-      plainBytes,
-      wireBytes: plainBytes,
+      plainBytes: length,
+      wireBytes: length,
       shipsDictionary: false,
       needsDictionary: false,
     }
@@ -167,8 +166,9 @@ export class Bench<T extends SocketType = SocketType> {
   }
 
   /** A pipe of a connected endpoint, whose peer is yet to come. */
-  connect(options: Partial<PipeOptions> = {}): Peer {
+  connect(options: Partial<PipeOptions> = {}, routingId?: string): Peer {
     const peer = new Peer(this.type, options, this.sender)
+    peer.pipe.routingId = routingId
     this.type.attach(peer.pipe)
     return peer
   }

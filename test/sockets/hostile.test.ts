@@ -1,0 +1,423 @@
+/**
+ * Peers that mean harm: each rule that they break ends their connection, what they are given is
+ * bounded, and nobody else notices (RFC.md section 7).
+ */
+import { once } from "node:events"
+import { connect, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import fc from "fast-check"
+import { describe, expect, onTestFinished, test } from "vitest"
+import { type ProtocolErrorEvent, Publisher, Pull, Push, Subscriber } from "zeromq-lz4"
+
+import { portOf, rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
+import { Script } from "../support/running-script.js"
+import { eventually, subscribed, use } from "../support/sockets.js"
+import { concat, plainPart } from "../support/wire.js"
+import { COMMAND, frame, frameHead, greeting, handshake, MORE, message } from "../support/zmtp.js"
+
+const MIB = 2 ** 20
+/** What a process may grow by, whatever one peer does. */
+const HELD_MAX_BYTES = 128 * MIB
+const ADDRESS = "lz4+tcp://127.0.0.1:*"
+
+const ascii = (text: string): Uint8Array => Buffer.from(text, "latin1")
+const command = (name: string, data: Uint8Array): Uint8Array =>
+  frame(concat(Uint8Array.of(name.length), ascii(name), data), COMMAND)
+const repeat = (bytes: Uint8Array, times: number): Buffer =>
+  Buffer.alloc(bytes.length * times, bytes)
+
+/** Writes, as fast as it goes, until all is taken, the other side closes, or takes nothing any more. */
+async function flood(socket: Socket, chunks: Iterable<Uint8Array>): Promise<void> {
+  for (const chunk of chunks) {
+    if (socket.destroyed) return
+    const written = new Promise<boolean>((resolve) => socket.write(chunk, () => resolve(true)))
+    if (!(await Promise.race([written, sleep(1000, false)]))) return
+  }
+}
+
+function* times(count: number, make: (i: number) => Uint8Array): Generator<Uint8Array> {
+  for (let i = 0; i < count; i++) yield make(i)
+}
+
+/**
+ * A process whose socket is attacked. It receives what comes and prints whatever begins with
+ * "honest"; "idle" receives nothing.
+ */
+class Victim {
+  readonly script: Script
+  endpoint = ""
+
+  private constructor(
+    type: string,
+    { idle = false, throws = false, options = {}, descriptors = 0 },
+  ) {
+    this.script = new Script(
+      `const { readFileSync } = await import("node:fs");
+      const socket = new zmq[argument.type](argument.options);
+      globalThis.kept = socket; // what nobody holds is collected, and closed
+      const rss = () => Number(/VmRSS:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
+      process.on("SIGUSR2", () => console.log(JSON.stringify({ rss: rss(), connections: socket.lz4.connections.length })));
+      process.on("uncaughtException", (error) => console.log("uncaught " + error.message));
+      socket.lz4.on("protocolError", ({ error }) => {
+        console.log("protocolError " + error.code);
+        if (argument.throws) throw new Error("thrown on purpose")
+      });
+      await socket.bind("${ADDRESS}"); console.log(socket.lastEndpoint);
+      if (argument.idle) setInterval(() => {}, 1000);
+      else if (socket.receive) for await (const [first] of socket)
+        if (String(first.subarray(0, 6)) === "honest") console.log(String(first))`,
+      { type, idle, options, throws },
+      descriptors || "unlimited",
+    )
+  }
+
+  static async start(
+    type: string,
+    settings: { idle?: boolean; throws?: boolean; options?: object; descriptors?: number } = {},
+  ): Promise<Victim> {
+    const victim = new Victim(type, settings)
+    victim.endpoint = await victim.script.line()
+    return victim
+  }
+
+  async state(): Promise<{ rss: number; connections: number }> {
+    this.script.process.kill("SIGUSR2")
+    return JSON.parse(await this.script.line())
+  }
+}
+
+/** A peer of the other side that does as it should, and what it sends arrives. */
+class Honest {
+  readonly #victim: Victim
+  readonly #push: Push = use(new Push({ reconnectInterval: 20 }))
+  disconnects = 0
+  #sent = 0
+
+  constructor(victim: Victim) {
+    this.#victim = victim
+    this.#push.lz4.on("disconnect", () => this.disconnects++)
+    this.#push.connect(victim.endpoint)
+  }
+
+  async works(): Promise<void> {
+    const text = `honest ${this.#sent++}`
+    await this.#push.send(text)
+    expect(await this.#victim.script.line()).toBe(text)
+    expect(this.disconnects).toBe(0)
+  }
+}
+
+async function attacker(endpoint: string, socketType = "PUSH"): Promise<Socket> {
+  const { socket } = await rawZmtpPeer(endpoint, socketType)
+  onTestFinished(() => {
+    socket.destroy()
+  })
+  return socket
+}
+
+describe("memory stays bounded, and an honest peer notices nothing, while one sends", () => {
+  test("18 MB of empty parts of one message: expelled with ERR_ZMTP_PARTS", async () => {
+    const victim = await Victim.start("Pull")
+    const honest = new Honest(victim)
+    await honest.works()
+    const { rss } = await victim.state()
+    const socket = await attacker(victim.endpoint)
+    await flood(
+      socket,
+      times(180, () => repeat(frame(plainPart(ascii("")), MORE), 17_000)),
+    )
+    expect(await victim.script.line()).toBe("protocolError ERR_ZMTP_PARTS")
+    await honest.works()
+    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+  })
+
+  test("18 MB of messages of tiny parts, which nobody receives", async () => {
+    const victim = await Victim.start("Pull", { idle: true })
+    const { rss } = await victim.state()
+    const socket = await attacker(victim.endpoint)
+    const part = plainPart(ascii("x"))
+    const tiny = concat(repeat(frame(part, MORE), 65_535), frame(part))
+    await flood(
+      socket,
+      times(40, () => tiny),
+    )
+    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+  })
+
+  test("64 MB of PINGs, and reads no PONG", async () => {
+    const victim = await Victim.start("Pull")
+    const honest = new Honest(victim)
+    await honest.works()
+    const { rss } = await victim.state()
+    const socket = (await attacker(victim.endpoint)).pause()
+    const pings = repeat(
+      command("PING", concat(new Uint8Array(2), ascii("sixteen bytes :)"))),
+      10_000,
+    )
+    await flood(
+      socket,
+      times(280, () => pings),
+    )
+    await honest.works()
+    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+  })
+
+  test("commands that nobody knows", async () => {
+    const victim = await Victim.start("Pull")
+    const honest = new Honest(victim)
+    await honest.works()
+    const { rss } = await victim.state()
+    const socket = await attacker(victim.endpoint)
+    await flood(
+      socket,
+      times(64, () => command("UNKNOWN", new Uint8Array(MIB - 10))),
+    )
+    await honest.works()
+    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+  })
+
+  test.each(["Publisher", "XPublisher"])("a million short subscriptions to a %s", async (type) => {
+    const victim = await Victim.start(type, { idle: true })
+    const { rss } = await victim.state()
+    const socket = await attacker(victim.endpoint, "SUB")
+    await flood(
+      socket,
+      times(100, (i) =>
+        concat(...times(10_000, (j) => command("SUBSCRIBE", ascii(`topic ${i * 10_000 + j}`)))),
+      ),
+    )
+    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+  })
+
+  test.each(["Publisher", "XPublisher"])("a flood of long subscriptions to a %s", async (type) => {
+    const victim = await Victim.start(type, { idle: true })
+    const { rss } = await victim.state()
+    const socket = await attacker(victim.endpoint, "SUB")
+    await flood(
+      socket,
+      times(300, (i) => command("SUBSCRIBE", ascii(`topic ${i}`.padEnd(1_000_000)))),
+    )
+    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+  })
+
+  test("frames that begin and never go on, over many connections", async () => {
+    const victim = await Victim.start("Pull")
+    const honest = new Honest(victim)
+    await honest.works()
+    const { rss } = await victim.state()
+    for (let i = 0; i < 50; i++) {
+      const socket = await attacker(victim.endpoint)
+      socket.write(concat(frameHead(2n ** 40n), plainPart(ascii("a few bytes"))))
+    }
+    await honest.works()
+    const state = await victim.state()
+    expect(state.rss - rss).toBeLessThan(HELD_MAX_BYTES)
+    expect(state.connections).toBe(51)
+  })
+
+  test("requests, and reads no answer", async () => {
+    const victim = new Script(
+      `const { readFileSync } = await import("node:fs");
+      const rss = () => Number(/VmRSS:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
+      const router = new zmq.Router({ sendHighWaterMark: 10 }); await router.bind("${ADDRESS}"); console.log(router.lastEndpoint);
+      const answer = Buffer.alloc(100_000, Math.random().toString(36).repeat(100)); const noise = (await import("node:crypto")).randomBytes(100_000);
+      let before; let count = 0;
+      for await (const [id] of router) { await router.send([id, noise]); if (++count === 100) before = rss(); if (count === 5000) console.log(rss() - before) }`,
+      {},
+    )
+    const endpoint = await victim.line()
+    const socket = (await attacker(endpoint, "DEALER")).pause()
+    await flood(
+      socket,
+      times(50, () => repeat(message(plainPart(ascii("question"))), 100)),
+    )
+    expect(Number(await victim.line())).toBeLessThan(HELD_MAX_BYTES)
+  })
+})
+
+describe("what cannot be right is refused at its head, before its body comes", () => {
+  test.each<[what: string, code: string, head: Uint8Array]>([
+    ["a frame that fits maxMessageSize in no form", "ERR_LZ4_BUDGET_EXCEEDED", frameHead(100_000)],
+    ["a frame of 2^62 bytes", "ERR_LZ4_BUDGET_EXCEEDED", frameHead(2n ** 62n)],
+    ["a command of over 1 MiB", "ERR_ZMTP_COMMAND", frameHead(MIB + 1, COMMAND)],
+    ["a command of 2^62 bytes", "ERR_ZMTP_COMMAND", frameHead(2n ** 62n, COMMAND)],
+  ])("%s: %s", async (_, code, head) => {
+    const pull = use(new Pull({ maxMessageSize: 10_000 }))
+    await pull.bind(ADDRESS)
+    const reported = once(pull.lz4, "protocolError")
+    const peer = use(await rawZmtpPeer(pull.lastEndpoint as string, "PUSH", head))
+    expect((await reported)[0].error.code).toBe(code)
+    await peer.closed
+  })
+
+  test("a command of the handshake of over 64 KiB: ERR_ZMTP_COMMAND", async () => {
+    const pull = use(new Pull())
+    await pull.bind(ADDRESS)
+    const reported = once(pull.lz4, "protocolError")
+    const peer = use(
+      await rawPeer(pull.lastEndpoint as string, concat(greeting(), frameHead(65_537, COMMAND))),
+    )
+    expect((await reported)[0].error.code).toBe("ERR_ZMTP_COMMAND")
+    await peer.closed
+  })
+})
+
+test("whatever a peer says in its handshake, an error is short and printable", async () => {
+  const pull = use(new Pull())
+  await pull.bind(ADDRESS)
+  const bytes = (maxLength: number) => fc.uint8Array({ maxLength })
+  let errors = 0
+  const hello = fc.oneof(
+    bytes(100),
+    bytes(30).map((one) => concat(greeting().subarray(0, 12), one, new Uint8Array(64))),
+    bytes(500).map((one) => concat(greeting(), one, new Uint8Array(600))),
+    fc
+      .tuple(fc.constantFrom("READY", "ERROR", "HELLO", "X".repeat(250)), bytes(60_000))
+      .map(([name, data]) => concat(greeting(), command(name, data))),
+    bytes(60_000).map((one) => {
+      const type = concat(
+        ascii("\x0bSocket-Type"),
+        Uint8Array.of(0, 0, one.length >> 8, one.length),
+        one,
+      )
+      return concat(greeting(), command("READY", type))
+    }),
+  )
+  await fc.assert(
+    fc.asyncProperty(hello, async (hello) => {
+      const reported: Promise<ProtocolErrorEvent[]> = once(pull.lz4, "protocolError")
+      const gone = once(pull.lz4, "disconnect")
+      const peer = await rawPeer(pull.lastEndpoint as string, hello)
+      // What is only the beginning of a handshake is no mistake yet.
+      peer.socket.end()
+      await gone
+      peer.close()
+      const told = await Promise.race([reported, undefined])
+      if (!told) {
+        pull.lz4.removeAllListeners("protocolError")
+        return
+      }
+      errors++
+      expect(told[0]?.error.message).toMatch(/^[\x20-\x7e…]{10,500}$/u)
+    }),
+    { numRuns: 60 },
+  )
+  expect(errors).toBeGreaterThan(20)
+})
+
+test("a listener that throws saves no peer, and spoils nothing for others", async () => {
+  const victim = await Victim.start("Pull", { throws: true })
+  const honest = new Honest(victim)
+  await honest.works()
+  for (let i = 0; i < 3; i++) {
+    const peer = use(await rawZmtpPeer(victim.endpoint, "PUSH", message(ascii("no sentinel"))))
+    expect(await victim.script.line()).toBe("protocolError ERR_LZ4_UNKNOWN_SENTINEL")
+    expect(await victim.script.line()).toBe("uncaught thrown on purpose")
+    await peer.closed
+  }
+  await honest.works()
+  expect((await victim.state()).connections).toBe(1)
+})
+
+describe("connections that never get on", () => {
+  test("the oldest of over 4096 in their handshake gives way, and honest peers are served", async () => {
+    const victim = await Victim.start("Pull", { options: { backlog: 4096 } })
+    const honest = new Honest(victim)
+    await honest.works()
+    const { rss } = await victim.state()
+    const open: Socket[] = []
+    onTestFinished(() => {
+      for (const socket of open) socket.destroy()
+    })
+    for (let i = 0; i < 100; i++) {
+      const batch = Array.from({ length: 50 }, () => connect(portOf(victim.endpoint), "127.0.0.1"))
+      for (const socket of batch) socket.on("error", () => {}).resume()
+      await Promise.all(batch.map((socket) => once(socket, "connect")))
+      open.push(...batch)
+    }
+    await new Honest(victim).works()
+    await honest.works()
+    const state = await eventually(async () => {
+      const now = await victim.state()
+      return now.connections <= 4098 && now
+    })
+    expect(state.connections).toBeGreaterThan(4000)
+    expect(state.rss - rss).toBeLessThan(HELD_MAX_BYTES)
+  })
+
+  test.each([
+    ["nothing", []],
+    ["half a greeting", [...greeting().subarray(0, 30)]],
+    ["a greeting and nothing more", [...greeting()]],
+  ])("%s: ended after handshakeInterval", async (_, bytes) => {
+    const pull = use(new Pull({ handshakeInterval: 200 }))
+    await pull.bind(ADDRESS)
+    const peer = use(await rawPeer(pull.lastEndpoint as string, Uint8Array.from(bytes)))
+    await peer.closed
+    await eventually(() => pull.lz4.connections.length === 0)
+  })
+
+  test("a byte now and then does not make handshakeInterval longer", async () => {
+    const pull = use(new Pull({ handshakeInterval: 300 }))
+    await pull.bind(ADDRESS)
+    const peer = use(await rawPeer(pull.lastEndpoint as string, new Uint8Array()))
+    const start = performance.now()
+    const hello = handshake("PUSH")
+    let sent = 0
+    const dribble = setInterval(() => peer.socket.write(hello.subarray(sent, ++sent)), 20)
+    await peer.closed
+    clearInterval(dribble)
+    expect(sent).toBeLessThan(hello.length)
+    expect(performance.now() - start).toBeLessThan(3000)
+  })
+
+  test("a byte now and then is enough once messages flow", async () => {
+    const pull = use(new Pull({ handshakeInterval: 200 }))
+    await pull.bind(ADDRESS)
+    const socket = await attacker(pull.lastEndpoint as string)
+    for (const byte of message(plainPart(ascii("slow")))) {
+      socket.write(Uint8Array.of(byte))
+      await sleep(30)
+    }
+    expect(String(await pull.receive())).toBe("slow")
+  })
+})
+
+test("a subscriber that does not read costs a PUB its mark, and the others nothing", async () => {
+  const publisher = use(new Publisher({ sendHighWaterMark: 10 }))
+  await publisher.bind(ADDRESS)
+  const endpoint = publisher.lastEndpoint as string
+  const lazy = await attacker(endpoint, "SUB")
+  lazy.pause().write(command("SUBSCRIBE", ascii("")))
+  const subscriber = use(new Subscriber({ receiveHighWaterMark: 0 }))
+  subscriber.connect(endpoint)
+  subscriber.subscribe("")
+  await subscribed(publisher, subscriber)
+  const noise = Buffer.from(Float64Array.from({ length: 12_500 }, Math.random).buffer)
+  const before = process.memoryUsage()
+  for (let i = 0; i < 2000; i++) {
+    await publisher.send([String(i), noise])
+    expect(String((await subscriber.receive())[0])).toBe(String(i))
+  }
+  const after = process.memoryUsage()
+  expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(64 * MIB)
+})
+
+test("out of descriptors, a process goes on: connections work, and new ones do when there is room", async () => {
+  const victim = await Victim.start("Pull", { descriptors: 128 })
+  const honest = new Honest(victim)
+  await honest.works()
+  const open = Array.from({ length: 200 }, () =>
+    connect(portOf(victim.endpoint), "127.0.0.1").resume(),
+  )
+  for (const socket of open) socket.on("error", () => {})
+  await Promise.all(open.map((socket) => once(socket, "connect")))
+  for (let i = 0; i < 5; i++) {
+    await sleep(100)
+    await honest.works()
+  }
+  for (const socket of open) socket.destroy()
+  await new Honest(victim).works()
+  await honest.works()
+  await eventually(async () => (await victim.state()).connections === 2)
+})

@@ -1,0 +1,679 @@
+/** What each socket type does with messages, by sequences of events (RFCs 28 to 31, libzmq's sources). */
+import { describe, expect, test } from "vitest"
+
+import { Client } from "../../../src/patterns/client.js"
+import { Dealer } from "../../../src/patterns/dealer.js"
+import { Dish } from "../../../src/patterns/dish.js"
+import { Gather } from "../../../src/patterns/gather.js"
+import { Pair } from "../../../src/patterns/pair.js"
+import { Pub } from "../../../src/patterns/pub.js"
+import { Pull } from "../../../src/patterns/pull.js"
+import { Push } from "../../../src/patterns/push.js"
+import { Radio } from "../../../src/patterns/radio.js"
+import { Rep } from "../../../src/patterns/rep.js"
+import { Req } from "../../../src/patterns/req.js"
+import { Router } from "../../../src/patterns/router.js"
+import { Scatter } from "../../../src/patterns/scatter.js"
+import { Server } from "../../../src/patterns/server.js"
+import { Sub } from "../../../src/patterns/sub.js"
+import { SOCKET_TYPES } from "../../../src/patterns/types.js"
+import { XPub } from "../../../src/patterns/xpub.js"
+import { XSub } from "../../../src/patterns/xsub.js"
+import { Bench, burst, type Peer, parts } from "../../support/pipes.js"
+
+const topic = (text: string) => Buffer.from(text, "latin1")
+const taken = async (...peers: Peer[]): Promise<string[][]> => {
+  await burst()
+  return peers.map(({ connection }) => connection.take())
+}
+
+test("types are found under libzmq's numbers", () => {
+  const names = Object.entries(SOCKET_TYPES).map(([number, Type]) => [
+    number,
+    new Bench(Type).type.name,
+  ])
+  expect(Object.fromEntries(names)).toEqual({
+    0: "PAIR",
+    1: "PUB",
+    2: "SUB",
+    3: "REQ",
+    4: "REP",
+    5: "DEALER",
+    6: "ROUTER",
+    7: "PULL",
+    8: "PUSH",
+    9: "XPUB",
+    10: "XSUB",
+    12: "SERVER",
+    13: "CLIENT",
+    14: "RADIO",
+    15: "DISH",
+    16: "GATHER",
+    17: "SCATTER",
+  })
+})
+
+test("those that receive only do not send, and the other way round", () => {
+  for (const Type of [Pull, Gather, Dish]) {
+    const bench = new Bench(Type)
+    bench.peer()
+    expect(bench.send("a")).toBe("EAGAIN")
+  }
+  for (const Type of [Push, Pub, Scatter, Radio]) {
+    const bench = new Bench(Type)
+    const peer = bench.peer()
+    peer.says("a")
+    expect(bench.receive()).toBe("EAGAIN")
+    expect(bench.type.hasIn()).toBe(false)
+  }
+})
+
+describe("PUSH and PULL", () => {
+  test("PUSH sends to its peers in turn, and to none without one", async () => {
+    const push = new Bench(Push)
+    expect([push.type.hasOut(), push.send("0")]).toEqual([false, "EAGAIN"])
+    const peers = [push.peer(), push.peer()]
+    expect(push.told).toEqual(["writable", "writable"])
+    for (const text of ["1", "2|2", "3"]) expect(push.send(text)).toBe(undefined)
+    expect(await taken(...peers)).toEqual([["1", "3"], ["2|2"]])
+  })
+
+  test("PULL receives from all, and what a peer that is gone had sent", () => {
+    const pull = new Bench(Pull)
+    const [a, b] = [pull.peer(), pull.peer()]
+    a.says("a1|x")
+    a.says("a2")
+    b.says("b1")
+    a.pipe.close()
+    expect(pull.receiveAll()).toEqual(["a1|x", "b1", "a2"])
+  })
+
+  test("PULL is told of each peer that has something again", () => {
+    const pull = new Bench(Pull)
+    const a = pull.peer()
+    expect(pull.receive()).toBe("EAGAIN")
+    pull.told.length = 0
+    a.says("1")
+    a.says("2")
+    expect(pull.told).toEqual(["readable"])
+  })
+})
+
+describe("PAIR", () => {
+  test("speaks with its first peer only, and with another when that is gone", async () => {
+    const pair = new Bench(Pair)
+    expect([pair.type.hasIn(), pair.type.hasOut()]).toEqual([false, false])
+    const [a, b] = [pair.peer(), pair.peer()]
+    b.says("not heard")
+    a.says("1")
+    pair.send("2")
+    expect(pair.receiveAll()).toEqual(["1"])
+    expect(await taken(a, b)).toEqual([["2"], []])
+    a.pipe.close()
+    expect(pair.send("3")).toBe("EAGAIN")
+    const c = pair.peer()
+    expect(pair.send("4")).toBe(undefined)
+    expect(await taken(b, c)).toEqual([[], ["4"]])
+  })
+})
+
+describe("REQ", () => {
+  test("sends a request, receives its reply, and is out of turn otherwise", async () => {
+    const req = new Bench(Req)
+    const peer = req.peer()
+    expect(req.receive()).toBe("EFSM")
+    expect(req.send("1|1")).toBe(undefined)
+    expect(req.send("2")).toBe("EFSM")
+    expect([req.type.hasOut(), req.type.hasIn()]).toEqual([false, false])
+    expect(req.receive()).toBe("EAGAIN")
+    peer.says("|a|b")
+    expect(req.type.hasIn()).toBe(true)
+    expect(req.receive()).toBe("a|b")
+    expect(req.receive()).toBe("EFSM")
+    expect(req.send("2")).toBe(undefined)
+    expect(await taken(peer)).toEqual([["|1|1", "|2"]])
+  })
+
+  test("asks its peers in turn, and hears only whom it asked", () => {
+    const req = new Bench(Req)
+    const [a, b] = [req.peer(), req.peer()]
+    req.send("1")
+    b.says("|from b")
+    expect(req.receive()).toBe("EAGAIN")
+    a.says("|from a")
+    expect(req.receive()).toBe("from a")
+    a.says("|late")
+    req.send("2")
+    a.says("|from a again")
+    b.says("|from b")
+    expect(req.receive()).toBe("from b")
+  })
+
+  test("drops what came before a request was sent", () => {
+    const req = new Bench(Req)
+    const peer = req.peer()
+    peer.says("|early")
+    req.send("1")
+    expect(req.receive()).toBe("EAGAIN")
+  })
+
+  test("takes a reply of anyone when whom it asked is gone", () => {
+    const req = new Bench(Req)
+    const [a, b] = [req.peer(), req.peer()]
+    req.send("1")
+    a.pipe.close()
+    b.says("|from b")
+    expect(req.receive()).toBe("from b")
+  })
+
+  test("relaxed, a second request gives up the first", async () => {
+    const req = new Bench(Req, { relaxed: true })
+    const [a, b] = [req.peer(), req.peer()]
+    req.send("1")
+    expect(req.type.hasOut()).toBe(true)
+    req.send("2")
+    a.says("|to the first")
+    expect(req.receive()).toBe("EAGAIN")
+    b.says("|to the second")
+    expect(req.receive()).toBe("to the second")
+    expect(await taken(a, b)).toEqual([["|1"], ["|2"]])
+  })
+
+  test("correlate puts an id before each request, and passes over replies with another", async () => {
+    const req = new Bench(Req, { correlate: true, relaxed: true })
+    const peer = req.peer()
+    req.send("1")
+    req.send("2")
+    const [[first = "", second = ""] = []] = await taken(peer)
+    const [one, two] = [first.slice(0, 4), second.slice(0, 4)]
+    expect([first.slice(4), second.slice(4)]).toEqual(["||1", "||2"])
+    expect(one).not.toBe(two)
+    peer.says(`${one}||late`)
+    expect(req.receive()).toBe("EAGAIN")
+    peer.says("|without")
+    expect(req.receive()).toBe("EAGAIN")
+    peer.says(`${two}||right`)
+    expect(req.receive()).toBe("right")
+  })
+
+  test.each([
+    ["a", true],
+    ["a|b", true],
+    ["", true],
+    ["|a", false],
+    ["||", false],
+    ["1234||a", false],
+    ["1234|a", true],
+    ["1234|", true],
+    ["12345||a", true],
+  ])("a reply of %j ends the connection: %s", (text, ends) => {
+    const req = new Bench(Req)
+    const peer = req.peer()
+    req.send("1")
+    peer.says(text)
+    expect(peer.connection.rejected.length).toBe(ends ? 1 : 0)
+  })
+})
+
+describe("REP", () => {
+  test("answers whom it has received from, with the envelope, and is out of turn otherwise", async () => {
+    const rep = new Bench(Rep)
+    const [a, b] = [rep.peer(), rep.peer()]
+    expect([rep.send("0"), rep.type.hasOut()]).toEqual(["EFSM", false])
+    a.says("x|y||question|more")
+    b.says("|other")
+    expect(rep.receive()).toBe("question|more")
+    expect(rep.receive()).toBe("EFSM")
+    expect([rep.type.hasIn(), rep.type.hasOut()]).toEqual([false, true])
+    expect(rep.send("answer|more")).toBe(undefined)
+    expect(rep.receive()).toBe("other")
+    rep.send("2")
+    expect(await taken(a, b)).toEqual([["x|y||answer|more"], ["|2"]])
+  })
+
+  test("passes over what is no request", () => {
+    const rep = new Bench(Rep)
+    const a = rep.peer()
+    for (const text of ["no delimiter", "a|b|c", "", "a|", "|good"]) a.says(text)
+    expect(rep.receive()).toBe("good")
+  })
+
+  test("drops an answer to who is gone, and one that has no room", async () => {
+    const rep = new Bench(Rep)
+    const [a, b] = [rep.peer(), rep.peer({ sendHighWaterMark: 1 })]
+    a.says("|1")
+    expect(rep.receive()).toBe("1")
+    a.pipe.close()
+    await burst()
+    expect(rep.send("to nobody")).toBe(undefined)
+    b.connection.room = 0
+    for (const text of ["first", "second"]) {
+      b.says(`|${text}`)
+      expect(rep.receive()).toBe(text)
+      expect(rep.send(text)).toBe(undefined)
+    }
+    b.connection.drain()
+    expect(await taken(b)).toEqual([["|first"]])
+  })
+})
+
+describe("DEALER", () => {
+  test("sends in turn and receives in turn, message by message as they are", async () => {
+    const dealer = new Bench(Dealer)
+    const [a, b] = [dealer.peer(), dealer.peer()]
+    for (const text of ["1", "|2", "3|"]) dealer.send(text)
+    a.says("|a")
+    b.says("b|b")
+    expect(dealer.receiveAll()).toEqual(["|a", "b|b"])
+    expect(await taken(a, b)).toEqual([["1", "3|"], ["|2"]])
+  })
+
+  test("probeRouter sends an empty message to each new peer", async () => {
+    const dealer = new Bench(Dealer, { probeRouter: true })
+    expect(await taken(dealer.peer(), dealer.peer())).toEqual([[""], [""]])
+  })
+})
+
+describe("ROUTER", () => {
+  test("puts the name of the sender first, and sends to the name that is first", async () => {
+    const router = new Bench(Router)
+    const [a, b] = [router.peer({}, "a"), router.peer({}, "\xff\0b")]
+    a.says("1|1")
+    b.says("2")
+    expect(router.receiveAll()).toEqual(["a|1|1", "\xff\0b|2"])
+    router.send("\xff\0b|to b|more")
+    router.send("a|")
+    expect(await taken(a, b)).toEqual([[""], ["to b|more"]])
+  })
+
+  test("names peers that have no name, by a zero and four bytes, each otherwise", () => {
+    const router = new Bench(Router)
+    const names = new Set<string>()
+    for (let i = 0; i < 100; i++) {
+      router.peer().says("x")
+      const [name = ""] = router.receive().split("|x")
+      expect([name.length, name[0]]).toEqual([5, "\0"])
+      names.add(name)
+    }
+    expect(names.size).toBe(100)
+  })
+
+  test("drops what is for nobody, for who is full, and a name with nothing behind it", async () => {
+    const router = new Bench(Router)
+    const a = router.peer({ sendHighWaterMark: 1 }, "a")
+    a.connection.room = 0
+    for (const text of ["nobody|0", "a|1", "a|2", "a"]) expect(router.send(text)).toBe(undefined)
+    expect(router.type.hasOut()).toBe(true)
+    a.connection.drain()
+    expect(await taken(a)).toEqual([["1"]])
+  })
+
+  test("mandatory says so instead", () => {
+    const router = new Bench(Router, { mandatory: true })
+    expect(router.type.hasOut()).toBe(false)
+    const a = router.peer({ sendHighWaterMark: 1 }, "a")
+    a.connection.room = 0
+    expect(router.type.hasOut()).toBe(true)
+    expect(router.send("nobody|0")).toBe("EHOSTUNREACH")
+    expect(router.send("a|1")).toBe(undefined)
+    expect(router.send("a|2")).toBe("EAGAIN")
+    expect(router.type.hasOut()).toBe(false)
+  })
+
+  test("a second peer of a name is not heard, whatever becomes of the first", async () => {
+    const router = new Bench(Router)
+    const [first, second] = [router.peer({}, "a"), router.peer({}, "a")]
+    first.says("1")
+    second.says("2")
+    expect(router.receiveAll()).toEqual(["a|1"])
+    first.pipe.close()
+    await burst()
+    router.send("a|lost")
+    expect(await taken(first, second)).toEqual([[], []])
+    const third = router.peer({}, "a")
+    router.send("a|3")
+    expect(await taken(third)).toEqual([["3"]])
+  })
+
+  test("with handover the newer one takes the name", async () => {
+    const router = new Bench(Router, { handover: true })
+    const [first, second] = [router.peer({}, "a"), router.peer({}, "a")]
+    first.says("1")
+    second.says("2")
+    router.send("a|3")
+    expect(router.receiveAll()).toEqual(["a|2"])
+    expect(await taken(first, second)).toEqual([[], ["3"]])
+    first.pipe.close()
+    router.send("a|4")
+    expect(await taken(second)).toEqual([["4"]])
+  })
+
+  test("a connected peer that was given a name is known by it before it is there", async () => {
+    const router = new Bench(Router)
+    const peer = router.connect({}, "given")
+    router.send("given|1")
+    peer.pipe.peerRoutingId = Buffer.from("its own")
+    peer.attach()
+    router.type.identified(peer.pipe)
+    router.send("its own|lost")
+    peer.says("2")
+    expect(router.receiveAll()).toEqual(["given|2"])
+    expect(await taken(peer)).toEqual([["1"]])
+  })
+
+  test("a connected peer that was given none is known when it says who it is", async () => {
+    const router = new Bench(Router)
+    const peer = router.connect()
+    router.send("its own|lost")
+    peer.pipe.peerRoutingId = Buffer.from("its own")
+    peer.attach()
+    router.type.identified(peer.pipe)
+    router.send("its own|1")
+    expect(await taken(peer)).toEqual([["1"]])
+  })
+
+  test("knows whom it knows", () => {
+    const router = new Bench(Router)
+    router.peer({}, "a")
+    expect([router.type.knows(parts("a|x"), {}), router.type.knows(parts("b|x"), {})]).toEqual([
+      true,
+      false,
+    ])
+  })
+})
+
+describe("PUB and XPUB", () => {
+  test("a message goes to those that want it, once", async () => {
+    const pub = new Bench(Pub)
+    const [a, b, c] = [pub.peer(), pub.peer(), pub.peer()]
+    a.pipe.command("SUBSCRIBE", topic("x"))
+    a.pipe.command("SUBSCRIBE", topic("xy"))
+    b.pipe.command("SUBSCRIBE", topic(""))
+    c.says("\x01y") // as a peer of ZMTP 3.0
+    for (const text of ["x", "xyz|1", "y", "z", "", "|x"]) pub.send(text)
+    expect(await taken(a, b, c)).toEqual([
+      ["x", "xyz|1"],
+      ["x", "xyz|1", "y", "z", "", "|x"],
+      ["y"],
+    ])
+    a.pipe.command("CANCEL", topic("x"))
+    c.says("\x00y")
+    for (const text of ["x", "xy", "y"]) pub.send(text)
+    expect(await taken(a, b, c)).toEqual([["xy"], ["x", "xy", "y"], []])
+  })
+
+  test("PUB drops for who is full, and for nobody; it never waits", async () => {
+    const pub = new Bench(Pub)
+    expect([pub.type.hasOut(), pub.send("nobody")]).toEqual([true, undefined])
+    const a = pub.peer({ sendHighWaterMark: 1 })
+    a.pipe.command("SUBSCRIBE", topic(""))
+    a.connection.room = 0
+    for (const text of ["1", "2"]) expect(pub.send(text)).toBe(undefined)
+    a.connection.drain()
+    expect(await taken(a)).toEqual([["1"]])
+  })
+
+  test("noDrop refuses where one that wants it has no room", () => {
+    const pub = new Bench(Pub, { noDrop: true })
+    const a = pub.peer({ sendHighWaterMark: 1 })
+    a.pipe.command("SUBSCRIBE", topic("x"))
+    a.connection.room = 0
+    expect([pub.send("x1"), pub.send("x2"), pub.send("y")]).toEqual([
+      undefined,
+      "EAGAIN",
+      undefined,
+    ])
+  })
+
+  test("invertMatching sends to those that do not want it", async () => {
+    const pub = new Bench(Pub, { invertMatching: true })
+    const [a, b] = [pub.peer(), pub.peer()]
+    a.pipe.command("SUBSCRIBE", topic("x"))
+    for (const text of ["x", "y"]) pub.send(text)
+    expect(await taken(a, b)).toEqual([["y"], ["x", "y"]])
+  })
+
+  test.each([
+    ["none", ["\x01t", "\x00t"]],
+    ["allSubs", ["\x01t", "\x01t", "\x01t", "\x00t"]],
+    ["allSubsUnsubs", ["\x01t", "\x01t", "\x01t", "\x00t", "\x00t"]],
+  ] as const)("XPUB hears of subscriptions with verbosity %s", (verbosity, notices) => {
+    const xpub = new Bench(XPub, { verbosity })
+    const [a, b] = [xpub.peer(), xpub.peer()]
+    a.pipe.command("SUBSCRIBE", topic("t"))
+    a.pipe.command("SUBSCRIBE", topic("t"))
+    b.pipe.command("SUBSCRIBE", topic("t"))
+    a.pipe.command("CANCEL", topic("t"))
+    b.pipe.command("CANCEL", topic("t"))
+    expect(xpub.receiveAll()).toEqual(notices)
+  })
+
+  test("a cancel of what nobody wanted is told as well", () => {
+    const xpub = new Bench(XPub)
+    xpub.peer().pipe.command("CANCEL", topic("t"))
+    expect(xpub.receiveAll()).toEqual(["\x00t"])
+  })
+
+  test.each([
+    ["none", ["\x00a", "\x00b"]],
+    ["allSubsUnsubs", ["\x00a", "\x00b", "\x00c"]],
+  ] as const)(
+    "XPUB hears of what a peer wanted that is gone, with verbosity %s",
+    (verbosity, notices) => {
+      const xpub = new Bench(XPub, { verbosity })
+      const [a, b] = [xpub.peer(), xpub.peer()]
+      for (const text of ["a", "b", "c"]) a.pipe.command("SUBSCRIBE", topic(text))
+      b.pipe.command("SUBSCRIBE", topic("c"))
+      xpub.receiveAll()
+      a.pipe.close()
+      expect(xpub.receiveAll()).toEqual(notices)
+    },
+  )
+
+  test("XPUB receives other messages as they are", () => {
+    const xpub = new Bench(XPub)
+    const a = xpub.peer()
+    for (const text of ["hello|\x01world", "", "\x02"]) a.says(text)
+    expect(xpub.receiveAll()).toEqual(["hello|\x01world", "", "\x02"])
+  })
+
+  test("a welcome message goes to each new peer first", async () => {
+    const xpub = new Bench(XPub, { welcomeMessage: Buffer.from("hi") })
+    const a = xpub.peer()
+    a.pipe.command("SUBSCRIBE", topic(""))
+    xpub.send("1")
+    expect(await taken(a)).toEqual([["hi", "1"]])
+  })
+
+  test("manual: the program subscribes whose wish it received last, to what it likes", async () => {
+    const xpub = new Bench(XPub, { manual: true })
+    const [a, b] = [xpub.peer(), xpub.peer()]
+    a.pipe.command("SUBSCRIBE", topic("a"))
+    b.pipe.command("SUBSCRIBE", topic("b"))
+    xpub.send("a1")
+    expect(xpub.receive()).toBe("\x01a")
+    xpub.type.subscribe(topic("A"))
+    expect(xpub.receive()).toBe("\x01b")
+    xpub.type.subscribe(topic("B"))
+    for (const text of ["a", "A", "b", "B"]) xpub.send(text)
+    expect(await taken(a, b)).toEqual([["A"], ["B"]])
+    b.pipe.command("CANCEL", topic("b"))
+    expect(xpub.receive()).toBe("\x00b")
+    xpub.type.cancel(topic("B"))
+    xpub.send("B")
+    expect(await taken(a, b)).toEqual([[], []])
+    a.pipe.close()
+    expect(xpub.receiveAll()).toEqual(["\x00a"])
+  })
+
+  test("a peer of XPUB waits when 65,536 notices do, and goes on when half are received", () => {
+    const xpub = new Bench(XPub)
+    const a = xpub.peer()
+    let i = 0
+    while (a.pipe.command("SUBSCRIBE", topic(`${i}`)) && i < 100_000) i++
+    expect(i + 1).toBe(65_536)
+    for (let n = 0; n < 32_767; n++) xpub.receive()
+    expect(a.connection.resumes).toBe(0)
+    xpub.receive()
+    expect(a.connection.resumes).toBe(1)
+  })
+
+  test("a peer of PUB has at most 262,144 topics", async () => {
+    const pub = new Bench(Pub)
+    const a = pub.peer()
+    for (let i = 0; i < (1 << 18) + 10; i++) a.pipe.command("SUBSCRIBE", topic(`${i};`))
+    pub.send(`${(1 << 18) - 1};`)
+    pub.send(`${1 << 18};`)
+    expect(await taken(a)).toEqual([["262143;"]])
+  })
+})
+
+describe("SUB and XSUB", () => {
+  test("SUB asks for what it is subscribed to, of who is there and who comes", async () => {
+    const sub = new Bench(Sub)
+    sub.type.subscribe(topic("early"))
+    const a = sub.peer()
+    sub.type.subscribe(topic("late"))
+    const b = sub.peer()
+    expect(await taken(a, b)).toEqual([
+      ["SUBSCRIBE early", "SUBSCRIBE late"],
+      ["SUBSCRIBE early", "SUBSCRIBE late"],
+    ])
+    sub.type.cancel(topic("early"))
+    sub.type.cancel(topic("unknown"))
+    expect(await taken(a, b)).toEqual([["CANCEL early"], ["CANCEL early"]])
+  })
+
+  test("a topic is cancelled when it was taken back as often as it was subscribed to", async () => {
+    const sub = new Bench(Sub)
+    const a = sub.peer()
+    sub.type.subscribe(topic("t"))
+    sub.type.subscribe(topic("t"))
+    sub.type.cancel(topic("t"))
+    a.says("t1")
+    expect(sub.receiveAll()).toEqual(["t1"])
+    expect((await taken(a)).flat()).not.toContain("CANCEL t")
+    sub.type.cancel(topic("t"))
+    expect(await taken(a)).toEqual([["CANCEL t"]])
+    a.says("t2")
+    expect(sub.receiveAll()).toEqual([])
+  })
+
+  test("SUB passes over what it did not ask for", () => {
+    const sub = new Bench(Sub)
+    sub.type.subscribe(topic("t"))
+    const a = sub.peer()
+    for (const text of ["x", "t1|x", "", "x|t", "t2"]) a.says(text)
+    expect(sub.type.hasIn()).toBe(true)
+    expect(sub.receiveAll()).toEqual(["t1|x", "t2"])
+    expect(sub.type.hasIn()).toBe(false)
+  })
+
+  test("SUB with invertMatching passes over what it asked for", () => {
+    const sub = new Bench(Sub, { invertMatching: true })
+    sub.type.subscribe(topic("t"))
+    const a = sub.peer()
+    for (const text of ["t", "x"]) a.says(text)
+    expect(sub.receiveAll()).toEqual(["x"])
+  })
+
+  test("subscriptions are sent again over a new connection, and nothing else that waited", async () => {
+    const sub = new Bench(Sub)
+    const a = sub.connect()
+    for (const text of ["a", "b"]) sub.type.subscribe(topic(text))
+    sub.type.cancel(topic("b"))
+    a.pipe.hiccup()
+    a.attach()
+    expect(await taken(a)).toEqual([["SUBSCRIBE a"]])
+  })
+
+  test("XSUB subscribes by messages, sends each, and each cancel that is the last", async () => {
+    const xsub = new Bench(XSub)
+    const a = xsub.peer()
+    for (const text of ["\x01t", "\x01t", "\x00t", "\x00t", "\x00t", "hello|\x01x"]) xsub.send(text)
+    expect(await taken(a)).toEqual([["SUBSCRIBE t", "SUBSCRIBE t", "CANCEL t", "hello|\x01x"]])
+  })
+})
+
+describe("SERVER and CLIENT", () => {
+  test("SERVER answers by number, with messages of one part", async () => {
+    const server = new Bench(Server)
+    const [a, b] = [server.peer(), server.peer()]
+    a.says("1")
+    expect(server.receive()).toBe("1")
+    const { routingId } = server.type.routing as { routingId: number }
+    expect(routingId).toBeGreaterThan(0)
+    expect(server.type.send(parts("2"), { routingId })).toBe(undefined)
+    expect(server.type.send(parts("2|2"), { routingId })).toBe("EINVAL")
+    expect(server.type.send(parts("2"), { routingId: 0 })).toBe("EHOSTUNREACH")
+    expect(await taken(a, b)).toEqual([["2"], []])
+    a.pipe.close()
+    expect(server.type.send(parts("3"), { routingId })).toBe("EHOSTUNREACH")
+  })
+
+  test.each([
+    ["SERVER", Server],
+    ["CLIENT", Client],
+    ["GATHER", Gather],
+  ])("%s passes over messages of several parts", (_, Type) => {
+    const bench = new Bench(Type)
+    const a = bench.peer()
+    for (const text of ["1|1", "2"]) a.says(text)
+    expect(bench.receiveAll()).toEqual(["2"])
+  })
+
+  test.each([
+    ["CLIENT", Client],
+    ["SCATTER", Scatter],
+  ])("%s refuses to send several parts", async (_, Type) => {
+    const bench = new Bench(Type)
+    const a = bench.peer()
+    expect([bench.send("1|1"), bench.send("2")]).toEqual(["EINVAL", undefined])
+    expect(await taken(a)).toEqual([["2"]])
+  })
+})
+
+describe("RADIO and DISH", () => {
+  const send = (radio: Bench, group: string, text: string) =>
+    radio.type.send(parts(text), { group: topic(group) })
+
+  test("a message goes to those that joined its group, of that name exactly", async () => {
+    const radio = new Bench(Radio)
+    const [a, b] = [radio.peer(), radio.peer()]
+    a.pipe.command("JOIN", topic("g"))
+    a.pipe.command("JOIN", topic("g"))
+    b.pipe.command("JOIN", topic("gg"))
+    for (const group of ["g", "gg", "x"]) send(radio, group, group)
+    expect(send(radio, "g", "1|1")).toBe("EINVAL")
+    expect(await taken(a, b)).toEqual([["g|g"], ["gg|gg"]])
+    a.pipe.command("LEAVE", topic("g"))
+    b.pipe.close()
+    for (const group of ["g", "gg"]) send(radio, group, group)
+    expect(await taken(a, b)).toEqual([[], []])
+  })
+
+  test("DISH joins with all its peers, and receives the groups it has joined", async () => {
+    const dish = new Bench(Dish)
+    dish.type.join(topic("g"))
+    const a = dish.peer()
+    dish.type.join(topic("h"))
+    dish.type.leave(topic("g"))
+    expect(await taken(a)).toEqual([["JOIN g", "JOIN h", "LEAVE g"]])
+    for (const text of ["g|1", "h|2"]) a.says(text)
+    expect(dish.receive()).toBe("2")
+    expect(dish.type.routing).toEqual({ group: topic("h") })
+    expect(dish.receive()).toBe("EAGAIN")
+  })
+
+  test.each([
+    ["h", true],
+    ["h|a|b", true],
+    [`${"h".repeat(256)}|a`, true],
+    [`${"h".repeat(255)}|a`, false],
+  ])("a message to DISH of %j ends the connection: %s", (text, ends) => {
+    const dish = new Bench(Dish)
+    const a = dish.peer()
+    a.says(text)
+    expect(a.connection.rejected.length).toBe(ends ? 1 : 0)
+  })
+})
