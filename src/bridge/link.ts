@@ -6,6 +6,7 @@ import { Transcoder } from "../codec/transcoder.js"
 import { AdaptiveLevel } from "../transport/adaptive-level.js"
 import type { Channel, ChannelHandlers } from "../transport/channel.js"
 import type { ConnectionCounts } from "../transport/connection.js"
+import type { MessageLimits } from "./message-limits.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
@@ -58,6 +59,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
     local: Channel,
     instance: Instance,
     settings: Settings,
+    limits: MessageLimits,
     trainer: Trainer | undefined,
     handlers: LinkHandlers,
   ) {
@@ -66,9 +68,16 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#handlers = handlers
     this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings, trainer)
-    this.#fromPeer = new Pump(remote.socket, local.socket, this.#receiving, this)
+    this.#fromPeer = new Pump(
+      remote.socket,
+      local.socket,
+      this.#receiving,
+      // Bytes are the decoder's to count: those of the wire tell little of the plaintext.
+      { ...limits, maxBytes: -1 },
+      this,
+    )
     const level = settings.adaptive ? new AdaptiveLevel() : undefined
-    this.#fromLibzmq = new Pump(local.socket, remote.socket, this.#sending, this, level)
+    this.#fromLibzmq = new Pump(local.socket, remote.socket, this.#sending, limits, this, level)
 
     remote.handlers = this
     local.handlers = this

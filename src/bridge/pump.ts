@@ -1,6 +1,7 @@
 import type { Socket } from "node:net"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import type { AdaptiveLevel } from "../transport/adaptive-level.js"
+import { LimitedStream, type MessageLimits } from "./message-limits.js"
 
 export interface PumpHandlers {
   /** The stream broke a rule, or memory ran out; nothing moves through it any more. */
@@ -21,6 +22,7 @@ export class Pump implements TranscoderSink {
   readonly #from: Socket
   readonly #to: Socket
   readonly #transcoder: Transcoder
+  readonly #stream: LimitedStream
   readonly #handlers: PumpHandlers
   readonly #level: AdaptiveLevel | undefined
   #blocked = false
@@ -35,19 +37,25 @@ export class Pump implements TranscoderSink {
     from: Socket,
     to: Socket,
     transcoder: Transcoder,
+    limits: MessageLimits,
     handlers: PumpHandlers,
     level?: AdaptiveLevel,
   ) {
     this.#from = from
     this.#to = to
     this.#transcoder = transcoder
+    this.#stream = new LimitedStream(limits)
     this.#handlers = handlers
     this.#level = level
   }
 
   /** Takes a chunk that was read. */
   push(chunk: Uint8Array): void {
-    this.#run(() => this.#transcoder.transcode(chunk, this))
+    this.#run(() => {
+      const refused = this.#stopped ? undefined : this.#stream.check(chunk)
+      this.#transcoder.transcode(refused ? chunk.subarray(0, refused.at) : chunk, this)
+      if (refused) throw refused.error
+    })
   }
 
   /** The other side has room again. */
