@@ -162,9 +162,9 @@ export class Bridge {
     const sayFarewell = () => destroyWhenSent(plain.socket)
     const link = new Link(lz4, plain, instance, settings, limits, this.#trainer, {
       failed: (error, side) =>
-        this.#handlers.failed(joined, (side === "remote") === fromIsLz4 ? from : to, error),
+        this.#handlers.failed(joined, (side === "lz4") === fromIsLz4 ? from : to, error),
       disconnected: sayFarewell,
-      ended: ({ error }) => {
+      ended: (error) => {
         this.#links.delete(link)
         this.#handlers.ended(joined, error)
         if (this.#links.size === 0) this.#drained?.()

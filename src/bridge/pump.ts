@@ -1,4 +1,5 @@
 import type { Socket } from "node:net"
+import type { ProtocolError } from "../codec/errors.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import type { AdaptiveLevel } from "../transport/adaptive-level.js"
 import { LimitedStream, type MessageLimits } from "./message-limits.js"
@@ -28,6 +29,8 @@ export class Pump implements TranscoderSink {
   #blocked = false
   /** A buffer that is still being written from. */
   #held: Buffer | undefined
+  /** Why what comes from here on is not taken. */
+  #refused: ProtocolError | undefined
   #ended = false
   #stopped = false
   /** The count of messages at which the other side is ended at the latest. */
@@ -51,10 +54,12 @@ export class Pump implements TranscoderSink {
 
   /** Takes a chunk that was read. */
   push(chunk: Uint8Array): void {
+    if (this.#refused) return
     this.#run(() => {
-      const refused = this.#stopped ? undefined : this.#stream.check(chunk)
+      const refused = this.#stream.check(chunk)
+      this.#refused = refused?.error
       this.#transcoder.transcode(refused ? chunk.subarray(0, refused.at) : chunk, this)
-      if (refused) throw refused.error
+      this.#refuse()
     })
   }
 
@@ -88,7 +93,10 @@ export class Pump implements TranscoderSink {
   }
 
   #resume(): void {
-    this.#run(() => this.#transcoder.resume(this))
+    this.#run(() => {
+      this.#transcoder.resume(this)
+      this.#refuse()
+    })
     if (this.#stopped || this.#blocked) return
     if (this.#ended) {
       this.stop()
@@ -96,6 +104,11 @@ export class Pump implements TranscoderSink {
     } else {
       this.#from.resume()
     }
+  }
+
+  /** Ends the stream at what is beyond a limit, once all that came before is through. */
+  #refuse(): void {
+    if (this.#refused && !this.#blocked) throw this.#refused
   }
 
   #run(transcode: () => void): void {

@@ -409,6 +409,19 @@ describe("limits: a side that goes beyond one loses its connection", () => {
     expect(messagesOf(parseStream(lz4.received).frames)).toHaveLength(2)
   })
 
+  test("what came before gets through to a reader that was slow, too", async () => {
+    const { bridge, plain, lz4 } = await joined("plain")
+    const parts = Array(100).fill(message(payload("random", 100_000)))
+    const streams = streamsOf([hello, ...parts.flat()])
+    lz4.socket.pause()
+    plain.socket.write(Buffer.concat([streams.plain, endless]))
+    await sleep(300)
+    lz4.socket.resume()
+    await bridge.until(/^#1 protocol error .* part 0 declares 4611686018427387904 bytes/)
+    await eventually(() => lz4.ended)
+    expect(sha256(lz4.received)).toBe(sha256(streams.wire))
+  })
+
   test("-1 is no limit", async () => {
     const { bridge, plain, lz4 } = await joined("plain", "--max-plain-message-size=-1")
     plain.socket.write(Buffer.concat([handshake("PUSH"), endless]))
