@@ -204,7 +204,10 @@ function listening(server: Server, endpoint: string): () => Promise<string> {
   const ipv6 = usesIpv6(endpoint)
   const bind = parseBind(endpoint, ipv6)
   return async () =>
-    formatEndpoint(listenTcp(server, await resolveHost(bind, ipv6), TCP), schemeOf(endpoint))
+    formatEndpoint(
+      listenTcp(server, await resolveHost(bind, ipv6, endpoint), TCP),
+      schemeOf(endpoint),
+    )
 }
 
 function dialling(endpoint: string): () => Channel {

@@ -1,4 +1,5 @@
-import { allocate, concat } from "./arrays.js"
+import { allocate } from "./arrays.js"
+import { type Chunk, ChunkBuilder } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
 import { outOfMemory } from "./errors.js"
 import { frameHeadLength, LONG_HEAD_BYTES, MORE, writeFrameHead } from "./frames.js"
@@ -19,18 +20,6 @@ const SAMPLE_MAX_BYTES = 2 * 8192
 const NEEDS_ROOM = 1
 const LARGE_PART = 2
 
-/** Whole messages as they go over the wire. */
-export interface Chunk {
-  readonly bytes: Uint8Array
-  readonly messages: number
-  /** Bytes of the parts before and after encoding. */
-  readonly plainBytes: number
-  readonly wireBytes: number
-  /** Whether the dictionary is in it, and whether it has to have been shipped before. */
-  readonly shipsDictionary: boolean
-  readonly needsDictionary: boolean
-}
-
 /**
  * Encodes what an endpoint sends, for all its connections. Messages go in whole, so what comes
  * out depends on nothing but whether a connection has had the dictionary: the same bytes may
@@ -44,7 +33,7 @@ export class Sender {
   /** Arrays that are to be transcoded in a row. */
   #gathered: Uint8Array[] = []
   #gatheredBytes = 0
-  #pieces: Uint8Array[] = []
+  readonly #made = new ChunkBuilder()
   #dictionaryFrame: Uint8Array | undefined
 
   constructor(instance: Instance, settings: Settings) {
@@ -71,8 +60,8 @@ export class Sender {
   }
 
   /**
-   * Encodes the frames of whole messages, and then one message more, if there is one. The result
-   * is nobody else's.
+   * Encodes the frames of whole messages, and then one message more, if there is one. The chunk is
+   * to be released when it is written.
    */
   encode(frames: Uint8Array, message?: readonly Uint8Array[]): Chunk {
     const instance = this.#instance
@@ -81,23 +70,24 @@ export class Sender {
     const messages = instance.wide(handle, 0)
     const plainBytes = instance.wide(handle, 2)
     const wireBytes = instance.wide(handle, 4)
+    const made = this.#made
+    made.begin()
     try {
       this.#gather(frames)
       if (message) this.#gatherMessage(message)
       this.#transcode()
-      const [first = EMPTY] = this.#pieces
-      return {
-        bytes: this.#pieces.length > 1 ? concat(this.#pieces) : first,
+      return made.end({
         messages: instance.wide(handle, 0) - messages,
         plainBytes: instance.wide(handle, 2) - plainBytes,
         wireBytes: instance.wide(handle, 4) - wireBytes,
         shipsDictionary: !had && this.#hasDictionary,
         needsDictionary: had,
-      }
-    } finally {
-      this.#pieces = []
+      })
+    } catch (error) {
+      made.abandon()
       this.#gathered = []
       this.#gatheredBytes = 0
+      throw error
     }
   }
 
@@ -164,7 +154,8 @@ export class Sender {
     const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
     const high = Math.floor(body.length / 2 ** 32)
     const headBytes = zl_large_done(this.#handle, head, body.length >>> 0, high)
-    this.#pieces.push(instance.copy(head, headBytes), body)
+    this.#made.append(instance.view(head, headBytes))
+    this.#made.adopt(body)
   }
 
   /** Transcodes what is gathered; all of it, unless the body of a large part follows. */
@@ -193,11 +184,10 @@ export class Sender {
       at += instance.word(progress, 0)
       const produced = instance.word(progress, 1)
       roomBytes = Math.max(ROOM_BYTES, instance.word(progress, 2))
-      if (produced > 0) this.#pieces.push(instance.copy(output, produced))
+      if (produced > 0) this.#made.append(instance.view(output, produced))
     } while (status === NEEDS_ROOM)
     return status
   }
 }
 
-const EMPTY = new Uint8Array(0)
 const SENTINEL_LZ4D = Uint8Array.of(0x4c, 0x5a, 0x34, 0x44)

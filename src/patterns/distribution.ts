@@ -1,4 +1,4 @@
-import type { Chunk, Sender } from "../codec/sender.js"
+import type { Sender } from "../codec/sender.js"
 import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
 import { type Flushable, flushSoon } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
@@ -149,17 +149,12 @@ export class Distribution implements Flushable, SharedBatch {
   #deliver(frames: Uint8Array, message?: Message): void {
     const pipes = this.#shared
     this.#shared = []
-    const chunks = new Map<Sender, Chunk>()
-    for (let i = 0; i < pipes.length; i++) {
-      const pipe = pipes[i] as Pipe
-      pipe.shared = undefined
-      let chunk = chunks.get(pipe.sender)
-      if (!chunk) {
-        pipe.connection?.adapt()
-        chunk = pipe.sender.encode(frames, message)
-        chunks.set(pipe.sender, chunk)
-      }
-      pipe.writeChunk(chunk)
+    for (const pipe of pipes) pipe.shared = undefined
+    for (const [sender, group] of bySender(pipes)) {
+      group[0]?.connection?.adapt()
+      const chunk = sender.encode(frames, message)
+      chunk.share(group.length)
+      for (const pipe of group) pipe.writeChunk(chunk)
     }
   }
 
@@ -172,4 +167,15 @@ export class Distribution implements Flushable, SharedBatch {
     second.distIndex = a
     first.distIndex = b
   }
+}
+
+/** Pipes by their endpoint, of which most sockets have one. */
+function bySender(pipes: Pipe[]): Map<Sender, Pipe[]> {
+  const groups = new Map<Sender, Pipe[]>()
+  for (const pipe of pipes) {
+    const group = groups.get(pipe.sender)
+    if (group) group.push(pipe)
+    else groups.set(pipe.sender, [pipe])
+  }
+  return groups
 }

@@ -1,5 +1,6 @@
+import { Chunk } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
-import type { Chunk, Sender } from "../codec/sender.js"
+import type { Sender } from "../codec/sender.js"
 import type { Inlet } from "../transport/connection.js"
 import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
 import { type Flushable, flushSoon } from "./flusher.js"
@@ -93,6 +94,8 @@ export class Pipe implements Inlet, Flushable {
   #flushing = false
   /** Encoded messages and commands for which the network has had no room. */
   #chunks: Queue<Chunk | Command> | undefined
+  /** Bytes of chunks since the last flush. */
+  #queuedBytes = 0
   /** Told when nothing waits any more. */
   #finished: (() => void) | undefined
 
@@ -258,7 +261,8 @@ export class Pipe implements Inlet, Flushable {
     }
     if (bytes > LARGE_BYTES) {
       this.#encode(message)
-      this.flush()
+      if (this.#queuedBytes >= BATCH_BYTES) this.flush()
+      else this.#flushLater()
       return true
     }
     this.#batch ??= new Batch()
@@ -296,6 +300,14 @@ export class Pipe implements Inlet, Flushable {
     this.flush()
   }
 
+  /** Has chunks that have to wait in memory of their own, that of others may be used again. */
+  #own(chunks: Queue<Chunk | Command>): void {
+    for (let i = chunks.length; i > 0; i--) {
+      const item = chunks.shift() as Chunk | Command
+      chunks.push(item instanceof Chunk ? item.owned() : item)
+    }
+  }
+
   /** Writes what waits, as far as the network has room. */
   flush(): void {
     this.#flushing = false
@@ -303,9 +315,13 @@ export class Pipe implements Inlet, Flushable {
     if (!connection || connection.blocked) return
     const chunks = this.#chunks
     while (chunks !== undefined && chunks.length > 0) {
-      this.#writeItem(connection, chunks.shift() as Chunk | Command)
-      if (connection.blocked) return
+      this.#writeItem(connection, nextOf(chunks))
+      if (connection.blocked) {
+        this.#own(chunks)
+        return
+      }
     }
+    this.#queuedBytes = 0
     const batch = this.#batch
     if (batch !== undefined && batch.length > 0) {
       connection.adapt()
@@ -322,7 +338,7 @@ export class Pipe implements Inlet, Flushable {
   }
 
   #writeItem(connection: PipeConnection, item: Chunk | Command): void {
-    if ("bytes" in item) {
+    if (item instanceof Chunk) {
       connection.write(item)
       this.#taken += item.messages
       return
@@ -341,7 +357,12 @@ export class Pipe implements Inlet, Flushable {
 
   #enqueue(item: Chunk | Command): void {
     this.#chunks ??= new Queue()
-    this.#chunks.push(item)
+    if (!(item instanceof Chunk)) this.#chunks.push(item)
+    else {
+      this.#queuedBytes += item.bytes.length
+      const waits = !this.#connection || this.#connection.blocked
+      this.#chunks.push(waits ? item.owned() : item)
+    }
   }
 
   /** Encodes the batch, and a message behind it. */
@@ -415,4 +436,17 @@ export class Pipe implements Inlet, Flushable {
     if (this.#draining && this.#in.length === 0) queueMicrotask(() => this.#terminate())
     return message
   }
+}
+
+/** The first of what waits, with what lies behind it in a row. */
+function nextOf(chunks: Queue<Chunk | Command>): Chunk | Command {
+  let item = chunks.shift() as Chunk | Command
+  while (item instanceof Chunk) {
+    const next = chunks.first()
+    const joined = next instanceof Chunk ? item.joined(next) : undefined
+    if (!joined) break
+    chunks.shift()
+    item = joined
+  }
+  return item
 }

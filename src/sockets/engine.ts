@@ -12,6 +12,7 @@ import {
   parseConnect,
   withoutScheme,
 } from "../transport/endpoint.js"
+import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { Authenticator } from "./authenticator.js"
 import { busy } from "./early-operations.js"
@@ -110,15 +111,26 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   // -- Endpoints -------------------------------------------------------------------
 
-  /** Reads what may be bound, and with what; the host may have to be resolved yet. */
-  prepareBind(socket: Socket, address: string, options: EndpointOptions): PreparedBind {
+  async bind(socket: Socket, address: string, options: EndpointOptions): Promise<void> {
     const where = this.#orBindError(address, () => parseBind(address, socket.ipv6))
-    const settings = this.#settings(socket, address, options)
-    return { address, where, settings }
+    const resolved = await resolveHost(where, socket.ipv6, address).catch((error) =>
+      this.#orBindError(address, () => {
+        throw error
+      }),
+    )
+    await turn() // as in zeromq.js, whose threads bind, it takes that long
+    this.#listen(socket, address, options, resolved)
   }
 
-  /** Binds to what was prepared, at an address. */
-  bind({ address, settings }: PreparedBind, where: HostPort): void {
+  bindSync(socket: Socket, address: string, options: EndpointOptions): void {
+    const resolved = this.#orBindError(address, () =>
+      resolveHostSync(parseBind(address, socket.ipv6), socket.ipv6, address),
+    )
+    this.#listen(socket, address, options, resolved)
+  }
+
+  #listen(socket: Socket, address: string, options: EndpointOptions, where: HostPort): void {
+    const settings = this.#settings(socket, address, options)
     const endpoint = new BoundEndpoint(this, settings, this.#state.acceptFilters)
     this.#orBindError(address, () => {
       try {
@@ -294,6 +306,12 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     return routing === undefined ? message : [...message, routing]
   }
 
+  /** @throws Error with code EBUSY or EBADF, where nothing can be sent or received. */
+  checkUsable(): void {
+    checkFree(this.#state)
+    if (this.#closed) throw zmqError("EBADF")
+  }
+
   send(message: Message, routing: Routing): Promise<void> {
     if (this.#sending) throw busy("send")
     const { sendTimeoutMs } = this.#state
@@ -399,10 +417,15 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 }
 
-export interface PreparedBind {
-  address: string
-  where: HostPort
-  settings: EndpointSettings
+/** A turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** @throws Error with code EBUSY while something is at work that needs the socket for itself. */
+export function checkFree(state: SocketState): void {
+  if (state.blocked !== undefined)
+    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
 }
 
 /** What came of a message that was refused, or is libzmq's to send. */

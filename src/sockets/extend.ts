@@ -2,10 +2,9 @@ import type { Observer, Socket as ZmqSocket } from "zeromq"
 import type { Message } from "../patterns/pipe.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
-import { resolveHost } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { EarlyOperations } from "./early-operations.js"
-import { type EndpointOptions, Engine, type Received } from "./engine.js"
+import { checkFree, type EndpointOptions, Engine, type Received, turn } from "./engine.js"
 import { watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { toMessage } from "./message.js"
@@ -92,13 +91,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         const bound = (native.bind as (...args: unknown[]) => Promise<void>).call(this, ...args)
         return blockingNative(state, bound, () => this.#nativeAdded(state))
       }
-      return blocking(this, state, async () => {
-        const engine = this.#open(state)
-        const prepared = engine.prepareBind(this, address, options)
-        const where = await resolveHost(prepared.where, this.ipv6)
-        await turn() // as in zeromq.js, whose threads bind, it takes that long
-        engine.bind(prepared, where)
-      })
+      return blocking(this, state, () => this.#open(state).bind(this, address, options))
     }
 
     override bindSync(...args: [address: string, options?: EndpointOptions]): void {
@@ -111,9 +104,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         this.#nativeAdded(state)
         return
       }
-      const engine = this.#open(state)
-      const prepared = engine.prepareBind(this, address, options)
-      engine.bind(prepared, prepared.where)
+      this.#open(state).bindSync(this, address, options)
     }
 
     override unbind(...args: [address: string]): Promise<void> {
@@ -353,7 +344,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         )
       }
       checkSendArguments(args, takesRouting ? 2 : 1)
-      checkUsable(this, ensureState(this))
+      engine.checkUsable()
       if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
       const routing = toRouting(args[1])
       const { routingId, group } = routing
@@ -377,7 +368,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
             : natively(this, now && OPTION.receiveTimeout, () => receive.apply(this)),
         )
       }
-      checkUsable(this, ensureState(this))
+      engine.checkUsable()
       return engine.receive()
     })
   }
@@ -449,21 +440,6 @@ function toRouting(given: unknown): Routing {
     ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),
     ...(group !== undefined && { group: toGroup(group) }),
   }
-}
-
-/** A turn of the event loop. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
-
-function checkFree(state: SocketState): void {
-  if (state.blocked)
-    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
-}
-
-function checkUsable(socket: ZmqSocket, state: SocketState): void {
-  checkFree(state)
-  if (socket.closed) throw zmqError("EBADF")
 }
 
 /** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */

@@ -1,10 +1,11 @@
 import type { Socket } from "node:net"
+import type { Chunk } from "../codec/chunk.js"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
 import { frameHeadBytes } from "../codec/frames.js"
 import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
-import type { Chunk, Sender } from "../codec/sender.js"
+import type { Sender } from "../codec/sender.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { pingTimeToLiveMs, writeCommand, writePong } from "../zmtp/commands.js"
 import type {
@@ -77,6 +78,9 @@ export interface Ending {
   counts: ConnectionCounts
 }
 
+/** For all that write nothing. */
+const NOTHING: Chunk[] = []
+
 /** What is being counted; one for all. */
 const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 
@@ -111,6 +115,8 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
   #error: Error | undefined
   /** The answer to the latest PING, for a peer that does not read. */
   #pong: Uint8Array | undefined
+  /** What the stream holds on to. */
+  #writing: Chunk[] = NOTHING
   #sentMessages = 0
   #sentPlainBytes = 0
   #sentWireBytes = 0
@@ -175,11 +181,24 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
     this.#write(chunk.bytes)
+    if (this.#socket.writableLength > 0) {
+      if (this.#writing === NOTHING) this.#writing = []
+      this.#writing.push(chunk)
+    } else {
+      chunk.release()
+      this.#releaseWritten()
+    }
   }
 
   /** Sets how hard the sender tries, where that depends on the connection. */
   adapt(): void {
     if (this.#level) this.#options.sender.effort = this.#level.effort
+  }
+
+  #releaseWritten(): void {
+    if (this.#writing.length === 0) return
+    for (const chunk of this.#writing) chunk.release()
+    this.#writing = NOTHING
   }
 
   sendCommand(name: string, data: Uint8Array): void {
@@ -293,6 +312,7 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
 
   drained(): void {
     this.blocked = false
+    if (this.#socket.writableLength === 0) this.#releaseWritten()
     this.#level?.drained()
     if (this.#pong) {
       this.send(this.#pong)

@@ -72,15 +72,30 @@ export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions)
   return channel
 }
 
-/** The address of a host by its name. Rejects with ENODEV. */
-export async function resolveHost({ host, port }: HostPort, ipv6: boolean): Promise<HostPort> {
+/** The address of a host by its name. Rejects with ENODEV for the endpoint. */
+export async function resolveHost(
+  { host, port }: HostPort,
+  ipv6: boolean,
+  endpoint: string,
+): Promise<HostPort> {
   if (net.isIP(host)) return { host, port }
   try {
     const { address } = await lookup(host, { family: ipv6 ? 0 : 4 })
     return { host: ipv6 && net.isIPv4(address) ? `::ffff:${address}` : address, port }
   } catch {
-    throw zmqError("ENODEV", formatEndpoint({ host, port }))
+    throw zmqError("ENODEV", endpoint)
   }
+}
+
+/** The same at once, which goes for localhost only: Node asks for other names in the background. */
+export function resolveHostSync(
+  { host, port }: HostPort,
+  ipv6: boolean,
+  endpoint: string,
+): HostPort {
+  if (net.isIP(host)) return { host, port }
+  if (host === "localhost") return { host: ipv6 ? "::ffff:127.0.0.1" : "127.0.0.1", port }
+  throw zmqError("ENODEV", endpoint)
 }
 
 function nameOf(status: number): string {

@@ -22,12 +22,6 @@ export interface Snapshots {
   last: Snapshot
 }
 
-/** Where links live. */
-export const threads: readonly { where: string; thread: boolean }[] = [
-  { where: "on a thread of their own", thread: true },
-  { where: "on the thread of the sockets", thread: false },
-]
-
 /** Runs `work` in a child with a temporary directory of its own, which has to be empty again in the end. */
 export async function inTidyChild<Result, Argument>(
   work: (child: Child, argument: Argument) => Promise<Result>,

@@ -63,13 +63,13 @@ const bomb = message(codec.encodePart(new Uint8Array(8 * MIB)))
 const noise = message(codec.encodePart(Buffer.from(Array.from({ length: MIB }, Math.random))))
 const plain = message(concat(SENTINELS.plain, new Uint8Array(MIB)))
 
-describe.each(["worker", "same"] as const)("with links on the %s thread", (thread) => {
+describe("a process that does not get on", () => {
   test.each([
     { what: "bombs that expand 255 times", bytes: bomb },
     { what: "plain parts", bytes: plain },
     { what: "parts that hardly shrink", bytes: noise },
   ])("a reader that stopped stops a peer that sends $what", async ({ bytes }) => {
-    const script = new Script(listening, {}, thread)
+    const script = new Script(listening, {})
     const endpoint = await script.line()
     const peer = await rawPush(endpoint)
     peer.write(bytes) // what the first one makes ready is no growth
@@ -79,7 +79,7 @@ describe.each(["worker", "same"] as const)("with links on the %s thread", (threa
     expect((await rssOf(script)) - before).toBeLessThan(HELD_MAX_BYTES)
   })
 
-  test("a peer that stopped stops a sender, whose link holds little", async () => {
+  test("a peer that stopped stops a sender, which holds little", async () => {
     const sockets: Socket[] = []
     const server = createServer((socket) => {
       sockets.push(socket.on("error", () => {}).pause())
@@ -101,7 +101,6 @@ describe.each(["worker", "same"] as const)("with links on the %s thread", (threa
       console.log(sent); console.log(rss() - before);
       process.exit()`,
       port,
-      thread,
     )
     expect(await script.line()).toBe("EAGAIN")
     expect(Number(await script.line())).toBeLessThan(64)
@@ -109,7 +108,7 @@ describe.each(["worker", "same"] as const)("with links on the %s thread", (threa
   })
 
   test("many peers that declare 1 GiB and send a few bytes cost a few bytes", async () => {
-    const script = new Script(listening, { maxMessageSize: -1 }, thread)
+    const script = new Script(listening, { maxMessageSize: -1 })
     const endpoint = await script.line()
     await rawPush(endpoint)
     const before = await rssOf(script)

@@ -1,27 +1,14 @@
-/** What a process that ends still delivers, and that it ends: as over tcp://, wherever links live. */
+/** What a process that ends still delivers, and that it ends: as over tcp://. */
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
-import { Script, type Thread } from "../support/running-script.js"
+import { Script } from "../support/running-script.js"
 import { anyPort, freePort, use } from "../support/sockets.js"
-import { lz4, type Transport, tcp } from "../support/transports.js"
+import { type Transport, transports } from "../support/transports.js"
 import { handshake } from "../support/zmtp.js"
-
-interface Mode {
-  name: string
-  transport: Transport
-  thread: Thread
-}
-
-// tcp:// first: what it does is what the others are held to.
-const modes: readonly Mode[] = [
-  { name: "tcp://", transport: tcp, thread: "worker" },
-  { name: "lz4+tcp:// on a thread of its own", transport: lz4, thread: "worker" },
-  { name: "lz4+tcp:// on the main thread", transport: lz4, thread: "same" },
-]
 
 const connected = "const push = new zmq.Push(); push.connect(argument.endpoint);"
 const natural = { code: 0, signal: null }
@@ -105,23 +92,23 @@ const idle = [
 ]
 
 /** Bound before it returns; messages wait until they are received. */
-async function listen({ transport }: Mode): Promise<{ pull: Pull; endpoint: string }> {
+async function listen(transport: Transport): Promise<{ pull: Pull; endpoint: string }> {
   const pull = use(new Pull())
   await pull.bind(anyPort(transport))
   return { pull, endpoint: pull.lastEndpoint as string }
 }
 
-async function nobody({ transport }: Mode): Promise<string> {
+async function nobody(transport: Transport): Promise<string> {
   return `${transport.scheme}127.0.0.1:${await freePort()}`
 }
 
 const text = async (pull: Pull): Promise<string> => String((await pull.receive())[0])
 
-describe.each(modes)("over $name", (mode) => {
+describe.each(transports)("over $name", (transport) => {
   describe("a process delivers everything when it", () => {
     test.each(delivering)("$what", async ({ script, arrive }) => {
-      const { pull, endpoint } = await listen(mode)
-      const process = new Script(script, { endpoint }, mode.thread)
+      const { pull, endpoint } = await listen(transport)
+      const process = new Script(script, { endpoint })
       const received: string[] = []
       while (received.length < arrive.length) received.push(await text(pull))
       expect(await process.ended(), process.errors).toEqual(natural)
@@ -133,12 +120,12 @@ describe.each(modes)("over $name", (mode) => {
     })
 
     test("has thousands of messages waiting for a slow reader", async () => {
-      const { pull, endpoint } = await listen(mode)
+      const { pull, endpoint } = await listen(transport)
       pull.receiveHighWaterMark = 1
       const script = `${connected} push.sendHighWaterMark = 0;
         for (let i = 0; i < 20_000; i++) await push.send(String(i).padEnd(1000));
         console.log("sent")`
-      const process = new Script(script, { endpoint }, mode.thread)
+      const process = new Script(script, { endpoint })
       expect(await process.line()).toBe("sent")
       for (let i = 0; i < 20_000; i++) {
         if (i % 4000 === 0) await sleep(50)
@@ -148,12 +135,10 @@ describe.each(modes)("over $name", (mode) => {
     })
 
     test("has sent to a peer that comes only now", async () => {
-      const endpoint = await nobody(mode)
-      const process = new Script(
-        `${connected} await push.send("1"); console.log("sent")`,
-        { endpoint },
-        mode.thread,
-      )
+      const endpoint = await nobody(transport)
+      const process = new Script(`${connected} await push.send("1"); console.log("sent")`, {
+        endpoint,
+      })
       expect(await process.line()).toBe("sent")
       await sleep(500) // time to end, if it were to
       expect(process.running).toBe(true)
@@ -166,41 +151,37 @@ describe.each(modes)("over $name", (mode) => {
 
   describe("a process that nobody listens to ends when it", () => {
     test.each(unheard)("$what", async ({ script, code }) => {
-      const endpoint = await nobody(mode)
-      const process = new Script(
-        `${connected} await push.send("1"); ${script}`,
-        { endpoint },
-        mode.thread,
-      )
+      const endpoint = await nobody(transport)
+      const process = new Script(`${connected} await push.send("1"); ${script}`, { endpoint })
       expect(await process.ended(), process.errors).toEqual({ code, signal: null })
     })
   })
 
   describe("a process ends when its sockets are", () => {
     test.each(idle)("$what", async ({ script }) => {
-      const { endpoint } = await listen(mode)
-      const addresses = { endpoint, any: anyPort(mode.transport), away: await nobody(mode) }
-      const process = new Script(script, addresses, mode.thread)
+      const { endpoint } = await listen(transport)
+      const addresses = { endpoint, any: anyPort(transport), away: await nobody(transport) }
+      const process = new Script(script, addresses)
       expect(await process.ended(), process.errors).toEqual(natural)
     })
   })
 
   test("process.exit() with a connected peer ends at once", async () => {
-    const { pull, endpoint } = await listen(mode)
+    const { pull, endpoint } = await listen(transport)
     const script = `${connected} await push.send("1"); setInterval(() => {
       for (let i = 0; i < 100; i++) push.send(Buffer.alloc(1000)).catch(() => {});
       setImmediate(() => process.exit(3)) }, 200)`
-    const process = new Script(script, { endpoint }, mode.thread)
+    const process = new Script(script, { endpoint })
     expect(await text(pull)).toBe("1")
     expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
   })
 
   test("a pending receive keeps a process alive, and a message that is received ends it", async () => {
-    const { pull, endpoint } = await listen(mode)
+    const { pull, endpoint } = await listen(transport)
     const script = `const pull = new zmq.Pull(); await pull.bind(argument.any);
       const push = new zmq.Push(); push.connect(argument.endpoint); await push.send(pull.lastEndpoint);
       console.log(String((await pull.receive())[0]))`
-    const process = new Script(script, { endpoint, any: anyPort(mode.transport) }, mode.thread)
+    const process = new Script(script, { endpoint, any: anyPort(transport) })
     const there = await text(pull)
     await sleep(300) // time to end, if it were to
     const push = use(new Push())
@@ -211,16 +192,15 @@ describe.each(modes)("over $name", (mode) => {
   })
 
   test("a signal ends a process with messages left", async () => {
-    const endpoint = await nobody(mode)
+    const endpoint = await nobody(transport)
     const script = `${connected} await push.send("1"); console.log("sent"); setInterval(() => {}, 1000)`
-    const process = new Script(script, { endpoint }, mode.thread)
+    const process = new Script(script, { endpoint })
     expect(await process.line()).toBe("sent")
     process.process.kill("SIGTERM")
     expect(await process.ended()).toEqual({ code: null, signal: "SIGTERM" })
   })
 
-  // What Node is about to write keeps its event loop going: on the main thread linger begins with close().
-  test.each(mode.thread === "same" ? ["closes"] : ["closes", "ends"])(
+  test.each(["closes", "ends"])(
     "a peer that reads nothing does not outlive linger when the process %s",
     async (how) => {
       const server = createServer().listen(0, "127.0.0.1")
@@ -232,8 +212,8 @@ describe.each(modes)("over $name", (mode) => {
       for (let i = 0; i < 400; i++) await push.send(randomBytes(1 << 16));
       await new Promise((resolve) => setTimeout(resolve, 500));
       ${how === "closes" ? "push.close()" : ""}`
-      const endpoint = `${mode.transport.scheme}127.0.0.1:${port}`
-      const process = new Script(script, { endpoint }, mode.thread)
+      const endpoint = `${transport.scheme}127.0.0.1:${port}`
+      const process = new Script(script, { endpoint })
       expect(await process.ended(), process.errors).toEqual(natural)
       expect(stalled).not.toHaveLength(0)
       for (const socket of stalled) socket.destroy()

@@ -136,7 +136,7 @@ describe.each(transports)("over $name", (transport) => {
         }
       }
       await expect(fill()).rejects.toMatchObject(REFUSED)
-      // The queues hold 10; the rest is in the buffers of the system and of a link.
+      // The queues hold 10; the rest is in the buffers of the system.
       expect(sent * noise.length).toBeLessThan(2 ** 25)
       for (let i = 0; i < sent; i++) expect(String((await pull.receive())[0])).toBe(`${i}`)
       await push.send("it goes on")

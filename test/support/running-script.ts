@@ -4,9 +4,6 @@ import { once } from "node:events"
 import { fileURLToPath } from "node:url"
 import { afterEach } from "vitest"
 
-/** Where links live; over tcp:// it makes no difference. */
-export type Thread = "worker" | "same"
-
 export interface Ending {
   code: number | null
   signal: NodeJS.Signals | null
@@ -79,12 +76,7 @@ export class Script extends Running {
    * Starts the body of a module that has all of zeromq-lz4 as `zmq`, and `argument`. What it
    * prints is read line by line. `descriptors` limits how many files it may have open.
    */
-  constructor(
-    source: string,
-    argument: unknown,
-    thread: Thread = "worker",
-    descriptors: number | "unlimited" = "unlimited",
-  ) {
+  constructor(source: string, argument: unknown, descriptors: number | "unlimited" = "unlimited") {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
     const node = [process.execPath, "--input-type=module", "--eval", head + source]
@@ -99,7 +91,6 @@ export class Script extends Running {
         env: {
           ...process.env,
           SCRIPT_ARGUMENT: JSON.stringify(argument),
-          ZEROMQ_LZ4_THREAD: thread === "same" ? "0" : "1",
         },
         stdio: ["ignore", "pipe", "pipe"],
       }),

@@ -1,0 +1,169 @@
+import { allocate, concat } from "./arrays.js"
+
+/** Memory that chunks are cut from, and that is used again when all of them are written. */
+interface Slab {
+  readonly bytes: Uint8Array
+  used: number
+  /** Chunks that are not written yet. */
+  live: number
+}
+
+const SLAB_BYTES = 256 * 1024
+const NOTHING = new Uint8Array(0)
+
+/** One for all: chunks are made one after the other. */
+let slab: Slab | undefined
+
+/** What a chunk holds. */
+export interface Content {
+  readonly messages: number
+  /** Bytes of the parts before and after encoding. */
+  readonly plainBytes: number
+  readonly wireBytes: number
+  /** Whether the dictionary is in it, and whether it has to have been shipped before. */
+  readonly shipsDictionary: boolean
+  readonly needsDictionary: boolean
+}
+
+/** Whole messages as they go over the wire. */
+export class Chunk implements Content {
+  readonly bytes: Uint8Array
+  readonly messages: number
+  readonly plainBytes: number
+  readonly wireBytes: number
+  readonly shipsDictionary: boolean
+  readonly needsDictionary: boolean
+  /** Where the bytes are, from where on, and how often they are held; of no slab once they are copied. */
+  #slab: Slab | undefined
+  readonly #start: number
+  #holds = 1
+  #copy: Chunk | undefined
+
+  constructor(bytes: Uint8Array, content: Content, from: Slab | undefined, start: number) {
+    this.bytes = bytes
+    this.messages = content.messages
+    this.plainBytes = content.plainBytes
+    this.wireBytes = content.wireBytes
+    this.shipsDictionary = content.shipsDictionary
+    this.needsDictionary = content.needsDictionary
+    this.#slab = from
+    this.#start = start
+  }
+
+  /** It goes to so many places, each of which will release it. */
+  share(places: number): void {
+    this.#holds += places - 1
+    if (this.#slab) this.#slab.live += places - 1
+  }
+
+  /** The bytes are written, or not wanted: their memory may be used again. */
+  release(): void {
+    if (!this.#slab) return
+    this.#slab.live--
+    if (--this.#holds > 0) return
+    if (this.#slab.live === 0) this.#slab.used = 0
+    this.#slab = undefined
+  }
+
+  /** The same in memory of its own, for one that has to wait; this one is released. */
+  owned(): Chunk {
+    if (!this.#slab && !this.#copy) return this
+    this.#copy ??= new Chunk(new Uint8Array(this.bytes), this, undefined, 0)
+    this.release()
+    return this.#copy
+  }
+
+  /** One chunk of this and the next, where they lie in a row; both are the new one then. */
+  joined(next: Chunk): Chunk | undefined {
+    const from = this.#slab
+    const end = this.#start + this.bytes.length
+    if (!from || from !== next.#slab || end !== next.#start) return undefined
+    if (this.shipsDictionary || next.shipsDictionary) return undefined
+    if (this.needsDictionary !== next.needsDictionary) return undefined
+    if (this.#holds > 1 || next.#holds > 1) return undefined
+    const bytes = from.bytes.subarray(this.#start, end + next.bytes.length)
+    const content = {
+      messages: this.messages + next.messages,
+      plainBytes: this.plainBytes + next.plainBytes,
+      wireBytes: this.wireBytes + next.wireBytes,
+      shipsDictionary: false,
+      needsDictionary: this.needsDictionary,
+    }
+    from.live--
+    this.#slab = next.#slab = undefined
+    return new Chunk(bytes, content, from, this.#start)
+  }
+}
+
+/** Collects the bytes of one chunk. */
+export class ChunkBuilder {
+  #slab: Slab | undefined
+  #start = 0
+  /** Instead, where they would not fit into a slab. */
+  #pieces: Uint8Array[] | undefined
+
+  begin(): void {
+    slab ??= { bytes: allocate(SLAB_BYTES), used: 0, live: 0 }
+    this.#slab = slab
+    this.#start = slab.used
+    this.#pieces = undefined
+  }
+
+  /** Appends bytes, which are copied. */
+  append(bytes: Uint8Array): void {
+    if (!this.#pieces && !this.#fits(bytes.length)) this.#leave()
+    if (this.#pieces) {
+      this.#pieces.push(new Uint8Array(bytes))
+      return
+    }
+    const current = this.#slab as Slab
+    current.bytes.set(bytes, current.used)
+    current.used += bytes.length
+  }
+
+  /** Appends bytes that nobody else uses. */
+  adopt(bytes: Uint8Array): void {
+    this.#leave()
+    this.#pieces?.push(bytes)
+  }
+
+  end(content: Content): Chunk {
+    const current = this.#slab as Slab
+    if (this.#pieces) {
+      const [first = NOTHING] = this.#pieces
+      const bytes = this.#pieces.length > 1 ? concat(this.#pieces) : first
+      return new Chunk(bytes, content, undefined, 0)
+    }
+    current.live++
+    const bytes = current.bytes.subarray(this.#start, current.used)
+    return new Chunk(bytes, content, current, this.#start)
+  }
+
+  /** What was appended is not wanted after all. */
+  abandon(): void {
+    if (this.#slab && !this.#pieces) this.#slab.used = this.#start
+    this.#pieces = undefined
+  }
+
+  /** Whether there is room for so many bytes, in a new slab if need be. */
+  #fits(length: number): boolean {
+    const current = this.#slab as Slab
+    if (current.used + length <= SLAB_BYTES) return true
+    const made = current.bytes.subarray(this.#start, current.used)
+    if (made.length + length > SLAB_BYTES) return false
+    slab = { bytes: allocate(SLAB_BYTES), used: made.length, live: 0 }
+    slab.bytes.set(made)
+    current.used = this.#start
+    this.#slab = slab
+    this.#start = 0
+    return true
+  }
+
+  #leave(): void {
+    if (this.#pieces) return
+    const current = this.#slab as Slab
+    const made = current.bytes.subarray(this.#start, current.used)
+    this.#pieces = made.length > 0 ? [new Uint8Array(made)] : []
+    current.used = this.#start
+  }
+}

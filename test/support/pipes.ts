@@ -1,0 +1,198 @@
+/** Pipes without a network: what is written to them is kept as text. */
+
+import { Chunk } from "../../src/codec/chunk.js"
+import type { ProtocolError } from "../../src/codec/errors.js"
+import type { Sender } from "../../src/codec/sender.js"
+import {
+  type Message,
+  Pipe,
+  type PipeConnection,
+  type PipeEvents,
+  type PipeOptions,
+} from "../../src/patterns/pipe.js"
+import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
+import type { Inlet } from "../../src/transport/connection.js"
+import { concat } from "./wire.js"
+import { message as frames, greeting, messagesOf, parseStream } from "./zmtp.js"
+
+export const parts = (text: string): Message =>
+  text.split("|").map((part) => Buffer.from(part, "latin1"))
+
+export const textOf = (message: readonly Uint8Array[]): string =>
+  message.map((part) => Buffer.from(part).toString("latin1")).join("|")
+
+/** Encodes nothing: frames go as they are. */
+export class PlainSender {
+  /** How often it was asked. */
+  encodings = 0
+
+  encode(batch: Uint8Array, message?: readonly Uint8Array[]): Chunk {
+    this.encodings++
+    const bytes = message ? concat(batch, frames(...message)) : Uint8Array.from(batch)
+    const plainBytes = bytes.length
+    const messages = messagesOf(parseStream(concat(greeting(), bytes)).frames).length
+    const content = {
+      messages,
+      plainBytes,
+      wireBytes: plainBytes,
+      shipsDictionary: false,
+      needsDictionary: false,
+    }
+    return new Chunk(bytes, content, undefined, 0)
+  }
+
+  get sender(): Sender {
+    return this as unknown as Sender
+  }
+}
+
+/** The end of a pipe that is the network's. */
+export class FakeConnection implements PipeConnection {
+  inlet: Inlet | undefined
+  /** Messages, and commands with their data, as they were written. */
+  readonly written: string[] = []
+  readonly chunks: Chunk[] = []
+  readonly rejected: ProtocolError[] = []
+  peerTakesCommands = true
+  /** Writes that there is room for. */
+  room = Number.POSITIVE_INFINITY
+  resumes = 0
+  ends = 0
+
+  get blocked(): boolean {
+    return this.room <= 0
+  }
+
+  adapt(): void {}
+
+  write(chunk: Chunk): void {
+    this.room--
+    this.chunks.push(chunk)
+    const { frames } = parseStream(concat(greeting(), chunk.bytes))
+    this.written.push(...messagesOf(frames).map(textOf))
+  }
+
+  sendCommand(name: string, data: Uint8Array): void {
+    this.room--
+    this.written.push(`${name} ${textOf([data])}`)
+  }
+
+  resume(): void {
+    this.resumes++
+  }
+
+  reject(error: ProtocolError): void {
+    this.rejected.push(error)
+  }
+
+  end(): void {
+    this.ends++
+  }
+
+  /** There is room for so many writes more. */
+  drain(writes = Number.POSITIVE_INFINITY): void {
+    this.room = writes
+    this.inlet?.drained()
+  }
+
+  /** What was written since the last time. */
+  take(): string[] {
+    return this.written.splice(0)
+  }
+}
+
+export const noMarks: PipeOptions = {
+  sendHighWaterMark: 0,
+  receiveHighWaterMark: 0,
+  conflate: false,
+}
+
+/** A pipe and its connection; a pipe that is `connected` later has to be attached. */
+export class Peer {
+  readonly pipe: Pipe
+  readonly connection: FakeConnection = new FakeConnection()
+
+  constructor(events: PipeEvents, options: Partial<PipeOptions> = {}, sender = new PlainSender()) {
+    this.pipe = new Pipe(events, sender.sender, { ...noMarks, ...options })
+  }
+
+  attach(): this {
+    this.pipe.attach(this.connection)
+    return this
+  }
+
+  /** Something comes from the peer. Returns whether more is wanted. */
+  says(text: string): boolean {
+    return this.pipe.message(parts(text))
+  }
+}
+
+export const usualOptions: TypeOptions = {
+  mandatory: false,
+  handover: false,
+  probeRouter: false,
+  correlate: false,
+  relaxed: false,
+  noDrop: false,
+  manual: false,
+  invertMatching: false,
+  verbosity: "none",
+  welcomeMessage: Buffer.alloc(0),
+}
+
+type Type = new (events: { readable(): void; writable(): void }, options: TypeOptions) => SocketType
+
+/** A socket type on its own, with peers that come and go. */
+export class Bench<T extends SocketType = SocketType> {
+  readonly type: T
+  readonly options: TypeOptions
+  readonly told: string[] = []
+
+  constructor(Type: Type, options: Partial<TypeOptions> = {}) {
+    this.options = { ...usualOptions, ...options }
+    const tell = (what: string) => () => {
+      this.told.push(what)
+    }
+    const events = { readable: tell("readable"), writable: tell("writable") }
+    this.type = new Type(events, this.options) as T
+  }
+
+  /** A peer whose handshake is over, of a bound endpoint. */
+  peer(options: Partial<PipeOptions> = {}, routingId = ""): Peer {
+    const peer = new Peer(this.type, options, this.sender)
+    peer.pipe.peerRoutingId = Buffer.from(routingId, "latin1")
+    peer.attach()
+    this.type.attach(peer.pipe)
+    return peer
+  }
+
+  /** A pipe of a connected endpoint, whose peer is yet to come. */
+  connect(options: Partial<PipeOptions> = {}): Peer {
+    const peer = new Peer(this.type, options, this.sender)
+    this.type.attach(peer.pipe)
+    return peer
+  }
+
+  readonly sender = new PlainSender()
+
+  /** Sends; the text of a refusal, or undefined. */
+  send(text: string): string | undefined {
+    return this.type.send(parts(text), {})
+  }
+
+  /** Receives; the text of a message, or of a refusal. */
+  receive(): string {
+    const message = this.type.receive()
+    return typeof message === "string" ? message : textOf(message)
+  }
+
+  /** All that there is. */
+  receiveAll(): string[] {
+    const received: string[] = []
+    for (let one = this.receive(); one !== "EAGAIN"; one = this.receive()) received.push(one)
+    return received
+  }
+}
+
+/** The end of the burst of the program in which messages wait for each other. */
+export const burst = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))

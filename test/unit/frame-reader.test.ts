@@ -1,0 +1,183 @@
+/** ZMTP frames out of chunks that end anywhere. */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+
+import { FrameReader, type FrameSink } from "../../src/zmtp/frame-reader.js"
+import { concat } from "../support/wire.js"
+import { COMMAND, frame, frameHead, LONG, MORE } from "../support/zmtp.js"
+
+type Taken = [flags: number, body: string]
+
+const bytesOf = (length: number, fill = length): Uint8Array =>
+  Uint8Array.from({ length }, (_, i) => (i * 7 + fill) & 0xff)
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
+
+class Sink implements FrameSink {
+  readonly frames: Taken[] = []
+  readonly heads: [flags: number, bodyBytes: number][] = []
+  readonly bodies: Buffer[] = []
+  /** After how many frames it has enough for now. */
+  wanted = Number.POSITIVE_INFINITY
+
+  frame(flags: number, body: Buffer): boolean {
+    this.frames.push([flags, text(body)])
+    this.bodies.push(body)
+    return --this.wanted > 0
+  }
+
+  head(flags: number, bodyBytes: number): void {
+    this.heads.push([flags & ~LONG, bodyBytes])
+  }
+}
+
+/** Reads chunks, each of which is overwritten afterwards, as the network's buffer is. */
+function read(chunks: readonly Uint8Array[]): Sink {
+  const sink = new Sink()
+  const reader = new FrameReader()
+  for (const chunk of chunks) {
+    const used = Uint8Array.from(chunk)
+    expect(reader.read(used, 0, sink)).toBe(chunk.length)
+    used.fill(0xee)
+  }
+  expect(reader.insideFrame).toBe(false)
+  return sink
+}
+
+const frames: [flags: number, body: Uint8Array][] = [
+  [0, bytesOf(0)],
+  [MORE, bytesOf(1)],
+  [0, bytesOf(255)],
+  [MORE, bytesOf(256)],
+  [COMMAND, bytesOf(0)],
+  [COMMAND, bytesOf(300)],
+  [0, bytesOf(0)],
+]
+const stream = concat(...frames.map(([flags, body]) => frame(body, flags)))
+const expected = frames.map(([flags, body]): Taken => [flags, text(body)])
+
+describe("frames are the same", () => {
+  test("at once, and byte by byte", () => {
+    expect(read([stream]).frames).toEqual(expected)
+    expect(read(Array.from(stream, (byte) => Uint8Array.of(byte))).frames).toEqual(expected)
+  })
+
+  test("cut at every byte", () => {
+    for (let at = 0; at <= stream.length; at++)
+      expect(read([stream.subarray(0, at), stream.subarray(at)]).frames).toEqual(expected)
+  })
+
+  test("cut at every two bytes of the heads", () => {
+    const short = concat(
+      ...frames.map(([flags, body]) => frame(body.subarray(0, 3), flags)),
+      frame(bytesOf(256)),
+    )
+    const last = short.length - 250
+    const whole = read([short]).frames
+    for (let a = 0; a <= last; a++)
+      for (let b = a; b <= last; b++)
+        expect(
+          read([short.subarray(0, a), short.subarray(a, b), short.subarray(b)]).frames,
+        ).toEqual(whole)
+  })
+
+  test("a short body behind a long head", () => {
+    const long = concat(Uint8Array.of(LONG, 0, 0, 0, 0, 0, 0, 0, 3), bytesOf(3))
+    for (let at = 0; at <= long.length; at++)
+      expect(read([long.subarray(0, at), long.subarray(at)]).frames).toEqual([
+        [0, text(bytesOf(3))],
+      ])
+  })
+
+  test("of any sizes, in any cuts", () => {
+    const size = fc.oneof(
+      fc.nat(10),
+      fc.constantFrom(254, 255, 256, 2047, 2048, 2049, 8190, 8192, 70_000),
+      fc.nat(20_000),
+    )
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom(0, MORE, COMMAND), size), { maxLength: 30 }),
+        fc.array(fc.nat(), { maxLength: 30 }),
+        (given, cuts) => {
+          const all = concat(...given.map(([flags, length], i) => frame(bytesOf(length, i), flags)))
+          const places = [
+            0,
+            ...cuts.map((cut) => cut % (all.length + 1)).sort((a, b) => a - b),
+            all.length,
+          ]
+          const chunks = places.slice(1).map((end, i) => all.subarray(places[i], end))
+          const sink = read(chunks)
+          expect(sink.heads).toEqual(given)
+          expect(sink.frames.length).toBe(given.length)
+          for (const [i, [flags, length]] of given.entries())
+            expect(
+              sink.frames[i]?.[0] === flags && sink.frames[i]?.[1] === text(bytesOf(length, i)),
+            ).toBe(true)
+        },
+      ),
+    )
+  })
+})
+
+test("bodies belong to who took them: none changes with another", () => {
+  const sink = read([concat(...[3, 200, 2000, 5000].map((length) => frame(bytesOf(length))))])
+  for (const body of sink.bodies) {
+    const others = sink.bodies.filter((other) => other !== body).map(text)
+    body.fill(0)
+    expect(sink.bodies.filter((other) => other !== body).map(text)).toEqual(others)
+  }
+})
+
+test("a small body keeps no more than a slab of 8 KiB alive, a large one only itself", () => {
+  const sink = read([
+    concat(...Array.from({ length: 3000 }, () => frame(bytesOf(20))), frame(bytesOf(100_000))),
+  ])
+  for (const { length, buffer } of sink.bodies)
+    expect(buffer.byteLength).toBeLessThanOrEqual(length === 20 ? 8192 : length)
+})
+
+test("a body that is a whole chunk of its own is not copied", () => {
+  const sink = new Sink()
+  const reader = new FrameReader()
+  reader.read(frameHead(100_000), 0, sink)
+  const body = bytesOf(100_000)
+  expect(reader.read(body, 0, sink, true)).toBe(body.length)
+  expect(sink.bodies[0]?.buffer).toBe(body.buffer)
+})
+
+describe("a sink that has enough", () => {
+  test.each([1, 2, 3])("after %i frames gets the next ones later, and none twice", (wanted) => {
+    for (let cut = 0; cut <= stream.length; cut++) {
+      const sink = new Sink()
+      const reader = new FrameReader()
+      for (const chunk of [stream.subarray(0, cut), stream.subarray(cut)])
+        for (let at = 0; at < chunk.length; ) {
+          sink.wanted = wanted
+          const before = sink.frames.length
+          at = reader.read(chunk, at, sink)
+          expect(sink.frames.length - before).toBeLessThanOrEqual(wanted)
+        }
+      expect(sink.frames).toEqual(expected)
+    }
+  })
+})
+
+test("a head that is refused leaves nothing behind it", () => {
+  const sink = new Sink()
+  sink.head = () => {
+    throw new Error("refused")
+  }
+  for (const bodyBytes of [0, 10, 300, 2 ** 40])
+    expect(() => new FrameReader().read(frameHead(bodyBytes), 0, sink)).toThrow("refused")
+  expect(sink.frames).toEqual([])
+})
+
+test("nothing is allocated on the word of a head alone", () => {
+  const before = process.memoryUsage().arrayBuffers
+  const readers = Array.from({ length: 50 }, () => new FrameReader())
+  for (const reader of readers) {
+    reader.read(concat(frameHead(2n ** 40n), bytesOf(100)), 0, new Sink())
+    expect(reader.insideFrame).toBe(true)
+  }
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 2 ** 20)
+})

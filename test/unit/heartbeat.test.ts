@@ -1,0 +1,110 @@
+/** PINGs and the times within which something has to be heard (RFC 37). */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+
+import { Heartbeat, type HeartbeatOptions } from "../../src/transport/heartbeat.js"
+import { pingTimeToLiveMs, writePing, writePong } from "../../src/zmtp/commands.js"
+import { concat } from "../support/wire.js"
+import { COMMAND, frame } from "../support/zmtp.js"
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+/** What a connection is told, each with when. */
+function beating(options: HeartbeatOptions) {
+  const told: string[] = []
+  const start = Date.now()
+  const tell = (what: string) => told.push(`${Date.now() - start} ${what}`)
+  const heartbeat = new Heartbeat(
+    {
+      send: (bytes) => tell(`PING ${pingTimeToLiveMs(bytes.subarray(7))}`),
+      timedOut: () => tell("timed out"),
+    },
+    options,
+  )
+  return { heartbeat, told }
+}
+
+describe("commands", () => {
+  const ping = (...data: number[]) =>
+    frame(concat(Buffer.from("\x04PING"), Uint8Array.from(data)), COMMAND)
+
+  test.each([
+    [0, [0, 0]],
+    [7, [0, 7]],
+    [65535, [255, 255]],
+  ])("a PING with a time to live of %i tenths of a second", (timeToLive, data) => {
+    expect(writePing(timeToLive)).toEqual(ping(...data))
+    expect(pingTimeToLiveMs(Uint8Array.from(data))).toBe(timeToLive * 100)
+  })
+
+  test.each([
+    ["nothing", [0, 1], ""],
+    ["a context", [0, 1, 65, 66], "AB"],
+    [
+      "the first 16 bytes of a context",
+      [0, 0, ...Buffer.from("0123456789abcdefg")],
+      "0123456789abcdef",
+    ],
+    ["nothing, to a PING that is cut", [], ""],
+  ])("a PONG carries back %s", (_, data, context) => {
+    expect(writePong(Uint8Array.from(data))).toEqual(
+      frame(Buffer.from(`\x04PONG${context}`), COMMAND),
+    )
+  })
+})
+
+test("PINGs go out in the interval, with the time to live", () => {
+  const { told } = beating({ intervalMs: 100, timeoutMs: 0, timeToLive: 30 })
+  vi.advanceTimersByTime(350)
+  expect(told).toEqual(["100 PING 3000", "200 PING 3000", "300 PING 3000"])
+})
+
+test("a peer that is silent is given up after the timeout, counted from the first PING", () => {
+  const { told } = beating({ intervalMs: 100, timeoutMs: 250, timeToLive: 0 })
+  vi.advanceTimersByTime(360)
+  expect(told).toEqual(["100 PING 0", "200 PING 0", "300 PING 0", "350 timed out"])
+})
+
+test("whatever is heard counts, until the next PING", () => {
+  const { heartbeat, told } = beating({ intervalMs: 100, timeoutMs: 150, timeToLive: 0 })
+  for (let i = 0; i < 4; i++) {
+    vi.advanceTimersByTime(120)
+    heartbeat.heard()
+  }
+  vi.advanceTimersByTime(100)
+  expect(told.filter((one) => one.includes("timed"))).toEqual([])
+  vi.advanceTimersByTime(150)
+  expect(told.filter((one) => one.includes("timed"))).toEqual(["650 timed out"])
+})
+
+test("a peer has to be heard within the time to live that it named, first", () => {
+  const { heartbeat, told } = beating({ intervalMs: 0, timeoutMs: 0, timeToLive: 0 })
+  heartbeat.mustHearWithin(300)
+  vi.advanceTimersByTime(100)
+  heartbeat.mustHearWithin(300) // the first counts until something is heard
+  vi.advanceTimersByTime(250)
+  expect(told).toEqual(["300 timed out"])
+})
+
+test("what is heard within the time to live ends it", () => {
+  const { heartbeat, told } = beating({ intervalMs: 0, timeoutMs: 0, timeToLive: 0 })
+  heartbeat.mustHearWithin(300)
+  vi.advanceTimersByTime(299)
+  heartbeat.heard()
+  vi.advanceTimersByTime(1000)
+  expect(told).toEqual([])
+})
+
+test("nothing comes after stop()", () => {
+  const { heartbeat, told } = beating({ intervalMs: 100, timeoutMs: 50, timeToLive: 0 })
+  heartbeat.mustHearWithin(500)
+  vi.advanceTimersByTime(110)
+  heartbeat.stop()
+  vi.advanceTimersByTime(1000)
+  expect(told).toEqual(["100 PING 0"])
+  expect(vi.getTimerCount()).toBe(0)
+})

@@ -1,0 +1,356 @@
+/** Pipes: their queues, marks and ends (libzmq's pipe.cpp). */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+
+import type { PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
+import { burst, Peer, PlainSender, parts } from "../../support/pipes.js"
+
+/** What a pipe tells its socket type. */
+class Told implements PipeEvents {
+  readonly offence: PipeEvents["offence"] = undefined
+  readonly told: string[] = []
+  readActivated() {
+    this.told.push("readable")
+  }
+  writeActivated() {
+    this.told.push("writable")
+  }
+  command(_: unknown, name: string, data: Buffer) {
+    this.told.push(`${name} ${data}`)
+    return true
+  }
+  hiccuped() {
+    this.told.push("hiccuped")
+  }
+  terminated() {
+    this.told.push("terminated")
+  }
+}
+
+const make = (options: Partial<PipeOptions> = {}, sender = new PlainSender()) => {
+  const events = new Told()
+  const peer = new Peer(events, options, sender)
+  return { ...peer, peer, pipe: peer.pipe, connection: peer.connection, told: events.told, sender }
+}
+
+/** Is encoded by itself, at once. */
+const large = (text: string) => [Buffer.from(text.padEnd(9000, "."))]
+const count = (attempt: () => boolean): number => {
+  let taken = 0
+  while (taken < 1000 && attempt()) taken++
+  return taken
+}
+
+describe("the high-water mark for sending", () => {
+  test.each([1, 2, 3, 10, 999])("of %i lets as many messages wait, whole ones", (mark) => {
+    const { pipe } = make({ sendHighWaterMark: mark })
+    expect(count(() => pipe.write(parts("a|b|c")))).toBe(mark)
+    expect(pipe.checkWrite()).toBe(false)
+  })
+
+  test("of 0 is none", () => {
+    const { pipe } = make()
+    expect(count(() => pipe.write(parts("a")))).toBe(1000)
+  })
+
+  test("lets go on in steps of half the mark, as libzmq hears of what was read", () => {
+    const { pipe, connection, peer, told } = make({ sendHighWaterMark: 4 })
+    expect(count(() => pipe.write(large("a")))).toBe(4)
+    connection.room = 1
+    peer.attach()
+    expect(told).toEqual([])
+    connection.drain(1)
+    expect(told).toEqual(["writable"])
+    expect(count(() => pipe.write(large("b")))).toBe(2)
+    connection.drain(1)
+    expect(told).toEqual(["writable"])
+    connection.drain(1)
+    expect(told).toEqual(["writable", "writable"])
+  })
+
+  test("counts as libzmq does, whatever the sequence", () => {
+    const action = fc.constantFrom("write" as const, "leave" as const)
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 9 }),
+        fc.array(action, { maxLength: 60 }),
+        (mark, actions) => {
+          const { pipe, connection, peer } = make({ sendHighWaterMark: mark })
+          connection.room = 0
+          peer.attach()
+          let written = 0
+          let left = 0
+          let known = 0
+          for (const action of actions) {
+            if (action === "write") {
+              const full = written - known >= mark
+              expect(pipe.write(large(`${written}`))).toBe(!full)
+              if (!full) written++
+            } else if (left < written) {
+              connection.drain(1)
+              left++
+              if (left % ((mark + 1) >> 1) === 0) known = left
+            }
+            expect(connection.written.length).toBe(left)
+          }
+        },
+      ),
+    )
+  })
+
+  test("does not hold what only waits for the end of the burst", () => {
+    const { pipe, connection, peer } = make({ sendHighWaterMark: 2 })
+    peer.attach()
+    expect(count(() => pipe.write(parts("a")))).toBe(1000)
+    expect(connection.written.length).toBeGreaterThan(900)
+  })
+
+  test("counts commands as well", () => {
+    const { pipe, connection, peer } = make({ sendHighWaterMark: 2 })
+    pipe.write(parts("a"))
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("b"))
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("dropped"))
+    peer.attach()
+    expect(connection.written).toEqual(["a", "SUBSCRIBE b"])
+  })
+})
+
+describe("what waits to be sent", () => {
+  test("leaves together when the burst ends, in one write", async () => {
+    const { pipe, connection, peer, sender } = make()
+    peer.attach()
+    for (const text of ["a", "b|c", ""]) pipe.write(parts(text))
+    expect(connection.written).toEqual([])
+    await burst()
+    expect(connection.written).toEqual(["a", "b|c", ""])
+    expect(connection.chunks.length).toBe(1)
+    expect(sender.encodings).toBe(1)
+  })
+
+  test("leaves at 64 KiB without waiting for that", () => {
+    const { pipe, connection, peer } = make()
+    peer.attach()
+    for (let i = 0; i < 10; i++) pipe.write([Buffer.alloc(8000, i)])
+    expect(connection.written.length).toBe(8)
+  })
+
+  test("is a copy: the memory may be used again", async () => {
+    const { pipe, connection, peer } = make()
+    const memory = [Buffer.from("small"), Buffer.alloc(9000, "l")]
+    for (const part of memory) pipe.write([part])
+    for (const part of memory) part.fill("x")
+    peer.attach()
+    await burst()
+    expect(connection.written).toEqual(["small", "l".repeat(9000)])
+  })
+
+  test("keeps its order: small, large, commands, and what comes when there is no room", async () => {
+    const { pipe, connection, peer } = make()
+    peer.attach()
+    connection.room = 2
+    pipe.write(parts("a"))
+    pipe.write(large("b"))
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("c"))
+    pipe.write(parts("d"))
+    await burst()
+    pipe.write(large("e"))
+    pipe.writeCommand("CANCEL", Buffer.from("f"))
+    pipe.write(parts("g"))
+    await burst()
+    for (let i = 0; i < 10; i++) connection.drain(1)
+    expect(connection.written.map((text) => text.replaceAll(".", ""))).toEqual([
+      "a",
+      "b",
+      "SUBSCRIBE c",
+      "d",
+      "e",
+      "CANCEL f",
+      "g",
+    ])
+  })
+
+  test("waits for a connection, and for another when that is lost", async () => {
+    const { pipe, connection, peer } = make()
+    pipe.write(parts("a"))
+    await burst()
+    peer.attach()
+    pipe.detach()
+    pipe.write(parts("b"))
+    pipe.write(large("c"))
+    await burst()
+    expect(connection.take()).toEqual(["a"])
+    peer.attach()
+    expect(connection.take().map((text) => text[0])).toEqual(["b", "c"])
+  })
+
+  test("subscriptions go as messages to peers of ZMTP 3.0", async () => {
+    const { pipe, connection, peer } = make()
+    connection.peerTakesCommands = false
+    peer.attach()
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"))
+    pipe.writeCommand("CANCEL", Buffer.from("topic"))
+    pipe.writeCommand("JOIN", Buffer.from("group"))
+    await burst()
+    expect(connection.written).toEqual(["\x01topic", "\x00topic", "JOIN group"])
+  })
+})
+
+describe("what came", () => {
+  test("is told once, when there was nothing before, and kept in order", () => {
+    const { pipe, peer, told } = make()
+    expect(pipe.checkRead()).toBe(false)
+    for (const text of ["a", "b", "c"]) expect(peer.says(text)).toBe(true)
+    expect(told).toEqual(["readable"])
+    expect([pipe.read(), pipe.read(), pipe.read(), pipe.read()].map(String)).toEqual([
+      "a",
+      "b",
+      "c",
+      "undefined",
+    ])
+    peer.says("d")
+    expect(told).toEqual(["readable", "readable"])
+  })
+
+  test.each([
+    [1, [1]],
+    [2, [1]],
+    [4, [1, 2]],
+    [5, [1, 2, 3]],
+  ])(
+    "stops the peer at a high-water mark of %i, and lets it go on at half of it",
+    (mark, before) => {
+      const { pipe, connection, peer } = make({ receiveHighWaterMark: mark })
+      peer.attach()
+      for (let i = 1; i < mark; i++) expect(peer.says("a")).toBe(true)
+      expect(peer.says("last")).toBe(false)
+      for (const _ of before) {
+        expect(connection.resumes).toBe(0)
+        pipe.read()
+      }
+      expect(connection.resumes).toBe(1)
+      while (pipe.read());
+      expect(connection.resumes).toBe(1)
+    },
+  )
+
+  test("that offends ends the connection, and is not received", () => {
+    const events = Object.assign(new Told(), {
+      offence: (message: Buffer[]) => (message.length > 1 ? "too many parts" : undefined),
+    })
+    const peer = new Peer(events).attach()
+    peer.says("a")
+    peer.says("b|c")
+    expect(peer.connection.rejected.map(String)).toEqual([
+      expect.stringMatching(/ERR_ZMTP_MESSAGE: too many parts/),
+    ])
+    expect([peer.pipe.read(), peer.pipe.read()].map(String)).toEqual(["a", "undefined"])
+  })
+})
+
+describe("with conflate", () => {
+  test("only the latest message waits, each way", async () => {
+    const { pipe, connection, peer } = make({
+      conflate: true,
+      sendHighWaterMark: 1,
+      receiveHighWaterMark: 1,
+    })
+    for (const text of ["a", "b", "c"]) expect(pipe.write(parts(text))).toBe(true)
+    peer.attach()
+    await burst()
+    for (const text of ["d", "e"]) pipe.write(parts(text))
+    await burst()
+    expect(connection.written).toEqual(["c", "e"])
+    for (const text of ["a", "b"]) peer.says(text)
+    expect([pipe.read(), pipe.read()].map(String)).toEqual(["b", "undefined"])
+  })
+})
+
+test("hiccup() forgets what waits, asks for what is to be sent again, and makes room", async () => {
+  const { pipe, connection, peer, told } = make({ sendHighWaterMark: 2 })
+  pipe.write(parts("lost"))
+  pipe.write(large("lost"))
+  expect(pipe.checkWrite()).toBe(false)
+  pipe.hiccup()
+  expect(told).toEqual(["hiccuped", "writable"])
+  pipe.write(parts("new"))
+  peer.attach()
+  await burst()
+  expect(connection.written).toEqual(["new"])
+})
+
+describe("a pipe that is closed", () => {
+  test("takes no more, and ends when what came is read", async () => {
+    const { pipe, connection, peer, told } = make()
+    peer.attach()
+    for (const text of ["a", "b"]) peer.says(text)
+    pipe.write(parts("lost"))
+    pipe.close()
+    expect(pipe.write(parts("refused"))).toBe(false)
+    expect([pipe.read(), pipe.read()].map(String)).toEqual(["a", "b"])
+    await burst()
+    await burst()
+    expect(told).toEqual(["terminated"])
+    expect(connection.written).toEqual([])
+  })
+
+  test("ends at once where nothing came", () => {
+    const { pipe, told } = make()
+    pipe.close()
+    expect(told).toEqual(["terminated"])
+  })
+})
+
+describe("a pipe that is finished", () => {
+  test("sends what waits, says so then, and drops what came", async () => {
+    const { pipe, connection, peer, told } = make()
+    peer.attach()
+    peer.says("never read")
+    connection.room = 1
+    for (const text of ["a", "b"]) pipe.write(large(text))
+    pipe.write(parts("c"))
+    pipe.finish(() => told.push("finished"))
+    expect(told).toEqual(["terminated"])
+    expect(pipe.read()).toBe(undefined)
+    expect(pipe.write(parts("refused"))).toBe(false)
+    connection.drain(1)
+    expect(told).toEqual(["terminated"])
+    connection.drain(1)
+    expect(told).toEqual(["terminated", "finished"])
+    expect(connection.written.map((text) => text[0])).toEqual(["a", "b", "c"])
+  })
+
+  test("waits for a connection that is yet to come", () => {
+    const { pipe, connection, peer, told } = make()
+    pipe.write(parts("a"))
+    pipe.finish(() => told.push("finished"))
+    expect(told).toEqual(["terminated"])
+    peer.attach()
+    expect(connection.written).toEqual(["a"])
+    expect(told).toEqual(["terminated", "finished"])
+  })
+
+  test("is done at once where nothing waits, or when that is given up", () => {
+    const [idle, busy] = [make(), make()]
+    idle.pipe.finish(() => idle.told.push("finished"))
+    expect(idle.told).toEqual(["terminated", "finished"])
+    busy.pipe.write(large("a"))
+    busy.pipe.write(parts("b"))
+    busy.pipe.finish(() => busy.told.push("finished"))
+    busy.pipe.dropWaiting()
+    busy.pipe.dropWaiting()
+    expect(busy.told).toEqual(["terminated", "finished"])
+    busy.peer.attach()
+    expect(busy.connection.written).toEqual([])
+  })
+})
+
+test("a pipe that is abandoned takes and gives nothing, and stops its peer", () => {
+  const { pipe, peer, told } = make()
+  peer.attach()
+  peer.says("a")
+  pipe.abandon()
+  expect(peer.says("b")).toBe(false)
+  expect(pipe.read()).toBe(undefined)
+  expect(pipe.write(parts("c"))).toBe(false)
+  expect(told).toEqual([])
+})
