@@ -55,7 +55,6 @@ async function bundle() {
       outdir: "dist",
       bundle: true,
       splitting: true,
-      // At the top of dist/, which src/transport/thread.ts relies on to find its entry.
       chunkNames: "[name]-[hash]",
       format: "esm",
       target: "es2022",

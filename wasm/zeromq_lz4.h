@@ -251,7 +251,7 @@ ZL_EXPORT zl_dictionary *zl_trainer_finish(zl_trainer *trainer);
 
 /* -- Transcoding a stream (RFC.md section 3) --------------------------------- */
 
-/* One direction of a link: it reads a ZMTP byte stream, lets the greeting and
+/* One direction of a connection: it reads a ZMTP byte stream, lets the greeting and
  * commands through and rewrites message parts. What it writes does not depend on
  * how the stream is cut into calls, but for which messages share an arena. */
 typedef struct zl_transcoder zl_transcoder;

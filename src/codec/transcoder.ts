@@ -41,7 +41,7 @@ export interface TranscoderSink {
 }
 
 /**
- * One direction of a link: a ZMTP byte stream whose message parts are rewritten,
+ * One direction of a connection: a ZMTP byte stream whose message parts are rewritten,
  * from plain to lz4+tcp or back (RFC.md section 3). It does no I/O; what comes
  * out does not depend on how the stream was cut.
  */
