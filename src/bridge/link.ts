@@ -66,14 +66,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#handlers = handlers
     this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings, trainer)
-    this.#fromLz4 = new Pump(
-      lz4.socket,
-      plain.socket,
-      this.#receiving,
-      // Bytes are the decoder's to count: those of the wire tell little of the plaintext.
-      { ...limits, maxBytes: -1 },
-      this,
-    )
+    this.#fromLz4 = new Pump(lz4.socket, plain.socket, this.#receiving, limits, this)
     const level = settings.adaptive ? new AdaptiveLevel() : undefined
     this.#fromPlain = new Pump(plain.socket, lz4.socket, this.#sending, limits, this, level)
 

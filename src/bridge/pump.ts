@@ -23,7 +23,9 @@ export class Pump implements TranscoderSink {
   readonly #from: Socket
   readonly #to: Socket
   readonly #transcoder: Transcoder
-  readonly #stream: LimitedStream
+  /** What is read, or what is written of it: the side that is plain. */
+  readonly #input: LimitedStream | undefined
+  readonly #output: LimitedStream | undefined
   readonly #handlers: PumpHandlers
   readonly #level: AdaptiveLevel | undefined
   #blocked = false
@@ -47,7 +49,10 @@ export class Pump implements TranscoderSink {
     this.#from = from
     this.#to = to
     this.#transcoder = transcoder
-    this.#stream = new LimitedStream(limits)
+    // Bytes of plaintext that comes over lz4+tcp are the decoder's to count, before it takes memory.
+    const decodes = !transcoder.sends
+    this.#input = decodes ? undefined : new LimitedStream(limits)
+    this.#output = decodes ? new LimitedStream({ ...limits, maxBytes: -1 }) : undefined
     this.#handlers = handlers
     this.#level = level
   }
@@ -56,7 +61,7 @@ export class Pump implements TranscoderSink {
   push(chunk: Uint8Array): void {
     if (this.#refused) return
     this.#run(() => {
-      const refused = this.#stream.check(chunk)
+      const refused = this.#input?.check(chunk)
       this.#refused = refused?.error
       this.#transcoder.transcode(refused ? chunk.subarray(0, refused.at) : chunk, this)
       this.#refuse()
@@ -132,8 +137,11 @@ export class Pump implements TranscoderSink {
   }
 
   take(piece: Uint8Array, owned: boolean): boolean {
-    if (owned) this.#to.write(piece)
-    else this.#writeCopy(piece)
+    const refused = this.#output?.check(piece)
+    const taken = refused ? piece.subarray(0, refused.at) : piece
+    if (owned) this.#to.write(taken)
+    else this.#writeCopy(taken)
+    if (refused) throw refused.error
     // The stream asks to wait even where the system took all at once.
     this.#blocked = this.#to.writableNeedDrain && this.#to.writableLength > 0
     if (this.#level) {

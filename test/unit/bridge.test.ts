@@ -392,6 +392,24 @@ describe("limits: a side that goes beyond one loses its connection", () => {
     })
   })
 
+  test("parts inside of an arena count", async () => {
+    const { bridge, plain, lz4 } = await joined("plain", "--max-parts", "2")
+    const part = Buffer.from("part")
+    const frames = Buffer.concat([
+      ...[frame(part, 1), frame(part)],
+      ...[frame(part, 1), frame(part, 1), frame(part)],
+    ])
+    const arena = Buffer.alloc(16)
+    arena.write("LZ4A")
+    arena.writeUInt32LE(frames.length, 8)
+    arena.writeUInt32LE(2, 12)
+    const sent = frame(Buffer.concat([arena, frames]))
+    lz4.socket.write(Buffer.concat([handshake("PUSH"), sent]))
+    await bridge.until(/^#1 protocol error .* ERR_ZMTP_PARTS/)
+    await eventually(() => plain.ended && lz4.ended)
+    expect(messagesOf(parseStream(plain.received).frames)).toHaveLength(1)
+  })
+
   test("the size is that of all parts of a message together, however the stream is cut", async () => {
     const { bridge, plain, lz4 } = await joined("plain", "--max-plain-message-size", "700")
     const whole = [
