@@ -1,5 +1,5 @@
 import type { Context, Event, Socket } from "zeromq"
-import { loadInstanceSync } from "../codec/module.js"
+import { loadInstance } from "../codec/module.js"
 import { checkLz4Options, type Lz4Options } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
@@ -239,14 +239,14 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     const tcp = readTcpOptions(socket, address)
     const { name } = this.type
     const handshake = readHandshakeSettings(socket, name, this.#state, address)
-    const instance = loadInstanceSync()
+    // Ready by the time that there is a connection.
+    loadInstance().catch(() => {})
     this.pipeOptions = readPipeOptions(socket, this.#state)
     const { zapDomain, zapEnforceDomain } = socket
     return {
       connection: {
-        instance,
         settings,
-        sender: new Sender(instance, settings),
+        sender: new Sender(settings),
         handshake,
         handshakeMs: socket.handshakeInterval,
         heartbeat: readHeartbeat(socket),
