@@ -44,6 +44,11 @@ export class Relay {
     return (this.#server.address() as { port: number }).port
   }
 
+  /** Ends all connections; new ones are welcome. */
+  cut(): void {
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
   #join(client: Socket): void {
     const server = connect(this.#targetPort, "127.0.0.1")
     const cut = () => {
@@ -66,7 +71,7 @@ export class Relay {
 
   #close(): void {
     this.#server.close()
-    for (const socket of this.#sockets) socket.destroy()
+    this.cut()
   }
 }
 

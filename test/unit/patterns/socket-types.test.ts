@@ -652,6 +652,16 @@ describe("RADIO and DISH", () => {
     expect(await taken(a, b)).toEqual([[], []])
   })
 
+  test("a group of over 255 bytes is not joined", async () => {
+    const radio = new Bench(Radio)
+    const a = radio.peer()
+    for (const length of [255, 256]) {
+      a.pipe.command("JOIN", topic("g".repeat(length)))
+      send(radio, "g".repeat(length), `${length}`)
+    }
+    expect((await taken(a)).flat().map((text) => text.split("|")[1])).toEqual(["255"])
+  })
+
   test("DISH joins with all its peers, and receives the groups it has joined", async () => {
     const dish = new Bench(Dish)
     dish.type.join(topic("g"))
