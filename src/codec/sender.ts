@@ -1,7 +1,7 @@
 import { allocate } from "./arrays.js"
 import { type Chunk, ChunkBuilder } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
-import { outOfMemory } from "./errors.js"
+import { closed, outOfMemory } from "./errors.js"
 import { frameHeadLength, LONG_HEAD_BYTES, MORE, writeFrameHead } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary } from "./large.js"
@@ -45,7 +45,7 @@ export class Sender {
 
   #open(): { instance: Instance; handle: Pointer; trainer: Trainer | undefined } {
     if (this.#opened) return this.#opened
-    if (this.#users <= 0) throw new Error("the endpoint has been released")
+    if (this.#users <= 0) throw closed("the endpoint")
     const instance = loadInstanceSync()
     const { minCompressBytes, arenas, dictionary, training } = this.#settings
     const trainer = training && new Trainer(instance, training)
