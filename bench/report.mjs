@@ -1,11 +1,11 @@
-/** Prints the newest run of every benchmark, and puts them into README.md. `--help` says more. */
+/** Prints the newest run of every benchmark, and puts them into bench/README.md. `--help` says more. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 
 import { readArgs } from "../scripts/lib/args.mjs"
 import { fail } from "../scripts/lib/run.mjs"
 import { compareRuns, earlierRun } from "./lib/comparison.mjs"
 import { aligned, digits, terminalTables, withSpread } from "./lib/format.mjs"
-import { readme } from "./lib/readme.mjs"
+import { overview, readme } from "./lib/readme.mjs"
 import { readResults, runsOf } from "./lib/results.mjs"
 import { reports } from "./reports/reports.mjs"
 import { targetLines } from "./targets.mjs"
@@ -17,8 +17,8 @@ const { against, only } = readArgs(
   `usage: npm run bench:report -- [options]
 
 Prints the newest run of each benchmark in bench/results.jsonl, what has changed beyond the spread
-since the run before, and whether the targets are met; then writes the tables of README.md and the
-plots in bench/plots.
+since the run before, and whether the targets are met; then writes the tables of bench/README.md, the
+one of README.md, and the plots in bench/plots.
 
   --against WHICH  compare with the newest earlier run of a commit or of a date, or before that date
                    (2026-11-21, or as much of it as matters)
@@ -80,9 +80,11 @@ for (const bench of /** @type {Bench[]} */ (Object.keys(reports))) {
 }
 console.log(targetLines(only ? { [only]: newest[/** @type {Bench} */ (only)] } : newest).join("\n"))
 
-const readmeFile = new URL("../README.md", import.meta.url)
-const { text, plots } = readme(readFileSync(readmeFile, "utf8"), newest)
-writeFileSync(readmeFile, text)
+const benchReadme = new URL("README.md", import.meta.url)
+const { text, plots } = readme(readFileSync(benchReadme, "utf8"), newest)
+writeFileSync(benchReadme, text)
+const mainReadme = new URL("../README.md", import.meta.url)
+writeFileSync(mainReadme, overview(readFileSync(mainReadme, "utf8"), newest))
 const directory = new URL("plots/", import.meta.url)
 mkdirSync(directory, { recursive: true })
 for (const { name, svg } of plots) writeFileSync(new URL(`${name}.svg`, directory), svg)

@@ -6,7 +6,7 @@ import { root } from "../scripts/lib/paths.mjs"
 import { bundledCodec } from "../scripts/lib/size.mjs"
 import { benchmark } from "./lib/harness.mjs"
 import { readOptions } from "./lib/options.mjs"
-import { ends, OURS, SAME_THREAD, TCP } from "./peers/ends.mjs"
+import { ends, OURS, TCP } from "./peers/ends.mjs"
 import { socketVersions } from "./peers/versions.mjs"
 
 const options = readOptions(
@@ -53,7 +53,7 @@ const cells = [
   {
     name: "sockets",
     parameters: {},
-    contestants: [TCP, OURS, SAME_THREAD],
+    contestants: [TCP, OURS],
     prepare(name) {
       const { module, scheme, lz4 } = ends[name]
       return ready(() => timesOf("sockets", module, scheme, JSON.stringify(lz4 ?? {})))

@@ -27,6 +27,23 @@ const entries = [
   "src/cli/main.ts",
 ].filter((entry) => existsSync(join(paths.root, entry)))
 
+/**
+ * Embeds the module as base64, which Node decodes at once; what esbuild's own loader brings for it
+ * takes longer than to compile the module.
+ * @type {esbuild.Plugin}
+ */
+const embeddedWasm = {
+  name: "embedded-wasm",
+  setup(build) {
+    build.onLoad({ filter: /\.wasm$/ }, ({ path }) => ({
+      contents: `const base64 = "${readFileSync(path, "base64")}"
+export default globalThis.Buffer
+  ? new Uint8Array(Buffer.from(base64, "base64"))
+  : Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))`,
+    }))
+  },
+}
+
 if (!keepWasm) run(process.execPath, [join(paths.root, "scripts/build-wasm.mjs")])
 
 await buildStep("js", async () => {
@@ -55,7 +72,6 @@ async function bundle() {
       outdir: "dist",
       bundle: true,
       splitting: true,
-      // At the top of dist/, which src/transport/thread.ts relies on to find its entry.
       chunkNames: "[name]-[hash]",
       format: "esm",
       target: "es2022",
@@ -63,7 +79,7 @@ async function bundle() {
       // node: modules, which only the other entries have, stay imports.
       platform: "neutral",
       packages: "external",
-      loader: { ".wasm": "binary" },
+      plugins: [embeddedWasm],
       sourcemap: true,
       metafile: true,
       logLevel: "warning",

@@ -2,7 +2,7 @@
 import { readArgs } from "./lib/args.mjs"
 import { bundledCodec } from "./lib/size.mjs"
 
-// README.md says what they go into.
+// docs/codec.md says what they go into.
 const MAX_BYTES = 98_000
 const MAX_GZIP_BYTES = 41_000
 

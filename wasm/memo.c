@@ -5,7 +5,7 @@
 
 #include "dictionary.h"
 
-/* As many parts as links may lag behind one another: what a link reads at once holds
+/* As many parts as connections may lag behind one another: what one reads at once holds
  * some hundreds. Signatures lead to a set, in which the part that came first gives way. */
 #define SETS 256u
 #define WAYS 4u

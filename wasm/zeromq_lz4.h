@@ -251,7 +251,7 @@ ZL_EXPORT zl_dictionary *zl_trainer_finish(zl_trainer *trainer);
 
 /* -- Transcoding a stream (RFC.md section 3) --------------------------------- */
 
-/* One direction of a link: it reads a ZMTP byte stream, lets the greeting and
+/* One direction of a connection: it reads a ZMTP byte stream, lets the greeting and
  * commands through and rewrites message parts. What it writes does not depend on
  * how the stream is cut into calls, but for which messages share an arena. */
 typedef struct zl_transcoder zl_transcoder;
@@ -294,8 +294,7 @@ ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_
  * (0 for none, or when there is a dictionary) may be shared by several: one of them
  * at a time has its messages sampled, all of them ship what comes of it. */
 ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t effort,
-                                         uint32_t arenas, zl_trainer *trainer,
-                                         uint32_t greeted);
+                                         uint32_t arenas, zl_trainer *trainer, uint32_t greeted);
 /* From the next part on, `effort` is how hard a sending transcoder tries. */
 ZL_EXPORT void zl_sending_effort(zl_transcoder *transcoder, int32_t effort);
 ZL_EXPORT void zl_transcoder_close(zl_transcoder *transcoder);

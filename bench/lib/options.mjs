@@ -21,7 +21,7 @@ export function readOptions(name, what, usualRuns = STORED_RUNS) {
 ${what}
 
 Everything takes its turn in every run. A full benchmark appends its measurements to
-bench/results.jsonl; npm run bench:report puts them into README.md.
+bench/results.jsonl; npm run bench:report puts them into bench/README.md.
 
   --quick       short and rough; nothing is stored
   --only TEXT   only what has TEXT in its name; nothing is stored

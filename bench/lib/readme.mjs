@@ -1,42 +1,66 @@
-/** The results in README.md: each benchmark between marks of its own. */
+/** The results in bench/README.md, each benchmark between marks of its own, and a few of them in README.md. */
 import { reports } from "../reports/reports.mjs"
-import { markdownTables } from "./format.mjs"
+import { summaryOf } from "../reports/summary.mjs"
+import { markdown, markdownTables } from "./format.mjs"
 
 /** @typedef {import("./results.mjs").Bench} Bench */
 /** @typedef {import("./results.mjs").Line} Line */
+/** @typedef {Partial<Record<Bench, readonly Line[]>>} Newest */
 
-/** Where and when it was. @param {Line} line */
-const circumstances = ({ date, commit, machine, versions }) =>
+/** What it was measured with. @param {Line} line */
+const circumstances = ({ date, machine, versions }) =>
   `${date.slice(0, 10)}, ${machine.cpu} (${machine.cores} cores), ${machine.os}, ` +
-  `${Object.entries(versions)
+  Object.entries(versions)
     .map(([name, version]) => `${name} ${version}`)
-    .join(", ")}` +
-  `${commit ? `, commit ${commit.slice(0, 10)}` : ""}.`
+    .join(", ")
+
+/** @param {Line} line */
+const commitOf = ({ commit }) => (commit ? `, commit ${commit.slice(0, 10)}` : "")
 
 /**
- * A README with the newest run of each benchmark in it, and the plots it refers to. What was not
- * measured stays as it is.
- * @param {string} text @param {Partial<Record<Bench, readonly Line[]>>} newest
+ * Replaces what stands between marks.
+ * @param {string} text @param {string} file @param {string} name @param {string | undefined} content  undefined keeps it
+ */
+function fill(text, file, name, content) {
+  const marked = new RegExp(`(<!-- bench:${name} -->\n)[\\s\\S]*?(<!-- /bench:${name} -->)`)
+  if (!marked.test(text))
+    throw new Error(`${file} has no <!-- bench:${name} --> … <!-- /bench:${name} --> to fill`)
+  if (content === undefined) return text
+  return text.replace(marked, (_, open, close) => `${open}\n${content}\n\n${close}`)
+}
+
+/**
+ * bench/README.md with the newest run of each benchmark in it, and the plots it refers to. What
+ * was not measured stays as it is.
+ * @param {string} text @param {Newest} newest
  */
 export function readme(text, newest) {
   const plots = []
   let filled = text
   for (const bench of /** @type {Bench[]} */ (Object.keys(reports))) {
-    const marked = new RegExp(`(<!-- bench:${bench} -->\n)[\\s\\S]*?(<!-- /bench:${bench} -->)`)
-    if (!marked.test(filled))
-      throw new Error(`README.md has no <!-- bench:${bench} --> … <!-- /bench:${bench} --> to fill`)
     const measurements = newest[bench]
-    if (!measurements?.length) continue
+    if (!measurements?.length) {
+      filled = fill(filled, "bench/README.md", bench, undefined)
+      continue
+    }
     const { introduction, tables, plots: draw } = reports[bench]
     const drawn = draw(measurements)
     plots.push(...drawn)
     const content = [
       introduction(measurements),
-      ...drawn.map(({ name, title }) => `![${title}](bench/plots/${name}.svg)`),
+      ...drawn.map(({ name, title }) => `![${title}](plots/${name}.svg)`),
       `<details>\n<summary>The numbers</summary>\n\n${markdownTables(tables(measurements))}\n\n</details>`,
-      circumstances(measurements[0]),
+      `${circumstances(measurements[0])}${commitOf(measurements[0])}.`,
     ].join("\n\n")
-    filled = filled.replace(marked, (_, open, close) => `${open}\n${content}\n\n${close}`)
+    filled = fill(filled, "bench/README.md", bench, content)
   }
   return { text: filled, plots }
+}
+
+/** README.md with its one table of numbers. @param {string} text @param {Newest} newest */
+export function overview(text, newest) {
+  const { rows, lines } = summaryOf(newest)
+  const [first] = lines
+  const content = first && `${markdown(rows, 1)}\n\n${circumstances(first)}.`
+  return fill(text, "README.md", "summary", content)
 }

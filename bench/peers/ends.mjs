@@ -5,7 +5,6 @@
 export const TCP = "zeromq.js tcp://"
 export const IPC = "zeromq.js ipc://"
 export const OURS = "zeromq-lz4"
-export const SAME_THREAD = "zeromq-lz4, same thread"
 export const NOTHING_COMPRESSED = "zeromq-lz4, nothing compressed"
 /** Bytes of a part from which on it is compressed; of smaller ones nothing is, anyway. */
 export const LEAST_COMPRESSED = 512
@@ -21,7 +20,6 @@ export const ends = {
   [TCP]: { module: "zeromq", scheme: "tcp://" },
   [IPC]: { module: "zeromq", scheme: "ipc://" },
   [OURS]: ours(),
-  [SAME_THREAD]: ours({ thread: false }),
   [NOTHING_COMPRESSED]: ours({ minCompressSize: 2 ** 30 }),
   [PYOMQ_TCP]: { module: "pyomq", scheme: "tcp://" },
   [PYOMQ]: { module: "pyomq", scheme: "lz4+tcp://" },

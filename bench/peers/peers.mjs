@@ -9,7 +9,6 @@ import { shown } from "../../scripts/lib/paths.mjs"
 import { pythonPath } from "../../scripts/lib/python.mjs"
 import { rustPeerPath } from "../../scripts/lib/rust.mjs"
 import { Skipped } from "../lib/harness.mjs"
-import { scratch } from "../lib/messages.mjs"
 
 const path = (/** @type {string} */ relative) => fileURLToPath(new URL(relative, import.meta.url))
 const NODE = [process.execPath, path("socket.mjs")]
@@ -76,8 +75,6 @@ export async function startPeer([program, ...args], setup) {
   for (const file of executable) if (!changed(file)) throw new Skipped(`${shown(file)} is missing`)
   const child = spawn(program, [...args, JSON.stringify(setup)], {
     stdio: ["pipe", "pipe", "inherit"],
-    // It will be killed, which leaves its private directory behind.
-    env: { ...process.env, TMPDIR: scratch() },
   })
   const what = shown(args.at(-1) ?? program)
   let stopped = false

@@ -1,4 +1,4 @@
-/** The memory of the package's WebAssembly module, where its links live on this thread. */
+/** The memory of the package's WebAssembly module. */
 
 /** @type {{ memory: WebAssembly.Memory, zl_receiving_open: (low: number, high: number) => number } | undefined} */
 let wasm

@@ -9,8 +9,8 @@ export const memory = {
   introduction: (measurements) =>
     `What one more connection takes, as resident memory of the process and as part of JavaScript's heap: median ` +
     `(minimum–maximum) of ${runsOfEach(measurements)} runs, in new processes each time. The first connection, “idle, 1”, brings the ` +
-    "worker thread and the module with it. A busy one is measured at its peak. The WebAssembly memory is that of " +
-    "`{ thread: false }`, where it can be seen; it is part of the resident memory.",
+    "module and the code with it. A busy one is measured at its peak. What the memory of the WebAssembly module, “wasm”, " +
+    "grows by is part of the resident memory.",
 
   tables(measurements) {
     const run = new Run(measurements)

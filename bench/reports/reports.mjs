@@ -1,4 +1,4 @@
-/** Every benchmark, in the order of README.md, and how it is shown. */
+/** Every benchmark, in the order of bench/README.md, and how it is shown. */
 import { codec } from "./codec.mjs"
 import { corpora } from "./corpora.mjs"
 import { fan } from "./fan.mjs"

@@ -18,8 +18,8 @@ function plainRate(run, cell, implementation) {
 export const throughput = {
   introduction: (measurements) =>
     `PUSH to PULL, two processes on the loopback interface; medians of ${runsOfEach(measurements)} runs. Loopback ` +
-    "is the one network that compression cannot make faster. “Same thread” is `{ thread: false }`; “nothing " +
-    "compressed” is the way through the links alone. Where one name stands alone it is at both ends.",
+    "is the one network that compression cannot make faster. “Nothing compressed” is the same format with " +
+    "every part sent plain. Where one name stands alone it is at both ends.",
 
   tables(measurements) {
     const run = new Run(measurements)

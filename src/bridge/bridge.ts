@@ -17,6 +17,7 @@ import type { TcpOptions } from "../transport/tcp-options.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { IPC, listenIpc, parseIpc } from "./ipc.js"
 import { Link } from "./link.js"
+import type { MessageLimits } from "./message-limits.js"
 
 /** libzmq's defaults, and its limit for a handshake: no peer waits longer to be connected. */
 const TCP: TcpOptions = {
@@ -38,6 +39,10 @@ export interface BridgeSpec {
   /** Is dialled for each connection. One of the two is lz4+tcp://, the other tcp:// or ipc://. */
   to: string
   settings: Settings
+  /** What a message of either side may be; the bytes are those of what the plain side sends. */
+  limits: MessageLimits
+  /** Connections that are joined, or wait for it, at most. */
+  maxConnections: number
 }
 
 /** Two connections that are joined. */
@@ -59,6 +64,8 @@ export interface BridgeHandlers {
   ended(joined: Joined, error: Error | undefined): void
   /** Nobody was there to be dialled: the connection of `from` was closed. */
   unreachable(from: string, error: Error): void
+  /** There are as many connections as there may be: the one of `from` was closed. */
+  full(from: string): void
 }
 
 /**
@@ -117,6 +124,12 @@ export class Bridge {
 
   #accept(accepted: Socket): void {
     const from = addressOf(accepted, this.#spec.from)
+    if (this.#links.size + this.#waiting.size >= this.#spec.maxConnections) {
+      accepted.on("error", () => {})
+      accepted.destroy()
+      this.#handlers.full(from)
+      return
+    }
     const dialled = this.#dial()
     const close = () => {
       this.#waiting.delete(close)
@@ -140,18 +153,18 @@ export class Bridge {
   }
 
   #join(accepted: Channel, from: string, dialled: Channel): void {
-    const { settings } = this.#spec
+    const { settings, limits } = this.#spec
     const instance = loadInstanceSync()
     if (settings.training) this.#trainer ??= new Trainer(instance, settings.training)
     const to = addressOf(dialled.socket, this.#spec.to)
     const fromIsLz4 = isLz4(this.#spec.from)
     const [lz4, plain] = fromIsLz4 ? [accepted, dialled] : [dialled, accepted]
     const sayFarewell = () => destroyWhenSent(plain.socket)
-    const link = new Link(lz4, plain, instance, settings, this.#trainer, {
+    const link = new Link(lz4, plain, instance, settings, limits, this.#trainer, {
       failed: (error, side) =>
-        this.#handlers.failed(joined, (side === "remote") === fromIsLz4 ? from : to, error),
+        this.#handlers.failed(joined, (side === "lz4") === fromIsLz4 ? from : to, error),
       disconnected: sayFarewell,
-      ended: ({ error }) => {
+      ended: (error) => {
         this.#links.delete(link)
         this.#handlers.ended(joined, error)
         if (this.#links.size === 0) this.#drained?.()
@@ -213,7 +226,7 @@ function listening(server: Server, endpoint: string): () => Promise<string> {
 function dialling(endpoint: string): () => Channel {
   if (endpoint.startsWith(IPC)) {
     const path = parseIpc(endpoint)
-    return () => Channel.connect({ path })
+    return () => Channel.connect({ path, allowHalfOpen: true })
   }
   const destination = parseConnect(endpoint, true)
   return () => connectTcp(destination, TCP)

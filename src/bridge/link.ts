@@ -6,32 +6,31 @@ import { Transcoder } from "../codec/transcoder.js"
 import { AdaptiveLevel } from "../transport/adaptive-level.js"
 import type { Channel, ChannelHandlers } from "../transport/channel.js"
 import type { ConnectionCounts } from "../transport/connection.js"
+import type { MessageLimits } from "./message-limits.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
 const FAREWELL_MS = 1000
 
 /** How a link ended. */
-export interface End {
-  /** Whether libzmq closed its side first, which it does when it has nothing left to send. */
-  byLibzmq: boolean
+interface End {
   error: Error | undefined
 }
 
-export type Side = "remote" | "local"
+export type Side = "lz4" | "plain"
 
 export interface LinkHandlers {
   /** One side broke a rule, or memory ran out for it; the link ends next. */
-  failed(error: Error, side: Side, link: Link): void
-  /** The TCP connection is over; `error` is what ended it, if anything. */
-  disconnected(error: Error | undefined, link: Link): void
-  /** libzmq has taken all there was, too. */
-  ended(end: End, link: Link): void
+  failed(error: Error, side: Side): void
+  /** The connection of the lz4+tcp side is over. */
+  disconnected(): void
+  /** Both are over; `error` is what ended them, if anything. */
+  ended(error: Error | undefined): void
 }
 
 /**
- * One connection: TCP to the peer on one side, a socket to libzmq on the other,
- * private or that of a bridge, and a transcoder each way between them.
+ * Two connections that are joined, one that speaks lz4+tcp and a plain one, and a transcoder
+ * each way between them.
  *
  * Data that one side has handed over is written to the other before that is
  * closed, however the link ends.
@@ -41,44 +40,44 @@ export class Link implements ChannelHandlers, PumpHandlers {
     sent: { messages: 0, plainBytes: 0, wireBytes: 0, dictionary: false },
     received: { messages: 0, plainBytes: 0, wireBytes: 0, dictionary: false },
   }
-  readonly #remote: Socket
-  readonly #local: Socket
+  readonly #lz4: Socket
+  readonly #plain: Socket
   readonly #receiving: Transcoder
   readonly #sending: Transcoder
   readonly #handlers: LinkHandlers
-  readonly #fromPeer: Pump
-  readonly #fromLibzmq: Pump
+  readonly #fromLz4: Pump
+  readonly #fromPlain: Pump
   #end: End | undefined
   #farewell: NodeJS.Timeout | undefined
   #open = 2
 
   /** Joins two channels. */
   constructor(
-    remote: Channel,
-    local: Channel,
+    lz4: Channel,
+    plain: Channel,
     instance: Instance,
     settings: Settings,
+    limits: MessageLimits,
     trainer: Trainer | undefined,
     handlers: LinkHandlers,
   ) {
-    this.#remote = remote.socket
-    this.#local = local.socket
+    this.#lz4 = lz4.socket
+    this.#plain = plain.socket
     this.#handlers = handlers
     this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings, trainer)
-    this.#fromPeer = new Pump(remote.socket, local.socket, this.#receiving, this)
+    this.#fromLz4 = new Pump(lz4.socket, plain.socket, this.#receiving, limits, this)
     const level = settings.adaptive ? new AdaptiveLevel() : undefined
-    this.#fromLibzmq = new Pump(local.socket, remote.socket, this.#sending, this, level)
+    this.#fromPlain = new Pump(plain.socket, lz4.socket, this.#sending, limits, this, level)
 
-    remote.handlers = this
-    local.handlers = this
+    lz4.handlers = this
+    plain.handlers = this
   }
 
-  /** Lets data through. `early` is what was read from the local side already. */
-  start(early: readonly Uint8Array[] = []): void {
-    for (const chunk of early) this.#fromLibzmq.push(chunk)
-    this.#local.resume()
-    this.#remote.resume()
+  /** Lets data through. */
+  start(): void {
+    this.#plain.resume()
+    this.#lz4.resume()
   }
 
   /** What went through. */
@@ -88,51 +87,51 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   data(chunk: Uint8Array, { socket }: Channel): void {
-    if (socket === this.#local) this.#fromLibzmq.push(chunk)
-    else this.#fromPeer.push(chunk)
+    if (socket === this.#plain) this.#fromPlain.push(chunk)
+    else this.#fromLz4.push(chunk)
   }
 
   drained({ socket }: Channel): void {
-    if (socket === this.#local) this.#fromPeer.drained()
-    else this.#fromLibzmq.drained()
+    if (socket === this.#plain) this.#fromLz4.drained()
+    else this.#fromPlain.drained()
   }
 
   ended({ socket }: Channel): void {
-    if (socket === this.#local) {
-      this.#fromLibzmq.finish()
-      this.#end ??= { byLibzmq: true, error: undefined }
-      this.#fromPeer.stop()
-      this.#local.end()
+    if (socket === this.#plain) {
+      this.#fromPlain.finish()
+      this.#end ??= { error: undefined }
+      this.#fromLz4.stop()
+      this.#plain.end()
     } else {
-      this.#fromPeer.finish()
-      this.#end ??= { byLibzmq: false, error: undefined }
+      this.#fromLz4.finish()
+      this.#end ??= { error: undefined }
     }
   }
 
   finished({ socket }: Channel): void {
     // Otherwise `drain` has said goodbye, and the peer may have much to say yet.
-    if (socket !== this.#remote || !this.#end) return
+    if (socket !== this.#lz4 || !this.#end) return
     this.#farewell = setTimeout(() => socket.destroy(), FAREWELL_MS).unref()
   }
 
   closed({ socket }: Channel): void {
-    if (socket === this.#local) {
-      this.#end ??= { byLibzmq: true, error: undefined }
-      this.#fromPeer.stop()
-      this.#fromLibzmq.finish()
+    if (socket === this.#plain) {
+      this.#end ??= { error: undefined }
+      this.#fromLz4.stop()
+      this.#fromPlain.finish()
     } else {
       clearTimeout(this.#farewell)
-      this.#end ??= { byLibzmq: false, error: socket.errored ?? undefined }
-      this.#fromLibzmq.stop()
-      this.#fromPeer.finish()
-      this.#handlers.disconnected(this.#end.error, this)
+      this.#end ??= { error: socket.errored ?? undefined }
+      this.#fromPlain.stop()
+      this.#fromLz4.finish()
+      this.#handlers.disconnected()
     }
     this.#open--
     if (this.#open > 0) return
     this.#count()
     this.#receiving.close()
     this.#sending.close()
-    this.#handlers.ended(this.#end, this)
+    this.#handlers.ended(this.#end.error)
   }
 
   /**
@@ -143,14 +142,14 @@ export class Link implements ChannelHandlers, PumpHandlers {
   drain(): void {
     if (this.#end) return
     const moreReceived = this.#receiving.messages > this.#sending.messages
-    if (moreReceived) this.#fromLibzmq.conclude()
-    else this.#fromPeer.conclude()
+    if (moreReceived) this.#fromPlain.conclude()
+    else this.#fromLz4.conclude()
   }
 
   /** Ends the link at once, whatever it still holds. */
   destroy(): void {
-    this.#local.destroy()
-    this.#remote.destroy()
+    this.#plain.destroy()
+    this.#lz4.destroy()
   }
 
   #count(): void {
@@ -163,10 +162,10 @@ export class Link implements ChannelHandlers, PumpHandlers {
 
   /** Ends a link of which one side broke a rule. */
   failed(transcoder: Transcoder, error: Error): void {
-    this.#end ??= { byLibzmq: false, error }
-    const byRemote = transcoder === this.#receiving
-    const [offender, other] = byRemote ? [this.#remote, this.#local] : [this.#local, this.#remote]
-    this.#handlers.failed(error, byRemote ? "remote" : "local", this)
+    this.#end ??= { error }
+    const byLz4 = transcoder === this.#receiving
+    const [offender, other] = byLz4 ? [this.#lz4, this.#plain] : [this.#plain, this.#lz4]
+    this.#handlers.failed(error, byLz4 ? "lz4" : "plain")
     offender.destroy()
     other.end() // after all that came before
   }

@@ -1,6 +1,8 @@
 import type { Socket } from "node:net"
+import type { ProtocolError } from "../codec/errors.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import type { AdaptiveLevel } from "../transport/adaptive-level.js"
+import { LimitedStream, type MessageLimits } from "./message-limits.js"
 
 export interface PumpHandlers {
   /** The stream broke a rule, or memory ran out; nothing moves through it any more. */
@@ -21,11 +23,16 @@ export class Pump implements TranscoderSink {
   readonly #from: Socket
   readonly #to: Socket
   readonly #transcoder: Transcoder
+  /** What is read, or what is written of it: the side that is plain. */
+  readonly #input: LimitedStream | undefined
+  readonly #output: LimitedStream | undefined
   readonly #handlers: PumpHandlers
   readonly #level: AdaptiveLevel | undefined
   #blocked = false
   /** A buffer that is still being written from. */
   #held: Buffer | undefined
+  /** Why what comes from here on is not taken. */
+  #refused: ProtocolError | undefined
   #ended = false
   #stopped = false
   /** The count of messages at which the other side is ended at the latest. */
@@ -35,19 +42,30 @@ export class Pump implements TranscoderSink {
     from: Socket,
     to: Socket,
     transcoder: Transcoder,
+    limits: MessageLimits,
     handlers: PumpHandlers,
     level?: AdaptiveLevel,
   ) {
     this.#from = from
     this.#to = to
     this.#transcoder = transcoder
+    // Bytes of plaintext that comes over lz4+tcp are the decoder's to count, before it takes memory.
+    const decodes = !transcoder.sends
+    this.#input = decodes ? undefined : new LimitedStream(limits)
+    this.#output = decodes ? new LimitedStream({ ...limits, maxBytes: -1 }) : undefined
     this.#handlers = handlers
     this.#level = level
   }
 
   /** Takes a chunk that was read. */
   push(chunk: Uint8Array): void {
-    this.#run(() => this.#transcoder.transcode(chunk, this))
+    if (this.#refused) return
+    this.#run(() => {
+      const refused = this.#input?.check(chunk)
+      this.#refused = refused?.error
+      this.#transcoder.transcode(refused ? chunk.subarray(0, refused.at) : chunk, this)
+      this.#refuse()
+    })
   }
 
   /** The other side has room again. */
@@ -80,7 +98,10 @@ export class Pump implements TranscoderSink {
   }
 
   #resume(): void {
-    this.#run(() => this.#transcoder.resume(this))
+    this.#run(() => {
+      this.#transcoder.resume(this)
+      this.#refuse()
+    })
     if (this.#stopped || this.#blocked) return
     if (this.#ended) {
       this.stop()
@@ -88,6 +109,11 @@ export class Pump implements TranscoderSink {
     } else {
       this.#from.resume()
     }
+  }
+
+  /** Ends the stream at what is beyond a limit, once all that came before is through. */
+  #refuse(): void {
+    if (this.#refused && !this.#blocked) throw this.#refused
   }
 
   #run(transcode: () => void): void {
@@ -111,8 +137,11 @@ export class Pump implements TranscoderSink {
   }
 
   take(piece: Uint8Array, owned: boolean): boolean {
-    if (owned) this.#to.write(piece)
-    else this.#writeCopy(piece)
+    const refused = this.#output?.check(piece)
+    const taken = refused ? piece.subarray(0, refused.at) : piece
+    if (owned) this.#to.write(taken)
+    else this.#writeCopy(taken)
+    if (refused) throw refused.error
     // The stream asks to wait even where the system took all at once.
     this.#blocked = this.#to.writableNeedDrain && this.#to.writableLength > 0
     if (this.#level) {

@@ -4,6 +4,8 @@ import { Totals } from "../bridge/totals.js"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
 import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
+import type { ZmqError } from "../transport/zmq-error.js"
+import { PARTS_MAX } from "../zmtp/session.js"
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
@@ -17,8 +19,13 @@ ipc://PATH.
 
       --from URL                where to listen; HOST and PORT may be *
       --to URL                  where to connect to
-      --max-message-size BYTES  the most plaintext of one message that is received over lz4+tcp://;
-                                default -1, no limit
+      --max-message-size BYTES  the maximum plaintext of one message that comes over lz4+tcp://;
+                                default 134217728 (128 MiB); -1: no limit
+      --max-plain-message-size BYTES
+                                the same for what comes over tcp:// or ipc://
+      --max-parts N             the maximum parts of one message, either way; default 65536
+      --max-connections N       the maximum connections at a time; more are closed as they come;
+                                default 1000
       --dictionary FILE         a dictionary to compress with: zeromq-lz4 train makes one
       --auto-dictionary         trains one on the first messages
       --min-compress-size BYTES shorter parts go plain; default 512, 128 with a dictionary
@@ -32,7 +39,15 @@ ipc://PATH.
 
 "sent" is what went out over lz4+tcp://. While nobody is there at --to, connections are closed
 as they come; ZeroMQ comes back by itself. SIGINT and SIGTERM stop listening, end connections when
-what was under way is through, after 5 seconds at most; a second one ends at once.`
+what was under way is through, after 5 seconds at most; a second one ends at once.
+
+A side that goes beyond a limit loses its connection, and a line says which. A message of up to the
+maximum size is held in memory, so on a small machine lower it together with the connections.`
+
+const MESSAGE_MAX_BYTES = 128 * 1024 * 1024
+const CONNECTIONS_MAX = 1000
+/** More open files than a process can have. */
+const COUNT_MAX = 2 ** 31 - 1
 
 const STATS_SECONDS = "5"
 const STATS_SECONDS_MAX = 86_400
@@ -79,6 +94,9 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
       from: { type: "string" },
       to: { type: "string" },
       "max-message-size": { type: "string" },
+      "max-plain-message-size": { type: "string" },
+      "max-parts": { type: "string" },
+      "max-connections": { type: "string" },
       dictionary: { type: "string" },
       "auto-dictionary": { type: "boolean" },
       "min-compress-size": { type: "string" },
@@ -95,8 +113,13 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
   const statsSeconds = wholeNumber("--stats", values.stats)
   if (statsSeconds !== undefined && (statsSeconds < 1 || statsSeconds > STATS_SECONDS_MAX))
     throw new UsageError(`--stats must be 1 to ${STATS_SECONDS_MAX} seconds; got ${statsSeconds}`)
-  const number = (name: "max-message-size" | "min-compress-size" | "acceleration" | "revision") =>
-    wholeNumber(`--${name}`, values[name])
+  const number = (name: NumberOption) => wholeNumber(`--${name}`, values[name])
+  const limit = (name: NumberOption, usual: number, min: number, max: number) => {
+    const value = number(name) ?? usual
+    if (value < min || value > max)
+      throw new UsageError(`--${name} must be ${min} to ${max}; got ${value}`)
+    return value
+  }
   const options = {
     autoDictionary: values["auto-dictionary"],
     minCompressSize: number("min-compress-size"),
@@ -106,9 +129,23 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
     revision: number("revision"),
     dictionary: values.dictionary === undefined ? undefined : readDictionary(values.dictionary),
   } as Lz4Options
-  const settings = checkOptions(options, number("max-message-size"))
-  return { spec: { from, to, settings }, statsSeconds }
+  const settings = checkOptions(options, number("max-message-size") ?? MESSAGE_MAX_BYTES)
+  const limits = {
+    maxBytes: limit("max-plain-message-size", MESSAGE_MAX_BYTES, -1, Number.MAX_SAFE_INTEGER),
+    maxParts: limit("max-parts", PARTS_MAX, 1, COUNT_MAX),
+  }
+  const maxConnections = limit("max-connections", CONNECTIONS_MAX, 1, COUNT_MAX)
+  return { spec: { from, to, settings, limits, maxConnections }, statsSeconds }
 }
+
+type NumberOption =
+  | "max-message-size"
+  | "max-plain-message-size"
+  | "max-parts"
+  | "max-connections"
+  | "min-compress-size"
+  | "acceleration"
+  | "revision"
 
 function levelOf(value: string | undefined): Lz4Options["level"] {
   if (value === "adaptive") return value
@@ -125,19 +162,22 @@ function checkOptions(options: Lz4Options, maxMessageSize: number | undefined): 
       `\\b(${[...Object.keys(options), "maxMessageSize"].join("|")})\\b`,
       "g",
     )
-    const flag = (name: string) => `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
     throw new UsageError((error as Error).message.replace(names, flag))
   }
 }
+
+/** The option of the command line for one of the package's. */
+const flag = (name: string) => `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
 
 /** An endpoint of the wrong form is wrong usage; one that this machine does not have is not. */
 function orUsageError<T>(make: () => T): T {
   try {
     return make()
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === "EINVAL") throw new UsageError(message)
-    if (code === "ENODEV") throw new InputError(message)
+    const { code, message, address } = error as ZmqError
+    if (code === "EINVAL")
+      throw new UsageError(message === "Invalid argument" ? `${EXPECTED}; got ${address}` : message)
+    if (code === "ENODEV") throw new InputError(`${address}: ${words(error)}`)
     throw error
   }
 }
@@ -147,13 +187,16 @@ function orUsageError<T>(make: () => T): T {
 /** Prints what happens. */
 export class Report implements BridgeHandlers {
   readonly #to: string
+  readonly #maxConnections: number
   readonly #totals = new Totals()
   #open = 0
   /** Said once, and not for each attempt that fails like the last one. */
   #unreachable: string | undefined
+  #full = false
 
-  constructor({ to }: Pick<BridgeSpec, "to">) {
+  constructor({ to, maxConnections }: Pick<BridgeSpec, "to" | "maxConnections">) {
     this.#to = to
+    this.#maxConnections = maxConnections
   }
 
   joined({ number, from, to, counts }: Joined): void {
@@ -165,11 +208,13 @@ export class Report implements BridgeHandlers {
 
   failed({ number }: Joined, side: string, error: Error): void {
     const what = error instanceof ProtocolError ? "protocol error" : "error"
-    printLine(`#${number} ${what} of ${side}: ${error.message}`)
+    const why = error.message.replace(/\bmax(PlainMessageSize|MessageSize|Parts)\b/g, flag)
+    printLine(`#${number} ${what} of ${side}: ${why}`)
   }
 
   ended({ number, counts }: Joined, error: Error | undefined): void {
     this.#open--
+    this.#full = false
     this.#totals.end(number)
     const why = error && !(error instanceof ProtocolError) ? ` (${words(error)})` : ""
     const { sent, received } = counts()
@@ -180,6 +225,14 @@ export class Report implements BridgeHandlers {
     const line = `cannot connect to ${this.#to}: ${words(error)}`
     if (line !== this.#unreachable) printLine(`${line}; closed ${from}`)
     this.#unreachable = line
+  }
+
+  full(from: string): void {
+    if (!this.#full)
+      printLine(
+        `there are ${this.#maxConnections} connections, which is --max-connections; closed ${from}`,
+      )
+    this.#full = true
   }
 
   /** A line every so many seconds, of what went through since the one before. */
@@ -215,9 +268,12 @@ function flow(way: string, { messages, plainBytes, wireBytes }: Traffic, per = "
   return `${way} ${messages} messages${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
 }
 
+const EXPECTED = "expected HOST:PORT; only --from may have *"
+
 /** An error in words: those of the system say little more than a code. */
 function words(error: unknown): string {
   const { code, message, syscall } = error as NodeJS.ErrnoException
+  if (code === "ENODEV") return "there is no interface, address or host of that name"
   if (message && !syscall) return message
   for (const [name, meaning] of getSystemErrorMap().values()) if (name === code) return meaning
   return message

@@ -19,7 +19,7 @@ Shows what ZeroMQ peers said over lz4+tcp:// and tcp://, as it is decoded, and a
 a .pcap or .pcapng, or the bytes that one side of a connection sent; "-" reads standard input:
 tcpdump -U -w - … | zeromq-lz4 inspect -
 
-      --json                    each row, and the summary, as lines of JSON: see README.md
+      --json                    each row, and the summary, as lines of JSON: see docs/inspect.md
       --filter EXPR             only rows that match; can be given more than once
       --dictionary FILE         a dictionary that was sent before the capture began
       --max-message-size BYTES  more plaintext in one message is an error; no limit by default

@@ -42,7 +42,7 @@ export class Leftover implements Lodger {
     return this.#at as Pointer
   }
 
-  /** Keeps the row from an address on: for all that was before it is used. */
+  /** Drops the bytes before `from`, which were consumed. */
   keep(from: number): void {
     this.#at = from
     if (this.#at < this.#end) this.#instance.lodge(this)

@@ -26,10 +26,9 @@ export interface Lz4Options {
   /** LZ4's acceleration, 1 to 65537: higher is faster and compresses less. Default: 1. Level 0 only. */
   acceleration?: number
   /**
-   * 3 to 12: LZ4HC, which takes the longer the higher it is and compresses more.
-   * "adaptive": up to 9, by what limits a connection: the higher, the more of its
-   * time the network makes it wait, while its thread has the time; acceleration 4
-   * while that has not; for sockets only.
+   * 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
+   * "adaptive", for sockets only, chooses for each connection: up to 9 while the network
+   * makes it wait and the event loop has time, acceleration 4 while that has none.
    * Default: 0, LZ4 itself.
    */
   level?: Lz4Level | "adaptive"

@@ -1,10 +1,11 @@
 import { allocate } from "./arrays.js"
 import { type Chunk, ChunkBuilder } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
-import { outOfMemory } from "./errors.js"
+import { closed, outOfMemory } from "./errors.js"
 import { frameHeadLength, LONG_HEAD_BYTES, MORE, writeFrameHead } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary } from "./large.js"
+import { loadInstanceSync } from "./module.js"
 import type { Settings } from "./options.js"
 import { ArraySource } from "./source.js"
 import { Trainer } from "./trainer.js"
@@ -26,37 +27,61 @@ const LARGE_PART = 2
  * go to many.
  */
 export class Sender {
-  readonly #instance: Instance
-  readonly #handle: Pointer
-  readonly #trainer: Trainer | undefined
+  readonly #settings: Settings
+  /** Opened when there is something to encode: the module takes milliseconds to load. */
+  #opened: { instance: Instance; handle: Pointer; trainer: Trainer | undefined } | undefined
   #effort: number
+  #users = 1
   /** Arrays that are to be transcoded in a row. */
   #gathered: Uint8Array[] = []
   #gatheredBytes = 0
   readonly #made = new ChunkBuilder()
   #dictionaryFrame: Uint8Array | undefined
 
-  constructor(instance: Instance, settings: Settings) {
-    const { minCompressBytes, effort, arenas, dictionary, training } = settings
-    this.#instance = instance
-    this.#effort = effort
-    this.#trainer = training && new Trainer(instance, training)
-    const opened = dictionary ? openDictionary(instance, dictionary) : NULL
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#effort = settings.effort
+  }
+
+  #open(): { instance: Instance; handle: Pointer; trainer: Trainer | undefined } {
+    if (this.#opened) return this.#opened
+    if (this.#users <= 0) throw closed("the endpoint")
+    const instance = loadInstanceSync()
+    const { minCompressBytes, arenas, dictionary, training } = this.#settings
+    const trainer = training && new Trainer(instance, training)
+    const given = dictionary ? openDictionary(instance, dictionary) : NULL
     const min = Math.min(minCompressBytes, instance.blockMax + 1)
-    const trainer = this.#trainer?.handle ?? NULL
     const { zl_sending_open, zl_dictionary_close } = instance.exports
-    this.#handle = zl_sending_open(opened, min, effort, arenas ? 1 : 0, trainer, 1)
-    if (this.#handle !== NULL) return
-    zl_dictionary_close(opened)
-    this.#trainer?.close()
-    throw outOfMemory("an endpoint", 256)
+    const handle = zl_sending_open(
+      given,
+      min,
+      this.#effort,
+      arenas ? 1 : 0,
+      trainer?.handle ?? NULL,
+      1,
+    )
+    if (handle === NULL) {
+      zl_dictionary_close(given)
+      trainer?.close()
+      throw outOfMemory("an endpoint", 256)
+    }
+    this.#opened = { instance, handle, trainer }
+    return this.#opened
+  }
+
+  get #instance(): Instance {
+    return this.#open().instance
+  }
+
+  get #handle(): Pointer {
+    return this.#open().handle
   }
 
   /** How hard it tries from the next part on, as Settings has it. */
   set effort(effort: number) {
     if (effort === this.#effort) return
     this.#effort = effort
-    this.#instance.exports.zl_sending_effort(this.#handle, effort)
+    if (this.#opened) this.#instance.exports.zl_sending_effort(this.#handle, effort)
   }
 
   /**
@@ -109,9 +134,17 @@ export class Sender {
     return this.#dictionaryFrame
   }
 
+  /** One more endpoint uses it, and will close it. */
+  share(): void {
+    this.#users++
+  }
+
   close(): void {
-    this.#instance.exports.zl_transcoder_close(this.#handle)
-    this.#trainer?.close()
+    if (--this.#users > 0 || !this.#opened) return
+    const { instance, handle, trainer } = this.#opened
+    this.#opened = undefined
+    instance.exports.zl_transcoder_close(handle)
+    trainer?.close()
   }
 
   get #hasDictionary(): boolean {

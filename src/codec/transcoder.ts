@@ -41,14 +41,15 @@ export interface TranscoderSink {
 }
 
 /**
- * One direction of a link: a ZMTP byte stream whose message parts are rewritten,
+ * One direction of a connection: a ZMTP byte stream whose message parts are rewritten,
  * from plain to lz4+tcp or back (RFC.md section 3). It does no I/O; what comes
  * out does not depend on how the stream was cut.
  */
 export class Transcoder {
   readonly #instance: Instance
   readonly #handle: Pointer
-  readonly #sends: boolean
+  /** Whether it writes lz4+tcp, rather than reading it. */
+  readonly sends: boolean
   readonly #budgetBytes: number
   readonly #leftover: Leftover
   /** How hard a sending one tries. */
@@ -101,7 +102,7 @@ export class Transcoder {
   ) {
     this.#instance = instance
     this.#handle = handle
-    this.#sends = sends
+    this.sends = sends
     this.#budgetBytes = budgetBytes
     this.#effort = effort
     this.#leftover = new Leftover(instance)
@@ -224,7 +225,7 @@ export class Transcoder {
     const instance = this.#instance
     const { zl_transcoder_dictionary, zl_transcoder_receiver } = instance.exports
     const body = new FrontSource(this.#leftover.asSource(), bodyBytes)
-    if (this.#sends)
+    if (this.sends)
       return encodeLarge(instance, zl_transcoder_dictionary(this.#handle), this.#effort, body)
     const receiver = zl_transcoder_receiver(this.#handle)
     // Neither a dictionary nor an arena is large, so there is always plaintext.

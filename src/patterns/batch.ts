@@ -3,14 +3,18 @@ import type { Message } from "./pipe.js"
 
 /** A batch is encoded when it has this many bytes, or when the current burst of the program ends. */
 export const BATCH_BYTES: number = 64 * 1024
+/** The same of a batch that goes to many: each write to each of them counts. */
+export const SHARED_BATCH_BYTES: number = 256 * 1024
 /** What a batch starts with when there is no full-sized buffer to spare. */
 const FIRST_BYTES = 4096
 /** zeromq.js copies messages up to this size, and holds on to larger ones. */
 const COPIED_MAX_BYTES = 128
 /** Full-sized buffers that are used again. */
 const SPARE_MAX = 32
+const SPARE_LARGE_MAX = 4
 
 const spare: Buffer[] = []
+const spareLarge: Buffer[] = []
 /** How many full-sized buffers there are. */
 let buffers: number = 0
 
@@ -32,9 +36,10 @@ export class Batch {
   /** As in zeromq.js, a large message that waits keeps the program's memory alive, though not for use. */
   protected latest: Message | undefined
 
-  constructor() {
-    const buffer = spare.pop()
+  constructor(bytes: number = BATCH_BYTES) {
+    const buffer = bytes === BATCH_BYTES ? spare.pop() : spareLarge.pop()
     if (buffer) this.#buffer = buffer
+    else if (bytes > BATCH_BYTES) this.#buffer = Buffer.allocUnsafeSlow(bytes)
     else if (buffers < SPARE_MAX) {
       buffers++
       this.#buffer = Buffer.allocUnsafeSlow(BATCH_BYTES)
@@ -70,6 +75,8 @@ export class Batch {
   /** Gives the buffer back. */
   release(): void {
     if (this.#buffer.length === BATCH_BYTES) spare.push(this.#buffer)
+    else if (this.#buffer.length === SHARED_BATCH_BYTES && spareLarge.length < SPARE_LARGE_MAX)
+      spareLarge.push(this.#buffer)
     this.clear()
   }
 

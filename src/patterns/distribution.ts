@@ -1,10 +1,10 @@
 import type { Sender } from "../codec/sender.js"
-import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
+import { Batch, framesLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
 
 /** Messages with frames of more bytes are encoded at once, from the caller's memory. */
-const LARGE_BYTES = 8192
+const LARGE_BYTES = 128 * 1024
 const NO_FRAMES = new Uint8Array(0)
 
 /**
@@ -124,14 +124,14 @@ export class Distribution implements Flushable, SharedBatch {
     const shared = this.#shared
     for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
     const bytes = framesLength(message)
-    if (bytes > LARGE_BYTES || (this.#batch?.length ?? 0) + bytes > BATCH_BYTES) {
+    if (bytes > LARGE_BYTES || (this.#batch?.length ?? 0) + bytes > SHARED_BATCH_BYTES) {
       const batch = this.#batch
       this.#batch = undefined
       this.#deliver(batch?.frames ?? NO_FRAMES, message)
       batch?.release()
       return
     }
-    this.#batch ??= new Batch()
+    this.#batch ??= new Batch(SHARED_BATCH_BYTES)
     this.#batch.append(message, bytes)
     if (this.#flushing) return
     this.#flushing = true

@@ -9,6 +9,8 @@ import { Queue } from "./queue.js"
 /** Messages with frames of more bytes are encoded at once, from the caller's memory. */
 const LARGE_BYTES = 8192
 const NO_FRAMES = new Uint8Array(0)
+/** Parts that wait to be received, at most: each takes more memory than its bytes. */
+const PARTS_MAX = 65_536
 
 export type Message = Buffer[]
 
@@ -100,6 +102,7 @@ export class Pipe implements Inlet, Flushable {
   #finished: (() => void) | undefined
 
   readonly #in = new Queue<Message>()
+  #inParts = 0
   #inActive = true
   /** Whether the connection waits until there is room here. */
   #stopped = false
@@ -400,14 +403,18 @@ export class Pipe implements Inlet, Flushable {
       this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", offence))
       return true
     }
-    if (this.#options.conflate) this.#in.clear()
+    if (this.#options.conflate) {
+      this.#in.clear()
+      this.#inParts = 0
+    }
     this.#in.push(message)
     if (!this.#inActive) {
       this.#inActive = true
       this.#events.readActivated(this)
     }
+    this.#inParts += message.length
     const max = this.#options.receiveHighWaterMark
-    if (max <= 0 || this.#in.length < max) return true
+    if (max <= 0 || (this.#in.length < max && this.#inParts < PARTS_MAX)) return true
     this.#stopped = true
     return false
   }
@@ -428,7 +435,12 @@ export class Pipe implements Inlet, Flushable {
       this.#inActive = false
       return undefined
     }
-    if (this.#stopped && this.#in.length <= this.#options.receiveHighWaterMark >> 1) {
+    this.#inParts -= message.length
+    if (
+      this.#stopped &&
+      this.#in.length <= this.#options.receiveHighWaterMark >> 1 &&
+      this.#inParts <= PARTS_MAX >> 1
+    ) {
       this.#stopped = false
       this.#connection?.resume()
     }

@@ -2,30 +2,41 @@ import { Distribution } from "./distribution.js"
 import type { Message, Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
+/** Of a group (RFC 48), and groups that one peer may join; what is beyond is not taken in. */
+const GROUP_MAX_BYTES = 255
+const GROUPS_MAX = 1 << 16
+
 /** Sends to all peers that have joined a group (RFC 48). */
 export class Radio extends SocketType {
   override readonly name = "RADIO"
   readonly #out = new Distribution()
   readonly #groups = new Map<string, Set<Pipe>>()
+  /** How many groups each peer has joined. */
+  readonly #joined = new Map<Pipe, number>()
 
   attach(pipe: Pipe): void {
     this.#out.attach(pipe)
   }
 
   terminated(pipe: Pipe): void {
+    this.#joined.delete(pipe)
     for (const [group, pipes] of this.#groups)
       if (pipes.delete(pipe) && pipes.size === 0) this.#groups.delete(group)
     this.#out.terminated(pipe)
   }
 
   override command(pipe: Pipe, name: string, data: Buffer): boolean {
+    if (data.length > GROUP_MAX_BYTES) return true
     const group = data.toString("latin1")
     const pipes = this.#groups.get(group)
     if (name === "JOIN") {
+      const joined = this.#joined.get(pipe) ?? 0
+      if (pipes?.has(pipe) || joined >= GROUPS_MAX) return true
+      this.#joined.set(pipe, joined + 1)
       if (pipes) pipes.add(pipe)
       else this.#groups.set(group, new Set([pipe]))
     } else if (name === "LEAVE" && pipes) {
-      pipes.delete(pipe)
+      if (pipes.delete(pipe)) this.#joined.set(pipe, (this.#joined.get(pipe) as number) - 1)
       if (pipes.size === 0) this.#groups.delete(group)
     }
     return true

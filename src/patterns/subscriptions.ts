@@ -51,6 +51,8 @@ export class Topics {
 export class MultiTopics<T> {
   readonly #topics = new Map<string, Set<T>>()
   readonly #lengths = new Map<number, number>()
+  /** Bytes of the topics of each subscriber. */
+  readonly #bytes = new Map<T, number>()
   /** The topics of each subscriber. */
   readonly #of = new Map<T, Set<string>>()
 
@@ -70,7 +72,10 @@ export class MultiTopics<T> {
       topics = new Set()
       this.#of.set(subscriber, topics)
     }
-    topics.add(key)
+    if (!topics.has(key)) {
+      topics.add(key)
+      this.#bytes.set(subscriber, (this.#bytes.get(subscriber) ?? 0) + key.length)
+    }
     return isFirst
   }
 
@@ -79,9 +84,10 @@ export class MultiTopics<T> {
     return this.#remove(topicKey(topic), subscriber)
   }
 
-  /** How many topics a subscriber has. */
-  count(subscriber: T): number {
-    return this.#of.get(subscriber)?.size ?? 0
+  /** How many topics a subscriber has, and how many bytes they have together. */
+  of(subscriber: T): { count: number; bytes: number } {
+    const topics = this.#of.get(subscriber)
+    return { count: topics?.size ?? 0, bytes: this.#bytes.get(subscriber) ?? 0 }
   }
 
   /** Takes all subscriptions of one back, and tells of each topic, and whether it was the last. */
@@ -106,7 +112,10 @@ export class MultiTopics<T> {
     if (!subscribers?.delete(subscriber)) return "not found"
     const topics = this.#of.get(subscriber) as Set<string>
     topics.delete(key)
-    if (topics.size === 0) this.#of.delete(subscriber)
+    if (topics.size === 0) {
+      this.#of.delete(subscriber)
+      this.#bytes.delete(subscriber)
+    } else this.#bytes.set(subscriber, (this.#bytes.get(subscriber) as number) - key.length)
     if (subscribers.size > 0) return "others"
     this.#topics.delete(key)
     forget(this.#lengths, key.length)

@@ -4,10 +4,12 @@ import { Queue } from "./queue.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { MultiTopics } from "./subscriptions.js"
 
-/** Topics that one peer may be subscribed to, at most; what is beyond is not taken in. */
+/** Topics that one peer may be subscribed to, and bytes of them; what is beyond is not taken in. */
 const TOPICS_MAX = 1 << 18
-/** Notices that may wait for `receive`; peers have to wait beyond. */
+const TOPICS_MAX_BYTES = 16 << 20
+/** Notices that may wait for `receive`, and bytes of them; peers have to wait beyond. */
 const NOTICES_MAX = 1 << 16
+const NOTICES_MAX_BYTES = 16 << 20
 
 /** What waits to be received, and the pipe that it is of. */
 interface Notice {
@@ -23,6 +25,7 @@ export class XPub extends SocketType {
   /** What peers want, where the program decides what they get. */
   readonly #wanted = new MultiTopics<Pipe>()
   readonly #notices = new Queue<Notice>()
+  #noticeBytes = 0
   /** The peers that wait until notices are received. */
   readonly #stopped = new Set<Pipe>()
   /** Of the subscription that was received last, for one to be chosen for it. */
@@ -65,7 +68,7 @@ export class XPub extends SocketType {
   override command(pipe: Pipe, name: string, data: Buffer): boolean {
     if (name === "SUBSCRIBE") this.#subscription(pipe, true, data)
     else if (name === "CANCEL") this.#subscription(pipe, false, data)
-    if (this.#notices.length < NOTICES_MAX) return true
+    if (this.#notices.length < NOTICES_MAX && this.#noticeBytes < NOTICES_MAX_BYTES) return true
     this.#stopped.add(pipe)
     return false
   }
@@ -95,7 +98,13 @@ export class XPub extends SocketType {
     if (!notice) return "EAGAIN"
     if (this.options.manual)
       this.#last = notice.pipe && this.#out.has(notice.pipe) ? notice.pipe : undefined
-    if (this.#stopped.size > 0 && this.#notices.length <= NOTICES_MAX / 2) this.#resume()
+    this.#noticeBytes -= bytesOf(notice.message)
+    if (
+      this.#stopped.size > 0 &&
+      this.#notices.length <= NOTICES_MAX / 2 &&
+      this.#noticeBytes <= NOTICES_MAX_BYTES / 2
+    )
+      this.#resume()
     return notice.message
   }
 
@@ -114,7 +123,12 @@ export class XPub extends SocketType {
 
   /** Takes a message of a peer that is no subscription. */
   protected takeMessage(message: Message): void {
-    this.#notices.push({ message, pipe: undefined })
+    this.#push({ message, pipe: undefined })
+  }
+
+  #push(notice: Notice): void {
+    this.#notices.push(notice)
+    this.#noticeBytes += bytesOf(notice.message)
     this.events.readable()
   }
 
@@ -130,12 +144,12 @@ export class XPub extends SocketType {
   #subscription(pipe: Pipe, subscribe: boolean, topic: Buffer): void {
     const { manual, verbosity } = this.options
     if (manual) {
-      if (subscribe && this.#wanted.count(pipe) >= TOPICS_MAX) return
+      if (subscribe && isFull(this.#wanted, pipe, topic)) return
       if (subscribe) this.#wanted.add(topic, pipe)
       else this.#wanted.remove(topic, pipe)
       this.#notify(subscribe, topic, pipe)
     } else if (subscribe) {
-      if (this.#topics.count(pipe) >= TOPICS_MAX) return
+      if (isFull(this.#topics, pipe, topic)) return
       const isFirst = this.#topics.add(topic, pipe)
       if (isFirst || verbosity !== "none") this.#notify(true, topic, pipe)
     } else {
@@ -149,8 +163,7 @@ export class XPub extends SocketType {
     const message = Buffer.alloc(1 + topic.length)
     message[0] = subscribe ? 1 : 0
     message.set(topic, 1)
-    this.#notices.push({ message: [message], pipe })
-    this.events.readable()
+    this.#push({ message: [message], pipe })
   }
 
   #resume(): void {
@@ -158,4 +171,15 @@ export class XPub extends SocketType {
     this.#stopped.clear()
     for (const pipe of stopped) pipe.connection?.resume()
   }
+}
+
+function isFull(topics: MultiTopics<Pipe>, pipe: Pipe, topic: Buffer): boolean {
+  const { count, bytes } = topics.of(pipe)
+  return count >= TOPICS_MAX || bytes + topic.length > TOPICS_MAX_BYTES
+}
+
+function bytesOf(message: Message): number {
+  let bytes = 0
+  for (const part of message) bytes += part.length
+  return bytes
 }

@@ -1,4 +1,4 @@
-import { BlockList, isIPv6 } from "node:net"
+import { BlockList } from "node:net"
 import type { Event } from "zeromq"
 import { ProtocolError } from "../codec/errors.js"
 import type { Sender } from "../codec/sender.js"
@@ -7,7 +7,7 @@ import type { SocketType } from "../patterns/socket-type.js"
 import type { Connection, ConnectionOptions, Ending } from "../transport/connection.js"
 import { Dialer, type DialerHandlers } from "../transport/dialer.js"
 import type { Destination, HostPort } from "../transport/endpoint.js"
-import { formatEndpoint } from "../transport/endpoint.js"
+import { familyOf, formatEndpoint } from "../transport/endpoint.js"
 import { Listener, type ListenerHandlers } from "../transport/listener.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import { systemError } from "../transport/zmq-error.js"
@@ -202,7 +202,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
 
   admits(address: string | undefined): boolean {
     if (!this.#filter || address === undefined) return true
-    return this.#filter.check(address, isIPv6(address) ? "ipv6" : "ipv4")
+    return this.#filter.check(address, familyOf(address) === 6 ? "ipv6" : "ipv4")
   }
 
   accepted(connection: Connection): void {
@@ -375,7 +375,7 @@ function readFilters(filters: readonly string[]): BlockList | undefined {
   const list = new BlockList()
   for (const filter of filters) {
     const [address = "", bits] = filter.split("/")
-    const family = isIPv6(address) ? "ipv6" : "ipv4"
+    const family = familyOf(address) === 6 ? "ipv6" : "ipv4"
     if (bits === undefined) list.addAddress(address, family)
     else list.addSubnet(address, Number(bits), family)
   }

@@ -1,5 +1,5 @@
 import type { Context, Event, Socket } from "zeromq"
-import { loadInstanceSync } from "../codec/module.js"
+import { loadInstance } from "../codec/module.js"
 import { checkLz4Options, type Lz4Options } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
@@ -12,6 +12,7 @@ import {
   parseConnect,
   withoutScheme,
 } from "../transport/endpoint.js"
+import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { Authenticator } from "./authenticator.js"
 import { busy } from "./early-operations.js"
@@ -81,6 +82,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   /** Operations since the last that waited. */
   #operations = 0
   #closed = false
+  /** Settings of endpoints without options of their own, as long as the socket's do not change. */
+  #usual: { settings: EndpointSettings; changes: number } | undefined
 
   constructor(socket: Socket, state: SocketState) {
     this.#state = state
@@ -103,6 +106,10 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     return this.#state.lz4
   }
 
+  get isClosed(): boolean {
+    return this.#closed
+  }
+
   /** How many endpoints there are. */
   get endpoints(): number {
     return this.#endpoints.size
@@ -110,15 +117,26 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   // -- Endpoints -------------------------------------------------------------------
 
-  /** Reads what may be bound, and with what; the host may have to be resolved yet. */
-  prepareBind(socket: Socket, address: string, options: EndpointOptions): PreparedBind {
+  async bind(socket: Socket, address: string, options: EndpointOptions): Promise<void> {
     const where = this.#orBindError(address, () => parseBind(address, socket.ipv6))
-    const settings = this.#settings(socket, address, options)
-    return { address, where, settings }
+    const resolved = await resolveHost(where, socket.ipv6, address).catch((error) =>
+      this.#orBindError(address, () => {
+        throw error
+      }),
+    )
+    await turn() // as in zeromq.js, whose threads bind, it takes that long
+    this.#listen(socket, address, options, resolved)
   }
 
-  /** Binds to what was prepared, at an address. */
-  bind({ address, settings }: PreparedBind, where: HostPort): void {
+  bindSync(socket: Socket, address: string, options: EndpointOptions): void {
+    const resolved = this.#orBindError(address, () =>
+      resolveHostSync(parseBind(address, socket.ipv6), socket.ipv6, address),
+    )
+    this.#listen(socket, address, options, resolved)
+  }
+
+  #listen(socket: Socket, address: string, options: EndpointOptions, where: HostPort): void {
+    const settings = this.#settings(socket, address, options)
     const endpoint = new BoundEndpoint(this, settings, this.#state.acceptFilters)
     this.#orBindError(address, () => {
       try {
@@ -174,6 +192,12 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#blocky))
     this.#endpoints.clear()
     this.#context = undefined
+    this.#forgetUsual()
+  }
+
+  #forgetUsual(): void {
+    this.#usual?.settings.connection.sender.close()
+    this.#usual = undefined
   }
 
   get #blocky(): boolean {
@@ -193,19 +217,36 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     endpoint.release(0, () => {})
   }
 
+  /** The settings of an endpoint; those without options of their own have the same. */
   #settings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
+    const usual = Object.keys(options ?? {}).length === 0
+    if (usual && this.#usual?.changes === this.#state.changes) {
+      const { settings } = this.#usual
+      settings.connection.sender.share()
+      return settings
+    }
+    const settings = this.#readSettings(socket, address, options)
+    if (usual) {
+      this.#forgetUsual()
+      settings.connection.sender.share()
+      this.#usual = { settings, changes: this.#state.changes }
+    }
+    return settings
+  }
+
+  #readSettings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
     const settings = checkLz4Options(options, socket.maxMessageSize)
     const tcp = readTcpOptions(socket, address)
     const { name } = this.type
     const handshake = readHandshakeSettings(socket, name, this.#state, address)
-    const instance = loadInstanceSync()
+    // Ready by the time that there is a connection.
+    loadInstance().catch(() => {})
     this.pipeOptions = readPipeOptions(socket, this.#state)
     const { zapDomain, zapEnforceDomain } = socket
     return {
       connection: {
-        instance,
         settings,
-        sender: new Sender(instance, settings),
+        sender: new Sender(settings),
         handshake,
         handshakeMs: socket.handshakeInterval,
         heartbeat: readHeartbeat(socket),
@@ -405,10 +446,9 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 }
 
-export interface PreparedBind {
-  address: string
-  where: HostPort
-  settings: EndpointSettings
+/** A turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** @throws Error with code EBUSY while something is at work that needs the socket for itself. */

@@ -10,7 +10,8 @@ import type { SocketState } from "./state.js"
 /** After so long zeromq.js says what a process waits for, in milliseconds. */
 const WARNING_MS = 500
 
-const watched = new Set<WeakRef<Socket>>()
+/** What is known of each socket, which may be collected before its messages have left. */
+const watched = new Map<WeakRef<Socket>, SocketState>()
 /** Endpoints that are closed and still have something to send; whether their context is blocky. */
 const leaving = new Set<{ blocky: boolean }>()
 let listening = false
@@ -23,14 +24,18 @@ const staying = new Hold()
 const dropped = new FinalizationRegistry<{ ref: WeakRef<Socket>; state: SocketState }>(
   ({ ref, state }) => {
     watched.delete(ref)
-    state.engine?.close(state.engine.lingerMs)
+    closeEngine(state)
   },
 )
+
+function closeEngine({ engine }: SocketState): void {
+  engine?.close(engine.lingerMs)
+}
 
 /** Sees to it that the endpoints of a socket end before the process does, or with the socket. */
 export function watch(socket: Socket, state: SocketState): void {
   const ref = new WeakRef(socket)
-  watched.add(ref)
+  watched.set(ref, state)
   dropped.register(socket, { ref, state })
   if (listening) return
   listening = true
@@ -50,11 +55,11 @@ export function exitsLater(blocky: boolean): () => void {
 }
 
 function closeAll(): void {
-  const open: Socket[] = []
-  for (const ref of watched) {
+  const open: (() => void)[] = []
+  for (const [ref, state] of watched) {
     const socket = ref.deref()
-    if (!socket || socket.closed) watched.delete(ref)
-    else open.push(socket)
+    if (state.engine?.isClosed !== false) watched.delete(ref)
+    else open.push(() => (socket ? socket.close() : closeEngine(state)))
   }
   if (open.length > 0 && !announced) {
     announced = true
@@ -62,7 +67,7 @@ function closeAll(): void {
     return
   }
   announced = false
-  for (const socket of open) socket.close()
+  for (const close of open) close()
   if (leaving.size === 0 || holding) return
   holding = true
   staying.take()

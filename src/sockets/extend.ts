@@ -2,10 +2,9 @@ import type { Observer, Socket as ZmqSocket } from "zeromq"
 import type { Message } from "../patterns/pipe.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
-import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { EarlyOperations } from "./early-operations.js"
-import { checkFree, type EndpointOptions, Engine, type Received } from "./engine.js"
+import { checkFree, type EndpointOptions, Engine, type Received, turn } from "./engine.js"
 import { watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { toMessage } from "./message.js"
@@ -92,13 +91,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         const bound = (native.bind as (...args: unknown[]) => Promise<void>).call(this, ...args)
         return blockingNative(state, bound, () => this.#nativeAdded(state))
       }
-      return blocking(this, state, async () => {
-        const engine = this.#open(state)
-        const prepared = engine.prepareBind(this, address, options)
-        const where = await resolveHost(prepared.where, this.ipv6, address)
-        await turn() // as in zeromq.js, whose threads bind, it takes that long
-        engine.bind(prepared, where)
-      })
+      return blocking(this, state, () => this.#open(state).bind(this, address, options))
     }
 
     override bindSync(...args: [address: string, options?: EndpointOptions]): void {
@@ -111,9 +104,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         this.#nativeAdded(state)
         return
       }
-      const engine = this.#open(state)
-      const prepared = engine.prepareBind(this, address, options)
-      engine.bind(prepared, resolveHostSync(prepared.where, this.ipv6, address))
+      this.#open(state).bindSync(this, address, options)
     }
 
     override unbind(...args: [address: string]): Promise<void> {
@@ -156,7 +147,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       const { routingId, ...options } = given ?? {}
       if (routingId) {
-        state.warnUnlessImmediate(OPTION.connectRoutingId)
+        state.changing(OPTION.connectRoutingId)
         state.connectRoutingId = Buffer.from(routingId)
       }
       engine.connect(this, address, options)
@@ -263,14 +254,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override setBoolOption(option: number, value: boolean): void {
       const state = ensureState(this)
-      state.warnUnlessImmediate(option)
+      state.changing(option)
       super.setBoolOption(option, value)
       state.setFlag(option, value)
     }
 
     override setInt32Option(option: number, value: number): void {
       const state = ensureState(this)
-      state.warnUnlessImmediate(option)
+      state.changing(option)
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
       const { engine } = state
@@ -281,17 +272,17 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override setUint32Option(option: number, value: number): void {
-      ensureState(this).warnUnlessImmediate(option)
+      ensureState(this).changing(option)
       super.setUint32Option(option, value)
     }
 
     override setInt64Option(option: number, value: number): void {
-      ensureState(this).warnUnlessImmediate(option)
+      ensureState(this).changing(option)
       super.setInt64Option(option, value)
     }
 
     override setUint64Option(option: number, value: number): void {
-      ensureState(this).warnUnlessImmediate(option)
+      ensureState(this).changing(option)
       super.setUint64Option(option, value)
     }
 
@@ -306,7 +297,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override setStringOption(option: number, value: string | Buffer | null): void {
       const state = ensureState(this)
-      state.warnUnlessImmediate(option)
+      state.changing(option)
       super.setStringOption(option, value)
       state.setBytes(option, typeof value === "string" ? Buffer.from(value) : value)
     }
@@ -449,11 +440,6 @@ function toRouting(given: unknown): Routing {
     ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),
     ...(group !== undefined && { group: toGroup(group) }),
   }
-}
-
-/** A turn of the event loop. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
 }
 
 /** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */

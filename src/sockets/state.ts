@@ -107,6 +107,8 @@ export class SocketState {
   engine: Engine | undefined
   monitor: Monitor | undefined
   #lz4: Lz4 | undefined
+  /** How often an option was set. */
+  changes = 0
   /** What waits for the first endpoint. */
   early: EarlyOperations | undefined
   /** Whose bind, unbind or proxy is at work, in which the socket cannot be used. */
@@ -172,8 +174,9 @@ export class SocketState {
     this.engine?.type.leave(Buffer.from(group, "latin1"))
   }
 
-  /** Warns as zeromq.js does of options that come too late. */
-  warnUnlessImmediate(option: number): void {
+  /** Counts a change, and warns as zeromq.js does of options that come too late. */
+  changing(option: number): void {
+    this.changes++
     if (IMMEDIATE.has(option) || this.nativeEndpoints > 0) return
     if (this.blocked || (this.engine?.endpoints ?? 0) > 0)
       process.emitWarning("Socket option will not take effect until next connect/bind.")

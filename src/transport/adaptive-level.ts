@@ -1,21 +1,21 @@
 import { type EventLoopUtilization, performance } from "node:perf_hooks"
 
-/** From the hastiest to the most thorough: accelerations of LZ4, then levels of LZ4HC. */
+/** From the fastest to the most thorough: accelerations of LZ4, then levels of LZ4HC. */
 const EFFORTS = [4, 1, -3, -6, -9]
 /** Where nothing is known yet, and where nothing is limited. */
 const USUAL = EFFORTS.indexOf(1)
 /** How long a choice is watched before the next, in milliseconds. */
 const WINDOW_MS = 200
 
-/** Shares of a window in which a link waited for the network, and its thread had work. */
+/** Shares of a window in which a connection waited for the network, and the event loop was busy. */
 export interface Limits {
   waited: number
   busy: number
 }
 
 /**
- * The place among the efforts after `index`: up while the network makes the link
- * wait and its thread has the time, down when the network keeps up or the thread
+ * The place among the efforts after `index`: up while the network makes the connection
+ * wait and the event loop has time, down when the network keeps up or the event loop
  * does not. The first level of LZ4HC takes five times as long as LZ4, and
  * acceleration 1 up to twice as long as 4.
  */
@@ -27,7 +27,7 @@ export function nextEffort(index: number, { waited, busy }: Limits): number {
   return index
 }
 
-/** Chooses how hard a link tries by what limits it. */
+/** Chooses how hard a connection compresses by what limits it. */
 export class AdaptiveLevel {
   /** As Settings has it. */
   effort: number = EFFORTS[USUAL] as number

@@ -3,7 +3,7 @@ import type { Chunk } from "../codec/chunk.js"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
 import { frameHeadBytes } from "../codec/frames.js"
-import type { Instance } from "../codec/instance.js"
+import { loadInstanceSync } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
 import type { Sender } from "../codec/sender.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
@@ -25,7 +25,6 @@ const FAREWELL_MS = 1000
 
 /** What all connections of an endpoint share. */
 export interface ConnectionOptions {
-  instance: Instance
   settings: Settings
   sender: Sender
   handshake: HandshakeSettings
@@ -123,11 +122,11 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
   #dictionarySent = false
 
   constructor(channel: Channel, options: ConnectionOptions, handlers: ConnectionHandlers) {
-    const { instance, settings, handshakeMs, handshake } = options
+    const { settings, handshakeMs, handshake } = options
     this.#socket = channel.socket
     this.#options = options
     this.#handlers = handlers
-    this.#receiving = Transcoder.receiving(instance, settings, true)
+    this.#receiving = Transcoder.receiving(loadInstanceSync(), settings, true)
     this.#session = new Session(handshake, this)
     this.#level = settings.adaptive ? new AdaptiveLevel() : undefined
     channel.handlers = this

@@ -1,4 +1,3 @@
-import { isIPv6 } from "node:net"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { Backoff } from "./backoff.js"
@@ -9,7 +8,7 @@ import {
   type ConnectionOptions,
   type Ending,
 } from "./connection.js"
-import type { Destination } from "./endpoint.js"
+import { type Destination, familyOf } from "./endpoint.js"
 import { connectTcp } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 
@@ -52,7 +51,7 @@ export class Dialer implements ConnectionHandlers {
   dial(): void {
     if (this.#closed) return
     const { host } = this.#destination
-    if (isIPv6(host) && !this.#tcp.ipv6) {
+    if (familyOf(host) === 6 && !this.#tcp.ipv6) {
       this.#retry()
       return
     }

@@ -1,9 +1,10 @@
 /** TCP sockets as connections have them, whichever side makes them. */
 import { lookup } from "node:dns/promises"
+import type { NetConnectOpts } from "node:net"
 import * as net from "node:net"
 import { getSystemErrorName } from "node:util"
 import { Channel } from "./channel.js"
-import { type Destination, formatEndpoint, type HostPort } from "./endpoint.js"
+import { type Destination, familyOf, formatEndpoint, type HostPort } from "./endpoint.js"
 import type { TcpOptions } from "./tcp-options.js"
 import { systemError, zmqError } from "./zmq-error.js"
 
@@ -39,7 +40,7 @@ export function listenTcp(
   { backlog }: TcpOptions,
 ): HostPort {
   const endpoint = formatEndpoint({ host, port })
-  const handle = createServerHandle(host, port, net.isIPv6(host) ? 6 : 4)
+  const handle = createServerHandle(host, port, familyOf(host) === 6 ? 6 : 4)
   if (typeof handle === "number") throw systemError(nameOf(handle), endpoint)
   const status = handle.listen(backlog)
   if (status !== 0) {
@@ -58,11 +59,14 @@ export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions)
     host,
     port,
     family: tcp.ipv6 ? 0 : 4,
-    ...(source && { localAddress: source.host, localPort: source.port }),
+    localAddress: source?.host,
+    localPort: source?.port,
     noDelay: true,
     keepAlive: tcp.keepAlive ?? false,
     keepAliveInitialDelay: tcp.keepAliveDelayMs,
-  })
+    allowHalfOpen: true,
+    onread: undefined,
+  } as NetConnectOpts)
   const { socket } = channel
   if (tcp.connectTimeoutMs > 0) {
     const timeout = setTimeout(() => socket.destroy(), tcp.connectTimeoutMs).unref()
@@ -78,10 +82,10 @@ export async function resolveHost(
   ipv6: boolean,
   endpoint: string,
 ): Promise<HostPort> {
-  if (net.isIP(host)) return { host, port }
+  if (familyOf(host) !== 0) return { host, port }
   try {
     const { address } = await lookup(host, { family: ipv6 ? 0 : 4 })
-    return { host: ipv6 && net.isIPv4(address) ? `::ffff:${address}` : address, port }
+    return { host: ipv6 && familyOf(address) === 4 ? `::ffff:${address}` : address, port }
   } catch {
     throw zmqError("ENODEV", endpoint)
   }
@@ -93,7 +97,7 @@ export function resolveHostSync(
   ipv6: boolean,
   endpoint: string,
 ): HostPort {
-  if (net.isIP(host)) return { host, port }
+  if (familyOf(host) !== 0) return { host, port }
   if (host === "localhost") return { host: ipv6 ? "::ffff:127.0.0.1" : "127.0.0.1", port }
   throw zmqError("ENODEV", endpoint)
 }

@@ -11,7 +11,7 @@ const types: Record<string, string> = {
   ".wasm": "application/wasm",
 }
 
-/** What README.md asks of a page's policy, and nothing more. */
+/** What docs/codec.md asks of a page's policy, and nothing more. */
 export const POLICY = "script-src 'self' 'wasm-unsafe-eval'"
 
 /** What the page shows: what came of the round trip. */

@@ -24,7 +24,9 @@ describe("the tarball", () => {
   test("has the build, the documents and nothing else", () => {
     const unexpected = packed.files.filter(
       (file) =>
-        !/^(dist\/.*\.(js|js\.map|d\.ts|wasm|html)|package\.json|LICENSE|[A-Z]+\.md)$/.test(file),
+        !/^(dist\/.*\.(js|js\.map|d\.ts|wasm|html)|package\.json|LICENSE|(docs\/[a-z]+|[A-Z]+)\.md)$/.test(
+          file,
+        ),
     )
     expect(unexpected).toEqual([])
   })

@@ -4,6 +4,7 @@ import { createRequire } from "node:module"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
+import { installNodeVersions, nodeVersion } from "../../scripts/lib/runtimes.mjs"
 import { pack, root, run, temporaryDirectory } from "../support/packed.js"
 
 const require = createRequire(import.meta.url)
@@ -22,6 +23,7 @@ beforeAll(() => {
   // As zeromq is installed here already, with its types.
   for (const name of ["zeromq", "@types"])
     symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name))
+  installNodeVersions()
 })
 
 afterAll(() => directory[Symbol.dispose]())
@@ -41,8 +43,18 @@ describe("without zeromq", () => {
   })
 })
 
-test.each(["sockets.mjs", "sockets.cjs"])("with zeromq: %s", (script) => {
-  expect(run(process.execPath, [script], project).trim()).toBe("received")
+describe.each([
+  ["this", process.execPath],
+  ["22", nodeVersion("22")],
+  ["24", nodeVersion("24")],
+])("with zeromq, Node: %s", (_, node) => {
+  test.each([
+    ["sockets.mjs", "received"],
+    ["sockets.cjs", "received"],
+    ["own-classes.cjs", "ours"],
+  ])("%s", (script, prints) => {
+    expect(run(node, [script], project).trim()).toBe(prints)
+  })
 })
 
 describe("TypeScript", () => {

@@ -1,4 +1,4 @@
-/** What `level: "adaptive"` makes of what limits a link. */
+/** What `level: "adaptive"` makes of what limits a connection. */
 import { expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 import { nextEffort } from "../../src/transport/adaptive-level.js"

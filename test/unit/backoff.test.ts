@@ -14,15 +14,19 @@ function expectPauses(backoff: Backoff, least: readonly number[]): void {
   }
 }
 
-test("pauses stay as they are without a maximum, or with one that is no longer than the first", () => {
-  for (const max of [0, 50, 100]) expectPauses(new Backoff(100, max), [100, 100, 100, 100])
+test("pauses stay as they are without a maximum, but for a random part", () => {
+  expectPauses(new Backoff(100, 0), [100, 100, 100, 100])
+})
+
+test.each([50, 100])("a maximum of %i caps the first pause of 100, too", (max) => {
+  expect(pauses(new Backoff(100, max), 3)).toEqual([max, max, max])
 })
 
 test("pauses double up to the maximum, and begin again after a connection", () => {
   const backoff = new Backoff(100, 500)
-  expectPauses(backoff, [100, 200, 400, 500, 500])
+  expect(pauses(backoff, 5)).toEqual([100, 200, 400, 500, 500])
   backoff.reset()
-  expectPauses(backoff, [100, 200, 400, 500])
+  expect(pauses(backoff, 4)).toEqual([100, 200, 400, 500])
 })
 
 test.each([0, -1])("an interval of %i allows no second attempt", (interval) => {

@@ -83,8 +83,8 @@ describe("wrong usage ends with 2 and says what is right", () => {
     ["different addresses", ["--from", "tcp://127.0.0.1:5", "--to", "lz4+tcp://127.0.0.1:5"]],
     ["expected lz4+tcp://, tcp:// or ipc://", ["--from", "udp://x:1", "--to", LZ4]],
     ["expected HOST:PORT", ["--from", "tcp://x", "--to", "lz4+tcp://x:1"]],
-    ['"*" is no host to connect to', ["--from", PLAIN, "--to", "lz4+tcp://*:1"]],
-    ["port must be 1 to 65535", ["--from", PLAIN, "--to", LZ4]],
+    ["only --from may have *", ["--from", PLAIN, "--to", "lz4+tcp://*:1"]],
+    ["the port must be 1 to 65535", ["--from", PLAIN, "--to", LZ4]],
     ["expected a path", ["--from", LZ4, "--to", "ipc://"]],
     ["bytes; at most", ["--from", LZ4, "--to", `ipc://${"x".repeat(200)}`]],
     ["--level must be 0, or 3 to 12; got 2", [...ends, "--level", "2"]],
@@ -97,6 +97,9 @@ describe("wrong usage ends with 2 and says what is right", () => {
       "--dictionary and --auto-dictionary exclude each other",
       [...ends, "--auto-dictionary", "--dictionary", file("small.dict", "small")],
     ],
+    ["--max-plain-message-size must be -1 to", [...ends, "--max-plain-message-size=-2"]],
+    ["--max-parts must be 1 to 2147483647; got 0", [...ends, "--max-parts", "0"]],
+    ["--max-connections must be 1 to 2147483647; got 0", [...ends, "--max-connections", "0"]],
     ["--stats must be 1 to 86400 seconds; got 0", [...ends, "--stats=0"]],
     ["--bogus", [...ends, "--bogus"]],
     ["'more'", [...ends, "more"]],
@@ -115,7 +118,10 @@ describe("what cannot be had ends with 1 and one line", () => {
     ["no such file", ["--from", PLAIN, "--to", dial, "--dictionary", at("missing")]],
     ["is a directory", ["--from", PLAIN, "--to", dial, "--dictionary", directory]],
     ["1 to 8192 bytes long; got 0", ["--from", PLAIN, "--to", dial, "--dictionary", file("0", "")]],
-    ["not available", ["--from", "lz4+tcp://192.0.2.1:0", "--to", "ipc:///tmp/x"]],
+    [
+      "Cannot assign requested address",
+      ["--from", "lz4+tcp://192.0.2.1:0", "--to", "ipc:///tmp/x"],
+    ],
     ["no interface, address or host", ["--from", "lz4+tcp://no.such.invalid:0", "--to", missing]],
     [
       "cannot listen on ipc:///nowhere/at/all: no such file or directory",
@@ -138,7 +144,7 @@ describe("what cannot be had ends with 1 and one line", () => {
     const { status, stderr } = run("--from", `tcp://127.0.0.1:${port}`, "--to", dial)
     expect({ status, stderr }).toEqual({
       status: 1,
-      stderr: `zeromq-lz4: cannot listen on tcp://127.0.0.1:${port}: address already in use\n`,
+      stderr: `zeromq-lz4: cannot listen on tcp://127.0.0.1:${port}: Address already in use\n`,
     })
   })
 
@@ -334,6 +340,141 @@ describe("a side that breaks a rule", () => {
     const { input: line } = await bridge.until(/^#1 protocol error/)
     expect(line).toContain('asks for the mechanism "CURVE"; NULL and PLAIN are supported')
     await eventually(() => plain.ended)
+  })
+})
+
+/** The head of a frame with a body of 2^62 bytes. */
+const endless = Uint8Array.of(2, 0x40, 0, 0, 0, 0, 0, 0, 0)
+
+/** What a bridge's process has in memory, in bytes. */
+function residentBytes({ process: { pid } }: RunningBridge): number {
+  const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? []
+  return Number(kilobytes) * 1024
+}
+
+describe("limits: a side that goes beyond one loses its connection", () => {
+  describe.each(both)("from %s", (from) => {
+    test("a plain frame of 2^62 bytes is refused at its head, and what came before gets through", async () => {
+      const { bridge, plain, lz4 } = await joined(from)
+      const streams = streamsOf(conversation)
+      plain.socket.write(Buffer.concat([streams.plain, endless]))
+      const [, side, why] = await bridge.until(/^#1 protocol error of (\S+): (.*)$/)
+      expect(side).toBe(`tcp://127.0.0.1:${plain.socket.localPort}`)
+      expect(why).toBe(
+        "ERR_LZ4_BUDGET_EXCEEDED: part 0 declares 4611686018427387904 bytes; 134217728 left of --max-plain-message-size 134217728",
+      )
+      await eventually(() => plain.ended && lz4.ended)
+      expect(sha256(lz4.received)).toBe(sha256(streams.wire))
+      expect(residentBytes(bridge)).toBeLessThan(150 * 2 ** 20)
+    })
+
+    test("so is one that comes over lz4+tcp", async () => {
+      const { bridge, plain, lz4 } = await joined(from)
+      lz4.socket.write(Buffer.concat([handshake("PUSH"), endless, Buffer.from("LZ4M")]))
+      const [, side, why] = await bridge.until(/^#1 protocol error of (\S+): (.*)$/)
+      expect(side).toBe(`lz4+tcp://127.0.0.1:${lz4.socket.localPort}`)
+      expect(why).toMatch(/^ERR_LZ4_BUDGET_EXCEEDED: .* left of --max-message-size 134217728$/)
+      await eventually(() => plain.ended && lz4.ended)
+    })
+
+    test.each(["plain", "lz4"] as const)("parts without an end, of the %s side", async (side) => {
+      const ends = await joined(from, "--max-parts", "10")
+      const [sends, gets] = side === "plain" ? [ends.plain, ends.lz4] : [ends.lz4, ends.plain]
+      const ten = frame(Buffer.alloc(side === "plain" ? 0 : 4), 1)
+      const parts = Buffer.concat(Array(9).fill(ten))
+      const last = frame(Buffer.alloc(4))
+      sends.socket.write(Buffer.concat([handshake("PUSH"), parts, last, parts, ten]))
+      await received(gets, handshake("PUSH").length + 19 * (side === "plain" ? 6 : 2) + 2)
+      sends.socket.write(ten)
+      const { input: line } = await ends.bridge.until(/^#1 protocol error/)
+      expect(line).toContain("ERR_ZMTP_PARTS: a message has over 10 parts, which is --max-parts")
+      await eventually(() => sends.ended && gets.ended)
+    })
+  })
+
+  test("parts inside of an arena count", async () => {
+    const { bridge, plain, lz4 } = await joined("plain", "--max-parts", "2")
+    const part = Buffer.from("part")
+    const frames = Buffer.concat([
+      ...[frame(part, 1), frame(part)],
+      ...[frame(part, 1), frame(part, 1), frame(part)],
+    ])
+    const arena = Buffer.alloc(16)
+    arena.write("LZ4A")
+    arena.writeUInt32LE(frames.length, 8)
+    arena.writeUInt32LE(2, 12)
+    const sent = frame(Buffer.concat([arena, frames]))
+    lz4.socket.write(Buffer.concat([handshake("PUSH"), sent]))
+    await bridge.until(/^#1 protocol error .* ERR_ZMTP_PARTS/)
+    await eventually(() => plain.ended && lz4.ended)
+    expect(messagesOf(parseStream(plain.received).frames)).toHaveLength(1)
+  })
+
+  test("the size is that of all parts of a message together, however the stream is cut", async () => {
+    const { bridge, plain, lz4 } = await joined("plain", "--max-plain-message-size", "700")
+    const whole = [
+      handshake("PUSH"),
+      frame(Buffer.alloc(400), 1),
+      frame(Buffer.alloc(300)),
+      frame(Buffer.alloc(700)),
+      frame(Buffer.alloc(400), 1),
+      frame(Buffer.alloc(301)),
+    ]
+    for (const byte of Buffer.concat(whole)) plain.socket.write(Uint8Array.of(byte))
+    const { input: line } = await bridge.until(/^#1 protocol error/)
+    expect(line).toContain("part 1 declares 301 bytes; 300 left of --max-plain-message-size 700")
+    await eventually(() => lz4.ended)
+    expect(messagesOf(parseStream(lz4.received).frames)).toHaveLength(2)
+  })
+
+  test("what came before gets through to a reader that was slow, too", async () => {
+    const { bridge, plain, lz4 } = await joined("plain")
+    const parts = Array(100).fill(message(payload("random", 100_000)))
+    const streams = streamsOf([hello, ...parts.flat()])
+    lz4.socket.pause()
+    plain.socket.write(Buffer.concat([streams.plain, endless]))
+    await sleep(300)
+    lz4.socket.resume()
+    await bridge.until(/^#1 protocol error .* part 0 declares 4611686018427387904 bytes/)
+    await eventually(() => lz4.ended)
+    expect(sha256(lz4.received)).toBe(sha256(streams.wire))
+  })
+
+  test("-1 is no limit", async () => {
+    const { bridge, plain, lz4 } = await joined("plain", "--max-plain-message-size=-1")
+    plain.socket.write(Buffer.concat([handshake("PUSH"), endless]))
+    await received(lz4, handshake("PUSH").length)
+    await sleep(200)
+    expect(plain.ended).toBe(false)
+    expect(bridge.lines.join()).not.toContain("protocol error")
+  })
+
+  test("connections beyond the maximum are closed as they come, which is said once, until one ends", async () => {
+    const server = await RawServer.start()
+    const to = `lz4+tcp://127.0.0.1:${server.port}`
+    const bridge = await RunningBridge.start(PLAIN, to, "--max-connections", "2")
+    const first = await rawClient(bridge.endpoint)
+    const second = await rawClient(bridge.endpoint)
+    const dialled = [await server.accept(), await server.accept()]
+    for (let i = 0; i < 3; i++) {
+      const refused = await rawClient(bridge.endpoint)
+      await eventually(() => refused.ended)
+    }
+    first.socket.end()
+    second.socket.write(greeting())
+    await eventually(() => dialled.some((end) => end.ended))
+    for (const end of dialled) if (end.ended) end.socket.end()
+    await bridge.until(/^#\d closed/)
+    const third = await rawClient(bridge.endpoint)
+    await server.accept()
+    await bridge.until(/^#3 connected/)
+    expect(third.ended).toBe(false)
+    const said = bridge.lines.filter((line) => line.includes("--max-connections"))
+    expect(said).toEqual([
+      expect.stringMatching(
+        /^there are 2 connections, which is --max-connections; closed tcp:\/\/127\.0\.0\.1:\d+$/,
+      ),
+    ])
   })
 })
 

@@ -1,4 +1,4 @@
-/** What the streams of a capture are decoded to (README.md, "Captures"). */
+/** What the streams of a capture are decoded to (docs/capture.md). */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -489,9 +489,9 @@ test("a connection of READY alone has no transport yet", () => {
   expect(transport).toBeUndefined()
 })
 
-test("README's example prints what is in a capture", async () => {
-  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
-  const [, program = ""] = /^## Captures\n.*?^```js\n(.*?)^```/ms.exec(readme) ?? []
+test("the example of docs/capture.md prints what is in a capture", async () => {
+  const docs = readFileSync(new URL("../../docs/capture.md", import.meta.url), "utf8")
+  const [, program = ""] = /^```js\n(.*?)^```/ms.exec(docs) ?? []
   const file = fileURLToPath(new URL("../fuzz-corpus/capture/topics.pcap", import.meta.url))
   const script = program.replace('"capture.pcap"', JSON.stringify(file))
   expect(script).not.toBe(program)

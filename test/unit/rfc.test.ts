@@ -4,7 +4,11 @@ import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
+import { Req } from "../../src/patterns/req.js"
+import type { SocketTypeEvents, TypeOptions } from "../../src/patterns/socket-type.js"
+import { Session } from "../../src/zmtp/session.js"
 import { concat, dictionaryPart, formOf, SENTINELS } from "../support/wire.js"
+import { greeting as greetingOf, ready } from "../support/zmtp.js"
 
 const root = new URL("../../", import.meta.url)
 const rfc = readFileSync(new URL("RFC.md", root), "utf8")
@@ -23,6 +27,8 @@ interface Example {
   readonly error: string | undefined
   readonly greeting: Uint8Array | undefined
   readonly frames: Uint8Array | undefined
+  readonly handshake: Uint8Array | undefined
+  readonly socket: string | undefined
   readonly commands: string[]
   readonly messages: Uint8Array[][]
 }
@@ -55,6 +61,8 @@ function readExamples(text: string): Example[] {
       error: one("error"),
       greeting: bytes("greeting"),
       frames: bytes("frames"),
+      handshake: bytes("handshake"),
+      socket: entries.find(({ key }) => key === "socket")?.value.replaceAll("'", ""),
       commands: all("command").map(({ value }) => new TextDecoder().decode(bytesOf(value))),
       messages: all("message").map(({ value }) => partsOf(value)),
     }
@@ -190,6 +198,64 @@ function readFrame(bytes: Uint8Array, at: number, allowed: number, code: string)
   if (length > BigInt(bytes.length - start)) throw new Refused(code)
   const end = start + Number(length)
   return { flags, body: bytes.slice(start, end), end }
+}
+
+/** A receiver's session: it takes frames after the greetings, or after the handshake. */
+class Receiver {
+  /** Why it closes. */
+  error: string | undefined
+  readonly #session: Session
+
+  constructor(afterHandshake: boolean, refuses: (message: readonly Buffer[]) => boolean) {
+    const settings = {
+      ...({
+        socketType: "PULL",
+        mechanism: "NULL",
+        plainServer: false,
+        authenticate: false,
+      } as const),
+      ...{ username: new Uint8Array(), password: new Uint8Array(), routingId: new Uint8Array() },
+    }
+    this.#session = new Session(settings, {
+      send: () => {},
+      authenticate: () => {},
+      refused: () => {},
+      ready: () => {},
+      failed: ({ error }) => {
+        this.error = error.code
+      },
+      message: (parts) => {
+        if (refuses(parts)) this.error = "ERR_ZMTP_MESSAGE"
+        return true
+      },
+      command: () => true,
+    })
+    this.#session.start()
+    this.#session.greet(greetingOf())
+    if (afterHandshake) this.#session.receive(ready("PUSH"))
+  }
+
+  take(frames: Uint8Array): void {
+    try {
+      this.#session.receive(frames)
+    } catch (error) {
+      this.error = (error as { code: string }).code
+    }
+  }
+}
+
+/** What a receiver of plaintext frames makes of an example. */
+function sessionError({ handshake, frames, socket }: Example): string | undefined {
+  if (socket !== undefined) expect(socket).toBe("REQ")
+  const { offence } = new Req({} as SocketTypeEvents, {} as TypeOptions)
+  const withoutSentinel = (message: readonly Buffer[]): Buffer[] =>
+    message.map((part) => part.subarray(limit("SENTINEL_BYTES")))
+  const receiver = new Receiver(
+    handshake === undefined,
+    (message) => socket !== undefined && offence(withoutSentinel(message)) !== undefined,
+  )
+  receiver.take((handshake ?? frames)!)
+  return receiver.error
 }
 
 function readFrames(bytes: Uint8Array): { commands: string[]; messages: Uint8Array[][] } {
@@ -333,8 +399,21 @@ describe("examples of what is refused", () => {
     expect(codeOf(() => readGreeting(greeting!))).toBe(error)
   })
 
-  test.each(refused.filter(([, { frames }]) => frames))("%s", (_, { frames, error }) => {
-    expect(codeOf(() => readFrames(frames!))).toBe(error)
+  const ofFrames = refused.filter(([, { frames }]) => frames)
+
+  test.each(ofFrames.filter(([, { error }]) => error === "ERR_ZMTP_FRAME"))(
+    "%s",
+    (_, { frames, error }) => {
+      expect(codeOf(() => readFrames(frames!))).toBe(error)
+    },
+  )
+
+  test.each(
+    refused.filter(
+      ([, { frames, handshake, error }]) => handshake || (frames && error !== "ERR_ZMTP_FRAME"),
+    ),
+  )("%s", (_, example) => {
+    expect(sessionError(example)).toBe(example.error)
   })
 
   test("every error has an example", () => {
@@ -481,6 +560,31 @@ describe("tables", () => {
     const form = (bytes: number) => formOf(sender.encodePart(new Uint8Array(bytes)))
     expect(form(limit(name) - 1)).toBe("plain")
     expect(form(limit(name))).toBe("LZ4B")
+  })
+
+  test.each([
+    ["COMMAND_MAX", true],
+    ["HANDSHAKE_COMMAND_MAX", false],
+  ] as const)("%s", (name, afterHandshake) => {
+    const error = (bytes: number) => {
+      const receiver = new Receiver(afterHandshake, () => false)
+      receiver.take(concat(Uint8Array.of(COMMAND | LONG), u64(bytes).reverse()))
+      return receiver.error
+    }
+    expect(error(limit(name))).toBeUndefined()
+    expect(error(limit(name) + 1)).toBe("ERR_ZMTP_COMMAND")
+  })
+
+  test("PARTS_MAX", () => {
+    const error = (parts: number) => {
+      const receiver = new Receiver(true, () => false)
+      const frames = new Uint8Array(2 * parts)
+      for (let part = 0; part < parts - 1; part++) frames[2 * part] = MORE
+      receiver.take(frames)
+      return receiver.error
+    }
+    expect(error(limit("PARTS_MAX"))).toBeUndefined()
+    expect(error(limit("PARTS_MAX") + 1)).toBe("ERR_ZMTP_PARTS")
   })
 
   test("TRAINING_SAMPLE_MAX is twice TRAINING_CAPACITY", () => {

@@ -233,7 +233,7 @@ describe("the bridge", () => {
       Object.assign(new Error(HOSTILE), { code: "ECONNRESET", syscall: "read" }),
     ]
     try {
-      const report = new Report({ to: HOSTILE })
+      const report = new Report({ to: HOSTILE, maxConnections: 1 })
       for (const error of errors) {
         report.joined(joined)
         report.failed(joined, HOSTILE, error)

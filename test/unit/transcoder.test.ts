@@ -1,4 +1,4 @@
-/** The two directions of a link, as streams of bytes: RFC.md section 3, and section 5 as it applies there. */
+/** The two directions of a connection, as streams of bytes: RFC.md section 3, and section 5 as it applies there. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 

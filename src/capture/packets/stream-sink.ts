@@ -20,12 +20,12 @@ export interface StreamSink {
   /**
    * Bytes of one side: in order, each once, good during the call only. `offset` is where they are
    * in the file, `time` when they were captured, which may be before what came through first.
-   * Returns false when the connection is of no interest: nothing more is told of it.
+   * Returns false if the connection is of no interest: nothing more is reported of it.
    */
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean
   /**
    * Bytes that are missing from the capture. What follows continues after them; `offset` and
-   * `time` are of that, or, when nothing follows, of the packet that told of them.
+   * `time` are of that, or, if nothing follows, of the packet that shows the gap.
    */
   gap(from: Side, bytes: number, offset: number, time: Time): void
   /**

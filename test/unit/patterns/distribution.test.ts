@@ -59,13 +59,13 @@ describe("what goes to the same peers", () => {
     expect(a.connection.chunks[0]).not.toBe(b.connection.chunks[0])
   })
 
-  test("leaves at 64 KiB, and at once where it is large", async () => {
+  test("leaves at 256 KiB, and at once where it is large", async () => {
     const dist = new Distributed()
     const { connection } = dist.add()
-    for (let i = 0; i < 10; i++) dist.dist.sendToAll(parts("x".repeat(8000)))
-    expect(connection.take().length).toBeGreaterThanOrEqual(8)
+    for (let i = 0; i < 40; i++) dist.dist.sendToAll(parts("x".repeat(8000)))
+    expect(connection.take().length).toBeGreaterThanOrEqual(32)
     dist.dist.sendToAll(parts("small"))
-    dist.dist.sendToAll(parts(large("large")))
+    dist.dist.sendToAll(parts("large".padEnd(200_000)))
     expect(connection.take().at(-1)).toMatch(/^large/)
     await burst()
     expect(connection.take()).toEqual([])

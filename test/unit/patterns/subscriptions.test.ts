@@ -66,7 +66,7 @@ test("a PUB knows who wants what", () => {
           expect(removed.map(([t]) => t).sort()).toEqual(left.sort())
           for (const [t, wasLast] of removed) expect(wasLast).toBe(!anybody(t))
         }
-        expect(topics.count(who)).toBe(model.filter(([, w]) => w === who).length)
+        expect(topics.of(who).count).toBe(model.filter(([, w]) => w === who).length)
       }
     }),
   )

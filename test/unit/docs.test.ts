@@ -1,0 +1,64 @@
+/** What README.md and the other documents refer to. */
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { describe, expect, test } from "vitest"
+
+const root = fileURLToPath(new URL("../../", import.meta.url))
+const read = (file: string): string => readFileSync(join(root, file), "utf8")
+const markdownIn = (directory: string): string[] =>
+  readdirSync(join(root, directory))
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => join(directory, file))
+
+const documents = ["", "docs", "bench"].flatMap(markdownIn)
+
+/** The anchors of a document's headings, as GitHub makes them. */
+const anchors = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    heading!
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, "")
+      .replaceAll(" ", "-"),
+  )
+
+describe.each(documents)("%s", (file) => {
+  const links = [...read(file).matchAll(/\]\(((?!\w+:)[^)\s]+)\)/g)].map(([, link]) => link!)
+
+  test("links to what is there", () => {
+    for (const link of links) {
+      const [path = "", anchor] = link.split("#")
+      const target = path === "" ? file : join(dirname(file), path)
+      expect(existsSync(join(root, target)), link).toBe(true)
+      if (anchor !== undefined) expect(anchors(read(target)), link).toContain(anchor)
+    }
+  })
+})
+
+test("README.md is no longer than 18 KB", () => {
+  expect(Buffer.byteLength(read("README.md"))).toBeLessThanOrEqual(18_000)
+})
+
+test("README.md names the TCP options that are refused, and no others", () => {
+  const [, table = ""] = /const REFUSED = \{\n(.*?)\n\}/s.exec(
+    read("src/sockets/socket-options.ts"),
+  ) ?? [""]
+  const refused = [...table.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name)
+  const [, item = ""] = /\*\*TCP options that Node cannot set\*\*.*?:\n(.*?)\. The others/s.exec(
+    read("README.md"),
+  ) ?? [""]
+  const named = [...item.matchAll(/`(\w+)`/g)].map(([, name]) => name)
+  expect(refused.length).toBeGreaterThan(0)
+  expect(named).toEqual(refused)
+})
+
+test("README.md has the limits of the source", () => {
+  const numberIn = (file: string, name: string): number =>
+    Number(
+      new RegExp(`\\b${name} = ([\\d_]+)`).exec(read(file))?.[1]?.replaceAll("_", "") ?? Number.NaN,
+    )
+  const text = read("README.md").replaceAll(",", "")
+  expect(text).toContain(`at most ${numberIn("src/zmtp/session.ts", "PARTS_MAX")} parts`)
+  const halfOpen = numberIn("src/transport/listener.ts", "HALF_OPEN_MAX")
+  expect(text).toMatch(new RegExp(`at most ${halfOpen} connections in\\s+their handshake`))
+})
