@@ -100,10 +100,14 @@ class Honest {
   }
 
   async works(): Promise<void> {
+    await this.arrives()
+    expect(this.disconnects).toBe(0)
+  }
+
+  async arrives(): Promise<void> {
     const text = `honest ${this.#sent++}`
     await this.#push.send(text)
     expect(await this.#victim.script.line()).toBe(text)
-    expect(this.disconnects).toBe(0)
   }
 }
 
@@ -421,7 +425,8 @@ test("out of descriptors, a process goes on: connections work, and new ones do w
     await honest.works()
   }
   for (const socket of open) socket.destroy()
-  await new Honest(victim).works()
+  // The system may still end what comes now, which is tried again.
+  await new Honest(victim).arrives()
   await honest.works()
   await eventually(async () => (await victim.state()).connections === 2)
 })

@@ -265,6 +265,46 @@ describe.each(transports)("over $name", (transport) => {
     expect(result).toEqual({ gone: true, collected: true })
   })
 
+  test("what a socket that nobody refers to had sent still arrives, within linger", async () => {
+    const port = await freePort()
+    const result = await runScript(`
+      const ref = await (async () => {
+        const push = new zmq.Push({ reconnectInterval: 20 })
+        push.connect("${scheme}127.0.0.1:${port}")
+        for (const text of ["1", "2", "3"]) await push.send(text)
+        return new WeakRef(push)
+      })()
+      for (let i = 0; i < 200 && ref.deref(); i++) await collect()
+      const pull = new zmq.Pull({ receiveTimeout: 10_000 })
+      await pull.bind("${scheme}127.0.0.1:${port}")
+      const received = []
+      while (received.length < 3) received.push(String((await pull.receive())[0]))
+      return { received, collected: !ref.deref() }`)
+    expect(result).toEqual({ received: ["1", "2", "3"], collected: true })
+  })
+
+  test("a bound socket that nobody refers to is collected, and its address is free again", async () => {
+    const result = await runScript(`
+      const push = new zmq.Push({ reconnectInterval: 20, linger: 0 })
+      const [ref, address] = await (async () => {
+        const pull = new zmq.Pull({ linger: 0 })
+        await pull.bind("${scheme}127.0.0.1:*")
+        push.connect(pull.lastEndpoint)
+        await push.send("text")
+        await pull.receive()
+        return [new WeakRef(pull), pull.lastEndpoint]
+      })()
+      const other = new zmq.Pull()
+      let bound = false
+      for (let i = 0; i < 200 && !bound; i++) {
+        await collect()
+        bound = await other.bind(address).then(() => true, () => false)
+      }
+      await push.send("to the other")
+      return { bound, collected: !ref.deref(), text: String((await other.receive())[0]) }`)
+    expect(result).toEqual({ bound: true, collected: true, text: "to the other" })
+  })
+
   test("a context is collected after its sockets were closed", async () => {
     const result = await runScript(`
       const ref = await (async () => {

@@ -1,0 +1,112 @@
+/** Chunks are cut from memory that is used again: never while somebody still holds what is in it. */
+import fc from "fast-check"
+import { expect, test } from "vitest"
+
+import { type Chunk, ChunkBuilder } from "../../src/codec/chunk.js"
+
+const content = {
+  messages: 1,
+  plainBytes: 3,
+  wireBytes: 4,
+  shipsDictionary: false,
+  needsDictionary: false,
+}
+
+const builder = new ChunkBuilder()
+let made = 0
+
+/** A chunk of a fill of its own, in some pieces. */
+function make(lengths: readonly number[]): { chunk: Chunk; expected: Buffer } {
+  const fill = ++made & 0xff
+  builder.begin()
+  for (const length of lengths) builder.append(new Uint8Array(length).fill(fill))
+  const chunk = builder.end(content)
+  return {
+    chunk,
+    expected: Buffer.alloc(
+      lengths.reduce((sum, one) => sum + one, 0),
+      fill,
+    ),
+  }
+}
+
+const length = fc.oneof(
+  { weight: 5, arbitrary: fc.nat(5000) },
+  { weight: 1, arbitrary: fc.nat(300_000) },
+)
+const action = fc.record({
+  what: fc.constantFrom(
+    "make",
+    "make",
+    "make",
+    "release",
+    "share",
+    "own",
+    "join",
+    "abandon",
+    "adopt",
+  ),
+  lengths: fc.array(length, { maxLength: 4 }),
+  which: fc.nat(1000),
+})
+
+test("what is held stays as it is, whatever is made, shared, joined, copied and released", () => {
+  fc.assert(
+    fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
+      // One entry for each that holds a chunk.
+      let held: { chunk: Chunk; expected: Buffer; shared: boolean }[] = []
+      for (const { what, lengths, which } of actions) {
+        const at = which % Math.max(1, held.length)
+        const one = held[at]
+        if (what === "make") held.push({ ...make(lengths), shared: false })
+        else if (what === "adopt") {
+          builder.begin()
+          for (const bytes of lengths) builder.append(new Uint8Array(bytes).fill(7))
+          const body = new Uint8Array(which).fill(9)
+          builder.adopt(body)
+          const head = lengths.reduce((sum, bytes) => sum + bytes, 0)
+          const expected = Buffer.concat([Buffer.alloc(head, 7), body])
+          held.push({ chunk: builder.end(content), expected, shared: false })
+        } else if (what === "abandon") {
+          builder.begin()
+          for (const bytes of lengths) builder.append(new Uint8Array(bytes).fill(0xee))
+          builder.abandon()
+        } else if (one && what === "release") {
+          one.chunk.release()
+          held.splice(at, 1)
+        } else if (one && what === "share" && !one.shared) {
+          one.chunk.share(3)
+          one.shared = true
+          held.push(one, one)
+        } else if (one && what === "own") {
+          held[at] = { ...one, chunk: one.chunk.owned() }
+        } else if (one && what === "join") {
+          const next = held[at + 1]
+          if (!next || next.chunk === one.chunk || one.shared || next.shared) continue
+          const chunk = one.chunk.joined(next.chunk)
+          if (!chunk) continue
+          expect(chunk.messages).toBe(one.chunk.messages + next.chunk.messages)
+          held.splice(at, 2, {
+            chunk,
+            expected: Buffer.concat([one.expected, next.expected]),
+            shared: false,
+          })
+        }
+        for (const { chunk, expected } of held) expect(expected.equals(chunk.bytes)).toBe(true)
+      }
+      for (const { chunk } of held) chunk.release()
+      held = []
+    }),
+    { numRuns: 150 },
+  )
+})
+
+test("chunks that are released in turn take no more memory than one slab", () => {
+  const slabs = new Set<ArrayBufferLike>()
+  for (let i = 0; i < 1000; i++) {
+    const { chunk } = make([4000, 4000])
+    slabs.add(chunk.bytes.buffer)
+    chunk.release()
+  }
+  expect(slabs.size).toBeLessThanOrEqual(2)
+})
