@@ -307,10 +307,11 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   // -- Sending ---------------------------------------------------------------------
 
   get isWritable(): boolean {
-    return this.#hasOut()
+    return !this.#closed && this.#hasOut()
   }
 
   get isReadable(): boolean {
+    if (this.#closed) return false
     return this.native ? this.native.isReadable : this.type.hasIn()
   }
 
