@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { closeSync, cpSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import { createRequire } from "node:module"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest"
 import { run } from "../../scripts/lib/run.mjs"
@@ -17,7 +18,11 @@ beforeAll(() => {
   cpSync(join(root, "test/platforms/peer.mjs"), join(project, "peer.mjs"))
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }))
   const { tarball } = pack(project)
-  run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", tarball], { cwd: project })
+  const { version } = createRequire(import.meta.url)("zeromq/package.json")
+  const packages = [tarball, `zeromq@${version}`]
+  run("npm", ["install", "--ignore-scripts", "--no-audit", "--no-fund", ...packages], {
+    cwd: project,
+  })
 })
 
 afterAll(() => {
