@@ -133,7 +133,6 @@ const idle = [
     script:
       "const push = new zmq.Push({ heartbeatInterval: 20 }); push.connect(argument.endpoint); await new Promise((resolve) => setTimeout(resolve, 100))",
   },
-  { what: "observed", script: `${connected} push.events.on("connect", () => {})` },
   {
     what: "in a worker thread",
     script: `import { Worker } from "node:worker_threads";
