@@ -57,21 +57,28 @@ const suites = [
   ["matrix", () => succeeds(own("interop-matrix", "--check"))],
 ]
 
+/** So many characters of a failure are told again. */
+const EXCERPT = 1500
 const FAILED = { passed: 0, failed: 1, skipped: 0 }
 const reports = join(build, "gate")
 rmSync(reports, { recursive: true, force: true })
 mkdirSync(reports, { recursive: true })
 
+/** What failed and why, told again at the end. @type {string[]} */
+const failures = []
 let passed = 0
 let failed = 0
 const table = []
 for (const [name, run] of platforms ? elsewhere : suites) {
   console.log(`\n== ${name} ==`)
   const start = Date.now()
+  const told = failures.length
   const counts = await run().catch((error) => {
     console.error(error)
+    failures.push(String(error))
     return FAILED
   })
+  failures.splice(told, 0, ...(failures.length > told ? [`== ${name} ==`] : []))
   passed += counts.passed
   // Everything runs here: what is skipped is not known to work.
   failed += counts.failed + counts.skipped
@@ -79,6 +86,7 @@ for (const [name, run] of platforms ? elsewhere : suites) {
   table.push({ suite: name, ...counts, seconds })
 }
 
+if (failures.length) console.log(`\nFailed:\n\n${failures.join("\n")}`)
 console.log()
 console.table(table)
 console.log(`${passed} passed, ${failed} failed`)
@@ -94,8 +102,9 @@ async function counted(name, command) {
   const { status, output } = await start(command, { capture: true })
   const counts = readSummary(output)
   if (!counts) console.error(`${name} ended with ${status} before it had counted`)
-  if (!counts || (status !== 0 && !counts.failed)) return FAILED
-  return counts.passed + counts.failed ? counts : FAILED
+  const broken = !counts || (status !== 0 && !counts.failed) || !(counts.passed + counts.failed)
+  if (broken || counts.failed) failures.push(output.slice(-EXCERPT))
+  return broken ? FAILED : counts
 }
 
 /**
@@ -125,13 +134,16 @@ async function vitest(project, { before = [], node } = {}) {
   ])
 
   const report = JSON.parse(readFileSync(file, "utf8"))
+  for (const test of report.testResults.flatMap((/** @type {any} */ file) => file.assertionResults))
+    if (test.status !== "passed")
+      failures.push(`${test.fullName}\n${test.failureMessages.join("\n").slice(0, EXCERPT)}\n`)
   // A file that could not be loaded has no tests, only a message.
   const broken = report.testResults.filter(
     (/** @type {any} */ { status, assertionResults }) =>
       status === "failed" &&
       !assertionResults.some((/** @type {any} */ t) => t.status === "failed"),
   )
-  for (const { name, message } of broken) console.error(`${shown(name)}: ${message}`)
+  for (const { name, message } of broken) failures.push(`${shown(name)}: ${message}`)
   const counts = {
     passed: report.numPassedTests,
     failed: report.numFailedTests + broken.length,

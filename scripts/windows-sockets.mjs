@@ -48,8 +48,11 @@ const files = filesIn(join(root, "test/sockets"), suffix).filter(
 if (!files.length) fail(`no such file in test/sockets: ${file}`)
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
+/** What failed, told again at the end. @type {string[]} */
+const failures = []
 for (const path of files) await runFile(basename(path, suffix), relative(root, path))
 endWindows()
+if (failures.length) console.log(`\nFailed:\n${failures.join("\n")}`)
 finish(counts)
 
 /** Makes JavaScript of all that tests import, for hooks.mjs. */
@@ -77,20 +80,17 @@ async function runFile(name, path) {
 
   console.log(`\n${path}`)
   if (!existsSync(report)) {
-    console.log(`  ended with ${status} before its report\n${readFileSync(printed, "utf8")}`)
-    counts.failed++
-    return
+    return failed(
+      `${path} ended with ${status} before its report\n${readFileSync(printed, "utf8")}`,
+    )
   }
   /** @type {Report} */
   const { tests, errors } = JSON.parse(readFileSync(report, "utf8"))
   for (const test of tests) show(test, unfit.get(test.name))
-  for (const error of errors) console.log(`  an error outside of all tests:\n${indented(error)}`)
-  counts.failed += errors.length
+  for (const error of errors) failed(`an error outside of all tests:\n${indented(error)}`)
   for (const [name] of unfit)
-    if (!tests.some((test) => test.name === name)) {
-      console.log(`  ✗ left out, but there is no such test: ${name}`)
-      counts.failed++
-    }
+    if (!tests.some((test) => test.name === name))
+      failed(`left out, but there is no such test: ${name}`)
 }
 
 /** @param {Report["tests"][number]} test @param {string | undefined} why it is left out */
@@ -99,13 +99,19 @@ function show({ name, state, milliseconds, errors }, why) {
     counts.passed++
     console.log(`  ✓ ${name} ${milliseconds} ms`)
   } else if (state === "fail") {
-    counts.failed++
-    console.log(`  ✗ ${name} ${milliseconds} ms\n${errors.map(indented).join("\n")}`)
+    failed(`${name} ${milliseconds} ms\n${errors.map(indented).join("\n")}`)
   } else if (why) console.log(`  - ${name}: ${why}`)
   else if (!only) {
     counts.skipped++
     console.log(`  ? ${name}: did not run`)
   }
+}
+
+/** @param {string} what */
+function failed(what) {
+  console.log(`  ✗ ${what}`)
+  failures.push(`  ✗ ${what}`)
+  counts.failed++
 }
 
 /** @param {string} text */
