@@ -2,6 +2,7 @@ import type { Sender } from "../codec/sender.js"
 import { Batch, framesLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
+import { PipeArray } from "./pipe-array.js"
 
 /** Messages with frames of more bytes are encoded at once, from the caller's memory. */
 const LARGE_BYTES = 128 * 1024
@@ -15,7 +16,7 @@ const NO_FRAMES = new Uint8Array(0)
  */
 export class Distribution implements Flushable, SharedBatch {
   /** Those that match come first, then the others with room, then those without. */
-  readonly #pipes: Pipe[] = []
+  readonly #pipes = new PipeArray("distIndex")
   #matching = 0
   #active = 0
   /** The pipes of the open batch. */
@@ -24,19 +25,18 @@ export class Distribution implements Flushable, SharedBatch {
   #flushing = false
 
   attach(pipe: Pipe): void {
-    pipe.distIndex = this.#pipes.push(pipe) - 1
-    this.#swap(pipe.distIndex, this.#active)
-    this.#active++
+    this.#pipes.add(pipe)
+    this.activated(pipe)
   }
 
   has(pipe: Pipe): boolean {
-    return pipe.distIndex >= 0
+    return this.#pipes.indexOf(pipe) >= 0
   }
 
   match(pipe: Pipe): void {
-    const index = pipe.distIndex
+    const index = this.#pipes.indexOf(pipe)
     if (index < this.#matching || index >= this.#active) return
-    this.#swap(index, this.#matching)
+    this.#pipes.swap(index, this.#matching)
     this.#matching++
   }
 
@@ -44,7 +44,7 @@ export class Distribution implements Flushable, SharedBatch {
   reverseMatch(): void {
     const matching = this.#matching
     this.#matching = 0
-    for (let i = matching; i < this.#active; i++) this.#swap(i, this.#matching++)
+    for (let i = matching; i < this.#active; i++) this.#pipes.swap(i, this.#matching++)
   }
 
   unmatch(): void {
@@ -52,25 +52,22 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   activated(pipe: Pipe): void {
-    this.#swap(pipe.distIndex, this.#active)
+    this.#pipes.swap(this.#pipes.indexOf(pipe), this.#active)
     this.#active++
   }
 
   terminated(pipe: Pipe): void {
     if (pipe.shared === this) this.seal()
-    if (pipe.distIndex < this.#matching) this.#swap(pipe.distIndex, --this.#matching)
-    if (pipe.distIndex < this.#active) this.#swap(pipe.distIndex, --this.#active)
-    const last = this.#pipes.pop() as Pipe
-    if (last !== pipe) {
-      this.#pipes[pipe.distIndex] = last
-      last.distIndex = pipe.distIndex
-    }
-    pipe.distIndex = -1
+    if (this.#pipes.indexOf(pipe) < this.#matching)
+      this.#pipes.swap(this.#pipes.indexOf(pipe), --this.#matching)
+    if (this.#pipes.indexOf(pipe) < this.#active)
+      this.#pipes.swap(this.#pipes.indexOf(pipe), --this.#active)
+    this.#pipes.remove(pipe)
   }
 
   /** Whether all that match have room. */
   checkHwm(): boolean {
-    for (let i = 0; i < this.#matching; i++) if (!(this.#pipes[i] as Pipe).hasRoom()) return false
+    for (let i = 0; i < this.#matching; i++) if (!this.#pipes.at(i).hasRoom()) return false
     return true
   }
 
@@ -82,11 +79,11 @@ export class Distribution implements Flushable, SharedBatch {
   /** Sends to those that match and have room; others do not get it. */
   sendToMatching(message: Message): void {
     for (let i = 0; i < this.#matching; ) {
-      const pipe = this.#pipes[i] as Pipe
+      const pipe = this.#pipes.at(i)
       if (pipe.checkWrite()) i++
       else {
-        this.#swap(i, --this.#matching)
-        this.#swap(this.#matching, --this.#active)
+        this.#pipes.swap(i, --this.#matching)
+        this.#pipes.swap(this.#matching, --this.#active)
       }
     }
     if (this.#matching > 0) this.#share(message)
@@ -96,9 +93,9 @@ export class Distribution implements Flushable, SharedBatch {
   /** Sends a command to all. */
   commandToAll(name: "SUBSCRIBE" | "CANCEL" | "JOIN" | "LEAVE", data: Uint8Array): void {
     for (let i = this.#active - 1; i >= 0; i--) {
-      const pipe = this.#pipes[i] as Pipe
+      const pipe = this.#pipes.at(i)
       if (pipe.checkWrite()) pipe.writeCommand(name, data)
-      else this.#swap(i, --this.#active)
+      else this.#pipes.swap(i, --this.#active)
     }
   }
 
@@ -119,7 +116,7 @@ export class Distribution implements Flushable, SharedBatch {
   #share(message: Message): void {
     if (!this.#isShared()) {
       this.seal()
-      this.#shared = this.#pipes.slice(0, this.#matching)
+      this.#shared = this.#pipes.first(this.#matching)
     }
     const shared = this.#shared
     for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
@@ -141,8 +138,7 @@ export class Distribution implements Flushable, SharedBatch {
   /** Whether the open batch is for just those that match now. */
   #isShared(): boolean {
     if (this.#shared.length !== this.#matching || !this.#batch) return false
-    for (let i = 0; i < this.#matching; i++)
-      if ((this.#pipes[i] as Pipe).shared !== this) return false
+    for (let i = 0; i < this.#matching; i++) if (this.#pipes.at(i).shared !== this) return false
     return true
   }
 
@@ -156,16 +152,6 @@ export class Distribution implements Flushable, SharedBatch {
       chunk.share(group.length)
       for (const pipe of group) pipe.writeChunk(chunk)
     }
-  }
-
-  #swap(a: number, b: number): void {
-    const pipes = this.#pipes
-    const first = pipes[a] as Pipe
-    const second = pipes[b] as Pipe
-    pipes[a] = second
-    pipes[b] = first
-    second.distIndex = a
-    first.distIndex = b
   }
 }
 

@@ -1,42 +1,43 @@
 import type { Message, Pipe } from "./pipe.js"
+import { PipeArray } from "./pipe-array.js"
 
 /** Sends each message to the next pipe that has room (libzmq's lb_t). */
 export class LoadBalancer {
   /** Those with room come first. */
-  readonly #pipes: Pipe[] = []
+  readonly #pipes = new PipeArray("lbIndex")
   #active = 0
   #current = 0
 
   attach(pipe: Pipe): void {
-    pipe.lbIndex = this.#pipes.push(pipe) - 1
+    this.#pipes.add(pipe)
     this.activated(pipe)
   }
 
   activated(pipe: Pipe): void {
-    this.#swap(pipe.lbIndex, this.#active)
+    this.#pipes.swap(this.#pipes.indexOf(pipe), this.#active)
     this.#active++
   }
 
   terminated(pipe: Pipe): void {
-    const index = pipe.lbIndex
+    const index = this.#pipes.indexOf(pipe)
     if (index < this.#active) {
       this.#active--
-      this.#swap(index, this.#active)
+      this.#pipes.swap(index, this.#active)
       if (this.#current === this.#active) this.#current = 0
     }
-    this.#erase(pipe)
+    this.#pipes.remove(pipe)
   }
 
   /** Sends to the pipe whose turn it is, and returns that; undefined when none has room. */
   send(message: Message): Pipe | undefined {
     while (this.#active > 0) {
-      const pipe = this.#pipes[this.#current] as Pipe
+      const pipe = this.#pipes.at(this.#current)
       if (pipe.write(message)) {
         if (++this.#current >= this.#active) this.#current = 0
         return pipe
       }
       this.#active--
-      if (this.#current < this.#active) this.#swap(this.#current, this.#active)
+      if (this.#current < this.#active) this.#pipes.swap(this.#current, this.#active)
       else this.#current = 0
     }
     return undefined
@@ -44,30 +45,11 @@ export class LoadBalancer {
 
   hasOut(): boolean {
     while (this.#active > 0) {
-      if ((this.#pipes[this.#current] as Pipe).checkWrite()) return true
+      if (this.#pipes.at(this.#current).checkWrite()) return true
       this.#active--
-      this.#swap(this.#current, this.#active)
+      this.#pipes.swap(this.#current, this.#active)
       if (this.#current === this.#active) this.#current = 0
     }
     return false
-  }
-
-  #swap(a: number, b: number): void {
-    const pipes = this.#pipes
-    const first = pipes[a] as Pipe
-    const second = pipes[b] as Pipe
-    pipes[a] = second
-    pipes[b] = first
-    second.lbIndex = a
-    first.lbIndex = b
-  }
-
-  #erase(pipe: Pipe): void {
-    const last = this.#pipes.pop() as Pipe
-    if (last !== pipe) {
-      this.#pipes[pipe.lbIndex] = last
-      last.lbIndex = pipe.lbIndex
-    }
-    pipe.lbIndex = -1
   }
 }

@@ -141,9 +141,7 @@ export class Pipe implements Inlet, Flushable {
 
   /** Forgets what waits to be sent, as libzmq does for subscribers, and says so. */
   hiccup(): void {
-    this.#chunks?.clear()
-    this.#batch?.release()
-    this.#batch = undefined
+    this.#drop()
     this.#written = this.#taken
     const wasActive = this.#outActive
     this.#outActive = true
@@ -206,8 +204,7 @@ export class Pipe implements Inlet, Flushable {
 
   #drop(): void {
     this.#chunks?.clear()
-    this.#batch?.release()
-    this.#batch = undefined
+    this.#releaseBatch()
   }
 
   get #isEmpty(): boolean {
