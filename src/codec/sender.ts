@@ -9,6 +9,7 @@ import { loadInstanceSync } from "./module.js"
 import type { Settings } from "./options.js"
 import { ArraySource } from "./source.js"
 import { Trainer } from "./trainer.js"
+import { SENTINEL, SENTINEL_BYTES, writeSentinel } from "./wire.js"
 
 /** Output is taken in pieces of up to this many bytes. */
 const ROOM_BYTES = 256 * 1024
@@ -123,12 +124,12 @@ export class Sender {
         this.#instance.exports
       const dictionary = zl_transcoder_dictionary(this.#handle)
       const length = zl_dictionary_length(dictionary)
-      const body = SENTINEL_LZ4D.length + length
+      const body = SENTINEL_BYTES + length
       const frame = allocate(frameHeadLength(body) + body)
       const at = writeFrameHead(frame, 0, 0, body)
-      frame.set(SENTINEL_LZ4D, at)
+      writeSentinel(frame.subarray(at), SENTINEL.LZ4D)
       const bytes = this.#instance.view(zl_dictionary_bytes(dictionary), length)
-      frame.set(bytes, at + SENTINEL_LZ4D.length)
+      frame.set(bytes, at + SENTINEL_BYTES)
       this.#dictionaryFrame = frame
     }
     return this.#dictionaryFrame
@@ -222,5 +223,3 @@ export class Sender {
     return status
   }
 }
-
-const SENTINEL_LZ4D = Uint8Array.of(0x4c, 0x5a, 0x34, 0x44)

@@ -4,7 +4,7 @@ import type { NetConnectOpts } from "node:net"
 import * as net from "node:net"
 import { getSystemErrorName } from "node:util"
 import { Channel } from "./channel.js"
-import { type Destination, familyOf, formatEndpoint, type HostPort } from "./endpoint.js"
+import { type Destination, familyOf, formatEndpoint, type HostPort, mapped } from "./endpoint.js"
 import type { TcpOptions } from "./tcp-options.js"
 import { systemError, zmqError } from "./zmq-error.js"
 
@@ -85,7 +85,7 @@ export async function resolveHost(
   if (familyOf(host) !== 0) return { host, port }
   try {
     const { address } = await lookup(host, { family: ipv6 ? 0 : 4 })
-    return { host: ipv6 && familyOf(address) === 4 ? `::ffff:${address}` : address, port }
+    return { host: mapped(address, ipv6), port }
   } catch {
     throw zmqError("ENODEV", endpoint)
   }
@@ -98,7 +98,7 @@ export function resolveHostSync(
   endpoint: string,
 ): HostPort {
   if (familyOf(host) !== 0) return { host, port }
-  if (host === "localhost") return { host: ipv6 ? "::ffff:127.0.0.1" : "127.0.0.1", port }
+  if (host === "localhost") return { host: mapped("127.0.0.1", ipv6), port }
   throw zmqError("ENODEV", endpoint)
 }
 
