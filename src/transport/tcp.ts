@@ -14,6 +14,12 @@ interface ServerHandle {
   close(): void
 }
 
+/** What a net.Server has of it: net calls this itself once it knows that no cluster shares the port. */
+interface InnerServer {
+  _handle: ServerHandle
+  _listen2?(host: null, port: -1, family: -1, backlog: number): void
+}
+
 type CreateServerHandle = (host: string, port: number, family: 4 | 6) => ServerHandle | number
 const { _createServerHandle: createServerHandle } = net as unknown as {
   _createServerHandle: CreateServerHandle
@@ -48,9 +54,23 @@ export function listenTcp(
     throw systemError(nameOf(status), endpoint)
   }
   server.on("error", () => {}) // a connection that could not be accepted
-  server.listen(handle, backlog)
+  listenAtOnce(server, handle, backlog)
   const bound = server.address() as net.AddressInfo
   return { host: bound.address, port: bound.port }
+}
+
+/**
+ * What `server.listen(handle)` does, without loading node:cluster, which takes a third of the first
+ * bind() of a process. Where a runtime has no such way in, it goes through the front door.
+ */
+function listenAtOnce(server: net.Server, handle: ServerHandle, backlog: number): void {
+  const inner = server as unknown as InnerServer
+  if (!inner._listen2) {
+    server.listen(handle, backlog)
+    return
+  }
+  inner._handle = handle
+  inner._listen2(null, -1, -1, backlog)
 }
 
 /** Dials. */
