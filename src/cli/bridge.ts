@@ -30,19 +30,19 @@ ipc://PATH.
       --auto-dictionary         trains one on the first messages
       --min-compress-size BYTES shorter parts go plain; default 512, 128 with a dictionary
       --acceleration N          1 to 65537: higher is faster and compresses less; default 1
-      --level N                 3 to 12: LZ4HC, slower, compresses more; default 0, LZ4; adaptive: by
-                                what limits each connection
+      --level N                 0: LZ4 (default); 3 to 12: LZ4HC, slower, compresses more;
+                                adaptive: chosen for each connection
       --arenas                  sends small messages together; to peers that read revision 2
       --revision N              the revision of the format that is accepted, 1 or 2; default 2
-      --stats[=SECONDS]         a line of statistics every so many seconds; 5 when none are given
+      --stats[=SECONDS]         a line of statistics every SECONDS; default 5
   -h, --help                    this text
 
 "sent" is what went out over lz4+tcp://. While nobody is there at --to, connections are closed
 as they come; ZeroMQ comes back by itself. SIGINT and SIGTERM stop listening, end connections when
 what was under way is through, after 5 seconds at most; a second one ends at once.
 
-A side that goes beyond a limit loses its connection, and a line says which. A message of up to the
-maximum size is held in memory, so on a small machine lower it together with the connections.`
+A side that goes beyond a limit loses its connection, and a line says which. A message may be held in
+memory as a whole, so on a small machine lower both sizes and --max-connections.`
 
 const MESSAGE_MAX_BYTES = 128 * 1024 * 1024
 const CONNECTIONS_MAX = 1000
@@ -209,7 +209,7 @@ export class Report implements BridgeHandlers {
   failed({ number }: Joined, side: string, error: Error): void {
     const what = error instanceof ProtocolError ? "protocol error" : "error"
     const why = error.message.replace(/\bmax(PlainMessageSize|MessageSize|Parts)\b/g, flag)
-    printLine(`#${number} ${what} of ${side}: ${why}`)
+    printLine(`#${number} ${what} by ${side}: ${why}`)
   }
 
   ended({ number, counts }: Joined, error: Error | undefined): void {
@@ -265,7 +265,8 @@ function rate(before: Traffic, now: Traffic, seconds: number): Traffic {
 /** What went one way, `per` some time or altogether. */
 function flow(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
   const ratio = wireBytes > 0 ? ` (${(plainBytes / wireBytes).toFixed(2)} ×)` : ""
-  return `${way} ${messages} messages${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
+  const what = messages === 1 ? "message" : "messages"
+  return `${way} ${messages} ${what}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
 }
 
 const EXPECTED = "expected HOST:PORT; only --from may have *"

@@ -11,7 +11,7 @@ export function summaryText(summary: Summary): string {
   if (connections.length === 0) return noConnections(tcpConnections)
   const lines = [`${count(connectionCount, "connection")}${period(summary)}`]
   if (matching < rows)
-    lines.push(`${matching} of ${count(rows, "row")} match; what follows is of all of them`)
+    lines.push(`${matching} of ${count(rows, "row")} match; the summary covers all rows`)
   for (const connection of connections) lines.push(connectionText(connection))
   const more = connectionCount - connections.length
   if (more > 0) lines.push(`and ${count(more, "more connection")}`)

@@ -17,7 +17,7 @@ export const usage: string = `usage: zeromq-lz4 inspect [options] FILE
 
 Shows what ZeroMQ peers said over lz4+tcp:// and tcp://, as it is decoded, and a summary. FILE is
 a .pcap or .pcapng, or the bytes that one side of a connection sent; "-" reads standard input:
-tcpdump -U -w - … | zeromq-lz4 inspect -
+tcpdump -i any -U -w - … | zeromq-lz4 inspect -
 
       --json                    each row, and the summary, as lines of JSON: see docs/inspect.md
       --filter EXPR             only rows that match; can be given more than once
@@ -28,7 +28,8 @@ tcpdump -U -w - … | zeromq-lz4 inspect -
 
 EXPR: ${filterHelp}
 
-The exit code is 0 as well where peers broke the protocol, and 1 where FILE is cut off or damaged.`
+The exit code is 0 even if peers broke the protocol, and 1 if FILE is truncated, damaged or not a
+capture.`
 
 /** A line where there is no terminal. */
 const NO_TERMINAL_COLUMNS = 200

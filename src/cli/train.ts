@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs"
 import { Codec } from "../codec/codec.js"
+import { MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
 import { trainDictionary } from "../codec/trainer.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { parse } from "./args.js"
@@ -9,12 +10,12 @@ import { printErrorLine, printLine } from "./output.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
 
-Makes a dictionary of sample messages: one a file, or one a line with --lines. "-" reads
+Makes a dictionary from sample messages: one per file, or one per line with --lines. "-" reads
 standard input. One sample in five is held out, to tell what the dictionary saves.
 
   -o, --output FILE     where to write the dictionary
       --lines           each line is a sample
-      --capacity BYTES  the most bytes of the dictionary, 1 to 8192; default 2048
+      --capacity BYTES  the maximum size of the dictionary, 1 to 8192; default 2048
   -h, --help            this text`
 
 /** More is not read of all files together. */
@@ -47,11 +48,16 @@ export async function train(args: string[]): Promise<void> {
 
   const before = encode(heldOut)
   const after = encode(heldOut, dictionary)
+  const short = heldOut.filter(({ length }) => length < MIN_COMPRESS_BYTES_WITH_DICTIONARY).length
   const what = few ? "samples, which it was made of" : "samples that were held out"
   printLine(`${output}: a dictionary of ${dictionary.length} bytes, made of ${used.length} samples`)
   printLine(`on ${heldOut.length} ${what}, ${before.plainBytes} bytes:`)
   printLine(`  without it  ${before.wireBytes} bytes on the wire, ${percent(before)}`)
   printLine(`  with it     ${after.wireBytes} bytes on the wire, ${percent(after)}`)
+  if (short > 0)
+    printLine(
+      `${short} of them have less than ${MIN_COMPRESS_BYTES_WITH_DICTIONARY} bytes: for this, send with minCompressSize 0`,
+    )
 }
 
 interface Sizes {
@@ -121,9 +127,9 @@ function thinOut(samples: readonly Uint8Array[]): Uint8Array[] {
   return Array.from({ length: count }, (_, i) => samples[Math.floor(i * step)] as Uint8Array)
 }
 
-/** What samples take on the wire; the dictionary itself is not counted. */
+/** What samples take on the wire, however short; the dictionary itself is not counted. */
 function encode(samples: readonly Uint8Array[], dictionary?: Uint8Array): Sizes {
-  using codec = Codec.createSync(dictionary ? { dictionary } : {})
+  using codec = Codec.createSync({ minCompressSize: 0, ...(dictionary && { dictionary }) })
   for (const sample of samples) codec.encodePart(sample)
   return codec.stats.sent
 }

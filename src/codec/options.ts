@@ -54,7 +54,8 @@ export interface CodecOptions extends Lz4Options {
 
 const ACCELERATION_MAX = 65537
 const MIN_COMPRESS_BYTES = 512
-const MIN_COMPRESS_BYTES_WITH_DICTIONARY = 128
+/** The same with a dictionary. */
+export const MIN_COMPRESS_BYTES_WITH_DICTIONARY: number = 128
 
 const LEVEL_MIN = 3
 const LEVEL_MAX = 12
@@ -171,6 +172,8 @@ export function checkCapacity(capacity: unknown): number {
 }
 
 function readEffort({ acceleration, level }: Lz4Options): number {
+  if (level === "adaptive" && acceleration !== undefined)
+    throw wrongValue('acceleration is of level 0 only; got it with level "adaptive"')
   const checked = level === "adaptive" ? 0 : integer("level", level, 0, 0, LEVEL_MAX)
   if (checked === 0) return integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX)
   if (checked < LEVEL_MIN)

@@ -216,7 +216,7 @@ describe.each(both)("from %s", (from) => {
     expect(sha256(lz4.received)).toBe(sha256(streams.wire))
 
     lz4.socket.write(streams.wire)
-    const [, side] = await bridge.until(/^#1 protocol error of (\S+): ERR_LZ4_BUDGET_EXCEEDED/)
+    const [, side] = await bridge.until(/^#1 protocol error by (\S+): ERR_LZ4_BUDGET_EXCEEDED/)
     expect(side).toBe(`lz4+tcp://127.0.0.1:${lz4.socket.localPort}`)
     await eventually(() => plain.ended && lz4.ended)
   })
@@ -315,7 +315,7 @@ describe("a side that breaks a rule", () => {
     const streams = streamsOf(conversation)
     bad.socket.write(Buffer.concat([streams.wire, frame(Buffer.from("no sentinel"))]))
     const { input: line } = await bridge.until(/^#2 protocol error/)
-    expect(line).toContain(`of lz4+tcp://127.0.0.1:${bad.socket.localPort}: `)
+    expect(line).toContain(`by lz4+tcp://127.0.0.1:${bad.socket.localPort}: `)
     expect(line).toContain("ERR_LZ4_UNKNOWN_SENTINEL")
     await eventually(() => bad.ended && badPlain.ended)
     expect(sha256(badPlain.received)).toBe(sha256(streams.plain)) // what came before got through
@@ -328,7 +328,7 @@ describe("a side that breaks a rule", () => {
   test("is named when it is the plain one", async () => {
     const { bridge, plain, lz4 } = await joined("plain")
     plain.socket.write("GET / HTTP/1.1\r\n\r\n")
-    const [, side, why] = await bridge.until(/^#1 protocol error of (\S+): (.*)$/)
+    const [, side, why] = await bridge.until(/^#1 protocol error by (\S+): (.*)$/)
     expect(side).toBe(`tcp://127.0.0.1:${plain.socket.localPort}`)
     expect(why).toContain("ERR_ZMTP_GREETING: the greeting looks like HTTP")
     await eventually(() => plain.ended && lz4.ended)
@@ -358,7 +358,7 @@ describe("limits: a side that goes beyond one loses its connection", () => {
       const { bridge, plain, lz4 } = await joined(from)
       const streams = streamsOf(conversation)
       plain.socket.write(Buffer.concat([streams.plain, endless]))
-      const [, side, why] = await bridge.until(/^#1 protocol error of (\S+): (.*)$/)
+      const [, side, why] = await bridge.until(/^#1 protocol error by (\S+): (.*)$/)
       expect(side).toBe(`tcp://127.0.0.1:${plain.socket.localPort}`)
       expect(why).toBe(
         "ERR_LZ4_BUDGET_EXCEEDED: part 0 declares 4611686018427387904 bytes; 134217728 left of --max-plain-message-size 134217728",
@@ -371,7 +371,7 @@ describe("limits: a side that goes beyond one loses its connection", () => {
     test("so is one that comes over lz4+tcp", async () => {
       const { bridge, plain, lz4 } = await joined(from)
       lz4.socket.write(Buffer.concat([handshake("PUSH"), endless, Buffer.from("LZ4M")]))
-      const [, side, why] = await bridge.until(/^#1 protocol error of (\S+): (.*)$/)
+      const [, side, why] = await bridge.until(/^#1 protocol error by (\S+): (.*)$/)
       expect(side).toBe(`lz4+tcp://127.0.0.1:${lz4.socket.localPort}`)
       expect(why).toMatch(/^ERR_LZ4_BUDGET_EXCEEDED: .* left of --max-message-size 134217728$/)
       await eventually(() => plain.ended && lz4.ended)

@@ -47,6 +47,13 @@ describe("help", () => {
   })
 })
 
+test("--version is that of the package", () => {
+  const { version } = JSON.parse(
+    readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
+  )
+  expect(run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" })
+})
+
 describe("wrong usage ends with 2 and says what is right", () => {
   const samples = file("samples", events(10))
   test.each<[says: string, args: string[]]>([
@@ -104,6 +111,16 @@ describe("train", () => {
     expect(status).toBe(0)
     expect(stdout).toContain("made of 16 samples")
     expect(stdout).toContain("on 4 samples that were held out")
+  })
+
+  test("samples that would go plain by default are told of, and measured as if they did not", () => {
+    const short = Array.from({ length: 100 }, (_, i) => `{"sensor":${i},"state":"nominal"}\n`)
+    const { stdout } = run(["train", "--lines", "-o", "short.dict", file("short", short.join(""))])
+    expect(stdout).toContain(
+      "20 of them have less than 128 bytes: for this, send with minCompressSize 0",
+    )
+    const [, , with_] = stdout.match(/without it.* ([\d.]+) %\n.*with it.* ([\d.]+) %/) ?? []
+    expect(Number(with_)).toBeLessThan(95)
   })
 
   test("few samples are not held out, and it says so", () => {

@@ -6,6 +6,7 @@ import { Codec, type CodecOptions } from "zeromq-lz4/codec"
 
 import { payload } from "../../bench/payloads.mjs"
 import { loadInstanceSync } from "../../src/codec/module.js"
+import { checkLz4Options } from "../../src/codec/options.js"
 import { inChild } from "../support/child.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { smallBlockSize, smallBlocks } from "../support/small-blocks.js"
@@ -150,6 +151,11 @@ describe("options", () => {
     const create = () => Codec.createSync(options)
     expect(create).toThrow(type)
     expect(create).toThrow(says)
+  })
+
+  test("adaptive with an acceleration is refused, since it has its own", () => {
+    const check = () => checkLz4Options({ level: "adaptive", acceleration: 5 }, -1)
+    expect(check).toThrow('acceleration is of level 0 only; got it with level "adaptive"')
   })
 
   test.each<CodecOptions>([{ level: 0 }, { level: 0, acceleration: 5 }, { level: 3 }])(
