@@ -1,6 +1,7 @@
 /**
  * Runs every suite and totals them: `N passed, N failed` alone on the last line. A suite that
- * crashes, runs nothing or skips anything counts as failed.
+ * crashes, runs nothing or skips anything counts as failed. A test that fails is tried once more,
+ * since a machine may be slow for a moment, and told of even if it passes then.
  */
 import { spawn } from "node:child_process"
 import { mkdirSync, readFileSync, rmSync } from "node:fs"
@@ -59,6 +60,8 @@ const suites = [
 
 /** So many characters of a failure are told again. */
 const EXCERPT = 1500
+/** With more tests than this that needed a second try something is wrong. */
+const RETRIED_MAX = 5
 const FAILED = { passed: 0, failed: 1, skipped: 0 }
 const reports = join(build, "gate")
 rmSync(reports, { recursive: true, force: true })
@@ -66,6 +69,8 @@ mkdirSync(reports, { recursive: true })
 
 /** What failed and why, told again at the end. @type {string[]} */
 const failures = []
+/** Tests that passed at their second try. @type {string[]} */
+const retried = []
 let passed = 0
 let failed = 0
 const table = []
@@ -78,7 +83,7 @@ for (const [name, run] of platforms ? elsewhere : suites) {
     failures.push(String(error))
     return FAILED
   })
-  failures.splice(told, 0, ...(failures.length > told ? [`== ${name} ==`] : []))
+  if (failures.length > told) failures.splice(told, 0, `== ${name} ==`)
   passed += counts.passed
   // Everything runs here: what is skipped is not known to work.
   failed += counts.failed + counts.skipped
@@ -86,6 +91,9 @@ for (const [name, run] of platforms ? elsewhere : suites) {
   table.push({ suite: name, ...counts, seconds })
 }
 
+failed += Math.max(0, retried.length - RETRIED_MAX)
+if (retried.length)
+  console.log(`\nPassed at the second try (at most ${RETRIED_MAX} may):\n\n${retried.join("\n")}`)
 if (failures.length) console.log(`\nFailed:\n\n${failures.join("\n")}`)
 console.log()
 console.table(table)
@@ -104,6 +112,7 @@ async function counted(name, command) {
   if (!counts) console.error(`${name} ended with ${status} before it had counted`)
   const broken = !counts || (status !== 0 && !counts.failed) || !(counts.passed + counts.failed)
   if (broken || counts.failed) failures.push(output.slice(-EXCERPT))
+  for (const [, test] of output.matchAll(/^retried: (.*)$/gm)) retried.push(`${name}: ${test}`)
   return broken ? FAILED : counts
 }
 
@@ -129,14 +138,25 @@ async function vitest(project, { before = [], node } = {}) {
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
   const program = node ? nodeVersion(node) : process.execPath
   const { status } = await start([
-    ...[program, join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", project],
+    ...[
+      program,
+      join(root, "node_modules/vitest/vitest.mjs"),
+      "run",
+      "--project",
+      project,
+      "--retry=1",
+    ],
     ...reporters,
   ])
 
   const report = JSON.parse(readFileSync(file, "utf8"))
-  for (const test of report.testResults.flatMap((/** @type {any} */ file) => file.assertionResults))
-    if (test.status !== "passed")
-      failures.push(`${test.fullName}\n${test.failureMessages.join("\n").slice(0, EXCERPT)}\n`)
+  for (const test of report.testResults.flatMap(
+    (/** @type {any} */ file) => file.assertionResults,
+  )) {
+    const what = `${test.fullName}\n${test.failureMessages.join("\n").slice(0, EXCERPT)}\n`
+    if (test.status !== "passed") failures.push(what)
+    else if (test.failureMessages.length) retried.push(`${project}${node ?? ""}: ${what}`)
+  }
   // A file that could not be loaded has no tests, only a message.
   const broken = report.testResults.filter(
     (/** @type {any} */ { status, assertionResults }) =>

@@ -98,6 +98,7 @@ function show({ name, state, milliseconds, errors }, why) {
   if (state === "pass") {
     counts.passed++
     console.log(`  ✓ ${name} ${milliseconds} ms`)
+    if (errors.length) console.log(`retried: ${name}\n${errors.map(indented).join("\n")}`)
   } else if (state === "fail") {
     failed(`${name} ${milliseconds} ms\n${errors.map(indented).join("\n")}`)
   } else if (why) console.log(`  - ${name}: ${why}`)

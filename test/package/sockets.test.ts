@@ -29,6 +29,11 @@ beforeAll(() => {
 afterAll(() => directory[Symbol.dispose]())
 
 describe("without zeromq", () => {
+  test("there is none in a directory above", () => {
+    const find = () => createRequire(join(bare, "any.js")).resolve("zeromq")
+    expect(find, "a zeromq that all in the directory for temporary files find").toThrow()
+  })
+
   test.each(["zeromq-lz4", "zeromq-lz4/draft"])("%s says what to install", (entry) => {
     const says = ["ERR_LZ4_ZEROMQ_MISSING", "npm install zeromq"].join(" ")
     const print = "({ code, message }) => console.log(code, message.match(/npm install zeromq/)[0])"

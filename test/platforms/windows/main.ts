@@ -34,7 +34,7 @@ const runner: VitestRunner = {
     maxConcurrency: 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    retry: 0,
+    retry: 1,
     includeTaskLocation: false,
     tags: [],
     tagsFilter: undefined,
