@@ -53,10 +53,11 @@ zl_arena zl_arena_gather(const uint8_t *frames, uint64_t length) {
 }
 
 uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *frames, uint32_t length,
-                         uint32_t messages, uint8_t *target, uint32_t least, int32_t effort) {
+                         uint32_t messages, uint8_t *target, uint32_t min_bytes, int32_t effort) {
   uint8_t *body = target + ZL_ARENA_HEAD_BYTES;
-  uint32_t block =
-      length < least ? 0 : zl_block_encode(dictionary, frames, length, body, length - 1, effort);
+  uint32_t block = length < min_bytes
+                       ? 0
+                       : zl_block_encode(dictionary, frames, length, body, length - 1, effort);
   if (block == 0) memcpy(body, frames, length);
   zl_write_u32le(target, ZL_SENTINEL_LZ4A);
   zl_write_u32le(target + COMPRESSED_AT, block > 0);

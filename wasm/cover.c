@@ -34,7 +34,7 @@ struct zl_training {
   uint32_t made_length; /* of `made` */
   uint32_t best_length; /* of `best`, by which the samples are smallest */
   uint64_t without;     /* what the samples take without a dictionary */
-  uint64_t least;       /* what they take with `best` */
+  uint64_t smallest;    /* what they take with `best` */
 };
 
 static uint32_t hash_at(const uint8_t *bytes) {
@@ -159,8 +159,8 @@ static void judge(zl_training *t) {
   uint64_t sum = cost(t, dictionary);
   zl_dictionary_close(dictionary);
   /* Each of its bytes is in a sample already, which says nothing about other messages. */
-  if (sum + t->made_length >= t->without || sum >= t->least) return;
-  t->least = sum;
+  if (sum + t->made_length >= t->without || sum >= t->smallest) return;
+  t->smallest = sum;
   t->best_length = t->made_length;
   memcpy(t->best, t->made, t->made_length);
 }
@@ -179,7 +179,7 @@ int zl_training_step(zl_training *t) {
   if (step == 0) {
     count_units(t);
   } else if (step == 1) {
-    t->without = t->least = cost(t, NULL);
+    t->without = t->smallest = cost(t, NULL);
   } else if (step % 2 == 0) {
     uint32_t chosen = select_segments(t, segment_lengths[step / 2 - 1]);
     t->made_length = write_segments(t, chosen, t->made);

@@ -9,10 +9,10 @@
 /* A sample of fewer bytes says nothing. */
 #define SAMPLE_MIN 8u
 
-zl_trainer *zl_trainer_open(uint32_t capacity, uint32_t trigger, uint32_t least) {
+zl_trainer *zl_trainer_open(uint32_t capacity, uint32_t trigger, uint32_t min_bytes) {
   if (capacity == 0 || capacity > ZL_DICTIONARY_MAX) return NULL;
   zl_trainer *t = calloc(1, sizeof *t);
-  if (t) *t = (zl_trainer){.capacity = capacity, .trigger = trigger, .least = least};
+  if (t) *t = (zl_trainer){.capacity = capacity, .trigger = trigger, .min_bytes = min_bytes};
   return t;
 }
 

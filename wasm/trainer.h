@@ -9,7 +9,7 @@
 struct zl_trainer {
   uint32_t capacity;
   uint32_t trigger;
-  uint32_t least; /* the threshold of parts once there is a dictionary */
+  uint32_t min_bytes; /* the threshold of parts once there is a dictionary */
   uint32_t messages;
   uint8_t *bytes; /* samples, until they have been used */
   uint32_t *ends;

@@ -31,7 +31,7 @@ struct zl_transcoder {
   zl_receiver receiver;
   struct {
     zl_dictionary *dictionary;
-    uint32_t least;
+    uint32_t min_bytes;
     int32_t effort;
     uint8_t dictionary_due;
     uint8_t arenas;
@@ -70,14 +70,14 @@ zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint
   return t;
 }
 
-zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t effort,
+zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t min_bytes, int32_t effort,
                                uint32_t arenas, zl_trainer *trainer, uint32_t greeted) {
   zl_transcoder *t = open_transcoder(SENDING);
   if (t) {
     t->state = greeted ? FRAME : GREETING;
     t->sender.dictionary = dictionary;
     t->sender.dictionary_due = dictionary != NULL;
-    t->sender.least = least;
+    t->sender.min_bytes = min_bytes;
     t->sender.effort = effort;
     t->sender.arenas = arenas != 0;
     t->sender.trainer = trainer;
@@ -338,7 +338,7 @@ static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
   const uint32_t room = ZMTP_LONG_HEAD + ZL_ARENA_HEAD_BYTES + arena->bytes;
   if (room_left(s) < room) return needs_room(s, room);
   uint32_t wire = zl_arena_encode(t->sender.dictionary, s->in, arena->bytes, arena->messages,
-                                  s->out + ZMTP_LONG_HEAD, t->sender.least, t->sender.effort);
+                                  s->out + ZMTP_LONG_HEAD, t->sender.min_bytes, t->sender.effort);
   put_head(s, 0, wire);
   s->in += arena->bytes;
   count_arena(t, arena, wire);
@@ -353,7 +353,7 @@ static void adopt_trained(zl_transcoder *t) {
   if (!trainer->dictionary) return;
   t->sender.dictionary = zl_dictionary_share(trainer->dictionary);
   t->sender.dictionary_due = 1;
-  t->sender.least = trainer->least;
+  t->sender.min_bytes = trainer->min_bytes;
 }
 
 /* Whether the messages of this one are sampled: from its next on when nobody's are, or
@@ -403,7 +403,7 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
   }
 
   uint32_t wire = 0;
-  if (body >= t->sender.least) {
+  if (body >= t->sender.min_bytes) {
     if (body > ZL_PART_MAX) return leave_large(t, s, frame, place);
     if (input_left(s) < whole) return needs_input(s, whole);
     if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body)

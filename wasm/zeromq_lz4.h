@@ -219,10 +219,10 @@ ZL_EXPORT int32_t zl_arena_read(zl_receiver *receiver, const uint8_t *wire, uint
 
 /* Writes the part for `messages` messages whose frames take `length` bytes,
  * within the limits, to `target`, which has room for ZL_ARENA_HEAD_BYTES + length
- * bytes. Fewer than `least` bytes are stored as they are. Returns its length. */
+ * bytes. Fewer than `min_bytes` bytes are stored as they are. Returns its length. */
 ZL_EXPORT uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *frames,
                                    uint32_t length, uint32_t messages, uint8_t *target,
-                                   uint32_t least, int32_t effort);
+                                   uint32_t min_bytes, int32_t effort);
 
 /* -- Training (RFC.md section 6.4) ------------------------------------------- */
 
@@ -230,8 +230,8 @@ ZL_EXPORT uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *fra
 typedef struct zl_trainer zl_trainer;
 
 /* For dictionaries of up to `capacity` bytes (1 to ZL_DICTIONARY_MAX), after `trigger`
- * messages. `least` is for zl_sending_open. Returns 0 when memory is out. */
-ZL_EXPORT zl_trainer *zl_trainer_open(uint32_t capacity, uint32_t trigger, uint32_t least);
+ * messages. `min_bytes` is for zl_sending_open. Returns 0 when memory is out. */
+ZL_EXPORT zl_trainer *zl_trainer_open(uint32_t capacity, uint32_t trigger, uint32_t min_bytes);
 /* 0 is allowed. Transcoders that use it are closed before. */
 ZL_EXPORT void zl_trainer_close(zl_trainer *trainer);
 /* The most bytes of a part that are kept as a sample. */
@@ -288,13 +288,14 @@ typedef struct {
  * memory is out. Where they are `greeted`, the stream begins with frames. */
 ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high,
                                            uint32_t revision, uint32_t greeted);
-/* From plain ZMTP to the wire: parts of `least` bytes and more are compressed,
+/* From plain ZMTP to the wire: parts of `min_bytes` bytes and more are compressed,
  * against `dictionary` (taken over from the caller; may be 0) once it is shipped.
  * With `arenas`, small messages that are in the same input share a part. `trainer`
  * (0 for none, or when there is a dictionary) may be shared by several: one of them
  * at a time has its messages sampled, all of them ship what comes of it. */
-ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t least, int32_t effort,
-                                         uint32_t arenas, zl_trainer *trainer, uint32_t greeted);
+ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t min_bytes,
+                                         int32_t effort, uint32_t arenas, zl_trainer *trainer,
+                                         uint32_t greeted);
 /* From the next part on, `effort` is how hard a sending transcoder tries. */
 ZL_EXPORT void zl_sending_effort(zl_transcoder *transcoder, int32_t effort);
 ZL_EXPORT void zl_transcoder_close(zl_transcoder *transcoder);

@@ -136,10 +136,10 @@ export class Encoder {
     const target = instance.scratch(OUTPUT, ARENA_HEAD_BYTES + length)
     const { zl_arena_encode } = instance.exports
     const count = messages.length
-    const least = Math.min(this.#minCompressBytes, length + 1)
+    const minBytes = Math.min(this.#minCompressBytes, length + 1)
     return instance.copy(
       target,
-      zl_arena_encode(this.#dictionary, frames, length, count, target, least, this.#effort),
+      zl_arena_encode(this.#dictionary, frames, length, count, target, minBytes, this.#effort),
     )
   }
 }

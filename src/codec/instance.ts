@@ -82,7 +82,7 @@ export interface Exports {
     length: number,
     messages: number,
     target: Pointer,
-    least: number,
+    minBytes: number,
     effort: number,
   ): number
   zl_receiving_open(
@@ -91,7 +91,7 @@ export interface Exports {
     revision: number,
     greeted: number,
   ): Pointer
-  zl_trainer_open(capacity: number, trigger: number, least: number): Pointer
+  zl_trainer_open(capacity: number, trigger: number, minBytes: number): Pointer
   zl_trainer_close(trainer: Pointer): void
   zl_trainer_wants(trainer: Pointer): number
   zl_trainer_sample(trainer: Pointer, part: Pointer, length: number): void
@@ -101,7 +101,7 @@ export interface Exports {
   zl_trainer_finish(trainer: Pointer): Pointer
   zl_sending_open(
     dictionary: Pointer,
-    least: number,
+    minBytes: number,
     effort: number,
     arenas: number,
     trainer: Pointer,
@@ -133,7 +133,7 @@ export const INPUT = 0
 export const OUTPUT = 1
 
 /** Somebody whose bytes stay in INPUT while nobody needs it. */
-export interface Lodger {
+export interface InputUser {
   /** Takes the bytes away: somebody does. */
   moveOut(): void
 }
@@ -153,7 +153,7 @@ export class Instance {
   readonly partMax: number
   #bytes = new Uint8Array(0)
   #words = new Uint32Array(0)
-  #lodger: Lodger | undefined
+  #inputUser: InputUser | undefined
 
   constructor(module: WebAssembly.Module) {
     this.module = module
@@ -191,17 +191,17 @@ export class Instance {
   }
 
   /** Lets bytes stay in INPUT until the next `scratch` of it. */
-  lodge(lodger: Lodger): void {
-    this.#lodger = lodger
+  useInput(user: InputUser): void {
+    this.#inputUser = user
   }
 
-  unlodge(lodger: Lodger): void {
-    if (this.#lodger === lodger) this.#lodger = undefined
+  leaveInput(user: InputUser): void {
+    if (this.#inputUser === user) this.#inputUser = undefined
   }
 
   /** A region of scratch memory; throws when memory is out. */
   scratch(region: number, bytes: number): Pointer {
-    if (region === INPUT) this.#lodger?.moveOut()
+    if (region === INPUT) this.#inputUser?.moveOut()
     const pointer = this.exports.zl_scratch(region, bytes) >>> 0
     if (pointer === 0) throw outOfMemory("a part", bytes)
     return pointer as Pointer

@@ -1,8 +1,8 @@
 import { ByteQueue } from "./byte-queue.js"
-import { INPUT, type Instance, type Lodger, type Pointer } from "./instance.js"
+import { INPUT, type InputUser, type Instance, type Pointer } from "./instance.js"
 import type { Source } from "./source.js"
 
-/** The least that is asked of INPUT, so that a few chunks fit behind each other. */
+/** The minimum that is asked of INPUT, so that a few chunks fit behind each other. */
 const ROW_BYTES = 512 * 1024
 
 /**
@@ -10,7 +10,7 @@ const ROW_BYTES = 512 * 1024
  * and more is added behind it, until somebody else needs that memory; it waits
  * in a queue from then on.
  */
-export class Leftover implements Lodger {
+export class Leftover implements InputUser {
   readonly #instance: Instance
   /** Made when it is needed: most connections never do. */
   #queue: ByteQueue | undefined
@@ -45,7 +45,7 @@ export class Leftover implements Lodger {
   /** Drops the bytes before `from`, which were consumed. */
   keep(from: number): void {
     this.#at = from
-    if (this.#at < this.#end) this.#instance.lodge(this)
+    if (this.#at < this.#end) this.#instance.useInput(this)
     else this.#leave()
   }
 
@@ -101,6 +101,6 @@ export class Leftover implements Lodger {
 
   #leave(): void {
     this.#at = this.#end = 0
-    this.#instance.unlodge(this)
+    this.#instance.leaveInput(this)
   }
 }

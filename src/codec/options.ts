@@ -134,13 +134,13 @@ export function checkNames(options: object, known: readonly string[]): void {
 
 function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
   const { dictionary, minCompressSize, arenas, revision } = options
-  const least = (usual: number) => integer("minCompressSize", minCompressSize, usual, 0)
-  const leastWithDictionary = least(MIN_COMPRESS_BYTES_WITH_DICTIONARY)
+  const min = (usual: number) => integer("minCompressSize", minCompressSize, usual, 0)
+  const minWithDictionary = min(MIN_COMPRESS_BYTES_WITH_DICTIONARY)
   return {
     budgetBytes,
     dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
-    training: readTraining(options, leastWithDictionary),
-    minCompressBytes: dictionary ? leastWithDictionary : least(MIN_COMPRESS_BYTES),
+    training: readTraining(options, minWithDictionary),
+    minCompressBytes: dictionary ? minWithDictionary : min(MIN_COMPRESS_BYTES),
     effort: readEffort(options),
     adaptive: options.level === "adaptive",
     arenas: boolean("arenas", arenas, false),
@@ -211,12 +211,12 @@ function integer(
   name: string,
   value: unknown,
   usual: number,
-  least: number,
-  most = Number.MAX_SAFE_INTEGER,
+  min: number,
+  max = Number.MAX_SAFE_INTEGER,
 ): number {
   if (value === undefined) return usual
   if (typeof value !== "number") throw wrongType(`${name} must be a number; got ${shown(value)}`)
-  if (!Number.isInteger(value) || value < least || value > most)
-    throw outOfRange(`${name} must be an integer from ${least} to ${most}; got ${value}`)
+  if (!Number.isInteger(value) || value < min || value > max)
+    throw outOfRange(`${name} must be an integer from ${min} to ${max}; got ${value}`)
   return value
 }

@@ -10,8 +10,8 @@ export class Trainer {
 
   constructor(instance: Instance, { capacityBytes, trigger, minCompressBytes }: Training) {
     this.#instance = instance
-    const least = Math.min(minCompressBytes, instance.blockMax + 1)
-    this.handle = instance.exports.zl_trainer_open(capacityBytes, trigger, least)
+    const minBytes = Math.min(minCompressBytes, instance.blockMax + 1)
+    this.handle = instance.exports.zl_trainer_open(capacityBytes, trigger, minBytes)
     if (this.handle === NULL) throw outOfMemory("training a dictionary", 64)
   }
 

@@ -77,10 +77,10 @@ export class Transcoder {
     const { minCompressBytes, effort, arenas, dictionary } = settings
     const { zl_sending_open, zl_dictionary_close } = instance.exports
     const opened = dictionary ? openDictionary(instance, dictionary) : NULL
-    const least = Math.min(minCompressBytes, instance.blockMax + 1)
+    const minBytes = Math.min(minCompressBytes, instance.blockMax + 1)
     const handle = zl_sending_open(
       opened,
-      least,
+      minBytes,
       effort,
       arenas ? 1 : 0,
       trainer?.handle ?? NULL,

@@ -1,4 +1,4 @@
-/** The least of … 0.5, 1, 2, 5, 10, 20, 50 … that is not less than a number above 0. */
+/** The smallest of … 0.5, 1, 2, 5, 10, 20, 50 … that is not less than a number above 0. */
 export function roundUp(number: number): number {
   const power = 10 ** Math.floor(Math.log10(number))
   // Of powers below 1 the last digit may be off.

@@ -56,7 +56,7 @@ static size_t whole_frames(bytes stream) {
 /* How a stream is sent. */
 typedef struct {
   bytes dictionary;
-  uint32_t least;
+  uint32_t min_bytes;
   int32_t effort;
   uint32_t arenas;
   uint32_t capacity; /* of a dictionary that is trained; 0 for none */
@@ -67,7 +67,7 @@ static outcome send_stream(sender how, bytes stream, cut cut) {
       zl_dictionary_open(how.dictionary.at, (uint32_t)how.dictionary.length);
   zl_trainer *trainer = dictionary ? NULL : zl_trainer_open(how.capacity, 3, 30);
   cut.effort = how.effort;
-  zl_transcoder *t = zl_sending_open(dictionary, how.least, how.effort, how.arenas, trainer, 0);
+  zl_transcoder *t = zl_sending_open(dictionary, how.min_bytes, how.effort, how.arenas, trainer, 0);
   outcome sent = run_stream(t, 1, stream, cut);
   zl_trainer_close(trainer);
   return sent;
@@ -113,7 +113,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (length > size - 6) length = 0;
   const sender how = {
       .dictionary = bytes_copy(data + 6, length),
-      .least = data[0] & 2 ? 0 : 300,
+      .min_bytes = data[0] & 2 ? 0 : 300,
       .effort = data[0] & 4   ? 50
                 : data[0] & 8 ? -3 - data[0] % 3
                               : 1,

@@ -25,9 +25,9 @@ static outcome receive(bytes stream, uint64_t budget, cut how) {
   return run_stream(t, 0, stream, how);
 }
 
-static outcome send(bytes stream, bytes dictionary, uint32_t least, cut how) {
+static outcome send(bytes stream, bytes dictionary, uint32_t min_bytes, cut how) {
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, (uint32_t)dictionary.length);
-  return run_stream(zl_sending_open(opened, least, how.effort, 0, NULL, 0), 1, stream, how);
+  return run_stream(zl_sending_open(opened, min_bytes, how.effort, 0, NULL, 0), 1, stream, how);
 }
 
 static bytes text(const char *from) {
@@ -54,10 +54,10 @@ static void check_bytes(bytes actual, bytes expected) {
 }
 
 /* A part as it is sent, from the functions that envelope.c tests. */
-static bytes wire_part(bytes plain, bytes dictionary, uint32_t least) {
+static bytes wire_part(bytes plain, bytes dictionary, uint32_t min_bytes) {
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, (uint32_t)dictionary.length);
   bytes wire = plain.length > ZL_BLOCK_MAX ? send_multi(opened, plain, 1)
-               : plain.length < least      ? plain_part(plain)
+               : plain.length < min_bytes  ? plain_part(plain)
                                            : send_part(opened, plain, 1);
   zl_dictionary_close(opened);
   return wire;
@@ -68,16 +68,16 @@ typedef struct {
   bytes plain;
   bytes wire;
   bytes dictionary;
-  uint32_t least;
+  uint32_t min_bytes;
   zl_traffic traffic;
 } streams;
 
-static streams streams_new(bytes dictionary, uint32_t least) {
+static streams streams_new(bytes dictionary, uint32_t min_bytes) {
   return (streams){
       .plain = greeting("NULL", 3, 1),
       .wire = greeting("NULL", 3, 1),
       .dictionary = dictionary,
-      .least = least,
+      .min_bytes = min_bytes,
   };
 }
 
@@ -93,7 +93,7 @@ static void add_part(streams *s, bytes plain, int more) {
     s->traffic.wire_bytes += shipped.length;
     stream_add(&s->wire, part_frame(shipped, 0));
   }
-  bytes wire = wire_part(plain, s->dictionary, s->least);
+  bytes wire = wire_part(plain, s->dictionary, s->min_bytes);
   s->traffic.plain_bytes += plain.length;
   s->traffic.wire_bytes += wire.length;
   s->traffic.messages += !more;
@@ -115,7 +115,7 @@ static void check_traffic(zl_traffic actual, zl_traffic expected) {
 /* Each side becomes the other, however it is cut. Frees the streams. */
 static void check_streams(streams *s) {
   for (size_t i = 0; i < CUTS; i++) {
-    outcome sent = send(s->plain, s->dictionary, s->least, cuts[i]);
+    outcome sent = send(s->plain, s->dictionary, s->min_bytes, cuts[i]);
     CHECK_EQUAL(sent.status, 0);
     check_bytes(sent.output, s->wire);
     check_traffic(sent.traffic, s->traffic);
@@ -214,7 +214,7 @@ static void test_large(const void *of) {
   for (size_t i = 0; i < CUTS; i++) {
     /* Byte by byte only where blocks are small. */
     if (cuts[i].chunk > 0 && cuts[i].chunk < 1000 && ZL_PART_MAX > 100000) continue;
-    outcome sent = send(s.plain, no_dictionary, s.least, cuts[i]);
+    outcome sent = send(s.plain, no_dictionary, s.min_bytes, cuts[i]);
     check_bytes(sent.output, s.wire);
     check_traffic(sent.traffic, s.traffic);
     outcome received = receive(s.wire, NO_BUDGET, cuts[i]);
