@@ -38,6 +38,18 @@ export function loadInstanceSync(source: WasmSource = embedded): Instance {
   return remember(source, source instanceof WebAssembly.Module ? source : compile(source))
 }
 
+let receiving: Instance | undefined
+
+/**
+ * The instance that connections receive with. What it decoded is read where it is, and whoever takes
+ * it may send: another instance encodes, so that neither its results nor a growth of its memory get
+ * in the way.
+ */
+export function receivingInstance(): Instance {
+  receiving ??= new Instance(loadInstanceSync().module)
+  return receiving
+}
+
 function compile(source: BufferSource): WebAssembly.Module {
   const bytes = checkBytes(source)
   try {

@@ -3,7 +3,7 @@ import type { Chunk } from "../codec/chunk.js"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
 import { frameHeadBytes } from "../codec/frames.js"
-import { loadInstanceSync } from "../codec/module.js"
+import { receivingInstance } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
 import type { Sender } from "../codec/sender.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
@@ -126,7 +126,7 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
     this.#socket = channel.socket
     this.#options = options
     this.#handlers = handlers
-    this.#receiving = Transcoder.receiving(loadInstanceSync(), settings, true)
+    this.#receiving = Transcoder.receiving(receivingInstance(), settings, true)
     this.#session = new Session(handshake, this)
     this.#level = settings.adaptive ? new AdaptiveLevel() : undefined
     channel.handlers = this

@@ -16,6 +16,21 @@ import { freePort } from "../support/sockets.js"
 import { type Json, Normaliser } from "./normalise.js"
 import { type HandshakeOptions, RawListener, RawPeer } from "./raw-peer.js"
 
+/** The classes of all socket types but the drafts. */
+export const SOCKET_TYPES = [
+  "Pair",
+  "Publisher",
+  "Subscriber",
+  "XPublisher",
+  "XSubscriber",
+  "Push",
+  "Pull",
+  "Request",
+  "Reply",
+  "Dealer",
+  "Router",
+] as const
+
 export type Scheme = "tcp" | "lz4+tcp"
 type Zmq = typeof zeromq
 type Draft = typeof zeromqDraft

@@ -124,105 +124,91 @@ async function attacker(endpoint: string, socketType = "PUSH"): Promise<Socket> 
   return socket
 }
 
+/**
+ * Attacks a victim: it grows by no more than it may, and an honest peer, if there is to be one,
+ * notices nothing.
+ */
+async function attack(
+  victim: Victim,
+  how: (victim: Victim) => Promise<unknown>,
+  { honest, maxBytes = HELD_MAX_BYTES }: { honest?: Honest; maxBytes?: number } = {},
+): Promise<void> {
+  await honest?.works()
+  const { rss } = await victim.state()
+  await how(victim)
+  await honest?.works()
+  expect((await victim.state()).rss - rss).toBeLessThan(maxBytes)
+}
+
+/** A peer that says much, whether or not anybody listens. */
+const flooding =
+  (chunks: Iterable<Uint8Array>, socketType?: string) =>
+  async ({ endpoint }: Victim): Promise<void> =>
+    flood(await attacker(endpoint, socketType), chunks)
+
 describe("memory stays bounded, and an honest peer notices nothing, while one sends", () => {
   test("18 MB of empty parts of one message: expelled with ERR_ZMTP_PARTS", async () => {
     const victim = await Victim.start("Pull")
-    const honest = new Honest(victim)
-    await honest.works()
-    const { rss } = await victim.state()
-    const socket = await attacker(victim.endpoint)
-    await flood(
-      socket,
-      times(180, () => repeat(frame(plainPart(ascii("")), MORE), 17_000)),
-    )
-    expect(await victim.script.line()).toBe("protocolError ERR_ZMTP_PARTS")
-    await honest.works()
-    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+    const empty = repeat(frame(plainPart(ascii("")), MORE), 17_000)
+    const parts = async () => {
+      await flooding(times(180, () => empty))(victim)
+      expect(await victim.script.line()).toBe("protocolError ERR_ZMTP_PARTS")
+    }
+    await attack(victim, parts, { honest: new Honest(victim) })
   })
 
   test("18 MB of messages of tiny parts, which nobody receives", async () => {
-    const victim = await Victim.start("Pull", { idle: true })
-    const { rss } = await victim.state()
-    const socket = await attacker(victim.endpoint)
     const part = plainPart(ascii("x"))
     const tiny = concat(repeat(frame(part, MORE), 65_535), frame(part))
-    await flood(
-      socket,
-      times(40, () => tiny),
-    )
-    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+    const victim = await Victim.start("Pull", { idle: true })
+    await attack(victim, flooding(times(40, () => tiny)))
   })
 
   test("64 MB of PINGs, and reads no PONG", async () => {
     const victim = await Victim.start("Pull")
-    const honest = new Honest(victim)
-    await honest.works()
-    const { rss } = await victim.state()
-    const socket = (await attacker(victim.endpoint)).pause()
-    const pings = repeat(
-      command("PING", concat(new Uint8Array(2), ascii("sixteen bytes :)"))),
-      10_000,
-    )
-    await flood(
-      socket,
-      times(280, () => pings),
-    )
-    await honest.works()
-    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+    const ping = command("PING", concat(new Uint8Array(2), ascii("sixteen bytes :)")))
+    const pings = repeat(ping, 10_000)
+    const deaf = async () =>
+      flood(
+        (await attacker(victim.endpoint)).pause(),
+        times(280, () => pings),
+      )
+    await attack(victim, deaf, { honest: new Honest(victim) })
   })
 
   test("commands that nobody knows", async () => {
     const victim = await Victim.start("Pull")
-    const honest = new Honest(victim)
-    await honest.works()
-    const { rss } = await victim.state()
-    const socket = await attacker(victim.endpoint)
-    await flood(
-      socket,
-      times(64, () => command("UNKNOWN", new Uint8Array(MIB - 10))),
-    )
-    await honest.works()
-    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+    const unknown = command("UNKNOWN", new Uint8Array(MIB - 10))
+    await attack(victim, flooding(times(64, () => unknown)), { honest: new Honest(victim) })
   })
 
   test.each(["Publisher", "XPublisher"])("a million short subscriptions to a %s", async (type) => {
     const victim = await Victim.start(type, { idle: true })
-    const { rss } = await victim.state()
-    const socket = await attacker(victim.endpoint, "SUB")
-    await flood(
-      socket,
-      times(100, (i) =>
-        concat(...times(10_000, (j) => command("SUBSCRIBE", ascii(`topic ${i * 10_000 + j}`)))),
-      ),
+    const subscriptions = times(100, (i) =>
+      concat(...times(10_000, (j) => command("SUBSCRIBE", ascii(`topic ${i * 10_000 + j}`)))),
     )
     // 2^18 of them are kept; Node 24 takes most for them.
-    expect((await victim.state()).rss - rss).toBeLessThan(2 * HELD_MAX_BYTES)
+    await attack(victim, flooding(subscriptions, "SUB"), { maxBytes: 2 * HELD_MAX_BYTES })
   })
 
   test.each(["Publisher", "XPublisher"])("a flood of long subscriptions to a %s", async (type) => {
     const victim = await Victim.start(type, { idle: true })
-    const { rss } = await victim.state()
-    const socket = await attacker(victim.endpoint, "SUB")
-    await flood(
-      socket,
-      times(300, (i) => command("SUBSCRIBE", ascii(`topic ${i}`.padEnd(1_000_000)))),
+    const subscriptions = times(300, (i) =>
+      command("SUBSCRIBE", ascii(`topic ${i}`.padEnd(1_000_000))),
     )
-    expect((await victim.state()).rss - rss).toBeLessThan(HELD_MAX_BYTES)
+    await attack(victim, flooding(subscriptions, "SUB"))
   })
 
   test("frames that begin and never go on, over many connections", async () => {
     const victim = await Victim.start("Pull")
-    const honest = new Honest(victim)
-    await honest.works()
-    const { rss } = await victim.state()
-    for (let i = 0; i < 50; i++) {
-      const socket = await attacker(victim.endpoint)
-      socket.write(concat(frameHead(2n ** 40n), plainPart(ascii("a few bytes"))))
+    const begin = async () => {
+      for (let i = 0; i < 50; i++) {
+        const socket = await attacker(victim.endpoint)
+        socket.write(concat(frameHead(2n ** 40n), plainPart(ascii("a few bytes"))))
+      }
     }
-    await honest.works()
-    const state = await victim.state()
-    expect(state.rss - rss).toBeLessThan(HELD_MAX_BYTES)
-    expect(state.connections).toBe(51)
+    await attack(victim, begin, { honest: new Honest(victim) })
+    expect((await victim.state()).connections).toBe(51)
   })
 
   test("requests, and reads no answer", async () => {

@@ -1,13 +1,15 @@
 /** Calls that cross each other, and work that is still under way when a socket goes. */
 import { once } from "node:events"
-import { connect } from "node:net"
+import { type AddressInfo, connect, createServer } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
-import { Pull, Push } from "zeromq-lz4"
+import { Dealer, Pull, Push } from "zeromq-lz4"
 
 import { Script } from "../support/running-script.js"
 import { anyPort, eventually, freePort, use } from "../support/sockets.js"
 import { lz4, transports } from "../support/transports.js"
+import { concat, plainPart } from "../support/wire.js"
+import { handshake, message } from "../support/zmtp.js"
 
 const accepts = async (port: number): Promise<boolean> => {
   const socket = connect(port, "127.0.0.1")
@@ -89,3 +91,29 @@ test("a bind that fails leaves the address as it was", async () => {
   await push.send("1")
   expect(String((await pull.receive())[0])).toBe("1")
 })
+
+// What was decoded is read in the module's memory, in which what waits is encoded.
+test.each([60, 3000])(
+  "messages of %i bytes right behind READY arrive as they were, while what waited leaves",
+  async (bytes) => {
+    const count = 300_000 / bytes
+    const text = (i: number): string => `message ${i} `.padEnd(bytes, "x")
+    const messages = Array.from({ length: count }, (_, i) =>
+      message(plainPart(Buffer.from(text(i)))),
+    )
+    const stream = concat(handshake("DEALER"), ...messages)
+    const server = use(
+      createServer((peer) =>
+        peer
+          .on("error", () => {})
+          .resume()
+          .write(stream),
+      ),
+    )
+    await once(server.listen(0, "127.0.0.1"), "listening")
+    const dealer = use(new Dealer({ sendHighWaterMark: 0, receiveHighWaterMark: 0 }))
+    dealer.connect(`lz4+tcp://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    for (let i = 0; i < 2000; i++) await dealer.send(`waits ${i} `.padEnd(600, "w"))
+    for (let i = 0; i < count; i++) expect(String((await dealer.receive())[0])).toBe(text(i))
+  },
+)

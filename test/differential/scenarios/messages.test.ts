@@ -1,7 +1,7 @@
 /** What may be sent, and what arrives. */
 import { expect } from "vitest"
 
-import { scenario } from "../scenario.js"
+import { SOCKET_TYPES, scenario } from "../scenario.js"
 
 const bytes = Uint8Array.from([0, 1, 2, 253, 254, 255])
 
@@ -125,19 +125,7 @@ scenario(
 scenario(
   "methods that a type does not have",
   async ({ zmq, make, observe }) => {
-    for (const type of [
-      "Pair",
-      "Publisher",
-      "Subscriber",
-      "XPublisher",
-      "XSubscriber",
-      "Push",
-      "Pull",
-      "Request",
-      "Reply",
-      "Dealer",
-      "Router",
-    ] as const) {
+    for (const type of SOCKET_TYPES) {
       const socket = make(zmq[type] as typeof zmq.Pair) as unknown as Record<string, unknown>
       observe(
         type,

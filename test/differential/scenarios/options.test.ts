@@ -1,19 +1,5 @@
 /** Options: what they are at first, what is read back, which warn, which take effect when. */
-import { scenario } from "../scenario.js"
-
-const TYPES = [
-  "Pair",
-  "Publisher",
-  "Subscriber",
-  "XPublisher",
-  "XSubscriber",
-  "Push",
-  "Pull",
-  "Request",
-  "Reply",
-  "Dealer",
-  "Router",
-] as const
+import { SOCKET_TYPES, scenario } from "../scenario.js"
 
 /** Names and two values that may be set. */
 const READABLE: Record<string, readonly unknown[]> = {
@@ -53,7 +39,7 @@ const OTHERS = ["type", "securityMechanism", "threadSafe", "lastEndpoint", "clos
 
 type Bag = Record<string, unknown>
 
-for (const type of TYPES) {
+for (const type of SOCKET_TYPES) {
   scenario(
     `${type}: what options are at first, and after they were set`,
     async ({ zmq, plain, attempted }) => {

@@ -6,24 +6,10 @@
 import { expect } from "vitest"
 
 import { property } from "../raw-peer.js"
-import { type Run, scenario } from "../scenario.js"
-
-const TYPES = [
-  "Pair",
-  "Publisher",
-  "Subscriber",
-  "XPublisher",
-  "XSubscriber",
-  "Push",
-  "Pull",
-  "Request",
-  "Reply",
-  "Dealer",
-  "Router",
-] as const
+import { type Run, SOCKET_TYPES, scenario } from "../scenario.js"
 
 /** The types of ZMTP that each may talk to. */
-const PARTNER: Record<(typeof TYPES)[number], string> = {
+const PARTNER: Record<(typeof SOCKET_TYPES)[number], string> = {
   Pair: "PAIR",
   Publisher: "SUB",
   Subscriber: "PUB",
@@ -37,7 +23,7 @@ const PARTNER: Record<(typeof TYPES)[number], string> = {
   Router: "DEALER",
 }
 
-for (const type of TYPES) {
+for (const type of SOCKET_TYPES) {
   for (const whoBinds of ["bound", "connecting"] as const) {
     scenario(
       `the greeting and READY of a ${whoBinds} ${type}`,
