@@ -51,7 +51,10 @@ typedef struct {
 } span;
 
 /* Status inside a call: go on with the next step. */
-#define STEP_DONE 3
+#define STEP_DONE 16
+
+/* More bytes of a body than this are left to the caller, who has them already. */
+#define COPIED_BODY_MAX 4096u
 
 static zl_transcoder *open_transcoder(uint8_t direction) {
   zl_transcoder *t = calloc(1, sizeof *t);
@@ -173,19 +176,28 @@ static int32_t greeting_step(zl_transcoder *t, span *s) {
   return STEP_DONE;
 }
 
+uint32_t zl_body_left(const zl_transcoder *t) {
+  if (t->state != BODY) return 0;
+  return t->body_left < UINT32_MAX ? (uint32_t)t->body_left : UINT32_MAX;
+}
+
+void zl_body_taken(zl_transcoder *t, uint32_t bytes) {
+  t->body_left -= bytes;
+  if (t->body_left == 0) t->state = FRAME;
+}
+
 static int32_t body_step(zl_transcoder *t, span *s) {
   uint64_t bytes = t->body_left;
   if (bytes > input_left(s)) bytes = input_left(s);
+  if (bytes > COPIED_BODY_MAX) {
+    s->need = (uint32_t)bytes;
+    return ZL_BODY;
+  }
   if (bytes > room_left(s)) bytes = room_left(s);
   pass_on(s, bytes);
-  t->body_left -= bytes;
-  if (t->body_left == 0)
-    t->state = FRAME;
-  else if (s->in == s->in_end)
-    return needs_input(s, 1);
-  else
-    return needs_room(s, 1);
-  return STEP_DONE;
+  zl_body_taken(t, (uint32_t)bytes);
+  if (t->state == FRAME) return STEP_DONE;
+  return s->in == s->in_end ? needs_input(s, 1) : needs_room(s, 1);
 }
 
 /* Passes the rest of a body on as it comes. */

@@ -274,6 +274,9 @@ enum {
   /* A part of over ZL_PART_MAX bytes follows; its frame header is consumed. The
    * caller collects the body, transcodes it and says so with zl_large_done. */
   ZL_LARGE_PART = 2,
+  /* The next `need` bytes of the input are of a body that goes on as it is, and too
+   * many to copy. The caller takes them from the input, and says so with zl_body_taken. */
+  ZL_BODY = 3,
 };
 
 /* Counts since the start. JavaScript reads it with the pointer to a transcoder,
@@ -308,6 +311,11 @@ ZL_EXPORT int32_t zl_transcode(zl_transcoder *transcoder, const uint8_t *input, 
 
 /* A zl_progress for callers that have no memory of their own in here. */
 ZL_EXPORT zl_progress *zl_progress_slot(void);
+
+/* How much is left of a body that goes on as it comes, up to 2^32 - 1 bytes. */
+ZL_EXPORT uint32_t zl_body_left(const zl_transcoder *transcoder);
+/* The caller has passed on so many bytes of it, which are no more than that. */
+ZL_EXPORT void zl_body_taken(zl_transcoder *transcoder, uint32_t bytes);
 
 /* The part that ZL_LARGE_PART announced. */
 typedef struct {

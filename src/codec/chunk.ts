@@ -8,11 +8,21 @@ interface Slab {
   live: number
 }
 
-const SLAB_BYTES = 256 * 1024
+/** Room for two chunks of 128 KiB of plaintext that does not compress. */
+const SLAB_BYTES = 260 * 1024
+/** A chunk of this many bytes may keep a slab while it waits. */
+const LARGE_BYTES = 64 * 1024
+/** Slabs that are kept for use. */
+const SPARE_MAX = 16
 const NOTHING = new Uint8Array(0)
 
 /** One for all: chunks are made one after the other. */
 let slab: Slab | undefined
+const spare: Slab[] = []
+
+function takeSlab(): Slab {
+  return spare.pop() ?? { bytes: allocate(SLAB_BYTES), used: 0, live: 0 }
+}
 
 /** What a chunk holds. */
 export interface Content {
@@ -59,15 +69,19 @@ export class Chunk implements Content {
   /** The bytes are written, or not wanted: their memory may be used again. */
   release(): void {
     if (!this.#slab) return
-    this.#slab.live--
+    const from = this.#slab
+    from.live--
     if (--this.#holds > 0) return
-    if (this.#slab.live === 0) this.#slab.used = 0
+    if (from.live === 0) {
+      from.used = 0
+      if (from !== slab && spare.length < SPARE_MAX) spare.push(from)
+    }
     this.#slab = undefined
   }
 
-  /** The same in memory of its own, for one that has to wait; this one is released. */
+  /** The same in memory of its own, for a small one that has to wait; this one is released. */
   owned(): Chunk {
-    if (!this.#slab && !this.#copy) return this
+    if (this.bytes.length >= LARGE_BYTES || (!this.#slab && !this.#copy)) return this
     this.#copy ??= new Chunk(new Uint8Array(this.bytes), this, undefined, 0)
     this.release()
     return this.#copy
@@ -103,7 +117,7 @@ export class ChunkBuilder {
   #pieces: Uint8Array[] | undefined
 
   begin(): void {
-    slab ??= { bytes: allocate(SLAB_BYTES), used: 0, live: 0 }
+    slab ??= takeSlab()
     this.#slab = slab
     this.#start = slab.used
     this.#pieces = undefined
@@ -151,8 +165,9 @@ export class ChunkBuilder {
     if (current.used + length <= SLAB_BYTES) return true
     const made = current.bytes.subarray(this.#start, current.used)
     if (made.length + length > SLAB_BYTES) return false
-    slab = { bytes: allocate(SLAB_BYTES), used: made.length, live: 0 }
+    slab = takeSlab()
     slab.bytes.set(made)
+    slab.used = made.length
     current.used = this.#start
     this.#slab = slab
     this.#start = 0

@@ -118,6 +118,8 @@ export interface Exports {
     progress: Pointer,
   ): number
   zl_progress_slot(): Pointer
+  zl_body_left(transcoder: Pointer): number
+  zl_body_taken(transcoder: Pointer, bytes: number): void
   zl_large_part(transcoder: Pointer): Pointer
   zl_large_done(transcoder: Pointer, target: Pointer, low: number, high: number): number
   zl_transcoder_dictionary(transcoder: Pointer): Pointer

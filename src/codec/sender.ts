@@ -21,6 +21,7 @@ const SAMPLE_MAX_BYTES = 2 * 8192
 /** Status of zl_transcode in zeromq_lz4.h. */
 const NEEDS_ROOM = 1
 const LARGE_PART = 2
+const BODY = 3
 
 /**
  * Encodes what an endpoint sends, for all its connections. Messages go in whole, so what comes
@@ -195,7 +196,7 @@ export class Sender {
   /** Transcodes what is gathered; all of it, unless the body of a large part follows. */
   #transcode(): number {
     const instance = this.#instance
-    const { zl_transcode, zl_progress_slot } = instance.exports
+    const { zl_transcode, zl_progress_slot, zl_body_taken } = instance.exports
     const length = this.#gatheredBytes
     if (length === 0) return 0
     const input = instance.scratch(INPUT, length)
@@ -217,9 +218,15 @@ export class Sender {
       status = zl_transcode(this.#handle, from, length - at, output, roomBytes, progress)
       at += instance.word(progress, 0)
       const produced = instance.word(progress, 1)
-      roomBytes = Math.max(ROOM_BYTES, instance.word(progress, 2))
+      const need = instance.word(progress, 2)
+      roomBytes = status === NEEDS_ROOM ? Math.max(ROOM_BYTES, need) : ROOM_BYTES
       if (produced > 0) this.#made.append(instance.view(output, produced))
-    } while (status === NEEDS_ROOM)
+      if (status === BODY) {
+        this.#made.append(instance.view((input + at) as Pointer, need))
+        zl_body_taken(this.#handle, need)
+        at += need
+      }
+    } while (status === NEEDS_ROOM || status === BODY)
     return status
   }
 }

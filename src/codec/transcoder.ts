@@ -21,6 +21,7 @@ const NOTHING = new Uint8Array(0)
 const NEEDS_INPUT = 0
 const NEEDS_ROOM = 1
 const LARGE_PART = 2
+const BODY = 3
 const E_GREETING = -14
 const E_FRAME = -15
 
@@ -118,6 +119,17 @@ export class Transcoder {
    */
   transcode(chunk: Uint8Array, sink: TranscoderSink): void {
     let rest = chunk
+    if (this.#leftover.length === 0) {
+      const bodyBytes = Math.min(rest.length, this.#bodyLeft)
+      if (bodyBytes > 0) {
+        const goOn = this.#passOn(rest.subarray(0, bodyBytes), sink)
+        rest = rest.subarray(bodyBytes)
+        if (!goOn) {
+          this.#leftover.push(rest)
+          return
+        }
+      }
+    }
     while (rest.length > 0 || this.#leftover.length > 0) {
       if (this.#leftover.length + rest.length < this.#need) break
       if (this.#large) {
@@ -171,6 +183,17 @@ export class Transcoder {
     this.#instance.exports.zl_transcoder_close(this.#handle)
   }
 
+  /** How much is left of a body that goes on as it comes. */
+  get #bodyLeft(): number {
+    return this.#instance.exports.zl_body_left(this.#handle) >>> 0
+  }
+
+  /** Passes on bytes of such a body. Returns whether to go on. */
+  #passOn(bytes: Uint8Array, sink: TranscoderSink): boolean {
+    this.#instance.exports.zl_body_taken(this.#handle, bytes.length)
+    return sink.take(bytes, false)
+  }
+
   /** Transcodes all that waits and what follows it; keeps the rest. Returns whether to go on. */
   #window(following: Uint8Array, sink: TranscoderSink): boolean {
     const instance = this.#instance
@@ -188,10 +211,15 @@ export class Transcoder {
       status = zl_transcode(this.#handle, from, length - at, output, roomBytes, progress)
       at += instance.word(progress, 0)
       const produced = instance.word(progress, 1)
-      this.#need = status === NEEDS_INPUT ? instance.word(progress, 2) : 1
-      roomBytes = Math.max(ROOM_BYTES, instance.word(progress, 2))
+      const need = instance.word(progress, 2)
+      this.#need = status === NEEDS_INPUT ? need : 1
+      roomBytes = status === NEEDS_ROOM ? Math.max(ROOM_BYTES, need) : ROOM_BYTES
       goOn = produced === 0 || sink.take(instance.view(output, produced), false)
-    } while (goOn && status === NEEDS_ROOM)
+      if (goOn && status === BODY) {
+        goOn = this.#passOn(instance.view((input + at) as Pointer, need), sink)
+        at += need
+      }
+    } while (goOn && (status === NEEDS_ROOM || status === BODY))
 
     if (status < 0) throw this.#error(status, instance.copy((input + at) as Pointer, length - at))
     this.#leftover.keep(input + at)

@@ -6,8 +6,9 @@ import { LONG, LONG_HEAD_BYTES, SHORT_HEAD_BYTES } from "../codec/frames.js"
  */
 const SLAB_BYTES = 8192
 const SMALL_MAX_BYTES = 2048
-/** A body that comes in pieces starts with room for this many bytes, whatever its head says. */
+/** A body that comes in pieces has room for this many bytes at least, and so many times what has come. */
 const BODY_ROOM_BYTES = 64 * 1024
+const BODY_GROWTH = 4
 
 const EMPTY = Buffer.alloc(0)
 
@@ -71,7 +72,7 @@ export class FrameReader {
         continue
       }
       sink.head(flags, bodyBytes)
-      this.#begin(flags, bodyBytes, left - head)
+      this.#begin(flags, bodyBytes)
       at += head
       if (bodyBytes === 0 && !this.#finish(sink)) return at
     }
@@ -116,7 +117,7 @@ export class FrameReader {
         this.#head = undefined
         const bodyBytes = flags & LONG ? readLength(head, 1) : (head[1] as number)
         sink.head(flags, bodyBytes)
-        this.#begin(flags, bodyBytes, bytes.length - at)
+        this.#begin(flags, bodyBytes)
         return at
       }
       if (at === bytes.length) return at
@@ -124,12 +125,10 @@ export class FrameReader {
     }
   }
 
-  #begin(flags: number, bodyBytes: number, available: number): void {
+  #begin(flags: number, bodyBytes: number): void {
     this.#flags = flags & ~LONG
     this.#length = bodyBytes
     this.#filled = 0
-    const room = bodyBytes <= available ? bodyBytes : Math.min(bodyBytes, BODY_ROOM_BYTES)
-    this.#body = room === 0 ? EMPTY : Buffer.allocUnsafeSlow(room)
   }
 
   #collect(bytes: Uint8Array, at: number, owned: boolean): number {
@@ -141,9 +140,9 @@ export class FrameReader {
     const take = Math.min(bytes.length - at, this.#length - this.#filled)
     const filled = this.#filled + take
     if (filled > this.#body.length) {
-      const larger = Buffer.allocUnsafeSlow(
-        Math.min(this.#length, Math.max(filled, 2 * this.#body.length)),
-      )
+      // Bounded by what has come, whatever the head says.
+      const room = Math.max(BODY_ROOM_BYTES, BODY_GROWTH * filled)
+      const larger = Buffer.allocUnsafeSlow(Math.min(this.#length, room))
       larger.set(this.#body.subarray(0, this.#filled))
       this.#body = larger
     }

@@ -147,10 +147,17 @@ static inline outcome run_stream(zl_transcoder *t, int sending, bytes stream, cu
       at += progress.consumed;
       output.length = progress.produced;
       stream_add(&o.output, output);
+      if (status == ZL_BODY) {
+        STREAM_REQUIRE(progress.need > 0 && progress.need <= input.length - progress.consumed);
+        STREAM_REQUIRE(progress.need <= zl_body_left(t));
+        stream_add(&o.output, bytes_copy(input.at + progress.consumed, progress.need));
+        zl_body_taken(t, progress.need);
+        at += progress.need;
+      }
       free(input.at);
       need = status == ZL_NEEDS_INPUT ? progress.need : 1;
-      room = progress.need > how.room ? progress.need : how.room;
-    } while (status == ZL_NEEDS_ROOM);
+      room = status == ZL_NEEDS_ROOM && progress.need > how.room ? progress.need : how.room;
+    } while (status == ZL_NEEDS_ROOM || status == ZL_BODY);
     if (status < 0) {
       o.status = status;
       break;
