@@ -38,6 +38,9 @@ export type Received = (Buffer | Routing)[]
 
 /** After so many operations without a wait, one waits, so that timers and I/O have their turn. */
 const OPERATIONS_MAX = 512
+/** After so much time as well, since to encode 512 large messages takes long; looked at after so many bytes. */
+const TURN_MAX_MS = 4
+const LOOK_BYTES = 128 * 1024
 
 const RESOLVED = Promise.resolve()
 
@@ -81,6 +84,11 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #receiving: Receiving | undefined
   /** Operations since the last that waited. */
   #operations = 0
+  /** Bytes sent since the clock was looked at. */
+  #sentBytes = 0
+  /** When the last turn of the event loop began that was waited for. */
+  #turnStart = 0
+  #turn: Promise<void> | undefined
   #closed = false
   /** Settings of endpoints without options of their own, as long as the socket's do not change. */
   #usual: { settings: EndpointSettings; changes: number } | undefined
@@ -349,11 +357,24 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       if (sendTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const refusal = this.#trySend(message, routing)
         if (this.#receiving !== undefined) this.readable()
-        return refusal === undefined ? RESOLVED : outcome(refusal)
+        return refusal === undefined ? this.#accepted(message) : outcome(refusal)
       }
       return this.#waitToSend(message, routing, undefined)
     }
     return this.#waitToSend(message, routing, sendTimeoutMs)
+  }
+
+  /** What is told of a message that was taken: at once, or when timers and I/O have had their turn. */
+  #accepted(message: Message): Promise<void> {
+    for (let i = 0; i < message.length; i++) this.#sentBytes += (message[i] as Buffer).length
+    if (this.#sentBytes < LOOK_BYTES) return RESOLVED
+    this.#sentBytes = 0
+    if (performance.now() - this.#turnStart < TURN_MAX_MS) return RESOLVED
+    this.#turn ??= turn().then(() => {
+      this.#turnStart = performance.now()
+      this.#turn = undefined
+    })
+    return this.#turn
   }
 
   /** Sends for a proxy, which waits as long as it takes. */

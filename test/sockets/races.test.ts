@@ -5,6 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Dealer, Pull, Push } from "zeromq-lz4"
 
+import { payload } from "../../bench/payloads.mjs"
 import { Script } from "../support/running-script.js"
 import { anyPort, eventually, freePort, use } from "../support/sockets.js"
 import { lz4, transports } from "../support/transports.js"
@@ -117,3 +118,14 @@ test.each([60, 3000])(
     for (let i = 0; i < count; i++) expect(String((await dealer.receive())[0])).toBe(text(i))
   },
 )
+
+test("a program that sends large messages in a row gives timers and I/O their turn", async () => {
+  const push = use(new Push({ sendHighWaterMark: 0, linger: 0 }))
+  push.connect(`lz4+tcp://127.0.0.1:${await freePort()}`)
+  const text = Buffer.from(payload("json", 256 * 1024))
+  let turns = 0
+  const interval = setInterval(() => turns++, 0)
+  for (let i = 0; i < 200; i++) await push.send(text)
+  clearInterval(interval)
+  expect(turns).toBeGreaterThan(2)
+})
