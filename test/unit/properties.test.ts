@@ -105,10 +105,10 @@ describe.each([
           if (withDictionary) receiver.decodePart(dictionaryPart(dictionary))
 
           const wire = mutate(sender.encodePart(plain))
-          const outcome = attempt(() => receiver.decodePart(wire)!)
+          const outcome = attempt(() => receiver.decodePart(wire))
           if (outcome instanceof ProtocolError) expect(PART_CODES).toContain(outcome.code)
-          else if (formOf(wire) === "LZ4D") expect(outcome.length).toBe(0)
-          else expect(BigInt(outcome.length)).toBe(declaredSize(wire))
+          else if (formOf(wire) === "LZ4D") expect(outcome).toBeUndefined()
+          else expect(BigInt((outcome as Uint8Array).length)).toBe(declaredSize(wire))
 
           if (maxMessageSize === undefined || maxMessageSize >= good.length)
             expect(sameBytes(receiver.decodePart(sender.encodePart(good))!, good)).toBe(true)
@@ -120,7 +120,7 @@ describe.each([
 })
 
 /** What `decode` returns, or the ProtocolError it throws; anything else fails the test. */
-function attempt(decode: () => Uint8Array): Uint8Array | ProtocolError {
+function attempt<T>(decode: () => T): T | ProtocolError {
   try {
     return decode()
   } catch (error) {
