@@ -1,5 +1,5 @@
 import type { Context, Event, Socket } from "zeromq"
-import { loadInstance } from "../codec/module.js"
+import { loadInstance, receivingInstance } from "../codec/module.js"
 import { checkLz4Options, type Lz4Options } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
@@ -248,7 +248,9 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     const { name } = this.type
     const handshake = readHandshakeSettings(socket, name, this.#state, address)
     // Ready by the time that there is a connection.
-    loadInstance().catch(() => {})
+    loadInstance()
+      .then(receivingInstance)
+      .catch(() => {})
     this.pipeOptions = readPipeOptions(socket, this.#state)
     const { zapDomain, zapEnforceDomain } = socket
     return {
