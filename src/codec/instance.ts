@@ -130,6 +130,12 @@ export interface Exports {
   zl_inside_message(transcoder: Pointer): number
 }
 
+/** Status of zl_transcode in zeromq_lz4.h. */
+export const NEEDS_INPUT = 0
+export const NEEDS_ROOM = 1
+export const LARGE_PART = 2
+export const BODY = 3
+
 /** Scratch regions. Each use of one ends the last. */
 export const INPUT = 0
 export const OUTPUT = 1

@@ -3,7 +3,16 @@ import { type Chunk, ChunkBuilder } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
 import { closed, outOfMemory } from "./errors.js"
 import { frameHeadLength, LONG_HEAD_BYTES, MORE, writeFrameHead } from "./frames.js"
-import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
+import {
+  BODY,
+  INPUT,
+  type Instance,
+  LARGE_PART,
+  NEEDS_ROOM,
+  NULL,
+  OUTPUT,
+  type Pointer,
+} from "./instance.js"
 import { openDictionary } from "./large.js"
 import { loadInstanceSync } from "./module.js"
 import type { Settings } from "./options.js"
@@ -17,11 +26,6 @@ const ROOM_BYTES = 256 * 1024
 const GATHERED_MAX_BYTES = 512 * 1024
 /** As much of a part as a trainer may want to see. */
 const SAMPLE_MAX_BYTES = 2 * 8192
-
-/** Status of zl_transcode in zeromq_lz4.h. */
-const NEEDS_ROOM = 1
-const LARGE_PART = 2
-const BODY = 3
 
 /**
  * Encodes what an endpoint sends, for all its connections. Messages go in whole, so what comes

@@ -5,7 +5,16 @@ import { encodeLarge } from "./encoder.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
 import { frameBodyBytes, frameError, frameHeadBytes, LONG_HEAD_BYTES } from "./frames.js"
 import { describeGreeting } from "./greeting.js"
-import { type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
+import {
+  BODY,
+  type Instance,
+  LARGE_PART,
+  NEEDS_INPUT,
+  NEEDS_ROOM,
+  NULL,
+  OUTPUT,
+  type Pointer,
+} from "./instance.js"
 import { openDictionary } from "./large.js"
 import { Leftover } from "./leftover.js"
 import type { ReceiveSettings, Settings } from "./options.js"
@@ -17,11 +26,7 @@ import { HEAD_BYTES } from "./wire.js"
 const ROOM_BYTES = 256 * 1024
 const NOTHING = new Uint8Array(0)
 
-/** Status of zl_transcode in zeromq_lz4.h. */
-const NEEDS_INPUT = 0
-const NEEDS_ROOM = 1
-const LARGE_PART = 2
-const BODY = 3
+/** Errors of zl_transcode in zeromq_lz4.h. */
 const E_GREETING = -14
 const E_FRAME = -15
 
@@ -119,15 +124,12 @@ export class Transcoder {
    */
   transcode(chunk: Uint8Array, sink: TranscoderSink): void {
     let rest = chunk
-    if (this.#leftover.length === 0) {
-      const bodyBytes = Math.min(rest.length, this.#bodyLeft)
-      if (bodyBytes > 0) {
-        const goOn = this.#passOn(rest.subarray(0, bodyBytes), sink)
-        rest = rest.subarray(bodyBytes)
-        if (!goOn) {
-          this.#leftover.push(rest)
-          return
-        }
+    const bodyBytes = this.#leftover.length === 0 ? Math.min(chunk.length, this.#bodyLeft) : 0
+    if (bodyBytes > 0) {
+      rest = chunk.subarray(bodyBytes)
+      if (!this.#passOn(chunk.subarray(0, bodyBytes), sink)) {
+        this.#leftover.push(rest)
+        return
       }
     }
     while (rest.length > 0 || this.#leftover.length > 0) {
