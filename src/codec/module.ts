@@ -8,6 +8,8 @@ export type WasmSource = BufferSource | WebAssembly.Module | URL
 // One instance for every source that was given, because each has a memory of its own.
 const instances = new WeakMap<object, Instance>()
 const fetched = new Map<string, Promise<Instance>>()
+/** Those whose bytes are being compiled. */
+const compiling = new WeakMap<object, Promise<Instance>>()
 
 /** The instance for a source, made on first use. A failure is not remembered. */
 export async function loadInstance(source: WasmSource = embedded): Promise<Instance> {
@@ -23,6 +25,15 @@ export async function loadInstance(source: WasmSource = embedded): Promise<Insta
   const known = instances.get(source)
   if (known) return known
   if (source instanceof WebAssembly.Module) return loadInstanceSync(source)
+  let pending = compiling.get(source)
+  if (!pending) {
+    pending = compileInstance(source).finally(() => compiling.delete(source))
+    compiling.set(source, pending)
+  }
+  return pending
+}
+
+async function compileInstance(source: BufferSource): Promise<Instance> {
   const module = await WebAssembly.compile(checkBytes(source)).catch(refused)
   return instances.get(source) ?? remember(source, module)
 }
