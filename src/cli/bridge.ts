@@ -9,7 +9,7 @@ import { PARTS_MAX } from "../zmtp/session.js"
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
-import { printLine } from "./output.js"
+import { count, printLine } from "./output.js"
 
 export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
 
@@ -265,8 +265,7 @@ function rate(before: Traffic, now: Traffic, seconds: number): Traffic {
 /** What went one way, `per` some time or altogether. */
 function flow(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
   const ratio = wireBytes > 0 ? ` (${(plainBytes / wireBytes).toFixed(2)} ×)` : ""
-  const what = messages === 1 ? "message" : "messages"
-  return `${way} ${messages} ${what}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
+  return `${way} ${count(messages, "message")}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
 }
 
 const EXPECTED = "expected HOST:PORT; only --from may have *"

@@ -1,5 +1,6 @@
 import type { ConnectionSummary, SideSummary, Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
+import { count } from "./output.js"
 import { cutTo, printable } from "./terminal-text.js"
 
 /** Names of socket types are shorter, but may be anything. */
@@ -65,6 +66,3 @@ function sideText({ messages, plainBytes, wireBytes, dictionaryBytes }: SideSumm
     dictionaryBytes === null ? "" : `, with a dictionary of ${count(dictionaryBytes, "byte")}`
   return `${count(messages, "message")}, ${count(plainBytes, "byte")}, ${wireBytes} on the wire${ratio}${dictionary}`
 }
-
-const count = (number: number, what: string): string =>
-  `${number} ${what}${number === 1 ? "" : "s"}`

@@ -11,6 +11,11 @@ export function printErrorLine(text: string): void {
   console.error(printable(text))
 }
 
+/** A number of things, in words. */
+export function count(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`
+}
+
 /** More than this is not kept before it is written. */
 const BUFFER_CHARS = 1 << 16
 
