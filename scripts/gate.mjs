@@ -83,7 +83,7 @@ for (const [name, run] of platforms ? elsewhere : suites) {
     failures.push(String(error))
     return FAILED
   })
-  if (failures.length > told) failures.splice(told, 0, `== ${name} ==`)
+  if (counts.failed + counts.skipped) failures.splice(told, 0, `== ${name} ==`)
   passed += counts.passed
   // Everything runs here: what is skipped is not known to work.
   failed += counts.failed + counts.skipped
@@ -137,17 +137,9 @@ async function vitest(project, { before = [], node } = {}) {
   const file = join(reports, `${project}${node ?? ""}.json`)
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
   const program = node ? nodeVersion(node) : process.execPath
-  const { status } = await start([
-    ...[
-      program,
-      join(root, "node_modules/vitest/vitest.mjs"),
-      "run",
-      "--project",
-      project,
-      "--retry=1",
-    ],
-    ...reporters,
-  ])
+  const main = join(root, "node_modules/vitest/vitest.mjs")
+  const options = ["--project", project, "--retry=1", ...reporters]
+  const { status } = await start([program, main, "run", ...options])
 
   const report = JSON.parse(readFileSync(file, "utf8"))
   for (const test of report.testResults.flatMap(
