@@ -93,7 +93,7 @@ test("a bind that fails leaves the address as it was", async () => {
   expect(String((await pull.receive())[0])).toBe("1")
 })
 
-// What was decoded is read in the module's memory, in which what waits is encoded.
+// What was decoded is read in a module's memory, over which what waits must not be encoded.
 test.each([60, 3000])(
   "messages of %i bytes right behind READY arrive as they were, while what waited leaves",
   async (bytes) => {
