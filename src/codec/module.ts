@@ -25,16 +25,17 @@ export async function loadInstance(source: WasmSource = embedded): Promise<Insta
   const known = instances.get(source)
   if (known) return known
   if (source instanceof WebAssembly.Module) return loadInstanceSync(source)
+  const bytes = checkBytes(source)
   let pending = compiling.get(source)
   if (!pending) {
-    pending = compileInstance(source).finally(() => compiling.delete(source))
+    pending = compileInstance(source, bytes).finally(() => compiling.delete(source))
     compiling.set(source, pending)
   }
   return pending
 }
 
-async function compileInstance(source: BufferSource): Promise<Instance> {
-  const module = await WebAssembly.compile(checkBytes(source)).catch(refused)
+async function compileInstance(source: BufferSource, bytes: BufferSource): Promise<Instance> {
+  const module = await WebAssembly.compile(bytes).catch(refused)
   return instances.get(source) ?? remember(source, module)
 }
 
