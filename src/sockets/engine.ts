@@ -187,7 +187,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (!endpoints) throw zmqError("ENOENT", address)
     this.#endpoints.delete(name)
     const { linger } = socket
-    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#blocky))
+    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#context))
   }
 
   close(lingerMs: number): void {
@@ -197,7 +197,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (this.#sending) this.#finishSending()
     this.#closed = true
     for (const endpoints of this.#endpoints.values())
-      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#blocky))
+      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#context))
     this.#endpoints.clear()
     this.#context = undefined
     this.#forgetUsual()
@@ -206,10 +206,6 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #forgetUsual(): void {
     this.#usual?.settings.connection.sender.close()
     this.#usual = undefined
-  }
-
-  get #blocky(): boolean {
-    return this.#context?.blocky ?? false
   }
 
   #add(name: string, endpoint: Endpoint): void {

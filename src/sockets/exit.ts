@@ -1,9 +1,9 @@
 /**
  * The end of a process: a script that sends and ends has delivered, over tcp:// as well as here.
- * When nothing else is left to do, sockets are closed, and the process stays for as long as their
+ * When nothing else is left to do, endpoints are closed, and the process stays for as long as their
  * `linger` allows.
  */
-import type { Socket } from "zeromq"
+import type { Context, Socket } from "zeromq"
 import { Hold } from "./hold.js"
 import type { SocketState } from "./state.js"
 
@@ -12,8 +12,8 @@ const WARNING_MS = 500
 
 /** What is known of each socket, which may be collected before its messages have left. */
 const watched = new Map<WeakRef<Socket>, SocketState>()
-/** Endpoints that are closed and still have something to send; whether their context is blocky. */
-const leaving = new Set<{ blocky: boolean }>()
+/** Endpoints that are closed and still have something to send, with the contexts of their sockets. */
+const leaving = new Set<{ context: Context | undefined }>()
 let listening = false
 /** Whether other handlers of "beforeExit" had their turn to send something. */
 let announced = false
@@ -43,8 +43,8 @@ export function watch(socket: Socket, state: SocketState): void {
 }
 
 /** Counts an endpoint that still has something to send; to be called back when it is gone. */
-export function exitsLater(blocky: boolean): () => void {
-  const entry = { blocky }
+export function exitsLater(context: Context | undefined): () => void {
+  const entry = { context }
   leaving.add(entry)
   return () => {
     leaving.delete(entry)
@@ -54,12 +54,15 @@ export function exitsLater(blocky: boolean): () => void {
   }
 }
 
+/**
+ * Closes the engines of all sockets, which zeromq.js closes itself. Nothing here calls it: a call into
+ * an addon takes the process down in a worker that is terminated meanwhile.
+ */
 function closeAll(): void {
-  const open: (() => void)[] = []
+  const open: SocketState[] = []
   for (const [ref, state] of watched) {
-    const socket = ref.deref()
     if (state.engine?.isClosed !== false) watched.delete(ref)
-    else open.push(() => (socket ? socket.close() : closeEngine(state)))
+    else open.push(state)
   }
   if (open.length > 0 && !announced) {
     announced = true
@@ -67,7 +70,7 @@ function closeAll(): void {
     return
   }
   announced = false
-  for (const close of open) close()
+  for (const state of open) closeEngine(state)
   if (leaving.size === 0 || holding) return
   holding = true
   staying.take()
@@ -78,7 +81,9 @@ function closeAll(): void {
 function warn(): void {
   const [first] = leaving
   if (!first) return
-  const advice = first.blocky ? " Set 'context.blocky = false' to change this behaviour." : ""
+  const advice = first.context?.blocky
+    ? " Set 'context.blocky = false' to change this behaviour."
+    : ""
   process.stderr.write(
     `(node:${process.pid}) WARNING: Waiting for queued ZeroMQ messages to be delivered.${advice}\n`,
   )

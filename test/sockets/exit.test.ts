@@ -324,7 +324,7 @@ test.each([
       + 'const pull = new zmq.Pull(); await pull.bind(' + JSON.stringify(argument.any) + ');'
       + 'const push = new zmq.Push({ linger: 0 }); push.connect(pull.lastEndpoint); await push.send("1"); await pull.receive();'
       + 'parentPort.postMessage("ready"); ' + ${JSON.stringify(doing)};
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < 20; i++) {
       const worker = new Worker(source, { eval: true });
       await new Promise((resolve) => worker.once("message", resolve));
       await worker.terminate() }
