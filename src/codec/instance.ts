@@ -147,7 +147,7 @@ export interface InputUser {
 }
 
 /** The memory that an instance begins with. */
-const MEMORY_BYTES = 16 << 20
+const MEMORY_BYTES = 8 << 20
 
 /** One instance of the module, with its memory. */
 export class Instance {

@@ -1,5 +1,5 @@
-import { randomInt } from "node:crypto"
 import { Dealer } from "./dealer.js"
+import { firstId } from "./first-id.js"
 import type { Message, Pipe } from "./pipe.js"
 import type { Refusal } from "./socket-type.js"
 
@@ -20,7 +20,7 @@ export class Req extends Dealer {
   #receivingReply = false
   /** Who was asked; unknown when that peer is gone. */
   #replyPipe: Pipe | undefined
-  #requestId = randomInt(2 ** 32)
+  #requestId = firstId()
 
   override terminated(pipe: Pipe): void {
     if (this.#replyPipe === pipe) this.#replyPipe = undefined

@@ -1,5 +1,5 @@
-import { randomInt } from "node:crypto"
 import { FairQueue } from "./fair-queue.js"
+import { firstId } from "./first-id.js"
 import type { Message, Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
@@ -10,7 +10,7 @@ export class Router extends SocketType {
   readonly #out = new Map<string, Pipe>()
   /** Of peers that are not known yet, or have the routing id of another. */
   readonly #anonymous = new Set<Pipe>()
-  #nextId = randomInt(2 ** 32)
+  #nextId = firstId()
 
   attach(pipe: Pipe): void {
     if (this.options.probeRouter) pipe.write([Buffer.alloc(0)])

@@ -1,5 +1,5 @@
-import { randomInt } from "node:crypto"
 import { FairQueue } from "./fair-queue.js"
+import { firstId } from "./first-id.js"
 import type { Message, Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
@@ -8,7 +8,7 @@ export class Server extends SocketType {
   override readonly name = "SERVER"
   readonly #in = new FairQueue()
   readonly #out = new Map<number, Pipe>()
-  #nextId = randomInt(2 ** 32)
+  #nextId = firstId()
 
   attach(pipe: Pipe): void {
     pipe.serverRoutingId = this.#newId()

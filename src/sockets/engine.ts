@@ -156,10 +156,15 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     })
     this.lastEndpoint = endpoint.address
     this.#add(endpoint.address, endpoint)
+    // Ready by the time that a peer connects.
+    loadInstance()
+      .then(receivingInstance)
+      .catch(() => {})
   }
 
   connect(socket: Socket, address: string, options: EndpointOptions): void {
     const destination = parseConnect(address, socket.ipv6)
+    receivingInstance() // made on first use, and here rather than while a peer waits
     const settings = this.#settings(socket, address, options)
     if (this.type.connectsOnce && this.#endpoints.has(address)) {
       settings.connection.sender.close()
@@ -243,10 +248,6 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     const tcp = readTcpOptions(socket, address)
     const { name } = this.type
     const handshake = readHandshakeSettings(socket, name, this.#state, address)
-    // Ready by the time that there is a connection.
-    loadInstance()
-      .then(receivingInstance)
-      .catch(() => {})
     this.pipeOptions = readPipeOptions(socket, this.#state)
     const { zapDomain, zapEnforceDomain } = socket
     return {

@@ -1,5 +1,4 @@
 /** TCP sockets as connections have them, whichever side makes them. */
-import { lookup } from "node:dns/promises"
 import type { NetConnectOpts } from "node:net"
 import * as net from "node:net"
 import { getSystemErrorName } from "node:util"
@@ -103,6 +102,7 @@ export async function resolveHost(
   endpoint: string,
 ): Promise<HostPort> {
   if (familyOf(host) !== 0) return { host, port }
+  const { lookup } = await import("node:dns/promises")
   try {
     const { address } = await lookup(host, { family: ipv6 ? 0 : 4 })
     return { host: mapped(address, ipv6), port }
