@@ -106,6 +106,7 @@ export class Pipe implements Inlet, Flushable {
   #inActive = true
   /** Whether the connection waits until there is room here. */
   #stopped = false
+  /** Whether nothing comes any more, and the pipe is gone when it is empty. */
   #draining = false
 
   constructor(events: PipeEvents, sender: Sender, options: PipeOptions) {
@@ -159,14 +160,15 @@ export class Pipe implements Inlet, Flushable {
   }
 
   /**
-   * The socket is done with the pipe: what came is dropped, and what waits leaves. Calls
+   * The pipe takes no more: what came is still to be read if it is kept, and what waits leaves. Calls
    * `finished` when that is done, which it may never be.
    */
-  finish(finished: () => void): void {
+  finish(finished: () => void, keepsReceived: boolean): void {
     this.shared?.seal()
     this.#writable = false
-    this.#in.clear()
-    this.#terminate()
+    this.#draining = true
+    if (!keepsReceived) this.#in.clear()
+    if (this.#in.length === 0) this.#terminate()
     this.#finished = finished
     this.flush()
     this.#checkFinished()
@@ -394,7 +396,7 @@ export class Pipe implements Inlet, Flushable {
   // -- Receiving -------------------------------------------------------------------
 
   message(message: Message): boolean {
-    if (this.#terminated) return !this.#abandoned
+    if (this.#draining || this.#terminated) return !this.#abandoned
     const offence = this.#events.offence?.(message)
     if (offence !== undefined) {
       this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", offence))
@@ -435,6 +437,7 @@ export class Pipe implements Inlet, Flushable {
     this.#inParts -= message.length
     if (
       this.#stopped &&
+      !this.#draining &&
       this.#in.length <= this.#options.receiveHighWaterMark >> 1 &&
       this.#inParts <= PARTS_MAX >> 1
     ) {

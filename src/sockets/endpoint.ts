@@ -63,11 +63,11 @@ abstract class Endpoint {
   protected abstract readonly isWaiting: boolean
   /**
    * Ends the endpoint. What waits is sent within `lingerMs`, -1 for no limit; then `released` is
-   * called.
+   * called. What was received may be kept for the socket.
    */
-  release(lingerMs: number, released: () => void): void {
+  release(lingerMs: number, released: () => void, keepsReceived: boolean): void {
     this.#released = released
-    this.finishPipes()
+    this.finishPipes(keepsReceived)
     if (!this.#released) return
     if (lingerMs === 0) this.#expire()
     else if (lingerMs > 0) this.#limit = setTimeout(() => this.#expire(), lingerMs).unref()
@@ -85,7 +85,7 @@ abstract class Endpoint {
   }
 
   /** Gives all that waits to the connections, which end then. */
-  protected abstract finishPipes(): void
+  protected abstract finishPipes(keepsReceived: boolean): void
   /** Drops what still waits. */
   protected abstract dropWaiting(): void
 
@@ -186,12 +186,12 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
     return false
   }
 
-  protected finishPipes(): void {
+  protected finishPipes(keepsReceived: boolean): void {
     this.#listener.close()
     this.emit("close")
     for (const connection of this.connections) {
       const pipe = this.pipes.get(connection)
-      if (pipe) pipe.finish(() => connection.end())
+      if (pipe) pipe.finish(() => connection.end(), keepsReceived)
       else connection.destroy()
     }
   }
@@ -247,7 +247,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
   #wasConnected = false
   /** Whether nothing waits to be sent any more, since the endpoint was released. */
   #finished = false
-  #gone: () => void
+  #gone: (isWrongPeer: boolean) => void
 
   /** @param gone called when there is no connection and there will be none. */
   constructor(
@@ -255,7 +255,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     settings: EndpointSettings,
     address: string,
     destination: Destination,
-    gone: () => void,
+    gone: (isWrongPeer: boolean) => void,
   ) {
     super(host, settings)
     this.address = address
@@ -283,12 +283,13 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     return this.#pipe !== undefined && !this.#finished
   }
 
-  protected finishPipes(): void {
+  protected finishPipes(keepsReceived: boolean): void {
     if (!this.#pipe) {
       this.#finish()
       return
     }
-    this.#pipe.finish(() => this.#finish())
+    // As in libzmq, which knows the pipes of endpoints, and drops them, unless connections make them.
+    this.#pipe.finish(() => this.#finish(), keepsReceived && this.host.immediate)
     this.host.removed(this.#pipe)
   }
 
@@ -351,14 +352,14 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     this.checkReleased()
   }
 
-  gaveUp(): void {
+  gaveUp(isWrongPeer: boolean): void {
     this.#finished = true
     if (this.#pipe) {
       this.#pipe.close()
       this.host.removed(this.#pipe)
     }
     if (this.isReleased) this.checkReleased()
-    else this.#gone()
+    else this.#gone(isWrongPeer)
   }
 }
 

@@ -171,7 +171,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       return
     }
     this.immediate = socket.immediate
-    const gone = () => this.#forget(address, endpoint)
+    const gone = (isWrongPeer: boolean) => this.#forget(address, endpoint, isWrongPeer)
     const endpoint = new ConnectedEndpoint(this, settings, address, destination, gone)
     this.#add(address, endpoint)
     this.lastEndpoint = address
@@ -192,7 +192,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (!endpoints) throw zmqError("ENOENT", address)
     this.#endpoints.delete(name)
     const { linger } = socket
-    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#context))
+    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#context), true)
   }
 
   close(lingerMs: number): void {
@@ -202,7 +202,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (this.#sending) this.#finishSending()
     this.#closed = true
     for (const endpoints of this.#endpoints.values())
-      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#context))
+      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#context), false)
     this.#endpoints.clear()
     this.#context = undefined
     this.#forgetUsual()
@@ -219,11 +219,12 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     else this.#endpoints.set(name, [endpoint])
   }
 
-  #forget(name: string, endpoint: Endpoint): void {
+  /** Lets go of an endpoint that gave up. As with libzmq, its name may stay until it is disconnected. */
+  #forget(name: string, endpoint: Endpoint, keepsName: boolean): void {
     const rest = (this.#endpoints.get(name) ?? []).filter((other) => other !== endpoint)
-    if (rest.length > 0) this.#endpoints.set(name, rest)
+    if (rest.length > 0 || keepsName) this.#endpoints.set(name, rest)
     else this.#endpoints.delete(name)
-    endpoint.release(0, () => {})
+    endpoint.release(0, () => {}, false)
   }
 
   /** The settings of an endpoint; those without options of their own have the same. */

@@ -19,8 +19,8 @@ export interface DialerHandlers extends ConnectionHandlers {
   /** An attempt has failed; "retried" follows where there is to be another. */
   attemptFailed(): void
   retried(intervalMs: number): void
-  /** There is no connection, and there will be none. */
-  gaveUp(): void
+  /** There is no connection, and there will be none: the peer is a wrong one, or reconnecting is off. */
+  gaveUp(isWrongPeer: boolean): void
 }
 
 /** A connected endpoint: one connection at a time, made again when it is lost. */
@@ -99,7 +99,7 @@ export class Dialer implements ConnectionHandlers {
     if (this.#closed) return
     if (ending.final || this.#tcp.reconnectMs <= 0) {
       this.#closed = true
-      this.#handlers.gaveUp()
+      this.#handlers.gaveUp(ending.final)
     } else {
       this.#retry()
     }

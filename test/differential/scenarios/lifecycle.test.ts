@@ -1,5 +1,6 @@
 /** Connections that come and go: linger, reconnection, connecting twice, disconnecting, PAIR's one peer. */
 import { expect } from "vitest"
+import type * as zeromq from "zeromq"
 
 import { scenario } from "../scenario.js"
 
@@ -552,4 +553,96 @@ scenario(
     await attempted("again", () => pull.unbind(first))
   },
   { received: [["text"]], again: { rejects: { code: "ENOENT" } } },
+)
+
+const RECEIVING = [
+  ["Push", "Pull"],
+  ["Pair", "Pair"],
+  ["Dealer", "Dealer"],
+  ["Dealer", "Router"],
+  ["Publisher", "Subscriber"],
+] as const
+
+for (const [Sends, Receives] of RECEIVING) {
+  scenario(
+    `what a ${Receives} has received is still there when it is unbound, and nothing more comes`,
+    async ({ zmq, make, bind, joined, sleep, until, attempted, take, observe }) => {
+      const receiver = make<zeromq.Socket & zeromq.Readable, object>(zmq[Receives], {
+        receiveTimeout: 200,
+        linger: 0,
+      })
+      if (receiver instanceof zmq.Subscriber) receiver.subscribe("")
+      const sender = make<zeromq.Socket & zeromq.Writable, object>(zmq[Sends], {
+        ...(Sends === "Dealer" && { routingId: "sender" }),
+        reconnectInterval: 10_000,
+      })
+      const endpoint = await bind(receiver)
+      sender.connect(endpoint)
+      await joined(receiver)
+      await joined(sender)
+      await sleep(100) // a subscription
+      for (const text of ["1", "2", "3"]) await sender.send(text)
+      await until(() => receiver.readable)
+      await sleep(100)
+      await receiver.unbind(endpoint)
+      await sleep(100)
+      void receiver.writable
+      observe("readable", receiver.readable)
+      observe("received", await take(receiver, 3))
+      await attempted("receive", () => receiver.receive())
+    },
+    { readable: true, receive: { rejects: { code: "EAGAIN" } } },
+  )
+}
+
+for (const immediate of [false, true])
+  scenario(
+    `what came over a connection is ${immediate ? "still there" : "gone"} when it is disconnected, with immediate ${immediate}`,
+    async ({ zmq, make, bind, joined, sleep, until, attempted, observe }) => {
+      const push = make(zmq.Push)
+      const pull = make(zmq.Pull, { receiveTimeout: 200, immediate } as object)
+      const endpoint = await bind(push)
+      pull.connect(endpoint)
+      await joined(push)
+      await joined(pull)
+      await push.send("text")
+      await until(() => pull.readable)
+      pull.disconnect(endpoint)
+      await sleep(100)
+      observe("readable", pull.readable)
+      await attempted("receive", () => pull.receive())
+    },
+    { readable: immediate },
+  )
+
+scenario(
+  "an endpoint whose peer was of a wrong type is there until it is disconnected",
+  async ({
+    zmq,
+    make,
+    rawListener,
+    at,
+    until,
+    happened,
+    sleep,
+    attempted,
+    observe,
+    eventTypes,
+  }) => {
+    const listener = await rawListener()
+    const dealer = make(zmq.Dealer, { linger: 0, reconnectInterval: 10 })
+    const endpoint = at(`127.0.0.1:${listener.port}`)
+    dealer.connect(endpoint)
+    await until(() => listener.peers.length)
+    listener.peers[0]?.greet({})
+    listener.peers[0]?.ready({ socketType: "SUB" })
+    await happened(dealer, "disconnect")
+    await sleep(100)
+    dealer.connect(endpoint) // the same again, which is nothing
+    await sleep(100)
+    observe("events", eventTypes(dealer))
+    await attempted("disconnect", () => dealer.disconnect(endpoint))
+    await attempted("disconnect again", () => dealer.disconnect(endpoint))
+  },
+  { disconnect: { returns: "<undefined>" }, "disconnect again": { throws: { code: "ENOENT" } } },
 )

@@ -179,7 +179,7 @@ describe("who gets what", () => {
     dist.dist.sendToAll(parts("1"))
     b.pipe.close()
     dist.dist.sendToAll(parts("2"))
-    c.pipe.finish(() => {})
+    c.pipe.finish(() => {}, false)
     dist.dist.sendToAll(parts("3"))
     await burst()
     expect(a.connection.written).toEqual(["1", "2", "3"])
@@ -244,7 +244,7 @@ test("each gets what matched it, in order, whatever comes, goes, fills and drain
             break
           case "finish":
             if (open.length > 1) {
-              peer.pipe.finish(() => {})
+              peer.pipe.finish(() => {}, false)
               open.splice(open.indexOf(peer), 1)
             }
             break

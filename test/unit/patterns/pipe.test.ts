@@ -308,7 +308,7 @@ describe("a pipe that is finished", () => {
     connection.room = 1
     for (const text of ["a", "b"]) pipe.write(large(text))
     pipe.write(parts("c"))
-    pipe.finish(() => told.push("finished"))
+    pipe.finish(() => told.push("finished"), false)
     expect(told).toEqual(["terminated"])
     expect(pipe.read()).toBe(undefined)
     expect(pipe.write(parts("refused"))).toBe(false)
@@ -319,10 +319,24 @@ describe("a pipe that is finished", () => {
     expect(connection.written.map((text) => text[0])).toEqual(["a", "b", "c"])
   })
 
+  test("keeps what came, where it is told to, and takes nothing more", async () => {
+    const { pipe, peer, told } = make()
+    peer.attach()
+    for (const text of ["1", "2"]) peer.says(text)
+    pipe.finish(() => told.push("finished"), true)
+    expect(told).toEqual(["finished"])
+    peer.says("too late")
+    pipe.close()
+    expect(told).toEqual(["finished"])
+    expect([pipe.read(), pipe.read(), pipe.read()].map(String)).toEqual(["1", "2", "undefined"])
+    await Promise.resolve()
+    expect(told).toEqual(["finished", "terminated"])
+  })
+
   test("waits for a connection that is yet to come", () => {
     const { pipe, connection, peer, told } = make()
     pipe.write(parts("a"))
-    pipe.finish(() => told.push("finished"))
+    pipe.finish(() => told.push("finished"), false)
     expect(told).toEqual(["terminated"])
     peer.attach()
     expect(connection.written).toEqual(["a"])
@@ -331,11 +345,11 @@ describe("a pipe that is finished", () => {
 
   test("is done at once where nothing waits, or when that is given up", () => {
     const [idle, busy] = [make(), make()]
-    idle.pipe.finish(() => idle.told.push("finished"))
+    idle.pipe.finish(() => idle.told.push("finished"), false)
     expect(idle.told).toEqual(["terminated", "finished"])
     busy.pipe.write(large("a"))
     busy.pipe.write(parts("b"))
-    busy.pipe.finish(() => busy.told.push("finished"))
+    busy.pipe.finish(() => busy.told.push("finished"), false)
     busy.pipe.dropWaiting()
     busy.pipe.dropWaiting()
     expect(busy.told).toEqual(["terminated", "finished"])
