@@ -30,6 +30,9 @@ export class Req extends Dealer {
   override send(message: Message): Refusal | undefined {
     const { correlate, relaxed } = this.options
     if (this.#receivingReply && !relaxed) return "EFSM"
+    // Whether the new one finds room or not, the earlier request is given up.
+    this.#receivingReply = false
+    this.#replyPipe = undefined
     let request = [DELIMITER, ...message]
     if (correlate) {
       this.#requestId = (this.#requestId + 1) >>> 0

@@ -277,3 +277,26 @@ scenario(
   },
   { back: ["client", "", "answer"], answer: ["answer"] },
 )
+
+scenario(
+  "relaxed: a request that finds no room gives up the one before",
+  async ({ zmq, make, bind, joined, happened, attempted, sleep }) => {
+    const reply = make(zmq.Reply)
+    const request = make(zmq.Request, { relaxed: true, sendTimeout: 50, receiveTimeout: 50 })
+    const endpoint = await bind(request)
+    reply.connect(endpoint)
+    await joined(request)
+    await request.send("1")
+    await reply.receive()
+    await attempted("before", () => request.receive())
+    reply.close()
+    await happened(request, "disconnect")
+    for (let i = 0; i < 3; i++) {
+      void request.writable
+      await sleep(30)
+    }
+    await attempted("send", () => request.send("2"))
+    await attempted("after", () => request.receive())
+  },
+  { before: { rejects: { code: "EAGAIN" } }, after: { rejects: { code: "EFSM" } } },
+)
