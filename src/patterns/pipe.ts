@@ -153,10 +153,8 @@ export class Pipe implements Inlet, Flushable {
   /** The connection is lost for good. What came is still to be read. */
   close(): void {
     this.#connection = undefined
-    this.#writable = false
-    this.#draining = true
     this.#drop()
-    if (this.#in.length === 0) this.#terminate()
+    this.#drain()
   }
 
   /**
@@ -165,10 +163,9 @@ export class Pipe implements Inlet, Flushable {
    */
   finish(finished: () => void, keepsReceived: boolean): void {
     this.shared?.seal()
-    this.#writable = false
-    this.#draining = true
+    this.#stopped = false
     if (!keepsReceived) this.#in.clear()
-    if (this.#in.length === 0) this.#terminate()
+    this.#drain()
     this.#finished = finished
     this.flush()
     this.#checkFinished()
@@ -180,6 +177,7 @@ export class Pipe implements Inlet, Flushable {
    */
   abandon(): void {
     this.#writable = false
+    this.#draining = true
     this.#terminated = true
     this.#in.clear()
     this.#drop()
@@ -211,6 +209,13 @@ export class Pipe implements Inlet, Flushable {
 
   get #isEmpty(): boolean {
     return (this.#batch?.length ?? 0) === 0 && (this.#chunks?.length ?? 0) === 0
+  }
+
+  /** Takes nothing more, either way, and is gone when what came is read. */
+  #drain(): void {
+    this.#writable = false
+    this.#draining = true
+    if (this.#in.length === 0) this.#terminate()
   }
 
   #terminate(): void {
@@ -396,7 +401,7 @@ export class Pipe implements Inlet, Flushable {
   // -- Receiving -------------------------------------------------------------------
 
   message(message: Message): boolean {
-    if (this.#draining || this.#terminated) return !this.#abandoned
+    if (this.#draining) return !this.#abandoned
     const offence = this.#events.offence?.(message)
     if (offence !== undefined) {
       this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", offence))
@@ -437,7 +442,6 @@ export class Pipe implements Inlet, Flushable {
     this.#inParts -= message.length
     if (
       this.#stopped &&
-      !this.#draining &&
       this.#in.length <= this.#options.receiveHighWaterMark >> 1 &&
       this.#inParts <= PARTS_MAX >> 1
     ) {
