@@ -11,7 +11,7 @@ import type { SocketState } from "./state.js"
 const WARNING_MS = 500
 
 /** What is known of each socket, which may be collected before its messages have left. */
-const watched = new Map<WeakRef<Socket>, SocketState>()
+const watched = new Set<SocketState>()
 /** Endpoints that are closed and still have something to send, with the contexts of their sockets. */
 const leaving = new Set<{ context: Context | undefined }>()
 let listening = false
@@ -21,12 +21,10 @@ let holding = false
 const staying = new Hold()
 
 // A socket that is dropped without close() is closed by zeromq.js.
-const dropped = new FinalizationRegistry<{ ref: WeakRef<Socket>; state: SocketState }>(
-  ({ ref, state }) => {
-    watched.delete(ref)
-    closeEngine(state)
-  },
-)
+const dropped = new FinalizationRegistry<SocketState>((state) => {
+  watched.delete(state)
+  closeEngine(state)
+})
 
 function closeEngine({ engine }: SocketState): void {
   engine?.close(engine.lingerMs)
@@ -34,9 +32,8 @@ function closeEngine({ engine }: SocketState): void {
 
 /** Sees to it that the endpoints of a socket end before the process does, or with the socket. */
 export function watch(socket: Socket, state: SocketState): void {
-  const ref = new WeakRef(socket)
-  watched.set(ref, state)
-  dropped.register(socket, { ref, state })
+  watched.add(state)
+  dropped.register(socket, state)
   if (listening) return
   listening = true
   process.on("beforeExit", closeAll)
@@ -55,13 +52,13 @@ export function exitsLater(context: Context | undefined): () => void {
 }
 
 /**
- * Closes the engines of all sockets, which zeromq.js closes itself. Nothing here calls it: a call into
- * an addon takes the process down in a worker that is terminated meanwhile.
+ * Closes the engines; zeromq.js closes the sockets. It is not called here, since a call into an addon
+ * takes the process down in a worker that is terminated meanwhile.
  */
 function closeAll(): void {
   const open: SocketState[] = []
-  for (const [ref, state] of watched) {
-    if (state.engine?.isClosed !== false) watched.delete(ref)
+  for (const state of watched) {
+    if (state.engine?.isClosed !== false) watched.delete(state)
     else open.push(state)
   }
   if (open.length > 0 && !announced) {
