@@ -24,6 +24,7 @@ const TCP: TcpOptions = {
   keepAlive: undefined,
   keepAliveDelayMs: 0,
   ipv6: true,
+  acceptFilters: [],
   backlog: 100,
   connectTimeoutMs: 30_000,
   reconnectMs: 0,

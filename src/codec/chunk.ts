@@ -1,11 +1,12 @@
 import { allocate, concat } from "./arrays.js"
 
 /** Memory that chunks are cut from, and that is used again when all of them are written. */
-interface Slab {
+export interface Slab {
   readonly bytes: Uint8Array
   used: number
   /** Chunks that are not written yet. */
   live: number
+  readonly slabs: Slabs
 }
 
 /** Room for two chunks of 128 KiB of plaintext that does not compress. */
@@ -16,13 +17,49 @@ const LARGE_BYTES = 64 * 1024
 const SPARE_MAX = 16
 const NOTHING = new Uint8Array(0)
 
-/** One for all: chunks are made one after the other. */
-let slab: Slab | undefined
-const spare: Slab[] = []
+/** Slabs of one kind of memory. */
+export class Slabs {
+  readonly #allocate: (bytes: number) => Uint8Array
+  /** The one that the next chunk goes into: they are made one after the other. */
+  #current: Slab | undefined
+  readonly #spare: Slab[] = []
 
-function takeSlab(): Slab {
-  return spare.pop() ?? { bytes: allocate(SLAB_BYTES), used: 0, live: 0 }
+  constructor(allocate: (bytes: number) => Uint8Array) {
+    this.#allocate = allocate
+  }
+
+  get current(): Slab {
+    this.#current ??= this.next()
+    return this.#current
+  }
+
+  /** Another slab, with nothing in it. */
+  next(): Slab {
+    this.#current = this.#spare.pop() ?? {
+      bytes: this.#allocate(SLAB_BYTES),
+      used: 0,
+      live: 0,
+      slabs: this,
+    }
+    return this.#current
+  }
+
+  /** A slab with room for so many bytes; undefined where none is as large. */
+  withRoom(bytes: number): Slab | undefined {
+    if (bytes > SLAB_BYTES) return undefined
+    const { current } = this
+    return current.used + bytes <= SLAB_BYTES ? current : this.next()
+  }
+
+  /** Nothing in it is needed any more. */
+  emptied(slab: Slab): void {
+    slab.used = 0
+    if (slab !== this.#current && this.#spare.length < SPARE_MAX) this.#spare.push(slab)
+  }
 }
+
+/** Those of what goes to a network from this thread. */
+const own = new Slabs(allocate)
 
 /** What a chunk holds. */
 export interface Content {
@@ -72,10 +109,7 @@ export class Chunk implements Content {
     const from = this.#slab
     from.live--
     if (--this.#holds > 0) return
-    if (from.live === 0) {
-      from.used = 0
-      if (from !== slab && spare.length < SPARE_MAX) spare.push(from)
-    }
+    if (from.live === 0) from.slabs.emptied(from)
     this.#slab = undefined
   }
 
@@ -117,9 +151,8 @@ export class ChunkBuilder {
   #pieces: Uint8Array[] | undefined
 
   begin(): void {
-    slab ??= takeSlab()
-    this.#slab = slab
-    this.#start = slab.used
+    this.#slab = own.current
+    this.#start = this.#slab.used
     this.#pieces = undefined
   }
 
@@ -165,11 +198,11 @@ export class ChunkBuilder {
     if (current.used + length <= SLAB_BYTES) return true
     const made = current.bytes.subarray(this.#start, current.used)
     if (made.length + length > SLAB_BYTES) return false
-    slab = takeSlab()
-    slab.bytes.set(made)
-    slab.used = made.length
+    const next = own.next()
+    next.bytes.set(made)
+    next.used = made.length
     current.used = this.#start
-    this.#slab = slab
+    this.#slab = next
     this.#start = 0
     return true
   }

@@ -1,4 +1,4 @@
-import type { Sender } from "../codec/sender.js"
+import type { Encoder } from "../transport/transport.js"
 import { Batch, framesLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
@@ -146,9 +146,9 @@ export class Distribution implements Flushable, SharedBatch {
     const pipes = this.#shared
     this.#shared = []
     for (const pipe of pipes) pipe.shared = undefined
-    for (const [sender, group] of bySender(pipes)) {
+    for (const [encoder, group] of byEncoder(pipes)) {
       group[0]?.connection?.adapt()
-      const chunk = sender.encode(frames, message)
+      const chunk = encoder.encode(frames, message)
       chunk.share(group.length)
       for (const pipe of group) pipe.writeChunk(chunk)
     }
@@ -156,12 +156,12 @@ export class Distribution implements Flushable, SharedBatch {
 }
 
 /** Pipes by their endpoint, of which most sockets have one. */
-function bySender(pipes: Pipe[]): Map<Sender, Pipe[]> {
-  const groups = new Map<Sender, Pipe[]>()
+function byEncoder(pipes: Pipe[]): Map<Encoder, Pipe[]> {
+  const groups = new Map<Encoder, Pipe[]>()
   for (const pipe of pipes) {
-    const group = groups.get(pipe.sender)
+    const group = groups.get(pipe.encoder)
     if (group) group.push(pipe)
-    else groups.set(pipe.sender, [pipe])
+    else groups.set(pipe.encoder, [pipe])
   }
   return groups
 }

@@ -1,7 +1,7 @@
 import { Chunk } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
-import type { Sender } from "../codec/sender.js"
 import type { Inlet } from "../transport/connection.js"
+import type { Command, Encoder, PeerConnection, Unwritten } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
 import { type Flushable, flushSoon } from "./flusher.js"
 import { Queue } from "./queue.js"
@@ -15,23 +15,20 @@ const PARTS_MAX = 65_536
 export type Message = Buffer[]
 
 /** What a pipe needs of a connection. */
-export interface PipeConnection {
-  readonly blocked: boolean
-  readonly peerTakesCommands: boolean
-  inlet: Inlet | undefined
-  adapt(): void
-  write(chunk: Chunk): void
-  sendCommand(name: string, data: Uint8Array): void
-  resume(): void
-  reject(error: ProtocolError): void
-  end(): void
-}
-
-/** A command that waits its turn among messages. */
-interface Command {
-  name: "SUBSCRIBE" | "CANCEL" | "JOIN" | "LEAVE"
-  data: Uint8Array
-}
+export type PipeConnection = Pick<
+  PeerConnection,
+  | "inlet"
+  | "blocked"
+  | "peerTakesCommands"
+  | "adapt"
+  | "write"
+  | "sendCommand"
+  | "resume"
+  | "received"
+  | "setMarks"
+  | "reject"
+  | "end"
+>
 
 /** What happens to a pipe, for the socket type that has it. */
 export interface PipeEvents {
@@ -80,7 +77,7 @@ export class Pipe implements Inlet, Flushable {
   distIndex = -1
   /** The open batch of a distribution that has messages for this pipe. */
   shared: SharedBatch | undefined
-  readonly sender: Sender
+  readonly encoder: Encoder
   readonly #events: PipeEvents
   #connection: PipeConnection | undefined
   #options: PipeOptions
@@ -95,7 +92,7 @@ export class Pipe implements Inlet, Flushable {
   #batch: Batch | undefined
   #flushing = false
   /** Encoded messages and commands for which the network has had no room. */
-  #chunks: Queue<Chunk | Command> | undefined
+  #chunks: Queue<Unwritten> | undefined
   /** Bytes of chunks since the last flush. */
   #queuedBytes = 0
   /** Told when nothing waits any more. */
@@ -109,15 +106,16 @@ export class Pipe implements Inlet, Flushable {
   /** Whether nothing comes any more, and the pipe is gone when it is empty. */
   #draining = false
 
-  constructor(events: PipeEvents, sender: Sender, options: PipeOptions) {
+  constructor(events: PipeEvents, encoder: Encoder, options: PipeOptions) {
     this.#events = events
-    this.sender = sender
+    this.encoder = encoder
     this.#options = options
   }
 
   /** As with libzmq, a pipe that was found full stays so until something has left it. */
   set options(options: PipeOptions) {
     this.#options = options
+    this.#connection?.setMarks(options.receiveHighWaterMark, options.conflate)
   }
 
   // -- The connection --------------------------------------------------------------
@@ -130,14 +128,28 @@ export class Pipe implements Inlet, Flushable {
   attach(connection: PipeConnection): void {
     this.#connection = connection
     connection.inlet = this
+    connection.setMarks(this.#options.receiveHighWaterMark, this.#options.conflate)
     this.flush()
     this.#checkWriteActive()
   }
 
-  /** The connection is lost, and there may be another. */
-  detach(): void {
+  /** The connection is lost, and there may be another: what it had not written is for that one. */
+  detach(unwritten: readonly Unwritten[]): void {
     this.#connection = undefined
     this.#stopped = false
+    if (unwritten.length > 0) this.#putBack(unwritten)
+  }
+
+  #putBack(unwritten: readonly Unwritten[]): void {
+    const chunks = new Queue<Unwritten>()
+    for (const item of unwritten) {
+      chunks.push(item)
+      this.#taken -= item instanceof Chunk ? item.messages : 1
+    }
+    while (this.#chunks !== undefined && this.#chunks.length > 0)
+      chunks.push(this.#chunks.shift() as Unwritten)
+    this.#own(chunks)
+    this.#chunks = chunks
   }
 
   /** Forgets what waits to be sent, as libzmq does for subscribers, and says so. */
@@ -308,9 +320,9 @@ export class Pipe implements Inlet, Flushable {
   }
 
   /** Has chunks that have to wait in memory of their own, that of others may be used again. */
-  #own(chunks: Queue<Chunk | Command>): void {
+  #own(chunks: Queue<Unwritten>): void {
     for (let i = chunks.length; i > 0; i--) {
-      const item = chunks.shift() as Chunk | Command
+      const item = chunks.shift() as Unwritten
       chunks.push(item instanceof Chunk ? item.owned() : item)
     }
   }
@@ -332,7 +344,7 @@ export class Pipe implements Inlet, Flushable {
     const batch = this.#batch
     if (batch !== undefined && batch.length > 0) {
       connection.adapt()
-      const chunk = this.sender.encode(batch.frames)
+      const chunk = this.encoder.encode(batch.frames)
       this.#releaseBatch()
       this.#writeItem(connection, chunk)
     }
@@ -344,7 +356,7 @@ export class Pipe implements Inlet, Flushable {
     this.#checkWriteActive()
   }
 
-  #writeItem(connection: PipeConnection, item: Chunk | Command): void {
+  #writeItem(connection: PipeConnection, item: Unwritten): void {
     if (item instanceof Chunk) {
       connection.write(item)
       this.#taken += item.messages
@@ -358,11 +370,11 @@ export class Pipe implements Inlet, Flushable {
       const message = Buffer.alloc(1 + data.length)
       message[0] = name === "SUBSCRIBE" ? 1 : 0
       message.set(data, 1)
-      connection.write(this.sender.encode(NO_FRAMES, [message]))
+      connection.write(this.encoder.encode(NO_FRAMES, [message]))
     }
   }
 
-  #enqueue(item: Chunk | Command): void {
+  #enqueue(item: Unwritten): void {
     this.#chunks ??= new Queue()
     if (!(item instanceof Chunk)) this.#chunks.push(item)
     else {
@@ -377,7 +389,7 @@ export class Pipe implements Inlet, Flushable {
     const batch = this.#batch
     if (message === undefined && (batch === undefined || batch.length === 0)) return
     this.#connection?.adapt()
-    this.#enqueue(this.sender.encode(batch?.frames ?? NO_FRAMES, message))
+    this.#enqueue(this.encoder.encode(batch?.frames ?? NO_FRAMES, message))
     this.#releaseBatch()
   }
 
@@ -440,6 +452,7 @@ export class Pipe implements Inlet, Flushable {
       return undefined
     }
     this.#inParts -= message.length
+    this.#connection?.received()
     if (
       this.#stopped &&
       this.#in.length <= this.#options.receiveHighWaterMark >> 1 &&
@@ -455,8 +468,8 @@ export class Pipe implements Inlet, Flushable {
 }
 
 /** The first of what waits, with what lies behind it in a row. */
-function nextOf(chunks: Queue<Chunk | Command>): Chunk | Command {
-  let item = chunks.shift() as Chunk | Command
+function nextOf(chunks: Queue<Unwritten>): Unwritten {
+  let item = chunks.shift() as Unwritten
   while (item instanceof Chunk) {
     const next = chunks.first()
     const joined = next instanceof Chunk ? item.joined(next) : undefined

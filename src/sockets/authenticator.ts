@@ -1,5 +1,5 @@
 import type { Context } from "zeromq"
-import type { Connection } from "../transport/connection.js"
+import type { PeerConnection } from "../transport/transport.js"
 import type { Credentials } from "../zmtp/handshake.js"
 import { askZap, noHandler, type PendingRequest, type ZapAnswer } from "./zap.js"
 
@@ -9,7 +9,7 @@ export class Authenticator {
   readonly #domain: string
   readonly #enforced: boolean
   readonly #routingId: Uint8Array
-  readonly #pending = new Map<Connection, PendingRequest>()
+  readonly #pending = new Map<PeerConnection, PendingRequest>()
 
   constructor(context: Context, domain: string, enforced: boolean, routingId: Uint8Array) {
     this.#context = context
@@ -18,7 +18,7 @@ export class Authenticator {
     this.#routingId = routingId
   }
 
-  ask(connection: Connection, credentials: Credentials, done: (answer: Answer) => void): void {
+  ask(connection: PeerConnection, credentials: Credentials, done: (answer: Answer) => void): void {
     const request = askZap(
       this.#context,
       {
@@ -36,7 +36,7 @@ export class Authenticator {
   }
 
   /** The connection is over. */
-  cancel(connection: Connection): void {
+  cancel(connection: PeerConnection): void {
     const request = this.#pending.get(connection)
     if (!request) return
     this.#pending.delete(connection)

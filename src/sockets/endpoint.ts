@@ -1,15 +1,19 @@
-import { BlockList } from "node:net"
 import type { Event } from "zeromq"
 import { ProtocolError } from "../codec/errors.js"
-import type { Sender } from "../codec/sender.js"
 import { Pipe, type PipeOptions } from "../patterns/pipe.js"
 import type { SocketType } from "../patterns/socket-type.js"
-import type { Connection, ConnectionOptions, Ending } from "../transport/connection.js"
-import { Dialer, type DialerHandlers } from "../transport/dialer.js"
+import type { Ending } from "../transport/connection.js"
 import type { Destination, HostPort } from "../transport/endpoint.js"
-import { familyOf, formatEndpoint } from "../transport/endpoint.js"
-import { Listener, type ListenerHandlers } from "../transport/listener.js"
-import type { TcpOptions } from "../transport/tcp-options.js"
+import { formatEndpoint } from "../transport/endpoint.js"
+import type {
+  DialerHandlers,
+  Encoder,
+  ListenerHandlers,
+  PeerConnection,
+  PeerDialer,
+  PeerListener,
+  Transport,
+} from "../transport/transport.js"
 import { systemError } from "../transport/zmq-error.js"
 import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { type Authenticator, refusalOf } from "./authenticator.js"
@@ -29,8 +33,7 @@ export interface EndpointHost {
 
 /** How an endpoint makes its connections. */
 export interface EndpointSettings {
-  connection: ConnectionOptions
-  tcp: TcpOptions
+  transport: Transport
   authenticator: Authenticator
 }
 
@@ -45,20 +48,20 @@ abstract class Endpoint {
   abstract readonly address: string
   protected readonly host: EndpointHost
   protected readonly settings: EndpointSettings
-  protected readonly sender: Sender
+  protected readonly encoder: Encoder
   /** Of connections whose handshake is over. */
-  protected readonly pipes: Map<Connection, Pipe> = new Map()
+  protected readonly pipes: Map<PeerConnection, Pipe> = new Map()
   #released: (() => void) | undefined
   #limit: NodeJS.Timeout | undefined
 
   constructor(host: EndpointHost, settings: EndpointSettings) {
     this.host = host
     this.settings = settings
-    this.sender = settings.connection.sender
+    this.encoder = settings.transport.encoder
   }
 
   /** Every connection, in its handshake or not. */
-  protected abstract readonly connections: Iterable<Connection>
+  protected abstract readonly connections: Iterable<PeerConnection>
   /** Whether something may still be sent by a connection that is yet to be made. */
   protected abstract readonly isWaiting: boolean
   /**
@@ -99,7 +102,7 @@ abstract class Endpoint {
     clearTimeout(this.#limit)
     const released = this.#released
     this.#released = undefined
-    this.sender.close()
+    this.encoder.close()
     released()
   }
 
@@ -109,7 +112,7 @@ abstract class Endpoint {
     this.host.emit({ type, address: this.address, ...more } as Event)
   }
 
-  authenticate(connection: Connection, credentials: Credentials): void {
+  authenticate(connection: PeerConnection, credentials: Credentials): void {
     this.settings.authenticator.ask(connection, credentials, (answer) => {
       const refusal = refusalOf(answer, credentials)
       if (refusal) {
@@ -119,7 +122,7 @@ abstract class Endpoint {
     })
   }
 
-  refused(_connection: Connection, status: number): void {
+  refused(_connection: PeerConnection, status: number): void {
     const words: Record<number, string> = {
       300: "Temporary error",
       400: "Authentication failure",
@@ -129,7 +132,7 @@ abstract class Endpoint {
     this.emit("handshake:error:auth", { error })
   }
 
-  failed(connection: Connection, error: ProtocolError, failure?: HandshakeFailure): void {
+  failed(connection: PeerConnection, error: ProtocolError, failure?: HandshakeFailure): void {
     if (failure?.reason) {
       const code = `ERR_ZMTP_${failure.reason}`
       const told = Object.assign(new Error("ZMTP protocol error"), { code })
@@ -138,7 +141,7 @@ abstract class Endpoint {
     this.host.lz4.failed(connection, error)
   }
 
-  protected tellClosed(connection: Connection, { error, stage, counts }: Ending): void {
+  protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
     this.settings.authenticator.cancel(connection)
     if (stage === "handshaking" && !this.isReleased) {
       this.emit("handshake:error:other", { error: handshakeError(error) })
@@ -150,7 +153,7 @@ abstract class Endpoint {
 
   protected newPipe(): Pipe {
     const { host } = this
-    return new Pipe(host.type, this.sender, host.pipeOptions)
+    return new Pipe(host.type, this.encoder, host.pipeOptions)
   }
 }
 
@@ -158,27 +161,43 @@ abstract class Endpoint {
 export class BoundEndpoint extends Endpoint implements ListenerHandlers {
   readonly kind = "bind"
   address = ""
-  readonly #listener: Listener
-  readonly #filter: BlockList | undefined
+  readonly #listener: PeerListener
 
-  constructor(host: EndpointHost, settings: EndpointSettings, acceptFilters: readonly string[]) {
+  constructor(host: EndpointHost, settings: EndpointSettings) {
     super(host, settings)
-    this.#filter = readFilters(acceptFilters)
-    this.#listener = new Listener(settings.connection, settings.tcp, this)
+    this.#listener = settings.transport.listener(this)
   }
 
   /** @throws Error in the form of zeromq.js. */
-  listen(address: HostPort): void {
+  async listen(address: HostPort): Promise<void> {
     try {
-      this.address = formatEndpoint(this.#listener.listen(address))
+      this.#listens(await this.#listener.listen(address))
     } catch (error) {
-      this.sender.close()
-      throw error
+      this.#cannotListen(error)
     }
+  }
+
+  /** @throws Error in the form of zeromq.js. */
+  listenSync(address: HostPort): void {
+    try {
+      this.#listens(this.#listener.listenSync(address))
+    } catch (error) {
+      this.#cannotListen(error)
+    }
+  }
+
+  #listens(address: HostPort): void {
+    this.address = formatEndpoint(address)
     this.emit("bind")
   }
 
-  protected get connections(): Iterable<Connection> {
+  #cannotListen(error: unknown): never {
+    this.#listener.close()
+    this.encoder.close()
+    throw error
+  }
+
+  protected get connections(): Iterable<PeerConnection> {
     return this.#listener.connections
   }
 
@@ -200,12 +219,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
     for (const pipe of this.pipes.values()) pipe.dropWaiting()
   }
 
-  admits(address: string | undefined): boolean {
-    if (!this.#filter || address === undefined) return true
-    return this.#filter.check(address, familyOf(address) === 6 ? "ipv6" : "ipv4")
-  }
-
-  accepted(connection: Connection): void {
+  accepted(connection: PeerConnection): void {
     this.emit("accept")
     this.host.lz4.opened(connection)
   }
@@ -214,7 +228,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
     this.emit("accept:error", { error: systemError((error as NodeJS.ErrnoException).code) })
   }
 
-  ready(connection: Connection, peerRoutingId: Buffer): void {
+  ready(connection: PeerConnection, peerRoutingId: Buffer): void {
     this.emit("handshake")
     const pipe = this.newPipe()
     pipe.peerRoutingId = peerRoutingId
@@ -224,7 +238,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
     this.host.type.attach(pipe)
   }
 
-  closed(connection: Connection, ending: Ending): void {
+  closed(connection: PeerConnection, ending: Ending): void {
     const pipe = this.pipes.get(connection)
     this.pipes.delete(connection)
     this.tellClosed(connection, ending)
@@ -240,7 +254,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
 export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
   readonly kind = "connect"
   readonly address: string
-  readonly #dialer: Dialer
+  readonly #dialer: PeerDialer
   /** There is none where pipes are there only while there is a connection. */
   #pipe: Pipe | undefined
   /** Whether there was a connection before. */
@@ -260,7 +274,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     super(host, settings)
     this.address = address
     this.#gone = gone
-    this.#dialer = new Dialer(destination, settings.connection, settings.tcp, this)
+    this.#dialer = settings.transport.dialer(destination, this)
   }
 
   /** Adds the pipe, and begins to dial. */
@@ -274,7 +288,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     this.#dialer.dial()
   }
 
-  protected get connections(): Iterable<Connection> {
+  protected get connections(): Iterable<PeerConnection> {
     const { connection } = this.#dialer
     return connection ? [connection] : []
   }
@@ -319,12 +333,12 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     this.emit("connect:retry", { interval })
   }
 
-  connected(connection: Connection): void {
+  connected(connection: PeerConnection): void {
     this.emit("connect")
     this.host.lz4.opened(connection)
   }
 
-  ready(connection: Connection, peerRoutingId: Buffer): void {
+  ready(connection: PeerConnection, peerRoutingId: Buffer): void {
     this.emit("handshake")
     const { type } = this.host
     const isNew = !this.#pipe
@@ -341,14 +355,14 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     } else type.identified(pipe)
   }
 
-  closed(connection: Connection, ending: Ending): void {
+  closed(connection: PeerConnection, ending: Ending): void {
     this.pipes.delete(connection)
     this.tellClosed(connection, ending)
     if (this.#pipe && this.host.immediate && !this.isReleased) {
       this.#pipe.close()
       this.host.removed(this.#pipe)
       this.#pipe = undefined
-    } else this.#pipe?.detach()
+    } else this.#pipe?.detach(connection.takeUnwritten())
     this.checkReleased()
   }
 
@@ -368,17 +382,4 @@ function handshakeError(error: Error | undefined): Error {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   if (code === undefined || error instanceof ProtocolError) return systemError("EPIPE")
   return systemError(code === "ETIMEDOUT" ? "EAGAIN" : code)
-}
-
-/** The addresses of ZMQ_TCP_ACCEPT_FILTER; undefined where all may come in. */
-function readFilters(filters: readonly string[]): BlockList | undefined {
-  if (filters.length === 0) return undefined
-  const list = new BlockList()
-  for (const filter of filters) {
-    const [address = "", bits] = filter.split("/")
-    const family = familyOf(address) === 6 ? "ipv6" : "ipv4"
-    if (bits === undefined) list.addAddress(address, family)
-    else list.addSubnet(address, Number(bits), family)
-  }
-  return list
 }

@@ -1,17 +1,11 @@
 import type { Context, Event, Socket } from "zeromq"
-import { loadInstance, receivingInstance } from "../codec/module.js"
 import { checkLz4Options, type Lz4Options } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { SOCKET_TYPES } from "../patterns/types.js"
-import {
-  canonicalEndpoint,
-  type HostPort,
-  parseBind,
-  parseConnect,
-  withoutScheme,
-} from "../transport/endpoint.js"
+import { canonicalEndpoint, parseBind, parseConnect, withoutScheme } from "../transport/endpoint.js"
+import { LocalTransport } from "../transport/local-transport.js"
 import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { Authenticator } from "./authenticator.js"
@@ -133,41 +127,43 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       }),
     )
     await turn() // as in zeromq.js, whose threads bind, it takes that long
-    this.#listen(socket, address, options, resolved)
+    const endpoint = new BoundEndpoint(this, this.#settings(socket, address, options))
+    try {
+      await endpoint.listen(resolved)
+    } catch (error) {
+      this.#cannotListen(address, error)
+    }
+    this.#listens(endpoint)
   }
 
   bindSync(socket: Socket, address: string, options: EndpointOptions): void {
     const resolved = this.#orBindError(address, () =>
       resolveHostSync(parseBind(address, socket.ipv6), socket.ipv6, address),
     )
-    this.#listen(socket, address, options, resolved)
+    const endpoint = new BoundEndpoint(this, this.#settings(socket, address, options))
+    try {
+      endpoint.listenSync(resolved)
+    } catch (error) {
+      this.#cannotListen(address, error)
+    }
+    this.#listens(endpoint)
   }
 
-  #listen(socket: Socket, address: string, options: EndpointOptions, where: HostPort): void {
-    const settings = this.#settings(socket, address, options)
-    const endpoint = new BoundEndpoint(this, settings, this.#state.acceptFilters)
-    this.#orBindError(address, () => {
-      try {
-        endpoint.listen(where)
-      } catch (error) {
-        this.emit({ type: "close" } as Event) // without an address, as libzmq has it
-        throw error
-      }
-    })
+  #listens(endpoint: BoundEndpoint): void {
     this.lastEndpoint = endpoint.address
     this.#add(endpoint.address, endpoint)
-    // Ready by the time that a peer connects.
-    loadInstance()
-      .then(receivingInstance)
-      .catch(() => {})
+  }
+
+  #cannotListen(address: string, error: unknown): never {
+    this.emit({ type: "close" } as Event) // without an address, as libzmq has it
+    return this.#bindError(address, error)
   }
 
   connect(socket: Socket, address: string, options: EndpointOptions): void {
     const destination = parseConnect(address, socket.ipv6)
-    receivingInstance() // made on first use, and here rather than while a peer waits
     const settings = this.#settings(socket, address, options)
     if (this.type.connectsOnce && this.#endpoints.has(address)) {
-      settings.connection.sender.close()
+      settings.transport.encoder.close()
       return
     }
     this.immediate = socket.immediate
@@ -209,7 +205,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 
   #forgetUsual(): void {
-    this.#usual?.settings.connection.sender.close()
+    this.#usual?.settings.transport.encoder.close()
     this.#usual = undefined
   }
 
@@ -232,13 +228,13 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     const usual = Object.keys(options ?? {}).length === 0
     if (usual && this.#usual?.changes === this.#state.changes) {
       const { settings } = this.#usual
-      settings.connection.sender.share()
+      settings.transport.encoder.share()
       return settings
     }
     const settings = this.#readSettings(socket, address, options)
     if (usual) {
       this.#forgetUsual()
-      settings.connection.sender.share()
+      settings.transport.encoder.share()
       this.#usual = { settings, changes: this.#state.changes }
     }
     return settings
@@ -246,20 +242,20 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   #readSettings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
     const settings = checkLz4Options(options, socket.maxMessageSize)
-    const tcp = readTcpOptions(socket, address)
+    const tcp = readTcpOptions(socket, this.#state, address)
     const { name } = this.type
     const handshake = readHandshakeSettings(socket, name, this.#state, address)
     this.pipeOptions = readPipeOptions(socket, this.#state)
     const { zapDomain, zapEnforceDomain } = socket
+    const connection = {
+      settings,
+      sender: new Sender(settings),
+      handshake,
+      handshakeMs: socket.handshakeInterval,
+      heartbeat: readHeartbeat(socket),
+    }
     return {
-      connection: {
-        settings,
-        sender: new Sender(settings),
-        handshake,
-        handshakeMs: socket.handshakeInterval,
-        heartbeat: readHeartbeat(socket),
-      },
-      tcp,
+      transport: new LocalTransport(connection, tcp),
       authenticator: new Authenticator(
         this.#context as Context,
         zapDomain ?? "",
@@ -273,11 +269,15 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     try {
       return call()
     } catch (error) {
-      const told = zmqError((error as { code: "EINVAL" }).code)
-      this.emit({ type: "bind:error", address: withoutScheme(address), error: told })
-      // Named as it was asked for.
-      throw Object.assign(error as Error, { address })
+      return this.#bindError(address, error)
     }
+  }
+
+  #bindError(address: string, error: unknown): never {
+    const told = zmqError((error as { code: "EINVAL" }).code)
+    this.emit({ type: "bind:error", address: withoutScheme(address), error: told })
+    // Named as it was asked for.
+    throw Object.assign(error as Error, { address })
   }
 
   // -- What endpoints and the socket type tell -------------------------------------

@@ -1,11 +1,8 @@
 import { EventEmitter } from "node:events"
 import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
-import type {
-  ConnectionCounts,
-  DirectionCounts,
-  Connection as LiveConnection,
-} from "../transport/connection.js"
+import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
+import type { PeerConnection } from "../transport/transport.js"
 
 /** What went one way over a connection. */
 export interface ConnectionTraffic extends Traffic {
@@ -60,7 +57,7 @@ export type Lz4Events = {
  */
 export class Lz4 extends EventEmitter<Lz4Events> {
   /** With who is at the other end, which a connection that is over no longer knows. */
-  readonly #live = new Map<LiveConnection, ConnectEvent>()
+  readonly #live = new Map<PeerConnection, ConnectEvent>()
   /** Of connections that are over. */
   readonly #past = {
     sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
@@ -80,7 +77,7 @@ export class Lz4 extends EventEmitter<Lz4Events> {
   }
 
   /** @internal */
-  opened(connection: LiveConnection): void {
+  opened(connection: PeerConnection): void {
     const { remoteAddress = "unknown", remotePort = 0 } = connection // it may have gone already
     const peer = { remoteAddress, remotePort }
     this.#live.set(connection, peer)
@@ -88,13 +85,13 @@ export class Lz4 extends EventEmitter<Lz4Events> {
   }
 
   /** @internal */
-  failed(connection: LiveConnection, error: ProtocolError): void {
+  failed(connection: PeerConnection, error: ProtocolError): void {
     const peer = this.#live.get(connection) as ConnectEvent
     tell(() => this.emit("protocolError", { ...peer, error }))
   }
 
   /** @internal */
-  closed(connection: LiveConnection, counts: ConnectionCounts, error: Error | undefined): void {
+  closed(connection: PeerConnection, counts: ConnectionCounts, error: Error | undefined): void {
     const peer = this.#live.get(connection) as ConnectEvent
     this.#live.delete(connection)
     count(this.#past, counts)

@@ -23,7 +23,11 @@ const REFUSED = {
  *
  * @throws Error with code ENOTSUP for one that cannot, rather than to ignore it.
  */
-export function readTcpOptions(socket: Socket, endpoint: string): TcpOptions {
+export function readTcpOptions(
+  socket: Socket,
+  { acceptFilters }: SocketState,
+  endpoint: string,
+): TcpOptions {
   for (const [name, usual] of Object.entries(REFUSED)) {
     const value = socket[name as keyof Socket] as unknown
     if (value !== undefined && value !== usual)
@@ -37,6 +41,7 @@ export function readTcpOptions(socket: Socket, endpoint: string): TcpOptions {
     keepAlive: socket.tcpKeepalive < 0 ? undefined : socket.tcpKeepalive === 1,
     keepAliveDelayMs: Math.max(0, socket.tcpKeepaliveIdle) * 1000,
     ipv6: socket.ipv6,
+    acceptFilters: [...acceptFilters],
     backlog: socket.backlog,
     connectTimeoutMs: socket.connectTimeout,
     reconnectMs: socket.reconnectInterval,

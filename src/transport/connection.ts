@@ -18,6 +18,7 @@ import { Session, type SessionHandlers } from "../zmtp/session.js"
 import { AdaptiveLevel } from "./adaptive-level.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
 import { Heartbeat, type HeartbeatOptions } from "./heartbeat.js"
+import type { PeerConnection, Unwritten } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
@@ -46,14 +47,18 @@ export interface Inlet {
 /** What is told of a connection. */
 export interface ConnectionHandlers {
   /** The handshake is over: an inlet is to be given. */
-  ready(connection: Connection, peerRoutingId: Buffer): void
+  ready(connection: PeerConnection, peerRoutingId: Buffer): void
   /** Asks for `connection.authenticated` to be called. */
-  authenticate(connection: Connection, credentials: Credentials): void
+  authenticate(connection: PeerConnection, credentials: Credentials): void
   /** The peer or the handler of ZAP has refused. */
-  refused(connection: Connection, status: number): void
+  refused(connection: PeerConnection, status: number): void
   /** The peer broke a rule; its connection is over. `failure` is of the handshake. */
-  failed(connection: Connection, error: ProtocolError, failure: HandshakeFailure | undefined): void
-  closed(connection: Connection, ending: Ending): void
+  failed(
+    connection: PeerConnection,
+    error: ProtocolError,
+    failure: HandshakeFailure | undefined,
+  ): void
+  closed(connection: PeerConnection, ending: Ending): void
 }
 
 /** What went one way, and whether a dictionary is in use there. */
@@ -87,10 +92,11 @@ const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
  * A TCP connection that speaks lz4+tcp. What comes goes socket → transcoder → ZMTP session →
  * inlet; what leaves was encoded by the sender of the endpoint.
  */
-export class Connection implements ChannelHandlers, TranscoderSink, SessionHandlers {
-  /** Who takes what comes, from the end of the handshake on. */
+export class Connection
+  implements PeerConnection, ChannelHandlers, TranscoderSink, SessionHandlers
+{
   inlet: Inlet | undefined
-  /** Whether the network has no room, so that what is written waits in memory. */
+  /** Whether the network has no room. */
   blocked = false
   readonly #socket: Socket
   readonly #options: ConnectionOptions
@@ -143,12 +149,10 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
     return this.#socket.remotePort
   }
 
-  /** Whether the peer takes subscriptions as commands. */
   get peerTakesCommands(): boolean {
     return this.#session.peerTakesCommands
   }
 
-  /** What went through; not to be asked when the connection is over. */
   get counts(): ConnectionCounts {
     this.#receiving.count(counted)
     return {
@@ -189,7 +193,6 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
     }
   }
 
-  /** Sets how hard the sender tries, where that depends on the connection. */
   adapt(): void {
     if (this.#level) this.#options.sender.effort = this.#level.effort
   }
@@ -216,20 +219,24 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
     this.#level?.wrote(this.blocked)
   }
 
-  /** Takes nothing more from the peer, and closes when all that was written is sent. */
   end(): void {
     if (this.#closed) return
     this.#stopListening()
     this.#socket.end()
   }
 
-  /** Ends the connection at once. */
+  // The pipe knows what waits, and what was written is lost with the connection.
+  received(): void {}
+  setMarks(): void {}
+  takeUnwritten(): Unwritten[] {
+    return NOTHING
+  }
+
   destroy(): void {
     this.#deaf = true
     this.#socket.destroy()
   }
 
-  /** Goes on with what the inlet did not want. */
   resume(): void {
     if (!this.#stopped || this.#closed) return
     this.#stopped = false
@@ -326,7 +333,6 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
     this.#handlers.authenticate(this, credentials)
   }
 
-  /** The answer of ZAP; undefined where there is no handler. */
   authenticated(status: AuthStatus | undefined): void {
     if (!this.#closed && !this.#deaf) this.#session.authenticated(status)
   }
@@ -368,7 +374,6 @@ export class Connection implements ChannelHandlers, TranscoderSink, SessionHandl
     this.#fail(error)
   }
 
-  /** Ends the connection in its handshake, of which has been told. */
   refuse(): void {
     this.#stage = "refused"
     this.destroy()

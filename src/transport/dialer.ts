@@ -11,20 +11,9 @@ import {
 import { type Destination, familyOf } from "./endpoint.js"
 import { connectTcp } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
+import type { DialerHandlers, PeerDialer } from "./transport.js"
 
-export interface DialerHandlers extends ConnectionHandlers {
-  /** An attempt has begun. */
-  delayed(): void
-  connected(connection: Connection): void
-  /** An attempt has failed; "retried" follows where there is to be another. */
-  attemptFailed(): void
-  retried(intervalMs: number): void
-  /** There is no connection, and there will be none: the peer is a wrong one, or reconnecting is off. */
-  gaveUp(isWrongPeer: boolean): void
-}
-
-/** A connected endpoint: one connection at a time, made again when it is lost. */
-export class Dialer implements ConnectionHandlers {
+export class Dialer implements PeerDialer, ConnectionHandlers {
   connection: Connection | undefined
   readonly #destination: Destination
   readonly #options: ConnectionOptions
@@ -76,7 +65,6 @@ export class Dialer implements ConnectionHandlers {
     this.#handlers.delayed()
   }
 
-  /** Makes no connection any more; the one there is goes on. */
   close(): void {
     this.#closed = true
     clearTimeout(this.#pause)

@@ -1,4 +1,4 @@
-import { createServer, type Server, type Socket } from "node:net"
+import { BlockList, createServer, type Server, type Socket } from "node:net"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { Channel } from "./channel.js"
@@ -8,27 +8,22 @@ import {
   type ConnectionOptions,
   type Ending,
 } from "./connection.js"
-import type { HostPort } from "./endpoint.js"
+import { familyOf, type HostPort } from "./endpoint.js"
 import { listenTcp, serverOptions } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
+import type { ListenerHandlers, PeerListener } from "./transport.js"
 
 /** Connections in their handshake, at most; the oldest gives way to the next. */
 const HALF_OPEN_MAX = 4096
 
-export interface ListenerHandlers extends ConnectionHandlers {
-  /** Whether a peer of this address may come in. */
-  admits(address: string | undefined): boolean
-  accepted(connection: Connection): void
-  acceptFailed(error: Error): void
-}
-
 /** A bound endpoint: makes a connection of each TCP connection that comes. */
-export class Listener implements ConnectionHandlers {
+export class Listener implements PeerListener, ConnectionHandlers {
   readonly connections: Set<Connection> = new Set()
   readonly #options: ConnectionOptions
   readonly #handlers: ListenerHandlers
   readonly #server: Server
   readonly #tcp: TcpOptions
+  readonly #filter: BlockList | undefined
   /** In the order in which they came. */
   readonly #halfOpen = new Set<Connection>()
 
@@ -36,28 +31,27 @@ export class Listener implements ConnectionHandlers {
     this.#options = options
     this.#tcp = tcp
     this.#handlers = handlers
+    this.#filter = readFilters(tcp.acceptFilters)
     this.#server = createServer(serverOptions(tcp), (socket) => this.#accept(socket))
     this.#server.unref()
   }
 
-  /**
-   * Starts to listen at an address, and returns where.
-   *
-   * @throws Error in the form of zeromq.js.
-   */
-  listen(address: HostPort): HostPort {
+  async listen(address: HostPort): Promise<HostPort> {
+    return this.listenSync(address)
+  }
+
+  listenSync(address: HostPort): HostPort {
     const bound = listenTcp(this.#server, address, this.#tcp)
     this.#server.on("error", (error) => this.#handlers.acceptFailed(error))
     return bound
   }
 
-  /** Stops listening; connections go on. */
   close(): void {
     this.#server.close()
   }
 
   #accept(socket: Socket): void {
-    if (!this.#handlers.admits(socket.remoteAddress)) {
+    if (!this.#admits(socket.remoteAddress)) {
       socket.destroy()
       return
     }
@@ -71,6 +65,11 @@ export class Listener implements ConnectionHandlers {
       oldest.timedOut()
       break
     }
+  }
+
+  #admits(address: string | undefined): boolean {
+    if (!this.#filter || address === undefined) return true
+    return this.#filter.check(address, familyOf(address) === 6 ? "ipv6" : "ipv4")
   }
 
   ready(connection: Connection, peerRoutingId: Buffer): void {
@@ -95,4 +94,17 @@ export class Listener implements ConnectionHandlers {
   failed(connection: Connection, error: ProtocolError, failure?: HandshakeFailure): void {
     this.#handlers.failed(connection, error, failure)
   }
+}
+
+/** The addresses of ZMQ_TCP_ACCEPT_FILTER; undefined where all may come in. */
+function readFilters(filters: readonly string[]): BlockList | undefined {
+  if (filters.length === 0) return undefined
+  const list = new BlockList()
+  for (const filter of filters) {
+    const [address = "", bits] = filter.split("/")
+    const family = familyOf(address) === 6 ? "ipv6" : "ipv4"
+    if (bits === undefined) list.addAddress(address, family)
+    else list.addSubnet(address, Number(bits), family)
+  }
+  return list
 }

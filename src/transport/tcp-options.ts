@@ -5,6 +5,8 @@ export interface TcpOptions {
   /** Milliseconds of silence before the first keep-alive probe; 0 leaves it to the system. */
   keepAliveDelayMs: number
   ipv6: boolean
+  /** Addresses and subnets from which peers may come, as ZMQ_TCP_ACCEPT_FILTER has them; none: all. */
+  acceptFilters: readonly string[]
   backlog: number
   /** 0: as long as the system takes. */
   connectTimeoutMs: number

@@ -117,7 +117,7 @@ describe("load balancing", () => {
           } else if (peer) {
             peer.attach()
             expect(peer.connection.take().length).toBe(waiting.get(peer))
-            peer.pipe.detach()
+            peer.pipe.detach([])
             waiting.set(peer, 0)
           }
         }

@@ -174,7 +174,7 @@ describe("what waits to be sent", () => {
     pipe.write(parts("a"))
     await burst()
     peer.attach()
-    pipe.detach()
+    pipe.detach([])
     pipe.write(parts("b"))
     pipe.write(large("c"))
     await burst()

@@ -1,0 +1,35 @@
+import { loadInstance, receivingInstance } from "../codec/module.js"
+import type { ConnectionOptions } from "./connection.js"
+import { Dialer } from "./dialer.js"
+import type { Destination } from "./endpoint.js"
+import { Listener } from "./listener.js"
+import type { TcpOptions } from "./tcp-options.js"
+import type { DialerHandlers, Encoder, ListenerHandlers, Transport } from "./transport.js"
+
+/** Connections on this thread. */
+export class LocalTransport implements Transport {
+  readonly #options: ConnectionOptions
+  readonly #tcp: TcpOptions
+
+  constructor(options: ConnectionOptions, tcp: TcpOptions) {
+    this.#options = options
+    this.#tcp = tcp
+  }
+
+  get encoder(): Encoder {
+    return this.#options.sender
+  }
+
+  listener(handlers: ListenerHandlers): Listener {
+    // Ready by the time that a peer connects.
+    loadInstance()
+      .then(receivingInstance)
+      .catch(() => {})
+    return new Listener(this.#options, this.#tcp, handlers)
+  }
+
+  dialer(destination: Destination, handlers: DialerHandlers): Dialer {
+    receivingInstance() // made on first use, and here rather than while a peer waits
+    return new Dialer(destination, this.#options, this.#tcp, handlers)
+  }
+}

@@ -1,0 +1,107 @@
+/** What endpoints need of a transport, whichever thread its connections are on. */
+import type { Chunk } from "../codec/chunk.js"
+import type { ProtocolError } from "../codec/errors.js"
+import type { AuthStatus } from "../zmtp/handshake.js"
+import type { ConnectionCounts, ConnectionHandlers, Inlet } from "./connection.js"
+import type { Destination, HostPort } from "./endpoint.js"
+
+/** Makes of messages what connections write. */
+export interface Encoder {
+  /**
+   * Takes the frames of whole messages, and then one message more, if there is one. The chunk is
+   * to be released when it is written.
+   */
+  encode(frames: Uint8Array, message?: readonly Uint8Array[]): Chunk
+  /** One more endpoint uses it, and will close it. */
+  share(): void
+  close(): void
+}
+
+/** A connection to a peer. */
+export interface PeerConnection {
+  /** Who takes what comes, from the end of the handshake on. */
+  inlet: Inlet | undefined
+  /** Whether what is written now would have to wait. */
+  readonly blocked: boolean
+  /** Whether the peer takes subscriptions as commands. */
+  readonly peerTakesCommands: boolean
+  readonly remoteAddress: string | undefined
+  readonly remotePort: number | undefined
+  /** What went through; not to be asked when the connection is over. */
+  readonly counts: ConnectionCounts
+  /** Sets how hard the encoder tries, where that depends on the connection. */
+  adapt(): void
+  write(chunk: Chunk): void
+  sendCommand(name: string, data: Uint8Array): void
+  /** Goes on with what the inlet did not want. */
+  resume(): void
+  /** A message that the inlet took has been received by the program. */
+  received(): void
+  /** How many messages the inlet will let wait, and how many may wait to be written; 0 is no limit. */
+  setMarks(receiveHighWaterMark: number, conflate: boolean): void
+  /** What was written and has not left, and need not be lost with the connection. */
+  takeUnwritten(): Unwritten[]
+  /** Ends the connection of a peer that broke a rule. */
+  reject(error: ProtocolError): void
+  /** Takes nothing more from the peer, and closes when all that was written is sent. */
+  end(): void
+  /** Ends the connection at once. */
+  destroy(): void
+  /** Ends the connection in its handshake, of which has been told. */
+  refuse(): void
+  /** The answer of ZAP; undefined where there is no handler. */
+  authenticated(status: AuthStatus | undefined): void
+}
+
+/** A command that waits its turn among messages. */
+export interface Command {
+  name: "SUBSCRIBE" | "CANCEL" | "JOIN" | "LEAVE"
+  data: Uint8Array
+}
+
+export type Unwritten = Chunk | Command
+
+export interface ListenerHandlers extends ConnectionHandlers {
+  accepted(connection: PeerConnection): void
+  acceptFailed(error: Error): void
+}
+
+/** A bound endpoint: makes a connection of each TCP connection that comes. */
+export interface PeerListener {
+  readonly connections: Iterable<PeerConnection>
+  /**
+   * Starts to listen at an address, and returns where.
+   *
+   * @throws Error in the form of zeromq.js.
+   */
+  listenSync(address: HostPort): HostPort
+  listen(address: HostPort): Promise<HostPort>
+  /** Stops listening; connections go on. */
+  close(): void
+}
+
+export interface DialerHandlers extends ConnectionHandlers {
+  /** An attempt has begun. */
+  delayed(): void
+  connected(connection: PeerConnection): void
+  /** An attempt has failed; "retried" follows where there is to be another. */
+  attemptFailed(): void
+  retried(intervalMs: number): void
+  /** There is no connection, and there will be none: the peer is a wrong one, or reconnecting is off. */
+  gaveUp(isWrongPeer: boolean): void
+}
+
+/** A connected endpoint: one connection at a time, made again when it is lost. */
+export interface PeerDialer {
+  readonly connection: PeerConnection | undefined
+  dial(): void
+  /** Makes no connection any more; the one there is goes on. */
+  close(): void
+}
+
+/** Makes the connections of an endpoint. */
+export interface Transport {
+  readonly encoder: Encoder
+  listener(handlers: ListenerHandlers): PeerListener
+  dialer(destination: Destination, handlers: DialerHandlers): PeerDialer
+}
