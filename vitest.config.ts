@@ -61,6 +61,14 @@ export default defineConfig({
         }),
       ),
       project("differential", { testTimeout: 60_000 }),
+      // What holds on the calling thread holds on another.
+      ...["sockets", "differential"].map((name) =>
+        project(`${name}-thread`, {
+          include: [`test/${name}/**/*.test.ts`],
+          env: { ZEROMQ_LZ4_THREAD: "1" },
+          testTimeout: 60_000,
+        }),
+      ),
       // The suites below need more than `npm test` may ask for: Chromium, other Node
       // versions, Python. They build and install things, so their files run one by one.
       project("browser", { ...slow, fileParallelism: false }),

@@ -25,6 +25,7 @@ const entries = [
   "src/codec/index.ts",
   "src/capture/index.ts",
   "src/cli/main.ts",
+  "src/thread/worker.ts",
 ].filter((entry) => existsSync(join(paths.root, entry)))
 
 /**

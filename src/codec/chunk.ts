@@ -10,7 +10,7 @@ export interface Slab {
 }
 
 /** Room for two chunks of 128 KiB of plaintext that does not compress. */
-const SLAB_BYTES = 260 * 1024
+export const SLAB_BYTES: number = 260 * 1024
 /** A chunk of this many bytes may keep a slab while it waits. */
 const LARGE_BYTES = 64 * 1024
 /** Slabs that are kept for use. */
@@ -51,10 +51,11 @@ export class Slabs {
     return current.used + bytes <= SLAB_BYTES ? current : this.next()
   }
 
-  /** Nothing in it is needed any more. */
-  emptied(slab: Slab): void {
+  /** Nothing in it is needed any more. Returns whether it is kept for use. */
+  emptied(slab: Slab): boolean {
     slab.used = 0
-    if (slab !== this.#current && this.#spare.length < SPARE_MAX) this.#spare.push(slab)
+    if (slab === this.#current) return true
+    return this.#spare.length < SPARE_MAX && this.#spare.push(slab) > 0
   }
 }
 
@@ -95,6 +96,11 @@ export class Chunk implements Content {
     this.needsDictionary = content.needsDictionary
     this.#slab = from
     this.#start = start
+  }
+
+  /** Where the bytes are; undefined where they have memory of their own. */
+  get slab(): Slab | undefined {
+    return this.#slab
   }
 
   /** It goes to so many places, each of which will release it. */

@@ -121,6 +121,7 @@ export type UsageErrorCode =
   | "ERR_LZ4_TARGET_TOO_SMALL"
   | "ERR_LZ4_OUT_OF_MEMORY"
   | "ERR_LZ4_WASM"
+  | "ERR_LZ4_THREAD"
 
 /** Gives an error its code. */
 export function withCode<E extends Error>(error: E, code: UsageErrorCode): E {
@@ -150,6 +151,14 @@ export function closed(what: string): Error {
 /** The WebAssembly module could not be had, or is another one. */
 export function wasmError(message: string, cause?: unknown): TypeError {
   return withCode(new TypeError(`wasm: ${message}`, { cause }), "ERR_LZ4_WASM")
+}
+
+/** The thread of an endpoint could not be started, or is gone. */
+export function threadError(cause: Error): Error {
+  return withCode(
+    new Error(`the thread of lz4+tcp:// connections ended: ${cause.message}`, { cause }),
+    "ERR_LZ4_THREAD",
+  )
 }
 
 /** Memory for a part could not be had; the codec stays usable. */

@@ -117,9 +117,13 @@ export function checkBudget(maxMessageSize: unknown): number {
   return integer("maxMessageSize", maxMessageSize, -1, -1)
 }
 
-/** The same for options that have no budget among them. */
-export function checkLz4Options(options: Lz4Options, budgetBytes: number): Settings {
-  checkNames(options, LZ4_NAMES)
+/** The same for options that have no budget among them, and perhaps others. */
+export function checkLz4Options(
+  options: Lz4Options,
+  budgetBytes: number,
+  others: readonly string[] = [],
+): Settings {
+  checkNames(options, [...LZ4_NAMES, ...others])
   return readLz4Options(options, budgetBytes)
 }
 

@@ -1,9 +1,12 @@
 import type { Context, Event, Socket } from "zeromq"
+import { shown, wrongType } from "../codec/errors.js"
 import { checkLz4Options, type Lz4Options } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { SOCKET_TYPES } from "../patterns/types.js"
+import { ThreadTransport } from "../thread/thread-transport.js"
+import { threadsOf } from "../thread/threads.js"
 import { canonicalEndpoint, parseBind, parseConnect, withoutScheme } from "../transport/endpoint.js"
 import { LocalTransport } from "../transport/local-transport.js"
 import { resolveHost, resolveHostSync } from "../transport/tcp.js"
@@ -25,7 +28,14 @@ import { readHandshakeSettings, readHeartbeat, readTcpOptions } from "./socket-o
 import type { SocketState } from "./state.js"
 
 /** Options of one `lz4+tcp://` endpoint. */
-export interface EndpointOptions extends Lz4Options {}
+export interface EndpointOptions extends Lz4Options {
+  /**
+   * Whether the endpoint's connections are on a worker thread, with all that compresses,
+   * so that they go on while the event loop is busy. Default: false; true where the environment
+   * has ZEROMQ_LZ4_THREAD=1. A context has as many threads as its `ioThreads`.
+   */
+  thread?: boolean
+}
 
 /** What `receive` gives: the parts, and for some draft types what goes with them. */
 export type Received = (Buffer | Routing)[]
@@ -241,7 +251,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 
   #readSettings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
-    const settings = checkLz4Options(options, socket.maxMessageSize)
+    const settings = checkLz4Options(options, socket.maxMessageSize, ["thread"])
+    const thread = readThread(options)
     const tcp = readTcpOptions(socket, this.#state, address)
     const { name } = this.type
     const handshake = readHandshakeSettings(socket, name, this.#state, address)
@@ -249,15 +260,19 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     const { zapDomain, zapEnforceDomain } = socket
     const connection = {
       settings,
-      sender: new Sender(settings),
       handshake,
       handshakeMs: socket.handshakeInterval,
       heartbeat: readHeartbeat(socket),
     }
+    const context = this.#context as Context
+    const { conflate, receiveHighWaterMark } = this.pipeOptions
+    const credit = conflate ? 0 : receiveHighWaterMark
     return {
-      transport: new LocalTransport(connection, tcp),
+      transport: thread
+        ? new ThreadTransport(threadsOf(context), connection, tcp, credit)
+        : new LocalTransport({ ...connection, sender: new Sender(settings), relays: false }, tcp),
       authenticator: new Authenticator(
-        this.#context as Context,
+        context,
         zapDomain ?? "",
         zapEnforceDomain,
         handshake.routingId,
@@ -490,6 +505,12 @@ function sendNow(engine: Engine, sending: Sending): void {
 
 function receiveNow(engine: Engine, receiving: Receiving): void {
   engine.receiveNow(receiving)
+}
+
+/** @throws TypeError with code ERR_INVALID_ARG_TYPE. */
+function readThread({ thread = process.env.ZEROMQ_LZ4_THREAD === "1" }: EndpointOptions): boolean {
+  if (typeof thread !== "boolean") throw wrongType(`thread must be a boolean; got ${shown(thread)}`)
+  return thread
 }
 
 /** PUB, SUB, DEALER, PULL and PUSH, by the numbers that libzmq has for them. */

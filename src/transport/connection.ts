@@ -32,6 +32,8 @@ export interface ConnectionOptions {
   /** The longest that a handshake may take, in milliseconds; 0 is no limit. */
   handshakeMs: number
   heartbeat: HeartbeatOptions
+  /** Whether inlets take frames as they come, rather than messages. */
+  relays: boolean
 }
 
 /** Who takes what comes over a connection after the handshake. */
@@ -42,6 +44,14 @@ export interface Inlet {
   command(name: string, data: Buffer): boolean
   /** There is room to write again. */
   drained(): void
+}
+
+/** An inlet that takes frames as they come, and makes messages of them elsewhere. */
+export interface RelayInlet extends Inlet {
+  /** How many messages are wanted now. */
+  readonly room: number
+  /** A piece of the frames of messages, so many of which end in it. Returns whether it wants more now. */
+  frames(piece: Uint8Array, messages: number): boolean
 }
 
 /** What is told of a connection. */
@@ -128,12 +138,12 @@ export class Connection
   #dictionarySent = false
 
   constructor(channel: Channel, options: ConnectionOptions, handlers: ConnectionHandlers) {
-    const { settings, handshakeMs, handshake } = options
+    const { settings, handshakeMs, handshake, relays } = options
     this.#socket = channel.socket
     this.#options = options
     this.#handlers = handlers
     this.#receiving = Transcoder.receiving(receivingInstance(), settings, true)
-    this.#session = new Session(handshake, this)
+    this.#session = new Session(handshake, this, relays ? this : undefined)
     this.#level = settings.adaptive ? new AdaptiveLevel() : undefined
     channel.handlers = this
     if (handshakeMs > 0) this.#timer = setTimeout(outOfTime, handshakeMs, this).unref()
@@ -290,6 +300,16 @@ export class Connection
   message(parts: Buffer[]): boolean {
     if (this.#deaf) return true
     if ((this.inlet as Inlet).message(parts)) return true
+    this.#stopped = true
+    return false
+  }
+
+  get room(): number {
+    return (this.inlet as RelayInlet).room
+  }
+
+  frames(piece: Uint8Array, messages: number): boolean {
+    if (this.#deaf || (this.inlet as RelayInlet).frames(piece, messages)) return true
     this.#stopped = true
     return false
   }

@@ -2,7 +2,8 @@ import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, MORE } from "../codec/frames.js"
 import { describeGreeting } from "../codec/greeting.js"
 import { commandName } from "./commands.js"
-import { FrameReader, type FrameSink } from "./frame-reader.js"
+import { FrameReader } from "./frame-reader.js"
+import { FrameRelay, type RelaySink } from "./frame-relay.js"
 import {
   GREETING_BYTES,
   isOld,
@@ -42,16 +43,22 @@ export interface SessionHandlers {
   command(name: string, data: Buffer): boolean
 }
 
+/** Who takes frames as they come, in place of messages. */
+export type FrameHandlers = Pick<RelaySink, "room" | "frames">
+
 type State = "greeting" | "handshake" | "traffic" | "over"
 
 /**
  * This side of a ZMTP 3 connection as bytes and events: greeting, handshake, then messages and
  * commands (RFC.md section 3). It does no I/O and has no timers.
  */
-export class Session implements FrameSink, HandshakeSink {
+export class Session implements RelaySink, HandshakeSink {
   readonly #settings: HandshakeSettings
   readonly #handlers: SessionHandlers
   readonly #frames = new FrameReader()
+  /** Of a session that passes on frames rather than messages. */
+  readonly #frameHandlers: FrameHandlers | undefined
+  readonly #relay: FrameRelay | undefined
   #state: State = "greeting"
   /** The peer's greeting, as far as it came. */
   #greeting: Uint8Array | undefined = new Uint8Array(GREETING_BYTES)
@@ -62,9 +69,12 @@ export class Session implements FrameSink, HandshakeSink {
   /** Whether the peer takes subscriptions as commands, which ZMTP 3.1 brought. */
   peerTakesCommands = false
 
-  constructor(settings: HandshakeSettings, handlers: SessionHandlers) {
+  /** @param frames takes what messages would be made of. */
+  constructor(settings: HandshakeSettings, handlers: SessionHandlers, frames?: FrameHandlers) {
     this.#settings = settings
     this.#handlers = handlers
+    this.#frameHandlers = frames
+    this.#relay = frames && new FrameRelay()
   }
 
   start(): void {
@@ -88,7 +98,18 @@ export class Session implements FrameSink, HandshakeSink {
    * @throws ProtocolError when the stream breaks a rule.
    */
   receive(bytes: Uint8Array, start = 0, owned = false): number {
-    return this.#frames.read(bytes, start, this, owned)
+    const relay = this.#relay
+    if (!relay) return this.#frames.read(bytes, start, this, owned)
+    const from = this.isReady ? start : this.#frames.read(bytes, start, this)
+    return this.isReady ? relay.read(bytes, from, this) : from
+  }
+
+  get room(): number {
+    return (this.#frameHandlers as FrameHandlers).room
+  }
+
+  frames(piece: Uint8Array, messages: number): boolean {
+    return (this.#frameHandlers as FrameHandlers).frames(piece, messages)
   }
 
   /** The answer to `authenticate`; undefined where there is no handler of ZAP. */
@@ -102,7 +123,7 @@ export class Session implements FrameSink, HandshakeSink {
     if (this.#state === "traffic") {
       if (flags & COMMAND && bodyBytes > COMMAND_MAX_BYTES)
         throw tooLong(bodyBytes, COMMAND_MAX_BYTES)
-      if (this.#parts !== undefined && this.#parts.length >= PARTS_MAX)
+      if ((this.#relay?.parts ?? this.#parts?.length ?? 0) >= PARTS_MAX)
         throw new ProtocolError(
           "ERR_ZMTP_PARTS",
           `a message has over ${PARTS_MAX} parts, which is the maximum`,
@@ -115,7 +136,7 @@ export class Session implements FrameSink, HandshakeSink {
   frame(flags: number, body: Buffer): boolean {
     if (this.#state !== "traffic") {
       this.#handshake?.command(body, (flags & COMMAND) !== 0)
-      return true
+      return !(this.#relay && this.isReady)
     }
     if (flags === 0 && this.#parts === undefined) return this.#handlers.message([body])
     if (flags & COMMAND) {

@@ -252,7 +252,8 @@ test("a name of another scheme is left to zeromq.js", async () => {
 
 describe("options of an endpoint", () => {
   test.each([
-    [{ thread: true }, TypeError, /unknown option "thread"/],
+    [{ threads: true }, TypeError, /unknown option "threads"/],
+    [{ thread: 1 }, TypeError, /thread must be a boolean; got 1/],
     [{ dictionary: "text" }, TypeError, /dictionary must be a Uint8Array; got "text"/],
     [{ dictionary: new Uint8Array() }, RangeError, /1 to 8192 bytes long; got 0/],
     [{ dictionary: new Uint8Array(8193) }, RangeError, /1 to 8192 bytes long; got 8193/],

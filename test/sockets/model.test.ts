@@ -211,9 +211,13 @@ class Pushed {
       }
       return missing === 0
     })
-    for (let quiet = 0; quiet < 3; quiet++) {
+    // With a small mark, and connections on another thread, they come a few at a time.
+    for (let quiet = 0, before = -1; quiet < 3; quiet++) {
       await sleep(5)
       await this.receiveAll()
+      const now = this.received.flat(2).length
+      if (now !== before) quiet = 0
+      before = now
     }
   }
 

@@ -1,0 +1,70 @@
+import { Chunk, type Slab } from "../codec/chunk.js"
+import { frameBodyBytes, frameHeadBytes, framesLength, MORE, writeFrames } from "../codec/frames.js"
+import type { Encoder } from "../transport/transport.js"
+import { allocateShared, SharedSlabs } from "./shared-slabs.js"
+
+const NO_PARTS: readonly Uint8Array[] = []
+
+/** Puts messages into shared memory, as plain frames: the thread of their connection encodes them. */
+class Framer implements Encoder {
+  readonly slabs: SharedSlabs = new SharedSlabs()
+
+  encode(frames: Uint8Array, message: readonly Uint8Array[] = NO_PARTS): Chunk {
+    const bytes = frames.length + framesLength(message)
+    const slab = this.slabs.withRoom(bytes)
+    const start = slab?.used ?? 0
+    const memory = slab?.bytes ?? allocateShared(bytes)
+    memory.set(frames, start)
+    writeFrames(memory, start + frames.length, message)
+    return chunkOf(memory, start, bytes, slab, countMessages(frames) + (message.length > 0 ? 1 : 0))
+  }
+
+  share(): void {}
+
+  close(): void {}
+
+  /** A chunk that had to wait in memory of its own, in memory that threads see. */
+  again(chunk: Chunk): Chunk {
+    const { bytes, messages } = chunk
+    const slab = this.slabs.withRoom(bytes.length)
+    const start = slab?.used ?? 0
+    const memory = slab?.bytes ?? allocateShared(bytes.length)
+    memory.set(bytes, start)
+    chunk.release()
+    return chunkOf(memory, start, bytes.length, slab, messages)
+  }
+}
+
+function chunkOf(
+  memory: Uint8Array,
+  start: number,
+  length: number,
+  slab: Slab | undefined,
+  messages: number,
+): Chunk {
+  if (slab) {
+    slab.used += length
+    slab.live++
+  }
+  // Bytes are counted where they are encoded.
+  const content = {
+    messages,
+    plainBytes: 0,
+    wireBytes: 0,
+    shipsDictionary: false,
+    needsDictionary: false,
+  }
+  return new Chunk(memory.subarray(start, start + length), content, slab, start)
+}
+
+function countMessages(frames: Uint8Array): number {
+  let messages = 0
+  for (let at = 0; at < frames.length; ) {
+    if (((frames[at] as number) & MORE) === 0) messages++
+    at += frameHeadBytes(frames[at] as number) + frameBodyBytes(frames, at)
+  }
+  return messages
+}
+
+/** One for all: a message that goes to several threads is framed once. */
+export const framer: Framer = new Framer()

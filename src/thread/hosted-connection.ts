@@ -1,0 +1,157 @@
+import type { ProtocolError } from "../codec/errors.js"
+import { Queue } from "../patterns/queue.js"
+import type { Connection, RelayInlet } from "../transport/connection.js"
+import type { Command } from "../transport/transport.js"
+import { writeCommand } from "../zmtp/commands.js"
+import type { HostedEndpoint } from "./hosted-endpoint.js"
+import type { Outbox, Stateful } from "./outbox.js"
+import { fromPlain } from "./plain-error.js"
+import { CAME_MAX_BYTES, type Control, numbersOf } from "./protocol.js"
+
+/** So many bytes that have left are told at once; fewer with what is told anyway. */
+const LEFT_BYTES = 128 * 1024
+
+/** Frames of whole messages, which lie in shared memory until that is told to have left. */
+export interface Write {
+  bytes: Uint8Array
+}
+
+/** A connection for the thread of the sockets. */
+export class HostedConnection implements RelayInlet, Stateful {
+  readonly number: number
+  readonly connection: Connection
+  readonly #endpoint: HostedEndpoint
+  readonly #outbox: Outbox
+  /** What has to wait for the network. */
+  #waiting: Queue<Write | Command> | undefined
+  #written = 0
+  #leftBytes = 0
+  #isEnding = false
+  /** Messages that came, and that may come; 0 is no limit. */
+  #came = 0
+  #granted: number
+  #cameBytes = 0
+  #grantedBytes = CAME_MAX_BYTES
+
+  constructor(
+    number: number,
+    connection: Connection,
+    endpoint: HostedEndpoint,
+    outbox: Outbox,
+    credit: number,
+  ) {
+    this.number = number
+    this.connection = connection
+    this.#endpoint = endpoint
+    this.#outbox = outbox
+    this.#granted = credit
+  }
+
+  /** How many writes have left. */
+  get written(): number {
+    return this.#written
+  }
+
+  state(): number[] {
+    const { sent, received } = this.connection.counts
+    return [this.#written, ...numbersOf(sent), ...numbersOf(received)]
+  }
+
+  // -- What leaves -----------------------------------------------------------------
+
+  write(write: Write | Command): void {
+    if (this.connection.blocked) {
+      this.#waiting ??= new Queue()
+      this.#waiting.push(write)
+    } else this.#writeNow(write)
+  }
+
+  #writeNow(write: Write | Command): void {
+    const { connection } = this
+    if ("name" in write) connection.sendCommand(write.name, write.data)
+    else {
+      connection.adapt()
+      try {
+        connection.write(this.#endpoint.encode(write))
+      } catch {
+        connection.destroy() // memory is out
+        return
+      }
+      this.#leftBytes += write.bytes.length
+    }
+    this.#written++
+    const now = this.#leftBytes >= LEFT_BYTES
+    if (now) this.#leftBytes = 0
+    this.#outbox.changed(this, now)
+  }
+
+  drained(): void {
+    const waiting = this.#waiting
+    if (waiting) {
+      while (waiting.length > 0 && !this.connection.blocked)
+        this.#writeNow(waiting.shift() as Write | Command)
+      if (this.#written > 0) this.#outbox.changed(this, true)
+    }
+    this.#checkEnd()
+  }
+
+  control(control: Control): void {
+    const { connection } = this
+    switch (control.type) {
+      case "end":
+        this.#isEnding = true
+        this.#checkEnd()
+        break
+      case "destroy":
+        connection.destroy()
+        break
+      case "refuse":
+        connection.refuse()
+        break
+      case "authenticated":
+        connection.authenticated(control.status)
+        break
+      case "reject":
+        connection.reject(fromPlain(control.error) as ProtocolError)
+    }
+  }
+
+  #checkEnd(): void {
+    if (this.#isEnding && (this.#waiting?.length ?? 0) === 0) this.connection.end()
+  }
+
+  // -- What comes ------------------------------------------------------------------
+
+  get room(): number {
+    return this.#granted === 0 ? Number.POSITIVE_INFINITY : this.#granted - this.#came
+  }
+
+  frames(piece: Uint8Array, messages: number): boolean {
+    if (this.#isEnding) return true
+    this.#outbox.frames(this.number, piece)
+    this.#outbox.changed(this, false)
+    this.#came += messages
+    this.#cameBytes += piece.length
+    return this.#isWanted
+  }
+
+  command(name: string, data: Buffer): boolean {
+    return this.frames(writeCommand(name, data), 0)
+  }
+
+  /** Not of an inlet that takes frames. */
+  message(): boolean {
+    return true
+  }
+
+  get #isWanted(): boolean {
+    return this.room > 0 && this.#cameBytes < this.#grantedBytes
+  }
+
+  /** So many messages and bytes may have come in all. */
+  grant(messages: number, bytes: number): void {
+    this.#granted = messages
+    this.#grantedBytes = bytes
+    if (this.#isWanted) this.connection.resume()
+  }
+}

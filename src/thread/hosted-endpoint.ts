@@ -1,0 +1,189 @@
+import type { MessagePort } from "node:worker_threads"
+import type { Chunk } from "../codec/chunk.js"
+import type { ProtocolError } from "../codec/errors.js"
+import { Sender } from "../codec/sender.js"
+import type { Connection, Ending } from "../transport/connection.js"
+import type { Dialer } from "../transport/dialer.js"
+import type { HostPort } from "../transport/endpoint.js"
+import type { Listener } from "../transport/listener.js"
+import { LocalTransport } from "../transport/local-transport.js"
+import type { DialerHandlers, ListenerHandlers } from "../transport/transport.js"
+import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
+import { HostedConnection, type Write } from "./hosted-connection.js"
+import type { Outbox } from "./outbox.js"
+import { toPlain } from "./plain-error.js"
+import type { EndpointEvent, EndpointSpec, ListenResult } from "./protocol.js"
+
+let lastConnection = 0
+
+/** An endpoint of a socket of another thread, which is told what happens here. */
+export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
+  readonly #number: number
+  readonly #outbox: Outbox
+  readonly #credit: number
+  readonly #sender: Sender
+  readonly #target: Listener | Dialer
+  readonly #live = new Map<object, HostedConnection>()
+  /** Of all endpoints of this thread. */
+  readonly #connections: Map<number, HostedConnection>
+  readonly #gone: () => void
+  #isClosed = false
+  #isGone = false
+  /** What was encoded last, for those who write the same. */
+  #latest: { write: Write; chunk: Chunk } | undefined
+
+  constructor(
+    number: number,
+    { options, tcp, credit, destination }: EndpointSpec,
+    outbox: Outbox,
+    connections: Map<number, HostedConnection>,
+    gone: () => void,
+  ) {
+    this.#number = number
+    this.#outbox = outbox
+    this.#credit = credit
+    this.#connections = connections
+    this.#gone = gone
+    this.#sender = new Sender(options.settings)
+    const transport = new LocalTransport({ ...options, sender: this.#sender, relays: true }, tcp)
+    this.#target = destination ? transport.dialer(destination, this) : transport.listener(this)
+  }
+
+  /** Listens, and answers: to a thread that sleeps where it gave a signal. */
+  listen(address: HostPort, port: MessagePort | undefined, signal: Int32Array | undefined): void {
+    let result: ListenResult
+    try {
+      result = { address: (this.#target as Listener).listenSync(address) }
+    } catch (error) {
+      result = { error: toPlain(error as Error) }
+    }
+    if (!port || !signal) {
+      this.#tell({ type: "listening", result })
+      return
+    }
+    port.postMessage(result)
+    Atomics.store(signal, 0, 1)
+    Atomics.notify(signal, 0)
+    port.close()
+  }
+
+  dial(): void {
+    ;(this.#target as Dialer).dial()
+  }
+
+  close(): void {
+    this.#isClosed = true
+    this.#target.close()
+    this.#checkGone()
+  }
+
+  #checkGone(): void {
+    if (!this.#isClosed || this.#isGone || this.#live.size > 0) return
+    this.#isGone = true
+    this.forgetLatest()
+    this.#sender.close()
+    this.#tell({ type: "gone" })
+    this.#gone()
+  }
+
+  /** Encodes, or gives what was encoded for another connection just now. */
+  encode(write: Write): Chunk {
+    if (this.#latest?.write !== write) {
+      this.forgetLatest()
+      this.#latest = { write, chunk: this.#sender.encode(write.bytes) }
+    }
+    const { chunk } = this.#latest
+    chunk.share(2)
+    return chunk
+  }
+
+  forgetLatest(): void {
+    this.#latest?.chunk.release()
+    this.#latest = undefined
+  }
+
+  #tell(event: EndpointEvent): void {
+    this.#outbox.event(this.#number, event)
+  }
+
+  #numberOf(connection: object): number {
+    return (this.#live.get(connection) as HostedConnection).number
+  }
+
+  // -- What happens ----------------------------------------------------------------
+
+  accepted(connection: Connection): void {
+    this.#opened(connection)
+  }
+
+  connected(connection: Connection): void {
+    this.#opened(connection)
+  }
+
+  #opened(connection: Connection): void {
+    const number = ++lastConnection
+    const hosted = new HostedConnection(number, connection, this, this.#outbox, this.#credit)
+    this.#live.set(connection, hosted)
+    this.#connections.set(number, hosted)
+    const { remoteAddress, remotePort } = connection
+    this.#tell({ type: "opened", connection: number, remoteAddress, remotePort })
+  }
+
+  ready(connection: Connection, peerRoutingId: Buffer): void {
+    connection.inlet = this.#live.get(connection)
+    const { peerTakesCommands } = connection
+    const number = this.#numberOf(connection)
+    this.#tell({ type: "ready", connection: number, peerRoutingId, peerTakesCommands })
+  }
+
+  authenticate(connection: Connection, credentials: Credentials): void {
+    this.#tell({ type: "authenticate", connection: this.#numberOf(connection), credentials })
+  }
+
+  refused(connection: Connection, status: number): void {
+    this.#tell({ type: "refused", connection: this.#numberOf(connection), status })
+  }
+
+  failed(connection: Connection, error: ProtocolError, failure?: HandshakeFailure): void {
+    this.#tell({
+      type: "failed",
+      connection: this.#numberOf(connection),
+      error: toPlain(error),
+      failure: failure && { reason: failure.reason, error: toPlain(failure.error) },
+    })
+  }
+
+  closed(connection: Connection, { error, ...ending }: Ending): void {
+    const hosted = this.#live.get(connection) as HostedConnection
+    this.#live.delete(connection)
+    this.#connections.delete(hosted.number)
+    this.#outbox.gone(hosted)
+    this.#tell({
+      type: "closed",
+      connection: hosted.number,
+      ending: { ...ending, error: error && toPlain(error) },
+      written: hosted.written,
+    })
+    this.#checkGone()
+  }
+
+  acceptFailed(error: Error): void {
+    this.#tell({ type: "acceptFailed", error: toPlain(error) })
+  }
+
+  delayed(): void {
+    this.#tell({ type: "delayed" })
+  }
+
+  attemptFailed(): void {
+    this.#tell({ type: "attemptFailed" })
+  }
+
+  retried(intervalMs: number): void {
+    this.#tell({ type: "retried", intervalMs })
+  }
+
+  gaveUp(isWrongPeer: boolean): void {
+    this.#tell({ type: "gaveUp", isWrongPeer })
+  }
+}

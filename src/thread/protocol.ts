@@ -1,0 +1,106 @@
+/**
+ * What the two threads post to each other: arrays of operations in a row, each a number and its
+ * operands. What happens for every batch of messages is numbers only, so that it costs little to post.
+ */
+import type { Settings } from "../codec/options.js"
+import type { ConnectionOptions, DirectionCounts, Ending } from "../transport/connection.js"
+import type { Destination, HostPort } from "../transport/endpoint.js"
+import type { TcpOptions } from "../transport/tcp-options.js"
+import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshake.js"
+import type { PlainError } from "./plain-error.js"
+
+/** Of the thread of the sockets. Connections and endpoints go by number. */
+export const DO = {
+  /** slab, memory: where chunks will lie. */
+  SLAB: 0,
+  /** connection, slab, start, length: frames of whole messages, to be encoded and written. */
+  WRITE: 1,
+  /** connection, memory: the same with memory of its own, which is too large for a slab. */
+  WRITE_LARGE: 2,
+  /** connection: the same as the write before, for one more. */
+  WRITE_SAME: 3,
+  /** connection, name, data. */
+  COMMAND: 4,
+  /** connection, messages, bytes: so many may have come in all; 0 messages is no limit. */
+  GRANT: 5,
+  /** slab, runs: so many runs of it have been read. */
+  FREE: 6,
+  /** connection, operation: see `Control`. */
+  CONTROL: 7,
+  /** endpoint, EndpointSpec. */
+  OPEN: 8,
+  /** endpoint, address, port for the answer, or undefined, signal. */
+  LISTEN: 9,
+  DIAL: 10,
+  /** endpoint: makes no connection any more. */
+  CLOSE: 11,
+} as const
+
+/** Of the thread of the connections. */
+export const TOLD = {
+  SLAB: 0,
+  /** connection, slab, start, length: a piece of the frames that came. */
+  CAME: 1,
+  /** connection, writes that have left, and what went through: nine numbers. */
+  STATE: 2,
+  /** endpoint, EndpointEvent. */
+  EVENT: 3,
+} as const
+
+/** Bytes that came over a connection and may be on their way between the threads, or wait there. */
+export const CAME_MAX_BYTES: number = 4 << 20
+
+/** What is asked of a connection now and then. */
+export type Control =
+  | { type: "end" | "destroy" | "refuse" }
+  | { type: "reject"; error: PlainError }
+  | { type: "authenticated"; status: AuthStatus | undefined }
+
+/** The options of connections, as they can be posted. */
+export type PlainConnectionOptions = Omit<ConnectionOptions, "sender" | "relays"> & {
+  settings: Settings
+}
+
+export interface EndpointSpec {
+  options: PlainConnectionOptions
+  tcp: TcpOptions
+  /** Messages that a new connection may hand over before the first grant; 0 is no limit. */
+  credit: number
+  /** Where to connect to; undefined where the endpoint listens. */
+  destination: Destination | undefined
+}
+
+/** What became of listening. */
+export type ListenResult = { address: HostPort } | { error: PlainError }
+
+/** An ending, as it can be posted. */
+export type PlainEnding = Omit<Ending, "error"> & { error: PlainError | undefined }
+
+export type PlainFailure = Pick<HandshakeFailure, "reason"> & { error: PlainError }
+
+/** What happens at an endpoint. */
+export type EndpointEvent =
+  | { type: "listening"; result: ListenResult }
+  | {
+      type: "opened"
+      connection: number
+      remoteAddress: string | undefined
+      remotePort: number | undefined
+    }
+  | { type: "ready"; connection: number; peerRoutingId: Uint8Array; peerTakesCommands: boolean }
+  | { type: "authenticate"; connection: number; credentials: Credentials }
+  | { type: "refused"; connection: number; status: number }
+  | { type: "failed"; connection: number; error: PlainError; failure: PlainFailure | undefined }
+  | { type: "closed"; connection: number; ending: PlainEnding; written: number }
+  | { type: "acceptFailed"; error: PlainError }
+  | { type: "delayed" }
+  | { type: "attemptFailed" }
+  | { type: "retried"; intervalMs: number }
+  | { type: "gaveUp"; isWrongPeer: boolean }
+  /** The endpoint was closed, and its last connection is over. */
+  | { type: "gone" }
+
+/** What went one way over a connection, as it is posted. */
+export function numbersOf(counts: DirectionCounts): number[] {
+  return [counts.messages, counts.plainBytes, counts.wireBytes, counts.dictionary ? 1 : 0]
+}

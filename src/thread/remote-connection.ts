@@ -1,0 +1,266 @@
+import { Chunk } from "../codec/chunk.js"
+import type { ProtocolError } from "../codec/errors.js"
+import { COMMAND, MORE } from "../codec/frames.js"
+import { Queue } from "../patterns/queue.js"
+import type { ConnectionCounts, Inlet } from "../transport/connection.js"
+import type { Command, PeerConnection, Unwritten } from "../transport/transport.js"
+import { commandName } from "../zmtp/commands.js"
+import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
+import type { AuthStatus } from "../zmtp/handshake.js"
+import { framer } from "./framer.js"
+import { toPlain } from "./plain-error.js"
+import { CAME_MAX_BYTES, DO, numbersOf } from "./protocol.js"
+import type { Thread } from "./thread.js"
+
+/** Bytes that may be on their way to the thread, or wait there, before a connection is blocked. */
+const WINDOW_BYTES = 512 * 1024
+
+/** A connection that another thread has. */
+export class RemoteConnection implements PeerConnection, FrameSink {
+  inlet: Inlet | undefined
+  peerTakesCommands = false
+  /** Whether the handshake is over. */
+  isReady = false
+  readonly remoteAddress: string | undefined
+  readonly remotePort: number | undefined
+  readonly #thread: Thread
+  readonly #number: number
+
+  /** What was written and has not left yet. */
+  #unwritten: Queue<Unwritten> | undefined
+  #unwrittenBytes = 0
+  #written = 0
+  #wasBlocked = false
+
+  /** The marks of the inlet. Messages that were received count for the next grant. */
+  #mark: number
+  #conflate = false
+  #received = 0
+  #granted: number
+  #readBytes = 0
+  #grantedBytes = CAME_MAX_BYTES
+
+  #frames: FrameReader | undefined
+  /** The parts of a message of which more are to come. */
+  #parts: Buffer[] | undefined
+  /** What the inlet did not want yet, and where it goes on. */
+  #kept: Queue<Uint8Array> | undefined
+  #keptAt = 0
+  #stopped = false
+  /** Whether nothing that comes is wanted any more. */
+  #deaf = false
+  #closed = false
+  #counts: readonly number[] = NO_COUNTS
+
+  /** @param credit the messages that may come before the first grant; 0 is no limit. */
+  constructor(
+    thread: Thread,
+    number: number,
+    credit: number,
+    remoteAddress: string | undefined,
+    remotePort: number | undefined,
+  ) {
+    this.#thread = thread
+    this.#number = number
+    this.#mark = credit
+    this.#granted = credit
+    this.remoteAddress = remoteAddress
+    this.remotePort = remotePort
+    thread.addConnection(number, this)
+  }
+
+  get counts(): ConnectionCounts {
+    return {
+      sent: this.#direction(0),
+      received: this.#direction(4),
+    }
+  }
+
+  #direction(at: number): ConnectionCounts["sent"] {
+    const [messages, plainBytes, wireBytes, dictionary] = this.#counts.slice(at, at + 4) as [
+      number,
+      number,
+      number,
+      number,
+    ]
+    return { messages, plainBytes, wireBytes, dictionary: dictionary !== 0 }
+  }
+
+  // -- What leaves -----------------------------------------------------------------
+
+  get blocked(): boolean {
+    const isFull =
+      this.#unwrittenBytes >= WINDOW_BYTES ||
+      // Only the latest message is to wait, and that in the pipe.
+      (this.#conflate && this.#unwritten !== undefined && this.#unwritten.length > 0)
+    if (isFull) this.#wasBlocked = true
+    return isFull
+  }
+
+  adapt(): void {}
+
+  write(chunk: Chunk): void {
+    if (this.#closed) return
+    const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.again(chunk)
+    this.#thread.write(this.#number, seen)
+    this.#posted(seen, seen.bytes.length)
+  }
+
+  sendCommand(name: Command["name"], data: Uint8Array): void {
+    if (this.#closed) return
+    this.#thread.do(DO.COMMAND, this.#number, name, data)
+    this.#posted({ name, data }, data.length)
+  }
+
+  #posted(item: Unwritten, bytes: number): void {
+    this.#unwritten ??= new Queue()
+    this.#unwritten.push(item)
+    this.#unwrittenBytes += bytes
+  }
+
+  /** So many writes have left in all. */
+  #left(written: number): void {
+    for (; this.#written < written; this.#written++) {
+      const item = this.#unwritten?.shift()
+      if (item instanceof Chunk) {
+        this.#unwrittenBytes -= item.bytes.length
+        item.release()
+      } else if (item) this.#unwrittenBytes -= item.data.length
+    }
+  }
+
+  takeUnwritten(): Unwritten[] {
+    const items: Unwritten[] = []
+    for (let item = this.#unwritten?.shift(); item; item = this.#unwritten?.shift())
+      items.push(item)
+    return items
+  }
+
+  state(told: readonly number[], at: number): void {
+    this.#counts = told.slice(at + 1, at + 9)
+    this.#left(told[at] as number)
+    if (!this.#wasBlocked || this.#unwrittenBytes > WINDOW_BYTES / 2 || this.blocked) return
+    this.#wasBlocked = false
+    this.inlet?.drained()
+  }
+
+  // -- What comes ------------------------------------------------------------------
+
+  setMarks(receiveHighWaterMark: number, conflate: boolean): void {
+    this.#conflate = conflate
+    // What is replaced by the latest message is never received.
+    this.#mark = conflate ? 0 : receiveHighWaterMark
+    const grant = this.#mark === 0 ? 0 : this.#received + this.#mark
+    if (grant !== this.#granted) this.#grant(grant)
+  }
+
+  received(): void {
+    this.#received++
+    // As libzmq does, in steps of half the mark.
+    if (this.#mark > 0 && 2 * (this.#received + this.#mark - this.#granted) >= this.#mark)
+      this.#grant(this.#received + this.#mark)
+  }
+
+  #grant(messages: number): void {
+    this.#granted = messages
+    this.#grantedBytes = this.#readBytes + CAME_MAX_BYTES
+    if (!this.#closed) this.#thread.do(DO.GRANT, this.#number, this.#granted, this.#grantedBytes)
+  }
+
+  /** A piece of the frames of messages and commands. */
+  came(frames: Uint8Array): void {
+    if (this.#deaf) return
+    const used = this.#kept || this.#stopped ? 0 : this.#read(frames)
+    if (used < frames.length) {
+      this.#kept ??= new Queue()
+      this.#kept.push(frames.slice(used))
+    }
+  }
+
+  #read(frames: Uint8Array): number {
+    this.#frames ??= new FrameReader()
+    const used = this.#frames.read(frames, 0, this)
+    this.#readBytes += used
+    if (this.#readBytes + CAME_MAX_BYTES / 2 > this.#grantedBytes) this.#grant(this.#granted)
+    return used
+  }
+
+  head(): void {}
+
+  frame(flags: number, body: Buffer): boolean {
+    const inlet = this.inlet as Inlet
+    if (flags & COMMAND) {
+      const name = commandName(body) as string
+      if (!inlet.command(name, body.subarray(1 + name.length))) this.#stopped = true
+    } else {
+      const parts = this.#parts ?? []
+      parts.push(body)
+      this.#parts = flags & MORE ? parts : undefined
+      if (flags & MORE) return true
+      if (!inlet.message(parts)) this.#stopped = true
+    }
+    return !this.#stopped && !this.#deaf
+  }
+
+  resume(): void {
+    this.#stopped = false
+    const kept = this.#kept
+    while (kept?.length && !this.#stopped && !this.#deaf) {
+      const frames = kept.first() as Uint8Array
+      const used = this.#read(this.#keptAt > 0 ? frames.subarray(this.#keptAt) : frames)
+      this.#keptAt += used
+      if (this.#keptAt < frames.length) break
+      kept.shift()
+      this.#keptAt = 0
+    }
+    if (kept?.length === 0) this.#kept = undefined
+  }
+
+  // -- Handshake and the end -------------------------------------------------------
+
+  authenticated(status: AuthStatus | undefined): void {
+    if (!this.#closed) this.#thread.control(this.#number, { type: "authenticated", status })
+  }
+
+  refuse(): void {
+    this.#end("refuse")
+  }
+
+  end(): void {
+    this.inlet = undefined
+    this.#end("end")
+  }
+
+  destroy(): void {
+    this.#end("destroy")
+  }
+
+  #end(type: "refuse" | "end" | "destroy"): void {
+    this.#deaf = true
+    this.#kept = undefined
+    if (!this.#closed) this.#thread.control(this.#number, { type })
+  }
+
+  reject(error: ProtocolError): void {
+    this.#deaf = true
+    if (!this.#closed) this.#thread.control(this.#number, { type: "reject", error: toPlain(error) })
+  }
+
+  /** It is over; so many writes have left in all, where that is known. */
+  closing(written: number, counts: ConnectionCounts | undefined): void {
+    this.#left(written)
+    if (counts) this.#counts = [counts.sent, counts.received].flatMap(numbersOf)
+    // What had come is not lost, however much waits already.
+    while (this.#kept && !this.#deaf) this.resume()
+    this.#closed = true
+    this.#thread.removeConnection(this.#number)
+  }
+
+  /** All have been told that it is over. */
+  closed(): void {
+    this.inlet = undefined
+    for (const item of this.takeUnwritten()) if (item instanceof Chunk) item.release()
+  }
+}
+
+const NO_COUNTS: readonly number[] = new Array(8).fill(0)

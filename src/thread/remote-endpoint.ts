@@ -1,0 +1,283 @@
+import { MessageChannel, receiveMessageOnPort } from "node:worker_threads"
+import type { ProtocolError } from "../codec/errors.js"
+import { threadError } from "../codec/errors.js"
+import { Backoff } from "../transport/backoff.js"
+import type { ConnectionHandlers } from "../transport/connection.js"
+import type { HostPort } from "../transport/endpoint.js"
+import type {
+  DialerHandlers,
+  ListenerHandlers,
+  PeerDialer,
+  PeerListener,
+} from "../transport/transport.js"
+import { fromPlain } from "./plain-error.js"
+import { DO, type EndpointEvent, type EndpointSpec, type ListenResult } from "./protocol.js"
+import { RemoteConnection } from "./remote-connection.js"
+import type { Thread, ThreadUser } from "./thread.js"
+
+/** How long bindSync() waits for the thread, in milliseconds. */
+const ANSWER_MS = 5000
+/** Pauses before it is tried again to listen on a new thread, in milliseconds. */
+const REVIVE_FIRST_MS = 100
+const REVIVE_MAX_MS = 10_000
+
+/** An endpoint whose connections another thread has. */
+abstract class RemoteEndpoint implements ThreadUser {
+  protected readonly spec: EndpointSpec
+  protected readonly live: Map<number, RemoteConnection> = new Map()
+  protected thread: Thread
+  protected number: number
+  protected isClosed = false
+  readonly #threads: () => Thread
+  readonly #handlers: ConnectionHandlers
+
+  constructor(spec: EndpointSpec, threads: () => Thread, handlers: ConnectionHandlers) {
+    this.spec = spec
+    this.#threads = threads
+    this.#handlers = handlers
+    this.thread = threads()
+    this.number = this.#open()
+  }
+
+  #open(): number {
+    const number = this.thread.add(this)
+    this.thread.do(DO.OPEN, number, this.spec)
+    return number
+  }
+
+  /** Moves to another thread. */
+  protected reopen(): void {
+    this.thread = this.#threads()
+    this.number = this.#open()
+  }
+
+  get connections(): Iterable<RemoteConnection> {
+    return this.live.values()
+  }
+
+  close(): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.thread.do(DO.CLOSE, this.number)
+  }
+
+  told(event: EndpointEvent): void {
+    switch (event.type) {
+      case "opened":
+        this.#opened(event.connection, event.remoteAddress, event.remotePort)
+        break
+      case "ready":
+        this.on(event.connection, (connection) => {
+          connection.peerTakesCommands = event.peerTakesCommands
+          connection.isReady = true
+          this.#handlers.ready(connection, Buffer.from(event.peerRoutingId))
+        })
+        break
+      case "authenticate":
+        this.on(event.connection, (connection) =>
+          this.#handlers.authenticate(connection, event.credentials),
+        )
+        break
+      case "refused":
+        this.on(event.connection, (connection) => this.#handlers.refused(connection, event.status))
+        break
+      case "failed":
+        this.on(event.connection, (connection) => {
+          const error = fromPlain(event.error) as ProtocolError
+          this.#handlers.failed(
+            connection,
+            error,
+            event.failure && { error, reason: event.failure.reason },
+          )
+        })
+        break
+      case "closed":
+        this.on(event.connection, (connection) => {
+          const { error, ...ending } = event.ending
+          connection.closing(event.written, ending.counts)
+          this.live.delete(event.connection)
+          this.#handlers.closed(connection, { ...ending, error: error && fromPlain(error) })
+          connection.closed()
+        })
+        break
+      case "gone":
+        this.thread.remove(this.number)
+    }
+  }
+
+  protected on(number: number, call: (connection: RemoteConnection) => void): void {
+    const connection = this.live.get(number)
+    if (connection) call(connection)
+  }
+
+  #opened(number: number, remoteAddress: string | undefined, remotePort: number | undefined): void {
+    const { thread, spec } = this
+    const connection = new RemoteConnection(thread, number, spec.credit, remoteAddress, remotePort)
+    this.live.set(number, connection)
+    this.opened(connection)
+  }
+
+  protected abstract opened(connection: RemoteConnection): void
+  /** The thread died: the connections are gone. */
+  protected abstract revive(error: Error): void
+
+  threadDied(error: Error): void {
+    for (const [number, connection] of this.live) {
+      const { counts } = connection
+      connection.closing(0, undefined)
+      this.live.delete(number)
+      const stage = connection.isReady ? "traffic" : "handshaking"
+      this.#handlers.closed(connection, { error, stage, final: false, counts })
+      connection.closed()
+    }
+    if (!this.isClosed) this.revive(error)
+  }
+}
+
+/** A bound endpoint that another thread listens at. */
+export class RemoteListener extends RemoteEndpoint implements PeerListener {
+  readonly #handlers: ListenerHandlers
+  readonly #backoff = new Backoff(REVIVE_FIRST_MS, REVIVE_MAX_MS)
+  #address: HostPort | undefined
+  #listening: { resolve(address: HostPort): void; reject(error: Error): void } | undefined
+
+  constructor(spec: EndpointSpec, threads: () => Thread, handlers: ListenerHandlers) {
+    super(spec, threads, handlers)
+    this.#handlers = handlers
+  }
+
+  listen(address: HostPort): Promise<HostPort> {
+    return new Promise((resolve, reject) => {
+      this.#listening = { resolve, reject }
+      this.thread.do(DO.LISTEN, this.number, address, undefined, undefined)
+    })
+  }
+
+  listenSync(address: HostPort): HostPort {
+    const signal = new Int32Array(new SharedArrayBuffer(4))
+    const { port1, port2 } = new MessageChannel()
+    this.thread.doNow([DO.LISTEN, this.number, address, port2, signal], [port2])
+    Atomics.wait(signal, 0, 0, ANSWER_MS)
+    const answer = receiveMessageOnPort(port1) as { message: ListenResult } | undefined
+    port1.close()
+    if (!answer) throw threadError(new Error(`it did not answer within ${ANSWER_MS} ms`))
+    return this.#result(answer.message)
+  }
+
+  #result(result: ListenResult): HostPort {
+    if ("error" in result) throw fromPlain(result.error)
+    this.#address = result.address
+    return result.address
+  }
+
+  override told(event: EndpointEvent): void {
+    if (event.type === "listening") this.#listens(event.result)
+    else if (event.type === "acceptFailed") this.#handlers.acceptFailed(fromPlain(event.error))
+    else super.told(event)
+  }
+
+  #listens(result: ListenResult): void {
+    const listening = this.#listening
+    this.#listening = undefined
+    try {
+      const address = this.#result(result)
+      this.#backoff.reset()
+      listening?.resolve(address)
+    } catch (error) {
+      if (listening) listening.reject(error as Error)
+      else this.#listenLater(error as Error)
+    }
+  }
+
+  protected opened(connection: RemoteConnection): void {
+    this.#handlers.accepted(connection)
+  }
+
+  protected revive(error: Error): void {
+    const listening = this.#listening
+    this.#listening = undefined
+    if (listening) {
+      this.isClosed = true
+      listening.reject(error)
+    } else {
+      this.reopen()
+      this.#listenLater(undefined)
+    }
+  }
+
+  /** Listens again where it did. */
+  #listenLater(error: Error | undefined): void {
+    if (error) this.#handlers.acceptFailed(error)
+    setTimeout(() => {
+      if (!this.isClosed)
+        this.thread.do(DO.LISTEN, this.number, this.#address, undefined, undefined)
+    }, this.#backoff.next()).unref()
+  }
+}
+
+/** A connected endpoint whose connections another thread makes. */
+export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
+  readonly #handlers: DialerHandlers
+  readonly #backoff: Backoff
+
+  constructor(spec: EndpointSpec, threads: () => Thread, handlers: DialerHandlers) {
+    super(spec, threads, handlers)
+    this.#handlers = handlers
+    this.#backoff = new Backoff(spec.tcp.reconnectMs, spec.tcp.reconnectMaxMs)
+  }
+
+  get connection(): RemoteConnection | undefined {
+    for (const connection of this.live.values()) return connection
+    return undefined
+  }
+
+  dial(): void {
+    this.thread.do(DO.DIAL, this.number)
+  }
+
+  override told(event: EndpointEvent): void {
+    if (event.type === "gone" || event.type === "closed" || !this.isClosed) this.#told(event)
+    // It was made while this side did not want it any more.
+    else if (event.type === "opened") this.thread.control(event.connection, { type: "destroy" })
+    else this.#told(event)
+  }
+
+  #told(event: EndpointEvent): void {
+    switch (event.type) {
+      case "delayed":
+        if (!this.isClosed) this.#handlers.delayed()
+        break
+      case "attemptFailed":
+        if (!this.isClosed) this.#handlers.attemptFailed()
+        break
+      case "retried":
+        if (!this.isClosed) this.#handlers.retried(event.intervalMs)
+        break
+      case "gaveUp":
+        if (!this.isClosed) this.#handlers.gaveUp(event.isWrongPeer)
+        break
+      default:
+        super.told(event)
+    }
+  }
+
+  protected opened(connection: RemoteConnection): void {
+    this.#backoff.reset()
+    this.#handlers.connected(connection)
+  }
+
+  protected revive(): void {
+    const intervalMs = this.#backoff.next()
+    if (intervalMs === undefined) {
+      this.isClosed = true
+      this.#handlers.gaveUp(false)
+      return
+    }
+    this.#handlers.retried(intervalMs)
+    setTimeout(() => {
+      if (this.isClosed) return
+      this.reopen()
+      this.dial()
+    }, intervalMs).unref()
+  }
+}

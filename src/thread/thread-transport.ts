@@ -1,0 +1,54 @@
+import type { Destination } from "../transport/endpoint.js"
+import type { TcpOptions } from "../transport/tcp-options.js"
+import type {
+  DialerHandlers,
+  Encoder,
+  ListenerHandlers,
+  PeerDialer,
+  PeerListener,
+  Transport,
+} from "../transport/transport.js"
+import { framer } from "./framer.js"
+import type { EndpointSpec, PlainConnectionOptions } from "./protocol.js"
+import { RemoteDialer, RemoteListener } from "./remote-endpoint.js"
+import type { Thread } from "./thread.js"
+
+/** Connections on threads of their own. */
+export class ThreadTransport implements Transport {
+  readonly #threads: () => Thread
+  readonly #options: PlainConnectionOptions
+  readonly #tcp: TcpOptions
+  readonly #credit: number
+
+  /**
+   * @param threads gives the thread for one more endpoint.
+   * @param credit messages that a new connection may hand over before the inlet says how many.
+   */
+  constructor(
+    threads: () => Thread,
+    options: PlainConnectionOptions,
+    tcp: TcpOptions,
+    credit: number,
+  ) {
+    this.#threads = threads
+    this.#options = options
+    this.#tcp = tcp
+    this.#credit = credit
+  }
+
+  get encoder(): Encoder {
+    return framer
+  }
+
+  listener(handlers: ListenerHandlers): PeerListener {
+    return new RemoteListener(this.#spec(undefined), this.#threads, handlers)
+  }
+
+  dialer(destination: Destination, handlers: DialerHandlers): PeerDialer {
+    return new RemoteDialer(this.#spec(destination), this.#threads, handlers)
+  }
+
+  #spec(destination: Destination | undefined): EndpointSpec {
+    return { options: this.#options, tcp: this.#tcp, credit: this.#credit, destination }
+  }
+}

@@ -1,0 +1,229 @@
+import { type Transferable, Worker } from "node:worker_threads"
+import type { Chunk } from "../codec/chunk.js"
+import { threadError } from "../codec/errors.js"
+import { framer } from "./framer.js"
+import { type Control, DO, type EndpointEvent, TOLD } from "./protocol.js"
+import type { RemoteConnection } from "./remote-connection.js"
+import type { SlabReader } from "./shared-slabs.js"
+
+/** What is written is posted when there are so many bytes, or when the current burst of the program ends. */
+const POST_BYTES = 64 * 1024
+/** Bytes that were read are given back with what is posted anyway, or when there are so many. */
+const FREE_BYTES = 128 * 1024
+
+/** Who is told what happens at an endpoint. */
+export interface ThreadUser {
+  told(event: EndpointEvent): void
+  /** The thread is gone, and its connections with it. */
+  threadDied(error: Error): void
+}
+
+/** A thread that has connections, as the thread of the sockets sees it. */
+export class Thread implements SlabReader {
+  readonly #worker: Worker
+  readonly #ended: (thread: Thread) => void
+  readonly #users = new Map<number, ThreadUser>()
+  readonly #connections = new Map<number, RemoteConnection>()
+  #lastUser = 0
+  #isDead = false
+
+  #outbox: unknown[] = []
+  #transfer: Transferable[] = []
+  #outboxBytes = 0
+  #posting = false
+  /** Slabs of ours that the thread knows. */
+  readonly #known = new Set<number>()
+  /** The chunk that was written last, in what is yet to be posted. */
+  #latest: Chunk | undefined
+  /** The thread's slabs, and how many runs of each have been read since that was posted. */
+  readonly #slabs = new Map<number, Uint8Array>()
+  readonly #read = new Map<number, number>()
+  #readBytes = 0
+
+  /**
+   * @param ended called when it takes no more users: it was ended, or died.
+   * @throws Error with code ERR_LZ4_THREAD.
+   */
+  constructor(ended: (thread: Thread) => void) {
+    this.#ended = ended
+    try {
+      this.#worker = new Worker(new URL("./thread/worker.js", import.meta.url), {
+        name: "zeromq-lz4",
+        // What the program was started with is for the program.
+        execArgv: [],
+      })
+    } catch (error) {
+      throw threadError(error as Error)
+    }
+    this.#worker.unref()
+    this.#worker.on("message", (told: unknown[]) => this.#take(told))
+    this.#worker.on("error", (error) => this.#died(error))
+    this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))
+    framer.slabs.readers.add(this)
+  }
+
+  /** How many endpoints it has. */
+  get users(): number {
+    return this.#users.size
+  }
+
+  get isDead(): boolean {
+    return this.#isDead
+  }
+
+  /** Adds an endpoint, and gives its number. */
+  add(user: ThreadUser): number {
+    this.#users.set(++this.#lastUser, user)
+    return this.#lastUser
+  }
+
+  remove(number: number): void {
+    this.#users.delete(number)
+    if (this.#users.size === 0) this.#ended(this)
+  }
+
+  addConnection(number: number, connection: RemoteConnection): void {
+    this.#connections.set(number, connection)
+  }
+
+  removeConnection(number: number): void {
+    this.#connections.delete(number)
+  }
+
+  end(): void {
+    this.#isDead = true
+    framer.slabs.readers.delete(this)
+    this.#worker.terminate()
+  }
+
+  #died(error: Error): void {
+    if (this.#isDead) return
+    this.end()
+    this.#ended(this)
+    const users = [...this.#users.values()]
+    this.#users.clear()
+    const why = threadError(error)
+    if (users.length > 0) process.emitWarning(why)
+    for (const user of users) user.threadDied(why)
+  }
+
+  // -- What is posted --------------------------------------------------------------
+
+  /** Posts operations when the current burst of the program ends. */
+  do(...operation: unknown[]): void {
+    this.#outbox.push(...operation)
+    this.#postSoon()
+  }
+
+  /** Posts at once, and hands over what is to be transferred. */
+  doNow(operation: unknown[], transfer: Transferable[] = []): void {
+    this.#outbox.push(...operation)
+    this.#transfer.push(...transfer)
+    this.#post()
+  }
+
+  control(connection: number, control: Control): void {
+    this.do(DO.CONTROL, connection, control)
+  }
+
+  write(connection: number, chunk: Chunk): void {
+    if (chunk === this.#latest) this.#outbox.push(DO.WRITE_SAME, connection)
+    else if (chunk.slab) {
+      const slab = framer.slabs.numberOf(chunk.slab)
+      if (!this.#known.has(slab)) {
+        this.#known.add(slab)
+        this.#outbox.push(DO.SLAB, slab, chunk.slab.bytes.buffer)
+      }
+      const { byteOffset, length } = chunk.bytes
+      this.#outbox.push(DO.WRITE, connection, slab, byteOffset, length)
+    } else this.#outbox.push(DO.WRITE_LARGE, connection, chunk.bytes)
+    this.#latest = chunk
+    this.#outboxBytes += chunk.bytes.length
+    if (this.#outboxBytes >= POST_BYTES) this.#post()
+    else this.#postSoon()
+  }
+
+  forget(slab: number): void {
+    if (this.#known.delete(slab)) this.do(DO.SLAB, slab, undefined)
+  }
+
+  #postSoon(): void {
+    if (this.#posting) return
+    this.#posting = true
+    process.nextTick(postAll, this)
+  }
+
+  postAll(): void {
+    this.#posting = false
+    if (this.#outbox.length > 0) this.#post()
+  }
+
+  #post(): void {
+    for (const [slab, runs] of this.#read) this.#outbox.push(DO.FREE, slab, runs)
+    this.#read.clear()
+    this.#readBytes = 0
+    const outbox = this.#outbox
+    const transfer = this.#transfer
+    this.#outbox = []
+    this.#transfer = []
+    this.#outboxBytes = 0
+    this.#latest = undefined
+    if (!this.#isDead) this.#worker.postMessage(outbox, transfer)
+  }
+
+  // -- What is told ----------------------------------------------------------------
+
+  #take(told: unknown[]): void {
+    for (let at = 0; at < told.length; ) {
+      const length = lengthOf(told[at] as number)
+      try {
+        this.#takeOne(told, at)
+      } catch (error) {
+        // A listener of the program has thrown. What else was told is not lost.
+        process.nextTick(() => {
+          throw error
+        })
+      }
+      at += length
+    }
+    if (this.#readBytes >= FREE_BYTES) this.#post()
+  }
+
+  #takeOne(told: unknown[], at: number): void {
+    const number = told[at + 1] as number
+    switch (told[at]) {
+      case TOLD.CAME: {
+        const slab = told[at + 2] as number
+        const start = told[at + 3] as number
+        const bytes = told[at + 4] as number
+        this.#read.set(slab, (this.#read.get(slab) ?? 0) + 1)
+        this.#readBytes += bytes
+        const memory = this.#slabs.get(slab) as Uint8Array
+        this.#connections.get(number)?.came(memory.subarray(start, start + bytes))
+        break
+      }
+      case TOLD.STATE:
+        this.#connections.get(number)?.state(told as number[], at + 2)
+        break
+      case TOLD.EVENT:
+        this.#users.get(number)?.told(told[at + 2] as EndpointEvent)
+        break
+      case TOLD.SLAB: {
+        const memory = told[at + 2] as SharedArrayBuffer | undefined
+        if (memory) this.#slabs.set(number, new Uint8Array(memory))
+        else this.#slabs.delete(number)
+      }
+    }
+  }
+}
+
+function lengthOf(operation: number): number {
+  return TOLD_LENGTHS[operation] as number
+}
+
+/** How long each operation is, with its operands. */
+const TOLD_LENGTHS: readonly number[] = [3, 5, 11, 3]
+
+function postAll(thread: Thread): void {
+  thread.postAll()
+}

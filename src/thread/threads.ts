@@ -1,0 +1,58 @@
+import type { Context } from "zeromq"
+import { Thread } from "./thread.js"
+
+/** How long a thread that nobody needs waits for its next endpoint, in milliseconds. */
+const IDLE_MS = 500
+
+/** The threads of a context, as many as its `ioThreads`. */
+class Pool {
+  readonly #threads: Thread[] = []
+  readonly #timers = new Map<Thread, NodeJS.Timeout>()
+
+  /**
+   * The thread for one more endpoint: that with the fewest.
+   *
+   * @throws Error with code ERR_LZ4_THREAD.
+   */
+  thread(max: number): Thread {
+    const [first] = [...this.#threads].sort((a, b) => a.users - b.users)
+    if (first && (first.users === 0 || this.#threads.length >= max)) {
+      clearTimeout(this.#timers.get(first))
+      return first
+    }
+    const thread = new Thread((ended) => this.#unused(ended))
+    this.#threads.push(thread)
+    return thread
+  }
+
+  #unused(thread: Thread): void {
+    clearTimeout(this.#timers.get(thread))
+    if (thread.isDead) this.#remove(thread)
+    else this.#timers.set(thread, setTimeout(() => this.#end(thread), IDLE_MS).unref())
+  }
+
+  #end(thread: Thread): void {
+    if (thread.users > 0) return
+    this.#remove(thread)
+    thread.end()
+  }
+
+  #remove(thread: Thread): void {
+    this.#timers.delete(thread)
+    this.#threads.splice(this.#threads.indexOf(thread), 1)
+  }
+}
+
+const pools = new WeakMap<Context, Pool>()
+
+/** Gives threads to the endpoints of sockets of a context. */
+export function threadsOf(context: Context): () => Thread {
+  let pool = pools.get(context)
+  if (!pool) {
+    pool = new Pool()
+    pools.set(context, pool)
+  }
+  const max = Math.max(1, context.ioThreads)
+  const found = pool
+  return () => found.thread(max)
+}

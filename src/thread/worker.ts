@@ -1,0 +1,90 @@
+/** What runs on a thread of connections: does what it is posted, and tells what happens. */
+import { type MessagePort, parentPort } from "node:worker_threads"
+import type { HostPort } from "../transport/endpoint.js"
+import type { Command } from "../transport/transport.js"
+import type { HostedConnection, Write } from "./hosted-connection.js"
+import { HostedEndpoint } from "./hosted-endpoint.js"
+import { Outbox } from "./outbox.js"
+import { type Control, DO, type EndpointSpec } from "./protocol.js"
+
+const port = parentPort as MessagePort
+const outbox = new Outbox((told) => port.postMessage(told))
+const endpoints = new Map<number, HostedEndpoint>()
+const connections = new Map<number, HostedConnection>()
+/** The slabs of the other thread. */
+const slabs = new Map<number, Uint8Array>()
+
+port.on("message", (batch: unknown[]) => {
+  let latest: Write | undefined
+  for (let at = 0; at < batch.length; ) {
+    const operation = batch[at] as number
+    const number = batch[at + 1] as number
+    switch (operation) {
+      case DO.WRITE: {
+        const start = batch[at + 3] as number
+        const bytes = (slabs.get(batch[at + 2] as number) as Uint8Array).subarray(
+          start,
+          start + (batch[at + 4] as number),
+        )
+        latest = { bytes }
+        connections.get(number)?.write(latest)
+        break
+      }
+      case DO.WRITE_LARGE:
+        latest = { bytes: batch[at + 2] as Uint8Array }
+        connections.get(number)?.write(latest)
+        break
+      case DO.WRITE_SAME:
+        connections.get(number)?.write(latest as Write)
+        break
+      case DO.COMMAND:
+        connections.get(number)?.write({
+          name: batch[at + 2] as Command["name"],
+          data: batch[at + 3] as Uint8Array,
+        })
+        break
+      case DO.GRANT:
+        connections.get(number)?.grant(batch[at + 2] as number, batch[at + 3] as number)
+        break
+      case DO.FREE:
+        outbox.free(number, batch[at + 2] as number)
+        break
+      case DO.CONTROL:
+        connections.get(number)?.control(batch[at + 2] as Control)
+        break
+      case DO.SLAB: {
+        const memory = batch[at + 2] as SharedArrayBuffer | undefined
+        if (memory) slabs.set(number, new Uint8Array(memory))
+        else slabs.delete(number)
+        break
+      }
+      case DO.OPEN: {
+        const spec = batch[at + 2] as EndpointSpec
+        const hosted = new HostedEndpoint(number, spec, outbox, connections, () =>
+          endpoints.delete(number),
+        )
+        endpoints.set(number, hosted)
+        break
+      }
+      case DO.LISTEN:
+        endpoints
+          .get(number)
+          ?.listen(
+            batch[at + 2] as HostPort,
+            batch[at + 3] as MessagePort | undefined,
+            batch[at + 4] as Int32Array | undefined,
+          )
+        break
+      case DO.DIAL:
+        endpoints.get(number)?.dial()
+        break
+      case DO.CLOSE:
+        endpoints.get(number)?.close()
+    }
+    at += LENGTHS[operation] as number
+  }
+  for (const endpoint of endpoints.values()) endpoint.forgetLatest()
+})
+
+/** How long each operation is, with its operands. */
+const LENGTHS: readonly number[] = [3, 5, 3, 2, 4, 4, 3, 3, 3, 5, 2, 2]
