@@ -9,12 +9,15 @@ import type {
   Time,
 } from "../capture/events.js"
 import { shippedIn } from "../capture/streams/messages.js"
+import type { SideSummary } from "../capture/summary.js"
 import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { printableJson, utf8 } from "./terminal-text.js"
 
 /** More content in one message or command is left out: a line of it would be longer than strings can be. */
 const CONTENT_MAX_BYTES = 64 << 20
+/** What a part takes in a line besides its content, as if it were content. */
+const PART_BYTES = 256
 
 export function jsonRow(event: CaptureEvent): string {
   return printableJson(fieldsOf(event))
@@ -89,7 +92,7 @@ function messageFields(connection: CaptureConnection, message: CaptureMessage): 
       dictionaryBytes: dictionary.length,
       ...content(dictionary),
     }
-  const whole = parts.reduce((sum, { plain }) => sum + (plain?.length ?? 0), 0)
+  const whole = parts.reduce((sum, { plain }) => sum + PART_BYTES + (plain?.length ?? 0), 0)
   return {
     ...head("message", connection, time, from),
     wireBytes,
@@ -121,14 +124,15 @@ function content(bytes: Uint8Array): { text?: string; base64?: string } {
 }
 
 /** A line for each connection, and a last one for the whole. */
-export function jsonSummary(summary: Summary): string {
+export function jsonSummary(summary: Summary): string[] {
   const { connections, connectionCount, tcpConnections, start, end, rows, matching, errors } =
     summary
-  const lines: object[] = connections.map(({ id, sides, ...rest }) => ({
+  const lines: object[] = connections.map(({ id, transport, sides, ...rest }) => ({
     type: "summary",
     connection: id,
     ...rest,
-    sent: sides,
+    transport: transport ?? null,
+    sent: { client: sideFields(sides.client), server: sideFields(sides.server) },
   }))
   lines.push({
     type: "summary",
@@ -141,5 +145,9 @@ export function jsonSummary(summary: Summary): string {
     matching,
     errors,
   })
-  return lines.map(printableJson).join("\n")
+  return lines.map(printableJson)
+}
+
+function sideFields({ socketType, dictionaryBytes, ...counts }: SideSummary): object {
+  return { socketType: socketType ?? null, ...counts, dictionaryBytes: dictionaryBytes ?? null }
 }

@@ -1,4 +1,5 @@
-import type { ConnectionSummary, SideSummary, Summary } from "./inspect-tally.js"
+import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
+import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { count } from "./output.js"
 import { cutTo, printable } from "./terminal-text.js"
@@ -6,17 +7,17 @@ import { cutTo, printable } from "./terminal-text.js"
 /** Names of socket types are shorter, but may be anything. */
 const TYPE_MAX_COLUMNS = 20
 
-/** A summary in words. */
-export function summaryText(summary: Summary): string {
+/** A summary in words, line by line. */
+export function summaryText(summary: Summary): string[] {
   const { connections, connectionCount, tcpConnections, rows, matching } = summary
-  if (connections.length === 0) return noConnections(tcpConnections)
+  if (connections.length === 0) return [noConnections(tcpConnections)]
   const lines = [`${count(connectionCount, "connection")}${period(summary)}`]
   if (matching < rows)
     lines.push(`${matching} of ${count(rows, "row")} match; the summary covers all rows`)
-  for (const connection of connections) lines.push(connectionText(connection))
+  for (const connection of connections) lines.push(...connectionText(connection))
   const more = connectionCount - connections.length
   if (more > 0) lines.push(`and ${count(more, "more connection")}`)
-  return lines.join("\n")
+  return lines
 }
 
 function noConnections(tcpConnections: number): string {
@@ -41,7 +42,7 @@ function connectionText({
   transport,
   sides,
   errors,
-}: ConnectionSummary): string {
+}: ConnectionSummary): string[] {
   const types = [typeOf(sides.client), typeOf(sides.server)]
   const words = [printable(`${client} → ${server}`), transport ?? "no messages", types.join(" → ")]
   if (!begun) words.push("begun before the capture")
@@ -51,18 +52,18 @@ function connectionText({
     ["→", sides.client],
     ["←", sides.server],
   ] as const)
-    if (side.messages > 0 || side.dictionaryBytes !== null)
+    if (side.messages > 0 || side.dictionaryBytes !== undefined)
       lines.push(`    ${arrow} ${sideText(side)}`)
-  return lines.join("\n")
+  return lines
 }
 
 function typeOf({ socketType }: SideSummary): string {
-  return socketType === null ? "?" : cutTo(printable(socketType), TYPE_MAX_COLUMNS)
+  return socketType === undefined ? "?" : cutTo(printable(socketType), TYPE_MAX_COLUMNS)
 }
 
 function sideText({ messages, plainBytes, wireBytes, dictionaryBytes }: SideSummary): string {
   const ratio = wireBytes > 0 ? `, ratio ${(plainBytes / wireBytes).toFixed(2)}` : ""
   const dictionary =
-    dictionaryBytes === null ? "" : `, with a dictionary of ${count(dictionaryBytes, "byte")}`
+    dictionaryBytes === undefined ? "" : `, with a dictionary of ${count(dictionaryBytes, "byte")}`
   return `${count(messages, "message")}, ${count(plainBytes, "byte")}, ${wireBytes} on the wire${ratio}${dictionary}`
 }

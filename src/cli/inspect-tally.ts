@@ -1,31 +1,5 @@
-import type {
-  CaptureConnection,
-  CaptureError,
-  CaptureEvent,
-  Side,
-  Time,
-} from "../capture/events.js"
-
-/** What one side of a connection was, and sent. */
-export interface SideSummary {
-  socketType: string | null
-  messages: number
-  plainBytes: number
-  wireBytes: number
-  /** Of the dictionary that it sent, or that was given. */
-  dictionaryBytes: number | null
-}
-
-export interface ConnectionSummary {
-  id: number
-  client: string
-  server: string
-  begun: boolean
-  transport: "lz4+tcp" | "tcp" | null
-  sides: Record<Side, SideSummary>
-  /** With those of parts that do not decode. */
-  errors: number
-}
+import type { CaptureConnection, CaptureError, CaptureEvent, Time } from "../capture/events.js"
+import { type ConnectionSummary, connectionSummary } from "../capture/summary.js"
 
 /** More connections are only counted: the summary of a capture that never ends would not end either. */
 const MAX_CONNECTIONS = 10_000
@@ -102,21 +76,7 @@ export class Tally {
   }
 
   #summaryOf(connection: CaptureConnection): ConnectionSummary {
-    const { id, client, server, begun, transport = null } = connection
-    const errors = this.#errors.get(id) ?? 0
-    const sides = { client: sideOf(connection, "client"), server: sideOf(connection, "server") }
-    return { id, client, server, begun, transport, sides, errors }
-  }
-}
-
-function sideOf(connection: CaptureConnection, side: Side): SideSummary {
-  const { messages, plainBytes, wireBytes } = connection.traffic[side]
-  return {
-    socketType: connection.handshakes[side]?.socketType ?? null,
-    messages,
-    plainBytes,
-    wireBytes,
-    dictionaryBytes: connection.dictionaries[side]?.length ?? null,
+    return connectionSummary(connection, this.#errors.get(connection.id) ?? 0)
   }
 }
 

@@ -39,7 +39,8 @@ interface Format {
   header: string
   /** Undefined for what another row says. */
   row(event: CaptureEvent): string | undefined
-  summary(summary: Summary): string
+  /** In lines: together they may be longer than a string can be. */
+  summary(summary: Summary): string[]
 }
 
 const json: Format = { header: "", row: jsonRow, summary: jsonSummary }
@@ -51,7 +52,7 @@ const table: Format = {
       columns: process.stdout.columns ?? NO_TERMINAL_COLUMNS,
       colour: process.stdout.isTTY && process.stdout.hasColors(),
     }),
-  summary: (summary) => `${summary.matching > 0 ? "\n" : ""}${summaryText(summary)}`,
+  summary: (summary) => [...(summary.matching > 0 ? [""] : []), ...summaryText(summary)],
 }
 
 export async function inspect(args: string[]): Promise<void> {
@@ -152,7 +153,8 @@ async function report(
     progress.clear()
     reader.close()
   }
-  await output.add(`${format.summary(tally.summary(reader.tcpConnections))}\n`)
+  for (const line of format.summary(tally.summary(reader.tcpConnections)))
+    await output.add(`${line}\n`)
   await output.flush()
   if (tally.fileError) throw new InputError(`${name}: ${tally.fileError.message}`)
 }

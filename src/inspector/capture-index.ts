@@ -6,18 +6,20 @@ import type {
   CaptureError,
   CaptureEvent,
   CaptureMessage,
+  Handshake,
   PartKind,
   Side,
   Time,
 } from "../capture/events.js"
+import { connectionSummary, sideSummary } from "../capture/summary.js"
 import { Column, Records } from "./columns.js"
 import { contentOf } from "./content.js"
 import {
-  type ConnectionSummary,
   MAX_CONNECTIONS,
   type Row,
   type RowKind,
-  type SideSummary,
+  type ShownConnection,
+  type ShownSide,
 } from "./protocol.js"
 import { readable } from "./readable.js"
 
@@ -38,6 +40,10 @@ const KIND_MASK = 3
 const SIDE_SHIFT = 2
 const SIDE_MASK = 3
 const FAILED = 1 << 4
+
+/** How much of a handshake is shown, of which a peer may make a megabyte: each connection has two. */
+const WORDS_MAX = 20
+const VALUE_MAX_BYTES = 100
 
 const UTF8 = new TextDecoder()
 
@@ -212,8 +218,8 @@ export class CaptureIndex {
   }
 
   /** The first ones: a list of all would have no end in a capture of a port scan. */
-  summaries(): ConnectionSummary[] {
-    const summaries: ConnectionSummary[] = []
+  summaries(): ShownConnection[] {
+    const summaries: ShownConnection[] = []
     for (const entry of this.#entries.values()) {
       if (summaries.length === MAX_CONNECTIONS) break
       summaries.push(summary(entry))
@@ -221,7 +227,7 @@ export class CaptureIndex {
     return summaries
   }
 
-  summary(id: number): ConnectionSummary | undefined {
+  summary(id: number): ShownConnection | undefined {
     const entry = this.#entries.get(id)
     return entry && summary(entry)
   }
@@ -317,28 +323,29 @@ const NONE = new Uint8Array()
 const lengthOf = (pieces: readonly Uint8Array[]): number =>
   pieces.reduce((sum, { length }) => sum + length, 0)
 
-function summary({ connection, closed, errors }: Entry): ConnectionSummary {
-  const { id, client, server, begun, transport } = connection
+function summary({ connection, closed, errors }: Entry): ShownConnection {
   const sides = { client: side(connection, "client"), server: side(connection, "server") }
-  return { id, client, server, begun, closed, transport, sides, errors }
+  return { ...connectionSummary(connection, errors), closed, sides }
 }
 
-function side(connection: CaptureConnection, from: Side): SideSummary {
+function side(connection: CaptureConnection, from: Side): ShownSide {
   const handshake = connection.handshakes[from]
-  const { messages, plainBytes, wireBytes } = connection.traffic[from]
-  const identity = handshake?.identity
-  const words = handshake && [
-    `ZMTP ${handshake.version}`,
-    handshake.mechanism + (handshake.asServer ? " as server" : ""),
-    ...(identity?.length ? [`identity ${readable(identity)}`] : []),
-    ...[...handshake.properties].map(([name, value]) => `${name}: ${readable(value)}`),
-  ]
-  return {
-    socketType: handshake?.socketType,
-    handshake: words?.join(", "),
-    messages,
-    plainBytes,
-    wireBytes,
-    dictionaryBytes: connection.dictionaries[from]?.length,
+  return { ...sideSummary(connection, from), handshake: handshake && wordsOf(handshake) }
+}
+
+function wordsOf({ version, mechanism, asServer, identity, properties }: Handshake): string {
+  const words = [`ZMTP ${version}`, mechanism + (asServer ? " as server" : "")]
+  if (identity?.length) words.push(`identity ${beginning(identity)}`)
+  for (const [name, value] of properties) {
+    if (words.length === WORDS_MAX) {
+      words.push("…")
+      break
+    }
+    words.push(`${name}: ${beginning(value)}`)
   }
+  return words.join(", ")
+}
+
+function beginning(bytes: Uint8Array): string {
+  return readable(bytes.subarray(0, VALUE_MAX_BYTES)) + (bytes.length > VALUE_MAX_BYTES ? "…" : "")
 }

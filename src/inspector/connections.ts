@@ -1,7 +1,7 @@
 /** The list of connections; one that is chosen becomes the filter. */
 import { html } from "./dom.js"
 import { bytes, count, plural, ratio } from "./format.js"
-import type { ConnectionSummary, SideSummary } from "./protocol.js"
+import type { ShownConnection, ShownSide } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
 interface Options {
@@ -26,7 +26,7 @@ export class ConnectionList {
     })
   }
 
-  show(connections: readonly ConnectionSummary[], total: number, chosen: number | undefined): void {
+  show(connections: readonly ShownConnection[], total: number, chosen: number | undefined): void {
     // Most of what the worker tells changes nothing here; the focus would be lost.
     const shown = JSON.stringify([connections, total, chosen])
     if (shown === this.#shown) return
@@ -47,7 +47,7 @@ export class ConnectionList {
   }
 }
 
-function item(connection: ConnectionSummary, chosen: boolean): HTMLButtonElement {
+function item(connection: ShownConnection, chosen: boolean): HTMLButtonElement {
   const { client, server } = connection.sides
   const plainBytes = client.plainBytes + server.plainBytes
   const wireBytes = client.wireBytes + server.wireBytes
@@ -99,11 +99,11 @@ function item(connection: ConnectionSummary, chosen: boolean): HTMLButtonElement
 
 const tag = (text: string, kind = "") => html("span", { class: `tag ${kind}` }, text)
 
-function dictionary({ dictionaryBytes }: SideSummary, i: number): HTMLElement | undefined {
+function dictionary({ dictionaryBytes }: ShownSide, i: number): HTMLElement | undefined {
   if (dictionaryBytes === undefined) return undefined
   return tag(`${i === 0 ? "→" : "←"} dictionary ${bytes(dictionaryBytes)}`, "dictionary")
 }
 
-function handshake(side: string, { handshake }: SideSummary): string {
+function handshake(side: string, { handshake }: ShownSide): string {
   return `${side}: ${inOneLine(handshake ?? "its handshake is not in the capture")}`
 }

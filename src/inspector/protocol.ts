@@ -1,5 +1,6 @@
 /** What the page and its worker say to each other. */
 import type { CaptureError, PartKind, Side } from "../capture/events.js"
+import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
 
 export type RowKind = "message" | "dictionary" | "command" | "error"
 
@@ -26,25 +27,15 @@ export interface Row {
   cut: boolean
 }
 
-export interface SideSummary {
-  socketType: string | undefined
-  /** Version and mechanism of ZMTP, and what else the handshake said. */
+export interface ShownSide extends SideSummary {
+  /** The beginning of what the handshake said: version and mechanism of ZMTP, and the rest. */
   handshake: string | undefined
-  messages: number
-  plainBytes: number
-  wireBytes: number
-  dictionaryBytes: number | undefined
 }
 
-export interface ConnectionSummary {
-  id: number
-  client: string
-  server: string
-  begun: boolean
+/** A connection as the page lists it. */
+export interface ShownConnection extends ConnectionSummary {
+  sides: Record<Side, ShownSide>
   closed: boolean
-  transport: string | undefined
-  sides: Record<Side, SideSummary>
-  errors: number
 }
 
 export type Phase = "reading" | "done" | "cancelled" | "failed"
@@ -67,7 +58,7 @@ export interface State {
   /** Nanoseconds since 1970 of the capture's first event, where Row.time is 0. */
   origin: bigint | undefined
   /** At most MAX_CONNECTIONS of them, the first ones. */
-  connections: ConnectionSummary[]
+  connections: ShownConnection[]
   connectionCount: number
   view: ViewState
   /** Of the rows that the filter leaves; undefined when nothing changed. */
@@ -103,7 +94,7 @@ export interface Charts {
 /** What the detail pane shows of a row. */
 export interface Details {
   row: Row
-  connection: ConnectionSummary | undefined
+  connection: ShownConnection | undefined
   /** Of the capture, in bytes: where its first byte is. */
   offset: number | undefined
   arena: { index: number; messages: number } | undefined

@@ -1,10 +1,16 @@
 /** Whatever peers and files say, nothing that is printed acts on a terminal. */
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import fc from "fast-check"
 import { afterAll, describe, expect, test, vi } from "vitest"
-import { type CaptureConnection, type CaptureEvent, CaptureReader } from "zeromq-lz4/capture"
+import {
+  type CaptureConnection,
+  type CaptureEvent,
+  CaptureFormatError,
+  CaptureReader,
+} from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 import { Report } from "../../src/cli/bridge.js"
 import { jsonRow, jsonSummary } from "../../src/cli/inspect-json.js"
@@ -13,6 +19,8 @@ import { tableRow } from "../../src/cli/inspect-table.js"
 import { Tally } from "../../src/cli/inspect-tally.js"
 import { printableJson } from "../../src/cli/terminal-text.js"
 import { ProtocolError } from "../../src/codec/errors.js"
+import { CaptureIndex } from "../../src/inspector/capture-index.js"
+import { mutations } from "../support/arbitraries.js"
 import { conversation, framesOf, pcapFile, type Said } from "../support/capture-files.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, greeting, message } from "../support/zmtp.js"
@@ -105,8 +113,8 @@ describe("inspect, of hostile peers", () => {
         expectHarmless(tableRow(event, { columns, colour: false }) ?? "")
       expectHarmless(jsonRow(event))
     }
-    expectHarmless(summaryText(tally.summary(1)))
-    expectHarmless(jsonSummary(tally.summary(1)))
+    for (const line of summaryText(tally.summary(1))) expectHarmless(line)
+    for (const line of jsonSummary(tally.summary(1))) expectHarmless(line)
   })
 
   test.each([[[]], [["--json"]]])("prints nothing that acts, as a shell runs it: %j", (args) => {
@@ -126,7 +134,7 @@ describe("inspect, of hostile peers", () => {
     using reader = new CaptureReader()
     const tally = new Tally()
     for (const event of [...reader.push(file(said)), ...reader.end()]) tally.add(event, true)
-    expect(summaryText(tally.summary(1)).length).toBeLessThan(400)
+    expect(summaryText(tally.summary(1)).join("\n").length).toBeLessThan(400)
   })
 })
 
@@ -180,10 +188,104 @@ describe("each field of each event", () => {
   test("summary", () => {
     const tally = new Tally()
     for (const event of events) tally.add(event, true)
-    expectHarmless(summaryText(tally.summary(1)))
-    expectHarmless(jsonSummary(tally.summary(1)))
+    for (const line of summaryText(tally.summary(1))) expectHarmless(line)
+    for (const line of jsonSummary(tally.summary(1))) expectHarmless(line)
   })
 })
+
+describe("what one peer can make a line or a summary take", () => {
+  const traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
+  const shouting = (id: number): CaptureConnection => {
+    const megabyte = "\x01".repeat(1 << 20)
+    const properties = Array.from(
+      { length: 256 },
+      (_, i) => [`${i}`.padStart(255, "x"), text(megabyte.slice(0, 4000))] as const,
+    )
+    const handshake = {
+      ...{ version: "3.1", mechanism: "NULL", asServer: false, socketType: megabyte },
+      ...{ identity: text(megabyte), properties: new Map(properties) },
+    }
+    return {
+      ...{ id, client: "client", server: "server", begun: true, transport: undefined },
+      handshakes: { client: handshake, server: handshake },
+      dictionaries: { client: undefined, server: undefined },
+      traffic: { client: traffic, server: traffic },
+    }
+  }
+  const connections = Array.from({ length: 100 }, (_, i) => shouting(i + 1))
+
+  test("a summary, of a hundred socket types of 1 MiB", () => {
+    const tally = new Tally()
+    for (const connection of connections)
+      tally.add({ type: "connection", connection, time: undefined }, true)
+    const json = jsonSummary(tally.summary(100))
+    expect(json).toHaveLength(101)
+    // A control character takes six characters in JSON.
+    for (const line of json) expect(line.length).toBeLessThan(2000)
+    for (const line of summaryText(tally.summary(100))) expect(line.length).toBeLessThan(200)
+  })
+
+  test("the list of the inspector's page", () => {
+    const index = new CaptureIndex()
+    for (const connection of connections)
+      index.add({ type: "connection", connection, time: undefined })
+    const [first] = index.summaries()
+    expect(first!.sides.client.socketType).toBe("\x01".repeat(100))
+    expect(first!.sides.client.handshake).toMatch(/^ZMTP 3\.1, NULL, identity 01 01 .*, …$/)
+    expect(JSON.stringify(index.summaries()).length).toBeLessThan(100 * 30_000)
+  })
+
+  test.each([
+    { parts: 1000, shown: true },
+    { parts: 300_000, shown: false },
+  ])("a line, of a message of $parts parts: content is shown: $shown", ({ parts, shown }) => {
+    const said = text("said")
+    const part = { kind: "plain" as const, wire: said, plain: said, error: undefined }
+    const message = {
+      ...{ time: 0n, from: "client" as const, parts: Array(parts).fill(part) },
+      ...{ wireBytes: 0, plainBytes: 0, arena: undefined, ranges: [] },
+    }
+    const row = jsonRow({ type: "message", connection: connections[0]!, message })
+    expect(row.includes('"text":"said"')).toBe(shown)
+    expect(row.length).toBeLessThan(256 * parts)
+  })
+})
+
+test("every event of a damaged capture can be shown, as a line and on the page", () => {
+  const corpus = new URL("../fuzz-corpus/capture/", import.meta.url)
+  const good = readdirSync(corpus).map(
+    (name) => new Uint8Array(readFileSync(new URL(name, corpus))),
+  )
+  // A failure prints its seed and path; `{ seed, path }` here repeats it.
+  fc.assert(
+    fc.property(fc.constantFrom(...good), mutations, (file, mutate) => {
+      using reader = new CaptureReader()
+      const tally = new Tally()
+      const index = new CaptureIndex()
+      for (const event of eventsOf(reader, mutate(file))) {
+        tally.add(event, true)
+        index.add(event)
+        expectHarmless(tableRow(event, { columns: 80, colour: false }) ?? "")
+        expectHarmless(jsonRow(event))
+      }
+      const summary = tally.summary(reader.tcpConnections)
+      for (const line of [...summaryText(summary), ...jsonSummary(summary)]) expectHarmless(line)
+      for (let row = 0; row < index.rows; row++) index.row(row)
+      expect(index.summaries().length).toBe(summary.connections.length)
+    }),
+    { numRuns: 300 },
+  )
+})
+
+/** What a reader makes of a file: nothing where it is no capture any more. */
+function eventsOf(reader: CaptureReader, file: Uint8Array): CaptureEvent[] {
+  try {
+    return [...reader.push(file), ...reader.end()]
+  } catch (error) {
+    if (error instanceof CaptureFormatError) return []
+    throw error
+  }
+}
 
 describe("JSON for a terminal", () => {
   test("says what it was made of", () => {
