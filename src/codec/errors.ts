@@ -1,3 +1,5 @@
+import { DICTIONARY_MAX_BYTES, EXPANSION_MAX, SENTINEL_BYTES } from "./wire.js"
+
 /** What a peer did wrong; the codes are listed in RFC.md section 5. */
 export type ProtocolErrorCode =
   | "ERR_LZ4_PART_TOO_SHORT"
@@ -53,8 +55,14 @@ export interface Offence {
 
 // By -ZL_E_* of zeromq_lz4.h, less one.
 const PART_RULES: readonly [ProtocolErrorCode, (offence: Offence) => string][] = [
-  ["ERR_LZ4_PART_TOO_SHORT", (o) => `is ${o.wireBytes} bytes long; a sentinel takes 4`],
-  ["ERR_LZ4_UNKNOWN_SENTINEL", (o) => `begins with ${hex(o.head.subarray(0, 4))}, not a sentinel`],
+  [
+    "ERR_LZ4_PART_TOO_SHORT",
+    (o) => `is ${o.wireBytes} bytes long; a sentinel takes ${SENTINEL_BYTES}`,
+  ],
+  [
+    "ERR_LZ4_UNKNOWN_SENTINEL",
+    (o) => `begins with ${hex(o.head.subarray(0, SENTINEL_BYTES))}, not a sentinel`,
+  ],
   ["ERR_LZ4_TRUNCATED", (o) => `ends after ${o.wireBytes} bytes, before its last block does`],
   [
     "ERR_LZ4_BLOCK_TOO_LARGE",
@@ -67,12 +75,17 @@ const PART_RULES: readonly [ProtocolErrorCode, (offence: Offence) => string][] =
   ],
   [
     "ERR_LZ4_IMPLAUSIBLE_SIZE",
-    (o) => `declares ${o.plainBytes} bytes, more than 255 times the bytes of its blocks`,
+    (o) =>
+      `declares ${o.plainBytes} bytes, more than ${EXPANSION_MAX} times the bytes of its blocks`,
   ],
   ["ERR_LZ4_CORRUPT_BLOCK", (o) => `declares ${o.plainBytes} bytes; a block does not decode`],
   ["ERR_LZ4_SIZE_MISMATCH", (o) => `declares ${o.plainBytes} bytes; a block decodes to fewer`],
   ["ERR_LZ4_TRAILING_BYTES", (o) => `has bytes after the last block of its ${o.plainBytes} bytes`],
-  ["ERR_LZ4_DICTIONARY_SIZE", (o) => `is a dictionary of ${o.wireBytes - 4} bytes, not 1 to 8192`],
+  [
+    "ERR_LZ4_DICTIONARY_SIZE",
+    (o) =>
+      `is a dictionary of ${o.wireBytes - SENTINEL_BYTES} bytes, not 1 to ${DICTIONARY_MAX_BYTES}`,
+  ],
   ["ERR_LZ4_DICTIONARY_REPEATED", () => "is a second dictionary; one is allowed per connection"],
   ["ERR_LZ4_DICTIONARY_MULTIPART", () => "is a dictionary inside a multipart message"],
   [

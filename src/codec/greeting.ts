@@ -1,8 +1,11 @@
 import { hex, quoted } from "./errors.js"
 
+/** How much of it is looked at. */
+export const DESCRIBED_BYTES = 32
+
 /** What opens a connection that is not ZMTP 3 with NULL or PLAIN, in words (RFC.md section 3). */
 export function describeGreeting(seen: Uint8Array): string {
-  const text = String.fromCharCode(...seen.subarray(0, 32))
+  const text = String.fromCharCode(...seen.subarray(0, DESCRIBED_BYTES))
   const line = /^[\x20-\x7e]*/.exec(text)?.[0] ?? ""
   if (/^[A-Z]+ \S/.test(text) || text.startsWith("HTTP/"))
     return `looks like HTTP (${JSON.stringify(line)})`
@@ -11,7 +14,7 @@ export function describeGreeting(seen: Uint8Array): string {
     return `begins with ${hex(seen.subarray(0, 10))}, not a ZMTP signature`
   const version = seen[10] as number
   if (version < 3) return `is ZMTP ${version === 0 ? 1 : 2}; 3.0 or later is needed`
-  const field = seen.subarray(12, 32)
+  const field = seen.subarray(12, DESCRIBED_BYTES)
   const end = field.indexOf(0)
   const mechanism = quoted(end < 0 ? field : field.subarray(0, end))
   return `asks for the mechanism ${mechanism}; NULL and PLAIN are supported`

@@ -1,6 +1,6 @@
 /**
  * The numbers of the wire format (RFC.md section 4, appendix A), and those that the module is
- * spoken to with. The C has the same in its headers; test/unit/wire.test.ts compares them.
+ * spoken to with. The C has the same; test/unit/wire.test.ts compares them.
  */
 
 /** Sentinels, as the little-endian words that their four bytes make. */
@@ -20,12 +20,17 @@ export const SENTINEL_BYTES = 4
 export const HEAD_BYTES = 12
 /** What a block of LZ4M has in front: its length. */
 export const BLOCK_LENGTH_BYTES = 4
+/** Plaintext of one block, at most. */
+export const BLOCK_MAX_BYTES: number = 2 ** 30
+/** A byte of a block makes at most so many bytes of plaintext. */
+export const EXPANSION_MAX = 255
 
 export const DICTIONARY_MAX_BYTES = 8192
 
 export const ARENA_HEAD_BYTES = 16
-/** The most bytes of all frames of an arena. */
+/** All frames of an arena, in bytes, at most. */
 export const ARENA_MAX_BYTES = 65536
+export const ARENA_PART_MAX_BYTES: number = ARENA_HEAD_BYTES + ARENA_MAX_BYTES
 
 /** The form of a part, as the module says it. */
 export const PLAIN = 1

@@ -2,6 +2,10 @@
 import { COMMAND, frameHeadLength, writeFrameHead } from "../codec/frames.js"
 import { latin1 } from "./metadata.js"
 
+/** Bytes of one command after the handshake, and of one of the handshake, at most (RFC.md section 7). */
+export const COMMAND_MAX_BYTES: number = 1 << 20
+export const HANDSHAKE_COMMAND_MAX_BYTES: number = 64 * 1024
+
 /** The context of a PING that a PONG carries back, in bytes, at most. */
 const CONTEXT_MAX_BYTES = 16
 

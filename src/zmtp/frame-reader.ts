@@ -160,7 +160,10 @@ export class FrameReader {
   }
 }
 
-/** A length of 64 bits; exact below 2^53. */
+/**
+ * A length of 64 bits; exact below 2^53. frameBodyBytes gives it as well, but reads the flags, which
+ * are known here for every frame, once more.
+ */
 function readLength(bytes: ArrayLike<number>, at: number): number {
   let length = 0
   for (let i = at; i < at + 8; i++) length = length * 256 + (bytes[i] as number)

@@ -1,7 +1,7 @@
 import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, MORE } from "../codec/frames.js"
 import { describeGreeting } from "../codec/greeting.js"
-import { commandName } from "./commands.js"
+import { COMMAND_MAX_BYTES, commandName, HANDSHAKE_COMMAND_MAX_BYTES } from "./commands.js"
 import { FrameReader } from "./frame-reader.js"
 import { FrameRelay, type RelaySink } from "./frame-relay.js"
 import {
@@ -23,9 +23,6 @@ import {
 
 /** Parts of one message, at most (RFC.md section 7): each takes more memory than its bytes. */
 export const PARTS_MAX = 65_536
-/** Bytes of one command, at most: of the handshake, and later. */
-const HANDSHAKE_COMMAND_MAX_BYTES = 64 * 1024
-const COMMAND_MAX_BYTES = 1 << 20
 
 /** What a session tells. */
 export interface SessionHandlers {

@@ -9,8 +9,9 @@ import {
   LONG_HEAD_BYTES,
   MORE,
 } from "../../codec/frames.js"
-import { describeGreeting } from "../../codec/greeting.js"
-import { ARENA_HEAD_BYTES, ARENA_MAX_BYTES } from "../../codec/wire.js"
+import { DESCRIBED_BYTES, describeGreeting } from "../../codec/greeting.js"
+import { ARENA_PART_MAX_BYTES, BLOCK_MAX_BYTES, EXPANSION_MAX } from "../../codec/wire.js"
+import { COMMAND_MAX_BYTES } from "../../zmtp/commands.js"
 import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../../zmtp/greeting.js"
 import type { CaptureError, Side, Time } from "../events.js"
 import { type Expectation, FrameSearch } from "./frame-search.js"
@@ -19,19 +20,11 @@ import { type Expectation, FrameSearch } from "./frame-search.js"
 const BODY_ROOM_BYTES = 512
 /** The room grows to this many times what has come, so that few bytes are copied twice. */
 const BODY_GROWTH = 4
-/** Longer commands are skipped: decoded, they would take many times their size. */
-const COMMAND_MAX_BYTES = 1 << 20
 /** Messages of more parts are skipped: a small part takes more memory than its bytes. */
 const MESSAGE_MAX_PARTS = 1 << 20
 /** The maximum that a part adds to its plaintext on the wire: a head, and a length per block (RFC.md section 5.2). */
 const PART_EXTRA_BYTES = 32
 const BLOCK_EXTRA_BYTES = 20
-const BLOCK_PLAIN_MAX_BYTES = 2 ** 30
-const EXPANSION = 255
-/** maxMessageSize does not limit dictionaries and arenas; these are no larger. */
-const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + ARENA_MAX_BYTES
-/** How many bytes describeGreeting reads. */
-const DESCRIBED_BYTES = 32
 const NOTHING = new Uint8Array(0)
 
 /** What a direction reports. */
@@ -295,6 +288,7 @@ export class Direction {
     } else {
       this.#length = length
       this.#bodyBytes = 0
+      // Decoded, longer ones would take many times their size.
       if (flags & COMMAND && length > COMMAND_MAX_BYTES) {
         this.#bodyLost = true
         this.#tooMuch(`a command of ${length} bytes, more than ${COMMAND_MAX_BYTES}`, time)
@@ -452,8 +446,9 @@ function count(bytes: number): string {
 /** The maximum bytes on the wire, in any form, of so many parts whose plaintext is within a budget. */
 function wireMaxBytes(budgetBytes: number, parts: number): number {
   if (budgetBytes < 0) return Number.POSITIVE_INFINITY
-  const blocks = Math.ceil(budgetBytes / BLOCK_PLAIN_MAX_BYTES)
-  const plain = budgetBytes + Math.floor(budgetBytes / EXPANSION)
+  const blocks = Math.ceil(budgetBytes / BLOCK_MAX_BYTES)
+  const plain = budgetBytes + Math.floor(budgetBytes / EXPANSION_MAX)
   const max = plain + parts * PART_EXTRA_BYTES + blocks * BLOCK_EXTRA_BYTES
+  // maxMessageSize does not limit dictionaries and arenas, of which none is larger than an arena.
   return parts === 1 ? Math.max(max, ARENA_PART_MAX_BYTES) : max
 }

@@ -9,8 +9,10 @@ import {
 } from "../../codec/frames.js"
 import {
   ARENA_HEAD_BYTES,
-  ARENA_MAX_BYTES,
+  ARENA_PART_MAX_BYTES,
   DICTIONARY_MAX_BYTES,
+  EXPANSION_MAX,
+  HEAD_BYTES,
   SENTINEL_BYTES,
 } from "../../codec/wire.js"
 import { commandName, isKnownCommand } from "../../zmtp/commands.js"
@@ -44,10 +46,10 @@ const SIGHT_BYTES = 256 * 1024
 const SMALL_BYTES = 1024
 /** How many bytes of a body are read to tell what it is. */
 const PEEK_BYTES = 16
-const COMMAND_MAX_BYTES = 64 * 1024
+/** Longer commands are allowed, but far too rare to be evidence. */
+const LIKELY_COMMAND_MAX_BYTES = 64 * 1024
 const LENGTH_MAX_BYTES = 2 ** 40
 const DICTIONARY_PART_MAX_BYTES = SENTINEL_BYTES + DICTIONARY_MAX_BYTES
-const ARENA_PART_MAX_BYTES = ARENA_HEAD_BYTES + ARENA_MAX_BYTES
 
 type Verdict = "frames" | "no frames" | "unknown"
 
@@ -212,15 +214,15 @@ function weigh(
 ): number {
   if (flags & COMMAND) {
     const name = commandName(bytes.subarray(at, at + Math.min(length, PEEK_BYTES)))
-    return length <= COMMAND_MAX_BYTES && isKnownCommand(name) ? STRONG : IMPOSSIBLE
+    return length <= LIKELY_COMMAND_MAX_BYTES && isKnownCommand(name) ? STRONG : IMPOSSIBLE
   }
-  const kind = length >= 4 ? kindOf(bytes, at) : "none"
+  const kind = length >= SENTINEL_BYTES ? kindOf(bytes, at) : "none"
   switch (kind) {
     case "LZ4B":
     case "LZ4M":
       return isPlausible(bytes, at, length) ? STRONG : IMPOSSIBLE
     case "LZ4D":
-      return !(flags & MORE) && length > 4 && length <= DICTIONARY_PART_MAX_BYTES
+      return !(flags & MORE) && length > SENTINEL_BYTES && length <= DICTIONARY_PART_MAX_BYTES
         ? STRONG
         : IMPOSSIBLE
     case "LZ4A":
@@ -229,7 +231,7 @@ function weigh(
         : IMPOSSIBLE
     case "plain":
       // Zeros after zeros say nothing: tables of numbers are full of them.
-      if (length === 4 || bytes[at + 4] === 0) return 0
+      if (length === SENTINEL_BYTES || bytes[at + SENTINEL_BYTES] === 0) return 0
       return flags & LONG ? STRONG : SHORT_PLAIN
     case "none":
       if (sentinels) return IMPOSSIBLE
@@ -241,7 +243,8 @@ function weigh(
 
 /** Whether a part of this length can have the plain size that it declares. */
 function isPlausible(bytes: Uint8Array, at: number, length: number): boolean {
-  if (length < 13) return false
-  const plain = new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(at + 4, true)
-  return plain <= 255n * BigInt(length - 12)
+  if (length <= HEAD_BYTES) return false
+  const view = new DataView(bytes.buffer, bytes.byteOffset)
+  const plain = view.getBigUint64(at + SENTINEL_BYTES, true)
+  return plain <= BigInt(EXPANSION_MAX) * BigInt(length - HEAD_BYTES)
 }
