@@ -78,8 +78,10 @@ function codec({ some, file }, { lz4, dictionary }) {
   const batches = Array.from({ length: Math.ceil(some.length / BATCH) }, (_, i) =>
     some.slice(i * BATCH, (i + 1) * BATCH).map((event) => [event]),
   )
+  // No mode is adaptive.
+  const options = /** @type {import("zeromq-lz4/codec").CodecOptions} */ ({ ...lz4, dictionary })
   return () => {
-    const sender = Codec.createSync({ ...lz4, dictionary })
+    const sender = Codec.createSync(options)
     const receiver = Codec.createSync()
     const start = performance.now()
     const wire = batches.flatMap((batch) => sender.encodeBatch(batch))

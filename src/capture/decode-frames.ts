@@ -19,7 +19,7 @@ export interface DecodeFramesOptions {
   transport: TransportName
   /** The one that was in use, of 1 to 8192 bytes. */
   dictionary?: Uint8Array
-  /** The most plaintext of one message, in bytes; -1, the default, is no limit. */
+  /** Maximum plaintext of one message, in bytes; -1, the default, is no limit. */
   maxMessageSize?: number
   /** As for `decodeCapture`. */
   wasm?: WasmSource

@@ -140,7 +140,7 @@ export type CaptureEvent =
 
 /** How a capture is read. */
 export interface CaptureOptions {
-  /** The most plaintext of one message, in bytes; -1, the default, is no limit. */
+  /** Maximum plaintext of one message, in bytes; -1, the default, is no limit. */
   maxMessageSize?: number
   /**
    * A dictionary of 1 to 8192 bytes that was shipped before the capture began: used

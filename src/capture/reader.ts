@@ -20,7 +20,10 @@ export class CaptureReader {
   #closed = false
   #tcpConnections = 0
 
-  /** @throws TypeError, RangeError for options that are unknown or out of range. */
+  /**
+   * @throws TypeError, RangeError for options that are unknown or out of range.
+   * @throws Error with the code ERR_LZ4_WASM when the module cannot be loaded.
+   */
   constructor(options: CaptureOptions = {}) {
     checkNames(options, OPTION_NAMES)
     const { maxMessageSize, dictionary, wasm } = options
@@ -53,6 +56,8 @@ export class CaptureReader {
    * The next bytes of the file, which the caller may reuse afterwards. Returns what they complete.
    *
    * @throws CaptureFormatError when the file is no capture; the reader is closed then.
+   * @throws TypeError when `chunk` is not a Uint8Array.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   push(chunk: Uint8Array): CaptureEvent[] {
     this.#checkOpen()
@@ -64,6 +69,7 @@ export class CaptureReader {
    * The file ends here. Returns the last events and closes the reader.
    *
    * @throws CaptureFormatError when the file is no capture.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close` or `end`.
    */
   end(): CaptureEvent[] {
     this.#checkOpen()
@@ -72,7 +78,7 @@ export class CaptureReader {
     return events
   }
 
-  /** Gives back all that the reader holds. It cannot be used afterwards; closing again does nothing. */
+  /** Frees its memory. It cannot be used afterwards; closing again does nothing. */
   close(): void {
     this.#closed = true
     for (const connection of this.#connections) connection.close()

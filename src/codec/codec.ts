@@ -50,13 +50,21 @@ export class Codec {
    * A codec, with the module loaded first if need be.
    *
    * @throws TypeError, RangeError for options that are unknown or out of range.
+   * @throws Error with the code ERR_LZ4_WASM when the module cannot be loaded.
+   * @throws RangeError when memory runs out.
    */
   static async create(options: CodecOptions = {}): Promise<Codec> {
     const settings = checkCodecOptions(options)
     return new Codec(await loadInstance(options.wasm), settings)
   }
 
-  /** The same at once, for Node and workers; `wasm` cannot be a URL. */
+  /**
+   * The same at once, for Node and workers; `wasm` cannot be a URL.
+   *
+   * @throws TypeError, RangeError for options that are unknown or out of range, and for a URL.
+   * @throws Error with the code ERR_LZ4_WASM when the module cannot be loaded.
+   * @throws RangeError when memory runs out.
+   */
   static createSync(options: CodecOptions = {}): Codec {
     const settings = checkCodecOptions(options)
     return new Codec(loadInstanceSync(options.wasm), settings)
@@ -83,6 +91,7 @@ export class Codec {
    *
    * @throws TypeError when `message` is not a list of one or more Uint8Arrays.
    * @throws RangeError when memory runs out.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   encode(message: readonly Uint8Array[]): Uint8Array[][] {
     return this.encodeBatch([message])
@@ -92,6 +101,10 @@ export class Codec {
    * Encodes several messages; what `encode` returns for each, in order. Either
    * all of them are encoded or, when it throws, none. With the option `arenas`,
    * small ones that follow each other share a part.
+   *
+   * @throws TypeError when `messages` is not an array of lists of one or more Uint8Arrays.
+   * @throws RangeError when memory runs out.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   encodeBatch(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
     this.#checkOpen()
@@ -125,6 +138,7 @@ export class Codec {
    * @throws ProtocolError when the message breaks a rule of RFC.md section 5.
    * @throws TypeError when `wire` is not a list of one or more Uint8Arrays.
    * @throws RangeError when memory runs out.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   decode(wire: readonly Uint8Array[]): Uint8Array[][] {
     this.#checkOpen()
@@ -145,6 +159,7 @@ export class Codec {
    *
    * @throws TypeError when `plain` is not a Uint8Array.
    * @throws RangeError when memory runs out.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   encodePart(plain: Uint8Array): Uint8Array {
     this.#checkOpen()
@@ -161,6 +176,7 @@ export class Codec {
    * @throws ProtocolError when the part breaks a rule of RFC.md section 5, or is an arena.
    * @throws TypeError when `wire` is not a Uint8Array.
    * @throws RangeError when memory runs out.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   decodePart(wire: Uint8Array): Uint8Array | undefined {
     this.#checkOpen()
@@ -187,6 +203,7 @@ export class Codec {
    * has been written then.
    * @throws TypeError when an argument is not a Uint8Array.
    * @throws RangeError when memory runs out.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   encodeInto(plain: Uint8Array, target: Uint8Array): number {
     this.#checkOpen()
@@ -209,6 +226,7 @@ export class Codec {
    * @throws TypeError when an argument is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT
    * when the part is a dictionary or an arena.
    * @throws RangeError when memory runs out.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   decodeInto(wire: Uint8Array, target: Uint8Array): number {
     this.#checkOpen()
@@ -227,6 +245,7 @@ export class Codec {
    * than `maxMessageSize`.
    * @throws TypeError when `wire` is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT when it
    * is a dictionary or an arena.
+   * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   decodedSize(wire: Uint8Array): number {
     this.#checkOpen()
@@ -238,7 +257,7 @@ export class Codec {
     return { sent: { ...this.#sent }, received: { ...this.#received } }
   }
 
-  /** Gives back all that the codec holds. It cannot be used afterwards; closing again does nothing. */
+  /** Frees its memory. It cannot be used afterwards; closing again does nothing. */
   close(): void {
     if (this.#closed) return
     this.#closed = true

@@ -155,9 +155,9 @@ export class Instance {
   readonly exports: Exports
   /** The zl_part that calls into the module fill. */
   readonly part: Pointer
-  /** The most plaintext of one block, in bytes. */
+  /** Maximum plaintext of one block, in bytes. */
   readonly blockMax: number
-  /** The most plaintext of a part that is encoded or decoded in shared memory, in bytes. */
+  /** Maximum plaintext of a part that is encoded or decoded in shared memory, in bytes. */
   readonly partMax: number
   #bytes = new Uint8Array(0)
   #words = new Uint32Array(0)

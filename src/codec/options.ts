@@ -6,8 +6,8 @@ import { DICTIONARY_MAX_BYTES } from "./wire.js"
 export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
 
 /**
- * How one endpoint or codec compresses, and what it accepts. Any peer reads the
- * result, but for `arenas`.
+ * How one endpoint or codec compresses, and what it accepts. Any peer can read the
+ * result, except arenas.
  */
 export interface Lz4Options {
   /** 1 to 8192 bytes, shipped to the peer before the first message. Default: none. RFC.md section 6. */
@@ -42,10 +42,15 @@ export interface Lz4Options {
 }
 
 /** How a codec compresses, what it accepts, and where its module comes from. */
-export interface CodecOptions extends Lz4Options {
+export interface CodecOptions extends Omit<Lz4Options, "level"> {
   /**
-   * The most bytes of plaintext that one received message may hold over all its
-   * parts. Default: -1, no limit. RFC.md section 7.
+   * 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
+   * Default: 0, LZ4 itself.
+   */
+  level?: Lz4Level
+  /**
+   * Maximum plaintext of one received message over all its parts, in bytes.
+   * Default: -1, no limit. RFC.md section 7.
    */
   maxMessageSize?: number
   /** The WebAssembly module, when it is not to be the embedded one. */
@@ -77,7 +82,7 @@ const CODEC_NAMES = [...LZ4_NAMES, "maxMessageSize", "wasm"]
 
 /** What is accepted, with defaults filled in. */
 export interface ReceiveSettings {
-  /** The most plaintext of a message; -1: no limit. */
+  /** Maximum plaintext of one message, in bytes; -1 is no limit. */
   budgetBytes: number
   revision: number
 }
@@ -107,12 +112,12 @@ export interface Settings extends ReceiveSettings {
 /** Checks options; throws TypeError or RangeError with what was given and what is allowed. */
 export function checkCodecOptions(options: CodecOptions): Settings {
   checkNames(options, CODEC_NAMES)
-  if (options.level === "adaptive")
+  if ((options as Lz4Options).level === "adaptive")
     throw wrongValue('level "adaptive" is for sockets: a codec has no network to adapt to')
   return readLz4Options(options, checkBudget(options.maxMessageSize))
 }
 
-/** The most plaintext of a message, in bytes; -1 is no limit. */
+/** Maximum plaintext of one message, in bytes; -1 is no limit. */
 export function checkBudget(maxMessageSize: unknown): number {
   return integer("maxMessageSize", maxMessageSize, -1, -1)
 }
@@ -177,13 +182,13 @@ export function checkCapacity(capacity: unknown): number {
 
 function readEffort({ acceleration, level }: Lz4Options): number {
   if (level === "adaptive" && acceleration !== undefined)
-    throw wrongValue('acceleration is of level 0 only; got it with level "adaptive"')
+    throw wrongValue('acceleration applies to level 0 only; got it with level "adaptive"')
   const checked = level === "adaptive" ? 0 : integer("level", level, 0, 0, LEVEL_MAX)
   if (checked === 0) return integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX)
   if (checked < LEVEL_MIN)
     throw outOfRange(`level must be 0, or ${LEVEL_MIN} to ${LEVEL_MAX}; got ${checked}`)
   if (acceleration !== undefined)
-    throw wrongValue(`acceleration is of level 0 only; got it with level ${checked}`)
+    throw wrongValue(`acceleration applies to level 0 only; got it with level ${checked}`)
   return -checked
 }
 

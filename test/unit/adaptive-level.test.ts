@@ -20,7 +20,8 @@ test.each([
 })
 
 test("a codec refuses it", () => {
-  expect(() => Codec.createSync({ level: "adaptive" })).toThrow(
+  const adaptive = { level: "adaptive" } as object
+  expect(() => Codec.createSync(adaptive)).toThrow(
     'level "adaptive" is for sockets: a codec has no network to adapt to',
   )
 })

@@ -145,7 +145,7 @@ describe("options", () => {
     [
       { level: 9, acceleration: 5 },
       TypeError,
-      "acceleration is of level 0 only; got it with level 9",
+      "acceleration applies to level 0 only; got it with level 9",
     ],
   ])("%j is refused", (options, type, says) => {
     const create = () => Codec.createSync(options)
@@ -155,7 +155,7 @@ describe("options", () => {
 
   test("adaptive with an acceleration is refused, since it has its own", () => {
     const check = () => checkLz4Options({ level: "adaptive", acceleration: 5 }, -1)
-    expect(check).toThrow('acceleration is of level 0 only; got it with level "adaptive"')
+    expect(check).toThrow('acceleration applies to level 0 only; got it with level "adaptive"')
   })
 
   test.each<CodecOptions>([{ level: 0 }, { level: 0, acceleration: 5 }, { level: 3 }])(

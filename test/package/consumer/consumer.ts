@@ -26,3 +26,5 @@ export async function inspect(file: Blob): Promise<Capture> {
 
 // @ts-expect-error: an option that does not exist
 Codec.createSync({ compression: true })
+// @ts-expect-error: that level is for sockets
+Codec.createSync({ level: "adaptive" })
