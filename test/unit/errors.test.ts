@@ -24,6 +24,13 @@ test("docs/errors.md lists each code once, and there are no others", () => {
   expect(listed.sort()).toEqual([...new Set(used)].sort())
 })
 
+test("docs/errors.md lists the codes that sockets have in common with zeromq.js", () => {
+  const listed = [...document.matchAll(/^\| `(E(?!RR_)[A-Z]+)`/gm)].map(([, code]) => code)
+  const source = readFileSync(new URL("src/transport/zmq-error.ts", root), "utf8")
+  const [, messages] = /const MESSAGES = \{\n(.*?)\n\}/s.exec(source) ?? expect.fail("no MESSAGES")
+  expect(listed).toEqual([...messages!.matchAll(/^ {2}(E[A-Z]+):/gm)].map(([, code]) => code))
+})
+
 test("the codes of RFC.md mean the same there", () => {
   const rows = (text: string) =>
     [...text.matchAll(/^\| `?(ERR_[A-Z0-9_]+)`? \| (sent|declared|greeted) /gm)].map(
