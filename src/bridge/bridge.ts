@@ -63,19 +63,17 @@ export interface BridgeHandlers {
   failed(joined: Joined, side: string, error: Error): void
   /** Both connections are over; `error` is what ended them, if anything. */
   ended(joined: Joined, error: Error | undefined): void
-  /** Nobody was there to be dialled: the connection of `from` was closed. */
+  /** The other endpoint could not be reached: the connection of `from` was closed. */
   unreachable(from: string, error: Error): void
   /** There are as many connections as there may be: the one of `from` was closed. */
   full(from: string): void
 }
 
 /**
- * Links on their own: accepts connections at one endpoint, dials the other for each,
- * and joins the two.
+ * Accepts connections at one endpoint, dials the other for each, and joins the two.
  *
- * While there is nobody to be dialled, what is accepted is closed again: to libzmq a
- * connection without a handshake is none. It comes back in its own time, and keeps its
- * messages until then.
+ * While the other cannot be reached, accepted connections are closed again. libzmq, which has
+ * had no handshake, reconnects in its own time and keeps its messages until then.
  */
 export class Bridge {
   readonly #spec: BridgeSpec
@@ -84,13 +82,13 @@ export class Bridge {
   readonly #dial: () => Channel
   readonly #listen: () => Promise<string>
   readonly #links = new Set<Link>()
-  /** What was accepted, and has nobody to be joined with yet. */
+  /** Closes a connection that was accepted and is not joined with another yet. */
   readonly #waiting = new Set<() => void>()
   #trainer: Trainer | undefined
   #count = 0
   #drained: (() => void) | undefined
 
-  /** @throws Error with code EINVAL or ENODEV where an endpoint is none. */
+  /** @throws Error with code EINVAL or ENODEV where an endpoint is not valid. */
   constructor(spec: BridgeSpec, handlers: BridgeHandlers) {
     this.#spec = spec
     this.#handlers = handlers
@@ -139,7 +137,7 @@ export class Bridge {
       accepted.destroy()
     }
     this.#waiting.add(close)
-    accepted.on("error", () => {}) // until there is a link to mind it
+    accepted.on("error", () => {}) // until a link handles it
     dialled.handlers = {
       connected: () => {
         this.#waiting.delete(close)

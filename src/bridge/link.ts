@@ -135,9 +135,9 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   /**
-   * Ends the link for both sides. The one that sent more is told first: it closes, all
-   * that it had handed over goes through, and the other is told then. The message that
-   * is on its way to it gets there; those behind are lost, as when any connection ends.
+   * Ends the link for both sides. The one that sent more ends first: it closes, all
+   * that it had handed over goes through, and then the other ends. The message that
+   * is on its way to the first gets there; those behind are lost, as when any connection ends.
    */
   drain(): void {
     if (this.#end) return

@@ -71,6 +71,6 @@ const collecting = (connection: CaptureConnection): CapturedConnection =>
 
 /** The error for the first connection that is not kept. */
 export function tooManyConnections(time: Time): CaptureError {
-  const message = `there are more than ${KEPT_CONNECTIONS_MAX} connections: what goes over the others is left out`
+  const message = `there are more than ${KEPT_CONNECTIONS_MAX} connections: the rest are ignored`
   return { code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset: 0 }
 }

@@ -85,7 +85,7 @@ export interface CaptureMessage {
   parts: CapturePart[]
   /** Bytes of its parts on the wire, without frame headers; of an arena, the message's share. */
   wireBytes: number
-  /** Bytes of its parts' plaintext; a dictionary has none. */
+  /** Bytes of its parts' plaintext; 0 for a dictionary. */
   plainBytes: number
   /** Its place in the arena that it came in. */
   arena: { index: number; messages: number } | undefined

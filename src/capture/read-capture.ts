@@ -4,7 +4,7 @@ import { checkBytes } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader } from "./reader.js"
 
-/** How a capture is read, and who is told. */
+/** How a capture is read, and how its progress is reported. */
 export interface ReadCaptureOptions extends CaptureOptions {
   /** Told how far it is; the total where the file is a Blob. */
   onProgress?: (bytesRead: number, totalBytes: number | undefined) => void

@@ -37,8 +37,8 @@ ipc://PATH.
       --stats[=SECONDS]         a line of statistics every SECONDS; default 5
   -h, --help                    this text
 
-"sent" is what went out over lz4+tcp://. While nobody is there at --to, connections are closed
-as they come; ZeroMQ comes back by itself. SIGINT and SIGTERM stop listening, end connections when
+"sent" is what went out over lz4+tcp://. While --to cannot be reached, connections are closed as
+they come; ZeroMQ reconnects by itself. SIGINT and SIGTERM stop listening and end connections when
 what was under way is through, after 5 seconds at most; a second one ends at once.
 
 A side that goes beyond a limit loses its connection, and a line says which. A message may be held in
@@ -59,7 +59,7 @@ export async function bridge(args: string[]): Promise<void> {
   const report = new Report(spec)
   const bridge = orUsageError(() => new Bridge(spec, report))
   const signalled = firstSignal()
-  process.stdout.on("error", () => {}) // it goes on when nobody reads what it says
+  process.stdout.on("error", () => {}) // it goes on when its output is no longer read
   try {
     const endpoint = await bridge.start()
     printLine(`listening on ${endpoint}, connecting to ${spec.to}`)

@@ -1,7 +1,7 @@
-/** The command was called in a wrong way; exit code 2. */
+/** Wrong arguments; exit code 2. */
 export class UsageError extends Error {}
 
-/** What it was given to read, or a place to write to, was no good; exit code 1. */
+/** A file cannot be read or written, or holds something else; exit code 1. */
 export class InputError extends Error {}
 
 /** An error of the file system in words. */
@@ -17,7 +17,7 @@ export function fileError(file: string, error: unknown): InputError {
   return new InputError(`${file}: ${words[code ?? ""] ?? message}`)
 }
 
-/** What was given is no capture; other errors are left as they are. */
+/** Says which file is no capture; other errors are left as they are. */
 export function captureError(file: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (code !== "ERR_CAPTURE_FORMAT") return error

@@ -33,7 +33,7 @@ const sizes = (parts: string, wire: string, plain: string, ratio: string): strin
 
 export const tableHeader: string = `${lead("TIME (UTC)", "#", " ", "KIND")} ${sizes("PARTS", "WIRE", "PLAIN", "RATIO")} CONTENT`
 
-/** An event in one line, no longer than the layout has it unless it tells of an error; undefined when another one says it. */
+/** An event in one line, no longer than the layout allows, except for errors; undefined when another row says it. */
 export function tableRow(event: CaptureEvent, layout: TableLayout): string | undefined {
   switch (event.type) {
     case "message":

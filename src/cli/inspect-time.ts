@@ -2,7 +2,7 @@ import type { Time } from "../capture/events.js"
 
 const NS_PER_MS = 1_000_000n
 
-/** Such as "2026-11-21T11:51:50.123456789Z"; undefined for a time unknown, or none that a clock has. */
+/** Such as "2026-11-21T11:51:50.123456789Z"; undefined for a time that is unknown, or out of the range of Date. */
 export function isoTime(time: Time): string | undefined {
   if (time === undefined) return undefined
   const ns = ((time % NS_PER_MS) + NS_PER_MS) % NS_PER_MS

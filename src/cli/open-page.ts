@@ -9,7 +9,7 @@ import { printLine } from "./output.js"
 
 /** A larger capture is not put into the page: a browser would hold several times its size. */
 const EMBEDDED_MAX_BYTES = 64 << 20
-/** What tells whether a file is a capture. */
+/** Enough to see whether a file is a capture. */
 const HEAD_BYTES = 4096
 /** A browser that has not failed by then has started. */
 const START_MS = 2000

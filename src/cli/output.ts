@@ -16,20 +16,20 @@ export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`
 }
 
-/** More than this is not kept before it is written. */
+/** Text is written when there is more than this. */
 const BUFFER_CHARS = 1 << 16
 
-/** Who read standard output wants no more, as `head` does: no error, but nothing is left to do. */
+/** The reader of standard output has closed it, as `head` does: no error, but there is nothing left to do. */
 export class OutputClosed extends Error {}
 
-/** Standard output, which takes text at the pace of who reads it. */
+/** Standard output, written as fast as it is read. */
 export class Output {
   readonly #stream: NodeJS.WriteStream
   #text = ""
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream
-    // What a write comes to is told to its callback as well.
+    // Without a listener an error would end the process; the callback of the write gets it too.
     stream.on("error", () => {})
   }
 

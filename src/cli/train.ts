@@ -11,7 +11,7 @@ import { printErrorLine, printLine } from "./output.js"
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
 
 Makes a dictionary from sample messages: one per file, or one per line with --lines. "-" reads
-standard input. One sample in five is held out, to tell what the dictionary saves.
+standard input. One sample in five is held out, to measure what the dictionary saves.
 
   -o, --output FILE     where to write the dictionary
       --lines           each line is a sample

@@ -12,7 +12,7 @@ import { ALONE, FIRST, LAST } from "./wire.js"
 
 /** What went one way: whole messages, and the bytes of their parts before and after encoding. */
 export interface Traffic {
-  /** Whole messages; dictionaries are none. */
+  /** Whole messages, without dictionaries. */
   messages: number
   /** Plaintext of all parts, in bytes. */
   plainBytes: number

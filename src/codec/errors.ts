@@ -146,7 +146,7 @@ export function wrongType(message: string): TypeError {
   return withCode(new TypeError(message), "ERR_INVALID_ARG_TYPE")
 }
 
-/** An argument is of the right type and yet none that is known, or goes with the others. */
+/** An argument is of the right type, but unknown, or does not go with the others. */
 export function wrongValue(message: string): TypeError {
   return withCode(new TypeError(message), "ERR_INVALID_ARG_VALUE")
 }
@@ -161,7 +161,7 @@ export function closed(what: string): Error {
   return withCode(new Error(`${what} is closed`), "ERR_LZ4_CLOSED")
 }
 
-/** The WebAssembly module could not be had, or is another one. */
+/** The WebAssembly module cannot be loaded, or is another one. */
 export function wasmError(message: string, cause?: unknown): TypeError {
   return withCode(new TypeError(`wasm: ${message}`, { cause }), "ERR_LZ4_WASM")
 }
@@ -174,7 +174,7 @@ export function threadError(cause: Error): Error {
   )
 }
 
-/** Memory for a part could not be had; the codec stays usable. */
+/** There is no memory for a part; the codec stays usable. */
 export function outOfMemory(what: string, bytes: number): RangeError {
   return withCode(
     new RangeError(
@@ -184,7 +184,7 @@ export function outOfMemory(what: string, bytes: number): RangeError {
   )
 }
 
-/** A part that is no part of a message was given where only such parts will do. */
+/** A dictionary or an arena was given where only a part of a message will do. */
 export function noPlaintext(what: string): TypeError {
   return withCode(
     new TypeError(`the part is ${what}; it has no plaintext of its own`),

@@ -140,9 +140,9 @@ export const BODY = 3
 export const INPUT = 0
 export const OUTPUT = 1
 
-/** Somebody whose bytes stay in INPUT while nobody needs it. */
+/** An owner of bytes that stay in INPUT until it is needed for something else. */
 export interface InputUser {
-  /** Takes the bytes away: somebody does. */
+  /** Moves the bytes out: it is needed. */
   moveOut(): void
 }
 

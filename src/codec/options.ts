@@ -28,7 +28,7 @@ export interface Lz4Options {
   /**
    * 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
    * "adaptive", for sockets only, chooses for each connection: up to 9 while the network
-   * makes it wait and the event loop has time, acceleration 4 while that has none.
+   * is what limits it, acceleration 4 while the event loop is.
    * Default: 0, LZ4 itself.
    */
   level?: Lz4Level | "adaptive"

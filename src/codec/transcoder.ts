@@ -267,7 +267,7 @@ export class Transcoder {
     const instance = this.#instance
     const { zl_greeting_seen, zl_greeting_count, zl_part_index } = instance.exports
     if (status === E_GREETING) {
-      // The refused bytes are not among those seen; together they help to tell what this is.
+      // The refused bytes are not among those seen; together they help to see what this is.
       const seen = instance.copy(zl_greeting_seen(this.#handle), zl_greeting_count(this.#handle))
       return new ProtocolError(
         "ERR_ZMTP_GREETING",

@@ -27,7 +27,7 @@ export class ConnectionList {
   }
 
   show(connections: readonly ShownConnection[], total: number, chosen: number | undefined): void {
-    // Most of what the worker tells changes nothing here; the focus would be lost.
+    // Most news of the worker changes nothing here, and drawing anew loses the focus.
     const shown = JSON.stringify([connections, total, chosen])
     if (shown === this.#shown) return
     this.#shown = shown

@@ -22,7 +22,7 @@ export class Loading {
   readonly #capture: number
   readonly #file: Blob
   readonly #dictionary: Uint8Array | undefined
-  readonly #tell: (state: State) => void
+  readonly #report: (state: State) => void
   readonly #index = new CaptureIndex()
   readonly #started = performance.now()
   #view = new View(this.#index, ++views, "")
@@ -35,19 +35,19 @@ export class Loading {
   #bytesRead = 0
   #milliseconds = 0
   #looking = false
-  #told = 0
+  #reportedAt = 0
   #charted = 0
 
   constructor(
     capture: number,
     file: Blob,
     dictionary: Uint8Array | undefined,
-    tell: (state: State) => void,
+    report: (state: State) => void,
   ) {
     this.#capture = capture
     this.#file = file
     this.#dictionary = dictionary
-    this.#tell = tell
+    this.#report = report
   }
 
   /** Reads the file to its end, unless it is cancelled. Does not throw. */
@@ -75,7 +75,7 @@ export class Loading {
     } catch (error) {
       this.#mistake = (error as SyntaxError).message
     }
-    this.#told = 0
+    this.#reportedAt = 0
     void this.#look()
   }
 
@@ -139,11 +139,11 @@ export class Loading {
   #tellSometimes(): void {
     const now = performance.now()
     const settled = this.#phase !== "reading" && !this.#looking
-    if (!settled && now - this.#told < STATE_MILLISECONDS) return
-    this.#told = now
+    if (!settled && now - this.#reportedAt < STATE_MILLISECONDS) return
+    this.#reportedAt = now
     const charts = settled || now - this.#charted > CHARTS_MILLISECONDS
     if (charts) this.#charted = now
-    this.#tell({
+    this.#report({
       capture: this.#capture,
       phase: this.#phase,
       failure: this.#failure,

@@ -27,7 +27,7 @@ const filterBox = byId<HTMLInputElement>("filter")
 const overview = new Overview()
 
 let file: File | undefined
-/** Counts the captures: what the worker still tells of the one before is not shown. */
+/** Counts the captures: what the worker still reports of the one before is not shown. */
 let captures = 0
 let dictionary: { name: string; bytes: Uint8Array } | undefined
 let state: State | undefined

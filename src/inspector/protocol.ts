@@ -40,7 +40,7 @@ export interface ShownConnection extends ConnectionSummary {
 
 export type Phase = "reading" | "done" | "cancelled" | "failed"
 
-/** What the worker tells by itself, a few times a second while something changes. */
+/** What the worker reports by itself, a few times a second while something changes. */
 export interface State {
   /** Which capture it is about: the number that `open` was given. */
   capture: number

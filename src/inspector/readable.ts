@@ -5,7 +5,7 @@ export function readable(bytes: Uint8Array): string {
   return textOf(bytes) ?? hexOf(bytes)
 }
 
-/** The text of bytes that may end within a character; undefined when it is none. */
+/** The text of bytes that may end within a character; undefined when they are no text. */
 export function textOf(bytes: Uint8Array): string | undefined {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
   try {

@@ -14,7 +14,7 @@ export type MechanismName = "NULL" | "PLAIN"
 export interface Greeting {
   major: number
   minor: number
-  /** Empty for ZMTP 1 and 2, which name none. */
+  /** Empty for ZMTP 1 and 2, which have no mechanisms. */
   mechanism: string
   asServer: boolean
 }

@@ -42,7 +42,7 @@ export type HandshakeReason =
 /** Why a handshake ended. */
 export interface HandshakeFailure {
   error: ProtocolError
-  /** What libzmq's monitor calls it, where it tells. */
+  /** What libzmq's monitor calls it; undefined where it gives no reason. */
   reason: HandshakeReason | undefined
 }
 
@@ -108,7 +108,7 @@ export class Handshake {
     else this.#client(name, data)
   }
 
-  /** The answer of ZAP; undefined where nobody is there to ask, which NULL takes for yes. */
+  /** The answer of ZAP; undefined where there is no handler, which NULL takes for yes. */
   authenticated(status: AuthStatus | undefined): void {
     if (this.#state !== "authenticating") return
     if (status !== undefined && status !== 200) {
@@ -233,7 +233,7 @@ export class Handshake {
   #refuse(status: AuthStatus): void {
     this.#state = "over"
     this.#sink.refused(status)
-    // A temporary failure is not told. Either way it is the peer that goes, or its time that is up.
+    // The peer is not sent a temporary failure. It closes, or the handshake times out.
     if (status === 300) return
     const reason = encoder.encode(String(status))
     this.#sink.sendCommand(writeCommand("ERROR", Uint8Array.of(reason.length, ...reason)))

@@ -24,7 +24,7 @@ import {
 /** Parts of one message, at most (RFC.md section 7): each takes more memory than its bytes. */
 export const PARTS_MAX = 65_536
 
-/** What a session tells. */
+/** Events of a session. */
 export interface SessionHandlers {
   /** Bytes for the peer: the greeting and commands. */
   send(bytes: Uint8Array): void

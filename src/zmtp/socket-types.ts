@@ -39,5 +39,5 @@ export const PEERS: Readonly<Record<SocketTypeName, readonly SocketTypeName[]>> 
   SCATTER: ["GATHER"],
 }
 
-/** Those that tell the peer their routing id. */
+/** Those that send the peer their routing id. */
 export const IDENTIFIED: ReadonlySet<SocketTypeName> = new Set(["REQ", "DEALER", "ROUTER"])

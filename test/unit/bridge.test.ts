@@ -89,7 +89,7 @@ describe("wrong usage ends with 2 and says what is right", () => {
     ["bytes; at most", ["--from", LZ4, "--to", `ipc://${"x".repeat(200)}`]],
     ["--level must be 0, or 3 to 12; got 2", [...ends, "--level", "2"]],
     ['--level must be a whole number or "adaptive"; got "high"', [...ends, "--level", "high"]],
-    ["--acceleration is of --level 0 only", [...ends, "--level", "9", "--acceleration", "2"]],
+    ["--acceleration applies to --level 0 only", [...ends, "--level", "9", "--acceleration", "2"]],
     ["--revision must be an integer from 1 to 2; got 3", [...ends, "--revision", "3"]],
     ["--max-message-size must be an integer", [...ends, "--max-message-size=-2"]],
     ['--max-message-size must be a whole number; got "1M"', [...ends, "--max-message-size", "1M"]],

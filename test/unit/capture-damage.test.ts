@@ -81,7 +81,7 @@ describe("bytes missing inside a frame's body", () => {
 
 describe("a frame's head that was missed", () => {
   const lost = (bytes: number) =>
-    `client: ERR_CAPTURE_GAP: ${bytes} bytes missing from the capture: what they hold is lost, and where the next frame begins has to be guessed`
+    `client: ERR_CAPTURE_GAP: ${bytes} bytes missing from the capture: their content is lost; the start of the next frame is a guess`
   const skipped = (bytes: number) =>
     `client: ERR_CAPTURE_UNREADABLE: ${bytes} bytes skipped up to the first frame that could be found`
 
@@ -300,7 +300,7 @@ describe("what would take far more memory than it has bytes is told of, and not 
     const ping = new Uint8Array(most + 1)
     ping.set([4, ...text("PING")])
     expect(saidIn(concat(client, frame(ping, COMMAND), after))).toEqual([
-      `client: ERR_CAPTURE_UNREADABLE: a command of ${most + 1} bytes, more than ${most}: it is not read`,
+      `client: ERR_CAPTURE_UNREADABLE: a command of ${most + 1} bytes, more than ${most}: skipped`,
       "client: plain after",
     ])
   })
@@ -308,7 +308,7 @@ describe("what would take far more memory than it has bytes is told of, and not 
   test("a message of more than 1,048,576 parts", () => {
     const empty = (parts: number) =>
       Buffer.concat([Buffer.alloc(2 * (parts - 1), Buffer.of(MORE, 0)), frame(new Uint8Array(0))])
-    const error = `client: ERR_CAPTURE_UNREADABLE: a message of more than ${most} parts: it is not read`
+    const error = `client: ERR_CAPTURE_UNREADABLE: a message of more than ${most} parts: skipped`
     expect(saidIn(concat(client, after, empty(most + 1), empty(2 * most), after))).toEqual([
       "client: plain after",
       error,

@@ -341,7 +341,7 @@ describe("damaged files", () => {
       file: lengthAt(files[".pcapng"], firstPacket + 8, 7),
       offset: firstPacket,
       message:
-        "a packet is of interface 7, of which the file has not told; nothing after it is read",
+        "a packet refers to interface 7, which the file does not describe; nothing after it is read",
     },
     {
       damage: "a packet longer than its block",

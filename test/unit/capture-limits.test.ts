@@ -147,7 +147,7 @@ describe("maxMessageSize bounds what is collected of a message", () => {
     }
     events.push(...reader.push(message(text("hello"))), ...reader.end())
     expect(linesOf(events).slice(-3)).toEqual([
-      "client: ERR_CAPTURE_UNREADABLE: a frame of 100000 bytes, for which memory is not enough: it is not read",
+      "client: ERR_CAPTURE_UNREADABLE: not enough memory for a frame of 100000 bytes: skipped",
       "client: hello",
       "close 1",
     ])
@@ -272,7 +272,7 @@ describe("many connections", () => {
     expect(count(events, "connection") - count(events, "close")).toBeLessThan(50_000)
     expect(linesOf(reader.push(packetsOf(steady.slice(7))))).toEqual(["client: after"])
     expect(linesOf(events.filter(({ connection }) => !connection))).toEqual([
-      expect.stringMatching(/^file: ERR_CAPTURE_UNREADABLE: there are more connections at once/),
+      expect.stringMatching(/^file: ERR_CAPTURE_UNREADABLE: too many connections at once/),
     ])
   })
 
@@ -281,7 +281,7 @@ describe("many connections", () => {
     const { connections, errors } = decodeCapture(file)
     expect(connections).toHaveLength(100_000)
     expect(errors.map(({ message }) => message)).toEqual([
-      "there are more than 100000 connections: what goes over the others is left out",
+      "there are more than 100000 connections: the rest are ignored",
     ])
   })
 

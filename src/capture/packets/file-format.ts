@@ -17,7 +17,7 @@ export interface FileFormat {
   /** What a record is called in errors. */
   readonly record: string
   /**
-   * Bytes of the record at `at`, of which `available` are there; when these are too few to tell,
+   * Bytes of the record at `at`, of which `available` are there; when these are too few to know,
    * how many it takes. Throws an UnreadableRecord when there cannot be such a record.
    */
   size(view: DataView, at: number, available: number): number

@@ -4,7 +4,7 @@ import type { FileFormat } from "./file-format.js"
 import { Pcap } from "./pcap.js"
 import { Pcapng, SECTION_HEADER } from "./pcapng.js"
 
-/** So many first bytes tell what a file is: those of a ZMTP greeting's signature. */
+/** So many first bytes show what a file is: those of a ZMTP greeting's signature. */
 export const SIGNATURE_BYTES = 10
 
 /** What people have at hand that is not read, by its first bytes. */

@@ -30,7 +30,7 @@ const AUTHENTICATION = 51
 const USUAL_EXTENSIONS = new Set([0, 43, 60, 135, 139, 140])
 
 /**
- * What the IP packet at `at` carries; undefined when it is none. Its own length cuts off what
+ * What the IP packet at `at` carries; undefined when it is no IP packet. Its own length cuts off what
  * Ethernet pads short packets with; it is 0 where segmentation was left to the network card, and
  * then `end`, the end of all that was on the wire, is the packet's as well.
  */

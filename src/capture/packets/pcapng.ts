@@ -2,7 +2,7 @@
 import { checkSize, type FileFormat, type Packet, UnreadableRecord } from "./file-format.js"
 
 // Block types.
-/** The same in both byte orders, so that it can be told before the order is known. */
+/** The same in both byte orders, so that it is recognized before the order is known. */
 export const SECTION_HEADER = 0x0a0d0d0a
 const INTERFACE_DESCRIPTION = 1
 const PACKET = 2
@@ -142,6 +142,8 @@ export class Pcapng implements FileFormat {
   #interfaceOf(index: number): Interface {
     const found = this.#interfaces[index]
     if (found) return found
-    throw new UnreadableRecord(`a packet is of interface ${index}, of which the file has not told`)
+    throw new UnreadableRecord(
+      `a packet refers to interface ${index}, which the file does not describe`,
+    )
   }
 }

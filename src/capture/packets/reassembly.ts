@@ -94,11 +94,11 @@ export class Reassembly {
   readonly #from: Side
   readonly #output: Output
   readonly #backlog: Backlog
-  /** Position of the first byte; undefined until something tells. */
+  /** Position of the first byte; undefined until a packet shows it. */
   #first: number | undefined
   /** Position of the byte that is due. */
   #due = 0
-  /** Behind a gap, in order, none touching another. Never starts at, or before, what is due. */
+  /** Behind a gap, in order, with bytes missing between them. Never starts at, or before, what is due. */
   #blocks: Block[] = []
   #waitingPieces = 0
   #waitingBytes = 0

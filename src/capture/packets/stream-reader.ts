@@ -22,7 +22,7 @@ export class StreamReader {
       this.#time,
     ),
   )
-  /** The first bytes, until they tell the type of the file. */
+  /** The first bytes, until they are enough to know the type of the file. */
   #head: Uint8Array = new Uint8Array(0)
   #input: PacketReader | RawStream | undefined
   /** Of the packet that is being read. */
@@ -43,7 +43,7 @@ export class StreamReader {
     this.#fileError = fileError
     this.#connections = new TcpConnections(open, () =>
       this.#reportOnce(
-        "there are more connections at once than are followed: those without a packet for longest are left",
+        "too many connections at once: the longest idle are no longer followed",
         this.#offset,
         this.#time,
       ),

@@ -151,7 +151,7 @@ export class Direction {
       if (this.#left === 0) this.#endFrame(time, offset)
       return
     }
-    lose(": what they hold is lost, and where the next frame begins has to be guessed")
+    lose(": their content is lost; the start of the next frame is a guess")
     this.#startSearch(offset, 0)
   }
 
@@ -182,7 +182,7 @@ export class Direction {
     this.#forgetMessage()
   }
 
-  /** Reports once which protocol this is instead of ZMTP, as soon as there are enough bytes to tell. */
+  /** Reports once which protocol this is instead of ZMTP, as soon as there are enough bytes. */
   describeForeign(): void {
     if (!this.isForeign || this.#described || !this.#handlers.isAnnounced) return
     if (this.#greetingBytes < DESCRIBED_BYTES && !this.#ended) return
@@ -303,7 +303,7 @@ export class Direction {
   #checkBudget(length: number, time: Time): void {
     const max = wireMaxBytes(this.#budgetBytes, this.#parts.length + 1)
     if (this.#partsBytes + length <= max) return
-    const message = `part ${this.#parts.length} has ${length} bytes on the wire; ${Math.max(max - this.#partsBytes, 0)} left of what a message of maxMessageSize ${this.#budgetBytes} takes at most: it is not read`
+    const message = `part ${this.#parts.length} has ${length} bytes on the wire; ${Math.max(max - this.#partsBytes, 0)} left of what a message of maxMessageSize ${this.#budgetBytes} takes at most: skipped`
     this.#error("ERR_LZ4_BUDGET_EXCEEDED", message, this.#offset, time)
     this.#loseMessage()
     this.#bodyLost = true
@@ -319,11 +319,11 @@ export class Direction {
   #collect(bytes: Uint8Array, at: number, length: number, time: Time): void {
     const end = this.#bodyBytes + length
     if (!this.#body || this.#body.length < end) {
-      // The last piece tells the size exactly.
+      // With the last piece the size is known.
       const room = end === this.#length ? end : Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
       const grown = this.#allocate(Math.min(this.#length, room)) ?? this.#allocate(end)
       if (!grown) {
-        this.#tooMuch(`a frame of ${this.#length} bytes, for which memory is not enough`, time)
+        this.#tooMuch(`not enough memory for a frame of ${this.#length} bytes`, time)
         this.#bodyLost = true
         this.#body = undefined
         return
@@ -431,7 +431,7 @@ export class Direction {
   }
 
   #tooMuch(what: string, time: Time): void {
-    this.#error("ERR_CAPTURE_UNREADABLE", `${what}: it is not read`, this.#offset, time)
+    this.#error("ERR_CAPTURE_UNREADABLE", `${what}: skipped`, this.#offset, time)
   }
 
   #error(code: CaptureError["code"], message: string, offset: number, time: Time): void {

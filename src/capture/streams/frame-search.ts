@@ -44,7 +44,7 @@ const RUN_MAX_FRAMES = 64
 const SIGHT_BYTES = 256 * 1024
 /** Less memory than this is not worth freeing. */
 const SMALL_BYTES = 1024
-/** How many bytes of a body are read to tell what it is. */
+/** How many bytes of a body are read to see what it is. */
 const PEEK_BYTES = 16
 /** Longer commands are allowed, but far too rare to be evidence. */
 const LIKELY_COMMAND_MAX_BYTES = 64 * 1024
@@ -99,7 +99,7 @@ export class FrameSearch {
 
   /**
    * Skips what is no frame. Returns whether a frame begins now; if not, more bytes are needed. To
-   * `final` says that none will come: then the rest is skipped.
+   * `final` says that there are no more: then the rest is skipped.
    */
   find(expectation: Expectation, final: boolean): boolean {
     const bytes = this.#bytes
