@@ -1,11 +1,14 @@
-/** The sockets of the tarball: with zeromq and without, and their types. */
-import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+/** The sockets of the tarball: with zeromq and without, their types, and README's examples of them. */
+import { spawn } from "node:child_process"
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
 import { installNodeVersions, nodeVersion } from "../../scripts/lib/runtimes.mjs"
 import { pack, root, run, temporaryDirectory } from "../support/packed.js"
+import { Running } from "../support/running-script.js"
+import { freePort } from "../support/sockets.js"
 
 const require = createRequire(import.meta.url)
 const directory = temporaryDirectory()
@@ -62,6 +65,41 @@ describe.each([
   })
 })
 
+/** README's quick start: the examples by their headings, and what the comment behind the last one says. */
+const examples = (() => {
+  const readme = readFileSync(join(root, "README.md"), "utf8")
+  const [, section] = /^## Quick start\n(.*?)^## /ms.exec(readme) ?? expect.fail("no quick start")
+  return [...section!.matchAll(/^### (.*?)\n.*?^```js\n(.*?)^```/gms)].map(([, title, code]) => {
+    const [, prints] = /console\.log.*\/\/ (.*)$/m.exec(code!) ?? expect.fail(`${title}: no output`)
+    return { title: title!, code: code!, prints: prints! }
+  })
+})()
+
+describe("README's quick start", () => {
+  test("has its examples, each on a port of its own", () => {
+    expect(examples.map(({ title }) => title)).toEqual([
+      "PUSH and PULL",
+      "PUB and SUB",
+      "REQ and REP",
+    ])
+  })
+
+  test.each(examples)(
+    "$title: prints what it says, and ends unless it repeats",
+    async (example) => {
+      const { code, prints } = example
+      const port = await freePort()
+      const script = join(project, "example.mjs")
+      writeFileSync(script, code.replaceAll(/(lz4\+tcp:\/\/[^:"]+):\d+/g, `$1:${port}`))
+      const running = new Running(spawn(process.execPath, [script], { cwd: project }))
+      expect(await running.line()).toBe(prints)
+      if (code.includes("setInterval")) running.process.kill()
+      else expect(await running.ended()).toEqual({ code: 0, signal: null })
+      expect(running.errors).toBe("")
+    },
+  )
+})
+
 describe("TypeScript", () => {
   const usual = { target: "es2022", strict: true, noEmit: true, skipLibCheck: false }
   const lib = ["es2022", "esnext.disposable", "dom"]
@@ -89,5 +127,17 @@ describe("TypeScript", () => {
     const files = ["consumer.ts", "sockets.ts"]
     writeFileSync(config, JSON.stringify({ compilerOptions, files }))
     expect(run(program!, [...before, "-p", config], project)).toBe("")
+  })
+
+  test("README's quick start, as it is", () => {
+    const files = examples.map((_, i) => `example-${i}.mts`)
+    for (const [i, file] of files.entries()) writeFileSync(join(project, file), examples[i]!.code)
+    const config = join(project, "tsconfig.json")
+    const compilerOptions = {
+      ...{ ...usual, lib, types: ["node"] },
+      ...{ module: "nodenext", moduleResolution: "nodenext" },
+    }
+    writeFileSync(config, JSON.stringify({ compilerOptions, files }))
+    expect(run(recent[0]!, ["-p", config], project)).toBe("")
   })
 })
