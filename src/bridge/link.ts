@@ -6,11 +6,19 @@ import { Transcoder } from "../codec/transcoder.js"
 import { AdaptiveLevel } from "../transport/adaptive-level.js"
 import type { Channel, ChannelHandlers } from "../transport/channel.js"
 import type { ConnectionCounts } from "../transport/connection.js"
+import { zmqError } from "../transport/zmq-error.js"
+import { GREETING_BYTES } from "../zmtp/greeting.js"
 import type { MessageLimits } from "./message-limits.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
 const FAREWELL_MS = 1000
+
+/**
+ * How long both sides may take for their greetings, in milliseconds: as libzmq's handshake. Sides
+ * that say nothing would use up the connections that there may be.
+ */
+const GREETING_MS = 30_000
 
 /** How a link ended. */
 interface End {
@@ -49,6 +57,10 @@ export class Link implements ChannelHandlers, PumpHandlers {
   readonly #fromPlain: Pump
   #end: End | undefined
   #farewell: NodeJS.Timeout | undefined
+  /** Bytes of their greetings that are still to come, and the time for them. */
+  #lz4Ungreeted = GREETING_BYTES
+  #plainUngreeted = GREETING_BYTES
+  #greeting: NodeJS.Timeout | undefined
   #open = 2
 
   /** Joins two channels. */
@@ -76,6 +88,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
 
   /** Lets data through. */
   start(): void {
+    this.#greeting = setTimeout(() => this.#ungreeted(), GREETING_MS).unref()
     this.#plain.resume()
     this.#lz4.resume()
   }
@@ -87,6 +100,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   data(chunk: Uint8Array, { socket }: Channel): void {
+    if (this.#greeting) this.#countGreeting(socket, chunk.length)
     if (socket === this.#plain) this.#fromPlain.push(chunk)
     else this.#fromLz4.push(chunk)
   }
@@ -128,6 +142,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
     }
     this.#open--
     if (this.#open > 0) return
+    clearTimeout(this.#greeting)
     this.#count()
     this.#receiving.close()
     this.#sending.close()
@@ -150,6 +165,22 @@ export class Link implements ChannelHandlers, PumpHandlers {
   destroy(): void {
     this.#plain.destroy()
     this.#lz4.destroy()
+  }
+
+  #countGreeting(socket: Socket, bytes: number): void {
+    if (socket === this.#plain) this.#plainUngreeted -= bytes
+    else this.#lz4Ungreeted -= bytes
+    if (this.#plainUngreeted > 0 || this.#lz4Ungreeted > 0) return
+    clearTimeout(this.#greeting)
+    this.#greeting = undefined
+  }
+
+  #ungreeted(): void {
+    // The one that said less: libzmq sends the rest of its greeting when it has some of the peer's.
+    const side = this.#lz4Ungreeted >= this.#plainUngreeted ? "lz4+tcp" : "plain"
+    const message = `the ${side} side sent no whole greeting in ${GREETING_MS / 1000} seconds`
+    this.#end ??= { error: zmqError("ETIMEDOUT", undefined, message) }
+    this.destroy()
   }
 
   #count(): void {

@@ -4,9 +4,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { afterAll, describe, expect, test } from "vitest"
+import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest"
 
 import { payload } from "../../bench/payloads.mjs"
+import { Bridge } from "../../src/bridge/bridge.js"
+import { checkLz4Options } from "../../src/codec/options.js"
 import { sha256 } from "../support/hash.js"
 import { type RawEnd, RawServer, rawClient } from "../support/raw-ends.js"
 import { RunningBridge } from "../support/running-bridge.js"
@@ -377,6 +379,27 @@ describe("limits: a side that goes beyond one loses its connection", () => {
       await eventually(() => plain.ended && lz4.ended)
     })
 
+    test.each(["plain", "lz4"] as const)(
+      "a command of 2^62 bytes, of the %s side, goes through and takes no memory",
+      async (side) => {
+        const ends = await joined(from)
+        const [sends, gets] = side === "plain" ? [ends.plain, ends.lz4] : [ends.lz4, ends.plain]
+        let arrived = 0
+        gets.socket.removeAllListeners("data")
+        gets.socket.on("data", ({ length }) => {
+          arrived += length
+        })
+        const command = Uint8Array.of(6, 0x40, 0, 0, 0, 0, 0, 0, 0)
+        const start = Buffer.concat([handshake("PUSH"), command])
+        sends.socket.write(start)
+        const chunk = Buffer.alloc(1 << 20)
+        for (let i = 0; i < 256; i++)
+          await new Promise((resolve) => sends.socket.write(chunk, resolve))
+        await eventually(() => arrived === start.length + 256 * chunk.length)
+        expect(residentBytes(ends.bridge)).toBeLessThan(150 * 2 ** 20)
+      },
+    )
+
     test.each(["plain", "lz4"] as const)("parts without an end, of the %s side", async (side) => {
       const ends = await joined(from, "--max-parts", "10")
       const [sends, gets] = side === "plain" ? [ends.plain, ends.lz4] : [ends.lz4, ends.plain]
@@ -475,6 +498,70 @@ describe("limits: a side that goes beyond one loses its connection", () => {
         /^there are 2 connections, which is --max-connections; closed tcp:\/\/127\.0\.0\.1:\d+$/,
       ),
     ])
+  })
+})
+
+describe("connections without greetings", () => {
+  // In this process, so that the 30 seconds can be made to pass.
+  async function started(): Promise<Ended & { client: RawEnd; server: RawEnd }> {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    const raw = await RawServer.start()
+    const ended: Ended = { errors: [] }
+    let joins = 0
+    const handlers = {
+      ...{ joined: () => joins++, failed() {}, unreachable() {}, full() {} },
+      ended: (_: unknown, error: Error | undefined) => ended.errors.push(error?.message),
+    }
+    const spec = {
+      ...{ from: LZ4, to: `tcp://127.0.0.1:${raw.port}`, maxConnections: 1000 },
+      settings: checkLz4Options({}, -1),
+      limits: { maxBytes: -1, maxParts: 65_536 },
+    }
+    const bridge = new Bridge(spec, handlers)
+    onTestFinished(async () => {
+      vi.useRealTimers()
+      await bridge.drain(0)
+    })
+    const client = await rawClient(await bridge.start())
+    const server = await raw.accept()
+    await until(() => joins === 1)
+    return Object.assign(ended, { client, server })
+  }
+  interface Ended {
+    errors: (string | undefined)[]
+  }
+  /** Waits without timers, which are faked. */
+  async function until(condition: () => boolean): Promise<void> {
+    while (!condition()) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  test.each([
+    { says: "nothing", client: 0, server: 0, side: "lz4+tcp" },
+    { says: "less than the other", client: 64, server: 63, side: "plain" },
+    { says: "nothing, so that the other waits", client: 0, server: 10, side: "lz4+tcp" },
+  ])("are closed after 30 seconds: the $side side says $says", async (bytes) => {
+    const ends = await started()
+    ends.client.socket.write(greeting().subarray(0, bytes.client))
+    ends.server.socket.write(greeting().subarray(0, bytes.server))
+    await until(() => ends.server.receivedBytes >= Math.min(bytes.client, 1))
+    await until(() => ends.client.receivedBytes >= Math.min(bytes.server, 1))
+    vi.advanceTimersByTime(29_999)
+    expect(ends.errors).toEqual([])
+    vi.advanceTimersByTime(1)
+    await until(() => ends.errors.length > 0)
+    expect(ends.errors).toEqual([`the ${bytes.side} side sent no whole greeting in 30 seconds`])
+    await until(() => ends.client.ended && ends.server.ended)
+  })
+
+  test("are the only ones that are", async () => {
+    const ends = await started()
+    ends.client.socket.write(greeting())
+    ends.server.socket.write(greeting())
+    await until(() => ends.server.receivedBytes === 64 && ends.client.receivedBytes === 64)
+    vi.advanceTimersByTime(3_600_000)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(ends.errors).toEqual([])
+    expect(ends.client.ended || ends.server.ended).toBe(false)
   })
 })
 

@@ -341,11 +341,12 @@ describe("the bridge", () => {
         report.failed(joined, HOSTILE, error)
         report.ended(joined, error)
         report.unreachable(HOSTILE, error)
+        report.full(HOSTILE)
       }
     } finally {
       log.mockRestore()
     }
-    expect(lines).toHaveLength(16)
+    expect(lines).toHaveLength(20)
     for (const line of lines) expect(line).not.toMatch(ACTS)
   })
 })
