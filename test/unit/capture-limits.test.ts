@@ -9,7 +9,9 @@ import { Tally } from "../../src/cli/inspect-tally.js"
 import {
   conversation,
   framesOf,
+  LINK_TYPES,
   pcapFile,
+  pcapngFile,
   type Said,
   type TcpPacket,
 } from "../support/capture-files.js"
@@ -48,6 +50,33 @@ describe("a READY", () => {
     const { handshakes, commands } = only(file)
     expect(handshakes.client?.properties.size).toBe(256)
     expect(commands[0]?.detail).toMatch(/^X0 "v", X1 "v", .{100,200} …$/)
+  })
+})
+
+describe("the interfaces of a section of a .pcapng", () => {
+  const withInterfaces = (count: number, client = "127.0.0.1:40000"): Uint8Array => {
+    const packets = conversation([["client", handshake("PUSH")], server], { client })
+    const linkTypes = Array(count).fill(LINK_TYPES.ETHERNET)
+    return pcapngFile(framesOf(packets), { linkTypes })
+  }
+
+  test("may be 65,536, in each section", () => {
+    const { connections, errors } = decodeCapture(
+      concat(withInterfaces(65_536), withInterfaces(65_536, "127.0.0.1:40001")),
+    )
+    expect(connections).toHaveLength(2)
+    expect(errors).toEqual([])
+  })
+
+  test("may not be more: the rest of the file is not read", () => {
+    const { connections, errors } = decodeCapture(withInterfaces(65_537))
+    expect(connections).toEqual([])
+    expect(errors).toMatchObject([
+      {
+        code: "ERR_CAPTURE_UNREADABLE",
+        message: "a section describes more than 65536 interfaces; nothing after it is read",
+      },
+    ])
   })
 })
 

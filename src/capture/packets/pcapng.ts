@@ -27,6 +27,8 @@ const FIXED_BYTES: Record<number, number> = {
   [ENHANCED_PACKET]: PACKET_FIELDS_END,
 }
 const NANOSECONDS = 1_000_000_000n
+/** In a section: a small block takes several times its size in memory, until the section ends. */
+const MAX_INTERFACES = 65_536
 
 // Options of an interface.
 const END_OF_OPTIONS = 0
@@ -68,8 +70,14 @@ export class Pcapng implements FileFormat {
     const type = view.getUint32(at, this.#little)
     if (type === ENHANCED_PACKET || type === PACKET) return this.#packet(view, at, size, offset)
     if (type === SIMPLE_PACKET) return this.#simplePacket(view, at, size, offset)
-    if (type === INTERFACE_DESCRIPTION) this.#interfaces.push(this.#interface(view, at, size))
+    if (type === INTERFACE_DESCRIPTION) this.#addInterface(this.#interface(view, at, size))
     return undefined
+  }
+
+  #addInterface(described: Interface): void {
+    if (this.#interfaces.length === MAX_INTERFACES)
+      throw new UnreadableRecord(`a section describes more than ${MAX_INTERFACES} interfaces`)
+    this.#interfaces.push(described)
   }
 
   #beginSection(view: DataView, at: number): void {
