@@ -160,8 +160,8 @@ export class Bridge {
     const [lz4, plain] = fromIsLz4 ? [accepted, dialled] : [dialled, accepted]
     const sayFarewell = () => destroyWhenSent(plain.socket)
     const link = new Link(lz4, plain, instance, settings, limits, this.#trainer, {
-      failed: (error, side) =>
-        this.#handlers.failed(joined, (side === "lz4") === fromIsLz4 ? from : to, error),
+      failed: (error, end) =>
+        this.#handlers.failed(joined, (end === "lz4") === fromIsLz4 ? from : to, error),
       disconnected: sayFarewell,
       ended: (error) => {
         this.#links.delete(link)

@@ -21,15 +21,16 @@ const FAREWELL_MS = 1000
 const GREETING_MS = 30_000
 
 /** How a link ended. */
-interface End {
+interface Ending {
   error: Error | undefined
 }
 
-export type Side = "lz4" | "plain"
+/** One of the two connections of a link. */
+export type LinkEnd = "lz4" | "plain"
 
 export interface LinkHandlers {
   /** One side broke a rule, or memory ran out for it; the link ends next. */
-  failed(error: Error, side: Side): void
+  failed(error: Error, end: LinkEnd): void
   /** The connection of the lz4+tcp side is over. */
   disconnected(): void
   /** Both are over; `error` is what ended them, if anything. */
@@ -55,7 +56,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   readonly #handlers: LinkHandlers
   readonly #fromLz4: Pump
   readonly #fromPlain: Pump
-  #end: End | undefined
+  #end: Ending | undefined
   #farewell: NodeJS.Timeout | undefined
   /** Bytes of their greetings that are still to come, and the time for them. */
   #lz4Ungreeted = GREETING_BYTES
