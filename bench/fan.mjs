@@ -12,6 +12,7 @@ import {
   LEAST_COMPRESSED,
   NOTHING_COMPRESSED,
   OMQ_TOKIO,
+  ON_THREADS,
   OURS,
   PYOMQ,
   TCP,
@@ -43,6 +44,7 @@ const FIRST_MESSAGES = 2000
 const wheels = {
   [TCP]: [ends[TCP], ends[TCP]],
   [OURS]: [ends[OURS], ends[OURS]],
+  [ON_THREADS]: [ends[ON_THREADS], ends[ON_THREADS]],
   [PYOMQ]: [ends[PYOMQ], ends[OURS]],
   [OMQ_TOKIO]: [ends[OMQ_TOKIO], ends[OURS]],
   [NOTHING_COMPRESSED]: [ends[NOTHING_COMPRESSED], ends[OURS]],

@@ -5,7 +5,7 @@ import { sizeName } from "./lib/format.mjs"
 import { benchmark } from "./lib/harness.mjs"
 import { payloadMessages } from "./lib/messages.mjs"
 import { readOptions } from "./lib/options.mjs"
-import { ends, IPC, OURS, TCP } from "./peers/ends.mjs"
+import { ends, IPC, ON_THREADS, OURS, TCP } from "./peers/ends.mjs"
 import { startPeer, startSocket } from "./peers/peers.mjs"
 import { freeEndpoint, LOOPBACK } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
@@ -46,7 +46,7 @@ const pairs = {
     return { asks: await start("raw-tcp", { connect: answers.endpoint }), answers }
   },
   [INPROC]: async () => ({ asks: await start("inproc", {}) }),
-  ...Object.fromEntries([IPC, TCP, OURS].map((name) => [name, () => sockets(ends[name])])),
+  ...Object.fromEntries([IPC, TCP, OURS, ON_THREADS].map((name) => [name, () => sockets(ends[name])])),
 }
 
 /** @param {Pair} pair @param {string} file @param {number} count @returns {Promise<number[]>} sorted */

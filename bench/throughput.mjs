@@ -8,6 +8,7 @@ import {
   IPC,
   LEAST_COMPRESSED,
   NOTHING_COMPRESSED,
+  ON_THREADS,
   OMQ_TOKIO,
   OURS,
   PYOMQ,
@@ -42,7 +43,7 @@ const SIZES = options.quick
 /** Sender and receiver. @type {Record<string, [End, End]>} */
 const pairs = {
   ...Object.fromEntries(
-    [TCP, IPC, OURS, NOTHING_COMPRESSED, PYOMQ_TCP, PYOMQ, OMQ_TOKIO].map((name) => [
+    [TCP, IPC, OURS, ON_THREADS, NOTHING_COMPRESSED, PYOMQ_TCP, PYOMQ, OMQ_TOKIO].map((name) => [
       name,
       [ends[name], ends[name]],
     ]),

@@ -5,6 +5,7 @@
 export const TCP = "zeromq.js tcp://"
 export const IPC = "zeromq.js ipc://"
 export const OURS = "zeromq-lz4"
+export const ON_THREADS = "zeromq-lz4, thread: true"
 export const NOTHING_COMPRESSED = "zeromq-lz4, nothing compressed"
 /** Bytes of a part from which on it is compressed; of smaller ones nothing is, anyway. */
 export const LEAST_COMPRESSED = 512
@@ -20,6 +21,7 @@ export const ends = {
   [TCP]: { module: "zeromq", scheme: "tcp://" },
   [IPC]: { module: "zeromq", scheme: "ipc://" },
   [OURS]: ours(),
+  [ON_THREADS]: ours({ thread: true }),
   [NOTHING_COMPRESSED]: ours({ minCompressSize: 2 ** 30 }),
   [PYOMQ_TCP]: { module: "pyomq", scheme: "tcp://" },
   [PYOMQ]: { module: "pyomq", scheme: "lz4+tcp://" },

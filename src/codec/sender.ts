@@ -2,7 +2,14 @@ import { allocate } from "./arrays.js"
 import { type Chunk, ChunkBuilder } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
 import { closed, outOfMemory } from "./errors.js"
-import { frameHeadLength, LONG_HEAD_BYTES, MORE, writeFrameHead } from "./frames.js"
+import {
+  frameBodyBytes,
+  frameHeadBytes,
+  frameHeadLength,
+  LONG_HEAD_BYTES,
+  MORE,
+  writeFrameHead,
+} from "./frames.js"
 import {
   BODY,
   INPUT,
@@ -104,7 +111,8 @@ export class Sender {
     const made = this.#made
     made.begin()
     try {
-      this.#gather(frames)
+      if (frames.length > instance.partMax) this.#gatherFrames(frames)
+      else this.#gather(frames)
       if (message) this.#gatherMessage(message)
       this.#transcode()
       return made.end({
@@ -163,16 +171,32 @@ export class Sender {
     this.#gatheredBytes += bytes.length
   }
 
+  /** Gathers frames of which one may be too large to be transcoded with the others. */
+  #gatherFrames(frames: Uint8Array): void {
+    for (let at = 0; at < frames.length; ) {
+      const start = at + frameHeadBytes(frames[at] as number)
+      const end = start + frameBodyBytes(frames, at)
+      this.#gather(frames.subarray(at, start))
+      this.#gatherPart(frames.subarray(start, end))
+      at = end
+    }
+  }
+
   #gatherMessage(message: readonly Uint8Array[]): void {
     for (let i = 0; i < message.length; i++) {
       const part = message[i] as Uint8Array
       const head = new Uint8Array(frameHeadLength(part.length))
       writeFrameHead(head, 0, i < message.length - 1 ? MORE : 0, part.length)
       this.#gather(head)
-      if (part.length > this.#instance.partMax) this.#transcodeLarge(part)
-      else this.#gather(part)
-      if (this.#gatheredBytes > GATHERED_MAX_BYTES) this.#transcode()
+      this.#gatherPart(part)
     }
+  }
+
+  /** Gathers a part whose head was gathered. */
+  #gatherPart(part: Uint8Array): void {
+    if (part.length > this.#instance.partMax) this.#transcodeLarge(part)
+    else this.#gather(part)
+    if (this.#gatheredBytes > GATHERED_MAX_BYTES) this.#transcode()
   }
 
   /** Transcodes a part whose head is the last of what is gathered. */

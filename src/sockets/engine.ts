@@ -138,10 +138,13 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     )
     await turn() // as in zeromq.js, whose threads bind, it takes that long
     const endpoint = new BoundEndpoint(this, this.#settings(socket, address, options))
+    this.#hold.take()
     try {
       await endpoint.listen(resolved)
     } catch (error) {
       this.#cannotListen(address, error)
+    } finally {
+      this.#hold.release()
     }
     this.#listens(endpoint)
   }

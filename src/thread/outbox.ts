@@ -23,8 +23,8 @@ export class Outbox implements SlabReader {
   #posting = false
   #timer: NodeJS.Timeout | undefined
   /** Where the latest run of frames is told, which may become longer, and where it ends in its slab. */
-  #latest = NONE
-  #end = 0
+  #latest = 0
+  #end = NONE
 
   constructor(send: (told: unknown[]) => void) {
     this.#send = send
@@ -37,7 +37,7 @@ export class Outbox implements SlabReader {
 
   #tell(operation: unknown[]): void {
     this.#told.push(...operation)
-    this.#latest = NONE
+    this.#end = NONE
     this.#postSoon()
   }
 
@@ -55,7 +55,7 @@ export class Outbox implements SlabReader {
     const number = this.#slabs.numberOf(slab)
     const told = this.#told
     const latest = this.#latest
-    if (told[latest + 1] === connection && told[latest + 2] === number && this.#end === start)
+    if (this.#end === start && told[latest + 1] === connection && told[latest + 2] === number)
       told[latest + 4] = (told[latest + 4] as number) + bytes.length
     else {
       if (!this.#known.has(number)) {
@@ -109,7 +109,7 @@ export class Outbox implements SlabReader {
     if (this.#told.length === 0) return
     const told = this.#told
     this.#told = []
-    this.#latest = NONE
+    this.#end = NONE
     this.#send(told)
   }
 }

@@ -45,10 +45,19 @@ abstract class RemoteEndpoint implements ThreadUser {
     return number
   }
 
-  /** Moves to another thread. */
-  protected reopen(): void {
-    this.thread = this.#threads()
-    this.number = this.#open()
+  /** Moves to another thread after a pause; `opened` is called, or `failed` where there is none. */
+  protected reopenLater(intervalMs: number, opened: () => void, failed: () => void): void {
+    setTimeout(() => {
+      if (this.isClosed) return
+      try {
+        this.thread = this.#threads()
+        this.number = this.#open()
+      } catch {
+        failed()
+        return
+      }
+      opened()
+    }, intervalMs).unref()
   }
 
   get connections(): Iterable<RemoteConnection> {
@@ -199,21 +208,32 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
     if (listening) {
       this.isClosed = true
       listening.reject(error)
-    } else {
-      this.reopen()
-      this.#listenLater(undefined)
-    }
+    } else this.#reviveLater()
   }
 
   /** Listens again where it did. */
-  #listenLater(error: Error | undefined): void {
-    if (error) this.#handlers.acceptFailed(error)
+  #reviveLater(): void {
+    const listen = () => this.thread.do(DO.LISTEN, this.number, this.#address, undefined, undefined)
+    this.reopenLater(this.#backoff.next() as number, listen, () => this.#reviveLater())
+  }
+
+  /** The address is taken, for now. */
+  #listenLater(error: Error): void {
+    this.#handlers.acceptFailed(error)
     setTimeout(() => {
       if (!this.isClosed)
         this.thread.do(DO.LISTEN, this.number, this.#address, undefined, undefined)
     }, this.#backoff.next()).unref()
   }
 }
+
+/** What is told of attempts, rather than of a connection. */
+const DIALING: ReadonlySet<EndpointEvent["type"]> = new Set([
+  "delayed",
+  "attemptFailed",
+  "retried",
+  "gaveUp",
+])
 
 /** A connected endpoint whose connections another thread makes. */
 export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
@@ -236,29 +256,19 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
   }
 
   override told(event: EndpointEvent): void {
-    if (event.type === "gone" || event.type === "closed" || !this.isClosed) this.#told(event)
-    // It was made while this side did not want it any more.
-    else if (event.type === "opened") this.thread.control(event.connection, { type: "destroy" })
-    else this.#told(event)
+    if (event.type === "opened" && this.isClosed) {
+      // It was made while this side did not want it any more.
+      this.thread.control(event.connection, { type: "destroy" })
+    } else if (DIALING.has(event.type)) {
+      if (!this.isClosed) this.#dials(event)
+    } else super.told(event)
   }
 
-  #told(event: EndpointEvent): void {
-    switch (event.type) {
-      case "delayed":
-        if (!this.isClosed) this.#handlers.delayed()
-        break
-      case "attemptFailed":
-        if (!this.isClosed) this.#handlers.attemptFailed()
-        break
-      case "retried":
-        if (!this.isClosed) this.#handlers.retried(event.intervalMs)
-        break
-      case "gaveUp":
-        if (!this.isClosed) this.#handlers.gaveUp(event.isWrongPeer)
-        break
-      default:
-        super.told(event)
-    }
+  #dials(event: EndpointEvent): void {
+    if (event.type === "delayed") this.#handlers.delayed()
+    else if (event.type === "attemptFailed") this.#handlers.attemptFailed()
+    else if (event.type === "retried") this.#handlers.retried(event.intervalMs)
+    else if (event.type === "gaveUp") this.#handlers.gaveUp(event.isWrongPeer)
   }
 
   protected opened(connection: RemoteConnection): void {
@@ -274,10 +284,10 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
       return
     }
     this.#handlers.retried(intervalMs)
-    setTimeout(() => {
-      if (this.isClosed) return
-      this.reopen()
-      this.dial()
-    }, intervalMs).unref()
+    this.reopenLater(
+      intervalMs,
+      () => this.dial(),
+      () => this.revive(),
+    )
   }
 }

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs"
+import { fileURLToPath } from "node:url"
 import { type Transferable, Worker } from "node:worker_threads"
 import type { Chunk } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
@@ -46,19 +48,21 @@ export class Thread implements SlabReader {
    */
   constructor(ended: (thread: Thread) => void) {
     this.#ended = ended
-    try {
-      this.#worker = new Worker(new URL("./thread/worker.js", import.meta.url), {
-        name: "zeromq-lz4",
-        // What the program was started with is for the program.
-        execArgv: [],
-      })
-    } catch (error) {
-      throw threadError(error as Error)
-    }
-    this.#worker.unref()
+    const file = new URL("./thread/worker.js", import.meta.url)
+    // Node would say so later, to nobody who called.
+    if (file.protocol === "file:" && !existsSync(file))
+      throw threadError(
+        new Error(`${fileURLToPath(file)} is missing: a bundler has left it behind`),
+      )
+    this.#worker = new Worker(file, {
+      name: "zeromq-lz4",
+      // What the program was started with is for the program.
+      execArgv: [],
+    })
     this.#worker.on("message", (told: unknown[]) => this.#take(told))
     this.#worker.on("error", (error) => this.#died(error))
     this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))
+    this.#worker.unref() // last: a listener for messages holds the process
     framer.slabs.readers.add(this)
   }
 
