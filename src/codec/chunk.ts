@@ -12,20 +12,32 @@ export interface Slab {
 /** Room for two chunks of 128 KiB of plaintext that does not compress. */
 export const SLAB_BYTES: number = 260 * 1024
 /** A chunk of this many bytes may keep a slab while it waits. */
-const LARGE_BYTES = 64 * 1024
+const LARGE_BYTES = 32 * 1024
 /** Slabs that are kept for use. */
-const SPARE_MAX = 16
+export const SPARE_MAX = 16
 const NOTHING = new Uint8Array(0)
 
 /** Slabs of one kind of memory. */
 export class Slabs {
   readonly #allocate: (bytes: number) => Uint8Array
+  readonly #spareMax: number
   /** The one that the next chunk goes into: they are made one after the other. */
   #current: Slab | undefined
   readonly #spare: Slab[] = []
 
-  constructor(allocate: (bytes: number) => Uint8Array) {
+  constructor(allocate: (bytes: number) => Uint8Array, spareMax: number) {
     this.#allocate = allocate
+    this.#spareMax = spareMax
+  }
+
+  /** How many are kept for use. */
+  get spare(): number {
+    return this.#spare.length
+  }
+
+  /** Keeps no more than so many for use, and gives the others. */
+  dropSpare(max: number): Slab[] {
+    return this.#spare.splice(max)
   }
 
   get current(): Slab {
@@ -55,12 +67,12 @@ export class Slabs {
   emptied(slab: Slab): boolean {
     slab.used = 0
     if (slab === this.#current) return true
-    return this.#spare.length < SPARE_MAX && this.#spare.push(slab) > 0
+    return this.#spare.length < this.#spareMax && this.#spare.push(slab) > 0
   }
 }
 
 /** Those of what goes to a network from this thread. */
-const own = new Slabs(allocate)
+const own = new Slabs(allocate, SPARE_MAX)
 
 /** What a chunk holds. */
 export interface Content {

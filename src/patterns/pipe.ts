@@ -413,7 +413,10 @@ export class Pipe implements Inlet, Flushable {
   // -- Receiving -------------------------------------------------------------------
 
   message(message: Message): boolean {
-    if (this.#draining) return !this.#abandoned
+    if (this.#draining) {
+      this.#connection?.received()
+      return !this.#abandoned
+    }
     const offence = this.#events.offence?.(message)
     if (offence !== undefined) {
       this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", offence))

@@ -6,10 +6,8 @@ import { writeCommand } from "../zmtp/commands.js"
 import type { HostedEndpoint } from "./hosted-endpoint.js"
 import type { Outbox, Stateful } from "./outbox.js"
 import { fromPlain } from "./plain-error.js"
+import { Progress } from "./progress.js"
 import { CAME_MAX_BYTES, type Control, numbersOf } from "./protocol.js"
-
-/** So many bytes that have left are told at once; fewer with what is told anyway. */
-const LEFT_BYTES = 128 * 1024
 
 /** Frames of whole messages, which lie in shared memory until that is told to have left. */
 export interface Write {
@@ -24,8 +22,7 @@ export class HostedConnection implements RelayInlet, Stateful {
   readonly #outbox: Outbox
   /** What has to wait for the network. */
   #waiting: Queue<Write | Command> | undefined
-  #written = 0
-  #leftBytes = 0
+  readonly progress: Progress = new Progress()
   #isEnding = false
   /** Messages that came, and that may come; 0 is no limit. */
   #came = 0
@@ -47,14 +44,9 @@ export class HostedConnection implements RelayInlet, Stateful {
     this.#granted = credit
   }
 
-  /** How many writes have left. */
-  get written(): number {
-    return this.#written
-  }
-
   state(): number[] {
     const { sent, received } = this.connection.counts
-    return [this.#written, ...numbersOf(sent), ...numbersOf(received)]
+    return [...numbersOf(sent), ...numbersOf(received)]
   }
 
   // -- What leaves -----------------------------------------------------------------
@@ -77,12 +69,8 @@ export class HostedConnection implements RelayInlet, Stateful {
         connection.destroy() // memory is out
         return
       }
-      this.#leftBytes += write.bytes.length
     }
-    this.#written++
-    const now = this.#leftBytes >= LEFT_BYTES
-    if (now) this.#leftBytes = 0
-    this.#outbox.changed(this, now)
+    this.#outbox.changed(this, this.progress.leaves())
   }
 
   drained(): void {
@@ -90,7 +78,6 @@ export class HostedConnection implements RelayInlet, Stateful {
     if (waiting) {
       while (waiting.length > 0 && !this.connection.blocked)
         this.#writeNow(waiting.shift() as Write | Command)
-      if (this.#written > 0) this.#outbox.changed(this, true)
     }
     this.#checkEnd()
   }
@@ -123,7 +110,9 @@ export class HostedConnection implements RelayInlet, Stateful {
   // -- What comes ------------------------------------------------------------------
 
   get room(): number {
-    return this.#granted === 0 ? Number.POSITIVE_INFINITY : this.#granted - this.#came
+    return this.#granted === 0 || this.#isEnding
+      ? Number.POSITIVE_INFINITY
+      : this.#granted - this.#came
   }
 
   frames(piece: Uint8Array, messages: number): boolean {

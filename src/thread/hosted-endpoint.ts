@@ -126,7 +126,8 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#live.set(connection, hosted)
     this.#connections.set(number, hosted)
     const { remoteAddress, remotePort } = connection
-    this.#tell({ type: "opened", connection: number, remoteAddress, remotePort })
+    const progress = hosted.progress.fields
+    this.#tell({ type: "opened", connection: number, progress, remoteAddress, remotePort })
   }
 
   ready(connection: Connection, peerRoutingId: Buffer): void {
@@ -162,7 +163,6 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
       type: "closed",
       connection: hosted.number,
       ending: { ...ending, error: error && toPlain(error) },
-      written: hosted.written,
     })
     this.#checkGone()
   }

@@ -9,7 +9,7 @@ const STATE_MS = 5
 /** A connection whose state has changed since it was told. */
 export interface Stateful {
   readonly number: number
-  /** Writes that have left, and the counts of both directions. */
+  /** The counts of both directions. */
   state(): number[]
 }
 

@@ -41,7 +41,7 @@ export const TOLD = {
   SLAB: 0,
   /** connection, slab, start, length: a piece of the frames that came. */
   CAME: 1,
-  /** connection, writes that have left, and what went through: nine numbers. */
+  /** connection, and what went through: eight numbers. */
   STATE: 2,
   /** endpoint, EndpointEvent. */
   EVENT: 3,
@@ -78,20 +78,25 @@ export type PlainEnding = Omit<Ending, "error"> & { error: PlainError | undefine
 
 export type PlainFailure = Pick<HandshakeFailure, "reason"> & { error: PlainError }
 
+/** There is a connection, whose handshake begins. */
+export interface OpenedEvent {
+  type: "opened"
+  connection: number
+  /** See Progress. */
+  progress: Int32Array
+  remoteAddress: string | undefined
+  remotePort: number | undefined
+}
+
 /** What happens at an endpoint. */
 export type EndpointEvent =
   | { type: "listening"; result: ListenResult }
-  | {
-      type: "opened"
-      connection: number
-      remoteAddress: string | undefined
-      remotePort: number | undefined
-    }
+  | OpenedEvent
   | { type: "ready"; connection: number; peerRoutingId: Uint8Array; peerTakesCommands: boolean }
   | { type: "authenticate"; connection: number; credentials: Credentials }
   | { type: "refused"; connection: number; status: number }
   | { type: "failed"; connection: number; error: PlainError; failure: PlainFailure | undefined }
-  | { type: "closed"; connection: number; ending: PlainEnding; written: number }
+  | { type: "closed"; connection: number; ending: PlainEnding }
   | { type: "acceptFailed"; error: PlainError }
   | { type: "delayed" }
   | { type: "attemptFailed" }

@@ -9,11 +9,12 @@ import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
+import type { Progress } from "./progress.js"
 import { CAME_MAX_BYTES, DO, numbersOf } from "./protocol.js"
 import type { Thread } from "./thread.js"
 
 /** Bytes that may be on their way to the thread, or wait there, before a connection is blocked. */
-const WINDOW_BYTES = 512 * 1024
+const WINDOW_BYTES = 1 << 20
 
 /** A connection that another thread has. */
 export class RemoteConnection implements PeerConnection, FrameSink {
@@ -25,6 +26,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   readonly remotePort: number | undefined
   readonly #thread: Thread
   readonly #number: number
+  readonly #progress: Progress
 
   /** What was written and has not left yet. */
   #unwritten: Queue<Unwritten> | undefined
@@ -57,11 +59,13 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     thread: Thread,
     number: number,
     credit: number,
+    progress: Progress,
     remoteAddress: string | undefined,
     remotePort: number | undefined,
   ) {
     this.#thread = thread
     this.#number = number
+    this.#progress = progress
     this.#mark = credit
     this.#granted = credit
     this.remoteAddress = remoteAddress
@@ -89,18 +93,27 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   // -- What leaves -----------------------------------------------------------------
 
   get blocked(): boolean {
-    const isFull =
-      this.#unwrittenBytes >= WINDOW_BYTES ||
-      // Only the latest message is to wait, and that in the pipe.
-      (this.#conflate && this.#unwritten !== undefined && this.#unwritten.length > 0)
-    if (isFull) this.#wasBlocked = true
-    return isFull
+    if (!this.#isFull) return false
+    this.#takeLeft()
+    if (!this.#isFull) return false
+    const waiting = this.#unwritten?.length ?? 0
+    this.#progress.want((this.#written + ((waiting + 1) >> 1)) | 0)
+    this.#takeLeft() // they may have left before that was asked
+    this.#wasBlocked = this.#isFull
+    return this.#wasBlocked
+  }
+
+  get #isFull(): boolean {
+    if (this.#unwrittenBytes >= WINDOW_BYTES) return true
+    // Only the latest message is to wait, and that in the pipe.
+    return this.#conflate && this.#unwritten !== undefined && this.#unwritten.length > 0
   }
 
   adapt(): void {}
 
   write(chunk: Chunk): void {
     if (this.#closed) return
+    this.#takeLeft()
     const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.again(chunk)
     this.#thread.write(this.#number, seen)
     this.#posted(seen, seen.bytes.length)
@@ -118,9 +131,10 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     this.#unwrittenBytes += bytes
   }
 
-  /** So many writes have left in all. */
-  #left(written: number): void {
-    for (; this.#written < written; this.#written++) {
+  /** Lets go of what has left. */
+  #takeLeft(): void {
+    const { left } = this.#progress
+    for (; this.#written !== left; this.#written = (this.#written + 1) | 0) {
       const item = this.#unwritten?.shift()
       if (item instanceof Chunk) {
         this.#unwrittenBytes -= item.bytes.length
@@ -137,11 +151,9 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   }
 
   state(told: readonly number[], at: number): void {
-    this.#counts = told.slice(at + 1, at + 9)
-    this.#left(told[at] as number)
-    if (!this.#wasBlocked || this.#unwrittenBytes > WINDOW_BYTES / 2 || this.blocked) return
-    this.#wasBlocked = false
-    this.inlet?.drained()
+    this.#counts = told.slice(at, at + 8)
+    this.#takeLeft()
+    if (this.#wasBlocked && !this.blocked) this.inlet?.drained()
   }
 
   // -- What comes ------------------------------------------------------------------
@@ -246,9 +258,9 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (!this.#closed) this.#thread.control(this.#number, { type: "reject", error: toPlain(error) })
   }
 
-  /** It is over; so many writes have left in all, where that is known. */
-  closing(written: number, counts: ConnectionCounts | undefined): void {
-    this.#left(written)
+  /** It is over. */
+  closing(counts: ConnectionCounts | undefined): void {
+    this.#takeLeft()
     if (counts) this.#counts = [counts.sent, counts.received].flatMap(numbersOf)
     // What had come is not lost, however much waits already.
     while (this.#kept && !this.#deaf) this.resume()

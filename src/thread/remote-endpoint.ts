@@ -11,7 +11,14 @@ import type {
   PeerListener,
 } from "../transport/transport.js"
 import { fromPlain } from "./plain-error.js"
-import { DO, type EndpointEvent, type EndpointSpec, type ListenResult } from "./protocol.js"
+import { Progress } from "./progress.js"
+import {
+  DO,
+  type EndpointEvent,
+  type EndpointSpec,
+  type ListenResult,
+  type OpenedEvent,
+} from "./protocol.js"
 import { RemoteConnection } from "./remote-connection.js"
 import type { Thread, ThreadUser } from "./thread.js"
 
@@ -73,7 +80,7 @@ abstract class RemoteEndpoint implements ThreadUser {
   told(event: EndpointEvent): void {
     switch (event.type) {
       case "opened":
-        this.#opened(event.connection, event.remoteAddress, event.remotePort)
+        this.#opened(event)
         break
       case "ready":
         this.on(event.connection, (connection) => {
@@ -103,7 +110,7 @@ abstract class RemoteEndpoint implements ThreadUser {
       case "closed":
         this.on(event.connection, (connection) => {
           const { error, ...ending } = event.ending
-          connection.closing(event.written, ending.counts)
+          connection.closing(ending.counts)
           this.live.delete(event.connection)
           this.#handlers.closed(connection, { ...ending, error: error && fromPlain(error) })
           connection.closed()
@@ -119,9 +126,15 @@ abstract class RemoteEndpoint implements ThreadUser {
     if (connection) call(connection)
   }
 
-  #opened(number: number, remoteAddress: string | undefined, remotePort: number | undefined): void {
-    const { thread, spec } = this
-    const connection = new RemoteConnection(thread, number, spec.credit, remoteAddress, remotePort)
+  #opened({ connection: number, progress, remoteAddress, remotePort }: OpenedEvent): void {
+    const connection = new RemoteConnection(
+      this.thread,
+      number,
+      this.spec.credit,
+      new Progress(progress),
+      remoteAddress,
+      remotePort,
+    )
     this.live.set(number, connection)
     this.opened(connection)
   }
@@ -133,7 +146,7 @@ abstract class RemoteEndpoint implements ThreadUser {
   threadDied(error: Error): void {
     for (const [number, connection] of this.live) {
       const { counts } = connection
-      connection.closing(0, undefined)
+      connection.closing(undefined)
       this.live.delete(number)
       const stage = connection.isReady ? "traffic" : "handshaking"
       this.#handlers.closed(connection, { error, stage, final: false, counts })

@@ -1,4 +1,11 @@
-import { type Slab, Slabs } from "../codec/chunk.js"
+import { type Slab, Slabs, SPARE_MAX } from "../codec/chunk.js"
+
+/**
+ * Plaintext waits for another thread in slabs, as many as high-water marks allow: they are not given
+ * back while messages flow, as new memory costs more than to fill it.
+ */
+const BUSY_SPARE_MAX = 1024
+const IDLE_MS = 1000
 
 /** Memory that several threads see. */
 export const allocateShared = (bytes: number): Uint8Array =>
@@ -16,9 +23,10 @@ export class SharedSlabs extends Slabs {
   readonly #numbers = new Map<Slab, number>()
   readonly #slabs = new Map<number, Slab>()
   #last = 0
+  #timer: NodeJS.Timeout | undefined
 
   constructor() {
-    super(allocateShared)
+    super(allocateShared, BUSY_SPARE_MAX)
   }
 
   numberOf(slab: Slab): number {
@@ -36,11 +44,27 @@ export class SharedSlabs extends Slabs {
   }
 
   override emptied(slab: Slab): boolean {
-    if (super.emptied(slab)) return true
+    const isKept = super.emptied(slab)
+    if (!isKept) this.#forget(slab)
+    else if (this.spare > SPARE_MAX && !this.#timer)
+      this.#timer = setTimeout(shrink, IDLE_MS, this).unref()
+    return isKept
+  }
+
+  /** Gives back what has not been needed for a while. */
+  shrink(): void {
+    this.#timer = undefined
+    for (const slab of this.dropSpare(SPARE_MAX)) this.#forget(slab)
+  }
+
+  #forget(slab: Slab): void {
     const number = this.numberOf(slab)
     this.#numbers.delete(slab)
     this.#slabs.delete(number)
     for (const reader of this.readers) reader.forget(number)
-    return false
   }
+}
+
+function shrink(slabs: SharedSlabs): void {
+  slabs.shrink()
 }

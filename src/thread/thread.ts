@@ -226,7 +226,7 @@ function lengthOf(operation: number): number {
 }
 
 /** How long each operation is, with its operands. */
-const TOLD_LENGTHS: readonly number[] = [3, 5, 11, 3]
+const TOLD_LENGTHS: readonly number[] = [3, 5, 10, 3]
 
 function postAll(thread: Thread): void {
   thread.postAll()

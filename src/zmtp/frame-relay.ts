@@ -49,7 +49,12 @@ export class FrameRelay {
           messages = 0
           from = at
         }
-        at = this.#readHead(bytes, at, sink)
+        try {
+          at = this.#readHead(bytes, at, sink)
+        } catch (error) {
+          if (at > from) sink.frames(bytes.subarray(from, at), messages)
+          throw error
+        }
         if (this.#command !== undefined || (flags as number) & COMMAND) from = at
         if (this.#head !== undefined) break
         if (this.#left > 0) continue

@@ -1,0 +1,168 @@
+/** A process whose event loop is blocked: connections with a thread go on, as long as there is room. */
+import { describe, expect, test } from "vitest"
+import { Pair, Pull, Push } from "zeromq-lz4"
+
+import { Script } from "../support/running-script.js"
+import { type AnySocket, use } from "../support/sockets.js"
+import { ANY, noise, plain, text } from "../support/threads.js"
+
+const MIB = 2 ** 20
+
+const BLOCKED_MS = 5000
+
+/**
+ * A process with a socket that is bound with a thread. It prints its endpoint. When it is told to, it
+ * does `before`, prints "blocked", blocks its event loop for 5 s, prints "over", and does `after`.
+ */
+class BusyPeer {
+  readonly script: Script
+  /** Whether its event loop goes on again. */
+  isOver = false
+  over: Promise<void> = Promise.resolve()
+
+  constructor(source: string, { before = "", after = "", sleeps = false }) {
+    this.script = new Script(
+      `${source}
+      process.on("SIGUSR2", async () => {
+        ${before}
+        console.log("blocked");
+        const end = performance.now() + ${BLOCKED_MS};
+        if (argument.sleeps) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${BLOCKED_MS});
+        else while (performance.now() < end);
+        console.log("over");
+        ${after}
+      });
+      setInterval(() => {}, 1000);
+      await socket.bind("${ANY}", { thread: true }); console.log(socket.lastEndpoint)`,
+      { sleeps },
+    )
+  }
+
+  async block(): Promise<void> {
+    this.script.process.kill("SIGUSR2")
+    expect(await this.script.line()).toBe("blocked")
+    this.over = this.script.line().then((line) => {
+      expect(line).toBe("over")
+      this.isOver = true
+    })
+    this.over.catch(() => {}) // of a test that does not wait for it, and ends the process
+  }
+}
+
+const shaken = (socket: AnySocket): Promise<unknown> =>
+  new Promise((resolve) => socket.events.on("handshake", resolve))
+
+describe("while the event loop is blocked for 5 s", () => {
+  test.each([
+    ["computes", false],
+    ["sleeps", true],
+  ])("heartbeats go on, and neither side gives up: it %s", async (_, sleeps) => {
+    const busy = new BusyPeer(
+      `const socket = new zmq.Pair({ heartbeatInterval: 200, heartbeatTimeout: 600, heartbeatTimeToLive: 600 });
+      socket.lz4.on("disconnect", ({ error }) => console.log("lost " + error?.code))`,
+      {
+        after: `await socket.send("still there"); console.log(String(await socket.receive()))`,
+        sleeps,
+      },
+    )
+    const pair = use(
+      new Pair({ heartbeatInterval: 200, heartbeatTimeout: 600, heartbeatTimeToLive: 600 }),
+    )
+    const lost: unknown[] = []
+    pair.lz4.on("disconnect", (event) => lost.push(event))
+    const handshaken = shaken(pair)
+    pair.connect(await busy.script.line(), plain)
+    await handshaken
+    await busy.block()
+    await busy.over
+    expect(await text(pair)).toBe("still there")
+    await pair.send("so is the other")
+    expect(await busy.script.line()).toBe("so is the other")
+    expect(lost).toEqual([])
+    expect(pair.lz4.connections.length).toBe(1)
+  })
+
+  test.each([
+    ["1 message", 1, ""],
+    [
+      "1000 messages and a turn of the event loop",
+      1000,
+      "await new Promise((resolve) => setImmediate(resolve))",
+    ],
+  ])("what was sent just before it leaves: %s", async (_, count, pause) => {
+    const busy = new BusyPeer("const socket = new zmq.Push({ sendHighWaterMark: 0 })", {
+      before: `for (let i = 0; i < ${count}; i++) await socket.send(String(i)); ${pause}`,
+    })
+    const pull = use(new Pull({ receiveHighWaterMark: 0 }))
+    const handshaken = shaken(pull)
+    pull.connect(await busy.script.line(), plain)
+    await handshaken
+    await busy.block()
+    for (let i = 0; i < count; i++) expect(await text(pull)).toBe(String(i))
+    expect(busy.isOver).toBe(false)
+  })
+
+  test("new peers are taken in", async () => {
+    const busy = new BusyPeer("const socket = new zmq.Pull()", {
+      after: "for (let i = 0; i < 3; i++) console.log(String(await socket.receive()))",
+    })
+    const endpoint = await busy.script.line()
+    await busy.block()
+    for (let i = 0; i < 3; i++) {
+      const push = use(new Push())
+      const handshaken = shaken(push)
+      push.connect(endpoint, plain)
+      await handshaken
+      await push.send(`from ${i}`)
+    }
+    expect(busy.isOver).toBe(false)
+    await busy.over
+    const lines = [await busy.script.line(), await busy.script.line(), await busy.script.line()]
+    expect(lines.sort()).toEqual(["from 0", "from 1", "from 2"])
+  })
+
+  test("a peer that sends has to wait when receiveHighWaterMark is reached, and nothing is lost", async () => {
+    const total = 2000
+    const busy = new BusyPeer("const socket = new zmq.Pull({ receiveHighWaterMark: 10 })", {
+      after: `for (let i = 0; i < ${total}; i++) {
+          const [number, part] = await socket.receive();
+          if (Number(number) !== i || part.length !== ${noise.length}) console.log("error: " + number + " is not " + i)
+        }
+        console.log("all")`,
+    })
+    const push = use(new Push({ sendHighWaterMark: 1 }))
+    push.connect(await busy.script.line(), plain)
+    await push.send(["0", noise])
+    await busy.block()
+    let sent = 1
+    const sending = (async () => {
+      for (; sent < total; sent++) await push.send([String(sent), noise])
+    })()
+    await busy.over
+    // What the system holds for both ends is 10 MB at most, 4 MB may be on their way between threads.
+    expect(sent).toBeGreaterThan(10)
+    expect(sent * noise.length).toBeLessThan(24 * MIB)
+    await sending
+    expect(await busy.script.line()).toBe("all")
+  })
+
+  test("few of the small messages that a peer sends are taken from the network, and none is lost", async () => {
+    const total = 100_000
+    const busy = new BusyPeer("const socket = new zmq.Pull({ receiveHighWaterMark: 10 })", {
+      after: `const taken = () => socket.lz4.stats.received.messages;
+        while (taken() === 0) await new Promise((resolve) => setTimeout(resolve, 1));
+        console.log(taken());
+        for (let i = 0; i < ${total}; i++)
+          if (String(await socket.receive()) !== String(i)) console.log("error: it is not " + i);
+        console.log("all")`,
+    })
+    const push = use(new Push({ sendHighWaterMark: 0 }))
+    push.connect(await busy.script.line(), plain)
+    await busy.block()
+    for (let i = 0; i < total; i++) await push.send(String(i))
+    await busy.over
+    // One read of the network brings thousands.
+    expect(Number(await busy.script.line())).toBeLessThan(total / 4)
+    expect(await busy.script.line()).toBe("all")
+  })
+})

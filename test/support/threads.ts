@@ -1,0 +1,42 @@
+/** Endpoints with and without a thread of their own, and the threads that are started for them. */
+import type { Worker } from "node:worker_threads"
+import { onTestFinished } from "vitest"
+import type { EndpointOptions } from "zeromq-lz4"
+
+import { payload } from "../../bench/payloads.mjs"
+import type { AnySocket } from "./sockets.js"
+
+export const ANY = "lz4+tcp://127.0.0.1:*"
+export const threaded: EndpointOptions = { thread: true }
+export const plain: EndpointOptions = { thread: false }
+
+/** A part of 64 KiB that does not shrink. */
+export const noise = payload("random", 64 * 1024)
+
+/** The first part of the next message. */
+export const text = async (socket: { receive(): Promise<unknown[]> }): Promise<string> =>
+  String((await socket.receive())[0])
+
+/** Binds one socket and connects the other, each with its own options. */
+export async function joinWith(
+  binding: AnySocket,
+  connecting: AnySocket,
+  bound: EndpointOptions,
+  connected: EndpointOptions,
+): Promise<string> {
+  await binding.bind(ANY, bound)
+  const endpoint = binding.lastEndpoint as string
+  connecting.connect(endpoint, connected)
+  return endpoint
+}
+
+/** Threads that are started from now on, until the test ends. */
+export function startedThreads(): Worker[] {
+  const started: Worker[] = []
+  const add = (worker: Worker) => started.push(worker)
+  process.on("worker", add)
+  onTestFinished(() => {
+    process.off("worker", add)
+  })
+  return started
+}

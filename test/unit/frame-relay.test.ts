@@ -1,0 +1,257 @@
+/** ZMTP frames that are passed on as they come: what a reader makes of the pieces is the same. */
+import fc from "fast-check"
+import { describe, expect, test } from "vitest"
+
+import { FrameReader, type FrameSink } from "../../src/zmtp/frame-reader.js"
+import { FrameRelay, type RelaySink } from "../../src/zmtp/frame-relay.js"
+import { concat } from "../support/wire.js"
+import { COMMAND, frame, frameHead, LONG, MORE } from "../support/zmtp.js"
+
+type Taken = [flags: number, body: string]
+
+const MIB = 2 ** 20
+const NO_LIMIT = Number.POSITIVE_INFINITY
+
+const bytesOf = (length: number, fill = length): Uint8Array =>
+  Uint8Array.from({ length }, (_, i) => (i * 7 + fill) & 0xff)
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
+
+/** As expect(), for what is looked at a million times. */
+function must(condition: boolean, what: string): void {
+  if (!condition) throw new Error(`not so: ${what}`)
+}
+
+/** Makes frames again of the pieces, and counts what ends in each. */
+class Sink implements RelaySink, FrameSink {
+  readonly heads: Taken[] = []
+  /** Frames of messages, and commands between them, in the order in which they came. */
+  readonly taken: Taken[] = []
+  /** Messages that may still come, and answers to what is passed on: yes, when there are no more. */
+  room = NO_LIMIT
+  answers: boolean[] = []
+  messages = 0
+  stopped = false
+  readonly #reader = new FrameReader()
+  readonly #frames: FrameSink = {
+    head: () => {},
+    frame: (flags, body) => {
+      this.taken.push([flags, text(body)])
+      if (!(flags & MORE)) this.messages++
+      return true
+    },
+  }
+
+  head(flags: number, bodyBytes: number): void {
+    this.heads.push([flags & ~LONG, String(bodyBytes)])
+  }
+
+  frames(piece: Uint8Array, messages: number): boolean {
+    must(!this.stopped, "nothing is passed on after a no")
+    must(piece.length > 0, "pieces have bytes")
+    const before = this.messages
+    this.#reader.read(Uint8Array.from(piece), 0, this.#frames)
+    must(messages === this.messages - before, "so many messages end in the piece")
+    this.room -= messages
+    return this.#answer(this.room > 0)
+  }
+
+  frame(flags: number, body: Buffer): boolean {
+    must(!this.stopped, "nothing is passed on after a no")
+    must(!this.#reader.insideFrame, "a command comes between frames")
+    this.taken.push([flags & ~LONG, text(body)])
+    return this.#answer(true)
+  }
+
+  #answer(wanted: boolean): boolean {
+    const answer = wanted && (this.answers.shift() ?? true)
+    this.stopped = !answer
+    return answer
+  }
+}
+
+/** Relays chunks, each of which is overwritten afterwards, as the network's buffer is. */
+function relay(
+  chunks: readonly Uint8Array[],
+  { rooms = [], answers = [] }: { rooms?: number[]; answers?: boolean[] } = {},
+): Sink {
+  const sink = new Sink()
+  sink.answers = [...answers]
+  const more = [...rooms]
+  const relaying = new FrameRelay()
+  for (const chunk of chunks) {
+    const used = Uint8Array.from(chunk)
+    let at = 0
+    while (at < used.length) {
+      sink.room = more.shift() ?? NO_LIMIT
+      sink.stopped = false
+      const { room, messages } = sink
+      at = relaying.read(used, at, sink)
+      must(sink.messages - messages <= Math.max(1, room), "no more come than there is room for")
+      must(at === used.length || sink.stopped, "it stops only for a no")
+    }
+    used.fill(0xee)
+  }
+  return sink
+}
+
+const cutAt = (bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] => {
+  const places = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length]
+  places.sort((a, b) => a - b)
+  return places.slice(1).map((end, i) => bytes.subarray(places[i], end))
+}
+
+const frames: [flags: number, body: Uint8Array][] = [
+  [0, bytesOf(0)],
+  [COMMAND, bytesOf(0)],
+  [MORE, bytesOf(1)],
+  [0, bytesOf(255)],
+  [COMMAND, bytesOf(3)],
+  [COMMAND, bytesOf(300)],
+  [MORE, bytesOf(256)],
+  [MORE, bytesOf(0)],
+  [COMMAND, bytesOf(5)],
+  [0, bytesOf(0)],
+  [0, bytesOf(20)],
+]
+const stream = concat(...frames.map(([flags, body]) => frame(body, flags)))
+const expected = frames.map(([flags, body]): Taken => [flags, text(body)])
+
+describe("what is passed on gives the same messages and commands, in the same order", () => {
+  test("at once, and byte by byte", () => {
+    expect(relay([stream]).taken).toEqual(expected)
+    expect(relay(Array.from(stream, (byte) => Uint8Array.of(byte))).taken).toEqual(expected)
+  })
+
+  test("cut at every byte, whatever room there is", () => {
+    for (const room of [0, 1, 2, NO_LIMIT])
+      for (let at = 0; at <= stream.length; at++) {
+        const rooms = Array<number>(20).fill(room)
+        expect(relay(cutAt(stream, [at]), { rooms }).taken).toEqual(expected)
+      }
+  })
+
+  test("cut at every two bytes of the heads", () => {
+    const short = concat(
+      ...frames.map(([flags, body]) => frame(body.subarray(0, 3), flags)),
+      frame(bytesOf(256), COMMAND),
+      frame(bytesOf(256)),
+    )
+    const whole = relay([short]).taken
+    for (let a = 0; a <= short.length - 250; a++)
+      for (let b = a; b <= short.length - 250; b++)
+        expect(relay(cutAt(short, [a, b])).taken).toEqual(whole)
+  })
+
+  test("of any sizes, in any cuts, with any room, and sinks that say stop", () => {
+    const size = fc.oneof(
+      fc.nat(10),
+      fc.constantFrom(254, 255, 256, 2048, 4095, 4096, 4097, 8192, 70_000),
+      fc.nat(20_000),
+    )
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom(0, MORE, COMMAND), size), { maxLength: 30 }),
+        fc.array(fc.nat(), { maxLength: 30 }),
+        fc.array(fc.constantFrom(-3, 0, 1, 2, 3, 10), { maxLength: 40 }),
+        fc.array(fc.boolean(), { maxLength: 40 }),
+        (given, cuts, rooms, answers) => {
+          const all = concat(...given.map(([flags, length], i) => frame(bytesOf(length, i), flags)))
+          const sink = relay(cutAt(all, cuts), { rooms, answers })
+          expect(sink.heads).toEqual(given.map(([flags, length]) => [flags, String(length)]))
+          expect(sink.taken.length).toBe(given.length)
+          for (const [i, [flags, length]] of given.entries())
+            expect(
+              sink.taken[i]?.[0] === flags && sink.taken[i]?.[1] === text(bytesOf(length, i)),
+              `frame ${i}`,
+            ).toBe(true)
+        },
+      ),
+    )
+  })
+
+  test("a short body behind a long head", () => {
+    const long = (flags: number) =>
+      concat(Uint8Array.of(LONG | flags, 0, 0, 0, 0, 0, 0, 0, 3), bytesOf(3))
+    const both = concat(long(0), long(COMMAND))
+    for (let at = 0; at <= both.length; at++)
+      expect(relay(cutAt(both, [at])).taken).toEqual([
+        [0, text(bytesOf(3))],
+        [COMMAND, text(bytesOf(3))],
+      ])
+  })
+})
+
+test("one message comes where no room is left, and no more", () => {
+  const sink = new Sink()
+  sink.room = 0
+  const two = concat(frame(bytesOf(5)), frame(bytesOf(6)))
+  expect(new FrameRelay().read(two, 0, sink)).toBe(2 + 5)
+  expect(sink.messages).toBe(1)
+})
+
+test("a piece of a message is passed on before the rest has come", () => {
+  const sink = new Sink()
+  const pieces: [bytes: number, messages: number][] = []
+  sink.frames = ({ length }, messages) => {
+    pieces.push([length, messages])
+    return true
+  }
+  const relaying = new FrameRelay()
+  const all = concat(frame(bytesOf(5)), frame(bytesOf(1000)))
+  for (const chunk of cutAt(all, [7 + 4, 500])) relaying.read(chunk, 0, sink)
+  expect(pieces).toEqual([
+    [7 + 4, 1],
+    [500 - 11, 0],
+    [all.length - 500, 1],
+  ])
+})
+
+test("parts are counted until their message ends, and commands are not", () => {
+  const relaying = new FrameRelay()
+  const sink = new Sink()
+  const seen: number[] = []
+  sink.head = () => seen.push(relaying.parts)
+  const more = frame(bytesOf(1), MORE)
+  const all = concat(more, more, frame(bytesOf(9), COMMAND), more, frame(bytesOf(0)), more)
+  for (const byte of all) relaying.read(Uint8Array.of(byte), 0, sink)
+  expect(seen).toEqual([0, 1, 2, 2, 3, 0])
+  expect(relaying.parts).toBe(1)
+})
+
+describe("a head that is refused", () => {
+  test.each([0, 10, 300, 2 ** 40])("of %d bytes leaves nothing behind it", (bodyBytes) => {
+    for (const flags of [0, COMMAND]) {
+      const sink = new Sink()
+      sink.head = () => {
+        throw new Error("refused")
+      }
+      expect(() => new FrameRelay().read(frameHead(bodyBytes, flags), 0, sink)).toThrow("refused")
+      expect(sink.taken).toEqual([])
+    }
+  })
+
+  test.each([
+    ["a message", 0],
+    ["a command", COMMAND],
+  ])("is one of %s: the messages before it are passed on all the same", (_, flags) => {
+    const sink = new Sink()
+    sink.head = (_, bodyBytes) => {
+      if (bodyBytes === 99) throw new Error("refused")
+    }
+    const all = concat(frame(bytesOf(5)), frame(bytesOf(6)), frameHead(99, flags))
+    expect(() => new FrameRelay().read(all, 0, sink)).toThrow("refused")
+    expect(sink.taken).toEqual([5, 6].map((length) => [0, text(bytesOf(length))]))
+  })
+})
+
+test.each([
+  ["a command that declares 1 MiB", frameHead(MIB, COMMAND)],
+  ["a part that declares 1 TiB", frameHead(2n ** 40n)],
+])("nothing is allocated on the word of a head alone: %s and never comes", (_, head) => {
+  const before = process.memoryUsage().arrayBuffers
+  const relays = Array.from({ length: 200 }, () => new FrameRelay())
+  const sink: RelaySink = { room: 1, head: () => {}, frame: () => true, frames: () => true }
+  for (const relaying of relays) relaying.read(concat(head, bytesOf(100)), 0, sink)
+  expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * MIB)
+  expect(relays).toHaveLength(200)
+})

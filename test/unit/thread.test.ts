@@ -1,0 +1,790 @@
+/** What crosses between the thread of the sockets and that of their connections, without either. */
+import { readFileSync } from "node:fs"
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
+import fc from "fast-check"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
+import { type Chunk, SLAB_BYTES, type Slab } from "../../src/codec/chunk.js"
+import { ProtocolError } from "../../src/codec/errors.js"
+import { splitFrames } from "../../src/codec/frames.js"
+import { Batch } from "../../src/patterns/batch.js"
+import { framer } from "../../src/thread/framer.js"
+import { HostedConnection, type Write } from "../../src/thread/hosted-connection.js"
+import type { HostedEndpoint } from "../../src/thread/hosted-endpoint.js"
+import { Outbox, type Stateful } from "../../src/thread/outbox.js"
+import { fromPlain, toPlain } from "../../src/thread/plain-error.js"
+import { Progress } from "../../src/thread/progress.js"
+import {
+  CAME_MAX_BYTES,
+  type Control,
+  DO,
+  type EndpointEvent,
+  TOLD,
+} from "../../src/thread/protocol.js"
+import { RemoteConnection } from "../../src/thread/remote-connection.js"
+import { SharedSlabs } from "../../src/thread/shared-slabs.js"
+import type { Thread } from "../../src/thread/thread.js"
+import type { Connection, Inlet } from "../../src/transport/connection.js"
+import type { Command, Unwritten } from "../../src/transport/transport.js"
+import { eventually } from "../support/sockets.js"
+import { concat } from "../support/wire.js"
+import { COMMAND, frame, message } from "../support/zmtp.js"
+
+const NO_FRAMES = new Uint8Array(0)
+const KIB = 1024
+const bytesOf = (length: number, fill = length): Buffer =>
+  Buffer.from(Uint8Array.from({ length }, (_, i) => (i * 7 + fill) & 0xff))
+const isShared = ({ buffer }: Uint8Array): boolean => buffer instanceof SharedArrayBuffer
+
+// -- Errors ------------------------------------------------------------------------
+
+describe("an error that was posted", () => {
+  const posted = (error: Error) => fromPlain(structuredClone(toPlain(error)))
+
+  test("is a ProtocolError with its code and its words, if it was one", () => {
+    const error = new ProtocolError("ERR_LZ4_TRUNCATED", "part 2 ends after 5 bytes")
+    const copy = posted(error)
+    expect(copy).toBeInstanceOf(ProtocolError)
+    expect(copy).toMatchObject({ code: error.code, message: error.message, name: error.name })
+  })
+
+  test("has the code, errno and all else that the system said", () => {
+    const error = (() => {
+      try {
+        readFileSync("no such file")
+      } catch (error) {
+        return error as NodeJS.ErrnoException
+      }
+      throw new Error("it is there")
+    })()
+    const copy = posted(error) as NodeJS.ErrnoException
+    expect(copy).toBeInstanceOf(Error)
+    const { message, code, errno, syscall, path } = error
+    expect(code).toBe("ENOENT")
+    expect(copy).toMatchObject({ message, code, errno, syscall, path })
+  })
+
+  test("leaves behind what cannot be posted", () => {
+    const error = Object.assign(new Error("text"), {
+      call: () => {},
+      socket: { on: () => {} },
+      n: 1,
+    })
+    const copy = posted(error)
+    expect(copy).toMatchObject({ message: "text", n: 1 })
+    expect(copy).not.toHaveProperty("call")
+    expect(copy).not.toHaveProperty("socket")
+  })
+})
+
+// -- Memory ------------------------------------------------------------------------
+
+/** The frames of messages, as pipes give them. */
+const framesOf = (...messages: Buffer[][]): Uint8Array =>
+  concat(...messages.map((m) => message(...m)))
+
+describe("messages that are framed", () => {
+  test("lie in shared memory as plain frames, and are counted", () => {
+    const waiting = [[bytesOf(3)], [bytesOf(0), bytesOf(300)], [bytesOf(0)]]
+    const last = [bytesOf(10), bytesOf(0), bytesOf(70_000)]
+    const chunk = framer.encode(framesOf(...waiting), last)
+    expect(isShared(chunk.bytes)).toBe(true)
+    expect(chunk.messages).toBe(4)
+    expect(
+      splitFrames(Uint8Array.from(chunk.bytes)).map((m) => m.map((p) => Buffer.from(p))),
+    ).toEqual([...waiting, last])
+    chunk.release()
+  })
+
+  test("of any parts are the same", () => {
+    const part = fc
+      .oneof(fc.nat(20), fc.constantFrom(255, 256, 8000))
+      .map((length) => bytesOf(length))
+    const messages = fc.array(fc.array(part, { minLength: 1, maxLength: 5 }), { maxLength: 8 })
+    fc.assert(
+      fc.property(
+        messages,
+        fc.option(fc.array(part, { minLength: 1, maxLength: 5 })),
+        (some, last) => {
+          const all = last ? [...some, last] : some
+          const chunk = framer.encode(framesOf(...some), last ?? undefined)
+          expect(chunk.messages).toBe(all.length)
+          expect(Buffer.from(chunk.bytes).equals(framesOf(...all))).toBe(true)
+          chunk.release()
+        },
+      ),
+    )
+  })
+
+  test("that follow each other lie in a row, and can be written as one", () => {
+    const [first, second] = [
+      framer.encode(framesOf([bytesOf(5)])),
+      framer.encode(framesOf([bytesOf(6)])),
+    ]
+    const both = first.joined(second)
+    expect(both?.messages).toBe(2)
+    expect(Buffer.from(both?.bytes ?? NO_FRAMES).equals(framesOf([bytesOf(5)], [bytesOf(6)]))).toBe(
+      true,
+    )
+    both?.release()
+  })
+
+  test("that are larger than a slab have shared memory of their own", () => {
+    const large = bytesOf(SLAB_BYTES + 1)
+    const chunk = framer.encode(framesOf([bytesOf(4)]), [large])
+    expect(isShared(chunk.bytes)).toBe(true)
+    expect(chunk.slab).toBe(undefined)
+    expect(chunk.messages).toBe(2)
+    expect(chunk.bytes.buffer.byteLength).toBe(chunk.bytes.length)
+    expect(Buffer.from(chunk.bytes).equals(framesOf([bytesOf(4)], [large]))).toBe(true)
+    chunk.release()
+  })
+
+  test("that waited in memory of their own go to shared memory again", () => {
+    const waited = framer.encode(framesOf([bytesOf(5)], [bytesOf(6)])).owned()
+    expect(isShared(waited.bytes)).toBe(false)
+    const again = framer.again(waited)
+    expect(isShared(again.bytes)).toBe(true)
+    expect(again.messages).toBe(2)
+    expect(Buffer.from(again.bytes).equals(framesOf([bytesOf(5)], [bytesOf(6)]))).toBe(true)
+    again.release()
+  })
+
+  test("take no new memory as long as they are released", () => {
+    const memory = new Set<ArrayBufferLike>()
+    for (let i = 0; i < 100; i++) {
+      const chunk = framer.encode(NO_FRAMES, [bytesOf(100 * KIB)])
+      memory.add(chunk.bytes.buffer)
+      chunk.release()
+    }
+    expect(memory.size).toBeLessThanOrEqual(3)
+  })
+})
+
+describe("slabs that threads share", () => {
+  const fullSlabs = (slabs: SharedSlabs, count: number): Slab[] =>
+    Array.from({ length: count }, () => {
+      const slab = slabs.next()
+      slabs.numberOf(slab)
+      return slab
+    })
+
+  test("keep their numbers while they are kept, and are found by them", () => {
+    const slabs = new SharedSlabs()
+    const [a, b] = fullSlabs(slabs, 2) as [Slab, Slab]
+    expect(slabs.numberOf(a)).not.toBe(slabs.numberOf(b))
+    for (const slab of [a, b]) {
+      expect(slabs.at(slabs.numberOf(slab))).toBe(slab)
+      expect(isShared(slab.bytes)).toBe(true)
+    }
+    const number = slabs.numberOf(a)
+    expect(slabs.emptied(a)).toBe(true)
+    expect(slabs.next()).toBe(a)
+    expect(slabs.numberOf(a)).toBe(number)
+  })
+
+  test("are forgotten by all who know them when they were not needed for a second, and no number comes again", () => {
+    const slabs = new SharedSlabs()
+    const forgotten: [number[], number[]] = [[], []]
+    for (const list of forgotten) slabs.readers.add({ forget: (number) => list.push(number) })
+    vi.useFakeTimers()
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const all = fullSlabs(slabs, 40)
+    const numbers = all.map((slab) => slabs.numberOf(slab))
+    for (const slab of all) expect(slabs.emptied(slab)).toBe(true)
+    expect(forgotten).toEqual([[], []])
+    vi.advanceTimersByTime(2000)
+    const [gone] = forgotten
+    expect(gone.length).toBeGreaterThan(20)
+    expect(forgotten[1]).toEqual(gone)
+    expect(gone).not.toContain(numbers.at(-1)) // the one that the next chunk goes into
+    const next = fullSlabs(slabs, 40).filter((slab) => !all.includes(slab))
+    expect(next.length).toBeGreaterThan(20)
+    for (const slab of next) expect(numbers).not.toContain(slabs.numberOf(slab))
+  })
+})
+
+// -- What a thread tells -----------------------------------------------------------
+
+interface Run {
+  connection: number
+  slab: number
+  start: number
+  bytes: Buffer
+}
+
+/** The other end of an outbox: knows slabs, and takes runs apart. */
+class Told {
+  readonly posts: unknown[][] = []
+  readonly slabs = new Map<number, Uint8Array>()
+  readonly runs: Run[] = []
+  /** All in its order, as words. */
+  readonly log: string[] = []
+  readonly states = new Map<number, number[]>()
+
+  take(told: unknown[]): void {
+    this.posts.push(told)
+    for (let at = 0; at < told.length; ) {
+      const number = told[at + 1] as number
+      switch (told[at]) {
+        case TOLD.SLAB: {
+          const memory = told[at + 2] as SharedArrayBuffer | undefined
+          if (memory) this.slabs.set(number, new Uint8Array(memory))
+          else this.slabs.delete(number)
+          this.log.push(memory ? `slab ${number}` : `no slab ${number}`)
+          at += 3
+          break
+        }
+        case TOLD.CAME: {
+          const [slab, start, length] = told.slice(at + 2, at + 5) as [number, number, number]
+          const memory = this.slabs.get(slab) as Uint8Array
+          const bytes = Buffer.from(memory.subarray(start, start + length))
+          expect(bytes.length).toBe(length)
+          this.runs.push({ connection: number, slab, start, bytes })
+          this.log.push(`came ${number}`)
+          at += 5
+          break
+        }
+        case TOLD.STATE:
+          this.states.set(number, told.slice(at + 2, at + 11) as number[])
+          this.log.push(`state ${number}`)
+          at += 11
+          break
+        case TOLD.EVENT:
+          this.log.push(`${(told[at + 2] as EndpointEvent).type} ${number}`)
+          at += 3
+          break
+        default:
+          throw new Error(`${told[at]} is no operation, at ${at} of ${told.length}`)
+      }
+    }
+  }
+
+  /** All that came over a connection. */
+  of(connection: number): Buffer {
+    return Buffer.concat(
+      this.runs.filter((run) => run.connection === connection).map((r) => r.bytes),
+    )
+  }
+}
+
+function outbox(): { told: Told; box: Outbox } {
+  const told = new Told()
+  return { told, box: new Outbox((post) => told.take(post)) }
+}
+
+const withState = (number: number, written: () => number): Stateful => ({
+  number,
+  state: () => [written(), 1, 2, 3, 0, 5, 6, 7, 1],
+})
+
+describe("what a thread tells", () => {
+  const happened: EndpointEvent = { type: "delayed" }
+
+  test("is posted once for a turn of the event loop, in its order", async () => {
+    const { told, box } = outbox()
+    box.frames(7, bytesOf(10))
+    box.event(3, happened)
+    box.frames(8, bytesOf(20))
+    box.changed(
+      withState(7, () => 1),
+      true,
+    )
+    expect(told.posts).toEqual([])
+    await turn()
+    expect(told.posts).toHaveLength(1)
+    expect(told.log).toEqual(["slab 1", "came 7", "delayed 3", "came 8", "state 7"])
+    expect(told.of(7).equals(bytesOf(10))).toBe(true)
+    expect(told.of(8).equals(bytesOf(20))).toBe(true)
+  })
+
+  test("has pieces of one connection that follow each other as one run", async () => {
+    const { told, box } = outbox()
+    for (let i = 0; i < 10; i++) box.frames(7, bytesOf(10, i))
+    box.frames(8, bytesOf(10, 99))
+    box.frames(7, bytesOf(10, 10))
+    await turn()
+    expect(told.log).toEqual(["slab 1", "came 7", "came 8", "came 7"])
+    box.frames(7, bytesOf(10, 11))
+    await turn()
+    expect(told.log.slice(4)).toEqual(["came 7"])
+    const all = Buffer.concat(Array.from({ length: 12 }, (_, i) => bytesOf(10, i)))
+    expect(told.of(7).equals(all)).toBe(true)
+  })
+
+  test("has a piece that is larger than a slab as several runs", async () => {
+    const { told, box } = outbox()
+    const large = bytesOf(2 * SLAB_BYTES + 100)
+    box.frames(7, bytesOf(10))
+    box.frames(7, large)
+    await turn()
+    expect(told.of(7).equals(Buffer.concat([bytesOf(10), large]))).toBe(true)
+  })
+
+  test("keeps states for some milliseconds, and tells the latest", async () => {
+    const { told, box } = outbox()
+    let written = 1
+    box.changed(
+      withState(7, () => written),
+      false,
+    )
+    await turn()
+    expect(told.posts).toEqual([])
+    written = 2
+    box.changed(
+      withState(8, () => 5),
+      false,
+    )
+    await eventually(() => told.posts.length > 0)
+    written = 3
+    expect(told.log).toEqual(["state 7", "state 8"])
+    expect(told.states.get(7)?.[0]).toBe(2)
+  })
+
+  test("has the states with whatever else is posted, and none of a connection that is gone", async () => {
+    const { told, box } = outbox()
+    const gone = withState(7, () => 1)
+    box.changed(gone, false)
+    box.changed(
+      withState(8, () => 1),
+      false,
+    )
+    box.gone(gone)
+    box.event(1, happened)
+    await turn()
+    expect(told.log).toEqual(["delayed 1", "state 8"])
+  })
+
+  test("lies in memory that is used again when it was read, and forgotten when there is too much", async () => {
+    const { told, box } = outbox()
+    const freeAll = () => {
+      for (const { slab } of told.runs.splice(0)) box.free(slab, 1)
+    }
+    for (let i = 0; i < 60; i++) {
+      box.frames(7, bytesOf(100 * KIB))
+      await turn()
+      freeAll()
+    }
+    expect(told.slabs.size).toBeLessThanOrEqual(3)
+    for (let i = 0; i < 60; i++) box.frames(7, bytesOf(200 * KIB))
+    await turn()
+    expect(told.slabs.size).toBeGreaterThanOrEqual(60)
+    freeAll()
+    await sleep(1200)
+    expect(told.slabs.size).toBeLessThan(20)
+    box.frames(7, bytesOf(10))
+    await turn()
+    expect(told.runs.at(-1)?.bytes.equals(bytesOf(10))).toBe(true)
+  })
+
+  test.each([
+    { where: "before them", first: [], connection: 3, endpoint: 1 },
+    { where: "between them", first: [1], connection: 1, endpoint: 2 },
+  ])(
+    "mixes up no frames with an event that comes $where, whatever their numbers are",
+    ({ first, connection, endpoint }) => {
+      const { told, box } = outbox()
+      box.frames(connection, bytesOf(10, 1)) // from now on the slab is known
+      box.post()
+      for (const number of first) box.frames(number, bytesOf(10, 2))
+      box.event(endpoint, happened)
+      box.frames(connection, bytesOf(10, 3))
+      box.event(endpoint, happened)
+      box.post()
+      const all = [1, ...(first.length > 0 ? [2] : []), 3].map((fill) => bytesOf(10, fill))
+      expect(told.of(connection).equals(Buffer.concat(all))).toBe(true)
+    },
+  )
+
+  test("is all that came over each connection, and every event, in any order", async () => {
+    const number = fc.integer({ min: 1, max: 3 })
+    const operation = fc.oneof(
+      {
+        weight: 6,
+        arbitrary: fc.record({ came: number, bytes: fc.oneof(fc.nat(30), fc.nat(100_000)) }),
+      },
+      { weight: 2, arbitrary: fc.record({ event: number }) },
+      { weight: 2, arbitrary: fc.record({ state: number, now: fc.boolean() }) },
+      { weight: 2, arbitrary: fc.constant({ turn: true }) },
+      { weight: 1, arbitrary: fc.constant({ free: true }) },
+    )
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { maxLength: 40 }), async (operations) => {
+        const { told, box } = outbox()
+        const came = new Map<number, Buffer[]>()
+        const order: string[] = []
+        let freed = 0
+        for (const [i, one] of operations.entries()) {
+          if ("came" in one) {
+            const bytes = bytesOf(one.bytes, i)
+            box.frames(one.came, bytes)
+            came.set(one.came, [...(came.get(one.came) ?? []), bytes])
+            if (bytes.length > 0 && order.at(-1) !== `came ${one.came}`)
+              order.push(`came ${one.came}`)
+          } else if ("event" in one) {
+            box.event(one.event, happened)
+            order.push(`delayed ${one.event}`)
+          } else if ("state" in one)
+            box.changed(
+              withState(one.state, () => i),
+              one.now,
+            )
+          else if ("turn" in one) await turn()
+          else for (; freed < told.runs.length; freed++) box.free((told.runs[freed] as Run).slab, 1)
+        }
+        box.post()
+        for (const [connection, pieces] of came)
+          expect(told.of(connection).equals(Buffer.concat(pieces))).toBe(true)
+        const seen = told.log
+          .filter((what) => /^(came|delayed)/.test(what))
+          .filter((what, i, all) => what.startsWith("delayed") || what !== all[i - 1])
+        expect(seen).toEqual(order)
+      }),
+    )
+  })
+})
+
+// -- The connection, at its thread -------------------------------------------------
+
+/** A connection of the network that takes what it is given, or is blocked. */
+class FakeConnection {
+  blocked = false
+  /** Is blocked after so many writes. */
+  room = Number.POSITIVE_INFINITY
+  readonly log: string[] = []
+  readonly counts = {
+    sent: { messages: 1, plainBytes: 2, wireBytes: 3, dictionary: true },
+    received: { messages: 4, plainBytes: 5, wireBytes: 6, dictionary: false },
+  }
+
+  write(chunk: Chunk): void {
+    this.#took(text(chunk.bytes))
+  }
+  sendCommand(name: string, data: Uint8Array): void {
+    this.#took(`${name} ${text(data)}`)
+  }
+  #took(what: string): void {
+    expect(this.blocked).toBe(false)
+    this.log.push(what)
+    this.blocked = --this.room <= 0
+  }
+  adapt(): void {}
+  resume(): void {
+    this.log.push("resume")
+  }
+  end(): void {
+    this.log.push("end")
+  }
+  destroy(): void {
+    this.log.push("destroy")
+  }
+}
+
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
+const writeOf = (what: string): Write => ({ bytes: Buffer.from(what) })
+
+function hosted(credit = 0) {
+  const { told, box } = outbox()
+  const network = new FakeConnection()
+  const endpoint = { encode: ({ bytes }: Write) => ({ bytes }) }
+  const one = new HostedConnection(
+    7,
+    network as unknown as Connection,
+    endpoint as unknown as HostedEndpoint,
+    box,
+    credit,
+  )
+  return { one, network, told, box }
+}
+
+describe("a connection, at its thread", () => {
+  test("writes what the network has room for, and the rest in its order when it has room again", () => {
+    const { one, network } = hosted()
+    network.room = 2
+    const subscribe: Command = { name: "SUBSCRIBE", data: Buffer.from("topic") }
+    for (const write of [writeOf("1"), writeOf("2"), writeOf("3"), subscribe, writeOf("4")])
+      one.write(write)
+    expect(network.log).toEqual(["1", "2"])
+    expect(one.progress.left).toBe(2)
+    network.blocked = false
+    network.room = 2
+    one.drained()
+    expect(network.log).toEqual(["1", "2", "3", "SUBSCRIBE topic"])
+    network.blocked = false
+    one.drained()
+    expect(network.log.at(-1)).toBe("4")
+    expect(one.progress.left).toBe(5)
+  })
+
+  test("ends when all that was written has left", () => {
+    const { one, network } = hosted()
+    network.blocked = true
+    one.write(writeOf("1"))
+    one.write(writeOf("2"))
+    one.control({ type: "end" })
+    expect(network.log).toEqual([])
+    network.blocked = false
+    network.room = 1
+    one.drained()
+    expect(network.log).toEqual(["1"])
+    network.blocked = false
+    one.drained()
+    expect(network.log).toEqual(["1", "2", "end"])
+  })
+
+  test("ends at once when nothing waits", () => {
+    const { one, network } = hosted()
+    one.write(writeOf("1"))
+    one.control({ type: "end" })
+    expect(network.log).toEqual(["1", "end"])
+  })
+
+  test("takes all that still comes while it ends, so that no frame is cut", () => {
+    const { one, network, told, box } = hosted(3)
+    expect(one.frames(bytesOf(10), 2)).toBe(true)
+    network.blocked = true
+    one.write(writeOf("1"))
+    one.control({ type: "end" })
+    expect(one.room).toBe(Number.POSITIVE_INFINITY)
+    for (let i = 0; i < 10; i++) expect(one.frames(bytesOf(10), 1)).toBe(true)
+    box.post()
+    expect(told.of(7).length).toBe(10)
+  })
+
+  test("tells what has left, and what went through", () => {
+    const { one, network, told, box } = hosted()
+    network.room = 2
+    for (const what of ["1", "2", "3"]) one.write(writeOf(what))
+    box.post()
+    expect(told.states.get(7)).toEqual([1, 2, 3, 1, 4, 5, 6, 0])
+  })
+
+  test("has room for as many messages as were granted, and wants more with the next grant", () => {
+    const { one, network } = hosted(10)
+    expect(one.room).toBe(10)
+    expect(one.frames(bytesOf(100), 4)).toBe(true)
+    expect(one.room).toBe(6)
+    expect(one.frames(bytesOf(100), 6)).toBe(false)
+    one.grant(10, CAME_MAX_BYTES)
+    expect(network.log).toEqual([])
+    one.grant(12, CAME_MAX_BYTES)
+    expect(network.log).toEqual(["resume"])
+    expect(one.room).toBe(2)
+    one.grant(0, CAME_MAX_BYTES)
+    expect(one.room).toBe(Number.POSITIVE_INFINITY)
+  })
+
+  test("lets no more bytes come than may be on their way, in however few messages", () => {
+    const { one, network, told, box } = hosted(0)
+    const piece = bytesOf(200 * KIB)
+    let bytes = 0
+    do bytes += piece.length
+    while (one.frames(piece, 0))
+    expect(bytes).toBeGreaterThanOrEqual(CAME_MAX_BYTES)
+    expect(bytes).toBeLessThan(CAME_MAX_BYTES + piece.length + 1)
+    one.grant(0, bytes)
+    expect(network.log).toEqual([])
+    one.grant(0, bytes + 1)
+    expect(network.log).toEqual(["resume"])
+    box.post()
+    expect(told.of(7).length).toBe(bytes)
+  })
+
+  test("passes on commands among the frames of messages, and counts them as none", () => {
+    const { one, told, box } = hosted(1)
+    one.command("SUBSCRIBE", Buffer.from("topic"))
+    one.frames(message(bytesOf(3)), 1)
+    box.post()
+    const command = frame(Buffer.from("\x09SUBSCRIBEtopic"), COMMAND)
+    expect(told.of(7).equals(concat(command, message(bytesOf(3))))).toBe(true)
+    expect(one.room).toBe(0)
+  })
+})
+
+// -- The connection, at the thread of the sockets ----------------------------------
+
+/** A thread that notes what it is to do. */
+class FakeThread {
+  readonly done: unknown[][] = []
+  addConnection(): void {}
+  removeConnection(number: number): void {
+    this.done.push(["removed", number])
+  }
+  do(...operation: unknown[]): void {
+    this.done.push(operation)
+  }
+  control(number: number, control: Control): void {
+    this.done.push([DO.CONTROL, number, control])
+  }
+  write(number: number, chunk: Chunk): void {
+    this.done.push([DO.WRITE, number, chunk.bytes.length])
+  }
+
+  get grants(): number[][] {
+    return this.done.filter(([what]) => what === DO.GRANT).map((one) => one.slice(2) as number[])
+  }
+}
+
+class FakeInlet implements Inlet {
+  readonly log: string[] = []
+  wanted = Number.POSITIVE_INFINITY
+  message(parts: Buffer[]): boolean {
+    this.log.push(parts.map(text).join("|"))
+    return --this.wanted > 0
+  }
+  command(name: string, data: Buffer): boolean {
+    this.log.push(`${name} ${text(data)}`)
+    return true
+  }
+  drained(): void {
+    this.log.push("drained")
+  }
+}
+
+function remote(credit = 10) {
+  const thread = new FakeThread()
+  const progress = new Progress()
+  const one = new RemoteConnection(
+    thread as unknown as Thread,
+    7,
+    credit,
+    progress,
+    "127.0.0.1",
+    5555,
+  )
+  const inlet = new FakeInlet()
+  one.inlet = inlet
+  /** So many writes have left in all. What was waited for is told. */
+  const state = (left: number) => {
+    while (progress.left < left) if (progress.leaves()) one.state(Array<number>(8).fill(0), 0)
+  }
+  return { one, thread, inlet, state }
+}
+
+const named = (...names: string[]): Uint8Array =>
+  concat(...names.map((name) => message(...name.split("|").map((part) => Buffer.from(part)))))
+
+describe("a connection, at the thread of the sockets", () => {
+  const encoded = (bytes: number): Chunk => framer.encode(NO_FRAMES, [bytesOf(bytes)])
+
+  test("is blocked while a megabyte has not left, and says when half of that has", () => {
+    const { one, inlet, state } = remote()
+    let written = 0
+    for (; !one.blocked; written++) one.write(encoded(100 * KIB))
+    expect(written).toBe(11) // 1 MiB
+    state(5)
+    expect(inlet.log).toEqual([])
+    state(6)
+    expect(inlet.log).toEqual(["drained"])
+    expect(one.blocked).toBe(false)
+    state(11)
+    expect(inlet.log).toEqual(["drained"])
+  })
+
+  test("with conflate, is blocked until the one that was written has left", () => {
+    const { one, inlet, state } = remote()
+    one.setMarks(10, true)
+    expect(one.blocked).toBe(false)
+    one.write(encoded(10))
+    expect(one.blocked).toBe(true)
+    state(1)
+    expect(one.blocked).toBe(false)
+    expect(inlet.log).toEqual(["drained"])
+  })
+
+  test("gives back what had not left when it is over, in its order", () => {
+    const { one, state } = remote()
+    const chunks = [1, 2, 3].map((n) => framer.encode(NO_FRAMES, [Buffer.from(`${n}`)]))
+    one.write(chunks[0] as Chunk)
+    one.sendCommand("SUBSCRIBE", Buffer.from("topic"))
+    one.write(chunks[1] as Chunk)
+    one.write(chunks[2] as Chunk)
+    state(1)
+    one.closing(undefined)
+    const shown = (item: Unwritten) => ("name" in item ? item.name : text(item.bytes))
+    expect(one.takeUnwritten().map(shown)).toEqual(["SUBSCRIBE", "\0\x012", "\0\x013"])
+    expect(one.takeUnwritten()).toEqual([])
+  })
+
+  test("lets as many messages come as the mark says, and more in steps of half the mark", () => {
+    const { one, thread } = remote(10)
+    one.setMarks(10, false)
+    expect(thread.grants).toEqual([])
+    for (let i = 0; i < 4; i++) one.received()
+    expect(thread.grants).toEqual([])
+    one.received()
+    expect(thread.grants.map(([messages]) => messages)).toEqual([15])
+    for (let i = 0; i < 10; i++) one.received()
+    expect(thread.grants.map(([messages]) => messages)).toEqual([15, 20, 25])
+    one.setMarks(0, false)
+    expect(thread.grants.at(-1)?.[0]).toBe(0)
+  })
+
+  test("lets more bytes come when it has read what had come", () => {
+    const { one, thread } = remote(0)
+    const piece = concat(message(bytesOf(700 * KIB)))
+    one.came(piece)
+    one.came(piece)
+    expect(thread.grants).toEqual([])
+    one.came(piece)
+    expect(thread.grants).toEqual([[0, 3 * piece.length + CAME_MAX_BYTES]])
+  })
+
+  test("keeps what the inlet does not want, copied, and goes on with it", () => {
+    const { one, inlet } = remote()
+    inlet.wanted = 2
+    const pieces = [named("1", "2|", "3", "4"), named("5")]
+    for (const piece of pieces) {
+      one.came(piece)
+      piece.fill(0xee)
+    }
+    expect(inlet.log).toEqual(["1", "2|"])
+    inlet.wanted = 1
+    one.resume()
+    expect(inlet.log).toEqual(["1", "2|", "3"])
+    inlet.wanted = 10
+    one.resume()
+    one.came(named("6"))
+    expect(inlet.log).toEqual(["1", "2|", "3", "4", "5", "6"])
+  })
+
+  test("makes messages and commands of pieces that end anywhere", () => {
+    const command = frame(Buffer.from("\x09SUBSCRIBEtopic"), COMMAND)
+    const all = concat(named("1|2"), command, named("|", "3"))
+    for (let at = 0; at <= all.length; at++) {
+      const { one, inlet } = remote()
+      one.came(all.subarray(0, at))
+      one.came(all.subarray(at))
+      expect(inlet.log).toEqual(["1|2", "SUBSCRIBE topic", "|", "3"])
+    }
+  })
+
+  test("hands over all that had come when it is over, however much waits already", () => {
+    const { one, inlet } = remote()
+    inlet.wanted = 1
+    one.came(named("1", "2", "3"))
+    one.came(named("4"))
+    one.closing(undefined)
+    expect(inlet.log).toEqual(["1", "2", "3", "4"])
+  })
+
+  test("hands over nothing any more once this side has ended it", () => {
+    const { one, thread, inlet } = remote()
+    one.end()
+    one.came(named("1"))
+    expect(inlet.log).toEqual([])
+    expect(thread.done).toEqual([[DO.CONTROL, 7, { type: "end" }]])
+  })
+})
+
+test("a batch of small messages and what is framed of it are the same", () => {
+  const batch = new Batch()
+  const messages = [[bytesOf(3)], [bytesOf(0), bytesOf(20)]]
+  for (const one of messages) batch.append(one, framesOf(one).length)
+  const chunk = framer.encode(batch.frames)
+  expect(Buffer.from(chunk.bytes).equals(framesOf(...messages))).toBe(true)
+  expect(chunk.messages).toBe(2)
+  chunk.release()
+  batch.release()
+})
