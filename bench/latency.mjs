@@ -46,7 +46,9 @@ const pairs = {
     return { asks: await start("raw-tcp", { connect: answers.endpoint }), answers }
   },
   [INPROC]: async () => ({ asks: await start("inproc", {}) }),
-  ...Object.fromEntries([IPC, TCP, OURS, ON_THREADS].map((name) => [name, () => sockets(ends[name])])),
+  ...Object.fromEntries(
+    [IPC, TCP, OURS, ON_THREADS].map((name) => [name, () => sockets(ends[name])]),
+  ),
 }
 
 /** @param {Pair} pair @param {string} file @param {number} count @returns {Promise<number[]>} sorted */
