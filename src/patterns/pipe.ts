@@ -1,10 +1,10 @@
 import { Chunk } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
 import type { Inlet } from "../transport/connection.js"
+import { Queue } from "../transport/queue.js"
 import type { Command, Encoder, PeerConnection, Unwritten } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
 import { type Flushable, flushSoon } from "./flusher.js"
-import { Queue } from "./queue.js"
 
 /** Messages with frames of more bytes are encoded at once, from the caller's memory. */
 const LARGE_BYTES = 8192

@@ -1,6 +1,6 @@
+import { Queue } from "../transport/queue.js"
 import { Distribution } from "./distribution.js"
 import type { Message, Pipe } from "./pipe.js"
-import { Queue } from "./queue.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { MultiTopics } from "./subscriptions.js"
 

@@ -1,6 +1,6 @@
 import type { ProtocolError } from "../codec/errors.js"
-import { Queue } from "../patterns/queue.js"
 import type { Connection, RelayInlet } from "../transport/connection.js"
+import { Queue } from "../transport/queue.js"
 import type { Command } from "../transport/transport.js"
 import { writeCommand } from "../zmtp/commands.js"
 import type { HostedEndpoint } from "./hosted-endpoint.js"

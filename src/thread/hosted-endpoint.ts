@@ -133,8 +133,12 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   ready(connection: Connection, peerRoutingId: Buffer): void {
     connection.inlet = this.#live.get(connection)
     const { peerTakesCommands } = connection
-    const number = this.#numberOf(connection)
-    this.#tell({ type: "ready", connection: number, peerRoutingId, peerTakesCommands })
+    this.#tell({
+      type: "ready",
+      connection: this.#numberOf(connection),
+      peerRoutingId: new Uint8Array(peerRoutingId), // not the whole pool that it lies in
+      peerTakesCommands,
+    })
   }
 
   authenticate(connection: Connection, credentials: Credentials): void {

@@ -1,8 +1,8 @@
 import { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import { COMMAND, MORE } from "../codec/frames.js"
-import { Queue } from "../patterns/queue.js"
 import type { ConnectionCounts, Inlet } from "../transport/connection.js"
+import { Queue } from "../transport/queue.js"
 import type { Command, PeerConnection, Unwritten } from "../transport/transport.js"
 import { commandName } from "../zmtp/commands.js"
 import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
@@ -121,8 +121,10 @@ export class RemoteConnection implements PeerConnection, FrameSink {
 
   sendCommand(name: Command["name"], data: Uint8Array): void {
     if (this.#closed) return
-    this.#thread.do(DO.COMMAND, this.#number, name, data)
-    this.#posted({ name, data }, data.length)
+    // A copy: what is posted takes the whole of its ArrayBuffer along.
+    const copied = new Uint8Array(data)
+    this.#thread.do(DO.COMMAND, this.#number, name, copied)
+    this.#posted({ name, data: copied }, data.length)
   }
 
   #posted(item: Unwritten, bytes: number): void {
