@@ -6,7 +6,7 @@ import { benchmark, progress } from "./lib/harness.mjs"
 import { payloadMessages } from "./lib/messages.mjs"
 import { readOptions } from "./lib/options.mjs"
 import { usage } from "./lib/usage.mjs"
-import { ends, OURS, TCP } from "./peers/ends.mjs"
+import { ends, ON_THREADS, OURS, TCP } from "./peers/ends.mjs"
 import { startSocket } from "./peers/peers.mjs"
 import { freeEndpoint, LOOPBACK } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
@@ -14,9 +14,9 @@ import { socketVersions } from "./peers/versions.mjs"
 const options = readOptions(
   "memory",
   `What one more connection takes of memory, on the side that binds and on the one that connects, while
-nothing happens and while messages flow, over tcp:// of zeromq.js and over lz4+tcp://; and how much of
-it is WebAssembly's. As many connections as the limit of open files allows, 10,000 at most. Linux.
-About six minutes.`,
+nothing happens and while messages flow, over tcp:// of zeromq.js and over lz4+tcp://, while nothing
+happens also with thread: true; and how much of it is WebAssembly's. As many connections as the limit
+of open files allows, 10,000 at most. Linux. About eight minutes.`,
 )
 
 const IDLE = options.quick ? [1, 100, 1000] : [1, 100, 1000, 4000, 10_000]
@@ -152,18 +152,17 @@ async function busy(name) {
   }
 }
 
-const contestants = [TCP, OURS]
 const cells = [
   ...[...new Set(IDLE.map((count) => Math.min(count, most)))].map((count) => ({
     name: `idle, ${count}`,
     parameters: { connections: count },
-    contestants,
+    contestants: [TCP, OURS, ON_THREADS],
     prepare: (/** @type {string} */ name) => ({ run: () => idle(name, count) }),
   })),
   {
     name: `busy, ${BUSY}`,
     parameters: { connections: BUSY, size: BUSY_BYTES, messages: BUSY_MESSAGES },
-    contestants,
+    contestants: [TCP, OURS],
     prepare: (/** @type {string} */ name) => ({ run: () => busy(name) }),
   },
 ]

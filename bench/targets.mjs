@@ -3,8 +3,9 @@ import { NATIVE, OURS_INTO, PEERS } from "./codec/implementations.mjs"
 import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/modes.mjs"
 import { digits, sizeName } from "./lib/format.mjs"
 import { Run } from "./lib/run.mjs"
-import { OURS, PYOMQ, TCP } from "./peers/ends.mjs"
+import { ON_THREADS, OURS, PYOMQ, TCP } from "./peers/ends.mjs"
 import { HUB_CPU } from "./reports/fan.mjs"
+import { LONGEST, ONE_THREAD, TWO_THREADS } from "./reports/threads.mjs"
 
 /** @typedef {import("./lib/results.mjs").Bench} Bench */
 /** @typedef {import("./lib/results.mjs").Measurement} Measurement */
@@ -20,12 +21,19 @@ import { HUB_CPU } from "./reports/fan.mjs"
 const KIB = 1024
 const SHAPED = ["100 Mbit/s", "1 Gbit/s"]
 
-/** Messages per second, ours × theirs. @param {string} other @param {(cell: { payload: string, size: number, link: string }) => boolean} applies @returns {Target["value"]} */
-const rateOver = (other, applies) => (run, cell) => {
-  const { payload, size, link } = run.parameters(`${cell}: messages`)
-  const applicable = applies({ payload: String(payload), size: Number(size), link: String(link) })
-  return applicable ? run.ratio(`${cell}: messages`, OURS, other) : undefined
-}
+/**
+ * Messages per second, ours × theirs.
+ * @param {string} other @param {(cell: { payload: string, size: number, link: string }) => boolean} applies
+ * @param {string} [who]  of ours
+ * @returns {Target["value"]}
+ */
+const rateOver =
+  (other, applies, who = OURS) =>
+  (run, cell) => {
+    const { payload, size, link } = run.parameters(`${cell}: messages`)
+    const applicable = applies({ payload: String(payload), size: Number(size), link: String(link) })
+    return applicable ? run.ratio(`${cell}: messages`, who, other) : undefined
+  }
 
 /**
  * Messages per second of one cell of the loopback, × those of another implementation.
@@ -37,6 +45,14 @@ const loopback = (other, kind, bytes, atLeast) => ({
   what: `${kind} ${sizeName(bytes)}, × ${other}`,
   goal: { atLeast },
   value: rateOver(other, ({ payload, size }) => payload === kind && size === bytes),
+})
+
+/** The same on threads, × tcp://. @param {"lorem" | "json"} kind @param {number} bytes @param {number} atLeast @returns {Target} */
+const onThreads = (kind, bytes, atLeast) => ({
+  bench: "throughput",
+  what: `${kind} ${sizeName(bytes)}, ${ON_THREADS}, × ${TCP}`,
+  goal: { atLeast },
+  value: rateOver(TCP, ({ payload, size }) => payload === kind && size === bytes, ON_THREADS),
 })
 
 /** @type {readonly Target[]} */
@@ -53,6 +69,9 @@ const THROUGHPUT = [
   loopback(PYOMQ, "json", KIB, 0.6),
   loopback(PYOMQ, "json", 16 * KIB, 0.8),
   loopback(PYOMQ, "json", 128 * KIB, 1),
+  onThreads("lorem", 64, 4),
+  onThreads("json", KIB, 1.5),
+  onThreads("lorem", 128 * KIB, 0.7),
 ]
 
 /** @param {string} link @param {(cell: { payload: string, size: number }) => boolean} applies @param {string} other */
@@ -126,6 +145,13 @@ const LATENCY = [
     value: (run, cell) =>
       cell === "64 B" ? run.ratio(`${cell}: 99.9th percentile`, OURS, TCP) : undefined,
   },
+  {
+    bench: "latency",
+    what: `median at 64 B, ${ON_THREADS}, × tcp://`,
+    goal: { atMost: 1.6 },
+    value: (run, cell) =>
+      cell === "64 B" ? run.ratio(`${cell}: median`, ON_THREADS, TCP) : undefined,
+  },
 ]
 
 /** What a message costs the hub for each spoke it goes to or comes from. @param {Run} run @param {string} cell @param {string} who */
@@ -163,6 +189,22 @@ const FAN = [
       const value = growth(OURS) / growth(TCP)
       return Number.isNaN(value) ? undefined : value
     },
+  },
+]
+
+/** @type {readonly Target[]} */
+const THREADS = [
+  {
+    bench: "threads",
+    what: `${LONGEST} of the event loop, ${ON_THREADS}, ms`,
+    goal: { atMost: 20 },
+    value: (run, cell) => run.get(`${cell}: ${LONGEST}`, ON_THREADS)?.median,
+  },
+  {
+    bench: "threads",
+    what: `to two peers, ${TWO_THREADS} × ${ONE_THREAD}`,
+    goal: { atLeast: 1.7 },
+    value: (run, cell) => run.ratio(`${cell}: messages`, TWO_THREADS, ONE_THREAD),
   },
 ]
 
@@ -303,6 +345,7 @@ export const TARGETS = [
   ...CORPORA,
   ...LATENCY,
   ...FAN,
+  ...THREADS,
   ...MEMORY,
   ...START,
   ...CODEC,

@@ -1,5 +1,6 @@
 /** A socket of zeromq.js or of this package, or many alike, in a process of their own. */
-import { setTimeout } from "node:timers/promises"
+import { monitorEventLoopDelay } from "node:perf_hooks"
+import { setImmediate, setTimeout } from "node:timers/promises"
 
 import { collectGarbage } from "../lib/garbage.mjs"
 import { readMessages } from "../lib/messages.mjs"
@@ -23,6 +24,7 @@ const CLASSES = {
  * @property {string} [bind]
  * @property {string} [connect]
  * @property {object} [options]  of the socket
+ * @property {number} [ioThreads]  of a context for it
  * @property {object} [lz4]  of the endpoint
  * @property {string} [dictionary]  the same, as hex
  * @property {number} [copies]  sockets, 1 by default
@@ -31,14 +33,15 @@ const CLASSES = {
 
 serve(async (/** @type {Setup} */ setup) => {
   const { module, type, bind, connect, options, lz4, dictionary } = setup
-  const { copies = 1, countHandshakes } = setup
+  const { copies = 1, countHandshakes, ioThreads } = setup
   const zmq = await import(module)
   const ofEndpoint = { ...lz4, ...(dictionary && { dictionary: Buffer.from(dictionary, "hex") }) }
   const rest = module === "zeromq-lz4" ? [ofEndpoint] : []
+  const context = ioThreads ? { context: new zmq.Context({ ioThreads }) } : {}
 
   let handshakes = 0
   const open = async () => {
-    const socket = new zmq[CLASSES[type]]({ linger: 0, ...options })
+    const socket = new zmq[CLASSES[type]]({ linger: 0, ...context, ...options })
     if (type === "SUB") socket.subscribe()
     if (countHandshakes) socket.events.on("handshake", () => handshakes++)
     if (bind) await socket.bind(bind, ...rest)
@@ -58,6 +61,24 @@ serve(async (/** @type {Setup} */ setup) => {
           for (let i = 0; i < count; i++) await socket.send(messages[i % messages.length])
         }),
       )
+    },
+
+    /** Sends so many at a steady rate: the milliseconds between turns of the event loop meanwhile. */
+    async stream(
+      /** @type {{ file: string, count: number, perSecond: number }} */ { file, count, perSecond },
+    ) {
+      const messages = readMessages(file)
+      const [socket] = sockets
+      const delays = monitorEventLoopDelay({ resolution: 1 })
+      delays.enable()
+      const start = performance.now()
+      for (let i = 0; i < count; i++) {
+        const early = start + (i * 1000) / perSecond - performance.now()
+        await (early > 0 ? setTimeout(early) : setImmediate())
+        await socket.send(messages[i % messages.length])
+      }
+      delays.disable()
+      return { longest: delays.max / 1e6, percentile99: delays.percentile(99) / 1e6 }
     },
 
     /** Receives so many with each socket: what came, and the time from the first to the last. */

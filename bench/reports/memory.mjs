@@ -10,7 +10,7 @@ export const memory = {
     `What one more connection takes, as resident memory of the process and as part of JavaScript's heap: median ` +
     `(minimum–maximum) of ${runsOfEach(measurements)} runs, in new processes each time. The first connection, “idle, 1”, brings the ` +
     "module and the code with it. A busy one is measured at its peak. What the memory of the WebAssembly module, “wasm”, " +
-    "grows by is part of the resident memory.",
+    "grows by is part of the resident memory; the heaps of worker threads are, too, but not of the heap.",
 
   tables(measurements) {
     const run = new Run(measurements)

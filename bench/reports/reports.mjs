@@ -6,6 +6,7 @@ import { latency } from "./latency.mjs"
 import { links } from "./links.mjs"
 import { memory } from "./memory.mjs"
 import { start } from "./start.mjs"
+import { threads } from "./threads.mjs"
 import { throughput } from "./throughput.mjs"
 
-export const reports = { links, throughput, corpora, latency, fan, memory, start, codec }
+export const reports = { links, throughput, corpora, latency, fan, threads, memory, start, codec }

@@ -60,6 +60,13 @@ const MEASURED: Record<Bench, Line[]> = {
       "CPU of the spokes",
     ]),
   ),
+  threads: [
+    ...quantities("threads", "level 9, JSON 1 MiB", { size: 2 ** 20 }, [
+      "longest delay",
+      "99th percentile",
+    ]),
+    ...quantities("threads", "level 9 to two peers", { size: 16_384 }, ["messages"]),
+  ],
   memory: [100, 1000].flatMap((connections) =>
     quantities("memory", `idle, ${connections}`, { connections }, [
       "bound side",

@@ -1,0 +1,101 @@
+/** PULL as far as a PUSH can tell: it shakes hands, and of messages it reads how long they are. */
+import { once } from "node:events"
+import { createServer } from "node:net"
+import { setTimeout } from "node:timers/promises"
+
+import { serve } from "../peers/serve.mjs"
+
+const GREETING_BYTES = 64
+/** Flags of a frame. */
+const MORE = 1
+const LONG = 2
+const COMMAND = 4
+
+/** ZMTP 3.1, NULL. */
+function greeting() {
+  const bytes = Buffer.alloc(GREETING_BYTES)
+  bytes[0] = 0xff
+  bytes.set([1, 0x7f, 3, 1], 8)
+  bytes.write("NULL", 12)
+  return bytes
+}
+
+const READY = Buffer.from("\x05READY\x0bSocket-Type\0\0\0\x04PULL", "latin1")
+const HANDSHAKE = Buffer.concat([greeting(), Buffer.of(COMMAND, READY.length), READY])
+
+/**
+ * Takes the bytes of a connection as they come.
+ * @param {() => void} ready  the peer's first command is there
+ * @param {(messages: number) => void} found
+ */
+function frames(ready, found) {
+  let skip = GREETING_BYTES
+  /** What there is of the head of a frame. @type {Buffer} */
+  let head = Buffer.alloc(0)
+  let isReady = false
+  return (/** @type {Buffer} */ chunk) => {
+    const bytes = head.length > 0 ? Buffer.concat([head, chunk]) : chunk
+    let messages = 0
+    let at = skip
+    while (at < bytes.length) {
+      const flags = bytes[at]
+      const body = at + (flags & LONG ? 9 : 2)
+      if (body > bytes.length) break
+      const length = flags & LONG ? Number(bytes.readBigUInt64BE(at + 1)) : bytes[at + 1]
+      if (!(flags & (MORE | COMMAND))) messages++
+      else if (!isReady) {
+        isReady = true
+        ready()
+      }
+      at = body + length
+    }
+    head = bytes.subarray(at)
+    skip = Math.max(0, at - bytes.length)
+    if (messages > 0) found(messages)
+  }
+}
+
+serve(async () => {
+  let connected = 0
+  /** Messages since the last `drain`, and when the first of them came. */
+  let received = 0
+  let start = 0
+  /** @type {() => void} */
+  let wake = () => {}
+
+  const server = createServer((socket) => {
+    socket.write(HANDSHAKE)
+    const ready = () => {
+      connected++
+    }
+    socket.on(
+      "data",
+      frames(ready, (messages) => {
+        if (received === 0) start = performance.now()
+        received += messages
+        wake()
+      }),
+    )
+  })
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  const { port } = /** @type {import("node:net").AddressInfo} */ (server.address())
+
+  const commands = {
+    /** Waits until so many connections have shaken hands. */
+    async connected(/** @type {{ count: number }} */ { count }) {
+      while (connected < count) await setTimeout(5)
+    },
+
+    /** Waits until so many messages have come: the time from the first to the last. */
+    async drain(/** @type {{ count: number }} */ { count }) {
+      while (received < count)
+        await new Promise((resolve) => {
+          wake = () => resolve(undefined)
+        })
+      const seconds = (performance.now() - start) / 1000
+      received = 0
+      return { seconds }
+    },
+  }
+  return { ready: { endpoint: `lz4+tcp://127.0.0.1:${port}` }, commands }
+})
