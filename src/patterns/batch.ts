@@ -1,4 +1,5 @@
 import { frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
+import type { OpenMemory } from "../transport/transport.js"
 import type { Message } from "./pipe.js"
 
 /** A batch is encoded when it has this many bytes, or when the current burst of the program ends. */
@@ -35,8 +36,19 @@ export class Batch {
   messages = 0
   /** As in zeromq.js, a large message that waits keeps the program's memory alive, though not for use. */
   protected latest: Message | undefined
+  /** How long it may become. */
+  readonly maxBytes: number
+  readonly #memory: OpenMemory | undefined
 
-  constructor(bytes: number = BATCH_BYTES) {
+  /** @param memory from which messages may leave by themselves. */
+  constructor(bytes: number = BATCH_BYTES, memory?: OpenMemory) {
+    this.#memory = memory
+    if (memory) {
+      this.#buffer = memory.bytes
+      this.maxBytes = memory.bytes.length
+      return
+    }
+    this.maxBytes = bytes
     const buffer = bytes === BATCH_BYTES ? spare.pop() : spareLarge.pop()
     if (buffer) this.#buffer = buffer
     else if (bytes > BATCH_BYTES) this.#buffer = Buffer.allocUnsafeSlow(bytes)
@@ -46,8 +58,9 @@ export class Batch {
     } else this.#buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   }
 
-  get frames(): Uint8Array {
-    return this.#buffer.subarray(0, this.length)
+  /** The frames that have not left; none leaves by itself any more. */
+  seal(): Uint8Array {
+    return this.#buffer.subarray(this.#memory?.seal() ?? 0, this.length)
   }
 
   /** Appends a message whose frames take so many bytes. */
@@ -64,6 +77,7 @@ export class Batch {
     }
     this.length = at
     this.messages++
+    this.#memory?.publish(at)
     if (bytes > COPIED_MAX_BYTES) this.latest = message
   }
 
@@ -74,7 +88,10 @@ export class Batch {
 
   /** Gives the buffer back. */
   release(): void {
-    if (this.#buffer.length === BATCH_BYTES) spare.push(this.#buffer)
+    if (this.#memory) {
+      this.#memory.seal()
+      this.#memory.close(this.length)
+    } else if (this.#buffer.length === BATCH_BYTES) spare.push(this.#buffer)
     else if (this.#buffer.length === SHARED_BATCH_BYTES && spareLarge.length < SPARE_LARGE_MAX)
       spareLarge.push(this.#buffer)
     this.clear()
@@ -82,7 +99,7 @@ export class Batch {
 
   #grow(bytes: number): void {
     const larger = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.#buffer.length))
-    larger.set(this.frames)
+    larger.set(this.#buffer.subarray(0, this.length))
     if (this.#buffer.length === BATCH_BYTES) spare.push(this.#buffer)
     this.#buffer = larger
   }

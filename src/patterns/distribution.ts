@@ -1,5 +1,5 @@
-import type { Encoder } from "../transport/transport.js"
-import { Batch, framesLength, SHARED_BATCH_BYTES } from "./batch.js"
+import type { Encoder, OpenMemory } from "../transport/transport.js"
+import { BATCH_BYTES, Batch, framesLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
@@ -109,8 +109,7 @@ export class Distribution implements Flushable, SharedBatch {
     const batch = this.#batch
     if (!batch) return
     this.#batch = undefined
-    this.#deliver(batch.frames)
-    batch.release()
+    this.#deliver(batch)
   }
 
   #share(message: Message): void {
@@ -121,14 +120,13 @@ export class Distribution implements Flushable, SharedBatch {
     const shared = this.#shared
     for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
     const bytes = framesLength(message)
-    if (bytes > LARGE_BYTES || (this.#batch?.length ?? 0) + bytes > SHARED_BATCH_BYTES) {
-      const batch = this.#batch
+    const batch = this.#batch
+    if (bytes > LARGE_BYTES || (batch && batch.length + bytes > batch.maxBytes)) {
       this.#batch = undefined
-      this.#deliver(batch?.frames ?? NO_FRAMES, message)
-      batch?.release()
+      this.#deliver(batch, message)
       return
     }
-    this.#batch ??= new Batch(SHARED_BATCH_BYTES)
+    this.#batch ??= this.#openBatch(bytes)
     this.#batch.append(message, bytes)
     if (this.#flushing) return
     this.#flushing = true
@@ -142,16 +140,41 @@ export class Distribution implements Flushable, SharedBatch {
     return true
   }
 
-  #deliver(frames: Uint8Array, message?: Message): void {
+  /** A batch with room for so many bytes. */
+  #openBatch(bytes: number): Batch {
+    return new Batch(SHARED_BATCH_BYTES, bytes > BATCH_BYTES ? undefined : this.#openMemory())
+  }
+
+  #openMemory(): OpenMemory | undefined {
+    const pipes = this.#shared
+    const [first] = pipes
+    if (!first?.connection?.opensMemory) return undefined
+    const connections: object[] = []
+    for (const pipe of pipes) {
+      if (!pipe.isFree) return undefined
+      connections.push(pipe.connection as object)
+    }
+    return first.connection.openMemory(connections)
+  }
+
+  #deliver(batch: Batch | undefined, message?: Message): void {
     const pipes = this.#shared
     this.#shared = []
     for (const pipe of pipes) pipe.shared = undefined
+    const frames = batch?.seal() ?? NO_FRAMES
+    const messages = (batch?.messages ?? 0) + (message ? 1 : 0)
     for (const [encoder, group] of byEncoder(pipes)) {
       group[0]?.connection?.adapt()
-      const chunk = encoder.encode(frames, message)
-      chunk.share(group.length)
-      for (const pipe of group) pipe.writeChunk(chunk)
+      const hasAny = frames.length > 0 || message !== undefined
+      const chunk = hasAny ? encoder.encode(frames, message) : undefined
+      const left = messages - (chunk?.messages ?? 0)
+      chunk?.share(group.length)
+      for (const pipe of group) {
+        if (left > 0) pipe.countLeft(left)
+        if (chunk) pipe.writeChunk(chunk)
+      }
     }
+    batch?.release()
   }
 }
 

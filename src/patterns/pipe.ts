@@ -20,6 +20,8 @@ export type PipeConnection = Pick<
   | "inlet"
   | "blocked"
   | "peerTakesCommands"
+  | "opensMemory"
+  | "openMemory"
   | "adapt"
   | "write"
   | "sendCommand"
@@ -284,15 +286,27 @@ export class Pipe implements Inlet, Flushable {
       else this.#flushLater()
       return true
     }
-    this.#batch ??= new Batch()
-    if (this.#batch.length + bytes > BATCH_BYTES) {
+    this.#batch ??= this.#openBatch()
+    if (this.#batch.length + bytes > this.#batch.maxBytes) {
       this.#encode()
       this.flush()
-      this.#batch ??= new Batch()
+      this.#batch ??= this.#openBatch()
     }
     this.#batch.append(message, bytes)
     this.#flushLater()
     return true
+  }
+
+  #openBatch(): Batch {
+    const connection = this.#connection
+    const memory =
+      connection?.opensMemory && this.isFree ? connection.openMemory([connection]) : undefined
+    return new Batch(BATCH_BYTES, memory)
+  }
+
+  /** Whether a message that is written now leaves before all others. */
+  get isFree(): boolean {
+    return this.#isEmpty && this.#connection !== undefined && !this.#connection.blocked
   }
 
   /** Takes a command, behind the messages before it; dropped when there is no room. */
@@ -309,6 +323,12 @@ export class Pipe implements Inlet, Flushable {
   countShared(batch: SharedBatch): void {
     this.shared = batch
     this.#written++
+  }
+
+  /** Of the messages that were counted, so many have left by themselves. */
+  countLeft(messages: number): void {
+    this.#taken += messages
+    this.#checkWriteActive()
   }
 
   /** Takes what was encoded for several pipes. */
@@ -344,9 +364,8 @@ export class Pipe implements Inlet, Flushable {
     const batch = this.#batch
     if (batch !== undefined && batch.length > 0) {
       connection.adapt()
-      const chunk = this.encoder.encode(batch.frames)
-      this.#releaseBatch()
-      this.#writeItem(connection, chunk)
+      const chunk = this.#encodeBatch(undefined)
+      if (chunk) this.#writeItem(connection, chunk)
     }
     this.#checkFinished()
   }
@@ -389,8 +408,20 @@ export class Pipe implements Inlet, Flushable {
     const batch = this.#batch
     if (message === undefined && (batch === undefined || batch.length === 0)) return
     this.#connection?.adapt()
-    this.#enqueue(this.encoder.encode(batch?.frames ?? NO_FRAMES, message))
+    const chunk = this.#encodeBatch(message)
+    if (chunk) this.#enqueue(chunk)
+  }
+
+  /** A chunk of the batch and a message behind it, but for what has left; undefined if that is all. */
+  #encodeBatch(message: Message | undefined): Chunk | undefined {
+    const batch = this.#batch
+    const frames = batch?.seal() ?? NO_FRAMES
+    const messages = (batch?.messages ?? 0) + (message ? 1 : 0)
+    const hasAny = frames.length > 0 || message !== undefined
+    const chunk = hasAny ? this.encoder.encode(frames, message) : undefined
+    this.#taken += messages - (chunk?.messages ?? 0)
     this.#releaseBatch()
+    return chunk
   }
 
   #releaseBatch(): void {

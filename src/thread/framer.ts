@@ -10,6 +10,11 @@ class Framer implements Encoder {
   readonly slabs: SharedSlabs = new SharedSlabs()
 
   encode(frames: Uint8Array, message: readonly Uint8Array[] = NO_PARTS): Chunk {
+    const open = message.length === 0 ? this.slabs.of(frames) : undefined
+    if (open) {
+      open.live++
+      return newChunk(frames, countMessages(frames), open, frames.byteOffset)
+    }
     const bytes = frames.length + framesLength(message)
     const slab = this.slabs.withRoom(bytes)
     const start = slab?.used ?? 0
@@ -46,6 +51,15 @@ function chunkOf(
     slab.used += length
     slab.live++
   }
+  return newChunk(memory.subarray(start, start + length), messages, slab, start)
+}
+
+function newChunk(
+  bytes: Uint8Array,
+  messages: number,
+  slab: Slab | undefined,
+  start: number,
+): Chunk {
   // Bytes are counted where they are encoded.
   const content = {
     messages,
@@ -54,7 +68,7 @@ function chunkOf(
     shipsDictionary: false,
     needsDictionary: false,
   }
-  return new Chunk(memory.subarray(start, start + length), content, slab, start)
+  return new Chunk(bytes, content, slab, start)
 }
 
 function countMessages(frames: Uint8Array): number {

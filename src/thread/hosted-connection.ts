@@ -58,19 +58,34 @@ export class HostedConnection implements RelayInlet, Stateful {
     } else this.#writeNow(write)
   }
 
+  /** Whether a write leaves at once. */
+  get isFree(): boolean {
+    return !this.connection.blocked && !this.#isEnding
+  }
+
+  /** Writes messages of a batch that is yet to be posted. */
+  writeEarly(write: Write): void {
+    this.#encode(write)
+    this.#outbox.changed(this, false)
+  }
+
   #writeNow(write: Write | Command): void {
-    const { connection } = this
-    if ("name" in write) connection.sendCommand(write.name, write.data)
-    else {
-      connection.adapt()
-      try {
-        connection.write(this.#endpoint.encode(write))
-      } catch {
-        connection.destroy() // memory is out
-        return
-      }
-    }
+    if ("name" in write) this.connection.sendCommand(write.name, write.data)
+    else if (!this.#encode(write)) return
     this.#outbox.changed(this, this.progress.leaves())
+  }
+
+  /** Encodes and writes; without memory the connection is over. */
+  #encode(write: Write): boolean {
+    const { connection } = this
+    connection.adapt()
+    try {
+      connection.write(this.#endpoint.encode(write))
+      return true
+    } catch {
+      connection.destroy()
+      return false
+    }
   }
 
   drained(): void {

@@ -34,6 +34,8 @@ export const DO = {
   DIAL: 10,
   /** endpoint: makes no connection any more. */
   CLOSE: 11,
+  /** slot, generation, slab, start, connections: see OpenBatch. */
+  BATCH: 12,
 } as const
 
 /** Of the thread of the connections. */

@@ -3,7 +3,7 @@ import type { ProtocolError } from "../codec/errors.js"
 import { COMMAND, MORE } from "../codec/frames.js"
 import type { ConnectionCounts, Inlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
-import type { Command, PeerConnection, Unwritten } from "../transport/transport.js"
+import type { Command, OpenMemory, PeerConnection, Unwritten } from "../transport/transport.js"
 import { commandName } from "../zmtp/commands.js"
 import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
@@ -107,6 +107,20 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (this.#unwrittenBytes >= WINDOW_BYTES) return true
     // Only the latest message is to wait, and that in the pipe.
     return this.#conflate && this.#unwritten !== undefined && this.#unwritten.length > 0
+  }
+
+  get opensMemory(): boolean {
+    return !this.#closed && !this.#conflate
+  }
+
+  openMemory(connections: readonly object[]): OpenMemory | undefined {
+    const numbers: number[] = []
+    for (const one of connections) {
+      if (!(one instanceof RemoteConnection) || one.#thread !== this.#thread || !one.opensMemory)
+        return undefined
+      numbers.push(one.#number)
+    }
+    return this.#thread.openBatch(numbers)
   }
 
   adapt(): void {}

@@ -22,11 +22,23 @@ export class SharedSlabs extends Slabs {
   readonly readers: Set<SlabReader> = new Set()
   readonly #numbers = new Map<Slab, number>()
   readonly #slabs = new Map<number, Slab>()
+  readonly #byMemory = new WeakMap<ArrayBufferLike, Slab>()
   #last = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor() {
     super(allocateShared, BUSY_SPARE_MAX)
+  }
+
+  override next(): Slab {
+    const slab = super.next()
+    this.#byMemory.set(slab.bytes.buffer, slab)
+    return slab
+  }
+
+  /** The slab that this is in; undefined for other memory. */
+  of(bytes: Uint8Array): Slab | undefined {
+    return this.#byMemory.get(bytes.buffer)
   }
 
   numberOf(slab: Slab): number {

@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs"
 import { fileURLToPath } from "node:url"
 import { type Transferable, Worker } from "node:worker_threads"
-import type { Chunk } from "../codec/chunk.js"
+import type { Chunk, Slab } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
 import { framer } from "./framer.js"
+import { OpenBatch, openBatches } from "./open-batch.js"
 import { type Control, DO, type EndpointEvent, TOLD } from "./protocol.js"
 import type { RemoteConnection } from "./remote-connection.js"
 import type { SlabReader } from "./shared-slabs.js"
@@ -58,6 +59,7 @@ export class Thread implements SlabReader {
       name: "zeromq-lz4",
       // What the program was started with is for the program.
       execArgv: [],
+      workerData: openBatches,
     })
     this.#worker.on("message", (told: unknown[]) => this.#take(told))
     this.#worker.on("error", (error) => this.#died(error))
@@ -130,14 +132,30 @@ export class Thread implements SlabReader {
     this.do(DO.CONTROL, connection, control)
   }
 
+  /** Shows the thread a batch that messages for these connections are added to. */
+  openBatch(connections: readonly number[]): OpenBatch | undefined {
+    const batch = OpenBatch.open()
+    if (batch) {
+      const slab = this.#numberOf(batch.slab)
+      this.doNow([DO.BATCH, batch.slot, batch.generation, slab, batch.start, connections])
+    }
+    return batch
+  }
+
+  /** The number of a slab, which the thread knows then. */
+  #numberOf(slab: Slab): number {
+    const number = framer.slabs.numberOf(slab)
+    if (!this.#known.has(number)) {
+      this.#known.add(number)
+      this.#outbox.push(DO.SLAB, number, slab.bytes.buffer)
+    }
+    return number
+  }
+
   write(connection: number, chunk: Chunk): void {
     if (chunk === this.#latest) this.#outbox.push(DO.WRITE_SAME, connection)
     else if (chunk.slab) {
-      const slab = framer.slabs.numberOf(chunk.slab)
-      if (!this.#known.has(slab)) {
-        this.#known.add(slab)
-        this.#outbox.push(DO.SLAB, slab, chunk.slab.bytes.buffer)
-      }
+      const slab = this.#numberOf(chunk.slab)
       const { byteOffset, length } = chunk.bytes
       this.#outbox.push(DO.WRITE, connection, slab, byteOffset, length)
     } else this.#outbox.push(DO.WRITE_LARGE, connection, chunk.bytes)

@@ -1,16 +1,24 @@
 /** What runs on a thread of connections: does what it is posted, and tells what happens. */
-import { type MessagePort, parentPort } from "node:worker_threads"
+import { type MessagePort, parentPort, workerData } from "node:worker_threads"
 import type { HostPort } from "../transport/endpoint.js"
 import type { Command } from "../transport/transport.js"
 import type { HostedConnection, Write } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
+import { SeenBatch } from "./open-batch.js"
 import { Outbox } from "./outbox.js"
 import { type Control, DO, type EndpointSpec } from "./protocol.js"
 
+/** How long a batch of a program that is busy may wait, in milliseconds. */
+const LOOK_MS = 10
+
 const port = parentPort as MessagePort
+const openBatches = workerData as Int32Array
 const outbox = new Outbox((told) => port.postMessage(told))
 const endpoints = new Map<number, HostedEndpoint>()
 const connections = new Map<number, HostedConnection>()
+/** Batches of the other thread, by their slots. */
+const batches = new Map<number, SeenBatch>()
+let looking = false
 /** The slabs of the other thread. */
 const slabs = new Map<number, Uint8Array>()
 
@@ -78,6 +86,16 @@ port.on("message", (batch: unknown[]) => {
       case DO.DIAL:
         endpoints.get(number)?.dial()
         break
+      case DO.BATCH: {
+        const memory = (slabs.get(batch[at + 3] as number) as Uint8Array).subarray(
+          batch[at + 4] as number,
+        )
+        const generation = batch[at + 2] as number
+        const to = batch[at + 5] as number[]
+        batches.set(number, new SeenBatch(openBatches, number, generation, memory, to))
+        lookLater()
+        break
+      }
       case DO.CLOSE:
         endpoints.get(number)?.close()
     }
@@ -86,5 +104,28 @@ port.on("message", (batch: unknown[]) => {
   for (const endpoint of endpoints.values()) endpoint.forgetLatest()
 })
 
+function lookLater(): void {
+  if (looking) return
+  looking = true
+  setTimeout(look, LOOK_MS)
+}
+
+/** Writes what the program has sent and did not get to post. */
+function look(): void {
+  looking = false
+  for (const [slot, batch] of batches) {
+    if (batch.isOver) {
+      batches.delete(slot)
+      continue
+    }
+    const to = batch.connections.map((number) => connections.get(number))
+    if (!to.every((connection) => connection?.isFree)) continue
+    const write = { bytes: batch.take() }
+    if (write.bytes.length > 0) for (const connection of to) connection?.writeEarly(write)
+  }
+  for (const endpoint of endpoints.values()) endpoint.forgetLatest()
+  if (batches.size > 0) lookLater()
+}
+
 /** How long each operation is, with its operands. */
-const LENGTHS: readonly number[] = [3, 5, 3, 2, 4, 4, 3, 3, 3, 5, 2, 2]
+const LENGTHS: readonly number[] = [3, 5, 3, 2, 4, 4, 3, 3, 3, 5, 2, 2, 6]

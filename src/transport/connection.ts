@@ -235,7 +235,9 @@ export class Connection
     this.#socket.end()
   }
 
-  // The pipe knows what waits, and what was written is lost with the connection.
+  // What waits is the pipe's, and what was written is lost with the connection.
+  readonly opensMemory = false
+  openMemory(): undefined {}
   received(): void {}
   setMarks(): void {}
   takeUnwritten(): Unwritten[] {

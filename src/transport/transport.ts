@@ -17,6 +17,21 @@ export interface Encoder {
   close(): void
 }
 
+/**
+ * Memory in which messages wait for the end of a burst of the program, and from which they may leave
+ * before, where that does not end.
+ */
+export interface OpenMemory {
+  /** At least 64 KiB. */
+  readonly bytes: Buffer
+  /** So many bytes are frames of whole messages. */
+  publish(bytes: number): void
+  /** Lets nothing leave any more, and returns how many bytes have left. */
+  seal(): number
+  /** Gives back what is behind so many bytes, and those when no chunk is in them any more. */
+  close(bytes: number): void
+}
+
 /** A connection to a peer. */
 export interface PeerConnection {
   /** Who takes what comes, from the end of the handshake on. */
@@ -29,6 +44,10 @@ export interface PeerConnection {
   readonly remotePort: number | undefined
   /** What went through; not to be asked when the connection is over. */
   readonly counts: ConnectionCounts
+  /** Whether `openMemory` may give some. */
+  readonly opensMemory: boolean
+  /** Memory for messages to these connections, of which it is one; undefined where there is none. */
+  openMemory(connections: readonly object[]): OpenMemory | undefined
   /** Sets how hard the encoder tries, where that depends on the connection. */
   adapt(): void
   write(chunk: Chunk): void

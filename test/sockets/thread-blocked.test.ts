@@ -84,6 +84,7 @@ describe("while the event loop is blocked for 5 s", () => {
 
   test.each([
     ["1 message", 1, ""],
+    ["1000 messages", 1000, ""],
     [
       "1000 messages and a turn of the event loop",
       1000,

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events"
 import { connect } from "node:net"
-import { setImmediate as turn } from "node:timers/promises"
+import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import {
   type Connection,
@@ -161,6 +161,31 @@ describe("with a thread", () => {
       expect(reads).toBeLessThan(1000)
     },
   )
+
+  test("a PUB sends messages that fill a batch, and more, between small ones", async () => {
+    const publisher = use(new Publisher({ sendHighWaterMark: 0 }))
+    await publisher.bind(ANY, threaded)
+    const subscribers = [plain, threaded].map((options) => {
+      const subscriber = use(new Subscriber({ receiveHighWaterMark: 0 }))
+      subscriber.subscribe("")
+      subscriber.connect(publisher.lastEndpoint as string, options)
+      return subscriber
+    })
+    for (const subscriber of subscribers) await subscribed(publisher, subscriber)
+    const sizes = [70_000, 10, 130_000, 9000, 65_000, 65_530, 65_536, 1, 300_000]
+    const bodyOf = (i: number) => Buffer.alloc(sizes[i % sizes.length] as number, i & 0xff)
+    for (let i = 0; i < 300; i++) {
+      await publisher.send([String(i), bodyOf(i)])
+      if (i % 50 === 0) await sleep(15) // a thread looks at what is sent every 10 ms
+    }
+    for (const subscriber of subscribers)
+      for (let i = 0; i < 300; i++) {
+        let [number, body] = await subscriber.receive()
+        while (String(number).endsWith("probe")) [number, body] = await subscriber.receive()
+        expect(String(number)).toBe(String(i))
+        expect(bodyOf(i).equals(body as Buffer)).toBe(true)
+      }
+  })
 
   test("a socket with immediate waits for a connection, and again when that is lost", async () => {
     const port = await freePort()

@@ -62,6 +62,10 @@ export class FakeConnection implements PipeConnection {
     return this.room <= 0
   }
 
+  readonly opensMemory = false
+
+  openMemory(): undefined {}
+
   adapt(): void {}
 
   write(chunk: Chunk): void {

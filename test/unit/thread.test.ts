@@ -782,7 +782,7 @@ test("a batch of small messages and what is framed of it are the same", () => {
   const batch = new Batch()
   const messages = [[bytesOf(3)], [bytesOf(0), bytesOf(20)]]
   for (const one of messages) batch.append(one, framesOf(one).length)
-  const chunk = framer.encode(batch.frames)
+  const chunk = framer.encode(batch.seal())
   expect(Buffer.from(chunk.bytes).equals(framesOf(...messages))).toBe(true)
   expect(chunk.messages).toBe(2)
   chunk.release()

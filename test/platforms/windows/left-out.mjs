@@ -94,6 +94,7 @@ export const leftOut = {
       "heartbeats go on, and neither side gives up: it computes",
       "heartbeats go on, and neither side gives up: it sleeps",
       "what was sent just before it leaves: 1 message",
+      "what was sent just before it leaves: 1000 messages",
       "what was sent just before it leaves: 1000 messages and a turn of the event loop",
       "new peers are taken in",
       "a peer that sends has to wait when receiveHighWaterMark is reached, and nothing is lost",
