@@ -56,6 +56,7 @@ export class OpenBatch implements OpenMemory {
     const before = Atomics.load(openBatches, this.#at + PUBLISHED) >>> LENGTH_BITS
     this.generation = (before + 1) & GENERATION_MASK
     Atomics.store(openBatches, this.#at + TAKEN, 0)
+    Atomics.store(openBatches, this.#at + TAKING, 0) // a thread may have died while it took
     this.publish(0)
   }
 
