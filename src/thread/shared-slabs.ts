@@ -1,4 +1,5 @@
 import { type Slab, Slabs, SPARE_MAX } from "../codec/chunk.js"
+import { outOfMemory } from "../codec/errors.js"
 
 /**
  * Plaintext waits for another thread in slabs, as many as high-water marks allow: they are not given
@@ -8,8 +9,13 @@ const BUSY_SPARE_MAX = 1024
 const IDLE_MS = 1000
 
 /** Memory that several threads see. */
-export const allocateShared = (bytes: number): Uint8Array =>
-  new Uint8Array(new SharedArrayBuffer(bytes))
+export function allocateShared(bytes: number): Uint8Array {
+  try {
+    return new Uint8Array(new SharedArrayBuffer(bytes))
+  } catch {
+    throw outOfMemory("a message on its way to a thread", bytes)
+  }
+}
 
 /** Whom another thread's knowledge of slabs is told to. */
 export interface SlabReader {
