@@ -21,7 +21,12 @@ class Framer implements Encoder {
     const memory = slab?.bytes ?? allocateShared(bytes)
     memory.set(frames, start)
     writeFrames(memory, start + frames.length, message)
-    return chunkOf(memory, start, bytes, slab, countMessages(frames) + (message.length > 0 ? 1 : 0))
+    if (slab) {
+      slab.used += bytes
+      slab.live++
+    }
+    const messages = countMessages(frames) + (message.length > 0 ? 1 : 0)
+    return newChunk(memory.subarray(start, start + bytes), messages, slab, start)
   }
 
   share(): void {}
@@ -30,28 +35,10 @@ class Framer implements Encoder {
 
   /** A chunk that had to wait in memory of its own, in memory that threads see. */
   again(chunk: Chunk): Chunk {
-    const { bytes, messages } = chunk
-    const slab = this.slabs.withRoom(bytes.length)
-    const start = slab?.used ?? 0
-    const memory = slab?.bytes ?? allocateShared(bytes.length)
-    memory.set(bytes, start)
+    const copied = this.encode(chunk.bytes)
     chunk.release()
-    return chunkOf(memory, start, bytes.length, slab, messages)
+    return copied
   }
-}
-
-function chunkOf(
-  memory: Uint8Array,
-  start: number,
-  length: number,
-  slab: Slab | undefined,
-  messages: number,
-): Chunk {
-  if (slab) {
-    slab.used += length
-    slab.live++
-  }
-  return newChunk(memory.subarray(start, start + length), messages, slab, start)
 }
 
 function newChunk(

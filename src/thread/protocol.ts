@@ -2,7 +2,6 @@
  * What the two threads post to each other: arrays of operations in a row, each a number and its
  * operands. What happens for every batch of messages is numbers only, so that it costs little to post.
  */
-import type { Settings } from "../codec/options.js"
 import type { ConnectionOptions, DirectionCounts, Ending } from "../transport/connection.js"
 import type { Destination, HostPort } from "../transport/endpoint.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
@@ -59,9 +58,7 @@ export type Control =
   | { type: "authenticated"; status: AuthStatus | undefined }
 
 /** The options of connections, as they can be posted. */
-export type PlainConnectionOptions = Omit<ConnectionOptions, "sender" | "relays"> & {
-  settings: Settings
-}
+export type PlainConnectionOptions = Omit<ConnectionOptions, "sender" | "relays">
 
 export interface EndpointSpec {
   options: PlainConnectionOptions
