@@ -171,8 +171,13 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
   listen(address: HostPort): Promise<HostPort> {
     return new Promise((resolve, reject) => {
       this.#listening = { resolve, reject }
-      this.thread.do(DO.LISTEN, this.number, address, undefined, undefined)
+      this.#listenAt(address)
     })
+  }
+
+  /** "listening" follows. */
+  #listenAt(address: HostPort): void {
+    this.thread.do(DO.LISTEN, this.number, address, undefined, undefined)
   }
 
   listenSync(address: HostPort): HostPort {
@@ -226,7 +231,7 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
 
   /** Listens again where it did. */
   #reviveLater(): void {
-    const listen = () => this.thread.do(DO.LISTEN, this.number, this.#address, undefined, undefined)
+    const listen = () => this.#listenAt(this.#address as HostPort)
     this.reopenLater(this.#backoff.next() as number, listen, () => this.#reviveLater())
   }
 
@@ -234,8 +239,7 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
   #listenLater(error: Error): void {
     this.#handlers.acceptFailed(error)
     setTimeout(() => {
-      if (!this.isClosed)
-        this.thread.do(DO.LISTEN, this.number, this.#address, undefined, undefined)
+      if (!this.isClosed) this.#listenAt(this.#address as HostPort)
     }, this.#backoff.next()).unref()
   }
 }
