@@ -1,13 +1,14 @@
+import type { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Connection, RelayInlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import type { Command } from "../transport/transport.js"
 import { writeCommand } from "../zmtp/commands.js"
 import type { HostedEndpoint } from "./hosted-endpoint.js"
-import type { Outbox, Stateful } from "./outbox.js"
+import type { Outbox } from "./outbox.js"
 import { fromPlain } from "./plain-error.js"
-import { Progress } from "./progress.js"
-import { CAME_MAX_BYTES, type Control, numbersOf } from "./protocol.js"
+import { CAME_MAX_BYTES, type Control } from "./protocol.js"
+import { SharedState } from "./shared-state.js"
 
 /** Frames of whole messages, which lie in shared memory until that is told to have left. */
 export interface Write {
@@ -15,14 +16,14 @@ export interface Write {
 }
 
 /** A connection for the thread of the sockets. */
-export class HostedConnection implements RelayInlet, Stateful {
+export class HostedConnection implements RelayInlet {
   readonly number: number
   readonly connection: Connection
   readonly #endpoint: HostedEndpoint
   readonly #outbox: Outbox
   /** What has to wait for the network. */
   #waiting: Queue<Write | Command> | undefined
-  readonly progress: Progress = new Progress()
+  readonly state: SharedState = new SharedState()
   #isEnding = false
   /** Messages that came, and that may come; 0 is no limit. */
   #came = 0
@@ -44,11 +45,6 @@ export class HostedConnection implements RelayInlet, Stateful {
     this.#granted = credit
   }
 
-  state(): number[] {
-    const { sent, received } = this.connection.counts
-    return [...numbersOf(sent), ...numbersOf(received)]
-  }
-
   // -- What leaves -----------------------------------------------------------------
 
   write(write: Write | Command): void {
@@ -65,27 +61,46 @@ export class HostedConnection implements RelayInlet, Stateful {
 
   /** Writes messages of a batch that is yet to be posted. */
   writeEarly(write: Write): void {
-    this.#encode(write)
-    this.#outbox.changed(this, false)
+    const chunk = this.#encode(write)
+    if (chunk) this.#writeChunk(chunk)
   }
 
   #writeNow(write: Write | Command): void {
-    if ("name" in write) this.connection.sendCommand(write.name, write.data)
-    else if (!this.#encode(write)) return
-    this.#outbox.changed(this, this.progress.leaves())
+    if ("name" in write) {
+      this.#leaves()
+      this.connection.sendCommand(write.name, write.data)
+      return
+    }
+    const chunk = this.#encode(write)
+    if (!chunk) return
+    this.#leaves()
+    this.#writeChunk(chunk)
   }
 
-  /** Encodes and writes; without memory the connection is over. */
-  #encode(write: Write): boolean {
+  /** Where the thread is ended within what follows, that may be lost, but does not come twice. */
+  #leaves(): void {
+    if (this.state.leaves()) this.#outbox.left(this.number)
+  }
+
+  #writeChunk(chunk: Chunk): void {
+    this.connection.write(chunk)
+    this.#count()
+  }
+
+  /** Without memory the connection is over. */
+  #encode(write: Write): Chunk | undefined {
     const { connection } = this
     connection.adapt()
     try {
-      connection.write(this.#endpoint.encode(write))
-      return true
+      return this.#endpoint.encode(write)
     } catch {
       connection.destroy()
-      return false
+      return undefined
     }
+  }
+
+  #count(): void {
+    this.state.counts = this.connection.counts
   }
 
   drained(): void {
@@ -102,6 +117,7 @@ export class HostedConnection implements RelayInlet, Stateful {
     switch (control.type) {
       case "end":
         this.#isEnding = true
+        connection.resume() // a peer may have to be heard before it takes what waits
         this.#checkEnd()
         break
       case "destroy":
@@ -133,7 +149,7 @@ export class HostedConnection implements RelayInlet, Stateful {
   frames(piece: Uint8Array, messages: number): boolean {
     if (this.#isEnding) return true
     this.#outbox.frames(this.number, piece)
-    this.#outbox.changed(this, false)
+    this.#count()
     this.#came += messages
     this.#cameBytes += piece.length
     return this.#isWanted

@@ -126,8 +126,8 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#live.set(connection, hosted)
     this.#connections.set(number, hosted)
     const { remoteAddress, remotePort } = connection
-    const progress = hosted.progress.fields
-    this.#tell({ type: "opened", connection: number, progress, remoteAddress, remotePort })
+    const state = hosted.state.fields
+    this.#tell({ type: "opened", connection: number, state, remoteAddress, remotePort })
   }
 
   ready(connection: Connection, peerRoutingId: Buffer): void {
@@ -158,11 +158,11 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     })
   }
 
-  closed(connection: Connection, { error, ...ending }: Ending): void {
+  closed(connection: Connection, { error, counts, ...ending }: Ending): void {
     const hosted = this.#live.get(connection) as HostedConnection
     this.#live.delete(connection)
     this.#connections.delete(hosted.number)
-    this.#outbox.gone(hosted)
+    hosted.state.counts = counts
     this.#tell({
       type: "closed",
       connection: hosted.number,

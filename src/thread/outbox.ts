@@ -3,25 +3,14 @@ import { type EndpointEvent, TOLD } from "./protocol.js"
 import { SharedSlabs, type SlabReader } from "./shared-slabs.js"
 
 const NONE = -1
-/** How long it may take that is told what has left, in milliseconds, where nothing else is. */
-const STATE_MS = 5
-
-/** A connection whose state has changed since it was told. */
-export interface Stateful {
-  readonly number: number
-  /** The counts of both directions. */
-  state(): number[]
-}
 
 /** What a thread tells the thread of the sockets, gathered until its event loop has had its turn. */
 export class Outbox implements SlabReader {
   readonly #send: (told: unknown[]) => void
   readonly #slabs = new SharedSlabs()
   readonly #known = new Set<number>()
-  readonly #changed = new Set<Stateful>()
   #told: unknown[] = []
   #posting = false
-  #timer: NodeJS.Timeout | undefined
   /** Where the latest run of frames is told, which may become longer, and where it ends in its slab. */
   #latest = 0
   #end = NONE
@@ -81,16 +70,9 @@ export class Outbox implements SlabReader {
     if (this.#known.delete(slab)) this.#tell([TOLD.SLAB, slab, undefined])
   }
 
-  /** The state of a connection is to be told, at once or within a few milliseconds. */
-  changed(connection: Stateful, now: boolean): void {
-    this.#changed.add(connection)
-    if (now) this.#postSoon()
-    else this.#timer ??= setTimeout(post, STATE_MS, this)
-  }
-
-  /** The connection is over, and its state was told. */
-  gone(connection: Stateful): void {
-    this.#changed.delete(connection)
+  /** As many writes of a connection have left as were waited for. */
+  left(connection: number): void {
+    this.#tell([TOLD.LEFT, connection])
   }
 
   #postSoon(): void {
@@ -100,12 +82,7 @@ export class Outbox implements SlabReader {
   }
 
   post(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
     this.#posting = false
-    for (const connection of this.#changed)
-      this.#told.push(TOLD.STATE, connection.number, ...connection.state())
-    this.#changed.clear()
     if (this.#told.length === 0) return
     const told = this.#told
     this.#told = []

@@ -2,7 +2,7 @@
  * What the two threads post to each other: arrays of operations in a row, each a number and its
  * operands. What happens for every batch of messages is numbers only, so that it costs little to post.
  */
-import type { ConnectionOptions, DirectionCounts, Ending } from "../transport/connection.js"
+import type { ConnectionOptions, Ending } from "../transport/connection.js"
 import type { Destination, HostPort } from "../transport/endpoint.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshake.js"
@@ -42,8 +42,8 @@ export const TOLD = {
   SLAB: 0,
   /** connection, slab, start, length: a piece of the frames that came. */
   CAME: 1,
-  /** connection, and what went through: eight numbers. */
-  STATE: 2,
+  /** connection: as many writes have left as were waited for. */
+  LEFT: 2,
   /** endpoint, EndpointEvent. */
   EVENT: 3,
 } as const
@@ -73,7 +73,7 @@ export interface EndpointSpec {
 export type ListenResult = { address: HostPort } | { error: PlainError }
 
 /** An ending, as it can be posted. */
-export type PlainEnding = Omit<Ending, "error"> & { error: PlainError | undefined }
+export type PlainEnding = Omit<Ending, "error" | "counts"> & { error: PlainError | undefined }
 
 export type PlainFailure = Pick<HandshakeFailure, "reason"> & { error: PlainError }
 
@@ -81,8 +81,8 @@ export type PlainFailure = Pick<HandshakeFailure, "reason"> & { error: PlainErro
 export interface OpenedEvent {
   type: "opened"
   connection: number
-  /** See Progress. */
-  progress: Int32Array
+  /** See SharedState. */
+  state: Float64Array
   remoteAddress: string | undefined
   remotePort: number | undefined
 }
@@ -103,8 +103,3 @@ export type EndpointEvent =
   | { type: "gaveUp"; isWrongPeer: boolean }
   /** The endpoint was closed, and its last connection is over. */
   | { type: "gone" }
-
-/** What went one way over a connection, as it is posted. */
-export function numbersOf(counts: DirectionCounts): number[] {
-  return [counts.messages, counts.plainBytes, counts.wireBytes, counts.dictionary ? 1 : 0]
-}

@@ -9,8 +9,8 @@ import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
-import type { Progress } from "./progress.js"
-import { CAME_MAX_BYTES, DO, numbersOf } from "./protocol.js"
+import { CAME_MAX_BYTES, DO } from "./protocol.js"
+import type { SharedState } from "./shared-state.js"
 import type { Thread } from "./thread.js"
 
 /** Bytes that may be on their way to the thread, or wait there, before a connection is blocked. */
@@ -25,8 +25,8 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
   readonly #thread: Thread
-  readonly #number: number
-  readonly #progress: Progress
+  readonly number: number
+  readonly #state: SharedState
 
   /** What was written and has not left yet. */
   #unwritten: Queue<Unwritten> | undefined
@@ -52,42 +52,28 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   /** Whether nothing that comes is wanted any more. */
   #deaf = false
   #closed = false
-  #counts: readonly number[] = NO_COUNTS
 
   /** @param credit the messages that may come before the first grant; 0 is no limit. */
   constructor(
     thread: Thread,
     number: number,
     credit: number,
-    progress: Progress,
+    state: SharedState,
     remoteAddress: string | undefined,
     remotePort: number | undefined,
   ) {
     this.#thread = thread
-    this.#number = number
-    this.#progress = progress
+    this.number = number
+    this.#state = state
     this.#mark = credit
     this.#granted = credit
     this.remoteAddress = remoteAddress
     this.remotePort = remotePort
-    thread.addConnection(number, this)
+    thread.addConnection(this)
   }
 
   get counts(): ConnectionCounts {
-    return {
-      sent: this.#direction(0),
-      received: this.#direction(4),
-    }
-  }
-
-  #direction(at: number): ConnectionCounts["sent"] {
-    const [messages, plainBytes, wireBytes, dictionary] = this.#counts.slice(at, at + 4) as [
-      number,
-      number,
-      number,
-      number,
-    ]
-    return { messages, plainBytes, wireBytes, dictionary: dictionary !== 0 }
+    return this.#state.counts
   }
 
   // -- What leaves -----------------------------------------------------------------
@@ -97,7 +83,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     this.#takeLeft()
     if (!this.#isFull) return false
     const waiting = this.#unwritten?.length ?? 0
-    this.#progress.want((this.#written + ((waiting + 1) >> 1)) | 0)
+    this.#state.want((this.#written + ((waiting + 1) >> 1)) | 0)
     this.#takeLeft() // they may have left before that was asked
     this.#wasBlocked = this.#isFull
     return this.#wasBlocked
@@ -118,7 +104,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     for (const one of connections) {
       if (!(one instanceof RemoteConnection) || one.#thread !== this.#thread || !one.opensMemory)
         return undefined
-      numbers.push(one.#number)
+      numbers.push(one.number)
     }
     return this.#thread.openBatch(numbers)
   }
@@ -129,7 +115,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (this.#closed) return
     this.#takeLeft()
     const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.again(chunk)
-    this.#thread.write(this.#number, seen)
+    this.#thread.write(this.number, seen)
     this.#posted(seen, seen.bytes.length)
   }
 
@@ -137,19 +123,25 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (this.#closed) return
     // A copy: what is posted takes the whole of its ArrayBuffer along.
     const copied = new Uint8Array(data)
-    this.#thread.do(DO.COMMAND, this.#number, name, copied)
+    this.#thread.do(DO.COMMAND, this.number, name, copied)
     this.#posted({ name, data: copied }, data.length)
   }
 
   #posted(item: Unwritten, bytes: number): void {
     this.#unwritten ??= new Queue()
+    if (this.#unwritten.length === 0) this.#thread.holds(this)
     this.#unwritten.push(item)
     this.#unwrittenBytes += bytes
   }
 
-  /** Lets go of what has left. */
+  /** Lets go of what has left. Returns whether that is all. */
+  release(): boolean {
+    this.#takeLeft()
+    return this.#unwritten === undefined || this.#unwritten.length === 0
+  }
+
   #takeLeft(): void {
-    const { left } = this.#progress
+    const { left } = this.#state
     for (; this.#written !== left; this.#written = (this.#written + 1) | 0) {
       const item = this.#unwritten?.shift()
       if (item instanceof Chunk) {
@@ -166,9 +158,8 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return items
   }
 
-  state(told: readonly number[], at: number): void {
-    this.#counts = told.slice(at, at + 8)
-    this.#takeLeft()
+  /** As many have left as were waited for. */
+  left(): void {
     if (this.#wasBlocked && !this.blocked) this.inlet?.drained()
   }
 
@@ -192,7 +183,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   #grant(messages: number): void {
     this.#granted = messages
     this.#grantedBytes = this.#readBytes + CAME_MAX_BYTES
-    if (!this.#closed) this.#thread.do(DO.GRANT, this.#number, this.#granted, this.#grantedBytes)
+    if (!this.#closed) this.#thread.do(DO.GRANT, this.number, this.#granted, this.#grantedBytes)
   }
 
   /** A piece of the frames of messages and commands. */
@@ -247,7 +238,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   // -- Handshake and the end -------------------------------------------------------
 
   authenticated(status: AuthStatus | undefined): void {
-    if (!this.#closed) this.#thread.control(this.#number, { type: "authenticated", status })
+    if (!this.#closed) this.#thread.control(this.number, { type: "authenticated", status })
   }
 
   refuse(): void {
@@ -266,22 +257,21 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   #end(type: "refuse" | "end" | "destroy"): void {
     this.#deaf = true
     this.#kept = undefined
-    if (!this.#closed) this.#thread.control(this.#number, { type })
+    if (!this.#closed) this.#thread.control(this.number, { type })
   }
 
   reject(error: ProtocolError): void {
     this.#deaf = true
-    if (!this.#closed) this.#thread.control(this.#number, { type: "reject", error: toPlain(error) })
+    if (!this.#closed) this.#thread.control(this.number, { type: "reject", error: toPlain(error) })
   }
 
   /** It is over. */
-  closing(counts: ConnectionCounts | undefined): void {
+  closing(): void {
     this.#takeLeft()
-    if (counts) this.#counts = [counts.sent, counts.received].flatMap(numbersOf)
     // What had come is not lost, however much waits already.
     while (this.#kept && !this.#deaf) this.resume()
     this.#closed = true
-    this.#thread.removeConnection(this.#number)
+    this.#thread.removeConnection(this)
   }
 
   /** All have been told that it is over. */
@@ -290,5 +280,3 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     for (const item of this.takeUnwritten()) if (item instanceof Chunk) item.release()
   }
 }
-
-const NO_COUNTS: readonly number[] = new Array(8).fill(0)

@@ -2,7 +2,7 @@ import { MessageChannel, receiveMessageOnPort } from "node:worker_threads"
 import type { ProtocolError } from "../codec/errors.js"
 import { threadError } from "../codec/errors.js"
 import { Backoff } from "../transport/backoff.js"
-import type { ConnectionHandlers } from "../transport/connection.js"
+import type { ConnectionHandlers, Ending } from "../transport/connection.js"
 import type { HostPort } from "../transport/endpoint.js"
 import type {
   DialerHandlers,
@@ -11,7 +11,6 @@ import type {
   PeerListener,
 } from "../transport/transport.js"
 import { fromPlain } from "./plain-error.js"
-import { Progress } from "./progress.js"
 import {
   DO,
   type EndpointEvent,
@@ -20,6 +19,7 @@ import {
   type OpenedEvent,
 } from "./protocol.js"
 import { RemoteConnection } from "./remote-connection.js"
+import { SharedState } from "./shared-state.js"
 import type { Thread, ThreadUser } from "./thread.js"
 
 /** How long bindSync() waits for the thread, in milliseconds. */
@@ -110,10 +110,7 @@ abstract class RemoteEndpoint implements ThreadUser {
       case "closed":
         this.on(event.connection, (connection) => {
           const { error, ...ending } = event.ending
-          connection.closing(ending.counts)
-          this.live.delete(event.connection)
-          this.#handlers.closed(connection, { ...ending, error: error && fromPlain(error) })
-          connection.closed()
+          this.#over(connection, { ...ending, error: error && fromPlain(error) })
         })
         break
       case "gone":
@@ -126,12 +123,19 @@ abstract class RemoteEndpoint implements ThreadUser {
     if (connection) call(connection)
   }
 
-  #opened({ connection: number, progress, remoteAddress, remotePort }: OpenedEvent): void {
+  #over(connection: RemoteConnection, ending: Omit<Ending, "counts">): void {
+    connection.closing()
+    this.live.delete(connection.number)
+    this.#handlers.closed(connection, { ...ending, counts: connection.counts })
+    connection.closed()
+  }
+
+  #opened({ connection: number, state, remoteAddress, remotePort }: OpenedEvent): void {
     const connection = new RemoteConnection(
       this.thread,
       number,
       this.spec.credit,
-      new Progress(progress),
+      new SharedState(state),
       remoteAddress,
       remotePort,
     )
@@ -144,13 +148,9 @@ abstract class RemoteEndpoint implements ThreadUser {
   protected abstract revive(error: Error): void
 
   threadDied(error: Error): void {
-    for (const [number, connection] of this.live) {
-      const { counts } = connection
-      connection.closing(undefined)
-      this.live.delete(number)
+    for (const connection of this.live.values()) {
       const stage = connection.isReady ? "traffic" : "handshaking"
-      this.#handlers.closed(connection, { error, stage, final: false, counts })
-      connection.closed()
+      this.#over(connection, { error, stage, final: false })
     }
     if (!this.isClosed) this.revive(error)
   }

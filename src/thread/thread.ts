@@ -13,6 +13,8 @@ import type { SlabReader } from "./shared-slabs.js"
 const POST_BYTES = 64 * 1024
 /** Bytes that were read are given back with what is posted anyway, or when there are so many. */
 const FREE_BYTES = 128 * 1024
+/** How long memory of what has left may be held, in milliseconds, where nothing else looks for it. */
+const HOLD_MS = 100
 
 /** Who is told what happens at an endpoint. */
 export interface ThreadUser {
@@ -27,6 +29,9 @@ export class Thread implements SlabReader {
   readonly #ended: (thread: Thread) => void
   readonly #users = new Map<number, ThreadUser>()
   readonly #connections = new Map<number, RemoteConnection>()
+  /** Connections that hold memory of what they have written, which lies here until it has left. */
+  readonly #holders = new Set<RemoteConnection>()
+  #holding: NodeJS.Timeout | undefined
   #lastUser = 0
   #isDead = false
 
@@ -88,12 +93,25 @@ export class Thread implements SlabReader {
     if (this.#users.size === 0) this.#ended(this)
   }
 
-  addConnection(number: number, connection: RemoteConnection): void {
-    this.#connections.set(number, connection)
+  addConnection(connection: RemoteConnection): void {
+    this.#connections.set(connection.number, connection)
   }
 
-  removeConnection(number: number): void {
-    this.#connections.delete(number)
+  removeConnection(connection: RemoteConnection): void {
+    this.#connections.delete(connection.number)
+    this.#holders.delete(connection)
+  }
+
+  /** A connection has written something, and is to be asked to let go of it when it has left. */
+  holds(connection: RemoteConnection): void {
+    this.#holders.add(connection)
+    this.#holding ??= setTimeout(release, HOLD_MS, this).unref()
+  }
+
+  release(): void {
+    for (const connection of this.#holders)
+      if (connection.release()) this.#holders.delete(connection)
+    this.#holding = this.#holders.size > 0 ? setTimeout(release, HOLD_MS, this).unref() : undefined
   }
 
   end(): void {
@@ -224,8 +242,8 @@ export class Thread implements SlabReader {
         this.#connections.get(number)?.came(memory.subarray(start, start + bytes))
         break
       }
-      case TOLD.STATE:
-        this.#connections.get(number)?.state(told as number[], at + 2)
+      case TOLD.LEFT:
+        this.#connections.get(number)?.left()
         break
       case TOLD.EVENT:
         this.#users.get(number)?.told(told[at + 2] as EndpointEvent)
@@ -244,8 +262,12 @@ function lengthOf(operation: number): number {
 }
 
 /** How long each operation is, with its operands. */
-const TOLD_LENGTHS: readonly number[] = [3, 5, 10, 3]
+const TOLD_LENGTHS: readonly number[] = [3, 5, 2, 3]
 
 function postAll(thread: Thread): void {
   thread.postAll()
+}
+
+function release(thread: Thread): void {
+  thread.release()
 }

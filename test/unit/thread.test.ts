@@ -10,9 +10,8 @@ import { Batch } from "../../src/patterns/batch.js"
 import { framer } from "../../src/thread/framer.js"
 import { HostedConnection, type Write } from "../../src/thread/hosted-connection.js"
 import type { HostedEndpoint } from "../../src/thread/hosted-endpoint.js"
-import { Outbox, type Stateful } from "../../src/thread/outbox.js"
+import { Outbox } from "../../src/thread/outbox.js"
 import { fromPlain, toPlain } from "../../src/thread/plain-error.js"
-import { Progress } from "../../src/thread/progress.js"
 import {
   CAME_MAX_BYTES,
   type Control,
@@ -22,10 +21,10 @@ import {
 } from "../../src/thread/protocol.js"
 import { RemoteConnection } from "../../src/thread/remote-connection.js"
 import { SharedSlabs } from "../../src/thread/shared-slabs.js"
+import { SharedState } from "../../src/thread/shared-state.js"
 import type { Thread } from "../../src/thread/thread.js"
 import type { Connection, Inlet } from "../../src/transport/connection.js"
 import type { Command, Unwritten } from "../../src/transport/transport.js"
-import { eventually } from "../support/sockets.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, message } from "../support/zmtp.js"
 
@@ -221,7 +220,6 @@ class Told {
   readonly runs: Run[] = []
   /** All in its order, as words. */
   readonly log: string[] = []
-  readonly states = new Map<number, number[]>()
 
   take(told: unknown[]): void {
     this.posts.push(told)
@@ -246,10 +244,9 @@ class Told {
           at += 5
           break
         }
-        case TOLD.STATE:
-          this.states.set(number, told.slice(at + 2, at + 11) as number[])
-          this.log.push(`state ${number}`)
-          at += 11
+        case TOLD.LEFT:
+          this.log.push(`left ${number}`)
+          at += 2
           break
         case TOLD.EVENT:
           this.log.push(`${(told[at + 2] as EndpointEvent).type} ${number}`)
@@ -274,11 +271,6 @@ function outbox(): { told: Told; box: Outbox } {
   return { told, box: new Outbox((post) => told.take(post)) }
 }
 
-const withState = (number: number, written: () => number): Stateful => ({
-  number,
-  state: () => [written(), 1, 2, 3, 0, 5, 6, 7, 1],
-})
-
 describe("what a thread tells", () => {
   const happened: EndpointEvent = { type: "delayed" }
 
@@ -287,14 +279,11 @@ describe("what a thread tells", () => {
     box.frames(7, bytesOf(10))
     box.event(3, happened)
     box.frames(8, bytesOf(20))
-    box.changed(
-      withState(7, () => 1),
-      true,
-    )
+    box.left(7)
     expect(told.posts).toEqual([])
     await turn()
     expect(told.posts).toHaveLength(1)
-    expect(told.log).toEqual(["slab 1", "came 7", "delayed 3", "came 8", "state 7"])
+    expect(told.log).toEqual(["slab 1", "came 7", "delayed 3", "came 8", "left 7"])
     expect(told.of(7).equals(bytesOf(10))).toBe(true)
     expect(told.of(8).equals(bytesOf(20))).toBe(true)
   })
@@ -320,40 +309,6 @@ describe("what a thread tells", () => {
     box.frames(7, large)
     await turn()
     expect(told.of(7).equals(Buffer.concat([bytesOf(10), large]))).toBe(true)
-  })
-
-  test("keeps states for some milliseconds, and tells the latest", async () => {
-    const { told, box } = outbox()
-    let written = 1
-    box.changed(
-      withState(7, () => written),
-      false,
-    )
-    await turn()
-    expect(told.posts).toEqual([])
-    written = 2
-    box.changed(
-      withState(8, () => 5),
-      false,
-    )
-    await eventually(() => told.posts.length > 0)
-    written = 3
-    expect(told.log).toEqual(["state 7", "state 8"])
-    expect(told.states.get(7)?.[0]).toBe(2)
-  })
-
-  test("has the states with whatever else is posted, and none of a connection that is gone", async () => {
-    const { told, box } = outbox()
-    const gone = withState(7, () => 1)
-    box.changed(gone, false)
-    box.changed(
-      withState(8, () => 1),
-      false,
-    )
-    box.gone(gone)
-    box.event(1, happened)
-    await turn()
-    expect(told.log).toEqual(["delayed 1", "state 8"])
   })
 
   test("lies in memory that is used again when it was read, and forgotten when there is too much", async () => {
@@ -405,7 +360,7 @@ describe("what a thread tells", () => {
         arbitrary: fc.record({ came: number, bytes: fc.oneof(fc.nat(30), fc.nat(100_000)) }),
       },
       { weight: 2, arbitrary: fc.record({ event: number }) },
-      { weight: 2, arbitrary: fc.record({ state: number, now: fc.boolean() }) },
+      { weight: 2, arbitrary: fc.record({ left: number }) },
       { weight: 2, arbitrary: fc.constant({ turn: true }) },
       { weight: 1, arbitrary: fc.constant({ free: true }) },
     )
@@ -425,20 +380,18 @@ describe("what a thread tells", () => {
           } else if ("event" in one) {
             box.event(one.event, happened)
             order.push(`delayed ${one.event}`)
-          } else if ("state" in one)
-            box.changed(
-              withState(one.state, () => i),
-              one.now,
-            )
-          else if ("turn" in one) await turn()
+          } else if ("left" in one) {
+            box.left(one.left)
+            order.push(`left ${one.left}`)
+          } else if ("turn" in one) await turn()
           else for (; freed < told.runs.length; freed++) box.free((told.runs[freed] as Run).slab, 1)
         }
         box.post()
         for (const [connection, pieces] of came)
           expect(told.of(connection).equals(Buffer.concat(pieces))).toBe(true)
         const seen = told.log
-          .filter((what) => /^(came|delayed)/.test(what))
-          .filter((what, i, all) => what.startsWith("delayed") || what !== all[i - 1])
+          .filter((what) => /^(came|delayed|left)/.test(what))
+          .filter((what, i, all) => !what.startsWith("came") || what !== all[i - 1])
         expect(seen).toEqual(order)
       }),
     )
@@ -506,7 +459,7 @@ describe("a connection, at its thread", () => {
     for (const write of [writeOf("1"), writeOf("2"), writeOf("3"), subscribe, writeOf("4")])
       one.write(write)
     expect(network.log).toEqual(["1", "2"])
-    expect(one.progress.left).toBe(2)
+    expect(one.state.left).toBe(2)
     network.blocked = false
     network.room = 2
     one.drained()
@@ -514,7 +467,7 @@ describe("a connection, at its thread", () => {
     network.blocked = false
     one.drained()
     expect(network.log.at(-1)).toBe("4")
-    expect(one.progress.left).toBe(5)
+    expect(one.state.left).toBe(5)
   })
 
   test("ends when all that was written has left", () => {
@@ -523,21 +476,22 @@ describe("a connection, at its thread", () => {
     one.write(writeOf("1"))
     one.write(writeOf("2"))
     one.control({ type: "end" })
-    expect(network.log).toEqual([])
+    // A peer may have to be heard before it takes what waits.
+    expect(network.log).toEqual(["resume"])
     network.blocked = false
     network.room = 1
     one.drained()
-    expect(network.log).toEqual(["1"])
+    expect(network.log).toEqual(["resume", "1"])
     network.blocked = false
     one.drained()
-    expect(network.log).toEqual(["1", "2", "end"])
+    expect(network.log).toEqual(["resume", "1", "2", "end"])
   })
 
   test("ends at once when nothing waits", () => {
     const { one, network } = hosted()
     one.write(writeOf("1"))
     one.control({ type: "end" })
-    expect(network.log).toEqual(["1", "end"])
+    expect(network.log).toEqual(["1", "resume", "end"])
   })
 
   test("takes all that still comes while it ends, so that no frame is cut", () => {
@@ -552,12 +506,46 @@ describe("a connection, at its thread", () => {
     expect(told.of(7).length).toBe(10)
   })
 
-  test("tells what has left, and what went through", () => {
+  test("tells that as much has left as is waited for, once", () => {
     const { one, network, told, box } = hosted()
-    network.room = 2
-    for (const what of ["1", "2", "3"]) one.write(writeOf(what))
+    one.state.want(2)
+    one.write(writeOf("1"))
+    network.room = 1
     box.post()
-    expect(told.states.get(7)).toEqual([1, 2, 3, 1, 4, 5, 6, 0])
+    expect(told.log).toEqual([])
+    for (const what of ["2", "3"]) one.write(writeOf(what))
+    box.post()
+    expect(told.log).toEqual(["left 7"])
+    network.blocked = false
+    one.drained()
+    box.post()
+    expect(told.log).toEqual(["left 7"])
+  })
+
+  test("counts what goes through, for the other thread to see at any time", () => {
+    const { one, network } = hosted()
+    const other = new SharedState(structuredClone(one.state.fields))
+    expect(other.counts.sent).toEqual({
+      messages: 0,
+      plainBytes: 0,
+      wireBytes: 0,
+      dictionary: false,
+    })
+    one.write(writeOf("1"))
+    expect(other.counts).toEqual(network.counts)
+    network.counts.received.messages = 2 ** 40
+    one.frames(bytesOf(10), 1)
+    expect(other.counts).toEqual(network.counts)
+  })
+
+  test("counts a write before the network gets it: where the thread ends there, it does not come twice", () => {
+    const { one, network } = hosted()
+    let left = 0
+    network.write = () => {
+      left = one.state.left
+    }
+    one.write(writeOf("1"))
+    expect(left).toBe(1)
   })
 
   test("has room for as many messages as were granted, and wants more with the next grant", () => {
@@ -608,7 +596,11 @@ describe("a connection, at its thread", () => {
 class FakeThread {
   readonly done: unknown[][] = []
   addConnection(): void {}
-  removeConnection(number: number): void {
+  readonly holders: number[] = []
+  holds({ number }: RemoteConnection): void {
+    this.holders.push(number)
+  }
+  removeConnection({ number }: RemoteConnection): void {
     this.done.push(["removed", number])
   }
   do(...operation: unknown[]): void {
@@ -644,12 +636,12 @@ class FakeInlet implements Inlet {
 
 function remote(credit = 10) {
   const thread = new FakeThread()
-  const progress = new Progress()
+  const shared = new SharedState()
   const one = new RemoteConnection(
     thread as unknown as Thread,
     7,
     credit,
-    progress,
+    shared,
     "127.0.0.1",
     5555,
   )
@@ -657,7 +649,7 @@ function remote(credit = 10) {
   one.inlet = inlet
   /** So many writes have left in all. What was waited for is told. */
   const state = (left: number) => {
-    while (progress.left < left) if (progress.leaves()) one.state(Array<number>(8).fill(0), 0)
+    while (shared.left < left) if (shared.leaves()) one.left()
   }
   return { one, thread, inlet, state }
 }
@@ -693,6 +685,21 @@ describe("a connection, at the thread of the sockets", () => {
     expect(inlet.log).toEqual(["drained"])
   })
 
+  test("is to be asked to let go of memory, and does so when all has left", () => {
+    const { one, thread, state } = remote()
+    const chunks = [encoded(10), encoded(20)]
+    for (const chunk of chunks) one.write(chunk)
+    expect(thread.holders).toEqual([7])
+    state(1)
+    expect(one.release()).toBe(false)
+    expect(chunks.map(({ slab }) => slab !== undefined)).toEqual([false, true])
+    state(2)
+    expect(one.release()).toBe(true)
+    expect(chunks.map(({ slab }) => slab !== undefined)).toEqual([false, false])
+    one.write(encoded(30))
+    expect(thread.holders).toEqual([7, 7])
+  })
+
   test("gives back what had not left when it is over, in its order", () => {
     const { one, state } = remote()
     const chunks = [1, 2, 3].map((n) => framer.encode(NO_FRAMES, [Buffer.from(`${n}`)]))
@@ -701,7 +708,7 @@ describe("a connection, at the thread of the sockets", () => {
     one.write(chunks[1] as Chunk)
     one.write(chunks[2] as Chunk)
     state(1)
-    one.closing(undefined)
+    one.closing()
     const shown = (item: Unwritten) => ("name" in item ? item.name : text(item.bytes))
     expect(one.takeUnwritten().map(shown)).toEqual(["SUBSCRIBE", "\0\x012", "\0\x013"])
     expect(one.takeUnwritten()).toEqual([])
@@ -765,7 +772,7 @@ describe("a connection, at the thread of the sockets", () => {
     inlet.wanted = 1
     one.came(named("1", "2", "3"))
     one.came(named("4"))
-    one.closing(undefined)
+    one.closing()
     expect(inlet.log).toEqual(["1", "2", "3", "4"])
   })
 

@@ -8,8 +8,6 @@ const terminate = "Windows has no SIGTERM that a process could handle"
 const ask = "asks a process for its memory with SIGUSR2, which Windows does not have"
 const block = "tells a process with SIGUSR2 to block, which Windows does not have"
 const links = "needs a copy of the package that links to what is installed"
-const slowWrite =
-  "Wine takes so long to write to a socket that a thread is ended within it, before it can say what it wrote"
 const proc = "reads /proc"
 const slow = "zeromq.js does not get there within a minute"
 const ipc = "zeromq.js has no ipc:// on Windows"
@@ -113,8 +111,6 @@ export const leftOut = {
         "endpoints without a thread work",
       ].map((name) => `where the file of the thread is missing > ${name}`),
     ),
-    "when a thread dies > what waits at a socket that is closed arrives over the next thread, within linger":
-      slowWrite,
   },
   stats: { "disconnect says what the network did": reset },
 }

@@ -1,0 +1,83 @@
+import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
+
+// How far writes have come: looked at for every batch, and to post it would wake a thread each time.
+const LEFT = 0
+const WANTED = 1
+/** Both are 32 bits, in front of what went through: numbers of 64 bits, the same for each direction. */
+const PROGRESS_FIELDS = 1
+const SENT = PROGRESS_FIELDS
+const DIRECTION_FIELDS = 4
+const RECEIVED = SENT + DIRECTION_FIELDS
+const FIELDS = RECEIVED + DIRECTION_FIELDS
+/** Connections that share a piece of memory. */
+const SHARERS = 128
+
+let memory: SharedArrayBuffer | undefined
+let sharers = 0
+
+/** What both threads know of a connection at any time, in memory that both see. */
+export class SharedState {
+  /** As it is posted. */
+  readonly fields: Float64Array
+  readonly #progress: Int32Array
+
+  constructor(fields: Float64Array = newFields()) {
+    this.fields = fields
+    this.#progress = new Int32Array(fields.buffer, fields.byteOffset, 2 * PROGRESS_FIELDS)
+  }
+
+  /** Writes that have left, in 32 bits: it begins anew after 2^32. */
+  get left(): number {
+    return Atomics.load(this.#progress, LEFT)
+  }
+
+  /** One more write leaves. Returns whether that was waited for. */
+  leaves(): boolean {
+    const left = (Atomics.add(this.#progress, LEFT, 1) + 1) | 0
+    const wanted = Atomics.load(this.#progress, WANTED)
+    if (wanted === 0 || ((left - wanted) | 0) < 0) return false
+    Atomics.store(this.#progress, WANTED, 0)
+    return true
+  }
+
+  /** Asks to be told when so many have left. */
+  want(left: number): void {
+    Atomics.store(this.#progress, WANTED, left || 1)
+  }
+
+  /** What went through. */
+  get counts(): ConnectionCounts {
+    return { sent: this.#direction(SENT), received: this.#direction(RECEIVED) }
+  }
+
+  set counts({ sent, received }: ConnectionCounts) {
+    this.#store(SENT, sent)
+    this.#store(RECEIVED, received)
+  }
+
+  #direction(at: number): DirectionCounts {
+    const { fields } = this
+    return {
+      messages: fields[at] as number,
+      plainBytes: fields[at + 1] as number,
+      wireBytes: fields[at + 2] as number,
+      dictionary: fields[at + 3] !== 0,
+    }
+  }
+
+  #store(at: number, { messages, plainBytes, wireBytes, dictionary }: DirectionCounts): void {
+    const { fields } = this
+    fields[at] = messages
+    fields[at + 1] = plainBytes
+    fields[at + 2] = wireBytes
+    fields[at + 3] = dictionary ? 1 : 0
+  }
+}
+
+function newFields(): Float64Array {
+  if (memory === undefined || sharers === SHARERS) {
+    memory = new SharedArrayBuffer(SHARERS * FIELDS * Float64Array.BYTES_PER_ELEMENT)
+    sharers = 0
+  }
+  return new Float64Array(memory, sharers++ * FIELDS * Float64Array.BYTES_PER_ELEMENT, FIELDS)
+}
