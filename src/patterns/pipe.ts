@@ -177,12 +177,17 @@ export class Pipe implements Inlet, Flushable {
    */
   finish(finished: () => void, keepsReceived: boolean): void {
     this.shared?.seal()
-    this.#stopped = false
-    if (!keepsReceived) this.#in.clear()
+    if (!keepsReceived) this.#forgetReceived()
     this.#drain()
     this.#finished = finished
+    this.#resume() // a peer may have to be heard before it takes what waits
     this.flush()
     this.#checkFinished()
+  }
+
+  #forgetReceived(): void {
+    for (let i = this.#in.length; i > 0; i--) this.#connection?.received()
+    this.#in.clear()
   }
 
   /**
@@ -488,16 +493,20 @@ export class Pipe implements Inlet, Flushable {
     this.#inParts -= message.length
     this.#connection?.received()
     if (
-      this.#stopped &&
       this.#in.length <= this.#options.receiveHighWaterMark >> 1 &&
       this.#inParts <= PARTS_MAX >> 1
-    ) {
-      this.#stopped = false
-      this.#connection?.resume()
-    }
+    )
+      this.#resume()
     // Not at once: whoever reads is in the middle of its pipes.
     if (this.#draining && this.#in.length === 0) queueMicrotask(() => this.#terminate())
     return message
+  }
+
+  /** Goes on with what comes, where that had to wait. */
+  #resume(): void {
+    if (!this.#stopped) return
+    this.#stopped = false
+    this.#connection?.resume()
   }
 }
 

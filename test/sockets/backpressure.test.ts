@@ -3,12 +3,15 @@ import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, onTestFinished, test } from "vitest"
-import { Pull } from "zeromq-lz4"
+import { Dealer, Pull } from "zeromq-lz4"
 import { Codec } from "zeromq-lz4/codec"
 
+import { payload } from "../../bench/payloads.mjs"
+import { rawZmtpPeer } from "../support/raw-peer.js"
 import { Script } from "../support/running-script.js"
 import { eventually, use } from "../support/sockets.js"
-import { concat, SENTINELS } from "../support/wire.js"
+import { ANY } from "../support/threads.js"
+import { concat, plainPart, SENTINELS } from "../support/wire.js"
 import { frameHead, handshake, message } from "../support/zmtp.js"
 
 const MIB = 2 ** 20
@@ -145,3 +148,30 @@ test("what stopped goes on when the reader does, and nothing is missing", async 
   for (let i = 0; i < count; i++) expect(String((await pull.receive())[0])).toBe(String(i))
   expect(await script.ended(), script.errors).toEqual({ code: 0, signal: null })
 })
+
+test.each([0, 4, 5])(
+  "close() delivers what waits to a peer that answers before it reads on, with %d of its messages not received",
+  async (unread) => {
+    const part = payload("random", 64 * 1024)
+    const dealer = use(new Dealer({ sendHighWaterMark: 0, receiveHighWaterMark: 5 }))
+    await dealer.bind(ANY)
+    const peer = use(await rawZmtpPeer(dealer.lastEndpoint as string, "DEALER"))
+    const { socket } = peer
+    socket.pause()
+    const answer = message(plainPart(part))
+    for (let i = 0; i < unread; i++) socket.write(answer)
+    await eventually(() => dealer.lz4.stats.received.messages === unread)
+    const count = 640
+    for (let i = 0; i < count; i++) await dealer.send(part)
+    dealer.linger = -1
+    dealer.close()
+    let came = 0
+    socket.on("data", ({ length }) => {
+      came += length
+      socket.pause().write(answer, () => socket.resume())
+    })
+    socket.resume()
+    await peer.closed
+    expect(came).toBeGreaterThan(count * part.length)
+  },
+)

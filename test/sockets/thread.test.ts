@@ -402,27 +402,6 @@ describe("with a thread", () => {
     }
   })
 
-  test("close() delivers what waits to a peer that answers each message before it reads on", async () => {
-    const dealer = use(new Dealer({ ...big, receiveHighWaterMark: 5 }))
-    await dealer.bind(ANY, threaded)
-    const peer = use(await rawZmtpPeer(dealer.lastEndpoint as string, "DEALER"))
-    const { socket } = peer
-    socket.pause()
-    for (let i = 0; i < 640; i++) await dealer.send([String(i), noise])
-    dealer.linger = -1
-    dealer.close()
-    await turn()
-    let came = 0
-    const answer = message(plainPart(noise))
-    socket.on("data", ({ length }) => {
-      came += length
-      socket.pause().write(answer, () => socket.resume())
-    })
-    socket.resume()
-    await peer.closed
-    expect(came).toBeGreaterThan(640 * noise.length)
-  })
-
   test("totals and connections are those of an endpoint without one", async () => {
     const shown = async (options: EndpointOptions) => {
       const [pull, push] = [use(new Pull()), use(new Push())]
