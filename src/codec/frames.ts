@@ -1,6 +1,7 @@
 /** ZMTP frames (RFC.md section 3.3), and runs of them as they are inside an arena (appendix A). */
 import { copy } from "./arrays.js"
 import { hex, ProtocolError } from "./errors.js"
+import { copyShared } from "./shared-copy.js"
 
 /** Flags. */
 export const MORE = 1
@@ -25,7 +26,7 @@ export function writeFrames(target: Uint8Array, start: number, message: Message)
   let at = start
   for (const [i, part] of message.entries()) {
     at = writeFrameHead(target, at, i < message.length - 1 ? MORE : 0, part.length)
-    target.set(part, at)
+    copyShared(target, at, part)
     at += part.length
   }
   return at

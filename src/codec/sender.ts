@@ -23,6 +23,7 @@ import {
 import { openDictionary } from "./large.js"
 import { loadInstanceSync } from "./module.js"
 import type { Settings } from "./options.js"
+import { copyShared } from "./shared-copy.js"
 import { ArraySource } from "./source.js"
 import { Trainer } from "./trainer.js"
 import { SENTINEL, SENTINEL_BYTES, writeSentinel } from "./wire.js"
@@ -230,7 +231,7 @@ export class Sender {
     const input = instance.scratch(INPUT, length)
     let end: number = input
     for (const bytes of this.#gathered) {
-      instance.bytes.set(bytes, end)
+      copyShared(instance.bytes, end, bytes)
       end += bytes.length
     }
     this.#gathered.length = 0

@@ -1,5 +1,6 @@
 import { Chunk, type Slab } from "../codec/chunk.js"
 import { frameBodyBytes, frameHeadBytes, framesLength, MORE, writeFrames } from "../codec/frames.js"
+import { copyShared } from "../codec/shared-copy.js"
 import type { Encoder } from "../transport/transport.js"
 import { allocateShared, SharedSlabs } from "./shared-slabs.js"
 
@@ -19,7 +20,7 @@ class Framer implements Encoder {
     const slab = this.slabs.withRoom(bytes)
     const start = slab?.used ?? 0
     const memory = slab?.bytes ?? allocateShared(bytes)
-    memory.set(frames, start)
+    copyShared(memory, start, frames)
     writeFrames(memory, start + frames.length, message)
     if (slab) {
       slab.used += bytes

@@ -1,4 +1,5 @@
 import { SLAB_BYTES, type Slab } from "../codec/chunk.js"
+import { copyShared } from "../codec/shared-copy.js"
 import { type EndpointEvent, TOLD } from "./protocol.js"
 import { SharedSlabs, type SlabReader } from "./shared-slabs.js"
 
@@ -39,7 +40,7 @@ export class Outbox implements SlabReader {
   #run(connection: number, bytes: Uint8Array): void {
     const slab = this.#slabs.withRoom(bytes.length) as Slab
     const start = slab.used
-    slab.bytes.set(bytes, start)
+    copyShared(slab.bytes, start, bytes)
     slab.used += bytes.length
     const number = this.#slabs.numberOf(slab)
     const told = this.#told

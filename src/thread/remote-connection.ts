@@ -32,7 +32,6 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   #unwritten: Queue<Unwritten> | undefined
   #unwrittenBytes = 0
   #written = 0
-  #wasBlocked = false
 
   /** The marks of the inlet. Messages that were received count for the next grant. */
   #mark: number
@@ -82,11 +81,11 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (!this.#isFull) return false
     this.#takeLeft()
     if (!this.#isFull) return false
-    const waiting = this.#unwritten?.length ?? 0
-    this.#state.want((this.#written + ((waiting + 1) >> 1)) | 0)
+    // Early enough that the thread has something to do until this one is awake.
+    const quarter = ((this.#unwritten?.length ?? 0) + 3) >> 2
+    this.#state.want((this.#written + quarter) | 0)
     this.#takeLeft() // they may have left before that was asked
-    this.#wasBlocked = this.#isFull
-    return this.#wasBlocked
+    return this.#isFull
   }
 
   get #isFull(): boolean {
@@ -160,7 +159,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
 
   /** As many have left as were waited for. */
   left(): void {
-    if (this.#wasBlocked && !this.blocked) this.inlet?.drained()
+    if (!this.blocked) this.inlet?.drained()
   }
 
   // -- What comes ------------------------------------------------------------------

@@ -1,4 +1,5 @@
 import { LONG, LONG_HEAD_BYTES, SHORT_HEAD_BYTES } from "../codec/frames.js"
+import { copyShared } from "../codec/shared-copy.js"
 
 /**
  * Small bodies are copied together: a slab costs one allocation and one copy. A message keeps
@@ -83,7 +84,7 @@ export class FrameReader {
   #slab(bytes: Uint8Array, at: number, sink: FrameSink): number {
     const window = Math.min(bytes.length - at, SLAB_BYTES)
     const slab = Buffer.allocUnsafeSlow(window)
-    slab.set(window === bytes.length ? bytes : bytes.subarray(at, at + window))
+    copyShared(slab, 0, window === bytes.length ? bytes : bytes.subarray(at, at + window))
     let read = 0
     for (;;) {
       if (window - read < SHORT_HEAD_BYTES) return at + read
@@ -147,7 +148,7 @@ export class FrameReader {
       this.#body = larger
     }
     const whole = at === 0 && take === bytes.length
-    this.#body.set(whole ? bytes : bytes.subarray(at, at + take), this.#filled)
+    copyShared(this.#body, this.#filled, whole ? bytes : bytes.subarray(at, at + take))
     this.#filled = filled
     return at + take
   }

@@ -660,14 +660,14 @@ const named = (...names: string[]): Uint8Array =>
 describe("a connection, at the thread of the sockets", () => {
   const encoded = (bytes: number): Chunk => framer.encode(NO_FRAMES, [bytesOf(bytes)])
 
-  test("is blocked while a megabyte has not left, and says when half of that has", () => {
+  test("is blocked while a megabyte has not left, and says when a quarter of that has", () => {
     const { one, inlet, state } = remote()
     let written = 0
     for (; !one.blocked; written++) one.write(encoded(100 * KIB))
     expect(written).toBe(11) // 1 MiB
-    state(5)
+    state(2)
     expect(inlet.log).toEqual([])
-    state(6)
+    state(3)
     expect(inlet.log).toEqual(["drained"])
     expect(one.blocked).toBe(false)
     state(11)
