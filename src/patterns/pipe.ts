@@ -132,7 +132,6 @@ export class Pipe implements Inlet, Flushable {
     connection.inlet = this
     connection.setMarks(this.#options.receiveHighWaterMark, this.#options.conflate)
     this.flush()
-    this.#checkWriteActive()
   }
 
   /** The connection is lost, and there may be another: what it had not written is for that one. */
@@ -259,7 +258,7 @@ export class Pipe implements Inlet, Flushable {
     if (this.checkHwm()) return true
     // The network may have room, and the messages wait for nothing but the end of the burst.
     this.shared?.seal()
-    this.flush()
+    this.#flushNow()
     return this.checkHwm()
   }
 
@@ -287,14 +286,14 @@ export class Pipe implements Inlet, Flushable {
     }
     if (bytes > LARGE_BYTES) {
       this.#encode(message)
-      if (this.#queuedBytes >= BATCH_BYTES) this.flush()
+      if (this.#queuedBytes >= BATCH_BYTES) this.#flushNow()
       else this.#flushLater()
       return true
     }
     this.#batch ??= this.#openBatch()
     if (this.#batch.length + bytes > this.#batch.maxBytes) {
       this.#encode()
-      this.flush()
+      this.#flushNow()
       this.#batch ??= this.#openBatch()
     }
     this.#batch.append(message, bytes)
@@ -341,7 +340,7 @@ export class Pipe implements Inlet, Flushable {
     if (!this.#writable && !this.#finished) return
     this.#encode()
     this.#enqueue(chunk)
-    this.flush()
+    this.#flushNow()
   }
 
   /** Has chunks that have to wait in memory of their own, that of others may be used again. */
@@ -352,9 +351,20 @@ export class Pipe implements Inlet, Flushable {
     }
   }
 
-  /** Writes what waits, as far as the network has room. */
+  /** Writes what waits, as far as the network has room, which may make room here. */
   flush(): void {
     this.#flushing = false
+    this.#writeWaiting()
+    this.#checkWriteActive()
+  }
+
+  /** The same for whoever is in the middle of its pipes: of room is told when the burst ends. */
+  #flushNow(): void {
+    this.#writeWaiting()
+    if (!this.#outActive) this.#flushLater()
+  }
+
+  #writeWaiting(): void {
     const connection = this.#connection
     if (!connection || connection.blocked) return
     const chunks = this.#chunks
@@ -377,7 +387,6 @@ export class Pipe implements Inlet, Flushable {
 
   drained(): void {
     this.flush()
-    this.#checkWriteActive()
   }
 
   #writeItem(connection: PipeConnection, item: Unwritten): void {

@@ -68,6 +68,32 @@ describe("the high-water mark for sending", () => {
     expect(told).toEqual(["writable", "writable"])
   })
 
+  test("lets go on when a burst ends and finds the network free, which another thread may make it any time", async () => {
+    const { pipe, connection, peer, told } = make({ sendHighWaterMark: 4 })
+    peer.attach()
+    connection.room = 0
+    expect(count(() => pipe.write(parts("a")))).toBe(4)
+    connection.room = 10
+    await burst()
+    expect(connection.written).toHaveLength(4)
+    expect(told).toEqual(["writable"])
+  })
+
+  test("lets go on when what was encoded for many finds the network free", async () => {
+    const { pipe, connection, peer, told, sender } = make({ sendHighWaterMark: 4 })
+    peer.attach()
+    connection.room = 0
+    expect(count(() => pipe.write(parts("a")))).toBe(4)
+    await burst()
+    expect(told).toEqual([])
+    connection.room = 10
+    pipe.writeChunk(sender.encode(new Uint8Array(), parts("b")))
+    expect(told).toEqual([]) // whoever wrote it is in the middle of its pipes
+    await burst()
+    expect(connection.written).toHaveLength(5)
+    expect(told).toEqual(["writable"])
+  })
+
   test("counts as libzmq does, whatever the sequence", () => {
     const action = fc.constantFrom("write" as const, "leave" as const)
     fc.assert(
