@@ -48,6 +48,14 @@ const MESSAGES = ["pairs", "topics", "options", "sockets", "events", "proxy", "c
 
 const slow = { testTimeout: 300_000, hookTimeout: 600_000 }
 
+/** The tests that are run once more with connections on threads. */
+const onThreads = {
+  // The bridge has no endpoints of sockets, and tests of threads say where they want one.
+  sockets: { include: ["**/*"], exclude: ["bridge", "thread*"], testTimeout: 60_000 },
+  differential: { include: ["**/*"], exclude: [], testTimeout: 60_000 },
+  interop: { include: ["pyomq", "rust"], exclude: [], ...slow, fileParallelism: false },
+}
+
 export default defineConfig({
   test: {
     projects: [
@@ -62,13 +70,12 @@ export default defineConfig({
       ),
       project("differential", { testTimeout: 60_000 }),
       // What holds on the calling thread holds on another.
-      ...["sockets", "differential"].map((name) =>
+      ...Object.entries(onThreads).map(([name, { include, exclude, ...options }]) =>
         project(`${name}-thread`, {
-          include: [`test/${name}/**/*.test.ts`],
-          // The bridge has no endpoints of sockets, and tests of threads say where they want one.
-          exclude: ["test/sockets/bridge.test.ts", "test/sockets/thread*.test.ts"],
+          include: include.map((file) => `test/${name}/${file}.test.ts`),
+          exclude: exclude.map((file) => `test/${name}/${file}.test.ts`),
           env: { ZEROMQ_LZ4_THREAD: "1" },
-          testTimeout: 60_000,
+          ...options,
         }),
       ),
       // The suites below need more than `npm test` may ask for: Chromium, other Node

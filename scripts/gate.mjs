@@ -57,6 +57,7 @@ const suites = [
   ["soak", () => vitest("soak")],
   ...elsewhere,
   ["interop", () => vitest("interop", { before: [own("python"), own("rust-peer")] })],
+  ["interop, threads", () => vitest("interop-thread")],
   ["matrix", () => succeeds(own("interop-matrix", "--check"))],
 ]
 
