@@ -39,6 +39,8 @@ export class Batch {
   /** How long it may become. */
   readonly maxBytes: number
   readonly #memory: OpenMemory | undefined
+  /** Bytes that had left by themselves when it was sealed. */
+  #left: number | undefined
 
   /** @param memory from which messages may leave by themselves. */
   constructor(bytes: number = BATCH_BYTES, memory?: OpenMemory) {
@@ -60,7 +62,8 @@ export class Batch {
 
   /** The frames that have not left; none leaves by itself any more. */
   seal(): Uint8Array {
-    return this.#buffer.subarray(this.#memory?.seal() ?? 0, this.length)
+    this.#left ??= this.#memory?.seal() ?? 0
+    return this.#buffer.subarray(this.#left, this.length)
   }
 
   /** Appends a message whose frames take so many bytes. */
@@ -89,7 +92,7 @@ export class Batch {
   /** Gives the buffer back. */
   release(): void {
     if (this.#memory) {
-      this.#memory.seal()
+      this.seal()
       this.#memory.close(this.length)
     } else if (this.#buffer.length === BATCH_BYTES) spare.push(this.#buffer)
     else if (this.#buffer.length === SHARED_BATCH_BYTES && spareLarge.length < SPARE_LARGE_MAX)

@@ -278,8 +278,8 @@ export class Pipe implements Inlet, Flushable {
     const bytes = framesLength(message)
     if (this.#options.conflate) {
       this.#chunks?.clear()
-      this.#batch?.clear()
-      this.#batch ??= new Batch()
+      this.#releaseBatch()
+      this.#batch = new Batch()
       this.#batch.append(message, bytes)
       this.#flushLater()
       return true

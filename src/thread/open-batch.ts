@@ -1,28 +1,26 @@
 /**
- * Batches that the program is still adding messages to, in memory that threads see. A program that
- * goes on to compute does not get to post its last batch: the thread takes from it what is there.
+ * Batches that the program still adds messages to, in memory that threads share. A program that
+ * starts to compute cannot post its last batch, so the thread takes what is there.
  */
 import type { Slab } from "../codec/chunk.js"
 import type { OpenMemory } from "../transport/transport.js"
 import { framer } from "./framer.js"
 
-/** Bytes of one. */
+/** Bytes of a batch. */
 const OPEN_BYTES = 64 * 1024
-/** As many as there may be at once. */
+/** Batches that may be open at once. */
 const SLOTS = 32
-/** A thread that takes from a batch does so within this time, in milliseconds, or is gone. */
-const TAKING_MAX_MS = 100
 
-// What both threads know of each: which batch it is by its generation, and how many bytes of it are
-// whole messages; how many of these the thread has taken; and whether it is taking right now.
+// What both threads know of a slot: how many bytes of its batch are whole messages; and how many of
+// these the thread has taken, with the generation of the batch, which is over when that changes.
 const PUBLISHED = 0
 const TAKEN = 1
-const TAKING = 2
-const FIELDS = 3
+const FIELDS = 2
 
 const LENGTH_BITS = 17
 const LENGTH_MASK = (1 << LENGTH_BITS) - 1
 const GENERATION_MASK = (1 << (31 - LENGTH_BITS)) - 1
+const NOTHING = new Uint8Array(0)
 
 /** For all threads of the process. */
 export const openBatches: Int32Array = new Int32Array(
@@ -53,22 +51,17 @@ export class OpenBatch implements OpenMemory {
     this.slab.live++
     this.bytes = Buffer.from(this.slab.bytes.buffer, this.start, OPEN_BYTES)
     this.#at = slot * FIELDS
-    const before = Atomics.load(openBatches, this.#at + PUBLISHED) >>> LENGTH_BITS
-    this.generation = (before + 1) & GENERATION_MASK
-    Atomics.store(openBatches, this.#at + TAKEN, 0)
-    Atomics.store(openBatches, this.#at + TAKING, 0) // a thread may have died while it took
+    this.generation = Atomics.load(openBatches, this.#at + TAKEN) >>> LENGTH_BITS
     this.publish(0)
   }
 
   publish(bytes: number): void {
-    Atomics.store(openBatches, this.#at + PUBLISHED, (this.generation << LENGTH_BITS) | bytes)
+    Atomics.store(openBatches, this.#at + PUBLISHED, bytes)
   }
 
   seal(): number {
-    this.publish(0)
-    const taking = this.#at + TAKING
-    if (Atomics.load(openBatches, taking) === 1) Atomics.wait(openBatches, taking, 1, TAKING_MAX_MS)
-    return Atomics.load(openBatches, this.#at + TAKEN)
+    const next = ((this.generation + 1) & GENERATION_MASK) << LENGTH_BITS
+    return Atomics.exchange(openBatches, this.#at + TAKEN, next) & LENGTH_MASK
   }
 
   close(bytes: number): void {
@@ -104,25 +97,20 @@ export class SeenBatch {
 
   /** Whether it takes no more messages. */
   get isOver(): boolean {
-    return this.#published === 0
-  }
-
-  /** How many bytes are whole messages. */
-  get #published(): number {
-    const published = Atomics.load(this.#fields, this.#at + PUBLISHED)
-    return published >>> LENGTH_BITS === this.#generation ? published & LENGTH_MASK : 0
+    return Atomics.load(this.#fields, this.#at + TAKEN) >>> LENGTH_BITS !== this.#generation
   }
 
   /** A copy of the messages that were added since the last time. */
   take(): Uint8Array {
-    const fields = this.#fields
-    Atomics.store(fields, this.#at + TAKING, 1)
-    const taken = Atomics.load(fields, this.#at + TAKEN)
-    const length = this.#published
-    const bytes = this.#memory.slice(taken, Math.max(taken, length))
-    if (length > 0) Atomics.store(fields, this.#at + TAKEN, length)
-    Atomics.store(fields, this.#at + TAKING, 0)
-    Atomics.notify(fields, this.#at + TAKING)
-    return bytes
+    const before = Atomics.load(this.#fields, this.#at + TAKEN)
+    const length = Atomics.load(this.#fields, this.#at + PUBLISHED)
+    const taken = before & LENGTH_MASK
+    if (before >>> LENGTH_BITS !== this.#generation || length <= taken) return NOTHING
+    const bytes = this.#memory.slice(taken, length)
+    const after = (this.#generation << LENGTH_BITS) | length
+    // What was sealed meanwhile is posted by the other thread.
+    const isTaken =
+      Atomics.compareExchange(this.#fields, this.#at + TAKEN, before, after) === before
+    return isTaken ? bytes : NOTHING
   }
 }

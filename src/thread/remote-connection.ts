@@ -71,6 +71,11 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     thread.addConnection(this)
   }
 
+  /** Whether this side has ended it. */
+  get isEnded(): boolean {
+    return this.#deaf
+  }
+
   get counts(): ConnectionCounts {
     return this.#state.counts
   }

@@ -80,19 +80,22 @@ abstract class RemoteEndpoint implements ThreadUser {
   told(event: EndpointEvent): void {
     switch (event.type) {
       case "opened":
-        this.#opened(event)
+        // It may have come while this side did not want it any more.
+        if (this.isClosed) this.thread.control(event.connection, { type: "destroy" })
+        else this.#opened(event)
         break
       case "ready":
         this.on(event.connection, (connection) => {
+          if (connection.isEnded) return
           connection.peerTakesCommands = event.peerTakesCommands
           connection.isReady = true
           this.#handlers.ready(connection, Buffer.from(event.peerRoutingId))
         })
         break
       case "authenticate":
-        this.on(event.connection, (connection) =>
-          this.#handlers.authenticate(connection, event.credentials),
-        )
+        this.on(event.connection, (connection) => {
+          if (!connection.isEnded) this.#handlers.authenticate(connection, event.credentials)
+        })
         break
       case "refused":
         this.on(event.connection, (connection) => this.#handlers.refused(connection, event.status))
@@ -264,8 +267,8 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
   }
 
   get connection(): RemoteConnection | undefined {
-    for (const connection of this.live.values()) return connection
-    return undefined
+    const [connection] = this.live.values()
+    return connection
   }
 
   dial(): void {
@@ -273,10 +276,7 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
   }
 
   override told(event: EndpointEvent): void {
-    if (event.type === "opened" && this.isClosed) {
-      // It was made while this side did not want it any more.
-      this.thread.control(event.connection, { type: "destroy" })
-    } else if (DIALING.has(event.type)) {
+    if (DIALING.has(event.type)) {
       if (!this.isClosed) this.#dials(event)
     } else super.told(event)
   }

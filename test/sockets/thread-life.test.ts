@@ -2,13 +2,16 @@
 import { once } from "node:events"
 import { cpSync, rmSync, symlinkSync } from "node:fs"
 import { createRequire } from "node:module"
+import { connect } from "node:net"
 import { join } from "node:path"
+import { setImmediate as turn } from "node:timers/promises"
 import { pathToFileURL } from "node:url"
 import type { Worker } from "node:worker_threads"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { Context, Pair, Publisher, Pull, Push, Reply, Request, Subscriber } from "zeromq-lz4"
 
 import { root, temporaryDirectory } from "../support/packed.js"
+import { portOf } from "../support/raw-peer.js"
 import { Script } from "../support/running-script.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { runScript } from "../support/script.js"
@@ -148,6 +151,27 @@ async function listening(): Promise<Pull> {
   await pull.bind(ANY, plain)
   return pull
 }
+
+test.each(["close", "unbind"] as const)(
+  "%s() ends connections that its thread has accepted meanwhile, and the thread ends",
+  async (end) => {
+    const started = startedThreads()
+    const pull = use(new Pull({ context: new Context() }))
+    await pull.bind(ANY, threaded)
+    const peer = connect(portOf(pull.lastEndpoint as string), "127.0.0.1").resume()
+    peer.on("error", () => {})
+    const over = new Promise((resolve) => peer.on("close", resolve))
+    const ended = once(started[0] as Worker, "exit")
+    await turn() // in which net connects
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
+    if (end === "close") pull.close()
+    else await pull.unbind(pull.lastEndpoint as string)
+    await over
+    await ended
+    expect(pull.lz4.connections).toEqual([])
+  },
+  10_000, // a handshake may take 30 s
+)
 
 describe("when a thread dies", () => {
   const lone = async (started: Worker[]): Promise<Worker> => {

@@ -1,0 +1,124 @@
+/** Batches that another thread may take from while they are open, without that thread. */
+import fc from "fast-check"
+import { describe, expect, test, vi } from "vitest"
+
+import { OpenBatch, openBatches, SeenBatch } from "../../src/thread/open-batch.js"
+
+const opened = (): { batch: OpenBatch; seen: SeenBatch } => {
+  const batch = OpenBatch.open() as OpenBatch
+  const memory = new Uint8Array(batch.slab.bytes.buffer, batch.start)
+  return { batch, seen: new SeenBatch(openBatches, batch.slot, batch.generation, memory, [1]) }
+}
+
+/** Adds as many bytes as the batch has, and says how many there are then. */
+const add = (batch: OpenBatch, from: number, text: string): number => {
+  batch.bytes.write(text, from)
+  batch.publish(from + text.length)
+  return from + text.length
+}
+
+const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
+
+describe("an open batch", () => {
+  test("gives what was added since the last time, and says at its end how much that was", () => {
+    const { batch, seen } = opened()
+    expect(text(seen.take())).toBe("")
+    let length = add(batch, 0, "one")
+    length = add(batch, length, "two")
+    expect(text(seen.take())).toBe("onetwo")
+    expect(text(seen.take())).toBe("")
+    length = add(batch, length, "three")
+    expect(text(seen.take())).toBe("three")
+    length = add(batch, length, "four")
+    expect(seen.isOver).toBe(false)
+    expect(batch.seal()).toBe("onetwothree".length)
+    expect(seen.isOver).toBe(true)
+    expect(text(seen.take())).toBe("")
+    batch.close(length)
+  })
+
+  test("that was sealed before anything was taken gives nothing", () => {
+    const { batch, seen } = opened()
+    add(batch, 0, "one")
+    expect(batch.seal()).toBe(0)
+    expect(text(seen.take())).toBe("")
+    batch.close(3)
+  })
+
+  test("gives nothing of another that has its place now", () => {
+    const before = opened()
+    before.batch.seal()
+    before.batch.close(0)
+    const after = opened()
+    expect(after.batch.slot).toBe(before.batch.slot)
+    add(after.batch, 0, "one")
+    expect(before.seen.isOver).toBe(true)
+    expect(text(before.seen.take())).toBe("")
+    expect(text(after.seen.take())).toBe("one")
+    expect(after.batch.seal()).toBe(3)
+    after.batch.close(3)
+  })
+
+  test("that is sealed while it is being copied gives nothing: the other thread posts it", () => {
+    const { batch, seen } = opened()
+    add(batch, 0, "one")
+    let taken = -1
+    const slice = vi.spyOn(Uint8Array.prototype, "slice").mockImplementationOnce(function (
+      this: Uint8Array,
+      start,
+      end,
+    ) {
+      const copy = Uint8Array.from(this.subarray(start, end))
+      taken = batch.seal()
+      return copy
+    })
+    expect(text(seen.take())).toBe("")
+    slice.mockRestore()
+    expect(taken).toBe(0)
+    batch.close(3)
+  })
+
+  test("gives every byte once, taken or posted, in any order of events", () => {
+    const events = fc.array(fc.constantFrom("add", "take", "next"), { maxLength: 60 })
+    fc.assert(
+      fc.property(events, (sequence) => {
+        let { batch, seen } = opened()
+        let length = 0
+        let left = ""
+        let number = 0
+        let all = ""
+        const next = () => {
+          const taken = batch.seal()
+          left += batch.bytes.toString("latin1", taken, length)
+          batch.close(length)
+          ;({ batch, seen } = opened())
+          length = 0
+        }
+        for (const event of sequence) {
+          if (event === "add") {
+            const what = `${number++},`
+            all += what
+            length = add(batch, length, what)
+          } else if (event === "take") left += text(seen.take())
+          else next()
+        }
+        next()
+        expect(left).toBe(all)
+        batch.seal()
+        batch.close(0)
+      }),
+    )
+  })
+
+  test("is not there when too many are open", () => {
+    const all = Array.from({ length: 32 }, opened)
+    expect(OpenBatch.open()).toBeUndefined()
+    for (const { batch } of all) {
+      batch.seal()
+      batch.close(0)
+    }
+    const { batch } = opened()
+    batch.seal()
+    batch.close(0)
+  })
+})
