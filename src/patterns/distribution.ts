@@ -52,7 +52,9 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   activated(pipe: Pipe): void {
-    this.#pipes.swap(this.#pipes.indexOf(pipe), this.#active)
+    const index = this.#pipes.indexOf(pipe)
+    if (index < this.#active) return
+    this.#pipes.swap(index, this.#active)
     this.#active++
   }
 

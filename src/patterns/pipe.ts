@@ -28,6 +28,7 @@ export type PipeConnection = Pick<
   | "resume"
   | "received"
   | "setMarks"
+  | "hasUnwritten"
   | "reject"
   | "end"
 >
@@ -91,6 +92,8 @@ export class Pipe implements Inlet, Flushable {
   #written = 0
   #taken = 0
   #outActive = true
+  /** Whether somebody found no room, and is to be told when there is. */
+  #roomWanted = false
   #batch: Batch | undefined
   #flushing = false
   /** Encoded messages and commands for which the network has had no room. */
@@ -116,8 +119,14 @@ export class Pipe implements Inlet, Flushable {
 
   /** As with libzmq, a pipe that was found full stays so until something has left it. */
   set options(options: PipeOptions) {
-    this.#options = options
-    this.#connection?.setMarks(options.receiveHighWaterMark, options.conflate)
+    // As with libzmq, what it does with messages is settled from the beginning.
+    this.#options = { ...options, conflate: this.#options.conflate }
+    if (!this.#draining) this.#setMarks()
+  }
+
+  #setMarks(): void {
+    const { receiveHighWaterMark, conflate } = this.#options
+    this.#connection?.setMarks(receiveHighWaterMark, conflate)
   }
 
   // -- The connection --------------------------------------------------------------
@@ -130,7 +139,7 @@ export class Pipe implements Inlet, Flushable {
   attach(connection: PipeConnection): void {
     this.#connection = connection
     connection.inlet = this
-    connection.setMarks(this.#options.receiveHighWaterMark, this.#options.conflate)
+    this.#setMarks()
     this.flush()
   }
 
@@ -139,6 +148,7 @@ export class Pipe implements Inlet, Flushable {
     this.#connection = undefined
     this.#stopped = false
     if (unwritten.length > 0) this.#putBack(unwritten)
+    if (!this.#writable && !this.#finished) this.#drop()
   }
 
   #putBack(unwritten: readonly Unwritten[]): void {
@@ -157,10 +167,11 @@ export class Pipe implements Inlet, Flushable {
   hiccup(): void {
     this.#drop()
     this.#written = this.#taken
-    const wasActive = this.#outActive
+    const wasFull = this.#roomWanted
+    this.#roomWanted = false
     this.#outActive = true
     this.#events.hiccuped(this)
-    if (!wasActive) this.#events.writeActivated(this)
+    if (wasFull) this.#events.writeActivated(this)
   }
 
   /** The connection is lost for good. What came is still to be read. */
@@ -176,17 +187,14 @@ export class Pipe implements Inlet, Flushable {
    */
   finish(finished: () => void, keepsReceived: boolean): void {
     this.shared?.seal()
-    if (!keepsReceived) this.#forgetReceived()
+    if (!keepsReceived) this.#in.clear()
     this.#drain()
     this.#finished = finished
-    this.#resume() // a peer may have to be heard before it takes what waits
+    // A peer may have to be heard before it takes what waits.
+    this.#connection?.setMarks(0, this.#options.conflate)
+    this.#resume()
     this.flush()
     this.#checkFinished()
-  }
-
-  #forgetReceived(): void {
-    for (let i = this.#in.length; i > 0; i--) this.#connection?.received()
-    this.#in.clear()
   }
 
   /**
@@ -210,19 +218,31 @@ export class Pipe implements Inlet, Flushable {
   /** Gives up what waits to be sent, of a pipe that is to be finished. */
   dropWaiting(): void {
     this.#drop()
-    this.#checkFinished()
+    this.#finish()
   }
 
+  /** What a thread has not written yet is not lost with its connection: it may be for another. */
   #checkFinished(): void {
-    if (!this.#finished || !this.#isEmpty) return
+    if (this.#finished && this.#isEmpty && !this.#connection?.hasUnwritten) this.#finish()
+  }
+
+  #finish(): void {
     const finished = this.#finished
     this.#finished = undefined
-    finished()
+    finished?.()
   }
 
   #drop(): void {
-    this.#chunks?.clear()
+    this.#dropChunks()
     this.#releaseBatch()
+  }
+
+  #dropChunks(): void {
+    const chunks = this.#chunks
+    while (chunks !== undefined && chunks.length > 0) {
+      const item = chunks.shift()
+      if (item instanceof Chunk) item.release()
+    }
   }
 
   get #isEmpty(): boolean {
@@ -253,13 +273,15 @@ export class Pipe implements Inlet, Flushable {
     return this.#written - (this.#taken - (this.#taken % step)) < max
   }
 
-  /** Whether there is room, once what may leave has left. */
+  /** Whether there is room, once what may leave has left; if not, `writeActivated` follows. */
   hasRoom(): boolean {
     if (this.checkHwm()) return true
     // The network may have room, and the messages wait for nothing but the end of the burst.
     this.shared?.seal()
     this.#flushNow()
-    return this.checkHwm()
+    if (this.checkHwm()) return true
+    this.#roomWanted = true
+    return false
   }
 
   /** Whether a message would be taken; if not, `writeActivated` follows. */
@@ -277,8 +299,7 @@ export class Pipe implements Inlet, Flushable {
     this.#written++
     const bytes = framesLength(message)
     if (this.#options.conflate) {
-      this.#chunks?.clear()
-      this.#releaseBatch()
+      this.#drop()
       this.#batch = new Batch()
       this.#batch.append(message, bytes)
       this.#flushLater()
@@ -337,7 +358,10 @@ export class Pipe implements Inlet, Flushable {
 
   /** Takes what was encoded for several pipes. */
   writeChunk(chunk: Chunk): void {
-    if (!this.#writable && !this.#finished) return
+    if (!this.#writable && !this.#finished) {
+      chunk.release()
+      return
+    }
     this.#encode()
     this.#enqueue(chunk)
     this.#flushNow()
@@ -361,7 +385,7 @@ export class Pipe implements Inlet, Flushable {
   /** The same for whoever is in the middle of its pipes: of room is told when the burst ends. */
   #flushNow(): void {
     this.#writeWaiting()
-    if (!this.#outActive) this.#flushLater()
+    if (this.#roomWanted) this.#flushLater()
   }
 
   #writeWaiting(): void {
@@ -450,7 +474,8 @@ export class Pipe implements Inlet, Flushable {
   }
 
   #checkWriteActive(): void {
-    if (this.#outActive || !this.#writable || !this.checkHwm()) return
+    if (!this.#roomWanted || !this.#writable || !this.checkHwm()) return
+    this.#roomWanted = false
     this.#outActive = true
     this.#events.writeActivated(this)
   }

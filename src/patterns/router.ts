@@ -87,7 +87,7 @@ export class Router extends SocketType {
 
   override hasOut(): boolean {
     if (!this.options.mandatory) return true
-    for (const pipe of this.#out.values()) if (pipe.checkHwm()) return true
+    for (const pipe of this.#out.values()) if (pipe.hasRoom()) return true
     return false
   }
 

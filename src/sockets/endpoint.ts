@@ -372,6 +372,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
       this.#pipe.close()
       this.host.removed(this.#pipe)
     }
+    this.#dialer.close()
     if (this.isReleased) this.checkReleased()
     else this.#gone(isWrongPeer)
   }

@@ -83,6 +83,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   // -- What leaves -----------------------------------------------------------------
 
   get blocked(): boolean {
+    if (this.#closed) return true
     if (!this.#isFull) return false
     this.#takeLeft()
     if (!this.#isFull) return false
@@ -116,7 +117,10 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   adapt(): void {}
 
   write(chunk: Chunk): void {
-    if (this.#closed) return
+    if (this.#closed) {
+      chunk.release()
+      return
+    }
     this.#takeLeft()
     const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.again(chunk)
     this.#thread.write(this.number, seen)
@@ -160,6 +164,14 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     for (let item = this.#unwritten?.shift(); item; item = this.#unwritten?.shift())
       items.push(item)
     return items
+  }
+
+  get hasUnwritten(): boolean {
+    this.release()
+    const waiting = this.#unwritten?.length ?? 0
+    if (waiting === 0 || this.#closed) return waiting > 0
+    this.#state.want((this.#written + waiting) | 0)
+    return !this.release()
   }
 
   /** As many have left as were waited for. */

@@ -42,7 +42,7 @@ export class SharedState {
 
   /** Asks to be told when so many have left. */
   want(left: number): void {
-    Atomics.store(this.#progress, WANTED, left || 1)
+    Atomics.store(this.#progress, WANTED, left || -1) // 0 is for nobody; one less is told too early, which does no harm
   }
 
   /** What went through. */

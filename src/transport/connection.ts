@@ -237,6 +237,7 @@ export class Connection
 
   // What waits is the pipe's, and what was written is lost with the connection.
   readonly opensMemory = false
+  readonly hasUnwritten = false
   openMemory(): undefined {}
   received(): void {}
   setMarks(): void {}
@@ -431,6 +432,7 @@ export class Connection
     clearTimeout(this.#timer)
     this.#heartbeat?.stop()
     this.#closed = true
+    this.blocked = true
     this.#takeAll()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const { counts } = this

@@ -56,10 +56,12 @@ export interface PeerConnection {
   resume(): void
   /** A message that the inlet took has been received by the program. */
   received(): void
-  /** How many messages the inlet will let wait, and how many may wait to be written; 0 is no limit. */
+  /** How many messages the inlet will let wait, 0 for any number, and whether only the latest is kept, each way. */
   setMarks(receiveHighWaterMark: number, conflate: boolean): void
   /** What was written and has not left, and need not be lost with the connection. */
   takeUnwritten(): Unwritten[]
+  /** Whether there is any of that; if so, `drained` of the inlet follows when there is none. */
+  readonly hasUnwritten: boolean
   /** Ends the connection of a peer that broke a rule. */
   reject(error: ProtocolError): void
   /** Takes nothing more from the peer, and closes when all that was written is sent. */

@@ -93,6 +93,18 @@ describe.each(transports)("over $name", (transport) => {
   })
 
   describe("queues", () => {
+    test("a ROUTER with mandatory that is full in the middle of a burst goes on after it", async () => {
+      const [router, dealer] = [
+        use(new Router({ mandatory: true, sendHighWaterMark: 10 })),
+        use(new Dealer({ routingId: "me" })),
+      ]
+      await join(router, dealer, transport)
+      await eventually(() => router.send(["me", "text"]))
+      for (let i = 0; i < 100; i++) await router.send(["me", String(i)])
+      expect(String(await dealer.receive())).toBe("text")
+      for (let i = 0; i < 100; i++) expect(String(await dealer.receive())).toBe(String(i))
+    })
+
     test("with conflate only the newest message is kept", async () => {
       const [push, pull] = [use(new Push()), use(new Pull({ conflate: true }))]
       await join(pull, push, transport)

@@ -4,7 +4,7 @@ import { Publisher, Subscriber, XPublisher, XSubscriber } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
 import { expectSameBytes } from "../support/same-bytes.js"
-import { eventually, join, subscribed, use } from "../support/sockets.js"
+import { eventually, freePort, join, subscribed, use } from "../support/sockets.js"
 import { encodings } from "../support/transports.js"
 
 const text = (parts: readonly unknown[]) => parts.map(String).join("|")
@@ -135,6 +135,21 @@ describe.each(encodings)("over $name", (transport) => {
     expect(await take(1, again)).toEqual([subscribe("a")])
     await again.send("a")
     expect(await received).toEqual(["a"])
+  })
+
+  test("more subscriptions than the mark for sending: as many as it allows reach a publisher that comes later", async () => {
+    const pub = use(new XPublisher({ receiveHighWaterMark: 0 }))
+    const sub = use(new Subscriber())
+    const topics = Array.from({ length: 1200 }, (_, i) => String(i).padStart(4, "0"))
+    sub.subscribe(...topics)
+    const endpoint = `${transport.scheme}127.0.0.1:${await freePort()}`
+    sub.connect(endpoint)
+    await pub.bind(endpoint)
+    const heard = await take(1000, pub) // which ones is not settled
+    expect(topics.map(subscribe)).toEqual(expect.arrayContaining(heard))
+    const [topic] = heard.map((notice) => notice.slice(1))
+    await pub.send(topic as string)
+    expect(await take(1, sub)).toEqual([topic])
   })
 
   test("an XSUB subscribes and unsubscribes by what it sends", async () => {

@@ -63,6 +63,7 @@ export class FakeConnection implements PipeConnection {
   }
 
   readonly opensMemory = false
+  hasUnwritten = false
 
   openMemory(): undefined {}
 

@@ -1,8 +1,9 @@
 /** Pipes: their queues, marks and ends (libzmq's pipe.cpp). */
 import fc from "fast-check"
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 
-import type { PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
+import { Chunk } from "../../../src/codec/chunk.js"
+import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
 import { burst, Peer, PlainSender, parts } from "../../support/pipes.js"
 
 /** What a pipe tells its socket type. */
@@ -91,6 +92,17 @@ describe("the high-water mark for sending", () => {
     expect(told).toEqual([]) // whoever wrote it is in the middle of its pipes
     await burst()
     expect(connection.written).toHaveLength(5)
+    expect(told).toEqual(["writable"])
+  })
+
+  test("is told of when there is room for whoever asked, and wrote nothing", async () => {
+    const { pipe, connection, peer, told } = make({ sendHighWaterMark: 2 })
+    peer.attach()
+    for (const text of ["a", "b"]) pipe.write(parts(text))
+    connection.room = 0
+    expect(pipe.hasRoom()).toBe(false)
+    expect(told).toEqual([])
+    connection.drain()
     expect(told).toEqual(["writable"])
   })
 
@@ -393,4 +405,87 @@ test("a pipe that is abandoned takes and gives nothing, and stops its peer", () 
   expect(pipe.read()).toBe(undefined)
   expect(pipe.write(parts("c"))).toBe(false)
   expect(told).toEqual([])
+})
+
+describe("a pipe that is finished", () => {
+  test("is so when its connection has written all that another might have to", () => {
+    const { pipe, connection, peer } = make()
+    peer.attach()
+    connection.hasUnwritten = true
+    let finished = 0
+    pipe.write(parts("a"))
+    pipe.finish(() => finished++, false)
+    expect(connection.written).toEqual(["a"])
+    connection.drain()
+    expect(finished).toBe(0)
+    connection.hasUnwritten = false
+    connection.drain()
+    connection.drain()
+    expect(finished).toBe(1)
+  })
+
+  test("does not wait for that when it is to drop what waits", () => {
+    const { pipe, connection, peer } = make()
+    peer.attach()
+    connection.hasUnwritten = true
+    let finished = 0
+    pipe.finish(() => finished++, false)
+    expect(finished).toBe(0)
+    pipe.dropWaiting()
+    expect(finished).toBe(1)
+  })
+
+  test("lets as much come as the peer likes, unread", () => {
+    const { pipe, connection, peer } = make({ receiveHighWaterMark: 2 })
+    const marks: number[] = []
+    connection.setMarks = (...[mark]: unknown[]) => {
+      marks.push(mark as number)
+    }
+    peer.attach()
+    connection.hasUnwritten = true
+    pipe.finish(() => {}, true)
+    expect(marks).toEqual([2, 0])
+    pipe.options = { sendHighWaterMark: 5, receiveHighWaterMark: 5, conflate: false }
+    expect(marks).toEqual([2, 0])
+  })
+})
+
+describe("chunks that nobody writes are given back", () => {
+  const released = () => {
+    const release = vi.spyOn(Chunk.prototype, "release")
+    onTestFinished(() => release.mockRestore())
+    return release
+  }
+
+  test.each([
+    { how: "the connection is lost for good", end: (pipe: Pipe) => pipe.close() },
+    { how: "linger is over", end: (pipe: Pipe) => pipe.dropWaiting() },
+    { how: "the connection is made again, for subscribers", end: (pipe: Pipe) => pipe.hiccup() },
+    { how: "the type abandons the pipe", end: (pipe: Pipe) => pipe.abandon() },
+  ])("when $how", ({ end }) => {
+    const { pipe } = make()
+    for (const text of ["a", "b"]) pipe.write(large(text))
+    const release = released()
+    end(pipe)
+    expect(release).toHaveBeenCalledTimes(2)
+  })
+
+  test("when they come too late", () => {
+    const { pipe, sender } = make()
+    pipe.close()
+    const release = released()
+    pipe.writeChunk(sender.encode(new Uint8Array(), parts("a")))
+    expect(release).toHaveBeenCalledTimes(1)
+    pipe.detach([sender.encode(new Uint8Array(), parts("b"))])
+    expect(release).toHaveBeenCalledTimes(2)
+  })
+})
+
+test("conflate is settled when a pipe is made", () => {
+  const { pipe, connection, peer } = make({ conflate: true })
+  peer.attach()
+  pipe.options = { sendHighWaterMark: 5, receiveHighWaterMark: 5, conflate: false }
+  for (const text of ["a", "b", "c"]) pipe.write(parts(text))
+  pipe.flush()
+  expect(connection.written).toEqual(["c"])
 })
