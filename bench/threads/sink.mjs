@@ -1,8 +1,7 @@
-/** PULL as far as a PUSH can tell: it shakes hands, and of messages it reads how long they are. */
+/** A PULL as far as a PUSH can tell: it shakes hands, then counts messages by the heads of their frames. */
 import { once } from "node:events"
 import { createServer } from "node:net"
-import { setTimeout as afterwards } from "node:timers"
-import { setTimeout } from "node:timers/promises"
+import { setTimeout as sleep } from "node:timers/promises"
 
 import { serve } from "../peers/serve.mjs"
 
@@ -46,7 +45,7 @@ function frames(ready, found) {
       if (body > bytes.length) break
       const length = flags & LONG ? Number(bytes.readBigUInt64BE(at + 1)) : bytes[at + 1]
       if (!(flags & (MORE | COMMAND))) messages++
-      else if (!isReady) {
+      else if (flags & COMMAND && !isReady) {
         isReady = true
         ready()
       }
@@ -79,9 +78,9 @@ serve(async () => {
     const resume = () => socket.resume()
     socket.on("data", (chunk) => {
       take(chunk)
-      // To read each message as it comes would take a core that a peer elsewhere does not take.
+      // To read each message as it comes would take time of a core, which a peer elsewhere would not.
       socket.pause()
-      afterwards(resume, REST_MS)
+      setTimeout(resume, REST_MS)
     })
   })
   await once(server.listen(0, "127.0.0.1"), "listening")
@@ -90,7 +89,7 @@ serve(async () => {
   const commands = {
     /** Waits until so many connections have shaken hands. */
     async connected(/** @type {{ count: number }} */ { count }) {
-      while (connected < count) await setTimeout(5)
+      while (connected < count) await sleep(5)
     },
 
     /** Waits until so many messages have come: the time from the first to the last. */

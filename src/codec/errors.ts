@@ -166,10 +166,10 @@ export function wasmError(message: string, cause?: unknown): TypeError {
   return withCode(new TypeError(`wasm: ${message}`, { cause }), "ERR_LZ4_WASM")
 }
 
-/** The thread of an endpoint could not be started, or is gone. */
+/** The worker thread of an endpoint could not start, did not answer, or ended. */
 export function threadError(cause: Error): Error {
   return withCode(
-    new Error(`the thread of lz4+tcp:// connections ended: ${cause.message}`, { cause }),
+    new Error(`the worker thread of lz4+tcp:// endpoints failed: ${cause.message}`, { cause }),
     "ERR_LZ4_THREAD",
   )
 }

@@ -329,7 +329,7 @@ export class Pipe implements Inlet, Flushable {
     return new Batch(BATCH_BYTES, memory)
   }
 
-  /** Whether a message that is written now leaves before all others. */
+  /** Whether nothing waits and the network has room, so that what is written now leaves at once. */
   get isFree(): boolean {
     return this.#isEmpty && this.#connection !== undefined && !this.#connection.blocked
   }
@@ -367,7 +367,7 @@ export class Pipe implements Inlet, Flushable {
     this.#flushNow()
   }
 
-  /** Has chunks that have to wait in memory of their own, that of others may be used again. */
+  /** Copies chunks that have to wait into memory of their own, so that slabs can be used again. */
   #own(chunks: Queue<Unwritten>): void {
     for (let i = chunks.length; i > 0; i--) {
       const item = chunks.shift() as Unwritten
@@ -382,7 +382,7 @@ export class Pipe implements Inlet, Flushable {
     this.#checkWriteActive()
   }
 
-  /** The same for whoever is in the middle of its pipes: of room is told when the burst ends. */
+  /** The same for a caller in the middle of its pipes: `writeActivated` follows when the burst ends. */
   #flushNow(): void {
     this.#writeWaiting()
     if (this.#roomWanted) this.#flushLater()

@@ -10,12 +10,12 @@ import { fromPlain } from "./plain-error.js"
 import { CAME_MAX_BYTES, type Control } from "./protocol.js"
 import { SharedState } from "./shared-state.js"
 
-/** Frames of whole messages, which lie in shared memory until that is told to have left. */
+/** Frames of whole messages, in shared memory that is theirs until the write is counted as left. */
 export interface Write {
   bytes: Uint8Array
 }
 
-/** A connection for the thread of the sockets. */
+/** A connection of this thread, whose messages come from and go to the thread of the sockets. */
 export class HostedConnection implements RelayInlet {
   readonly number: number
   readonly connection: Connection
@@ -77,7 +77,7 @@ export class HostedConnection implements RelayInlet {
     this.#writeChunk(chunk)
   }
 
-  /** Where the thread is ended within what follows, that may be lost, but does not come twice. */
+  /** Counts a write before it is made: if the thread is ended in between, it is lost rather than sent twice. */
   #leaves(): void {
     if (this.state.leaves()) this.#outbox.left(this.number)
   }

@@ -49,7 +49,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#target = destination ? transport.dialer(destination, this) : transport.listener(this)
   }
 
-  /** Listens, and answers: to a thread that sleeps where it gave a signal. */
+  /** Listens, and says how that went: over the port to a thread that sleeps until the signal, else as an event. */
   listen(address: HostPort, port: MessagePort | undefined, signal: Int32Array | undefined): void {
     let result: ListenResult
     try {
@@ -93,7 +93,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
       this.#latest = { write, chunk: this.#sender.encode(write.bytes) }
     }
     const { chunk } = this.#latest
-    chunk.share(2)
+    chunk.share(2) // for the connection and for #latest
     return chunk
   }
 

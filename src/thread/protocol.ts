@@ -10,7 +10,7 @@ import type { PlainError } from "./plain-error.js"
 
 /** Of the thread of the sockets. Connections and endpoints go by number. */
 export const DO = {
-  /** slab, memory: where chunks will lie. */
+  /** slab, memory: where chunks will lie; without memory the slab is gone. */
   SLAB: 0,
   /** connection, slab, start, length: frames of whole messages, to be encoded and written. */
   WRITE: 1,
@@ -30,6 +30,7 @@ export const DO = {
   OPEN: 8,
   /** endpoint, address, port for the answer, or undefined, signal. */
   LISTEN: 9,
+  /** endpoint. */
   DIAL: 10,
   /** endpoint: makes no connection any more. */
   CLOSE: 11,
@@ -39,6 +40,7 @@ export const DO = {
 
 /** Of the thread of the connections. */
 export const TOLD = {
+  /** slab, memory: where frames that come will lie; without memory the slab is gone. */
   SLAB: 0,
   /** connection, slab, start, length: a piece of the frames that came. */
   CAME: 1,
@@ -47,6 +49,29 @@ export const TOLD = {
   /** endpoint, EndpointEvent. */
   EVENT: 3,
 } as const
+
+/** How many items each operation takes, its own number among them. */
+export const DO_LENGTHS: Readonly<Record<number, number>> = {
+  [DO.SLAB]: 3,
+  [DO.WRITE]: 5,
+  [DO.WRITE_LARGE]: 3,
+  [DO.WRITE_SAME]: 2,
+  [DO.COMMAND]: 4,
+  [DO.GRANT]: 4,
+  [DO.FREE]: 3,
+  [DO.CONTROL]: 3,
+  [DO.OPEN]: 3,
+  [DO.LISTEN]: 5,
+  [DO.DIAL]: 2,
+  [DO.CLOSE]: 2,
+  [DO.BATCH]: 6,
+}
+export const TOLD_LENGTHS: Readonly<Record<number, number>> = {
+  [TOLD.SLAB]: 3,
+  [TOLD.CAME]: 5,
+  [TOLD.LEFT]: 2,
+  [TOLD.EVENT]: 3,
+}
 
 /** Bytes that came over a connection and may be on their way between the threads, or wait there. */
 export const CAME_MAX_BYTES: number = 4 << 20

@@ -1,9 +1,9 @@
 import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
 
-// How far writes have come: looked at for every batch, and to post it would wake a thread each time.
+// Writes that have left, and how many are waited for, or 0. To post them would wake a thread each time.
 const LEFT = 0
 const WANTED = 1
-/** Both are 32 bits, in front of what went through: numbers of 64 bits, the same for each direction. */
+/** These are 32 bits each and share the first number of 64; the counts of each direction follow. */
 const PROGRESS_FIELDS = 1
 const SENT = PROGRESS_FIELDS
 const DIRECTION_FIELDS = 4

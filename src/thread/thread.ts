@@ -5,7 +5,7 @@ import type { Chunk, Slab } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
 import { framer } from "./framer.js"
 import { OpenBatch, openBatches } from "./open-batch.js"
-import { type Control, DO, type EndpointEvent, TOLD } from "./protocol.js"
+import { type Control, DO, type EndpointEvent, TOLD, TOLD_LENGTHS } from "./protocol.js"
 import type { RemoteConnection } from "./remote-connection.js"
 import type { SlabReader } from "./shared-slabs.js"
 
@@ -54,15 +54,18 @@ export class Thread implements SlabReader {
    */
   constructor(ended: (thread: Thread) => void) {
     this.#ended = ended
+    // From dist/, where the build puts this code.
     const file = new URL("./thread/worker.js", import.meta.url)
-    // Node would say so later, to nobody who called.
+    // Node would report that only later, in an event.
     if (file.protocol === "file:" && !existsSync(file))
       throw threadError(
-        new Error(`${fileURLToPath(file)} is missing: a bundler has left it behind`),
+        new Error(
+          `${fileURLToPath(file)} is missing; if you bundle your program, keep zeromq-lz4 external`,
+        ),
       )
     this.#worker = new Worker(file, {
       name: "zeromq-lz4",
-      // What the program was started with is for the program.
+      // Flags that the program was started with (--import, --inspect) are not for this thread.
       execArgv: [],
       workerData: openBatches,
     })
@@ -215,7 +218,7 @@ export class Thread implements SlabReader {
 
   #take(told: unknown[]): void {
     for (let at = 0; at < told.length; ) {
-      const length = lengthOf(told[at] as number)
+      const length = TOLD_LENGTHS[told[at] as number] as number
       try {
         this.#takeOne(told, at)
       } catch (error) {
@@ -256,13 +259,6 @@ export class Thread implements SlabReader {
     }
   }
 }
-
-function lengthOf(operation: number): number {
-  return TOLD_LENGTHS[operation] as number
-}
-
-/** How long each operation is, with its operands. */
-const TOLD_LENGTHS: readonly number[] = [3, 5, 2, 3]
 
 function postAll(thread: Thread): void {
   thread.postAll()

@@ -6,7 +6,7 @@ import type { HostedConnection, Write } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
 import { SeenBatch } from "./open-batch.js"
 import { Outbox } from "./outbox.js"
-import { type Control, DO, type EndpointSpec } from "./protocol.js"
+import { type Control, DO, DO_LENGTHS, type EndpointSpec } from "./protocol.js"
 
 /** How long a batch of a program that is busy may wait, in milliseconds. */
 const LOOK_MS = 10
@@ -99,7 +99,7 @@ port.on("message", (batch: unknown[]) => {
       case DO.CLOSE:
         endpoints.get(number)?.close()
     }
-    at += LENGTHS[operation] as number
+    at += DO_LENGTHS[operation] as number
   }
   for (const endpoint of endpoints.values()) endpoint.forgetLatest()
 })
@@ -126,6 +126,3 @@ function look(): void {
   for (const endpoint of endpoints.values()) endpoint.forgetLatest()
   if (batches.size > 0) lookLater()
 }
-
-/** How long each operation is, with its operands. */
-const LENGTHS: readonly number[] = [3, 5, 3, 2, 4, 4, 3, 3, 3, 5, 2, 2, 6]

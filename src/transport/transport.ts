@@ -46,7 +46,7 @@ export interface PeerConnection {
   readonly counts: ConnectionCounts
   /** Whether `openMemory` may give some. */
   readonly opensMemory: boolean
-  /** Memory for messages to these connections, of which it is one; undefined where there is none. */
+  /** Memory for messages to these connections, this one among them; undefined if there is none. */
   openMemory(connections: readonly object[]): OpenMemory | undefined
   /** Sets how hard the encoder tries, where that depends on the connection. */
   adapt(): void
@@ -97,7 +97,7 @@ export interface PeerListener {
    */
   listenSync(address: HostPort): HostPort
   listen(address: HostPort): Promise<HostPort>
-  /** Stops listening; connections go on. */
+  /** Stops listening; connections go on. The port may become free a moment later. */
   close(): void
 }
 
