@@ -11,8 +11,7 @@ export interface Slab {
 
 /** Room for two chunks of 128 KiB of plaintext that does not compress. */
 export const SLAB_BYTES: number = 260 * 1024
-/** A chunk of this many bytes may keep a slab while it waits. */
-const LARGE_BYTES = 32 * 1024
+const KEEPS_BYTES = 32 * 1024
 /** Slabs that are kept for use. */
 export const SPARE_MAX = 16
 const NOTHING = new Uint8Array(0)
@@ -21,13 +20,16 @@ const NOTHING = new Uint8Array(0)
 export class Slabs {
   readonly #allocate: (bytes: number) => Uint8Array
   readonly #spareMax: number
+  /** A chunk of this many bytes may keep a slab while it waits. */
+  readonly keepsBytes: number
   /** The one that the next chunk goes into: they are made one after the other. */
   #current: Slab | undefined
   readonly #spare: Slab[] = []
 
-  constructor(allocate: (bytes: number) => Uint8Array, spareMax: number) {
+  constructor(allocate: (bytes: number) => Uint8Array, spareMax: number, keepsBytes: number) {
     this.#allocate = allocate
     this.#spareMax = spareMax
+    this.keepsBytes = keepsBytes
   }
 
   /** How many are kept for use. */
@@ -72,7 +74,7 @@ export class Slabs {
 }
 
 /** Those of what goes to a network from this thread. */
-const own = new Slabs(allocate, SPARE_MAX)
+const own = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES)
 
 /** What a chunk holds. */
 export interface Content {
@@ -133,7 +135,8 @@ export class Chunk implements Content {
 
   /** The same in memory of its own, for a small one that has to wait; this one is released. */
   owned(): Chunk {
-    if (this.bytes.length >= LARGE_BYTES || (!this.#slab && !this.#copy)) return this
+    const slabs = this.#slab?.slabs
+    if (slabs ? this.bytes.length >= slabs.keepsBytes : !this.#copy) return this
     this.#copy ??= new Chunk(new Uint8Array(this.bytes), this, undefined, 0)
     this.release()
     return this.#copy

@@ -7,6 +7,8 @@ import { outOfMemory } from "../codec/errors.js"
  */
 const BUSY_SPARE_MAX = 1024
 const IDLE_MS = 1000
+/** Plaintext that has to wait elsewhere is copied twice more. */
+const KEEPS_BYTES = 8 * 1024
 
 /** Memory that several threads see. */
 export function allocateShared(bytes: number): Uint8Array {
@@ -33,7 +35,7 @@ export class SharedSlabs extends Slabs {
   #timer: NodeJS.Timeout | undefined
 
   constructor() {
-    super(allocateShared, BUSY_SPARE_MAX)
+    super(allocateShared, BUSY_SPARE_MAX, KEEPS_BYTES)
   }
 
   override next(): Slab {
