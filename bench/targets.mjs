@@ -69,7 +69,7 @@ const THROUGHPUT = [
   loopback(PYOMQ, "json", KIB, 0.6),
   loopback(PYOMQ, "json", 16 * KIB, 0.8),
   loopback(PYOMQ, "json", 128 * KIB, 1),
-  onThreads("lorem", 64, 4),
+  onThreads("lorem", 64, 5),
   onThreads("json", KIB, 1.5),
   onThreads("lorem", 128 * KIB, 0.7),
 ]
@@ -197,7 +197,7 @@ const THREADS = [
   {
     bench: "threads",
     what: `${LONGEST} of the event loop, ${ON_THREADS}, ms`,
-    goal: { atMost: 20 },
+    goal: { atMost: 10 },
     value: (run, cell) => run.get(`${cell}: ${LONGEST}`, ON_THREADS)?.median,
   },
   {
