@@ -233,16 +233,12 @@ export class Pipe implements Inlet, Flushable {
   }
 
   #drop(): void {
-    this.#dropChunks()
-    this.#releaseBatch()
-  }
-
-  #dropChunks(): void {
     const chunks = this.#chunks
     while (chunks !== undefined && chunks.length > 0) {
       const item = chunks.shift()
       if (item instanceof Chunk) item.release()
     }
+    this.#releaseBatch()
   }
 
   get #isEmpty(): boolean {

@@ -88,16 +88,25 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     this.#takeLeft()
     if (!this.#isFull) return false
     // Early enough that the thread has something to do until this one is awake.
-    const quarter = ((this.#unwritten?.length ?? 0) + 3) >> 2
-    this.#state.want((this.#written + quarter) | 0)
-    this.#takeLeft() // they may have left before that was asked
+    this.#want((this.#waiting + 3) >> 2)
     return this.#isFull
+  }
+
+  /** How many of what was written have not left, as far as was looked. */
+  get #waiting(): number {
+    return this.#unwritten?.length ?? 0
+  }
+
+  /** Asks to be told when so many more have left. */
+  #want(writes: number): void {
+    this.#state.want((this.#written + writes) | 0)
+    this.#takeLeft() // they may have left before that was asked
   }
 
   get #isFull(): boolean {
     if (this.#unwrittenBytes >= WINDOW_BYTES) return true
     // Only the latest message is to wait, and that in the pipe.
-    return this.#conflate && this.#unwritten !== undefined && this.#unwritten.length > 0
+    return this.#conflate && this.#waiting > 0
   }
 
   get opensMemory(): boolean {
@@ -145,7 +154,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   /** Lets go of what has left. Returns whether that is all. */
   release(): boolean {
     this.#takeLeft()
-    return this.#unwritten === undefined || this.#unwritten.length === 0
+    return this.#waiting === 0
   }
 
   #takeLeft(): void {
@@ -167,11 +176,9 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   }
 
   get hasUnwritten(): boolean {
-    this.release()
-    const waiting = this.#unwritten?.length ?? 0
-    if (waiting === 0 || this.#closed) return waiting > 0
-    this.#state.want((this.#written + waiting) | 0)
-    return !this.release()
+    if (this.release()) return false
+    this.#want(this.#waiting)
+    return this.#waiting > 0
   }
 
   /** As many have left as were waited for. */

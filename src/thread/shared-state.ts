@@ -42,7 +42,8 @@ export class SharedState {
 
   /** Asks to be told when so many have left. */
   want(left: number): void {
-    Atomics.store(this.#progress, WANTED, left || -1) // 0 is for nobody; one less is told too early, which does no harm
+    // 0 is for nobody. To be told one write too early does no harm.
+    Atomics.store(this.#progress, WANTED, left || -1)
   }
 
   /** What went through. */

@@ -108,13 +108,18 @@ export class Thread implements SlabReader {
   /** A connection has written something, and is to be asked to let go of it when it has left. */
   holds(connection: RemoteConnection): void {
     this.#holders.add(connection)
+    this.#releaseLater()
+  }
+
+  #releaseLater(): void {
     this.#holding ??= setTimeout(release, HOLD_MS, this).unref()
   }
 
   release(): void {
+    this.#holding = undefined
     for (const connection of this.#holders)
       if (connection.release()) this.#holders.delete(connection)
-    this.#holding = this.#holders.size > 0 ? setTimeout(release, HOLD_MS, this).unref() : undefined
+    if (this.#holders.size > 0) this.#releaseLater()
   }
 
   end(): void {
