@@ -216,12 +216,13 @@ function boolean(name: string, value: unknown, usual: boolean): boolean {
   return value
 }
 
-function integer(
+/** An integer from `min` to `max`, or `usual` where none is given; throws RangeError for others. */
+export function integer(
   name: string,
   value: unknown,
   usual: number,
   min: number,
-  max = Number.MAX_SAFE_INTEGER,
+  max: number = Number.MAX_SAFE_INTEGER,
 ): number {
   if (value === undefined) return usual
   if (typeof value !== "number") throw wrongType(`${name} must be a number; got ${shown(value)}`)

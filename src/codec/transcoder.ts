@@ -153,6 +153,11 @@ export class Transcoder {
     this.#instance.exports.zl_sending_effort(this.#handle, effort)
   }
 
+  /** Keeps a chunk for `resume`, which the caller may reuse afterwards. */
+  keep(chunk: Uint8Array): void {
+    this.#leftover.push(chunk)
+  }
+
   /** Goes on where the sink had enough. */
   resume(sink: TranscoderSink): void {
     this.transcode(NOTHING, sink)

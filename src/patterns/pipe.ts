@@ -105,16 +105,25 @@ export class Pipe implements Inlet, Flushable {
 
   readonly #in = new Queue<Message>()
   #inParts = 0
+  #inBytes = 0
+  readonly #inMaxBytes: number
   #inActive = true
   /** Whether the connection waits until there is room here. */
   #stopped = false
   /** Whether nothing comes any more, and the pipe is gone when it is empty. */
   #draining = false
 
-  constructor(events: PipeEvents, encoder: Encoder, options: PipeOptions) {
+  /** @param receiveHighWaterBytes plaintext that may wait to be received; 0 is no limit. */
+  constructor(
+    events: PipeEvents,
+    encoder: Encoder,
+    options: PipeOptions,
+    receiveHighWaterBytes = 0,
+  ) {
     this.#events = events
     this.encoder = encoder
     this.#options = options
+    this.#inMaxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
   }
 
   /** As with libzmq, a pipe that was found full stays so until something has left it. */
@@ -491,17 +500,25 @@ export class Pipe implements Inlet, Flushable {
     if (this.#options.conflate) {
       this.#in.clear()
       this.#inParts = 0
+      this.#inBytes = 0
     }
     this.#in.push(message)
+    this.#inParts += message.length
+    this.#inBytes += bytesOf(message)
     if (!this.#inActive) {
       this.#inActive = true
       this.#events.readActivated(this)
     }
-    this.#inParts += message.length
-    const max = this.#options.receiveHighWaterMark
-    if (max <= 0 || (this.#in.length < max && this.#inParts < PARTS_MAX)) return true
+    if (!this.#isInFull()) return true
     this.#stopped = true
     return false
+  }
+
+  /** Whether nothing more is to come until something was read. */
+  #isInFull(): boolean {
+    if (this.#inBytes >= this.#inMaxBytes) return true
+    const max = this.#options.receiveHighWaterMark
+    return max > 0 && (this.#in.length >= max || this.#inParts >= PARTS_MAX)
   }
 
   command(name: string, data: Buffer): boolean {
@@ -521,15 +538,19 @@ export class Pipe implements Inlet, Flushable {
       return undefined
     }
     this.#inParts -= message.length
+    this.#inBytes -= bytesOf(message)
     this.#connection?.received()
-    if (
-      this.#in.length <= this.#options.receiveHighWaterMark >> 1 &&
-      this.#inParts <= PARTS_MAX >> 1
-    )
-      this.#resume()
+    if (this.#stopped && this.#isInLow()) this.#resume()
     // Not at once: whoever reads is in the middle of its pipes.
     if (this.#draining && this.#in.length === 0) queueMicrotask(() => this.#terminate())
     return message
+  }
+
+  /** Whether enough was read to go on: half of what makes the pipe full. */
+  #isInLow(): boolean {
+    if (this.#inBytes > this.#inMaxBytes / 2) return false
+    const max = this.#options.receiveHighWaterMark
+    return max <= 0 || (this.#in.length <= max / 2 && this.#inParts <= PARTS_MAX / 2)
   }
 
   /** Goes on with what comes, where that had to wait. */
@@ -538,6 +559,12 @@ export class Pipe implements Inlet, Flushable {
     this.#stopped = false
     this.#connection?.resume()
   }
+}
+
+function bytesOf(message: Message): number {
+  let bytes = 0
+  for (let i = 0; i < message.length; i++) bytes += (message[i] as Buffer).length
+  return bytes
 }
 
 /** The first of what waits, with what lies behind it in a row. */

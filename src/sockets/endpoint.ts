@@ -35,6 +35,8 @@ export interface EndpointHost {
 export interface EndpointSettings {
   transport: Transport
   authenticator: Authenticator
+  /** Plaintext that may wait to be received from each connection; 0 is no limit. */
+  receiveHighWaterBytes: number
 }
 
 /** What bytes that were handed over may take to leave, however short `linger` is, in milliseconds. */
@@ -152,8 +154,8 @@ abstract class Endpoint {
   }
 
   protected newPipe(): Pipe {
-    const { host } = this
-    return new Pipe(host.type, this.encoder, host.pipeOptions)
+    const { host, settings } = this
+    return new Pipe(host.type, this.encoder, host.pipeOptions, settings.receiveHighWaterBytes)
   }
 }
 

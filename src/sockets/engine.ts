@@ -1,6 +1,6 @@
 import type { Context, Event, Socket } from "zeromq"
 import { shown, wrongType } from "../codec/errors.js"
-import { checkLz4Options, type Lz4Options } from "../codec/options.js"
+import { checkLz4Options, integer, type Lz4Options } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
@@ -35,6 +35,12 @@ export interface EndpointOptions extends Lz4Options {
    * has ZEROMQ_LZ4_THREAD=1. A context has as many threads as its `ioThreads`.
    */
   thread?: boolean
+  /**
+   * Plaintext that may wait to be received from each connection, in bytes: with more than that
+   * waiting nothing is read from it, as with more messages than `receiveHighWaterMark`. One message is
+   * always taken. Default: 64 MiB, or no limit where `receiveHighWaterMark` is 0; 0 is no limit.
+   */
+  receiveHighWaterBytes?: number
 }
 
 /** What `receive` gives: the parts, and for some draft types what goes with them. */
@@ -42,9 +48,13 @@ export type Received = (Buffer | Routing)[]
 
 /** After so many operations without a wait, one waits, so that timers and I/O have their turn. */
 const OPERATIONS_MAX = 512
-/** After so much time as well, since to encode 512 large messages takes long; looked at after so many bytes. */
+/** The same after this many milliseconds, since 512 large messages take long; the clock is read every `POLL_BYTES`. */
 const TURN_MAX_MS = 4
-const LOOK_BYTES = 128 * 1024
+const POLL_BYTES = 128 * 1024
+
+/** Options of endpoints that are not the codec's. */
+const OWN_OPTIONS = ["thread", "receiveHighWaterBytes"]
+const RECEIVE_HIGH_WATER_BYTES = 64 << 20
 
 const RESOLVED = Promise.resolve()
 
@@ -88,8 +98,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #receiving: Receiving | undefined
   /** Operations since the last that waited. */
   #operations = 0
-  /** Bytes sent since the clock was looked at. */
-  #sentBytes = 0
+  /** Bytes sent and received since the clock was read. */
+  #bytes = 0
   /** When the last turn of the event loop began that was waited for. */
   #turnStart = 0
   #turn: Promise<void> | undefined
@@ -254,12 +264,15 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 
   #readSettings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
-    const settings = checkLz4Options(options, socket.maxMessageSize, ["thread"])
+    const settings = checkLz4Options(options, socket.maxMessageSize, OWN_OPTIONS)
     const thread = readThread(options)
+    const pipeOptions = readPipeOptions(socket, this.#state)
+    const { conflate, receiveHighWaterMark } = pipeOptions
+    const receiveHighWaterBytes = readHighWaterBytes(options, receiveHighWaterMark)
     const tcp = readTcpOptions(socket, this.#state, address)
     const { name } = this.type
     const handshake = readHandshakeSettings(socket, name, this.#state, address)
-    this.pipeOptions = readPipeOptions(socket, this.#state)
+    this.pipeOptions = pipeOptions
     const { zapDomain, zapEnforceDomain } = socket
     const connection = {
       settings,
@@ -268,7 +281,6 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       heartbeat: readHeartbeat(socket),
     }
     const context = this.#context as Context
-    const { conflate, receiveHighWaterMark } = this.pipeOptions
     const credit = conflate ? 0 : receiveHighWaterMark
     return {
       transport: thread
@@ -280,6 +292,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
         zapEnforceDomain,
         handshake.routingId,
       ),
+      receiveHighWaterBytes,
     }
   }
 
@@ -375,19 +388,20 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       if (sendTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const refusal = this.#trySend(message, routing)
         if (this.#receiving !== undefined) this.readable()
-        return refusal === undefined ? this.#accepted(message) : outcome(refusal)
+        return refusal === undefined ? (this.#turnAfter(message) ?? RESOLVED) : outcome(refusal)
       }
       return this.#waitToSend(message, routing, undefined)
     }
     return this.#waitToSend(message, routing, sendTimeoutMs)
   }
 
-  /** What is told of a message that was taken: at once, or when timers and I/O have had their turn. */
-  #accepted(message: Message): Promise<void> {
-    for (let i = 0; i < message.length; i++) this.#sentBytes += (message[i] as Buffer).length
-    if (this.#sentBytes < LOOK_BYTES) return RESOLVED
-    this.#sentBytes = 0
-    if (performance.now() - this.#turnStart < TURN_MAX_MS) return RESOLVED
+  /** The turn of the event loop that is due after a message went through; undefined as long as none is. */
+  #turnAfter(message: Received): Promise<void> | undefined {
+    for (let i = 0; i < message.length; i++)
+      this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
+    if (this.#bytes < POLL_BYTES) return this.#turn
+    this.#bytes = 0
+    if (performance.now() - this.#turnStart < TURN_MAX_MS) return this.#turn
     this.#turn ??= turn().then(() => {
       this.#turnStart = performance.now()
       this.#turn = undefined
@@ -444,7 +458,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
         const message = this.#tryReceive()
         if (typeof message === "string") return Promise.reject(zmqError(message))
         if (this.#sending !== undefined) this.writable()
-        return Promise.resolve(message)
+        return this.#turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
       }
       return this.#waitToReceive(undefined)
     }
@@ -514,6 +528,12 @@ function receiveNow(engine: Engine, receiving: Receiving): void {
 function readThread({ thread = process.env.ZEROMQ_LZ4_THREAD === "1" }: EndpointOptions): boolean {
   if (typeof thread !== "boolean") throw wrongType(`thread must be a boolean; got ${shown(thread)}`)
   return thread
+}
+
+/** @throws TypeError, RangeError. */
+function readHighWaterBytes(options: EndpointOptions, receiveHighWaterMark: number): number {
+  const usual = receiveHighWaterMark > 0 ? RECEIVE_HIGH_WATER_BYTES : 0
+  return integer("receiveHighWaterBytes", options.receiveHighWaterBytes, usual, 0)
 }
 
 /** PUB, SUB, DEALER, PULL and PUSH, by the numbers that libzmq has for them. */

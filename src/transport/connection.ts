@@ -18,11 +18,14 @@ import { Session, type SessionHandlers } from "../zmtp/session.js"
 import { AdaptiveLevel } from "./adaptive-level.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
 import { Heartbeat, type HeartbeatOptions } from "./heartbeat.js"
+import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
 import type { PeerConnection, Unwritten } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
 const FAREWELL_MS = 1000
+/** Plaintext that a connection decodes before the others in line have their slices, in bytes. */
+const SLICE_BYTES = 512 * 1024
 
 /** What all connections of an endpoint share. */
 export interface ConnectionOptions {
@@ -94,6 +97,7 @@ export interface Ending {
 
 /** For all that write nothing. */
 const NOTHING: Chunk[] = []
+const NO_BYTES = new Uint8Array(0)
 
 /** What is being counted; one for all. */
 const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
@@ -103,10 +107,10 @@ const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
  * inlet; what leaves was encoded by the sender of the endpoint.
  */
 export class Connection
-  implements PeerConnection, ChannelHandlers, TranscoderSink, SessionHandlers
+  implements PeerConnection, ChannelHandlers, TranscoderSink, SessionHandlers, Readable
 {
   inlet: Inlet | undefined
-  /** Whether the network has no room. */
+  /** Whether nothing may be written now: the network has no room, or the connection is ending. */
   blocked = false
   readonly #socket: Socket
   readonly #options: ConnectionOptions
@@ -122,6 +126,14 @@ export class Connection
   #keptAt = 0
   /** Whether the inlet wants no more for now. */
   #stopped = false
+  /** Bytes that came and are to be decoded in this call. */
+  #chunk: Uint8Array = NO_BYTES
+  /** Bytes decoded in the slice that is being read. */
+  #sliceBytes = 0
+  /** Whether it waits in line to decode what came. */
+  #isInLine = false
+  /** Whether the peer has closed its side, or this side has given it up: nothing is written any more. */
+  #isOver = false
   /** Whether nothing that comes is wanted any more. */
   #deaf = false
   #closed = false
@@ -225,7 +237,8 @@ export class Connection
   #write(bytes: Uint8Array): void {
     this.#socket.write(bytes)
     // The stream asks to wait even where the system took all at once.
-    this.blocked = this.#socket.writableNeedDrain && this.#socket.writableLength > 0
+    this.blocked =
+      this.#isOver || (this.#socket.writableNeedDrain && this.#socket.writableLength > 0)
     this.#level?.wrote(this.blocked)
   }
 
@@ -247,21 +260,76 @@ export class Connection
 
   destroy(): void {
     this.#deaf = true
+    this.#stopWriting()
     this.#socket.destroy()
+  }
+
+  /** What is not written yet may go to the next connection: what is written now is lost. */
+  #stopWriting(): void {
+    this.#isOver = true
+    this.blocked = true
   }
 
   resume(): void {
     if (!this.#stopped || this.#closed) return
     this.#stopped = false
+    this.#getInLine()
+  }
+
+  #getInLine(): void {
+    if (this.#isInLine) return
+    this.#isInLine = true
+    readSoon(this)
+  }
+
+  // -- What comes ------------------------------------------------------------------
+
+  data(chunk: Uint8Array): void {
+    if (this.#deaf) return
+    this.#heartbeat?.heard()
+    const frames = this.#session.isGreeted ? chunk : this.#greet(chunk)
+    if (this.#deaf || frames.length === 0) return
+    if (this.#stopped || this.#isInLine || !mayReadNow()) {
+      this.#receiving.keep(frames)
+      if (!this.#stopped) this.#getInLine()
+    } else {
+      this.#chunk = frames
+      readNow(this)
+    }
+    if (this.#stopped || this.#isInLine) this.#socket.pause()
+  }
+
+  /** Reads the greeting. Returns the bytes behind it. */
+  #greet(chunk: Uint8Array): Uint8Array {
     try {
-      this.#takeKept()
-      if (this.#stopped) return
-      this.#receiving.resume(this)
+      return chunk.subarray(this.#session.greet(chunk))
     } catch (error) {
       this.#fail(error as Error)
-      return
+      return NO_BYTES
     }
-    if (!this.#stopped) this.#socket.resume()
+  }
+
+  readSlice(): boolean {
+    this.#isInLine = false
+    if (this.#deaf || this.#closed) return false
+    this.#sliceBytes = 0
+    const chunk = this.#chunk
+    this.#chunk = NO_BYTES
+    try {
+      this.#takeKept()
+      if (this.#stopped) return false
+      this.#receiving.transcode(chunk, this)
+    } catch (error) {
+      this.#fail(error as Error)
+      return false
+    }
+    if (this.#deaf || this.#stopped) return false
+    if (this.#sliceBytes >= SLICE_BYTES) {
+      this.#isInLine = true
+      return true
+    }
+    if (this.#socket.isPaused()) this.#socket.resume()
+    return false
   }
 
   #takeKept(): void {
@@ -270,34 +338,15 @@ export class Connection
     if (this.#keptAt === this.#kept.length) this.#kept = undefined
   }
 
-  // -- What comes ------------------------------------------------------------------
-
-  data(chunk: Uint8Array): void {
-    if (this.#deaf) return
-    this.#heartbeat?.heard()
-    try {
-      if (this.#session.isGreeted) this.#receiving.transcode(chunk, this)
-      else this.#greet(chunk)
-    } catch (error) {
-      this.#fail(error as Error)
-      return
-    }
-    if (this.#stopped) this.#socket.pause()
-  }
-
-  #greet(chunk: Uint8Array): void {
-    const used = this.#session.greet(chunk)
-    if (used < chunk.length && !this.#deaf) this.#receiving.transcode(chunk.subarray(used), this)
-  }
-
   take(piece: Uint8Array, owned: boolean): boolean {
     if (this.#deaf) return true
+    this.#sliceBytes += piece.length
     const used = this.#session.receive(piece, 0, owned)
     if (used < piece.length) {
       this.#kept = owned ? piece : new Uint8Array(piece)
       this.#keptAt = used
     }
-    return !this.#stopped
+    return !this.#stopped && this.#sliceBytes < SLICE_BYTES
   }
 
   message(parts: Buffer[]): boolean {
@@ -340,8 +389,9 @@ export class Connection
   }
 
   drained(): void {
-    this.blocked = false
     if (this.#socket.writableLength === 0) this.#releaseWritten()
+    if (this.#isOver) return
+    this.blocked = false
     this.#level?.drained()
     if (this.#pong) {
       this.send(this.#pong)
@@ -419,6 +469,7 @@ export class Connection
 
   /** The peer closed its side: there is nobody to send to. */
   ended(): void {
+    this.#stopWriting()
     this.#socket.end()
     this.finished()
   }
@@ -444,8 +495,9 @@ export class Connection
   /** What had come before the network failed is not lost, however much waits already. */
   #takeAll(): void {
     try {
-      while (this.#stopped && !this.#deaf) {
-        this.#stopped = false
+      while ((this.#stopped || this.#isInLine) && !this.#deaf) {
+        this.#stopped = this.#isInLine = false
+        this.#sliceBytes = Number.NEGATIVE_INFINITY
         this.#takeKept()
         if (!this.#stopped) this.#receiving.resume(this)
       }

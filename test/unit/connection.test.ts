@@ -1,0 +1,171 @@
+/** Connections that share one module: one decodes at a time, and none for so long that others starve. */
+import type { Socket } from "node:net"
+import { setImmediate as turn } from "node:timers/promises"
+import { expect, test } from "vitest"
+
+import { Codec } from "../../src/codec/codec.js"
+import { checkLz4Options } from "../../src/codec/options.js"
+import { Sender } from "../../src/codec/sender.js"
+import type { Channel } from "../../src/transport/channel.js"
+import { Connection, type Inlet } from "../../src/transport/connection.js"
+import { concat } from "../support/wire.js"
+import { handshake, message } from "../support/zmtp.js"
+
+const codec = Codec.createSync()
+const settings = checkLz4Options({}, -1)
+
+/** A socket that takes what is written as far as it has room, and reads nothing by itself. */
+class FakeSocket {
+  readonly written: Uint8Array[] = []
+  paused = false
+  ended = false
+  destroyed = false
+  writableNeedDrain = false
+  writableLength = 0
+
+  write(bytes: Uint8Array): void {
+    this.written.push(bytes)
+  }
+  pause(): void {
+    this.paused = true
+  }
+  resume(): void {
+    this.paused = false
+  }
+  isPaused(): boolean {
+    return this.paused
+  }
+  end(): void {
+    this.ended = true
+  }
+  destroy(): void {
+    this.destroyed = true
+  }
+}
+
+class Peer implements Inlet {
+  readonly socket = new FakeSocket()
+  readonly connection: Connection
+  readonly received: string[] = []
+  drains = 0
+  /** Called for each message; whether it wants the next one now. */
+  wants: () => boolean = () => true
+
+  constructor() {
+    const options = {
+      settings,
+      sender: new Sender(settings),
+      handshake: {
+        socketType: "PULL" as const,
+        mechanism: "NULL" as const,
+        plainServer: false,
+        username: new Uint8Array(),
+        password: new Uint8Array(),
+        routingId: new Uint8Array(),
+        authenticate: false,
+      },
+      handshakeMs: 0,
+      heartbeat: { intervalMs: 0, timeoutMs: 0, timeToLive: 0 },
+      relays: false,
+    }
+    const unexpected = (what: string) => () => {
+      throw new Error(`unexpected: ${what}`)
+    }
+    const channel = { socket: this.socket as unknown as Socket, handlers: {} }
+    this.connection = new Connection(channel as unknown as Channel, options, {
+      ready: (connection) => {
+        connection.inlet = this
+      },
+      authenticate: unexpected("authenticate"),
+      refused: unexpected("refused"),
+      failed: (_, error) => {
+        throw error
+      },
+      closed: () => {},
+    })
+    this.connection.data(handshake("PUSH"))
+  }
+
+  message([part]: Buffer[]): boolean {
+    this.received.push(`${part?.toString("latin1", 0, 8)} × ${part?.length}`)
+    return this.wants()
+  }
+  command(): boolean {
+    return true
+  }
+  drained(): void {
+    this.drains++
+  }
+}
+
+/** Parts that compress, as a peer sends them. */
+const stream = (name: string, count: number, bytes = 5000): Uint8Array =>
+  concat(
+    ...Array.from({ length: count }, (_, i) =>
+      message(codec.encodePart(Buffer.alloc(bytes, `${name}-${`${i}`.padStart(5, "0")}-`))),
+    ),
+  )
+const names = (name: string, count: number, bytes = 5000) =>
+  Array.from({ length: count }, (_, i) => `${name}-${`${i}`.padStart(5, "0")}-` + ` × ${bytes}`)
+
+test("a connection that resumes while another's messages are taken decodes when those were", async () => {
+  const a = new Peer()
+  const b = new Peer()
+  b.wants = () => b.received.length !== 1
+  b.connection.data(stream("b", 60))
+  expect(b.received).toHaveLength(1)
+  a.wants = () => {
+    b.connection.resume()
+    expect(b.received).toHaveLength(1)
+    return true
+  }
+  a.connection.data(stream("a", 60))
+  expect(a.received).toEqual(names("a", 60))
+  await turn()
+  expect(b.received).toEqual(names("b", 60))
+  expect(b.socket.paused).toBe(false)
+})
+
+test("a connection that resumes within its own message goes on behind it", async () => {
+  const peer = new Peer()
+  peer.wants = () => {
+    queueMicrotask(() => peer.connection.resume())
+    return false
+  }
+  peer.connection.data(stream("x", 60))
+  while (peer.received.length < 60) await turn()
+  expect(peer.received).toEqual(names("x", 60))
+})
+
+test("what decodes for long lets others have their turn, and is read no further meanwhile", async () => {
+  const mib = 2 ** 20
+  const flood = new Peer()
+  const small = new Peer()
+  const bombs = stream("f", 60, mib)
+  flood.connection.data(bombs)
+  expect(flood.received.length).toBeLessThan(60)
+  expect(flood.socket.paused).toBe(true)
+  small.connection.data(stream("s", 1))
+  await turn()
+  expect(small.received).toEqual(names("s", 1))
+  expect(flood.received.length).toBeLessThan(60)
+  while (flood.socket.paused) await turn()
+  expect(flood.received).toEqual(names("f", 60, mib))
+})
+
+test("what waits for its turn when the connection ends is still received", () => {
+  const flood = new Peer()
+  flood.connection.data(stream("f", 60, 2 ** 20))
+  flood.connection.closed()
+  expect(flood.received).toHaveLength(60)
+})
+
+test.each(["ended", "destroy", "timedOut"] as const)("nothing is written after %s", (how) => {
+  const peer = new Peer()
+  expect(peer.connection.blocked).toBe(false)
+  peer.connection[how]()
+  expect(peer.connection.blocked).toBe(true)
+  peer.connection.drained()
+  expect(peer.connection.blocked).toBe(true)
+  expect(peer.drains).toBe(0)
+})
