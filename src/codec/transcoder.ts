@@ -22,8 +22,12 @@ import { FrontSource } from "./source.js"
 import type { Trainer } from "./trainer.js"
 import { HEAD_BYTES } from "./wire.js"
 
-/** Output is taken in pieces of up to this many bytes; only a larger part makes a larger piece. */
-const ROOM_BYTES = 256 * 1024
+/**
+ * Output is taken in pieces of up to this many bytes; only a larger part makes a larger piece. A sink
+ * that stops has to keep the rest of a piece, so pieces for one that stops often are small.
+ */
+const ROOM_MAX_BYTES = 256 * 1024
+const ROOM_MIN_BYTES = 16 * 1024
 const NOTHING = new Uint8Array(0)
 
 /** Errors of zl_transcode in zeromq_lz4.h. */
@@ -60,6 +64,8 @@ export class Transcoder {
   readonly #leftover: Leftover
   /** How hard a sending one tries. */
   #effort: number
+  /** Bytes of output in one piece. */
+  #roomBytes = ROOM_MAX_BYTES
   /** Bytes that must be there before it is worth to go on. */
   #need = 1
   /** The large part whose body is being collected. */
@@ -208,7 +214,7 @@ export class Transcoder {
     const input = this.#leftover.gather(following)
     const progress = instance.exports.zl_progress_slot()
     const { zl_transcode } = instance.exports
-    let roomBytes = ROOM_BYTES
+    let roomBytes = this.#roomBytes
     let at = 0
     let status: number
     let goOn: boolean
@@ -220,7 +226,8 @@ export class Transcoder {
       const produced = instance.word(progress, 1)
       const need = instance.word(progress, 2)
       this.#need = status === NEEDS_INPUT ? need : 1
-      roomBytes = status === NEEDS_ROOM ? Math.max(ROOM_BYTES, need) : ROOM_BYTES
+      this.#roomBytes = Math.min(2 * this.#roomBytes, ROOM_MAX_BYTES)
+      roomBytes = status === NEEDS_ROOM ? Math.max(this.#roomBytes, need) : this.#roomBytes
       goOn = produced === 0 || sink.take(instance.view(output, produced), false)
       if (goOn && status === BODY) {
         goOn = this.#passOn(instance.view((input + at) as Pointer, need), sink)
@@ -228,6 +235,7 @@ export class Transcoder {
       }
     } while (goOn && (status === NEEDS_ROOM || status === BODY))
 
+    if (!goOn) this.#roomBytes = Math.max(this.#roomBytes / 4, ROOM_MIN_BYTES)
     if (status < 0) throw this.#error(status, instance.copy((input + at) as Pointer, length - at))
     this.#leftover.keep(input + at)
     if (status === LARGE_PART) this.#announceLarge()

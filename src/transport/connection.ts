@@ -25,7 +25,7 @@ import { zmqError } from "./zmq-error.js"
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
 const FAREWELL_MS = 1000
 /** Plaintext that a connection decodes before the others in line have their slices, in bytes. */
-const SLICE_BYTES = 512 * 1024
+const SLICE_BYTES = 2 << 20
 
 /** What all connections of an endpoint share. */
 export interface ConnectionOptions {

@@ -254,6 +254,7 @@ describe("options of an endpoint", () => {
   test.each([
     [{ threads: true }, TypeError, /unknown option "threads"/],
     [{ thread: 1 }, TypeError, /thread must be a boolean; got 1/],
+    [{ receiveHighWaterBytes: -1 }, RangeError, /receiveHighWaterBytes must be an integer from 0/],
     [{ dictionary: "text" }, TypeError, /dictionary must be a Uint8Array; got "text"/],
     [{ dictionary: new Uint8Array() }, RangeError, /1 to 8192 bytes long; got 0/],
     [{ dictionary: new Uint8Array(8193) }, RangeError, /1 to 8192 bytes long; got 8193/],

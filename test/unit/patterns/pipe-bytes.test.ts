@@ -1,0 +1,48 @@
+/** What may wait in a pipe to be received, in bytes. */
+import { expect, test } from "vitest"
+
+import { Pipe } from "../../../src/patterns/pipe.js"
+import { Pull } from "../../../src/patterns/pull.js"
+import { Bench, FakeConnection, noMarks, PlainSender } from "../../support/pipes.js"
+
+const part = (bytes: number) => [Buffer.alloc(bytes)]
+
+function pipeWith(receiveHighWaterBytes: number, receiveHighWaterMark = 1000) {
+  const bench = new Bench(Pull)
+  const options = { ...noMarks, receiveHighWaterMark }
+  const pipe = new Pipe(bench.type, new PlainSender(), options, receiveHighWaterBytes)
+  const connection = new FakeConnection()
+  pipe.attach(connection)
+  bench.type.attach(pipe)
+  return { pipe, connection, bench }
+}
+
+test("a pipe wants no more once so many bytes wait, and again at half of them", () => {
+  const { pipe, connection, bench } = pipeWith(1000)
+  expect(pipe.message(part(600))).toBe(true)
+  expect(pipe.message(part(300))).toBe(true)
+  expect(pipe.message(part(100))).toBe(false)
+  bench.receive()
+  expect(connection.resumes).toBe(1)
+})
+
+test("one message is taken, however large", () => {
+  const { pipe, connection, bench } = pipeWith(1000)
+  expect(pipe.message(part(5000))).toBe(false)
+  bench.receive()
+  expect(connection.resumes).toBe(1)
+  expect(pipe.message(part(5))).toBe(true)
+})
+
+test.each([0, 1])("without a limit of bytes any number wait, with a mark of %i", (mark) => {
+  const { pipe } = pipeWith(0, mark)
+  expect(pipe.message(part(1 << 20))).toBe(mark === 0)
+})
+
+test("without a mark, bytes are limited all the same", () => {
+  const { pipe, connection, bench } = pipeWith(1000, 0)
+  expect(pipe.message(part(500))).toBe(true)
+  expect(pipe.message(part(500))).toBe(false)
+  bench.receive()
+  expect(connection.resumes).toBe(1)
+})
