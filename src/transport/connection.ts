@@ -357,7 +357,8 @@ export class Connection
   }
 
   get room(): number {
-    return (this.inlet as RelayInlet).room
+    // The rest of a connection that is over comes at once.
+    return this.#closed ? Number.POSITIVE_INFINITY : (this.inlet as RelayInlet).room
   }
 
   frames(piece: Uint8Array, messages: number): boolean {
@@ -485,6 +486,7 @@ export class Connection
     this.#closed = true
     this.blocked = true
     this.#takeAll()
+    this.#releaseWritten()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const { counts } = this
     this.#receiving.close()
