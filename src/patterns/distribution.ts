@@ -82,11 +82,14 @@ export class Distribution implements Flushable, SharedBatch {
   sendToMatching(message: Message): void {
     for (let i = 0; i < this.#matching; ) {
       const pipe = this.#pipes.at(i)
-      if (pipe.checkWrite()) i++
-      else {
+      if (!pipe.checkWrite()) {
         this.#pipes.swap(i, --this.#matching)
         this.#pipes.swap(this.#matching, --this.#active)
-      }
+      } else if (pipe.conflates) {
+        // Only its latest message waits, so it shares no batch.
+        pipe.write(message)
+        this.#pipes.swap(i, --this.#matching)
+      } else i++
     }
     if (this.#matching > 0) this.#share(message)
     this.#matching = 0

@@ -133,6 +133,11 @@ export class Pipe implements Inlet, Flushable {
     if (!this.#draining) this.#setMarks()
   }
 
+  /** Whether only the latest message waits, each way. */
+  get conflates(): boolean {
+    return this.#options.conflate
+  }
+
   #setMarks(): void {
     const { receiveHighWaterMark, conflate } = this.#options
     this.#connection?.setMarks(receiveHighWaterMark, conflate)
@@ -516,6 +521,7 @@ export class Pipe implements Inlet, Flushable {
 
   /** Whether nothing more is to come until something was read. */
   #isInFull(): boolean {
+    if (this.#options.conflate) return false
     if (this.#inBytes >= this.#inMaxBytes) return true
     const max = this.#options.receiveHighWaterMark
     return max > 0 && (this.#in.length >= max || this.#inParts >= PARTS_MAX)

@@ -188,6 +188,25 @@ describe("who gets what", () => {
   })
 })
 
+describe("with conflate", () => {
+  test("each pipe keeps only the latest message that matched it, and the others keep theirs", async () => {
+    const dist = new Distributed()
+    const conflating = [dist.add({ conflate: true }), dist.add({ conflate: true })]
+    const [a, b] = conflating as [Peer, Peer]
+    const usual = dist.add()
+    for (const { connection } of conflating) connection.room = 0
+    for (const text of ["1", "2|2", "3"]) dist.dist.sendToAll(parts(text))
+    dist.send(large("4"), a, usual)
+    await burst()
+    dist.send("5|5", a)
+    await burst()
+    for (const { connection } of conflating) connection.drain()
+    expect(a.connection.written).toEqual(["5|5"])
+    expect(b.connection.written).toEqual(["3"])
+    expect(usual.connection.written).toEqual(["1", "2|2", "3", large("4")])
+  })
+})
+
 test("each gets what matched it, in order, whatever comes, goes, fills and drains", async () => {
   const action = fc.oneof(
     {
