@@ -1,6 +1,7 @@
+import type { Chunk } from "../codec/chunk.js"
 import type { Encoder, OpenMemory } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, framesLength, SHARED_BATCH_BYTES } from "./batch.js"
-import { type Flushable, flushSoon } from "./flusher.js"
+import { type Flushable, flushSoon, throwSoon } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
@@ -109,12 +110,15 @@ export class Distribution implements Flushable, SharedBatch {
     this.seal()
   }
 
-  /** Encodes the open batch and gives it to its pipes. */
+  /**
+   * Encodes the open batch and gives it to its pipes. Its messages were taken, so if the encoder
+   * throws, the error is an uncaught one.
+   */
   seal(): void {
     const batch = this.#batch
     if (!batch) return
     this.#batch = undefined
-    this.#deliver(batch)
+    for (const error of this.#deliver(batch)) throwSoon(error)
   }
 
   #share(message: Message): void {
@@ -128,7 +132,8 @@ export class Distribution implements Flushable, SharedBatch {
     const batch = this.#batch
     if (bytes > LARGE_BYTES || (batch && batch.length + bytes > batch.maxBytes)) {
       this.#batch = undefined
-      this.#deliver(batch, message)
+      const [error] = this.#deliver(batch, message)
+      if (error !== undefined) throw error
       return
     }
     this.#batch ??= this.#openBatch(bytes)
@@ -162,7 +167,9 @@ export class Distribution implements Flushable, SharedBatch {
     return first.connection.openMemory(connections)
   }
 
-  #deliver(batch: Batch | undefined, message?: Message): void {
+  /** Gives messages to the pipes of the open batch. Returns the errors of encoders that threw. */
+  #deliver(batch: Batch | undefined, message?: Message): unknown[] {
+    const errors: unknown[] = []
     const pipes = this.#shared
     this.#shared = []
     for (const pipe of pipes) pipe.shared = undefined
@@ -170,16 +177,37 @@ export class Distribution implements Flushable, SharedBatch {
     const messages = (batch?.messages ?? 0) + (message ? 1 : 0)
     for (const [encoder, group] of byEncoder(pipes)) {
       group[0]?.connection?.adapt()
-      const hasAny = frames.length > 0 || message !== undefined
-      const chunk = hasAny ? encoder.encode(frames, message) : undefined
+      const chunk = encode(encoder, frames, message, errors)
       const left = messages - (chunk?.messages ?? 0)
       chunk?.share(group.length)
       for (const pipe of group) {
         if (left > 0) pipe.countLeft(left)
-        if (chunk) pipe.writeChunk(chunk)
+        try {
+          if (chunk) pipe.writeChunk(chunk)
+        } catch (error) {
+          errors.push(error)
+        }
       }
     }
     batch?.release()
+    return errors
+  }
+}
+
+/** Encodes frames and a message, or only the frames if that fails; undefined if there is nothing. */
+function encode(
+  encoder: Encoder,
+  frames: Uint8Array,
+  message: Message | undefined,
+  errors: unknown[],
+): Chunk | undefined {
+  if (frames.length === 0 && message === undefined) return undefined
+  try {
+    return encoder.encode(frames, message)
+  } catch (error) {
+    errors.push(error)
+    // The messages before it were taken, and are not lost with it.
+    return message === undefined ? undefined : encode(encoder, frames, undefined, errors)
   }
 }
 

@@ -10,8 +10,22 @@ export function flushSoon(flushable: Flushable): void {
   if (waiting.push(flushable) === 1) process.nextTick(flushAll)
 }
 
+/** Throws an error when the current burst ends, as an uncaught one: nobody who waits is to be told. */
+export function throwSoon(error: unknown): void {
+  process.nextTick(() => {
+    throw error
+  })
+}
+
 function flushAll(): void {
   const flushables = waiting
   waiting = []
-  for (let i = 0; i < flushables.length; i++) (flushables[i] as Flushable).flush()
+  for (let i = 0; i < flushables.length; i++) {
+    try {
+      ;(flushables[i] as Flushable).flush()
+    } catch (error) {
+      // Those behind it are flushed all the same.
+      throwSoon(error)
+    }
+  }
 }

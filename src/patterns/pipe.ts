@@ -4,7 +4,7 @@ import type { Inlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import type { Command, Encoder, PeerConnection, Unwritten } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
-import { type Flushable, flushSoon } from "./flusher.js"
+import { type Flushable, flushSoon, throwSoon } from "./flusher.js"
 
 /** Messages with frames of more bytes are encoded at once, from the caller's memory. */
 const LARGE_BYTES = 8192
@@ -302,32 +302,31 @@ export class Pipe implements Inlet, Flushable {
     return false
   }
 
-  /** Takes a message, of which nothing is kept but copies; false when there is no room. */
+  /**
+   * Takes a message, of which nothing is kept but copies; false when there is no room.
+   *
+   * @throws Error of the encoder: the message was not taken then, and those before it still wait.
+   */
   write(message: Message): boolean {
     if (!this.checkWrite()) return false
     this.shared?.seal()
-    this.#written++
     const bytes = framesLength(message)
     if (this.#options.conflate) {
       this.#drop()
       this.#batch = new Batch()
-      this.#batch.append(message, bytes)
-      this.#flushLater()
-      return true
-    }
-    if (bytes > LARGE_BYTES) {
+    } else if (bytes > LARGE_BYTES) {
       this.#encode(message)
+      this.#written++
       if (this.#queuedBytes >= BATCH_BYTES) this.#flushNow()
       else this.#flushLater()
       return true
-    }
-    this.#batch ??= this.#openBatch()
-    if (this.#batch.length + bytes > this.#batch.maxBytes) {
+    } else if (this.#batch && this.#batch.length + bytes > this.#batch.maxBytes) {
       this.#encode()
       this.#flushNow()
-      this.#batch ??= this.#openBatch()
     }
+    this.#batch ??= this.#openBatch()
     this.#batch.append(message, bytes)
+    this.#written++
     this.#flushLater()
     return true
   }
@@ -348,8 +347,8 @@ export class Pipe implements Inlet, Flushable {
   writeCommand(name: Command["name"], data: Uint8Array): void {
     if (!this.checkWrite()) return
     this.shared?.seal()
-    this.#written++
     this.#encode()
+    this.#written++
     this.#enqueue({ name, data })
     this.#flushLater()
   }
@@ -366,13 +365,23 @@ export class Pipe implements Inlet, Flushable {
     this.#checkWriteActive()
   }
 
-  /** Takes what was encoded for several pipes. */
+  /**
+   * Takes messages that were encoded for several pipes, and were counted.
+   *
+   * @throws Error of the encoder, if what waits before them cannot be encoded: they are lost then.
+   */
   writeChunk(chunk: Chunk): void {
     if (!this.#writable && !this.#finished) {
       chunk.release()
       return
     }
-    this.#encode()
+    try {
+      this.#encode()
+    } catch (error) {
+      this.#taken += chunk.messages
+      chunk.release()
+      throw error
+    }
     this.#enqueue(chunk)
     this.#flushNow()
   }
@@ -413,7 +422,14 @@ export class Pipe implements Inlet, Flushable {
     const batch = this.#batch
     if (batch !== undefined && batch.length > 0) {
       connection.adapt()
-      const chunk = this.#encodeBatch(undefined)
+      let chunk: Chunk | undefined
+      try {
+        chunk = this.#encodeBatch(undefined)
+      } catch (error) {
+        // Their senders were told that the messages are taken, so these wait on.
+        throwSoon(error)
+        return
+      }
       if (chunk) this.#writeItem(connection, chunk)
     }
     this.#checkFinished()
@@ -460,7 +476,10 @@ export class Pipe implements Inlet, Flushable {
     if (chunk) this.#enqueue(chunk)
   }
 
-  /** A chunk of the batch and a message behind it, but for what has left; undefined if that is all. */
+  /**
+   * A chunk of the batch and a message behind it, but for what has left; undefined if that is all.
+   * If the encoder throws, the batch stays.
+   */
   #encodeBatch(message: Message | undefined): Chunk | undefined {
     const batch = this.#batch
     const frames = batch?.seal() ?? NO_FRAMES
