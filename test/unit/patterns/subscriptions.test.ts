@@ -28,7 +28,7 @@ test("a SUB's topics count, and match by their beginning", () => {
         } else if (what === "match") {
           expect(topics.matches(bytes)).toBe(model.some((one) => text.startsWith(one)))
         } else {
-          expect([...topics].map(latin1).sort()).toEqual([...new Set(model)].sort())
+          expect([...topics].map(latin1)).toEqual([...new Set(model)].sort())
         }
       }
     }),
@@ -63,11 +63,36 @@ test("a PUB knows who wants what", () => {
           topics.removeAll(who, (one, wasLast) => removed.push([latin1(one), wasLast]))
           const left = model.filter(([, w]) => w === who).map(([t]) => t)
           model = model.filter(([, w]) => w !== who)
-          expect(removed.map(([t]) => t).sort()).toEqual(left.sort())
+          expect(removed.map(([t]) => t)).toEqual(left.sort())
           for (const [t, wasLast] of removed) expect(wasLast).toBe(!anybody(t))
         }
         expect(topics.of(who).count).toBe(model.filter(([, w]) => w === who).length)
       }
     }),
   )
+})
+
+test("topics of all lengths match as far as they go, and are told in order when their subscriber leaves", () => {
+  const topics = new MultiTopics<string>()
+  const longest = Buffer.alloc(5000, "a")
+  for (let length = 1; length <= longest.length; length++) {
+    topics.add(longest.subarray(0, length), "all")
+    if (length % 1000 === 0) topics.add(longest.subarray(0, length), "some")
+  }
+  const matches = (topic: Buffer) => {
+    const matched: string[] = []
+    topics.match(topic, (one) => matched.push(one))
+    return matched
+  }
+  expect(matches(longest)).toHaveLength(5005)
+  expect(matches(Buffer.concat([longest, longest]))).toHaveLength(5005)
+  expect(matches(longest.subarray(0, 1999))).toHaveLength(2000)
+  const removed: [number, boolean][] = []
+  topics.removeAll("all", ({ length }, wasLast) => removed.push([length, wasLast]))
+  expect(removed).toEqual(
+    Array.from({ length: 5000 }, (_, i) => [i + 1, (i + 1) % 1000 !== 0] as const),
+  )
+  expect(matches(longest)).toEqual(Array(5).fill("some"))
+  topics.removeAll("some")
+  expect(matches(longest)).toEqual([])
 })
