@@ -37,6 +37,10 @@ export type PipeConnection = Pick<
 export interface PipeEvents {
   /** Why a message breaks a rule of the socket type, and ends its connection; undefined for most types. */
   readonly offence: ((message: Message) => string | undefined) | undefined
+  /** Takes a message that is not to wait, as a subscription; returns whether it did. */
+  takes?(pipe: Pipe, message: Message): boolean
+  /** The pipe will be gone when what waits is read. */
+  ending?(pipe: Pipe): void
   /** There is something to read again. */
   readActivated(pipe: Pipe): void
   /** There is room to write again. */
@@ -264,6 +268,7 @@ export class Pipe implements Inlet, Flushable {
     this.#writable = false
     this.#draining = true
     if (this.#in.length === 0) this.#terminate()
+    else this.#events.ending?.(this)
   }
 
   #terminate(): void {
@@ -519,6 +524,10 @@ export class Pipe implements Inlet, Flushable {
     const offence = this.#events.offence?.(message)
     if (offence !== undefined) {
       this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", offence))
+      return true
+    }
+    if (this.#events.takes?.(this, message)) {
+      this.#connection?.received()
       return true
     }
     if (this.#options.conflate) {

@@ -5,8 +5,6 @@ export class Pub extends XPub {
   override readonly name = "PUB"
   override readonly connectsOnce = true
 
-  protected override takeMessage(): void {}
-
   protected override get notifies(): boolean {
     return false
   }

@@ -1,5 +1,5 @@
-import { Queue } from "../transport/queue.js"
 import { Distribution } from "./distribution.js"
+import { isNotice, Notices, type Waiting } from "./notices.js"
 import type { Message, Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { MultiTopics } from "./subscriptions.js"
@@ -7,15 +7,6 @@ import { MultiTopics } from "./subscriptions.js"
 /** Topics that one peer may be subscribed to, and bytes of them; what is beyond is not taken in. */
 const TOPICS_MAX = 1 << 18
 const TOPICS_MAX_BYTES = 16 << 20
-/** Notices that may wait for `receive`, and bytes of them; peers have to wait beyond. */
-const NOTICES_MAX = 1 << 16
-const NOTICES_MAX_BYTES = 16 << 20
-
-/** What waits to be received, and the pipe that it is of. */
-interface Notice {
-  message: Message
-  pipe: Pipe | undefined
-}
 
 /** Publishes to all peers that want a topic, and receives what they want. */
 export class XPub extends SocketType {
@@ -24,10 +15,7 @@ export class XPub extends SocketType {
   readonly #topics = new MultiTopics<Pipe>()
   /** What peers want, where the program decides what they get. */
   readonly #wanted = new MultiTopics<Pipe>()
-  readonly #notices = new Queue<Notice>()
-  #noticeBytes = 0
-  /** The peers that wait until notices are received. */
-  readonly #stopped = new Set<Pipe>()
+  readonly #waiting = new Notices()
   /** Of the subscription that was received last, for one to be chosen for it. */
   #last: Pipe | undefined
 
@@ -35,44 +23,18 @@ export class XPub extends SocketType {
     this.#out.attach(pipe)
     const { welcomeMessage } = this.options
     if (welcomeMessage.length > 0) pipe.write([welcomeMessage])
-    this.readActivated(pipe)
+    // Tells the pipe that there is nothing to read, so that it says when there is.
+    pipe.checkRead()
   }
 
   terminated(pipe: Pipe): void {
-    const { manual, verbosity } = this.options
-    this.#stopped.delete(pipe)
-    if (manual) {
-      this.#wanted.removeAll(pipe, (topic) => this.#notify(false, topic, undefined))
-      this.#topics.removeAll(pipe, () => {})
-    } else {
-      const always = verbosity === "allSubsUnsubs"
-      this.#topics.removeAll(pipe, (topic, wasLast) => {
-        if (wasLast || always) this.#notify(false, topic, undefined)
-      })
-    }
+    const { manual } = this.options
+    const tells = this.notifies ? this.#notifyOfEnd(pipe) : undefined
+    if (manual) this.#wanted.removeAll(pipe, tells)
+    this.#topics.removeAll(pipe, manual ? undefined : tells)
     if (this.#last === pipe) this.#last = undefined
     this.#out.terminated(pipe)
   }
-
-  /** Subscriptions of ZMTP 3.0 come as messages, as do those of programs with an XSUB. */
-  override readActivated(pipe: Pipe): void {
-    for (let message = pipe.read(); message !== undefined; message = pipe.read()) {
-      const [first] = message as [Buffer]
-      if (first.length > 0 && (first[0] as number) <= 1) {
-        this.#subscription(pipe, first[0] === 1, first.subarray(1))
-        if (message.length > 1) this.#receive(message.slice(1))
-      } else this.#receive(message)
-    }
-  }
-
-  override command(pipe: Pipe, name: string, data: Buffer): boolean {
-    if (name === "SUBSCRIBE") this.#subscription(pipe, true, data)
-    else if (name === "CANCEL") this.#subscription(pipe, false, data)
-    if (this.#notices.length < NOTICES_MAX && this.#noticeBytes < NOTICES_MAX_BYTES) return true
-    this.#stopped.add(pipe)
-    return false
-  }
-
   override writeActivated(pipe: Pipe): void {
     this.#out.activated(pipe)
     this.events.writable()
@@ -94,22 +56,23 @@ export class XPub extends SocketType {
   }
 
   override receive(): Message | Refusal {
-    const notice = this.#notices.shift()
-    if (!notice) return "EAGAIN"
-    if (this.options.manual)
-      this.#last = notice.pipe && this.#out.has(notice.pipe) ? notice.pipe : undefined
-    this.#noticeBytes -= bytesOf(notice.message)
-    if (
-      this.#stopped.size > 0 &&
-      this.#notices.length <= NOTICES_MAX / 2 &&
-      this.#noticeBytes <= NOTICES_MAX_BYTES / 2
-    )
-      this.#resume()
-    return notice.message
+    if (!this.hasIn()) return "EAGAIN"
+    const waiting = this.#waiting.shift() as Waiting
+    this.#last = undefined
+    if (Array.isArray(waiting)) return waiting
+    if (!isNotice(waiting)) return this.#read(waiting)
+    const { pipe, subscribe, topic } = waiting
+    if (this.options.manual && this.#out.has(pipe)) this.#last = pipe
+    return [Buffer.from(`${subscribe ? "\x01" : "\x00"}${topic}`, "latin1")]
   }
 
   override hasIn(): boolean {
-    return this.#notices.length > 0
+    for (let first = this.#waiting.first(); first; first = this.#waiting.first()) {
+      if (Array.isArray(first) || isNotice(first) || first.checkRead()) return true
+      // Its pipe was dropped, and what had come with it.
+      this.#waiting.shift()
+    }
+    return false
   }
 
   /** With the option manual: subscribes the peer whose wish was received last. */
@@ -121,65 +84,83 @@ export class XPub extends SocketType {
     if (this.options.manual && this.#last) this.#topics.remove(topic, this.#last)
   }
 
-  /** Takes a message of a peer that is no subscription. */
-  protected takeMessage(message: Message): void {
-    this.#push({ message, pipe: undefined })
+  /**
+   * Subscribes peers whatever else waits. Subscriptions of ZMTP 3.0 come as messages, as do those of
+   * programs with an XSUB. Other messages wait in their pipe, whose marks stop its peer.
+   */
+  takes(pipe: Pipe, message: Message): boolean {
+    const [first] = message as [Buffer]
+    if (first.length > 0 && (first[0] as number) <= 1) {
+      this.#subscription(pipe, first[0] === 1, first.subarray(1))
+      if (message.length === 1) return true
+      message.shift()
+    }
+    if (!this.notifies) return true
+    this.#waiting.push(pipe)
+    return false
   }
 
-  #push(notice: Notice): void {
-    this.#notices.push(notice)
-    this.#noticeBytes += bytesOf(notice.message)
+  /** Lets the pipe go, and its topics with it, though the program has not received all of it. */
+  ending(pipe: Pipe): void {
+    this.#waiting.takeOut(pipe)
+  }
+
+  override command(pipe: Pipe, name: string, data: Buffer): boolean {
+    if (name === "SUBSCRIBE") this.#subscription(pipe, true, data)
+    else if (name === "CANCEL") this.#subscription(pipe, false, data)
+    return true
+  }
+
+  override readActivated(): void {
     this.events.readable()
   }
 
-  /** Whether the program hears of subscriptions. */
+  /** Whether the program hears of subscriptions, and of messages. */
   protected get notifies(): boolean {
     return true
   }
 
-  #receive(message: Message): void {
-    this.takeMessage(message)
+  #read(pipe: Pipe): Message {
+    const message = pipe.read() as Message
+    pipe.checkRead()
+    return message
   }
 
   #subscription(pipe: Pipe, subscribe: boolean, topic: Buffer): void {
     const { manual, verbosity } = this.options
-    if (manual) {
-      if (subscribe && isFull(this.#wanted, pipe, topic)) return
-      if (subscribe) this.#wanted.add(topic, pipe)
-      else this.#wanted.remove(topic, pipe)
-      this.#notify(subscribe, topic, pipe)
-    } else if (subscribe) {
-      if (isFull(this.#topics, pipe, topic)) return
-      const isFirst = this.#topics.add(topic, pipe)
-      if (isFirst || verbosity !== "none") this.#notify(true, topic, pipe)
+    const perPipe = manual || verbosity === "allSubsUnsubs"
+    const topics = manual ? this.#wanted : this.#topics
+    if (subscribe) {
+      if (isFull(topics, pipe, topic)) return
+      const { count } = topics.of(pipe)
+      const isFirst = topics.add(topic, pipe)
+      const isChange = perPipe ? topics.of(pipe).count > count : isFirst
+      if (manual || isFirst || verbosity !== "none") this.#notify(true, topic, pipe, isChange)
     } else {
-      const removed = this.#topics.remove(topic, pipe)
-      if (removed !== "others" || verbosity === "allSubsUnsubs") this.#notify(false, topic, pipe)
+      const removed = topics.remove(topic, pipe)
+      if (perPipe || removed !== "others") this.#notify(false, topic, pipe, removed !== "not found")
     }
   }
 
-  #notify(subscribe: boolean, topic: Buffer, pipe: Pipe | undefined): void {
-    if (!this.notifies && !this.options.manual) return
-    const message = Buffer.alloc(1 + topic.length)
-    message[0] = subscribe ? 1 : 0
-    message.set(topic, 1)
-    this.#push({ message: [message], pipe })
+  /** Tells of the topics of a pipe that is gone. */
+  #notifyOfEnd(pipe: Pipe): (topic: Buffer, wasLast: boolean) => void {
+    const { manual, verbosity } = this.options
+    const always = manual || verbosity === "allSubsUnsubs"
+    return (topic, wasLast) => {
+      if (wasLast || always) this.#notify(false, topic, pipe, true)
+    }
   }
 
-  #resume(): void {
-    const stopped = [...this.#stopped]
-    this.#stopped.clear()
-    for (const pipe of stopped) pipe.connection?.resume()
+  #notify(subscribe: boolean, topic: Buffer, pipe: Pipe, isChange: boolean): void {
+    if (!this.notifies) return
+    const { manual, verbosity } = this.options
+    const perPipe = manual || verbosity === "allSubsUnsubs"
+    this.#waiting.push({ subscribe, topic: topic.toString("latin1"), pipe, perPipe, isChange })
+    this.events.readable()
   }
 }
 
 function isFull(topics: MultiTopics<Pipe>, pipe: Pipe, topic: Buffer): boolean {
   const { count, bytes } = topics.of(pipe)
   return count >= TOPICS_MAX || bytes + topic.length > TOPICS_MAX_BYTES
-}
-
-function bytesOf(message: Message): number {
-  let bytes = 0
-  for (const part of message) bytes += part.length
-  return bytes
 }

@@ -506,16 +506,115 @@ describe("PUB and XPUB", () => {
     expect(xpub.receiveAll()).toEqual(["\x00a"])
   })
 
-  test("a peer of XPUB waits when 65,536 notices do, and goes on when half are received", () => {
+  test("an XPUB that does not receive hears every peer, however often they change their topics", async () => {
+    const xpub = new Bench(XPub)
+    const restless = xpub.peer()
+    for (let i = 0; i < 200_000; i++) {
+      restless.pipe.command("SUBSCRIBE", topic(`${i % 7}`))
+      restless.says(`\x00${i % 7}`)
+    }
+    restless.pipe.command("SUBSCRIBE", topic("kept"))
+    const later = xpub.peer()
+    expect(later.pipe.command("SUBSCRIBE", topic("later"))).toBe(true)
+    for (const text of ["0", "kept", "later"]) xpub.send(text)
+    expect(await taken(restless, later)).toEqual([["kept"], ["later"]])
+    expect(restless.connection.resumes).toBe(0)
+  })
+
+  test("an XPUB hears of all changes as long as fewer than 65,536 wait", () => {
     const xpub = new Bench(XPub)
     const a = xpub.peer()
-    let i = 0
-    while (a.pipe.command("SUBSCRIBE", topic(`${i}`)) && i < 100_000) i++
-    expect(i + 1).toBe(65_536)
-    for (let n = 0; n < 32_767; n++) xpub.receive()
-    expect(a.connection.resumes).toBe(0)
-    xpub.receive()
-    expect(a.connection.resumes).toBe(1)
+    const expected: string[] = []
+    for (let i = 0; i < 32_768; i++) {
+      a.pipe.command("SUBSCRIBE", topic(`${i}`))
+      a.pipe.command("CANCEL", topic(`${i}`))
+      expected.push(`\x01${i}`, `\x00${i}`)
+    }
+    expect(xpub.receiveAll()).toEqual(expected)
+  })
+
+  test.each([
+    { what: "", options: {} },
+    { what: " with verbosity allSubs", options: { verbosity: "allSubs" as const } },
+    { what: " with verbosity allSubsUnsubs", options: { verbosity: "allSubsUnsubs" as const } },
+    { what: " with manual", options: { manual: true } },
+  ])("of more, an XPUB$what hears what they come to, in order", ({ options }) => {
+    const xpub = new Bench(XPub, options)
+    const [a, b] = [xpub.peer(), xpub.peer()]
+    a.pipe.command("SUBSCRIBE", topic("heard"))
+    expect(xpub.receiveAll()).toEqual(["\x01heard"])
+    a.pipe.command("SUBSCRIBE", topic("1"))
+    a.pipe.command("CANCEL", topic("heard"))
+    for (let i = 0; i < 30_000; i++) {
+      b.pipe.command("CANCEL", topic(`never ${i}`))
+      b.pipe.command("SUBSCRIBE", topic(`short ${i}`))
+      b.pipe.command("SUBSCRIBE", topic(`short ${i}`))
+      b.pipe.command("CANCEL", topic(`short ${i}`))
+      const passing = xpub.peer()
+      passing.pipe.command("SUBSCRIBE", topic("passing"))
+      passing.pipe.close()
+    }
+    b.pipe.command("SUBSCRIBE", topic("2"))
+    // The last ones wait for the next time.
+    const told = xpub.receiveAll()
+    expect(told.length).toBeLessThan(65_536)
+    const state = new Map<string, number>()
+    for (const one of told) {
+      const at = one.slice(1)
+      const count = state.get(at) ?? (at === "heard" ? 1 : 0)
+      state.set(at, Math.max(0, count + (one[0] === "\x01" ? 1 : -1)))
+    }
+    const wanted = [...state].filter(([, count]) => count > 0).map(([text]) => text)
+    expect(wanted.filter((text) => !text.startsWith("short"))).toEqual(["1", "2"])
+    expect(told.slice(0, 2)).toEqual(["\x011", "\x00heard"])
+  })
+
+  test("messages that an XPUB does not receive stop their peer only, at its mark", async () => {
+    const xpub = new Bench(XPub)
+    const [busy, other] = [xpub.peer({ receiveHighWaterMark: 4 }), xpub.peer()]
+    expect(["1", "\x01a", "2", "3"].map((text) => busy.says(text))).toEqual(Array(4).fill(true))
+    expect(busy.says("4")).toBe(false)
+    expect([other.says("\x01b"), other.says("x")]).toEqual([true, true])
+    for (const text of ["a", "b"]) xpub.send(text)
+    expect(await taken(busy, other)).toEqual([["a"], ["b"]])
+    expect([xpub.receive(), xpub.receive()]).toEqual(["1", "\x01a"])
+    expect(busy.connection.resumes).toBe(0)
+    expect(xpub.receive()).toBe("2")
+    expect(busy.connection.resumes).toBe(1)
+    expect(xpub.receiveAll()).toEqual(["3", "4", "\x01b", "x"])
+    xpub.told.length = 0
+    busy.says("5")
+    expect(xpub.told).toEqual(["readable"])
+    expect(xpub.receiveAll()).toEqual(["5"])
+  })
+
+  test("an XPUB that does not receive forgets the topics of who is gone, and keeps what came", async () => {
+    const xpub = new Bench(XPub)
+    const a = xpub.peer()
+    for (const text of ["\x01topic", "1", "2"]) a.says(text)
+    a.pipe.close()
+    await burst()
+    xpub.peer().pipe.command("SUBSCRIBE", topic("topic"))
+    expect(xpub.receiveAll()).toEqual(["\x01topic", "1", "2", "\x00topic", "\x01topic"])
+  })
+
+  test("an XPUB goes on behind messages that were dropped with their pipe", () => {
+    const xpub = new Bench(XPub)
+    const [a, b] = [xpub.peer(), xpub.peer()]
+    a.says("dropped")
+    b.says("kept")
+    a.pipe.finish(() => {}, false)
+    expect(xpub.receiveAll()).toEqual(["kept"])
+  })
+
+  test("a PUB keeps neither messages nor notices, and stops nobody for them", () => {
+    const pub = new Bench(Pub, { manual: true })
+    const a = pub.peer({ receiveHighWaterMark: 1 })
+    for (let i = 0; i < 100; i++) {
+      expect([a.says("message"), a.says("\x01topic"), a.says("\x00topic")]).not.toContain(false)
+    }
+    expect([pub.type.hasIn(), pub.receive()]).toEqual([false, "EAGAIN"])
+    expect(a.pipe.checkRead()).toBe(false)
   })
 
   test("a peer of PUB has at most 262,144 topics", async () => {
