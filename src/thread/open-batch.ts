@@ -1,6 +1,19 @@
 /**
  * Batches that the program still adds messages to, in memory that threads share. A program that
  * starts to compute cannot post its last batch, so the thread takes what is there.
+ *
+ * Each batch has a cell of two numbers for itself alone, PUBLISHED and TAKEN, which no later batch
+ * uses: however long a thread holds on to a batch that is over, it cannot mistake another for it.
+ * TAKEN only grows, until seal() makes it SEALED, for good. So of the two threads:
+ *
+ * - publish() stores the length after the bytes before it, and take() loads it before it copies
+ *   them: what is copied is whole.
+ * - take() copies first, and then exchanges TAKEN, if nothing has changed it since it was read. If
+ *   that succeeds before seal(), seal() returns the new TAKEN, and what lies behind it is posted.
+ *   If seal() comes first, at any moment before, the exchange fails, and the copy is thrown away:
+ *   all is posted. Either way every byte leaves once.
+ * - The memory may be used again after seal(), while a copy is being made of it. That copy is
+ *   thrown away as well.
  */
 import type { Slab } from "../codec/chunk.js"
 import type { OpenMemory } from "../transport/transport.js"
@@ -10,32 +23,38 @@ import { framer } from "./framer.js"
 const OPEN_BYTES = 64 * 1024
 /** Batches that may be open at once. */
 const SLOTS = 32
+/** Cells that are allocated together. */
+const CELLS = 4096
 
-// What both threads know of a slot: how many bytes of its batch are whole messages; and how many of
-// these the thread has taken, with the generation of the batch, which is over when that changes.
+// The numbers of a cell: how many bytes of the batch are whole messages, and how many of these the
+// thread has taken, or SEALED.
 const PUBLISHED = 0
 const TAKEN = 1
 const FIELDS = 2
 
-const LENGTH_BITS = 17
-const LENGTH_MASK = (1 << LENGTH_BITS) - 1
-const GENERATION_MASK = (1 << (31 - LENGTH_BITS)) - 1
+const SEALED = -1
 const NOTHING = new Uint8Array(0)
 
-/** For all threads of the process. */
-export const openBatches: Int32Array = new Int32Array(
-  new SharedArrayBuffer(SLOTS * FIELDS * Int32Array.BYTES_PER_ELEMENT),
-)
 const free: number[] = Array.from({ length: SLOTS }, (_, slot) => slot)
+
+let cells = newCells()
+let used = 0
+
+function newCells(): Int32Array {
+  return new Int32Array(new SharedArrayBuffer(CELLS * FIELDS * Int32Array.BYTES_PER_ELEMENT))
+}
 
 /** A batch, as the thread of the sockets sees it. */
 export class OpenBatch implements OpenMemory {
   readonly bytes: Buffer
+  /** Whoever is shown another batch of this slot may forget this one: it is over. */
   readonly slot: number
   readonly slab: Slab
   readonly start: number
-  readonly generation: number
-  readonly #at: number
+  /** The cells that that of this batch is among, and where it is. */
+  readonly cells: Int32Array
+  readonly at: number
+  #taken: number | undefined
 
   /** undefined where there are too many. */
   static open(): OpenBatch | undefined {
@@ -50,18 +69,21 @@ export class OpenBatch implements OpenMemory {
     this.slab.used += OPEN_BYTES
     this.slab.live++
     this.bytes = Buffer.from(this.slab.bytes.buffer, this.start, OPEN_BYTES)
-    this.#at = slot * FIELDS
-    this.generation = Atomics.load(openBatches, this.#at + TAKEN) >>> LENGTH_BITS
-    this.publish(0)
+    if (used === CELLS) {
+      cells = newCells()
+      used = 0
+    }
+    this.cells = cells
+    this.at = used++ * FIELDS
   }
 
   publish(bytes: number): void {
-    Atomics.store(openBatches, this.#at + PUBLISHED, bytes)
+    Atomics.store(this.cells, this.at + PUBLISHED, bytes)
   }
 
   seal(): number {
-    const next = ((this.generation + 1) & GENERATION_MASK) << LENGTH_BITS
-    return Atomics.exchange(openBatches, this.#at + TAKEN, next) & LENGTH_MASK
+    this.#taken ??= Atomics.exchange(this.cells, this.at + TAKEN, SEALED)
+    return this.#taken
   }
 
   close(bytes: number): void {
@@ -75,42 +97,31 @@ export class OpenBatch implements OpenMemory {
 /** A batch, as the thread that may take from it sees it. */
 export class SeenBatch {
   readonly connections: readonly number[]
-  readonly #fields: Int32Array
-  readonly #memory: Uint8Array
-  readonly #generation: number
+  readonly #cells: Int32Array
   readonly #at: number
+  readonly #memory: Uint8Array
 
   /** @param memory the slab from where the batch begins. */
-  constructor(
-    fields: Int32Array,
-    slot: number,
-    generation: number,
-    memory: Uint8Array,
-    connections: readonly number[],
-  ) {
-    this.#fields = fields
-    this.#at = slot * FIELDS
-    this.#generation = generation
+  constructor(cells: Int32Array, at: number, memory: Uint8Array, connections: readonly number[]) {
+    this.#cells = cells
+    this.#at = at
     this.#memory = memory
     this.connections = connections
   }
 
   /** Whether it takes no more messages. */
   get isOver(): boolean {
-    return Atomics.load(this.#fields, this.#at + TAKEN) >>> LENGTH_BITS !== this.#generation
+    return Atomics.load(this.#cells, this.#at + TAKEN) === SEALED
   }
 
   /** A copy of the messages that were added since the last time. */
   take(): Uint8Array {
-    const before = Atomics.load(this.#fields, this.#at + TAKEN)
-    const length = Atomics.load(this.#fields, this.#at + PUBLISHED)
-    const taken = before & LENGTH_MASK
-    if (before >>> LENGTH_BITS !== this.#generation || length <= taken) return NOTHING
+    const taken = Atomics.load(this.#cells, this.#at + TAKEN)
+    const length = Atomics.load(this.#cells, this.#at + PUBLISHED)
+    if (taken === SEALED || length <= taken) return NOTHING
     const bytes = this.#memory.slice(taken, length)
-    const after = (this.#generation << LENGTH_BITS) | length
     // What was sealed meanwhile is posted by the other thread.
-    const isTaken =
-      Atomics.compareExchange(this.#fields, this.#at + TAKEN, before, after) === before
+    const isTaken = Atomics.compareExchange(this.#cells, this.#at + TAKEN, taken, length) === taken
     return isTaken ? bytes : NOTHING
   }
 }

@@ -34,8 +34,10 @@ export const DO = {
   DIAL: 10,
   /** endpoint: makes no connection any more. */
   CLOSE: 11,
-  /** slot, generation, slab, start, connections: see OpenBatch. */
-  BATCH: 12,
+  /** cells: where those of open batches are from now on. */
+  CELLS: 12,
+  /** slot, place among the cells, slab, start, connections: see OpenBatch. */
+  BATCH: 13,
 } as const
 
 /** Of the thread of the connections. */
@@ -64,6 +66,7 @@ export const DO_LENGTHS: Readonly<Record<number, number>> = {
   [DO.LISTEN]: 5,
   [DO.DIAL]: 2,
   [DO.CLOSE]: 2,
+  [DO.CELLS]: 2,
   [DO.BATCH]: 6,
 }
 export const TOLD_LENGTHS: Readonly<Record<number, number>> = {

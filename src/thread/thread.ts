@@ -4,7 +4,7 @@ import { type Transferable, Worker } from "node:worker_threads"
 import type { Chunk, Slab } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
 import { framer } from "./framer.js"
-import { OpenBatch, openBatches } from "./open-batch.js"
+import { OpenBatch } from "./open-batch.js"
 import { type Control, DO, type EndpointEvent, TOLD, TOLD_LENGTHS } from "./protocol.js"
 import type { RemoteConnection } from "./remote-connection.js"
 import type { SlabReader } from "./shared-slabs.js"
@@ -41,6 +41,8 @@ export class Thread implements SlabReader {
   #posting = false
   /** Slabs of ours that the thread knows. */
   readonly #known = new Set<number>()
+  /** Those cells of open batches that the thread knows. */
+  #cells: Int32Array | undefined
   /** The chunk that was written last, in what is yet to be posted. */
   #latest: Chunk | undefined
   /** The thread's slabs, and how many runs of each have been read since that was posted. */
@@ -67,7 +69,6 @@ export class Thread implements SlabReader {
       name: "zeromq-lz4",
       // Flags that the program was started with (--import, --inspect) are not for this thread.
       execArgv: [],
-      workerData: openBatches,
     })
     this.#worker.on("message", (told: unknown[]) => this.#take(told))
     this.#worker.on("error", (error) => this.#died(error))
@@ -161,10 +162,13 @@ export class Thread implements SlabReader {
   /** Shows the thread a batch that messages for these connections are added to. */
   openBatch(connections: readonly number[]): OpenBatch | undefined {
     const batch = OpenBatch.open()
-    if (batch) {
-      const slab = this.#numberOf(batch.slab)
-      this.doNow([DO.BATCH, batch.slot, batch.generation, slab, batch.start, connections])
+    if (!batch) return undefined
+    const { slot, cells, at, start } = batch
+    if (cells !== this.#cells) {
+      this.#cells = cells
+      this.#outbox.push(DO.CELLS, cells)
     }
+    this.doNow([DO.BATCH, slot, at, this.#numberOf(batch.slab), start, connections])
     return batch
   }
 

@@ -1,5 +1,5 @@
 /** What runs on a thread of connections: does what it is posted, and tells what happens. */
-import { type MessagePort, parentPort, workerData } from "node:worker_threads"
+import { type MessagePort, parentPort } from "node:worker_threads"
 import type { HostPort } from "../transport/endpoint.js"
 import type { Command } from "../transport/transport.js"
 import type { HostedConnection, Write } from "./hosted-connection.js"
@@ -12,10 +12,11 @@ import { type Control, DO, DO_LENGTHS, type EndpointSpec } from "./protocol.js"
 const LOOK_MS = 10
 
 const port = parentPort as MessagePort
-const openBatches = workerData as Int32Array
 const outbox = new Outbox((told) => port.postMessage(told))
 const endpoints = new Map<number, HostedEndpoint>()
 const connections = new Map<number, HostedConnection>()
+/** Cells of the batches that the other thread opens. */
+let cells: Int32Array
 /** Batches of the other thread, by their slots. */
 const batches = new Map<number, SeenBatch>()
 let looking = false
@@ -86,13 +87,15 @@ port.on("message", (batch: unknown[]) => {
       case DO.DIAL:
         endpoints.get(number)?.dial()
         break
+      case DO.CELLS:
+        cells = batch[at + 1] as Int32Array
+        break
       case DO.BATCH: {
         const memory = (slabs.get(batch[at + 3] as number) as Uint8Array).subarray(
           batch[at + 4] as number,
         )
-        const generation = batch[at + 2] as number
         const to = batch[at + 5] as number[]
-        batches.set(number, new SeenBatch(openBatches, number, generation, memory, to))
+        batches.set(number, new SeenBatch(cells, batch[at + 2] as number, memory, to))
         lookLater()
         break
       }

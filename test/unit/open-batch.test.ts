@@ -2,12 +2,12 @@
 import fc from "fast-check"
 import { describe, expect, test, vi } from "vitest"
 
-import { OpenBatch, openBatches, SeenBatch } from "../../src/thread/open-batch.js"
+import { OpenBatch, SeenBatch } from "../../src/thread/open-batch.js"
 
 const opened = (): { batch: OpenBatch; seen: SeenBatch } => {
   const batch = OpenBatch.open() as OpenBatch
   const memory = new Uint8Array(batch.slab.bytes.buffer, batch.start)
-  return { batch, seen: new SeenBatch(openBatches, batch.slot, batch.generation, memory, [1]) }
+  return { batch, seen: new SeenBatch(batch.cells, batch.at, memory, [1]) }
 }
 
 /** Adds as many bytes as the batch has, and says how many there are then. */
@@ -57,6 +57,44 @@ describe("an open batch", () => {
     expect(text(after.seen.take())).toBe("one")
     expect(after.batch.seal()).toBe(3)
     after.batch.close(3)
+  })
+
+  test("that is over stays over, however many others have had its slot since", () => {
+    const before = opened()
+    add(before.batch, 0, "stale")
+    before.batch.seal()
+    before.batch.close(5)
+    for (let opening = 0; opening < 2 ** 18; opening++) {
+      const batch = OpenBatch.open() as OpenBatch
+      expect(batch.slot === before.batch.slot).toBe(true)
+      batch.bytes.write("other")
+      batch.publish(5)
+      if (!before.seen.isOver || before.seen.take().length > 0)
+        throw new Error(`it is taken for that of opening ${opening}`)
+      batch.seal()
+      batch.close(0)
+    }
+  })
+
+  test("whose memory is used again while it is being copied gives nothing", () => {
+    const { batch, seen } = opened()
+    add(batch, 0, "one")
+    const slice = vi.spyOn(Uint8Array.prototype, "slice").mockImplementationOnce(function (
+      this: Uint8Array,
+      start,
+      end,
+    ) {
+      batch.seal()
+      batch.close(0)
+      const next = opened()
+      add(next.batch, 0, "two")
+      const copy = Uint8Array.from(this.subarray(start, end))
+      next.batch.seal()
+      next.batch.close(0)
+      return copy
+    })
+    expect(text(seen.take())).toBe("")
+    slice.mockRestore()
   })
 
   test("that is sealed while it is being copied gives nothing: the other thread posts it", () => {
