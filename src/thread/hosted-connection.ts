@@ -47,16 +47,27 @@ export class HostedConnection implements RelayInlet {
 
   // -- What leaves -----------------------------------------------------------------
 
+  /**
+   * Writes, or keeps until the network has room. A connection that is ending stays blocked: what is
+   * kept then has not left, and the thread of the sockets has it for the next connection.
+   */
   write(write: Write | Command): void {
-    if (this.connection.blocked) {
-      this.#waiting ??= new Queue()
-      this.#waiting.push(write)
-    } else this.#writeNow(write)
+    if (this.#mayWrite) {
+      this.#writeNow(write)
+      return
+    }
+    this.#waiting ??= new Queue()
+    this.#waiting.push(write)
+  }
+
+  /** Whether the network has room, and nothing is before what is written now. */
+  get #mayWrite(): boolean {
+    return !this.connection.blocked && !this.#waiting?.length
   }
 
   /** Whether a write leaves at once. */
   get isFree(): boolean {
-    return !this.connection.blocked && !this.#isEnding
+    return this.#mayWrite && !this.#isEnding
   }
 
   /** Writes messages of a batch that is yet to be posted. */

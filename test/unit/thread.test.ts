@@ -487,6 +487,31 @@ describe("a connection, at its thread", () => {
     expect(network.log).toEqual(["resume", "1", "2", "end"])
   })
 
+  test("writes nothing more, and counts nothing as left, once the network is blocked for good", () => {
+    const { one, network, told, box } = hosted()
+    one.write(writeOf("1"))
+    network.blocked = true // the peer has closed its side
+    for (const what of ["2", "3"]) one.write(writeOf(what))
+    expect(one.isFree).toBe(false)
+    one.state.want(2)
+    one.control({ type: "end" })
+    box.post()
+    expect(network.log).toEqual(["1", "resume"])
+    expect(one.state.left).toBe(1)
+    expect(told.log).toEqual([])
+  })
+
+  test("writes nothing before what waits, even where the network has room by now", () => {
+    const { one, network } = hosted()
+    network.blocked = true
+    one.write(writeOf("1"))
+    network.blocked = false
+    expect(one.isFree).toBe(false)
+    one.write(writeOf("2"))
+    one.drained()
+    expect(network.log).toEqual(["1", "2"])
+  })
+
   test("ends at once when nothing waits", () => {
     const { one, network } = hosted()
     one.write(writeOf("1"))

@@ -1,0 +1,87 @@
+/** What a thread has not written when a peer closes its side is for the next connection. */
+import { createServer, type Socket as NetSocket } from "node:net"
+import { setImmediate as turn } from "node:timers/promises"
+import { expect, onTestFinished, test } from "vitest"
+import { Push } from "zeromq-lz4"
+
+import { use } from "../support/sockets.js"
+import { threaded } from "../support/threads.js"
+import { handshake, messagesOf, parseStream } from "../support/zmtp.js"
+
+/** A PULL that closes its side of each connection when so many messages have come over it. */
+class ClosingPull {
+  readonly #server = createServer({ allowHalfOpen: true })
+  readonly #patience: number
+  /** What came, by connections. */
+  readonly #streams: Buffer[] = []
+  #counted: { count: number; resolve: () => void } | undefined
+  closes = 0
+
+  constructor(patience: number) {
+    this.#patience = patience
+    this.#server.on("connection", (socket) => this.#take(socket))
+    onTestFinished(() => {
+      this.#server.close()
+    })
+  }
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve))
+    return `lz4+tcp://127.0.0.1:${(this.#server.address() as { port: number }).port}`
+  }
+
+  #take(socket: NetSocket): void {
+    const number = this.#streams.push(Buffer.alloc(0)) - 1
+    let closed = false
+    socket.write(handshake("PULL"))
+    socket.on("data", (bytes) => {
+      this.#streams[number] = Buffer.concat([this.#streams[number] as Buffer, bytes])
+      if (!closed && this.#messagesOf(number).length >= this.#patience) {
+        closed = true
+        this.closes++
+        socket.end()
+      }
+      this.#check()
+    })
+    socket.on("error", () => {})
+    onTestFinished(() => {
+      socket.destroy()
+    })
+  }
+
+  #messagesOf(stream: number): string[] {
+    const { frames } = parseStream(this.#streams[stream] as Buffer)
+    return messagesOf(frames).map(([part]) => Buffer.from(part as Uint8Array).toString("utf8", 4))
+  }
+
+  get messages(): string[] {
+    return this.#streams.flatMap((_, number) => this.#messagesOf(number))
+  }
+
+  #check(): void {
+    if (this.#counted && this.messages.length >= this.#counted.count) this.#counted.resolve()
+  }
+
+  async received(count: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      this.#counted = { count, resolve }
+      this.#check()
+    })
+  }
+}
+
+test.each([1, 20, 200])(
+  "what is sent in bursts of %i while peers close comes once, in its order",
+  async (burst) => {
+    const pull = new ClosingPull(3 * burst)
+    const push = use(new Push({ reconnectInterval: 1, sendHighWaterMark: 0 }))
+    push.connect(await pull.listen(), threaded)
+    let sent = 0
+    while (pull.closes < 20) {
+      for (let i = 0; i < burst; i++) await push.send(String(sent++))
+      await turn()
+    }
+    await pull.received(sent)
+    expect(pull.messages).toEqual(Array.from({ length: sent }, (_, i) => String(i)))
+  },
+)
