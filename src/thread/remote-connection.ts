@@ -12,9 +12,16 @@ import { toPlain } from "./plain-error.js"
 import { CAME_MAX_BYTES, DO } from "./protocol.js"
 import type { SharedState } from "./shared-state.js"
 import type { Thread } from "./thread.js"
+import { throwLater } from "./throw-later.js"
 
 /** Bytes that may be on their way to the thread, or wait there, before a connection is blocked. */
 const WINDOW_BYTES = 1 << 20
+
+// Data goes up, and nothing comes down in the same call: while one connection hands over what came, a
+// socket may take a message of another's pipe, or of the same, and have its connection resume. Those
+// go on when the one that is being read has been.
+let isReading = false
+const resumed = new Set<RemoteConnection>()
 
 /** A connection that another thread has. */
 export class RemoteConnection implements PeerConnection, FrameSink {
@@ -212,11 +219,63 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   /** A piece of the frames of messages and commands. */
   came(frames: Uint8Array): void {
     if (this.#deaf) return
-    const used = this.#kept || this.#stopped ? 0 : this.#read(frames)
-    if (used < frames.length) {
-      this.#kept ??= new Queue()
-      this.#kept.push(frames.slice(used))
+    if (this.#kept || this.#stopped) this.#keep(frames)
+    else this.#readAlone(frames)
+  }
+
+  #keep(frames: Uint8Array): void {
+    this.#kept ??= new Queue()
+    this.#kept.push(frames.slice())
+  }
+
+  resume(): void {
+    if (isReading) resumed.add(this)
+    else this.#readAlone(undefined)
+  }
+
+  /** Reads a piece, or what was kept, and then what those have kept who were resumed meanwhile. */
+  #readAlone(frames: Uint8Array | undefined): void {
+    isReading = true
+    try {
+      if (frames) this.#readNew(frames)
+      else this.#readKept()
+    } catch (error) {
+      this.#broke(error)
     }
+    for (const one of resumed) {
+      resumed.delete(one)
+      try {
+        one.#readKept()
+      } catch (error) {
+        one.#broke(error)
+      }
+    }
+    isReading = false
+  }
+
+  /** Ends a connection of which some frames are lost, as whoever took them has thrown. */
+  #broke(error: unknown): void {
+    this.destroy()
+    throwLater(error)
+  }
+
+  #readNew(frames: Uint8Array): void {
+    const used = this.#read(frames)
+    if (used < frames.length && !this.#deaf) this.#keep(frames.subarray(used))
+  }
+
+  #readKept(): void {
+    this.#stopped = false
+    const kept = this.#kept
+    while (kept?.length && !this.#stopped && !this.#deaf) {
+      const frames = kept.first() as Uint8Array
+      const used = this.#read(this.#keptAt > 0 ? frames.subarray(this.#keptAt) : frames)
+      this.#keptAt += used
+      if (this.#keptAt < frames.length) break
+      kept.shift()
+      this.#keptAt = 0
+    }
+    if (kept?.length === 0) this.#kept = undefined
   }
 
   #read(frames: Uint8Array): number {
@@ -233,29 +292,21 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     const inlet = this.inlet as Inlet
     if (flags & COMMAND) {
       const name = commandName(body) as string
-      if (!inlet.command(name, body.subarray(1 + name.length))) this.#stopped = true
+      if (!inlet.command(name, body.subarray(1 + name.length))) this.#stop()
     } else {
       const parts = this.#parts ?? []
       parts.push(body)
       this.#parts = flags & MORE ? parts : undefined
       if (flags & MORE) return true
-      if (!inlet.message(parts)) this.#stopped = true
+      if (!inlet.message(parts)) this.#stop()
     }
     return !this.#stopped && !this.#deaf
   }
 
-  resume(): void {
-    this.#stopped = false
-    const kept = this.#kept
-    while (kept?.length && !this.#stopped && !this.#deaf) {
-      const frames = kept.first() as Uint8Array
-      const used = this.#read(this.#keptAt > 0 ? frames.subarray(this.#keptAt) : frames)
-      this.#keptAt += used
-      if (this.#keptAt < frames.length) break
-      kept.shift()
-      this.#keptAt = 0
-    }
-    if (kept?.length === 0) this.#kept = undefined
+  /** The inlet wants no more, whatever it wanted before. */
+  #stop(): void {
+    this.#stopped = true
+    resumed.delete(this)
   }
 
   // -- Handshake and the end -------------------------------------------------------
@@ -292,7 +343,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   closing(): void {
     this.#takeLeft()
     // What had come is not lost, however much waits already.
-    while (this.#kept && !this.#deaf) this.resume()
+    while (this.#kept && !this.#deaf) this.#readAlone(undefined)
     this.#closed = true
     this.#thread.removeConnection(this)
   }

@@ -21,6 +21,7 @@ import {
 import { RemoteConnection } from "./remote-connection.js"
 import { SharedState } from "./shared-state.js"
 import type { Thread, ThreadUser } from "./thread.js"
+import { throwLater } from "./throw-later.js"
 
 /** How long bindSync() waits for the thread, in milliseconds: while it waits it cannot hear that the thread died. */
 const ANSWER_MS = 5000
@@ -85,17 +86,16 @@ abstract class RemoteEndpoint implements ThreadUser {
         else this.#opened(event)
         break
       case "ready":
-        this.on(event.connection, (connection) => {
-          if (connection.isEnded) return
+        this.#proceed(event.connection, (connection) => {
           connection.peerTakesCommands = event.peerTakesCommands
           connection.isReady = true
           this.#handlers.ready(connection, Buffer.from(event.peerRoutingId))
         })
         break
       case "authenticate":
-        this.on(event.connection, (connection) => {
-          if (!connection.isEnded) this.#handlers.authenticate(connection, event.credentials)
-        })
+        this.#proceed(event.connection, (connection) =>
+          this.#handlers.authenticate(connection, event.credentials),
+        )
         break
       case "refused":
         this.on(event.connection, (connection) => this.#handlers.refused(connection, event.status))
@@ -126,11 +126,26 @@ abstract class RemoteEndpoint implements ThreadUser {
     if (connection) call(connection)
   }
 
+  /** Takes the next step of a connection, which is over if that fails. */
+  #proceed(number: number, step: (connection: RemoteConnection) => void): void {
+    const connection = this.live.get(number)
+    if (!connection || connection.isEnded) return
+    try {
+      step(connection)
+    } catch (error) {
+      connection.destroy()
+      throw error
+    }
+  }
+
   #over(connection: RemoteConnection, ending: Omit<Ending, "counts">): void {
     connection.closing()
     this.live.delete(connection.number)
-    this.#handlers.closed(connection, { ...ending, counts: connection.counts })
-    connection.closed()
+    try {
+      this.#handlers.closed(connection, { ...ending, counts: connection.counts })
+    } finally {
+      connection.closed()
+    }
   }
 
   #opened({ connection: number, state, remoteAddress, remotePort }: OpenedEvent): void {
@@ -153,7 +168,11 @@ abstract class RemoteEndpoint implements ThreadUser {
   threadDied(error: Error): void {
     for (const connection of this.live.values()) {
       const stage = connection.isReady ? "traffic" : "handshaking"
-      this.#over(connection, { error, stage, final: false })
+      try {
+        this.#over(connection, { error, stage, final: false })
+      } catch (thrown) {
+        throwLater(thrown) // the others are over as well
+      }
     }
     if (!this.isClosed) this.revive(error)
   }

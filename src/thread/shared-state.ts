@@ -36,7 +36,8 @@ export class SharedState {
     const left = (Atomics.add(this.#progress, LEFT, 1) + 1) | 0
     const wanted = Atomics.load(this.#progress, WANTED)
     if (wanted === 0 || ((left - wanted) | 0) < 0) return false
-    Atomics.store(this.#progress, WANTED, 0)
+    // What is wanted meanwhile stays wanted.
+    Atomics.compareExchange(this.#progress, WANTED, wanted, 0)
     return true
   }
 

@@ -8,6 +8,7 @@ import { OpenBatch } from "./open-batch.js"
 import { type Control, DO, type EndpointEvent, TOLD, TOLD_LENGTHS } from "./protocol.js"
 import type { RemoteConnection } from "./remote-connection.js"
 import type { SlabReader } from "./shared-slabs.js"
+import { throwLater } from "./throw-later.js"
 
 /** What is written is posted when there are so many bytes, or when the current burst of the program ends. */
 const POST_BYTES = 64 * 1024
@@ -137,7 +138,13 @@ export class Thread implements SlabReader {
     this.#users.clear()
     const why = threadError(error)
     if (users.length > 0) process.emitWarning(why)
-    for (const user of users) user.threadDied(why)
+    for (const user of users) {
+      try {
+        user.threadDied(why)
+      } catch (error) {
+        throwLater(error) // the others have to be told as well
+      }
+    }
   }
 
   // -- What is posted --------------------------------------------------------------
@@ -231,10 +238,7 @@ export class Thread implements SlabReader {
       try {
         this.#takeOne(told, at)
       } catch (error) {
-        // A listener of the program has thrown. What else was told is not lost.
-        process.nextTick(() => {
-          throw error
-        })
+        throwLater(error) // what else was told is not lost
       }
       at += length
     }

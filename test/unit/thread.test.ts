@@ -646,8 +646,12 @@ class FakeThread {
 class FakeInlet implements Inlet {
   readonly log: string[] = []
   wanted = Number.POSITIVE_INFINITY
+  /** Is called for each message. */
+  took: ((message: string) => void) | undefined
   message(parts: Buffer[]): boolean {
-    this.log.push(parts.map(text).join("|"))
+    const message = parts.map(text).join("|")
+    this.log.push(message)
+    this.took?.(message)
     return --this.wanted > 0
   }
   command(name: string, data: Buffer): boolean {
@@ -799,6 +803,68 @@ describe("a connection, at the thread of the sockets", () => {
     one.came(named("4"))
     one.closing()
     expect(inlet.log).toEqual(["1", "2", "3", "4"])
+  })
+
+  test("goes on when another has been read that made room for it, not in the middle of that", () => {
+    const a = remote()
+    const b = remote()
+    const log: string[] = []
+    b.inlet.wanted = 1
+    b.one.came(named("b1", "b2", "b3"))
+    a.inlet.took = (message) => {
+      b.inlet.wanted = 10
+      if (message === "a1") b.one.resume()
+      log.push(message)
+    }
+    b.inlet.took = (message) => log.push(message)
+    a.one.came(named("a1", "a2"))
+    expect(log).toEqual(["a1", "a2", "b2", "b3"])
+  })
+
+  test("that is asked to go on while it is being read repeats nothing and loses nothing", () => {
+    const { one, inlet } = remote()
+    inlet.wanted = 1
+    one.came(named("1", "2", "3"))
+    one.came(named("4", "5"))
+    inlet.wanted = 10
+    inlet.took = () => one.resume()
+    one.resume()
+    one.came(named("6"))
+    expect(inlet.log).toEqual(["1", "2", "3", "4", "5", "6"])
+  })
+
+  test("that its inlet stops after it was asked to go on stays stopped", () => {
+    const { one, inlet } = remote()
+    inlet.took = (message) => {
+      if (message === "1") one.resume()
+      if (message === "2") inlet.wanted = 1
+    }
+    one.came(named("1", "2", "3"))
+    expect(inlet.log).toEqual(["1", "2"])
+  })
+
+  test("is ended when its inlet throws, and others go on", async () => {
+    const a = remote()
+    const b = remote()
+    const thrown: unknown[] = []
+    const listeners = process.listeners("uncaughtException")
+    process.removeAllListeners("uncaughtException")
+    process.on("uncaughtException", (error) => thrown.push(error))
+    onTestFinished(() => {
+      process.removeAllListeners("uncaughtException")
+      for (const listener of listeners) process.on("uncaughtException", listener)
+    })
+    b.inlet.wanted = 1
+    b.one.came(named("b1", "b2"))
+    a.inlet.took = () => {
+      b.one.resume()
+      throw new Error("no room")
+    }
+    a.one.came(named("a1", "a2"))
+    expect(a.thread.done).toEqual([[DO.CONTROL, 7, { type: "destroy" }]])
+    expect(b.inlet.log).toEqual(["b1", "b2"])
+    await turn()
+    expect(thrown).toEqual([new Error("no room")])
   })
 
   test("hands over nothing any more once this side has ended it", () => {

@@ -1,0 +1,132 @@
+/** What a thread tells of its endpoints, and handlers that throw. */
+import type { EventEmitter } from "node:events"
+import { setImmediate as turn } from "node:timers/promises"
+import { expect, onTestFinished, test, vi } from "vitest"
+import {
+  type Control,
+  type EndpointEvent,
+  type EndpointSpec,
+  TOLD,
+} from "../../src/thread/protocol.js"
+import { RemoteListener } from "../../src/thread/remote-endpoint.js"
+import { SharedState } from "../../src/thread/shared-state.js"
+import { Thread } from "../../src/thread/thread.js"
+import type { ListenerHandlers } from "../../src/transport/transport.js"
+
+type FakeWorker = EventEmitter & { posted: unknown[] }
+const workers = vi.hoisted(() => [] as FakeWorker[])
+vi.mock("node:worker_threads", async (original) => {
+  const { EventEmitter } = await import("node:events")
+  class Worker extends EventEmitter {
+    constructor() {
+      super()
+      workers.push(this)
+    }
+    unref(): void {}
+    terminate(): void {}
+    readonly posted: unknown[] = []
+    postMessage(operations: unknown[]): void {
+      this.posted.push(...operations)
+    }
+  }
+  return { ...(await original<typeof import("node:worker_threads")>()), Worker }
+})
+vi.mock("node:fs", async (original) => ({
+  ...(await original<typeof import("node:fs")>()),
+  existsSync: () => true,
+}))
+
+/** Errors that nobody caught, until the test ends. */
+function uncaught(): unknown[] {
+  const errors: unknown[] = []
+  const listeners = process.listeners("uncaughtException")
+  process.removeAllListeners("uncaughtException")
+  process.on("uncaughtException", (error) => errors.push(error))
+  onTestFinished(() => {
+    process.removeAllListeners("uncaughtException")
+    for (const listener of listeners) process.on("uncaughtException", listener)
+  })
+  return errors
+}
+
+/** An endpoint at a thread, whose handlers note what they are told, and throw when they are told so. */
+function endpoint() {
+  const thread = new Thread(() => {})
+  const worker = workers.at(-1) as FakeWorker
+  const log: string[] = []
+  const tell = (what: string) => () => {
+    log.push(what)
+    throw new Error(`at ${what} ${log.length}`)
+  }
+  const handlers: Partial<ListenerHandlers> = {
+    accepted: tell("accepted"),
+    authenticate: tell("authenticate"),
+    ready: tell("ready"),
+    refused: tell("refused"),
+    failed: tell("failed"),
+    closed: tell("closed"),
+    acceptFailed: tell("acceptFailed"),
+  }
+  const spec = { credit: 10 } as EndpointSpec
+  const one = new RemoteListener(spec, () => thread, handlers as ListenerHandlers)
+  onTestFinished(() => one.close())
+  const take = (...events: EndpointEvent[]) => {
+    worker.emit(
+      "message",
+      events.flatMap((event) => [TOLD.EVENT, 1, event]),
+    )
+  }
+  return { worker, log, take }
+}
+
+const opened = (connection: number): EndpointEvent => ({
+  type: "opened",
+  connection,
+  state: new SharedState().fields,
+  remoteAddress: "127.0.0.1",
+  remotePort: 5555,
+})
+const error = { message: "text", rule: undefined, properties: {} }
+
+test("a handler that throws keeps none of what was posted with it from being told", async () => {
+  const errors = uncaught()
+  const { worker, log, take } = endpoint()
+  const credentials = { mechanism: "NULL" as const, values: [] }
+  take(
+    opened(1),
+    opened(2),
+    { type: "authenticate", connection: 1, credentials },
+    { type: "ready", connection: 2, peerRoutingId: new Uint8Array(), peerTakesCommands: true },
+    { type: "refused", connection: 1, status: 400 },
+    { type: "failed", connection: 1, error, failure: undefined },
+    { type: "closed", connection: 1, ending: { error, stage: "traffic", final: false } },
+    { type: "acceptFailed", error },
+  )
+  const told = [
+    "accepted",
+    "accepted",
+    "authenticate",
+    "ready",
+    "refused",
+    "failed",
+    "closed",
+    "acceptFailed",
+  ]
+  expect(log).toEqual(told)
+  await turn()
+  expect(errors.map(String)).toEqual(told.map((what, i) => `Error: at ${what} ${i + 1}`))
+  // Those whose handshake cannot go on are over.
+  expect(worker.posted.filter((item) => (item as Control).type === "destroy")).toHaveLength(2)
+})
+
+test("a handler that throws when a thread dies keeps no other connection from being closed", async () => {
+  const errors = uncaught()
+  const { worker, log, take } = endpoint()
+  const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  take(opened(1), opened(2))
+  worker.emit("error", new Error("it died"))
+  expect(log).toEqual(["accepted", "accepted", "closed", "closed"])
+  await turn()
+  expect(errors).toHaveLength(4)
+})
