@@ -1,3 +1,6 @@
+/** The longest pause, in milliseconds: that of libzmq, and the longest that setTimeout() knows. */
+const LONGEST_MS = 2 ** 31 - 1
+
 /** The pauses between attempts to connect, as libzmq chooses them (ZMQ_RECONNECT_IVL). */
 export class Backoff {
   readonly #firstMs: number
@@ -18,11 +21,12 @@ export class Backoff {
     if (this.#firstMs <= 0) return undefined
     if (this.#maxMs > 0) {
       const doubled = this.#lastMs === 0 ? this.#firstMs : 2 * this.#lastMs
-      this.#lastMs = Math.min(doubled, this.#maxMs)
+      this.#lastMs = Math.min(doubled, this.#maxMs, LONGEST_MS)
       return this.#lastMs
     }
     // The random part keeps peers that lost the same server from coming back all at once.
-    return this.#firstMs + Math.floor(Math.random() * this.#firstMs)
+    const pauseMs = this.#firstMs + Math.floor(Math.random() * this.#firstMs)
+    return Math.min(pauseMs, LONGEST_MS)
   }
 
   /** There was a connection: pauses begin anew. */

@@ -12,6 +12,8 @@ export interface HeartbeatOptions {
 
 /** Whose connection is kept alive. */
 export interface Beating {
+  /** Whether what is sent now would have to wait. */
+  readonly blocked: boolean
   send(frame: Uint8Array): void
   timedOut(): void
 }
@@ -24,6 +26,8 @@ export class Heartbeat {
   /** Since a PING of this side, and since one of the peer's. */
   #timeout: NodeJS.Timeout | undefined
   #timeToLive: NodeJS.Timeout | undefined
+  /** Whether a PING waits until the connection has room. */
+  #due = false
 
   constructor(connection: Beating, options: HeartbeatOptions) {
     this.#connection = connection
@@ -50,7 +54,19 @@ export class Heartbeat {
     this.heard()
   }
 
+  /** Sends a PING, or one later in place of all that were due while the connection had no room. */
   beat(): void {
+    this.#due = this.#connection.blocked
+    if (!this.#due) this.#ping()
+  }
+
+  /** The connection has room again. */
+  drained(): void {
+    if (this.#due) this.beat()
+  }
+
+  /** As with libzmq, a peer has time to answer from when the PING leaves. */
+  #ping(): void {
     const { timeoutMs, timeToLive } = this.#options
     this.#connection.send(writePing(timeToLive))
     if (timeoutMs > 0) this.#timeout ??= setTimeout(giveUp, timeoutMs, this.#connection).unref()

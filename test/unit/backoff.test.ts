@@ -32,3 +32,13 @@ test("pauses double up to the maximum, and begin again after a connection", () =
 test.each([0, -1])("an interval of %i allows no second attempt", (interval) => {
   expect(pauses(new Backoff(interval, 1000), 2)).toEqual([undefined, undefined])
 })
+
+test("no pause is longer than setTimeout() knows, however long the first is", () => {
+  const longest = 2 ** 31 - 1
+  for (const first of [2 ** 30 + 1, longest])
+    for (const max of [0, 1, longest]) {
+      const all = pauses(new Backoff(first, max), 100) as number[]
+      expect(Math.max(...all)).toBeLessThanOrEqual(longest)
+      expect(Math.min(...all)).toBeGreaterThanOrEqual(max === 1 ? 1 : first)
+    }
+})

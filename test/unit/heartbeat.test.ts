@@ -18,14 +18,13 @@ function beating(options: HeartbeatOptions) {
   const told: string[] = []
   const start = Date.now()
   const tell = (what: string) => told.push(`${Date.now() - start} ${what}`)
-  const heartbeat = new Heartbeat(
-    {
-      send: (bytes) => tell(`PING ${pingTimeToLiveMs(bytes.subarray(7))}`),
-      timedOut: () => tell("timed out"),
-    },
-    options,
-  )
-  return { heartbeat, told }
+  const connection = {
+    blocked: false,
+    send: (bytes: Uint8Array) => tell(`PING ${pingTimeToLiveMs(bytes.subarray(7))}`),
+    timedOut: () => tell("timed out"),
+  }
+  const heartbeat = new Heartbeat(connection, options)
+  return { heartbeat, connection, told }
 }
 
 describe("commands", () => {
@@ -67,6 +66,35 @@ test("a peer that is silent is given up after the timeout, counted from the firs
   const { told } = beating({ intervalMs: 100, timeoutMs: 250, timeToLive: 0 })
   vi.advanceTimersByTime(360)
   expect(told).toEqual(["100 PING 0", "200 PING 0", "300 PING 0", "350 timed out"])
+})
+
+test("one PING leaves when there is room again, however many were due", () => {
+  const { heartbeat, connection, told } = beating({ intervalMs: 100, timeoutMs: 0, timeToLive: 0 })
+  connection.blocked = true
+  vi.advanceTimersByTime(550)
+  expect(told).toEqual([])
+  heartbeat.drained()
+  expect(told).toEqual([])
+  connection.blocked = false
+  heartbeat.drained()
+  heartbeat.drained()
+  vi.advanceTimersByTime(100)
+  expect(told).toEqual(["550 PING 0", "600 PING 0"])
+})
+
+test("a peer has time to answer from when the PING leaves", () => {
+  const { heartbeat, connection, told } = beating({
+    intervalMs: 100,
+    timeoutMs: 250,
+    timeToLive: 0,
+  })
+  connection.blocked = true
+  vi.advanceTimersByTime(510)
+  connection.blocked = false
+  heartbeat.drained()
+  connection.blocked = true
+  vi.advanceTimersByTime(1000)
+  expect(told).toEqual(["510 PING 0", "760 timed out"])
 })
 
 test("whatever is heard counts, until the next PING", () => {

@@ -1,0 +1,54 @@
+/** Heartbeats of connections whose peers do not read. */
+import { expect, test } from "vitest"
+import { Pair } from "zeromq-lz4"
+
+import { rawZmtpPeer } from "../support/raw-peer.js"
+import { use } from "../support/sockets.js"
+import { ANY, noise, plain, threaded } from "../support/threads.js"
+import { plainPart } from "../support/wire.js"
+import { message } from "../support/zmtp.js"
+
+test.each([
+  ["without a thread", plain],
+  ["with a thread", threaded],
+])("a peer that sends and does not read finds one PING when it does: %s", async (_, options) => {
+  const pair = use(
+    new Pair({
+      heartbeatInterval: 10,
+      heartbeatTimeout: 10_000,
+      sendTimeout: 0,
+      sendHighWaterMark: 100,
+    }),
+  )
+  await pair.bind(ANY, options)
+  const peer = await rawZmtpPeer(pair.lastEndpoint as string, "PAIR", message(plainPart(noise)))
+  await pair.receive()
+  peer.socket.pause()
+  let sent = 0
+  for (;;) {
+    try {
+      await pair.send(noise)
+      sent++
+    } catch {
+      break // it is full
+    }
+  }
+  // It goes on to send over some 60 intervals.
+  const sending = setInterval(() => peer.socket.write(message(plainPart(Buffer.from("here")))), 15)
+  for (let i = 0; i < 40; i++) await pair.receive()
+  clearInterval(sending)
+  const stream: Buffer[] = []
+  const all = new Promise<void>((resolve) => {
+    let bytes = 0
+    peer.socket.on("data", (chunk) => {
+      stream.push(chunk)
+      bytes += chunk.length
+      if (bytes >= sent * noise.length) resolve()
+    })
+  })
+  peer.socket.resume()
+  await all
+  // Of the frames before, something was read with the handshake.
+  const pings = Buffer.concat(stream).toString("latin1").split("\x04\x07\x04PING").length - 1
+  expect(pings).toBeLessThan(10)
+})
