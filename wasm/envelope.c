@@ -19,7 +19,8 @@ zl_receiver *zl_receiver_open(uint32_t budget_low, uint32_t budget_high, uint32_
   zl_receiver *receiver = malloc(sizeof *receiver);
   if (receiver) {
     uint64_t budget = zl_join_u64(budget_low, budget_high);
-    *receiver = (zl_receiver){.budget = budget, .budget_left = budget, .revision = revision};
+    *receiver = (zl_receiver){
+        .budget = budget, .budget_left = budget, .part_limit = UINT64_MAX, .revision = revision};
   }
   return receiver;
 }
@@ -50,8 +51,10 @@ static int32_t check_arena(uint64_t wire_bytes, uint32_t place) {
   return ZL_LZ4A;
 }
 
-/* Takes a part's plaintext off the budget of its message, if that covers it. */
+/* Takes a part's plaintext off the budget of its message, if that covers it and a part may be as
+ * large. */
 static int spend(zl_receiver *receiver, uint64_t plain_bytes) {
+  if (plain_bytes > receiver->part_limit) return 0;
   if (receiver->budget == UINT64_MAX) return 1;
   if (plain_bytes > receiver->budget_left) return 0;
   receiver->budget_left -= plain_bytes;
@@ -73,9 +76,9 @@ static uint64_t multi_bound(uint64_t plain) {
 
 int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
                      zl_part *part) {
-  if (receiver->budget == UINT64_MAX || wire_bytes < ZL_SENTINEL_BYTES) return 1;
+  if (wire_bytes < ZL_SENTINEL_BYTES) return 1;
   const uint64_t left = place & ZL_FIRST ? receiver->budget : receiver->budget_left;
-  const uint64_t blocks = multi_bound(left);
+  const uint64_t blocks = multi_bound(left < receiver->part_limit ? left : receiver->part_limit);
   uint64_t most = blocks > UINT64_MAX - ZL_HEAD_BYTES ? UINT64_MAX : blocks + ZL_HEAD_BYTES;
   /* Dictionaries and arenas are alone in their messages, and not of the budget. */
   if (place == (ZL_FIRST | ZL_LAST) && most < ZL_ARENA_PART_MAX) most = ZL_ARENA_PART_MAX;

@@ -17,6 +17,7 @@ struct zl_receiver {
   zl_dictionary *dictionary;
   uint64_t budget;
   uint64_t budget_left; /* for the rest of the current message */
+  uint64_t part_limit;  /* plaintext of one part, at most */
   uint32_t revision;
 };
 
@@ -26,7 +27,7 @@ int zl_envelope_sized(const uint8_t *sentinel);
 /* Whether `wire` bytes of blocks can hold `plain` bytes. */
 int zl_envelope_plausible(uint64_t plain, uint64_t wire);
 
-/* Whether a part of `wire` bytes can be within the budget in any form. If not, `part` has
+/* Whether a part of `wire` bytes can be within the limits in any form. If not, `part` has
  * the sizes to tell. */
 int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
                      zl_part *part);

@@ -68,9 +68,14 @@ zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint
   if (t) {
     t->state = greeted ? FRAME : GREETING;
     t->receiver.budget = zl_join_u64(budget_low, budget_high);
+    t->receiver.part_limit = UINT64_MAX;
     t->receiver.revision = revision;
   }
   return t;
+}
+
+void zl_receiving_limit(zl_transcoder *t, uint32_t low, uint32_t high) {
+  t->receiver.part_limit = zl_join_u64(low, high);
 }
 
 zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t min_bytes, int32_t effort,

@@ -291,6 +291,9 @@ typedef struct {
  * memory is out. Where they are `greeted`, the stream begins with frames. */
 ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high,
                                            uint32_t revision, uint32_t greeted);
+/* Refuses parts of more plaintext than this with ZL_E_BUDGET_EXCEEDED, whatever the budget is: the
+ * caller has no memory that is as large. Until then there is no limit. */
+ZL_EXPORT void zl_receiving_limit(zl_transcoder *transcoder, uint32_t low, uint32_t high);
 /* From plain ZMTP to the wire: parts of `min_bytes` bytes and more are compressed,
  * against `dictionary` (taken over from the caller; may be 0) once it is shipped.
  * With `arenas`, small messages that are in the same input share a part. `trainer`

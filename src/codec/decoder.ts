@@ -28,7 +28,12 @@ const NO_BUDGET = 0xffffffff
 /** A budget as the two halves that the module takes; -1 is no limit. */
 export function budgetHalves(budgetBytes: number): [low: number, high: number] {
   if (budgetBytes < 0) return [NO_BUDGET, NO_BUDGET]
-  return [budgetBytes >>> 0, Math.floor(budgetBytes / 2 ** 32)]
+  return uint64(budgetBytes)
+}
+
+/** A number of 64 bits as the two halves that the module takes. */
+export function uint64(value: number): [low: number, high: number] {
+  return [value >>> 0, Math.floor(value / 2 ** 32)]
 }
 
 /** The receiving half of a connection: wire parts to plaintext (RFC.md section 5.2). */
@@ -173,13 +178,13 @@ export function refusal(
   seen: Seen,
   budgetBytes: number,
 ): ProtocolError | RangeError {
-  const uint64 = (word: number) =>
+  const bigint = (word: number) =>
     BigInt(instance.word(instance.part, word)) |
     (BigInt(instance.word(instance.part, word + 1)) << 32n)
   return partError(status, {
     ...seen,
-    plainBytes: uint64(0),
-    budgetLeft: uint64(2),
+    plainBytes: bigint(0),
+    budgetLeft: bigint(2),
     budgetBytes,
     blockMax: instance.blockMax,
   })

@@ -1,3 +1,4 @@
+import { BUFFER_MAX_BYTES } from "./buffer-max.js"
 import { DICTIONARY_MAX_BYTES, EXPANSION_MAX, SENTINEL_BYTES } from "./wire.js"
 
 /** What a peer did wrong; the codes are listed in RFC.md section 5. */
@@ -71,7 +72,11 @@ const PART_RULES: readonly [ProtocolErrorCode, (offence: Offence) => string][] =
   [
     "ERR_LZ4_BUDGET_EXCEEDED",
     (o) =>
-      `declares ${o.plainBytes} bytes; ${o.budgetLeft} left of maxMessageSize ${o.budgetBytes}`,
+      `declares ${o.plainBytes} bytes; ${
+        o.plainBytes > o.budgetLeft
+          ? `${o.budgetLeft} left of maxMessageSize ${o.budgetBytes}`
+          : `a Buffer has at most ${BUFFER_MAX_BYTES}`
+      }`,
   ],
   [
     "ERR_LZ4_IMPLAUSIBLE_SIZE",

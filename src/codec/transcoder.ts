@@ -1,6 +1,7 @@
 import { concat } from "./arrays.js"
+import { BUFFER_MAX_BYTES } from "./buffer-max.js"
 import type { Traffic } from "./codec.js"
-import { budgetHalves, Decoder, refusal } from "./decoder.js"
+import { budgetHalves, Decoder, refusal, uint64 } from "./decoder.js"
 import { encodeLarge } from "./encoder.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
 import { frameBodyBytes, frameError, frameHeadBytes, LONG_HEAD_BYTES } from "./frames.js"
@@ -81,6 +82,8 @@ export class Transcoder {
     const [low, high] = budgetHalves(budgetBytes)
     const handle = instance.exports.zl_receiving_open(low, high, revision, greeted ? 1 : 0)
     if (handle === NULL) throw outOfMemory("a connection", 256)
+    // A stream without its greeting is for this process, where parts become Buffers.
+    if (greeted) instance.exports.zl_receiving_limit(handle, ...uint64(BUFFER_MAX_BYTES))
     return new Transcoder(instance, handle, false, budgetBytes, 0)
   }
 

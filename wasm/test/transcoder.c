@@ -403,6 +403,43 @@ static void test_other_protocols(const void *of) {
   }
 }
 
+/* A frame header alone, and the head of a part, of a transcoder with a limit. */
+static void test_limit(const void *of) {
+  (void)of;
+  const uint64_t limits[] = {1000, UINT64_C(1) << 32, (UINT64_C(1) << 53) - 1};
+  for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+    const uint64_t limit = limits[i];
+    const struct {
+      const char *sentinel;
+      uint64_t declared, body;
+      uint32_t have;
+      int32_t expected;
+    } cases[] = {
+        {"", 0, UINT64_C(1) << 62, 0, ZL_E_BUDGET_EXCEEDED},
+        {"", 0, (UINT64_C(1) << 63) - 1, 0, ZL_E_BUDGET_EXCEEDED},
+        {"", 0, 4 + limit, 0, ZL_NEEDS_INPUT},
+        {"\0\0\0", 0, 4 + limit, 4, ZL_NEEDS_INPUT},
+        {"\0\0\0", 0, 5 + limit, 4, ZL_E_BUDGET_EXCEEDED},
+        {"LZ4M", limit + 1, limit, 12, ZL_E_BUDGET_EXCEEDED},
+        {"LZ4M", UINT64_MAX, limit, 12, ZL_E_BUDGET_EXCEEDED},
+    };
+    for (size_t j = 0; j < sizeof cases / sizeof *cases; j++) {
+      zl_transcoder *t = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 1);
+      zl_receiving_limit(t, (uint32_t)limit, (uint32_t)(limit >> 32));
+      uint8_t input[ZMTP_LONG_HEAD + ZL_HEAD_BYTES] = {0};
+      uint32_t length = zmtp_frame_write(input, 0, cases[j].body);
+      memcpy(input + length, cases[j].sentinel, strlen(cases[j].sentinel));
+      for (uint32_t byte = 0; byte < 8; byte++)
+        input[length + 4 + byte] = (uint8_t)(cases[j].declared >> 8 * byte);
+      uint8_t output[64];
+      zl_progress progress;
+      CHECK_EQUAL(zl_transcode(t, input, length + cases[j].have, output, 64, &progress),
+                  cases[j].expected);
+      zl_transcoder_close(t);
+    }
+  }
+}
+
 /* What the caller can ask for a message about a greeting. */
 static void test_greeting_seen(const void *of) {
   (void)of;
@@ -458,6 +495,7 @@ int main(void) {
   RUN("headers of data frames become the shortest", test_long_heads);
   RUN("a stream may end anywhere", test_ends_anywhere);
   RUN("the budget is that of each message", test_budget);
+  RUN("a part over the limit is refused at its header", test_limit);
   for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
     RUN_CASE(refusals[i].rule, test_refused, &refusals[i]);
   RUN("greetings by version and mechanism", test_greetings);
