@@ -85,11 +85,11 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     override bind(...args: [address: string, options?: EndpointOptions]): Promise<void> {
       const [address, options = {}] = args
       const state = ensureState(this)
-      checkFree(state)
-      if (this.closed || !isLz4(address)) {
+      if (this.#isNative(state, address)) {
         state.useNative()
-        const bound = (native.bind as (...args: unknown[]) => Promise<void>).call(this, ...args)
-        return blockingNative(state, bound, () => this.#nativeAdded(state))
+        const added = () => this.#nativeAdded(state)
+        const bound = this.#withoutThread(state, args, native.bindSync, added)
+        return bound ?? blockingNative(state, native.bind.apply(this, args as [string]), added)
       }
       return blocking(this, state, () => this.#open(state).bind(this, address, options))
     }
@@ -97,8 +97,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     override bindSync(...args: [address: string, options?: EndpointOptions]): void {
       const [address, options = {}] = args
       const state = ensureState(this)
-      checkFree(state)
-      if (this.closed || !isLz4(address)) {
+      if (this.#isNative(state, address)) {
         state.useNative()
         native.bindSync.call(this, ...(args as [string]))
         this.#nativeAdded(state)
@@ -110,11 +109,13 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     override unbind(...args: [address: string]): Promise<void> {
       const [address] = args
       const state = ensureState(this)
-      checkFree(state)
-      if (this.closed || !isLz4(address)) {
-        return blockingNative(state, native.unbind.call(this, ...args), () => {
+      if (this.#isNative(state, address)) {
+        const removed = () => {
           state.nativeEndpoints--
-        })
+        }
+        // libzmq's zmq_unbind and zmq_disconnect are one; unbindSync of zeromq.js 6.8 binds.
+        const unbound = this.#withoutThread(state, args, native.disconnect, removed)
+        return unbound ?? blockingNative(state, native.unbind.apply(this, args), removed)
       }
       return blocking(this, state, async () => {
         await turn()
@@ -125,16 +126,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     override unbindSync(...args: [address: string]): void {
       const [address] = args
       const state = ensureState(this)
-      checkFree(state)
-      if (this.closed || !isLz4(address)) native.unbindSync.call(this, ...args)
+      if (this.#isNative(state, address)) native.unbindSync.call(this, ...args)
       else this.#open(state).disconnect(this, address)
     }
 
     override connect(...args: [address: string, options?: ConnectOptions]): void {
       const [address, given] = args
       const state = ensureState(this)
-      checkFree(state)
-      if (this.closed || !isLz4(address)) {
+      if (this.#isNative(state, address)) {
         state.useNative()
         ;(native.connect as (...args: unknown[]) => void).call(this, ...args)
         this.#nativeAdded(state)
@@ -156,8 +155,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     override disconnect(...args: [address: string]): void {
       const [address] = args
       const state = ensureState(this)
-      checkFree(state)
-      if (this.closed || !isLz4(address)) {
+      if (this.#isNative(state, address)) {
         native.disconnect.call(this, ...args)
         state.nativeEndpoints--
       } else this.#open(state).disconnect(this, address)
@@ -209,6 +207,39 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     // -- libzmq's own endpoints ----------------------------------------------------
+
+    /**
+     * Returns whether an endpoint is libzmq's.
+     *
+     * @throws Error with code EBUSY, but for sockets that have only those: zeromq.js checks them.
+     */
+    #isNative(state: SocketState, address: string): boolean {
+      const isNative = this.closed || !isLz4(address)
+      if (state.engine || !isNative) checkFree(state)
+      return isNative
+    }
+
+    /**
+     * Binds or unbinds on this thread where there is an engine: its sends and receives call libzmq
+     * at any time, which takes only one call at a time for a socket, and zeromq.js's own bind() and
+     * unbind() make theirs on another thread. Returns undefined where zeromq.js's are to be used.
+     */
+    #withoutThread(
+      state: SocketState,
+      args: unknown[],
+      change: (address: string) => void,
+      changed: () => void,
+    ): Promise<void> | undefined {
+      const [address] = args
+      // zeromq.js knows what to throw at once.
+      if (!state.engine || this.closed || args.length > 1 || typeof address !== "string")
+        return undefined
+      return blocking(this, state, async () => {
+        await turn()
+        change.call(this, address)
+        changed()
+      })
+    }
 
     #nativeAdded(state: SocketState): void {
       state.nativeEndpoints++
@@ -457,10 +488,9 @@ async function blocking(
   }
 }
 
-/** zeromq.js blocks the socket itself; the engine has to know, and to close with it. */
+/** Notes that zeromq.js blocks the socket, so that no engine is made meanwhile: it reads options. */
 function blockingNative(state: SocketState, work: Promise<void>, done: () => void): Promise<void> {
-  const { engine } = state
-  if (engine) state.blocked = "native"
+  state.blocked = "native"
   const over = () => {
     state.blocked = undefined
   }

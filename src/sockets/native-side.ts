@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises"
 import type { Message } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
 
-/** How long libzmq is waited for before it is asked again, as its receive() cannot be given up. */
+/** Time after which libzmq's receive() ends, as it cannot be given up, in milliseconds. */
 export const NATIVE_RECEIVE_MS = 50
 
 /** What zeromq.js does with libzmq's endpoints of a socket. */
@@ -96,7 +97,7 @@ export class NativeSide {
     const socket = this.#socket()
     if (!socket) return
     this.#receiving = true
-    socket.receive().then(
+    receiveFrom(socket).then(
       (message) => {
         this.#receiving = false
         this.#received = message
@@ -175,5 +176,16 @@ export class NativeSide {
       this.#poll = setInterval(() => {
         if (this.#socket()?.writable) this.#writable()
       }, 10).unref()
+  }
+}
+
+/** Receives from libzmq, or fails when the time is up. */
+async function receiveFrom(socket: NativeSocket): Promise<(Buffer | Routing)[]> {
+  try {
+    return await socket.receive()
+  } catch (error) {
+    // A receive() of the program that began before there was an engine still waits.
+    if ((error as { code?: string }).code === "EBUSY") await sleep(NATIVE_RECEIVE_MS)
+    throw error
   }
 }

@@ -6,7 +6,7 @@ import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
 import type { Engine, Received } from "./engine.js"
 import { engineFor } from "./extend.js"
-import { type SocketState, stateOf } from "./state.js"
+import { ensureState, type SocketState, stateOf } from "./state.js"
 
 const zeromq: typeof zmq = loadZeromq()
 
@@ -26,7 +26,10 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
     const back = stateOf(this.backEnd)
     if (args.length > 0 || (!front?.engine && !back?.engine)) {
       this.#isNative = true
-      return super.run(...args)
+      const running = super.run(...args)
+      // Its thread uses the sockets until they are closed.
+      for (const socket of [this.frontEnd, this.backEnd]) ensureState(socket).blocked = "native"
+      return running
     }
     checkEndpoints(front, "Front-end")
     checkEndpoints(back, "Back-end")

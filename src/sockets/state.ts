@@ -111,7 +111,7 @@ export class SocketState {
   changes = 0
   /** What waits for the first endpoint. */
   early: EarlyOperations | undefined
-  /** Whose bind, unbind or proxy is at work, in which the socket cannot be used. */
+  /** Whose bind, unbind or proxy is under way, during which the socket cannot be used. */
   blocked: "own" | "native" | undefined
   /** Whether the socket is to be closed when it no longer is. */
   closing = false
@@ -178,7 +178,8 @@ export class SocketState {
   changing(option: number): void {
     this.changes++
     if (IMMEDIATE.has(option) || this.nativeEndpoints > 0) return
-    if (this.blocked || (this.engine?.endpoints ?? 0) > 0)
+    // Of what blocks it itself zeromq.js warns, too.
+    if (this.blocked === "own" || (this.engine?.endpoints ?? 0) > 0)
       process.emitWarning("Socket option will not take effect until next connect/bind.")
   }
 
