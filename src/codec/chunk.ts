@@ -6,12 +6,16 @@ export interface Slab {
   used: number
   /** Chunks that are not written yet. */
   live: number
+  /** Bytes of these, each counted once. */
+  liveBytes: number
   readonly slabs: Slabs
 }
 
 /** Room for two chunks of 128 KiB of plaintext that does not compress. */
 export const SLAB_BYTES: number = 260 * 1024
 const KEEPS_BYTES = 32 * 1024
+/** Chunks that wait move out of a slab of more than so many times their bytes. */
+const WASTE_MAX = 3
 /** Slabs that are kept for use. */
 export const SPARE_MAX = 16
 const NOTHING = new Uint8Array(0)
@@ -53,6 +57,7 @@ export class Slabs {
       bytes: this.#allocate(SLAB_BYTES),
       used: 0,
       live: 0,
+      liveBytes: 0,
       slabs: this,
     }
     return this.#current
@@ -63,6 +68,11 @@ export class Slabs {
     if (bytes > SLAB_BYTES) return undefined
     const { current } = this
     return current.used + bytes <= SLAB_BYTES ? current : this.next()
+  }
+
+  /** Whether a slab is kept for few bytes: no more go into it, and little of it still has to be written. */
+  isWasted(slab: Slab): boolean {
+    return slab !== this.#current && slab.liveBytes * WASTE_MAX < SLAB_BYTES
   }
 
   /** Nothing in it is needed any more. Returns whether it is kept for use. */
@@ -110,6 +120,7 @@ export class Chunk implements Content {
     this.needsDictionary = content.needsDictionary
     this.#slab = from
     this.#start = start
+    if (from) from.liveBytes += bytes.length
   }
 
   /** Where the bytes are; undefined where they have memory of their own. */
@@ -129,14 +140,20 @@ export class Chunk implements Content {
     const from = this.#slab
     from.live--
     if (--this.#holds > 0) return
+    from.liveBytes -= this.bytes.length
     if (from.live === 0) from.slabs.emptied(from)
     this.#slab = undefined
   }
 
-  /** The same in memory of its own, for a small one that has to wait; this one is released. */
+  /**
+   * The same in memory of its own, for one that has to wait and is small, or is little of what its
+   * slab takes; this one is released. To be asked again, as others of the slab are written meanwhile.
+   */
   owned(): Chunk {
-    const slabs = this.#slab?.slabs
-    if (slabs ? this.bytes.length >= slabs.keepsBytes : !this.#copy) return this
+    const slab = this.#slab
+    if (!slab && !this.#copy) return this
+    if (slab && this.bytes.length >= slab.slabs.keepsBytes && !slab.slabs.isWasted(slab))
+      return this
     this.#copy ??= new Chunk(new Uint8Array(this.bytes), this, undefined, 0)
     this.release()
     return this.#copy
@@ -159,6 +176,7 @@ export class Chunk implements Content {
       needsDictionary: this.needsDictionary,
     }
     from.live--
+    from.liveBytes -= bytes.length
     this.#slab = next.#slab = undefined
     return new Chunk(bytes, content, from, this.#start)
   }

@@ -10,14 +10,19 @@ export const SHARED_BATCH_BYTES: number = 256 * 1024
 const FIRST_BYTES = 4096
 /** zeromq.js copies messages up to this size, and holds on to larger ones. */
 const COPIED_MAX_BYTES = 128
-/** Full-sized buffers that are used again. */
+/** Full-sized buffers that are kept for use, at most. */
 const SPARE_MAX = 32
 const SPARE_LARGE_MAX = 4
 
 const spare: Buffer[] = []
 const spareLarge: Buffer[] = []
-/** How many full-sized buffers there are. */
-let buffers: number = 0
+
+/** Keeps a buffer for use if it is full-sized and few are kept already. */
+function keep(buffer: Buffer): void {
+  if (buffer.length === BATCH_BYTES && spare.length < SPARE_MAX) spare.push(buffer)
+  else if (buffer.length === SHARED_BATCH_BYTES && spareLarge.length < SPARE_LARGE_MAX)
+    spareLarge.push(buffer)
+}
 
 /** How many bytes the frames of a message take. */
 export function framesLength(message: Message): number {
@@ -51,13 +56,10 @@ export class Batch {
       return
     }
     this.maxBytes = bytes
-    const buffer = bytes === BATCH_BYTES ? spare.pop() : spareLarge.pop()
-    if (buffer) this.#buffer = buffer
-    else if (bytes > BATCH_BYTES) this.#buffer = Buffer.allocUnsafeSlow(bytes)
-    else if (buffers < SPARE_MAX) {
-      buffers++
-      this.#buffer = Buffer.allocUnsafeSlow(BATCH_BYTES)
-    } else this.#buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
+    const isShared = bytes > BATCH_BYTES
+    this.#buffer =
+      (isShared ? spareLarge : spare).pop() ??
+      Buffer.allocUnsafeSlow(isShared ? bytes : FIRST_BYTES)
   }
 
   /** The frames that have not left; none leaves by itself any more. */
@@ -94,16 +96,15 @@ export class Batch {
     if (this.#memory) {
       this.seal()
       this.#memory.close(this.length)
-    } else if (this.#buffer.length === BATCH_BYTES) spare.push(this.#buffer)
-    else if (this.#buffer.length === SHARED_BATCH_BYTES && spareLarge.length < SPARE_LARGE_MAX)
-      spareLarge.push(this.#buffer)
+    } else keep(this.#buffer)
     this.clear()
   }
 
   #grow(bytes: number): void {
-    const larger = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.#buffer.length))
+    const doubled = Math.min(2 * this.#buffer.length, this.maxBytes)
+    const larger = Buffer.allocUnsafeSlow(Math.max(bytes, doubled))
     larger.set(this.#buffer.subarray(0, this.length))
-    if (this.#buffer.length === BATCH_BYTES) spare.push(this.#buffer)
+    keep(this.#buffer)
     this.#buffer = larger
   }
 }

@@ -9,6 +9,8 @@ import { type Flushable, flushSoon, throwSoon } from "./flusher.js"
 /** Messages with frames of more bytes are encoded at once, from the caller's memory. */
 const LARGE_BYTES = 8192
 const NO_FRAMES = new Uint8Array(0)
+/** Chunks that wait are looked at again when one in so many of them is new. */
+const OWN_AGAIN = 8
 /** Parts that wait to be received, at most: each takes more memory than its bytes. */
 const PARTS_MAX = 65_536
 
@@ -102,6 +104,8 @@ export class Pipe implements Inlet, Flushable {
   #flushing = false
   /** Encoded messages and commands for which the network has had no room. */
   #chunks: Queue<Unwritten> | undefined
+  /** Chunks since those that wait were looked at. */
+  #queuedSinceOwned = 0
   /** Bytes of chunks since the last flush. */
   #queuedBytes = 0
   /** Told when nothing waits any more. */
@@ -399,6 +403,13 @@ export class Pipe implements Inlet, Flushable {
     }
   }
 
+  /** Does the same from time to time, as slabs empty while chunks wait. */
+  #ownAgain(chunks: Queue<Unwritten>): void {
+    if (++this.#queuedSinceOwned * OWN_AGAIN < chunks.length) return
+    this.#queuedSinceOwned = 0
+    this.#own(chunks)
+  }
+
   /** Writes what waits, as far as the network has room, which may make room here. */
   flush(): void {
     this.#flushing = false
@@ -469,6 +480,7 @@ export class Pipe implements Inlet, Flushable {
       this.#queuedBytes += item.bytes.length
       const waits = !this.#connection || this.#connection.blocked
       this.#chunks.push(waits ? item.owned() : item)
+      if (waits) this.#ownAgain(this.#chunks)
     }
   }
 

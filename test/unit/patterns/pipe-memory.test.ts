@@ -1,0 +1,98 @@
+/** Memory that pipes keep: buffers of batches, and slabs of which chunks that wait are a small part. */
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+import { expect, test } from "vitest"
+
+import { type Chunk, ChunkBuilder } from "../../../src/codec/chunk.js"
+import { Pipe, type PipeEvents } from "../../../src/patterns/pipe.js"
+import type { Encoder } from "../../../src/transport/transport.js"
+import { FakeConnection, noMarks, Peer } from "../../support/pipes.js"
+import { message as frames } from "../../support/zmtp.js"
+
+const MIB = 2 ** 20
+const silent: PipeEvents = {
+  offence: undefined,
+  readActivated: () => {},
+  writeActivated: () => {},
+  command: () => true,
+  hiccuped: () => {},
+  terminated: () => {},
+}
+
+/** Cuts chunks from slabs, as the encoders of endpoints do. */
+class SlabSender implements Encoder {
+  readonly #made = new ChunkBuilder()
+
+  encode(batch: Uint8Array, message?: readonly Uint8Array[]): Chunk {
+    this.#made.begin()
+    this.#made.append(batch)
+    if (message) this.#made.append(frames(...message))
+    return this.#made.end({
+      messages: 1,
+      plainBytes: 0,
+      wireBytes: 0,
+      shipsDictionary: false,
+      needsDictionary: false,
+    })
+  }
+
+  share(): void {}
+  close(): void {}
+}
+
+setFlagsFromString("--expose-gc")
+const gc = runInNewContext("gc")
+
+async function usedBytes(): Promise<number> {
+  for (let i = 0; i < 5; i++) {
+    gc()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return process.memoryUsage().arrayBuffers
+}
+
+test("batches of many pipes that are gone are not kept", async () => {
+  const message = [Buffer.alloc(1000)]
+  const before = await usedBytes()
+  const peers = Array.from({ length: 1000 }, () => new Peer(silent))
+  for (const { pipe } of peers) for (let i = 0; i < 60; i++) pipe.write(message)
+  expect((await usedBytes()) - before).toBeGreaterThan(55 * MIB)
+  for (const { pipe } of peers) pipe.close()
+  peers.length = 0
+  expect((await usedBytes()) - before).toBeLessThan(8 * MIB)
+})
+
+test("a peer that wants one message in ten and reads none holds little more than what waits for it", () => {
+  const sender = new SlabSender()
+  const make = () => {
+    const connection = new FakeConnection()
+    const pipe = new Pipe(silent, sender, noMarks)
+    pipe.attach(connection)
+    return { pipe, connection }
+  }
+  const [reading, lazy] = [make(), make()]
+  lazy.connection.room = 0
+  const held: Chunk[] = []
+  reading.connection.write = (chunk) => chunk.release()
+  lazy.connection.write = (chunk) => held.push(chunk)
+  const fill = (byte: number) => [Buffer.alloc(33_000, byte)]
+  for (let i = 0; i < 5000; i++) {
+    reading.pipe.write(fill(i))
+    if (i % 10 === 0) lazy.pipe.write(fill(i))
+    reading.pipe.flush()
+  }
+  lazy.connection.drain()
+  let waited = 0
+  const memory = new Set<ArrayBufferLike>()
+  for (const { bytes } of held) {
+    waited += bytes.length
+    memory.add(bytes.buffer)
+  }
+  expect(waited).toBeGreaterThan(500 * 33_000)
+  const heldBytes = [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0)
+  expect(heldBytes).toBeLessThan(2 * waited)
+  // What was moved is what was written.
+  const all = Buffer.concat(held.map(({ bytes }) => bytes))
+  const expected = Array.from({ length: 500 }, (_, i) => frames(...fill(i * 10)))
+  expect(all.equals(Buffer.concat(expected))).toBe(true)
+})
