@@ -252,10 +252,14 @@ export class Thread implements SlabReader {
         const slab = told[at + 2] as number
         const start = told[at + 3] as number
         const bytes = told[at + 4] as number
-        this.#read.set(slab, (this.#read.get(slab) ?? 0) + 1)
-        this.#readBytes += bytes
         const memory = this.#slabs.get(slab) as Uint8Array
-        this.#connections.get(number)?.came(memory.subarray(start, start + bytes))
+        try {
+          this.#connections.get(number)?.came(memory.subarray(start, start + bytes))
+        } finally {
+          // Not before: what is posted meanwhile would give back what is still being read.
+          this.#read.set(slab, (this.#read.get(slab) ?? 0) + 1)
+          this.#readBytes += bytes
+        }
         break
       }
       case TOLD.LEFT:

@@ -4,14 +4,17 @@ import { setImmediate as turn } from "node:timers/promises"
 import { expect, onTestFinished, test, vi } from "vitest"
 import {
   type Control,
+  DO,
   type EndpointEvent,
   type EndpointSpec,
   TOLD,
 } from "../../src/thread/protocol.js"
+import { RemoteConnection } from "../../src/thread/remote-connection.js"
 import { RemoteListener } from "../../src/thread/remote-endpoint.js"
 import { SharedState } from "../../src/thread/shared-state.js"
 import { Thread } from "../../src/thread/thread.js"
 import type { ListenerHandlers } from "../../src/transport/transport.js"
+import { message } from "../support/zmtp.js"
 
 type FakeWorker = EventEmitter & { posted: unknown[] }
 const workers = vi.hoisted(() => [] as FakeWorker[])
@@ -117,6 +120,28 @@ test("a handler that throws keeps none of what was posted with it from being tol
   expect(errors.map(String)).toEqual(told.map((what, i) => `Error: at ${what} ${i + 1}`))
   // Those whose handshake cannot go on are over.
   expect(worker.posted.filter((item) => (item as Control).type === "destroy")).toHaveLength(2)
+})
+
+test("memory is given back when what came has been read, not while it is being read", () => {
+  const thread = new Thread(() => {})
+  const worker = workers.at(-1) as FakeWorker
+  const one = new RemoteConnection(thread, 7, 10, new SharedState(), "127.0.0.1", 5555)
+  const posted: unknown[][] = []
+  one.inlet = {
+    message: () => {
+      thread.doNow([DO.DIAL, 1])
+      posted.push(worker.posted.splice(0))
+      return true
+    },
+    command: () => true,
+    drained: () => {},
+  }
+  const memory = new Uint8Array(new SharedArrayBuffer(100))
+  memory.set(message(Buffer.from("text")))
+  worker.emit("message", [TOLD.SLAB, 3, memory.buffer, TOLD.CAME, 7, 3, 0, 6])
+  expect(posted).toEqual([[DO.DIAL, 1]])
+  thread.doNow([DO.DIAL, 1])
+  expect(worker.posted).toEqual([DO.DIAL, 1, DO.FREE, 3, 1])
 })
 
 test("a handler that throws when a thread dies keeps no other connection from being closed", async () => {
