@@ -84,6 +84,8 @@ export default defineConfig({
       project("package", { ...slow, fileParallelism: false }),
       project("platforms", { testTimeout: 90_000, hookTimeout: 600_000, fileParallelism: false }),
       project("soak", { ...slow, fileParallelism: false }),
+      // A message in the wrong place is never the machine's fault.
+      project("pressure", { testTimeout: 60_000, fileParallelism: false, retry: 0 }),
       project("interop", { ...slow, fileParallelism: false }),
     ],
   },

@@ -1,0 +1,85 @@
+/** Every pair of socket types, with all that can be different about them. */
+import { describe, expect, test } from "vitest"
+
+import { payload } from "../../bench/payloads.mjs"
+import { coveringRows, type Row } from "./covering.js"
+import { ALL, SECONDS, SEED } from "./extent.js"
+import { meanBytes } from "./parts.mjs"
+import { exchange } from "./run.js"
+import { SHAPES } from "./shapes.js"
+
+const ENCODINGS = {
+  plain: {},
+  dictionary: { dictionary: payload("json", 2048) },
+  autoDictionary: { autoDictionary: { trigger: 20 } },
+  arenas: { arenas: true },
+  "level 9": { level: 9 },
+} as const
+
+const factors = {
+  shape: Object.keys(SHAPES),
+  peers: [3, 4, 6],
+  mark: [1, 2, 10, 100, 1000],
+  bytes: [100, 1000, 10_000, 100_000, 1_048_576, "mixed"],
+  content: ["text", "random", "mixed"],
+  partsMax: [1, 3],
+  how: ["wait", "poll", "readable", "compute"],
+  encoding: Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[],
+  threads: ["no", "hub", "peers", "both"],
+  binds: ["hub", "peers"],
+} as const
+
+type Combination = Row<typeof factors>
+
+/** Bytes and messages of one run, over all of its peers. */
+const RUN_BYTES = 12e6
+const MESSAGES_MAX = 10_000
+/** With pauses, or with round trips one after the other. */
+const SLOW_MESSAGES_MAX = 2000
+const STREAM_MESSAGES_MIN = 8
+
+function countOf(combination: Combination): number {
+  const { shape: name, how, peers } = combination
+  const isSlow = how === "compute" || SHAPES[name]?.lockstep
+  const messages = Math.min(
+    isSlow ? SLOW_MESSAGES_MAX : MESSAGES_MAX,
+    RUN_BYTES / meanBytes(combination as Parameters<typeof meanBytes>[0]),
+  )
+  return Math.max(STREAM_MESSAGES_MIN, Math.floor(messages / peers))
+}
+
+async function check(combination: Combination): Promise<void> {
+  const { shape, mark, encoding, threads, ...others } = combination
+  const options = (isThreaded: boolean) => ({ ...ENCODINGS[encoding], thread: isThreaded })
+  const { problems } = await exchange({
+    ...others,
+    shape: SHAPES[shape] as (typeof SHAPES)[string],
+    sendMark: mark,
+    receiveMark: mark,
+    hubOptions: options(threads === "hub" || threads === "both"),
+    peerOptions: options(threads === "peers" || threads === "both"),
+    count: countOf(combination),
+  })
+  expect(problems.join("\n"), JSON.stringify(combination)).toBe("")
+}
+
+const named = ({ shape, peers, mark, bytes, content, partsMax, how, ...more }: Combination) =>
+  `${shape}, ${peers} peers, mark ${mark}, ${bytes} bytes of ${content}, 1-${partsMax} parts, ` +
+  `${how}, ${more.encoding}, threads: ${more.threads}, ${more.binds} bind`
+
+describe(`messages arrive once, in order and as they were, seed ${SEED}`, () => {
+  const rows = coveringRows(factors, SEED, ALL ? 3 : 2)
+  test.each(rows.map((row) => [named(row), row] as const))("%s", (_, row) => check(row))
+})
+
+if (SECONDS > 0)
+  test(
+    `so they do in other combinations for ${SECONDS} seconds`,
+    async () => {
+      const end = performance.now() + SECONDS * 1000
+      for (let round = 1; performance.now() < end; round++)
+        for (const row of coveringRows(factors, `${SEED}-${round}`))
+          if (performance.now() < end) await check(row)
+    },
+    SECONDS * 1000 + 60_000,
+  )
