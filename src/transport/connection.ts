@@ -110,8 +110,6 @@ export class Connection
   implements PeerConnection, ChannelHandlers, TranscoderSink, SessionHandlers, Readable
 {
   inlet: Inlet | undefined
-  /** Whether nothing may be written now: the network has no room, or the connection is ending. */
-  blocked = false
   readonly #socket: Socket
   readonly #options: ConnectionOptions
   readonly #handlers: ConnectionHandlers
@@ -121,9 +119,8 @@ export class Connection
   #heartbeat: Heartbeat | undefined
   /** Of the handshake, then of the farewell. */
   #timer: NodeJS.Timeout | undefined
-  /** Plain frames that the inlet did not want yet, and where they go on. */
+  /** Plain frames that the inlet did not want yet. */
   #kept: Uint8Array | undefined
-  #keptAt = 0
   /** Whether the inlet wants no more for now. */
   #stopped = false
   /** Bytes that came and are to be decoded in this call. */
@@ -132,6 +129,8 @@ export class Connection
   #sliceBytes = 0
   /** Whether it waits in line to decode what came. */
   #isInLine = false
+  /** Whether the network has no room. */
+  #isFull = false
   /** Whether the peer has closed its side, or this side has given it up: nothing is written any more. */
   #isOver = false
   /** Whether nothing that comes is wanted any more. */
@@ -193,9 +192,18 @@ export class Connection
 
   // -- What leaves -----------------------------------------------------------------
 
+  /** Whether what is written now would have to wait, or be lost: what is not written may go to the next connection. */
+  get blocked(): boolean {
+    // A stream that failed tells of it a turn of the event loop later.
+    return this.#isFull || this.#isOver || this.#socket.destroyed
+  }
+
   /** Writes encoded messages, and before them the dictionary where it is due. */
   write(chunk: Chunk): void {
-    if (this.#closed) return
+    if (this.#closed) {
+      chunk.release()
+      return
+    }
     if (chunk.needsDictionary && !this.#dictionarySent) {
       const frame = this.#options.sender.dictionaryFrame
       this.#socket.write(frame)
@@ -231,20 +239,20 @@ export class Connection
 
   /** Sends a frame that is not of a message. */
   send(bytes: Uint8Array): void {
-    if (!this.#closed) this.#write(bytes)
+    if (!this.#isOver) this.#write(bytes)
   }
 
   #write(bytes: Uint8Array): void {
     this.#socket.write(bytes)
     // The stream asks to wait even where the system took all at once.
-    this.blocked =
-      this.#isOver || (this.#socket.writableNeedDrain && this.#socket.writableLength > 0)
-    this.#level?.wrote(this.blocked)
+    this.#isFull = this.#socket.writableNeedDrain && this.#socket.writableLength > 0
+    this.#level?.wrote(this.#isFull)
   }
 
   end(): void {
     if (this.#closed) return
     this.#stopListening()
+    this.#isOver = true
     this.#socket.end()
   }
 
@@ -260,14 +268,8 @@ export class Connection
 
   destroy(): void {
     this.#deaf = true
-    this.#stopWriting()
-    this.#socket.destroy()
-  }
-
-  /** What is not written yet may go to the next connection: what is written now is lost. */
-  #stopWriting(): void {
     this.#isOver = true
-    this.blocked = true
+    this.#socket.destroy()
   }
 
   resume(): void {
@@ -333,9 +335,10 @@ export class Connection
   }
 
   #takeKept(): void {
-    if (!this.#kept) return
-    this.#keptAt = this.#session.receive(this.#kept, this.#keptAt)
-    if (this.#keptAt === this.#kept.length) this.#kept = undefined
+    const kept = this.#kept
+    if (!kept) return
+    const used = this.#session.receive(kept)
+    this.#kept = used < kept.length ? kept.subarray(used) : undefined
   }
 
   take(piece: Uint8Array, owned: boolean): boolean {
@@ -343,8 +346,8 @@ export class Connection
     this.#sliceBytes += piece.length
     const used = this.#session.receive(piece, 0, owned)
     if (used < piece.length) {
-      this.#kept = owned ? piece : new Uint8Array(piece)
-      this.#keptAt = used
+      const rest = piece.subarray(used)
+      this.#kept = owned ? rest : new Uint8Array(rest)
     }
     return !this.#stopped && this.#sliceBytes < SLICE_BYTES
   }
@@ -392,12 +395,13 @@ export class Connection
   drained(): void {
     if (this.#socket.writableLength === 0) this.#releaseWritten()
     if (this.#isOver) return
-    this.blocked = false
+    this.#isFull = false
     this.#level?.drained()
     if (this.#pong) {
       this.send(this.#pong)
       this.#pong = undefined
     }
+    if (!this.blocked) this.#heartbeat?.drained()
     if (!this.blocked) this.inlet?.drained()
   }
 
@@ -470,7 +474,7 @@ export class Connection
 
   /** The peer closed its side: there is nobody to send to. */
   ended(): void {
-    this.#stopWriting()
+    this.#isOver = true
     this.#socket.end()
     this.finished()
   }
@@ -484,7 +488,7 @@ export class Connection
     clearTimeout(this.#timer)
     this.#heartbeat?.stop()
     this.#closed = true
-    this.blocked = true
+    this.#isOver = true
     this.#takeAll()
     this.#releaseWritten()
     const error = this.#error ?? this.#socket.errored ?? undefined

@@ -170,3 +170,9 @@ test.each(["ended", "destroy", "timedOut"] as const)("nothing is written after %
   expect(peer.connection.blocked).toBe(true)
   expect(peer.drains).toBe(0)
 })
+
+test("nothing is written to a stream that has failed, of which it tells later", () => {
+  const peer = new Peer()
+  peer.socket.destroyed = true
+  expect(peer.connection.blocked).toBe(true)
+})

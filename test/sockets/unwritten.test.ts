@@ -1,11 +1,11 @@
-/** What a thread has not written when a peer closes its side is for the next connection. */
+/** What is not written when a peer closes its side is for the next connection. */
 import { createServer, type Socket as NetSocket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
-import { expect, onTestFinished, test } from "vitest"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { Push } from "zeromq-lz4"
 
 import { use } from "../support/sockets.js"
-import { threaded } from "../support/threads.js"
+import { plain, threaded } from "../support/threads.js"
 import { handshake, messagesOf, parseStream } from "../support/zmtp.js"
 
 /** A PULL that closes its side of each connection when so many messages have come over it. */
@@ -70,18 +70,23 @@ class ClosingPull {
   }
 }
 
-test.each([1, 20, 200])(
-  "what is sent in bursts of %i while peers close comes once, in its order",
-  async (burst) => {
-    const pull = new ClosingPull(3 * burst)
-    const push = use(new Push({ reconnectInterval: 1, sendHighWaterMark: 0 }))
-    push.connect(await pull.listen(), threaded)
-    let sent = 0
-    while (pull.closes < 20) {
-      for (let i = 0; i < burst; i++) await push.send(String(sent++))
-      await turn()
-    }
-    await pull.received(sent)
-    expect(pull.messages).toEqual(Array.from({ length: sent }, (_, i) => String(i)))
-  },
-)
+describe.each([
+  { where: "on the calling thread", options: plain },
+  { where: "on a thread", options: threaded },
+])("$where", ({ options }) => {
+  test.each([1, 20, 200])(
+    "what is sent in bursts of %i while peers close comes once, in its order",
+    async (burst) => {
+      const pull = new ClosingPull(3 * burst)
+      const push = use(new Push({ reconnectInterval: 1, sendHighWaterMark: 0 }))
+      push.connect(await pull.listen(), options)
+      let sent = 0
+      while (pull.closes < 20) {
+        for (let i = 0; i < burst; i++) await push.send(String(sent++))
+        await turn()
+      }
+      await pull.received(sent)
+      expect(pull.messages).toEqual(Array.from({ length: sent }, (_, i) => String(i)))
+    },
+  )
+})
