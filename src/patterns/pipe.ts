@@ -221,14 +221,14 @@ export class Pipe implements Inlet, Flushable {
 
   /**
    * The socket type is done with the pipe, whose connection stays as it is, unread: what libzmq
-   * does to one whose routing id another took over, and to a second peer of a PAIR.
+   * does to one whose routing id another took over, and to a second peer of a PAIR. As there, what
+   * waits to be sent still leaves.
    */
   abandon(): void {
     this.#writable = false
     this.#draining = true
     this.#terminated = true
     this.#in.clear()
-    this.#drop()
     this.#abandoned = true
   }
 

@@ -396,6 +396,19 @@ describe("a pipe that is finished", () => {
   })
 })
 
+test("a pipe that is abandoned still sends what waits", async () => {
+  const { pipe, connection, peer, told } = make({ sendHighWaterMark: 3 })
+  peer.attach()
+  connection.room = 1
+  for (const text of ["a", "b"]) pipe.write(large(text))
+  pipe.write(parts("c"))
+  pipe.abandon()
+  await burst()
+  connection.drain()
+  expect(connection.written.map((text) => text[0])).toEqual(["a", "b", "c"])
+  expect(told).toEqual([])
+})
+
 test("a pipe that is abandoned takes and gives nothing, and stops its peer", () => {
   const { pipe, peer, told } = make()
   peer.attach()
@@ -461,7 +474,13 @@ describe("chunks that nobody writes are given back", () => {
     { how: "the connection is lost for good", end: (pipe: Pipe) => pipe.close() },
     { how: "linger is over", end: (pipe: Pipe) => pipe.dropWaiting() },
     { how: "the connection is made again, for subscribers", end: (pipe: Pipe) => pipe.hiccup() },
-    { how: "the type abandons the pipe", end: (pipe: Pipe) => pipe.abandon() },
+    {
+      how: "the connection of a pipe that the type has abandoned is lost",
+      end: (pipe: Pipe) => {
+        pipe.abandon()
+        pipe.close()
+      },
+    },
   ])("when $how", ({ end }) => {
     const { pipe } = make()
     for (const text of ["a", "b"]) pipe.write(large(text))
