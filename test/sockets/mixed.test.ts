@@ -1,6 +1,6 @@
 /** Sockets with endpoints of libzmq beside those of lz4+tcp://. */
 import { beforeEach, describe, expect, test } from "vitest"
-import { Dealer, Proxy, Pull, Push } from "zeromq-lz4"
+import { Dealer, Pull, Push, Proxy as ZmqProxy } from "zeromq-lz4"
 
 import { mixedProcesses } from "../support/mixed-process.mjs"
 import { eventually, use } from "../support/sockets.js"
@@ -13,13 +13,11 @@ const blocked = expect.objectContaining({
   message: "Socket is blocked by a bind or unbind operation",
 })
 
-test(
-  `none of ${PROCESSES} processes aborts that unbind all endpoints of a socket that receives`,
-  { timeout: 120_000 },
-  async () => {
-    expect(await mixedProcesses(PROCESSES)).toEqual([])
-  },
-)
+test(`none of ${PROCESSES} processes aborts that unbind all endpoints of a socket that receives`, {
+  timeout: 120_000,
+}, async () => {
+  expect(await mixedProcesses(PROCESSES)).toEqual([])
+})
 
 describe("while an endpoint of libzmq is bound or unbound beside one of lz4+tcp://", () => {
   let dealer: Dealer
@@ -118,7 +116,7 @@ test("no endpoint of lz4+tcp:// is added while a proxy of libzmq uses the socket
   const [front, back] = [new Pull(), new Push()]
   await front.bind(TCP)
   await back.bind(TCP)
-  const proxy = new Proxy(front, back)
+  const proxy = new ZmqProxy(front, back)
   const running = proxy.run()
   expect(() => front.connect("lz4+tcp://127.0.0.1:1")).toThrow(blocked)
   proxy.terminate()

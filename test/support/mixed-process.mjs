@@ -14,13 +14,14 @@ async function unbindAll() {
   const { Pull, Push } = await import("zeromq-lz4")
   const path = join(tmpdir(), `zeromq-lz4-mixed-${process.pid}`)
   const pull = new Pull({ linger: 0 })
+  /** @type {string[]} */
   const endpoints = []
   const schemes = ["lz4+tcp://127.0.0.1:*", "tcp://127.0.0.1:*", "inproc://mixed"]
   // Windows has no ipc://.
   if (process.platform !== "win32") schemes.push(`ipc://${path}`)
   for (const address of schemes) {
     await pull.bind(address)
-    endpoints.push(pull.lastEndpoint)
+    endpoints.push(/** @type {string} */ (pull.lastEndpoint))
   }
   const senders = endpoints.map((endpoint) => {
     const push = new Push({ linger: 0 })
@@ -37,7 +38,10 @@ async function unbindAll() {
   rmSync(path, { force: true })
 }
 
-/** Starts one such process; the promise gives what it ended with: null, or a reason. */
+/**
+ * Starts one such process, and resolves with the reason why it failed, if it did.
+ * @returns {Promise<string | null>}
+ */
 export function mixedProcess() {
   return new Promise((resolve) => {
     const child = spawn(process.execPath, [fileURLToPath(import.meta.url), "--one"], {
@@ -51,8 +55,13 @@ export function mixedProcess() {
   })
 }
 
-/** Runs so many of them, some at a time; gives the reasons of those that failed. */
+/**
+ * Runs `total` of them, some at a time, and resolves with the reasons of those that failed.
+ * @param {number} total
+ * @param {number} atATime
+ */
 export async function mixedProcesses(total, atATime = 6) {
+  /** @type {string[]} */
   const failures = []
   let begun = 0
   const lane = async () => {
