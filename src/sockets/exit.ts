@@ -33,10 +33,16 @@ function closeEngine({ engine }: SocketState): void {
 /** Sees to it that the endpoints of a socket end before the process does, or with the socket. */
 export function watch(socket: Socket, state: SocketState): void {
   watched.add(state)
-  dropped.register(socket, state)
+  dropped.register(socket, state, state)
   if (listening) return
   listening = true
   process.on("beforeExit", closeAll)
+}
+
+/** Lets go of a socket that was closed, since listeners that its state knows may mention it. */
+export function unwatch(state: SocketState): void {
+  watched.delete(state)
+  dropped.unregister(state)
 }
 
 /** Counts an endpoint that still has something to send; to be called back when it is gone. */

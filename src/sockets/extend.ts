@@ -5,7 +5,7 @@ import { isLz4 } from "../transport/endpoint.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { EarlyOperations } from "./early-operations.js"
 import { checkFree, type EndpointOptions, Engine, type Received, turn } from "./engine.js"
-import { watch } from "./exit.js"
+import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { toMessage } from "./message.js"
 import { Monitor } from "./monitor.js"
@@ -77,7 +77,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     get lz4(): Lz4 {
-      return ensureState(this).lz4
+      return ensureState(this).lz4Of(this)
     }
 
     // -- Endpoints -----------------------------------------------------------------
@@ -179,6 +179,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       const lingerMs = this.closed ? 0 : this.linger
       state.engine?.close(lingerMs)
+      unwatch(state)
       // libzmq knows what becomes of what waits: not always EAGAIN.
       state.early?.begin(undefined)
       state.monitor?.useNative()
@@ -197,6 +198,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     #open(state: SocketState): Engine {
       if (!state.engine) {
+        state.lz4Of(this)
         state.engine = new Engine(this, state)
         this.#engine = state.engine
         watch(this, state)

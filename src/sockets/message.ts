@@ -1,10 +1,10 @@
+import { isArrayBuffer } from "node:util/types"
 import type { Message } from "../patterns/pipe.js"
 
 const EMPTY = Buffer.alloc(0)
 
-/** The parts of what a program sends, as zeromq.js reads them. Memory of the program is not copied. */
+/** Returns the parts of a message as zeromq.js reads it. Memory of the program is not copied. */
 export function toMessage(value: unknown): Message {
-  if (Buffer.isBuffer(value)) return [value]
   if (!Array.isArray(value)) return [toPart(value)]
   const message: Message = new Array(value.length)
   for (let i = 0; i < value.length; i++) message[i] = toPart(value[i])
@@ -13,12 +13,18 @@ export function toMessage(value: unknown): Message {
 
 function toPart(value: unknown): Buffer {
   if (typeof value === "string") return Buffer.from(value)
-  if (Buffer.isBuffer(value)) return value
-  if (ArrayBuffer.isView(value))
-    return Buffer.from(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength)
+  // A detached one has no length either, and cannot be copied.
+  if (Buffer.isBuffer(value)) return value.length > 0 ? value : EMPTY
+  if (ArrayBuffer.isView(value)) return view(value.buffer, value.byteOffset, value.byteLength)
   if (value === null) return EMPTY
-  if (value instanceof ArrayBuffer) return Buffer.from(value)
+  // Those of other realms are no instances of this one's class.
+  if (isArrayBuffer(value)) return view(value, 0, value.byteLength)
   return Buffer.from(`${value as string}`)
+}
+
+function view(memory: ArrayBufferLike, offset: number, length: number): Buffer {
+  // Buffer.from throws for memory that is detached.
+  return length > 0 ? Buffer.from(memory as ArrayBuffer, offset, length) : EMPTY
 }
 
 /** A copy, for a message that waits: its memory may be used again meanwhile. */

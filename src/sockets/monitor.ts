@@ -2,6 +2,12 @@ import type { Event, Observer } from "zeromq"
 import { zmqError } from "../transport/zmq-error.js"
 import { Hold } from "./hold.js"
 
+/**
+ * Events that may wait to be received, as many as between libzmq's monitor and its observer, each of
+ * which has a high-water mark of 1000. Where libzmq would block, those that follow are dropped.
+ */
+const EVENTS_MAX = 2000
+
 interface Waiting {
   resolve(event: Event): void
   reject(error: unknown): void
@@ -41,7 +47,7 @@ export class Monitor {
     if (this.#observer.closed) return
     const waiting = this.#stopWaiting()
     if (waiting) waiting.resolve(event)
-    else this.#events.push(event)
+    else this.#keep(event)
   }
 
   /** libzmq has an endpoint, too, or the socket is being closed, which it tells. */
@@ -75,13 +81,17 @@ export class Monitor {
         this.#nativeReceiving = false
         const waiting = this.#stopWaiting()
         if (waiting) waiting.resolve(event)
-        else if (event) this.#events.push(event)
+        else if (event) this.#keep(event)
       },
       (error) => {
         this.#nativeReceiving = false
         this.#stopWaiting()?.reject(error)
       },
     )
+  }
+
+  #keep(event: Event): void {
+    if (this.#events.length < EVENTS_MAX) this.#events.push(event)
   }
 
   #stopWaiting(): Waiting | undefined {

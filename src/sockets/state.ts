@@ -61,6 +61,8 @@ const FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
 }
 
 const states = new WeakMap<Socket, SocketState>()
+/** Listeners may mention the socket, so that nothing but the socket may hold these. */
+const emitters = new WeakMap<Socket, Lz4>()
 
 /** What is known of a socket; undefined where nothing has to be. */
 export function stateOf(socket: Socket): SocketState | undefined {
@@ -106,7 +108,7 @@ export class SocketState {
   readonly groups: Set<string> = new Set()
   engine: Engine | undefined
   monitor: Monitor | undefined
-  #lz4: Lz4 | undefined
+  #lz4: WeakRef<Lz4> | undefined
   /** How often an option was set. */
   changes = 0
   /** What waits for the first endpoint. */
@@ -119,9 +121,19 @@ export class SocketState {
   nativeEndpoints = 0
   nativeUsed = false
 
+  /** Returns the one that `lz4Of` made, or a new one when the socket has been collected. */
   get lz4(): Lz4 {
-    this.#lz4 ??= new Lz4()
-    return this.#lz4
+    return this.#lz4?.deref() ?? new Lz4()
+  }
+
+  lz4Of(socket: Socket): Lz4 {
+    let lz4 = emitters.get(socket)
+    if (!lz4) {
+      lz4 = new Lz4()
+      emitters.set(socket, lz4)
+      this.#lz4 = new WeakRef(lz4)
+    }
+    return lz4
   }
 
   /** libzmq is to have an endpoint. */

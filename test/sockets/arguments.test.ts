@@ -1,0 +1,95 @@
+/** Arguments of `send` of all kinds, over tcp:// and over lz4+tcp://: what libzmq sends decides. */
+import { runInNewContext } from "node:vm"
+import { describe, expect, test } from "vitest"
+import { Pull, Push } from "zeromq-lz4"
+
+import { join, use } from "../support/sockets.js"
+import { lz4, type Transport, tcp } from "../support/transports.js"
+
+/** Memory that was given away. */
+const detached = <T>(value: T, memory: ArrayBuffer): T => {
+  structuredClone(memory, { transfer: [memory] })
+  return value
+}
+const bytes = () => new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8])
+const shared = () => new SharedArrayBuffer(4)
+
+/** Made anew for each transport, as some can be sent only once. */
+const kinds: Record<string, () => unknown> = {
+  "a string": () => "text ä \ud800",
+  "an empty string": () => "",
+  "a Buffer": () => Buffer.from("text"),
+  "an empty Buffer": () => Buffer.alloc(0),
+  "a detached Buffer": () => {
+    const buffer = Buffer.from(bytes().buffer)
+    return detached(buffer, buffer.buffer as ArrayBuffer)
+  },
+  "a Uint8Array": bytes,
+  "part of a Uint8Array": () => bytes().subarray(2, 5),
+  "a Uint16Array": () => new Uint16Array(bytes().buffer),
+  "a Float64Array": () => new Float64Array([1.5]),
+  "a detached Uint8Array": () => {
+    const array = bytes()
+    return detached(array, array.buffer as ArrayBuffer)
+  },
+  "an ArrayBuffer": () => bytes().buffer,
+  "an empty ArrayBuffer": () => new ArrayBuffer(0),
+  "a long ArrayBuffer": () => new Uint8Array(1000).fill(7).buffer,
+  "a detached ArrayBuffer": () => {
+    const { buffer } = bytes()
+    return detached(buffer, buffer as ArrayBuffer)
+  },
+  "an ArrayBuffer of another realm": () => runInNewContext("new Uint8Array([1, 2, 3]).buffer"),
+  "an empty ArrayBuffer of another realm": () => runInNewContext("new ArrayBuffer(0)"),
+  "a Uint8Array of another realm": () => runInNewContext("new Uint8Array([1, 2, 3])"),
+  "a Uint32Array of another realm": () => runInNewContext("new Uint32Array([1, 2, 3])"),
+  "an array of another realm": () => runInNewContext('["a", new Uint8Array([1, 2]).buffer]'),
+  "a SharedArrayBuffer": shared,
+  "a Uint8Array in a SharedArrayBuffer": () => new Uint8Array(shared()).fill(3),
+  "a number": () => 1.5,
+  zero: () => 0,
+  NaN: () => Number.NaN,
+  "a bigint": () => 12n,
+  true: () => true,
+  false: () => false,
+  null: () => null,
+  undefined: () => undefined,
+  "a symbol": () => Symbol("symbol"),
+  "an object": () => ({ a: 1 }),
+  "an object with toString": () => ({ toString: () => "by itself" }),
+  "an object that cannot be a string": () => Object.create(null),
+  "an object that throws": () => ({
+    toString() {
+      throw new RangeError("on purpose")
+    },
+  }),
+  "a function": () => Math.max,
+  "a date": () => new Date(0),
+  "a boxed string": () => new String("boxed"),
+  "a Set": () => new Set([1]),
+}
+
+/** The parts that arrive, or the error. */
+async function outcome(transport: Transport, message: unknown): Promise<unknown> {
+  const [pull, push] = [use(new Pull()), use(new Push())]
+  await join(pull, push, transport)
+  try {
+    await push.send(message as string)
+  } catch (error) {
+    return { name: (error as Error).name, message: (error as Error).message }
+  }
+  return (await pull.receive()).map((part) => part.toString("latin1"))
+}
+
+describe.each(Object.entries(kinds))("%s is sent as zeromq.js sends it", (_, make) => {
+  test.each([
+    ["alone", make],
+    ["in an array", () => ["before", make(), "after"]],
+  ])("%s", async (_, message) => {
+    expect(await outcome(lz4, message())).toEqual(await outcome(tcp, message()))
+  })
+})
+
+test("a DataView, which zeromq.js refuses, is sent as the bytes that it shows", async () => {
+  expect(await outcome(lz4, new DataView(bytes().buffer, 1, 3))).toEqual(["\x02\x03\x04"])
+})
