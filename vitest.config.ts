@@ -85,7 +85,7 @@ export default defineConfig({
       project("platforms", { testTimeout: 90_000, hookTimeout: 600_000, fileParallelism: false }),
       project("soak", { ...slow, fileParallelism: false }),
       // A message in the wrong place is never the machine's fault.
-      project("pressure", { testTimeout: 60_000, fileParallelism: false, retry: 0 }),
+      project("pressure", { testTimeout: 320_000, fileParallelism: false, retry: 0 }),
       project("interop", { ...slow, fileParallelism: false }),
     ],
   },

@@ -1,7 +1,8 @@
 /**
  * Runs every suite and totals them: `N passed, N failed` alone on the last line. A suite that
  * crashes, runs nothing or skips anything counts as failed. A test that fails is tried once more,
- * since a machine may be slow for a moment, and told of even if it passes then.
+ * since a machine may be slow for a moment, and told of even if it passes then; but not where
+ * messages are counted and compared, which has nothing to do with speed.
  */
 import { spawn } from "node:child_process"
 import { mkdirSync, readFileSync, rmSync } from "node:fs"
@@ -55,6 +56,7 @@ const suites = [
   ["browser", () => vitest("browser")],
   ["package", () => vitest("package")],
   ["soak", () => vitest("soak")],
+  ["pressure", () => vitest("pressure", { retries: 0 })],
   ...elsewhere,
   ["interop", () => vitest("interop", { before: [own("python"), own("rust-peer")] })],
   ["interop, threads", () => vitest("interop-thread")],
@@ -131,17 +133,18 @@ async function succeeds(command) {
 /**
  * A project of vitest.config.ts.
  * @param {string} project
- * @param {{ before?: string[][], node?: "22" | "24" }} [options] what has to run first, and the
- *   version of Node to use, when it is another than this one
+ * @param {{ before?: string[][], node?: "22" | "24", retries?: number }} [options] what has to run
+ *   first, the version of Node to use, when it is another than this one, and how often a test that
+ *   fails is tried again
  * @returns {Promise<Counts>}
  */
-async function vitest(project, { before = [], node } = {}) {
+async function vitest(project, { before = [], node, retries = 1 } = {}) {
   for (const command of before) if ((await start(command)).status !== 0) return FAILED
   const file = join(reports, `${project}${node ?? ""}.json`)
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
   const program = node ? nodeVersion(node) : process.execPath
   const main = join(root, "node_modules/vitest/vitest.mjs")
-  const options = ["--project", project, "--retry=1", ...reporters]
+  const options = ["--project", project, `--retry=${retries}`, ...reporters]
   const { status } = await start([program, main, "run", ...options])
 
   const report = JSON.parse(readFileSync(file, "utf8"))

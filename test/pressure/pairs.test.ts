@@ -32,20 +32,19 @@ const factors = {
 type Combination = Row<typeof factors>
 
 /** Bytes and messages of one run, over all of its peers. */
-const RUN_BYTES = 12e6
-const MESSAGES_MAX = 10_000
-/** With pauses, or with round trips one after the other. */
-const SLOW_MESSAGES_MAX = 2000
+const RUN_BYTES = 8e6
+const MESSAGES_MAX = 8000
+/** Where the receiver pauses. */
+const COMPUTE_MESSAGES_MAX = 1500
+/** Where a message or two are under way at a time. */
+const STEPS_MAX = 500
 const STREAM_MESSAGES_MIN = 8
 
-function countOf(combination: Combination): number {
-  const { shape: name, how, peers } = combination
-  const isSlow = how === "compute" || SHAPES[name]?.lockstep
-  const messages = Math.min(
-    isSlow ? SLOW_MESSAGES_MAX : MESSAGES_MAX,
-    RUN_BYTES / meanBytes(combination as Parameters<typeof meanBytes>[0]),
-  )
-  return Math.max(STREAM_MESSAGES_MIN, Math.floor(messages / peers))
+function countOf({ shape, mark, how, peers, ...contents }: Combination): number {
+  const most = [MESSAGES_MAX, RUN_BYTES / meanBytes(contents)]
+  if (how === "compute") most.push(COMPUTE_MESSAGES_MAX)
+  if (SHAPES[shape]?.lockstep || mark <= 2) most.push(STEPS_MAX)
+  return Math.max(STREAM_MESSAGES_MIN, Math.floor(Math.min(...most) / peers))
 }
 
 async function check(combination: Combination): Promise<void> {

@@ -73,6 +73,7 @@ export const SHAPES: Readonly<Record<string, Shape>> = {
     hub: { type: "XPublisher" },
     peer: { type: "XSubscriber", dropsWhenFull: true },
     toHub: true,
+    greets: true,
   },
   "n DEALER → ROUTER": { ...dealers("Router"), skips: 1, named: true },
   "n DEALER ⇄ ROUTER": {

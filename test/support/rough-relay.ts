@@ -10,6 +10,8 @@ export interface Treatment {
   cutAfterBytes?: number
   /** This many bytes go one by one before the rest. */
   dribbleBytes?: number
+  /** The most that goes in one piece, asked for each. */
+  pieceBytes?: () => number
   /** The longest that a chunk is held back, in milliseconds. */
   delayMs?: () => number
 }
@@ -76,13 +78,17 @@ export class Relay {
 }
 
 async function forward(from: Socket, to: Socket, how: Treatment, cut: () => void): Promise<void> {
-  const { cutAfterBytes = Number.POSITIVE_INFINITY, dribbleBytes = 0, delayMs } = how
+  const { cutAfterBytes = Number.POSITIVE_INFINITY, dribbleBytes = 0, pieceBytes, delayMs } = how
   let passed = 0
   try {
     for await (const chunk of from as AsyncIterable<Buffer>) {
       for (let at = 0; at < chunk.length; ) {
         if (delayMs) await sleep(delayMs())
-        const most = Math.min(chunk.length - at, cutAfterBytes - passed)
+        const most = Math.min(
+          chunk.length - at,
+          cutAfterBytes - passed,
+          pieceBytes?.() ?? Number.POSITIVE_INFINITY,
+        )
         const length = passed < dribbleBytes ? Math.min(1, most) : most
         const flushed = new Promise((resolve) => to.write(chunk.subarray(at, at + length), resolve))
         if (length > 0) await flushed

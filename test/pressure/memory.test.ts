@@ -1,0 +1,143 @@
+/** Peers that want more than their share of memory and of time. */
+import { expect, test } from "vitest"
+import { Request } from "zeromq-lz4"
+import { Codec } from "zeromq-lz4/codec"
+
+import { rawZmtpPeer } from "../support/raw-peer.js"
+import { Script } from "../support/running-script.js"
+import { use } from "../support/sockets.js"
+import { message } from "../support/zmtp.js"
+
+const MIB = 2 ** 20
+const FLOODS = 4
+
+/** A process with a socket that is flooded, and a REP that tells how it is. */
+const VICTIM = `
+  const socket = new zmq[argument.type]({ maxMessageSize: 1 << 20 })
+  const control = new zmq.Reply()
+  for (const one of [socket, control]) await one.bind("lz4+tcp://127.0.0.1:*")
+  console.log(JSON.stringify([socket.lastEndpoint, control.lastEndpoint]))
+  let mostPerTurn = 0
+  let before = 0
+  const watch = () => {
+    const { plainBytes } = socket.lz4.stats.received
+    mostPerTurn = Math.max(mostPerTurn, plainBytes - before)
+    before = plainBytes
+    setImmediate(watch)
+  }
+  watch()
+  if (argument.receives) (async () => { for (;;) await socket.receive() })()
+  for await (const _ of control)
+    await control.send(JSON.stringify({ ...socket.lz4.stats.received, mostPerTurn, rss: process.memoryUsage.rss() }))`
+
+interface State {
+  messages: number
+  plainBytes: number
+  /** The most plaintext that came between two turns of the event loop. */
+  mostPerTurn: number
+  rss: number
+}
+
+async function startVictim(argument: { type: string; receives: boolean }) {
+  const [endpoint, control] = JSON.parse(await new Script(VICTIM, argument).line())
+  const request = use(new Request())
+  request.connect(control)
+  const state = async (): Promise<State> => {
+    await request.send("")
+    return JSON.parse(String((await request.receive())[0]))
+  }
+  return { endpoint, state }
+}
+
+const codec = Codec.createSync()
+const BOMBS = 1000
+const bombs = Buffer.concat(Array(BOMBS).fill(message(codec.encodePart(Buffer.alloc(MIB, "x")))))
+
+async function throwBombs(endpoint: string, peerType: string): Promise<void> {
+  const peers = Array.from({ length: FLOODS }, () => rawZmtpPeer(endpoint, peerType, bombs))
+  for (const peer of await Promise.all(peers)) use(peer)
+}
+
+/** Answers within which nothing more came, which is all that will. */
+const QUIET_ANSWERS = 200
+/** Plaintext that may wait for each peer, and as much again for what is on its way. */
+const WAITING_MAX = FLOODS * 64 * MIB * 2
+
+test.each([
+  ["PULL", "Pull", "PUSH"],
+  ["XPUB", "XPublisher", "XSUB"],
+])(
+  "bombs for a %s that does not receive take bounded memory",
+  async (_, type, peerType) => {
+    const { endpoint, state } = await startVictim({ type, receives: false })
+    const before = await state()
+    await throwBombs(endpoint, peerType)
+    let now = await state()
+    for (let quiet = 0; quiet < QUIET_ANSWERS; quiet++) {
+      const { messages } = now
+      now = await state()
+      if (now.messages === 0 || now.messages !== messages) quiet = 0
+    }
+    expect(now.rss - before.rss).toBeLessThan(WAITING_MAX)
+  },
+  120_000,
+)
+
+/** Some milliseconds of decoding. */
+const TURN_MAX_BYTES = 64 * MIB
+
+test("bombs that are received leave a turn of the event loop every few milliseconds, and little memory in use", async () => {
+  const { endpoint, state } = await startVictim({ type: "Pull", receives: true })
+  const before = await state()
+  await throwBombs(endpoint, "PUSH")
+  let now = before
+  let most = 0
+  while (now.messages < FLOODS * BOMBS) {
+    now = await state()
+    most = Math.max(most, now.rss)
+  }
+  expect(now.mostPerTurn).toBeLessThan(TURN_MAX_BYTES)
+  expect(most - before.rss).toBeLessThan(WAITING_MAX)
+}, 120_000)
+
+const ANSWERS = 100
+/** What a flood may bring for each small answer. */
+const SHARE_MAX_BYTES = 24 * MIB
+
+test("a REQ has its share beside four floods of 64 KiB", async () => {
+  const { endpoint, state } = await startVictim({ type: "Pull", receives: true })
+  const flood = `
+    const push = new zmq.Push({ linger: 0 })
+    push.connect(argument)
+    const part = Buffer.alloc(1 << 16, "flood and ")
+    for (;;) await push.send(part)`
+  for (let i = 0; i < FLOODS; i++) new Script(flood, endpoint)
+  let before = await state()
+  while (before.messages < 1000) before = await state()
+  let now = before
+  for (let i = 0; i < ANSWERS; i++) now = await state()
+  expect((now.plainBytes - before.plainBytes) / ANSWERS).toBeLessThan(SHARE_MAX_BYTES)
+}, 120_000)
+
+test("a PUB with conflate keeps one message for a subscriber that reads nothing", async () => {
+  const victim = new Script(
+    `const pub = new zmq.Publisher({ conflate: true, linger: 0 })
+    await pub.bind("lz4+tcp://127.0.0.1:*")
+    console.log(pub.lastEndpoint)
+    const part = process.getBuiltinModule("node:crypto").randomBytes(10_000)
+    while (pub.lz4.connections.length === 0) await new Promise(setImmediate)
+    while (pub.lz4.stats.sent.messages === 0) {
+      await pub.send(part)
+      await new Promise(setImmediate)
+    }
+    const before = process.memoryUsage.rss()
+    for (let i = 0; i < 30_000; i++) await pub.send(part)
+    console.log(process.memoryUsage.rss() - before)
+    pub.close()`,
+    null,
+  )
+  const subscribe = message(Uint8Array.of(1))
+  const peer = use(await rawZmtpPeer(await victim.line(), "SUB", subscribe))
+  peer.socket.pause()
+  expect(Number(await victim.line())).toBeLessThan(100 * MIB)
+}, 120_000)
