@@ -214,8 +214,14 @@ export class Sender {
     const instance = this.#instance
     const { zl_transcoder_dictionary, zl_large_done } = instance.exports
     const dictionary = zl_transcoder_dictionary(this.#handle)
-    const body = encodeLarge(instance, dictionary, this.#effort, new ArraySource(part))
     const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
+    let body: Uint8Array
+    try {
+      body = encodeLarge(instance, dictionary, this.#effort, new ArraySource(part))
+    } catch (error) {
+      zl_large_done(this.#handle, head, 0, 0) // or nothing could be encoded any more
+      throw error
+    }
     const high = Math.floor(body.length / 2 ** 32)
     const headBytes = zl_large_done(this.#handle, head, body.length >>> 0, high)
     this.#made.append(instance.view(head, headBytes))

@@ -438,9 +438,13 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     clearTimeout(sending.timer)
     this.#hold.release()
     this.native?.wantRoom(false)
-    const refusal = this.#trySend(sending.message, sending.routing)
-    if (refusal === undefined) sending.resolve()
-    else outcome(refusal).then(sending.resolve, sending.reject)
+    try {
+      const refusal = this.#trySend(sending.message, sending.routing)
+      if (refusal === undefined) sending.resolve()
+      else outcome(refusal).then(sending.resolve, sending.reject)
+    } catch (error) {
+      sending.reject(error as Error)
+    }
     if (this.#receiving !== undefined) this.readable()
   }
 

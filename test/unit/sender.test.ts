@@ -1,0 +1,50 @@
+/** What an endpoint encodes with, when memory is out. */
+import { afterEach, expect, test, vi } from "vitest"
+
+import { payload } from "../../bench/payloads.mjs"
+import { Codec } from "../../src/codec/codec.js"
+import { checkLz4Options } from "../../src/codec/options.js"
+import { Sender } from "../../src/codec/sender.js"
+import { concat } from "../support/wire.js"
+import { greeting, messagesOf, parseStream } from "../support/zmtp.js"
+
+const NO_FRAMES = new Uint8Array()
+const small = payload("json", 2000)
+const large = payload("json", 2 << 20)
+
+class NoMemory {
+  constructor() {
+    throw new RangeError("no memory")
+  }
+}
+
+afterEach(() => {
+  vi.restoreAllMocks()
+})
+
+const messages = (bytes: Uint8Array) => messagesOf(parseStream(concat(greeting(), bytes)).frames)
+
+test("after a large part found no memory, others are encoded as before", () => {
+  const senders = [[large], [small, large], [large, small]].map((message) => {
+    const sender = new Sender(checkLz4Options({}, -1))
+    sender.encode(NO_FRAMES, [small]).release()
+    const instance = vi.spyOn(WebAssembly, "Instance").mockImplementation(NoMemory as never)
+    const outOfMemory = expect.objectContaining({ code: "ERR_LZ4_OUT_OF_MEMORY" })
+    expect(() => sender.encode(NO_FRAMES, message)).toThrow(outOfMemory)
+    instance.mockRestore()
+    return sender
+  })
+  using codec = Codec.createSync()
+  for (const sender of senders) {
+    for (const next of [[small], [small, large, small]]) {
+      const chunk = sender.encode(NO_FRAMES, next)
+      const [parts = []] = messages(chunk.bytes)
+      expect(chunk.messages).toBe(1)
+      expect(parts.map((part) => Buffer.from(codec.decodePart(part) as Uint8Array))).toEqual(
+        next.map((part) => Buffer.from(part)),
+      )
+      chunk.release()
+    }
+    sender.close()
+  }
+})
