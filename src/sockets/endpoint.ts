@@ -39,7 +39,7 @@ export interface EndpointSettings {
   receiveHighWaterBytes: number
 }
 
-/** What bytes that were handed over may take to leave, however short `linger` is, in milliseconds. */
+/** Time for a peer to end its side of a connection after `linger`, in milliseconds. */
 const FLUSH_MS = 1000
 
 type EventType = Event["type"]
@@ -53,6 +53,11 @@ abstract class Endpoint {
   protected readonly encoder: Encoder
   /** Of connections whose handshake is over. */
   protected readonly pipes: Map<PeerConnection, Pipe> = new Map()
+  /** Connections that only wait for the peer to end its side. */
+  readonly #ending = new WeakSet<PeerConnection>()
+  protected isReleased = false
+  #isExpired = false
+  /** Lets the process end. */
   #released: (() => void) | undefined
   #limit: NodeJS.Timeout | undefined
 
@@ -71,6 +76,7 @@ abstract class Endpoint {
    * called. What was received may be kept for the socket.
    */
   release(lingerMs: number, released: () => void, keepsReceived: boolean): void {
+    this.isReleased = true
     this.#released = released
     this.finishPipes(keepsReceived)
     if (!this.#released) return
@@ -84,8 +90,18 @@ abstract class Endpoint {
     this.#limit = setTimeout(() => {
       for (const connection of this.connections) connection.destroy()
     }, FLUSH_MS).unref()
+    this.#isExpired = true
     this.dropWaiting()
-    for (const connection of this.connections) if (!this.pipes.has(connection)) connection.destroy()
+    // Node keeps the process for what the system has no room for, and libzmq drops it.
+    for (const connection of this.connections)
+      if (!this.pipes.has(connection) || connection.blocked) connection.destroy()
+    this.checkReleased()
+  }
+
+  /** Ends a connection for which nothing waits any more. */
+  protected end(connection: PeerConnection): void {
+    this.#ending.add(connection)
+    connection.end()
     this.checkReleased()
   }
 
@@ -94,13 +110,12 @@ abstract class Endpoint {
   /** Drops what still waits. */
   protected abstract dropWaiting(): void
 
-  protected get isReleased(): boolean {
-    return this.#released !== undefined
-  }
-
   protected checkReleased(): void {
     if (!this.#released || this.isWaiting) return
-    for (const _ of this.connections) return
+    const connections = [...this.connections]
+    // As with libzmq, the system sends the rest, and the process need not see it.
+    if (this.#isExpired && connections.every((one) => this.#ending.has(one))) this.#released()
+    if (connections.length > 0) return
     clearTimeout(this.#limit)
     const released = this.#released
     this.#released = undefined
@@ -212,7 +227,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
     this.emit("close")
     for (const connection of this.connections) {
       const pipe = this.pipes.get(connection)
-      if (pipe) pipe.finish(() => connection.end(), keepsReceived)
+      if (pipe) pipe.finish(() => this.end(connection), keepsReceived)
       else connection.destroy()
     }
   }
@@ -318,7 +333,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     this.#finished = true
     this.#dialer.close()
     const { connection } = this.#dialer
-    if (connection?.inlet) connection.end()
+    if (connection?.inlet) this.end(connection)
     else connection?.destroy()
     this.checkReleased()
   }

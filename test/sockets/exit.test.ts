@@ -335,6 +335,41 @@ test.each([
   },
 )
 
+const leaving = [
+  { sends: "one message", script: `await push.send("text")`, ends: "" },
+  ...["push.close()", "push.disconnect(endpoint)"].flatMap((ends) => [
+    { sends: "one message", script: `await push.send("text")`, ends },
+    {
+      sends: "more than the system takes",
+      script: "for (let i = 0; i < 400; i++) await push.send(noise)",
+      ends,
+    },
+  ]),
+]
+
+test.each(leaving.flatMap((one) => [false, true].map((thread) => ({ ...one, thread }))))(
+  "with linger 0 a process does not wait for a peer that keeps its side open: $sends, $ends, thread $thread",
+  async ({ script, ends, thread }) => {
+    const server = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1")
+    await once(server, "listening")
+    const stalled = stall(server)
+    const { port } = server.address() as { port: number }
+    const source = `const { endpoint, thread } = argument;
+      const noise = (await import("node:crypto")).randomBytes(1 << 16);
+      const push = new zmq.Push({ linger: 0, sendHighWaterMark: 0 });
+      push.connect(endpoint, { thread });
+      await push.send("first");
+      while (push.lz4.stats.sent.messages === 0) await new Promise(setImmediate);
+      ${script};
+      ${ends}`
+    const process = new Script(source, { endpoint: `${lz4.scheme}127.0.0.1:${port}`, thread })
+    expect(await process.ended(), process.errors).toEqual(natural)
+    expect(process.errors).toBe("") // no warning that it waits
+    for (const socket of stalled) socket.destroy()
+    server.close()
+  },
+)
+
 /** Lets peers send to it and reads nothing. */
 function stall(server: Server): Socket[] {
   const sockets: Socket[] = []
