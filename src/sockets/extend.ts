@@ -277,6 +277,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       engine.native = new NativeSide(
         engine.type,
+        ensureState(this).typeOptions,
         socket,
         () => engine.readable(),
         () => engine.writable(),

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Message } from "../patterns/pipe.js"
-import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
+import type { Refusal, Routing, SocketType, TypeOptions } from "../patterns/socket-type.js"
+import { type Side, SubscriptionNotices } from "./subscription-notices.js"
 
 /** Time after which libzmq's receive() ends, as it cannot be given up, in milliseconds. */
 export const NATIVE_RECEIVE_MS = 50
@@ -13,8 +14,6 @@ export interface NativeSocket {
   receive(): Promise<(Buffer | Routing)[]>
 }
 
-type Side = "native" | "own"
-
 /**
  * libzmq's endpoints of a socket that has `lz4+tcp://` endpoints, too: one more pipe, with what is
  * sent to it and what is received from it taken in turn.
@@ -26,6 +25,10 @@ export class NativeSide {
   readonly #writable: () => void
   /** A message that libzmq had. */
   #received: (Buffer | Routing)[] | undefined
+  /** Of an XPUB, and a notice of the own side that the program is to receive. */
+  readonly #notices: SubscriptionNotices | undefined
+  #ownNotice: Message | undefined
+  readonly #options: TypeOptions
   #receiving = false
   /** Whether somebody waits for a message, and for room. */
   #wanted = false
@@ -39,11 +42,14 @@ export class NativeSide {
 
   constructor(
     type: SocketType,
+    options: TypeOptions,
     socket: () => NativeSocket | undefined,
     readable: () => void,
     writable: () => void,
   ) {
     this.#type = type
+    this.#options = options
+    if (type.name === "XPUB") this.#notices = new SubscriptionNotices(options)
     this.#socket = socket
     this.#readable = readable
     this.#writable = writable
@@ -53,9 +59,25 @@ export class NativeSide {
 
   hasIn(): boolean {
     const { name } = this.#type
-    if ((name === "REQ" || name === "REP") && this.#exchange === "own") return this.#type.hasIn()
+    if ((name === "REQ" || name === "REP") && this.#exchange === "own") return this.#hasOwn()
     if (name === "REP" && this.#exchange === "native") return false
-    return this.#received !== undefined || (this.#exchange === undefined && this.#type.hasIn())
+    return this.#received !== undefined || (this.#exchange === undefined && this.#hasOwn())
+  }
+
+  #hasOwn(): boolean {
+    // Whose notice is received last matters for an XPUB that is manual: none is taken before.
+    if (this.#notices && !this.#options.manual)
+      while (this.#ownNotice === undefined && this.#type.hasIn()) {
+        const message = this.#type.receive() as Message
+        if (this.#notices.concern(message, "own")) this.#ownNotice = message
+      }
+    return this.#ownNotice !== undefined || this.#type.hasIn()
+  }
+
+  #receiveOwn(): Message | Refusal {
+    const notice = this.#ownNotice
+    this.#ownNotice = undefined
+    return notice ?? this.#type.receive()
   }
 
   /** The same, with what libzmq would have to be asked for. */
@@ -65,7 +87,7 @@ export class NativeSide {
 
   receive(): (Buffer | Routing)[] | Refusal {
     const { name } = this.#type
-    const own = this.#exchange !== "native" && this.#type.hasIn()
+    const own = this.#exchange !== "native" && this.#hasOwn()
     const native = this.#exchange !== "own" || (name !== "REQ" && name !== "REP")
     if (native && this.#received && (!own || this.#receiveTurn === "native")) {
       const message = this.#received
@@ -75,7 +97,7 @@ export class NativeSide {
       else if (name === "REP") this.#exchange = "native"
       return message
     }
-    const message = this.#type.receive()
+    const message = this.#receiveOwn()
     if (typeof message === "string") return message
     this.#receiveTurn = "native"
     if (name === "REQ") this.#exchange = undefined
@@ -100,6 +122,10 @@ export class NativeSide {
     receiveFrom(socket).then(
       (message) => {
         this.#receiving = false
+        if (this.#notices?.concern(message as Message, "native") === false) {
+          if (this.#wanted) this.#listen()
+          return
+        }
         this.#received = message
         this.#readable()
       },

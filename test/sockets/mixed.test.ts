@@ -1,6 +1,6 @@
 /** Sockets with endpoints of libzmq beside those of lz4+tcp://. */
 import { beforeEach, describe, expect, test } from "vitest"
-import { Dealer, Pull, Push, Proxy as ZmqProxy } from "zeromq-lz4"
+import { Dealer, Pull, Push, Subscriber, XPublisher, Proxy as ZmqProxy } from "zeromq-lz4"
 
 import { mixedProcesses } from "../support/mixed-process.mjs"
 import { eventually, use } from "../support/sockets.js"
@@ -135,4 +135,61 @@ test("a receive() that libzmq has already does not keep another from being tried
   await push.send("first")
   await push.send("second")
   expect([String(await first), String(await second)]).toEqual(["first", "second"])
+})
+
+describe("an XPUB on two transports", () => {
+  let name = 0
+
+  /** The notices of an XPUB at both, of two subscribers at each that come and go. */
+  const notices = async (first: string, options: object): Promise<string[]> => {
+    const publisher = use(new XPublisher(options))
+    await publisher.bind(first)
+    const endpoints = [publisher.lastEndpoint as string, `inproc://notices-${name++}`]
+    await publisher.bind(endpoints[1] as string)
+    const told: string[] = []
+    let marks = 0
+    /** Receives until a subscription has come that was made behind all others of a subscriber. */
+    const settle = async (subscriber: Subscriber) => {
+      const mark = `mark ${marks++}`
+      subscriber.subscribe(mark)
+      for (;;) {
+        const [notice] = await publisher.receive()
+        const text = `${notice?.[0]} ${notice?.subarray(1)}`
+        if (text === `1 ${mark}`) return
+        if (!text.includes("mark")) told.push(text)
+      }
+    }
+    const subscribers = [...endpoints, ...endpoints].map((endpoint) => {
+      const subscriber = use(new Subscriber())
+      subscriber.connect(endpoint)
+      return subscriber
+    })
+    for (const topics of [["a"], ["a", "b"]])
+      for (const subscriber of subscribers) {
+        subscriber.subscribe(...topics)
+        await settle(subscriber)
+      }
+    for (const subscriber of subscribers) {
+      subscriber.unsubscribe("a", "a")
+      await settle(subscriber)
+    }
+    const [witness] = subscribers as [Subscriber]
+    for (const subscriber of subscribers.slice(1)) {
+      subscriber.unsubscribe("b")
+      await settle(subscriber)
+    }
+    witness.unsubscribe("b")
+    witness.subscribe("last")
+    await settle(witness)
+    return told
+  }
+
+  test.each([{}, { verbosity: "allSubs" }, { verbosity: "allSubsUnsubs" }])(
+    "tells of subscriptions as libzmq does, with %o",
+    async (options) => {
+      const expected = await notices(TCP, options)
+      expect(expected).toContain("0 b")
+      expect(await notices(LZ4, options)).toEqual(expected)
+    },
+  )
 })
