@@ -32,13 +32,13 @@ const factors = {
 type Combination = Row<typeof factors>
 
 /** Bytes and messages of one run, over all of its peers. */
-const RUN_BYTES = 8e6
-const MESSAGES_MAX = 8000
+const RUN_BYTES = 5e6
+const MESSAGES_MAX = 5000
 /** Where the receiver pauses. */
-const COMPUTE_MESSAGES_MAX = 1500
+const COMPUTE_MESSAGES_MAX = 1200
 /** Where a message or two are under way at a time. */
-const STEPS_MAX = 500
-const STREAM_MESSAGES_MIN = 8
+const STEPS_MAX = 300
+const STREAM_MESSAGES_MIN = 5
 
 function countOf({ shape, mark, how, peers, ...contents }: Combination): number {
   const most = [MESSAGES_MAX, RUN_BYTES / meanBytes(contents)]
