@@ -11,6 +11,8 @@ const LARGE_BYTES = 8192
 const NO_FRAMES = new Uint8Array(0)
 /** Chunks that wait are looked at again when one in so many of them is new. */
 const OWN_AGAIN = 8
+/** How long messages wait that could not be encoded for want of memory, in milliseconds. */
+const RETRY_MS = 100
 /** Parts that wait to be received, at most: each takes more memory than its bytes. */
 const PARTS_MAX = 65_536
 
@@ -27,6 +29,7 @@ export type PipeConnection = Pick<
   | "adapt"
   | "write"
   | "sendCommand"
+  | "stop"
   | "resume"
   | "received"
   | "setMarks"
@@ -102,6 +105,8 @@ export class Pipe implements Inlet, Flushable {
   #roomWanted = false
   #batch: Batch | undefined
   #flushing = false
+  /** Flushes again what could not be encoded. */
+  #retry: NodeJS.Timeout | undefined
   /** Encoded messages and commands for which the network has had no room. */
   #chunks: Queue<Unwritten> | undefined
   /** Chunks since those that wait were looked at. */
@@ -162,6 +167,10 @@ export class Pipe implements Inlet, Flushable {
     this.#connection = connection
     connection.inlet = this
     this.#setMarks()
+    if (this.#isInFull()) {
+      this.#stopped = true
+      connection.stop()
+    }
     this.flush()
   }
 
@@ -413,6 +422,8 @@ export class Pipe implements Inlet, Flushable {
   /** Writes what waits, as far as the network has room, which may make room here. */
   flush(): void {
     this.#flushing = false
+    clearTimeout(this.#retry)
+    this.#retry = undefined
     this.#writeWaiting()
     this.#checkWriteActive()
   }
@@ -444,6 +455,7 @@ export class Pipe implements Inlet, Flushable {
       } catch (error) {
         // Their senders were told that the messages are taken, so these wait on.
         throwSoon(error)
+        this.#retry ??= setTimeout(flushAgain, RETRY_MS, this)
         return
       }
       if (chunk) this.#writeItem(connection, chunk)
@@ -605,6 +617,10 @@ export class Pipe implements Inlet, Flushable {
     this.#stopped = false
     this.#connection?.resume()
   }
+}
+
+function flushAgain(pipe: Pipe): void {
+  pipe.flush()
 }
 
 function bytesOf(message: Message): number {

@@ -292,19 +292,19 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     const inlet = this.inlet as Inlet
     if (flags & COMMAND) {
       const name = commandName(body) as string
-      if (!inlet.command(name, body.subarray(1 + name.length))) this.#stop()
+      if (!inlet.command(name, body.subarray(1 + name.length))) this.stop()
     } else {
       const parts = this.#parts ?? []
       parts.push(body)
       this.#parts = flags & MORE ? parts : undefined
       if (flags & MORE) return true
-      if (!inlet.message(parts)) this.#stop()
+      if (!inlet.message(parts)) this.stop()
     }
     return !this.#stopped && !this.#deaf
   }
 
-  /** The inlet wants no more, whatever it wanted before. */
-  #stop(): void {
+  /** Hands nothing more to the inlet, whatever it wanted before. */
+  stop(): void {
     this.#stopped = true
     resumed.delete(this)
   }
@@ -342,8 +342,8 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   /** It is over. */
   closing(): void {
     this.#takeLeft()
-    // What had come is not lost, however much waits already.
-    while (this.#kept && !this.#deaf) this.#readAlone(undefined)
+    // What had come is not lost, unless the inlet was full before: each connection would add to it.
+    if (this.#readBytes > 0) while (this.#kept && !this.#deaf) this.#readAlone(undefined)
     this.#closed = true
     this.#thread.removeConnection(this)
   }

@@ -272,6 +272,10 @@ export class Connection
     this.#socket.destroy()
   }
 
+  stop(): void {
+    this.#stopped = true
+  }
+
   resume(): void {
     if (!this.#stopped || this.#closed) return
     this.#stopped = false
@@ -360,8 +364,7 @@ export class Connection
   }
 
   get room(): number {
-    // The rest of a connection that is over comes at once.
-    return this.#closed ? Number.POSITIVE_INFINITY : (this.inlet as RelayInlet).room
+    return (this.inlet as RelayInlet).room
   }
 
   frames(piece: Uint8Array, messages: number): boolean {
@@ -426,13 +429,14 @@ export class Connection
     this.#fail(failure.error, failure)
   }
 
-  ready(peerRoutingId: Buffer): void {
+  ready(peerRoutingId: Buffer): boolean {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#stage = "traffic"
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
     this.#handlers.ready(this, peerRoutingId)
+    return !this.#stopped
   }
 
   // -- The end ---------------------------------------------------------------------
@@ -489,7 +493,7 @@ export class Connection
     this.#heartbeat?.stop()
     this.#closed = true
     this.#isOver = true
-    this.#takeAll()
+    this.#readRest()
     this.#releaseWritten()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const { counts } = this
@@ -498,15 +502,12 @@ export class Connection
     this.inlet = undefined
   }
 
-  /** What had come before the network failed is not lost, however much waits already. */
-  #takeAll(): void {
+  /** Hands on what had come before the network failed, as far as there is room for it. */
+  #readRest(): void {
+    if (this.#stopped || this.#deaf) return
+    this.#sliceBytes = Number.NEGATIVE_INFINITY
     try {
-      while ((this.#stopped || this.#isInLine) && !this.#deaf) {
-        this.#stopped = this.#isInLine = false
-        this.#sliceBytes = Number.NEGATIVE_INFINITY
-        this.#takeKept()
-        if (!this.#stopped) this.#receiving.resume(this)
-      }
+      this.#receiving.resume(this)
     } catch {
       // The rest broke a rule; its connection is over as it is.
     }

@@ -52,6 +52,8 @@ export interface PeerConnection {
   adapt(): void
   write(chunk: Chunk): void
   sendCommand(name: string, data: Uint8Array): void
+  /** Hands nothing to the inlet, which is full from the beginning. */
+  stop(): void
   /** Goes on with what the inlet did not want. */
   resume(): void
   /** A message that the inlet took has been received by the program. */

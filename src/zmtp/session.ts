@@ -32,8 +32,8 @@ export interface SessionHandlers {
   authenticate(credentials: Credentials): void
   refused(status: number): void
   failed(failure: HandshakeFailure): void
-  /** The handshake is over; messages follow. */
-  ready(peerRoutingId: Buffer): void
+  /** The handshake is over; messages follow. Returns whether to go on at once. */
+  ready(peerRoutingId: Buffer): boolean
   /** A message, which is the caller's. Returns whether to go on at once. */
   message(parts: Buffer[]): boolean
   /** A command after the handshake, without its name. Returns whether to go on at once. */
@@ -61,6 +61,8 @@ export class Session implements RelaySink, HandshakeSink {
   #greeting: Uint8Array | undefined = new Uint8Array(GREETING_BYTES)
   #greetingBytes = 0
   #handshake: Handshake | undefined
+  /** Whether messages are wanted that come with the end of the handshake. */
+  #goesOn = true
   /** The parts of a message of which more are to come. */
   #parts: Buffer[] | undefined
   /** Whether the peer takes subscriptions as commands, which ZMTP 3.1 brought. */
@@ -97,8 +99,9 @@ export class Session implements RelaySink, HandshakeSink {
   receive(bytes: Uint8Array, start = 0, owned = false): number {
     const relay = this.#relay
     if (!relay) return this.#frames.read(bytes, start, this, owned)
+    this.#goesOn = true
     const from = this.isReady ? start : this.#frames.read(bytes, start, this)
-    return this.isReady ? relay.read(bytes, from, this) : from
+    return this.isReady && this.#goesOn ? relay.read(bytes, from, this) : from
   }
 
   get room(): number {
@@ -133,7 +136,7 @@ export class Session implements RelaySink, HandshakeSink {
   frame(flags: number, body: Buffer): boolean {
     if (this.#state !== "traffic") {
       this.#handshake?.command(body, (flags & COMMAND) !== 0)
-      return !(this.#relay && this.isReady)
+      return !this.isReady || (this.#goesOn && !this.#relay)
     }
     if (flags === 0 && this.#parts === undefined) return this.#handlers.message([body])
     if (flags & COMMAND) {
@@ -211,7 +214,7 @@ export class Session implements RelaySink, HandshakeSink {
   ready(peerRoutingId: Uint8Array): void {
     this.#state = "traffic"
     this.#handshake = undefined
-    this.#handlers.ready(Buffer.from(peerRoutingId))
+    this.#goesOn = this.#handlers.ready(Buffer.from(peerRoutingId))
   }
 }
 

@@ -55,6 +55,7 @@ export class FakeConnection implements PipeConnection {
   peerTakesCommands = true
   /** Writes that there is room for. */
   room = Number.POSITIVE_INFINITY
+  stops = 0
   resumes = 0
   ends = 0
 
@@ -79,6 +80,10 @@ export class FakeConnection implements PipeConnection {
   sendCommand(name: string, data: Uint8Array): void {
     this.room--
     this.written.push(`${name} ${textOf([data])}`)
+  }
+
+  stop(): void {
+    this.stops++
   }
 
   resume(): void {

@@ -1,7 +1,7 @@
 /** Connections that share one module: one decodes at a time, and none for so long that others starve. */
 import type { Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 
 import { Codec } from "../../src/codec/codec.js"
 import { checkLz4Options } from "../../src/codec/options.js"
@@ -51,7 +51,7 @@ class Peer implements Inlet {
   /** Called for each message; whether it wants the next one now. */
   wants: () => boolean = () => true
 
-  constructor() {
+  constructor({ isFull = false, firstBytes = Buffer.alloc(0) as Uint8Array } = {}) {
     const options = {
       settings,
       sender: new Sender(settings),
@@ -75,6 +75,7 @@ class Peer implements Inlet {
     this.connection = new Connection(channel as unknown as Channel, options, {
       ready: (connection) => {
         connection.inlet = this
+        if (isFull) connection.stop()
       },
       authenticate: unexpected("authenticate"),
       refused: unexpected("refused"),
@@ -83,7 +84,7 @@ class Peer implements Inlet {
       },
       closed: () => {},
     })
-    this.connection.data(handshake("PUSH"))
+    this.connection.data(concat(handshake("PUSH"), firstBytes))
   }
 
   message([part]: Buffer[]): boolean {
@@ -175,4 +176,22 @@ test("nothing is written to a stream that has failed, of which it tells later", 
   const peer = new Peer()
   peer.socket.destroyed = true
   expect(peer.connection.blocked).toBe(true)
+})
+
+describe("a connection to an inlet that is full already", () => {
+  test("hands over nothing before it resumes, also of what comes with the handshake", async () => {
+    const peer = new Peer({ isFull: true, firstBytes: stream("x", 3) })
+    peer.connection.data(stream("y", 3))
+    await turn()
+    expect(peer.received).toEqual([])
+    peer.connection.resume()
+    while (peer.received.length < 6) await turn()
+    expect(peer.received).toEqual([...names("x", 3), ...names("y", 3)])
+  })
+
+  test("hands over nothing when it ends", () => {
+    const peer = new Peer({ isFull: true, firstBytes: stream("x", 3) })
+    peer.connection.closed()
+    expect(peer.received).toEqual([])
+  })
 })

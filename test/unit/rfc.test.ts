@@ -220,7 +220,7 @@ class Receiver {
       send: () => {},
       authenticate: () => {},
       refused: () => {},
-      ready: () => {},
+      ready: () => true,
       failed: ({ error }) => {
         this.error = error.code
       },

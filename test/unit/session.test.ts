@@ -77,7 +77,7 @@ function run({ side, answer }: Pick<Exchange, "side" | "answer">, chunks: Uint8A
       expectReadable(error.message)
       told.push(`failed ${reason}: ${error.message}`)
     },
-    ready: (id) => told.push(`ready ${words(id)}`),
+    ready: (id) => told.push(`ready ${words(id)}`) > 0,
     message: (parts) => told.push(`message ${words(parts)}`) > 0,
     command: (name, data) => told.push(`command ${name} ${words(data)}`) > 0,
   })
@@ -378,7 +378,7 @@ describe.each([0, 1])("NULL with a peer of ZMTP 3.%i", (minor) => {
         authenticate: () => {},
         refused: () => {},
         failed: () => {},
-        ready: () => {},
+        ready: () => true,
         message: () => true,
         command: () => true,
       },
@@ -718,7 +718,7 @@ test("a handler that wants no more is asked no more, and what is left is passed 
       authenticate: () => {},
       refused: () => {},
       failed: () => {},
-      ready: () => {},
+      ready: () => true,
       message: (parts) => {
         told.push(words(parts))
         return false

@@ -1,5 +1,5 @@
 /** Encoders that throw, as they do when memory is out: what was taken, counted and shared stays right. */
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import type { Chunk } from "../../../src/codec/chunk.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
@@ -99,6 +99,19 @@ describe("a pipe whose encoder throws", () => {
     await burst()
     expect(connection.written).toEqual(["1", "2"])
     expect(pipe.checkHwm()).toBe(true)
+  })
+
+  test("tries again after a pause if nothing else is sent", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const { sender, pipe, connection } = make()
+    sender.refused = "1"
+    await uncaught(() => pipe.write(parts("1")))
+    sender.refused = undefined
+    vi.runAllTimers()
+    expect(connection.written).toEqual(["1"])
   })
 })
 

@@ -46,3 +46,14 @@ test("without a mark, bytes are limited all the same", () => {
   bench.receive()
   expect(connection.resumes).toBe(1)
 })
+
+test("a pipe that is full lets its next connection hand over nothing", () => {
+  const { pipe, connection, bench } = pipeWith(0, 2)
+  for (let i = 0; i < 2; i++) pipe.message(part(1))
+  pipe.detach([])
+  const next = new FakeConnection()
+  pipe.attach(next)
+  expect([connection.stops, next.stops]).toEqual([0, 1])
+  bench.receive()
+  expect(next.resumes).toBe(1)
+})
