@@ -388,7 +388,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       if (sendTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const refusal = this.#trySend(message, routing)
         if (this.#receiving !== undefined) this.readable()
-        return refusal === undefined ? (this.#turnAfter(message) ?? RESOLVED) : outcome(refusal)
+        if (typeof refusal === "string") return this.#refuse(refusal)
+        return refusal ?? this.#turnAfter(message) ?? RESOLVED
       }
       return this.#waitToSend(message, routing, undefined)
     }
@@ -401,12 +402,25 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
     if (this.#bytes < POLL_BYTES) return this.#turn
     this.#bytes = 0
-    if (performance.now() - this.#turnStart < TURN_MAX_MS) return this.#turn
+    return performance.now() - this.#turnStart < TURN_MAX_MS ? this.#turn : this.#nextTurn()
+  }
+
+  #nextTurn(): Promise<void> {
     this.#turn ??= turn().then(() => {
+      this.#operations = 0
       this.#turnStart = performance.now()
       this.#turn = undefined
     })
     return this.#turn
+  }
+
+  /** Rejects with the code of a refusal; now and then a turn later, for programs that try again at once. */
+  #refuse(refusal: Refusal): Promise<never> {
+    const error = zmqError(refusal)
+    if (this.#operations++ < OPERATIONS_MAX) return Promise.reject(error)
+    return this.#nextTurn().then(() => {
+      throw error
+    })
   }
 
   /** Sends for a proxy, which waits as long as it takes. */
@@ -415,7 +429,9 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     const refusal = this.#trySend(message, routing)
     // Any other refusal says that it has nowhere to go.
     if (refusal === "EAGAIN") return this.#waitToSend(message, routing, -1)
-    return typeof refusal === "object" ? refusal.catch(() => {}) : RESOLVED
+    if (typeof refusal === "object") return refusal.catch(() => {})
+    if (this.#operations++ >= OPERATIONS_MAX) return this.#nextTurn()
+    return this.#turnAfter(message) ?? RESOLVED
   }
 
   /** Waits until there is room, or for a turn of the event loop where no time is given. */
@@ -460,7 +476,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (receiveTimeoutMs === 0 || this.#hasIn()) {
       if (receiveTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const message = this.#tryReceive()
-        if (typeof message === "string") return Promise.reject(zmqError(message))
+        if (typeof message === "string") return this.#refuse(message)
         if (this.#sending !== undefined) this.writable()
         return this.#turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
       }

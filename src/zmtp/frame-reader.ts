@@ -5,7 +5,9 @@ import { copyShared } from "../codec/shared-copy.js"
  * Small bodies are copied together: a slab costs one allocation and one copy. A message keeps
  * the slab it is in alive, so slabs are no larger than Node's own pool.
  */
-const SLAB_BYTES = 8192
+const SLAB_MAX_BYTES = 8192
+/** A sink that stops gets small slabs: what it does not take is copied again. */
+const SLAB_MIN_BYTES = 256
 const SMALL_MAX_BYTES = 2048
 /** A body that comes in pieces has room for this many bytes at least, and so many times what has come. */
 const BODY_ROOM_BYTES = 64 * 1024
@@ -32,6 +34,7 @@ export class FrameReader {
   #length = -1
   #body: Buffer = EMPTY
   #filled = 0
+  #slabBytes = SLAB_MAX_BYTES
 
   /** Whether a frame has begun and not ended. */
   get insideFrame(): boolean {
@@ -67,7 +70,7 @@ export class FrameReader {
       const bodyBytes = flags & LONG ? readLength(bytes, at + 1) : (bytes[at + 1] as number)
       const head = flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
       if (bodyBytes <= SMALL_MAX_BYTES && head + bodyBytes <= left) {
-        const next = this.#slab(bytes, at, sink)
+        const next = this.#slab(bytes, at, head + bodyBytes, sink)
         if (next < 0) return -next
         at = next
         continue
@@ -80,9 +83,10 @@ export class FrameReader {
     return end
   }
 
-  /** Reads the small frames at `at`, of which one at least is whole. A negative end: the sink had enough. */
-  #slab(bytes: Uint8Array, at: number, sink: FrameSink): number {
-    const window = Math.min(bytes.length - at, SLAB_BYTES)
+  /** Reads the small frames at `at`, of which the first is whole. A negative end: the sink had enough. */
+  #slab(bytes: Uint8Array, at: number, firstBytes: number, sink: FrameSink): number {
+    const window = Math.min(bytes.length - at, Math.max(this.#slabBytes, firstBytes))
+    this.#slabBytes = Math.min(2 * this.#slabBytes, SLAB_MAX_BYTES)
     const slab = Buffer.allocUnsafeSlow(window)
     copyShared(slab, 0, window === bytes.length ? bytes : bytes.subarray(at, at + window))
     let read = 0
@@ -104,7 +108,10 @@ export class FrameReader {
       read = stop
       sink.head(flags, bodyBytes)
       const body = bodyBytes === 0 ? EMPTY : slab.subarray(start, stop)
-      if (!sink.frame(flags & ~LONG, body)) return -(at + read)
+      if (!sink.frame(flags & ~LONG, body)) {
+        this.#slabBytes = Math.min(Math.max(2 * read, SLAB_MIN_BYTES), SLAB_MAX_BYTES)
+        return -(at + read)
+      }
     }
   }
 

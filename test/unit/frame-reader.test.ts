@@ -181,3 +181,15 @@ test("nothing is allocated on the word of a head alone", () => {
   }
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 2 ** 20)
 })
+
+test("messages for a sink that takes few at a time keep little memory alive", () => {
+  const bytes = concat(...Array.from({ length: 1000 }, (_, i) => frame(bytesOf(15, i))))
+  const sink = new Sink()
+  const reader = new FrameReader()
+  for (let at = 0; at < bytes.length; ) {
+    sink.wanted = 1
+    at = reader.read(bytes, at, sink)
+  }
+  expect(sink.frames).toHaveLength(1000)
+  for (const body of sink.bodies.slice(1)) expect(body.buffer.byteLength).toBeLessThan(512)
+})

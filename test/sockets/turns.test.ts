@@ -1,0 +1,40 @@
+/** A program that never waits for anything else does not keep the event loop from its turns. */
+import { describe, expect, test } from "vitest"
+import { Pull, Push } from "zeromq-lz4"
+
+import { join, use } from "../support/sockets.js"
+import { lz4, transports } from "../support/transports.js"
+
+/** Tries until it succeeds, and does nothing else in between. */
+async function persist<T>(attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if ((error as { code: string }).code !== "EAGAIN") throw error
+    }
+  }
+}
+
+describe.each(transports)("over $name", (transport) => {
+  test("receive() with a timeout of 0 that is tried again at once gets what is on its way", async () => {
+    const pull = use(new Pull({ receiveTimeout: 0 }))
+    const push = use(new Push())
+    await join(pull, push, transport)
+    await push.send("hello")
+    expect(String(await persist(() => pull.receive()))).toBe("hello")
+  })
+})
+
+// Over tcp:// a receiver in the same process is starved by such a sender.
+test("send() with a timeout of 0 that is tried again at once finds the room that comes", async () => {
+  const pull = use(new Pull({ receiveHighWaterMark: 1 }))
+  const push = use(new Push({ sendTimeout: 0, sendHighWaterMark: 1 }))
+  await join(pull, push, lz4)
+  const count = 1000
+  const received = (async () => {
+    for (let i = 0; i < count; i++) await pull.receive()
+  })()
+  for (let i = 0; i < count; i++) await persist(() => push.send(Buffer.alloc(10_000)))
+  await received
+})
