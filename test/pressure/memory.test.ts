@@ -118,26 +118,3 @@ test("a REQ has its share beside four floods of 64 KiB", async () => {
   for (let i = 0; i < ANSWERS; i++) now = await state()
   expect((now.plainBytes - before.plainBytes) / ANSWERS).toBeLessThan(SHARE_MAX_BYTES)
 }, 120_000)
-
-test("a PUB with conflate keeps one message for a subscriber that reads nothing", async () => {
-  const victim = new Script(
-    `const pub = new zmq.Publisher({ conflate: true, linger: 0 })
-    await pub.bind("lz4+tcp://127.0.0.1:*")
-    console.log(pub.lastEndpoint)
-    const part = process.getBuiltinModule("node:crypto").randomBytes(10_000)
-    while (pub.lz4.connections.length === 0) await new Promise(setImmediate)
-    while (pub.lz4.stats.sent.messages === 0) {
-      await pub.send(part)
-      await new Promise(setImmediate)
-    }
-    const before = process.memoryUsage.rss()
-    for (let i = 0; i < 30_000; i++) await pub.send(part)
-    console.log(process.memoryUsage.rss() - before)
-    pub.close()`,
-    null,
-  )
-  const subscribe = message(Uint8Array.of(1))
-  const peer = use(await rawZmtpPeer(await victim.line(), "SUB", subscribe))
-  peer.socket.pause()
-  expect(Number(await victim.line())).toBeLessThan(100 * MIB)
-}, 120_000)
