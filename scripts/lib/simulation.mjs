@@ -1,0 +1,155 @@
+/** Bundles for the simulator: itself, and the code that it simulates a world for. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as esbuild from "esbuild"
+import * as paths from "./paths.mjs"
+
+/**
+ * A change of one source: `from` has to be there once.
+ * @typedef {{ file: string, from: string, to: string }} Patch
+ */
+
+/** Lets the simulator look at what has no other way out. @type {Patch[]} */
+const VIEWS = [
+  {
+    file: "src/patterns/pipe.ts",
+    from: "export class Pipe implements Inlet, Flushable {",
+    to: `export class Pipe implements Inlet, Flushable {
+  get simulated(): any {
+    return {
+      waitingIn: this.#in.length,
+      written: this.#written,
+      taken: this.#taken,
+      chunks: this.#chunks?.length ?? 0,
+      batched: this.#batch?.messages ?? 0,
+      isStopped: this.#stopped,
+      isInActive: this.#inActive,
+      isDraining: this.#draining,
+      isTerminated: this.#terminated,
+      isWritable: this.#writable,
+      roomWanted: this.#roomWanted,
+      flushing: this.#flushing,
+      connection: this.#connection,
+      marks: this.#options,
+    }
+  }`,
+  },
+  {
+    file: "src/patterns/pipe.ts",
+    from: "    this.#events = events\n",
+    to: "    this.#events = events\n    ;(__simulation as any).pipes.push(this)\n",
+  },
+  {
+    file: "src/codec/chunk.ts",
+    from: "      slabs: this,\n    }\n    return this.#current",
+    to: "      slabs: this,\n    }\n    ;(__simulation as any).slabs.add(this.#current)\n    return this.#current",
+  },
+  {
+    file: "src/thread/open-batch.ts",
+    from: "/** A batch, as the thread of the sockets sees it. */",
+    to: ";(__simulation as any).slots = free\n/** A batch, as the thread of the sockets sees it. */",
+  },
+]
+
+/**
+ * Applies patches to sources as they are read.
+ * @param {Patch[]} patches
+ * @returns {esbuild.Plugin}
+ */
+function patched(patches) {
+  return {
+    name: "patched",
+    setup(build) {
+      build.onLoad({ filter: /\/src\/.*\.ts$/ }, ({ path }) => {
+        const file = path.slice(paths.root.length + 1)
+        const wanted = patches.filter((patch) => patch.file === file)
+        if (wanted.length === 0) return undefined
+        let contents = readFileSync(path, "utf8")
+        for (const { from, to } of wanted) {
+          if (contents.split(from).length !== 2)
+            throw new Error(`${file} does not have this once:\n${from}`)
+          contents = contents.replace(from, () => to)
+        }
+        return { contents, loader: "ts" }
+      })
+    },
+  }
+}
+
+/** @type {esbuild.Plugin} */
+const noWasm = {
+  name: "no-wasm",
+  setup(build) {
+    // It is compiled once for all runs.
+    build.onLoad({ filter: /\.wasm$/ }, () => ({ contents: "export default new Uint8Array(8)" }))
+  },
+}
+
+/** @type {esbuild.Plugin} */
+const noAddon = {
+  name: "no-addon",
+  setup(build) {
+    build.onLoad({ filter: /load-addon\.js$/ }, () => ({
+      contents: `module.exports = require("__native")`,
+    }))
+  },
+}
+
+/** @type {esbuild.BuildOptions} */
+const common = {
+  absWorkingDir: paths.root,
+  bundle: true,
+  format: "cjs",
+  platform: "node",
+  target: "es2022",
+  write: false,
+  logLevel: "silent",
+  define: { "import.meta.url": '"file:///simulation/index.js"' },
+}
+
+/** @param {esbuild.BuildOptions} options */
+async function text(options) {
+  const { outputFiles } = await esbuild.build({ ...common, ...options })
+  return /** @type {esbuild.OutputFile[]} */ (outputFiles)[0]?.text ?? ""
+}
+
+/** The code that is simulated, with faults put into it where these are asked for. @param {Patch[]} [faults] */
+export async function bundleEngine(faults = []) {
+  // What shows the state has to find its place in what the faults leave.
+  const plugins = [patched([...faults, ...VIEWS]), noWasm]
+  const [main, worker, zeromq] = await Promise.all([
+    text({
+      stdin: {
+        contents: `export * from "./src/exports.js"\nexport * from "./src/draft.js"`,
+        resolveDir: paths.root,
+        loader: "ts",
+      },
+      plugins,
+    }),
+    text({ entryPoints: ["src/thread/worker.ts"], plugins }),
+    text({
+      stdin: {
+        contents: `exports.zeromq = require("zeromq")\nexports.draft = require("zeromq/draft.js")`,
+        resolveDir: paths.root,
+        loader: "js",
+      },
+      external: ["__native"],
+      plugins: [noAddon],
+    }),
+  ])
+  return { main, worker, zeromq, wasm: readFileSync(join(paths.build, "zeromq-lz4.wasm")) }
+}
+
+/** Bundles the simulator, which is TypeScript, and returns its file. */
+export async function bundleSimulator() {
+  const file = join(paths.build, "simulation", "simulator.mjs")
+  const contents = await text({
+    entryPoints: ["test/simulation/index.ts"],
+    format: "esm",
+    sourcemap: "inline",
+    define: {},
+  })
+  mkdirSync(join(paths.build, "simulation"), { recursive: true })
+  writeFileSync(file, contents)
+  return file
+}

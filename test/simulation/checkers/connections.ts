@@ -1,0 +1,55 @@
+/** Connections: those of good peers stay, and nothing is written to one that is over. */
+import type { Checker } from "../checker.js"
+import type { Link, Socket } from "../network.js"
+import { addressOf } from "../programs.js"
+import type { SocketSpec } from "../scenario.js"
+import { endsOf, mayEnd, type Run } from "../state.js"
+
+/** Frames of commands are not messages; they may be lost. */
+const COMMAND = 4
+
+export class Connections implements Checker {
+  readonly #run: Run
+  #ending = false
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  protocolError(socket: SocketSpec, { remoteAddress }: { remoteAddress: string }, error: Error): void {
+    const { scenario, world } = this.#run
+    const other = `${socket.type} ${socket.number}`
+    if (scenario.sockets.some(({ number }) => addressOf(number) === remoteAddress))
+      world.fail("good peers are not closed", `${other} closes that at ${remoteAddress}: ${error.message}`)
+    else if (remoteAddress === "127.0.0.1")
+      world.fail("good peers are not closed", `${other} closes who it dialled: ${error.message}`)
+  }
+
+  wroteInVain(socket: Socket, bytes: Uint8Array, why: string): void {
+    if (this.#ending || ((bytes[0] ?? COMMAND) & COMMAND) !== 0) return
+    this.#run.world.fail(
+      "nothing is written to a connection that is over",
+      `${bytes.length} bytes to ${socket.label}, which is ${why}`,
+    )
+  }
+
+  quiet(): void {
+    for (const link of this.#run.network.links) this.#checkStays(link)
+    this.#ending = true
+  }
+
+  /** Whoever closes first has a reason. */
+  #checkStays(link: Link): void {
+    const { scenario, world } = this.#run
+    const ends = endsOf(this.#run, link)
+    if (!ends || link.wasCut || link.firstCloser === undefined) return
+    const { dialling, accepting } = ends
+    if (mayEnd(scenario, dialling.number) || mayEnd(scenario, accepting.number)) return
+    if ([dialling, accepting].some(({ options }) => options.heartbeatInterval !== undefined)) return
+    const { label } = link.firstCloser
+    world.fail(
+      "good peers are not closed",
+      `${label} (${dialling.type} ${dialling.number} to ${accepting.type} ${accepting.number}) was closed`,
+    )
+  }
+}

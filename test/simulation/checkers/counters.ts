@@ -1,0 +1,56 @@
+/** Statistics: what programs send and receive is what both sides of their connections count. */
+import type { Checker } from "../checker.js"
+import type { Program } from "../programs.js"
+import type { TypeName } from "../scenario.js"
+import { mayEnd, type Run } from "../state.js"
+
+/** Types that send each message once, and those that give each that comes to the program. */
+const SENDS_ONCE: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Pair", "Client", "Request"]
+const GIVES_ALL: readonly TypeName[] = ["Pull", "Gather", "Dealer", "Pair", "Client", "Server"]
+
+export class Counters implements Checker {
+  readonly #run: Run
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  quiet(): void {
+    const { scenario, programs, world, isCalm } = this.#run
+    if (world.failure || scenario.hostile.length > 0) return
+    if (scenario.sockets.some(({ options }) => options.conflate === true)) return
+    const open = programs.filter((program) => !program.isClosed)
+    for (const program of open) this.#checkProgram(program)
+    if (!isCalm) return
+    const [sent, received] = [
+      { messages: 0, plainBytes: 0, wireBytes: 0 },
+      { messages: 0, plainBytes: 0, wireBytes: 0 },
+    ]
+    for (const { socket } of programs) {
+      const { stats } = socket.lz4
+      for (const name of ["messages", "plainBytes", "wireBytes"] as const) {
+        sent[name] += stats.sent[name]
+        received[name] += stats.received[name]
+      }
+    }
+    for (const name of ["messages", "plainBytes", "wireBytes"] as const)
+      if (sent[name] !== received[name])
+        world.fail("counters add up", `${sent[name]} ${name} sent, ${received[name]} received`)
+  }
+
+  #checkProgram({ spec, socket, accepted, received }: Program): void {
+    const { scenario, world, isCalm } = this.#run
+    if (mayEnd(scenario, spec.number)) return
+    const { stats } = socket.lz4
+    const name = `${spec.type} ${spec.number}`
+    const keepsPipes = spec.endpoints.every(({ kind }) => kind === "connect") && !spec.options.immediate
+    const isTypical = SENDS_ONCE.includes(spec.type) && spec.partner !== "Request"
+    if (isTypical && (isCalm || keepsPipes) && stats.sent.messages !== accepted)
+      world.fail("counters add up", `${name} sent ${accepted} messages, and counts ${stats.sent.messages}`)
+    if (GIVES_ALL.includes(spec.type) && stats.received.messages !== received)
+      world.fail(
+        "counters add up",
+        `${name} received ${received} messages, and counts ${stats.received.messages}`,
+      )
+  }
+}

@@ -1,0 +1,222 @@
+/** What arrives: nothing changed, nothing twice, nothing out of order, nothing lost without a reason. */
+import type { Checker } from "../checker.js"
+import { difference, type Head, readHead, topicOf } from "../messages.js"
+import { authorOf } from "../programs.js"
+import type { SocketSpec, TypeName } from "../scenario.js"
+import { endsOf, mayEnd, type Run } from "../state.js"
+
+type Fate = "sending" | "accepted" | "refused"
+
+/** Types that send each message to all who want it. */
+const DISTRIBUTES: readonly TypeName[] = ["Publisher", "XPublisher", "Radio"]
+/** Marks that no run reaches. */
+const LARGE_MARK = 1000
+
+/** How many sequences that only rise numbers can be made of, at least. */
+class RisingRuns {
+  readonly #ends: number[] = []
+
+  add(number: number): number {
+    const at = this.#ends.findIndex((end) => end < number)
+    if (at < 0) this.#ends.push(number)
+    else this.#ends[at] = number
+    return this.#ends.length
+  }
+}
+
+/** What one socket received of another. */
+interface Flow {
+  numbers: Set<number>
+  first: number
+  last: number
+  runs: RisingRuns
+}
+
+export class Delivery implements Checker {
+  readonly #run: Run
+  /** By author and number. */
+  readonly #fates = new Map<number, Fate[]>()
+  readonly #heads = new Map<number, Head[]>()
+  readonly #received = new Map<number, Set<number>>()
+  readonly #flows = new Map<string, Flow>()
+
+  constructor(run: Run) {
+    this.#run = run
+  }
+
+  #fail(rule: string, detail: string): void {
+    this.#run.world.fail(rule, detail)
+  }
+
+  #spec(number: number): SocketSpec | undefined {
+    return this.#run.scenario.sockets.find((spec) => spec.number === number)
+  }
+
+  sending(socket: SocketSpec, head: Head): void {
+    const fates = this.#fates.get(socket.number) ?? []
+    this.#fates.set(socket.number, fates)
+    fates[head.sequence] = "sending"
+    const heads = this.#heads.get(socket.number) ?? []
+    this.#heads.set(socket.number, heads)
+    heads[head.sequence] = head
+  }
+
+  accepted(socket: SocketSpec, { sequence }: Head): void {
+    ;(this.#fates.get(socket.number) as Fate[])[sequence] = "accepted"
+  }
+
+  refused(socket: SocketSpec, { sequence }: Head): void {
+    ;(this.#fates.get(socket.number) as Fate[])[sequence] = "refused"
+    if (this.#received.get(socket.number)?.has(sequence))
+      this.#fail("what was refused is not sent", `${sequence} of ${socket.number} was received`)
+  }
+
+  received(socket: SocketSpec, parts: readonly Buffer[]): void {
+    const { world, scenario } = this.#run
+    const head = readHead(parts)
+    const author = head && this.#spec(head.sender)
+    if (!head || !author) {
+      if (scenario.hostile.length > 0) return
+      const bytes = parts.map((part) => part.length)
+      this.#fail("content", `${socket.number} got a message that nobody sent, of ${bytes} bytes`)
+      return
+    }
+    const { sender, sequence } = head
+    world.log(50, sender * 65_536 + sequence, () => `${socket.number} gets ${sequence} of ${sender}`)
+    const name = `${sequence} of ${author.type} ${sender} at ${socket.type} ${socket.number}`
+    const wrong = difference(authorOf(author), head, parts)
+    if (wrong !== undefined) this.#fail("content", `${name}: ${wrong}`)
+    const fate = this.#fates.get(sender)?.[sequence]
+    if (fate === undefined) this.#fail("content", `${name} was never sent`)
+    if (fate === "refused") this.#fail("what was refused is not sent", name)
+    if (this.#heads.get(sender)?.[sequence]?.to !== head.to)
+      this.#fail("content", `${name} is for ${head.to}`)
+    if (head.to < 0xffff && head.to !== socket.number)
+      this.#fail("replies go to who asked", `${name} is for ${head.to}`)
+    this.#checkTopic(socket, head, name)
+    this.#checkOnce(socket, author, head, name)
+    this.#checkOrder(socket, author, head, name)
+  }
+
+  #checkTopic({ type, topics, options }: SocketSpec, head: Head, name: string): void {
+    if (type !== "Subscriber" || options.invertMatching === true) return
+    const topic = topicOf(head)
+    if (topics.some((prefix) => topic.startsWith(prefix))) return
+    if (this.#run.scenario.actions.some(({ kind }) => kind === "topic")) return
+    this.#fail("only what was subscribed to", `${name} has the topic ${topic}`)
+  }
+
+  #checkOnce(socket: SocketSpec, author: SocketSpec, head: Head, name: string): void {
+    const received = this.#received.get(author.number) ?? new Set()
+    this.#received.set(author.number, received)
+    const flow = this.#flow(socket, author)
+    const isTwice = DISTRIBUTES.includes(author.type)
+      ? flow.numbers.has(head.sequence) && this.#linksBetween(socket, author) <= 1
+      : received.has(head.sequence)
+    received.add(head.sequence)
+    flow.numbers.add(head.sequence)
+    if (isTwice) this.#fail("at most once", `${name} came before`)
+  }
+
+  #flow(socket: SocketSpec, author: SocketSpec): Flow {
+    const key = `${author.number} ${socket.number}`
+    let flow = this.#flows.get(key)
+    if (!flow) {
+      flow = { numbers: new Set(), first: -1, last: -1, runs: new RisingRuns() }
+      this.#flows.set(key, flow)
+    }
+    return flow
+  }
+
+  #linksBetween(one: SocketSpec, other: SocketSpec): number {
+    let links = 0
+    for (const link of this.#run.network.links) {
+      const ends = endsOf(this.#run, link)
+      if (!ends) continue
+      const { dialling, accepting } = ends
+      if ((dialling === one && accepting === other) || (dialling === other && accepting === one))
+        links++
+    }
+    return links
+  }
+
+  #checkOrder(socket: SocketSpec, author: SocketSpec, head: Head, name: string): void {
+    const flow = this.#flow(socket, author)
+    if (flow.first < 0) flow.first = head.sequence
+    const runs = flow.runs.add(head.sequence)
+    const before = flow.last
+    flow.last = head.sequence
+    if (runs > 1 && runs > this.#linksBetween(socket, author))
+      this.#fail("order per peer", `${name} came after ${before}`)
+  }
+
+  // -- Nothing is lost -------------------------------------------------------------
+
+  quiet(): void {
+    const { scenario, isCalm } = this.#run
+    const conflates = scenario.sockets.some(({ options }) => options.conflate === true)
+    if (!isCalm || conflates || this.#run.world.failure) return
+    for (const author of scenario.sockets) {
+      if (DISTRIBUTES.includes(author.type)) this.#checkGaps(author)
+      else this.#checkAll(author)
+    }
+  }
+
+  /** Messages that go to one peer arrive there. */
+  #checkAll(author: SocketSpec): void {
+    if (!this.#delivers(author)) return
+    const received = this.#received.get(author.number)
+    const fates = this.#fates.get(author.number) ?? []
+    for (const [sequence, fate] of fates.entries()) {
+      if (fate !== "accepted" || received?.has(sequence)) continue
+      const count = fates.filter((fate, i) => fate === "accepted" && !received?.has(i)).length
+      this.#fail("nothing is lost", `${author.type} ${author.number}: ${sequence} and ${count - 1} more`)
+      return
+    }
+  }
+
+  /** Whether a socket sends all that it accepts, where no connection ends. */
+  #delivers({ type, options, endpoints, number }: SocketSpec): boolean {
+    const { sockets } = this.#run.scenario
+    // One whose routing id another has is not heard; of two peers of a PAIR one is not.
+    const ids = sockets.map(({ options }) => options.routingId).filter((id) => id !== undefined)
+    if (new Set(ids).size < ids.length) return false
+    if (mayEnd(this.#run.scenario, number)) return false
+    const mark = Number(options.sendHighWaterMark ?? LARGE_MARK)
+    if (type === "Router") return options.mandatory === true || mark === 0 || mark >= LARGE_MARK
+    if (type === "Reply") return mark === 0 || mark >= LARGE_MARK
+    // A pipe to nobody keeps what is in it.
+    const isHeard = ({ kind, to }: { kind: string; to?: number }) =>
+      kind === "bind" || sockets.some((socket) => socket.number === to)
+    return endpoints.every(isHeard)
+  }
+
+  /** Whoever gets one gets all that follow, where no mark is reached. */
+  #checkGaps(author: SocketSpec): void {
+    const { scenario, programs } = this.#run
+    if (scenario.actions.length > 0) return
+    const mark = Number(author.options.sendHighWaterMark ?? LARGE_MARK)
+    if (mark !== 0 && mark < LARGE_MARK && author.options.noDrop !== true) return
+    const fates = this.#fates.get(author.number) ?? []
+    const heads = this.#heads.get(author.number) ?? []
+    for (const { spec } of programs) {
+      const flow = this.#flows.get(`${author.number} ${spec.number}`)
+      // An XSUB gets what any of its topics asks for.
+      if (!flow) continue
+      for (let i = flow.first; i < fates.length; i++) {
+        const topic = topicOf(heads[i] as Head)
+        const wants =
+          spec.type === "Dish"
+            ? spec.topics.includes(topic)
+            : spec.topics.some((prefix) => topic.startsWith(prefix))
+        // Subscriptions come one by one.
+        if (!wants || fates[i] !== "accepted" || flow.numbers.has(i) || spec.topics.length > 1) continue
+        this.#fail(
+          "nothing is lost",
+          `${spec.type} ${spec.number} got ${flow.first} of ${author.type} ${author.number}, and never ${i}`,
+        )
+        return
+      }
+    }
+  }
+}

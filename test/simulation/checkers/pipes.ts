@@ -1,0 +1,83 @@
+/** Queues: marks are kept, and nobody waits while there is something to do. */
+import type { Checker } from "../checker.js"
+import type { PipeState } from "../engine.js"
+import type { Run } from "../state.js"
+
+/** Events between looks at all pipes. */
+const LOOK_STEPS = 4
+/** What a peer that does not read may make a socket hold, beyond one message of the run. */
+const UNSENT_MAX_BYTES = 1 << 20
+
+export class Pipes implements Checker {
+  readonly #run: Run
+  readonly #marksChange: boolean
+  readonly #maxBytes: number
+
+  constructor(run: Run) {
+    this.#run = run
+    const { actions, sockets } = run.scenario
+    this.#marksChange = actions.some(({ kind }) => kind === "marks")
+    this.#maxBytes =
+      UNSENT_MAX_BYTES +
+      Math.max(...sockets.map(({ send }) => (send ? send.maxBytes * send.maxParts : 0)))
+  }
+
+  #states(): PipeState[] {
+    const states: PipeState[] = []
+    for (const { inside } of this.#run.processes)
+      for (const { pipes } of inside) for (const pipe of pipes) states.push(pipe.simulated)
+    return states
+  }
+
+  between(): void {
+    const { world, network, isCalm } = this.#run
+    if (world.steps % LOOK_STEPS !== 0) return
+    for (const { owner, label } of network.handles)
+      if (owner && owner.writableLength > this.#maxBytes)
+        world.fail("bytes that wait are bounded", `${label}: ${owner.writableLength} bytes`)
+    if (!isCalm || this.#marksChange) return
+    for (const { inside } of this.#run.processes)
+      for (const { pipes } of inside) for (const pipe of pipes) this.#checkMarks(pipe.simulated)
+  }
+
+  #checkMarks({ marks, waitingIn, written, taken, isWritable }: PipeState): void {
+    const { world } = this.#run
+    const { sendHighWaterMark, receiveHighWaterMark, conflate } = marks
+    const receiveMax = conflate ? 1 : receiveHighWaterMark
+    if (receiveMax > 0 && waitingIn > receiveMax)
+      world.fail("marks are kept", `${waitingIn} messages wait at a receive mark of ${receiveMax}`)
+    if (!isWritable || conflate) return
+    if (sendHighWaterMark > 0 && written - taken > sendHighWaterMark)
+      world.fail("marks are kept", `${written - taken} wait at a send mark of ${sendHighWaterMark}`)
+  }
+
+  quiet(): void {
+    const { world, isCalm, programs, scenario } = this.#run
+    if (world.failure) return
+    // A REQ leaves what is late, and a ROUTER what another has the name of.
+    const reads = scenario.sockets.every(({ type }) => type !== "Request")
+    for (const state of this.#states()) {
+      if (state.isTerminated) continue
+      this.#checkWakeUps(state, reads)
+    }
+    for (const { spec, isSending, isClosed } of programs)
+      if (isCalm && isSending && !isClosed)
+        world.fail(
+          "nobody waits while there is something to do",
+          `${spec.type} ${spec.number} waits in send()`,
+        )
+  }
+
+  #checkWakeUps(state: PipeState, reads: boolean): void {
+    const { world, isCalm } = this.#run
+    const { waitingIn, isStopped, connection, chunks, batched, marks, isWritable } = state
+    const waits = (what: string) => world.fail("nobody waits while there is something to do", what)
+    if (reads && waitingIn > 0) waits(`${waitingIn} messages wait, and all receive`)
+    if (isStopped && connection && waitingIn <= marks.receiveHighWaterMark >> 1)
+      waits(`a connection stands still with ${waitingIn} of ${marks.receiveHighWaterMark} messages`)
+    if (!connection) return
+    if (!connection.blocked && chunks + batched > 0)
+      waits(`${chunks} chunks and ${batched} messages are not written`)
+    if (isCalm && isWritable && connection.blocked) waits("a connection is blocked, and nothing is on its way")
+  }
+}

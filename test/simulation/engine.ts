@@ -1,0 +1,302 @@
+/**
+ * The code under test, evaluated anew for each thread of a run, with everything that it could do to the
+ * world outside replaced: modules, timers, clock, randomness, WebAssembly's compiler.
+ */
+import * as assert from "node:assert"
+import { EventEmitter } from "node:events"
+import * as net from "node:net"
+import * as os from "node:os"
+import * as url from "node:url"
+import * as util from "node:util"
+import vm from "node:vm"
+import type * as draft from "../../src/draft.js"
+import type * as exports from "../../src/exports.js"
+import { makeNative } from "./native.js"
+import type { Network } from "./network.js"
+import type { Random } from "./random.js"
+import { atomicsFor, type Port, threadsModule } from "./threads.js"
+import type { EventLoop, World } from "./world.js"
+
+/** Texts of the bundles that scripts/lib/simulation.mjs makes. */
+export interface Code {
+  main: string
+  worker: string
+  zeromq: string
+  wasm: Uint8Array<ArrayBuffer>
+}
+
+/** What the package exports. */
+export type Package = typeof exports & typeof draft
+
+/** The state of a pipe, which the bundle shows to rules that look inside. */
+export interface PipeState {
+  waitingIn: number
+  written: number
+  taken: number
+  chunks: number
+  batched: number
+  isStopped: boolean
+  isInActive: boolean
+  isDraining: boolean
+  isTerminated: boolean
+  isWritable: boolean
+  roomWanted: boolean
+  flushing: boolean
+  connection: { blocked: boolean } | undefined
+  marks: { sendHighWaterMark: number; receiveHighWaterMark: number; conflate: boolean }
+}
+
+export interface ShownPipe {
+  readonly simulated: PipeState
+}
+
+export interface ShownSlab {
+  readonly live: number
+}
+
+/** What the bundle tells of itself. */
+export interface Inside {
+  pipes: ShownPipe[]
+  slabs: Set<ShownSlab>
+  /** Slots of open batches that are free. */
+  slots: number[] | undefined
+  /** What was opened and not closed in WebAssembly, by kind. */
+  open: Map<string, number>
+}
+
+type Evaluate = (
+  require: (name: string) => unknown,
+  module: { exports: unknown },
+  globals: Record<string, unknown>,
+) => void
+
+const NAMES = [
+  "process",
+  "setTimeout",
+  "clearTimeout",
+  "setInterval",
+  "clearInterval",
+  "setImmediate",
+  "clearImmediate",
+  "performance",
+  "Math",
+  "Atomics",
+  "WebAssembly",
+  "FinalizationRegistry",
+  "__simulation",
+]
+
+function compile(text: string, filename: string): Evaluate {
+  const code = `(function (require, module, { ${NAMES.join(", ")} }) { const exports = module.exports;${text}\n})`
+  return new vm.Script(code, { filename }).runInThisContext()
+}
+
+/** Bundles that are compiled once for all runs. */
+export class Compiled {
+  readonly main: Evaluate
+  readonly worker: Evaluate
+  readonly zeromq: Evaluate
+  readonly wasm: WebAssembly.Module
+
+  constructor(code: Code) {
+    this.main = compile(code.main, "engine-main.cjs")
+    this.worker = compile(code.worker, "engine-worker.cjs")
+    this.zeromq = compile(code.zeromq, "zeromq.cjs")
+    this.wasm = new WebAssembly.Module(code.wasm)
+  }
+}
+
+/** Collected by nobody: when memory is collected does not follow from a seed. */
+class NoRegistry {
+  register(): void {}
+  unregister(): void {}
+}
+
+/** Calls that open and close something in WebAssembly's memory. */
+const OPENS: Readonly<Record<string, string>> = {
+  zl_receiving_open: "transcoder",
+  zl_sending_open: "transcoder",
+  zl_trainer_open: "trainer",
+}
+const CLOSES: Readonly<Record<string, string>> = {
+  zl_transcoder_close: "transcoder",
+  zl_trainer_close: "trainer",
+}
+
+/** A process of a run: its main thread, and the threads that it starts. */
+export class Process {
+  readonly loop: EventLoop
+  readonly package: Package
+  readonly inside: Inside[] = []
+  readonly #world: World
+  readonly #network: Network
+  readonly #random: Random
+  readonly #compiled: Compiled
+  readonly #atomicShare: number
+  /** What performance.now() takes, in milliseconds: the time in which a program computes. */
+  readonly #clockMs: number
+
+  constructor(
+    world: World,
+    network: Network,
+    random: Random,
+    compiled: Compiled,
+    { name, atomicShare, clockMs }: { name: string; atomicShare: number; clockMs: number },
+  ) {
+    this.#world = world
+    this.#network = network
+    this.#random = random
+    this.#compiled = compiled
+    this.#atomicShare = atomicShare
+    this.#clockMs = clockMs
+    this.loop = world.addLoop(name, random.fork(1))
+    const native = { exports: makeNative() }
+    const zeromq = { exports: {} as Record<string, object> }
+    const globals = this.#globals(this.loop, random.fork(2))
+    compiled.zeromq((id) => (id === "__native" ? native.exports : this.#module(id)), zeromq, globals)
+    const threads = threadsModule(
+      world,
+      this.loop,
+      random.fork(3),
+      (loop, port, data) => this.#startThread(loop, port, data),
+      (loop) => network.ended(loop),
+    )
+    const module = { exports: {} as Package }
+    const known: Record<string, unknown> = {
+      "node:net": network.moduleFor(this.loop),
+      "node:worker_threads": threads,
+      zeromq: zeromq.exports.zeromq,
+      "zeromq/draft.js": zeromq.exports.draft,
+    }
+    compiled.main((id) => this.#require(id, known, this.loop), module, globals)
+    this.package = module.exports
+  }
+
+  #startThread(loop: EventLoop, parentPort: Port, workerData: unknown): void {
+    const known = {
+      "node:net": this.#network.moduleFor(loop),
+      "node:worker_threads": { parentPort, workerData },
+    }
+    const random = this.#random.fork(10 + this.#world.loops.length)
+    this.#compiled.worker(
+      (id) => this.#require(id, known, loop),
+      { exports: {} },
+      this.#globals(loop, random),
+    )
+  }
+
+  #require(id: string, known: Record<string, unknown>, loop: EventLoop): unknown {
+    if (id === "node:module")
+      return { createRequire: () => (name: string) => this.#require(name, known, loop) }
+    if (id === "node:net") return { ...(this.#module(id) as object), ...(known[id] as object) }
+    if (id === "node:perf_hooks") return { performance: this.#performance(loop) }
+    return known[id] ?? this.#module(id)
+  }
+
+  #module(id: string): unknown {
+    switch (id) {
+      case "node:events":
+      case "events":
+        return { EventEmitter, default: EventEmitter }
+      case "node:util":
+        return util
+      case "node:os":
+        return os
+      case "node:url":
+        return url
+      case "node:net":
+        return net
+      case "node:fs":
+        return { existsSync: () => true }
+      default:
+        assert.fail(`the simulation has no module ${id}`)
+    }
+  }
+
+  #performance(loop: EventLoop): object {
+    const world = this.#world
+    return {
+      now: () => {
+        world.now += this.#clockMs
+        return world.now
+      },
+      eventLoopUtilization: (now?: { active: number; at: number }, before?: { active: number; at: number }) => {
+        if (!now || !before) return { active: loop.busyMs, at: world.now, utilization: 0 }
+        return { utilization: (now.active - before.active) / Math.max(0.001, now.at - before.at) }
+      },
+    }
+  }
+
+  #globals(loop: EventLoop, random: Random): Record<string, unknown> {
+    const inside: Inside = { pipes: [], slabs: new Set(), slots: undefined, open: new Map() }
+    this.inside.push(inside)
+    const { wasm } = this.#compiled
+    const math = Object.create(null, Object.getOwnPropertyDescriptors(Math)) as Math
+    Object.defineProperty(math, "random", { value: () => random.fraction() })
+    const count = (kind: string, by: number) =>
+      inside.open.set(kind, (inside.open.get(kind) ?? 0) + by)
+    return {
+      process: {
+        nextTick: loop.nextTick,
+        env: {},
+        pid: 1,
+        emitWarning: () => {},
+        on: () => {},
+        stderr: { write: () => true },
+        getBuiltinModule: () => undefined,
+      },
+      setTimeout: loop.setTimeout,
+      clearTimeout: loop.clearTimeout,
+      setInterval: loop.setInterval,
+      clearInterval: loop.clearTimeout,
+      setImmediate: loop.setImmediate,
+      clearImmediate: loop.clearImmediate,
+      performance: this.#performance(loop),
+      Math: math,
+      Atomics: atomicsFor(loop, random.fork(1), this.#atomicShare),
+      WebAssembly: {
+        Module: Object.assign(
+          // biome-ignore lint/complexity/useArrowFunction: it is called with `new`
+          function () {
+            return wasm
+          },
+          { exports: WebAssembly.Module.exports },
+        ),
+        // biome-ignore lint/complexity/useArrowFunction: it is called with `new`
+        Instance: function (module: WebAssembly.Module, imports: WebAssembly.Imports) {
+          return { exports: counted(new WebAssembly.Instance(module, imports).exports, count) }
+        },
+        compile: () => Promise.resolve(wasm),
+        Memory: WebAssembly.Memory,
+      },
+      FinalizationRegistry: NoRegistry,
+      __simulation: inside,
+    }
+  }
+}
+
+type Call = (...args: number[]) => number
+
+/** Counts what is opened and closed. */
+function counted(
+  given: WebAssembly.Exports,
+  count: (kind: string, by: number) => void,
+): Record<string, unknown> {
+  const result: Record<string, unknown> = { ...given }
+  for (const [name, kind] of Object.entries(OPENS)) {
+    const call = given[name] as Call
+    result[name] = (...args: number[]) => {
+      const handle = call(...args)
+      if (handle !== 0) count(kind, 1)
+      return handle
+    }
+  }
+  for (const [name, kind] of Object.entries(CLOSES)) {
+    const call = given[name] as Call
+    result[name] = (handle: number) => {
+      if (handle !== 0) count(kind, -1)
+      return call(handle)
+    }
+  }
+  return result
+}

@@ -1,0 +1,78 @@
+/** Peers that break rules, beside those that keep them. */
+import { frame, frameHead, greeting, handshake, MORE } from "../support/zmtp.js"
+import { concat, plainPart, SENTINELS } from "../support/wire.js"
+import type { Network, Socket } from "./network.js"
+import { portOf } from "./programs.js"
+import { Random } from "./random.js"
+import type { HostileSpec, TypeName } from "./scenario.js"
+import type { EventLoop } from "./world.js"
+
+/** Names of types in ZMTP. */
+const NAMES: Readonly<Partial<Record<TypeName, string>>> = {
+  Publisher: "PUB",
+  Subscriber: "SUB",
+  Request: "REQ",
+  Reply: "REP",
+  XPublisher: "XPUB",
+  XSubscriber: "XSUB",
+}
+
+const zmtpName = (type: TypeName): string => NAMES[type] ?? type.toUpperCase()
+
+const PINGS = 3000
+
+function bytesOf({ kind, seed }: HostileSpec, type: TypeName): Uint8Array {
+  const random = new Random(seed)
+  const noise = (bytes: number) => Uint8Array.from({ length: bytes }, () => random.below(256))
+  const hello = handshake(zmtpName(type))
+  switch (kind) {
+    case "noise":
+      return noise(random.between(1, 3000))
+    case "greeting":
+      return random.pick([greeting({ major: 1 }), greeting({ mechanism: "CURVE" }), noise(10)])
+    case "frame":
+      return concat(
+        hello,
+        random.pick([
+          Uint8Array.of(0xf8, 1, 0),
+          frame(noise(20), 4),
+          frameHead(2n ** 63n),
+          concat(frameHead(70_000, 4), noise(100)),
+        ]),
+      )
+    case "envelope":
+      return concat(hello, random.pick([frame(noise(random.below(40))), frame(noise(3)), frame(concat(SENTINELS.LZ4D))]))
+    case "block":
+      return concat(hello, frame(concat(SENTINELS.LZ4B, Uint8Array.of(100, 0, 0, 0, 0, 0, 0, 0), noise(random.between(1, 60)))))
+    case "flood": {
+      const ping = frame(concat(Uint8Array.of(4), Buffer.from("PING"), Uint8Array.of(0, 0), noise(16)), 4)
+      return concat(hello, ...Array.from({ length: PINGS }, () => ping))
+    }
+    case "half":
+      return concat(hello, frame(plainPart(noise(30)), MORE), frameHead(1000), noise(10))
+    default:
+      return new Uint8Array(0)
+  }
+}
+
+/** Dials, writes, and stays or goes. */
+export function attack(
+  spec: HostileSpec,
+  partner: TypeName,
+  network: Network,
+  loop: EventLoop,
+  number: number,
+): void {
+  loop.setTimeout(() => {
+    const port = portOf(spec.to, spec.index)
+    const options = { port, allowHalfOpen: true, localAddress: `127.0.2.${number + 1}` }
+    const socket = network.dial(loop, options) as Socket
+    socket.on("error", () => {})
+    // One that floods does not read.
+    if (spec.kind === "flood") socket.pause()
+    socket.on("connect", () => socket.write(bytesOf(spec, partner)))
+    socket.on("end", () => socket.destroy())
+    const stayMs = new Random(spec.seed, 1).pick([1, 30, 400])
+    loop.setTimeout(() => socket.destroy(), stayMs)
+  }, spec.atMs)
+}

@@ -1,0 +1,4 @@
+/** What scripts/simulate.mjs uses of the simulator. */
+export { type Code, Compiled } from "./engine.js"
+export { catchRejections, play, type Outcome } from "./run.js"
+export { makeScenario, type Scenario } from "./scenario.js"

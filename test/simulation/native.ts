@@ -1,0 +1,174 @@
+/**
+ * A stand-in for the addon inside zeromq.js: sockets with options that are kept, and no endpoints. The
+ * JavaScript of zeromq.js, with its classes and the names of options, runs on it as it is.
+ */
+import { EventEmitter } from "node:events"
+
+/** Options of a new socket that are not 0, by their numbers in zmq.h. */
+const DEFAULTS: Readonly<Record<number, number>> = {
+  11: -1,
+  12: -1,
+  17: -1,
+  18: 100,
+  19: 100,
+  22: -1,
+  23: 1000,
+  24: 1000,
+  27: -1,
+  28: -1,
+  34: -1,
+  35: -1,
+  36: -1,
+  37: -1,
+  66: 30_000,
+  77: -1,
+}
+
+type Value = number | boolean | string | Buffer | null
+
+/** Makes the addon's exports for one process of a run. */
+export function makeNative(): object {
+  class Options {
+    readonly options = new Map<number, Value>()
+
+    #number(option: number): number {
+      return Number(this.options.get(option) ?? DEFAULTS[option] ?? 0)
+    }
+
+    getBoolOption(option: number): boolean {
+      return this.#number(option) !== 0
+    }
+
+    getInt32Option(option: number): number {
+      return this.#number(option)
+    }
+
+    getUint32Option(option: number): number {
+      return this.#number(option) >>> 0
+    }
+
+    getInt64Option(option: number): number {
+      return this.#number(option)
+    }
+
+    getUint64Option(option: number): number {
+      return this.#number(option)
+    }
+
+    getStringOption(option: number): Value {
+      return this.options.get(option) ?? null
+    }
+
+    setBoolOption(option: number, value: boolean): void {
+      this.options.set(option, value ? 1 : 0)
+    }
+
+    setInt32Option(option: number, value: number): void {
+      this.options.set(option, value)
+    }
+
+    setUint32Option(option: number, value: number): void {
+      this.options.set(option, value)
+    }
+
+    setInt64Option(option: number, value: number): void {
+      this.options.set(option, value)
+    }
+
+    setUint64Option(option: number, value: number): void {
+      this.options.set(option, value)
+    }
+
+    setStringOption(option: number, value: Value): void {
+      this.options.set(option, value)
+    }
+  }
+
+  class Context extends Options {
+    constructor() {
+      super()
+      this.options.set(1, 1)
+    }
+  }
+
+  class Observer extends EventEmitter {
+    closed = false
+
+    close(): void {
+      this.closed = true
+    }
+
+    receive(): Promise<never> {
+      return new Promise(() => {})
+    }
+  }
+
+  const context = new Context()
+
+  class Socket extends Options {
+    closed = false
+    readonly context: Context
+    readonly #type: number
+    #events: Observer | undefined
+
+    constructor(type: number, options: Record<string, unknown> = {}) {
+      super()
+      this.#type = type
+      const { context: given, ...others } = options
+      this.context = (given as Context) ?? context
+      // As zeromq.js does before fields of subclasses are there.
+      Object.assign(this, others)
+    }
+
+    override getInt32Option(option: number): number {
+      return option === 16 ? this.#type : super.getInt32Option(option)
+    }
+
+    get events(): Observer {
+      this.#events ??= new Observer()
+      return this.#events
+    }
+
+    get readable(): boolean {
+      return false
+    }
+
+    get writable(): boolean {
+      return false
+    }
+
+    bind(): Promise<void> {
+      return Promise.reject(new Error("the simulation has no libzmq"))
+    }
+
+    unbind(): Promise<void> {
+      return this.bind()
+    }
+
+    bindSync(): void {}
+    unbindSync(): void {}
+    connect(): void {}
+    disconnect(): void {}
+    join(): void {}
+    leave(): void {}
+
+    send(): Promise<void> {
+      return new Promise(() => {})
+    }
+
+    receive(): Promise<never> {
+      const error = Object.assign(new Error("closed"), { code: this.closed ? "EBADF" : "EAGAIN" })
+      return Promise.reject(error)
+    }
+
+    close(): void {
+      this.closed = true
+      this.#events?.close()
+    }
+  }
+
+  class Proxy {}
+
+  const capability = { ipc: true, curve: true, gssapi: false, draft: true }
+  return { capability, context, curveKeyPair: () => ({}), version: "4.3.5", Context, Socket, Observer, Proxy }
+}

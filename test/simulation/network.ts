@@ -1,0 +1,819 @@
+/**
+ * A simulated network, and node:net on top of it as far as src/transport uses it: what a write takes,
+ * how bytes are cut, how long they travel, resets, half-closes and refusals follow from the seed.
+ */
+import { EventEmitter } from "node:events"
+import type { Random } from "./random.js"
+import type { EventLoop, World } from "./world.js"
+
+/** How a link treats what goes over it. */
+export interface LinkTraits {
+  latencyMs: number
+  jitterMs: number
+  /** Bytes that are on their way or not read yet, at most. */
+  capacityBytes: number
+  /** The longest piece that arrives at once. */
+  pieceBytes: number
+  /** The longest piece that is read at once. */
+  readBytes: number
+}
+
+/** What goes wrong with a link. */
+export interface Fault {
+  kind: "reset" | "fin" | "pause"
+  /** Bytes of one direction after which it happens. */
+  afterBytes: number
+  /** Of the side that dialled, or the other. */
+  direction: "out" | "in"
+  /** How long a pause lasts, in milliseconds. */
+  ms?: number
+}
+
+/** What a network does with a connection that is dialled. */
+export interface Treatment {
+  traits: LinkTraits
+  refused: boolean
+  faults: Fault[]
+}
+
+const READ_BYTES = 64 * 1024
+
+function systemError(code: string, syscall: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${syscall} ${code}`), { code, syscall, errno: -1 })
+}
+
+/** One direction of a link: bytes that one side wrote and the other has not read. */
+class Direction {
+  readonly link: Link
+  readonly name: "out" | "in"
+  /** Where bytes come out. */
+  readonly reader: Handle
+  readonly writer: Handle
+  readonly traits: LinkTraits
+  readonly #random: Random
+  /** Bytes on their way. */
+  travelling = 0
+  /** Pieces that arrived. */
+  readonly arrived: Uint8Array[] = []
+  arrivedBytes = 0
+  /** Bytes that were ever taken. */
+  taken = 0
+  /** Whether the end was sent, and whether it arrived. */
+  ended = false
+  endArrived = false
+  #lastArrival = 0
+  /** Until when nothing arrives. */
+  pausedUntil = 0
+  faults: Fault[] = []
+
+  constructor(
+    link: Link,
+    name: "out" | "in",
+    writer: Handle,
+    reader: Handle,
+    traits: LinkTraits,
+    random: Random,
+  ) {
+    this.link = link
+    this.name = name
+    this.writer = writer
+    this.reader = reader
+    this.traits = traits
+    this.#random = random
+  }
+
+  get room(): number {
+    return Math.max(0, this.traits.capacityBytes - this.travelling - this.arrivedBytes)
+  }
+
+  /** Takes as many bytes as there is room for; they are copied. */
+  take(bytes: Uint8Array): number {
+    const length = Math.min(bytes.length, this.room)
+    if (length > 0) this.#send(new Uint8Array(bytes.subarray(0, length)))
+    return length
+  }
+
+  #send(bytes: Uint8Array): void {
+    let end = bytes.length
+    const [fault] = this.faults
+    const cut = fault !== undefined && this.taken + bytes.length >= fault.afterBytes
+    if (cut) end = Math.max(0, fault.afterBytes - this.taken)
+    this.taken += bytes.length
+    this.travelling += bytes.length
+    for (let at = 0; at < end; ) {
+      const length = Math.min(end - at, 1 + this.#random.below(this.traits.pieceBytes))
+      this.#travel(bytes.subarray(at, at + length))
+      at += length
+    }
+    if (!cut) return
+    this.faults.shift()
+    const rest = bytes.subarray(end)
+    this.#fault(fault, rest)
+  }
+
+  /** What lies behind a cut is lost; behind a pause it is late. */
+  #fault(fault: Fault, rest: Uint8Array): void {
+    const { world } = this.link
+    if (fault.kind === "pause") {
+      this.pausedUntil = Math.max(world.now, this.#lastArrival) + (fault.ms ?? 10)
+      if (rest.length > 0) this.#travel(rest)
+      return
+    }
+    this.travelling -= rest.length
+    this.link.lostBytes += rest.length
+    this.link.wasCut = true
+    const at = this.#arrivalTime()
+    if (fault.kind === "reset") world.later(at - world.now, () => this.link.reset("network"))
+    else this.#endAt(at)
+  }
+
+  #arrivalTime(): number {
+    const { latencyMs, jitterMs } = this.traits
+    const now = this.link.world.now
+    const at = Math.max(now + latencyMs + this.#random.fraction() * jitterMs, this.pausedUntil)
+    this.#lastArrival = Math.max(this.#lastArrival, at)
+    return this.#lastArrival
+  }
+
+  #travel(piece: Uint8Array): void {
+    const { world } = this.link
+    world.later(this.#arrivalTime() - world.now, () => {
+      this.travelling -= piece.length
+      if (this.link.isOver || this.endArrived) return
+      if (this.reader.isClosed) {
+        this.link.reset(this.reader)
+        return
+      }
+      this.arrived.push(piece)
+      this.arrivedBytes += piece.length
+      world.log(10, piece.length, () => `${this.reader.label} has ${this.arrivedBytes} bytes`)
+      this.reader.readable()
+    })
+  }
+
+  /** Sends the end behind what was taken. */
+  end(): void {
+    if (this.ended) return
+    this.#endAt(this.#arrivalTime())
+  }
+
+  #endAt(at: number): void {
+    this.ended = true
+    const { world } = this.link
+    world.later(at - world.now, () => {
+      if (this.link.isOver) return
+      this.endArrived = true
+      world.log(11, 0, () => `${this.reader.label} has the end`)
+      this.reader.readable()
+    })
+  }
+
+  /** Reads a piece into a buffer; 0 where nothing is there. */
+  read(into: Uint8Array): number {
+    const limit = Math.min(into.length, 1 + this.#random.below(this.traits.readBytes))
+    let length = 0
+    while (this.arrived.length > 0 && length < limit) {
+      const [first] = this.arrived as [Uint8Array]
+      const part = first.subarray(0, limit - length)
+      into.set(part, length)
+      length += part.length
+      if (part.length === first.length) this.arrived.shift()
+      else this.arrived[0] = first.subarray(part.length)
+    }
+    this.arrivedBytes -= length
+    if (length > 0) this.writer.writable()
+    return length
+  }
+}
+
+let numbers = 0
+
+/** A connection, whose two handles are its ends. */
+export class Link {
+  readonly world: World
+  readonly number: number
+  readonly out: Direction
+  readonly in: Direction
+  readonly dialling: Handle
+  readonly accepting: Handle
+  /** Whether it was reset. */
+  isOver = false
+  /** Whether the seed had it cut. */
+  wasCut = false
+  /** Who closed it, while the other had not. */
+  firstCloser: Handle | undefined
+  lostBytes = 0
+
+  constructor(
+    world: World,
+    number: number,
+    dialling: Handle,
+    accepting: Handle,
+    { traits, faults }: Treatment,
+    random: Random,
+  ) {
+    this.world = world
+    this.number = number
+    this.dialling = dialling
+    this.accepting = accepting
+    this.out = new Direction(this, "out", dialling, accepting, traits, random.fork(1))
+    this.in = new Direction(this, "in", accepting, dialling, traits, random.fork(2))
+    for (const fault of faults) this[fault.direction].faults.push(fault)
+    this.out.faults.sort((a, b) => a.afterBytes - b.afterBytes)
+    this.in.faults.sort((a, b) => a.afterBytes - b.afterBytes)
+    dialling.plug(this.out, this.in)
+    accepting.plug(this.in, this.out)
+  }
+
+  /** Ends it on both sides, with all that is on its way. */
+  reset(by: "network" | Handle): void {
+    if (this.isOver) return
+    this.isOver = true
+    if (by === "network") this.wasCut = true
+    this.world.log(12, this.number, () => `link ${this.number} is reset`)
+    for (const handle of [this.dialling, this.accepting]) if (handle !== by) handle.wasReset()
+  }
+}
+
+/** What the system has of a socket, and what Node's handle of it does. */
+export class Handle {
+  readonly world: World
+  readonly loop: EventLoop
+  readonly label: string
+  owner: Socket | undefined
+  /** Where it is to be known as long as it is open. */
+  handles: Set<Handle> | undefined
+  out: Direction | undefined
+  in: Direction | undefined
+  localPort = 0
+  remotePort = 0
+  remoteAddress = "127.0.0.1"
+  isReading = false
+  isClosed = false
+  isReset = false
+  #readPosted = false
+  #writing: { bytes: Uint8Array; done: (error?: Error) => void } | undefined
+  #writePosted = false
+
+  constructor(loop: EventLoop, label: string) {
+    this.loop = loop
+    this.world = loop.world
+    this.label = label
+  }
+
+  plug(out: Direction, from: Direction): void {
+    this.out = out
+    this.in = from
+  }
+
+  // -- Reading ---------------------------------------------------------------------
+
+  readStart(): void {
+    this.isReading = true
+    this.readable()
+  }
+
+  readStop(): void {
+    this.isReading = false
+  }
+
+  readable(): void {
+    if (!this.isReading || this.#readPosted || this.isClosed) return
+    const from = this.in as Direction
+    if (from.arrivedBytes === 0 && !from.endArrived && !this.isReset) return
+    this.#readPosted = true
+    this.loop.post(() => this.#read(), 0.001)
+  }
+
+  #read(): void {
+    this.#readPosted = false
+    if (!this.isReading || this.isClosed) return
+    const from = this.in as Direction
+    const socket = this.owner as Socket
+    const buffer = socket.buffer
+    const length = from.read(buffer)
+    if (length > 0) {
+      this.world.log(13, length, () => `${this.label} reads ${length} bytes`)
+      socket.cameIn(length)
+      this.readable()
+    } else if (this.isReset) {
+      this.isReading = false
+      socket.readFailed(systemError("ECONNRESET", "read"))
+    } else if (from.endArrived) {
+      this.isReading = false
+      this.world.log(14, 0, () => `${this.label} reads the end`)
+      socket.endCameIn()
+    }
+  }
+
+  // -- Writing ---------------------------------------------------------------------
+
+  /** Writes; returns true where all was taken at once, else `done` is called. */
+  write(bytes: Uint8Array, done: (error?: Error) => void): boolean | Error {
+    if (this.isReset) return systemError("EPIPE", "write")
+    const to = this.out as Direction
+    const taken = to.ended ? bytes.length : to.take(bytes)
+    this.world.log(15, taken, () => `${this.label} writes ${taken} of ${bytes.length} bytes`)
+    if (taken === bytes.length) return true
+    this.#writing = { bytes: bytes.subarray(taken), done }
+    this.writable()
+    return false
+  }
+
+  writable(): void {
+    if (!this.#writing || this.#writePosted || this.isClosed) return
+    if ((this.out as Direction).room === 0 && !this.isReset) return
+    this.#writePosted = true
+    this.loop.post(() => this.#write(), 0.001)
+  }
+
+  #write(): void {
+    this.#writePosted = false
+    const writing = this.#writing
+    if (!writing || this.isClosed) return
+    if (this.isReset) {
+      this.#writing = undefined
+      writing.done(systemError("EPIPE", "write"))
+      return
+    }
+    const to = this.out as Direction
+    const taken = to.ended ? writing.bytes.length : to.take(writing.bytes)
+    this.world.log(16, taken, () => `${this.label} goes on to write ${taken} bytes`)
+    writing.bytes = writing.bytes.subarray(taken)
+    if (writing.bytes.length === 0) {
+      this.#writing = undefined
+      writing.done()
+    } else this.writable()
+  }
+
+  shutdown(done: () => void): void {
+    if (!this.isReset) (this.out as Direction).end()
+    this.loop.post(done, 0.001)
+  }
+
+  // -- The end ---------------------------------------------------------------------
+
+  wasReset(): void {
+    this.isReset = true
+    if (this.isReading) this.readable()
+    this.writable()
+  }
+
+  /** Closes; with bytes that nobody has read, the other side is reset. */
+  close(done: () => void): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.isReading = false
+    this.#writing = undefined
+    this.handles?.delete(this)
+    const { link } = (this.out ?? {}) as { link?: Link }
+    this.world.log(17, 0, () => `${this.label} is closed`)
+    if (link && !link.isOver) link.firstCloser ??= this
+    if (link && !link.isOver) {
+      const from = this.in as Direction
+      if (from.arrivedBytes > 0) link.reset(this)
+      else (this.out as Direction).end()
+    }
+    this.loop.post(done, 0.001)
+  }
+}
+
+type OnRead = { buffer: Uint8Array; callback: (length: number, buffer: Uint8Array) => boolean }
+
+interface SocketOptions {
+  handle?: Handle
+  allowHalfOpen?: boolean
+  onread?: OnRead
+}
+
+/** What watches sockets, for rules that hold for them. */
+export interface SocketWatcher {
+  /** Bytes are written to a connection that is known to be over. */
+  wroteInVain(socket: Socket, bytes: Uint8Array, why: string): void
+}
+
+/** A net.Socket, as far as src/transport uses it. */
+export class Socket extends EventEmitter {
+  static watcher: SocketWatcher | undefined
+  _handle: Handle | null
+  destroyed = false
+  errored: Error | null = null
+  connecting = false
+  writableNeedDrain = false
+  writableLength = 0
+  readonly allowHalfOpen: boolean
+  readonly #onread: OnRead | undefined
+  readonly #loop: EventLoop
+  #ownBuffer: Uint8Array | undefined
+  #queue: { bytes: Uint8Array }[] = []
+  #isWriting = false
+  #isPaused = false
+  #isEnding = false
+  #isFinished = false
+  #isShuttingDown = false
+  #endSeen = false
+  #endEmitted = false
+  #closeEmitted = false
+  readonly #remotePort: number | undefined
+  readonly #localPort: number | undefined
+
+  constructor(options: SocketOptions) {
+    super()
+    const { handle, onread, allowHalfOpen = false } = options
+    this._handle = handle ?? null
+    this.#onread = onread
+    this.allowHalfOpen = allowHalfOpen
+    this.#loop = (handle as Handle).loop
+    this.#remotePort = handle?.remotePort
+    this.#localPort = handle?.localPort
+    if (handle) handle.owner = this
+    if (handle?.in && onread) handle.readStart()
+  }
+
+  get label(): string {
+    return this._handle?.label ?? "a socket that is closed"
+  }
+
+  get remoteAddress(): string | undefined {
+    return this._handle?.out ? this._handle.remoteAddress : undefined
+  }
+
+  get remotePort(): number | undefined {
+    return this._handle?.out ? this._handle.remotePort || this.#remotePort : undefined
+  }
+
+  get localPort(): number | undefined {
+    return this._handle?.localPort || this.#localPort
+  }
+
+  get writableEnded(): boolean {
+    return this.#isEnding
+  }
+
+  get buffer(): Uint8Array {
+    if (this.#onread) return this.#onread.buffer
+    this.#ownBuffer ??= Buffer.alloc(READ_BYTES)
+    return this.#ownBuffer
+  }
+
+  ref(): this {
+    return this
+  }
+
+  unref(): this {
+    return this
+  }
+
+  setNoDelay(): this {
+    return this
+  }
+
+  setKeepAlive(): this {
+    return this
+  }
+
+  // -- Connecting ------------------------------------------------------------------
+
+  connected(): void {
+    if (this.destroyed) return
+    this.connecting = false
+    this.emit("connect")
+    if (this.destroyed) return
+    if (!this.#isPaused) this._handle?.readStart()
+    this.#writeNext()
+  }
+
+  refused(): void {
+    this.#destroy(systemError("ECONNREFUSED", "connect"))
+  }
+
+  // -- Reading ---------------------------------------------------------------------
+
+  cameIn(length: number): void {
+    if (!this.#onread) {
+      this.emit("data", Buffer.from(this.buffer.subarray(0, length)))
+      return
+    }
+    const { buffer, callback } = this.#onread
+    if (callback(length, buffer) === false) this.pause()
+  }
+
+  endCameIn(): void {
+    this.#endSeen = true
+    this.#loop.nextTick(() => {
+      if (this.destroyed || this.#endEmitted) return
+      this.#endEmitted = true
+      this.emit("end")
+      if (!this.allowHalfOpen) this.end()
+      this.#checkOver()
+    })
+  }
+
+  readFailed(error: Error): void {
+    this.#destroy(error)
+  }
+
+  pause(): this {
+    this.#isPaused = true
+    if (!this.connecting) this._handle?.readStop()
+    return this
+  }
+
+  resume(): this {
+    this.#isPaused = false
+    const handle = this._handle
+    if (!this.connecting && handle && !handle.isReading && !this.#endSeen) handle.readStart()
+    return this
+  }
+
+  // -- Writing ---------------------------------------------------------------------
+
+  write(bytes: Uint8Array): boolean {
+    if (this.#endEmitted || this.destroyed || this.#isEnding)
+      Socket.watcher?.wroteInVain(
+        this,
+        bytes,
+        this.destroyed ? "destroyed" : this.#isEnding ? "ended" : "ended by its peer",
+      )
+    if (this.#isEnding) {
+      this.#fail(Object.assign(new Error("write after end"), { code: "ERR_STREAM_WRITE_AFTER_END" }))
+      return false
+    }
+    if (this.destroyed) return false
+    this.writableLength += bytes.length
+    const hasRoom = this.writableLength < 16 * 1024
+    if (!hasRoom) this.writableNeedDrain = true
+    this.#queue.push({ bytes })
+    if (!this.#isWriting && !this.connecting) this.#writeNext(true)
+    return hasRoom
+  }
+
+  /** Hands all that waits to the system, in one go. */
+  #writeNext(sync = false): void {
+    if (this.destroyed || this.#isWriting || this.connecting) return
+    const queue = this.#queue
+    if (queue.length === 0) {
+      this.#checkEnd()
+      return
+    }
+    this.#queue = []
+    const bytes = queue.length === 1 ? (queue[0] as { bytes: Uint8Array }).bytes : Buffer.concat(queue.map((item) => item.bytes))
+    this.#isWriting = true
+    const { length } = bytes
+    const written = (error?: Error) => {
+      this.#isWriting = false
+      if (this.destroyed) return
+      if (error) {
+        this.#destroy(error)
+        return
+      }
+      this.writableLength -= length
+      this.#writeNext()
+      if (sync) this.#loop.nextTick(() => this.#afterWrite())
+      else this.#afterWrite()
+    }
+    const result = (this._handle as Handle).write(bytes, (error) => {
+      sync = false
+      written(error)
+    })
+    if (result instanceof Error) {
+      this.#isWriting = false
+      this.#fail(result)
+    } else if (result) written()
+  }
+
+  #afterWrite(): void {
+    if (this.destroyed || !this.writableNeedDrain || this.writableLength > 0 || this.#isEnding)
+      return
+    this.writableNeedDrain = false
+    this.emit("drain")
+  }
+
+  end(bytes?: Uint8Array): this {
+    if (bytes) this.write(bytes)
+    if (this.#isEnding) return this
+    this.#isEnding = true
+    if (!this.destroyed) this.#checkEnd()
+    return this
+  }
+
+  #checkEnd(): void {
+    if (!this.#isEnding || this.#isShuttingDown || this.connecting) return
+    if (this.#isWriting || this.#queue.length > 0) return
+    this.#isShuttingDown = true
+    this._handle?.shutdown(() => {
+      if (this.destroyed) return
+      this.#isFinished = true
+      this.emit("finish")
+      this.#checkOver()
+    })
+  }
+
+  // -- The end ---------------------------------------------------------------------
+
+  #checkOver(): void {
+    if (this.#isFinished && this.#endEmitted) this.destroy()
+  }
+
+  #fail(error: Error): void {
+    this.#loop.nextTick(() => this.#destroy(error))
+  }
+
+  destroy(error?: Error): this {
+    this.#destroy(error)
+    return this
+  }
+
+  #destroy(error: Error | undefined): void {
+    if (this.destroyed) return
+    this.destroyed = true
+    if (error) {
+      this.errored = error
+      this.#loop.nextTick(() => this.emit("error", error))
+    }
+    this.#queue = []
+    const handle = this._handle
+    const closed = () => {
+      if (this.#closeEmitted) return
+      this.#closeEmitted = true
+      this.emit("close", error !== undefined)
+    }
+    if (handle) {
+      handle.close(closed)
+      this._handle = null
+    } else this.#loop.nextTick(closed)
+  }
+}
+
+/** A handle that listens, as net._createServerHandle makes one. */
+class ServerHandle {
+  readonly network: Network
+  readonly loop: EventLoop
+  readonly port: number
+  server: Server | undefined
+  isClosed = false
+
+  constructor(network: Network, loop: EventLoop, port: number) {
+    this.network = network
+    this.loop = loop
+    this.port = port
+  }
+
+  listen(): number {
+    return 0
+  }
+
+  close(): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.network.release(this)
+  }
+}
+
+/** A net.Server, as far as src/transport uses it. */
+export class Server extends EventEmitter {
+  _handle: ServerHandle | null = null
+  readonly loop: EventLoop
+
+  constructor(loop: EventLoop, accepted: (socket: Socket) => void) {
+    super()
+    this.loop = loop
+    this.on("connection", accepted)
+  }
+
+  _listen2(): void {
+    const handle = this._handle as ServerHandle
+    handle.server = this
+    this.loop.nextTick(() => this.emit("listening"))
+  }
+
+  address(): { address: string; port: number; family: string } | null {
+    return this._handle && { address: "127.0.0.1", port: this._handle.port, family: "IPv4" }
+  }
+
+  unref(): this {
+    return this
+  }
+
+  close(): this {
+    this._handle?.close()
+    this._handle = null
+    this.loop.post(() => this.emit("close"), 0.001)
+    return this
+  }
+}
+
+/** Options of net.connect. The address that it is dialled from says who dials. */
+interface DialOptions {
+  port: number
+  localAddress?: string
+  allowHalfOpen?: boolean
+  onread?: OnRead
+}
+
+/** All hosts, ports and links of a run. */
+export class Network {
+  readonly world: World
+  readonly #random: Random
+  readonly #treat: (random: Random, port: number, from: string) => Treatment
+  readonly #listening = new Map<number, ServerHandle>()
+  readonly links: Link[] = []
+  /** Every handle of a connection, until it is closed. */
+  readonly handles: Set<Handle> = new Set()
+  #lastPort = 40_000
+
+  constructor(world: World, random: Random, treat: (random: Random, port: number, from: string) => Treatment) {
+    this.world = world
+    this.#random = random
+    this.#treat = treat
+    numbers = 0
+  }
+
+  /** node:net for the code of one thread. */
+  moduleFor(loop: EventLoop): object {
+    const network = this
+    return {
+      Socket,
+      Server,
+      connect: (options: DialOptions) => network.dial(loop, options),
+      createServer: (_options: object, accepted: (socket: Socket) => void) =>
+        new Server(loop, accepted),
+      _createServerHandle: (_host: string, port: number) => network.#listen(loop, port),
+    }
+  }
+
+  get listening(): number {
+    return this.#listening.size
+  }
+
+  #listen(loop: EventLoop, asked: number): ServerHandle | number {
+    const port = asked === 0 ? ++this.#lastPort : asked
+    if (this.#listening.has(port)) return -98
+    const handle = new ServerHandle(this, loop, port)
+    this.#listening.set(port, handle)
+    return handle
+  }
+
+  /** Closes all that a thread has, as the system does when it ends. */
+  ended(loop: EventLoop): void {
+    for (const handle of this.handles) if (handle.loop === loop) handle.close(() => {})
+    for (const handle of this.#listening.values()) if (handle.loop === loop) handle.close()
+  }
+
+  release(handle: ServerHandle): void {
+    this.#listening.delete(handle.port)
+  }
+
+  dial(loop: EventLoop, options: DialOptions): Socket {
+    const { port, localAddress = "127.0.0.1", ...rest } = options
+    const number = ++numbers
+    const handle = new Handle(loop, `link ${number} out`)
+    handle.localPort = ++this.#lastPort
+    handle.remotePort = port
+    const socket = new Socket({ ...rest, handle })
+    socket.connecting = true
+    const random = this.#random.fork(number)
+    const treatment = this.#treat(random, port, localAddress)
+    const { traits, refused } = treatment
+    const roundTripMs = 2 * traits.latencyMs + random.fraction() * traits.jitterMs
+    this.world.log(20, port, () => `${handle.label} dials ${port}`)
+    this.world.later(roundTripMs, () => {
+      const listener = refused ? undefined : this.#listening.get(port)
+      if (handle.isClosed) return
+      if (!listener?.server) {
+        this.world.log(21, port, () => `${handle.label} is refused`)
+        loop.post(() => socket.refused())
+        return
+      }
+      this.#accept(listener, handle, localAddress, number, treatment, random)
+      loop.post(() => socket.connected())
+    })
+    return socket
+  }
+
+  #accept(
+    listener: ServerHandle,
+    dialling: Handle,
+    from: string,
+    number: number,
+    treatment: Treatment,
+    random: Random,
+  ): void {
+    const accepting = new Handle(listener.loop, `link ${number} in`)
+    accepting.localPort = listener.port
+    accepting.remotePort = dialling.localPort
+    accepting.remoteAddress = from
+    const link = new Link(this.world, number, dialling, accepting, treatment, random)
+    this.links.push(link)
+    for (const handle of [dialling, accepting]) {
+      this.handles.add(handle)
+      handle.handles = this.handles
+    }
+    this.world.log(22, number, () => `link ${number} is open`)
+    listener.loop.post(() => {
+      const { server } = listener
+      if (!server || listener.isClosed) accepting.close(() => {})
+      else server.emit("connection", new Socket({ handle: accepting }))
+    }, random.fraction() * treatment.traits.jitterMs)
+  }
+}

@@ -1,0 +1,504 @@
+/** What programs do with sockets: they send, receive, answer, compute, close. */
+import type { Process } from "./engine.js"
+import type { Checker } from "./checker.js"
+import { ANYBODY, type Author, build, type Head, readHead, topicOf } from "./messages.js"
+import { type Action, type EndpointSpec, type SocketSpec, takesParts } from "./scenario.js"
+import type { World } from "./world.js"
+
+type Received = (Buffer | { routingId?: number; group?: Buffer })[]
+
+/** What programs use of a socket of any type. */
+export interface AnySocket {
+  send(message: Buffer | Buffer[], routing?: object): Promise<void>
+  receive(): Promise<Received>
+  bind(address: string, options: object): Promise<void>
+  bindSync(address: string, options: object): void
+  connect(address: string, options: object): void
+  unbind(address: string): Promise<void>
+  disconnect(address: string): void
+  close(): void
+  subscribe(topic: string): void
+  unsubscribe(topic: string): void
+  join(group: string): void
+  leave(group: string): void
+  readonly closed: boolean
+  readonly readable: boolean
+  readonly writable: boolean
+  receiveTimeout: number
+  sendHighWaterMark: number
+  receiveHighWaterMark: number
+  readonly lz4: {
+    on(name: string, listener: (event: PeerEvent) => void): void
+    readonly stats: { sent: Counts; received: Counts }
+    readonly connections: readonly { sent: Counts; received: Counts }[]
+  }
+  readonly events: { on(name: string, listener: () => void): void }
+  [Symbol.asyncIterator](): AsyncIterator<Received>
+}
+
+interface PeerEvent {
+  remoteAddress: string
+  remotePort: number
+  error?: Error
+}
+
+export interface Counts {
+  messages: number
+  plainBytes: number
+  wireBytes: number
+}
+
+/** Pauses of a program that hurries, in milliseconds. */
+const EAGER_MS = 5
+
+const REPLY = { maxBytes: 600, maxParts: 2, compressible: 0.5 }
+
+/** The port that a socket binds. */
+export const portOf = (socket: number, index: number): number => 10_000 + 10 * socket + index
+
+/** The address that a socket dials from, which says who it is. */
+export const addressOf = (socket: number): string => `127.0.1.${socket + 1}`
+
+/** The author of what a socket sends. */
+export function authorOf({ number, type, send }: SocketSpec): Author {
+  return { number, send: send ?? REPLY, hasParts: takesParts(type) }
+}
+
+/** A socket, and the program that has it. */
+export class Program {
+  readonly spec: SocketSpec
+  readonly author: Author
+  readonly process: Process
+  readonly socket: AnySocket
+  readonly #world: World
+  readonly #checkers: readonly Checker[]
+  /** Endpoints by their names. */
+  readonly #bound: string[] = []
+  readonly #connected: string[] = []
+  #sequence = 0
+  #waiting = new Set<() => void>()
+  /** Whether it has stopped to pause and to compute. */
+  isEager = false
+  isClosed = false
+  /** Whether it waits in send() or receive(). */
+  isSending = false
+  isReceiving = false
+  hasSent = false
+  /** Messages that send() took, and that receive() gave. */
+  accepted = 0
+  received = 0
+  /** What it last asked, of a REQ. */
+  #asked: Head | undefined
+
+  constructor(
+    spec: SocketSpec,
+    process: Process,
+    world: World,
+    checkers: readonly Checker[],
+  ) {
+    this.spec = spec
+    this.author = authorOf(spec)
+    this.process = process
+    this.#world = world
+    this.#checkers = checkers
+    const Type = process.package[spec.type] as unknown as new (options: object) => AnySocket
+    this.socket = new Type(spec.options)
+    if (spec.receive?.how === "poll") this.socket.receiveTimeout = 0
+    for (const topic of spec.topics) this.#subscribe(topic)
+    this.#listen()
+  }
+
+  #subscribe(topic: string): void {
+    if (this.spec.type === "Subscriber") this.socket.subscribe(topic)
+    else if (this.spec.type === "Dish") this.socket.join(topic)
+    else if (this.spec.type === "XSubscriber")
+      this.socket.send(Buffer.concat([Buffer.of(1), Buffer.from(topic)])).catch(() => {})
+  }
+
+  #unsubscribe(topic: string): void {
+    if (this.spec.type === "Subscriber") this.socket.unsubscribe(topic)
+    else if (this.spec.type === "Dish") this.socket.leave(topic)
+    else if (this.spec.type === "XSubscriber")
+      this.socket.send(Buffer.concat([Buffer.of(0), Buffer.from(topic)])).catch(() => {})
+  }
+
+  #listen(): void {
+    const { lz4 } = this.socket
+    lz4.on("protocolError", (event) => {
+      for (const checker of this.#checkers)
+        checker.protocolError?.(this.spec, event, event.error as Error)
+    })
+    if (!this.spec.listens) return
+    const use = () => {
+      if (this.isClosed) return
+      void lz4.stats.sent.messages
+      void lz4.connections.length
+      void this.socket.writable
+      void this.socket.readable
+      if (this.spec.send && this.spec.type !== "Request" && !this.isSending && this.socket.writable)
+        this.#sendNow()
+    }
+    lz4.on("connect", use)
+    lz4.on("disconnect", use)
+    this.socket.events.on("handshake", use)
+    this.socket.events.on("disconnect", use)
+  }
+
+  // -- Endpoints -------------------------------------------------------------------
+
+  /** Binds and connects, and begins to send and to receive. */
+  start(): void {
+    const { endpoints, send, receive, type } = this.spec
+    let bound = 0
+    for (const endpoint of endpoints) {
+      const index = endpoint.kind === "bind" ? bound++ : 0
+      this.#after(endpoint.atMs, () => this.#open(endpoint, index))
+    }
+    if (type === "Request") this.#after(send?.startMs ?? 0, () => this.#ask())
+    else {
+      if (send) this.#after(send.startMs, () => this.#send())
+      if (receive) this.#after(receive.startMs, () => this.#receive())
+    }
+  }
+
+  #after(ms: number, call: () => void): void {
+    if (ms === 0) call()
+    else this.process.loop.setTimeout(call, ms)
+  }
+
+  #open(endpoint: EndpointSpec, index: number): void {
+    if (this.isClosed) return
+    if (endpoint.kind === "connect") {
+      const port = portOf(endpoint.to as number, endpoint.index as number)
+      const address = `lz4+tcp://${addressOf(this.spec.number)}:0;127.0.0.1:${port}`
+      this.socket.connect(address, endpoint.options)
+      this.#connected.push(address)
+      return
+    }
+    const address = `lz4+tcp://127.0.0.1:${portOf(this.spec.number, index)}`
+    this.#bound.push(address)
+    // What waits with it is the thread; without one it is done at once.
+    if (index === 0) this.socket.bindSync(address, endpoint.options)
+    else this.#bindLater(address, endpoint.options)
+  }
+
+  async #bindLater(address: string, options: object): Promise<void> {
+    try {
+      await this.socket.bind(address, options)
+    } catch (error) {
+      this.#unless(["EADDRINUSE", "EBADF", "EBUSY"], error)
+    }
+  }
+
+  /** What a program may see go wrong; anything else is a fault. */
+  #unless(codes: readonly string[], error: unknown): void {
+    const { code, stack } = error as Error & { code?: string }
+    if (code === undefined || !codes.includes(code))
+      this.#world.fail("errors are those that are documented", `${this.spec.type}: ${stack}`)
+  }
+
+  // -- Sending ---------------------------------------------------------------------
+
+  #sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = () => {
+        this.#waiting.delete(wake)
+        resolve()
+      }
+      this.#waiting.add(wake)
+      if (this.isEager && ms > 0) ms = EAGER_MS
+      if (ms === 0) this.process.loop.setImmediate(wake)
+      else this.process.loop.setTimeout(wake, ms)
+    })
+  }
+
+  /** From now on it receives all there is, without pauses. */
+  hurry(): void {
+    this.isEager = true
+    for (const wake of [...this.#waiting]) wake()
+  }
+
+  #next(to = ANYBODY): Head {
+    return { sender: this.spec.number, sequence: this.#sequence++, to }
+  }
+
+  /** The arguments of send() for a message. */
+  #arguments(head: Head, parts: Buffer[]): [Buffer[] | Buffer, object?] {
+    switch (this.spec.type) {
+      case "Radio":
+        return [parts[0] as Buffer, { group: topicOf(head) }]
+      case "Dealer":
+        return this.spec.partner === "Reply" ? [[Buffer.alloc(0), ...parts]] : [parts]
+      default:
+        return [parts]
+    }
+  }
+
+  /** Sends a message; resolves when that is settled. */
+  #post(head: Head, parts: Buffer[], args: [Buffer[] | Buffer, object?]): Promise<boolean> {
+    for (const checker of this.#checkers) checker.sending?.(this.spec, head, parts)
+    let promise: Promise<void>
+    try {
+      promise = this.socket.send(...args)
+    } catch (error) {
+      promise = Promise.reject(error)
+    }
+    if (this.spec.send?.scribbles) parts[0]?.fill(0xee)
+    this.isSending = true
+    return promise.then(
+      () => {
+        this.isSending = false
+        this.accepted++
+        for (const checker of this.#checkers) checker.accepted?.(this.spec, head)
+        return true
+      },
+      (error) => {
+        this.isSending = false
+        const { code = "" } = error as { code?: string }
+        const { type } = this.spec
+        const codes = ["EAGAIN", "EBADF"]
+        if (type === "Router" || type === "Server") codes.push("EHOSTUNREACH")
+        this.#unless(codes, error)
+        for (const checker of this.#checkers) checker.refused?.(this.spec, head, code)
+        return false
+      },
+    )
+  }
+
+  #sendNow(): Promise<boolean> {
+    const head = this.#next()
+    const parts = build(this.author, head)
+    return this.#post(head, parts, this.#arguments(head, parts))
+  }
+
+  async #send(): Promise<void> {
+    const { count, burst, pauseMs, eager } = this.spec.send as NonNullable<SocketSpec["send"]>
+    for (let i = 0; i < count && !this.isClosed; i++) {
+      if (this.isSending) await this.#sleep(1)
+      if (this.isSending) continue
+      if (eager && this.socket.writable && this.spec.type !== "Dealer") {
+        // Promises of what was taken at once need not be waited for.
+        void this.#sendNow()
+        if (this.isSending && !this.socket.writable) await this.#sleep(0)
+        else if ((i + 1) % burst === 0) await this.#sleep(pauseMs)
+        continue
+      }
+      const taken = await this.#sendNow()
+      if (!taken && !this.isClosed) await this.#sleep(1)
+      if ((i + 1) % burst === 0) await this.#sleep(pauseMs)
+    }
+    this.hasSent = true
+  }
+
+  /** Asks, and waits for the answer, as a REQ has to. */
+  async #ask(): Promise<void> {
+    const { count, burst, pauseMs } = this.spec.send as NonNullable<SocketSpec["send"]>
+    for (let i = 0; i < count && !this.isClosed; i++) {
+      this.#asked = { sender: this.spec.number, sequence: this.#sequence, to: ANYBODY }
+      if (!(await this.#sendNow())) {
+        await this.#sleep(1)
+        continue
+      }
+      if (!(await this.#receiveOne())) break
+      if ((i + 1) % burst === 0) await this.#sleep(pauseMs)
+    }
+    this.hasSent = true
+  }
+
+  // -- Receiving -------------------------------------------------------------------
+
+  async #receive(): Promise<void> {
+    const { how } = this.spec.receive as NonNullable<SocketSpec["receive"]>
+    if (how === "iterate") {
+      this.isReceiving = true
+      try {
+        for await (const message of this.socket) {
+          this.isReceiving = false
+          await this.#took(message as Received)
+          this.isReceiving = true
+        }
+      } catch (error) {
+        this.#unless(["EBADF", "EAGAIN"], error)
+      }
+      this.isReceiving = false
+      return
+    }
+    while (!this.isClosed) if (!(await this.#receiveOne())) return
+  }
+
+  /** Receives a message, or finds none; false when there will be none any more. */
+  async #receiveOne(): Promise<boolean> {
+    let message: Received
+    const polls = this.spec.receive?.how === "poll"
+    try {
+      const promise = this.socket.receive()
+      this.isReceiving = !polls
+      message = await promise
+    } catch (error) {
+      this.isReceiving = false
+      this.#unless(["EAGAIN", "EBADF"], error)
+      const { code } = error as { code?: string }
+      if (code === "EBADF" || this.isClosed || !polls) return false
+      await this.#sleep(1)
+      return this.spec.type === "Request" ? this.#receiveOne() : true
+    }
+    this.isReceiving = false
+    await this.#took(message)
+    return true
+  }
+
+  async #took(message: Received): Promise<void> {
+    this.received++
+    await this.#read(message)
+    const { every, pauseMs, computeMs } = this.spec.receive as NonNullable<SocketSpec["receive"]>
+    if (this.received % every !== 0 || this.isEager) return
+    if (computeMs > 0) this.process.loop.compute(computeMs)
+    if (pauseMs >= 0) await this.#sleep(pauseMs)
+  }
+
+  #tell(parts: readonly Buffer[]): void {
+    for (const checker of this.#checkers) checker.received?.(this.spec, parts)
+  }
+
+  async #read(message: Received): Promise<void> {
+    const { type, partner } = this.spec
+    switch (type) {
+      case "Router": {
+        const [id, ...rest] = message as Buffer[]
+        const parts = partner === "Request" ? rest.slice(1) : rest
+        if (partner === "Request" && rest[0]?.length !== 0)
+          this.#world.fail("content", "a request at a ROUTER has no delimiter")
+        this.#checkId((id as Buffer).toString("latin1"), parts)
+        this.#tell(parts)
+        const head = readHead(parts)
+        if (!head || (partner !== "Request" && head.sequence % 3 !== 0)) return
+        const reply = this.#next(head.sender)
+        const answer = build(this.author, reply)
+        const delimiter = partner === "Request" ? [Buffer.alloc(0)] : []
+        await this.#post(reply, answer, [[id as Buffer, ...delimiter, ...answer]])
+        return
+      }
+      case "Reply": {
+        this.#tell(message as Buffer[])
+        const head = readHead(message as Buffer[])
+        const reply = this.#next(head?.sender)
+        const answer = build(this.author, reply)
+        await this.#post(reply, answer, [answer])
+        return
+      }
+      case "Server": {
+        const [body, routing] = message as [Buffer, { routingId: number }]
+        this.#checkId(String(routing.routingId), [body])
+        this.#tell([body])
+        const head = readHead([body])
+        if (!head || head.sequence % 3 !== 0) return
+        const reply = this.#next(head.sender)
+        const answer = build(this.author, reply)
+        await this.#post(reply, answer, [answer, routing])
+        return
+      }
+      case "Dish": {
+        const [body, routing] = message as [Buffer, { group: Buffer }]
+        const head = readHead([body])
+        if (head && topicOf(head) !== String(routing.group))
+          this.#world.fail("content", `a message came for the group ${routing.group}`)
+        this.#tell([body])
+        return
+      }
+      case "Dealer":
+        if (partner === "Reply") {
+          if ((message[0] as Buffer).length !== 0)
+            this.#world.fail("content", "a reply at a DEALER has no delimiter")
+          this.#tell(message.slice(1) as Buffer[])
+        } else this.#tell(message as Buffer[])
+        return
+      case "XPublisher": {
+        const [first] = message as [Buffer]
+        // Subscriptions are no messages of programs.
+        if (first.length > 0 && (first[0] as number) > 1) this.#tell(message as Buffer[])
+        return
+      }
+      case "Request": {
+        const head = readHead(message as Buffer[])
+        if (head && head.to !== this.#asked?.sender)
+          this.#world.fail("replies go to who asked", `${this.spec.number} got that of ${head.to}`)
+        this.#tell(message as Buffer[])
+        return
+      }
+      default:
+        this.#tell(message as Buffer[])
+    }
+  }
+
+  /** Who a routing id stands for. */
+  readonly #ids = new Map<string, number>()
+
+  /** A routing id stands for one peer. */
+  #checkId(id: string, parts: readonly Buffer[]): void {
+    const head = readHead(parts)
+    if (!head) return
+    const known = this.#ids.get(id)
+    if (known === undefined) this.#ids.set(id, head.sender)
+    else if (known !== head.sender)
+      this.#world.fail(
+        "a routing id stands for one peer",
+        `a message of ${head.sender} came under the id of ${known}`,
+      )
+  }
+
+  // -- Actions ---------------------------------------------------------------------
+
+  act({ kind, value }: Action): void {
+    if (this.isClosed) return
+    this.#world.log(40, value, () => `${this.spec.type} ${this.spec.number}: ${kind}`)
+    switch (kind) {
+      case "close":
+        this.close()
+        break
+      case "disconnect": {
+        const address = this.#connected.shift()
+        if (address) this.#ended(address)
+        break
+      }
+      case "unbind": {
+        const address = this.#bound.shift()
+        if (address) this.socket.unbind(address).catch((e) => this.#unless(["ENOENT", "EBUSY", "EBADF"], e))
+        break
+      }
+      case "reconnect": {
+        const [address] = this.#connected
+        if (!address) break
+        this.#ended(address)
+        this.process.loop.setTimeout(() => {
+          if (!this.isClosed) this.socket.connect(address, {})
+        }, value)
+        break
+      }
+      case "topic":
+        if (value > 2) this.#subscribe("b")
+        else this.#unsubscribe(this.spec.topics[0] ?? "a")
+        break
+      case "compute":
+        this.process.loop.compute(value)
+        break
+      case "marks":
+        if (this.spec.options.sendHighWaterMark !== undefined) this.socket.sendHighWaterMark = value
+        if (this.spec.options.receiveHighWaterMark !== undefined)
+          this.socket.receiveHighWaterMark = value
+    }
+  }
+
+  #ended(address: string): void {
+    try {
+      this.socket.disconnect(address)
+    } catch (error) {
+      this.#unless(["ENOENT", "EBUSY"], error)
+    }
+  }
+
+  close(): void {
+    if (this.isClosed) return
+    this.isClosed = true
+    this.socket.close()
+  }
+}

@@ -1,0 +1,172 @@
+/** One run: a scenario, played to its end under all rules. */
+import type { Checker } from "./checker.js"
+import { Connections } from "./checkers/connections.js"
+import { Counters } from "./checkers/counters.js"
+import { Delivery } from "./checkers/delivery.js"
+import { Leftovers } from "./checkers/leftovers.js"
+import { Pipes } from "./checkers/pipes.js"
+import { type Compiled, Process } from "./engine.js"
+import { attack } from "./hostile.js"
+import { type Fault, Network, Socket, type Treatment } from "./network.js"
+import { Program } from "./programs.js"
+import { Random } from "./random.js"
+import type { NetworkSpec, Scenario } from "./scenario.js"
+import { isCalm, type Run } from "./state.js"
+import { World } from "./world.js"
+
+/** When programs stop to pause, and connections to fail, in simulated milliseconds. */
+const BUSY_MS = 100
+/** How long nothing has to happen for a run to be quiet. */
+const QUIET_MS = 700
+const QUIET_ROUNDS = 60
+/** More events than any run has that does not turn in a circle. */
+const STEPS_MAX = 300_000
+/** What sockets may take to end: threads, lingering, farewells. */
+const END_MS = 6000
+
+/** What became of a run. */
+export interface Outcome {
+  failure: { rule: string; detail: string } | undefined
+  /** The same for the same seed, every time. */
+  hash: number
+  steps: number
+  messages: number
+  lines: readonly string[]
+}
+
+let current: World | undefined
+
+/** Counts a promise that nobody looked at against the run that made it. */
+export function catchRejections(): void {
+  process.on("unhandledRejection", (error) => {
+    const { stack } = error as Error
+    if (current) current.fail("nothing is thrown that nobody catches", stack ?? String(error))
+    else throw error
+  })
+}
+
+function treat(spec: NetworkSpec, random: Random, isFaulty: boolean): Treatment {
+  const { latencyMs, jitterMs, capacityBytes, pieceBytes, readBytes } = spec
+  const faults: Fault[] = []
+  for (const kind of ["reset", "fin", "pause"] as const) {
+    if (!isFaulty || !random.chance(spec[kind])) continue
+    faults.push({
+      kind,
+      direction: random.pick(["out", "in"] as const),
+      afterBytes: random.skewed(1, spec.faultBytes),
+      ms: random.between(1, 50),
+    })
+  }
+  return {
+    traits: { latencyMs, jitterMs, capacityBytes, pieceBytes, readBytes },
+    refused: isFaulty && random.chance(spec.refused),
+    faults,
+  }
+}
+
+export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): Outcome {
+  const world = new World(keepsLog)
+  current = world
+  const random = new Random(scenario.seed, 11)
+  const network = new Network(world, random.fork(1), (link) =>
+    treat(scenario.network, link, world.now < BUSY_MS),
+  )
+  const { atomicShare, clockMs } = scenario
+  const names = [...new Set(scenario.sockets.map((socket) => socket.process))]
+  const processes = names.map(
+    (name) =>
+      new Process(world, network, random.fork(100 + name), compiled, {
+        name: `process ${name}`,
+        atomicShare,
+        clockMs,
+      }),
+  )
+  const checkers: Checker[] = []
+  const programs: Program[] = []
+  const run: Run = { scenario, world, network, processes, programs, isCalm: isCalm(scenario) }
+  checkers.push(
+    new Delivery(run),
+    new Pipes(run),
+    new Connections(run),
+    new Counters(run),
+    new Leftovers(run),
+  )
+  Socket.watcher = {
+    wroteInVain: (...args) => {
+      for (const checker of checkers) checker.wroteInVain?.(...args)
+    },
+  }
+  world.afterEvent = () => {
+    for (const checker of checkers) checker.between?.()
+  }
+  begin(run, names, checkers)
+  if (scenario.hostile.length > 0) {
+    const loop = world.addLoop("hostile", random.fork(50))
+    for (const [i, spec] of scenario.hostile.entries()) {
+      const target = scenario.sockets.find(({ number }) => number === spec.to)
+      if (target) attack(spec, target.partner, network, loop, i)
+    }
+  }
+  finish(run, checkers)
+  Socket.watcher = undefined
+  current = undefined
+  return {
+    failure: world.failure,
+    hash: world.hash,
+    steps: world.steps,
+    messages: programs.reduce((sum, program) => sum + program.received, 0),
+    lines: world.lines ?? [],
+  }
+}
+
+function begin(run: Run, names: readonly number[], checkers: readonly Checker[]): void {
+  const { scenario, world, network, processes, programs } = run
+  for (const [i, process] of processes.entries()) {
+    world.runScript(process.loop, () => {
+      const own: Program[] = []
+      for (const spec of scenario.sockets)
+        if (spec.process === names[i]) own.push(new Program(spec, process, world, checkers))
+      ;(programs as Program[]).push(...own)
+      for (const program of own) program.start()
+      for (const action of scenario.actions) {
+        const program = own.find(({ spec }) => spec.number === action.socket)
+        if (!program) continue
+        process.loop.setTimeout(() => {
+          if (action.kind === "reset") {
+            for (const link of network.links) link.reset("network")
+          } else program.act(action)
+        }, action.atMs)
+      }
+    })
+  }
+}
+
+function finish(run: Run, checkers: readonly Checker[]): void {
+  const { world, programs, network } = run
+  const runUntil = (ms: number) => {
+    world.runUntil(ms)
+    if (world.steps > STEPS_MAX) world.fail("a run ends", `after ${world.steps} events`)
+  }
+  runUntil(BUSY_MS)
+  for (const { process } of programs)
+    world.runScript(process.loop, () => {
+      for (const program of programs) if (program.process === process) program.hurry()
+    })
+  const progress = () =>
+    programs.reduce((sum, { accepted, received }) => sum + accepted + received, network.links.length)
+  for (let round = 0; !world.failure; round++) {
+    const before = progress()
+    runUntil(world.now + QUIET_MS)
+    if (progress() === before) break
+    if (round === QUIET_ROUNDS) world.fail("a run ends", `after ${world.now} ms`)
+  }
+  if (!world.failure) for (const checker of checkers) checker.quiet?.()
+  if (world.failure) return
+  for (const { process, spec } of programs)
+    world.runScript(process.loop, () => {
+      for (const program of programs)
+        if (program.process === process && program.spec === spec) program.close()
+    })
+  runUntil(world.now + END_MS)
+  if (!world.failure) for (const checker of checkers) checker.end?.()
+}

@@ -1,0 +1,390 @@
+/** What a run does, as data: made from a seed, and made smaller when a run fails. */
+import type { EndpointOptions } from "../../src/sockets/engine.js"
+import { Random } from "./random.js"
+
+export type TypeName =
+  | "Pair"
+  | "Publisher"
+  | "Subscriber"
+  | "Request"
+  | "Reply"
+  | "Dealer"
+  | "Router"
+  | "Pull"
+  | "Push"
+  | "XPublisher"
+  | "XSubscriber"
+  | "Server"
+  | "Client"
+  | "Radio"
+  | "Dish"
+  | "Gather"
+  | "Scatter"
+
+/** An endpoint that a socket binds, or a socket whose endpoints it connects to. */
+export interface EndpointSpec {
+  kind: "bind" | "connect"
+  /** For "connect": the socket that binds, and which of its endpoints. */
+  to?: number
+  index?: number
+  atMs: number
+  options: EndpointOptions
+}
+
+/** What a program sends: sizes and contents follow from its number and that of the message. */
+export interface SendSpec {
+  count: number
+  /** The largest part, in bytes. */
+  maxBytes: number
+  maxParts: number
+  /** The share of parts that compress. */
+  compressible: number
+  startMs: number
+  /** Messages without a pause, and the pause, in milliseconds. */
+  burst: number
+  pauseMs: number
+  /** Whether it writes over its memory once send() has returned. */
+  scribbles: boolean
+  /** Whether it sends without waiting for promises while the socket is writable. */
+  eager: boolean
+}
+
+export interface ReceiveSpec {
+  how: "wait" | "poll" | "iterate"
+  startMs: number
+  /** After so many messages it pauses, and computes. */
+  every: number
+  pauseMs: number
+  computeMs: number
+}
+
+export interface SocketSpec {
+  number: number
+  type: TypeName
+  /** The type at the other end, where that decides what a message looks like. */
+  partner: TypeName
+  /** Sockets of one process share an event loop. */
+  process: number
+  options: Record<string, unknown>
+  endpoints: EndpointSpec[]
+  send?: SendSpec
+  receive?: ReceiveSpec
+  /** Topics or groups. */
+  topics: string[]
+  /** Whether listeners of its events use the socket. */
+  listens: boolean
+}
+
+export interface Action {
+  kind: "close" | "disconnect" | "unbind" | "reconnect" | "topic" | "compute" | "reset" | "marks"
+  atMs: number
+  socket: number
+  value: number
+}
+
+/** A peer that speaks to a bound endpoint and breaks rules. */
+export interface HostileSpec {
+  to: number
+  index: number
+  atMs: number
+  kind: "noise" | "greeting" | "frame" | "envelope" | "block" | "silent" | "flood" | "half"
+  seed: number
+}
+
+export interface NetworkSpec {
+  latencyMs: number
+  jitterMs: number
+  capacityBytes: number
+  pieceBytes: number
+  readBytes: number
+  /** The share of connections that have each fault. */
+  reset: number
+  fin: number
+  pause: number
+  refused: number
+  /** Bytes after which a fault comes, at most. */
+  faultBytes: number
+}
+
+export interface Scenario {
+  seed: number
+  sockets: SocketSpec[]
+  actions: Action[]
+  hostile: HostileSpec[]
+  network: NetworkSpec
+  /** The share of operations on shared memory before or after which other threads go on. */
+  atomicShare: number
+  clockMs: number
+}
+
+/** Types that speak with each other, and which of them send. */
+interface Family {
+  weight: number
+  a: readonly TypeName[]
+  b: readonly TypeName[]
+  sends: "a" | "both"
+  single?: boolean
+}
+
+const FAMILIES: readonly Family[] = [
+  { weight: 6, a: ["Push"], b: ["Pull"], sends: "a" },
+  { weight: 4, a: ["Publisher", "XPublisher"], b: ["Subscriber", "XSubscriber"], sends: "a" },
+  { weight: 2, a: ["Request"], b: ["Reply"], sends: "a" },
+  { weight: 2, a: ["Request"], b: ["Router"], sends: "a" },
+  { weight: 4, a: ["Dealer"], b: ["Router"], sends: "a" },
+  { weight: 1, a: ["Dealer"], b: ["Reply"], sends: "a" },
+  { weight: 2, a: ["Dealer"], b: ["Dealer"], sends: "both" },
+  { weight: 1, a: ["Pair"], b: ["Pair"], sends: "both", single: true },
+  { weight: 2, a: ["Client"], b: ["Server"], sends: "a" },
+  { weight: 2, a: ["Radio"], b: ["Dish"], sends: "a" },
+  { weight: 1, a: ["Scatter"], b: ["Gather"], sends: "a" },
+]
+
+/** Types that take several parts. */
+export const takesParts = (type: TypeName): boolean =>
+  !["Client", "Server", "Radio", "Dish", "Scatter", "Gather"].includes(type)
+
+export const TOPICS = ["aaaa", "aabb", "abab", "bbbb", "cccc"] as const
+
+const CONFLATING: readonly TypeName[] = ["Publisher", "Subscriber", "Push", "Pull", "Dealer"]
+
+const DICTIONARY = Buffer.from('{"id":0,"name":"aaaa","values":[0,1,2,3,4,5,6,7,8,9]}'.repeat(4))
+
+/** Marks that are often small. */
+const mark = (random: Random): number =>
+  random.weighted([
+    [4, 1],
+    [4, 2],
+    [3, 3],
+    [4, 10],
+    [1, random.between(4, 60)],
+    [2, 1000],
+    [0.3, 0],
+  ])
+
+export function makeScenario(seed: number): Scenario {
+  const random = new Random(seed, 7)
+  const family = random.weighted(FAMILIES.map((item) => [item.weight, item] as const))
+  const aCount = family.single ? 1 : random.skewed(1, 7) - 1 || 1
+  const bCount = family.single ? 1 : random.skewed(1, 4)
+  const aBinds = random.chance(0.35)
+  const faulty = random.chance(0.35)
+  const acts = random.chance(0.3)
+  const threads = random.chance(0.25)
+  const processes = random.chance(0.3) ? 2 : 1
+  const sizes = pickSizes(random)
+  const sockets: SocketSpec[] = []
+  const add = (types: readonly TypeName[], side: "a" | "b") => {
+    const type = random.pick(types)
+    const sends = side === "a" || family.sends === "both"
+    const number = sockets.length
+    sockets.push({
+      number,
+      type,
+      partner: (side === "a" ? family.b : family.a)[0] as TypeName,
+      process: random.below(processes),
+      options: socketOptions(random, type, faulty),
+      endpoints: [],
+      ...(sends && { send: sendSpec(random, sizes, aCount + bCount) }),
+      ...(type !== "Push" &&
+        type !== "Publisher" &&
+        type !== "Radio" &&
+        type !== "Scatter" && { receive: receiveSpec(random) }),
+      topics: topicsOf(random, type),
+      listens: random.chance(0.15),
+    })
+  }
+  for (let i = 0; i < aCount; i++) add(family.a, "a")
+  for (let i = 0; i < bCount; i++) add(family.b, "b")
+  const binding = sockets.filter(({ number }) => number < aCount === aBinds)
+  const connecting = sockets.filter(({ number }) => number < aCount !== aBinds)
+  const common = endpointOptions(random)
+  const options = (): EndpointOptions => ({
+    ...(random.chance(0.7) ? common : endpointOptions(random)),
+    ...(threads && random.chance(0.6) && { thread: true }),
+  })
+  for (const socket of binding) {
+    const many = random.chance(0.1) ? 2 : 1
+    for (let i = 0; i < many; i++)
+      socket.endpoints.push({ kind: "bind", atMs: 0, options: options() })
+  }
+  for (const socket of connecting) {
+    const targets = random.chance(0.6) ? [random.pick(binding)] : random.shuffled(binding)
+    for (const { number, endpoints } of targets)
+      socket.endpoints.push({
+        kind: "connect",
+        to: number,
+        index: random.below(endpoints.length),
+        atMs: random.chance(0.7) ? 0 : random.between(0, 30),
+        options: options(),
+      })
+  }
+  // What cannot leave would linger for ever.
+  if (faulty || acts)
+    for (const { options } of sockets) if (options.linger === -1) options.linger = 20
+  return {
+    seed,
+    sockets,
+    actions: acts ? actions(random, sockets, threads) : [],
+    hostile: random.chance(0.15) ? hostile(random, binding) : [],
+    network: networkSpec(random, faulty),
+    atomicShare: random.pick([0, 0.01, 0.1]),
+    clockMs: random.pick([0, 0.001, 0.1, 1.5]),
+  }
+}
+
+interface Sizes {
+  maxBytes: number
+  messages: number
+}
+
+function pickSizes(random: Random): Sizes {
+  return random.weighted<Sizes>([
+    [4, { maxBytes: 30, messages: 200 }],
+    [4, { maxBytes: 700, messages: 150 }],
+    [3, { maxBytes: 6000, messages: 80 }],
+    [2, { maxBytes: 40_000, messages: 30 }],
+    [0.5, { maxBytes: 300_000, messages: 8 }],
+    [0.1, { maxBytes: 3_000_000, messages: 2 }],
+  ])
+}
+
+function socketOptions(random: Random, type: TypeName, faulty: boolean): Record<string, unknown> {
+  const options: Record<string, unknown> = {}
+  const sends = !["Subscriber", "Pull", "Dish", "Gather"].includes(type)
+  const receives = !["Push", "Publisher", "Radio", "Scatter"].includes(type)
+  if (sends && random.chance(0.8)) options.sendHighWaterMark = mark(random)
+  if (receives && random.chance(0.8)) options.receiveHighWaterMark = mark(random)
+  options.reconnectInterval = random.pick([1, 10, 100])
+  if (random.chance(0.2)) options.reconnectMaxInterval = random.pick([50, 200])
+  options.linger = random.pick([-1, -1, 0, 20])
+  if (random.chance(0.1)) options.immediate = true
+  if (CONFLATING.includes(type) && random.chance(0.06)) options.conflate = true
+  if (type === "Router") {
+    options.mandatory = random.chance(0.5)
+    options.handover = random.chance(0.3)
+  }
+  if ((type === "Dealer" || type === "Request") && random.chance(0.3))
+    options.routingId = `id-${random.below(1e6)}`
+  if (type === "Request" && random.chance(0.3)) options.correlate = true
+  if ((type === "Publisher" || type === "XPublisher") && random.chance(0.4)) options.noDrop = true
+  if (faulty && random.chance(0.2)) options.heartbeatInterval = random.pick([20, 100])
+  if (sends && random.chance(0.15)) options.sendTimeout = random.pick([0, 5])
+  return options
+}
+
+function endpointOptions(random: Random): EndpointOptions {
+  return random.weighted<EndpointOptions>([
+    [5, {}],
+    [2, { arenas: true }],
+    [2, { dictionary: DICTIONARY }],
+    [2, { autoDictionary: { trigger: random.pick([1, 3, 20]), capacity: random.pick([64, 2048]) } }],
+    [1, { autoDictionary: { trigger: 3 }, arenas: true }],
+    [1, { level: random.pick([3, 6, 9]) }],
+    [1, { level: "adaptive" }],
+    [1, { acceleration: 40 }],
+    [1, { minCompressSize: 0 }],
+    [0.5, { dictionary: DICTIONARY, arenas: true, minCompressSize: 0 }],
+  ])
+}
+
+function sendSpec(random: Random, sizes: Sizes, sockets: number): SendSpec {
+  const share = Math.max(2, Math.floor((4 * sizes.messages) / (sockets + 2)))
+  return {
+    count: random.between(1, share),
+    maxBytes: sizes.maxBytes,
+    maxParts: random.pick([1, 1, 2, 5]),
+    compressible: random.pick([0, 0.5, 0.9, 1]),
+    startMs: random.chance(0.6) ? 0 : random.between(0, 20),
+    burst: random.pick([1, 3, 10, 100, 1000]),
+    pauseMs: random.pick([0, 1, 3]),
+    scribbles: random.chance(0.3),
+    eager: random.chance(0.2),
+  }
+}
+
+function receiveSpec(random: Random): ReceiveSpec {
+  return {
+    how: random.weighted([
+      [5, "wait" as const],
+      [2, "iterate" as const],
+      [2, "poll" as const],
+    ]),
+    startMs: random.chance(0.6) ? 0 : random.between(1, 40),
+    every: random.pick([1, 3, 7, 50, 1000]),
+    pauseMs: random.pick([-1, -1, 0, 1, 5]),
+    computeMs: random.pick([0, 0, 0, 0.5, 2]),
+  }
+}
+
+function topicsOf(random: Random, type: TypeName): string[] {
+  if (type === "Subscriber" || type === "XSubscriber")
+    return random.chance(0.5)
+      ? [""]
+      : random.shuffled(["a", "aa", "bbbb", "c", "abab"]).slice(0, random.between(1, 3))
+  if (type === "Dish") return random.shuffled(TOPICS).slice(0, random.between(1, 4))
+  return []
+}
+
+function actions(random: Random, sockets: readonly SocketSpec[], threads: boolean): Action[] {
+  const kinds = ["close", "disconnect", "unbind", "reconnect", "topic", "compute", "reset", "marks"]
+  const count = random.between(1, 4)
+  const result: Action[] = []
+  for (let i = 0; i < count; i++) {
+    const kind = random.pick(kinds) as Action["kind"]
+    // What a thread sees of a socket that computes is worth more.
+    const chosen = threads && random.chance(0.3) ? "compute" : kind
+    result.push({
+      kind: chosen,
+      atMs: random.between(0, 60),
+      socket: random.below(sockets.length),
+      value: chosen === "compute" ? random.pick([5, 30]) : random.pick([1, 2, 10, 1000]),
+    })
+  }
+  return result
+}
+
+function hostile(random: Random, binding: readonly SocketSpec[]): HostileSpec[] {
+  const kinds: HostileSpec["kind"][] = [
+    "noise",
+    "greeting",
+    "frame",
+    "envelope",
+    "block",
+    "silent",
+    "flood",
+    "half",
+  ]
+  return Array.from({ length: random.between(1, 3) }, () => {
+    const to = random.pick(binding)
+    return {
+      to: to.number,
+      index: random.below(to.endpoints.length),
+      atMs: random.between(0, 40),
+      kind: random.pick(kinds),
+      seed: random.below(2 ** 31),
+    }
+  })
+}
+
+function networkSpec(random: Random, faulty: boolean): NetworkSpec {
+  const piece = random.weighted([
+    [1, 1],
+    [1, 20],
+    [3, 1500],
+    [4, 65_536],
+  ])
+  const share = () => (faulty && random.chance(0.5) ? random.pick([0.2, 0.6]) : 0)
+  return {
+    latencyMs: random.pick([0.01, 0.05, 1, 10]),
+    jitterMs: random.pick([0, 0.05, 2]),
+    capacityBytes: random.pick([2000, 20_000, 200_000, 3_000_000]),
+    pieceBytes: piece,
+    readBytes: random.pick([piece, 4000, 65_536, 262_144]),
+    reset: share(),
+    fin: share(),
+    pause: share(),
+    refused: share() / 2,
+    faultBytes: random.pick([200, 5000, 100_000]),
+  }
+}

@@ -1,0 +1,45 @@
+import type { Process } from "./engine.js"
+import type { Link, Network } from "./network.js"
+import { addressOf, type Program } from "./programs.js"
+import type { Scenario, SocketSpec } from "./scenario.js"
+import type { World } from "./world.js"
+
+/** All there is in a run, for checkers to look at. */
+export interface Run {
+  readonly scenario: Scenario
+  readonly world: World
+  readonly network: Network
+  readonly processes: readonly Process[]
+  readonly programs: readonly Program[]
+  /** Whether no connection ends before its time, so that nothing may be lost with it. */
+  readonly isCalm: boolean
+}
+
+/** Actions that end connections. */
+const ENDING: ReadonlySet<string> = new Set(["close", "disconnect", "unbind", "reconnect", "reset"])
+
+export function isCalm({ actions, network, sockets }: Scenario): boolean {
+  return (
+    !actions.some(({ kind }) => ENDING.has(kind)) &&
+    network.reset === 0 &&
+    network.fin === 0 &&
+    sockets.every(({ options }) => options.heartbeatInterval === undefined)
+  )
+}
+
+/** Whether a program ends connections of this socket. */
+export function mayEnd({ actions }: Scenario, socket: number): boolean {
+  return actions.some((action) => ENDING.has(action.kind) && action.socket === socket)
+}
+
+/** The sockets at both ends of a link; undefined where a hostile peer has one of them. */
+export function endsOf(
+  run: Run,
+  link: Link,
+): { dialling: SocketSpec; accepting: SocketSpec } | undefined {
+  const { sockets } = run.scenario
+  const dialling = sockets.find(({ number }) => addressOf(number) === link.accepting.remoteAddress)
+  const at = Math.floor((link.accepting.localPort - 10_000) / 10)
+  const accepting = sockets.find(({ number }) => number === at)
+  return dialling && accepting && { dialling, accepting }
+}

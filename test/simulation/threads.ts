@@ -1,0 +1,164 @@
+/** Simulated node:worker_threads: what is posted is copied as Node does, and arrives after a while. */
+import { EventEmitter } from "node:events"
+import type { Random } from "./random.js"
+import type { EventLoop, World } from "./world.js"
+
+/** Copies what is posted: memory that is shared stays shared, ports are handed over. */
+function copy(value: unknown): unknown {
+  if (value instanceof Port) return value
+  if (Array.isArray(value)) return value.map(copy)
+  if (typeof value !== "object" || value === null) return value
+  return structuredClone(value)
+}
+
+/** One end of a channel between threads. */
+export class Port extends EventEmitter {
+  readonly loop: EventLoop
+  readonly #random: Random
+  #other: Port | undefined
+  readonly #queue: unknown[] = []
+  #latest = 0
+  isClosed = false
+
+  static pair(a: EventLoop, b: EventLoop, random: Random): [Port, Port] {
+    const one = new Port(a, random.fork(1))
+    const other = new Port(b, random.fork(2))
+    one.#other = other
+    other.#other = one
+    return [one, other]
+  }
+
+  private constructor(loop: EventLoop, random: Random) {
+    super()
+    this.loop = loop
+    this.#random = random
+  }
+
+  postMessage(message: unknown): void {
+    const other = this.#other as Port
+    if (this.isClosed || other.isClosed) return
+    other.#arrives(copy(message))
+  }
+
+  #arrives(message: unknown): void {
+    const { world } = this.loop
+    const afterMs = this.#random.chance(0.1) ? 2 : 0.02
+    this.#latest = Math.max(this.#latest, world.now + this.#random.fraction() * afterMs)
+    this.#queue.push(message)
+    this.loop.post(() => this.#deliver(), this.#latest - world.now)
+  }
+
+  #deliver(): void {
+    if (this.isClosed || this.#queue.length === 0) return
+    const message = this.#queue.shift()
+    this.loop.world.log(30, this.#queue.length, () => `${this.loop.name} has a message`)
+    this.emit("message", message)
+  }
+
+  /** Takes what was posted, before it is delivered. */
+  receive(): { message: unknown } | undefined {
+    return this.#queue.length === 0 ? undefined : { message: this.#queue.shift() }
+  }
+
+  ref(): void {}
+  unref(): void {}
+
+  close(): void {
+    this.isClosed = true
+  }
+}
+
+/** How a thread begins: the code of the worker is evaluated there. */
+export type StartThread = (loop: EventLoop, parentPort: Port, workerData: unknown) => void
+
+/** Makes node:worker_threads for the code of a process. */
+export function threadsModule(
+  world: World,
+  main: EventLoop,
+  random: Random,
+  start: StartThread,
+  ended: (loop: EventLoop) => void,
+): object {
+  let workers = 0
+
+  class Worker extends EventEmitter {
+    readonly #loop: EventLoop
+    readonly #port: Port
+    #isOver = false
+
+    constructor(_file: unknown, options: { workerData: unknown }) {
+      super()
+      const number = ++workers
+      const loop = world.addLoop(`${main.name}.${number}`, random.fork(number))
+      this.#loop = loop
+      const [port, parentPort] = Port.pair(main, loop, random.fork(100 + number))
+      this.#port = port
+      port.on("message", (message) => this.emit("message", message))
+      loop.post(() => start(loop, parentPort, options.workerData), random.fraction())
+    }
+
+    postMessage(message: unknown): void {
+      this.#port.postMessage(message)
+    }
+
+    unref(): void {}
+    ref(): void {}
+
+    terminate(): Promise<number> {
+      if (!this.#isOver) {
+        this.#isOver = true
+        this.#port.close()
+        this.#loop.isOver = true
+        ended(this.#loop)
+        main.post(() => this.emit("exit", 1), 0.1)
+      }
+      return Promise.resolve(1)
+    }
+  }
+
+  class MessageChannel {
+    readonly port1: Port
+    readonly port2: Port
+
+    constructor() {
+      // Either end may be handed over; where it is used decides nothing here.
+      const [port1, port2] = Port.pair(main, main, random.fork(1000))
+      this.port1 = port1
+      this.port2 = port2
+    }
+  }
+
+  const receiveMessageOnPort = (port: Port) => port.receive()
+  return { Worker, MessageChannel, receiveMessageOnPort, parentPort: null, workerData: null }
+}
+
+/** Makes Atomics for a thread, whose calls let other threads go on in between now and then. */
+export function atomicsFor(loop: EventLoop, random: Random, share: number): object {
+  const { world } = loop
+  const before = () => {
+    if (world.loops.length > 1 && loop.isBusy && random.chance(share))
+      world.runUntil(world.now + random.fraction() * 0.2)
+  }
+  const wrap = <A extends unknown[], R>(call: (...args: A) => R) => (...args: A): R => {
+    before()
+    const result = call(...args)
+    before()
+    return result
+  }
+  return {
+    load: wrap(Atomics.load as (array: Int32Array, index: number) => number),
+    store: wrap(Atomics.store as (array: Int32Array, index: number, value: number) => number),
+    add: wrap(Atomics.add as (array: Int32Array, index: number, value: number) => number),
+    exchange: wrap(Atomics.exchange as (array: Int32Array, index: number, value: number) => number),
+    compareExchange: wrap(
+      Atomics.compareExchange as (array: Int32Array, i: number, a: number, b: number) => number,
+    ),
+    notify: () => 0,
+    /** Sleeps until the value is another; other threads go on. */
+    wait: (array: Int32Array, index: number, value: number, ms: number) => {
+      const until = world.now + ms
+      while (Atomics.load(array, index) === value && world.step(until));
+      return Atomics.load(array, index) === value ? "timed-out" : "ok"
+    },
+  }
+}

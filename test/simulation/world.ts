@@ -1,0 +1,357 @@
+/**
+ * Simulated time, and the event loops that share it. Nothing here waits: time is what the next event
+ * says it is. Each event loop is a thread; what happens in the network belongs to none.
+ */
+import type { Random } from "./random.js"
+
+interface Event {
+  at: number
+  order: number
+  run(): void
+}
+
+/** Events by their time, and by their order where that is the same. */
+class EventHeap {
+  readonly #events: Event[] = []
+
+  get first(): Event | undefined {
+    return this.#events[0]
+  }
+
+  get length(): number {
+    return this.#events.length
+  }
+
+  push(event: Event): void {
+    const events = this.#events
+    let at = events.push(event) - 1
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (isBefore(events[parent] as Event, event)) break
+      events[at] = events[parent] as Event
+      at = parent
+    }
+    events[at] = event
+  }
+
+  shift(): Event {
+    const events = this.#events
+    const first = events[0] as Event
+    const last = events.pop() as Event
+    if (events.length === 0) return first
+    let at = 0
+    for (;;) {
+      let child = 2 * at + 1
+      if (child >= events.length) break
+      if (child + 1 < events.length && isBefore(events[child + 1] as Event, events[child] as Event))
+        child++
+      if (isBefore(last, events[child] as Event)) break
+      events[at] = events[child] as Event
+      at = child
+    }
+    events[at] = last
+    return first
+  }
+}
+
+function isBefore(a: Event, b: Event): boolean {
+  return a.at < b.at || (a.at === b.at && a.order < b.order)
+}
+
+/** A timer of a simulated event loop, as Node's. */
+export class Timer {
+  readonly loop: EventLoop
+  readonly callback: (...args: unknown[]) => void
+  readonly args: unknown[]
+  /** Milliseconds between calls; undefined for one call only. */
+  readonly repeatMs: number | undefined
+  isActive = true
+  isReferenced = true
+
+  constructor(
+    loop: EventLoop,
+    callback: (...args: unknown[]) => void,
+    args: unknown[],
+    repeatMs: number | undefined,
+  ) {
+    this.loop = loop
+    this.callback = callback
+    this.args = args
+    this.repeatMs = repeatMs
+  }
+
+  ref(): this {
+    this.isReferenced = true
+    return this
+  }
+
+  unref(): this {
+    this.isReferenced = false
+    return this
+  }
+
+  hasRef(): boolean {
+    return this.isReferenced
+  }
+}
+
+/** The latest that a timer is beyond its time on an idle event loop, in milliseconds. */
+const TIMER_LATE_MS = 1
+
+/** A thread with an event loop: timers, immediates, ticks, and what the network brings. */
+export class EventLoop {
+  readonly name: string
+  readonly world: World
+  readonly events: EventHeap = new EventHeap()
+  readonly timers: Set<Timer> = new Set()
+  /** Whether it is in the middle of a callback, or waits for another thread. */
+  isBusy = false
+  /** Whether it has ended. */
+  isOver = false
+  /** Milliseconds that it has computed for. */
+  busyMs = 0
+  readonly #random: Random
+  #ticks: (() => void)[] = []
+  #immediates: { callback: (() => void) | undefined }[] = []
+  #checking = false
+  /** The time of the latest timer that was set: those of one length keep their order. */
+  readonly #latest = new Map<number, number>()
+
+  constructor(world: World, name: string, random: Random) {
+    this.world = world
+    this.name = name
+    this.#random = random
+  }
+
+  // -- What programs call ----------------------------------------------------------
+
+  readonly setTimeout = (
+    callback: (...args: unknown[]) => void,
+    ms = 1,
+    ...args: unknown[]
+  ): Timer => {
+    const timer = new Timer(this, callback, args, undefined)
+    this.timers.add(timer)
+    this.#arm(timer, ms)
+    return timer
+  }
+
+  readonly setInterval = (
+    callback: (...args: unknown[]) => void,
+    ms = 1,
+    ...args: unknown[]
+  ): Timer => {
+    const timer = new Timer(this, callback, args, ms)
+    this.timers.add(timer)
+    this.#arm(timer, ms)
+    return timer
+  }
+
+  readonly clearTimeout = (timer: Timer | undefined | null): void => {
+    if (!timer) return
+    timer.isActive = false
+    timer.loop.timers.delete(timer)
+  }
+
+  readonly setImmediate = (callback: (...args: unknown[]) => void, ...args: unknown[]): object => {
+    const immediate = { callback: () => callback(...args) }
+    this.#immediates.push(immediate)
+    this.#checkLater()
+    return immediate
+  }
+
+  readonly clearImmediate = (immediate: { callback: unknown } | undefined): void => {
+    if (immediate) immediate.callback = undefined
+  }
+
+  readonly nextTick = (callback: (...args: unknown[]) => void, ...args: unknown[]): void => {
+    this.#ticks.push(args.length === 0 ? callback : () => callback(...args))
+  }
+
+  /** Whether something is to be done before time goes on. */
+  get hasImmediates(): boolean {
+    return this.#immediates.length > 0
+  }
+
+  // -- Events ----------------------------------------------------------------------
+
+  /** Calls back from the event loop after a while, as for what the system tells. */
+  post(run: () => void, afterMs = 0): void {
+    const { world } = this
+    this.events.push({ at: world.now + afterMs, order: world.nextOrder(), run })
+  }
+
+  #arm(timer: Timer, ms: number): void {
+    const length = Math.max(1, Math.min(Math.trunc(ms) || 1, 2 ** 31 - 1))
+    const due = this.world.now + length
+    const at = Math.max(this.#latest.get(length) ?? 0, due + this.#random.fraction() * TIMER_LATE_MS)
+    this.#latest.set(length, at)
+    this.events.push({ at, order: this.world.nextOrder(), run: () => this.#fire(timer) })
+  }
+
+  #fire(timer: Timer): void {
+    if (!timer.isActive) return
+    if (timer.repeatMs === undefined) {
+      timer.isActive = false
+      this.timers.delete(timer)
+    } else this.#arm(timer, timer.repeatMs)
+    timer.callback(...timer.args)
+  }
+
+  /** Immediates wait until other events had a chance. */
+  #checkLater(): void {
+    if (this.#checking) return
+    this.#checking = true
+    this.post(() => this.#check(), this.#random.fraction() * 0.05)
+  }
+
+  #check(): void {
+    this.#checking = false
+    const immediates = this.#immediates
+    this.#immediates = []
+    for (const immediate of immediates) {
+      immediate.callback?.()
+      this.settle()
+    }
+  }
+
+  /** Runs what was asked for with nextTick, and what waits for promises. */
+  settle(): void {
+    do {
+      for (let i = 0; i < this.#ticks.length; i++) {
+        const tick = this.#ticks[i] as () => void
+        tick()
+      }
+      this.#ticks = []
+      this.world.runMicrotasks()
+    } while (this.#ticks.length > 0)
+  }
+
+  /** Lets time pass in the middle of a callback, during which only other threads go on. */
+  compute(ms: number): void {
+    this.busyMs += ms
+    const wasBusy = this.isBusy
+    this.isBusy = true
+    this.world.runUntil(this.world.now + ms)
+    this.isBusy = wasBusy
+  }
+}
+
+/** Drains the queue of microtasks, which V8 refuses while one of them runs. */
+const runMicrotasks = (process as unknown as { _tickCallback(): void })._tickCallback
+
+/** All there is in one run: time, threads, and a log of what happened. */
+export class World {
+  now = 0
+  readonly loops: EventLoop[] = []
+  /** What happens in the network, on no thread. */
+  readonly kernel: EventHeap = new EventHeap()
+  /** Called between events, when nobody is in the middle of anything. */
+  afterEvent: (() => void) | undefined
+  /** Lines of the log, if they are wanted. */
+  readonly lines: string[] | undefined
+  /** A number that differs when anything in the log does. */
+  hash = 0
+  /** How many events there were. */
+  steps = 0
+  failure: { rule: string; detail: string } | undefined
+  #order = 0
+  #depth = 0
+
+  constructor(keepsLog: boolean) {
+    this.lines = keepsLog ? [] : undefined
+  }
+
+  nextOrder(): number {
+    return this.#order++
+  }
+
+  addLoop(name: string, random: Random): EventLoop {
+    const loop = new EventLoop(this, name, random)
+    this.loops.push(loop)
+    return loop
+  }
+
+  /** Notes what happens: `text` is asked for only where the log is kept. */
+  log(kind: number, value: number, text: () => string): void {
+    let hash = Math.imul(this.hash ^ kind, 0x01000193) ^ value
+    hash = Math.imul(hash ^ Math.floor(this.now * 1000), 0x85ebca6b)
+    this.hash = hash ^ (hash >>> 13)
+    this.lines?.push(`${this.now.toFixed(3)} ${text()}`)
+  }
+
+  /** Notes that a rule was broken; the first counts. */
+  fail(rule: string, detail: string): void {
+    this.log(1, rule.length, () => `FAILED ${rule}: ${detail}`)
+    this.failure ??= { rule, detail }
+  }
+
+  /** Does something in the network after a while. */
+  later(afterMs: number, run: () => void): void {
+    this.kernel.push({ at: this.now + afterMs, order: this.nextOrder(), run })
+  }
+
+  runMicrotasks(): void {
+    if (this.#depth <= 1) runMicrotasks()
+  }
+
+  /** The time of the next event; undefined where there is none. */
+  get nextAt(): number | undefined {
+    const [at] = this.#next() ?? []
+    return at
+  }
+
+  #next(): [at: number, loop: EventLoop | undefined] | undefined {
+    let at = this.kernel.first?.at
+    let order = this.kernel.first?.order ?? 0
+    let chosen: EventLoop | undefined
+    for (const loop of this.loops) {
+      const { first } = loop.events
+      if (!first || loop.isBusy || loop.isOver) continue
+      if (at === undefined || first.at < at || (first.at === at && first.order < order)) {
+        at = first.at
+        order = first.order
+        chosen = loop
+      }
+    }
+    return at === undefined ? undefined : [at, chosen]
+  }
+
+  /** Runs the next event; false where there is none until then. */
+  step(until: number): boolean {
+    const next = this.#next()
+    if (!next || next[0] > until) return false
+    const [at, loop] = next
+    this.now = Math.max(this.now, at)
+    this.steps++
+    const { run } = (loop?.events ?? this.kernel).shift()
+    if (!loop) run()
+    else this.#runOn(loop, run)
+    if (this.#depth === 0) this.afterEvent?.()
+    return true
+  }
+
+  #runOn(loop: EventLoop, run: () => void): void {
+    this.#depth++
+    loop.isBusy = true
+    try {
+      run()
+      loop.settle()
+    } catch (error) {
+      this.fail("nothing is thrown that nobody catches", (error as Error).stack ?? String(error))
+    }
+    loop.isBusy = false
+    this.#depth--
+  }
+
+  /** Calls something on a thread, as its main script would be. */
+  runScript(loop: EventLoop, script: () => void): void {
+    this.#runOn(loop, script)
+  }
+
+  /** Runs all that happens until a time, with the exception of what busy threads would do. */
+  runUntil(until: number): void {
+    while (this.failure === undefined && this.step(until));
+    this.now = Math.max(this.now, until)
+  }
+}
