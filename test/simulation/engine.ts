@@ -51,6 +51,7 @@ export interface ShownPipe {
 }
 
 export interface ShownSlab {
+  readonly bytes: Uint8Array
   readonly live: number
 }
 

@@ -123,7 +123,7 @@ class Direction {
     this.link.lostBytes += rest.length
     this.link.wasCut = true
     const at = this.#arrivalTime()
-    if (fault.kind === "reset") world.later(at - world.now, () => this.link.reset("network"))
+    if (fault.kind === "reset") world.at(at, () => this.link.reset("network"))
     else this.#endAt(at)
   }
 
@@ -137,7 +137,7 @@ class Direction {
 
   #travel(piece: Uint8Array): void {
     const { world } = this.link
-    world.later(this.#arrivalTime() - world.now, () => {
+    world.at(this.#arrivalTime(), () => {
       this.travelling -= piece.length
       if (this.link.isOver || this.endArrived) return
       if (this.reader.isClosed) {
@@ -160,7 +160,7 @@ class Direction {
   #endAt(at: number): void {
     this.ended = true
     const { world } = this.link
-    world.later(at - world.now, () => {
+    world.at(at, () => {
       if (this.link.isOver) return
       this.endArrived = true
       world.log(11, 0, () => `${this.reader.label} has the end`)

@@ -80,8 +80,9 @@ export class Program {
   /** Whether it has stopped to pause and to compute. */
   isEager = false
   isClosed = false
-  /** Whether it waits in send() or receive(). */
-  isSending = false
+  /** How many send() it waits for. */
+  #sends = 0
+  /** Whether it waits in receive(). */
   isReceiving = false
   hasSent = false
   /** Messages that send() took, and that receive() gave. */
@@ -112,14 +113,23 @@ export class Program {
     if (this.spec.type === "Subscriber") this.socket.subscribe(topic)
     else if (this.spec.type === "Dish") this.socket.join(topic)
     else if (this.spec.type === "XSubscriber")
-      this.socket.send(Buffer.concat([Buffer.of(1), Buffer.from(topic)])).catch(() => {})
+      this.#command(1, topic)
   }
 
   #unsubscribe(topic: string): void {
     if (this.spec.type === "Subscriber") this.socket.unsubscribe(topic)
     else if (this.spec.type === "Dish") this.socket.leave(topic)
     else if (this.spec.type === "XSubscriber")
-      this.socket.send(Buffer.concat([Buffer.of(0), Buffer.from(topic)])).catch(() => {})
+      this.#command(0, topic)
+  }
+
+  /** Subscribes, or no longer does, as an XSUB has to: with a message. */
+  #command(first: number, topic: string): void {
+    try {
+      this.socket.send(Buffer.concat([Buffer.of(first), Buffer.from(topic)])).catch(() => {})
+    } catch (error) {
+      this.#unless(["EBUSY"], error)
+    }
   }
 
   #listen(): void {
@@ -144,15 +154,20 @@ export class Program {
     this.socket.events.on("disconnect", use)
   }
 
+  get isSending(): boolean {
+    return this.#sends > 0
+  }
+
   // -- Endpoints -------------------------------------------------------------------
 
   /** Binds and connects, and begins to send and to receive. */
-  start(): void {
+  async start(): Promise<void> {
     const { endpoints, send, receive, type } = this.spec
     let bound = 0
     for (const endpoint of endpoints) {
-      const index = endpoint.kind === "bind" ? bound++ : 0
-      this.#after(endpoint.atMs, () => this.#open(endpoint, index))
+      if (endpoint.kind === "connect") this.#after(endpoint.atMs, () => this.#connect(endpoint))
+      else if (endpoint.isSync) this.#bind(bound++, endpoint.options)
+      else await this.#bindLater(bound++, endpoint.options)
     }
     if (type === "Request") this.#after(send?.startMs ?? 0, () => this.#ask())
     else {
@@ -166,27 +181,31 @@ export class Program {
     else this.process.loop.setTimeout(call, ms)
   }
 
-  #open(endpoint: EndpointSpec, index: number): void {
+  #connect({ to, index, options }: EndpointSpec): void {
     if (this.isClosed) return
-    if (endpoint.kind === "connect") {
-      const port = portOf(endpoint.to as number, endpoint.index as number)
-      const address = `lz4+tcp://${addressOf(this.spec.number)}:0;127.0.0.1:${port}`
-      this.socket.connect(address, endpoint.options)
+    const port = portOf(to as number, index as number)
+    const address = `lz4+tcp://${addressOf(this.spec.number)}:0;127.0.0.1:${port}`
+    try {
+      this.socket.connect(address, options)
       this.#connected.push(address)
-      return
+    } catch (error) {
+      this.#unless(["EBUSY"], error)
     }
-    const address = `lz4+tcp://127.0.0.1:${portOf(this.spec.number, index)}`
-    this.#bound.push(address)
-    // What waits with it is the thread; without one it is done at once.
-    if (index === 0) this.socket.bindSync(address, endpoint.options)
-    else this.#bindLater(address, endpoint.options)
   }
 
-  async #bindLater(address: string, options: object): Promise<void> {
+  #bind(index: number, options: object): void {
+    const address = `lz4+tcp://127.0.0.1:${portOf(this.spec.number, index)}`
+    this.#bound.push(address)
+    this.socket.bindSync(address, options)
+  }
+
+  async #bindLater(index: number, options: object): Promise<void> {
+    const address = `lz4+tcp://127.0.0.1:${portOf(this.spec.number, index)}`
+    this.#bound.push(address)
     try {
       await this.socket.bind(address, options)
     } catch (error) {
-      this.#unless(["EADDRINUSE", "EBADF", "EBUSY"], error)
+      this.#unless(["EBADF", "EBUSY"], error)
     }
   }
 
@@ -244,19 +263,19 @@ export class Program {
       promise = Promise.reject(error)
     }
     if (this.spec.send?.scribbles) parts[0]?.fill(0xee)
-    this.isSending = true
+    this.#sends++
     return promise.then(
       () => {
-        this.isSending = false
+        this.#sends--
         this.accepted++
         for (const checker of this.#checkers) checker.accepted?.(this.spec, head)
         return true
       },
       (error) => {
-        this.isSending = false
+        this.#sends--
         const { code = "" } = error as { code?: string }
         const { type } = this.spec
-        const codes = ["EAGAIN", "EBADF"]
+        const codes = ["EAGAIN", "EBADF", "EBUSY"]
         if (type === "Router" || type === "Server") codes.push("EHOSTUNREACH")
         this.#unless(codes, error)
         for (const checker of this.#checkers) checker.refused?.(this.spec, head, code)
@@ -318,7 +337,12 @@ export class Program {
           this.isReceiving = true
         }
       } catch (error) {
-        this.#unless(["EBADF", "EAGAIN"], error)
+        this.#unless(["EBADF", "EAGAIN", "EBUSY"], error)
+        const { code } = error as { code?: string }
+        this.isReceiving = false
+        if (code !== "EBUSY") return
+        await this.#sleep(1)
+        await this.#receive()
       }
       this.isReceiving = false
       return
@@ -336,9 +360,9 @@ export class Program {
       message = await promise
     } catch (error) {
       this.isReceiving = false
-      this.#unless(["EAGAIN", "EBADF"], error)
+      this.#unless(["EAGAIN", "EBADF", "EBUSY"], error)
       const { code } = error as { code?: string }
-      if (code === "EBADF" || this.isClosed || !polls) return false
+      if (code === "EBADF" || this.isClosed || !(polls || code === "EBUSY")) return false
       await this.#sleep(1)
       return this.spec.type === "Request" ? this.#receiveOne() : true
     }
@@ -365,8 +389,10 @@ export class Program {
     switch (type) {
       case "Router": {
         const [id, ...rest] = message as Buffer[]
-        const parts = partner === "Request" ? rest.slice(1) : rest
-        if (partner === "Request" && rest[0]?.length !== 0)
+        // Before the delimiter there may be the number of the request.
+        const delimiter = partner === "Request" ? rest.findIndex(({ length }) => length === 0) : -1
+        const parts = rest.slice(delimiter + 1)
+        if (partner === "Request" && delimiter < 0)
           this.#world.fail("content", "a request at a ROUTER has no delimiter")
         this.#checkId((id as Buffer).toString("latin1"), parts)
         this.#tell(parts)
@@ -374,8 +400,8 @@ export class Program {
         if (!head || (partner !== "Request" && head.sequence % 3 !== 0)) return
         const reply = this.#next(head.sender)
         const answer = build(this.author, reply)
-        const delimiter = partner === "Request" ? [Buffer.alloc(0)] : []
-        await this.#post(reply, answer, [[id as Buffer, ...delimiter, ...answer]])
+        const envelope = rest.slice(0, delimiter + 1)
+        await this.#post(reply, answer, [[id as Buffer, ...envelope, ...answer]])
         return
       }
       case "Reply": {
@@ -462,15 +488,15 @@ export class Program {
       }
       case "unbind": {
         const address = this.#bound.shift()
-        if (address) this.socket.unbind(address).catch((e) => this.#unless(["ENOENT", "EBUSY", "EBADF"], e))
+        if (address) this.socket.unbind(address).catch((error) => this.#unless(["ENOENT", "EBUSY", "EBADF"], error))
         break
       }
       case "reconnect": {
-        const [address] = this.#connected
+        const address = this.#connected.shift()
         if (!address) break
         this.#ended(address)
         this.process.loop.setTimeout(() => {
-          if (!this.isClosed) this.socket.connect(address, {})
+          this.#connectAgain(address)
         }, value)
         break
       }
@@ -485,6 +511,16 @@ export class Program {
         if (this.spec.options.sendHighWaterMark !== undefined) this.socket.sendHighWaterMark = value
         if (this.spec.options.receiveHighWaterMark !== undefined)
           this.socket.receiveHighWaterMark = value
+    }
+  }
+
+  #connectAgain(address: string): void {
+    if (this.isClosed) return
+    try {
+      this.socket.connect(address, {})
+      this.#connected.push(address)
+    } catch (error) {
+      this.#unless(["EBUSY"], error)
     }
   }
 

@@ -28,6 +28,8 @@ export interface EndpointSpec {
   to?: number
   index?: number
   atMs: number
+  /** For "bind": whether by bindSync(). */
+  isSync: boolean
   options: EndpointOptions
 }
 
@@ -206,7 +208,12 @@ export function makeScenario(seed: number): Scenario {
   for (const socket of binding) {
     const many = random.chance(0.1) ? 2 : 1
     for (let i = 0; i < many; i++)
-      socket.endpoints.push({ kind: "bind", atMs: 0, options: options() })
+      socket.endpoints.push({
+        kind: "bind",
+        atMs: 0,
+        isSync: random.chance(0.7),
+        options: options(),
+      })
   }
   for (const socket of connecting) {
     const targets = random.chance(0.6) ? [random.pick(binding)] : random.shuffled(binding)
@@ -216,6 +223,7 @@ export function makeScenario(seed: number): Scenario {
         to: number,
         index: random.below(endpoints.length),
         atMs: random.chance(0.7) ? 0 : random.between(0, 30),
+        isSync: true,
         options: options(),
       })
   }
@@ -227,7 +235,7 @@ export function makeScenario(seed: number): Scenario {
     sockets,
     actions: acts ? actions(random, sockets, threads) : [],
     hostile: random.chance(0.15) ? hostile(random, binding) : [],
-    network: networkSpec(random, faulty),
+    network: networkSpec(random, faulty, sizes),
     atomicShare: random.pick([0, 0.01, 0.1]),
     clockMs: random.pick([0, 0.001, 0.1, 1.5]),
   }
@@ -268,7 +276,7 @@ function socketOptions(random: Random, type: TypeName, faulty: boolean): Record<
     options.routingId = `id-${random.below(1e6)}`
   if (type === "Request" && random.chance(0.3)) options.correlate = true
   if ((type === "Publisher" || type === "XPublisher") && random.chance(0.4)) options.noDrop = true
-  if (faulty && random.chance(0.2)) options.heartbeatInterval = random.pick([20, 100])
+  if (faulty && random.chance(0.2)) options.heartbeatInterval = random.pick([60, 200])
   if (sends && random.chance(0.15)) options.sendTimeout = random.pick([0, 5])
   return options
 }
@@ -367,20 +375,18 @@ function hostile(random: Random, binding: readonly SocketSpec[]): HostileSpec[] 
   })
 }
 
-function networkSpec(random: Random, faulty: boolean): NetworkSpec {
-  const piece = random.weighted([
-    [1, 1],
-    [1, 20],
-    [3, 1500],
-    [4, 65_536],
-  ])
+function networkSpec(random: Random, faulty: boolean, { maxBytes }: Sizes): NetworkSpec {
+  // Small pieces of large messages would take the time of many runs.
+  const smallest = maxBytes > 50_000 ? 20_000 : maxBytes > 5000 ? 1500 : 1
+  const atLeast = (bytes: number) => Math.max(bytes, smallest)
+  const piece = atLeast(random.pick([1, 20, 1500, 1500, 65_536, 65_536, 65_536]))
   const share = () => (faulty && random.chance(0.5) ? random.pick([0.2, 0.6]) : 0)
   return {
     latencyMs: random.pick([0.01, 0.05, 1, 10]),
     jitterMs: random.pick([0, 0.05, 2]),
-    capacityBytes: random.pick([2000, 20_000, 200_000, 3_000_000]),
+    capacityBytes: 2 * atLeast(random.pick([1000, 10_000, 100_000, 1_500_000])),
     pieceBytes: piece,
-    readBytes: random.pick([piece, 4000, 65_536, 262_144]),
+    readBytes: atLeast(random.pick([piece, 4000, 65_536, 262_144])),
     reset: share(),
     fin: share(),
     pause: share(),

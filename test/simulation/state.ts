@@ -43,3 +43,20 @@ export function endsOf(
   const accepting = sockets.find(({ number }) => number === at)
   return dialling && accepting && { dialling, accepting }
 }
+
+/** Whether a socket has a connection now. */
+export function isConnected(run: Run, socket: SocketSpec): boolean {
+  for (const link of run.network.links) {
+    if (link.isOver || link.firstCloser) continue
+    const ends = endsOf(run, link)
+    if (ends?.dialling === socket || ends?.accepting === socket) return true
+  }
+  return false
+}
+
+/** Whether a program ends a socket that this one is connected to, or this one. */
+export function mayLoseItsPeers({ scenario }: Run, { number, endpoints }: SocketSpec): boolean {
+  return (
+    mayEnd(scenario, number) || endpoints.some(({ to }) => to !== undefined && mayEnd(scenario, to))
+  )
+}

@@ -45,11 +45,16 @@ export class Port extends EventEmitter {
     const afterMs = this.#random.chance(0.1) ? 2 : 0.02
     this.#latest = Math.max(this.#latest, world.now + this.#random.fraction() * afterMs)
     this.#queue.push(message)
-    this.loop.post(() => this.#deliver(), this.#latest - world.now)
+    this.loop.postAt(() => this.#deliver(), this.#latest)
   }
 
   #deliver(): void {
     if (this.isClosed || this.#queue.length === 0) return
+    if (this.listenerCount("message") === 0) {
+      // Its thread has yet to begin.
+      this.loop.post(() => this.#deliver(), 0.1)
+      return
+    }
     const message = this.#queue.shift()
     this.loop.world.log(30, this.#queue.length, () => `${this.loop.name} has a message`)
     this.emit("message", message)

@@ -177,8 +177,11 @@ export class EventLoop {
 
   /** Calls back from the event loop after a while, as for what the system tells. */
   post(run: () => void, afterMs = 0): void {
-    const { world } = this
-    this.events.push({ at: world.now + afterMs, order: world.nextOrder(), run })
+    this.postAt(run, this.world.now + afterMs)
+  }
+
+  postAt(run: () => void, at: number): void {
+    this.events.push({ at, order: this.world.nextOrder(), run })
   }
 
   #arm(timer: Timer, ms: number): void {
@@ -286,9 +289,14 @@ export class World {
     this.failure ??= { rule, detail }
   }
 
+  /** Does something in the network at a time. */
+  at(at: number, run: () => void): void {
+    this.kernel.push({ at, order: this.nextOrder(), run })
+  }
+
   /** Does something in the network after a while. */
   later(afterMs: number, run: () => void): void {
-    this.kernel.push({ at: this.now + afterMs, order: this.nextOrder(), run })
+    this.at(this.now + afterMs, run)
   }
 
   runMicrotasks(): void {

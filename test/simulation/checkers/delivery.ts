@@ -78,7 +78,7 @@ export class Delivery implements Checker {
     if (!head || !author) {
       if (scenario.hostile.length > 0) return
       const bytes = parts.map((part) => part.length)
-      this.#fail("content", `${socket.number} got a message that nobody sent, of ${bytes} bytes`)
+      this.#fail("content", `${socket.type} ${socket.number} got a message that nobody sent, of ${bytes} bytes: ${parts[0]?.toString("latin1", 0, 24)}`)
       return
     }
     const { sender, sequence } = head

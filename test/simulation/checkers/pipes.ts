@@ -1,7 +1,7 @@
 /** Queues: marks are kept, and nobody waits while there is something to do. */
 import type { Checker } from "../checker.js"
 import type { PipeState } from "../engine.js"
-import type { Run } from "../state.js"
+import { isConnected, type Run } from "../state.js"
 
 /** Events between looks at all pipes. */
 const LOOK_STEPS = 4
@@ -61,7 +61,7 @@ export class Pipes implements Checker {
       this.#checkWakeUps(state, reads)
     }
     for (const { spec, isSending, isClosed } of programs)
-      if (isCalm && isSending && !isClosed)
+      if (isCalm && isSending && !isClosed && isConnected(this.#run, spec))
         world.fail(
           "nobody waits while there is something to do",
           `${spec.type} ${spec.number} waits in send()`,
