@@ -92,12 +92,22 @@ function compile(text: string, filename: string): Evaluate {
   return new vm.Script(code, { filename }).runInThisContext()
 }
 
-/** Bundles that are compiled once for all runs. */
+/** An instance of the module, and what its memory held when it was new. */
+interface UsedInstance {
+  exports: WebAssembly.Exports
+  memory: WebAssembly.Memory
+  bytes: number
+}
+
+/** Bundles that are compiled once for all runs, and instances that are used again: new ones cost more. */
 export class Compiled {
   readonly main: Evaluate
   readonly worker: Evaluate
   readonly zeromq: Evaluate
   readonly wasm: WebAssembly.Module
+  readonly #spare: UsedInstance[] = []
+  #used: UsedInstance[] = []
+  #initial: Uint8Array | undefined
 
   constructor(code: Code) {
     this.main = compile(code.main, "engine-main.cjs")
@@ -105,6 +115,41 @@ export class Compiled {
     this.zeromq = compile(code.zeromq, "zeromq.cjs")
     this.wasm = new WebAssembly.Module(code.wasm)
   }
+
+  /** An instance as good as new. */
+  instance(imports: WebAssembly.Imports): WebAssembly.Exports {
+    let instance = this.#spare.pop()
+    if (!instance) {
+      const { exports } = new WebAssembly.Instance(this.wasm, imports)
+      const memory = exports.memory as WebAssembly.Memory
+      instance = { exports, memory, bytes: memory.buffer.byteLength }
+      this.#initial ??= contentOf(memory)
+    }
+    this.#used.push(instance)
+    return instance.exports
+  }
+
+  /** A run is over: its instances may be used by the next. */
+  reclaim(): void {
+    const initial = this.#initial as Uint8Array
+    for (const instance of this.#used) {
+      const { buffer } = instance.memory
+      if (buffer.byteLength !== instance.bytes) continue
+      const memory = new Uint8Array(buffer)
+      memory.set(initial)
+      memory.fill(0, initial.length)
+      this.#spare.push(instance)
+    }
+    this.#used = []
+  }
+}
+
+/** A copy of memory up to the last byte that is not 0. */
+function contentOf({ buffer }: WebAssembly.Memory): Uint8Array {
+  const bytes = new Uint8Array(buffer)
+  let end = bytes.length
+  while (end > 0 && bytes[end - 1] === 0) end--
+  return bytes.slice(0, end)
 }
 
 /** Collected by nobody: when memory is collected does not follow from a seed. */
@@ -231,7 +276,8 @@ export class Process {
   #globals(loop: EventLoop, random: Random): Record<string, unknown> {
     const inside: Inside = { pipes: [], slabs: new Set(), slots: undefined, open: new Map() }
     this.inside.push(inside)
-    const { wasm } = this.#compiled
+    const compiled = this.#compiled
+    const { wasm } = compiled
     const math = Object.create(null, Object.getOwnPropertyDescriptors(Math)) as Math
     Object.defineProperty(math, "random", { value: () => random.fraction() })
     const count = (kind: string, by: number) =>
@@ -264,8 +310,8 @@ export class Process {
           { exports: WebAssembly.Module.exports },
         ),
         // biome-ignore lint/complexity/useArrowFunction: it is called with `new`
-        Instance: function (module: WebAssembly.Module, imports: WebAssembly.Imports) {
-          return { exports: counted(new WebAssembly.Instance(module, imports).exports, count) }
+        Instance: function (_module: WebAssembly.Module, imports: WebAssembly.Imports) {
+          return { exports: counted(compiled.instance(imports), count) }
         },
         compile: () => Promise.resolve(wasm),
         Memory: WebAssembly.Memory,

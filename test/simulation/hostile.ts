@@ -7,6 +7,9 @@ import { Random } from "./random.js"
 import type { HostileSpec, TypeName } from "./scenario.js"
 import type { EventLoop } from "./world.js"
 
+/** How the addresses of hostile peers begin. */
+export const HOSTILE = "127.0.2."
+
 /** Names of types in ZMTP. */
 const NAMES: Readonly<Partial<Record<TypeName, string>>> = {
   Publisher: "PUB",
@@ -65,7 +68,7 @@ export function attack(
 ): void {
   loop.setTimeout(() => {
     const port = portOf(spec.to, spec.index)
-    const options = { port, allowHalfOpen: true, localAddress: `127.0.2.${number + 1}` }
+    const options = { port, allowHalfOpen: true, localAddress: `${HOSTILE}${number + 1}` }
     const socket = network.dial(loop, options) as Socket
     socket.on("error", () => {})
     // One that floods does not read.

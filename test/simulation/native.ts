@@ -24,6 +24,9 @@ const DEFAULTS: Readonly<Record<number, number>> = {
   77: -1,
 }
 
+/** PUB, ROUTER, XPUB, XSUB, SERVER and RADIO: what has nowhere to go is dropped. */
+const DROPS: ReadonlySet<number> = new Set([1, 6, 9, 10, 12, 14])
+
 type Value = number | boolean | string | Buffer | null
 
 /** Makes the addon's exports for one process of a run. */
@@ -134,7 +137,7 @@ export function makeNative(): object {
     }
 
     get writable(): boolean {
-      return false
+      return DROPS.has(this.#type)
     }
 
     bind(): Promise<void> {
@@ -153,12 +156,17 @@ export function makeNative(): object {
     leave(): void {}
 
     send(): Promise<void> {
-      return new Promise(() => {})
+      return this.writable && !this.closed ? Promise.resolve() : this.#refused()
     }
 
     receive(): Promise<never> {
-      const error = Object.assign(new Error("closed"), { code: this.closed ? "EBADF" : "EAGAIN" })
-      return Promise.reject(error)
+      return this.#refused()
+    }
+
+    /** Without endpoints there is nothing to wait for. */
+    #refused(): Promise<never> {
+      const code = this.closed ? "EBADF" : "EAGAIN"
+      return Promise.reject(Object.assign(new Error(code), { code }))
     }
 
     close(): void {

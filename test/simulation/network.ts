@@ -519,6 +519,10 @@ export class Socket extends EventEmitter {
     return this
   }
 
+  isPaused(): boolean {
+    return this.#isPaused
+  }
+
   resume(): this {
     this.#isPaused = false
     const handle = this._handle

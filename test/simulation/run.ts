@@ -6,7 +6,7 @@ import { Delivery } from "./checkers/delivery.js"
 import { Leftovers } from "./checkers/leftovers.js"
 import { Pipes } from "./checkers/pipes.js"
 import { type Compiled, Process } from "./engine.js"
-import { attack } from "./hostile.js"
+import { attack, HOSTILE } from "./hostile.js"
 import { type Fault, Network, Socket, type Treatment } from "./network.js"
 import { Program } from "./programs.js"
 import { Random } from "./random.js"
@@ -32,6 +32,20 @@ export interface Outcome {
   steps: number
   messages: number
   lines: readonly string[]
+}
+
+/** How hostile peers are treated: they bring enough trouble by themselves. */
+const KIND: NetworkSpec = {
+  latencyMs: 0.1,
+  jitterMs: 0.1,
+  capacityBytes: 100_000,
+  pieceBytes: 20_000,
+  readBytes: 20_000,
+  reset: 0,
+  fin: 0,
+  pause: 0,
+  refused: 0,
+  faultBytes: 1,
 }
 
 let current: World | undefined
@@ -68,8 +82,8 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
   const world = new World(keepsLog)
   current = world
   const random = new Random(scenario.seed, 11)
-  const network = new Network(world, random.fork(1), (link) =>
-    treat(scenario.network, link, world.now < BUSY_MS),
+  const network = new Network(world, random.fork(1), (link, _port, from) =>
+    treat(from.startsWith(HOSTILE) ? KIND : scenario.network, link, world.now < BUSY_MS),
   )
   const { atomicShare, clockMs } = scenario
   const names = [...new Set(scenario.sockets.map((socket) => socket.process))]
@@ -110,6 +124,7 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
   finish(run, checkers)
   Socket.watcher = undefined
   current = undefined
+  compiled.reclaim()
   return {
     failure: world.failure,
     hash: world.hash,

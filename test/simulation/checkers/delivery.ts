@@ -177,7 +177,9 @@ export class Delivery implements Checker {
 
   /** Whether a socket sends all that it accepts, where no connection ends. */
   #delivers({ type, options, endpoints, number }: SocketSpec): boolean {
-    const { sockets } = this.#run.scenario
+    const { sockets, hostile } = this.#run.scenario
+    // Some may go to peers that only look like good ones.
+    if (hostile.some(({ to }) => to === number)) return false
     // One whose routing id another has is not heard; of two peers of a PAIR one is not.
     const ids = sockets.map(({ options }) => options.routingId).filter((id) => id !== undefined)
     if (new Set(ids).size < ids.length) return false
