@@ -57,6 +57,8 @@ export interface ShownSlab {
 
 /** What the bundle tells of itself. */
 export interface Inside {
+  /** The thread that has it. */
+  loop: EventLoop
   pipes: ShownPipe[]
   slabs: Set<ShownSlab>
   /** Slots of open batches that are free. */
@@ -274,7 +276,7 @@ export class Process {
   }
 
   #globals(loop: EventLoop, random: Random): Record<string, unknown> {
-    const inside: Inside = { pipes: [], slabs: new Set(), slots: undefined, open: new Map() }
+    const inside: Inside = { loop, pipes: [], slabs: new Set(), slots: undefined, open: new Map() }
     this.inside.push(inside)
     const compiled = this.#compiled
     const { wasm } = compiled

@@ -346,6 +346,7 @@ export class World {
       run()
       loop.settle()
     } catch (error) {
+      if (process.env.SIM_STACK) console.log(error)
       this.fail("nothing is thrown that nobody catches", (error as Error).stack ?? String(error))
     }
     loop.isBusy = false

@@ -29,7 +29,7 @@ export class Connections implements Checker {
     if (this.#ending || ((bytes[0] ?? COMMAND) & COMMAND) !== 0) return
     this.#run.world.fail(
       "nothing is written to a connection that is over",
-      `${bytes.length} bytes to ${socket.label}, which is ${why}`,
+      `${bytes.length} bytes to ${socket.label}, which is ${why}\n${new Error().stack}`,
     )
   }
 

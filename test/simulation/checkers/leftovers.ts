@@ -28,7 +28,8 @@ export class Leftovers implements Checker {
       if (loop.hasImmediates) left("immediates")
     }
     for (const { inside } of processes)
-      for (const { slabs, slots, open } of inside) {
+      for (const { loop, slabs, slots, open } of inside) {
+        if (loop.isOver) continue
         for (const slab of slabs) {
           // Others are collected with the chunks that a connection did not write.
           const isShared = slab.bytes.buffer instanceof SharedArrayBuffer
