@@ -2,3 +2,5 @@
 export { type Code, Compiled } from "./engine.js"
 export { catchRejections, play, type Outcome } from "./run.js"
 export { makeScenario, type Scenario } from "./scenario.js"
+export { mutations } from "./mutations.js"
+export { describe, shrink } from "./shrink.js"

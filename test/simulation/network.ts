@@ -414,6 +414,8 @@ export class Socket extends EventEmitter {
   #endSeen = false
   #endEmitted = false
   #closeEmitted = false
+  /** Why it is over, once whoever has it was told or did it. */
+  #over: string | undefined
   readonly #remotePort: number | undefined
   readonly #localPort: number | undefined
 
@@ -503,6 +505,7 @@ export class Socket extends EventEmitter {
     this.#loop.nextTick(() => {
       if (this.destroyed || this.#endEmitted) return
       this.#endEmitted = true
+      this.#over ??= "ended by its peer"
       this.emit("end")
       if (!this.allowHalfOpen) this.end()
       this.#checkOver()
@@ -533,12 +536,7 @@ export class Socket extends EventEmitter {
   // -- Writing ---------------------------------------------------------------------
 
   write(bytes: Uint8Array): boolean {
-    if (this.#endEmitted || this.destroyed || this.#isEnding)
-      Socket.watcher?.wroteInVain(
-        this,
-        bytes,
-        this.destroyed ? "destroyed" : this.#isEnding ? "ended" : "ended by its peer",
-      )
+    if (this.#over) Socket.watcher?.wroteInVain(this, bytes, this.#over)
     if (this.#isEnding) {
       this.#fail(Object.assign(new Error("write after end"), { code: "ERR_STREAM_WRITE_AFTER_END" }))
       return false
@@ -597,6 +595,7 @@ export class Socket extends EventEmitter {
     if (bytes) this.write(bytes)
     if (this.#isEnding) return this
     this.#isEnding = true
+    this.#over ??= "ended"
     if (!this.destroyed) this.#checkEnd()
     return this
   }
@@ -624,6 +623,7 @@ export class Socket extends EventEmitter {
   }
 
   destroy(error?: Error): this {
+    this.#over ??= "destroyed"
     this.#destroy(error)
     return this
   }
@@ -633,7 +633,10 @@ export class Socket extends EventEmitter {
     this.destroyed = true
     if (error) {
       this.errored = error
-      this.#loop.nextTick(() => this.emit("error", error))
+      this.#loop.nextTick(() => {
+        this.#over ??= "broken"
+        this.emit("error", error)
+      })
     }
     this.#queue = []
     const handle = this._handle

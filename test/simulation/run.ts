@@ -134,6 +134,13 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
   }
 }
 
+/** Whether bytes are on their way, or wait to be read; a few may be heartbeats. */
+function isBusy({ handles }: Network): boolean {
+  let bytes = 0
+  for (const { in: from } of handles) if (from) bytes += from.travelling + from.arrivedBytes
+  return bytes > 20 * handles.size
+}
+
 function begin(run: Run, names: readonly number[], checkers: readonly Checker[]): void {
   const { scenario, world, network, processes, programs } = run
   for (const [i, process] of processes.entries()) {
@@ -172,7 +179,7 @@ function finish(run: Run, checkers: readonly Checker[]): void {
   for (let round = 0; !world.failure; round++) {
     const before = progress()
     runUntil(world.now + QUIET_MS)
-    if (progress() === before) break
+    if (progress() === before && !isBusy(network)) break
     if (round === QUIET_ROUNDS) world.fail("a run ends", `after ${world.now} ms`)
   }
   if (!world.failure) for (const checker of checkers) checker.quiet?.()

@@ -230,14 +230,17 @@ export function makeScenario(seed: number): Scenario {
   // What cannot leave would linger for ever.
   if (faulty || acts)
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
+  const network = networkSpec(random, faulty, sizes)
+  const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
     sockets,
     actions: acts ? actions(random, sockets, threads) : [],
     hostile: random.chance(0.15) ? hostile(random, binding) : [],
-    network: networkSpec(random, faulty, sizes),
+    network,
     atomicShare: random.pick([0, 0.01, 0.1]),
-    clockMs: random.pick([0, 0.001, 0.1, 1.5]),
+    // A slow machine on a network of single bytes would do nothing but read, and miss heartbeats.
+    clockMs: random.pick(beats || network.readBytes < 1000 ? [0, 0.001, 0.01] : [0, 0.001, 0.1, 1.5]),
   }
 }
 

@@ -54,8 +54,10 @@ export class Pipes implements Checker {
   quiet(): void {
     const { world, isCalm, programs, scenario } = this.#run
     if (world.failure) return
-    // A REQ leaves what is late, and a ROUTER what another has the name of.
-    const reads = scenario.sockets.every(({ type }) => type !== "Request")
+    // A REQ leaves what is late, and a socket that is closed what it has not received.
+    const reads =
+      scenario.sockets.every(({ type }) => type !== "Request") &&
+      scenario.actions.every(({ kind }) => kind !== "close")
     for (const state of this.#states()) {
       if (state.isTerminated) continue
       this.#checkWakeUps(state, reads)

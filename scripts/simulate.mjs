@@ -1,0 +1,198 @@
+/** Plays scenarios of many sockets in a simulated world, under all rules, and makes small what fails. */
+import { availableParallelism } from "node:os"
+import { fileURLToPath, pathToFileURL } from "node:url"
+import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
+import { readArgs } from "./lib/args.mjs"
+import { fail } from "./lib/run.mjs"
+import { bundleEngine, bundleSimulator } from "./lib/simulation.mjs"
+import { finish } from "./lib/tally.mjs"
+
+/** @typedef {typeof import("../test/simulation/index.js")} Simulator */
+/** @typedef {import("../test/simulation/index.js").Code} Code */
+/** @typedef {{ file: string, code: Code, seeds: { from: number, to: number } | undefined, until: number, share: number, of: number, stopsAtFailure: boolean }} Task */
+/** @typedef {{ runs: number, steps: number, messages: number, failed: { seed: number, rule: string, runs: number }[] }} Result */
+
+const usage = `usage: npm run simulate -- [--seconds N | --runs N] [--from SEED] [--seed SEED] [--mutations [NAME]]
+
+Plays scenarios: sockets of all types over a simulated network and clock, with the engine of src/ as it
+is. Everything in one follows from its seed. The last line counts the runs.
+  --seconds N   for how long, with other seeds each time; 60 when left out
+  --runs N      so many runs instead
+  --from SEED   the first seed, rather than one of the clock
+  --seed SEED   plays one scenario, prints what happened in it, and makes it smaller if it fails
+  --mutations   puts known faults back, one at a time, and says after how many runs each is found`
+
+/** Seeds of an invocation follow each other; those of the next begin elsewhere. */
+const SEED_STEP = 1e6
+/** Failures of a rule that are made smaller and printed. */
+const SHOWN_MAX = 3
+/** Runs in which a mutation has to be found. */
+const FOUND_WITHIN = 2000
+const FOUND_SECONDS = 300
+
+if (isMainThread) await main()
+else {
+  const task = /** @type {Task} */ (workerData)
+  const simulator = /** @type {Simulator} */ (await import(pathToFileURL(task.file).href))
+  // Out of every promise: microtasks of a run are drained in the middle of it.
+  setImmediate(() => parentPort?.postMessage(playMany(simulator, task)))
+}
+
+/** @param {Simulator} simulator @param {Task} task @returns {Result} */
+function playMany(simulator, { code, seeds, until, share, of, stopsAtFailure }) {
+  Error.stackTraceLimit = 0 // stacks of errors that programs expect take longer than the rest
+  simulator.catchRejections()
+  const compiled = new simulator.Compiled(code)
+  /** @type {Result} */
+  const result = { runs: 0, steps: 0, messages: 0, failed: [] }
+  const { from, to } = seeds ?? { from: 0, to: 0 }
+  for (let seed = from + share; seed < to && Date.now() < until; seed += of) {
+    const { failure, steps, messages } = simulator.play(simulator.makeScenario(seed), compiled)
+    result.runs++
+    result.steps += steps
+    result.messages += messages
+    if (!failure) continue
+    result.failed.push({ seed, rule: failure.rule, runs: result.runs })
+    if (stopsAtFailure) break
+  }
+  return result
+}
+
+/** Plays on all cores. @param {Omit<Task, "share" | "of">} task @returns {Promise<Result>} */
+async function playOnAll(task) {
+  const of = availableParallelism()
+  const results = await Promise.all(
+    Array.from({ length: of }, (_, share) => {
+      const worker = new Worker(fileURLToPath(import.meta.url), {
+        workerData: { ...task, share, of },
+        argv: process.argv.slice(2),
+      })
+      return new Promise((/** @type {(result: Result) => void} */ resolve, reject) => {
+        worker.on("message", resolve).on("error", reject)
+      })
+    }),
+  )
+  return {
+    runs: results.reduce((sum, { runs }) => sum + runs, 0),
+    steps: results.reduce((sum, { steps }) => sum + steps, 0),
+    messages: results.reduce((sum, { messages }) => sum + messages, 0),
+    failed: results.flatMap(({ failed }) => failed),
+  }
+}
+
+async function main() {
+  const options = readArgs(usage, {
+    seconds: { type: "string" },
+    runs: { type: "string" },
+    from: { type: "string" },
+    seed: { type: "string" },
+    mutations: { type: "boolean" },
+    only: { type: "string" },
+  })
+  const file = await bundleSimulator()
+  const simulator = /** @type {Simulator} */ (await import(pathToFileURL(file).href))
+  if (options.mutations) {
+    await playMutations(simulator, file, options.only)
+    return
+  }
+  const code = await bundleEngine()
+  if (options.seed !== undefined) {
+    await outOfPromises(() => show(simulator, code, number("seed", options.seed), true))
+    return
+  }
+  const from =
+    options.from === undefined ? (Date.now() % 1e9) * SEED_STEP : number("from", options.from)
+  const runs = options.runs === undefined ? SEED_STEP : number("runs", options.runs)
+  const seconds = options.runs === undefined ? number("seconds", options.seconds ?? "60") : 1e6
+  const start = Date.now()
+  const until = start + seconds * 1000
+  const seeds = { from, to: from + runs }
+  const result = await playOnAll({ file, code, seeds, until, stopsAtFailure: false })
+  const took = (Date.now() - start) / 1000
+  console.log(
+    `${result.runs} runs from seed ${from} in ${took.toFixed(0)} s: ${result.steps} events, ${result.messages} messages`,
+  )
+  await report(simulator, code, result)
+  finish({ passed: result.runs - result.failed.length, failed: result.failed.length, skipped: 0 })
+}
+
+/** @param {string} name @param {string | undefined} given */
+function number(name, given) {
+  const value = Number(given)
+  if (!Number.isInteger(value) || value < 0) fail(`--${name} ${given}: a whole number\n\n${usage}`)
+  return value
+}
+
+/** Calls something where no microtask runs. @template T @param {() => T} call @returns {Promise<T>} */
+function outOfPromises(call) {
+  return new Promise((resolve, reject) => {
+    setImmediate(() => {
+      try {
+        resolve(call())
+      } catch (error) {
+        reject(error)
+      }
+    })
+  })
+}
+
+/** @param {Simulator} simulator @param {Code} code @param {Result} result */
+async function report(simulator, code, { failed }) {
+  /** @type {Map<string, number[]>} */
+  const byRule = new Map()
+  for (const { seed, rule } of failed) byRule.set(rule, [...(byRule.get(rule) ?? []), seed])
+  for (const [rule, seeds] of byRule) {
+    console.log(`\n${seeds.length} × ${rule}: seeds ${seeds.slice(0, 20).join(", ")}`)
+    for (const seed of seeds.slice(0, SHOWN_MAX))
+      await outOfPromises(() => show(simulator, code, seed, false))
+  }
+}
+
+/** Plays one scenario again with its log, and prints a smaller one that fails in the same way. */
+function show(
+  /** @type {Simulator} */ simulator,
+  /** @type {Code} */ code,
+  /** @type {number} */ seed,
+  /** @type {boolean} */ isAlone,
+) {
+  simulator.catchRejections()
+  const compiled = new simulator.Compiled(code)
+  const scenario = simulator.makeScenario(seed)
+  Error.stackTraceLimit = 20
+  const outcome = simulator.play(scenario, compiled, true)
+  console.log(`\nseed ${seed}: ${outcome.failure?.rule ?? "every rule was kept"}`)
+  if (outcome.failure) {
+    console.log(outcome.failure.detail)
+    Error.stackTraceLimit = 0
+    const small = simulator.shrink(scenario, outcome.failure.rule, compiled)
+    Error.stackTraceLimit = 20
+    const again = simulator.play(small, compiled, true)
+    console.log(`smaller: ${simulator.describe(small)}`)
+    console.log(again.lines.slice(isAlone ? -200 : -25).join("\n"))
+  } else if (isAlone) {
+    console.log(simulator.describe(scenario))
+    console.log(outcome.lines.slice(-200).join("\n"))
+  }
+  if (isAlone) {
+    const failed = outcome.failure ? 1 : 0
+    finish({ passed: 1 - failed, failed, skipped: 0 })
+  }
+}
+
+/** @param {Simulator} simulator @param {string} file @param {string | undefined} only */
+async function playMutations(simulator, file, only) {
+  const counts = { passed: 0, failed: 0, skipped: 0 }
+  for (const { name, patches } of simulator.mutations) {
+    if (only !== undefined && !name.includes(only)) continue
+    const code = await bundleEngine(patches)
+    const seeds = { from: 0, to: FOUND_WITHIN }
+    const until = Date.now() + FOUND_SECONDS * 1000
+    const result = await playOnAll({ file, code, seeds, until, stopsAtFailure: true })
+    const first = Math.min(...result.failed.map(({ seed }) => seed))
+    const found = result.failed.find(({ seed }) => seed === first)
+    counts[found ? "passed" : "failed"]++
+    const what = found ? `seed ${first}: ${found.rule}` : `not found in ${result.runs} runs`
+    console.log(`${found ? "found" : "MISSED"} ${name}: ${what}`)
+  }
+  finish(counts)
+}

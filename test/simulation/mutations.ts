@@ -1,0 +1,1 @@
+export const mutations: { name: string; patches: { file: string; from: string; to: string }[] }[] = []
