@@ -237,6 +237,13 @@ export class Process {
     if (id === "node:module")
       return { createRequire: () => (name: string) => this.#require(name, known, loop) }
     if (id === "node:net") return { ...(this.#module(id) as object), ...(known[id] as object) }
+    if (id === "node:timers/promises")
+      return {
+        setTimeout: (ms: number, value: unknown) =>
+          new Promise((resolve) => loop.setTimeout(() => resolve(value), ms)),
+        setImmediate: (value: unknown) =>
+          new Promise((resolve) => loop.setImmediate(() => resolve(value))),
+      }
     if (id === "node:perf_hooks") return { performance: this.#performance(loop) }
     return known[id] ?? this.#module(id)
   }

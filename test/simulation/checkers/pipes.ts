@@ -54,9 +54,11 @@ export class Pipes implements Checker {
   quiet(): void {
     const { world, isCalm, programs, scenario } = this.#run
     if (world.failure) return
-    // A REQ leaves what is late, and a socket that is closed what it has not received.
+    // A REQ leaves what is late, a ROUTER the peer whose routing id another has, and a socket that is
+    // closed what it has not received.
     const reads =
       scenario.sockets.every(({ type }) => type !== "Request") &&
+      scenario.sockets.every(({ options }) => options.routingId === undefined) &&
       scenario.actions.every(({ kind }) => kind !== "close")
     for (const state of this.#states()) {
       if (state.isTerminated) continue
