@@ -18,6 +18,8 @@ export interface Checker {
   wroteInVain?(socket: Socket, bytes: Uint8Array, why: string): void
   /** An event was handled; nobody is in the middle of anything. */
   between?(): void
+  /** Programs were given time, and stop to pause from now on. */
+  busy?(): void
   /** Nothing has happened for a while, though all programs receive. */
   quiet?(): void
   /** All sockets are closed, and all that they began is over. */

@@ -171,6 +171,9 @@ const CLOSES: Readonly<Record<string, string>> = {
   zl_trainer_close: "trainer",
 }
 
+/** Until when memory is refused, in simulated milliseconds. */
+const REFUSING_MS = 90
+
 /** A process of a run: its main thread, and the threads that it starts. */
 export class Process {
   readonly loop: EventLoop
@@ -181,6 +184,7 @@ export class Process {
   readonly #random: Random
   readonly #compiled: Compiled
   readonly #atomicShare: number
+  readonly #memoryShare: number
   /** What performance.now() takes, in milliseconds: the time in which a program computes. */
   readonly #clockMs: number
 
@@ -189,15 +193,16 @@ export class Process {
     network: Network,
     random: Random,
     compiled: Compiled,
-    { name, atomicShare, clockMs }: { name: string; atomicShare: number; clockMs: number },
+    traits: { name: string; atomicShare: number; clockMs: number; memoryShare: number },
   ) {
     this.#world = world
     this.#network = network
     this.#random = random
     this.#compiled = compiled
-    this.#atomicShare = atomicShare
-    this.#clockMs = clockMs
-    this.loop = world.addLoop(name, random.fork(1))
+    this.#atomicShare = traits.atomicShare
+    this.#clockMs = traits.clockMs
+    this.#memoryShare = traits.memoryShare
+    this.loop = world.addLoop(traits.name, random.fork(1))
     const native = { exports: makeNative() }
     const zeromq = { exports: {} as Record<string, object> }
     const globals = this.#globals(this.loop, random.fork(2))
@@ -289,6 +294,9 @@ export class Process {
     const { wasm } = compiled
     const math = Object.create(null, Object.getOwnPropertyDescriptors(Math)) as Math
     Object.defineProperty(math, "random", { value: () => random.fraction() })
+    const refusals = random.fork(5)
+    const refuses = () =>
+      this.#memoryShare > 0 && this.#world.now < REFUSING_MS && refusals.chance(this.#memoryShare)
     const count = (kind: string, by: number) =>
       inside.open.set(kind, (inside.open.get(kind) ?? 0) + by)
     return {
@@ -320,7 +328,7 @@ export class Process {
         ),
         // biome-ignore lint/complexity/useArrowFunction: it is called with `new`
         Instance: function (_module: WebAssembly.Module, imports: WebAssembly.Imports) {
-          return { exports: counted(compiled.instance(imports), count) }
+          return { exports: counted(compiled.instance(imports), count, refuses) }
         },
         compile: () => Promise.resolve(wasm),
         Memory: WebAssembly.Memory,
@@ -333,17 +341,22 @@ export class Process {
 
 type Call = (...args: number[]) => number
 
-/** Counts what is opened and closed. */
+/** Counts what is opened and closed, and refuses memory to encoders. */
 function counted(
   given: WebAssembly.Exports,
   count: (kind: string, by: number) => void,
+  refuses: () => boolean,
 ): Record<string, unknown> {
   const result: Record<string, unknown> = { ...given }
+  let encodes = false
+  const scratch = given.zl_scratch as Call
+  result.zl_scratch = (...args: number[]) => (encodes && refuses() ? 0 : scratch(...args))
   for (const [name, kind] of Object.entries(OPENS)) {
     const call = given[name] as Call
     result[name] = (...args: number[]) => {
       const handle = call(...args)
       if (handle !== 0) count(kind, 1)
+      if (name === "zl_sending_open") encodes = true
       return handle
     }
   }

@@ -64,6 +64,15 @@ export function authorOf({ number, type, send }: SocketSpec): Author {
   return { number, send: send ?? REPLY, hasParts: takesParts(type) }
 }
 
+/** What is told of a message for whose encoding there is no memory. */
+export const OUT_OF_MEMORY = "ERR_LZ4_OUT_OF_MEMORY"
+
+function bytesOf(parts: readonly Buffer[]): number {
+  let bytes = 0
+  for (const { length } of parts) bytes += length
+  return bytes
+}
+
 /** A socket, and the program that has it. */
 export class Program {
   readonly spec: SocketSpec
@@ -72,6 +81,7 @@ export class Program {
   readonly socket: AnySocket
   readonly #world: World
   readonly #checkers: readonly Checker[]
+  readonly #lacksMemory: boolean
   /** Endpoints by their names. */
   readonly #bound: string[] = []
   readonly #connected: string[] = []
@@ -88,6 +98,8 @@ export class Program {
   /** Messages that send() took, and that receive() gave. */
   accepted = 0
   received = 0
+  acceptedBytes = 0
+  receivedBytes = 0
   /** What it last asked, of a REQ. */
   #asked: Head | undefined
 
@@ -96,7 +108,9 @@ export class Program {
     process: Process,
     world: World,
     checkers: readonly Checker[],
+    lacksMemory: boolean,
   ) {
+    this.#lacksMemory = lacksMemory
     this.spec = spec
     this.author = authorOf(spec)
     this.process = process
@@ -256,6 +270,7 @@ export class Program {
   /** Sends a message; resolves when that is settled. */
   #post(head: Head, parts: Buffer[], args: [Buffer[] | Buffer, object?]): Promise<boolean> {
     for (const checker of this.#checkers) checker.sending?.(this.spec, head, parts)
+    const bytes = bytesOf(parts)
     let promise: Promise<void>
     try {
       promise = this.socket.send(...args)
@@ -268,6 +283,7 @@ export class Program {
       () => {
         this.#sends--
         this.accepted++
+        this.acceptedBytes += bytes
         for (const checker of this.#checkers) checker.accepted?.(this.spec, head)
         return true
       },
@@ -275,7 +291,7 @@ export class Program {
         this.#sends--
         const { code = "" } = error as { code?: string }
         const { type } = this.spec
-        const codes = ["EAGAIN", "EBADF", "EBUSY"]
+        const codes = ["EAGAIN", "EBADF", "EBUSY", ...(this.#lacksMemory ? [OUT_OF_MEMORY] : [])]
         if (type === "Router" || type === "Server") codes.push("EHOSTUNREACH")
         this.#unless(codes, error)
         for (const checker of this.#checkers) checker.refused?.(this.spec, head, code)
@@ -381,6 +397,7 @@ export class Program {
   }
 
   #tell(parts: readonly Buffer[]): void {
+    this.receivedBytes += bytesOf(parts)
     for (const checker of this.#checkers) checker.received?.(this.spec, parts)
   }
 

@@ -8,7 +8,7 @@ import { Pipes } from "./checkers/pipes.js"
 import { type Compiled, Process } from "./engine.js"
 import { attack, HOSTILE } from "./hostile.js"
 import { type Fault, Network, Socket, type Treatment } from "./network.js"
-import { Program } from "./programs.js"
+import { OUT_OF_MEMORY, Program } from "./programs.js"
 import { Random } from "./random.js"
 import type { NetworkSpec, Scenario } from "./scenario.js"
 import { isCalm, type Run } from "./state.js"
@@ -86,6 +86,7 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
     treat(from.startsWith(HOSTILE) ? KIND : scenario.network, link, world.now < BUSY_MS),
   )
   const { atomicShare, clockMs } = scenario
+  if (scenario.memoryShare > 0) world.expected.add(OUT_OF_MEMORY)
   const names = [...new Set(scenario.sockets.map((socket) => socket.process))]
   const processes = names.map(
     (name) =>
@@ -93,6 +94,7 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
         name: `process ${name}`,
         atomicShare,
         clockMs,
+        memoryShare: scenario.memoryShare,
       }),
   )
   const checkers: Checker[] = []
@@ -147,7 +149,7 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
     world.runScript(process.loop, () => {
       const own: Program[] = []
       for (const spec of scenario.sockets)
-        if (spec.process === names[i]) own.push(new Program(spec, process, world, checkers))
+        if (spec.process === names[i]) own.push(new Program(spec, process, world, checkers, scenario.memoryShare > 0))
       ;(programs as Program[]).push(...own)
       for (const program of own) program.start()
       for (const action of scenario.actions) {
@@ -170,6 +172,7 @@ function finish(run: Run, checkers: readonly Checker[]): void {
     if (world.steps > STEPS_MAX) world.fail("a run ends", `after ${world.steps} events`)
   }
   runUntil(BUSY_MS)
+  for (const checker of checkers) checker.busy?.()
   for (const { process } of programs)
     world.runScript(process.loop, () => {
       for (const program of programs) if (program.process === process) program.hurry()

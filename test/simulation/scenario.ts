@@ -114,6 +114,8 @@ export interface Scenario {
   actions: Action[]
   hostile: HostileSpec[]
   network: NetworkSpec
+  /** The share of requests for memory that an encoder is refused. */
+  memoryShare: number
   /** The share of operations on shared memory before or after which other threads go on. */
   atomicShare: number
   clockMs: number
@@ -178,7 +180,9 @@ export function makeScenario(seed: number): Scenario {
   const sockets: SocketSpec[] = []
   const add = (types: readonly TypeName[], side: "a" | "b") => {
     const type = random.pick(types)
-    const sends = side === "a" || family.sends === "both"
+    // Whatever an XSUB sends but subscriptions goes to its publishers.
+    const talks = type === "XSubscriber" && family.a.includes("XPublisher") && random.chance(0.3)
+    const sends = side === "a" || family.sends === "both" || talks
     const number = sockets.length
     sockets.push({
       number,
@@ -231,6 +235,10 @@ export function makeScenario(seed: number): Scenario {
   if (faulty || acts)
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
   const network = networkSpec(random, faulty, sizes)
+  if (random.chance(0.02)) {
+    stall(random, sockets)
+    Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536, capacityBytes: 100_000 })
+  }
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
@@ -238,6 +246,7 @@ export function makeScenario(seed: number): Scenario {
     actions: acts ? actions(random, sockets, threads) : [],
     hostile: random.chance(0.15) ? hostile(random, binding) : [],
     network,
+    memoryShare: random.chance(0.04) ? 0.05 : 0,
     atomicShare: random.pick([0, 0.01, 0.1]),
     // A slow machine on a network of single bytes would do nothing but read, and miss heartbeats.
     clockMs: random.pick(beats || network.readBytes < 1000 ? [0, 0.001, 0.01] : [0, 0.001, 0.1, 1.5]),
@@ -258,6 +267,17 @@ function pickSizes(random: Random): Sizes {
     [0.5, { maxBytes: 300_000, messages: 8 }],
     [0.1, { maxBytes: 3_000_000, messages: 2 }],
   ])
+}
+
+/** Has senders send more than may wait, while receivers do not receive. */
+function stall(random: Random, sockets: readonly SocketSpec[]): void {
+  for (const { options, send, receive } of sockets) {
+    if (receive) receive.startMs = 90
+    options.receiveHighWaterMark &&= random.pick([1, 2, 10])
+    if (!send) continue
+    options.sendHighWaterMark = random.pick([1, 2, 10])
+    Object.assign(send, { count: 500, maxBytes: 9000, maxParts: 1, compressible: 0, burst: 100 })
+  }
 }
 
 function socketOptions(random: Random, type: TypeName, faulty: boolean): Record<string, unknown> {

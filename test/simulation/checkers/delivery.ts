@@ -8,7 +8,7 @@ import { endsOf, mayEnd, type Run } from "../state.js"
 type Fate = "sending" | "accepted" | "refused"
 
 /** Types that send each message to all who want it. */
-const DISTRIBUTES: readonly TypeName[] = ["Publisher", "XPublisher", "Radio"]
+const DISTRIBUTES: readonly TypeName[] = ["Publisher", "XPublisher", "Radio", "XSubscriber"]
 /** Marks that no run reaches. */
 const LARGE_MARK = 1000
 
@@ -157,6 +157,7 @@ export class Delivery implements Checker {
     const conflates = scenario.sockets.some(({ options }) => options.conflate === true)
     if (!isCalm || conflates || this.#run.world.failure) return
     for (const author of scenario.sockets) {
+      if (author.type === "XSubscriber") continue
       if (DISTRIBUTES.includes(author.type)) this.#checkGaps(author)
       else this.#checkAll(author)
     }

@@ -8,6 +8,9 @@ const LOOK_STEPS = 4
 /** What a peer that does not read may make a socket hold, beyond one message of the run. */
 const UNSENT_MAX_BYTES = 1 << 20
 
+/** Bytes that a connection may have decoded beyond what is wanted. */
+const DECODED_MAX_BYTES = 600 * 1024
+
 export class Pipes implements Checker {
   readonly #run: Run
   readonly #marksChange: boolean
@@ -40,15 +43,40 @@ export class Pipes implements Checker {
       for (const { pipes } of inside) for (const pipe of pipes) this.#checkMarks(pipe.simulated)
   }
 
-  #checkMarks({ marks, waitingIn, written, taken, isWritable }: PipeState): void {
+  #checkMarks({ marks, waitingIn, written, taken, chunks, batched, isWritable }: PipeState): void {
     const { world } = this.#run
     const { sendHighWaterMark, receiveHighWaterMark, conflate } = marks
     const receiveMax = conflate ? 1 : receiveHighWaterMark
     if (receiveMax > 0 && waitingIn > receiveMax)
       world.fail("marks are kept", `${waitingIn} messages wait at a receive mark of ${receiveMax}`)
-    if (!isWritable || conflate) return
+    if (!isWritable) return
+    if (conflate && chunks + batched > 1)
+      world.fail("marks are kept", `${chunks} chunks and ${batched} messages wait, and the socket conflates`)
+    if (conflate) return
     if (sendHighWaterMark > 0 && written - taken > sendHighWaterMark)
       world.fail("marks are kept", `${written - taken} wait at a send mark of ${sendHighWaterMark}`)
+  }
+
+  /** What was sent and is not received fits into queues, buffers and the network. */
+  busy(): void {
+    const { programs, scenario, network, world } = this.#run
+    const marks = programs.map(({ socket }) => socket)
+    let waiting = 0
+    let most = 0
+    let room = 0
+    for (const { spec, acceptedBytes, receivedBytes } of programs) {
+      // What is distributed goes to many, or to nobody.
+      if (["Publisher", "XPublisher", "Radio", "XSubscriber"].includes(spec.type)) continue
+      waiting += acceptedBytes - receivedBytes
+      if (spec.send) most = Math.max(most, spec.send.maxBytes * spec.send.maxParts + 100)
+    }
+    for (const socket of marks)
+      for (const mark of [socket.sendHighWaterMark, socket.receiveHighWaterMark]) {
+        if (mark === 0) return
+        room += (mark ?? 0) * most * scenario.sockets.length
+      }
+    room += (network.links.length + 1) * (2 * scenario.network.capacityBytes + DECODED_MAX_BYTES)
+    if (waiting > room) world.fail("bytes that wait are bounded", `${waiting} of at most ${room}`)
   }
 
   quiet(): void {
