@@ -18,14 +18,19 @@ export interface Run {
 /** Actions that end connections. */
 const ENDING: ReadonlySet<string> = new Set(["close", "disconnect", "unbind", "reconnect", "reset"])
 
-export function isCalm({ actions, network, sockets }: Scenario): boolean {
+export function isCalm({ actions, network, sockets, memoryShare }: Scenario): boolean {
   return (
+    // A thread without memory ends the connection.
+    (memoryShare === 0 || !sockets.some(usesThreads)) &&
     !actions.some(({ kind }) => ENDING.has(kind)) &&
     network.reset === 0 &&
     network.fin === 0 &&
     sockets.every(({ options }) => options.heartbeatInterval === undefined)
   )
 }
+
+const usesThreads = ({ endpoints }: SocketSpec): boolean =>
+  endpoints.some(({ options }) => options.thread === true)
 
 /** Whether a program ends connections of this socket. */
 export function mayEnd({ actions }: Scenario, socket: number): boolean {

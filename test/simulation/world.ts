@@ -213,7 +213,7 @@ export class EventLoop {
     const immediates = this.#immediates
     this.#immediates = []
     for (const immediate of immediates) {
-      immediate.callback?.()
+      if (immediate.callback) this.world.guard(immediate.callback)
       this.settle()
     }
   }
@@ -221,10 +221,7 @@ export class EventLoop {
   /** Runs what was asked for with nextTick, and what waits for promises. */
   settle(): void {
     do {
-      for (let i = 0; i < this.#ticks.length; i++) {
-        const tick = this.#ticks[i] as () => void
-        tick()
-      }
+      for (let i = 0; i < this.#ticks.length; i++) this.world.guard(this.#ticks[i] as () => void)
       this.#ticks = []
       this.world.runMicrotasks()
     } while (this.#ticks.length > 0)
@@ -344,16 +341,21 @@ export class World {
   #runOn(loop: EventLoop, run: () => void): void {
     this.#depth++
     loop.isBusy = true
+    this.guard(run)
+    loop.settle()
+    loop.isBusy = false
+    this.#depth--
+  }
+
+  /** Calls back as Node does, which goes on after an error that a program's handler has seen. */
+  guard(callback: () => void): void {
     try {
-      run()
-      loop.settle()
+      callback()
     } catch (error) {
       const { code, stack } = error as Error & { code?: string }
       if (code === undefined || !this.expected.has(code))
         this.fail("nothing is thrown that nobody catches", stack ?? String(error))
     }
-    loop.isBusy = false
-    this.#depth--
   }
 
   /** Calls something on a thread, as its main script would be. */

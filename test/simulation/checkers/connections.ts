@@ -40,7 +40,8 @@ export class Connections implements Checker {
 
   /** Whoever closes first has a reason. */
   #checkStays(link: Link): void {
-    const { scenario, world } = this.#run
+    const { scenario, world, isCalm } = this.#run
+    if (scenario.memoryShare > 0 && !isCalm) return
     const ends = endsOf(this.#run, link)
     if (!ends || link.wasCut || link.firstCloser === undefined) return
     const { dialling, accepting } = ends
