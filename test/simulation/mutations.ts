@@ -1,1 +1,229 @@
-export const mutations: { name: string; patches: { file: string; from: string; to: string }[] }[] = []
+/**
+ * Faults to put into the engine, one at a time, to see that the simulator finds them: those that the
+ * engine has had, and others of their kind.
+ */
+
+/** A fault: changes of sources, each at a place that is there once. */
+export interface Mutation {
+  name: string
+  patches: { file: string; from: string; to: string }[]
+}
+
+const PIPE = "src/patterns/pipe.ts"
+const CONNECTION = "src/transport/connection.ts"
+const TURNS = "src/transport/read-turns.ts"
+
+export const mutations: readonly Mutation[] = [
+  // -- Faults that the engine has had ----------------------------------------------
+  {
+    name: "a connection decodes while another does",
+    patches: [
+      { file: TURNS, from: "  return !isReading && !isScheduled\n", to: "  return true\n" },
+      {
+        file: TURNS,
+        from: "  line.push(readable)\n  if (!isReading) schedule()\n",
+        to: "  if (readable.readSlice()) line.push(readable)\n  schedule()\n",
+      },
+    ],
+  },
+  {
+    name: "a PUB that conflates shares batches, and keeps all",
+    patches: [
+      {
+        file: "src/patterns/distribution.ts",
+        from: "} else if (pipe.conflates) {",
+        to: "} else if (pipe.conflates && false) {",
+      },
+    ],
+  },
+  {
+    name: "messages for an XPUB wait without a limit",
+    patches: [
+      {
+        file: "src/patterns/xpub.ts",
+        from: "    this.#waiting.push(pipe)\n    return false",
+        to: "    this.#waiting.push(message)\n    this.events.readable()\n    return true",
+      },
+    ],
+  },
+  {
+    name: "a peer that has closed its side is written to",
+    patches: [
+      {
+        file: CONNECTION,
+        from: "  ended(): void {\n    this.#stopWriting()\n",
+        to: "  ended(): void {\n",
+      },
+    ],
+  },
+  {
+    name: "a connection that this side gives up is written to",
+    patches: [
+      {
+        file: CONNECTION,
+        from: "    this.#deaf = true\n    this.#stopWriting()\n    this.#socket.destroy()",
+        to: "    this.#deaf = true\n    this.#socket.destroy()",
+      },
+    ],
+  },
+  {
+    name: "a batch has the cells of one that is over",
+    patches: [
+      {
+        file: "src/thread/open-batch.ts",
+        from: "    if (used === CELLS) {\n      cells = newCells()\n      used = 0\n    }\n",
+        to: "    if (used === 2) used = 0\n    cells.fill(0, used * FIELDS, (used + 1) * FIELDS)\n",
+      },
+    ],
+  },
+  {
+    name: "a message is counted before it is encoded",
+    patches: [
+      {
+        file: PIPE,
+        from: "      this.#encode(message)\n      this.#written++\n",
+        to: "      this.#written++\n      this.#encode(message)\n",
+      },
+    ],
+  },
+  // -- Others ----------------------------------------------------------------------
+  {
+    name: "a connection is not resumed",
+    patches: [{ file: PIPE, from: "max <= 0 || (this.#in.length <= max / 2 &&", to: "max <= 0 || (this.#in.length < max / 2 &&" }],
+  },
+  {
+    name: "the receive mark is off by one",
+    patches: [{ file: PIPE, from: "(this.#in.length >= max ||", to: "(this.#in.length > max ||" }],
+  },
+  {
+    name: "the send mark is off by one",
+    patches: [
+      {
+        file: PIPE,
+        from: "    return this.#written - (this.#taken - (this.#taken % step)) < max",
+        to: "    return this.#written - (this.#taken - (this.#taken % step)) <= max",
+      },
+    ],
+  },
+  {
+    name: "a chunk is released twice",
+    patches: [
+      {
+        file: CONNECTION,
+        from: "    for (const chunk of this.#writing) chunk.release()",
+        to: "    for (const chunk of this.#writing) {\n      chunk.release()\n      chunk.release()\n    }",
+      },
+    ],
+  },
+  {
+    name: "a chunk is released before it is written",
+    patches: [
+      {
+        file: CONNECTION,
+        from: "      this.#writing.push(chunk)",
+        to: "      chunk.release()",
+      },
+    ],
+  },
+  {
+    name: "a grant of messages is forgotten",
+    patches: [
+      {
+        file: "src/thread/remote-connection.ts",
+        from: "2 * (this.#received + this.#mark - this.#granted) >= this.#mark",
+        to: "2 * (this.#received + this.#mark - this.#granted) > 2 * this.#mark",
+      },
+    ],
+  },
+  {
+    name: "who waits for writes of a thread is not told",
+    patches: [
+      {
+        file: "src/thread/shared-state.ts",
+        from: "((left - wanted) | 0) < 0) return false",
+        to: "((left - wanted) | 0) <= 0) return false",
+      },
+    ],
+  },
+  {
+    name: "subscriptions are not sent again",
+    patches: [
+      {
+        file: "src/patterns/xsub.ts",
+        from: `  override hiccuped(pipe: Pipe): void {
+    for (const topic of this.topics) pipe.writeCommand("SUBSCRIBE", topic)`,
+        to: `  override hiccuped(pipe: Pipe): void {
+    if (pipe.peerRoutingId !== undefined) return
+    for (const topic of this.topics) pipe.writeCommand("SUBSCRIBE", topic)`,
+      },
+    ],
+  },
+  {
+    name: "a batch is not flushed",
+    patches: [
+      {
+        file: PIPE,
+        from: "    this.#batch.append(message, bytes)\n    this.#written++\n    this.#flushLater()",
+        to: "    this.#batch.append(message, bytes)\n    this.#written++\n    if (this.#batch.messages > 1) this.#flushLater()",
+      },
+    ],
+  },
+  {
+    name: "a view of the module's memory is kept",
+    patches: [
+      {
+        file: "src/zmtp/frame-reader.ts",
+        from: "        at = this.#collect(bytes, at, owned)",
+        to: "        at = this.#collect(bytes, at, true)",
+      },
+    ],
+  },
+  {
+    name: "who waits to send is not told of room",
+    patches: [
+      {
+        file: PIPE,
+        from: "    this.#writeWaiting()\n    this.#checkWriteActive()",
+        to: "    this.#writeWaiting()\n    if (this.#roomWanted && this.#written % 2 === 0) this.#checkWriteActive()",
+      },
+    ],
+  },
+  {
+    name: "a fair queue passes over a pipe that has messages again",
+    patches: [
+      {
+        file: "src/patterns/fair-queue.ts",
+        from: "    if (index < this.#active) {\n      this.#active--\n      this.#pipes.swap(index, this.#active)",
+        to: "    if (index < this.#active) {\n      this.#active--\n      this.#pipes.swap(index, 0)",
+      },
+    ],
+  },
+  {
+    name: "what a thread has not written is sent before what it has",
+    patches: [
+      {
+        file: PIPE,
+        from: "    for (const item of unwritten) {\n      chunks.push(item)",
+        to: "    for (const item of [...unwritten].reverse()) {\n      chunks.push(item)",
+      },
+    ],
+  },
+  {
+    name: "a connection that ends keeps what it had read",
+    patches: [{ file: CONNECTION, from: "    this.#takeAll()\n    this.#releaseWritten()", to: "    this.#releaseWritten()" }],
+  },
+  {
+    name: "a timer stays when a dialer is closed",
+    patches: [
+      {
+        file: "src/transport/dialer.ts",
+        from: "    this.#closed = true\n    clearTimeout(this.#pause)",
+        to: "    this.#closed = true",
+      },
+    ],
+  },
+  {
+    name: "a transcoder is not closed",
+    patches: [{ file: CONNECTION, from: "    this.#receiving.close()\n", to: "" }],
+  },
+]
