@@ -5,9 +5,6 @@
 import * as assert from "node:assert"
 import { EventEmitter } from "node:events"
 import * as net from "node:net"
-import * as os from "node:os"
-import * as url from "node:url"
-import * as util from "node:util"
 import vm from "node:vm"
 import type * as draft from "../../src/draft.js"
 import type * as exports from "../../src/exports.js"
@@ -66,6 +63,9 @@ export interface Inside {
   /** What was opened and not closed in WebAssembly, by kind. */
   open: Map<string, number>
 }
+
+/** Modules that neither wait nor know the world outside. */
+const PURE: ReadonlySet<string> = new Set(["node:os", "node:url", "node:util", "node:util/types"])
 
 type Evaluate = (
   require: (name: string) => unknown,
@@ -258,17 +258,12 @@ export class Process {
       case "node:events":
       case "events":
         return { EventEmitter, default: EventEmitter }
-      case "node:util":
-        return util
-      case "node:os":
-        return os
-      case "node:url":
-        return url
       case "node:net":
         return net
       case "node:fs":
         return { existsSync: () => true }
       default:
+        if (PURE.has(id)) return process.getBuiltinModule(id)
         assert.fail(`the simulation has no module ${id}`)
     }
   }
