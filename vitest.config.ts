@@ -68,6 +68,7 @@ export default defineConfig({
           testTimeout: 60_000,
         }),
       ),
+      project("simulation", { testTimeout: 120_000 }),
       project("differential", { testTimeout: 60_000 }),
       // What holds on the calling thread holds on another.
       ...Object.entries(onThreads).map(([name, { include, exclude, ...options }]) =>

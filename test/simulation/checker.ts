@@ -13,7 +13,11 @@ export interface Checker {
   /** A program has received a message, without what was put before it. */
   received?(socket: SocketSpec, parts: readonly Buffer[]): void
   /** A peer of a socket was said to have broken a rule. */
-  protocolError?(socket: SocketSpec, peer: { remoteAddress: string; remotePort: number }, error: Error): void
+  protocolError?(
+    socket: SocketSpec,
+    peer: { remoteAddress: string; remotePort: number },
+    error: Error,
+  ): void
   /** Bytes were written to a connection that is known to be over. */
   wroteInVain?(socket: Socket, bytes: Uint8Array, why: string): void
   /** An event was handled; nobody is in the middle of anything. */

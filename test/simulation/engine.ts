@@ -206,7 +206,11 @@ export class Process {
     const native = { exports: makeNative() }
     const zeromq = { exports: {} as Record<string, object> }
     const globals = this.#globals(this.loop, random.fork(2))
-    compiled.zeromq((id) => (id === "__native" ? native.exports : this.#module(id)), zeromq, globals)
+    compiled.zeromq(
+      (id) => (id === "__native" ? native.exports : this.#module(id)),
+      zeromq,
+      globals,
+    )
     const threads = threadsModule(
       world,
       this.loop,
@@ -275,7 +279,10 @@ export class Process {
         world.now += this.#clockMs
         return world.now
       },
-      eventLoopUtilization: (now?: { active: number; at: number }, before?: { active: number; at: number }) => {
+      eventLoopUtilization: (
+        now?: { active: number; at: number },
+        before?: { active: number; at: number },
+      ) => {
         if (!now || !before) return { active: loop.busyMs, at: world.now, utilization: 0 }
         return { utilization: (now.active - before.active) / Math.max(0.001, now.at - before.at) }
       },
@@ -314,17 +321,12 @@ export class Process {
       Math: math,
       Atomics: atomicsFor(loop, random.fork(1), this.#atomicShare),
       WebAssembly: {
-        Module: Object.assign(
-          // biome-ignore lint/complexity/useArrowFunction: it is called with `new`
-          function () {
-            return wasm
-          },
-          { exports: WebAssembly.Module.exports },
-        ),
-        // biome-ignore lint/complexity/useArrowFunction: it is called with `new`
-        Instance: function (_module: WebAssembly.Module, imports: WebAssembly.Imports) {
-          return { exports: counted(compiled.instance(imports), count, refuses) }
-        },
+        Module: new Proxy(WebAssembly.Module, { construct: () => wasm }),
+        Instance: new Proxy(WebAssembly.Instance, {
+          construct: (_, [, imports]) => ({
+            exports: counted(compiled.instance(imports), count, refuses),
+          }),
+        }),
         compile: () => Promise.resolve(wasm),
         Memory: WebAssembly.Memory,
       },

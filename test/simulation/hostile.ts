@@ -1,6 +1,7 @@
 /** Peers that break rules, beside those that keep them. */
-import { frame, frameHead, greeting, handshake, MORE } from "../support/zmtp.js"
+
 import { concat, plainPart, SENTINELS } from "../support/wire.js"
+import { frame, frameHead, greeting, handshake, MORE } from "../support/zmtp.js"
 import type { Network, Socket } from "./network.js"
 import { portOf } from "./programs.js"
 import { Random } from "./random.js"
@@ -44,11 +45,30 @@ function bytesOf({ kind, seed }: HostileSpec, type: TypeName): Uint8Array {
         ]),
       )
     case "envelope":
-      return concat(hello, random.pick([frame(noise(random.below(40))), frame(noise(3)), frame(concat(SENTINELS.LZ4D))]))
+      return concat(
+        hello,
+        random.pick([
+          frame(noise(random.below(40))),
+          frame(noise(3)),
+          frame(concat(SENTINELS.LZ4D)),
+        ]),
+      )
     case "block":
-      return concat(hello, frame(concat(SENTINELS.LZ4B, Uint8Array.of(100, 0, 0, 0, 0, 0, 0, 0), noise(random.between(1, 60)))))
+      return concat(
+        hello,
+        frame(
+          concat(
+            SENTINELS.LZ4B,
+            Uint8Array.of(100, 0, 0, 0, 0, 0, 0, 0),
+            noise(random.between(1, 60)),
+          ),
+        ),
+      )
     case "flood": {
-      const ping = frame(concat(Uint8Array.of(4), Buffer.from("PING"), Uint8Array.of(0, 0), noise(16)), 4)
+      const ping = frame(
+        concat(Uint8Array.of(4), Buffer.from("PING"), Uint8Array.of(0, 0), noise(16)),
+        4,
+      )
       return concat(hello, ...Array.from({ length: PINGS }, () => ping))
     }
     case "half":

@@ -15,7 +15,8 @@ const noise = Buffer.allocUnsafeSlow(POOL_BYTES)
 const texts = Buffer.allocUnsafeSlow(POOL_BYTES)
 {
   const random = new Random(1)
-  for (let at = 0; at < POOL_BYTES; at += 4) noise.writeUInt32LE(Math.floor(random.fraction() * 2 ** 32), at)
+  for (let at = 0; at < POOL_BYTES; at += 4)
+    noise.writeUInt32LE(Math.floor(random.fraction() * 2 ** 32), at)
   let at = 0
   for (let i = 0; at < POOL_BYTES; i++) {
     const text = `{"id":${i},"name":"${random.pick(TOPICS)}","values":[${random.below(10)},${random.below(1e4)},${i % 7}]}`
@@ -92,7 +93,11 @@ export function readHead(parts: readonly Buffer[]): Head | undefined {
 }
 
 /** How a message differs from what was sent; undefined where it does not. */
-export function difference(author: Author, head: Head, parts: readonly Buffer[]): string | undefined {
+export function difference(
+  author: Author,
+  head: Head,
+  parts: readonly Buffer[],
+): string | undefined {
   const expected = build(author, head)
   if (parts.length !== expected.length)
     return `it has ${parts.length} parts in place of ${expected.length}`

@@ -89,7 +89,13 @@ export const mutations: readonly Mutation[] = [
   // -- Others ----------------------------------------------------------------------
   {
     name: "a connection is not resumed",
-    patches: [{ file: PIPE, from: "max <= 0 || (this.#in.length <= max / 2 &&", to: "max <= 0 || (this.#in.length < max / 2 &&" }],
+    patches: [
+      {
+        file: PIPE,
+        from: "max <= 0 || (this.#in.length <= max / 2 &&",
+        to: "max <= 0 || (this.#in.length < max / 2 &&",
+      },
+    ],
   },
   {
     name: "the receive mark is off by one",
@@ -210,7 +216,13 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a connection that ends keeps what it had read",
-    patches: [{ file: CONNECTION, from: "    this.#takeAll()\n    this.#releaseWritten()", to: "    this.#releaseWritten()" }],
+    patches: [
+      {
+        file: CONNECTION,
+        from: "    this.#takeAll()\n    this.#releaseWritten()",
+        to: "    this.#releaseWritten()",
+      },
+    ],
   },
   {
     name: "a timer stays when a dialer is closed",

@@ -175,8 +175,17 @@ export function makeNative(): object {
     }
   }
 
-  class Proxy {}
+  class NativeProxy {}
 
   const capability = { ipc: true, curve: true, gssapi: false, draft: true }
-  return { capability, context, curveKeyPair: () => ({}), version: "4.3.5", Context, Socket, Observer, Proxy }
+  return {
+    capability,
+    context,
+    curveKeyPair: () => ({}),
+    version: "4.3.5",
+    Context,
+    Socket,
+    Observer,
+    Proxy: NativeProxy,
+  }
 }

@@ -538,7 +538,9 @@ export class Socket extends EventEmitter {
   write(bytes: Uint8Array): boolean {
     if (this.#over) Socket.watcher?.wroteInVain(this, bytes, this.#over)
     if (this.#isEnding) {
-      this.#fail(Object.assign(new Error("write after end"), { code: "ERR_STREAM_WRITE_AFTER_END" }))
+      this.#fail(
+        Object.assign(new Error("write after end"), { code: "ERR_STREAM_WRITE_AFTER_END" }),
+      )
       return false
     }
     if (this.destroyed) return false
@@ -559,7 +561,10 @@ export class Socket extends EventEmitter {
       return
     }
     this.#queue = []
-    const bytes = queue.length === 1 ? (queue[0] as { bytes: Uint8Array }).bytes : Buffer.concat(queue.map((item) => item.bytes))
+    const bytes =
+      queue.length === 1
+        ? (queue[0] as { bytes: Uint8Array }).bytes
+        : Buffer.concat(queue.map((item) => item.bytes))
     this.#isWriting = true
     const { length } = bytes
     const written = (error?: Error) => {
@@ -729,7 +734,11 @@ export class Network {
   readonly handles: Set<Handle> = new Set()
   #lastPort = 40_000
 
-  constructor(world: World, random: Random, treat: (random: Random, port: number, from: string) => Treatment) {
+  constructor(
+    world: World,
+    random: Random,
+    treat: (random: Random, port: number, from: string) => Treatment,
+  ) {
     this.world = world
     this.#random = random
     this.#treat = treat
@@ -738,14 +747,13 @@ export class Network {
 
   /** node:net for the code of one thread. */
   moduleFor(loop: EventLoop): object {
-    const network = this
     return {
       Socket,
       Server,
-      connect: (options: DialOptions) => network.dial(loop, options),
+      connect: (options: DialOptions) => this.dial(loop, options),
       createServer: (_options: object, accepted: (socket: Socket) => void) =>
         new Server(loop, accepted),
-      _createServerHandle: (_host: string, port: number) => network.#listen(loop, port),
+      _createServerHandle: (_host: string, port: number) => this.#listen(loop, port),
     }
   }
 

@@ -1,6 +1,7 @@
 /** What programs do with sockets: they send, receive, answer, compute, close. */
-import type { Process } from "./engine.js"
+
 import type { Checker } from "./checker.js"
+import type { Process } from "./engine.js"
 import { ANYBODY, type Author, build, type Head, readHead, topicOf } from "./messages.js"
 import { type Action, type EndpointSpec, type SocketSpec, takesParts } from "./scenario.js"
 import type { World } from "./world.js"
@@ -126,15 +127,13 @@ export class Program {
   #subscribe(topic: string): void {
     if (this.spec.type === "Subscriber") this.socket.subscribe(topic)
     else if (this.spec.type === "Dish") this.socket.join(topic)
-    else if (this.spec.type === "XSubscriber")
-      this.#command(1, topic)
+    else if (this.spec.type === "XSubscriber") this.#command(1, topic)
   }
 
   #unsubscribe(topic: string): void {
     if (this.spec.type === "Subscriber") this.socket.unsubscribe(topic)
     else if (this.spec.type === "Dish") this.socket.leave(topic)
-    else if (this.spec.type === "XSubscriber")
-      this.#command(0, topic)
+    else if (this.spec.type === "XSubscriber") this.#command(0, topic)
   }
 
   /** Subscribes, or no longer does, as an XSUB has to: with a message. */
@@ -505,7 +504,10 @@ export class Program {
       }
       case "unbind": {
         const address = this.#bound.shift()
-        if (address) this.socket.unbind(address).catch((error) => this.#unless(["ENOENT", "EBUSY", "EBADF"], error))
+        if (address)
+          this.socket
+            .unbind(address)
+            .catch((error) => this.#unless(["ENOENT", "EBUSY", "EBADF"], error))
         break
       }
       case "reconnect": {

@@ -149,7 +149,8 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
     world.runScript(process.loop, () => {
       const own: Program[] = []
       for (const spec of scenario.sockets)
-        if (spec.process === names[i]) own.push(new Program(spec, process, world, checkers, scenario.memoryShare > 0))
+        if (spec.process === names[i])
+          own.push(new Program(spec, process, world, checkers, scenario.memoryShare > 0))
       ;(programs as Program[]).push(...own)
       for (const program of own) program.start()
       for (const action of scenario.actions) {
@@ -178,7 +179,10 @@ function finish(run: Run, checkers: readonly Checker[]): void {
       for (const program of programs) if (program.process === process) program.hurry()
     })
   const progress = () =>
-    programs.reduce((sum, { accepted, received }) => sum + accepted + received, network.links.length)
+    programs.reduce(
+      (sum, { accepted, received }) => sum + accepted + received,
+      network.links.length,
+    )
   for (let round = 0; !world.failure; round++) {
     const before = progress()
     runUntil(world.now + QUIET_MS)

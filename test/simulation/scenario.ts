@@ -249,7 +249,9 @@ export function makeScenario(seed: number): Scenario {
     memoryShare: random.chance(0.04) ? 0.05 : 0,
     atomicShare: random.pick([0, 0.01, 0.1]),
     // A slow machine on a network of single bytes would do nothing but read, and miss heartbeats.
-    clockMs: random.pick(beats || network.readBytes < 1000 ? [0, 0.001, 0.01] : [0, 0.001, 0.1, 1.5]),
+    clockMs: random.pick(
+      beats || network.readBytes < 1000 ? [0, 0.001, 0.01] : [0, 0.001, 0.1, 1.5],
+    ),
   }
 }
 
@@ -309,7 +311,10 @@ function endpointOptions(random: Random): EndpointOptions {
     [5, {}],
     [2, { arenas: true }],
     [2, { dictionary: DICTIONARY }],
-    [2, { autoDictionary: { trigger: random.pick([1, 3, 20]), capacity: random.pick([64, 2048]) } }],
+    [
+      2,
+      { autoDictionary: { trigger: random.pick([1, 3, 20]), capacity: random.pick([64, 2048]) } },
+    ],
     [1, { autoDictionary: { trigger: 3 }, arenas: true }],
     [1, { level: random.pick([3, 6, 9]) }],
     [1, { level: "adaptive" }],

@@ -48,8 +48,7 @@ function* simplerSockets(socket: SocketSpec): Generator<SocketSpec> {
   if (send?.scribbles) yield { ...socket, send: { ...send, scribbles: false } }
   if (send?.eager) yield { ...socket, send: { ...send, eager: false } }
   if (send && send.startMs > 0) yield { ...socket, send: { ...send, startMs: 0 } }
-  if (receive && receive.computeMs > 0)
-    yield { ...socket, receive: { ...receive, computeMs: 0 } }
+  if (receive && receive.computeMs > 0) yield { ...socket, receive: { ...receive, computeMs: 0 } }
   if (receive && receive.pauseMs >= 0) yield { ...socket, receive: { ...receive, pauseMs: -1 } }
   if (receive && receive.startMs > 0) yield { ...socket, receive: { ...receive, startMs: 0 } }
   if (socket.listens) yield { ...socket, listens: false }
@@ -88,16 +87,29 @@ export function shrink(scenario: Scenario, rule: string, compiled: Compiled): Sc
 }
 
 /** A scenario in a few lines. */
-export function describe({ sockets, actions, hostile, network, atomicShare, clockMs }: Scenario): string {
-  const lines = sockets.map(({ number, type, process, options, endpoints, send, receive, topics, listens }) => {
-    const ends = endpoints.map(
-      ({ kind, to, index, atMs, options }) =>
-        `${kind}${kind === "connect" ? ` ${to}.${index} at ${atMs}` : ""} ${short(options)}`,
-    )
-    const programs = [send && `sends ${short(send)}`, receive && `receives ${short(receive)}`]
-    const more = [topics.length > 0 && short(topics), listens && "listens", process > 0 && `process ${process}`]
-    return `  ${type} ${number} ${short(options)} ${[...ends, ...programs, ...more].filter(Boolean).join("; ")}`
-  })
+export function describe({
+  sockets,
+  actions,
+  hostile,
+  network,
+  atomicShare,
+  clockMs,
+}: Scenario): string {
+  const lines = sockets.map(
+    ({ number, type, process, options, endpoints, send, receive, topics, listens }) => {
+      const ends = endpoints.map(
+        ({ kind, to, index, atMs, options }) =>
+          `${kind}${kind === "connect" ? ` ${to}.${index} at ${atMs}` : ""} ${short(options)}`,
+      )
+      const programs = [send && `sends ${short(send)}`, receive && `receives ${short(receive)}`]
+      const more = [
+        topics.length > 0 && short(topics),
+        listens && "listens",
+        process > 0 && `process ${process}`,
+      ]
+      return `  ${type} ${number} ${short(options)} ${[...ends, ...programs, ...more].filter(Boolean).join("; ")}`
+    },
+  )
   return [
     "",
     ...lines,

@@ -144,12 +144,14 @@ export function atomicsFor(loop: EventLoop, random: Random, share: number): obje
     if (world.loops.length > 1 && loop.isBusy && random.chance(share))
       world.runUntil(world.now + random.fraction() * 0.2)
   }
-  const wrap = <A extends unknown[], R>(call: (...args: A) => R) => (...args: A): R => {
-    before()
-    const result = call(...args)
-    before()
-    return result
-  }
+  const wrap =
+    <A extends unknown[], R>(call: (...args: A) => R) =>
+    (...args: A): R => {
+      before()
+      const result = call(...args)
+      before()
+      return result
+    }
   return {
     load: wrap(Atomics.load as (array: Int32Array, index: number) => number),
     store: wrap(Atomics.store as (array: Int32Array, index: number, value: number) => number),

@@ -187,7 +187,10 @@ export class EventLoop {
   #arm(timer: Timer, ms: number): void {
     const length = Math.max(1, Math.min(Math.trunc(ms) || 1, 2 ** 31 - 1))
     const due = this.world.now + length
-    const at = Math.max(this.#latest.get(length) ?? 0, due + this.#random.fraction() * TIMER_LATE_MS)
+    const at = Math.max(
+      this.#latest.get(length) ?? 0,
+      due + this.#random.fraction() * TIMER_LATE_MS,
+    )
     this.#latest.set(length, at)
     this.events.push({ at, order: this.world.nextOrder(), run: () => this.#fire(timer) })
   }

@@ -16,11 +16,18 @@ export class Connections implements Checker {
     this.#run = run
   }
 
-  protocolError(socket: SocketSpec, { remoteAddress }: { remoteAddress: string }, error: Error): void {
+  protocolError(
+    socket: SocketSpec,
+    { remoteAddress }: { remoteAddress: string },
+    error: Error,
+  ): void {
     const { scenario, world } = this.#run
     const other = `${socket.type} ${socket.number}`
     if (scenario.sockets.some(({ number }) => addressOf(number) === remoteAddress))
-      world.fail("good peers are not closed", `${other} closes that at ${remoteAddress}: ${error.message}`)
+      world.fail(
+        "good peers are not closed",
+        `${other} closes that at ${remoteAddress}: ${error.message}`,
+      )
     else if (remoteAddress === "127.0.0.1")
       world.fail("good peers are not closed", `${other} closes who it dialled: ${error.message}`)
   }

@@ -43,10 +43,14 @@ export class Counters implements Checker {
     if (mayLoseItsPeers(this.#run, spec)) return
     const { stats } = socket.lz4
     const name = `${spec.type} ${spec.number}`
-    const keepsPipes = spec.endpoints.every(({ kind }) => kind === "connect") && !spec.options.immediate
+    const keepsPipes =
+      spec.endpoints.every(({ kind }) => kind === "connect") && !spec.options.immediate
     const isTypical = SENDS_ONCE.includes(spec.type) && spec.partner !== "Request"
     if (isTypical && (isCalm || keepsPipes) && stats.sent.messages !== accepted)
-      world.fail("counters add up", `${name} sent ${accepted} messages, and counts ${stats.sent.messages}`)
+      world.fail(
+        "counters add up",
+        `${name} sent ${accepted} messages, and counts ${stats.sent.messages}`,
+      )
     // A message that was cut in its last part was counted, and is none.
     const cut = isCalm ? 0 : this.#run.network.links.length
     const missing = stats.received.messages - received

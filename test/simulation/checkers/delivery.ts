@@ -78,11 +78,18 @@ export class Delivery implements Checker {
     if (!head || !author) {
       if (scenario.hostile.length > 0) return
       const bytes = parts.map((part) => part.length)
-      this.#fail("content", `${socket.type} ${socket.number} got a message that nobody sent, of ${bytes} bytes: ${parts[0]?.toString("latin1", 0, 24)}`)
+      this.#fail(
+        "content",
+        `${socket.type} ${socket.number} got a message that nobody sent, of ${bytes} bytes: ${parts[0]?.toString("latin1", 0, 24)}`,
+      )
       return
     }
     const { sender, sequence } = head
-    world.log(50, sender * 65_536 + sequence, () => `${socket.number} gets ${sequence} of ${sender}`)
+    world.log(
+      50,
+      sender * 65_536 + sequence,
+      () => `${socket.number} gets ${sequence} of ${sender}`,
+    )
     const name = `${sequence} of ${author.type} ${sender} at ${socket.type} ${socket.number}`
     const wrong = difference(authorOf(author), head, parts)
     if (wrong !== undefined) this.#fail("content", `${name}: ${wrong}`)
@@ -171,7 +178,10 @@ export class Delivery implements Checker {
     for (const [sequence, fate] of fates.entries()) {
       if (fate !== "accepted" || received?.has(sequence)) continue
       const count = fates.filter((fate, i) => fate === "accepted" && !received?.has(i)).length
-      this.#fail("nothing is lost", `${author.type} ${author.number}: ${sequence} and ${count - 1} more`)
+      this.#fail(
+        "nothing is lost",
+        `${author.type} ${author.number}: ${sequence} and ${count - 1} more`,
+      )
       return
     }
   }
@@ -213,7 +223,8 @@ export class Delivery implements Checker {
             ? spec.topics.includes(topic)
             : spec.topics.some((prefix) => topic.startsWith(prefix))
         // Subscriptions come one by one.
-        if (!wants || fates[i] !== "accepted" || flow.numbers.has(i) || spec.topics.length > 1) continue
+        if (!wants || fates[i] !== "accepted" || flow.numbers.has(i) || spec.topics.length > 1)
+          continue
         this.#fail(
           "nothing is lost",
           `${spec.type} ${spec.number} got ${flow.first} of ${author.type} ${author.number}, and never ${i}`,

@@ -35,7 +35,8 @@ export class Leftovers implements Checker {
           const isShared = slab.bytes.buffer instanceof SharedArrayBuffer
           if (slab.live !== 0 && (isCalm || isShared)) left(`a slab with ${slab.live} chunks`)
         }
-        for (const [kind, count] of open) if (count !== 0) left(`${count} of ${kind} in WebAssembly`)
+        for (const [kind, count] of open)
+          if (count !== 0) left(`${count} of ${kind} in WebAssembly`)
         if (slots && slots.length !== SLOTS) left(`${SLOTS - slots.length} open batches`)
       }
   }

@@ -51,7 +51,10 @@ export class Pipes implements Checker {
       world.fail("marks are kept", `${waitingIn} messages wait at a receive mark of ${receiveMax}`)
     if (!isWritable) return
     if (conflate && chunks + batched > 1)
-      world.fail("marks are kept", `${chunks} chunks and ${batched} messages wait, and the socket conflates`)
+      world.fail(
+        "marks are kept",
+        `${chunks} chunks and ${batched} messages wait, and the socket conflates`,
+      )
     if (conflate) return
     if (sendHighWaterMark > 0 && written - taken > sendHighWaterMark)
       world.fail("marks are kept", `${written - taken} wait at a send mark of ${sendHighWaterMark}`)
@@ -110,6 +113,7 @@ export class Pipes implements Checker {
     if (!connection) return
     if (!connection.blocked && chunks + batched > 0)
       waits(`${chunks} chunks and ${batched} messages are not written`)
-    if (isCalm && isWritable && connection.blocked) waits("a connection is blocked, and nothing is on its way")
+    if (isCalm && isWritable && connection.blocked)
+      waits("a connection is blocked, and nothing is on its way")
   }
 }
