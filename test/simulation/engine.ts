@@ -179,6 +179,8 @@ export class Process {
   readonly loop: EventLoop
   readonly package: Package
   readonly inside: Inside[] = []
+  /** Ends its threads as errors of theirs would. */
+  readonly killThreads: () => void
   readonly #world: World
   readonly #network: Network
   readonly #random: Random
@@ -221,12 +223,13 @@ export class Process {
     const module = { exports: {} as Package }
     const known: Record<string, unknown> = {
       "node:net": network.moduleFor(this.loop),
-      "node:worker_threads": threads,
+      "node:worker_threads": threads.module,
       zeromq: zeromq.exports.zeromq,
       "zeromq/draft.js": zeromq.exports.draft,
     }
     compiled.main((id) => this.#require(id, known, this.loop), module, globals)
     this.package = module.exports
+    this.killThreads = threads.killAll
   }
 
   #startThread(loop: EventLoop, parentPort: Port, workerData: unknown): void {

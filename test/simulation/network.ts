@@ -771,7 +771,12 @@ export class Network {
 
   /** Closes all that a thread has, as the system does when it ends. */
   ended(loop: EventLoop): void {
-    for (const handle of this.handles) if (handle.loop === loop) handle.close(() => {})
+    for (const handle of this.handles) {
+      if (handle.loop !== loop) continue
+      const link = handle.out?.link
+      if (link) link.wasCut = true
+      handle.close(() => {})
+    }
     for (const handle of this.#listening.values()) if (handle.loop === loop) handle.close()
   }
 
@@ -794,7 +799,7 @@ export class Network {
     this.world.log(20, port, () => `${handle.label} dials ${port}`)
     this.world.later(roundTripMs, () => {
       const listener = refused ? undefined : this.#listening.get(port)
-      if (handle.isClosed) return
+      if (handle.isClosed || loop.isOver) return
       if (!listener?.server) {
         this.world.log(21, port, () => `${handle.label} is refused`)
         loop.post(() => socket.refused())

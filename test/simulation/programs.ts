@@ -523,6 +523,9 @@ export class Program {
         if (value > 2) this.#subscribe("b")
         else this.#unsubscribe(this.spec.topics[0] ?? "a")
         break
+      case "kill":
+        this.process.killThreads()
+        break
       case "compute":
         this.process.loop.compute(value)
         break

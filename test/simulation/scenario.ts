@@ -78,7 +78,16 @@ export interface SocketSpec {
 }
 
 export interface Action {
-  kind: "close" | "disconnect" | "unbind" | "reconnect" | "topic" | "compute" | "reset" | "marks"
+  kind:
+    | "close"
+    | "disconnect"
+    | "unbind"
+    | "reconnect"
+    | "topic"
+    | "compute"
+    | "reset"
+    | "marks"
+    | "kill"
   atMs: number
   socket: number
   value: number
@@ -133,6 +142,7 @@ interface Family {
 const FAMILIES: readonly Family[] = [
   { weight: 6, a: ["Push"], b: ["Pull"], sends: "a" },
   { weight: 4, a: ["Publisher", "XPublisher"], b: ["Subscriber", "XSubscriber"], sends: "a" },
+  { weight: 1, a: ["XSubscriber"], b: ["XPublisher"], sends: "a" },
   { weight: 2, a: ["Request"], b: ["Reply"], sends: "a" },
   { weight: 2, a: ["Request"], b: ["Router"], sends: "a" },
   { weight: 4, a: ["Dealer"], b: ["Router"], sends: "a" },
@@ -235,7 +245,7 @@ export function makeScenario(seed: number): Scenario {
   if (faulty || acts)
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
   const network = networkSpec(random, faulty, sizes)
-  if (random.chance(0.02)) {
+  if (random.chance(0.05)) {
     stall(random, sockets)
     Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536, capacityBytes: 100_000 })
   }
@@ -273,12 +283,13 @@ function pickSizes(random: Random): Sizes {
 
 /** Has senders send more than may wait, while receivers do not receive. */
 function stall(random: Random, sockets: readonly SocketSpec[]): void {
-  for (const { options, send, receive } of sockets) {
-    if (receive) receive.startMs = 90
+  for (const { type, options, send, receive } of sockets) {
+    if (receive) receive.startMs = 110
+    if (CONFLATING.includes(type) && random.chance(0.3)) options.conflate = true
     options.receiveHighWaterMark &&= random.pick([1, 2, 10])
     if (!send) continue
     options.sendHighWaterMark = random.pick([1, 2, 10])
-    Object.assign(send, { count: 500, maxBytes: 9000, maxParts: 1, compressible: 0, burst: 100 })
+    Object.assign(send, { count: 300, maxBytes: 9000, maxParts: 1, compressible: 0, burst: 100 })
   }
 }
 
@@ -288,7 +299,7 @@ function socketOptions(random: Random, type: TypeName, faulty: boolean): Record<
   const receives = !["Push", "Publisher", "Radio", "Scatter"].includes(type)
   if (sends && random.chance(0.8)) options.sendHighWaterMark = mark(random)
   if (receives && random.chance(0.8)) options.receiveHighWaterMark = mark(random)
-  options.reconnectInterval = random.pick([1, 10, 100])
+  options.reconnectInterval = random.pick([3, 10, 100])
   if (random.chance(0.2)) options.reconnectMaxInterval = random.pick([50, 200])
   options.linger = random.pick([-1, -1, 0, 20])
   if (random.chance(0.1)) options.immediate = true
@@ -369,7 +380,7 @@ function actions(random: Random, sockets: readonly SocketSpec[], threads: boolea
   for (let i = 0; i < count; i++) {
     const kind = random.pick(kinds) as Action["kind"]
     // What a thread sees of a socket that computes is worth more.
-    const chosen = threads && random.chance(0.3) ? "compute" : kind
+    const chosen = threads ? random.pick([kind, kind, "compute" as const, "kill" as const]) : kind
     result.push({
       kind: chosen,
       atMs: random.between(0, 60),

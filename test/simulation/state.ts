@@ -16,7 +16,14 @@ export interface Run {
 }
 
 /** Actions that end connections. */
-const ENDING: ReadonlySet<string> = new Set(["close", "disconnect", "unbind", "reconnect", "reset"])
+const ENDING: ReadonlySet<string> = new Set([
+  "close",
+  "disconnect",
+  "unbind",
+  "reconnect",
+  "reset",
+  "kill",
+])
 
 export function isCalm({ actions, network, sockets, memoryShare }: Scenario): boolean {
   return (
@@ -34,7 +41,9 @@ const usesThreads = ({ endpoints }: SocketSpec): boolean =>
 
 /** Whether a program ends connections of this socket. */
 export function mayEnd({ actions }: Scenario, socket: number): boolean {
-  return actions.some((action) => ENDING.has(action.kind) && action.socket === socket)
+  return actions.some(
+    ({ kind, socket: other }) => kind === "kill" || (ENDING.has(kind) && other === socket),
+  )
 }
 
 /** The sockets at both ends of a link; undefined where a hostile peer has one of them. */

@@ -83,8 +83,9 @@ export function threadsModule(
   random: Random,
   start: StartThread,
   ended: (loop: EventLoop) => void,
-): object {
+): { module: object; killAll: () => void } {
   let workers = 0
+  const live = new Set<Worker>()
 
   class Worker extends EventEmitter {
     readonly #loop: EventLoop
@@ -94,6 +95,7 @@ export function threadsModule(
     constructor(_file: unknown, options: { workerData: unknown }) {
       super()
       const number = ++workers
+      live.add(this)
       const loop = world.addLoop(`${main.name}.${number}`, random.fork(number))
       this.#loop = loop
       const [port, parentPort] = Port.pair(main, loop, random.fork(100 + number))
@@ -110,14 +112,24 @@ export function threadsModule(
     ref(): void {}
 
     terminate(): Promise<number> {
-      if (!this.#isOver) {
-        this.#isOver = true
-        this.#port.close()
-        this.#loop.isOver = true
-        ended(this.#loop)
-        main.post(() => this.emit("exit", 1), 0.1)
-      }
+      this.#end()
       return Promise.resolve(1)
+    }
+
+    /** Ends it as an error that nobody catches does. */
+    die(): void {
+      this.#end()
+      main.post(() => this.emit("error", new Error("the simulation ends this thread")), 0.05)
+    }
+
+    #end(): void {
+      if (this.#isOver) return
+      this.#isOver = true
+      live.delete(this)
+      this.#port.close()
+      this.#loop.isOver = true
+      ended(this.#loop)
+      main.post(() => this.emit("exit", 1), 0.1)
     }
   }
 
@@ -134,7 +146,17 @@ export function threadsModule(
   }
 
   const receiveMessageOnPort = (port: Port) => port.receive()
-  return { Worker, MessageChannel, receiveMessageOnPort, parentPort: null, workerData: null }
+  const killAll = () => {
+    for (const worker of [...live]) worker.die()
+  }
+  const module = {
+    Worker,
+    MessageChannel,
+    receiveMessageOnPort,
+    parentPort: null,
+    workerData: null,
+  }
+  return { module, killAll }
 }
 
 /** Makes Atomics for a thread, whose calls let other threads go on in between now and then. */

@@ -1,6 +1,8 @@
 /** Queues: marks are kept, and nobody waits while there is something to do. */
 import type { Checker } from "../checker.js"
 import type { PipeState } from "../engine.js"
+import type { Program } from "../programs.js"
+import type { TypeName } from "../scenario.js"
 import { isConnected, type Run } from "../state.js"
 
 /** Events between looks at all pipes. */
@@ -10,6 +12,9 @@ const UNSENT_MAX_BYTES = 1 << 20
 
 /** Bytes that a connection may have decoded beyond what is wanted. */
 const DECODED_MAX_BYTES = 600 * 1024
+
+/** Types that give their program all that comes. */
+const GIVES_ALL: readonly TypeName[] = ["Pull", "Gather", "Dealer", "Pair", "Client", "XPublisher"]
 
 export class Pipes implements Checker {
   readonly #run: Run
@@ -68,10 +73,10 @@ export class Pipes implements Checker {
     let most = 0
     let room = 0
     for (const { spec, acceptedBytes, receivedBytes } of programs) {
+      if (spec.send) most = Math.max(most, spec.send.maxBytes * spec.send.maxParts + 100)
       // What is distributed goes to many, or to nobody.
       if (["Publisher", "XPublisher", "Radio", "XSubscriber"].includes(spec.type)) continue
       waiting += acceptedBytes - receivedBytes
-      if (spec.send) most = Math.max(most, spec.send.maxBytes * spec.send.maxParts + 100)
     }
     for (const socket of marks)
       for (const mark of [socket.sendHighWaterMark, socket.receiveHighWaterMark]) {
@@ -80,6 +85,21 @@ export class Pipes implements Checker {
       }
     room += (network.links.length + 1) * (2 * scenario.network.capacityBytes + DECODED_MAX_BYTES)
     if (waiting > room) world.fail("bytes that wait are bounded", `${waiting} of at most ${room}`)
+    for (const program of programs) this.#checkWaiting(program, most)
+  }
+
+  /** What a socket has taken from the network, and its program has not received, is bounded by its mark. */
+  #checkWaiting({ spec, socket, receivedBytes }: Program, most: number): void {
+    const { network, world } = this.#run
+    const mark = socket.receiveHighWaterMark
+    if (!GIVES_ALL.includes(spec.type) || mark === 0 || spec.options.conflate === true) return
+    const waiting = socket.lz4.stats.received.plainBytes - receivedBytes
+    const room = (network.links.length + 1) * (mark * most + DECODED_MAX_BYTES)
+    if (waiting > room)
+      world.fail(
+        "bytes that wait are bounded",
+        `${waiting} of at most ${room} at ${spec.type} ${spec.number}`,
+      )
   }
 
   quiet(): void {
