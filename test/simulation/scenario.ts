@@ -137,12 +137,20 @@ interface Family {
   b: readonly TypeName[]
   sends: "a" | "both"
   single?: boolean
+  /** Whether messages go to many, and to whom they go decides what is dropped. */
+  distributes?: boolean
 }
 
 const FAMILIES: readonly Family[] = [
   { weight: 6, a: ["Push"], b: ["Pull"], sends: "a" },
-  { weight: 4, a: ["Publisher", "XPublisher"], b: ["Subscriber", "XSubscriber"], sends: "a" },
-  { weight: 1, a: ["XSubscriber"], b: ["XPublisher"], sends: "a" },
+  {
+    weight: 4,
+    a: ["Publisher", "XPublisher"],
+    b: ["Subscriber", "XSubscriber"],
+    sends: "a",
+    distributes: true,
+  },
+  { weight: 1, a: ["XSubscriber"], b: ["XPublisher"], sends: "a", distributes: true },
   { weight: 2, a: ["Request"], b: ["Reply"], sends: "a" },
   { weight: 2, a: ["Request"], b: ["Router"], sends: "a" },
   { weight: 4, a: ["Dealer"], b: ["Router"], sends: "a" },
@@ -245,7 +253,7 @@ export function makeScenario(seed: number): Scenario {
   if (faulty || acts)
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
   const network = networkSpec(random, faulty, sizes)
-  if (random.chance(0.05)) {
+  if (random.chance(family.distributes ? 0.12 : 0.04)) {
     stall(random, sockets)
     Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536, capacityBytes: 100_000 })
   }
@@ -285,7 +293,7 @@ function pickSizes(random: Random): Sizes {
 function stall(random: Random, sockets: readonly SocketSpec[]): void {
   for (const { type, options, send, receive } of sockets) {
     if (receive) receive.startMs = 110
-    if (CONFLATING.includes(type) && random.chance(0.3)) options.conflate = true
+    if (type === "Publisher" && random.chance(0.6)) options.conflate = true
     options.receiveHighWaterMark &&= random.pick([1, 2, 10])
     if (!send) continue
     options.sendHighWaterMark = random.pick([1, 2, 10])
