@@ -45,7 +45,6 @@ function systemError(code: string, syscall: string): NodeJS.ErrnoException {
 /** One direction of a link: bytes that one side wrote and the other has not read. */
 class Direction {
   readonly link: Link
-  readonly name: "out" | "in"
   /** Where bytes come out. */
   readonly reader: Handle
   readonly writer: Handle
@@ -66,16 +65,8 @@ class Direction {
   pausedUntil = 0
   faults: Fault[] = []
 
-  constructor(
-    link: Link,
-    name: "out" | "in",
-    writer: Handle,
-    reader: Handle,
-    traits: LinkTraits,
-    random: Random,
-  ) {
+  constructor(link: Link, writer: Handle, reader: Handle, traits: LinkTraits, random: Random) {
     this.link = link
-    this.name = name
     this.writer = writer
     this.reader = reader
     this.traits = traits
@@ -120,7 +111,6 @@ class Direction {
       return
     }
     this.travelling -= rest.length
-    this.link.lostBytes += rest.length
     this.link.wasCut = true
     const at = this.#arrivalTime()
     if (fault.kind === "reset") world.at(at, () => this.link.reset("network"))
@@ -186,8 +176,6 @@ class Direction {
   }
 }
 
-let numbers = 0
-
 /** A connection, whose two handles are its ends. */
 export class Link {
   readonly world: World
@@ -202,7 +190,6 @@ export class Link {
   wasCut = false
   /** Who closed it, while the other had not. */
   firstCloser: Handle | undefined
-  lostBytes = 0
 
   constructor(
     world: World,
@@ -216,8 +203,8 @@ export class Link {
     this.number = number
     this.dialling = dialling
     this.accepting = accepting
-    this.out = new Direction(this, "out", dialling, accepting, traits, random.fork(1))
-    this.in = new Direction(this, "in", accepting, dialling, traits, random.fork(2))
+    this.out = new Direction(this, dialling, accepting, traits, random.fork(1))
+    this.in = new Direction(this, accepting, dialling, traits, random.fork(2))
     for (const fault of faults) this[fault.direction].faults.push(fault)
     this.out.faults.sort((a, b) => a.afterBytes - b.afterBytes)
     this.in.faults.sort((a, b) => a.afterBytes - b.afterBytes)
@@ -733,6 +720,7 @@ export class Network {
   /** Every handle of a connection, until it is closed. */
   readonly handles: Set<Handle> = new Set()
   #lastPort = 40_000
+  #dialled = 0
 
   constructor(
     world: World,
@@ -742,7 +730,6 @@ export class Network {
     this.world = world
     this.#random = random
     this.#treat = treat
-    numbers = 0
   }
 
   /** node:net for the code of one thread. */
@@ -786,7 +773,7 @@ export class Network {
 
   dial(loop: EventLoop, options: DialOptions): Socket {
     const { port, localAddress = "127.0.0.1", ...rest } = options
-    const number = ++numbers
+    const number = ++this.#dialled
     const handle = new Handle(loop, `link ${number} out`)
     handle.localPort = ++this.#lastPort
     handle.remotePort = port

@@ -18,10 +18,6 @@ class EventHeap {
     return this.#events[0]
   }
 
-  get length(): number {
-    return this.#events.length
-  }
-
   push(event: Event): void {
     const events = this.#events
     let at = events.push(event) - 1
@@ -305,12 +301,7 @@ export class World {
     if (this.#depth <= 1) runMicrotasks()
   }
 
-  /** The time of the next event; undefined where there is none. */
-  get nextAt(): number | undefined {
-    const [at] = this.#next() ?? []
-    return at
-  }
-
+  /** When the next event is, and on which thread; undefined where there is none. */
   #next(): [at: number, loop: EventLoop | undefined] | undefined {
     let at = this.kernel.first?.at
     let order = this.kernel.first?.order ?? 0

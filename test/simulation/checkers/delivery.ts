@@ -161,13 +161,24 @@ export class Delivery implements Checker {
 
   quiet(): void {
     const { scenario, isCalm } = this.#run
-    const conflates = scenario.sockets.some(({ options }) => options.conflate === true)
-    if (!isCalm || conflates || this.#run.world.failure) return
+    if (!isCalm || this.#run.world.failure) return
+    for (const author of scenario.sockets) this.#checkLatest(author)
+    if (scenario.sockets.some(({ options }) => options.conflate === true)) return
     for (const author of scenario.sockets) {
       if (author.type === "XSubscriber") continue
       if (DISTRIBUTES.includes(author.type)) this.#checkGaps(author)
       else this.#checkAll(author)
     }
+  }
+
+  /** Of a socket that keeps the latest message only, that arrives. */
+  #checkLatest(author: SocketSpec): void {
+    const { type, options, endpoints } = author
+    if (options.conflate !== true || (type !== "Push" && type !== "Dealer")) return
+    if (endpoints.length !== 1 || endpoints[0]?.kind !== "connect" || !this.#delivers(author)) return
+    const latest = (this.#fates.get(author.number) ?? []).lastIndexOf("accepted")
+    if (latest >= 0 && !this.#received.get(author.number)?.has(latest))
+      this.#fail("nothing is lost", `${type} ${author.number}: ${latest}, the latest`)
   }
 
   /** Messages that go to one peer arrive there. */
