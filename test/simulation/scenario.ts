@@ -255,7 +255,12 @@ export function makeScenario(seed: number): Scenario {
   const network = networkSpec(random, faulty, sizes)
   if (random.chance(family.distributes ? 0.12 : 0.04)) {
     stall(random, sockets)
-    Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536, capacityBytes: 100_000 })
+    Object.assign(network, {
+      pieceBytes: 65_536,
+      readBytes: 65_536,
+      capacityBytes: 50_000,
+      latencyMs: 0.05,
+    })
   }
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
@@ -291,13 +296,18 @@ function pickSizes(random: Random): Sizes {
 
 /** Has senders send more than may wait, while receivers do not receive. */
 function stall(random: Random, sockets: readonly SocketSpec[]): void {
-  for (const { type, options, send, receive } of sockets) {
+  for (const { type, options, endpoints, send, receive } of sockets) {
+    for (const endpoint of endpoints) endpoint.atMs = 0
+    options.reconnectInterval = 3
     if (receive) receive.startMs = 110
     if (type === "Publisher" && random.chance(0.6)) options.conflate = true
     options.receiveHighWaterMark &&= random.pick([1, 2, 10])
     if (!send) continue
     options.sendHighWaterMark = random.pick([1, 2, 10])
-    Object.assign(send, { count: 300, maxBytes: 9000, maxParts: 1, compressible: 0, burst: 100 })
+    // By then there are connections, and subscriptions.
+    Object.assign(send, { startMs: 30, count: 300, burst: 10, pauseMs: 0, eager: false })
+    Object.assign(send, { maxBytes: 9000, maxParts: 1, compressible: 0 })
+    if (type === "XSubscriber") Object.assign(send, { count: 500, maxBytes: 60_000 })
   }
 }
 

@@ -175,7 +175,8 @@ export class Delivery implements Checker {
   #checkLatest(author: SocketSpec): void {
     const { type, options, endpoints } = author
     if (options.conflate !== true || (type !== "Push" && type !== "Dealer")) return
-    if (endpoints.length !== 1 || endpoints[0]?.kind !== "connect" || !this.#delivers(author)) return
+    if (endpoints.length !== 1 || endpoints[0]?.kind !== "connect" || !this.#delivers(author))
+      return
     const latest = (this.#fates.get(author.number) ?? []).lastIndexOf("accepted")
     if (latest >= 0 && !this.#received.get(author.number)?.has(latest))
       this.#fail("nothing is lost", `${type} ${author.number}: ${latest}, the latest`)
