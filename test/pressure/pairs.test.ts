@@ -24,6 +24,7 @@ const factors = {
   content: ["text", "random", "mixed"],
   partsMax: [1, 3],
   how: ["wait", "poll", "readable", "compute"],
+  late: [false, true],
   encoding: Object.keys(ENCODINGS) as (keyof typeof ENCODINGS)[],
   threads: ["no", "hub", "peers", "both"],
   binds: ["hub", "peers"],
@@ -31,19 +32,23 @@ const factors = {
 
 type Combination = Row<typeof factors>
 
-/** Bytes and messages of one run, over all of its peers. */
-const RUN_BYTES = 5e6
-const MESSAGES_MAX = 5000
+/** Bytes of one run, over all of its peers: on the wire, and as plaintext. */
+const WIRE_BYTES = 5e6
+const PLAIN_BYTES = 40e6
+const MESSAGES_MAX = 6000
 /** Where the receiver pauses. */
-const COMPUTE_MESSAGES_MAX = 1200
+const COMPUTE_MESSAGES_MAX = 3000
 /** Where a message or two are under way at a time. */
 const STEPS_MAX = 300
 const STREAM_MESSAGES_MIN = 5
 
-function countOf({ shape, mark, how, peers, ...contents }: Combination): number {
-  const most = [MESSAGES_MAX, RUN_BYTES / meanBytes(contents)]
+function countOf({ shape: name, mark, how, peers, threads, ...contents }: Combination): number {
+  const shape = SHAPES[name]
+  const bytes = contents.content === "text" ? PLAIN_BYTES : WIRE_BYTES
+  const most = [MESSAGES_MAX, bytes / meanBytes(contents)]
   if (how === "compute") most.push(COMPUTE_MESSAGES_MAX)
-  if (SHAPES[shape]?.lockstep || mark <= 2) most.push(STEPS_MAX)
+  const isThreaded = threads !== "no"
+  if (shape?.lockstep || (mark <= 2 && (isThreaded || shape?.fromHub))) most.push(STEPS_MAX)
   return Math.max(STREAM_MESSAGES_MIN, Math.floor(Math.min(...most) / peers))
 }
 
@@ -62,9 +67,9 @@ async function check(combination: Combination): Promise<void> {
   expect(problems.join("\n"), JSON.stringify(combination)).toBe("")
 }
 
-const named = ({ shape, peers, mark, bytes, content, partsMax, how, ...more }: Combination) =>
+const named = ({ shape, peers, mark, bytes, content, partsMax, how, late, ...more }: Combination) =>
   `${shape}, ${peers} peers, mark ${mark}, ${bytes} bytes of ${content}, 1-${partsMax} parts, ` +
-  `${how}, ${more.encoding}, threads: ${more.threads}, ${more.binds} bind`
+  `${how}${late ? " late" : ""}, ${more.encoding}, threads: ${more.threads}, ${more.binds} bind`
 
 describe(`messages arrive once, in order and as they were, seed ${SEED}`, () => {
   const rows = coveringRows(factors, SEED, ALL ? 3 : 2)

@@ -20,7 +20,7 @@ export interface Run extends Contents {
   how: How
   hubOptions?: EndpointOptions
   peerOptions?: EndpointOptions
-  /** Whether nothing is received before all has been sent, which the system has to hold. */
+  /** Whether nothing is received before all has been sent, or no more can be. */
   late?: boolean
   binds: "hub" | "peers"
   /** Messages of each stream. */
@@ -45,6 +45,7 @@ export interface Outcome {
 const STALL_MS = 20_000
 const LIMIT_MS = 300_000
 const POLL_MS = 5
+const POLLS_AT_REST = 10
 const ERRORS_MAX = 2000
 /** Streams of the hub have numbers from here on, those of visitors from twice that. */
 const HUB_STREAMS = 1000
@@ -243,7 +244,9 @@ async function attempt(run: Run): Promise<Outcome> {
     await Promise.all(others.map((one, i) => one.call("start", share(perPeer, i))))
 
     const receive = () => Promise.all(all.map((one) => one.call("receive")))
-    if (!run.late) await receive()
+    // Those that greet have to be heard first.
+    const late = run.late === true && !run.shape.greets
+    if (!late) await receive()
     if (run.shape.greets)
       await until((hubs, peers) =>
         run.shape.toHub
@@ -251,8 +254,8 @@ async function attempt(run: Run): Promise<Outcome> {
           : peers.every(({ greeted }) => greeted.length === 1),
       )
     await Promise.all(all.map((one) => one.call("send")))
-    if (run.late) {
-      await until((_, peers) => peers.every(({ sent }) => sent))
+    if (late) {
+      await until(atRest())
       await receive()
     }
     const meanwhile = run.meanwhile?.(hubEndpoint(0))
@@ -272,6 +275,18 @@ async function attempt(run: Run): Promise<Outcome> {
 
 const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0)
 const received = (status: Status, stream: number): number => status.received[stream] ?? 0
+
+/** Whether nothing has been sent for a while. */
+function atRest(): (hubs: Status[], peers: Status[]) => boolean {
+  let before = ""
+  let polls = 0
+  return (hubs, peers) => {
+    const now = JSON.stringify([hubs, peers])
+    polls = now === before ? polls + 1 : 0
+    before = now
+    return polls === POLLS_AT_REST
+  }
+}
 
 /** Whether all has been sent and has come. */
 function isDone(run: Run, hubs: Status[], peers: Status[]): boolean {
