@@ -34,10 +34,10 @@ type Combination = Row<typeof factors>
 
 /** Bytes of one run, over all of its peers: on the wire, and as plaintext. */
 const WIRE_BYTES = 5e6
-const PLAIN_BYTES = 40e6
+const PLAIN_BYTES = 30e6
 const MESSAGES_MAX = 6000
 /** Where the receiver pauses. */
-const COMPUTE_MESSAGES_MAX = 3000
+const COMPUTE_MESSAGES_MAX = 2000
 /** Where a message or two are under way at a time. */
 const STEPS_MAX = 300
 const STREAM_MESSAGES_MIN = 5
