@@ -322,7 +322,10 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
   }
   uint32_t head = zmtp_frame_write(s->out, more, plain);
   int32_t status = decode_blocks(&t->receiver, wire, part, s->out + head);
-  if (status < 0) return status;
+  if (status < 0) {
+    t->receiver.budget_left = budget_left; /* this may be read again */
+    return status;
+  }
   s->in += whole;
   s->out += head + plain;
   count_part(t, place, plain, body);

@@ -239,7 +239,9 @@ export class Transcoder {
     } while (goOn && (status === NEEDS_ROOM || status === BODY))
 
     if (!goOn) this.#roomBytes = Math.max(this.#roomBytes / 4, ROOM_MIN_BYTES)
-    if (status < 0) throw this.#error(status, instance.copy((input + at) as Pointer, length - at))
+    // What was refused is refused again when the sink goes on.
+    if (status < 0 && goOn)
+      throw this.#error(status, instance.copy((input + at) as Pointer, length - at))
     this.#leftover.keep(input + at)
     if (status === LARGE_PART) this.#announceLarge()
     return goOn

@@ -7,7 +7,7 @@ import { EarlyOperations } from "./early-operations.js"
 import { checkFree, type EndpointOptions, Engine, type Received, turn } from "./engine.js"
 import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
-import { toMessage } from "./message.js"
+import { copyMessage, toMessage } from "./message.js"
 import { Monitor } from "./monitor.js"
 import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
 import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
@@ -89,7 +89,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         state.useNative()
         const added = () => this.#nativeAdded(state)
         const bound = this.#withoutThread(state, args, native.bindSync, added)
-        return bound ?? blockingNative(state, native.bind.apply(this, args as [string]), added)
+        return (
+          bound ?? blockingNative(state, native.bind.apply(this, this.#nativeArgs(args)), added)
+        )
       }
       return blocking(this, state, () => this.#open(state).bind(this, address, options))
     }
@@ -99,7 +101,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const state = ensureState(this)
       if (this.#isNative(state, address)) {
         state.useNative()
-        native.bindSync.call(this, ...(args as [string]))
+        native.bindSync.apply(this, this.#nativeArgs(args))
         this.#nativeAdded(state)
         return
       }
@@ -135,7 +137,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const state = ensureState(this)
       if (this.#isNative(state, address)) {
         state.useNative()
-        ;(native.connect as (...args: unknown[]) => void).call(this, ...args)
+        ;(native.connect as (...args: unknown[]) => void).apply(this, this.#nativeArgs(args))
         this.#nativeAdded(state)
         return
       }
@@ -241,6 +243,11 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         change.call(this, address)
         changed()
       })
+    }
+
+    /** Leaves out options where the socket is closed, which is what zeromq.js is to say then. */
+    #nativeArgs(args: unknown[]): [address: string] {
+      return (this.closed ? args.slice(0, 1) : args) as [string]
     }
 
     #nativeAdded(state: SocketState): void {
@@ -368,13 +375,16 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     define("send", function (this: Socket, ...args: unknown[]): Promise<void> {
       const engine = engineOf(this)
       if (engine === undefined) {
-        if (!mayWait(this, "writable")) return send.apply(this, args)
+        if (!mayWait(this, "writable") || args[0] === undefined) return send.apply(this, args)
         const state = ensureState(this)
         state.early ??= new EarlyOperations()
+        // The program may use its memory again meanwhile.
+        const message = copyMessage(toMessage(args[0]))
+        const more = args.slice(1)
         return state.early.wait("send", state.sendTimeoutMs, (engine, now) =>
           engine
-            ? engine.send(toMessage(args[0]), toRouting(args[1] ?? {}))
-            : natively(this, now && OPTION.sendTimeout, () => send.apply(this, args)),
+            ? engine.send(message, toRouting(more[0] ?? {}))
+            : natively(this, now && OPTION.sendTimeout, () => send.call(this, message, ...more)),
         )
       }
       checkSendArguments(args, takesRouting ? 2 : 1)

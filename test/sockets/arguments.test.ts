@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
 import { join, use } from "../support/sockets.js"
+import { ANY } from "../support/threads.js"
 import { lz4, type Transport, tcp } from "../support/transports.js"
 
 /** Memory that was given away. */
@@ -92,4 +93,24 @@ describe.each(Object.entries(kinds))("%s is sent as zeromq.js sends it", (_, mak
 
 test("a DataView, which zeromq.js refuses, is sent as the bytes that it shows", async () => {
   expect(await outcome(lz4, new DataView(bytes().buffer, 1, 3))).toEqual(["\x02\x03\x04"])
+})
+
+test("what was sent before the first endpoint is a copy", async () => {
+  const [pull, push] = [use(new Pull()), use(new Push())]
+  await pull.bind(ANY)
+  const bytes = Buffer.alloc(1000, "a")
+  const sent = push.send(bytes)
+  bytes.fill("b")
+  push.connect(pull.lastEndpoint as string)
+  await sent
+  expect(await pull.receive()).toEqual([Buffer.alloc(1000, "a")])
+})
+
+test("a closed socket refuses endpoints with EBADF, whatever the options", async () => {
+  const push = new Push()
+  push.close()
+  const refused = expect.objectContaining({ code: "EBADF" })
+  expect(() => push.connect("lz4+tcp://127.0.0.1:5000", { level: 9 })).toThrow(refused)
+  expect(() => push.bindSync(ANY, { level: 9 })).toThrow(refused)
+  await expect((async () => push.bind(ANY, { level: 9 }))()).rejects.toEqual(refused)
 })

@@ -47,6 +47,7 @@ class Peer implements Inlet {
   readonly socket = new FakeSocket()
   readonly connection: Connection
   readonly received: string[] = []
+  readonly errors: string[] = []
   drains = 0
   /** Called for each message; whether it wants the next one now. */
   wants: () => boolean = () => true
@@ -80,7 +81,7 @@ class Peer implements Inlet {
       authenticate: unexpected("authenticate"),
       refused: unexpected("refused"),
       failed: (_, error) => {
-        throw error
+        this.errors.push(error.code)
       },
       closed: () => {},
     })
@@ -108,6 +109,9 @@ const stream = (name: string, count: number, bytes = 5000): Uint8Array =>
   )
 const names = (name: string, count: number, bytes = 5000) =>
   Array.from({ length: count }, (_, i) => `${name}-${`${i}`.padStart(5, "0")}-` + ` × ${bytes}`)
+
+/** A part whose block does not decode. */
+const corrupt = stream("x", 1).fill(0xff, -20)
 
 test("a connection that resumes while another's messages are taken decodes when those were", async () => {
   const a = new Peer()
@@ -153,6 +157,23 @@ test("what decodes for long lets others have their turn, and is read no further 
   expect(flood.received.length).toBeLessThan(60)
   while (flood.socket.paused) await turn()
   expect(flood.received).toEqual(names("f", 60, mib))
+})
+
+test.each([
+  { what: "a frame", bytes: Uint8Array.of(0xff, 1, 2), code: "ERR_ZMTP_FRAME" },
+  { what: "a block", bytes: corrupt, code: "ERR_LZ4_CORRUPT_BLOCK" },
+  { what: "a sentinel", bytes: message(Buffer.from("plain")), code: "ERR_LZ4_UNKNOWN_SENTINEL" },
+])("what came before $what that breaks a rule is received first", async ({ bytes, code }) => {
+  const peer = new Peer()
+  peer.wants = () => false
+  peer.connection.data(concat(stream("x", 5), bytes))
+  for (let i = 1; i <= 5; i++) {
+    expect([peer.received.length, peer.errors]).toEqual([i, []])
+    peer.connection.resume()
+    await turn()
+  }
+  expect(peer.errors).toEqual([code])
+  expect(peer.received).toEqual(names("x", 5))
 })
 
 test("what waits for its turn when the connection ends is still received", () => {
