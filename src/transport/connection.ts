@@ -123,6 +123,8 @@ export class Connection
   #kept: Uint8Array | undefined
   /** Whether the inlet wants no more for now. */
   #stopped = false
+  /** Whether the inlet was full before anything came. */
+  #isHeld = false
   /** Bytes that came and are to be decoded in this call. */
   #chunk: Uint8Array = NO_BYTES
   /** Bytes decoded in the slice that is being read. */
@@ -274,11 +276,13 @@ export class Connection
 
   stop(): void {
     this.#stopped = true
+    this.#isHeld = true
   }
 
   resume(): void {
     if (!this.#stopped || this.#closed) return
     this.#stopped = false
+    this.#isHeld = false
     this.#getInLine()
   }
 
@@ -502,12 +506,17 @@ export class Connection
     this.inlet = undefined
   }
 
-  /** Hands on what had come before the network failed, as far as there is room for it. */
+  /**
+   * Hands on what had come before the network failed: the rest as far as there is room for it, and
+   * in any case what was decoded, which is counted. But where the inlet was full before, as that of
+   * an earlier connection, each connection would add to it.
+   */
   #readRest(): void {
-    if (this.#stopped || this.#deaf) return
+    if (this.#deaf || this.#isHeld) return
     this.#sliceBytes = Number.NEGATIVE_INFINITY
     try {
-      this.#receiving.resume(this)
+      if (!this.#stopped) this.#receiving.resume(this)
+      while (this.#kept) this.#takeKept()
     } catch {
       // The rest broke a rule; its connection is over as it is.
     }
