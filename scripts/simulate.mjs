@@ -29,7 +29,7 @@ const SEED_STEP = 1e6
 const SHOWN_MAX = 3
 /** Runs in which a mutation has to be found. */
 const FOUND_WITHIN = 2000
-const FOUND_SECONDS = 120
+const FOUND_SECONDS = 60
 
 if (isMainThread) await main()
 else {

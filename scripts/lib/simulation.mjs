@@ -6,8 +6,32 @@ import * as paths from "./paths.mjs"
 
 /**
  * A change of one source: `from` has to be there once.
- * @typedef {{ file: string, from: string, to: string }} Patch
+ * @typedef {{ file: string, from: string | RegExp, to: string }} Patch
  */
+
+/** Lets a scenario have smaller limits, which few messages reach. @type {Patch[]} */
+const LIMITS = [
+  {
+    file: "src/sockets/engine.ts",
+    from: /const OPERATIONS_MAX = .+/g,
+    to: "const OPERATIONS_MAX = (__simulation as any).limits.operations",
+  },
+  {
+    file: "src/transport/connection.ts",
+    from: /const SLICE_BYTES = .+/g,
+    to: "const SLICE_BYTES = (__simulation as any).limits.sliceBytes",
+  },
+  {
+    file: "src/codec/transcoder.ts",
+    from: /const ROOM_MAX_BYTES = .+/g,
+    to: "const ROOM_MAX_BYTES: number = (__simulation as any).limits.roomBytes",
+  },
+  {
+    file: "src/codec/transcoder.ts",
+    from: /const ROOM_MIN_BYTES = .+/g,
+    to: "const ROOM_MIN_BYTES = Math.min(ROOM_MAX_BYTES, 16384)",
+  },
+]
 
 /** Lets the simulator look at what has no other way out. @type {Patch[]} */
 const VIEWS = [
@@ -66,8 +90,11 @@ function patched(patches) {
         if (wanted.length === 0) return undefined
         let contents = readFileSync(path, "utf8")
         for (const { from, to } of wanted) {
-          if (contents.split(from).length !== 2)
-            throw new Error(`${file} does not have this once:\n${from}`)
+          const places =
+            typeof from === "string"
+              ? contents.split(from).length - 1
+              : contents.match(from)?.length
+          if (places !== 1) throw new Error(`${file} does not have this once:\n${from}`)
           contents = contents.replace(from, () => to)
         }
         return { contents, loader: "ts" }
@@ -116,7 +143,7 @@ async function text(options) {
 /** The code that is simulated, with faults put into it where these are asked for. @param {Patch[]} [faults] */
 export async function bundleEngine(faults = []) {
   // What shows the state has to find its place in what the faults leave.
-  const plugins = [patched([...faults, ...VIEWS]), noWasm]
+  const plugins = [patched([...faults, ...LIMITS, ...VIEWS]), noWasm]
   const [main, worker, zeromq] = await Promise.all([
     text({
       stdin: {

@@ -11,6 +11,7 @@ import type * as exports from "../../src/exports.js"
 import { makeNative } from "./native.js"
 import type { Network } from "./network.js"
 import type { Random } from "./random.js"
+import type { Limits } from "./scenario.js"
 import { atomicsFor, type Port, threadsModule } from "./threads.js"
 import type { EventLoop, World } from "./world.js"
 
@@ -187,6 +188,7 @@ export class Process {
   readonly #compiled: Compiled
   readonly #atomicShare: number
   readonly #memoryShare: number
+  readonly #limits: Limits
   /** What performance.now() takes, in milliseconds: the time in which a program computes. */
   readonly #clockMs: number
 
@@ -195,12 +197,19 @@ export class Process {
     network: Network,
     random: Random,
     compiled: Compiled,
-    traits: { name: string; atomicShare: number; clockMs: number; memoryShare: number },
+    traits: {
+      name: string
+      limits: Limits
+      atomicShare: number
+      clockMs: number
+      memoryShare: number
+    },
   ) {
     this.#world = world
     this.#network = network
     this.#random = random
     this.#compiled = compiled
+    this.#limits = traits.limits
     this.#atomicShare = traits.atomicShare
     this.#clockMs = traits.clockMs
     this.#memoryShare = traits.memoryShare
@@ -334,7 +343,7 @@ export class Process {
         Memory: WebAssembly.Memory,
       },
       FinalizationRegistry: NoRegistry,
-      __simulation: inside,
+      __simulation: Object.assign(inside, { limits: this.#limits }),
     }
   }
 }

@@ -51,7 +51,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "  ended(): void {\n    this.#stopWriting()\n",
+        from: "  ended(): void {\n    this.#isOver = true\n",
         to: "  ended(): void {\n",
       },
     ],
@@ -61,7 +61,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "    this.#deaf = true\n    this.#stopWriting()\n    this.#socket.destroy()",
+        from: "    this.#deaf = true\n    this.#isOver = true\n    this.#socket.destroy()",
         to: "    this.#deaf = true\n    this.#socket.destroy()",
       },
     ],

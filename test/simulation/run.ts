@@ -95,6 +95,7 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
         atomicShare,
         clockMs,
         memoryShare: scenario.memoryShare,
+        limits: scenario.limits,
       }),
   )
   const checkers: Checker[] = []

@@ -117,12 +117,22 @@ export interface NetworkSpec {
   faultBytes: number
 }
 
+/** Limits of the engine, which may be smaller than they are, so that few messages reach them. */
+export interface Limits {
+  /** Operations without a wait. */
+  operations: number
+  /** Plaintext that a connection decodes before others, and that is decoded at once, in bytes. */
+  sliceBytes: number
+  roomBytes: number
+}
+
 export interface Scenario {
   seed: number
   sockets: SocketSpec[]
   actions: Action[]
   hostile: HostileSpec[]
   network: NetworkSpec
+  limits: Limits
   /** The share of requests for memory that an encoder is refused. */
   memoryShare: number
   /** The share of operations on shared memory before or after which other threads go on. */
@@ -262,6 +272,14 @@ export function makeScenario(seed: number): Scenario {
       latencyMs: 0.05,
     })
   }
+  if (
+    sockets.length <= 5 &&
+    !sockets.some(({ type }) => type === "Request") &&
+    random.chance(0.12)
+  ) {
+    flood(random, sockets)
+    Object.assign(network, { pieceBytes: 65_536, readBytes: 262_144, capacityBytes: 1_000_000 })
+  }
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
@@ -269,6 +287,11 @@ export function makeScenario(seed: number): Scenario {
     actions: acts ? actions(random, sockets, threads) : [],
     hostile: random.chance(0.15) ? hostile(random, binding) : [],
     network,
+    limits: {
+      operations: random.pick([512, 512, 1, 5, 30]),
+      sliceBytes: random.pick([524_288, 524_288, 100, 5000]),
+      roomBytes: random.pick([262_144, 262_144, 100, 3000]),
+    },
     memoryShare: random.chance(0.04) ? 0.05 : 0,
     atomicShare: random.pick([0, 0.01, 0.1]),
     // A slow machine on a network of single bytes would do nothing but read, and miss heartbeats.
@@ -292,6 +315,25 @@ function pickSizes(random: Random): Sizes {
     [0.5, { maxBytes: 300_000, messages: 8 }],
     [0.1, { maxBytes: 3_000_000, messages: 2 }],
   ])
+}
+
+/** Has senders send more small messages at once than a receiver takes without a wait. */
+function flood(random: Random, sockets: readonly SocketSpec[]): void {
+  for (const { options, send, receive } of sockets) {
+    if (receive) {
+      options.receiveHighWaterMark = random.pick([1, 2, 10])
+      const computeMs = random.pick([0, 0.1, 0.5])
+      Object.assign(receive, { how: "wait", startMs: 0, every: 7, pauseMs: -1, computeMs })
+    }
+    if (!send) continue
+    options.sendHighWaterMark = random.pick([0, 1000])
+    // One comes while the socket is busy with another.
+    const startMs = random.pick([0, 1, 2, 5, 20, 40])
+    Object.assign(send, { startMs, count: random.between(600, 1000), burst: 1000, eager: false })
+    // More than one read of the network holds, once it is decoded.
+    const maxBytes = random.pick([20, 3000, 3000])
+    Object.assign(send, { maxBytes, maxParts: maxBytes > 20 ? 3 : 1, compressible: 1 })
+  }
 }
 
 /** Has senders send more than may wait, while receivers do not receive. */

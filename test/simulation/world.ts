@@ -204,7 +204,9 @@ export class EventLoop {
   #checkLater(): void {
     if (this.#checking) return
     this.#checking = true
-    this.post(() => this.#check(), this.#random.fraction() * 0.05)
+    // What else the loop has to do first may take long.
+    const maxMs = this.#random.chance(0.3) ? 3 : 0.05
+    this.post(() => this.#check(), this.#random.fraction() * maxMs)
   }
 
   #check(): void {
