@@ -3,8 +3,8 @@ import { beforeAll, expect, test } from "vitest"
 import { bundleEngine } from "../../scripts/lib/simulation.mjs"
 import { Compiled, makeScenario, mutations, type Outcome, play, shrink } from "./index.js"
 
-/** Seeds of which each broke a rule before what it found was mended. */
-const SEEDS = [8, 31, 89, 123, 182, 339, 405, 451, 588, 872, 2888, 3106]
+/** Seeds of which each broke a rule before what it found was mended, or breaks one under a mutation. */
+const SEEDS = [3, 8, 31, 48, 218, 240, 339, 588, 1357]
 
 let engine: Compiled
 
