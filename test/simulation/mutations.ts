@@ -93,7 +93,7 @@ export const mutations: readonly Mutation[] = [
       {
         file: PIPE,
         from: "max <= 0 || (this.#in.length <= max / 2 &&",
-        to: "max <= 0 || (this.#in.length < max / 2 &&",
+        to: "max <= 0 || (this.#in.length > 0 && this.#in.length <= max / 2 &&",
       },
     ],
   },
