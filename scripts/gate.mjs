@@ -57,6 +57,8 @@ const suites = [
   ["package", () => vitest("package")],
   ["soak", () => vitest("soak")],
   ["pressure", () => vitest("pressure", { retries: 0 })],
+  ["simulation", () => vitest("simulation", { retries: 0 })],
+  ["simulate", () => script("simulate", "--from", "2036", "--runs", "1700")],
   ...elsewhere,
   ["interop", () => vitest("interop", { before: [own("python"), own("rust-peer")] })],
   ["interop, threads", () => vitest("interop-thread")],

@@ -218,7 +218,8 @@ export class Program {
     try {
       await this.socket.bind(address, options)
     } catch (error) {
-      this.#unless(["EBADF", "EBUSY"], error)
+      // The thread may be ended meanwhile.
+      this.#unless(["EBADF", "EBUSY", "ERR_LZ4_THREAD"], error)
     }
   }
 

@@ -101,7 +101,8 @@ export class Pipes implements Checker {
     const waiting = socket.lz4.stats.received.plainBytes - receivedBytes
     const links = network.links.filter((link) => {
       const ends = endsOf(this.#run, link)
-      return ends?.dialling === spec || ends?.accepting === spec
+      // A hostile peer's may be to any socket.
+      return !ends || ends.dialling === spec || ends.accepting === spec
     })
     const room = links.length * (mark * most + DECODED_MAX_BYTES)
     if (waiting > room)
@@ -114,10 +115,10 @@ export class Pipes implements Checker {
   quiet(): void {
     const { world, isCalm, programs, scenario } = this.#run
     if (world.failure) return
-    // A REQ leaves what is late, a ROUTER the peer whose routing id another has, and a socket that is
-    // closed what it has not received.
+    // A REQ leaves what is late, a ROUTER the peer whose routing id another has, one with mandatory
+    // what comes while it waits to answer, and a socket that is closed what it has not received.
     const reads =
-      scenario.sockets.every(({ type }) => type !== "Request") &&
+      scenario.sockets.every(({ type, options }) => type !== "Request" && !options.mandatory) &&
       scenario.sockets.every(({ options }) => options.routingId === undefined) &&
       scenario.actions.every(({ kind }) => kind !== "close")
     for (const state of this.#states()) {
