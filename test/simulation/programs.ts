@@ -376,7 +376,8 @@ export class Program {
       message = await promise
     } catch (error) {
       this.isReceiving = false
-      this.#unless(["EAGAIN", "EBADF", "EBUSY"], error)
+      // EFSM is what a REP is told that is closed before it has answered.
+      this.#unless(["EAGAIN", "EBADF", "EBUSY", "EFSM"], error)
       const { code } = error as { code?: string }
       if (code === "EBADF" || this.isClosed || !(polls || code === "EBUSY")) return false
       await this.#sleep(1)
@@ -505,10 +506,7 @@ export class Program {
       }
       case "unbind": {
         const address = this.#bound.shift()
-        if (address)
-          this.socket
-            .unbind(address)
-            .catch((error) => this.#unless(["ENOENT", "EBUSY", "EBADF"], error))
+        if (address) void this.#unbind(address)
         break
       }
       case "reconnect": {
@@ -544,6 +542,14 @@ export class Program {
       this.#connected.push(address)
     } catch (error) {
       this.#unless(["EBUSY"], error)
+    }
+  }
+
+  async #unbind(address: string): Promise<void> {
+    try {
+      await this.socket.unbind(address)
+    } catch (error) {
+      this.#unless(["ENOENT", "EBUSY", "EBADF"], error)
     }
   }
 

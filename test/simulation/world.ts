@@ -169,6 +169,11 @@ export class EventLoop {
     return this.#immediates.length > 0
   }
 
+  /** Whether nextTick was called, and what it was called for has not run. */
+  get hasTicks(): boolean {
+    return this.#ticks.length > 0
+  }
+
   // -- Events ----------------------------------------------------------------------
 
   /** Calls back from the event loop after a while, as for what the system tells. */
@@ -339,8 +344,17 @@ export class World {
     loop.isBusy = true
     this.guard(run)
     loop.settle()
+    // Promises of a thread that ran within another are settled here, too, and may have asked for more.
+    if (this.#depth === 1) {
+      let other = this.#unsettled
+      for (; other; other = this.#unsettled) other.settle()
+    }
     loop.isBusy = false
     this.#depth--
+  }
+
+  get #unsettled(): EventLoop | undefined {
+    return this.loops.find(({ hasTicks, isOver }) => hasTicks && !isOver)
   }
 
   /** Calls back as Node does, which goes on after an error that a program's handler has seen. */
