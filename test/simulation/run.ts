@@ -184,15 +184,19 @@ function finish(run: Run, checkers: readonly Checker[]): void {
       (sum, { accepted, received }) => sum + accepted + received,
       network.links.length,
     )
-  // As in libzmq, a PAIR whose partner comes back early leaves the new connection unread.
-  const mayStay = run.scenario.sockets.some(({ type }) => type === "Pair")
+  // As in libzmq, a PAIR whose partner comes back before the old connection was noticed to be gone leaves
+  // the new one unread, and so does a ROUTER whose peer has a routing id of its own.
+  const mayStay = run.scenario.sockets.some(
+    ({ type, options }) => type === "Pair" || options.routingId !== undefined,
+  )
   for (let round = 0; !world.failure; round++) {
     const before = progress()
     runUntil(world.now + QUIET_MS)
     if (progress() === before && (mayStay || !isBusy(network))) break
     if (round === QUIET_ROUNDS) world.fail("a run ends", `after ${world.now} ms`)
   }
-  if (!world.failure) for (const checker of checkers) checker.quiet?.()
+  if (!world.failure && !(mayStay && isBusy(network)))
+    for (const checker of checkers) checker.quiet?.()
   if (world.failure) return
   for (const { process, spec } of programs)
     world.runScript(process.loop, () => {
