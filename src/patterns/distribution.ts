@@ -1,7 +1,8 @@
 import type { Chunk } from "../codec/chunk.js"
+import { throwLater } from "../transport/throw-later.js"
 import type { Encoder, OpenMemory } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, framesLength, SHARED_BATCH_BYTES } from "./batch.js"
-import { type Flushable, flushSoon, throwSoon } from "./flusher.js"
+import { type Flushable, flushSoon } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
@@ -118,7 +119,7 @@ export class Distribution implements Flushable, SharedBatch {
     const batch = this.#batch
     if (!batch) return
     this.#batch = undefined
-    for (const error of this.#deliver(batch)) throwSoon(error)
+    for (const error of this.#deliver(batch)) throwLater(error)
   }
 
   #share(message: Message): void {

@@ -1,3 +1,5 @@
+import { throwLater } from "../transport/throw-later.js"
+
 /** What has messages that leave when the current burst of the program ends. */
 export interface Flushable {
   flush(): void
@@ -10,13 +12,6 @@ export function flushSoon(flushable: Flushable): void {
   if (waiting.push(flushable) === 1) process.nextTick(flushAll)
 }
 
-/** Throws an error when the current burst ends, as an uncaught one: nobody who waits is to be told. */
-export function throwSoon(error: unknown): void {
-  process.nextTick(() => {
-    throw error
-  })
-}
-
 function flushAll(): void {
   const flushables = waiting
   waiting = []
@@ -25,7 +20,7 @@ function flushAll(): void {
       ;(flushables[i] as Flushable).flush()
     } catch (error) {
       // Those behind it are flushed all the same.
-      throwSoon(error)
+      throwLater(error)
     }
   }
 }

@@ -2,9 +2,10 @@ import { Chunk } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
 import type { Inlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
+import { throwLater } from "../transport/throw-later.js"
 import type { Command, Encoder, PeerConnection, Unwritten } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
-import { type Flushable, flushSoon, throwSoon } from "./flusher.js"
+import { type Flushable, flushSoon } from "./flusher.js"
 
 /** Messages with frames of more bytes are encoded at once, from the caller's memory. */
 const LARGE_BYTES = 8192
@@ -454,7 +455,7 @@ export class Pipe implements Inlet, Flushable {
         chunk = this.#encodeBatch(undefined)
       } catch (error) {
         // Their senders were told that the messages are taken, so these wait on.
-        throwSoon(error)
+        throwLater(error)
         this.#retry ??= setTimeout(flushAgain, RETRY_MS, this)
         return
       }

@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events"
 import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
+import { throwLater } from "../transport/throw-later.js"
 import type { PeerConnection } from "../transport/transport.js"
 
 /** What went one way over a connection. */
@@ -104,9 +105,7 @@ function tell(emit: () => void): void {
   try {
     emit()
   } catch (error) {
-    process.nextTick(() => {
-      throw error
-    })
+    throwLater(error)
   }
 }
 

@@ -3,6 +3,7 @@ import type { ProtocolError } from "../codec/errors.js"
 import { COMMAND, MORE } from "../codec/frames.js"
 import type { ConnectionCounts, Inlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
+import { throwLater } from "../transport/throw-later.js"
 import type { Command, OpenMemory, PeerConnection, Unwritten } from "../transport/transport.js"
 import { commandName } from "../zmtp/commands.js"
 import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
@@ -12,7 +13,6 @@ import { toPlain } from "./plain-error.js"
 import { CAME_MAX_BYTES, DO } from "./protocol.js"
 import type { SharedState } from "./shared-state.js"
 import type { Thread } from "./thread.js"
-import { throwLater } from "./throw-later.js"
 
 /** Bytes that may be on their way to the thread, or wait there, before a connection is blocked. */
 const WINDOW_BYTES = 1 << 20

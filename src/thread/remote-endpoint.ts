@@ -4,6 +4,7 @@ import { threadError } from "../codec/errors.js"
 import { Backoff } from "../transport/backoff.js"
 import type { ConnectionHandlers, Ending } from "../transport/connection.js"
 import type { HostPort } from "../transport/endpoint.js"
+import { throwLater } from "../transport/throw-later.js"
 import type {
   DialerHandlers,
   ListenerHandlers,
@@ -21,7 +22,6 @@ import {
 import { RemoteConnection } from "./remote-connection.js"
 import { SharedState } from "./shared-state.js"
 import type { Thread, ThreadUser } from "./thread.js"
-import { throwLater } from "./throw-later.js"
 
 /** How long bindSync() waits for the thread, in milliseconds: while it waits it cannot hear that the thread died. */
 const ANSWER_MS = 5000

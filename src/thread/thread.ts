@@ -3,12 +3,12 @@ import { fileURLToPath } from "node:url"
 import { type Transferable, Worker } from "node:worker_threads"
 import type { Chunk, Slab } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
+import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { OpenBatch } from "./open-batch.js"
 import { type Control, DO, type EndpointEvent, TOLD, TOLD_LENGTHS } from "./protocol.js"
 import type { RemoteConnection } from "./remote-connection.js"
 import type { SlabReader } from "./shared-slabs.js"
-import { throwLater } from "./throw-later.js"
 
 /** What is written is posted when there are so many bytes, or when the current burst of the program ends. */
 const POST_BYTES = 64 * 1024
