@@ -494,10 +494,10 @@ export class Connection
 
   closed(): void {
     clearTimeout(this.#timer)
-    this.#heartbeat?.stop()
     this.#closed = true
     this.#isOver = true
     this.#readRest()
+    this.#heartbeat?.stop() // which the rest may have begun, if it ends the handshake
     this.#releaseWritten()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const { counts } = this

@@ -1,7 +1,7 @@
 /** Connections that share one module: one decodes at a time, and none for so long that others starve. */
 import type { Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
-import { describe, expect, test } from "vitest"
+import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import { Codec } from "../../src/codec/codec.js"
 import { checkLz4Options } from "../../src/codec/options.js"
@@ -52,7 +52,7 @@ class Peer implements Inlet {
   /** Called for each message; whether it wants the next one now. */
   wants: () => boolean = () => true
 
-  constructor({ isFull = false, firstBytes = Buffer.alloc(0) as Uint8Array } = {}) {
+  constructor({ isFull = false, firstBytes = Buffer.alloc(0) as Uint8Array, intervalMs = 0 } = {}) {
     const options = {
       settings,
       sender: new Sender(settings),
@@ -66,7 +66,7 @@ class Peer implements Inlet {
         authenticate: false,
       },
       handshakeMs: 0,
-      heartbeat: { intervalMs: 0, timeoutMs: 0, timeToLive: 0 },
+      heartbeat: { intervalMs, timeoutMs: 0, timeToLive: 0 },
       relays: false,
     }
     const unexpected = (what: string) => () => {
@@ -215,4 +215,17 @@ describe("a connection to an inlet that is full already", () => {
     peer.connection.closed()
     expect(peer.received).toEqual([])
   })
+})
+
+test("a handshake that waits in line when its connection ends leaves no timer behind", () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  new Peer().connection.data(stream("f", 60, 2 ** 20)) // takes the whole turn
+  const peer = new Peer({ intervalMs: 1000, firstBytes: stream("x", 1) })
+  expect(peer.received).toEqual([])
+  peer.connection.closed()
+  expect(peer.received).toEqual(names("x", 1))
+  expect(vi.getTimerCount()).toBe(0)
 })
