@@ -9,6 +9,7 @@ import { ThreadTransport } from "../thread/thread-transport.js"
 import { threadsOf } from "../thread/threads.js"
 import { canonicalEndpoint, parseBind, parseConnect, withoutScheme } from "../transport/endpoint.js"
 import { LocalTransport } from "../transport/local-transport.js"
+import { caughtUp, fellBehind } from "../transport/read-turns.js"
 import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { Authenticator } from "./authenticator.js"
@@ -70,6 +71,8 @@ interface Receiving {
   resolve: (message: Received) => void
   reject: (error: Error) => void
   timer: NodeJS.Timeout | undefined
+  /** Whether it waits for nothing but its turn. */
+  isBehind: boolean
 }
 
 type Endpoint = BoundEndpoint | ConnectedEndpoint
@@ -100,8 +103,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #operations = 0
   /** Bytes sent and received since the clock was read. */
   #bytes = 0
-  /** When the last turn of the event loop began that was waited for. */
-  #turnStart = 0
+  /** When the clock was first read since an operation waited. */
+  #turnStart: number | undefined
   #turn: Promise<void> | undefined
   #closed = false
   /** Settings of endpoints without options of their own, as long as the socket's do not change. */
@@ -402,13 +405,20 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
     if (this.#bytes < POLL_BYTES) return this.#turn
     this.#bytes = 0
-    return performance.now() - this.#turnStart < TURN_MAX_MS ? this.#turn : this.#nextTurn()
+    const now = performance.now()
+    this.#turnStart ??= now
+    return now - this.#turnStart < TURN_MAX_MS ? this.#turn : this.#nextTurn()
+  }
+
+  /** Counts anew: an operation has waited for the event loop. */
+  #beginTurn(): void {
+    this.#operations = 0
+    this.#turnStart = undefined
   }
 
   #nextTurn(): Promise<void> {
     this.#turn ??= turn().then(() => {
-      this.#operations = 0
-      this.#turnStart = performance.now()
+      this.#beginTurn()
       this.#turn = undefined
     })
     return this.#turn
@@ -450,7 +460,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #finishSending(): void {
     const sending = this.#sending as Sending
     this.#sending = undefined
-    this.#operations = 0
+    this.#beginTurn()
     clearTimeout(sending.timer)
     this.#hold.release()
     this.native?.wantRoom(false)
@@ -493,11 +503,18 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   #waitToReceive(timeoutMs: number | undefined): Promise<Received> {
     return new Promise((resolve, reject) => {
-      const receiving: Receiving = { resolve, reject, timer: undefined }
+      const receiving: Receiving = {
+        resolve,
+        reject,
+        timer: undefined,
+        isBehind: timeoutMs === undefined,
+      }
       this.#receiving = receiving
       this.#hold.take()
-      if (timeoutMs === undefined) setImmediate(receiveNow, this, receiving)
-      else if (timeoutMs > 0) receiving.timer = setTimeout(receiveNow, timeoutMs, this, receiving)
+      if (timeoutMs === undefined) {
+        fellBehind()
+        setImmediate(receiveNow, this, receiving)
+      } else if (timeoutMs > 0) receiving.timer = setTimeout(receiveNow, timeoutMs, this, receiving)
       this.native?.want(true)
     })
   }
@@ -505,7 +522,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #finishReceiving(): void {
     const receiving = this.#receiving as Receiving
     this.#receiving = undefined
-    this.#operations = 0
+    if (receiving.isBehind) caughtUp()
+    this.#beginTurn()
     if (receiving.timer) clearTimeout(receiving.timer)
     this.#hold.release()
     this.native?.want(false)

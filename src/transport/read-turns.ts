@@ -8,6 +8,8 @@ import { Queue } from "./queue.js"
 
 /** Decoding goes on for this long before timers and I/O have their turn, in milliseconds. */
 const TURN_MAX_MS = 4
+/** Turns of the event loop, at most, that are left to programs that have not received what is there. */
+const PASSES_MAX = 16
 
 /** A connection that has something to decode. */
 export interface Readable {
@@ -18,12 +20,16 @@ export interface Readable {
 const line = new Queue<Readable>()
 /** Spent on decoding since the event loop last had its turn, in milliseconds. */
 let spentMs = 0
+/** Programs that have more to receive than they may in one turn of the event loop. */
+let behind = 0
+/** Turns that were left to them. */
+let passes = 0
 let isReading = false
 let isScheduled = false
 
-/** Whether a connection may decode at once: nobody else does, and nobody is in line. */
+/** Whether a connection may decode at once: nobody else does, nobody is in line, and programs keep up. */
 export function mayReadNow(): boolean {
-  return !isReading && !isScheduled
+  return !isReading && !isScheduled && behind === 0
 }
 
 /** Has a connection decode now, and what is left in its next turns; only where `mayReadNow`. */
@@ -38,6 +44,20 @@ export function readSoon(readable: Readable): void {
   if (!isReading) schedule()
 }
 
+/**
+ * A program has more to receive than it may in this turn of the event loop: until `caughtUp`, it goes
+ * first. Messages are received fastest just after they were decoded, and those that pile up in the
+ * meantime take memory.
+ */
+export function fellBehind(): void {
+  behind++
+}
+
+/** The turn has come for which the program waited. */
+export function caughtUp(): void {
+  behind--
+}
+
 function read(readable: Readable): void {
   isReading = true
   const start = performance.now()
@@ -49,27 +69,39 @@ function read(readable: Readable): void {
   }
 }
 
-/** Arranges the next turn: after a turn of the event loop where the time of this one is used up. */
+/** Arranges the next slice: after a turn of the event loop where the time of this one is used up. */
 function schedule(): void {
   if (isScheduled) return
-  if (spentMs >= TURN_MAX_MS) {
+  if (spentMs >= TURN_MAX_MS || (behind > 0 && line.length > 0)) {
     isScheduled = true
     setImmediate(beginTurn)
   } else if (line.length > 0) {
     isScheduled = true
-    process.nextTick(readLine)
+    queueMicrotask(yieldToPrograms)
   }
+}
+
+/** Lets programs receive what the last slice brought: a tick comes after all microtasks. */
+function yieldToPrograms(): void {
+  process.nextTick(readNext)
 }
 
 function beginTurn(): void {
   spentMs = 0
-  readLine()
+  if (behind > 0 && passes < PASSES_MAX) {
+    passes++
+    setImmediate(beginTurn)
+    return
+  }
+  passes = 0
+  readNext()
 }
 
-function readLine(): void {
+function readNext(): void {
   isScheduled = false
   try {
-    while (line.length > 0 && spentMs < TURN_MAX_MS) read(line.shift() as Readable)
+    const next = line.shift()
+    if (next) read(next)
   } finally {
     schedule()
   }

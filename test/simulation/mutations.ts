@@ -18,7 +18,11 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a connection decodes while another does",
     patches: [
-      { file: TURNS, from: "  return !isReading && !isScheduled\n", to: "  return true\n" },
+      {
+        file: TURNS,
+        from: "  return !isReading && !isScheduled && behind === 0\n",
+        to: "  return true\n",
+      },
       {
         file: TURNS,
         from: "  line.push(readable)\n  if (!isReading) schedule()\n",
