@@ -4,6 +4,7 @@
  * its messages set off (a `receive()` that takes from another pipe, which may read on then) decodes
  * within. Asking to read on only puts a connection in line.
  */
+import { performance } from "node:perf_hooks"
 import { Queue } from "./queue.js"
 
 /** Decoding goes on for this long before timers and I/O have their turn, in milliseconds. */
@@ -26,6 +27,8 @@ let behind = 0
 let passes = 0
 let isReading = false
 let isScheduled = false
+/** For how long the event loop had waited for I/O when that was asked last, in milliseconds. */
+let idleMs = 0
 
 /** Whether a connection may decode at once: nobody else does, nobody is in line, and programs keep up. */
 export function mayReadNow(): boolean {
@@ -35,6 +38,7 @@ export function mayReadNow(): boolean {
 /** Has a connection decode now, and what is left in its next turns; only where `mayReadNow`. */
 export function readNow(readable: Readable): void {
   read(readable)
+  if (spentMs >= TURN_MAX_MS && hasIdled()) spentMs = 0
   schedule()
 }
 
@@ -67,6 +71,14 @@ function read(readable: Readable): void {
     isReading = false
     spentMs += performance.now() - start
   }
+}
+
+/** Whether the event loop has waited for I/O since this was asked last: then nothing has waited for it. */
+function hasIdled(): boolean {
+  const { idleTime } = performance.nodeTiming
+  const has = idleTime > idleMs
+  idleMs = idleTime
+  return has
 }
 
 /** Arranges the next slice: after a turn of the event loop where the time of this one is used up. */

@@ -291,6 +291,11 @@ export class Process {
         world.now += this.#clockMs
         return world.now
       },
+      nodeTiming: {
+        get idleTime() {
+          return world.now - loop.busyMs
+        },
+      },
       eventLoopUtilization: (
         now?: { active: number; at: number },
         before?: { active: number; at: number },
