@@ -2,7 +2,7 @@ import type { Chunk } from "../codec/chunk.js"
 import { throwLater } from "../transport/throw-later.js"
 import type { Encoder, OpenMemory } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, framesLength, SHARED_BATCH_BYTES } from "./batch.js"
-import { type Flushable, flushSoon } from "./flusher.js"
+import { type Flushable, flushSoon, Rest } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
@@ -25,6 +25,8 @@ export class Distribution implements Flushable, SharedBatch {
   #shared: Pipe[] = []
   #batch: Batch | undefined
   #flushing = false
+  readonly rest: Rest = new Rest()
+  readonly isUrgent = false
 
   attach(pipe: Pipe): void {
     this.#pipes.add(pipe)

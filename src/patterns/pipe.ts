@@ -5,7 +5,7 @@ import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
 import type { Command, Encoder, PeerConnection, Unwritten } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
-import { type Flushable, flushSoon } from "./flusher.js"
+import { type Flushable, flushSoon, lookSoon, Rest } from "./flusher.js"
 
 /** Messages with frames of more bytes are encoded at once, from the caller's memory. */
 const LARGE_BYTES = 8192
@@ -106,6 +106,7 @@ export class Pipe implements Inlet, Flushable {
   #roomWanted = false
   #batch: Batch | undefined
   #flushing = false
+  readonly rest: Rest = new Rest()
   /** Flushes again what could not be encoded. */
   #retry: NodeJS.Timeout | undefined
   /** Encoded messages and commands for which the network has had no room. */
@@ -432,7 +433,14 @@ export class Pipe implements Inlet, Flushable {
   /** The same for a caller in the middle of its pipes: `writeActivated` follows when the burst ends. */
   #flushNow(): void {
     this.#writeWaiting()
-    if (this.#roomWanted) this.#flushLater()
+    if (!this.#roomWanted) return
+    this.#flushLater()
+    lookSoon()
+  }
+
+  /** Whether somebody waits for room. */
+  get isUrgent(): boolean {
+    return this.#roomWanted
   }
 
   #writeWaiting(): void {

@@ -4,6 +4,7 @@
  * `linger` allows.
  */
 import type { Context, Socket } from "zeromq"
+import { flushAll } from "../patterns/flusher.js"
 import { Hold } from "./hold.js"
 import type { SocketState } from "./state.js"
 
@@ -37,6 +38,8 @@ export function watch(socket: Socket, state: SocketState): void {
   if (listening) return
   listening = true
   process.on("beforeExit", closeAll)
+  // What was sent in an earlier burst is the system's when process.exit() is called.
+  process.on("exit", flushAll)
 }
 
 /** Lets go of a socket that was closed, since listeners that its state knows may mention it. */

@@ -310,6 +310,32 @@ describe.each(transports)("over $name", (transport) => {
   )
 })
 
+/** A clock by which what was sent rests for ever after a few messages. */
+const endlessRest = `let now = 0; let step = 5; performance.now = () => (now += step);
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+  for (let i = 0; i < 3; i++) { now += 100; await push.send("first"); await turn() }
+  step = 0; await push.send("1"); await turn(); await push.send("2"); await turn();`
+
+test.each([
+  ["calls process.exit()", "process.exit(3)"],
+  ["throws", 'throw new Error("thrown on purpose")'],
+  ["closes its socket and goes on", "push.close(); setInterval(() => {}, 1000)"],
+  ["disconnects and goes on", "push.disconnect(argument.endpoint); setInterval(() => {}, 1000)"],
+  [
+    "is left with no room and goes on",
+    "push.sendHighWaterMark = 2; push.send('3'); setInterval(() => {}, 1000)",
+  ],
+])("a process whose messages rest after a flush delivers them when it %s", async (_, ending) => {
+  const { pull, endpoint } = await listen(lz4)
+  // On a thread, whose process does not wait for it, they may be lost with it.
+  const script = `const push = new zmq.Push(); const shaken = new Promise((resolve) => push.events.on("handshake", resolve));
+    push.connect(argument.endpoint, { thread: false }); await shaken; ${endlessRest} ${ending}`
+  const process = new Script(script, { endpoint })
+  const received: string[] = []
+  while (received.length < 5 && process.running) received.push(await text(pull))
+  expect(received, process.errors).toEqual(["first", "first", "first", "1", "2"])
+})
+
 // Over tcp:// zeromq.js ends the whole process in some of these.
 test.each([
   ["idle", ""],

@@ -1,6 +1,7 @@
 /** Pipes without a network: what is written to them is kept as text. */
 import { Chunk } from "../../src/codec/chunk.js"
 import type { ProtocolError } from "../../src/codec/errors.js"
+import { flushAll } from "../../src/patterns/flusher.js"
 import {
   type Message,
   Pipe,
@@ -208,5 +209,11 @@ export class Bench<T extends SocketType = SocketType> {
   }
 }
 
-/** The end of the burst of the program in which messages wait for each other. */
-export const burst = (): Promise<void> => new Promise((resolve) => process.nextTick(resolve))
+/** The end of the burst of the program in which messages wait for each other, and of the rest behind it. */
+export const burst = (): Promise<void> =>
+  new Promise((resolve) =>
+    process.nextTick(() => {
+      flushAll()
+      resolve()
+    }),
+  )

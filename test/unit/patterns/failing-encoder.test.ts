@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import type { Chunk } from "../../../src/codec/chunk.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
-import { type Flushable, flushSoon } from "../../../src/patterns/flusher.js"
+import { type Flushable, flushSoon, Rest } from "../../../src/patterns/flusher.js"
 import type { PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
 import { burst, Peer, PlainSender, parts } from "../../support/pipes.js"
 
@@ -193,6 +193,8 @@ describe("a distribution whose encoder throws", () => {
 test("what waits for the end of a burst is flushed though one of it throws, which is uncaught, once", async () => {
   const flushed: string[] = []
   const make = (name: string, throws = false): Flushable => ({
+    rest: new Rest(),
+    isUrgent: false,
     flush: () => {
       flushed.push(name)
       if (throws) throw new Error(name)

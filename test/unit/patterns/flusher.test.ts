@@ -1,0 +1,197 @@
+/** When messages that were sent leave: at the end of a burst, but for a rest after each flush. */
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
+
+import {
+  type Flushable,
+  flushAll,
+  flushSoon,
+  lookSoon,
+  Rest,
+} from "../../../src/patterns/flusher.js"
+
+describe("a rest", () => {
+  /** A rest after flushes, each from when it began to when it ended. */
+  const restAfter = (...flushes: [start: number, end: number][]) => {
+    const rest = new Rest()
+    for (const [start, end] of flushes) rest.begin(start, end)
+    return rest
+  }
+
+  test("does not come before the first flush", () => {
+    expect(new Rest().left(0)).toBeLessThanOrEqual(0)
+  })
+
+  test("is as long as the flush was, from its end on", () => {
+    const rest = restAfter([0, 4], [10, 14])
+    expect(rest.left(14)).toBe(4)
+    expect(rest.left(17)).toBe(1)
+    expect(rest.left(18)).toBe(0)
+    expect(rest.left(1000)).toBeLessThan(0)
+  })
+
+  test("is no longer than the flush before took: one that was interrupted is no measure", () => {
+    expect(restAfter([0, 1], [10, 60]).left(60)).toBe(1)
+    expect(restAfter([0, 50], [100, 101]).left(101)).toBe(1)
+  })
+
+  test("does not follow a single flush", () => {
+    expect(restAfter([0, 50]).left(50)).toBe(0)
+  })
+})
+
+describe("with a clock of the test's", () => {
+  let nowMs = 0
+  beforeEach(() => {
+    nowMs = 0
+    vi.spyOn(performance, "now").mockImplementation(() => nowMs)
+  })
+  afterEach(() => {
+    flushAll()
+    vi.restoreAllMocks()
+  })
+
+  /** A queue whose flushes take as long as the test says, and are noted by when they began. */
+  class Queue implements Flushable {
+    readonly rest = new Rest()
+    isUrgent = false
+    readonly flushes: number[] = []
+    #isWaiting = false
+    #flushed: (() => void) | undefined
+    readonly #tookMs: number
+
+    constructor(tookMs: number) {
+      this.#tookMs = tookMs
+    }
+
+    send(): void {
+      if (this.#isWaiting) return
+      this.#isWaiting = true
+      flushSoon(this)
+    }
+
+    flush(): void {
+      this.#isWaiting = false
+      this.flushes.push(nowMs)
+      nowMs += this.#tookMs
+      this.#flushed?.()
+    }
+
+    /** The next flush. */
+    flushed(): Promise<void> {
+      return new Promise((resolve) => {
+        this.#flushed = resolve
+      })
+    }
+  }
+
+  /** A queue that has been flushed twice, just now. */
+  const rested = async (tookMs: number) => {
+    const queue = new Queue(tookMs)
+    for (let i = 0; i < 2; i++) {
+      queue.send()
+      await burst()
+      if (i === 0) nowMs += tookMs
+    }
+    queue.flushes.length = 0
+    return queue
+  }
+
+  test("a burst leaves when it ends", async () => {
+    const queue = new Queue(1)
+    queue.send()
+    queue.send()
+    expect(queue.flushes).toEqual([])
+    await burst()
+    expect(queue.flushes).toEqual([0])
+  })
+
+  test("what is sent in a rest leaves together when it is over, though nothing more is sent", async () => {
+    const queue = await rested(0.5)
+    for (let i = 0; i < 3; i++) {
+      queue.send()
+      await turn()
+      nowMs += 0.125
+    }
+    expect(queue.flushes).toEqual([])
+    nowMs += 0.125
+    await queue.flushed()
+    expect(queue.flushes).toEqual([1.5 + 0.5])
+  })
+
+  test("a long rest is left to a timer", async () => {
+    const queue = await rested(50)
+    const immediates = vi.spyOn(globalThis, "setImmediate")
+    queue.send()
+    await burst()
+    nowMs += 50
+    await queue.flushed()
+    expect(queue.flushes).toEqual([200])
+    expect(immediates).not.toHaveBeenCalled()
+  })
+
+  test("a burst that ends after the rest leaves at once", async () => {
+    const queue = await rested(0.5)
+    queue.send()
+    nowMs += 0.5
+    await burst()
+    expect(queue.flushes).toHaveLength(1)
+  })
+
+  test("one message after the other, each as long after the flush as that took, are not held", async () => {
+    const queue = new Queue(0.5)
+    for (let i = 0; i < 10; i++) {
+      queue.send()
+      await burst()
+      nowMs += 0.5
+    }
+    expect(queue.flushes).toHaveLength(10)
+  })
+
+  test("one message in each of many turns, which take less than a flush, leave in few", async () => {
+    const queue = await rested(0.9)
+    for (let i = 0; i < 90; i++) {
+      queue.send()
+      await burst()
+      nowMs += 0.09
+      await turn()
+    }
+    expect(queue.flushes.length).toBeGreaterThanOrEqual(5)
+    expect(queue.flushes.length).toBeLessThanOrEqual(9)
+  })
+
+  test("a queue does not wait for the rest of another", async () => {
+    const [one, other] = [await rested(0.5), new Queue(0.5)]
+    one.send()
+    other.send()
+    await burst()
+    expect([one.flushes.length, other.flushes.length]).toEqual([0, 1])
+  })
+
+  test("what somebody waits for does not rest, whenever that began", async () => {
+    const queue = await rested(0.5)
+    queue.isUrgent = true
+    queue.send()
+    await burst()
+    expect(queue.flushes).toHaveLength(1)
+    queue.isUrgent = false
+    queue.send()
+    await burst()
+    expect(queue.flushes).toHaveLength(1)
+    queue.isUrgent = true
+    lookSoon()
+    await burst()
+    expect(queue.flushes).toHaveLength(2)
+  })
+
+  test("all that rests leaves when the process ends", async () => {
+    const queue = await rested(0.5)
+    queue.send()
+    await burst()
+    flushAll()
+    expect(queue.flushes).toHaveLength(1)
+  })
+})
+
+/** The end of a burst, as `burst()` of the tests of pipes, which does not let anything rest. */
+const burst = () => new Promise<void>((resolve) => process.nextTick(resolve))
+const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
