@@ -1,5 +1,4 @@
 /** One socket and many: PUB to SUBs, PUSHes to PULL. `--help` says more. */
-import { setTimeout } from "node:timers/promises"
 import { Codec } from "zeromq-lz4/codec"
 
 import { sizeName } from "./lib/format.mjs"
@@ -17,6 +16,7 @@ import {
   PYOMQ,
   TCP,
 } from "./peers/ends.mjs"
+import { PROBE_BYTES, reachAll, UNLIMITED } from "./peers/fan-out.mjs"
 import { startSocket } from "./peers/peers.mjs"
 import { countFor, freeEndpoint, LOOPBACK } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
@@ -32,7 +32,6 @@ const seconds = options.quick ? 0.05 : 0.4
 
 const SPOKES = options.quick ? [64, 512] : [1, 8, 64, 512]
 const SIZES = [64, 16 * 1024]
-const PROBE = "70726f6265"
 /** Messages that all spokes together are first sent, or send. */
 const FIRST_MESSAGES = 2000
 
@@ -51,17 +50,6 @@ const wheels = {
 }
 
 /**
- * How a publisher is kept from dropping what its queues do not hold, by module. Those of omq-tokio
- * wait; those of pyomq drop, whatever `sndhwm` and `on_mute` say, so that they cannot take part.
- * @type {Record<string, object>}
- */
-const UNLIMITED = {
-  zeromq: { sendHighWaterMark: 0 },
-  "zeromq-lz4": { sendHighWaterMark: 0 },
-  "omq-tokio": {},
-}
-
-/**
  * @typedef {object} Shape
  * @property {string} hub
  * @property {string} spoke
@@ -77,20 +65,10 @@ const SHAPES = {
     hub: "PUB",
     spoke: "SUB",
     options: { receiveHighWaterMark: 0 },
-    async open({ hub, spokes }) {
-      let waiting = true
-      const reached = spokes.call("reached").finally(() => {
-        waiting = false
-      })
-      while (waiting) {
-        await hub.call("sendOne", { parts: [PROBE] })
-        await setTimeout(20)
-      }
-      await reached
-    },
+    open: reachAll,
     exchange: ({ hub, spokes }, file, each) =>
       Promise.all([
-        spokes.call("drain", { count: each, probeBytes: PROBE.length / 2 }),
+        spokes.call("drain", { count: each, probeBytes: PROBE_BYTES }),
         hub.call("pump", { file, count: each }),
       ]),
   },

@@ -4,7 +4,9 @@ import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/mo
 import { digits, sizeName } from "./lib/format.mjs"
 import { Run } from "./lib/run.mjs"
 import { ON_THREADS, OURS, PYOMQ, TCP } from "./peers/ends.mjs"
+import { ROUND_TRIP, SENDER_CPU } from "./reports/bursts.mjs"
 import { HUB_CPU } from "./reports/fan.mjs"
+import { RAW_TCP } from "./reports/latency.mjs"
 import { LONGEST, ONE_THREAD, TWO_THREADS } from "./reports/threads.mjs"
 
 /** @typedef {import("./lib/results.mjs").Bench} Bench */
@@ -152,6 +154,33 @@ const LATENCY = [
     value: (run, cell) =>
       cell === "64 B" ? run.ratio(`${cell}: median`, ON_THREADS, TCP) : undefined,
   },
+]
+
+/** @param {string} wanted  a cell @param {string} quantity @param {Target["goal"]} goal @returns {Target} */
+const burst = (wanted, quantity, goal, other = TCP) => ({
+  bench: "bursts",
+  what: `${wanted}, ${quantity}, × ${other === TCP ? "tcp://" : other}`,
+  goal,
+  value: (run, cell) =>
+    cell === wanted ? run.ratio(`${cell}: ${quantity}`, OURS, other) : undefined,
+})
+
+/** @type {readonly Target[]} */
+const BURSTS = [
+  burst("one a turn, PUSH to 1", "messages", { atLeast: 0.9 }),
+  burst("one a turn, PUSH to 1", SENDER_CPU, { atMost: 1.5 }),
+  burst("one a turn, PUB to 64", "messages", { atLeast: 2 }),
+  burst("one a turn, PUB to 64", SENDER_CPU, { atMost: 1.5 }),
+  burst("one a turn, PUB to 512", "messages", { atLeast: 2 }),
+  burst("one a turn, PUB to 512", SENDER_CPU, { atMost: 1.5 }),
+  burst("20 a turn, PUB to 64", "messages", { atLeast: 3 }),
+  burst("20 a turn, PUB to 64", SENDER_CPU, { atMost: 0.7 }),
+  burst("20 a turn, PUB to 512", "messages", { atLeast: 3 }),
+  burst("20 a turn, PUB to 512", SENDER_CPU, { atMost: 0.7 }),
+  burst("16 KiB as fast as it goes, PUB to 64", "messages", { atLeast: 1.8 }),
+  burst("16 KiB as fast as it goes, PUB to 64", SENDER_CPU, { atMost: 0.28 }),
+  burst(ROUND_TRIP, "median", { atMost: 0.7 }),
+  burst(ROUND_TRIP, "median", { atMost: 1.2 }, RAW_TCP),
 ]
 
 /** What a message costs the hub for each spoke it goes to or comes from. @param {Run} run @param {string} cell @param {string} who */
@@ -344,6 +373,7 @@ export const TARGETS = [
   ...THROUGHPUT,
   ...CORPORA,
   ...LATENCY,
+  ...BURSTS,
   ...FAN,
   ...THREADS,
   ...MEMORY,

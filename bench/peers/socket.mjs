@@ -53,12 +53,20 @@ serve(async (/** @type {Setup} */ setup) => {
   for (let i = 0; i < copies; i++) sockets.push(await open())
 
   const commands = {
-    /** Sends the messages of a file, again and again, until so many are sent by each socket. */
-    async pump(/** @type {{ file: string, count: number }} */ { file, count }) {
+    /**
+     * Sends the messages of a file, again and again, until so many are sent by each socket; with a turn of
+     * the event loop after each `burst` of them.
+     */
+    async pump(
+      /** @type {{ file: string, count: number, burst?: number }} */ { file, count, burst = 0 },
+    ) {
       const messages = readMessages(file)
       await Promise.all(
         sockets.map(async (socket) => {
-          for (let i = 0; i < count; i++) await socket.send(messages[i % messages.length])
+          for (let i = 1; i <= count; i++) {
+            await socket.send(messages[i % messages.length])
+            if (i % burst === 0) await setImmediate()
+          }
         }),
       )
     },

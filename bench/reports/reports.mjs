@@ -1,4 +1,5 @@
 /** Every benchmark, in the order of bench/README.md, and how it is shown. */
+import { bursts } from "./bursts.mjs"
 import { codec } from "./codec.mjs"
 import { corpora } from "./corpora.mjs"
 import { fan } from "./fan.mjs"
@@ -9,4 +10,15 @@ import { start } from "./start.mjs"
 import { threads } from "./threads.mjs"
 import { throughput } from "./throughput.mjs"
 
-export const reports = { links, throughput, corpora, latency, fan, threads, memory, start, codec }
+export const reports = {
+  links,
+  throughput,
+  corpora,
+  latency,
+  bursts,
+  fan,
+  threads,
+  memory,
+  start,
+  codec,
+}

@@ -53,6 +53,10 @@ const MEASURED: Record<Bench, Line[]> = {
     "99th percentile",
     "99.9th percentile",
   ]),
+  bursts: [
+    ...quantities("bursts", "one a turn, PUB to 64", {}, ["messages", "CPU of the sender"]),
+    ...quantities("bursts", "round trip of REQ and REP", {}, ["median"]),
+  ],
   fan: [8, 512].flatMap((spokes) =>
     quantities("fan", `PUB → SUB 64 B, ${spokes}`, { shape: "PUB → SUB", size: 64, spokes }, [
       "messages",

@@ -1,0 +1,44 @@
+/** How the benchmark of messages that are sent a few at a time is shown. */
+import { digits } from "../lib/format.mjs"
+import { Run } from "../lib/run.mjs"
+import { shortNumber } from "../lib/svg.mjs"
+import { byImplementation, runsOfEach } from "./tables.mjs"
+
+/** For each message that is sent, however many get it. */
+export const SENDER_CPU = "CPU of the sender"
+export const ROUND_TRIP = "round trip of REQ and REP"
+
+/** @type {import("./tables.mjs").Report} */
+export const bursts = {
+  introduction: (measurements) =>
+    "Messages of 64 B that are sent one in each turn of the event loop (`await socket.send(message); await setImmediate()`) " +
+    "or 20 in each, beside JSON of 16 KiB that is sent as fast as it goes, and round trips of 64 B. Two processes on the loopback interface; " +
+    `medians of ${runsOfEach(measurements)} runs.`,
+
+  tables(measurements) {
+    const run = new Run(measurements)
+    const table = (
+      /** @type {string} */ title,
+      /** @type {string} */ quantity,
+      /** @type {(value: number) => string} */ format,
+    ) => {
+      const { names, rows } = byImplementation(run, title, (cell, who) => {
+        const measurement = run.get(`${cell}: ${quantity}`, who)
+        return measurement && format(measurement.median)
+      })
+      const [heads, ...cells] = rows
+      return {
+        title,
+        names,
+        rows: [heads, ...cells.filter((row) => row.some((text, i) => i > 0 && text !== "—"))],
+      }
+    }
+    return [
+      table("Messages delivered per second", "messages", shortNumber),
+      table("CPU of the sender, µs per message sent", SENDER_CPU, digits),
+      table("Round trip, µs", "median", digits),
+    ]
+  },
+
+  plots: () => [],
+}
