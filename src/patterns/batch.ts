@@ -6,20 +6,22 @@ import type { Message } from "./pipe.js"
 export const BATCH_BYTES: number = 64 * 1024
 /** The same of a batch that goes to many: each write to each of them counts. */
 export const SHARED_BATCH_BYTES: number = 256 * 1024
-/** What a batch starts with when there is no full-sized buffer to spare. */
+/** What a batch starts with when there is no buffer to spare. */
 const FIRST_BYTES = 4096
 /** zeromq.js copies messages up to this size, and holds on to larger ones. */
 const COPIED_MAX_BYTES = 128
-/** Full-sized buffers that are kept for use, at most. */
+/** Buffers of each size that are kept for use, at most. */
 const SPARE_MAX = 32
 const SPARE_LARGE_MAX = 4
 
 const spare: Buffer[] = []
+const spareFirst: Buffer[] = []
 const spareLarge: Buffer[] = []
 
-/** Keeps a buffer for use if it is full-sized and few are kept already. */
+/** Keeps a buffer for use if it has one of the sizes that batches start with, and few are kept already. */
 function keep(buffer: Buffer): void {
   if (buffer.length === BATCH_BYTES && spare.length < SPARE_MAX) spare.push(buffer)
+  else if (buffer.length === FIRST_BYTES && spareFirst.length < SPARE_MAX) spareFirst.push(buffer)
   else if (buffer.length === SHARED_BATCH_BYTES && spareLarge.length < SPARE_LARGE_MAX)
     spareLarge.push(buffer)
 }
@@ -56,10 +58,10 @@ export class Batch {
       return
     }
     this.maxBytes = bytes
-    const isShared = bytes > BATCH_BYTES
     this.#buffer =
-      (isShared ? spareLarge : spare).pop() ??
-      Buffer.allocUnsafeSlow(isShared ? bytes : FIRST_BYTES)
+      bytes > BATCH_BYTES
+        ? (spareLarge.pop() ?? Buffer.allocUnsafeSlow(bytes))
+        : (spare.pop() ?? spareFirst.pop() ?? Buffer.allocUnsafeSlow(FIRST_BYTES))
   }
 
   /** The frames that have not left; none leaves by itself any more. */
