@@ -20,8 +20,9 @@ PUB to 64 and 512 SUBs in another process, over tcp:// of zeromq.js and over lz4
 a PUB that sends JSON of 16 KiB as fast as it goes, and round trips from REQ to REP. Deliveries per
 second, and the CPU time of the sender for each message. Linux. About three minutes.`,
 )
-const seconds = options.quick ? 0.1 : 0.5
-const FIRST_MESSAGES = 500
+const seconds = options.quick ? 0.1 : 1
+const FIRST_MESSAGES = 20_000
+const FIRST_MIN = 1000
 const FIRST_ROUND_TRIPS = 500
 
 const SENDERS = [TCP, OURS, ON_THREADS]
@@ -65,7 +66,11 @@ async function senderOf({ type, receivers, size, burst }, name) {
     ])
     return /** @type {{ seconds: number }} */ (received)
   }
-  const count = await countFor(exchange, Math.ceil(FIRST_MESSAGES / receivers), seconds)
+  const count = await countFor(
+    exchange,
+    Math.max(FIRST_MIN, Math.ceil(FIRST_MESSAGES / receivers)),
+    seconds,
+  )
   return {
     async run() {
       const { result, used } = await usage({ hub, spokes }, () => exchange(count))

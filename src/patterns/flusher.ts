@@ -3,28 +3,45 @@
  * flush before has only just been. Each flush costs a system call for each peer, however few messages
  * leave with it. libzmq's thread falls behind a program that sends one at a time, and writes together
  * what has come meanwhile. Here as much time passes after a flush as it took, so that at most half of
- * the event loop's time goes into flushes.
+ * the event loop's time goes into flushes. What answers a message leaves at once: a peer may have run
+ * within the flush, on the same processor, and its answer have come in no time. So does what is sent
+ * when the event loop has been idle since the flush: it does not fall behind.
  */
+import { performance } from "node:perf_hooks"
 import { throwLater } from "../transport/throw-later.js"
 
 /** Rests of this length and more are left to a timer, in milliseconds; turns of the event loop see to the others. */
 const TIMER_MS = 1
 
+/** A moment of the event loop. */
+export interface Moment {
+  nowMs: number
+  /** Time that the event loop has been idle in all; 0 where the runtime does not tell. */
+  idleMs: number
+}
+
 /** The rest after a flush, of which each queue has its own: what goes elsewhere need not wait. */
 export class Rest {
   #tookMs = 0
   #endMs = Number.NEGATIVE_INFINITY
+  #idleMs = 0
 
   /** Begins after a flush. One that took long for once, as it was interrupted, is no measure. */
-  begin(flushStartMs: number, flushEndMs: number): void {
-    const tookMs = flushEndMs - flushStartMs
-    this.#endMs = flushEndMs + Math.min(tookMs, this.#tookMs)
+  begin(flushStartMs: number, { nowMs, idleMs }: Moment): void {
+    const tookMs = nowMs - flushStartMs
+    this.#endMs = nowMs + Math.min(tookMs, this.#tookMs)
     this.#tookMs = tookMs
+    this.#idleMs = idleMs
+  }
+
+  /** Ends, for what may answer a message that has come. */
+  end(): void {
+    this.#endMs = Number.NEGATIVE_INFINITY
   }
 
   /** Returns the milliseconds until the next flush may begin; 0 or less where it may now. */
-  left(nowMs: number): number {
-    return this.#endMs - nowMs
+  left({ nowMs, idleMs }: Moment): number {
+    return idleMs > this.#idleMs ? 0 : this.#endMs - nowMs
   }
 }
 
@@ -91,24 +108,24 @@ function flushThose(maxMs: number): number {
   const flushables = waiting
   waiting = []
   let shortestMs = 0
-  let nowMs = performance.now()
+  const moment = { nowMs: performance.now(), idleMs: performance.nodeTiming?.idleTime ?? 0 }
   for (let i = 0; i < flushables.length; i++) {
     const flushable = flushables[i] as Flushable
-    const leftMs = flushable.isUrgent ? 0 : flushable.rest.left(nowMs)
+    const leftMs = flushable.isUrgent ? 0 : flushable.rest.left(moment)
     if (leftMs > maxMs) {
       waiting.push(flushable)
       shortestMs = shortestMs > 0 ? Math.min(shortestMs, leftMs) : leftMs
       continue
     }
-    const startMs = nowMs
+    const startMs = moment.nowMs
     try {
       flushable.flush()
     } catch (error) {
       // Those behind it are flushed all the same.
       throwLater(error)
     }
-    nowMs = performance.now()
-    flushable.rest.begin(startMs, nowMs)
+    moment.nowMs = performance.now()
+    flushable.rest.begin(startMs, moment)
   }
   return shortestMs
 }

@@ -550,6 +550,8 @@ export class Pipe implements Inlet, Flushable {
   // -- Receiving -------------------------------------------------------------------
 
   message(message: Message): boolean {
+    this.rest.end()
+    if (this.#flushing) lookSoon()
     if (this.#draining) {
       this.#connection?.received()
       return !this.#abandoned

@@ -1,4 +1,5 @@
 /** When messages that were sent leave: at the end of a burst, but for a rest after each flush. */
+import { performance } from "node:perf_hooks"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 
 import {
@@ -8,42 +9,62 @@ import {
   lookSoon,
   Rest,
 } from "../../../src/patterns/flusher.js"
+import { Pair } from "../../../src/patterns/pair.js"
+import { Bench } from "../../support/pipes.js"
 
 describe("a rest", () => {
+  const at = (nowMs: number, idleMs = 0) => ({ nowMs, idleMs })
+
   /** A rest after flushes, each from when it began to when it ended. */
   const restAfter = (...flushes: [start: number, end: number][]) => {
     const rest = new Rest()
-    for (const [start, end] of flushes) rest.begin(start, end)
+    for (const [start, end] of flushes) rest.begin(start, at(end))
     return rest
   }
 
   test("does not come before the first flush", () => {
-    expect(new Rest().left(0)).toBeLessThanOrEqual(0)
+    expect(new Rest().left(at(0))).toBeLessThanOrEqual(0)
   })
 
   test("is as long as the flush was, from its end on", () => {
     const rest = restAfter([0, 4], [10, 14])
-    expect(rest.left(14)).toBe(4)
-    expect(rest.left(17)).toBe(1)
-    expect(rest.left(18)).toBe(0)
-    expect(rest.left(1000)).toBeLessThan(0)
+    expect(rest.left(at(14))).toBe(4)
+    expect(rest.left(at(17))).toBe(1)
+    expect(rest.left(at(18))).toBe(0)
+    expect(rest.left(at(1000))).toBeLessThan(0)
   })
 
   test("is no longer than the flush before took: one that was interrupted is no measure", () => {
-    expect(restAfter([0, 1], [10, 60]).left(60)).toBe(1)
-    expect(restAfter([0, 50], [100, 101]).left(101)).toBe(1)
+    expect(restAfter([0, 1], [10, 60]).left(at(60))).toBe(1)
+    expect(restAfter([0, 50], [100, 101]).left(at(101))).toBe(1)
   })
 
   test("does not follow a single flush", () => {
-    expect(restAfter([0, 50]).left(50)).toBe(0)
+    expect(restAfter([0, 50]).left(at(50))).toBe(0)
+  })
+
+  test("is over when a message has come", () => {
+    const rest = restAfter([0, 4], [10, 14])
+    rest.end()
+    expect(rest.left(at(14))).toBeLessThanOrEqual(0)
+  })
+
+  test("is over when the event loop has been idle", () => {
+    const rest = restAfter([0, 4])
+    rest.begin(10, at(14, 3))
+    expect(rest.left(at(15, 3))).toBe(3)
+    expect(rest.left(at(15, 3.5))).toBe(0)
   })
 })
 
 describe("with a clock of the test's", () => {
   let nowMs = 0
+  let idleMs = 0
   beforeEach(() => {
     nowMs = 0
+    idleMs = 0
     vi.spyOn(performance, "now").mockImplementation(() => nowMs)
+    vi.spyOn(performance.nodeTiming, "idleTime", "get").mockImplementation(() => idleMs)
   })
   afterEach(() => {
     flushAll()
@@ -147,6 +168,16 @@ describe("with a clock of the test's", () => {
     expect(queue.flushes).toHaveLength(10)
   })
 
+  test("one message after the other, for each of which the event loop has waited, are not held", async () => {
+    const queue = new Queue(0.5)
+    for (let i = 0; i < 10; i++) {
+      queue.send()
+      await burst()
+      idleMs += 0.01
+    }
+    expect(queue.flushes).toHaveLength(10)
+  })
+
   test("one message in each of many turns, which take less than a flush, leave in few", async () => {
     const queue = await rested(0.9)
     for (let i = 0; i < 90; i++) {
@@ -181,6 +212,25 @@ describe("with a clock of the test's", () => {
     lookSoon()
     await burst()
     expect(queue.flushes).toHaveLength(2)
+  })
+
+  test("a pipe rests after a flush, but not with what answers a message", async () => {
+    const pair = new Bench(Pair)
+    const peer = pair.peer()
+    const write = peer.connection.write.bind(peer.connection)
+    vi.spyOn(peer.connection, "write").mockImplementation((chunk) => {
+      nowMs++
+      write(chunk)
+    })
+    const exchange = async (asks: boolean) => {
+      if (asks) peer.says("question")
+      pair.send("answer")
+      await burst()
+      return peer.connection.take().length
+    }
+    for (let i = 0; i < 10; i++) expect(await exchange(true)).toBe(1)
+    expect(await exchange(false)).toBe(0)
+    expect(await exchange(true)).toBe(2)
   })
 
   test("all that rests leaves when the process ends", async () => {
