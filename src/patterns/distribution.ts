@@ -27,6 +27,7 @@ export class Distribution implements Flushable, SharedBatch {
   #flushing = false
   readonly rest: Rest = new Rest()
   readonly isUrgent = false
+  threadMs = 0
 
   attach(pipe: Pipe): void {
     this.#pipes.add(pipe)
@@ -110,6 +111,8 @@ export class Distribution implements Flushable, SharedBatch {
 
   flush(): void {
     this.#flushing = false
+    this.threadMs = 0
+    for (const pipe of this.#shared) this.threadMs += pipe.threadMs
     this.seal()
   }
 

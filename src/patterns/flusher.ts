@@ -50,6 +50,8 @@ export interface Flushable {
   readonly rest: Rest
   /** Whether it does not rest, because somebody waits for it. */
   readonly isUrgent: boolean
+  /** Milliseconds that a flush takes on another thread, which falls behind as well. */
+  readonly threadMs: number
   flush(): void
 }
 
@@ -125,7 +127,7 @@ function flushThose(maxMs: number): number {
       throwLater(error)
     }
     moment.nowMs = performance.now()
-    flushable.rest.begin(startMs, moment)
+    flushable.rest.begin(startMs - flushable.threadMs, moment)
   }
   return shortestMs
 }

@@ -28,6 +28,7 @@ export type PipeConnection = Pick<
   | "opensMemory"
   | "openMemory"
   | "adapt"
+  | "threadMs"
   | "write"
   | "sendCommand"
   | "stop"
@@ -436,6 +437,10 @@ export class Pipe implements Inlet, Flushable {
     if (!this.#roomWanted) return
     this.#flushLater()
     lookSoon()
+  }
+
+  get threadMs(): number {
+    return this.#connection?.threadMs ?? 0
   }
 
   /** Whether somebody waits for room. */

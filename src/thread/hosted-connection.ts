@@ -82,10 +82,12 @@ export class HostedConnection implements RelayInlet {
       this.connection.sendCommand(write.name, write.data)
       return
     }
+    const startMs = performance.now()
     const chunk = this.#encode(write)
     if (!chunk) return
     this.#leaves()
     this.#writeChunk(chunk)
+    this.state.writeMs = performance.now() - startMs
   }
 
   /** Counts a write before it is made: if the thread is ended in between, it is lost rather than sent twice. */

@@ -116,6 +116,10 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#conflate && this.#waiting > 0
   }
 
+  get threadMs(): number {
+    return this.#state.writeMs
+  }
+
   get opensMemory(): boolean {
     return !this.#closed && !this.#conflate
   }

@@ -8,7 +8,8 @@ const PROGRESS_FIELDS = 1
 const SENT = PROGRESS_FIELDS
 const DIRECTION_FIELDS = 4
 const RECEIVED = SENT + DIRECTION_FIELDS
-const FIELDS = RECEIVED + DIRECTION_FIELDS
+const WRITE_MS: number = RECEIVED + DIRECTION_FIELDS
+const FIELDS = WRITE_MS + 1
 /** Connections that share a piece of memory. */
 const SHARERS = 128
 
@@ -45,6 +46,15 @@ export class SharedState {
   want(left: number): void {
     // 0 is for nobody. To be told one write too early does no harm.
     Atomics.store(this.#progress, WANTED, left || -1)
+  }
+
+  /** Milliseconds that the latest write took. */
+  get writeMs(): number {
+    return this.fields[WRITE_MS] as number
+  }
+
+  set writeMs(ms: number) {
+    this.fields[WRITE_MS] = ms
   }
 
   /** What went through. */

@@ -260,6 +260,7 @@ export class Connection
 
   // What waits is the pipe's, and what was written is lost with the connection.
   readonly opensMemory = false
+  readonly threadMs = 0
   readonly hasUnwritten = false
   openMemory(): undefined {}
   received(): void {}

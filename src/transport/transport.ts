@@ -38,6 +38,8 @@ export interface PeerConnection {
   inlet: Inlet | undefined
   /** Whether what is written now would have to wait. */
   readonly blocked: boolean
+  /** Milliseconds that another thread takes for a write; 0 where it is this one that writes. */
+  readonly threadMs: number
   /** Whether the peer takes subscriptions as commands. */
   readonly peerTakesCommands: boolean
   readonly remoteAddress: string | undefined

@@ -65,6 +65,7 @@ export class FakeConnection implements PipeConnection {
   }
 
   readonly opensMemory = false
+  threadMs = 0
   hasUnwritten = false
 
   openMemory(): undefined {}

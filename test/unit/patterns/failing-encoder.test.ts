@@ -195,6 +195,7 @@ test("what waits for the end of a burst is flushed though one of it throws, whic
   const make = (name: string, throws = false): Flushable => ({
     rest: new Rest(),
     isUrgent: false,
+    threadMs: 0,
     flush: () => {
       flushed.push(name)
       if (throws) throw new Error(name)

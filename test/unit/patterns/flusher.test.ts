@@ -10,6 +10,7 @@ import {
   Rest,
 } from "../../../src/patterns/flusher.js"
 import { Pair } from "../../../src/patterns/pair.js"
+import { Pub } from "../../../src/patterns/pub.js"
 import { Bench } from "../../support/pipes.js"
 
 describe("a rest", () => {
@@ -75,6 +76,7 @@ describe("with a clock of the test's", () => {
   class Queue implements Flushable {
     readonly rest = new Rest()
     isUrgent = false
+    threadMs = 0
     readonly flushes: number[] = []
     #isWaiting = false
     #flushed: (() => void) | undefined
@@ -190,6 +192,23 @@ describe("with a clock of the test's", () => {
     expect(queue.flushes.length).toBeLessThanOrEqual(9)
   })
 
+  test("what another thread does for a flush counts", async () => {
+    const queue = await rested(0.5)
+    queue.threadMs = 0.5
+    for (let i = 0; i < 2; i++) {
+      nowMs += 2
+      queue.send()
+      await burst()
+    }
+    queue.send()
+    nowMs += 0.75
+    await burst()
+    expect(queue.flushes).toHaveLength(2)
+    nowMs += 0.25
+    await turn()
+    expect(queue.flushes).toHaveLength(3)
+  })
+
   test("a queue does not wait for the rest of another", async () => {
     const [one, other] = [await rested(0.5), new Queue(0.5)]
     one.send()
@@ -231,6 +250,28 @@ describe("with a clock of the test's", () => {
     for (let i = 0; i < 10; i++) expect(await exchange(true)).toBe(1)
     expect(await exchange(false)).toBe(0)
     expect(await exchange(true)).toBe(2)
+  })
+
+  test("a distribution rests as long as threads take for all of its peers", async () => {
+    const pub = new Bench(Pub)
+    const peers = [pub.peer(), pub.peer()]
+    for (const { connection, pipe } of peers) {
+      connection.threadMs = 0.25
+      pipe.command("SUBSCRIBE", Buffer.alloc(0))
+    }
+    const publish = async () => {
+      pub.send("text")
+      await burst()
+      return peers.map(({ connection }) => connection.take().length)
+    }
+    expect(await publish()).toEqual([1, 1])
+    nowMs += 0.5
+    expect(await publish()).toEqual([1, 1])
+    nowMs += 0.25
+    expect(await publish()).toEqual([0, 0])
+    nowMs += 0.25
+    await turn()
+    expect(peers.map(({ connection }) => connection.take().length)).toEqual([1, 1])
   })
 
   test("all that rests leaves when the process ends", async () => {
