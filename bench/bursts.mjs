@@ -18,9 +18,9 @@ const options = readOptions(
   `Programs that send a message, or 20, in each turn of their event loop, as most do: PUSH to a PULL and
 PUB to 64 and 512 SUBs in another process, over tcp:// of zeromq.js and over lz4+tcp://. Beside them
 a PUB that sends JSON of 16 KiB as fast as it goes, and round trips from REQ to REP. Deliveries per
-second, and the CPU time of the sender for each message. Linux. About three minutes.`,
+second, and the CPU time of the sender for each message. Linux. About six minutes.`,
 )
-const seconds = options.quick ? 0.1 : 1
+const seconds = options.quick ? 0.1 : 0.5
 const FIRST_MESSAGES = 20_000
 const FIRST_MIN = 1000
 const FIRST_ROUND_TRIPS = 500

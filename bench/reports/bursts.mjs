@@ -37,7 +37,7 @@ export const bursts = {
       table("Messages delivered per second", "messages", shortNumber),
       table("CPU of the sender, µs per message sent", SENDER_CPU, digits),
       table("Round trip, µs", "median", digits),
-    ]
+    ].filter(({ rows }) => rows.length > 1)
   },
 
   plots: () => [],
