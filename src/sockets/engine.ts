@@ -274,7 +274,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     const receiveHighWaterBytes = readHighWaterBytes(options, receiveHighWaterMark)
     const tcp = readTcpOptions(socket, this.#state, address)
     const { name } = this.type
-    const handshake = readHandshakeSettings(socket, name, this.#state, address)
+    const handshake = readHandshakeSettings(socket, name, this.#state, address, settings.revision)
     this.pipeOptions = pipeOptions
     const { zapDomain, zapEnforceDomain } = socket
     const connection = {

@@ -59,6 +59,7 @@ export function readHandshakeSettings(
   socketType: SocketTypeName,
   state: SocketState,
   endpoint: string,
+  revision: number,
 ): HandshakeSettings {
   const { securityMechanism } = socket
   if (securityMechanism !== null && securityMechanism !== "plain")
@@ -76,6 +77,7 @@ export function readHandshakeSettings(
     password: Buffer.from((isPlain && socket.plainPassword) || ""),
     routingId: state.routingId ?? Buffer.alloc(0),
     authenticate: (socket.zapDomain ?? "") !== "",
+    revision,
   }
 }
 

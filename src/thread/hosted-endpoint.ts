@@ -132,12 +132,13 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
 
   ready(connection: Connection, peerRoutingId: Buffer): void {
     connection.inlet = this.#live.get(connection)
-    const { peerTakesCommands } = connection
+    const { peerTakesCommands, peerRevision } = connection
     this.#tell({
       type: "ready",
       connection: this.#numberOf(connection),
       peerRoutingId: new Uint8Array(peerRoutingId), // not the whole pool that it lies in
       peerTakesCommands,
+      peerRevision,
     })
   }
 

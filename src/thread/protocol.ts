@@ -119,7 +119,13 @@ export interface OpenedEvent {
 export type EndpointEvent =
   | { type: "listening"; result: ListenResult }
   | OpenedEvent
-  | { type: "ready"; connection: number; peerRoutingId: Uint8Array; peerTakesCommands: boolean }
+  | {
+      type: "ready"
+      connection: number
+      peerRoutingId: Uint8Array
+      peerTakesCommands: boolean
+      peerRevision: number | undefined
+    }
   | { type: "authenticate"; connection: number; credentials: Credentials }
   | { type: "refused"; connection: number; status: number }
   | { type: "failed"; connection: number; error: PlainError; failure: PlainFailure | undefined }

@@ -27,6 +27,7 @@ const resumed = new Set<RemoteConnection>()
 export class RemoteConnection implements PeerConnection, FrameSink {
   inlet: Inlet | undefined
   peerTakesCommands = false
+  peerRevision: number | undefined
   /** Whether the handshake is over. */
   isReady = false
   readonly remoteAddress: string | undefined

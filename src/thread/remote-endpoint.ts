@@ -88,6 +88,7 @@ abstract class RemoteEndpoint implements ThreadUser {
       case "ready":
         this.#proceed(event.connection, (connection) => {
           connection.peerTakesCommands = event.peerTakesCommands
+          connection.peerRevision = event.peerRevision
           connection.isReady = true
           this.#handlers.ready(connection, Buffer.from(event.peerRoutingId))
         })

@@ -176,6 +176,10 @@ export class Connection
     return this.#session.peerTakesCommands
   }
 
+  get peerRevision(): number | undefined {
+    return this.#session.peerRevision
+  }
+
   get counts(): ConnectionCounts {
     this.#receiving.count(counted)
     return {

@@ -42,6 +42,8 @@ export interface PeerConnection {
   readonly threadMs: number
   /** Whether the peer takes subscriptions as commands. */
   readonly peerTakesCommands: boolean
+  /** The revision of the format that the peer announced; undefined if it announced none. */
+  readonly peerRevision: number | undefined
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
   /** What went through; not to be asked when the connection is over. */

@@ -1,7 +1,8 @@
 import { ProtocolError, quoted } from "../codec/errors.js"
 import { commandName, errorReason, writeCommand } from "./commands.js"
 import type { MechanismName } from "./greeting.js"
-import { findProperty, latin1, readMetadata, writeMetadata } from "./metadata.js"
+import { findProperty, latin1, type Property, readProperties, writeMetadata } from "./metadata.js"
+import { findRevision, revisionProperty } from "./revision.js"
 import { IDENTIFIED, PEERS, type SocketTypeName } from "./socket-types.js"
 
 /** What one side says of itself, and whom it lets in. */
@@ -16,6 +17,8 @@ export interface HandshakeSettings {
   routingId: Uint8Array
   /** NULL: whether peers are authenticated, too. A PLAIN server always does. */
   authenticate: boolean
+  /** The revision of the format that this side reads, which it announces. */
+  revision: number
 }
 
 /** What a handler of ZAP (RFC 27) is asked. */
@@ -77,6 +80,8 @@ export class Handshake {
   /** NULL: what came of the peer's READY, which may come before the answer of ZAP. */
   #peerRoutingId: Uint8Array | undefined
   #readySent = false
+  /** The revision that the peer announced; undefined if it announced none. */
+  peerRevision: number | undefined
 
   constructor(settings: HandshakeSettings, sink: HandshakeSink) {
     this.#settings = settings
@@ -181,11 +186,12 @@ export class Handshake {
 
   /** The routing id that metadata names; undefined when the handshake has failed. */
   #readPeer(data: Uint8Array, reason: HandshakeReason | undefined): Uint8Array | undefined {
-    const properties = readMetadata(data)
-    if (!properties) {
+    const read = readProperties(data)
+    if (!read) {
       this.#fail("metadata is not well-formed", reason)
       return undefined
     }
+    const properties = new Map(read)
     const { socketType } = this.#settings
     const named = findProperty(properties, "Socket-Type")
     // As with libzmq, a peer that names no type is taken for a fitting one.
@@ -194,6 +200,7 @@ export class Handshake {
       this.#fail(`the peer is ${type}, which does not go with ${socketType}`, reason)
       return undefined
     }
+    this.peerRevision = findRevision(read)
     return findProperty(properties, "Identity")?.[1] ?? NOTHING
   }
 
@@ -214,9 +221,10 @@ export class Handshake {
   }
 
   #metadata(): Uint8Array {
-    const { socketType, routingId } = this.#settings
-    const properties: [string, Uint8Array][] = [["Socket-Type", encoder.encode(socketType)]]
+    const { socketType, routingId, revision } = this.#settings
+    const properties: Property[] = [["Socket-Type", encoder.encode(socketType)]]
     if (IDENTIFIED.has(socketType)) properties.push(["Identity", routingId])
+    properties.push(revisionProperty(revision))
     return writeMetadata(properties)
   }
 

@@ -12,23 +12,32 @@ export function latin1(bytes: Uint8Array): string {
   return text
 }
 
+/** A name and a value. */
+export type Property = [name: string, value: Uint8Array]
+
 /** Reads metadata; undefined where it is not well-formed. Values are copies. */
 export function readMetadata(body: Uint8Array): Map<string, Uint8Array> | undefined {
-  const properties = new Map<string, Uint8Array>()
+  const properties = readProperties(body)
+  return properties && new Map(properties)
+}
+
+/** Reads metadata as its properties in order, repeated ones included. */
+export function readProperties(body: Uint8Array): Property[] | undefined {
+  const properties: Property[] = []
   for (let at = 0; at < body.length; ) {
     const nameEnd = at + 1 + (body[at] as number)
     const start = nameEnd + VALUE_LENGTH_BYTES
     if (start > body.length) return undefined
     const length = new DataView(body.buffer, body.byteOffset).getUint32(nameEnd)
     if (length > body.length - start) return undefined
-    properties.set(latin1(body.subarray(at + 1, nameEnd)), copy(body, start, start + length))
+    properties.push([latin1(body.subarray(at + 1, nameEnd)), copy(body, start, start + length)])
     at = start + length
   }
   return properties
 }
 
 /** Writes metadata. Names have up to 255 characters of Latin-1. */
-export function writeMetadata(properties: Iterable<[name: string, value: Uint8Array]>): Uint8Array {
+export function writeMetadata(properties: Iterable<Property>): Uint8Array {
   const bytes: number[] = []
   for (const [name, value] of properties) {
     bytes.push(name.length)
@@ -40,11 +49,8 @@ export function writeMetadata(properties: Iterable<[name: string, value: Uint8Ar
   return Uint8Array.from(bytes)
 }
 
-/** Finds a property, whose name is compared without regard to case. */
-export function findProperty(
-  properties: ReadonlyMap<string, Uint8Array>,
-  wanted: string,
-): [name: string, value: Uint8Array] | undefined {
+/** Finds the first property of a name, which is compared without regard to case. */
+export function findProperty(properties: Iterable<Property>, wanted: string): Property | undefined {
   for (const property of properties)
     if (property[0].toLowerCase() === wanted.toLowerCase()) return property
   return undefined

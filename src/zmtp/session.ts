@@ -67,6 +67,8 @@ export class Session implements RelaySink, HandshakeSink {
   #parts: Buffer[] | undefined
   /** Whether the peer takes subscriptions as commands, which ZMTP 3.1 brought. */
   peerTakesCommands = false
+  /** The revision of the format that the peer announced; undefined if it announced none. */
+  peerRevision: number | undefined
 
   /** @param frames takes what messages would be made of. */
   constructor(settings: HandshakeSettings, handlers: SessionHandlers, frames?: FrameHandlers) {
@@ -213,6 +215,7 @@ export class Session implements RelaySink, HandshakeSink {
 
   ready(peerRoutingId: Uint8Array): void {
     this.#state = "traffic"
+    this.peerRevision = this.#handshake?.peerRevision
     this.#handshake = undefined
     this.#goesOn = this.#handlers.ready(Buffer.from(peerRoutingId))
   }

@@ -64,6 +64,7 @@ class Peer implements Inlet {
         password: new Uint8Array(),
         routingId: new Uint8Array(),
         authenticate: false,
+        revision: 2,
       },
       handshakeMs: 0,
       heartbeat: { intervalMs, timeoutMs: 0, timeToLive: 0 },

@@ -29,6 +29,7 @@ interface Example {
   readonly frames: Uint8Array | undefined
   readonly handshake: Uint8Array | undefined
   readonly socket: string | undefined
+  readonly announces: string | undefined
   readonly commands: string[]
   readonly messages: Uint8Array[][]
 }
@@ -63,6 +64,7 @@ function readExamples(text: string): Example[] {
       frames: bytes("frames"),
       handshake: bytes("handshake"),
       socket: entries.find(({ key }) => key === "socket")?.value.replaceAll("'", ""),
+      announces: one("announces"),
       commands: all("command").map(({ value }) => new TextDecoder().decode(bytesOf(value))),
       messages: all("message").map(({ value }) => partsOf(value)),
     }
@@ -206,21 +208,30 @@ class Receiver {
   error: string | undefined
   readonly #session: Session
 
+  static readonly settings = {
+    socketType: "PULL",
+    mechanism: "NULL",
+    plainServer: false,
+    authenticate: false,
+    revision: 2,
+    username: new Uint8Array(),
+    password: new Uint8Array(),
+    routingId: new Uint8Array(),
+  } as const
+
+  static readonly ignoring = {
+    send: () => {},
+    authenticate: () => {},
+    refused: () => {},
+    ready: () => true,
+    failed: () => {},
+    message: () => true,
+    command: () => true,
+  }
+
   constructor(afterHandshake: boolean, refuses: (message: readonly Buffer[]) => boolean) {
-    const settings = {
-      ...({
-        socketType: "PULL",
-        mechanism: "NULL",
-        plainServer: false,
-        authenticate: false,
-      } as const),
-      ...{ username: new Uint8Array(), password: new Uint8Array(), routingId: new Uint8Array() },
-    }
-    this.#session = new Session(settings, {
-      send: () => {},
-      authenticate: () => {},
-      refused: () => {},
-      ready: () => true,
+    this.#session = new Session(Receiver.settings, {
+      ...Receiver.ignoring,
       failed: ({ error }) => {
         this.error = error.code
       },
@@ -228,11 +239,16 @@ class Receiver {
         if (refuses(parts)) this.error = "ERR_ZMTP_MESSAGE"
         return true
       },
-      command: () => true,
     })
     this.#session.start()
     this.#session.greet(greetingOf())
     if (afterHandshake) this.#session.receive(ready("PUSH"))
+  }
+
+  /** What the peer announced. */
+  get announced(): number | "nothing" {
+    expect(this.#session.isReady).toBe(true)
+    return this.#session.peerRevision ?? "nothing"
   }
 
   take(frames: Uint8Array): void {
@@ -474,6 +490,29 @@ describe("examples of frames", () => {
     expect(field(1)).toBe(limit("BLOCK_PLAIN_MAX") + 1)
     expect(field(2)).toBe(Number(rows[3]![1]))
     expect(field(4)).toBe(Number(rows[5]![1]))
+  })
+})
+
+describe("examples of announcements", () => {
+  const announcing = named(({ announces }) => announces !== undefined)
+
+  test.each(announcing)("%s", (_, { handshake, announces }) => {
+    const receiver = new Receiver(false, () => false)
+    receiver.take(handshake!)
+    expect(receiver.error).toBeUndefined()
+    expect(String(receiver.announced)).toBe(announces)
+  })
+
+  test("one is what this project sends", () => {
+    const { handshake } = examples.find(({ name }) => name === "announces-2")!
+    const sent: Uint8Array[] = []
+    const session = new Session(
+      { ...Receiver.settings, socketType: "PUSH" },
+      { ...Receiver.ignoring, send: (bytes) => sent.push(bytes) },
+    )
+    session.start()
+    session.greet(greetingOf())
+    expect(hex(sent.at(-1)!)).toBe(hex(handshake!))
   })
 })
 

@@ -18,6 +18,7 @@ const command = (name: string, ...data: Uint8Array[]): Uint8Array =>
 const property = (name: string, value: string): Uint8Array =>
   concat(withLength(name), u32(value.length), ascii(value))
 const type = (name: string): Uint8Array => property("Socket-Type", name)
+const reads = (revision: string): Uint8Array => property("X-Lz4-Revision", revision)
 const hello = (name: string, password: string): Uint8Array =>
   command("HELLO", withLength(name), withLength(password))
 const error = (reason: string): Uint8Array => command("ERROR", withLength(reason))
@@ -44,6 +45,7 @@ interface Exchange {
 interface Outcome {
   sent: Uint8Array
   told: string[]
+  peerRevision: number | undefined
 }
 
 const words = (bytes: Uint8Array | readonly Uint8Array[]): string =>
@@ -60,6 +62,7 @@ function run({ side, answer }: Pick<Exchange, "side" | "answer">, chunks: Uint8A
     mechanism: "NULL",
     plainServer: false,
     authenticate: false,
+    revision: 2,
     ...rest,
     username: ascii(username),
     password: ascii(password),
@@ -94,7 +97,7 @@ function run({ side, answer }: Pick<Exchange, "side" | "answer">, chunks: Uint8A
     expectReadable((error as Error).message)
     told.push(`throws ${(error as Error).message}`)
   }
-  return { sent: concat(...sent), told }
+  return { sent: concat(...sent), told, peerRevision: session.peerRevision }
 }
 
 /** Whatever the peer sent, an error is short and has nothing but printable characters. */
@@ -121,7 +124,7 @@ function check({ side, answer, stream, sends, tells }: Exchange): void {
 }
 
 const readyOf = (socketType: string, ...properties: Uint8Array[]) =>
-  command("READY", type(socketType), ...properties)
+  command("READY", type(socketType), ...properties, reads("2"))
 const [pullReady, pushReady] = [readyOf("PULL"), readyOf("PUSH")]
 
 describe.each([0, 1])("NULL with a peer of ZMTP 3.%i", (minor) => {
@@ -369,6 +372,7 @@ describe.each([0, 1])("NULL with a peer of ZMTP 3.%i", (minor) => {
         mechanism: "NULL",
         plainServer: false,
         authenticate: false,
+        revision: 2,
         username: ascii(""),
         password: ascii(""),
         routingId: ascii(""),
@@ -398,7 +402,7 @@ describe.each([0, 1])("PLAIN with a server of ZMTP 3.%i", (minor) => {
     routingId: "me",
   }
   const mine = hello("user", "secret")
-  const initiate = command("INITIATE", type("DEALER"), property("Identity", "me"))
+  const initiate = command("INITIATE", type("DEALER"), property("Identity", "me"), reads("2"))
   const theirs = readyOf("ROUTER", property("Identity", "you"))
   const welcome = command("WELCOME")
   test.each<Exchange>([
@@ -709,6 +713,7 @@ test("a handler that wants no more is asked no more, and what is left is passed 
       mechanism: "NULL",
       plainServer: false,
       authenticate: false,
+      revision: 2,
       username: ascii(""),
       password: ascii(""),
       routingId: ascii(""),
@@ -738,6 +743,71 @@ test("a handler that wants no more is asked no more, and what is left is passed 
     stops.push(told.splice(0))
   }
   expect(stops).toEqual([["a"], ["b|c"], ["PING"], ["d"]])
+})
+
+describe("the revision that a peer announces (RFC.md section 3.9)", () => {
+  const roles: [string, Side, ...Uint8Array[]][] = [
+    ["READY, with NULL", { socketType: "PULL" }, greeting()],
+    [
+      "READY of a PLAIN server",
+      { socketType: "PULL", mechanism: "PLAIN" },
+      greeting({ mechanism: "PLAIN" }),
+      command("WELCOME"),
+    ],
+    [
+      "INITIATE of a PLAIN client",
+      { socketType: "PULL", mechanism: "PLAIN", plainServer: true },
+      greeting({ mechanism: "PLAIN" }),
+      hello("user", "secret"),
+    ],
+  ]
+  const announced = (role: (typeof roles)[number], ...properties: Uint8Array[]) => {
+    const [, side, ...before] = role
+    const name = side.plainServer ? "INITIATE" : "READY"
+    const stream = concat(...before, command(name, type("PUSH"), ...properties))
+    const { told, peerRevision } = run({ side, answer: 200 }, [stream])
+    expect(told.at(-1)).toBe("ready ")
+    return peerRevision
+  }
+
+  describe.each(roles)("in %s", (...role) => {
+    test.each([
+      ["none", [], undefined],
+      ["1", [reads("1")], 1],
+      ["2", [reads("2")], 2],
+      ["a larger one", [reads("10")], 10],
+      ["the largest", [reads("999999999")], 999_999_999],
+      ["a name in another case", [property("x-LZ4-rEVISION", "2")], 2],
+      ["behind others", [property("X-Other", "3"), reads("2")], 2],
+      ["twice: the first counts", [reads("2"), reads("1")], 2],
+      ["twice, in different cases", [property("x-lz4-revision", "1"), reads("2")], 1],
+      ["twice, the first malformed", [reads("two"), reads("2")], undefined],
+      ["another name", [property("X-Lz4-Revisions", "2")], undefined],
+      ...["", "0", "02", "+2", "-2", " 2", "2 ", "2.0", "2\n", "0x2", "two", "\x02", "\xb2"].map(
+        (value) => [`malformed: ${JSON.stringify(value)}`, [reads(value)], undefined] as const,
+      ),
+      ["too large a number", [reads("1000000000")], undefined],
+      ["a number of 60,000 digits", [reads("2".repeat(60_000))], undefined],
+    ] as [string, Uint8Array[], number | undefined][])("%s", (_, properties, expected) => {
+      expect(announced(role, ...properties)).toBe(expected)
+    })
+  })
+
+  test.each(roles)("this side announces its own beside it: %s", (_, side, ...before) => {
+    for (const revision of [1, 2]) {
+      const ready = command(side.plainServer ? "INITIATE" : "READY", type("PUSH"))
+      const { sent } = run({ side: { ...side, revision }, answer: 200 }, [concat(...before, ready)])
+      expect(text(sent)).toContain(text(reads(String(revision))))
+    }
+  })
+
+  test("there is none before the handshake is over", () => {
+    const stream = concat(greeting(), readyOf("PUSH"))
+    const side: Side = { authenticate: true }
+    const { told, peerRevision } = run({ side, answer: 300 }, [stream])
+    expect(told).toContain("refused 300")
+    expect(peerRevision).toBeUndefined()
+  })
 })
 
 test("what this side sends is a greeting of ZMTP 3.1 and a READY", () => {
