@@ -97,6 +97,10 @@ void zl_sending_effort(zl_transcoder *t, int32_t effort) {
   t->sender.effort = effort;
 }
 
+void zl_sending_arenas(zl_transcoder *t, uint32_t arenas) {
+  t->sender.arenas = arenas != 0;
+}
+
 void zl_transcoder_close(zl_transcoder *t) {
   zl_dictionary_close(t->receiver.dictionary);
   zl_dictionary_close(t->sender.dictionary);

@@ -304,6 +304,8 @@ ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t min
                                          uint32_t greeted);
 /* From the next part on, `effort` is how hard a sending transcoder tries. */
 ZL_EXPORT void zl_sending_effort(zl_transcoder *transcoder, int32_t effort);
+/* From the next message on, whether small messages share parts. */
+ZL_EXPORT void zl_sending_arenas(zl_transcoder *transcoder, uint32_t arenas);
 ZL_EXPORT void zl_transcoder_close(zl_transcoder *transcoder);
 
 /* Transcodes what it can of the `length` bytes at `input` into the `room` bytes

@@ -95,6 +95,8 @@ export interface Content {
   /** Whether the dictionary is in it, and whether it has to have been shipped before. */
   readonly shipsDictionary: boolean
   readonly needsDictionary: boolean
+  /** Whether there may be arenas in it. */
+  readonly arenas: boolean
 }
 
 /** Whole messages as they go over the wire. */
@@ -105,6 +107,7 @@ export class Chunk implements Content {
   readonly wireBytes: number
   readonly shipsDictionary: boolean
   readonly needsDictionary: boolean
+  readonly arenas: boolean
   /** Where the bytes are, from where on, and how often they are held; of no slab once they are copied. */
   #slab: Slab | undefined
   readonly #start: number
@@ -118,6 +121,7 @@ export class Chunk implements Content {
     this.wireBytes = content.wireBytes
     this.shipsDictionary = content.shipsDictionary
     this.needsDictionary = content.needsDictionary
+    this.arenas = content.arenas
     this.#slab = from
     this.#start = start
     if (from) from.liveBytes += bytes.length
@@ -174,6 +178,7 @@ export class Chunk implements Content {
       wireBytes: this.wireBytes + next.wireBytes,
       shipsDictionary: false,
       needsDictionary: this.needsDictionary,
+      arenas: this.arenas || next.arenas,
     }
     from.live--
     from.liveBytes -= bytes.length

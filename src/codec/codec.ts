@@ -80,7 +80,7 @@ export class Codec {
       throw outOfMemory("a codec", 64)
     }
     this.#decoder = new Decoder(instance, this.#receiver, budgetBytes)
-    this.#arenas = settings.arenas
+    this.#arenas = settings.arenas === true
     this.#dictionaryDue = settings.dictionary !== undefined
   }
 

@@ -109,6 +109,7 @@ export interface Exports {
     greeted: number,
   ): Pointer
   zl_sending_effort(transcoder: Pointer, effort: number): void
+  zl_sending_arenas(transcoder: Pointer, arenas: number): void
   zl_transcoder_close(transcoder: Pointer): void
   zl_transcode(
     transcoder: Pointer,

@@ -7,7 +7,7 @@ export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
 
 /**
  * How one endpoint or codec compresses, and what it accepts. Any peer can read the
- * result, except arenas.
+ * result, except the arenas of `arenas: true`.
  */
 export interface Lz4Options {
   /** 1 to 8192 bytes, shipped to the peer before the first message. Default: none. RFC.md section 6. */
@@ -33,21 +33,31 @@ export interface Lz4Options {
    */
   level?: Lz4Level | "adaptive"
   /**
-   * Whether messages that wait together are sent together, as one part. Only for
-   * peers that read revision 2. Default: false. RFC.md appendix A.
+   * Whether small messages that wait together are sent together, as one part, which only peers
+   * that read revision 2 can read. "auto", for sockets only: to peers that announced it in their
+   * handshakes, and to no others. true: to all, for peers that read it and do not say so.
+   * Default: false. RFC.md section 3.9 and appendix A.
    */
-  arenas?: boolean
-  /** The revision of the format that is accepted: 1 refuses arenas. Default: 2. */
+  arenas?: boolean | "auto"
+  /**
+   * The revision of the format that is accepted, which sockets announce in their handshakes: 1
+   * refuses arenas. Default: 2. RFC.md section 3.9.
+   */
   revision?: 1 | 2
 }
 
 /** How a codec compresses, what it accepts, and where its module comes from. */
-export interface CodecOptions extends Omit<Lz4Options, "level"> {
+export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas"> {
   /**
    * 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
    * Default: 0, LZ4 itself.
    */
   level?: Lz4Level
+  /**
+   * Whether `encodeBatch` puts small messages into one part. Only for peers that read revision 2.
+   * Default: false. RFC.md appendix A.
+   */
+  arenas?: boolean
   /**
    * Maximum plaintext of one received message over all its parts, in bytes.
    * Default: -1, no limit. RFC.md section 7.
@@ -64,6 +74,9 @@ export const MIN_COMPRESS_BYTES_WITH_DICTIONARY: number = 128
 
 const LEVEL_MIN = 3
 const LEVEL_MAX = 12
+
+/** The first revision of the format that has arenas, and the latest. */
+export const ARENAS_REVISION = 2
 
 const TRIGGER_MAX = 8192
 const CAPACITY = 2048
@@ -106,7 +119,8 @@ export interface Settings extends ReceiveSettings {
   effort: number
   /** Whether the effort changes with what limits a connection. */
   adaptive: boolean
-  arenas: boolean
+  /** "auto": for peers that announced that they read them. */
+  arenas: boolean | "auto"
 }
 
 /** Checks options; throws TypeError or RangeError with what was given and what is allowed. */
@@ -114,6 +128,8 @@ export function checkCodecOptions(options: CodecOptions): Settings {
   checkNames(options, CODEC_NAMES)
   if ((options as Lz4Options).level === "adaptive")
     throw wrongValue('level "adaptive" is for sockets: a codec has no network to adapt to')
+  if ((options as Lz4Options).arenas === "auto")
+    throw wrongValue('arenas "auto" is for sockets: a codec has no peer to ask')
   return readLz4Options(options, checkBudget(options.maxMessageSize))
 }
 
@@ -152,8 +168,8 @@ function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
     minCompressBytes: dictionary ? minWithDictionary : min(MIN_COMPRESS_BYTES),
     effort: readEffort(options),
     adaptive: options.level === "adaptive",
-    arenas: boolean("arenas", arenas, false),
-    revision: integer("revision", revision, 2, 1, 2),
+    arenas: arenas === "auto" ? arenas : boolean("arenas", arenas, false),
+    revision: integer("revision", revision, ARENAS_REVISION, 1, ARENAS_REVISION),
   }
 }
 

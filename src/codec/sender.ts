@@ -1,4 +1,4 @@
-import { allocate } from "./arrays.js"
+import { allocate, concat } from "./arrays.js"
 import { type Chunk, ChunkBuilder } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
 import { closed, outOfMemory } from "./errors.js"
@@ -22,10 +22,11 @@ import {
 } from "./instance.js"
 import { openDictionary } from "./large.js"
 import { loadInstanceSync } from "./module.js"
-import type { Settings } from "./options.js"
+import { ARENAS_REVISION, type Settings } from "./options.js"
 import { copyShared } from "./shared-copy.js"
 import { ArraySource } from "./source.js"
 import { Trainer } from "./trainer.js"
+import { Transcoder } from "./transcoder.js"
 import { SENTINEL, SENTINEL_BYTES, writeSentinel } from "./wire.js"
 
 /** Output is taken in pieces of up to this many bytes. */
@@ -45,6 +46,8 @@ export class Sender {
   /** Opened when there is something to encode: the module takes milliseconds to load. */
   #opened: { instance: Instance; handle: Pointer; trainer: Trainer | undefined } | undefined
   #effort: number
+  /** Whether messages share arenas now. */
+  #arenas = false
   #users = 1
   /** Arrays that are to be transcoded in a row. */
   #gathered: Uint8Array[] = []
@@ -61,19 +64,12 @@ export class Sender {
     if (this.#opened) return this.#opened
     if (this.#users <= 0) throw closed("the endpoint")
     const instance = loadInstanceSync()
-    const { minCompressBytes, arenas, dictionary, training } = this.#settings
+    const { minCompressBytes, dictionary, training } = this.#settings
     const trainer = training && new Trainer(instance, training)
     const given = dictionary ? openDictionary(instance, dictionary) : NULL
     const min = Math.min(minCompressBytes, instance.blockMax + 1)
     const { zl_sending_open, zl_dictionary_close } = instance.exports
-    const handle = zl_sending_open(
-      given,
-      min,
-      this.#effort,
-      arenas ? 1 : 0,
-      trainer?.handle ?? NULL,
-      1,
-    )
+    const handle = zl_sending_open(given, min, this.#effort, 0, trainer?.handle ?? NULL, 1)
     if (handle === NULL) {
       zl_dictionary_close(given)
       trainer?.close()
@@ -98,11 +94,20 @@ export class Sender {
     if (this.#opened) this.#instance.exports.zl_sending_effort(this.#handle, effort)
   }
 
+  /** Whether a peer that announced this revision, or none, is sent arenas. */
+  sendsArenas(peerRevision: number | undefined): boolean {
+    const { arenas } = this.#settings
+    return arenas === "auto" ? (peerRevision ?? 1) >= ARENAS_REVISION : arenas
+  }
+
   /**
    * Encodes the frames of whole messages, and then one message more, if there is one. The chunk is
    * to be released when it is written.
+   *
+   * @param arenas whether messages may share arenas.
    */
-  encode(frames: Uint8Array, message?: readonly Uint8Array[]): Chunk {
+  encode(frames: Uint8Array, message?: readonly Uint8Array[], arenas = false): Chunk {
+    this.#useArenas(arenas)
     const instance = this.#instance
     const handle = this.#handle
     const had = this.#hasDictionary
@@ -116,12 +121,14 @@ export class Sender {
       else this.#gather(frames)
       if (message) this.#gatherMessage(message)
       this.#transcode()
+      const encoded = instance.wide(handle, 0) - messages
       return made.end({
-        messages: instance.wide(handle, 0) - messages,
+        messages: encoded,
         plainBytes: instance.wide(handle, 2) - plainBytes,
         wireBytes: instance.wide(handle, 4) - wireBytes,
         shipsDictionary: !had && this.#hasDictionary,
         needsDictionary: had,
+        arenas: arenas && encoded > 1,
       })
     } catch (error) {
       made.abandon()
@@ -129,6 +136,38 @@ export class Sender {
       this.#gatheredBytes = 0
       throw error
     }
+  }
+
+  #useArenas(arenas: boolean): void {
+    if (arenas === this.#arenas) return
+    this.#instance.exports.zl_sending_arenas(this.#handle, arenas ? 1 : 0)
+    this.#arenas = arenas
+  }
+
+  /**
+   * Encodes the messages of a chunk again, without arenas, and releases it.
+   *
+   * @throws Error when memory is out: the chunk is as it was then.
+   */
+  withoutArenas(chunk: Chunk): Chunk {
+    const parts = this.encode(this.#decode(chunk))
+    chunk.release()
+    return parts
+  }
+
+  /** The plain frames of what this has encoded. */
+  #decode(chunk: Chunk): Uint8Array {
+    const pieces: Uint8Array[] = []
+    const sink = { take: (piece: Uint8Array) => pieces.push(new Uint8Array(piece)) > 0 }
+    const settings = { budgetBytes: -1, revision: ARENAS_REVISION }
+    const transcoder = Transcoder.receiving(this.#instance, settings, true)
+    try {
+      if (chunk.needsDictionary) transcoder.transcode(this.dictionaryFrame, sink)
+      transcoder.transcode(chunk.bytes, sink)
+    } finally {
+      transcoder.close()
+    }
+    return concat(pieces)
   }
 
   /** The message that ships the dictionary, for a connection that came later than it. */

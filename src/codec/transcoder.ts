@@ -97,7 +97,7 @@ export class Transcoder {
       opened,
       minBytes,
       effort,
-      arenas ? 1 : 0,
+      arenas === true ? 1 : 0,
       trainer?.handle ?? NULL,
       0,
     )

@@ -181,9 +181,10 @@ export class Distribution implements Flushable, SharedBatch {
     for (const pipe of pipes) pipe.shared = undefined
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = (batch?.messages ?? 0) + (message ? 1 : 0)
-    for (const [encoder, group] of byEncoder(pipes)) {
-      group[0]?.connection?.adapt()
-      const chunk = encode(encoder, frames, message, errors)
+    for (const group of groupsOf(pipes)) {
+      const [first] = group
+      first.connection?.adapt()
+      const chunk = encode(first, frames, message, errors)
       const left = messages - (chunk?.messages ?? 0)
       chunk?.share(group.length)
       for (const pipe of group) {
@@ -200,30 +201,35 @@ export class Distribution implements Flushable, SharedBatch {
   }
 }
 
-/** Encodes frames and a message, or only the frames if that fails; undefined if there is nothing. */
+/** Encodes frames and a message for a pipe, or only the frames if that fails; undefined if there is nothing. */
 function encode(
-  encoder: Encoder,
+  pipe: Pipe,
   frames: Uint8Array,
   message: Message | undefined,
   errors: unknown[],
 ): Chunk | undefined {
   if (frames.length === 0 && message === undefined) return undefined
   try {
-    return encoder.encode(frames, message)
+    return pipe.encoder.encode(frames, message, pipe.sendsArenas)
   } catch (error) {
     errors.push(error)
     // The messages before it were taken, and are not lost with it.
-    return message === undefined ? undefined : encode(encoder, frames, undefined, errors)
+    return message === undefined ? undefined : encode(pipe, frames, undefined, errors)
   }
 }
 
-/** Pipes by their endpoint, of which most sockets have one. */
-function byEncoder(pipes: Pipe[]): Map<Encoder, Pipe[]> {
-  const groups = new Map<Encoder, Pipe[]>()
+/** Pipes that get the same bytes. */
+type Group = [Pipe, ...Pipe[]]
+
+/** Groups pipes by their endpoint, of which most sockets have one, and by what their peers read. */
+function groupsOf(pipes: Pipe[]): Iterable<Group> {
+  const inParts = new Map<Encoder, Group>()
+  const inArenas = new Map<Encoder, Group>()
   for (const pipe of pipes) {
+    const groups = pipe.sendsArenas ? inArenas : inParts
     const group = groups.get(pipe.encoder)
     if (group) group.push(pipe)
     else groups.set(pipe.encoder, [pipe])
   }
-  return groups
+  return [...inParts.values(), ...inArenas.values()]
 }

@@ -25,6 +25,7 @@ export type PipeConnection = Pick<
   | "inlet"
   | "blocked"
   | "peerTakesCommands"
+  | "peerRevision"
   | "opensMemory"
   | "openMemory"
   | "adapt"
@@ -92,6 +93,8 @@ export class Pipe implements Inlet, Flushable {
   /** The open batch of a distribution that has messages for this pipe. */
   shared: SharedBatch | undefined
   readonly encoder: Encoder
+  /** Whether the peer, or the latest that there was, is sent arenas. */
+  sendsArenas: boolean
   readonly #events: PipeEvents
   #connection: PipeConnection | undefined
   #options: PipeOptions
@@ -138,6 +141,7 @@ export class Pipe implements Inlet, Flushable {
   ) {
     this.#events = events
     this.encoder = encoder
+    this.sendsArenas = encoder.sendsArenas(undefined)
     this.#options = options
     this.#inMaxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
   }
@@ -165,8 +169,14 @@ export class Pipe implements Inlet, Flushable {
     return this.#connection
   }
 
-  /** The handshake is over: what waits leaves. */
+  /**
+   * The handshake is over: what waits leaves.
+   *
+   * @throws Error of the encoder, if it cannot be encoded for this peer: it still waits, for another.
+   */
   attach(connection: PipeConnection): void {
+    this.sendsArenas = this.encoder.sendsArenas(connection.peerRevision)
+    if (!this.sendsArenas) this.#undoArenas()
     this.#connection = connection
     connection.inlet = this
     this.#setMarks()
@@ -183,6 +193,23 @@ export class Pipe implements Inlet, Flushable {
     this.#stopped = false
     if (unwritten.length > 0) this.#putBack(unwritten)
     if (!this.#writable && !this.#finished) this.#drop()
+  }
+
+  /** Encodes again what waits in arenas, which the peer before this one read. */
+  #undoArenas(): void {
+    const chunks = this.#chunks
+    const errors: unknown[] = []
+    for (let i = chunks?.length ?? 0; chunks && i > 0; i--) {
+      let item = chunks.first() as Unwritten
+      try {
+        if (item instanceof Chunk && item.arenas) item = this.encoder.withoutArenas(item).owned()
+      } catch (error) {
+        errors.push(error)
+      }
+      chunks.shift()
+      chunks.push(item)
+    }
+    if (errors.length > 0) throw errors[0]
   }
 
   #putBack(unwritten: readonly Unwritten[]): void {
@@ -528,7 +555,7 @@ export class Pipe implements Inlet, Flushable {
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = (batch?.messages ?? 0) + (message ? 1 : 0)
     const hasAny = frames.length > 0 || message !== undefined
-    const chunk = hasAny ? this.encoder.encode(frames, message) : undefined
+    const chunk = hasAny ? this.encoder.encode(frames, message, this.sendsArenas) : undefined
     this.#taken += messages - (chunk?.messages ?? 0)
     this.#releaseBatch()
     return chunk

@@ -30,6 +30,15 @@ class Framer implements Encoder {
     return newChunk(memory.subarray(start, start + bytes), messages, slab, start)
   }
 
+  /** Not here: arenas are made where messages are encoded. */
+  sendsArenas(): boolean {
+    return false
+  }
+
+  withoutArenas(chunk: Chunk): Chunk {
+    return chunk
+  }
+
   share(): void {}
 
   close(): void {}
@@ -55,6 +64,7 @@ function newChunk(
     wireBytes: 0,
     shipsDictionary: false,
     needsDictionary: false,
+    arenas: false,
   }
   return new Chunk(bytes, content, slab, start)
 }

@@ -105,7 +105,7 @@ export class HostedConnection implements RelayInlet {
     const { connection } = this
     connection.adapt()
     try {
-      return this.#endpoint.encode(write)
+      return this.#endpoint.encode(write, connection)
     } catch {
       connection.destroy()
       return undefined

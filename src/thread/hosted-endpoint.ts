@@ -29,8 +29,8 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   readonly #gone: () => void
   #isClosed = false
   #isGone = false
-  /** What was encoded last, for those who write the same. */
-  #latest: { write: Write; chunk: Chunk } | undefined
+  /** What was encoded last, for those who write the same: in parts, and with arenas. */
+  #latest: { write: Write; parts?: Chunk; arenas?: Chunk } | undefined
 
   constructor(
     number: number,
@@ -86,19 +86,23 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#gone()
   }
 
-  /** Encodes, or gives what was encoded for another connection just now. */
-  encode(write: Write): Chunk {
+  /** Encodes for a connection, or gives what was encoded for another of its kind just now. */
+  encode(write: Write, { peerRevision }: Connection): Chunk {
     if (this.#latest?.write !== write) {
       this.forgetLatest()
-      this.#latest = { write, chunk: this.#sender.encode(write.bytes) }
+      this.#latest = { write }
     }
-    const { chunk } = this.#latest
+    const arenas = this.#sender.sendsArenas(peerRevision)
+    const kind = arenas ? "arenas" : "parts"
+    this.#latest[kind] ??= this.#sender.encode(write.bytes, undefined, arenas)
+    const chunk = this.#latest[kind]
     chunk.share(2) // for the connection and for #latest
     return chunk
   }
 
   forgetLatest(): void {
-    this.#latest?.chunk.release()
+    this.#latest?.parts?.release()
+    this.#latest?.arenas?.release()
     this.#latest = undefined
   }
 

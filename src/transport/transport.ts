@@ -10,8 +10,18 @@ export interface Encoder {
   /**
    * Takes the frames of whole messages, and then one message more, if there is one. The chunk is
    * to be released when it is written.
+   *
+   * @param arenas whether messages may share arenas; false by default.
    */
-  encode(frames: Uint8Array, message?: readonly Uint8Array[]): Chunk
+  encode(frames: Uint8Array, message?: readonly Uint8Array[], arenas?: boolean): Chunk
+  /** Whether a peer that announced this revision, or none, is sent arenas. */
+  sendsArenas(peerRevision: number | undefined): boolean
+  /**
+   * Encodes the messages of a chunk again, without arenas, and releases it.
+   *
+   * @throws Error when memory is out: the chunk is as it was then.
+   */
+  withoutArenas(chunk: Chunk): Chunk
   /** One more endpoint uses it, and will close it. */
   share(): void
   close(): void

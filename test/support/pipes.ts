@@ -37,8 +37,17 @@ export class PlainSender implements Encoder {
       wireBytes: length,
       shipsDictionary: false,
       needsDictionary: false,
+      arenas: false,
     }
     return new Chunk(bytes, content, undefined, 0)
+  }
+
+  sendsArenas(): boolean {
+    return false
+  }
+
+  withoutArenas(chunk: Chunk): Chunk {
+    return chunk
   }
 
   share(): void {}
@@ -54,6 +63,7 @@ export class FakeConnection implements PipeConnection {
   readonly chunks: Chunk[] = []
   readonly rejected: ProtocolError[] = []
   peerTakesCommands = true
+  peerRevision: number | undefined = 2
   /** Writes that there is room for. */
   room = Number.POSITIVE_INFINITY
   stops = 0

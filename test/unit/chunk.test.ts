@@ -10,6 +10,7 @@ const content = {
   wireBytes: 4,
   shipsDictionary: false,
   needsDictionary: false,
+  arenas: false,
 }
 
 const builder = new ChunkBuilder()

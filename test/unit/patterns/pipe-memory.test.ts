@@ -33,7 +33,16 @@ class SlabSender implements Encoder {
       wireBytes: 0,
       shipsDictionary: false,
       needsDictionary: false,
+      arenas: false,
     })
+  }
+
+  sendsArenas(): boolean {
+    return false
+  }
+
+  withoutArenas(chunk: Chunk): Chunk {
+    return chunk
   }
 
   share(): void {}
