@@ -52,12 +52,22 @@ zl_arena zl_arena_gather(const uint8_t *frames, uint64_t length) {
   }
 }
 
+/* The block of an arena, or 0 where it is not to be compressed. LZ4HC takes the longer the less
+ * there is to find, and the parts of small messages would not even be looked at: so LZ4, which
+ * soon gives up, says whether there is anything. */
+static uint32_t encode_body(zl_dictionary *dictionary, const uint8_t *frames, uint32_t length,
+                            uint8_t *body, uint32_t min_bytes, int32_t effort) {
+  if (length < min_bytes) return 0;
+  const int32_t first = effort > 0 ? effort : 1;
+  const uint32_t block = zl_block_encode(dictionary, frames, length, body, length - 1, first);
+  if (block == 0 || effort > 0) return block;
+  return zl_block_encode(dictionary, frames, length, body, length - 1, effort);
+}
+
 uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *frames, uint32_t length,
                          uint32_t messages, uint8_t *target, uint32_t min_bytes, int32_t effort) {
   uint8_t *body = target + ZL_ARENA_HEAD_BYTES;
-  uint32_t block = length < min_bytes
-                       ? 0
-                       : zl_block_encode(dictionary, frames, length, body, length - 1, effort);
+  uint32_t block = encode_body(dictionary, frames, length, body, min_bytes, effort);
   if (block == 0) memcpy(body, frames, length);
   zl_write_u32le(target, ZL_SENTINEL_LZ4A);
   zl_write_u32le(target + COMPRESSED_AT, block > 0);

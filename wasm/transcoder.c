@@ -35,6 +35,7 @@ struct zl_transcoder {
     int32_t effort;
     uint8_t dictionary_due;
     uint8_t arenas;
+    uint32_t apart; /* messages to send without looking for an arena again */
     uint8_t sampled;     /* or passed by: the part that is being read */
     uint32_t passed_by;  /* messages, while another's were sampled */
     zl_trainer *trainer; /* until its dictionary is taken over, or there is to be none */
@@ -99,6 +100,7 @@ void zl_sending_effort(zl_transcoder *t, int32_t effort) {
 
 void zl_sending_arenas(zl_transcoder *t, uint32_t arenas) {
   t->sender.arenas = arenas != 0;
+  t->sender.apart = 0;
 }
 
 void zl_transcoder_close(zl_transcoder *t) {
@@ -162,6 +164,7 @@ static void pass_on(span *s, uint64_t bytes) {
 
 /* Counts a part whose header has been dealt with, and moves past it. */
 static void count_part(zl_transcoder *t, uint32_t place, uint64_t plain, uint64_t wire) {
+  if (place & ZL_LAST && t->sender.apart > 0) t->sender.apart--;
   t->traffic.plain_bytes += plain;
   t->traffic.wire_bytes += wire;
   t->inside = !(place & ZL_LAST);
@@ -358,11 +361,17 @@ static int32_t send_dictionary(zl_transcoder *t, span *s) {
   return STEP_DONE;
 }
 
+/* Where an arena is no shorter than its messages, these go by themselves. */
 static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
   const uint32_t room = ZMTP_LONG_HEAD + ZL_ARENA_HEAD_BYTES + arena->bytes;
   if (room_left(s) < room) return needs_room(s, room);
   uint32_t wire = zl_arena_encode(t->sender.dictionary, s->in, arena->bytes, arena->messages,
                                   s->out + ZMTP_LONG_HEAD, t->sender.min_bytes, t->sender.effort);
+  /* Plain parts take a sentinel each. */
+  if (ZMTP_LONG_HEAD + wire >= arena->bytes + ZL_SENTINEL_BYTES * arena->parts) {
+    t->sender.apart = arena->messages;
+    return STEP_DONE;
+  }
   put_head(s, 0, wire);
   s->in += arena->bytes;
   count_arena(t, arena, wire);
@@ -420,7 +429,7 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
     if (status != STEP_DONE) return status;
   } else if (place & ZL_FIRST) {
     if (t->sender.dictionary_due) return send_dictionary(t, s);
-    if (t->sender.arenas) {
+    if (t->sender.arenas && t->sender.apart == 0) {
       zl_arena arena = zl_arena_gather(s->in, input_left(s));
       if (arena.messages > 1) return send_arena(t, s, &arena);
     }

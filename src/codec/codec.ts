@@ -117,12 +117,12 @@ export class Codec {
       ? this.#encoder.groups(messages)
       : messages.map((one) => [one])) {
       if (this.#encoder.adoptTrained()) this.#dictionaryDue = true
-      const encoded = this.#encoder.message(group)
+      const encoded = this.#encoder.messages(group)
       if (this.#dictionaryDue && !shipped) {
         wire.push([this.#encoder.dictionaryPart() as Uint8Array])
         shipped = true
       }
-      wire.push(encoded)
+      wire.push(...encoded)
       for (const message of group) this.#encoder.sample(message)
     }
     if (shipped) this.#dictionaryDue = false

@@ -1,6 +1,6 @@
 import { concat } from "./arrays.js"
 import { targetTooSmall } from "./errors.js"
-import { framesLength, writeFrames } from "./frames.js"
+import { framesLength, LONG_HEAD_BYTES, writeFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary, withLargeInstance } from "./large.js"
 import type { Settings, Training } from "./options.js"
@@ -115,10 +115,10 @@ export class Encoder {
     return groups
   }
 
-  /** The wire message of one message, or of several that `groups` has put together. */
-  message(group: readonly (readonly Uint8Array[])[]): Uint8Array[] {
-    if (group.length > 1) return [this.#arena(group)]
-    return (group[0] as Uint8Array[]).map((part) => this.part(part))
+  /** The wire messages of those that `groups` has put together: an arena, where that is shorter. */
+  messages(group: readonly Message[]): Uint8Array[][] {
+    const arena = group.length > 1 ? this.#arena(group) : undefined
+    return arena ? [[arena]] : group.map((message) => message.map((part) => this.part(part)))
   }
 
   close(): void {
@@ -126,10 +126,11 @@ export class Encoder {
     this.#instance.exports.zl_dictionary_close(this.#dictionary)
   }
 
-  /** The LZ4A part of messages that `groups` has put together. */
-  #arena(messages: readonly (readonly Uint8Array[])[]): Uint8Array {
+  /** The LZ4A part of messages, unless it is no shorter than their parts if these went plain. */
+  #arena(messages: readonly Message[]): Uint8Array | undefined {
     const instance = this.#instance
     const length = messages.reduce((sum, message) => sum + framesLength(message), 0)
+    const parts = messages.reduce((sum, message) => sum + message.length, 0)
     const frames = instance.scratch(INPUT, length)
     let at: number = frames
     for (const message of messages) at = writeFrames(instance.bytes, at, message)
@@ -137,10 +138,11 @@ export class Encoder {
     const { zl_arena_encode } = instance.exports
     const count = messages.length
     const minBytes = Math.min(this.#minCompressBytes, length + 1)
-    return instance.copy(
-      target,
-      zl_arena_encode(this.#dictionary, frames, length, count, target, minBytes, this.#effort),
-    )
+    const effort = this.#effort
+    const wire = zl_arena_encode(this.#dictionary, frames, length, count, target, minBytes, effort)
+    // As send_arena in transcoder.c.
+    if (LONG_HEAD_BYTES + wire >= length + SENTINEL_BYTES * parts) return undefined
+    return instance.copy(target, wire)
   }
 }
 

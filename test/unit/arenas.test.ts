@@ -388,6 +388,9 @@ const shapes = (wire: readonly (readonly Uint8Array[])[]): (number | Form | unde
 const small = (count: number, size = 10): Message[] =>
   Array.from({ length: count }, (_, i) => [payload("json", size, 1 + (i % 7))])
 
+/** A message of which two are shorter in an arena. */
+const some: Message = [payload("json", 300)]
+
 /** One message whose frames take this many bytes, in so many parts. */
 function sized(bytes: number, parts = 1): Message {
   const lengths = Array(parts).fill(Math.floor(bytes / parts))
@@ -398,7 +401,8 @@ function sized(bytes: number, parts = 1): Message {
 const batches: [what: string, batch: Message[], shapes: (number | Form)[][]][] = [
   ["nothing", [], []],
   ["a message alone is sent as ordinary parts", [[none, x]], [["plain", "plain"]]],
-  ["two messages are an arena", [[x], [none, x]], [[2]]],
+  ["two messages are an arena", [some, [none, ...some]], [[2]]],
+  ["messages are not, if that were no shorter", [[x], [none, x]], [["plain"], ["plain", "plain"]]],
   ["256 messages are the most", small(600), [[256], [256], [88]]],
   ["the last may be alone", small(257), [[256], ["plain"]]],
   ["4096 parts are the most", Array(5).fill(Array(2048).fill(none)).slice(0, 4), [[2], [2]]],
@@ -408,7 +412,7 @@ const batches: [what: string, batch: Message[], shapes: (number | Form)[][]][] =
   ["so in several parts", [[x], sized(8192, 3), [x]], [[3]]],
   [
     "a larger one is alone and closes the arena",
-    [[x], [x], sized(8193), [x], [x], [x], sized(8193, 2), sized(20_000), [x]],
+    [some, some, sized(8193), some, some, some, sized(8193, 2), sized(20_000), some],
     [[2], ["LZ4B"], [3], ["LZ4B", "LZ4B"], ["LZ4B"], ["plain"]],
   ],
 ]
@@ -446,7 +450,7 @@ describe("what shares an arena", () => {
 
   test("a message of more than 4096 parts is alone", () => {
     using codec = Codec.createSync({ arenas: true })
-    const wire = codec.encodeBatch([[x], [x], Array(4097).fill(none), [x], [x]])
+    const wire = codec.encodeBatch([some, some, Array(4097).fill(none), some, some])
     expect(wire.map((parts) => parts.length)).toEqual([1, 4097, 1])
   })
 
@@ -514,6 +518,7 @@ describe("an arena is compressed", () => {
 
 describe("in a stream", () => {
   const ping = frame(bytes("\x04PING\0\0"), COMMAND)
+  const [x] = some as [Uint8Array]
 
   /** What each chunk makes, as shapes; "PING" for a command. */
   function written(chunks: Uint8Array[], options: CodecOptions = {}) {
@@ -573,6 +578,14 @@ describe("in a stream", () => {
       [2, "plain"],
       ["plain", 2],
     ])
+  })
+
+  test("there is no arena that is no shorter than its messages", () => {
+    const random = (count: number, size: number) =>
+      run_(...Array.from({ length: count }, (_, i) => [payload("random", size, i)]))
+    const plain = (count: number) => Array(count).fill("plain")
+    for (const level of [0, 9] as const)
+      expect(written([random(6, 100), random(7, 100)], { level })).toEqual([plain(6), [7]])
   })
 
   test("the dictionary goes before the first arena, once", () => {

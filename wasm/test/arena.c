@@ -284,6 +284,20 @@ static void test_groups(const void *of) {
   add_messages(&stream, 600, 10);
   check_forms(stream, no_dictionary, " 256 256 88");
 
+  /* An arena that is no shorter than its messages is not made: here it would be stored. */
+  stream = greeting("NULL", 3, 1);
+  add_messages(&stream, 6, 10);
+  check_forms(stream, no_dictionary, " p p p p p p");
+  stream = greeting("NULL", 3, 1);
+  add_messages(&stream, 7, 10);
+  check_forms(stream, no_dictionary, " 7");
+  /* Those are all that are not looked at again. */
+  stream = greeting("NULL", 3, 1);
+  add_messages(&stream, 2, 10);
+  add_messages(&stream, 1, 10000);
+  add_messages(&stream, 2, 300);
+  check_forms(stream, no_dictionary, " p p p 2");
+
   /* 8192 bytes of frames are small, a byte more is not, in one part or in several. */
   stream = greeting("NULL", 3, 1);
   add_messages(&stream, 2, 10);
@@ -294,7 +308,7 @@ static void test_groups(const void *of) {
   add_parts(&stream, 2, 4096 - ZMTP_LONG_HEAD);
   add_messages(&stream, 1, 10);
   add_parts(&stream, 2, 4097 - ZMTP_LONG_HEAD);
-  add_messages(&stream, 2, 10);
+  add_messages(&stream, 2, 300);
   check_forms(stream, no_dictionary, " 3 p p p 2 p p 2");
 
   /* 65536 bytes of frames are an arena. */
@@ -316,7 +330,7 @@ static void test_many_parts(const void *of) {
   add_parts(&stream, 4, 0);
   add_parts(&stream, 2, 300);
   stream_add(&stream, frame(ZMTP_COMMAND, (const uint8_t *)"\4PING", 5));
-  add_messages(&stream, 2, 0);
+  add_messages(&stream, 2, 300);
   bytes dictionary = filled(fill_text, 100);
   check_forms(stream, dictionary, " d 2 c 2");
   free(dictionary.at);
@@ -326,11 +340,11 @@ static void test_many_parts(const void *of) {
 static void test_cut(const void *of) {
   (void)of;
   bytes stream = greeting("NULL", 3, 1);
-  add_messages(&stream, 3, 100);
+  add_messages(&stream, 3, 300);
   for (size_t length = ZMTP_GREETING_BYTES; length < stream.length; length++) {
     zl_transcoder *t = zl_sending_open(NULL, 512, 1, 1, NULL, 0);
     outcome sent = run_stream(t, 1, (bytes){stream.at, length}, cuts[0]);
-    const size_t whole = (length - ZMTP_GREETING_BYTES) / 102;
+    const size_t whole = (length - ZMTP_GREETING_BYTES) / (ZMTP_LONG_HEAD + 300);
     CHECK_EQUAL(sent.status, 0);
     CHECK(sent.traffic.messages == whole || sent.traffic.messages == whole + 1);
     if (whole == 2) CHECK(memcmp(sent.output.at + ZMTP_GREETING_BYTES + 2, "LZ4A", 4) == 0);
