@@ -54,13 +54,12 @@ zl_arena zl_arena_gather(const uint8_t *frames, uint64_t length) {
 
 /* The block of an arena, or 0 where it is not to be compressed. LZ4HC takes the longer the less
  * there is to find, and the parts of small messages would not even be looked at: so LZ4, which
- * soon gives up, says whether there is anything. */
+ * soon gives up, says whether there is more to find than the zeros in frame headers. */
 static uint32_t encode_body(zl_dictionary *dictionary, const uint8_t *frames, uint32_t length,
                             uint8_t *body, uint32_t min_bytes, int32_t effort) {
   if (length < min_bytes) return 0;
-  const int32_t first = effort > 0 ? effort : 1;
-  const uint32_t block = zl_block_encode(dictionary, frames, length, body, length - 1, first);
-  if (block == 0 || effort > 0) return block;
+  const uint32_t worthwhile = length - length / 16;
+  if (effort < 0 && zl_block_encode(dictionary, frames, length, body, worthwhile, 1) == 0) return 0;
   return zl_block_encode(dictionary, frames, length, body, length - 1, effort);
 }
 
