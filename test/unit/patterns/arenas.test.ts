@@ -1,0 +1,244 @@
+/** Who is sent arenas: peers that announced revision 2, and nobody else (RFC.md sections 3.9 and A.2). */
+import { describe, expect, onTestFinished, test, vi } from "vitest"
+
+import { payload } from "../../../bench/payloads.mjs"
+import { Codec } from "../../../src/codec/codec.js"
+import { checkLz4Options, type Lz4Options } from "../../../src/codec/options.js"
+import { Sender } from "../../../src/codec/sender.js"
+import { Distribution } from "../../../src/patterns/distribution.js"
+import { Pipe, type PipeEvents } from "../../../src/patterns/pipe.js"
+import { burst, FakeConnection, noMarks } from "../../support/pipes.js"
+import { concat, formOf } from "../../support/wire.js"
+import { greeting, messagesOf, parseStream } from "../../support/zmtp.js"
+
+const silent: PipeEvents = {
+  offence: undefined,
+  readActivated: () => {},
+  writeActivated: () => {},
+  command: () => true,
+  hiccuped: () => {},
+  terminated: () => {},
+}
+
+function senderWith(options: Lz4Options): Sender {
+  const sender = new Sender(checkLz4Options(options, -1))
+  onTestFinished(() => sender.close())
+  return sender
+}
+
+/** A connection whose peer decodes what is written, as far as its revision goes. */
+class Peer extends FakeConnection {
+  readonly #codec: Codec
+  readonly #sender: Sender
+  readonly forms: string[] = []
+  readonly received: string[] = []
+  #dictionarySent = false
+
+  constructor(sender: Sender, announced: number | undefined, reads: 1 | 2 = announced ? 2 : 1) {
+    super()
+    this.peerRevision = announced
+    this.#sender = sender
+    this.#codec = Codec.createSync({ revision: reads })
+    onTestFinished(() => this.#codec.close())
+  }
+
+  override write(chunk: Parameters<FakeConnection["write"]>[0]): void {
+    this.room--
+    const { needsDictionary, shipsDictionary } = chunk
+    const before = needsDictionary && !this.#dictionarySent ? [this.#sender.dictionaryFrame] : []
+    this.#dictionarySent ||= needsDictionary || shipsDictionary
+    const { frames } = parseStream(concat(greeting(), ...before, chunk.bytes))
+    for (const wire of messagesOf(frames)) {
+      this.forms.push(...wire.map((part) => String(formOf(part))))
+      for (const message of this.#codec.decode(wire))
+        this.received.push(message.map((part) => Buffer.from(part).toString("latin1")).join("|"))
+    }
+    chunk.release()
+  }
+}
+
+const attach = (pipe: Pipe, peer: Peer) => {
+  pipe.attach(peer)
+  return peer
+}
+
+/** Small messages of which several are shorter in an arena, by their numbers. */
+const message = (number: number): Buffer[] => [
+  Buffer.from(`${number} `),
+  Buffer.from(payload("json", 400, 1)),
+]
+const numbers = (received: readonly string[]) => received.map((text) => Number.parseInt(text, 10))
+const upTo = (count: number, from = 0) => Array.from({ length: count }, (_, i) => from + i)
+
+describe('with arenas: "auto"', () => {
+  test.each([
+    [undefined, 1, false],
+    [1, 1, false],
+    [2, 2, true],
+    [3, 2, true],
+    [999_999_999, 2, true],
+  ] as const)(
+    "a peer that announced %s reads what it is sent",
+    async (announced, reads, arenas) => {
+      const sender = senderWith({ arenas: "auto" })
+      const pipe = new Pipe(silent, sender, noMarks)
+      const peer = attach(pipe, new Peer(sender, announced, reads))
+      for (const number of upTo(20)) pipe.write(message(number))
+      await burst()
+      expect(peer.forms.includes("LZ4A")).toBe(arenas)
+      expect(numbers(peer.received)).toEqual(upTo(20))
+    },
+  )
+
+  test("a message that waits alone goes as parts", async () => {
+    const sender = senderWith({ arenas: "auto" })
+    const pipe = new Pipe(silent, sender, noMarks)
+    const peer = attach(pipe, new Peer(sender, 2))
+    pipe.write(message(1))
+    await burst()
+    expect(peer.forms).toEqual(["plain", "plain"])
+  })
+
+  test("what is encoded before there is a peer is for any", async () => {
+    const sender = senderWith({ arenas: "auto" })
+    const pipe = new Pipe(silent, sender, noMarks)
+    for (const number of upTo(400)) pipe.write(message(number))
+    const peer = attach(pipe, new Peer(sender, undefined))
+    await burst()
+    expect(numbers(peer.received)).toEqual(upTo(400))
+  })
+})
+
+test.each([
+  [true, "LZ4A"],
+  [false, "plain"],
+] as const)("with arenas: %s it does not matter what a peer announced", async (arenas, form) => {
+  const sender = senderWith({ arenas })
+  for (const announced of [undefined, 2]) {
+    const pipe = new Pipe(silent, sender, noMarks)
+    const peer = attach(pipe, new Peer(sender, announced, 2))
+    for (const number of upTo(20)) pipe.write(message(number))
+    await burst()
+    expect(new Set(peer.forms)).toEqual(new Set([form]))
+  }
+})
+
+describe("a pipe that is connected to another peer than before", () => {
+  const dictionary = payload("json", 1000, 5)
+  const large = [Buffer.from("1000000 "), Buffer.from(payload("json", 30_000, 3))]
+
+  /** Messages of all kinds that wait, encoded for a peer that reads arenas. */
+  async function waiting(options: Lz4Options) {
+    const sender = senderWith({ arenas: "auto", ...options })
+    const pipe = new Pipe(silent, sender, noMarks)
+    const first = attach(pipe, new Peer(sender, 2))
+    pipe.write(message(0))
+    await burst()
+    first.room = 0
+    const sent = [0]
+    const write = (number: number, parts = message(number)) => {
+      pipe.write(parts)
+      sent.push(number)
+    }
+    for (const number of upTo(300, 1)) write(number)
+    write(1_000_000, large)
+    for (const number of upTo(300, 400)) write(number)
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"))
+    for (const number of upTo(10, 800)) write(number)
+    await burst()
+    return { sender, pipe, first, sent }
+  }
+
+  test.each<[string, Lz4Options]>([
+    ["without a dictionary", {}],
+    ["with a dictionary", { dictionary }],
+    ["with one that is trained", { autoDictionary: { trigger: 20 } }],
+    ["at level 9", { level: 9 }],
+    ["where all parts are tried", { minCompressSize: 0 }],
+  ])("loses nothing that waited in arenas: %s", async (_, options) => {
+    const { sender, pipe, first, sent } = await waiting(options)
+    pipe.detach([])
+    const second = attach(pipe, new Peer(sender, undefined))
+    expect(second.forms).not.toContain("LZ4A")
+    expect(numbers([...first.received, ...second.received])).toEqual(sent)
+    expect(second.written).toEqual(["SUBSCRIBE topic"])
+  })
+
+  test("sends arenas again when it is connected to one that reads them", async () => {
+    const { sender, pipe, first, sent } = await waiting({})
+    pipe.detach([])
+    const second = attach(pipe, new Peer(sender, undefined))
+    pipe.detach([])
+    const third = attach(pipe, new Peer(sender, 2))
+    for (const number of upTo(20, 900)) pipe.write(message(number))
+    await burst()
+    expect(third.forms).toContain("LZ4A")
+    expect(numbers([...first.received, ...second.received, ...third.received])).toEqual([
+      ...sent,
+      ...upTo(20, 900),
+    ])
+  })
+
+  test("leaves as it is what the next peer reads", async () => {
+    const { sender, pipe } = await waiting({})
+    pipe.detach([])
+    const encode = vi.spyOn(sender, "encode")
+    const second = attach(pipe, new Peer(sender, 3))
+    expect(second.forms).toContain("LZ4A")
+    expect(encode).toHaveBeenCalledTimes(1) // what had not been encoded before
+  })
+
+  test("keeps all of it for the next when memory is out, and gives this peer none", async () => {
+    const { sender, pipe, first, sent } = await waiting({})
+    pipe.detach([])
+    const encode = vi.spyOn(sender, "encode").mockImplementationOnce(() => {
+      throw new RangeError("no memory")
+    })
+    const second = new Peer(sender, undefined)
+    expect(() => pipe.attach(second)).toThrow("no memory")
+    expect(second.received).toEqual([])
+    pipe.detach([])
+    encode.mockRestore()
+    const third = attach(pipe, new Peer(sender, undefined))
+    expect(third.forms).not.toContain("LZ4A")
+    expect(numbers([...first.received, ...third.received])).toEqual(sent)
+  })
+})
+
+describe("a distribution to peers of both kinds", () => {
+  test("encodes once for each kind, and all of a kind get the same bytes", async () => {
+    const sender = senderWith({ arenas: "auto" })
+    const encode = vi.spyOn(sender, "encode")
+    const distribution = new Distribution()
+    const peers = [2, undefined, 2, 1, undefined, 3].map((announced) => {
+      const peer = new Peer(sender, announced, announced && announced > 1 ? 2 : 1)
+      const pipe = new Pipe(silent, sender, noMarks)
+      attach(pipe, peer)
+      distribution.attach(pipe)
+      return peer
+    })
+    for (const number of upTo(20)) distribution.sendToAll(message(number))
+    await burst()
+    expect(encode).toHaveBeenCalledTimes(2)
+    for (const peer of peers) {
+      expect(numbers(peer.received)).toEqual(upTo(20))
+      expect(peer.forms.includes("LZ4A")).toBe((peer.peerRevision ?? 1) >= 2)
+    }
+  })
+
+  test("encodes once for all where it sends arenas to none, or to all", async () => {
+    for (const arenas of [false, true]) {
+      const sender = senderWith({ arenas })
+      const encode = vi.spyOn(sender, "encode")
+      const distribution = new Distribution()
+      for (const announced of [2, undefined, 1]) {
+        const pipe = new Pipe(silent, sender, noMarks)
+        attach(pipe, new Peer(sender, announced, 2))
+        distribution.attach(pipe)
+      }
+      for (const number of upTo(20)) distribution.sendToAll(message(number))
+      await burst()
+      expect(encode).toHaveBeenCalledTimes(1)
+    }
+  })
+})
