@@ -509,6 +509,12 @@ export class Program {
         if (address) void this.#unbind(address)
         break
       }
+      case "rebind": {
+        const endpoint = this.spec.endpoints.find(({ kind }) => kind === "bind")
+        const address = this.#bound.shift()
+        if (address && endpoint) void this.#rebind(address, endpoint.options, value)
+        break
+      }
       case "reconnect": {
         const address = this.#connected.shift()
         if (!address) break
@@ -551,6 +557,19 @@ export class Program {
     } catch (error) {
       this.#unless(["ENOENT", "EBUSY", "EBADF"], error)
     }
+  }
+
+  /** Binds again, as one that reads arenas where it did not, and the other way round. */
+  async #rebind(address: string, options: EndpointSpec["options"], afterMs: number): Promise<void> {
+    await this.#unbind(address)
+    this.process.loop.setTimeout(() => {
+      if (this.isClosed) return
+      try {
+        this.socket.bindSync(address, { ...options, revision: options.revision === 1 ? 2 : 1 })
+      } catch (error) {
+        this.#unless(["EADDRINUSE", "EBUSY", "ERR_LZ4_THREAD"], error)
+      }
+    }, afterMs)
   }
 
   #ended(address: string): void {

@@ -82,6 +82,7 @@ export interface Action {
     | "close"
     | "disconnect"
     | "unbind"
+    | "rebind"
     | "reconnect"
     | "topic"
     | "compute"
@@ -232,11 +233,18 @@ export function makeScenario(seed: number): Scenario {
   for (let i = 0; i < bCount; i++) add(family.b, "b")
   const binding = sockets.filter(({ number }) => number < aCount === aBinds)
   const connecting = sockets.filter(({ number }) => number < aCount !== aBinds)
+  // Peers that read arenas, and others that do not.
+  const mixed = random.chance(0.3)
   const common = endpointOptions(random)
-  const options = (): EndpointOptions => ({
-    ...(random.chance(0.7) ? common : endpointOptions(random)),
-    ...(threads && random.chance(0.6) && { thread: true }),
-  })
+  const options = (): EndpointOptions => {
+    const chosen = random.chance(0.7) ? common : endpointOptions(random)
+    return {
+      ...chosen,
+      ...(mixed && { revision: random.pick([1, 2]) }),
+      ...(mixed && chosen.arenas && { arenas: "auto" as const }),
+      ...(threads && random.chance(0.6) && { thread: true }),
+    }
+  }
   for (const socket of binding) {
     const many = random.chance(0.1) ? 2 : 1
     for (let i = 0; i < many; i++)
@@ -284,7 +292,7 @@ export function makeScenario(seed: number): Scenario {
   return {
     seed,
     sockets,
-    actions: acts ? actions(random, sockets, threads) : [],
+    actions: acts ? actions(random, sockets, threads, mixed) : [],
     hostile: random.chance(0.15) ? hostile(random, binding) : [],
     network,
     limits: {
@@ -381,12 +389,14 @@ function endpointOptions(random: Random): EndpointOptions {
   return random.weighted<EndpointOptions>([
     [5, {}],
     [2, { arenas: true }],
+    [2, { arenas: "auto" }],
     [2, { dictionary: DICTIONARY }],
     [
       2,
       { autoDictionary: { trigger: random.pick([1, 3, 20]), capacity: random.pick([64, 2048]) } },
     ],
     [1, { autoDictionary: { trigger: 3 }, arenas: true }],
+    [1, { autoDictionary: { trigger: 3 }, arenas: "auto" }],
     [1, { level: random.pick([3, 6, 9]) }],
     [1, { level: "adaptive" }],
     [1, { acceleration: 40 }],
@@ -433,8 +443,15 @@ function topicsOf(random: Random, type: TypeName): string[] {
   return []
 }
 
-function actions(random: Random, sockets: readonly SocketSpec[], threads: boolean): Action[] {
+function actions(
+  random: Random,
+  sockets: readonly SocketSpec[],
+  threads: boolean,
+  mixed: boolean,
+): Action[] {
   const kinds = ["close", "disconnect", "unbind", "reconnect", "topic", "compute", "reset", "marks"]
+  // Whoever was connected to what reads arenas is connected to what does not, or the other way round.
+  if (mixed) kinds.push("rebind", "rebind", "rebind")
   const count = random.between(1, 4)
   const result: Action[] = []
   for (let i = 0; i < count; i++) {

@@ -20,6 +20,7 @@ const ENDING: ReadonlySet<string> = new Set([
   "close",
   "disconnect",
   "unbind",
+  "rebind",
   "reconnect",
   "reset",
   "kill",

@@ -31,7 +31,7 @@ class Peer extends FakeConnection {
   readonly #codec: Codec
   readonly #sender: Sender
   readonly forms: string[] = []
-  readonly received: string[] = []
+  readonly got: string[] = []
   #dictionarySent = false
 
   constructor(sender: Sender, announced: number | undefined, reads: 1 | 2 = announced ? 2 : 1) {
@@ -51,7 +51,7 @@ class Peer extends FakeConnection {
     for (const wire of messagesOf(frames)) {
       this.forms.push(...wire.map((part) => String(formOf(part))))
       for (const message of this.#codec.decode(wire))
-        this.received.push(message.map((part) => Buffer.from(part).toString("latin1")).join("|"))
+        this.got.push(message.map((part) => Buffer.from(part).toString("latin1")).join("|"))
     }
     chunk.release()
   }
@@ -86,7 +86,7 @@ describe('with arenas: "auto"', () => {
       for (const number of upTo(20)) pipe.write(message(number))
       await burst()
       expect(peer.forms.includes("LZ4A")).toBe(arenas)
-      expect(numbers(peer.received)).toEqual(upTo(20))
+      expect(numbers(peer.got)).toEqual(upTo(20))
     },
   )
 
@@ -105,7 +105,7 @@ describe('with arenas: "auto"', () => {
     for (const number of upTo(400)) pipe.write(message(number))
     const peer = attach(pipe, new Peer(sender, undefined))
     await burst()
-    expect(numbers(peer.received)).toEqual(upTo(400))
+    expect(numbers(peer.got)).toEqual(upTo(400))
   })
 })
 
@@ -160,7 +160,7 @@ describe("a pipe that is connected to another peer than before", () => {
     pipe.detach([])
     const second = attach(pipe, new Peer(sender, undefined))
     expect(second.forms).not.toContain("LZ4A")
-    expect(numbers([...first.received, ...second.received])).toEqual(sent)
+    expect(numbers([...first.got, ...second.got])).toEqual(sent)
     expect(second.written).toEqual(["SUBSCRIBE topic"])
   })
 
@@ -173,7 +173,7 @@ describe("a pipe that is connected to another peer than before", () => {
     for (const number of upTo(20, 900)) pipe.write(message(number))
     await burst()
     expect(third.forms).toContain("LZ4A")
-    expect(numbers([...first.received, ...second.received, ...third.received])).toEqual([
+    expect(numbers([...first.got, ...second.got, ...third.got])).toEqual([
       ...sent,
       ...upTo(20, 900),
     ])
@@ -196,12 +196,12 @@ describe("a pipe that is connected to another peer than before", () => {
     })
     const second = new Peer(sender, undefined)
     expect(() => pipe.attach(second)).toThrow("no memory")
-    expect(second.received).toEqual([])
+    expect(second.got).toEqual([])
     pipe.detach([])
     encode.mockRestore()
     const third = attach(pipe, new Peer(sender, undefined))
     expect(third.forms).not.toContain("LZ4A")
-    expect(numbers([...first.received, ...third.received])).toEqual(sent)
+    expect(numbers([...first.got, ...third.got])).toEqual(sent)
   })
 })
 
@@ -221,7 +221,7 @@ describe("a distribution to peers of both kinds", () => {
     await burst()
     expect(encode).toHaveBeenCalledTimes(2)
     for (const peer of peers) {
-      expect(numbers(peer.received)).toEqual(upTo(20))
+      expect(numbers(peer.got)).toEqual(upTo(20))
       expect(peer.forms.includes("LZ4A")).toBe((peer.peerRevision ?? 1) >= 2)
     }
   })
