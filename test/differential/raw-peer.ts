@@ -91,13 +91,13 @@ export class RawPeer {
       .map(({ body }) => Buffer.from(body.subarray(1 + name.length)))
   }
 
-  /** The metadata of its READY, but for what `lz4+tcp://` adds (RFC.md section 3.9). */
-  get metadata(): Buffer | undefined {
-    const [metadata] = this.commands("READY")
+  /** The metadata of READY or INITIATE, but for what `lz4+tcp://` adds (RFC.md section 3.9). */
+  metadata(command: "READY" | "INITIATE"): Buffer | undefined {
+    const [metadata] = this.commands(command)
     if (this.#scheme === "tcp" || !metadata) return metadata
     const announcement = property("X-Lz4-Revision", "2")
     if (!metadata.subarray(-announcement.length).equals(announcement))
-      throw new Error("READY does not announce a revision")
+      throw new Error(`${command} does not announce a revision`)
     return metadata.subarray(0, -announcement.length)
   }
 

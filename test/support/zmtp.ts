@@ -48,22 +48,27 @@ export const frame = (body: Uint8Array, flags = 0): Uint8Array =>
 export const message = (...parts: readonly Uint8Array[]): Uint8Array =>
   concat(...parts.map((part, i) => frame(part, i < parts.length - 1 ? MORE : 0)))
 
-export function ready(socketType: string): Uint8Array {
-  const name = ascii("Socket-Type")
-  const value = ascii(socketType)
+/** READY of a peer, which announces the revision that it reads if one is given. */
+export function ready(socketType: string, revision?: number): Uint8Array {
+  const property = (name: string, value: string) =>
+    concat(
+      Uint8Array.of(name.length),
+      ascii(name),
+      Uint8Array.of(0, 0, 0, value.length),
+      ascii(value),
+    )
   const body = concat(
     Uint8Array.of(5),
     ascii("READY"),
-    Uint8Array.of(name.length),
-    name,
-    Uint8Array.of(0, 0, 0, value.length),
-    value,
+    property("Socket-Type", socketType),
+    ...(revision === undefined ? [] : [property("X-Lz4-Revision", String(revision))]),
   )
   return frame(body, COMMAND)
 }
 
 /** All that a peer with the mechanism NULL sends before its first message. */
-export const handshake = (socketType: string): Uint8Array => concat(greeting(), ready(socketType))
+export const handshake = (socketType: string, revision?: number): Uint8Array =>
+  concat(greeting(), ready(socketType, revision))
 
 export function parseStream(bytes: Uint8Array): ParsedStream {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

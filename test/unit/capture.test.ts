@@ -149,6 +149,20 @@ describe("what a side says of itself", () => {
     expect(handshakes.server).toBeUndefined()
   })
 
+  test("the revision that a peer announces is a property, and in words in READY", () => {
+    const { handshakes, commands } = only(
+      captured([
+        ["client", handshake("PUSH", 2)],
+        ["server", handshake("PULL")],
+      ]),
+    )
+    expect(handshakes.client?.properties).toEqual(
+      new Map([["X-Lz4-Revision", new Uint8Array(text("2"))]]),
+    )
+    expect(handshakes.server?.properties).toEqual(new Map())
+    expect(commands[0]?.detail).toBe('Socket-Type "PUSH", X-Lz4-Revision "2"')
+  })
+
   test("PLAIN, without the password", () => {
     const hello = (body: string) => command("HELLO", text(body))
     const greet = greeting({ mechanism: "PLAIN" })

@@ -27,6 +27,7 @@ import {
   type Said,
 } from "../support/capture-files.js"
 import { Running } from "../support/running-script.js"
+import { concat, SENTINELS } from "../support/wire.js"
 import { COMMAND, frame, handshake, message } from "../support/zmtp.js"
 
 const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
@@ -89,14 +90,20 @@ const messages: Uint8Array[][] = [
   [createRandom("noise").bytes(3000)],
   [bytes("x".repeat(5000))],
 ]
+/** An arena that is stored, with no more than 255 bytes of frames. */
+function arenaOf(...inner: Uint8Array[][]): Uint8Array {
+  const frames = concat(...inner.map((parts) => message(...parts)))
+  const sizes = Uint8Array.of(0, 0, 0, 0, frames.length, 0, 0, 0, inner.length, 0, 0, 0)
+  return message(concat(SENTINELS.LZ4A, sizes, frames))
+}
+
 function everything(): Said {
   using codec = Codec.createSync({ dictionary })
-  using arenas = Codec.createSync({ arenas: true })
   return [
     ...opening,
     ["server", command("SUBSCRIBE", "weather\x9b2J")],
     ["client", encoded(codec, messages)],
-    ["server", encoded(arenas, [[bytes("one")], [bytes("two"), bytes("three")]])],
+    ["server", arenaOf([bytes("one")], [bytes("two"), bytes("three")])],
   ]
 }
 const good = file("good.pcap", capture(everything(), { closed: "FIN" }))
@@ -323,6 +330,22 @@ describe("--json", () => {
     expect(json(stdout).at(-2)).toMatchObject({ type: "summary", connection: 1, errors: 1 })
     expect(stdout).toContain('"ERR_LZ4_UNKNOWN_SENTINEL"')
   })
+})
+
+test("the revision that a peer announces is in its handshake, as JSON and in the table", () => {
+  const announcing = capture([
+    ["client", handshake("PUSH", 2)],
+    ["server", handshake("PULL")],
+  ])
+  const shown = json(run(["--json", "-"], announcing).stdout)
+  const ofClient = shown.filter(({ type, from }) => type === "handshake" && from === "client")
+  expect(ofClient.map(({ properties }) => properties)).toEqual([
+    {},
+    { "X-Lz4-Revision": { text: "2" } },
+  ])
+  expect(run(["-"], announcing).stdout).toMatch(
+    / → READY +Socket-Type "PUSH", X-Lz4-Revision "2"$/m,
+  )
 })
 
 describe("the table", () => {

@@ -311,6 +311,16 @@ test("a line shows where lines end, and keeps its direction", () => {
   expect(inOneLine("a\r\nb\tc\u202ed")).toBe("a⏎b⇥c�d")
 })
 
+test("of a connection is shown which revision each side announced", () => {
+  const of = connection(1)
+  const said = { version: "3.1", mechanism: "NULL", asServer: false, socketType: "PUSH" }
+  const properties = new Map([["X-Lz4-Revision", ascii("2")]])
+  of.handshakes.client = { ...said, identity: ascii(""), properties }
+  const { sides } = indexOf(message(of, [part("x")])).summary(1) ?? {}
+  expect(sides?.client.handshake).toBe("ZMTP 3.1, NULL, X-Lz4-Revision: 2")
+  expect(sides?.server.handshake).toBeUndefined()
+})
+
 test("of more than 100,000 connections the first are kept, and an error says so", () => {
   const index = new CaptureIndex()
   for (let id = 1; id <= 100_010; id++) {

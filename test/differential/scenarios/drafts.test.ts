@@ -176,7 +176,7 @@ for (const [type, partner] of [
       const socket = make(draft[type] as typeof draft.Client)
       observe("at first", [socket.type, socket.threadSafe, socket.readable, socket.writable])
       const peer = await rawPeer(await bind(socket), { socketType: partner })
-      observe("ready", peer.metadata)
+      observe("ready", peer.metadata("READY"))
       observe("lastEndpoint", socket.lastEndpoint)
       socket.close()
       observe("closed", [socket.closed, socket.readable, socket.writable])

@@ -42,7 +42,7 @@ for (const type of SOCKET_TYPES) {
         peer.ready({ socketType: PARTNER[type] })
         await until(() => peer.frames.length)
         observe("greeting", peer.greeting.toString("hex"))
-        observe("ready", peer.metadata)
+        observe("ready", peer.metadata("READY"))
         observe("frames", peer.frames)
       },
       { greeting: expect.stringMatching(/^ff/), frames: ["command READY"] },
@@ -56,7 +56,7 @@ scenario(
     for (const type of ["Dealer", "Request", "Router", "Reply"] as const) {
       const socket = make(zmq[type] as typeof zmq.Dealer, { routingId: "given" })
       const peer = await rawPeer(await bind(socket), { socketType: PARTNER[type] })
-      observe(type, peer.metadata)
+      observe(type, peer.metadata("READY"))
     }
   },
   { Dealer: expect.any(String) },

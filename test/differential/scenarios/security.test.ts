@@ -376,7 +376,7 @@ scenario(
     observe("hello", peer.commands("HELLO"))
     peer.command("WELCOME")
     await until(() => peer.frames.includes("command INITIATE"))
-    observe("initiate", peer.commands("INITIATE"))
+    observe("initiate", peer.metadata("INITIATE"))
     peer.command("READY", property("Socket-Type", "PUSH"))
     peer.message("text")
     observe("received", await pull.receive())
