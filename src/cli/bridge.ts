@@ -125,7 +125,7 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
     minCompressSize: number("min-compress-size"),
     acceleration: number("acceleration"),
     level: levelOf(values.level),
-    arenas: values.arenas ?? false, // the peers greet one another, so none of them is asked
+    arenas: values.arenas,
     revision: number("revision"),
     dictionary: values.dictionary === undefined ? undefined : readDictionary(values.dictionary),
   } as Lz4Options

@@ -36,7 +36,7 @@ export interface Lz4Options {
    * Whether small messages that wait together are sent together, as one part, which only peers
    * that read revision 2 can read. "auto", for sockets only: to peers that announced it in their
    * handshakes, and to no others. true: to all, for peers that read it and do not say so.
-   * Default: false. RFC.md section 3.9 and appendix A.
+   * Default: "auto". RFC.md section 3.9 and appendix A.
    */
   arenas?: boolean | "auto"
   /**
@@ -119,7 +119,7 @@ export interface Settings extends ReceiveSettings {
   effort: number
   /** Whether the effort changes with what limits a connection. */
   adaptive: boolean
-  /** "auto": for peers that announced that they read them. */
+  /** "auto": for peers that announced that they read them, so for none where no handshake is seen. */
   arenas: boolean | "auto"
 }
 
@@ -168,7 +168,7 @@ function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
     minCompressBytes: dictionary ? minWithDictionary : min(MIN_COMPRESS_BYTES),
     effort: readEffort(options),
     adaptive: options.level === "adaptive",
-    arenas: arenas === "auto" ? arenas : boolean("arenas", arenas, false),
+    arenas: arenas === undefined || arenas === "auto" ? "auto" : boolean("arenas", arenas),
     revision: integer("revision", revision, ARENAS_REVISION, 1, ARENAS_REVISION),
   }
 }
@@ -226,8 +226,7 @@ export function checkBytes(what: string, value: unknown): Uint8Array {
   throw wrongType(`${what} must be a Uint8Array; got ${shown(value)}`)
 }
 
-function boolean(name: string, value: unknown, usual: boolean): boolean {
-  if (value === undefined) return usual
+function boolean(name: string, value: unknown): boolean {
   if (typeof value !== "boolean") throw wrongType(`${name} must be a boolean; got ${shown(value)}`)
   return value
 }
