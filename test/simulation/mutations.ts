@@ -102,30 +102,6 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: "what waits in arenas is not encoded again for a peer that reads none",
-    patches: [{ file: PIPE, from: "    if (!this.sendsArenas) this.#undoArenas()\n", to: "" }],
-  },
-  {
-    name: "subscribers that read arenas and those that do not get the same",
-    patches: [
-      {
-        file: "src/patterns/distribution.ts",
-        from: "const groups = pipe.sendsArenas ? inArenas : inParts",
-        to: "const groups = inParts",
-      },
-    ],
-  },
-  {
-    name: "the same on a thread",
-    patches: [
-      {
-        file: "src/thread/hosted-endpoint.ts",
-        from: 'const kind = arenas ? "arenas" : "parts"',
-        to: 'const kind = "parts"',
-      },
-    ],
-  },
-  {
     name: "a connection is not resumed",
     patches: [
       {
