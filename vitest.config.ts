@@ -1,34 +1,38 @@
 import { readFileSync } from "node:fs"
 import { defineConfig } from "vitest/config"
+import { threadWorkerCode } from "./scripts/lib/thread-worker.mjs"
 
 const dist = (file: string) => new URL(`./dist/${file}`, import.meta.url).pathname
 
-// Tests import the package by its name and get what ships, loaded by Node itself.
+// Tests import the package by its name and get what ships, loaded by Node itself: one instance,
+// whether they import it or a program that they start does.
 const shared = {
   resolve: {
     alias: [
-      { find: /^zeromq-lz4$/, replacement: dist("index.js") },
-      { find: /^zeromq-lz4\/draft$/, replacement: dist("draft.js") },
-      { find: /^zeromq-lz4\/codec$/, replacement: dist("codec/index.js") },
-      { find: /^zeromq-lz4\/capture$/, replacement: dist("capture/index.js") },
+      { find: /^zeromq-lz4$/, replacement: dist("index.mjs") },
+      { find: /^zeromq-lz4\/draft$/, replacement: dist("draft.mjs") },
+      { find: /^zeromq-lz4\/codec$/, replacement: dist("codec/index.mjs") },
+      { find: /^zeromq-lz4\/capture$/, replacement: dist("capture/index.mjs") },
     ],
   },
 }
 
 // Unit tests may also import what the package keeps to itself, from src/. As in the build, the
-// import of a .wasm file gives its bytes.
-const wasmAsBytes = {
-  name: "wasm-as-bytes",
+// import of a .wasm file gives its bytes, and "thread-worker" a script.
+const asInTheBuild = {
+  name: "as-in-the-build",
   enforce: "pre" as const,
-  load: (id: string) =>
-    id.endsWith(".wasm")
-      ? `export default new Uint8Array(Buffer.from("${readFileSync(id, "base64")}", "base64"))`
-      : undefined,
+  resolveId: (id: string) => (id === "thread-worker" ? id : undefined),
+  load: async (id: string) => {
+    if (id === "thread-worker") return `export default ${JSON.stringify(await threadWorkerCode())}`
+    if (!id.endsWith(".wasm")) return undefined
+    return `export default new Uint8Array(Buffer.from("${readFileSync(id, "base64")}", "base64"))`
+  },
 }
 
 const project = (name: string, options: object) => ({
   ...shared,
-  plugins: [wasmAsBytes],
+  plugins: [asInTheBuild],
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],

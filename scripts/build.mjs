@@ -1,32 +1,29 @@
 /** Builds the package: everything under dist/. */
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { basename, dirname, join, relative } from "node:path"
 import * as esbuild from "esbuild"
 import { readArgs } from "./lib/args.mjs"
+import { toCommonJs, wrapper } from "./lib/common-js.mjs"
 import { declarationFiles, rollUpDeclarations } from "./lib/declarations.mjs"
 import { inspectorPage } from "./lib/inspector-page.mjs"
 import * as paths from "./lib/paths.mjs"
 import { run, tool } from "./lib/run.mjs"
 import { buildStep } from "./lib/stale.mjs"
+import { THREAD_WORKER, threadWorker, threadWorkerCode } from "./lib/thread-worker.mjs"
 
 const { "keep-wasm": keepWasm } = readArgs(
   `usage: npm run build [-- --keep-wasm]
 
-Builds the WebAssembly module, bundles src/ into dist/, the inspector into one page, and rolls up
-the declarations, one file for each entry.
+Builds the WebAssembly module, bundles src/ into dist/ as ES modules (.js) and as CommonJS (.cjs), with
+ES modules around that for Node (.mjs), makes the inspector one page, and rolls up the declarations.
   --keep-wasm   use build/zeromq-lz4.wasm as it is`,
   { "keep-wasm": { type: "boolean" } },
 )
 
-// Each is an entry of package.json's "exports", or a file that one of them starts.
-const entries = [
-  "src/index.ts",
-  "src/draft.ts",
-  "src/codec/index.ts",
-  "src/capture/index.ts",
-  "src/cli/main.ts",
-  "src/thread/worker.ts",
-].filter((entry) => existsSync(join(paths.root, entry)))
+/** Entries of package.json's "exports". */
+const entries = ["index", "draft", "codec/index", "capture/index"]
+/** What is run. */
+const program = "cli/main"
 
 /**
  * Embeds the module as base64, which Node decodes at once; what esbuild's own loader brings for it
@@ -65,10 +62,10 @@ await buildStep("js", async () => {
 async function bundle() {
   // One build for all entries: what they share is in chunks of its own, so that a process has
   // one codec and one WebAssembly memory whichever of them it imports.
-  const result = await esbuild
+  const { outputFiles } = await esbuild
     .build({
       absWorkingDir: paths.root,
-      entryPoints: entries,
+      entryPoints: [...entries, program].map((entry) => `src/${entry}.ts`),
       outbase: "src",
       outdir: "dist",
       bundle: true,
@@ -80,13 +77,39 @@ async function bundle() {
       // node: modules, which only the other entries have, stay imports.
       platform: "neutral",
       packages: "external",
-      plugins: [embeddedWasm],
+      plugins: [embeddedWasm, threadWorker],
       sourcemap: true,
-      metafile: true,
+      write: false,
       logLevel: "warning",
     })
     .catch(() => process.exit(1)) // esbuild has printed why.
-  return Object.keys(result.metafile.outputs).map((file) => file.replace(/^dist\//, ""))
+  /** @type {Map<string, string>} */
+  const files = new Map()
+  const add = (/** @type {string} */ file, /** @type {string} */ module) => {
+    files.set(file, module)
+    if (file !== `${program}.js`) files.set(file.replace(/js$/, "cjs"), toCommonJs(module))
+  }
+  add(
+    THREAD_WORKER,
+    `var code = ${JSON.stringify(await threadWorkerCode())};\nexport {\n  code as default\n};\n`,
+  )
+  for (const { path, text } of outputFiles) {
+    const file = relative(paths.dist, path)
+    if (file.endsWith(".map")) {
+      files.set(file, text)
+      continue
+    }
+    const module = text.replaceAll("nodeRequire", "require")
+    add(file, module)
+    const name = file.replace(/\.js$/, "")
+    if (entries.includes(name)) files.set(`${name}.mjs`, wrapper(module, `${basename(name)}.cjs`))
+  }
+  for (const [file, text] of files) {
+    mkdirSync(join(paths.dist, dirname(file)), { recursive: true })
+    writeFileSync(join(paths.dist, file), text)
+  }
+  chmodSync(join(paths.dist, `${program}.js`), 0o755)
+  return [...files.keys()]
 }
 
 /** Takes away what earlier builds left. @param {Set<string>} written */

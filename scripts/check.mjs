@@ -41,8 +41,6 @@ const checks = [
     "are the types wrong",
     tool("attw"),
     tarball,
-    // require() finds an ES module. It loads it, too, from Node 20.19 on: test/package.
-    ...["--ignore-rules", "cjs-resolves-to-esm"],
     // Not code.
     ...["--exclude-entrypoints", "./codec.wasm", "./inspector.html"],
   ],

@@ -1,26 +1,60 @@
 /** zeromq.js, an optional peer: codec and captures do without it. */
 import { createRequire } from "node:module"
+import { dirname, sep } from "node:path"
 import type * as zmq from "zeromq"
 import type * as draft from "zeromq/draft.js"
 
-const require = createRequire(import.meta.url)
+/**
+ * The `require` of CommonJS, undefined in ES modules. The build writes `require` for it, which
+ * bundlers look for; esbuild would put a function of its own in its place.
+ */
+declare const nodeRequire: NodeJS.Require | undefined
 
-function load<T>(name: string): T {
+export const loadZeromq = (): typeof zmq =>
+  load("zeromq", () => typeof nodeRequire === "function" && nodeRequire("zeromq"))
+export const loadDraft = (): typeof draft =>
+  load("zeromq/draft.js", () => typeof nodeRequire === "function" && nodeRequire("zeromq/draft.js"))
+
+/** Loads a module of zeromq.js: by a call with its name as a literal, or from beside this file. */
+function load<T>(name: string, byLiteral: () => T | false): T {
   try {
-    return require(name)
+    // The require() of a single executable knows Node's own modules only.
+    if (isSingleExecutable()) return createRequire(process.execPath)(name)
+    return byLiteral() || createRequire(import.meta.url)(name)
   } catch (error) {
-    // Not what zeromq itself may miss, such as a build for this platform.
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code !== "MODULE_NOT_FOUND" || !message.includes(`'${name}'`)) throw error
-    throw Object.assign(
-      new Error(
-        "the sockets of zeromq-lz4 need zeromq.js: npm install zeromq (zeromq-lz4/codec and zeromq-lz4/capture do without it)",
-        { cause: error },
-      ),
-      { code: "ERR_LZ4_ZEROMQ_MISSING" },
-    )
+    throw explained(error as NodeJS.ErrnoException, name)
   }
 }
 
-export const loadZeromq = (): typeof zmq => load("zeromq")
-export const loadDraft = (): typeof draft => load("zeromq/draft.js")
+const isSingleExecutable = (): boolean => process.getBuiltinModule?.("node:sea")?.isSea() ?? false
+
+/** Returns the error to throw for one of loading zeromq.js: that itself, or one that says what to do. */
+function explained(error: NodeJS.ErrnoException, name: string): Error {
+  const { code, message } = error
+  if (code === "MODULE_NOT_FOUND") {
+    // Not what zeromq itself may miss. Yarn's Plug'n'Play has words of its own.
+    if (!message.includes(`'${name}'`) && !("pnpCode" in error)) return error
+    return withCode(
+      "ERR_LZ4_ZEROMQ_MISSING",
+      "the sockets of zeromq-lz4 need zeromq.js: npm install zeromq (zeromq-lz4/codec and zeromq-lz4/capture do without it)",
+      error,
+    )
+  }
+  // The first file that zeromq.js looks for; in an ES module it does not get that far.
+  const [, manifest] = /Manifest file not found at (.*)/.exec(message) ?? []
+  if (manifest === undefined && !message.includes("__dirname is not defined")) return error
+  if (manifest && dirname(manifest).endsWith(`${sep}zeromq${sep}build`))
+    return withCode(
+      "ERR_LZ4_ZEROMQ_ADDON",
+      `zeromq.js has no native addon, as ${dirname(manifest)} is missing: npm rebuild zeromq`,
+      error,
+    )
+  return withCode(
+    "ERR_LZ4_ZEROMQ_ADDON",
+    "zeromq.js was bundled, and its native addon was not: make zeromq external in the options of your bundler, and install it where the bundle runs",
+    error,
+  )
+}
+
+const withCode = (code: string, message: string, cause: Error): Error =>
+  Object.assign(new Error(message, { cause }), { code })

@@ -1,6 +1,6 @@
 /** The declarations of the package: one file for each entry, with what is public and nothing else. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
-import { dirname, join } from "node:path"
+import { basename, dirname, join } from "node:path"
 import { Extractor, ExtractorConfig } from "@microsoft/api-extractor"
 import * as paths from "./paths.mjs"
 
@@ -13,14 +13,35 @@ const ENTRIES = ["exports", "codec/index", "capture/index"]
 const COPIED = ["index", "draft"]
 
 /** Files under dist/. */
-export const declarationFiles = [...ENTRIES, ...COPIED].map((entry) => `${entry}.d.ts`)
+export const declarationFiles = [...ENTRIES, ...COPIED].flatMap((entry) => [
+  `${entry}.d.cts`,
+  `${entry}.d.ts`,
+])
 
-/** Rolls up what tsc has emitted, into dist/. */
+/**
+ * Rolls up what tsc has emitted, into dist/: declarations of the CommonJS modules, and around them those
+ * for ES modules, so that a type is the same whichever way it is imported.
+ */
 export function rollUpDeclarations() {
-  for (const entry of ENTRIES) extract(entry, { target: join(paths.dist, `${entry}.d.ts`) })
-  for (const entry of COPIED)
-    writeFileSync(join(paths.dist, `${entry}.d.ts`), readFileSync(join(emitted, `${entry}.d.ts`)))
+  const read = (/** @type {string} */ file) => readFileSync(file, "utf8")
+  const write = (/** @type {string} */ file, /** @type {string} */ text) =>
+    writeFileSync(join(paths.dist, file), text)
+  const rolled = join(paths.build, "rolled.d.ts")
+  for (const entry of ENTRIES) {
+    extract(entry, { target: rolled })
+    mkdirSync(join(paths.dist, dirname(entry)), { recursive: true })
+    write(`${entry}.d.cts`, commonJs(read(rolled)))
+    write(`${entry}.d.ts`, `export * from "./${basename(entry)}.cjs"\n`)
+  }
+  for (const entry of COPIED) {
+    const text = commonJs(read(join(emitted, `${entry}.d.ts`)))
+    write(`${entry}.d.cts`, text)
+    write(`${entry}.d.ts`, entry === "index" ? text : `export * from "./${entry}.cjs"\n`)
+  }
 }
+
+/** Declarations that import those of CommonJS. @param {string} text */
+const commonJs = (text) => text.replaceAll(/(from ["']\.\/\w+)\.js(["'])/g, "$1.cjs$2")
 
 /** What is public and has no TSDoc, or can be reached and has no name. @returns {string[]} */
 export const declarationFaults = () => [
@@ -68,8 +89,6 @@ function extract(entry, { target }) {
       dtsRollup: { enabled: !!target, untrimmedFilePath: target ?? "" },
     },
   })
-  if (target) mkdirSync(dirname(target), { recursive: true })
-
   /** @type {string[]} */
   const faults = []
   const { errorCount } = Extractor.invoke(config, {

@@ -113,6 +113,16 @@ const noWasm = {
 }
 
 /** @type {esbuild.Plugin} */
+const noThreadWorker = {
+  name: "no-thread-worker",
+  setup(build) {
+    // The simulator starts threads itself.
+    build.onResolve({ filter: /^thread-worker$/ }, ({ path }) => ({ path, namespace: "none" }))
+    build.onLoad({ filter: /^/, namespace: "none" }, () => ({ contents: "", loader: "text" }))
+  },
+}
+
+/** @type {esbuild.Plugin} */
 const noAddon = {
   name: "no-addon",
   setup(build) {
@@ -143,7 +153,7 @@ async function text(options) {
 /** The code that is simulated, with faults put into it where these are asked for. @param {Patch[]} [faults] */
 export async function bundleEngine(faults = []) {
   // What shows the state has to find its place in what the faults leave.
-  const plugins = [patched([...faults, ...LIMITS, ...VIEWS]), noWasm]
+  const plugins = [patched([...faults, ...LIMITS, ...VIEWS]), noWasm, noThreadWorker]
   const [main, worker, zeromq] = await Promise.all([
     text({
       stdin: {

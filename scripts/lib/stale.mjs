@@ -27,6 +27,7 @@ const steps = {
     stamp: join(paths.build, "js.stamp"),
     outputs: [
       "dist/codec/index.js",
+      "dist/codec/index.cjs",
       "dist/codec/index.d.ts",
       "dist/inspector.html",
       "dist/zeromq-lz4.wasm",
@@ -38,7 +39,9 @@ const steps = {
           "types",
           "scripts/build.mjs",
           "scripts/lib/declarations.mjs",
+          "scripts/lib/common-js.mjs",
           "scripts/lib/inspector-page.mjs",
+          "scripts/lib/thread-worker.mjs",
           "tsconfig.json",
           "tsconfig.build.json",
         ].map((path) => lastChanged(at(path))),

@@ -2,8 +2,17 @@ import embedded from "../../build/zeromq-lz4.wasm"
 import { shown, wasmError, withCode, wrongType, wrongValue } from "./errors.js"
 import { Instance } from "./instance.js"
 
-/** Where the module may come from: its bytes, compiled, or an address to fetch. */
-export type WasmSource = BufferSource | WebAssembly.Module | URL
+/**
+ * Where the module may come from: its bytes, compiled, or an address to fetch. Not every project has
+ * a library that declares `WebAssembly`.
+ */
+export type WasmSource =
+  | ArrayBuffer
+  | ArrayBufferView
+  | URL
+  | (typeof globalThis extends { WebAssembly: { Module: { prototype: infer Module } } }
+      ? Module
+      : never)
 
 // One instance for every source that was given, because each has a memory of its own.
 const instances = new WeakMap<object, Instance>()
@@ -34,7 +43,9 @@ export async function loadInstance(source: WasmSource = embedded): Promise<Insta
   return pending
 }
 
-async function compileInstance(source: BufferSource, bytes: BufferSource): Promise<Instance> {
+type Bytes = ArrayBuffer | ArrayBufferView
+
+async function compileInstance(source: Bytes, bytes: BufferSource): Promise<Instance> {
   const module = await WebAssembly.compile(bytes).catch(refused)
   return instances.get(source) ?? remember(source, module)
 }
@@ -50,6 +61,11 @@ export function loadInstanceSync(source: WasmSource = embedded): Instance {
   return remember(source, source instanceof WebAssembly.Module ? source : compile(source))
 }
 
+/** The embedded module, compiled once. A thread gets it as it is, and needs no copy of its own. */
+export function embeddedModule(): WebAssembly.Module {
+  return loadInstanceSync().module
+}
+
 let receiving: Instance | undefined
 
 /**
@@ -58,11 +74,11 @@ let receiving: Instance | undefined
  * in the way.
  */
 export function receivingInstance(): Instance {
-  receiving ??= new Instance(loadInstanceSync().module)
+  receiving ??= new Instance(embeddedModule())
   return receiving
 }
 
-function compile(source: BufferSource): WebAssembly.Module {
+function compile(source: Bytes): WebAssembly.Module {
   const bytes = checkBytes(source)
   try {
     return new WebAssembly.Module(bytes)
@@ -82,12 +98,12 @@ function remember(source: object, module: WebAssembly.Module): Instance {
   return instance
 }
 
-function checkBytes(source: BufferSource): BufferSource {
+function checkBytes(source: Bytes): BufferSource {
   if (source instanceof ArrayBuffer) return source
   if (!ArrayBuffer.isView(source))
     throw wrongType(`wasm must be bytes, a WebAssembly.Module or a URL; got ${shown(source)}`)
   // Engines differ in which views they take.
-  return new Uint8Array(source.buffer, source.byteOffset, source.byteLength)
+  return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength)
 }
 
 async function fetchInstance(url: URL): Promise<Instance> {

@@ -1,8 +1,8 @@
-import { existsSync } from "node:fs"
-import { fileURLToPath } from "node:url"
 import { type Transferable, Worker } from "node:worker_threads"
+import code from "thread-worker"
 import type { Chunk, Slab } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
+import { embeddedModule } from "../codec/module.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { OpenBatch } from "./open-batch.js"
@@ -51,23 +51,14 @@ export class Thread implements SlabReader {
   readonly #read = new Map<number, number>()
   #readBytes = 0
 
-  /**
-   * @param ended called when it takes no more users: it was ended, or died.
-   * @throws Error with code ERR_LZ4_THREAD.
-   */
+  /** @param ended called when it takes no more users: it was ended, or died. */
   constructor(ended: (thread: Thread) => void) {
     this.#ended = ended
-    // From dist/, where the build puts this code.
-    const file = new URL("./thread/worker.js", import.meta.url)
-    // Node would report that only later, in an event.
-    if (file.protocol === "file:" && !existsSync(file))
-      throw threadError(
-        new Error(
-          `${fileURLToPath(file)} is missing; if you bundle your program, keep zeromq-lz4 external`,
-        ),
-      )
-    this.#worker = new Worker(file, {
+    // As text: bundlers would not take a file with them.
+    this.#worker = new Worker(code, {
+      eval: true,
       name: "zeromq-lz4",
+      workerData: embeddedModule(),
       // Flags that the program was started with (--import, --inspect) are not for this thread.
       execArgv: [],
     })

@@ -9,11 +9,7 @@ class Pool {
   readonly #threads: Thread[] = []
   readonly #timers = new Map<Thread, NodeJS.Timeout>()
 
-  /**
-   * The thread for one more endpoint: that with the fewest.
-   *
-   * @throws Error with code ERR_LZ4_THREAD.
-   */
+  /** The thread for one more endpoint: that with the fewest. */
   thread(max: number): Thread {
     const [first] = [...this.#threads].sort((a, b) => a.users - b.users)
     if (first && (first.users === 0 || this.#threads.length >= max)) {

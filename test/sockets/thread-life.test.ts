@@ -1,16 +1,11 @@
 /** Threads of connections: when they start and end, what follows when one dies, and when the process ends. */
 import { once } from "node:events"
-import { cpSync, rmSync, symlinkSync } from "node:fs"
-import { createRequire } from "node:module"
 import { connect } from "node:net"
-import { join } from "node:path"
 import { setImmediate as turn } from "node:timers/promises"
-import { pathToFileURL } from "node:url"
 import type { Worker } from "node:worker_threads"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { Context, Pair, Publisher, Pull, Push, Reply, Request, Subscriber } from "zeromq-lz4"
 
-import { root, temporaryDirectory } from "../support/packed.js"
 import { portOf } from "../support/raw-peer.js"
 import { Script } from "../support/running-script.js"
 import { expectSameBytes } from "../support/same-bytes.js"
@@ -437,74 +432,6 @@ describe("when a thread dies", () => {
     await expect(pull.bind(ANY, threaded)).rejects.toMatchObject({ code: "ERR_LZ4_THREAD" })
     await pull.bind(ANY, threaded)
     expect(started).toHaveLength(2)
-  })
-})
-
-describe("where the file of the thread is missing", () => {
-  /** Runs a script with a copy of the package that a bundler could have made. */
-  async function withoutWorker(script: string): Promise<string[]> {
-    using directory = temporaryDirectory()
-    const lib = join(directory.path, "node_modules/zeromq-lz4")
-    cpSync(join(root, "dist"), join(lib, "dist"), { recursive: true })
-    cpSync(join(root, "package.json"), join(lib, "package.json"))
-    rmSync(join(lib, "dist/thread/worker.js"))
-    const zeromq = createRequire(import.meta.url).resolve("zeromq/package.json")
-    const modules = join(zeromq, "../..")
-    symlinkSync(modules, join(lib, "node_modules"))
-    const entry = pathToFileURL(join(lib, "dist/index.js")).href
-    const running = new Script(
-      `const missing = await import(${JSON.stringify(entry)});
-      const started = performance.now();
-      const tell = (error) => console.log(JSON.stringify({ code: error.code, message: error.message,
-        cause: error.cause?.message, soon: performance.now() - started < 1000 }));
-      ${script}`,
-      {},
-    )
-    const ending = await running.ended()
-    expect(ending, running.errors).toEqual(natural)
-    const lines: string[] = []
-    for (;;)
-      try {
-        lines.push(await running.line())
-      } catch {
-        return lines
-      }
-  }
-
-  const refusal = {
-    code: "ERR_LZ4_THREAD",
-    message: expect.stringContaining("worker.js"),
-    soon: true,
-  }
-
-  test("bind() rejects at once, and names it", async () => {
-    const [line] = await withoutWorker(
-      `await new missing.Pull().bind("${ANY}", { thread: true }).catch(tell)`,
-    )
-    expect(JSON.parse(line ?? "null")).toMatchObject(refusal)
-  })
-
-  test("bindSync() throws at once, and names it", async () => {
-    const [line] = await withoutWorker(
-      `try { new missing.Pull().bindSync("${ANY}", { thread: true }) } catch (error) { tell(error) }`,
-    )
-    expect(JSON.parse(line ?? "null")).toMatchObject(refusal)
-  })
-
-  test("connect() throws at once, and names it", async () => {
-    const [line] = await withoutWorker(
-      `try { new missing.Push().connect("lz4+tcp://127.0.0.1:9", { thread: true }) } catch (error) { tell(error) }`,
-    )
-    expect(JSON.parse(line ?? "null")).toMatchObject(refusal)
-  })
-
-  test("endpoints without a thread work", async () => {
-    const lines = await withoutWorker(
-      `const [pull, push] = [new missing.Pull(), new missing.Push()];
-      await pull.bind("${ANY}", { thread: false }); push.connect(pull.lastEndpoint, { thread: false });
-      await push.send("text"); console.log(String(await pull.receive()))`,
-    )
-    expect(lines).toEqual(["text"])
   })
 })
 

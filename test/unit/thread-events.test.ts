@@ -34,10 +34,6 @@ vi.mock("node:worker_threads", async (original) => {
   }
   return { ...(await original<typeof import("node:worker_threads")>()), Worker }
 })
-vi.mock("node:fs", async (original) => ({
-  ...(await original<typeof import("node:fs")>()),
-  existsSync: () => true,
-}))
 
 /** Errors that nobody caught, until the test ends. */
 function uncaught(): unknown[] {
