@@ -1,5 +1,6 @@
 /** zeromq.js, an optional peer: codec and captures do without it. */
-import { createRequire } from "node:module"
+// Not by name: webpack reads calls of createRequire(), and warns of names that it cannot see.
+import nodeModule from "node:module"
 import { dirname, sep } from "node:path"
 import type * as zmq from "zeromq"
 import type * as draft from "zeromq/draft.js"
@@ -15,15 +16,26 @@ export const loadZeromq = (): typeof zmq =>
 export const loadDraft = (): typeof draft =>
   load("zeromq/draft.js", () => typeof nodeRequire === "function" && nodeRequire("zeromq/draft.js"))
 
-/** Loads a module of zeromq.js: by a call with its name as a literal, or from beside this file. */
 function load<T>(name: string, byLiteral: () => T | false): T {
   try {
-    // The require() of a single executable knows Node's own modules only.
-    if (isSingleExecutable()) return createRequire(process.execPath)(name)
-    return byLiteral() || createRequire(import.meta.url)(name)
+    return find(name, byLiteral)
   } catch (error) {
     throw explained(error as NodeJS.ErrnoException, name)
   }
+}
+
+/** Finds a module of zeromq.js: by a call with its name as a literal, or from beside this file. */
+function find<T>(name: string, byLiteral: () => T | false): T {
+  // The require() of a single executable knows Node's own modules only.
+  if (isSingleExecutable()) return nodeModule.createRequire(process.execPath)(name)
+  try {
+    const found = byLiteral()
+    if (found) return found
+  } catch (error) {
+    // The function that esbuild puts in the place of require() in ES modules has nothing.
+    if (!(error as Error).message.startsWith("Dynamic require of ")) throw error
+  }
+  return nodeModule.createRequire(import.meta.url)(name)
 }
 
 const isSingleExecutable = (): boolean => process.getBuiltinModule?.("node:sea")?.isSea() ?? false
