@@ -20,7 +20,7 @@ export type { Traffic } from "./codec/codec.js"
 export { ProtocolError, type ProtocolErrorCode } from "./codec/errors.js"
 export type { Lz4Level, Lz4Options } from "./codec/options.js"
 export type { EndpointOptions } from "./sockets/engine.js"
-export type { Lz4Class, Lz4Socket, SocketClass } from "./sockets/extend.js"
+export type { Lz4Class, Lz4Instance, Lz4Socket, SocketClass } from "./sockets/extend.js"
 export type {
   ConnectEvent,
   Connection,

@@ -12,8 +12,8 @@ import { Monitor } from "./monitor.js"
 import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
 import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
 
-/** What a socket class gains. */
-export interface Lz4Socket {
+/** What a socket class gains. `Options` are those that its `connect` of zeromq.js takes. */
+export interface Lz4Socket<Options = unknown> {
   /** Events and statistics of the socket's `lz4+tcp://` connections. */
   readonly lz4: Lz4
   /**
@@ -27,14 +27,20 @@ export interface Lz4Socket {
   /** The same at once, as zeromq.js has it. */
   bindSync(address: string, options?: EndpointOptions): void
   /** Connects to an endpoint. For `lz4+tcp://` there may be options. Throws as `bind` does. */
-  connect(address: string, options?: EndpointOptions): void
+  connect(address: string, options?: EndpointOptions & Options): void
 }
 
 /** A constructor of zeromq.js, of which the sockets also speak `lz4+tcp://`. */
 export type Lz4Class<C extends SocketClass> = {
-  new (...args: ConstructorParameters<C>): InstanceType<C> & Lz4Socket
-  readonly prototype: InstanceType<C> & Lz4Socket
+  new (...args: ConstructorParameters<C>): Lz4Instance<InstanceType<C>>
+  readonly prototype: Lz4Instance<InstanceType<C>>
 }
+
+/** A socket of zeromq.js that also speaks `lz4+tcp://`. */
+export type Lz4Instance<S extends ZmqSocket> = S &
+  Lz4Socket<
+    S["connect"] extends (address: string, options?: infer Options) => void ? Options : unknown
+  >
 
 type ConnectOptions = EndpointOptions & { routingId?: string }
 

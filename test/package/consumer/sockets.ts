@@ -1,4 +1,4 @@
-import zmq, { type EndpointOptions, Push, type Traffic } from "zeromq-lz4"
+import zmq, { type EndpointOptions, Push, Router, type Traffic } from "zeromq-lz4"
 import { Client } from "zeromq-lz4/draft"
 
 /** Compiled, not run: the sockets as a user meets them. */
@@ -13,11 +13,19 @@ export async function consume(address: string): Promise<Traffic> {
     const message: zmq.Message = part
     console.log(message.toString(), push instanceof zmq.Push)
   }
+  const router: zmq.Router = new Router({ mandatory: true })
+  router.connect(address, { routingId: "peer", level: 9 })
+  router.connect(address, { routingId: "peer" })
+  router.connect(address, options)
   const client: Client = new Client()
   client.lz4.on("protocolError", ({ error }) => console.log(error.code))
   const same: zmq.Lz4 = client.lz4
   return same.stats.sent
 }
 
+// @ts-expect-error: only a Router gives its peers ids
+new Push().connect("lz4+tcp://127.0.0.1:1", { routingId: "peer" })
+// @ts-expect-error: there is no such level
+new Router().connect("lz4+tcp://127.0.0.1:1", { routingId: "peer", level: 2 })
 // @ts-expect-error: there is no such level
 new Push().connect("lz4+tcp://127.0.0.1:1", { level: 2 })
