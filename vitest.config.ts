@@ -87,6 +87,8 @@ export default defineConfig({
       // versions, Python. They build and install things, so their files run one by one.
       project("browser", { ...slow, fileParallelism: false }),
       project("package", { ...slow, fileParallelism: false }),
+      // Not in the gate: installs with four package managers, and whatever else is rare.
+      project("loaders", { ...slow, fileParallelism: false }),
       project("platforms", { testTimeout: 90_000, hookTimeout: 600_000, fileParallelism: false }),
       project("soak", { ...slow, fileParallelism: false }),
       // A message in the wrong place is never the machine's fault.

@@ -24,16 +24,19 @@ describe("the tarball", () => {
   test("has the build, the documents and nothing else", () => {
     const unexpected = packed.files.filter(
       (file) =>
-        !/^(dist\/.*\.(js|js\.map|d\.ts|wasm|html)|package\.json|LICENSE|(docs\/[a-z]+|[A-Z]+)\.md)$/.test(
+        !/^(dist\/.*\.([cm]?js|js\.map|d\.c?ts|wasm|html)|package\.json|LICENSE|(docs\/[a-z]+|[A-Z]+)\.md)$/.test(
           file,
         ),
     )
     expect(unexpected).toEqual([])
   })
 
-  test.each(["LICENSE", "NOTICE.md", "README.md", "dist/zeromq-lz4.wasm"])("has %s", (file) => {
-    expect(packed.files).toContain(file)
-  })
+  test.each(["LICENSE", "NOTICE.md", "README.md", "SECURITY.md", "dist/zeromq-lz4.wasm"])(
+    "has %s",
+    (file) => {
+      expect(packed.files).toContain(file)
+    },
+  )
 })
 
 describe.each([

@@ -10,7 +10,6 @@ import { pack, root, run, temporaryDirectory } from "../support/packed.js"
 import { Running } from "../support/running-script.js"
 import { freePort } from "../support/sockets.js"
 
-const require = createRequire(import.meta.url)
 const directory = temporaryDirectory()
 const bare = join(directory.path, "bare")
 const project = join(directory.path, "project")
@@ -103,31 +102,7 @@ describe("README's quick start", () => {
 describe("TypeScript", () => {
   const usual = { target: "es2022", strict: true, noEmit: true, skipLibCheck: false }
   const lib = ["es2022", "esnext.disposable", "dom"]
-  // The last TypeScript that knows the old resolution comes with API Extractor.
-  const extractor = createRequire(require.resolve("@microsoft/api-extractor/package.json"))
-  const old = [process.execPath, extractor.resolve("typescript/lib/tsc.js")]
   const recent = [join(root, "node_modules/.bin/tsc")]
-
-  test.each<[string, string[], object, string]>([
-    ["NodeNext", recent, { module: "nodenext", moduleResolution: "nodenext" }, "module"],
-    ["bundler", recent, { module: "esnext", moduleResolution: "bundler" }, "module"],
-    [
-      "CommonJS with the old resolution",
-      old,
-      {
-        ...{ module: "commonjs", moduleResolution: "node10", esModuleInterop: true },
-        ignoreDeprecations: "6.0",
-      },
-      "commonjs",
-    ],
-  ])("%s", (_, [program, ...before], options, type) => {
-    writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type }))
-    const config = join(project, "tsconfig.json")
-    const compilerOptions = { ...usual, lib, types: ["node"], ...options }
-    const files = ["consumer.ts", "sockets.ts"]
-    writeFileSync(config, JSON.stringify({ compilerOptions, files }))
-    expect(run(program!, [...before, "-p", config], project)).toBe("")
-  })
 
   test("README's quick start, as it is", () => {
     const files = examples.map((_, i) => `example-${i}.mts`)

@@ -1,0 +1,1 @@
+export declare function exercise(sockets: object, codec: object): Promise<string>

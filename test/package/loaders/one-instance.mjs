@@ -1,0 +1,31 @@
+// The package loaded in both ways: the same classes, and the same state behind them.
+import assert from "node:assert"
+import { createRequire } from "node:module"
+import * as imported from "zeromq-lz4"
+import * as capture from "zeromq-lz4/capture"
+import * as codec from "zeromq-lz4/codec"
+
+const require = createRequire(import.meta.url)
+const required = require("zeromq-lz4")
+for (const [name, namespace] of [
+  ["zeromq-lz4", imported],
+  ["zeromq-lz4/capture", capture],
+  ["zeromq-lz4/codec", codec],
+]) {
+  const { default: _, ...named } = { ...namespace }
+  const { default: __, ...same } = { ...require(name) }
+  assert.deepStrictEqual(Object.keys(same).sort(), Object.keys(named).sort())
+  for (const key of Object.keys(named)) assert.strictEqual(same[key], named[key], key)
+}
+assert.strictEqual(codec.ProtocolError, imported.ProtocolError)
+assert.strictEqual(imported.default.Push, required.Push)
+assert.strictEqual(imported.default, required.default)
+
+// Of one context all endpoints share a thread.
+let threads = 0
+process.on("worker", () => threads++)
+const sockets = [new imported.Pull(), new required.Pull(), new imported.default.Pull()]
+for (const socket of sockets) await socket.bind("lz4+tcp://127.0.0.1:*", { thread: true })
+assert.strictEqual(threads, 1)
+for (const socket of sockets) socket.close()
+console.log("one instance")

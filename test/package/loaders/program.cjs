@@ -1,0 +1,3 @@
+const { exercise } = require("./exercise.cjs")
+
+exercise(require("zeromq-lz4"), require("zeromq-lz4/codec")).then(console.log)

@@ -1,0 +1,125 @@
+/** Programs of users: made in a project that has the package installed, run where only zeromq is. */
+import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import * as esbuild from "esbuild"
+import webpack from "webpack"
+
+import { pack, root, run } from "./packed.js"
+
+/** What test/package/tools/NAME has installed. @param name "jest-29", "jest-30" or "others" */
+export const toolsIn = (name: string): string => join(root, "test/package/tools", name)
+
+export interface Project {
+  tarball: string
+  /** Has the package, and test/package/loaders. */
+  directory: string
+  /** Has zeromq and not the package, for bundles. */
+  bundles: string
+}
+
+/** Packs the package, and installs it in a project. */
+export function makeProject(directory: string): Project {
+  const { tarball } = pack(directory)
+  const [project, bundles] = [join(directory, "project"), join(directory, "bundles")]
+  cpSync(join(root, "test/package/loaders"), project, { recursive: true })
+  cpSync(join(root, "test/package/consumer"), project, { recursive: true })
+  writeFileSync(join(project, "package.json"), JSON.stringify({ private: true }))
+  run("npm", ["install", "--no-audit", "--no-fund", tarball], project)
+  mkdirSync(join(bundles, "node_modules"), { recursive: true })
+  for (const at of [project, bundles])
+    for (const name of ["zeromq", "@types"])
+      symlinkSync(join(root, "node_modules", name), join(at, "node_modules", name))
+  return { tarball, directory: project, bundles }
+}
+
+export type Format = "esm" | "cjs"
+
+/** Options that make every bundler leave zeromq out, or nothing. */
+interface Bundle {
+  /** A program of test/package/loaders. */
+  entry: string
+  format: Format
+  external: boolean
+}
+
+/** The file in the bundles' directory that a bundler makes. */
+export const bundleFile = (
+  project: Project,
+  bundler: string,
+  { entry, format, external }: Bundle,
+) =>
+  join(
+    project.bundles,
+    `${bundler}-of-${entry}${external ? "" : "-whole"}.${format === "esm" ? "mjs" : "cjs"}`,
+  )
+
+export async function bundleWithEsbuild(project: Project, bundle: Bundle): Promise<string> {
+  const outfile = bundleFile(project, "esbuild", bundle)
+  const { warnings } = await esbuild.build({
+    absWorkingDir: project.directory,
+    entryPoints: [bundle.entry],
+    outfile,
+    bundle: true,
+    platform: "node",
+    format: bundle.format,
+    external: bundle.external ? ["zeromq"] : [],
+    logLevel: "silent",
+  })
+  if (warnings[0]) throw new Error(warnings[0].text)
+  return outfile
+}
+
+export async function bundleWithWebpack(project: Project, bundle: Bundle): Promise<string> {
+  const file = bundleFile(project, "webpack", bundle)
+  const esm = bundle.format === "esm"
+  const stats = await new Promise<webpack.Stats | undefined>((resolve, reject) =>
+    webpack(
+      {
+        context: project.directory,
+        mode: "production",
+        target: "node",
+        entry: `./${bundle.entry}`,
+        externals: bundle.external ? { zeromq: `${esm ? "module" : "commonjs"} zeromq` } : {},
+        experiments: { outputModule: esm },
+        output: {
+          path: project.bundles,
+          filename: file.slice(project.bundles.length + 1),
+          module: esm,
+          chunkFormat: esm ? "module" : "commonjs",
+        },
+        performance: false,
+      },
+      (error, result) => (error ? reject(error) : resolve(result)),
+    ),
+  )
+  const { errors = [], warnings = [] } =
+    stats?.toJson({ all: false, errors: true, warnings: true }) ?? {}
+  const [first] = [...errors, ...warnings]
+  if (first) throw new Error(first.message)
+  return file
+}
+
+/** Runs Jest on a file. TypeScript becomes CommonJS, and is checked. */
+export function runJest(
+  project: Project,
+  version: "29" | "30",
+  file: string,
+  flags: string[] = [],
+): void {
+  const tools = join(toolsIn(`jest-${version}`), "node_modules")
+  const config = join(project.directory, `jest-${version}.json`)
+  const tsconfig = {
+    ...{ target: "es2022", strict: true, esModuleInterop: true, types: ["node"] },
+    ...{ module: "commonjs", moduleResolution: "node10", lib: ["ES2022"] },
+  }
+  const options = {
+    rootDir: project.directory,
+    testMatch: ["**/*.spec.{ts,mjs,cjs}"],
+    transform: { "\\.ts$": [join(tools, "ts-jest"), { tsconfig }] },
+    moduleFileExtensions: ["js", "ts", "mjs", "cjs", "json"],
+    cacheDirectory: join(project.directory, `.jest-${version}`),
+  }
+  writeFileSync(config, JSON.stringify(options))
+  const jest = [join(tools, "jest/bin/jest.js"), "--config", config, "--runInBand", file]
+  run(process.execPath, [...flags, ...jest], project.directory)
+}
