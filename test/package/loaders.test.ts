@@ -1,5 +1,5 @@
 /** What loads the package in programs: both module systems at once, Jest, bundlers, TypeScript. `test/loaders` has the rest. */
-import { copyFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 
@@ -51,6 +51,22 @@ test("a bundle that has zeromq.js without its addon says that it was bundled", a
   const file = await bundleWithEsbuild(project, options)
   const start = () => run(process.execPath, [file], project.bundles)
   expect(start).toThrow("make zeromq external in the options of your bundler")
+  expect(start).toThrow("ERR_LZ4_ZEROMQ_ADDON")
+})
+
+test("zeromq.js without an addon says that it was not built", () => {
+  const modules = join(directory.path, "unbuilt", "node_modules")
+  for (const file of ["package.json", "lib"])
+    cpSync(join(root, "node_modules/zeromq", file), join(modules, "zeromq", file), {
+      recursive: true,
+    })
+  for (const [name, from] of [
+    ["cmake-ts", root],
+    ["zeromq-lz4", project.directory],
+  ] as const)
+    cpSync(join(from, "node_modules", name), join(modules, name), { recursive: true })
+  const start = () => run(process.execPath, ["-e", 'require("zeromq-lz4")'], join(modules, ".."))
+  expect(start).toThrow("npm rebuild zeromq")
   expect(start).toThrow("ERR_LZ4_ZEROMQ_ADDON")
 })
 
