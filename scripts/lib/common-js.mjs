@@ -42,13 +42,21 @@ export function toCommonJs(module) {
   return `"use strict";${code}`
 }
 
-/** An ES module with the exports of its CommonJS form, in the same directory. @param {string} module @param {string} file */
+/**
+ * An ES module with the exports of its CommonJS form, in the same directory. No `import`: an error in what that
+ * loads, such as that zeromq.js is missing, would end a process of Node 20 even if it were caught.
+ * @param {string} module @param {string} file
+ */
 export function wrapper(module, file) {
   const names = [...module.matchAll(EXPORT)].flatMap(([, list]) => pairs(list).map(([, to]) => to))
-  // Not `export { default } from`: what that is of CommonJS, bundlers disagree on.
-  const named = names.filter((name) => name !== "default")
-  const lines = [`export {\n  ${named.join(",\n  ")}\n} from "./${file}";`]
-  if (named.length < names.length)
-    lines.unshift(`import commonJs from "./${file}";`, "export default commonJs.default;")
-  return `${lines.join("\n")}\n`
+  return `import { createRequire } from "node:module";
+const commonJs = createRequire(import.meta.url)("./${file}");
+${names
+  .map((name) =>
+    name === "default"
+      ? "export default commonJs.default;"
+      : `export const ${name} = commonJs.${name};`,
+  )
+  .join("\n")}
+`
 }
