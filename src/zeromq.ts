@@ -1,7 +1,6 @@
 /** zeromq.js, an optional peer: codec and captures do without it. */
 // Not by name: webpack reads calls of createRequire(), and warns of names that it cannot see.
 import nodeModule from "node:module"
-import { dirname, sep } from "node:path"
 import type * as zmq from "zeromq"
 import type * as draft from "zeromq/draft.js"
 
@@ -55,10 +54,10 @@ function explained(error: NodeJS.ErrnoException, name: string): Error {
   // The first file that zeromq.js looks for; in an ES module it does not get that far.
   const [, manifest] = /Manifest file not found at (.*)/.exec(message) ?? []
   if (manifest === undefined && !message.includes("__dirname is not defined")) return error
-  if (manifest && dirname(manifest).endsWith(`${sep}zeromq${sep}build`))
+  if (manifest && /[\\/]zeromq[\\/]build[\\/][^\\/]*$/.test(manifest))
     return withCode(
       "ERR_LZ4_ZEROMQ_ADDON",
-      `zeromq.js has no native addon, as ${dirname(manifest)} is missing: npm rebuild zeromq`,
+      `zeromq.js has no native addon, as ${manifest} is missing: npm rebuild zeromq`,
       error,
     )
   return withCode(
