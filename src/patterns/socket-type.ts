@@ -78,6 +78,11 @@ export abstract class SocketType implements PipeEvents {
     return false
   }
 
+  /** Whether nobody who is to get a message would go without it for want of room. */
+  hasRoomFor(_message: Message): boolean {
+    return true
+  }
+
   hasIn(): boolean {
     return false
   }

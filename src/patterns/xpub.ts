@@ -41,14 +41,22 @@ export class XPub extends SocketType {
   }
 
   override send(message: Message): Refusal | undefined {
-    const { invertMatching, noDrop } = this.options
+    this.#match(message)
+    if (this.options.noDrop && !this.#out.checkHwm()) return "EAGAIN"
+    this.#out.sendToMatching(message)
+    return undefined
+  }
+
+  override hasRoomFor(message: Message): boolean {
+    this.#match(message)
+    return !this.options.noDrop || this.#out.checkHwm()
+  }
+
+  #match(message: Message): void {
     const out = this.#out
     out.unmatch()
     this.#topics.match(message[0] as Buffer, (pipe) => out.match(pipe))
-    if (invertMatching) out.reverseMatch()
-    if (noDrop && !out.checkHwm()) return "EAGAIN"
-    out.sendToMatching(message)
-    return undefined
+    if (this.options.invertMatching) out.reverseMatch()
   }
 
   override hasOut(): boolean {

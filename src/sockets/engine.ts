@@ -222,6 +222,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     // As in zeromq.js, whoever waits may still be lucky.
     if (this.#receiving) this.#finishReceiving()
     if (this.#sending) this.#finishSending()
+    this.native?.close()
     this.#closed = true
     for (const endpoints of this.#endpoints.values())
       for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#context), false)
@@ -391,8 +392,9 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       if (sendTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const refusal = this.#trySend(message, routing)
         if (this.#receiving !== undefined) this.readable()
-        if (typeof refusal === "string") return this.#refuse(refusal)
-        return refusal ?? this.#turnAfter(message) ?? RESOLVED
+        if (typeof refusal === "string") return this.#refuse(zmqError(refusal))
+        if (refusal) return refusal.catch((error) => this.#refuse(error))
+        return this.#turnAfter(message) ?? RESOLVED
       }
       return this.#waitToSend(message, routing, undefined)
     }
@@ -424,9 +426,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     return this.#turn
   }
 
-  /** Rejects with the code of a refusal; now and then a turn later, for programs that try again at once. */
-  #refuse(refusal: Refusal): Promise<never> {
-    const error = zmqError(refusal)
+  /** Rejects; now and then a turn later, for programs that try again at once. */
+  #refuse(error: Error): Promise<never> {
     if (this.#operations++ < OPERATIONS_MAX) return Promise.reject(error)
     return this.#nextTurn().then(() => {
       throw error
@@ -435,13 +436,27 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   /** Sends for a proxy, which waits as long as it takes. */
   put(message: Message, routing: Routing): Promise<void> {
-    if (!this.#hasOut()) return this.#waitToSend(message, routing, -1)
+    if (!this.#hasOut()) return this.#putLater(message, routing)
     const refusal = this.#trySend(message, routing)
     // Any other refusal says that it has nowhere to go.
-    if (refusal === "EAGAIN") return this.#waitToSend(message, routing, -1)
-    if (typeof refusal === "object") return refusal.catch(() => {})
+    if (refusal === "EAGAIN") return this.#putLater(message, routing)
+    if (typeof refusal === "object")
+      return refusal.catch((error) => {
+        if (error.code === "EAGAIN") return this.#putLater(message, routing)
+      })
     if (this.#operations++ >= OPERATIONS_MAX) return this.#nextTurn()
     return this.#turnAfter(message) ?? RESOLVED
+  }
+
+  /** Tries again each time there is room, which may be that of other peers. */
+  async #putLater(message: Message, routing: Routing): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#waitToSend(message, routing, -1)
+      } catch (error) {
+        if ((error as { code?: string }).code !== "EAGAIN" || this.#closed) throw error
+      }
+    }
   }
 
   /** Waits until there is room, or for a turn of the event loop where no time is given. */
@@ -486,7 +501,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (receiveTimeoutMs === 0 || this.#hasIn()) {
       if (receiveTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const message = this.#tryReceive()
-        if (typeof message === "string") return this.#refuse(message)
+        if (typeof message === "string") return this.#refuse(zmqError(message))
         if (this.#sending !== undefined) this.writable()
         return this.#turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
       }

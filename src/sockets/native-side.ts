@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Message } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, TypeOptions } from "../patterns/socket-type.js"
+import { AllOrNone } from "./all-or-none.js"
+import { copyMessage } from "./message.js"
 import { type Side, SubscriptionNotices } from "./subscription-notices.js"
 
 /** Time after which libzmq's receive() ends, as it cannot be given up, in milliseconds. */
@@ -13,6 +15,8 @@ export interface NativeSocket {
   send(message: Message, routing: Routing): Promise<void>
   receive(): Promise<(Buffer | Routing)[]>
 }
+
+const NO_ROUTING: Routing = {}
 
 /**
  * libzmq's endpoints of a socket that has `lz4+tcp://` endpoints, too: one more pipe, with what is
@@ -29,6 +33,7 @@ export class NativeSide {
   readonly #notices: SubscriptionNotices | undefined
   #ownNotice: Message | undefined
   readonly #options: TypeOptions
+  readonly #allOrNone: AllOrNone
   #receiving = false
   /** Whether somebody waits for a message, and for room. */
   #wanted = false
@@ -53,6 +58,12 @@ export class NativeSide {
     this.#socket = socket
     this.#readable = readable
     this.#writable = writable
+    this.#allOrNone = new AllOrNone(type, (message) => socket()?.send(message, NO_ROUTING))
+  }
+
+  /** Sends what is in line, before either side is closed. */
+  close(): void {
+    this.#allOrNone.close()
   }
 
   // -- Receiving -------------------------------------------------------------------
@@ -151,11 +162,12 @@ export class NativeSide {
     switch (this.#type.name) {
       case "PUB":
       case "XPUB":
+        if (this.#options.noDrop || this.#allOrNone.isWaiting)
+          return this.#allOrNone.send(copyMessage(message))
+        return this.#sendToBoth(message, routing)
       case "XSUB":
-      case "RADIO": {
-        const refusal = this.#type.send(message, routing)
-        return refusal ?? this.#sendNative(message, routing)
-      }
+      case "RADIO":
+        return this.#sendToBoth(message, routing)
       case "ROUTER":
       case "SERVER":
         if (this.#type.knows(message, routing)) return this.#type.send(message, routing)
@@ -171,6 +183,11 @@ export class NativeSide {
       default:
         return this.#sendInTurn(message, routing)
     }
+  }
+
+  #sendToBoth(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    const refusal = this.#type.send(message, routing)
+    return refusal ?? this.#sendNative(message, routing)
   }
 
   #sendInTurn(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
@@ -190,8 +207,7 @@ export class NativeSide {
 
   #sendNative(message: Message, routing: Routing): Promise<void> | undefined {
     // Its memory is the program's, which may use it again.
-    const copied = message.map((part) => Buffer.from(part))
-    return this.#socket()?.send(copied, routing)
+    return this.#socket()?.send(copyMessage(message), routing)
   }
 
   /** Somebody waits for room, of which libzmq does not tell. */

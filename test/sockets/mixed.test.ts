@@ -1,9 +1,20 @@
 /** Sockets with endpoints of libzmq beside those of lz4+tcp://. */
 import { beforeEach, describe, expect, test } from "vitest"
-import { Dealer, Pull, Push, Subscriber, XPublisher, Proxy as ZmqProxy } from "zeromq-lz4"
+import {
+  Dealer,
+  Publisher,
+  Pull,
+  Push,
+  Subscriber,
+  XPublisher,
+  Proxy as ZmqProxy,
+} from "zeromq-lz4"
 
 import { mixedProcesses } from "../support/mixed-process.mjs"
+import { type RawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { eventually, use } from "../support/sockets.js"
+import { noise } from "../support/threads.js"
+import { message } from "../support/zmtp.js"
 
 const PROCESSES = 60
 const LZ4 = "lz4+tcp://127.0.0.1:*"
@@ -195,4 +206,146 @@ describe("an XPUB on two transports", () => {
       expect(await notices(LZ4, options)).toEqual(expected)
     },
   )
+})
+
+describe.each([
+  ["PUB", Publisher],
+  ["XPUB", XPublisher],
+] as const)("%s with noDrop on two transports", (_, Type) => {
+  const MARK = 5
+  const COUNT = 150
+  /** Refusals after which the subscriber that stands still reads on. */
+  const REFUSALS = 20
+
+  let publisher: Publisher | XPublisher
+  /** A subscriber of libzmq's side that reads only when it is resumed, and what came to it. */
+  let slow: RawPeer
+  let slowBytes: Buffer[]
+  let subscribers: Subscriber[]
+
+  const receive = async (subscriber: Subscriber, count: number) => {
+    const texts: string[] = []
+    while (texts.length < count) texts.push(String((await subscriber.receive())[0]))
+    return texts
+  }
+  const numbers = (count: number) => Array.from({ length: count }, (_, i) => `message ${i}`)
+
+  beforeEach(async () => {
+    publisher = use(new Type({ noDrop: true, sendHighWaterMark: MARK }))
+    await publisher.bind(LZ4)
+    const own = publisher.lastEndpoint as string
+    await publisher.bind(TCP)
+    const native = publisher.lastEndpoint as string
+    subscribers = [own, own, native].map((endpoint) => {
+      const subscriber = use(new Subscriber({ receiveHighWaterMark: 0 }))
+      subscriber.connect(endpoint)
+      subscriber.subscribe("")
+      return subscriber
+    })
+    slow = use(await rawZmtpPeer(native, "SUB", message(Buffer.from([1]))))
+    slowBytes = []
+    slow.socket.on("data", (bytes) => slowBytes.push(bytes))
+    // All have subscribed when a probe has come to each.
+    let waiting = subscribers.length
+    const probed = subscribers.map(async (subscriber) => {
+      await subscriber.receive()
+      waiting--
+    })
+    await eventually(async () => {
+      await publisher.send("probe").catch(() => {})
+      return waiting === 0 && slowBytes.length > 0
+    })
+    await Promise.all(probed)
+    await publisher.send("begin")
+    for (const subscriber of subscribers)
+      while (String((await subscriber.receive())[0]) !== "begin");
+    await eventually(() => Buffer.concat(slowBytes).includes("begin"))
+    slowBytes = []
+    slow.socket.pause()
+  })
+
+  test.each([0, -1])(
+    "sends to all or to none, so that who is refused may try again, with sendTimeout %i",
+    async (sendTimeout) => {
+      publisher.sendTimeout = sendTimeout
+      const received = subscribers.map((subscriber) => receive(subscriber, COUNT))
+      let refused = 0
+      for (let i = 0; i < COUNT; ) {
+        try {
+          await publisher.send([`message ${i}`, noise])
+          i++
+        } catch (error) {
+          expect(error).toMatchObject({ code: "EAGAIN" })
+          if (++refused === REFUSALS) slow.socket.resume()
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+      }
+      expect(refused).toBeGreaterThanOrEqual(REFUSALS)
+      for (const texts of received) expect(await texts).toEqual(numbers(COUNT))
+      await eventually(() => Buffer.concat(slowBytes).includes(`message ${COUNT - 1}`))
+    },
+  )
+
+  test("keeps the order of what is sent at once, and sends it before it is closed", async () => {
+    publisher.sendHighWaterMark = 1000
+    publisher.linger = -1
+    const sent = numbers(COUNT).map((text) => publisher.send(text))
+    publisher.close()
+    slow.socket.resume()
+    await Promise.all(sent)
+    for (const subscriber of subscribers)
+      expect(await receive(subscriber, COUNT)).toEqual(numbers(COUNT))
+  })
+
+  test("a program that tries again at once leaves timers their turn", async () => {
+    publisher.sendTimeout = 0
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      slow.socket.resume()
+    }, 1)
+    for (let i = 0; i < COUNT; )
+      await publisher.send([`message ${i}`, noise]).then(
+        () => i++,
+        () => {},
+      )
+    clearTimeout(timer)
+    expect(isLate).toBe(true)
+  })
+})
+
+test("a proxy waits for room at an XPUB with noDrop, and loses nothing", async () => {
+  const COUNT = 150
+  const [front, back] = [new Pull(), new XPublisher({ noDrop: true, sendHighWaterMark: 5 })]
+  await front.bind("inproc://proxied")
+  await back.bind(LZ4)
+  const own = back.lastEndpoint as string
+  await back.bind(TCP)
+  const endpoints = [own, own, back.lastEndpoint as string]
+  const subscribers = endpoints.map((endpoint, i) => {
+    const subscriber = use(new Subscriber({ receiveHighWaterMark: 1 }))
+    subscriber.connect(endpoint)
+    subscriber.subscribe("message", String(i))
+    return subscriber
+  })
+  const told = new Set<string>()
+  while (told.size <= subscribers.length) told.add(String((await back.receive())[0]))
+  const proxy = new ZmqProxy(front, back)
+  const running = proxy.run()
+  const push = use(new Push({ sendHighWaterMark: 0 }))
+  push.connect("inproc://proxied")
+  for (let i = 0; i < COUNT; i++) await push.send([`message ${i}`, noise])
+  // Each at its own pace, so that one has room while another has none.
+  const received = subscribers.map(async (subscriber, pause) => {
+    const texts: string[] = []
+    while (texts.length < COUNT) {
+      texts.push(String((await subscriber.receive())[0]))
+      for (let i = 0; i < pause; i++) await new Promise((resolve) => setImmediate(resolve))
+    }
+    return texts
+  })
+  for (const texts of received)
+    expect(await texts).toEqual(Array.from({ length: COUNT }, (_, i) => `message ${i}`))
+  proxy.terminate()
+  await running
 })
