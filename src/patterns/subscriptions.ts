@@ -1,5 +1,10 @@
 import { Trie, type TrieNode } from "./trie.js"
 
+/** Returns whether a part of a message subscribes (1) or cancels (0), as those of ZMTP 3.0 do. */
+export function isSubscription(part: Buffer): boolean {
+  return part.length > 0 && (part[0] as number) <= 1
+}
+
 /** Topics with the times that each is subscribed to, for a SUB or XSUB (libzmq's trie_t). */
 export class Topics {
   readonly #counts = new Trie<number>()

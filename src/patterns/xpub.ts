@@ -1,8 +1,8 @@
 import { Distribution } from "./distribution.js"
-import { isNotice, Notices, type Waiting } from "./notices.js"
+import { isNotice, type Notice, Notices, type Waiting } from "./notices.js"
 import type { Message, Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
-import { MultiTopics } from "./subscriptions.js"
+import { isSubscription, MultiTopics } from "./subscriptions.js"
 
 /** Topics that one peer may be subscribed to, and bytes of them; what is beyond is not taken in. */
 const TOPICS_MAX = 1 << 18
@@ -97,11 +97,18 @@ export class XPub extends SocketType {
    * programs with an XSUB. Other messages wait in their pipe, whose marks stop its peer.
    */
   takes(pipe: Pipe, message: Message): boolean {
-    const [first] = message as [Buffer]
-    if (first.length > 0 && (first[0] as number) <= 1) {
-      this.#subscription(pipe, first[0] === 1, first.subarray(1))
-      if (message.length === 1) return true
-      message.shift()
+    if (message.some(isSubscription)) {
+      // As in libzmq, each part may be a subscription. Behind other parts its notice is a part as well.
+      const rest: Message = []
+      for (const part of message) {
+        const notice = isSubscription(part)
+          ? this.#subscription(pipe, part[0] === 1, part.subarray(1))
+          : undefined
+        if (notice && rest.length === 0) this.#notify(notice)
+        else if (notice || !isSubscription(part)) rest.push(part)
+      }
+      if (rest.length === 0) return true
+      message.splice(0, message.length, ...rest)
     }
     if (!this.notifies) return true
     this.#waiting.push(pipe)
@@ -114,8 +121,9 @@ export class XPub extends SocketType {
   }
 
   override command(pipe: Pipe, name: string, data: Buffer): boolean {
-    if (name === "SUBSCRIBE") this.#subscription(pipe, true, data)
-    else if (name === "CANCEL") this.#subscription(pipe, false, data)
+    if (name !== "SUBSCRIBE" && name !== "CANCEL") return true
+    const notice = this.#subscription(pipe, name === "SUBSCRIBE", data)
+    if (notice) this.#notify(notice)
     return true
   }
 
@@ -134,38 +142,48 @@ export class XPub extends SocketType {
     return message
   }
 
-  #subscription(pipe: Pipe, subscribe: boolean, topic: Buffer): void {
+  /** Subscribes a peer, or cancels. Returns the notice that is due. */
+  #subscription(pipe: Pipe, subscribe: boolean, topic: Buffer): Notice | undefined {
     const { manual, verbosity } = this.options
     const perPipe = manual || verbosity === "allSubsUnsubs"
     const topics = manual ? this.#wanted : this.#topics
-    if (subscribe) {
-      if (isFull(topics, pipe, topic)) return
-      const { count } = topics.of(pipe)
-      const isFirst = topics.add(topic, pipe)
-      const isChange = perPipe ? topics.of(pipe).count > count : isFirst
-      if (manual || isFirst || verbosity !== "none") this.#notify(true, topic, pipe, isChange)
-    } else {
+    if (!subscribe) {
       const removed = topics.remove(topic, pipe)
-      if (perPipe || removed !== "others") this.#notify(false, topic, pipe, removed !== "not found")
+      if (!perPipe && removed === "others") return undefined
+      return notice(false, topic, pipe, perPipe, removed !== "not found")
     }
+    if (isFull(topics, pipe, topic)) return undefined
+    const { count } = topics.of(pipe)
+    const isFirst = topics.add(topic, pipe)
+    const isChange = perPipe ? topics.of(pipe).count > count : isFirst
+    if (!manual && !isFirst && verbosity === "none") return undefined
+    return notice(true, topic, pipe, perPipe, isChange)
   }
 
   /** Tells of the topics of a pipe that is gone. */
   #notifyOfEnd(pipe: Pipe): (topic: Buffer, wasLast: boolean) => void {
     const { manual, verbosity } = this.options
-    const always = manual || verbosity === "allSubsUnsubs"
+    const perPipe = manual || verbosity === "allSubsUnsubs"
     return (topic, wasLast) => {
-      if (wasLast || always) this.#notify(false, topic, pipe, true)
+      if (wasLast || perPipe) this.#notify(notice(false, topic, pipe, perPipe, true))
     }
   }
 
-  #notify(subscribe: boolean, topic: Buffer, pipe: Pipe, isChange: boolean): void {
+  #notify(notice: Notice): void {
     if (!this.notifies) return
-    const { manual, verbosity } = this.options
-    const perPipe = manual || verbosity === "allSubsUnsubs"
-    this.#waiting.push({ subscribe, topic: topic.toString("latin1"), pipe, perPipe, isChange })
+    this.#waiting.push(notice)
     this.events.readable()
   }
+}
+
+function notice(
+  subscribe: boolean,
+  topic: Buffer,
+  pipe: Pipe,
+  perPipe: boolean,
+  isChange: boolean,
+): Notice {
+  return { subscribe, topic: topic.toString("latin1"), pipe, perPipe, isChange }
 }
 
 function isFull(topics: MultiTopics<Pipe>, pipe: Pipe, topic: Buffer): boolean {

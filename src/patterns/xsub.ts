@@ -2,7 +2,7 @@ import { Distribution } from "./distribution.js"
 import { FairQueue } from "./fair-queue.js"
 import type { Message, Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
-import { Topics } from "./subscriptions.js"
+import { isSubscription, Topics } from "./subscriptions.js"
 
 /** Receives what was subscribed to with messages of its own. */
 export class XSub extends SocketType {
@@ -41,12 +41,24 @@ export class XSub extends SocketType {
 
   override send(message: Message): Refusal | undefined {
     const [first] = message as [Buffer]
-    const isSubscription = first.length > 0 && (first[0] as number) <= 1
-    if (isSubscription && message.length === 1) {
+    if (message.length === 1 && isSubscription(first)) {
       if (first[0] === 1) this.subscribe(first.subarray(1))
       else this.cancel(first.subarray(1))
-    } else this.#out.sendToAll(message)
+      return undefined
+    }
+    // As in libzmq, each part may be a subscription, and goes out with the others.
+    const passed = message.some(isSubscription) ? message.filter(this.#passes, this) : message
+    if (passed.length > 0) this.#out.sendToAll(passed)
     return undefined
+  }
+
+  /** Applies a part that is a subscription. Returns whether peers get it: of cancellations only the last. */
+  #passes(part: Buffer): boolean {
+    if (!isSubscription(part)) return true
+    const topic = part.subarray(1)
+    if (part[0] === 0) return this.topics.remove(topic)
+    this.topics.add(topic)
+    return true
   }
 
   override hasOut(): boolean {

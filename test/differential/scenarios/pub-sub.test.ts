@@ -398,6 +398,45 @@ scenario(
 )
 
 scenario(
+  "each part of a message of an XSUB may be a subscription",
+  async (run) => {
+    const { zmq, make, bind, observe, joined, take } = run
+    const publisher = make(zmq.XPublisher)
+    const subscriber = make(zmq.XSubscriber)
+    subscriber.connect(await bind(publisher))
+    await joined(publisher)
+    for (const message of [
+      ["text", subscribe("a")],
+      [subscribe("b"), "text"],
+      [subscribe("c"), subscribe("d"), "text", subscribe("e")],
+      [subscribe("a"), "text"],
+      ["text", unsubscribe("a"), "text"],
+      ["text", unsubscribe("unknown"), "text"],
+      [unsubscribe("b"), unsubscribe("unknown"), "text"],
+      [subscribe("end")],
+    ])
+      await subscriber.send(message)
+    const received: unknown[] = []
+    for (;;) {
+      const [message] = await take(publisher, 1)
+      received.push(message)
+      if (String(message![0]) === "\x01end") break
+    }
+    observe("received", received)
+    for (const topic of ["a", "b", "c", "d", "e", "f"]) await publisher.send(topic)
+    await publisher.send("end")
+    const matching: unknown[] = []
+    for (;;) {
+      const [message] = await take(subscriber, 1)
+      if (String(message![0]) === "end") break
+      matching.push(message)
+    }
+    observe("matching", matching)
+  },
+  { matching: [["a"], ["c"], ["d"], ["e"]] },
+)
+
+scenario(
   "XSUB sends each subscription, but an unsubscription only when it was the last",
   async (run) => {
     const { zmq, make, bind, observe, joined, take } = run

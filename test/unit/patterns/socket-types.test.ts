@@ -689,8 +689,17 @@ describe("SUB and XSUB", () => {
   test("XSUB subscribes by messages, sends each, and each cancel that is the last", async () => {
     const xsub = new Bench(XSub)
     const a = xsub.peer()
-    for (const text of ["\x01t", "\x01t", "\x00t", "\x00t", "\x00t", "hello|\x01x"]) xsub.send(text)
-    expect(await taken(a)).toEqual([["SUBSCRIBE t", "SUBSCRIBE t", "CANCEL t", "hello|\x01x"]])
+    for (const text of ["\x01t", "\x01t", "\x00t", "\x00t", "\x00t", "hello|\x02x"]) xsub.send(text)
+    expect(await taken(a)).toEqual([["SUBSCRIBE t", "SUBSCRIBE t", "CANCEL t", "hello|\x02x"]])
+  })
+
+  test("XSUB subscribes by any part of a message, and leaves out cancels that are not the last", async () => {
+    const xsub = new Bench(XSub)
+    const a = xsub.peer()
+    const sent = ["\x01t|\x01u", "hello|\x01t", "\x00t|hello|\x00v|\x00t|end", "\x00v|\x00w"]
+    for (const text of sent) xsub.send(text)
+    expect(await taken(a)).toEqual([["\x01t|\x01u", "hello|\x01t", "hello|\x00t|end"]])
+    expect(await taken(xsub.peer())).toEqual([["SUBSCRIBE u"]])
   })
 })
 
