@@ -5,6 +5,7 @@
  * within. Asking to read on only puts a connection in line.
  */
 import { performance } from "node:perf_hooks"
+import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { Queue } from "./queue.js"
 
 /** Decoding goes on for this long before timers and I/O have their turn, in milliseconds. */
@@ -29,6 +30,8 @@ let isReading = false
 let isScheduled = false
 /** For how long the event loop had waited for I/O when that was asked last, in milliseconds. */
 let idleMs = 0
+/** Wakes the event loop of this thread. */
+let waker: MessagePort | undefined
 
 /** Whether a connection may decode at once: nobody else does, nobody is in line, and programs keep up. */
 export function mayReadNow(): boolean {
@@ -86,7 +89,7 @@ function schedule(): void {
   if (isScheduled) return
   if (spentMs >= TURN_MAX_MS || (behind > 0 && line.length > 0)) {
     isScheduled = true
-    setImmediate(beginTurn)
+    beginTurnLater()
   } else if (line.length > 0) {
     isScheduled = true
     queueMicrotask(yieldToPrograms)
@@ -98,11 +101,25 @@ function yieldToPrograms(): void {
   process.nextTick(readNext)
 }
 
+/**
+ * Begins a turn once the event loop has had its own. The immediate must not keep the process for as
+ * long as peers send; and since the event loop would sleep over one that does not, it is woken.
+ */
+function beginTurnLater(): void {
+  setImmediate(beginTurn).unref()
+  if (!waker) {
+    const { port1, port2 } = new MessageChannel()
+    port2.on("message", () => {}).unref()
+    waker = port1
+  }
+  waker.postMessage(undefined)
+}
+
 function beginTurn(): void {
   spentMs = 0
   if (behind > 0 && passes < PASSES_MAX) {
     passes++
-    setImmediate(beginTurn)
+    beginTurnLater()
     return
   }
   passes = 0

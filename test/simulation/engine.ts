@@ -12,7 +12,7 @@ import { makeNative } from "./native.js"
 import type { Network } from "./network.js"
 import type { Random } from "./random.js"
 import type { Limits } from "./scenario.js"
-import { atomicsFor, type Port, threadsModule } from "./threads.js"
+import { atomicsFor, channelsOf, type Port, threadsModule } from "./threads.js"
 import type { EventLoop, World } from "./world.js"
 
 /** Texts of the bundles that scripts/lib/simulation.mjs makes. */
@@ -242,11 +242,12 @@ export class Process {
   }
 
   #startThread(loop: EventLoop, parentPort: Port, workerData: unknown): void {
+    const random = this.#random.fork(10 + this.#world.loops.length)
+    const MessageChannel = channelsOf(loop, random.fork(3))
     const known = {
       "node:net": this.#network.moduleFor(loop),
-      "node:worker_threads": { parentPort, workerData },
+      "node:worker_threads": { parentPort, workerData, MessageChannel },
     }
-    const random = this.#random.fork(10 + this.#world.loops.length)
     this.#compiled.worker(
       (id) => this.#require(id, known, loop),
       { exports: {} },

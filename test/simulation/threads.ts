@@ -133,30 +133,32 @@ export function threadsModule(
     }
   }
 
-  class MessageChannel {
-    readonly port1: Port
-    readonly port2: Port
-
-    constructor() {
-      // Either end may be handed over; where it is used decides nothing here.
-      const [port1, port2] = Port.pair(main, main, random.fork(1000))
-      this.port1 = port1
-      this.port2 = port2
-    }
-  }
-
   const receiveMessageOnPort = (port: Port) => port.receive()
   const killAll = () => {
     for (const worker of [...live]) worker.die()
   }
   const module = {
     Worker,
-    MessageChannel,
+    MessageChannel: channelsOf(main, random.fork(1000)),
     receiveMessageOnPort,
     parentPort: null,
     workerData: null,
   }
   return { module, killAll }
+}
+
+/** Makes MessageChannel for a thread. Either end may be handed over; where it is used decides nothing here. */
+export function channelsOf(loop: EventLoop, random: Random): new () => object {
+  return class MessageChannel {
+    readonly port1: Port
+    readonly port2: Port
+
+    constructor() {
+      const [port1, port2] = Port.pair(loop, loop, random)
+      this.port1 = port1
+      this.port2 = port2
+    }
+  }
 }
 
 /** Makes Atomics for a thread, whose calls let other threads go on in between now and then. */

@@ -150,7 +150,7 @@ export class EventLoop {
   }
 
   readonly setImmediate = (callback: (...args: unknown[]) => void, ...args: unknown[]): object => {
-    const immediate = { callback: () => callback(...args) }
+    const immediate = { callback: () => callback(...args), unref: () => immediate }
     this.#immediates.push(immediate)
     this.#checkLater()
     return immediate

@@ -4,14 +4,17 @@ import { createServer, type Server, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Pull, Push, Request, Subscriber } from "zeromq-lz4"
+import { Codec } from "zeromq-lz4/codec"
 
+import { rawZmtpPeer } from "../support/raw-peer.js"
 import { Script } from "../support/running-script.js"
 import { anyPort, freePort, use } from "../support/sockets.js"
 import { lz4, type Transport, transports } from "../support/transports.js"
-import { handshake } from "../support/zmtp.js"
+import { handshake, message } from "../support/zmtp.js"
 
 const connected = "const push = new zmq.Push(); push.connect(argument.endpoint);"
 const natural = { code: 0, signal: null }
+const MIB = 2 ** 20
 
 /** Scripts with a peer that is there, and which of their messages must arrive. */
 const delivering = [
@@ -221,6 +224,30 @@ describe.each(transports)("over $name", (transport) => {
       const process = new Script(script, addresses)
       expect(await process.ended(), process.errors).toEqual(natural)
     })
+  })
+
+  test("a process ends while peers send more than it can take in", async () => {
+    const publisher = `const publisher = new zmq.Publisher();
+      await publisher.bind(argument); console.log(publisher.lastEndpoint);
+      // Nothing else is left to do when messages have come for some turns.
+      await new Promise((resolve) => {
+        const timer = setInterval(() => {
+          if (publisher.lz4.stats.received.messages < 100) return;
+          clearInterval(timer); resolve()
+        }, 1)
+      })`
+    const script = new Script(publisher, "lz4+tcp://127.0.0.1:*")
+    const endpoint = await script.line()
+    const bomb = message(Codec.createSync().encodePart(Buffer.alloc(4 * MIB, "x")))
+    const peers = Array.from({ length: 8 }, () => rawZmtpPeer(endpoint, "SUB"))
+    for (const { socket } of (await Promise.all(peers)).map(use)) {
+      const flood = () => {
+        while (socket.writable && socket.write(bomb));
+      }
+      socket.on("drain", flood)
+      flood()
+    }
+    expect(await script.ended()).toEqual(natural)
   })
 
   test("a publisher that ends has delivered, to each that had subscribed", async () => {
