@@ -100,14 +100,15 @@ export class HostedConnection implements RelayInlet {
     this.#count()
   }
 
-  /** Without memory the connection is over. */
+  /** Encodes; if that fails, as without memory, the connection is over. */
   #encode(write: Write): Chunk | undefined {
     const { connection } = this
     connection.adapt()
     try {
       return this.#endpoint.encode(write, connection)
-    } catch {
+    } catch (error) {
       connection.destroy()
+      this.#endpoint.threw(error)
       return undefined
     }
   }

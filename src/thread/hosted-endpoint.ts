@@ -176,6 +176,11 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#checkGone()
   }
 
+  /** Has an error thrown on the thread of the sockets, as one that nobody caught. */
+  threw(error: unknown): void {
+    this.#tell({ type: "threw", error: toPlain(error as Error) })
+  }
+
   acceptFailed(error: Error): void {
     this.#tell({ type: "acceptFailed", error: toPlain(error) })
   }

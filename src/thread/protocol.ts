@@ -135,5 +135,7 @@ export type EndpointEvent =
   | { type: "attemptFailed" }
   | { type: "retried"; intervalMs: number }
   | { type: "gaveUp"; isWrongPeer: boolean }
+  /** Something went wrong that is no peer's fault. */
+  | { type: "threw"; error: PlainError }
   /** The endpoint was closed, and its last connection is over. */
   | { type: "gone" }

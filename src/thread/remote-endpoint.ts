@@ -117,6 +117,8 @@ abstract class RemoteEndpoint implements ThreadUser {
           this.#over(connection, { ...ending, error: error && fromPlain(error) })
         })
         break
+      case "threw":
+        throw fromPlain(event.error)
       case "gone":
         this.thread.remove(this.number)
     }

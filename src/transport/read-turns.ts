@@ -78,7 +78,8 @@ function read(readable: Readable): void {
 
 /** Whether the event loop has waited for I/O since this was asked last: then nothing has waited for it. */
 function hasIdled(): boolean {
-  const { idleTime } = performance.nodeTiming
+  // Not every runtime tells.
+  const idleTime = performance.nodeTiming?.idleTime ?? 0
   const has = idleTime > idleMs
   idleMs = idleTime
   return has

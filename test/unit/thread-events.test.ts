@@ -124,6 +124,15 @@ test("a handler that throws keeps none of what was posted with it from being tol
   expect(worker.posted.filter((item) => (item as Control).type === "destroy")).toHaveLength(2)
 })
 
+test("an error of the thread that is no peer's fault is thrown as one that nobody caught", async () => {
+  const errors = uncaught()
+  const { log, take } = endpoint()
+  take({ type: "threw", error }, opened(1))
+  await turn()
+  expect(log).toEqual(["accepted"])
+  expect(errors).toEqual([new Error("text"), new Error("at accepted 1")])
+})
+
 test("memory is given back when what came has been read, not while it is being read", () => {
   const thread = new Thread(() => {})
   const worker = workers.at(-1) as FakeWorker

@@ -440,7 +440,14 @@ const writeOf = (what: string): Write => ({ bytes: Buffer.from(what) })
 function hosted(credit = 0) {
   const { told, box } = outbox()
   const network = new FakeConnection()
-  const endpoint = { encode: ({ bytes }: Write) => ({ bytes }) }
+  const threw: unknown[] = []
+  const endpoint = {
+    encode: ({ bytes }: Write) => {
+      if (text(bytes) === "fails") throw new Error("no memory")
+      return { bytes }
+    },
+    threw: (error: unknown) => threw.push(error),
+  }
   const one = new HostedConnection(
     7,
     network as unknown as Connection,
@@ -448,10 +455,19 @@ function hosted(credit = 0) {
     box,
     credit,
   )
-  return { one, network, told, box }
+  return { one, network, told, box, threw }
 }
 
 describe("a connection, at its thread", () => {
+  test("that cannot encode what it is to write is over, and says why", () => {
+    const { one, network, threw } = hosted()
+    one.write(writeOf("1"))
+    one.write(writeOf("fails"))
+    expect(network.log).toEqual(["1", "destroy"])
+    expect(threw).toEqual([new Error("no memory")])
+    expect(one.state.left).toBe(1)
+  })
+
   test("writes what the network has room for, and the rest in its order when it has room again", () => {
     const { one, network } = hosted()
     network.room = 2
