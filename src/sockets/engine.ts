@@ -7,7 +7,15 @@ import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns
 import { SOCKET_TYPES } from "../patterns/types.js"
 import { ThreadTransport } from "../thread/thread-transport.js"
 import { threadsOf } from "../thread/threads.js"
-import { canonicalEndpoint, parseBind, parseConnect, withoutScheme } from "../transport/endpoint.js"
+import {
+  canonicalEndpoint,
+  familyOf,
+  formatEndpoint,
+  type HostPort,
+  parseBind,
+  parseConnect,
+  withoutScheme,
+} from "../transport/endpoint.js"
 import { LocalTransport } from "../transport/local-transport.js"
 import { caughtUp, fellBehind } from "../transport/read-turns.js"
 import { resolveHost, resolveHostSync } from "../transport/tcp.js"
@@ -182,7 +190,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   #cannotListen(address: string, error: unknown): never {
     this.emit({ type: "close" } as Event) // without an address, as libzmq has it
-    return this.#bindError(address, error)
+    return this.bindError(address, error)
   }
 
   connect(socket: Socket, address: string, options: EndpointOptions): void {
@@ -300,15 +308,34 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     }
   }
 
+  /**
+   * An endpoint of libzmq's, with the address of a host in place of its name: libzmq would look it up
+   * on this thread, and wait.
+   *
+   * @throws Error with code ENODEV.
+   */
+  async resolveNative(socket: Socket, address: string): Promise<string> {
+    if (!address.startsWith("tcp://")) return address
+    let where: HostPort
+    try {
+      where = parseBind(address, socket.ipv6)
+    } catch {
+      return address // libzmq says what is wrong
+    }
+    if (familyOf(where.host) !== 0) return address
+    return formatEndpoint(await resolveHost(where, socket.ipv6, address), "tcp://")
+  }
+
   #orBindError<T>(address: string, call: () => T): T {
     try {
       return call()
     } catch (error) {
-      return this.#bindError(address, error)
+      return this.bindError(address, error)
     }
   }
 
-  #bindError(address: string, error: unknown): never {
+  /** Tells of an endpoint that cannot be bound, and throws. */
+  bindError(address: string, error: unknown): never {
     const told = zmqError((error as { code: "EINVAL" }).code)
     this.emit({ type: "bind:error", address: withoutScheme(address), error: told })
     // Named as it was asked for.

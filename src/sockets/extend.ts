@@ -94,7 +94,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       if (this.#isNative(state, address)) {
         state.useNative()
         const added = () => this.#nativeAdded(state)
-        const bound = this.#withoutThread(state, args, native.bindSync, added)
+        const bound = this.#withoutThread(state, args, native.bindSync, true, added)
         return (
           bound ?? blockingNative(state, native.bind.apply(this, this.#nativeArgs(args)), added)
         )
@@ -122,7 +122,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
           state.nativeEndpoints--
         }
         // libzmq's zmq_unbind and zmq_disconnect are one; unbindSync of zeromq.js 6.8 binds.
-        const unbound = this.#withoutThread(state, args, native.disconnect, removed)
+        const unbound = this.#withoutThread(state, args, native.disconnect, false, removed)
         return unbound ?? blockingNative(state, native.unbind.apply(this, args), removed)
       }
       return blocking(this, state, async () => {
@@ -238,15 +238,29 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       state: SocketState,
       args: unknown[],
       change: (address: string) => void,
+      binds: boolean,
       changed: () => void,
     ): Promise<void> | undefined {
       const [address] = args
       // zeromq.js knows what to throw at once.
       if (!state.engine || this.closed || args.length > 1 || typeof address !== "string")
         return undefined
+      const { engine } = state
       return blocking(this, state, async () => {
         await turn()
-        change.call(this, address)
+        let resolved = address
+        try {
+          resolved = await engine.resolveNative(this, address)
+        } catch (error) {
+          if (binds) engine.bindError(address, error)
+        }
+        try {
+          change.call(this, resolved)
+        } catch (error) {
+          // What is connected is known by the name that was given.
+          if (binds || resolved === address) throw Object.assign(error as Error, { address })
+          change.call(this, address)
+        }
         changed()
       })
     }

@@ -1,5 +1,7 @@
 /** Sockets with endpoints of libzmq beside those of lz4+tcp://. */
-import { beforeEach, describe, expect, test } from "vitest"
+import dns from "node:dns/promises"
+import { syncBuiltinESMExports } from "node:module"
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
 import {
   Dealer,
   Publisher,
@@ -115,6 +117,41 @@ describe("while an endpoint of libzmq is bound or unbound beside one of lz4+tcp:
       expect(call(dealer)).toThrow(message)
     }
   })
+})
+
+test("names of hosts are looked up while others have their turn", async () => {
+  const { lookup } = dns
+  onTestFinished(() => {
+    dns.lookup = lookup
+    syncBuiltinESMExports()
+  })
+  // libzmq itself would not find it.
+  dns.lookup = (async (name: string) => {
+    if (name !== "made-up.test") throw new Error("not found")
+    return { address: "127.0.0.1", family: 4 }
+  }) as unknown as typeof lookup
+  syncBuiltinESMExports()
+  const dealer = use(new Dealer())
+  await dealer.bind(LZ4)
+  await dealer.bind("tcp://made-up.test:*")
+  const bound = dealer.lastEndpoint as string
+  expect(bound).toMatch(/^tcp:\/\/127\.0\.0\.1:\d+$/)
+  const peer = use(new Dealer())
+  peer.connect(bound)
+  await peer.send("text")
+  expect(String(await dealer.receive())).toBe("text")
+  await dealer.unbind(bound.replace("127.0.0.1", "made-up.test"))
+  await eventually(() =>
+    use(new Dealer())
+      .bind(bound)
+      .then(() => true),
+  )
+  const told = new Promise((resolve) => dealer.events.on("bind:error", resolve))
+  const address = "tcp://unknown.test:*"
+  await expect(dealer.bind(address)).rejects.toMatchObject({ code: "ENODEV", address })
+  expect(await told).toMatchObject({ address: "unknown.test:*" })
+  dealer.connect("tcp://unknown.test:9")
+  await dealer.unbind("tcp://unknown.test:9")
 })
 
 test("no endpoint of lz4+tcp:// is added while zeromq.js binds the first of libzmq's", async () => {
