@@ -83,6 +83,9 @@ export abstract class SocketType implements PipeEvents {
     return true
   }
 
+  /** The socket is closed: nothing is received any more. */
+  close(): void {}
+
   hasIn(): boolean {
     return false
   }

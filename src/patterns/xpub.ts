@@ -15,7 +15,8 @@ export class XPub extends SocketType {
   readonly #topics = new MultiTopics<Pipe>()
   /** What peers want, where the program decides what they get. */
   readonly #wanted = new MultiTopics<Pipe>()
-  readonly #waiting = new Notices()
+  #waiting = new Notices()
+  #isClosed = false
   /** Of the subscription that was received last, for one to be chosen for it. */
   #last: Pipe | undefined
 
@@ -133,7 +134,13 @@ export class XPub extends SocketType {
 
   /** Whether the program hears of subscriptions, and of messages. */
   protected get notifies(): boolean {
-    return true
+    return !this.#isClosed
+  }
+
+  /** Lets go of notices, whatever may still refer to the socket. */
+  override close(): void {
+    this.#isClosed = true
+    this.#waiting = new Notices()
   }
 
   #read(pipe: Pipe): Message {

@@ -235,6 +235,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     for (const endpoints of this.#endpoints.values())
       for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#context), false)
     this.#endpoints.clear()
+    this.type.close()
     this.#context = undefined
     this.#forgetUsual()
   }

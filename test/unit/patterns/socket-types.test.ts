@@ -425,6 +425,15 @@ describe("PUB and XPUB", () => {
     ])
   })
 
+  test("XPUB forgets its notices when it is closed, and makes none of peers that go", () => {
+    const xpub = new Bench(XPub)
+    const a = xpub.peer()
+    for (const text of ["\x01t", "\x01u", "message"]) a.says(text)
+    xpub.type.close()
+    a.pipe.close()
+    expect(xpub.receiveAll()).toEqual([])
+  })
+
   test("invertMatching sends to those that do not want it", async () => {
     const pub = new Bench(Pub, { invertMatching: true })
     const [a, b] = [pub.peer(), pub.peer()]
