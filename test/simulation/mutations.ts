@@ -233,8 +233,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "    this.#takeAll()\n    this.#releaseWritten()",
-        to: "    this.#releaseWritten()",
+        from: "    this.#readRest()\n    this.#heartbeat",
+        to: "    this.#heartbeat",
       },
     ],
   },
