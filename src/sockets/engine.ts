@@ -518,7 +518,11 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 
   sendNow(sending: Sending): void {
-    if (this.#sending === sending) this.#finishSending()
+    if (this.#sending !== sending) return
+    const { sendTimeoutMs } = this.#state
+    // Room that was there before the turn may have gone with its peer.
+    if (sending.timer !== undefined || sendTimeoutMs === 0 || this.#hasOut()) this.#finishSending()
+    else if (sendTimeoutMs > 0) sending.timer = setTimeout(sendNow, sendTimeoutMs, this, sending)
   }
 
   // -- Receiving -------------------------------------------------------------------
@@ -577,7 +581,13 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 
   receiveNow(receiving: Receiving): void {
-    if (this.#receiving === receiving) this.#finishReceiving()
+    if (this.#receiving !== receiving) return
+    const { receiveTimeoutMs } = this.#state
+    // A message that was there before the turn may have gone with its peer.
+    if (receiving.timer !== undefined || receiveTimeoutMs === 0 || this.#hasIn())
+      this.#finishReceiving()
+    else if (receiveTimeoutMs > 0)
+      receiving.timer = setTimeout(receiveNow, receiveTimeoutMs, this, receiving)
   }
 }
 

@@ -129,3 +129,37 @@ test("a program that sends large messages in a row gives timers and I/O their tu
   clearInterval(interval)
   expect(turns).toBeGreaterThan(2)
 })
+
+/** So many operations in a row do not wait; the next waits a turn, though it need not. */
+const OPERATIONS = 512
+
+test("a receive() that waits a turn goes on waiting where its message goes with its peer", async () => {
+  const [pull, gone, stays] = [new Pull(), new Push(), new Push()].map(use) as [Pull, Push, Push]
+  await gone.bind(anyPort(lz4))
+  const endpoint = gone.lastEndpoint as string
+  pull.connect(endpoint)
+  for (let i = 0; i <= OPERATIONS; i++) await gone.send("gone")
+  await eventually(() => pull.lz4.stats.received.messages > OPERATIONS)
+  for (let i = 0; i < OPERATIONS; i++) await pull.receive()
+  const received = pull.receive()
+  pull.disconnect(endpoint)
+  await pull.bind(anyPort(lz4))
+  stays.connect(pull.lastEndpoint as string)
+  await stays.send("stays")
+  expect(String((await received)[0])).toBe("stays")
+})
+
+test("a send() that waits a turn goes on waiting where the room goes with its peer", async () => {
+  const [push, gone, stays] = [new Push(), new Pull(), new Pull()].map(use) as [Push, Pull, Pull]
+  push.sendHighWaterMark = 0
+  await gone.bind(anyPort(lz4))
+  const endpoint = gone.lastEndpoint as string
+  push.connect(endpoint)
+  for (let i = 0; i < OPERATIONS; i++) await push.send("gone")
+  const sent = push.send("stays")
+  push.disconnect(endpoint)
+  await push.bind(anyPort(lz4))
+  stays.connect(push.lastEndpoint as string)
+  await sent
+  expect(String((await stays.receive())[0])).toBe("stays")
+})
