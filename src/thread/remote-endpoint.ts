@@ -36,6 +36,8 @@ abstract class RemoteEndpoint implements ThreadUser {
   protected thread: Thread
   protected number: number
   protected isClosed = false
+  /** Waits to try again. */
+  protected retry: NodeJS.Timeout | undefined
   readonly #threads: () => Thread
   readonly #handlers: ConnectionHandlers
 
@@ -55,8 +57,7 @@ abstract class RemoteEndpoint implements ThreadUser {
 
   /** Moves to another thread after a pause; `opened` is called, or `failed` where there is none. */
   protected reopenLater(intervalMs: number, opened: () => void, failed: () => void): void {
-    setTimeout(() => {
-      if (this.isClosed) return
+    this.retry = setTimeout(() => {
       try {
         this.thread = this.#threads()
         this.number = this.#open()
@@ -75,6 +76,7 @@ abstract class RemoteEndpoint implements ThreadUser {
   close(): void {
     if (this.isClosed) return
     this.isClosed = true
+    clearTimeout(this.retry)
     this.thread.do(DO.CLOSE, this.number)
   }
 
@@ -263,9 +265,10 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
   /** The address is taken, for now. */
   #listenLater(error: Error): void {
     this.#handlers.acceptFailed(error)
-    setTimeout(() => {
-      if (!this.isClosed) this.#listenAt(this.#address as HostPort)
-    }, this.#backoff.next()).unref()
+    this.retry = setTimeout(
+      () => this.#listenAt(this.#address as HostPort),
+      this.#backoff.next(),
+    ).unref()
   }
 }
 

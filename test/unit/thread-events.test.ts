@@ -75,7 +75,7 @@ function endpoint() {
       events.flatMap((event) => [TOLD.EVENT, 1, event]),
     )
   }
-  return { worker, log, take }
+  return { worker, log, take, one }
 }
 
 const opened = (connection: number): EndpointEvent => ({
@@ -153,6 +153,20 @@ test("memory is given back when what came has been read, not while it is being r
   expect(posted).toEqual([[DO.DIAL, 1]])
   thread.doNow([DO.DIAL, 1])
   expect(worker.posted).toEqual([DO.DIAL, 1, DO.FREE, 3, 1])
+})
+
+test("an endpoint whose thread died waits for another no longer once it is closed", () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  onTestFinished(() => {
+    vi.useRealTimers()
+  })
+  const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {})
+  onTestFinished(() => warned.mockRestore())
+  const { worker, one } = endpoint()
+  worker.emit("error", new Error("it died"))
+  expect(vi.getTimerCount()).toBe(1)
+  one.close()
+  expect(vi.getTimerCount()).toBe(0)
 })
 
 test("a handler that throws when a thread dies keeps no other connection from being closed", async () => {
