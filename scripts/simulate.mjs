@@ -29,7 +29,7 @@ const SEED_STEP = 1e6
 const SHOWN_MAX = 3
 /** Runs in which a mutation has to be found. */
 const FOUND_WITHIN = 2000
-const FOUND_SECONDS = 60
+const FOUND_SECONDS = 300
 
 if (isMainThread) await main()
 else {
@@ -69,6 +69,8 @@ async function playOnAll(task) {
     Array.from({ length: of }, (_, share) => {
       const worker = new Worker(fileURLToPath(import.meta.url), {
         workerData: { ...task, share, of },
+        // Most of what a run makes is garbage when it is over.
+        resourceLimits: { maxYoungGenerationSizeMb: 128 },
         argv: process.argv.slice(2),
       })
       return new Promise((/** @type {(result: Result) => void} */ resolve, reject) => {

@@ -54,6 +54,14 @@ function pool(random: Random, compressible: number, bytes: number): Buffer {
 export const topicOf = ({ sender, sequence }: Head): string =>
   TOPICS[(sender + sequence) % TOPICS.length] as string
 
+/** The same, but for a first byte that would make it a subscription, as any part of an XSUB's may be. */
+function asContent(part: Buffer): Buffer {
+  if (part.length === 0 || (part[0] as number) > 1) return part
+  const content = Buffer.from(part)
+  content[0] = 2
+  return content
+}
+
 /** The parts of a message; the first is the caller's to write over. */
 export function build(author: Author, head: Head): Buffer[] {
   const { send, hasParts } = author
@@ -64,7 +72,7 @@ export function build(author: Author, head: Head): Buffer[] {
     const bytes = random.chance(0.1) ? 0 : random.skewed(1, send.maxBytes + 1) - 1
     const filler = pool(random, send.compressible, bytes)
     if (i > 0) {
-      result.push(filler)
+      result.push(asContent(filler))
       continue
     }
     const first = Buffer.allocUnsafe(HEAD_BYTES + bytes)

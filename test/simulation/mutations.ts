@@ -68,6 +68,11 @@ export const mutations: readonly Mutation[] = [
         from: "    this.#deaf = true\n    this.#isOver = true\n    this.#socket.destroy()",
         to: "    this.#deaf = true\n    this.#socket.destroy()",
       },
+      {
+        file: CONNECTION,
+        from: "    return this.#isFull || this.#isOver || this.#socket.destroyed\n",
+        to: "    return this.#isFull || this.#isOver\n",
+      },
     ],
   },
   {

@@ -3,7 +3,7 @@
 import type { Checker } from "./checker.js"
 import type { Process } from "./engine.js"
 import { ANYBODY, type Author, build, type Head, readHead, topicOf } from "./messages.js"
-import { type Action, type EndpointSpec, type SocketSpec, takesParts } from "./scenario.js"
+import { type Action, type EndpointSpec, type SocketSpec, TOPICS, takesParts } from "./scenario.js"
 import type { World } from "./world.js"
 
 type Received = (Buffer | { routingId?: number; group?: Buffer })[]
@@ -49,6 +49,8 @@ export interface Counts {
   wireBytes: number
 }
 
+/** Between messages that are to find out whether subscriptions hold, in milliseconds. */
+const PROBE_MS = 50
 /** Pauses of a program that hurries, in milliseconds. */
 const EAGER_MS = 5
 
@@ -249,6 +251,21 @@ export class Program {
   hurry(): void {
     this.isEager = true
     for (const wake of [...this.#waiting]) wake()
+  }
+
+  /** Publishes a message of each topic, with time in between for it to leave. */
+  async probe(): Promise<Head[]> {
+    const heads: Head[] = []
+    for (let i = 0; i < TOPICS.length && !this.isSending && !this.isClosed; i++) {
+      const head = this.#next()
+      const parts = build(this.author, head)
+      heads.push(head)
+      await this.#post(head, parts, this.#arguments(head, parts))
+      await new Promise<void>((resolve) => {
+        this.process.loop.setTimeout(() => resolve(), PROBE_MS)
+      })
+    }
+    return heads
   }
 
   #next(to = ANYBODY): Head {

@@ -7,6 +7,7 @@ import { Leftovers } from "./checkers/leftovers.js"
 import { Pipes } from "./checkers/pipes.js"
 import { type Compiled, Process } from "./engine.js"
 import { attack, HOSTILE } from "./hostile.js"
+import type { Head } from "./messages.js"
 import { type Fault, Network, Socket, type Treatment } from "./network.js"
 import { OUT_OF_MEMORY, Program } from "./programs.js"
 import { Random } from "./random.js"
@@ -167,6 +168,23 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
   }
 }
 
+/** Has publishers send when all is quiet, to see whether those are subscribed who are connected. */
+function probe(run: Run, checkers: readonly Checker[], runUntil: (ms: number) => void): void {
+  const { world, programs } = run
+  if (!programs.some(({ spec }) => spec.type === "Subscriber")) return
+  const sent: [Program, Head[]][] = []
+  for (const program of programs) {
+    const { type } = program.spec
+    if ((type !== "Publisher" && type !== "XPublisher") || program.isClosed) continue
+    world.runScript(program.process.loop, () => {
+      program.probe().then((heads) => sent.push([program, heads]))
+    })
+  }
+  runUntil(world.now + QUIET_MS)
+  for (const [{ spec }, heads] of sent)
+    for (const checker of checkers) checker.probed?.(spec, heads)
+}
+
 function finish(run: Run, checkers: readonly Checker[]): void {
   const { world, programs, network } = run
   const runUntil = (ms: number) => {
@@ -197,6 +215,7 @@ function finish(run: Run, checkers: readonly Checker[]): void {
   }
   if (!world.failure && !(mayStay && isBusy(network)))
     for (const checker of checkers) checker.quiet?.()
+  if (!world.failure) probe(run, checkers, runUntil)
   if (world.failure) return
   for (const { process, spec } of programs)
     world.runScript(process.loop, () => {

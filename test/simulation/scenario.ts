@@ -173,6 +173,9 @@ const FAMILIES: readonly Family[] = [
   { weight: 1, a: ["Scatter"], b: ["Gather"], sends: "a" },
 ]
 
+/** Longer than any run. */
+const LONG_RECONNECT_MS = 60_000
+
 /** Types that take several parts. */
 export const takesParts = (type: TypeName): boolean =>
   !["Client", "Server", "Radio", "Dish", "Scatter", "Gather"].includes(type)
@@ -280,6 +283,10 @@ export function makeScenario(seed: number): Scenario {
       latencyMs: 0.05,
     })
   }
+  if (family.distributes && bCount > 1 && random.chance(0.2)) {
+    uneven(random, sockets)
+    Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536, capacityBytes: 20_000 })
+  }
   if (
     sockets.length <= 5 &&
     !sockets.some(({ type }) => type === "Request") &&
@@ -287,6 +294,15 @@ export function makeScenario(seed: number): Scenario {
   ) {
     flood(random, sockets)
     Object.assign(network, { pieceBytes: 65_536, readBytes: 262_144, capacityBytes: 1_000_000 })
+  }
+  // A dialer may still wait when its socket is closed. What senders keep for it would be missed.
+  if (network.reset + network.fin > 0)
+    for (const { options, send } of sockets)
+      if (!send && random.chance(0.1)) options.reconnectInterval = LONG_RECONNECT_MS
+  const lacksMemory = random.chance(0.04)
+  if (lacksMemory && random.chance(0.5)) {
+    starve(random, sockets)
+    Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536 })
   }
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
@@ -300,7 +316,7 @@ export function makeScenario(seed: number): Scenario {
       sliceBytes: random.pick([524_288, 524_288, 100, 5000]),
       roomBytes: random.pick([262_144, 262_144, 100, 3000]),
     },
-    memoryShare: random.chance(0.04) ? 0.05 : 0,
+    memoryShare: lacksMemory ? random.pick([0.05, 0.2]) : 0,
     atomicShare: random.pick([0, 0.01, 0.1]),
     // A slow machine on a network of single bytes would do nothing but read, and miss heartbeats.
     clockMs: random.pick(
@@ -358,6 +374,32 @@ function stall(random: Random, sockets: readonly SocketSpec[]): void {
     Object.assign(send, { startMs: 30, count: 300, burst: 10, pauseMs: 0, eager: false })
     Object.assign(send, { maxBytes: 9000, maxParts: 1, compressible: 0 })
     if (type === "XSubscriber") Object.assign(send, { count: 500, maxBytes: 60_000 })
+  }
+}
+
+/** Has one receiver stand still while others receive, so that writes of the same wait for some. */
+function uneven(random: Random, sockets: readonly SocketSpec[]): void {
+  let isFirst = true
+  for (const { options, receive, send } of sockets) {
+    if (send) {
+      options.sendHighWaterMark = 1000
+      options.noDrop = false
+      Object.assign(send, { startMs: 20, count: 60, burst: random.pick([3, 6, 12]), pauseMs: 3 })
+      Object.assign(send, { maxBytes: 20_000, maxParts: 2, compressible: 0 })
+    } else if (receive) {
+      options.receiveHighWaterMark = isFirst ? random.pick([1, 2]) : 1000
+      Object.assign(receive, { startMs: isFirst ? 90 : 0, every: 1000 })
+      isFirst = false
+    }
+  }
+}
+
+/** Has senders send large messages at small marks. */
+function starve(random: Random, sockets: readonly SocketSpec[]): void {
+  for (const { options, send } of sockets) {
+    if (!send) continue
+    options.sendHighWaterMark = random.pick([1, 2, 3])
+    Object.assign(send, { maxBytes: 40_000, maxParts: 1 })
   }
 }
 

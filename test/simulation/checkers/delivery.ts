@@ -174,6 +174,43 @@ export class Delivery implements Checker {
     }
   }
 
+  /** A subscriber that is connected is subscribed, over however many connections. */
+  probed(author: SocketSpec, heads: readonly Head[]): void {
+    const { scenario, programs } = this.#run
+    // A connection whose one side has ended may look live, and actions may have changed the topics.
+    if (scenario.network.fin > 0 || scenario.actions.some(({ kind }) => kind === "topic")) return
+    for (const { spec, isClosed } of programs) {
+      // Those that conflate or invert get others.
+      const { conflate, invertMatching } = spec.options
+      if (spec.type !== "Subscriber" || isClosed || conflate || invertMatching) continue
+      if (this.#liveLinks(spec, author) !== 1) continue
+      const flow = this.#flow(spec, author)
+      for (const head of heads) {
+        const topic = topicOf(head)
+        if (!spec.topics.some((prefix) => topic.startsWith(prefix))) continue
+        if (this.#fates.get(author.number)?.[head.sequence] !== "accepted") continue
+        if (!flow.numbers.has(head.sequence))
+          this.#fail(
+            "who is connected is subscribed",
+            `Subscriber ${spec.number} did not get ${head.sequence} of ${author.type} ${author.number}`,
+          )
+      }
+    }
+  }
+
+  #liveLinks(one: SocketSpec, other: SocketSpec): number {
+    let links = 0
+    for (const link of this.#run.network.links) {
+      if (link.isOver || link.firstCloser || link.wasCut) continue
+      const ends = endsOf(this.#run, link)
+      if (!ends) continue
+      const { dialling, accepting } = ends
+      if ((dialling === one && accepting === other) || (dialling === other && accepting === one))
+        links++
+    }
+    return links
+  }
+
   /** Of a socket that keeps the latest message only, that arrives. */
   #checkLatest(author: SocketSpec): void {
     const { type, options, endpoints } = author

@@ -141,6 +141,11 @@ export class Pipes implements Checker {
     if (isStopped && connection && waitingIn <= marks.receiveHighWaterMark >> 1)
       waits(`a connection stands still with ${waitingIn} of ${marks.receiveHighWaterMark} messages`)
     if (!connection) return
+    if (!connection.blocked && !marks.conflate && isWritable && state.written !== state.taken)
+      world.fail(
+        "marks are kept",
+        `${state.written - state.taken} messages count as waiting where ${chunks + batched} do`,
+      )
     if (!connection.blocked && chunks + batched > 0)
       waits(`${chunks} chunks and ${batched} messages are not written`)
     if (isCalm && isWritable && connection.blocked)
