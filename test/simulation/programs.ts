@@ -370,7 +370,7 @@ export class Program {
           this.isReceiving = true
         }
       } catch (error) {
-        this.#unless(["EBADF", "EAGAIN", "EBUSY"], error)
+        this.#unless(["EBADF", "EAGAIN", "EBUSY", "EFSM"], error)
         const { code } = error as { code?: string }
         this.isReceiving = false
         if (code !== "EBUSY") return
