@@ -61,6 +61,7 @@ static int encode_thorough(zl_dictionary *dictionary, const char *from, char *to
 
 uint32_t zl_block_encode(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
                          uint8_t *target, uint32_t room, int32_t effort) {
+  if (effort == ZL_NO_EFFORT) return 0;
   const char *from = (const char *)source;
   char *to = (char *)target;
   return (uint32_t)(effort > 0

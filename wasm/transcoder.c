@@ -37,6 +37,7 @@ struct zl_transcoder {
     uint8_t arenas;
     uint32_t apart; /* messages to send without looking for an arena again */
     uint8_t sampled;     /* or passed by: the part that is being read */
+    uint8_t vain[33];    /* parts in a row that did not get shorter, by the bits of their sizes */
     uint32_t passed_by;  /* messages, while another's were sampled */
     zl_trainer *trainer; /* until its dictionary is taken over, or there is to be none */
   } sender;
@@ -219,6 +220,38 @@ static int32_t pass_body(zl_transcoder *t, uint64_t bytes) {
   return STEP_DONE;
 }
 
+/* -- Parts that do not compress ----------------------------------------------- */
+
+/* Parts of about one size that were tried in vain, in a row, before the next are sampled first;
+ * and how many of those go by until one is tried again without. */
+#define VAIN_MAX 4u
+#define SAMPLED_MAX 64u
+/* For a shorter part a sample takes as long as to try all of it. */
+#define SAMPLED_MIN_BYTES 4096u
+/* The beginning and the middle of a part are looked at, this share of it each. */
+#define SAMPLE_SHARE 16u
+#define SAMPLE_MAX 2048u
+
+static uint8_t *vain_of(zl_transcoder *t, uint64_t body) {
+  return &t->sender.vain[body > UINT32_MAX ? 32 : 32 - __builtin_clz((uint32_t)body | 1)];
+}
+
+/* Takes note of a part that was tried, or sampled, and whether it got shorter. */
+static void note_trial(zl_transcoder *t, uint64_t body, int shrank) {
+  uint8_t *vain = vain_of(t, body);
+  if (shrank)
+    *vain = 0;
+  else if (++*vain > VAIN_MAX + SAMPLED_MAX)
+    *vain = VAIN_MAX;
+}
+
+/* The bytes of each of the two pieces by which a part is judged; 0 when it is just tried. */
+static uint32_t sample_bytes(zl_transcoder *t, uint64_t body) {
+  const uint8_t vain = *vain_of(t, body);
+  if (body < SAMPLED_MIN_BYTES || vain < VAIN_MAX || vain == VAIN_MAX + SAMPLED_MAX) return 0;
+  return body / SAMPLE_SHARE < SAMPLE_MAX ? (uint32_t)(body / SAMPLE_SHARE) : SAMPLE_MAX;
+}
+
 /* Leaves a part to the caller, whose frame header is dropped here. */
 static int32_t leave_large(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
   t->large = (zl_large){.body_bytes = frame->body_bytes, .place = place, .index = t->part_index};
@@ -232,8 +265,10 @@ uint32_t zl_large_done(zl_transcoder *t, uint8_t *target, uint32_t low, uint32_t
   uint32_t place = t->large.place;
   if (t->direction == RECEIVING)
     count_part(t, place, other, t->large.body_bytes);
-  else
+  else {
+    note_trial(t, t->large.body_bytes, other < t->large.body_bytes + ZL_SENTINEL_BYTES);
     count_part(t, place, t->large.body_bytes, other);
+  }
   t->state = FRAME;
   return zmtp_frame_write(target, place & ZL_LAST ? 0 : ZMTP_MORE, other);
 }
@@ -418,10 +453,64 @@ static int32_t sample_part(zl_transcoder *t, span *s, const zmtp_frame *frame, u
   return STEP_DONE;
 }
 
+static int32_t send_plain(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
+  const uint64_t body = frame->body_bytes;
+  if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES)
+    return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES);
+  s->in += frame->head_bytes;
+  s->out += zmtp_frame_write(s->out, frame->flags & ZMTP_MORE, body + ZL_SENTINEL_BYTES);
+  zl_write_u32le(s->out, ZL_SENTINEL_PLAIN);
+  s->out += ZL_SENTINEL_BYTES;
+  count_part(t, place, body, body + ZL_SENTINEL_BYTES);
+  return pass_body(t, body);
+}
+
+/* What the next part may be compressed against: nothing as long as that is not shipped, which
+ * it is not within a message that began with no effort. */
+static zl_dictionary *shipped_dictionary(const zl_transcoder *t) {
+  return t->sender.dictionary_due ? NULL : t->sender.dictionary;
+}
+
+uint32_t zl_sending_plan(zl_transcoder *t, uint32_t low, uint32_t high) {
+  const uint64_t body = zl_join_u64(low, high);
+  if (t->sender.effort == ZL_NO_EFFORT) return ZL_GOES_PLAIN;
+  if (t->sender.trainer || t->sender.dictionary_due) return ZL_IS_TRIED;
+  if (body < t->sender.min_bytes) return ZL_GOES_PLAIN;
+  const uint32_t bytes = body > ZL_BLOCK_MAX ? 0 : sample_bytes(t, body);
+  return bytes > 0 ? bytes : ZL_IS_TRIED;
+}
+
+uint32_t zl_sending_shrinks(const zl_transcoder *t, const uint8_t *sample, uint32_t length) {
+  static uint8_t block[2 * SAMPLE_MAX];
+  return zl_block_encode(shipped_dictionary(t), sample, length, block, length - 1, 1) > 0;
+}
+
+uint32_t zl_sending_plain(zl_transcoder *t, uint8_t *target, uint32_t more, uint32_t low,
+                          uint32_t high) {
+  const uint64_t body = zl_join_u64(low, high);
+  const int is_sampled = t->sender.effort != ZL_NO_EFFORT && body >= t->sender.min_bytes;
+  if (is_sampled) note_trial(t, body, 0);
+  count_part(t, (t->inside ? 0u : ZL_FIRST) | (more ? 0u : ZL_LAST), body,
+             body + ZL_SENTINEL_BYTES);
+  uint32_t head = zmtp_frame_write(target, more ? ZMTP_MORE : 0, body + ZL_SENTINEL_BYTES);
+  zl_write_u32le(target + head, ZL_SENTINEL_PLAIN);
+  return head + ZL_SENTINEL_BYTES;
+}
+
+/* Whether a part is worth a trial, as far as a sample tells. */
+static int looks_compressible(zl_transcoder *t, const uint8_t *part, uint32_t length) {
+  const uint32_t bytes = sample_bytes(t, length);
+  if (bytes == 0) return 1;
+  static uint8_t sample[2 * SAMPLE_MAX];
+  memcpy(sample, part, bytes);
+  memcpy(sample + bytes, part + length / 2, bytes);
+  return (int)zl_sending_shrinks(t, sample, 2 * bytes);
+}
+
 static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
   const uint64_t body = frame->body_bytes;
   const uint64_t whole = frame->head_bytes + body;
-  const uint8_t more = frame->flags & ZMTP_MORE;
+  if (t->sender.effort == ZL_NO_EFFORT) return send_plain(t, s, frame, place);
   /* Not for a message that was begun before, when it is read again for want of room. */
   if (t->sender.trainer && place & ZL_FIRST && !t->sender.sampled) adopt_trained(t);
   if (t->sender.trainer) {
@@ -435,30 +524,23 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
     }
   }
 
-  uint32_t wire = 0;
-  if (body >= t->sender.min_bytes) {
-    if (body > ZL_PART_MAX) return leave_large(t, s, frame, place);
-    if (input_left(s) < whole) return needs_input(s, whole);
-    if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body)
-      return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body);
-    wire = zl_memo_encode(t, t->sender.dictionary, s->in + frame->head_bytes, (uint32_t)body,
-                          s->out + ZMTP_LONG_HEAD, t->sender.effort);
+  if (body < t->sender.min_bytes) return send_plain(t, s, frame, place);
+  if (body > ZL_PART_MAX) return leave_large(t, s, frame, place);
+  if (input_left(s) < whole) return needs_input(s, whole);
+  if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body)
+    return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES + body);
+  if (!looks_compressible(t, s->in + frame->head_bytes, (uint32_t)body)) {
+    note_trial(t, body, 0);
+    return send_plain(t, s, frame, place);
   }
-  if (wire > 0) {
-    put_head(s, more, wire);
-    s->in += whole;
-    count_part(t, place, body, wire);
-    return STEP_DONE;
-  }
-
-  if (room_left(s) < ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES)
-    return needs_room(s, ZMTP_LONG_HEAD + ZL_SENTINEL_BYTES);
-  s->in += frame->head_bytes;
-  s->out += zmtp_frame_write(s->out, more, body + ZL_SENTINEL_BYTES);
-  zl_write_u32le(s->out, ZL_SENTINEL_PLAIN);
-  s->out += ZL_SENTINEL_BYTES;
-  count_part(t, place, body, body + ZL_SENTINEL_BYTES);
-  return pass_body(t, body);
+  uint32_t wire = zl_memo_encode(t, shipped_dictionary(t), s->in + frame->head_bytes,
+                                 (uint32_t)body, s->out + ZMTP_LONG_HEAD, t->sender.effort);
+  note_trial(t, body, wire > 0);
+  if (wire == 0) return send_plain(t, s, frame, place);
+  put_head(s, frame->flags & ZMTP_MORE, wire);
+  s->in += whole;
+  count_part(t, place, body, wire);
+  return STEP_DONE;
 }
 
 /* -- Both -------------------------------------------------------------------- */

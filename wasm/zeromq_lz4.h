@@ -161,7 +161,9 @@ ZL_EXPORT const zl_dictionary *zl_receiver_dictionary(const zl_receiver *receive
 /* -- Sending (RFC.md section 5) ---------------------------------------------- */
 
 /* How hard a compressor tries: LZ4's acceleration, 1..65537, or the negative of
- * a level of LZ4HC, -3..-12. Without memory for LZ4HC it is as if this were 1. */
+ * a level of LZ4HC, -3..-12. Without memory for LZ4HC it is as if this were 1.
+ * With no effort nothing is compressed. */
+#define ZL_NO_EFFORT 0
 
 /* The most bytes that one block of `plain` bytes can take (LZ4_compressBound). */
 ZL_EXPORT uint32_t zl_block_bound(uint32_t plain);
@@ -182,7 +184,7 @@ ZL_EXPORT uint32_t zl_part_encode(zl_dictionary *dictionary, const uint8_t *sour
 ZL_EXPORT void zl_multi_head(uint8_t *target, uint32_t plain_low, uint32_t plain_high);
 
 /* Writes one block of an LZ4M part, its length first, to `target`, which has room
- * for 4 + zl_block_bound(plain) bytes. Returns the bytes written. */
+ * for 4 + zl_block_bound(plain) bytes. Returns the bytes written. It takes some effort. */
 ZL_EXPORT uint32_t zl_multi_block(zl_dictionary *dictionary, const uint8_t *source, uint32_t plain,
                                   uint8_t *target, int32_t effort);
 
@@ -302,10 +304,30 @@ ZL_EXPORT void zl_receiving_limit(zl_transcoder *transcoder, uint32_t low, uint3
 ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t min_bytes,
                                          int32_t effort, uint32_t arenas, zl_trainer *trainer,
                                          uint32_t greeted);
-/* From the next part on, `effort` is how hard a sending transcoder tries. */
+/* From the next message on, `effort` is how hard a sending transcoder tries. With none parts go
+ * plain: nothing is sampled, no dictionary is shipped and no arena made. */
 ZL_EXPORT void zl_sending_effort(zl_transcoder *transcoder, int32_t effort);
 /* From the next message on, whether small messages share parts. */
 ZL_EXPORT void zl_sending_arenas(zl_transcoder *transcoder, uint32_t arenas);
+
+/* What zl_sending_plan says of a part, unless it is a number of bytes. */
+enum {
+  ZL_GOES_PLAIN = 0,
+  ZL_IS_TRIED = 1,
+};
+/* How a sending transcoder, which is between two parts, sends a next one of `low`, `high` bytes
+ * as it comes: it goes plain, or it is tried. Or, as parts of its size were tried in vain lately,
+ * it is judged by a sample: as many bytes of its beginning, and as many of its middle, are to be
+ * given to zl_sending_shrinks, and it goes plain if that says 0. */
+ZL_EXPORT uint32_t zl_sending_plan(zl_transcoder *transcoder, uint32_t low, uint32_t high);
+ZL_EXPORT uint32_t zl_sending_shrinks(const zl_transcoder *transcoder, const uint8_t *sample,
+                                      uint32_t length);
+/* Writes all of a plain part but its body of `low`, `high` bytes, which the caller passes on
+ * itself, to `target`, which has room for ZL_PLAIN_HEAD_MAX bytes, and counts the part.
+ * Returns the bytes written. */
+#define ZL_PLAIN_HEAD_MAX 13u
+ZL_EXPORT uint32_t zl_sending_plain(zl_transcoder *transcoder, uint8_t *target, uint32_t more,
+                                    uint32_t low, uint32_t high);
 ZL_EXPORT void zl_transcoder_close(zl_transcoder *transcoder);
 
 /* Transcodes what it can of the `length` bytes at `input` into the `room` bytes

@@ -31,7 +31,7 @@ ipc://PATH.
       --min-compress-size BYTES shorter parts go plain; default 512, 128 with a dictionary
       --acceleration N          1 to 65537: higher is faster and compresses less; default 1
       --level N                 0: LZ4 (default); 3 to 12: LZ4HC, slower, compresses more;
-                                adaptive: chosen for each connection
+                                adaptive: chosen for each connection; none: nothing is compressed
       --arenas                  sends small messages together; to peers that read revision 2
       --revision N              the revision of the format that is accepted, 1 or 2; default 2
       --stats[=SECONDS]         a line of statistics every SECONDS; default 5
@@ -148,9 +148,9 @@ type NumberOption =
   | "revision"
 
 function levelOf(value: string | undefined): Lz4Options["level"] {
-  if (value === "adaptive") return value
+  if (value === "none" || value === "adaptive") return value
   // Which numbers are levels is checked with all other options.
-  return wholeNumber("--level", value, ' or "adaptive"') as Lz4Options["level"]
+  return wholeNumber("--level", value, ', "none" or "adaptive"') as Lz4Options["level"]
 }
 
 /** Checks options; what is wrong is said of the command line's. */

@@ -3,7 +3,7 @@ import { targetTooSmall } from "./errors.js"
 import { framesLength, LONG_HEAD_BYTES, writeFrames } from "./frames.js"
 import { INPUT, type Instance, NULL, OUTPUT, type Pointer } from "./instance.js"
 import { openDictionary, withLargeInstance } from "./large.js"
-import type { Settings, Training } from "./options.js"
+import { NO_EFFORT, type Settings, type Training } from "./options.js"
 import { ArraySource, type Source } from "./source.js"
 import { Trainer } from "./trainer.js"
 import {
@@ -84,8 +84,8 @@ export class Encoder {
 
   #part<T>(plain: Uint8Array, give: Give<T>): T {
     const instance = this.#instance
-    if (plain.length < this.#minCompressBytes && plain.length <= instance.blockMax)
-      return give(PLAIN_SENTINEL, plain)
+    const isSmall = plain.length < this.#minCompressBytes && plain.length <= instance.blockMax
+    if (isSmall || this.#effort === NO_EFFORT) return give(PLAIN_SENTINEL, plain)
     if (plain.length > instance.partMax)
       return encodeLargeTo(instance, this.#dictionary, this.#effort, new ArraySource(plain), give)
     const source = instance.place(INPUT, plain)
@@ -169,6 +169,7 @@ function encodeLargeTo<T>(
   give: Give<T>,
 ): T {
   const { length } = plain
+  if (effort === NO_EFFORT) return give(PLAIN_SENTINEL, plain.rest())
   return withLargeInstance(shared, dictionary, length, (instance, dictionary) => {
     if (length > instance.blockMax) return give(...multi(instance, dictionary, effort, plain))
     const source = instance.read(INPUT, plain, length)

@@ -110,6 +110,15 @@ export interface Exports {
   ): Pointer
   zl_sending_effort(transcoder: Pointer, effort: number): void
   zl_sending_arenas(transcoder: Pointer, arenas: number): void
+  zl_sending_plan(transcoder: Pointer, low: number, high: number): number
+  zl_sending_shrinks(transcoder: Pointer, sample: Pointer, length: number): number
+  zl_sending_plain(
+    transcoder: Pointer,
+    target: Pointer,
+    more: number,
+    low: number,
+    high: number,
+  ): number
   zl_transcoder_close(transcoder: Pointer): void
   zl_transcode(
     transcoder: Pointer,
@@ -137,6 +146,10 @@ export const NEEDS_INPUT = 0
 export const NEEDS_ROOM = 1
 export const LARGE_PART = 2
 export const BODY = 3
+
+/** Of zl_sending_plan; what is more is a number of bytes. */
+export const GOES_PLAIN = 0
+export const IS_TRIED = 1
 
 /** Scratch regions. Each use of one ends the last. */
 export const INPUT = 0

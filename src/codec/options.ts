@@ -27,11 +27,12 @@ export interface Lz4Options {
   acceleration?: number
   /**
    * 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
+   * "none": nothing is compressed; no dictionary is shipped, and no arena is made.
    * "adaptive", for sockets only, chooses for each connection: up to 9 while the network
    * is what limits it, acceleration 4 while the event loop is.
    * Default: 0, LZ4 itself.
    */
-  level?: Lz4Level | "adaptive"
+  level?: Lz4Level | "none" | "adaptive"
   /**
    * Whether small messages that wait together are sent together, as one part, which only peers
    * that read revision 2 can read. "auto", for sockets only: to peers that announced it in their
@@ -50,9 +51,10 @@ export interface Lz4Options {
 export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas"> {
   /**
    * 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
+   * "none": nothing is compressed; no dictionary is shipped, and no arena is made.
    * Default: 0, LZ4 itself.
    */
-  level?: Lz4Level
+  level?: Lz4Level | "none"
   /**
    * Whether `encodeBatch` puts small messages into one part. Only for peers that read revision 2.
    * Default: false. RFC.md appendix A.
@@ -66,6 +68,9 @@ export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas"> {
   /** The WebAssembly module, when it is not to be the embedded one. */
   wasm?: WasmSource
 }
+
+/** The effort of those who compress nothing. */
+export const NO_EFFORT = 0
 
 const ACCELERATION_MAX = 65537
 const MIN_COMPRESS_BYTES = 512
@@ -115,7 +120,7 @@ export interface Settings extends ReceiveSettings {
   dictionary: Uint8Array | undefined
   training: Training | undefined
   minCompressBytes: number
-  /** As the module takes it: the acceleration, or the negative of a level. */
+  /** As the module takes it: the acceleration, the negative of a level, or NO_EFFORT. */
   effort: number
   /** Whether the effort changes with what limits a connection. */
   adaptive: boolean
@@ -161,7 +166,7 @@ function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
   const { dictionary, minCompressSize, arenas, revision } = options
   const min = (usual: number) => integer("minCompressSize", minCompressSize, usual, 0)
   const minWithDictionary = min(MIN_COMPRESS_BYTES_WITH_DICTIONARY)
-  return {
+  const settings = {
     budgetBytes,
     dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
     training: readTraining(options, minWithDictionary),
@@ -171,6 +176,9 @@ function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
     arenas: arenas === undefined || arenas === "auto" ? "auto" : boolean("arenas", arenas),
     revision: integer("revision", revision, ARENAS_REVISION, 1, ARENAS_REVISION),
   }
+  if (settings.effort !== NO_EFFORT) return settings
+  // Nothing will be compressed.
+  return { ...settings, dictionary: undefined, training: undefined, arenas: false }
 }
 
 function readTraining(
@@ -197,9 +205,11 @@ export function checkCapacity(capacity: unknown): number {
 }
 
 function readEffort({ acceleration, level }: Lz4Options): number {
-  if (level === "adaptive" && acceleration !== undefined)
-    throw wrongValue('acceleration applies to level 0 only; got it with level "adaptive"')
-  const checked = level === "adaptive" ? 0 : integer("level", level, 0, 0, LEVEL_MAX)
+  const isNamed = level === "none" || level === "adaptive"
+  if (isNamed && acceleration !== undefined)
+    throw wrongValue(`acceleration applies to level 0 only; got it with level "${level}"`)
+  if (level === "none") return NO_EFFORT
+  const checked = isNamed ? 0 : integer("level", level, 0, 0, LEVEL_MAX)
   if (checked === 0) return integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX)
   if (checked < LEVEL_MIN)
     throw outOfRange(`level must be 0, or ${LEVEL_MIN} to ${LEVEL_MAX}; got ${checked}`)

@@ -439,7 +439,7 @@ function endpointOptions(random: Random): EndpointOptions {
     ],
     [1, { autoDictionary: { trigger: 3 }, arenas: true }],
     [1, { autoDictionary: { trigger: 3 }, arenas: "auto" }],
-    [1, { level: random.pick([3, 6, 9]) }],
+    [1, { level: random.pick([3, 6, 9, "none"]) }],
     [1, { level: "adaptive" }],
     [1, { acceleration: 40 }],
     [1, { minCompressSize: 0 }],

@@ -75,6 +75,7 @@ const options: readonly EndpointOptions[] = [
   { autoDictionary: { trigger: 3 }, arenas: true },
   { dictionary },
   { level: 9 },
+  { level: "none" },
   { level: "adaptive" },
 ]
 
