@@ -1,4 +1,5 @@
-import { allocate, concat } from "./arrays.js"
+import { allocate } from "./arrays.js"
+import { copyShared } from "./shared-copy.js"
 
 /** Memory that chunks are cut from, and that is used again when all of them are written. */
 export interface Slab {
@@ -18,7 +19,11 @@ const KEEPS_BYTES = 32 * 1024
 const WASTE_MAX = 3
 /** Slabs that are kept for use. */
 export const SPARE_MAX = 16
-const NOTHING = new Uint8Array(0)
+/** Chunks that fit into no slab have one of their own, with a multiple of so many bytes. */
+const LARGE_STEP_BYTES = 256 * 1024
+/** One of up to so many bytes is kept for the next. */
+const LARGE_KEPT_MAX_BYTES = 2 << 20
+const LARGE_SPARE_MAX = 4
 
 /** Slabs of one kind of memory. */
 export class Slabs {
@@ -26,14 +31,22 @@ export class Slabs {
   readonly #spareMax: number
   /** A chunk of this many bytes may keep a slab while it waits. */
   readonly keepsBytes: number
+  /** Bytes of a slab. */
+  readonly #bytes: number
   /** The one that the next chunk goes into: they are made one after the other. */
   #current: Slab | undefined
   readonly #spare: Slab[] = []
 
-  constructor(allocate: (bytes: number) => Uint8Array, spareMax: number, keepsBytes: number) {
+  constructor(
+    allocate: (bytes: number) => Uint8Array,
+    spareMax: number,
+    keepsBytes: number,
+    bytes: number = SLAB_BYTES,
+  ) {
     this.#allocate = allocate
     this.#spareMax = spareMax
     this.keepsBytes = keepsBytes
+    this.#bytes = bytes
   }
 
   /** How many are kept for use. */
@@ -53,14 +66,18 @@ export class Slabs {
 
   /** Another slab, with nothing in it. */
   next(): Slab {
-    this.#current = this.#spare.pop() ?? {
-      bytes: this.#allocate(SLAB_BYTES),
-      used: 0,
-      live: 0,
-      liveBytes: 0,
-      slabs: this,
-    }
+    this.#current = this.take()
     return this.#current
+  }
+
+  /** A slab for one chunk alone, with nothing in it. */
+  take(): Slab {
+    return this.#spare.pop() ?? this.make(this.#bytes)
+  }
+
+  /** A slab with so many bytes, which is kept for use only if that is the usual number. */
+  make(bytes: number): Slab {
+    return { bytes: this.#allocate(bytes), used: 0, live: 0, liveBytes: 0, slabs: this }
   }
 
   /** A slab with room for so many bytes; undefined where none is as large. */
@@ -72,19 +89,44 @@ export class Slabs {
 
   /** Whether a slab is kept for few bytes: no more go into it, and little of it still has to be written. */
   isWasted(slab: Slab): boolean {
-    return slab !== this.#current && slab.liveBytes * WASTE_MAX < SLAB_BYTES
+    return slab !== this.#current && slab.liveBytes * WASTE_MAX < slab.bytes.length
   }
 
   /** Nothing in it is needed any more. Returns whether it is kept for use. */
   emptied(slab: Slab): boolean {
     slab.used = 0
     if (slab === this.#current) return true
+    if (slab.bytes.length !== this.#bytes) return false
     return this.#spare.length < this.#spareMax && this.#spare.push(slab) > 0
   }
 }
 
 /** Those of what goes to a network from this thread. */
 const own = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES)
+
+/** Slabs for one chunk each, of any size. */
+class LargeSlabs extends Slabs {
+  readonly #spareLarge: Slab[] = []
+
+  constructor() {
+    super(allocate, 0, KEEPS_BYTES)
+  }
+
+  /** A slab of at least so many bytes. */
+  ofAtLeast(bytes: number): Slab {
+    const at = this.#spareLarge.findIndex((slab) => slab.bytes.length >= bytes)
+    const [spare] = at < 0 ? [] : this.#spareLarge.splice(at, 1)
+    return spare ?? this.make(Math.ceil(bytes / LARGE_STEP_BYTES) * LARGE_STEP_BYTES)
+  }
+
+  override emptied(slab: Slab): boolean {
+    slab.used = 0
+    if (slab.bytes.length > LARGE_KEPT_MAX_BYTES) return false
+    return this.#spareLarge.length < LARGE_SPARE_MAX && this.#spareLarge.push(slab) > 0
+  }
+}
+
+const large = new LargeSlabs()
 
 /** What a chunk holds. */
 export interface Content {
@@ -191,71 +233,46 @@ export class Chunk implements Content {
 export class ChunkBuilder {
   #slab: Slab | undefined
   #start = 0
-  /** Instead, where they would not fit into a slab. */
-  #pieces: Uint8Array[] | undefined
 
   begin(): void {
     this.#slab = own.current
     this.#start = this.#slab.used
-    this.#pieces = undefined
   }
 
   /** Appends bytes, which are copied. */
   append(bytes: Uint8Array): void {
-    if (!this.#pieces && !this.#fits(bytes.length)) this.#leave()
-    if (this.#pieces) {
-      this.#pieces.push(new Uint8Array(bytes))
-      return
-    }
-    const current = this.#slab as Slab
-    current.bytes.set(bytes, current.used)
-    current.used += bytes.length
+    const slab = this.reserve(bytes.length)
+    copyShared(slab.bytes, slab.used, bytes)
+    slab.used += bytes.length
   }
 
-  /** Appends bytes that nobody else uses. */
-  adopt(bytes: Uint8Array): void {
-    this.#leave()
-    this.#pieces?.push(bytes)
+  /** Makes room for so many bytes more, which are better appended to one slab. */
+  reserve(length: number): Slab {
+    const slab = this.#slab as Slab
+    if (slab.used + length <= slab.bytes.length) return slab
+    const made = slab.bytes.subarray(this.#start, slab.used)
+    const bytes = made.length + length
+    const fits = bytes <= SLAB_BYTES && slab.slabs === own
+    // One that grew large, and grows on, is not copied each time.
+    const next = fits ? own.next() : large.ofAtLeast(Math.max(bytes, 2 * made.length))
+    next.bytes.set(made)
+    next.used = made.length
+    this.abandon()
+    this.#slab = next
+    this.#start = 0
+    return next
   }
 
   end(content: Content): Chunk {
-    const current = this.#slab as Slab
-    if (this.#pieces) {
-      const [first = NOTHING] = this.#pieces
-      const bytes = this.#pieces.length > 1 ? concat(this.#pieces) : first
-      return new Chunk(bytes, content, undefined, 0)
-    }
-    current.live++
-    const bytes = current.bytes.subarray(this.#start, current.used)
-    return new Chunk(bytes, content, current, this.#start)
+    const slab = this.#slab as Slab
+    slab.live++
+    return new Chunk(slab.bytes.subarray(this.#start, slab.used), content, slab, this.#start)
   }
 
   /** What was appended is not wanted after all. */
   abandon(): void {
-    if (this.#slab && !this.#pieces) this.#slab.used = this.#start
-    this.#pieces = undefined
-  }
-
-  /** Whether there is room for so many bytes, in a new slab if need be. */
-  #fits(length: number): boolean {
-    const current = this.#slab as Slab
-    if (current.used + length <= SLAB_BYTES) return true
-    const made = current.bytes.subarray(this.#start, current.used)
-    if (made.length + length > SLAB_BYTES) return false
-    const next = own.next()
-    next.bytes.set(made)
-    next.used = made.length
-    current.used = this.#start
-    this.#slab = next
-    this.#start = 0
-    return true
-  }
-
-  #leave(): void {
-    if (this.#pieces) return
-    const current = this.#slab as Slab
-    const made = current.bytes.subarray(this.#start, current.used)
-    this.#pieces = made.length > 0 ? [new Uint8Array(made)] : []
-    current.used = this.#start
+    const slab = this.#slab
+    if (slab?.slabs === large) large.emptied(slab)
+    else if (slab) slab.used = this.#start
   }
 }

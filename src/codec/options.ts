@@ -166,7 +166,7 @@ function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
   const { dictionary, minCompressSize, arenas, revision } = options
   const min = (usual: number) => integer("minCompressSize", minCompressSize, usual, 0)
   const minWithDictionary = min(MIN_COMPRESS_BYTES_WITH_DICTIONARY)
-  const settings = {
+  const settings: Settings = {
     budgetBytes,
     dictionary: dictionary === undefined ? undefined : checkDictionary(dictionary),
     training: readTraining(options, minWithDictionary),

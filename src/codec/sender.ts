@@ -1,5 +1,5 @@
 import { allocate, concat } from "./arrays.js"
-import { type Chunk, ChunkBuilder } from "./chunk.js"
+import { type Chunk, ChunkBuilder, type Content } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
 import { closed, outOfMemory } from "./errors.js"
 import {
@@ -12,8 +12,10 @@ import {
 } from "./frames.js"
 import {
   BODY,
+  GOES_PLAIN,
   INPUT,
   type Instance,
+  IS_TRIED,
   LARGE_PART,
   NEEDS_ROOM,
   NULL,
@@ -22,7 +24,7 @@ import {
 } from "./instance.js"
 import { openDictionary } from "./large.js"
 import { loadInstanceSync } from "./module.js"
-import { ARENAS_REVISION, type Settings } from "./options.js"
+import { ARENAS_REVISION, NO_EFFORT, type Settings } from "./options.js"
 import { copyShared } from "./shared-copy.js"
 import { ArraySource } from "./source.js"
 import { Trainer } from "./trainer.js"
@@ -35,6 +37,24 @@ const ROOM_BYTES = 256 * 1024
 const GATHERED_MAX_BYTES = 512 * 1024
 /** As much of a part as a trainer may want to see. */
 const SAMPLE_MAX_BYTES = 2 * 8192
+/** Longer parts do not enter the module if they go plain; none of these is in an arena. */
+const PASSED_MIN_BYTES = 8192
+/** Frames in a row that are looked at for such parts. */
+const LOOKED_AT_MAX = 16
+/** Room for the head of a plain part. */
+const PLAIN_HEAD_MAX_BYTES = LONG_HEAD_BYTES + SENTINEL_BYTES
+
+/** Whole messages in wire form, as all their parts go plain. */
+export interface PlainMessages extends Pick<Content, "messages" | "plainBytes" | "wireBytes"> {
+  readonly bytes: Uint8Array
+}
+
+const NO_MESSAGES: PlainMessages = {
+  bytes: new Uint8Array(0),
+  messages: 0,
+  plainBytes: 0,
+  wireBytes: 0,
+}
 
 /**
  * Encodes what an endpoint sends, for all its connections. Messages go in whole, so what comes
@@ -87,7 +107,7 @@ export class Sender {
     return this.#open().handle
   }
 
-  /** How hard it tries from the next part on, as Settings has it. */
+  /** How hard it tries from the next message on, as Settings has it. */
   set effort(effort: number) {
     if (effort === this.#effort) return
     this.#effort = effort
@@ -100,13 +120,27 @@ export class Sender {
     return arenas === "auto" ? (peerRevision ?? 1) >= ARENAS_REVISION : arenas
   }
 
+  /** Parts of fewer bytes go plain, so that they need not be encoded; 0 while that is not known. */
+  plainBelow(arenas: boolean): number {
+    if (this.#effort === NO_EFFORT) return Number.POSITIVE_INFINITY
+    if (arenas) return 0
+    const { dictionary, training, minCompressBytes } = this.#settings
+    if (!dictionary && !training) return minCompressBytes
+    return this.#opened && this.#hasDictionary ? (training ?? this.#settings).minCompressBytes : 0
+  }
+
   /**
-   * Encodes the frames of whole messages, and then one message more, if there is one. The chunk is
-   * to be released when it is written.
+   * Encodes the frames of whole messages, and then one message more, if there is one; in front of
+   * them go messages in wire form. The chunk is to be released when it is written.
    *
    * @param arenas whether messages may share arenas.
    */
-  encode(frames: Uint8Array, message?: readonly Uint8Array[], arenas = false): Chunk {
+  encode(
+    frames: Uint8Array,
+    message?: readonly Uint8Array[],
+    plain: PlainMessages = NO_MESSAGES,
+    arenas = false,
+  ): Chunk {
     this.#useArenas(arenas)
     const instance = this.#instance
     const handle = this.#handle
@@ -117,17 +151,17 @@ export class Sender {
     const made = this.#made
     made.begin()
     try {
-      if (frames.length > instance.partMax) this.#gatherFrames(frames)
-      else this.#gather(frames)
+      made.append(plain.bytes)
+      this.#gatherFrames(frames)
       if (message) this.#gatherMessage(message)
       this.#transcode()
       const encoded = instance.wide(handle, 0) - messages
       return made.end({
-        messages: encoded,
-        plainBytes: instance.wide(handle, 2) - plainBytes,
-        wireBytes: instance.wide(handle, 4) - wireBytes,
+        messages: plain.messages + encoded,
+        plainBytes: plain.plainBytes + instance.wide(handle, 2) - plainBytes,
+        wireBytes: plain.wireBytes + instance.wide(handle, 4) - wireBytes,
         shipsDictionary: !had && this.#hasDictionary,
-        needsDictionary: had,
+        needsDictionary: had && this.#effort !== NO_EFFORT,
         arenas: arenas && encoded > 1,
       })
     } catch (error) {
@@ -211,43 +245,86 @@ export class Sender {
     this.#gatheredBytes += bytes.length
   }
 
-  /** Gathers frames of which one may be too large to be transcoded with the others. */
+  /** Gathers frames, of which one may be too large to be transcoded with the others. */
   #gatherFrames(frames: Uint8Array): void {
-    for (let at = 0; at < frames.length; ) {
+    // To look at each of many small frames would take longer than to transcode them.
+    let left = frames.length > this.#instance.partMax ? Number.POSITIVE_INFINITY : LOOKED_AT_MAX
+    let from = 0
+    for (let at = 0; at < frames.length && left-- > 0; ) {
       const start = at + frameHeadBytes(frames[at] as number)
       const end = start + frameBodyBytes(frames, at)
-      this.#gather(frames.subarray(at, start))
-      this.#gatherPart(frames.subarray(start, end))
+      if (end - start > PASSED_MIN_BYTES) {
+        this.#gather(frames.subarray(from, at))
+        this.#gatherPart(frames.subarray(start, end), (frames[at] as number) & MORE)
+        from = end
+        left = Math.max(left, LOOKED_AT_MAX)
+      }
       at = end
     }
+    this.#gather(frames.subarray(from))
   }
 
   #gatherMessage(message: readonly Uint8Array[]): void {
-    for (let i = 0; i < message.length; i++) {
-      const part = message[i] as Uint8Array
-      const head = new Uint8Array(frameHeadLength(part.length))
-      writeFrameHead(head, 0, i < message.length - 1 ? MORE : 0, part.length)
-      this.#gather(head)
-      this.#gatherPart(part)
-    }
+    for (let i = 0; i < message.length; i++)
+      this.#gatherPart(message[i] as Uint8Array, i < message.length - 1 ? MORE : 0)
   }
 
-  /** Gathers a part whose head was gathered. */
-  #gatherPart(part: Uint8Array): void {
+  #gatherPart(part: Uint8Array, more: number): void {
+    if (part.length > PASSED_MIN_BYTES) {
+      this.#transcode() // the parts before it say how this one goes
+      if (this.#goesPlain(part)) {
+        this.#passOn(part, more)
+        return
+      }
+    }
+    const head = new Uint8Array(frameHeadLength(part.length))
+    writeFrameHead(head, 0, more, part.length)
+    this.#gather(head)
     if (part.length > this.#instance.partMax) this.#transcodeLarge(part)
     else this.#gather(part)
     if (this.#gatheredBytes > GATHERED_MAX_BYTES) this.#transcode()
+  }
+
+  /** Whether a part is not to be compressed, with nothing gathered before it. */
+  #goesPlain(part: Uint8Array): boolean {
+    const instance = this.#instance
+    const { zl_sending_plan, zl_sending_shrinks } = instance.exports
+    const { length } = part
+    const plan = zl_sending_plan(this.#handle, length >>> 0, Math.floor(length / 2 ** 32))
+    if (plan <= IS_TRIED) return plan === GOES_PLAIN
+    const middle = Math.floor(length / 2)
+    const sample = instance.scratch(INPUT, 2 * plan)
+    instance.bytes.set(part.subarray(0, plan), sample)
+    instance.bytes.set(part.subarray(middle, middle + plan), sample + plan)
+    return zl_sending_shrinks(this.#handle, sample, 2 * plan) === 0
+  }
+
+  /** Appends a plain part, whose body does not enter the module. */
+  #passOn(part: Uint8Array, more: number): void {
+    const instance = this.#instance
+    const { length } = part
+    this.#made.reserve(PLAIN_HEAD_MAX_BYTES + length)
+    const head = instance.scratch(OUTPUT, PLAIN_HEAD_MAX_BYTES)
+    const high = Math.floor(length / 2 ** 32)
+    const headBytes = instance.exports.zl_sending_plain(
+      this.#handle,
+      head,
+      more,
+      length >>> 0,
+      high,
+    )
+    this.#made.append(instance.view(head, headBytes))
+    this.#made.append(part)
   }
 
   /** Transcodes a part whose head is the last of what is gathered. */
   #transcodeLarge(part: Uint8Array): void {
     this.#gather(part.subarray(0, SAMPLE_MAX_BYTES))
     if (this.#transcode() !== LARGE_PART) {
-      // It goes plain, and so as it comes.
-      for (let at = SAMPLE_MAX_BYTES; at < part.length; at += GATHERED_MAX_BYTES) {
-        this.#gather(part.subarray(at, at + GATHERED_MAX_BYTES))
-        this.#transcode()
-      }
+      // It goes plain after all.
+      const rest = part.subarray(SAMPLE_MAX_BYTES)
+      this.#instance.exports.zl_body_taken(this.#handle, rest.length)
+      this.#made.append(rest)
       return
     }
     const instance = this.#instance
@@ -264,7 +341,7 @@ export class Sender {
     const high = Math.floor(body.length / 2 ** 32)
     const headBytes = zl_large_done(this.#handle, head, body.length >>> 0, high)
     this.#made.append(instance.view(head, headBytes))
-    this.#made.adopt(body)
+    this.#made.append(body)
   }
 
   /** Transcodes what is gathered; all of it, unless the body of a large part follows. */

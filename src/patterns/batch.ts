@@ -1,4 +1,7 @@
+import { Chunk, type Slab, Slabs } from "../codec/chunk.js"
 import { frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
+import type { PlainMessages } from "../codec/sender.js"
+import { SENTINEL_BYTES } from "../codec/wire.js"
 import type { OpenMemory } from "../transport/transport.js"
 import type { Message } from "./pipe.js"
 
@@ -14,33 +17,48 @@ const COPIED_MAX_BYTES = 128
 const SPARE_MAX = 32
 const SPARE_LARGE_MAX = 4
 
-const spare: Buffer[] = []
-const spareFirst: Buffer[] = []
-const spareLarge: Buffer[] = []
+/** A chunk of fewer bytes that has to wait is copied out of the buffer that it was made in. */
+const KEEPS_BYTES = 32 * 1024
 
-/** Keeps a buffer for use if it has one of the sizes that batches start with, and few are kept already. */
-function keep(buffer: Buffer): void {
-  if (buffer.length === BATCH_BYTES && spare.length < SPARE_MAX) spare.push(buffer)
-  else if (buffer.length === FIRST_BYTES && spareFirst.length < SPARE_MAX) spareFirst.push(buffer)
-  else if (buffer.length === SHARED_BATCH_BYTES && spareLarge.length < SPARE_LARGE_MAX)
-    spareLarge.push(buffer)
-}
+const allocate = (bytes: number) => Buffer.allocUnsafeSlow(bytes)
+const firstBuffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, FIRST_BYTES)
+const buffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, BATCH_BYTES)
+const largeBuffers = new Slabs(allocate, SPARE_LARGE_MAX, KEEPS_BYTES, SHARED_BATCH_BYTES)
 
-/** How many bytes the frames of a message take. */
-export function framesLength(message: Message): number {
+/** How many bytes a message takes on the wire if it goes plain; as frames it takes fewer. */
+export function plainLength(message: Message): number {
   let length = 0
   for (let i = 0; i < message.length; i++) {
-    const { length: bytes } = message[i] as Uint8Array
+    const bytes = SENTINEL_BYTES + (message[i] as Uint8Array).length
     length += frameHeadLength(bytes) + bytes
   }
   return length
 }
 
-/** Messages that wait to be encoded together, as plain frames. */
-export class Batch {
-  #buffer: Buffer
+/** Whether all parts of a message have fewer bytes than that. */
+export function areBelow(message: Message, bytes: number): boolean {
+  for (let i = 0; i < message.length; i++)
+    if ((message[i] as Uint8Array).length >= bytes) return false
+  return true
+}
+
+/**
+ * Messages that wait to be encoded together. Those that go plain need not be encoded: they are
+ * written as they go over the wire, up to the first that may not. The others follow as plain frames.
+ */
+export class Batch implements PlainMessages {
+  #buffer: Uint8Array
+  /** What the buffer belongs to, if it is not of `memory`. */
+  #slab: Slab | undefined
   length = 0
+  /** All messages that were appended. */
+  count = 0
+  /** Those in wire form, and where they end. */
   messages = 0
+  plainBytes = 0
+  wireBytes = 0
+  #plainEnd = 0
+  readonly #plainBelow: number
   /** As in zeromq.js, a large message that waits keeps the program's memory alive, though not for use. */
   protected latest: Message | undefined
   /** How long it may become. */
@@ -49,8 +67,12 @@ export class Batch {
   /** Bytes that had left by themselves when it was sealed. */
   #left: number | undefined
 
-  /** @param memory from which messages may leave by themselves. */
-  constructor(bytes: number = BATCH_BYTES, memory?: OpenMemory) {
+  /**
+   * @param plainBelow messages go plain if all their parts have fewer bytes.
+   * @param memory from which messages may leave by themselves; all are plain frames there.
+   */
+  constructor(plainBelow: number, bytes: number = BATCH_BYTES, memory?: OpenMemory) {
+    this.#plainBelow = memory ? 0 : plainBelow
     this.#memory = memory
     if (memory) {
       this.#buffer = memory.bytes
@@ -58,55 +80,91 @@ export class Batch {
       return
     }
     this.maxBytes = bytes
-    this.#buffer =
-      bytes > BATCH_BYTES
-        ? (spareLarge.pop() ?? Buffer.allocUnsafeSlow(bytes))
-        : (spare.pop() ?? spareFirst.pop() ?? Buffer.allocUnsafeSlow(FIRST_BYTES))
+    if (bytes > BATCH_BYTES) this.#slab = largeBuffers.take()
+    else this.#slab = (buffers.spare > 0 ? buffers : firstBuffers).take()
+    this.#buffer = this.#slab.bytes
+  }
+
+  /** Those in wire form. */
+  get bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#plainEnd)
   }
 
   /** The frames that have not left; none leaves by itself any more. */
   seal(): Uint8Array {
     this.#left ??= this.#memory?.seal() ?? 0
-    return this.#buffer.subarray(this.#left, this.length)
+    return this.#buffer.subarray(this.#left + this.#plainEnd, this.length)
   }
 
-  /** Appends a message whose frames take so many bytes. */
+  /** Appends a message that takes so many bytes if it goes plain. */
   append(message: Message, bytes: number): void {
     if (this.length + bytes > this.#buffer.length) this.#grow(this.length + bytes)
+    const isPlain = this.#plainEnd === this.length && areBelow(message, this.#plainBelow)
+    const sentinelBytes = isPlain ? SENTINEL_BYTES : 0
     const buffer = this.#buffer
     let at = this.length
     const last = message.length - 1
     for (let i = 0; i <= last; i++) {
       const part = message[i] as Uint8Array
-      at = writeFrameHead(buffer, at, i < last ? MORE : 0, part.length)
+      at = writeFrameHead(buffer, at, i < last ? MORE : 0, sentinelBytes + part.length)
+      if (isPlain) {
+        buffer[at++] = 0
+        buffer[at++] = 0
+        buffer[at++] = 0
+        buffer[at++] = 0
+        this.plainBytes += part.length
+        this.wireBytes += SENTINEL_BYTES + part.length
+      }
       buffer.set(part, at)
       at += part.length
     }
     this.length = at
-    this.messages++
+    this.count++
+    if (isPlain) {
+      this.#plainEnd = at
+      this.messages++
+    }
     this.#memory?.publish(at)
     if (bytes > COPIED_MAX_BYTES) this.latest = message
   }
 
-  clear(): void {
-    this.length = 0
-    this.messages = 0
+  /** A chunk of the messages in wire form, with the memory that they are in; there are no others. */
+  takeChunk(): Chunk {
+    const slab = this.#slab as Slab
+    this.#slab = undefined
+    slab.live++
+    const content = {
+      messages: this.messages,
+      plainBytes: this.plainBytes,
+      wireBytes: this.wireBytes,
+      shipsDictionary: false,
+      needsDictionary: false,
+      arenas: false,
+    }
+    return new Chunk(this.bytes, content, slab, 0)
   }
 
-  /** Gives the buffer back. */
+  /** Gives the buffer back, unless a chunk has it. */
   release(): void {
     if (this.#memory) {
       this.seal()
       this.#memory.close(this.length)
-    } else keep(this.#buffer)
-    this.clear()
+    }
+    this.#giveBack()
+    this.length = 0
   }
 
   #grow(bytes: number): void {
-    const doubled = Math.min(2 * this.#buffer.length, this.maxBytes)
-    const larger = Buffer.allocUnsafeSlow(Math.max(bytes, doubled))
-    larger.set(this.#buffer.subarray(0, this.length))
-    keep(this.#buffer)
-    this.#buffer = larger
+    const size = Math.max(bytes, Math.min(2 * this.#buffer.length, this.maxBytes))
+    const larger = size === BATCH_BYTES ? buffers.take() : buffers.make(size)
+    larger.bytes.set(this.#buffer.subarray(0, this.length))
+    this.#giveBack()
+    this.#slab = larger
+    this.#buffer = larger.bytes
+  }
+
+  #giveBack(): void {
+    this.#slab?.slabs.emptied(this.#slab)
+    this.#slab = undefined
   }
 }

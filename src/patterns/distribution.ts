@@ -1,12 +1,12 @@
 import type { Chunk } from "../codec/chunk.js"
 import { throwLater } from "../transport/throw-later.js"
 import type { Encoder, OpenMemory } from "../transport/transport.js"
-import { BATCH_BYTES, Batch, framesLength, SHARED_BATCH_BYTES } from "./batch.js"
+import { BATCH_BYTES, Batch, plainLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon, Rest } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
-/** Messages with frames of more bytes are encoded at once, from the caller's memory. */
+/** Messages of more bytes are encoded at once, from the caller's memory. */
 const LARGE_BYTES = 128 * 1024
 const NO_FRAMES = new Uint8Array(0)
 
@@ -134,7 +134,7 @@ export class Distribution implements Flushable, SharedBatch {
     }
     const shared = this.#shared
     for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
-    const bytes = framesLength(message)
+    const bytes = plainLength(message)
     const batch = this.#batch
     if (bytes > LARGE_BYTES || (batch && batch.length + bytes > batch.maxBytes)) {
       this.#batch = undefined
@@ -158,7 +158,20 @@ export class Distribution implements Flushable, SharedBatch {
 
   /** A batch with room for so many bytes. */
   #openBatch(bytes: number): Batch {
-    return new Batch(SHARED_BATCH_BYTES, bytes > BATCH_BYTES ? undefined : this.#openMemory())
+    const memory = bytes > BATCH_BYTES ? undefined : this.#openMemory()
+    return new Batch(this.#plainBelow, SHARED_BATCH_BYTES, memory)
+  }
+
+  /** Parts of fewer bytes go plain to all pipes of the open batch. */
+  get #plainBelow(): number {
+    let below = Number.POSITIVE_INFINITY
+    let last: Encoder | undefined
+    for (const { encoder, connection, sendsArenas } of this.#shared) {
+      if (encoder !== last) connection?.adapt()
+      last = encoder
+      below = Math.min(below, encoder.plainBelow(sendsArenas))
+    }
+    return below
   }
 
   #openMemory(): OpenMemory | undefined {
@@ -180,11 +193,13 @@ export class Distribution implements Flushable, SharedBatch {
     this.#shared = []
     for (const pipe of pipes) pipe.shared = undefined
     const frames = batch?.seal() ?? NO_FRAMES
-    const messages = (batch?.messages ?? 0) + (message ? 1 : 0)
-    for (const group of groupsOf(pipes)) {
+    const messages = (batch?.count ?? 0) + (message ? 1 : 0)
+    const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
+    const groups = isPlain ? [pipes as [Pipe, ...Pipe[]]] : groupsOf(pipes)
+    for (const group of groups) {
       const [first] = group
       first.connection?.adapt()
-      const chunk = encode(first, frames, message, errors)
+      const chunk = isPlain ? batch.takeChunk() : encode(first, frames, message, batch, errors)
       const left = messages - (chunk?.messages ?? 0)
       chunk?.share(group.length)
       for (const pipe of group) {
@@ -201,20 +216,21 @@ export class Distribution implements Flushable, SharedBatch {
   }
 }
 
-/** Encodes frames and a message for a pipe, or only the frames if that fails; undefined if there is nothing. */
+/** Encodes a batch and a message for a pipe, or only the batch if that fails; undefined if there is nothing. */
 function encode(
   pipe: Pipe,
   frames: Uint8Array,
   message: Message | undefined,
+  batch: Batch | undefined,
   errors: unknown[],
 ): Chunk | undefined {
-  if (frames.length === 0 && message === undefined) return undefined
+  if (frames.length === 0 && message === undefined && !batch?.messages) return undefined
   try {
-    return pipe.encoder.encode(frames, message, pipe.sendsArenas)
+    return pipe.encoder.encode(frames, message, batch, pipe.sendsArenas)
   } catch (error) {
     errors.push(error)
     // The messages before it were taken, and are not lost with it.
-    return message === undefined ? undefined : encode(pipe, frames, undefined, errors)
+    return message === undefined ? undefined : encode(pipe, frames, undefined, batch, errors)
   }
 }
 

@@ -4,11 +4,12 @@ import type { Inlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
 import type { Command, Encoder, PeerConnection, Unwritten } from "../transport/transport.js"
-import { BATCH_BYTES, Batch, framesLength } from "./batch.js"
+import { areBelow, BATCH_BYTES, Batch, plainLength } from "./batch.js"
 import { type Flushable, flushSoon, lookSoon, Rest } from "./flusher.js"
 
-/** Messages with frames of more bytes are encoded at once, from the caller's memory. */
+/** Messages of more bytes are encoded at once, from the caller's memory; of those that go plain, more. */
 const LARGE_BYTES = 8192
+const PLAIN_LARGE_BYTES = 32 * 1024
 const NO_FRAMES = new Uint8Array(0)
 /** Chunks that wait are looked at again when one in so many of them is new. */
 const OWN_AGAIN = 8
@@ -358,11 +359,11 @@ export class Pipe implements Inlet, Flushable {
   write(message: Message): boolean {
     if (!this.checkWrite()) return false
     this.shared?.seal()
-    const bytes = framesLength(message)
+    const bytes = plainLength(message)
     if (this.#options.conflate) {
       this.#drop()
-      this.#batch = new Batch()
-    } else if (bytes > LARGE_BYTES) {
+      this.#batch = new Batch(this.#plainBelow)
+    } else if (bytes > LARGE_BYTES && this.#isLarge(message, bytes)) {
       this.#encode(message)
       this.#written++
       if (this.#queuedBytes >= BATCH_BYTES) this.#flushNow()
@@ -379,11 +380,20 @@ export class Pipe implements Inlet, Flushable {
     return true
   }
 
+  #isLarge(message: Message, bytes: number): boolean {
+    return bytes > PLAIN_LARGE_BYTES || !areBelow(message, this.#plainBelow)
+  }
+
+  get #plainBelow(): number {
+    this.#connection?.adapt()
+    return this.encoder.plainBelow(this.sendsArenas)
+  }
+
   #openBatch(): Batch {
     const connection = this.#connection
     const memory =
       connection?.opensMemory && this.isFree ? connection.openMemory([connection]) : undefined
-    return new Batch(BATCH_BYTES, memory)
+    return new Batch(this.#plainBelow, BATCH_BYTES, memory)
   }
 
   /** Whether nothing waits and the network has room, so that what is written now leaves at once. */
@@ -553,9 +563,11 @@ export class Pipe implements Inlet, Flushable {
   #encodeBatch(message: Message | undefined): Chunk | undefined {
     const batch = this.#batch
     const frames = batch?.seal() ?? NO_FRAMES
-    const messages = (batch?.messages ?? 0) + (message ? 1 : 0)
-    const hasAny = frames.length > 0 || message !== undefined
-    const chunk = hasAny ? this.encoder.encode(frames, message, this.sendsArenas) : undefined
+    const messages = (batch?.count ?? 0) + (message ? 1 : 0)
+    let chunk: Chunk | undefined
+    if (frames.length > 0 || message)
+      chunk = this.encoder.encode(frames, message, batch, this.sendsArenas)
+    else if (batch && batch.messages > 0) chunk = batch.takeChunk()
     this.#taken += messages - (chunk?.messages ?? 0)
     this.#releaseBatch()
     return chunk

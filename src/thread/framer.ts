@@ -9,6 +9,10 @@ const NO_PARTS: readonly Uint8Array[] = []
 /** Puts messages into shared memory, as plain frames: the thread of their connection encodes them. */
 class Framer implements Encoder {
   readonly slabs: SharedSlabs = new SharedSlabs()
+  /** The thread of the connection says what goes plain. */
+  plainBelow(): number {
+    return 0
+  }
 
   encode(frames: Uint8Array, message: readonly Uint8Array[] = NO_PARTS): Chunk {
     const open = message.length === 0 ? this.slabs.of(frames) : undefined

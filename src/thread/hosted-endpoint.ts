@@ -94,7 +94,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     }
     const arenas = this.#sender.sendsArenas(peerRevision)
     const kind = arenas ? "arenas" : "parts"
-    this.#latest[kind] ??= this.#sender.encode(write.bytes, undefined, arenas)
+    this.#latest[kind] ??= this.#sender.encode(write.bytes, undefined, undefined, arenas)
     const chunk = this.#latest[kind]
     chunk.share(2) // for the connection and for #latest
     return chunk

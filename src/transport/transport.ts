@@ -1,19 +1,27 @@
 /** What endpoints need of a transport, whichever thread its connections are on. */
 import type { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
+import type { PlainMessages } from "../codec/sender.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import type { ConnectionCounts, ConnectionHandlers, Inlet } from "./connection.js"
 import type { Destination, HostPort } from "./endpoint.js"
 
 /** Makes of messages what connections write. */
 export interface Encoder {
+  /** Parts of fewer bytes go plain, so that messages of such parts may be given in wire form. */
+  plainBelow(arenas: boolean): number
   /**
-   * Takes the frames of whole messages, and then one message more, if there is one. The chunk is
-   * to be released when it is written.
+   * Takes the frames of whole messages, and then one message more, if there is one; in front of
+   * them go messages in wire form. The chunk is to be released when it is written.
    *
    * @param arenas whether messages may share arenas; false by default.
    */
-  encode(frames: Uint8Array, message?: readonly Uint8Array[], arenas?: boolean): Chunk
+  encode(
+    frames: Uint8Array,
+    message?: readonly Uint8Array[],
+    plain?: PlainMessages,
+    arenas?: boolean,
+  ): Chunk
   /** Whether a peer that announced this revision, or none, is sent arenas. */
   sendsArenas(peerRevision: number | undefined): boolean
   /**

@@ -25,6 +25,7 @@ export const textOf = (message: readonly Uint8Array[]): string =>
 export class PlainSender implements Encoder {
   /** How often it was asked. */
   encodings = 0
+  plainBelow = () => 0
 
   encode(batch: Uint8Array, message?: readonly Uint8Array[]): Chunk {
     this.encodings++

@@ -90,7 +90,10 @@ describe("wrong usage ends with 2 and says what is right", () => {
     ["expected a path", ["--from", LZ4, "--to", "ipc://"]],
     ["bytes; at most", ["--from", LZ4, "--to", `ipc://${"x".repeat(200)}`]],
     ["--level must be 0, or 3 to 12; got 2", [...ends, "--level", "2"]],
-    ['--level must be a whole number, "none" or "adaptive"; got "high"', [...ends, "--level", "high"]],
+    [
+      '--level must be a whole number, "none" or "adaptive"; got "high"',
+      [...ends, "--level", "high"],
+    ],
     ["--acceleration applies to --level 0 only", [...ends, "--level", "9", "--acceleration", "2"]],
     ["--revision must be an integer from 1 to 2; got 3", [...ends, "--revision", "3"]],
     ["--max-message-size must be an integer", [...ends, "--max-message-size=-2"]],

@@ -45,7 +45,7 @@ const action = fc.record({
     "own",
     "join",
     "abandon",
-    "adopt",
+    "reserve",
   ),
   lengths: fc.array(length, { maxLength: 4 }),
   which: fc.nat(1000),
@@ -60,13 +60,13 @@ test("what is held stays as it is, whatever is made, shared, joined, copied and 
         const at = which % Math.max(1, held.length)
         const one = held[at]
         if (what === "make") held.push({ ...make(lengths), shared: false })
-        else if (what === "adopt") {
+        else if (what === "reserve") {
           builder.begin()
           for (const bytes of lengths) builder.append(new Uint8Array(bytes).fill(7))
-          const body = new Uint8Array(which).fill(9)
-          builder.adopt(body)
+          builder.reserve(1000 * which)
+          builder.append(new Uint8Array(which).fill(9))
           const head = lengths.reduce((sum, bytes) => sum + bytes, 0)
-          const expected = Buffer.concat([Buffer.alloc(head, 7), body])
+          const expected = Buffer.concat([Buffer.alloc(head, 7), Buffer.alloc(which, 9)])
           held.push({ chunk: builder.end(content), expected, shared: false })
         } else if (what === "abandon") {
           builder.begin()

@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest"
 import { type Chunk, SLAB_BYTES, type Slab } from "../../src/codec/chunk.js"
 import { ProtocolError } from "../../src/codec/errors.js"
 import { splitFrames } from "../../src/codec/frames.js"
-import { Batch } from "../../src/patterns/batch.js"
+import { Batch, plainLength } from "../../src/patterns/batch.js"
 import { framer } from "../../src/thread/framer.js"
 import { HostedConnection, type Write } from "../../src/thread/hosted-connection.js"
 import type { HostedEndpoint } from "../../src/thread/hosted-endpoint.js"
@@ -893,9 +893,9 @@ describe("a connection, at the thread of the sockets", () => {
 })
 
 test("a batch of small messages and what is framed of it are the same", () => {
-  const batch = new Batch()
+  const batch = new Batch(framer.plainBelow())
   const messages = [[bytesOf(3)], [bytesOf(0), bytesOf(20)]]
-  for (const one of messages) batch.append(one, framesOf(one).length)
+  for (const one of messages) batch.append(one, plainLength(one))
   const chunk = framer.encode(batch.seal())
   expect(Buffer.from(chunk.bytes).equals(framesOf(...messages))).toBe(true)
   expect(chunk.messages).toBe(2)

@@ -22,6 +22,7 @@ const silent: PipeEvents = {
 /** Cuts chunks from slabs, as the encoders of endpoints do. */
 class SlabSender implements Encoder {
   readonly #made = new ChunkBuilder()
+  readonly plainBelow = () => 0
 
   encode(batch: Uint8Array, message?: readonly Uint8Array[]): Chunk {
     this.#made.begin()
