@@ -4,7 +4,7 @@ import type { Traffic } from "./codec.js"
 import { budgetHalves, Decoder, refusal, uint64 } from "./decoder.js"
 import { encodeLarge } from "./encoder.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
-import { frameBodyBytes, frameError, frameHeadBytes, LONG_HEAD_BYTES } from "./frames.js"
+import { COMMAND, frameBodyBytes, frameError, frameHeadBytes, LONG_HEAD_BYTES } from "./frames.js"
 import { describeGreeting } from "./greeting.js"
 import {
   BODY,
@@ -21,7 +21,7 @@ import { Leftover } from "./leftover.js"
 import type { ReceiveSettings, Settings } from "./options.js"
 import { FrontSource } from "./source.js"
 import type { Trainer } from "./trainer.js"
-import { HEAD_BYTES } from "./wire.js"
+import { HEAD_BYTES, SENTINEL_BYTES } from "./wire.js"
 
 /**
  * Output is taken in pieces of up to this many bytes; only a larger part makes a larger piece. A sink
@@ -30,6 +30,10 @@ import { HEAD_BYTES } from "./wire.js"
 const ROOM_MAX_BYTES = 256 * 1024
 const ROOM_MIN_BYTES = 16 * 1024
 const NOTHING = new Uint8Array(0)
+/** Longer plain bodies go past the module. */
+const PASSED_MIN_BYTES = 8192
+/** Frames in a row that are looked at for such bodies. */
+const LOOKED_AT_MAX = 16
 
 /** Errors of zl_transcode in zeromq_lz4.h. */
 const E_GREETING = -14
@@ -133,24 +137,23 @@ export class Transcoder {
    */
   transcode(chunk: Uint8Array, sink: TranscoderSink): void {
     let rest = chunk
-    const bodyBytes = this.#leftover.length === 0 ? Math.min(chunk.length, this.#bodyLeft) : 0
-    if (bodyBytes > 0) {
-      rest = chunk.subarray(bodyBytes)
-      if (!this.#passOn(chunk.subarray(0, bodyBytes), sink)) {
-        this.#leftover.push(rest)
-        return
-      }
-    }
-    while (rest.length > 0 || this.#leftover.length > 0) {
-      if (this.#leftover.length + rest.length < this.#need) break
-      if (this.#large) {
+    let goOn = true
+    while (goOn && (rest.length > 0 || this.#leftover.length > 0)) {
+      const isContinued = this.#leftover.length > 0
+      const bodyBytes = isContinued ? 0 : Math.min(rest.length, this.#bodyLeft)
+      if (bodyBytes > 0) {
+        goOn = this.#passOn(rest.subarray(0, bodyBytes), sink)
+        rest = rest.subarray(bodyBytes)
+      } else if (this.#leftover.length + rest.length < this.#need) {
+        break
+      } else if (this.#large) {
         this.#leftover.push(rest)
         rest = NOTHING
-        if (!this.#finishLarge(this.#large, sink)) return
+        goOn = this.#finishLarge(this.#large, sink)
       } else {
-        const goOn = this.#window(rest, sink)
-        rest = NOTHING
-        if (!goOn) return
+        const end = isContinued || this.sends ? rest.length : findPlainBody(rest)
+        goOn = this.#window(rest.subarray(0, end), sink)
+        rest = rest.subarray(end)
       }
     }
     this.#leftover.push(rest)
@@ -297,6 +300,31 @@ export class Transcoder {
     const seen = { head, wireBytes, part: zl_part_index(this.#handle) }
     return refusal(instance, status, seen, this.#budgetBytes)
   }
+}
+
+/**
+ * Where the first long plain body begins, in bytes that begin with a frame; their end if none is
+ * found among the first frames. Nothing is checked here: the module reads all heads.
+ */
+function findPlainBody(frames: Uint8Array): number {
+  let at = 0
+  for (
+    let i = 0;
+    i < LOOKED_AT_MAX && at + LONG_HEAD_BYTES + SENTINEL_BYTES <= frames.length;
+    i++
+  ) {
+    const flags = frames[at] as number
+    const start = at + frameHeadBytes(flags)
+    const length = frameBodyBytes(frames, at)
+    if (length > PASSED_MIN_BYTES && !(flags & COMMAND) && isPlain(frames, start))
+      return start + SENTINEL_BYTES
+    at = start + length
+  }
+  return frames.length
+}
+
+function isPlain(bytes: Uint8Array, at: number): boolean {
+  return bytes[at] === 0 && bytes[at + 1] === 0 && bytes[at + 2] === 0 && bytes[at + 3] === 0
 }
 
 /** The first bytes of a frame's body, and the length of all of it. */
