@@ -45,7 +45,7 @@ const VIEWS = [
       written: this.#written,
       taken: this.#taken,
       chunks: this.#chunks?.length ?? 0,
-      batched: this.#batch?.messages ?? 0,
+      batched: this.#batch?.count ?? 0,
       isStopped: this.#stopped,
       isInActive: this.#inActive,
       isDraining: this.#draining,
@@ -65,8 +65,8 @@ const VIEWS = [
   },
   {
     file: "src/codec/chunk.ts",
-    from: "      slabs: this,\n    }\n    return this.#current",
-    to: "      slabs: this,\n    }\n    ;(__simulation as any).slabs.add(this.#current)\n    return this.#current",
+    from: "    return slab\n  }\n\n  /** A slab with room",
+    to: "    ;(__simulation as any).slabs.add(slab)\n    return slab\n  }\n\n  /** A slab with room",
   },
   {
     file: "src/thread/open-batch.ts",
