@@ -202,6 +202,67 @@ static void test_dictionary_waits(const void *of) {
   free(dictionary.at);
 }
 
+/* Larger than its samples by far, with something to find only where these are not. */
+#define HIDDEN_BYTES 8192u
+
+static bytes hidden(void) {
+  bytes b = filled(fill_noise, HIDDEN_BYTES);
+  memset(b.at + 1024, 0, 2048);
+  return b;
+}
+
+static void add_parts(streams *s, fill_function *fill, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    add_part(s, filled(fill, HIDDEN_BYTES), 0);
+}
+
+/* Adds a part that is not tried. Takes it. */
+static void add_plain(streams *s, bytes plain) {
+  s->traffic.plain_bytes += plain.length;
+  s->traffic.wire_bytes += plain.length + ZL_SENTINEL_BYTES;
+  s->traffic.messages++;
+  stream_add(&s->wire, part_frame(plain_part(plain), 0));
+  stream_add(&s->plain, part_frame(plain, 0));
+}
+
+static void test_vain(const void *of) {
+  (void)of;
+  if (HIDDEN_BYTES > ZL_PART_MAX) return;
+  streams s = streams_new(no_dictionary, MINIMUM_DEFAULT);
+  add_parts(&s, fill_noise, 3);
+  add_part(&s, hidden(), 0); /* three in a row are few */
+  add_parts(&s, fill_noise, 4);
+  add_part(&s, filled(fill_text, 2000), 0); /* another size */
+  add_plain(&s, hidden());
+  add_parts(&s, fill_text, 1); /* its sample shrinks */
+  add_part(&s, hidden(), 0);
+  add_parts(&s, fill_noise, 4 + 64);
+  add_part(&s, hidden(), 0); /* one is tried in any case */
+  check_streams(&s);
+}
+
+static void test_no_effort(const void *of) {
+  (void)of;
+  bytes dictionary = filled(fill_text, 100);
+  for (size_t i = 0; i < CUTS; i++) {
+    streams s = streams_new(no_dictionary, MINIMUM_DEFAULT);
+    add_plain(&s, filled(fill_text, 1000));
+    add_plain(&s, filled(fill_text, 10));
+    add_plain(&s, filled(fill_text, ZL_PART_MAX + 1000u));
+    cut how = cuts[i];
+    how.effort = ZL_NO_EFFORT;
+    /* Byte by byte only where blocks are small. */
+    if (how.chunk > 0 && how.chunk < 1000 && ZL_PART_MAX > 100000) how.chunk = 1000;
+    if (how.room < 1000 && ZL_PART_MAX > 100000) how.room = 1000;
+    outcome sent = send(s.plain, dictionary, 0, how);
+    check_bytes(sent.output, s.wire);
+    check_traffic(sent.traffic, s.traffic);
+    free(sent.output.at);
+    streams_free(&s);
+  }
+  free(dictionary.at);
+}
+
 static void test_large(const void *of) {
   (void)of;
   streams s = streams_new(no_dictionary, MINIMUM_DEFAULT);
@@ -492,6 +553,8 @@ int main(void) {
   RUN("a dictionary goes before the first part", test_dictionary);
   RUN("a dictionary waits for the first part", test_dictionary_waits);
   RUN("large parts are left to the caller", test_large);
+  RUN("parts are sampled once some of their size were tried in vain", test_vain);
+  RUN("with no effort all goes plain, and no dictionary is shipped", test_no_effort);
   RUN("headers of data frames become the shortest", test_long_heads);
   RUN("a stream may end anywhere", test_ends_anywhere);
   RUN("the budget is that of each message", test_budget);
