@@ -17,49 +17,46 @@ export const SLAB_BYTES: number = 260 * 1024
 const KEEPS_BYTES = 32 * 1024
 /** Chunks that wait move out of a slab of more than so many times their bytes. */
 const WASTE_MAX = 3
-/** Slabs that are kept for use at any time. */
-const SPARE_MAX = 16
-/**
- * While messages flow more are kept, in bytes: as many wait as high-water marks allow, and new memory
- * costs more than to fill it. What was not used for so long is given back.
- */
-const BUSY_SPARE_MAX_BYTES = 256 << 20
-const UNUSED_MS = 1000
+/** Slabs that are kept for use. */
+export const SPARE_MAX = 16
 /** Chunks that fit into no slab have one of their own, with a multiple of so many bytes. */
 const LARGE_STEP_BYTES = 256 * 1024
-/** Larger ones are not kept for use. */
-const LARGE_MAX_BYTES = 2 << 20
+/** One of up to so many bytes is kept for the next. */
+const LARGE_KEPT_MAX_BYTES = 2 << 20
+const LARGE_SPARE_MAX = 4
 
 /** Slabs of one kind of memory. */
 export class Slabs {
   readonly #allocate: (bytes: number) => Uint8Array
+  readonly #spareMax: number
   /** A chunk of this many bytes may keep a slab while it waits. */
   readonly keepsBytes: number
   /** Bytes of a slab. */
   readonly #bytes: number
-  readonly #spareMax: number
   /** The one that the next chunk goes into: they are made one after the other. */
   #current: Slab | undefined
   readonly #spare: Slab[] = []
-  /** The fewest that were spare since unused ones were given back. */
-  #unused = 0
-  #timer: NodeJS.Timeout | undefined
 
   constructor(
     allocate: (bytes: number) => Uint8Array,
+    spareMax: number,
     keepsBytes: number,
     bytes: number = SLAB_BYTES,
-    spareMax: number = SPARE_MAX,
   ) {
     this.#allocate = allocate
+    this.#spareMax = spareMax
     this.keepsBytes = keepsBytes
     this.#bytes = bytes
-    this.#spareMax = spareMax
   }
 
   /** How many are kept for use. */
   get spare(): number {
     return this.#spare.length
+  }
+
+  /** Keeps no more than so many for use, and gives the others. */
+  dropSpare(max: number): Slab[] {
+    return this.#spare.splice(max)
   }
 
   get current(): Slab {
@@ -75,9 +72,7 @@ export class Slabs {
 
   /** A slab for one chunk alone, with nothing in it. */
   take(): Slab {
-    const slab = this.#spare.pop() ?? this.make(this.#bytes)
-    this.#unused = Math.min(this.#unused, this.#spare.length)
-    return slab
+    return this.#spare.pop() ?? this.make(this.#bytes)
   }
 
   /** A slab with so many bytes, which is kept for use only if that is the usual number. */
@@ -88,9 +83,9 @@ export class Slabs {
 
   /** A slab with room for so many bytes; undefined where none is as large. */
   withRoom(bytes: number): Slab | undefined {
-    if (bytes > this.#bytes) return undefined
+    if (bytes > SLAB_BYTES) return undefined
     const { current } = this
-    return current.used + bytes <= this.#bytes ? current : this.next()
+    return current.used + bytes <= SLAB_BYTES ? current : this.next()
   }
 
   /** Whether a slab is kept for few bytes: no more go into it, and little of it still has to be written. */
@@ -98,55 +93,41 @@ export class Slabs {
     return slab !== this.#current && slab.liveBytes * WASTE_MAX < slab.bytes.length
   }
 
-  /** Nothing in it is needed any more. */
-  emptied(slab: Slab): void {
+  /** Nothing in it is needed any more. Returns whether it is kept for use. */
+  emptied(slab: Slab): boolean {
     slab.used = 0
-    if (slab === this.#current) return
-    const keptBytes = this.#spare.length * this.#bytes
-    if (slab.bytes.length !== this.#bytes || keptBytes >= BUSY_SPARE_MAX_BYTES) this.dropped(slab)
-    else if (this.#spare.push(slab) > this.#spareMax) this.#watch()
+    if (slab === this.#current) return true
+    if (slab.bytes.length !== this.#bytes) return false
+    return this.#spare.length < this.#spareMax && this.#spare.push(slab) > 0
   }
-
-  /** A slab is not kept any more. */
-  protected dropped(_slab: Slab): void {}
-
-  #watch(): void {
-    if (this.#timer !== undefined) return
-    this.#unused = this.#spare.length
-    this.#timer = setTimeout(dropUnused, UNUSED_MS, this)
-    this.#timer.unref()
-  }
-
-  /** Gives back what was not needed for a while. */
-  dropUnused(): void {
-    this.#timer = undefined
-    const dropped = Math.min(this.#unused, this.#spare.length - this.#spareMax)
-    for (const slab of this.#spare.splice(0, Math.max(0, dropped))) this.dropped(slab)
-    if (this.#spare.length > this.#spareMax) this.#watch()
-  }
-}
-
-function dropUnused(slabs: Slabs): void {
-  slabs.dropUnused()
 }
 
 /** Those of what goes to a network from this thread. */
-const own = new Slabs(allocate, KEEPS_BYTES)
+const own = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES)
 
-/** Slabs for one chunk each, by their sizes. */
-const large = new Map<number, Slabs>()
+/** Slabs for one chunk each, of any size. */
+class LargeSlabs extends Slabs {
+  readonly #spareLarge: Slab[] = []
 
-/** A slab of at least so many bytes. */
-function takeLarge(bytes: number): Slab {
-  const size = Math.ceil(bytes / LARGE_STEP_BYTES) * LARGE_STEP_BYTES
-  if (size > LARGE_MAX_BYTES) return own.make(size)
-  let slabs = large.get(size)
-  if (!slabs) {
-    slabs = new Slabs(allocate, KEEPS_BYTES, size, 0)
-    large.set(size, slabs)
+  constructor() {
+    super(allocate, 0, KEEPS_BYTES)
   }
-  return slabs.take()
+
+  /** A slab of at least so many bytes. */
+  ofAtLeast(bytes: number): Slab {
+    const at = this.#spareLarge.findIndex((slab) => slab.bytes.length >= bytes)
+    const [spare] = at < 0 ? [] : this.#spareLarge.splice(at, 1)
+    return spare ?? this.make(Math.ceil(bytes / LARGE_STEP_BYTES) * LARGE_STEP_BYTES)
+  }
+
+  override emptied(slab: Slab): boolean {
+    slab.used = 0
+    if (slab.bytes.length > LARGE_KEPT_MAX_BYTES) return false
+    return this.#spareLarge.length < LARGE_SPARE_MAX && this.#spareLarge.push(slab) > 0
+  }
 }
+
+const large = new LargeSlabs()
 
 /** What a chunk holds. */
 export interface Content {
@@ -272,9 +253,9 @@ export class ChunkBuilder {
     if (slab.used + length <= slab.bytes.length) return slab
     const made = slab.bytes.subarray(this.#start, slab.used)
     const bytes = made.length + length
-    const fits = bytes <= SLAB_BYTES
+    const fits = bytes <= SLAB_BYTES && slab.slabs === own
     // One that grew large, and grows on, is not copied each time.
-    const next = fits ? own.next() : takeLarge(Math.max(bytes, 2 * made.length))
+    const next = fits ? own.next() : large.ofAtLeast(Math.max(bytes, 2 * made.length))
     next.bytes.set(made)
     next.used = made.length
     this.abandon()
@@ -292,7 +273,7 @@ export class ChunkBuilder {
   /** What was appended is not wanted after all. */
   abandon(): void {
     const slab = this.#slab
-    if (slab?.bytes.length === SLAB_BYTES) slab.used = this.#start
-    else slab?.slabs.emptied(slab)
+    if (slab?.slabs === large) large.emptied(slab)
+    else if (slab) slab.used = this.#start
   }
 }

@@ -21,9 +21,9 @@ const SPARE_LARGE_MAX = 4
 const KEEPS_BYTES = 32 * 1024
 
 const allocate = (bytes: number) => Buffer.allocUnsafeSlow(bytes)
-const firstBuffers = new Slabs(allocate, KEEPS_BYTES, FIRST_BYTES, SPARE_MAX)
-const buffers = new Slabs(allocate, KEEPS_BYTES, BATCH_BYTES, SPARE_MAX)
-const largeBuffers = new Slabs(allocate, KEEPS_BYTES, SHARED_BATCH_BYTES, SPARE_LARGE_MAX)
+const firstBuffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, FIRST_BYTES)
+const buffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, BATCH_BYTES)
+const largeBuffers = new Slabs(allocate, SPARE_LARGE_MAX, KEEPS_BYTES, SHARED_BATCH_BYTES)
 
 /** How many bytes a message takes on the wire if it goes plain; as frames it takes fewer. */
 export function plainLength(message: Message): number {

@@ -1,6 +1,12 @@
-import { type Slab, Slabs } from "../codec/chunk.js"
+import { type Slab, Slabs, SPARE_MAX } from "../codec/chunk.js"
 import { outOfMemory } from "../codec/errors.js"
 
+/**
+ * Plaintext waits for another thread in slabs, as many as high-water marks allow: they are not given
+ * back while messages flow, as new memory costs more than to fill it.
+ */
+const BUSY_SPARE_MAX = 1024
+const IDLE_MS = 1000
 /** Plaintext that has to wait elsewhere is copied twice more. */
 const KEEPS_BYTES = 8 * 1024
 
@@ -26,9 +32,10 @@ export class SharedSlabs extends Slabs {
   readonly #slabs = new Map<number, Slab>()
   readonly #byMemory = new WeakMap<ArrayBufferLike, Slab>()
   #last = 0
+  #timer: NodeJS.Timeout | undefined
 
   constructor() {
-    super(allocateShared, KEEPS_BYTES)
+    super(allocateShared, BUSY_SPARE_MAX, KEEPS_BYTES)
   }
 
   override next(): Slab {
@@ -56,10 +63,28 @@ export class SharedSlabs extends Slabs {
     return this.#slabs.get(number) as Slab
   }
 
-  protected override dropped(slab: Slab): void {
+  override emptied(slab: Slab): boolean {
+    const isKept = super.emptied(slab)
+    if (!isKept) this.#forget(slab)
+    else if (this.spare > SPARE_MAX && !this.#timer)
+      this.#timer = setTimeout(shrink, IDLE_MS, this).unref()
+    return isKept
+  }
+
+  /** Gives back what has not been needed for a while. */
+  shrink(): void {
+    this.#timer = undefined
+    for (const slab of this.dropSpare(SPARE_MAX)) this.#forget(slab)
+  }
+
+  #forget(slab: Slab): void {
     const number = this.numberOf(slab)
     this.#numbers.delete(slab)
     this.#slabs.delete(number)
     for (const reader of this.readers) reader.forget(number)
   }
+}
+
+function shrink(slabs: SharedSlabs): void {
+  slabs.shrink()
 }
