@@ -3,8 +3,8 @@ import { readArgs } from "./lib/args.mjs"
 import { bundledCodec } from "./lib/size.mjs"
 
 // docs/codec.md says what they go into.
-const MAX_BYTES = 98_600
-const MAX_GZIP_BYTES = 41_100
+const MAX_BYTES = 100_800
+const MAX_GZIP_BYTES = 41_900
 
 readArgs(
   `usage: node scripts/check-size.mjs
