@@ -136,7 +136,7 @@ describe("a sender whose effort changes", () => {
           sender.effort = effort
           const make = (parts: { kind: "json" | "random"; size: number }[]) =>
             parts.map(({ kind, size }) => bytesOf(kind, size))
-          const batch = new Batch(sender.plainBelow)
+          const batch = new Batch(sender.plainBelow(false))
           const messages = frames.map(make)
           for (const one of messages) batch.append(one, plainLength(one))
           const large = last ? make(last) : undefined
