@@ -3,7 +3,6 @@ import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
 import type { Trainer } from "../codec/trainer.js"
 import { Transcoder } from "../codec/transcoder.js"
-import { AdaptiveLevel } from "../transport/adaptive-level.js"
 import type { Channel, ChannelHandlers } from "../transport/channel.js"
 import type { ConnectionCounts } from "../transport/connection.js"
 import { zmqError } from "../transport/zmq-error.js"
@@ -80,8 +79,8 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#receiving = Transcoder.receiving(instance, settings)
     this.#sending = Transcoder.sending(instance, settings, trainer)
     this.#fromLz4 = new Pump(lz4.socket, plain.socket, this.#receiving, limits, this)
-    const level = settings.adaptive ? new AdaptiveLevel() : undefined
-    this.#fromPlain = new Pump(plain.socket, lz4.socket, this.#sending, limits, this, level)
+    const { adaptive } = settings
+    this.#fromPlain = new Pump(plain.socket, lz4.socket, this.#sending, limits, this, adaptive)
 
     lz4.handlers = this
     plain.handlers = this

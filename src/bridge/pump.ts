@@ -1,7 +1,8 @@
 import type { Socket } from "node:net"
+import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
-import type { AdaptiveLevel } from "../transport/adaptive-level.js"
+import { EffortMeter, Link } from "../transport/effort-meter.js"
 import { LimitedStream, type MessageLimits } from "./message-limits.js"
 
 export interface PumpHandlers {
@@ -27,7 +28,11 @@ export class Pump implements TranscoderSink {
   readonly #input: LimitedStream | undefined
   readonly #output: LimitedStream | undefined
   readonly #handlers: PumpHandlers
-  readonly #level: AdaptiveLevel | undefined
+  readonly #network: Link | undefined
+  readonly #meter: EffortMeter | undefined
+  /** Traffic as far as it was written, and that of the current run, with the time for its writes. */
+  #written: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
+  #encoded = { plainBytes: 0, wireBytes: 0, writeMs: 0 }
   #blocked = false
   /** A buffer that is still being written from. */
   #held: Buffer | undefined
@@ -44,7 +49,7 @@ export class Pump implements TranscoderSink {
     transcoder: Transcoder,
     limits: MessageLimits,
     handlers: PumpHandlers,
-    level?: AdaptiveLevel,
+    adaptive = false,
   ) {
     this.#from = from
     this.#to = to
@@ -54,7 +59,8 @@ export class Pump implements TranscoderSink {
     this.#input = decodes ? undefined : new LimitedStream(limits)
     this.#output = decodes ? new LimitedStream({ ...limits, maxBytes: -1 }) : undefined
     this.#handlers = handlers
-    this.#level = level
+    this.#network = adaptive ? new Link() : undefined
+    this.#meter = this.#network && new EffortMeter([this.#network])
   }
 
   /** Takes a chunk that was read. */
@@ -71,7 +77,8 @@ export class Pump implements TranscoderSink {
   /** The other side has room again. */
   drained(): void {
     if (!this.#blocked) return
-    this.#level?.drained()
+    this.#network?.drained()
+    this.#meter?.drained()
     if (this.#held) spare = this.#held
     this.#held = undefined
     this.#blocked = false
@@ -118,8 +125,14 @@ export class Pump implements TranscoderSink {
 
   #run(transcode: () => void): void {
     if (this.#stopped) return
+    const meter = this.#meter
+    if (meter) {
+      this.#encoded = { plainBytes: 0, wireBytes: 0, writeMs: 0 }
+      this.#transcoder.effort = meter.next()
+    }
     try {
       transcode()
+      meter?.encoded(this.#encoded.plainBytes, this.#encoded.wireBytes, this.#encoded.writeMs)
     } catch (error) {
       this.stop()
       this.#handlers.failed(this.#transcoder, error as Error)
@@ -139,16 +152,25 @@ export class Pump implements TranscoderSink {
   take(piece: Uint8Array, owned: boolean): boolean {
     const refused = this.#output?.check(piece)
     const taken = refused ? piece.subarray(0, refused.at) : piece
+    const begunAt = this.#network ? performance.now() : 0
     if (owned) this.#to.write(taken)
     else this.#writeCopy(taken)
     if (refused) throw refused.error
     // The stream asks to wait even where the system took all at once.
     this.#blocked = this.#to.writableNeedDrain && this.#to.writableLength > 0
-    if (this.#level) {
-      this.#level.wrote(this.#blocked)
-      this.#transcoder.effort = this.#level.effort
-    }
+    if (this.#network) this.#measureWrite(this.#network, begunAt)
     return !this.#blocked
+  }
+
+  #measureWrite(network: Link, begunAt: number): void {
+    const { plainBytes, wireBytes } = this.#written
+    this.#transcoder.count(this.#written)
+    const plain = this.#written.plainBytes - plainBytes
+    const wire = this.#written.wireBytes - wireBytes
+    network.wrote(plain, wire, begunAt, this.#blocked)
+    this.#encoded.plainBytes += plain
+    this.#encoded.wireBytes += wire
+    this.#encoded.writeMs += performance.now() - begunAt
   }
 
   /** Writes a copy, in a buffer that is used again when the system takes all of it at once. */

@@ -167,7 +167,7 @@ export class Distribution implements Flushable, SharedBatch {
     let below = Number.POSITIVE_INFINITY
     let last: Encoder | undefined
     for (const { encoder, connection, sendsArenas } of this.#shared) {
-      if (encoder !== last) connection?.adapt()
+      if (encoder !== last) connection?.adapt(this.#shared)
       last = encoder
       below = Math.min(below, encoder.plainBelow(sendsArenas))
     }
@@ -195,11 +195,12 @@ export class Distribution implements Flushable, SharedBatch {
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
     const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
-    const groups = isPlain ? [pipes as [Pipe, ...Pipe[]]] : groupsOf(pipes)
+    const groups = isPlain ? [pipes as Group] : groupsOf(pipes)
     for (const group of groups) {
       const [first] = group
-      first.connection?.adapt()
+      first.connection?.adapt(group)
       const chunk = isPlain ? batch.takeChunk() : encode(first, frames, message, batch, errors)
+      if (chunk) first.connection?.encoded(chunk)
       const left = messages - (chunk?.messages ?? 0)
       chunk?.share(group.length)
       for (const pipe of group) {

@@ -29,8 +29,10 @@ export type PipeConnection = Pick<
   | "peerRevision"
   | "opensMemory"
   | "openMemory"
+  | "link"
   | "adapt"
   | "threadMs"
+  | "encoded"
   | "write"
   | "sendCommand"
   | "stop"
@@ -499,7 +501,6 @@ export class Pipe implements Inlet, Flushable {
     this.#queuedBytes = 0
     const batch = this.#batch
     if (batch !== undefined && batch.length > 0) {
-      connection.adapt()
       let chunk: Chunk | undefined
       try {
         chunk = this.#encodeBatch(undefined)
@@ -551,7 +552,6 @@ export class Pipe implements Inlet, Flushable {
   #encode(message?: Message): void {
     const batch = this.#batch
     if (message === undefined && (batch === undefined || batch.length === 0)) return
-    this.#connection?.adapt()
     const chunk = this.#encodeBatch(message)
     if (chunk) this.#enqueue(chunk)
   }
@@ -564,10 +564,13 @@ export class Pipe implements Inlet, Flushable {
     const batch = this.#batch
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
+    const connection = this.#connection
     let chunk: Chunk | undefined
+    if (messages > 0) connection?.adapt()
     if (frames.length > 0 || message)
       chunk = this.encoder.encode(frames, message, batch, this.sendsArenas)
     else if (batch && batch.messages > 0) chunk = batch.takeChunk()
+    if (chunk) connection?.encoded(chunk)
     this.#taken += messages - (chunk?.messages ?? 0)
     this.#releaseBatch()
     return chunk

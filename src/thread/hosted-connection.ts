@@ -102,12 +102,10 @@ export class HostedConnection implements RelayInlet {
 
   /** Encodes; if that fails, as without memory, the connection is over. */
   #encode(write: Write): Chunk | undefined {
-    const { connection } = this
-    connection.adapt()
     try {
-      return this.#endpoint.encode(write, connection)
+      return this.#endpoint.encode(write, this)
     } catch (error) {
-      connection.destroy()
+      this.connection.destroy()
       this.#endpoint.threw(error)
       return undefined
     }

@@ -31,6 +31,9 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   #isGone = false
   /** What was encoded last, for those who write the same: in parts, and with arenas. */
   #latest: { write: Write; parts?: Chunk; arenas?: Chunk } | undefined
+  /** Those that have written it so far, and those that wrote the same before. */
+  #takers: HostedConnection[] = []
+  #group: HostedConnection[] = []
 
   constructor(
     number: number,
@@ -87,15 +90,24 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   }
 
   /** Encodes for a connection, or gives what was encoded for another of its kind just now. */
-  encode(write: Write, { peerRevision }: Connection): Chunk {
-    if (this.#latest?.write !== write) {
+  encode(write: Write, hosted: HostedConnection): Chunk {
+    const { connection } = hosted
+    if (this.#latest?.write === write) this.#takers.push(hosted)
+    else {
       this.forgetLatest()
+      if (this.#takers.length > 1) this.#group = this.#takers
+      this.#takers = [hosted]
+      connection.adapt(this.#group.includes(hosted) ? this.#group : undefined)
       this.#latest = { write }
     }
-    const arenas = this.#sender.sendsArenas(peerRevision)
+    const arenas = this.#sender.sendsArenas(connection.peerRevision)
     const kind = arenas ? "arenas" : "parts"
-    this.#latest[kind] ??= this.#sender.encode(write.bytes, undefined, undefined, arenas)
-    const chunk = this.#latest[kind]
+    let chunk = this.#latest[kind]
+    if (!chunk) {
+      chunk = this.#sender.encode(write.bytes, undefined, undefined, arenas)
+      this.#latest[kind] = chunk
+      if (this.#takers.length === 1) connection.encoded(chunk)
+    }
     chunk.share(2) // for the connection and for #latest
     return chunk
   }
@@ -166,6 +178,8 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   closed(connection: Connection, { error, counts, ...ending }: Ending): void {
     const hosted = this.#live.get(connection) as HostedConnection
     this.#live.delete(connection)
+    this.#takers = []
+    this.#group = []
     this.#connections.delete(hosted.number)
     hosted.state.counts = counts
     this.#tell({

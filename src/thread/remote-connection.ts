@@ -135,7 +135,9 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#thread.openBatch(numbers)
   }
 
+  // The thread that encodes does that.
   adapt(): void {}
+  encoded(): void {}
 
   write(chunk: Chunk): void {
     if (this.#closed) {

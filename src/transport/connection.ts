@@ -15,8 +15,8 @@ import type {
   HandshakeSettings,
 } from "../zmtp/handshake.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
-import { AdaptiveLevel } from "./adaptive-level.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
+import { EffortMeter, groupMeter, Link, type LinkHolder } from "./effort-meter.js"
 import { Heartbeat, type HeartbeatOptions } from "./heartbeat.js"
 import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
 import type { PeerConnection, Unwritten } from "./transport.js"
@@ -26,6 +26,8 @@ import { zmqError } from "./zmq-error.js"
 const FAREWELL_MS = 1000
 /** Plaintext that a connection decodes before the others in line have their slices, in bytes. */
 const SLICE_BYTES = 2 << 20
+/** Plaintext that a connection sends before it is measured: most send little, or seldom. */
+const MEASURED_BYTES = 1 << 20
 
 /** What all connections of an endpoint share. */
 export interface ConnectionOptions {
@@ -115,7 +117,6 @@ export class Connection
   readonly #handlers: ConnectionHandlers
   readonly #session: Session
   readonly #receiving: Transcoder
-  readonly #level: AdaptiveLevel | undefined
   #heartbeat: Heartbeat | undefined
   /** Of the handshake, then of the farewell. */
   #timer: NodeJS.Timeout | undefined
@@ -149,6 +150,10 @@ export class Connection
   #sentPlainBytes = 0
   #sentWireBytes = 0
   #dictionarySent = false
+  /** Measures the network, once it matters how hard to compress. */
+  #link: Link | undefined
+  /** Chooses the effort, for this connection alone or for some. */
+  #meter: EffortMeter | undefined
 
   constructor(channel: Channel, options: ConnectionOptions, handlers: ConnectionHandlers) {
     const { settings, handshakeMs, handshake, relays } = options
@@ -157,7 +162,6 @@ export class Connection
     this.#handlers = handlers
     this.#receiving = Transcoder.receiving(receivingInstance(), settings, true)
     this.#session = new Session(handshake, this, relays ? this : undefined)
-    this.#level = settings.adaptive ? new AdaptiveLevel() : undefined
     channel.handlers = this
     if (handshakeMs > 0) this.#timer = setTimeout(outOfTime, handshakeMs, this).unref()
     this.#session.start()
@@ -219,7 +223,7 @@ export class Connection
     this.#sentMessages += chunk.messages
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
-    this.#write(chunk.bytes)
+    this.#writeMeasured(chunk)
     if (this.#socket.writableLength > 0) {
       if (this.#writing === NOTHING) this.#writing = []
       this.#writing.push(chunk)
@@ -229,8 +233,37 @@ export class Connection
     }
   }
 
-  adapt(): void {
-    if (this.#level) this.#options.sender.effort = this.#level.effort
+  #writeMeasured(chunk: Chunk): void {
+    if (this.#link) {
+      const begunAt = performance.now()
+      this.#write(chunk.bytes)
+      this.#link.wrote(chunk.plainBytes, chunk.wireBytes, begunAt, this.#isFull)
+      return
+    }
+    this.#write(chunk.bytes)
+    if (!this.#options.settings.adaptive) return
+    if (this.#isFull || this.#sentPlainBytes > MEASURED_BYTES) this.#link = new Link()
+  }
+
+  get link(): Link {
+    this.#link ??= new Link()
+    return this.#link
+  }
+
+  adapt(group?: readonly LinkHolder[]): void {
+    const { settings, sender } = this.#options
+    if (!settings.adaptive) return
+    if (!this.#link) {
+      sender.effort = settings.effort
+      return
+    }
+    if (group && group.length > 1) this.#meter = groupMeter(sender, group)
+    else if (this.#meter === undefined) this.#meter = new EffortMeter([this.#link])
+    sender.effort = this.#meter.next()
+  }
+
+  encoded(chunk: Chunk): void {
+    this.#meter?.encoded(chunk.plainBytes, chunk.wireBytes)
   }
 
   #releaseWritten(): void {
@@ -252,7 +285,6 @@ export class Connection
     this.#socket.write(bytes)
     // The stream asks to wait even where the system took all at once.
     this.#isFull = this.#socket.writableNeedDrain && this.#socket.writableLength > 0
-    this.#level?.wrote(this.#isFull)
   }
 
   end(): void {
@@ -408,7 +440,8 @@ export class Connection
     if (this.#socket.writableLength === 0) this.#releaseWritten()
     if (this.#isOver) return
     this.#isFull = false
-    this.#level?.drained()
+    this.#link?.drained()
+    if (this.#meter?.isAlone) this.#meter.drained()
     if (this.#pong) {
       this.send(this.#pong)
       this.#pong = undefined

@@ -4,6 +4,7 @@ import type { ProtocolError } from "../codec/errors.js"
 import type { PlainMessages } from "../codec/sender.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import type { ConnectionCounts, ConnectionHandlers, Inlet } from "./connection.js"
+import type { Link, LinkHolder } from "./effort-meter.js"
 import type { Destination, HostPort } from "./endpoint.js"
 
 /** Makes of messages what connections write. */
@@ -70,8 +71,12 @@ export interface PeerConnection {
   readonly opensMemory: boolean
   /** Memory for messages to these connections, this one among them; undefined if there is none. */
   openMemory(connections: readonly object[]): OpenMemory | undefined
-  /** Sets how hard the encoder tries, where that depends on the connection. */
-  adapt(): void
+  /** Measures what its network takes; undefined if another thread does. */
+  readonly link?: Link
+  /** Sets how hard the encoder tries for this connection, or for all that are sent the same. */
+  adapt(group?: readonly LinkHolder[]): void
+  /** Takes note of what was encoded after `adapt`. */
+  encoded(chunk: Chunk): void
   write(chunk: Chunk): void
   sendCommand(name: string, data: Uint8Array): void
   /** Hands nothing to the inlet, which is full from the beginning. */

@@ -82,6 +82,7 @@ export class FakeConnection implements PipeConnection {
   openMemory(): undefined {}
 
   adapt(): void {}
+  encoded(): void {}
 
   write(chunk: Chunk): void {
     this.room--

@@ -423,6 +423,7 @@ class FakeConnection {
     this.blocked = --this.room <= 0
   }
   adapt(): void {}
+  encoded(): void {}
   resume(): void {
     this.log.push("resume")
   }

@@ -1,0 +1,423 @@
+/**
+ * Chooses how hard to compress for a connection, or for several that are sent the same: from nothing
+ * at all to LZ4HC, whatever brings most plaintext per second through.
+ *
+ * Every encoding tells what an effort costs and what it saves, and any effort is valid on the wire. So
+ * single batches that are encoded otherwise (probes) tell that of all efforts, in a small part of the
+ * time. With the speed of the network, known while it makes the connection wait, the goodput of every
+ * effort can be predicted. A prediction is only tried: the goodput that is measured then decides, since
+ * the receiver may be the limit, whom efforts cost other things than the sender.
+ *
+ * A connection that is not limited, neither by the network nor by the processor, gets LZ4 at level 0.
+ *
+ * Connections that are sent the same count by the geometric mean of their goodputs: halving that of a
+ * slow one is as bad as halving that of a fast one. So a slow one among many changes next to nothing,
+ * and many slow ones do. LZ4HC, which takes the processor's time wherever it is not needed, is only for
+ * where the network limits more than half of them.
+ *
+ * There is no clock and no network in here: times are milliseconds from anywhere.
+ */
+
+/** The effort that sends everything plain, and that of level 0. */
+export const NONE = 0
+export const USUAL_EFFORT = 1
+/** From the lightest to the most thorough, as Settings has them. */
+export const EFFORTS: readonly number[] = [NONE, USUAL_EFFORT, -3, -6, -9]
+const PLAIN = EFFORTS.indexOf(NONE)
+const USUAL = EFFORTS.indexOf(USUAL_EFFORT)
+/** The first of LZ4HC. */
+const THOROUGH = EFFORTS.indexOf(-3)
+
+/** Observations of an effort count half after so long, in milliseconds. */
+const MEMORY_MS = 300
+/** How much the latest window counts beside those before. */
+const LATEST = 0.5
+/** A measurement that is so many times another is of something that has changed. */
+const DIFFERENT = 1.5
+/** A batch takes at most so many times what was expected, or it was interrupted. */
+const OUTLIER = 4
+/** Shares of the time that probes and trials may cost. */
+const PROBE_SHARE = 0.008
+const TRIAL_SHARE = 0.01
+/** Between two probes at least. */
+const PROBE_MS = 15
+/** Efforts that promise less than this of the best goodput, as a logarithm, are seldom probed. */
+const HOPELESS = Math.log(0.6)
+const HOPELESS_MS = 1000
+/** The predicted gain that is worth a trial, the measured loss that ends it, both as logarithms. */
+const WORTHWHILE = 0.04
+const LOSS = 0.03
+/** The measured gain by which an effort is kept that the model thinks little of. */
+const SURPRISE = 0.07
+/** A trial ends early with less of the goodput than this. */
+const FAILED = Math.log(0.85)
+/** What level 0 is ahead of others, since it saves bytes and costs little. */
+const USUAL_AHEAD = 0.02
+const TRIAL_WINDOWS = 3
+/** Between trials at least. */
+const TRIAL_MS = 100
+/** Between trials that the model does not propose. */
+const CHECK_MS = 1000
+/** How long the outcome of a trial is believed. */
+const BELIEF_MIN_MS = 500
+const BELIEF_MAX_MS = 2500
+/** Windows in a row after which a connection counts as not limited, and the idle share of them. */
+const REST_WINDOWS = 3
+const SPARE = 0.15
+/** Between rests, if the last one ended soon. */
+const REST_MS = 1000
+
+/** What happened during a while. */
+export interface Window {
+  ms: number
+  /** Of these, in which the thread had nothing to do and did not wait for the network either. */
+  spareMs: number
+  /** Encoded plaintext, in bytes. */
+  plainBytes: number
+  /** Time for each byte on the wire to be written to all connections; undefined if none was. */
+  writeCost: number | undefined
+  /** Time for each byte of plaintext beside encoding and writing; undefined if there was none. */
+  restCost: number | undefined
+  /** Plaintext that the fastest connection has written. */
+  writtenBytes: number
+  /** Plaintext that was encoded and waits to be written. */
+  waitingBytes: number
+  /** Bytes that the only connection takes until the network and the receiver have those before. */
+  bufferedBytes: number
+  /** Whether what was written is what the network has taken. */
+  isEven: boolean
+  /** For each connection what its network takes, in bytes per millisecond; Infinity if that is not the limit. */
+  speeds: readonly number[]
+}
+
+/** Sums in which older observations count less. */
+interface Estimate {
+  ms: number
+  plainBytes: number
+  wireBytes: number
+  at: number
+}
+
+/** A while in which an effort is tried. */
+interface Trial {
+  from: number
+  /** Gain by the model, as a logarithm. */
+  predicted: number
+  /** Measured gain with which it is kept. */
+  wanted: number
+  /** Goodput before it. */
+  before: number
+  /** Plaintext that was encoded before it and is still to be written. */
+  skipBytes: number
+  windows: number
+  ms: number
+  bytes: number
+}
+
+/** How much better an effort was than the model had said, as a logarithm. */
+interface Correction {
+  by: number
+  until: number
+}
+
+/** Chooses the effort of what is encoded next. */
+export class EffortController {
+  readonly #estimates: (Estimate | undefined)[] = EFFORTS.map(() => undefined)
+  readonly #corrections: (Correction | undefined)[] = EFFORTS.map(() => undefined)
+  #chosen = USUAL
+  #trial: Trial | undefined
+  #nextTrialAt = 0
+  #nextCheckAt = 0
+  #checkedAt = 0
+  #lastChecked = 0
+  /** Whether nothing is limited, and level 0 is used in place of what was chosen. */
+  #isResting = false
+  #unlimited = 0
+  #restedAt = 0
+  #nextRestAt = 0
+  /** The effort of what is encoded next, once it is known. */
+  #next = -1
+  #nextProbeAt = 0
+  /** Of windows, the latest counting most. */
+  #writeCost: number | undefined
+  #restCost: number | undefined
+  #goodput: number | undefined
+  #demand = Number.POSITIVE_INFINITY
+  #speeds: readonly number[] = []
+
+  /** The effort in use, but for probes. */
+  get effort(): number {
+    return EFFORTS[this.#current] as number
+  }
+
+  get #current(): number {
+    return this.#isResting ? USUAL : this.#chosen
+  }
+
+  /** Returns the effort for what is encoded next, the same until that is. */
+  next(now: number): number {
+    if (this.#next < 0) this.#next = this.#isProbeDue(now) ? this.#mostWanted(now) : this.#current
+    return EFFORTS[this.#next] as number
+  }
+
+  #isProbeDue(now: number): boolean {
+    if (now < this.#nextProbeAt || this.#isResting || this.#speeds.length === 0) return false
+    this.#nextProbeAt = now + PROBE_MS
+    return true
+  }
+
+  /** Takes note of what was encoded at the effort of `next`. */
+  encoded(plainBytes: number, wireBytes: number, ms: number, now: number): void {
+    const index = this.#next < 0 ? this.#current : this.#next
+    if (index !== this.#current) this.#payForProbe(plainBytes, wireBytes, ms, now)
+    this.#next = -1
+    if (plainBytes === 0) return
+    const known = this.#estimates[index]
+    if (!known) {
+      this.#estimates[index] = { ms, plainBytes, wireBytes, at: now }
+      return
+    }
+    const keep = MEMORY_MS / (MEMORY_MS + now - known.at)
+    const expected = (known.ms * plainBytes) / known.plainBytes
+    known.ms = known.ms * keep + Math.min(ms, OUTLIER * expected)
+    known.plainBytes = known.plainBytes * keep + plainBytes
+    known.wireBytes = known.wireBytes * keep + wireBytes
+    known.at = now
+  }
+
+  /** Takes note of a window, and chooses. */
+  observe(window: Window, now: number): void {
+    const { ms, speeds } = window
+    this.#speeds = speeds
+    if (window.writeCost !== undefined) this.#writeCost = mixed(this.#writeCost, window.writeCost)
+    if (window.restCost !== undefined) this.#restCost = mixed(this.#restCost, window.restCost)
+    const hasSpare = window.spareMs > SPARE * ms
+    const isMany = speeds.length > 1
+    // Publishers do not wait for slow subscribers.
+    this.#demand = isMany && hasSpare ? window.plainBytes / ms : Number.POSITIVE_INFINITY
+    if (hasSpare && !(isMany && speeds.some(Number.isFinite))) {
+      this.#trial = undefined
+      this.#maybeRest(window, now)
+      return
+    }
+    this.#unlimited = 0
+    if (this.#isResting) {
+      this.#isResting = false
+      if (now - this.#restedAt < REST_MS) this.#nextRestAt = now + REST_MS
+      return
+    }
+    if (this.#trial) this.#try(this.#trial, window, now)
+    else {
+      const goodput = window.writtenBytes / ms
+      // What may have been one odd window is nothing to compare a trial with.
+      if (this.#goodput !== undefined && areDifferent(this.#goodput, goodput))
+        this.#nextTrialAt = Math.max(this.#nextTrialAt, now + 1)
+      this.#goodput = mixed(this.#goodput, goodput)
+      this.#choose(window, now)
+    }
+  }
+
+  // -- The model -------------------------------------------------------------------
+
+  /** Time for each byte of plaintext; undefined if it is not known. */
+  #costOf(index: number): number | undefined {
+    const known = this.#estimates[index]
+    const cost = known ? known.ms / known.plainBytes : index === PLAIN ? 0 : undefined
+    if (cost === undefined) return undefined
+    return cost + (this.#restCost ?? 0) + (this.#writeCost ?? 0) * this.#ratioOf(index)
+  }
+
+  #ratioOf(index: number): number {
+    const known = this.#estimates[index]
+    return known ? known.wireBytes / known.plainBytes : 1
+  }
+
+  /** Plaintext that can be sent per millisecond, by what the processor does and the program has. */
+  #rateOf(index: number): number | undefined {
+    const cost = this.#costOf(index)
+    return cost === undefined ? undefined : Math.min(1 / cost, this.#demand)
+  }
+
+  /** The logarithm of the goodput at an effort, without corrections; undefined if it is not known. */
+  #predict(index: number): number | undefined {
+    const rate = this.#rateOf(index)
+    if (rate === undefined) return undefined
+    const ratio = this.#ratioOf(index)
+    let sum = 0
+    for (const speed of this.#speeds) sum += Math.log(Math.min(rate, speed / ratio))
+    return sum / this.#speeds.length
+  }
+
+  /** How good an effort is, all in all, beside others. */
+  #worthOf(index: number, now: number): number {
+    const predicted = this.#predict(index)
+    if (predicted === undefined || !this.#isAllowed(index)) return Number.NEGATIVE_INFINITY
+    const correction = this.#corrections[index]
+    const corrected = correction && now < correction.until ? correction.by : 0
+    return predicted + corrected + (index === USUAL ? USUAL_AHEAD : 0)
+  }
+
+  #isAllowed(index: number): boolean {
+    if (index < THOROUGH) return true
+    let limited = 0
+    for (const speed of this.#speeds) if (speed !== Number.POSITIVE_INFINITY) limited++
+    return 2 * limited > this.#speeds.length
+  }
+
+  // -- Probes ----------------------------------------------------------------------
+
+  /** The effort to be probed: that of which nothing was seen for longest, or the current one. */
+  #mostWanted(now: number): number {
+    let best = Number.NEGATIVE_INFINITY
+    for (let i = 0; i < EFFORTS.length; i++) best = Math.max(best, this.#predict(i) ?? best)
+    let wanted = this.#current
+    let longest = PROBE_MS
+    for (let i = 0; i < EFFORTS.length; i++) {
+      if (i === this.#current || !this.#mayPay(i)) continue
+      const age = now - (this.#estimates[i]?.at ?? Number.NEGATIVE_INFINITY)
+      const isHopeless = (this.#predict(i) ?? best) < best + HOPELESS
+      if (age <= longest || (isHopeless && age < HOPELESS_MS)) continue
+      longest = age
+      wanted = i
+    }
+    return wanted
+  }
+
+  /** Whether a probe of an effort can tell something. */
+  #mayPay(index: number): boolean {
+    // What is sent plain is as long as it is, and slow networks make that expensive.
+    if (index === PLAIN) return !this.#speeds.some(Number.isFinite)
+    if (index < THOROUGH) return true
+    if (!this.#isAllowed(index)) return false
+    // A thorougher effort pays only if the network is the limit of the one before.
+    const before = this.#costOf(index - 1)
+    if (before === undefined) return false
+    return Math.min(...this.#speeds) * before < 1.2 * this.#ratioOf(index - 1)
+  }
+
+  /** Puts the next probe off by what this one cost. */
+  #payForProbe(plainBytes: number, wireBytes: number, ms: number, now: number): void {
+    const usual = this.#estimates[this.#current]
+    if (!usual) return
+    const share = plainBytes / usual.plainBytes
+    const speed = Math.min(...this.#speeds)
+    const lostMs =
+      Math.max(0, ms - usual.ms * share) +
+      Math.max(0, (wireBytes - usual.wireBytes * share) / speed)
+    this.#nextProbeAt = now + Math.max(PROBE_MS, lostMs / PROBE_SHARE)
+  }
+
+  // -- Trials ----------------------------------------------------------------------
+
+  #choose(window: Window, now: number): void {
+    if (now < this.#nextTrialAt || !window.isEven) return
+    const chosen = this.#worthOf(this.#chosen, now)
+    let best = this.#chosen
+    let worth = chosen + WORTHWHILE
+    for (let i = 0; i < EFFORTS.length; i++) {
+      const other = this.#worthOf(i, now)
+      if (other <= worth) continue
+      best = i
+      worth = other
+    }
+    if (best !== this.#chosen) this.#begin(best, -LOSS, window)
+    else if (now >= this.#nextCheckAt) {
+      const other = this.#nextToCheck(window, now)
+      if (other >= 0) this.#begin(other, SURPRISE, window)
+    }
+  }
+
+  /**
+   * An effort that the model does not propose, and may be wrong about: it does not know what
+   * decoding costs the receiver. -1 if there is none, or none for which enough time has passed
+   * to lose what the model says that it loses.
+   */
+  #nextToCheck({ ms, bufferedBytes }: Window, now: number): number {
+    if (this.#speeds.length > 1) return -1
+    for (let i = 1; i <= EFFORTS.length; i++) {
+      const index = (this.#lastChecked + i) % EFFORTS.length
+      if (index === this.#chosen || index > this.#chosen + 1 || !this.#isAllowed(index)) continue
+      const rate = this.#rateOf(index)
+      if (rate === undefined || rate < 0.9 * (this.#goodput ?? 0)) continue
+      const loss = (this.#predict(this.#chosen) ?? 0) - (this.#predict(index) as number)
+      const trialMs = ms + bufferedBytes / Math.min(...this.#speeds)
+      if (now - this.#checkedAt < (trialMs * (1 - Math.exp(-loss))) / TRIAL_SHARE) continue
+      this.#lastChecked = index
+      return index
+    }
+    return -1
+  }
+
+  #begin(index: number, wanted: number, { waitingBytes, bufferedBytes }: Window): void {
+    const from = this.#chosen
+    const rate = this.#rateOf(index) as number
+    const rateBefore = this.#rateOf(from) ?? rate
+    // Of several connections only the fastest is measured, which may lose where the others gain.
+    const loss = this.#speeds.length > 1 ? Math.min(0, Math.log(rate / rateBefore)) : 0
+    this.#trial = {
+      from,
+      predicted: (this.#predict(index) as number) - (this.#predict(from) ?? 0),
+      wanted: wanted + loss,
+      before: this.#goodput as number,
+      skipBytes: waitingBytes + (wanted > 0 ? bufferedBytes / this.#ratioOf(index) : 0),
+      windows: 0,
+      ms: 0,
+      bytes: 0,
+    }
+    this.#chosen = index
+  }
+
+  #try(trial: Trial, { ms, writtenBytes }: Window, now: number): void {
+    if (trial.skipBytes > 0) {
+      trial.skipBytes -= writtenBytes
+      return
+    }
+    trial.windows++
+    trial.ms += ms
+    trial.bytes += writtenBytes
+    const goodput = trial.bytes / trial.ms
+    const gain = Math.log(goodput / trial.before)
+    if (trial.windows < TRIAL_WINDOWS && gain > Math.min(trial.wanted, FAILED)) return
+    this.#trial = undefined
+    this.#nextTrialAt = now + TRIAL_MS
+    const isKept = gain >= trial.wanted
+    const lostMs = isKept ? 0 : Math.max(0, trial.ms * (1 - Math.exp(gain)))
+    const beliefMs = Math.min(Math.max(lostMs / TRIAL_SHARE, BELIEF_MIN_MS), BELIEF_MAX_MS)
+    const by = gain - trial.predicted
+    if (isKept ? trial.wanted > 0 : trial.wanted <= 0)
+      this.#corrections[this.#chosen] = { by, until: now + (isKept ? BELIEF_MAX_MS : beliefMs) }
+    if (trial.wanted > 0) {
+      this.#checkedAt = now
+      this.#nextCheckAt = now + Math.max(lostMs / TRIAL_SHARE, CHECK_MS)
+    }
+    if (isKept) this.#goodput = goodput
+    else this.#chosen = trial.from
+  }
+
+  // -- Rests -----------------------------------------------------------------------
+
+  /** Returns to level 0 when nothing is limited for a while, unless that would be too much. */
+  #maybeRest(window: Window, now: number): void {
+    if (this.#isResting || ++this.#unlimited < REST_WINDOWS || now < this.#nextRestAt) return
+    const cost = this.#costOf(USUAL)
+    const costNow = this.#costOf(this.#chosen)
+    if (cost !== undefined && costNow !== undefined) {
+      const rate = window.plainBytes / window.ms
+      const busy = 1 - window.spareMs / window.ms + rate * (cost - costNow)
+      if (busy > 1 - SPARE || rate * this.#ratioOf(USUAL) > 0.9 * Math.min(...this.#speeds)) return
+    }
+    this.#trial = undefined
+    this.#isResting = true
+    this.#restedAt = now
+  }
+}
+
+/** The average of what was known and what is new, which counts alone where it is quite different. */
+export function mixed(known: number | undefined, latest: number): number {
+  if (known === undefined || areDifferent(known, latest)) return latest
+  return known + (latest - known) * LATEST
+}
+
+function areDifferent(a: number, b: number): boolean {
+  return a > b * DIFFERENT || b > a * DIFFERENT
+}

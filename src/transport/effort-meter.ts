@@ -1,0 +1,325 @@
+/** Measures what connections do, for the controllers of their efforts. */
+import { performance } from "node:perf_hooks"
+import { EffortController, mixed } from "./effort-controller.js"
+
+/** A window lasts for this long and has so many encodings, at least, but is never longer than the last. */
+const WINDOW_MS = 30
+const WINDOW_ENCODINGS = 4
+const WINDOW_MAX_MS = 500
+/** The network limits a connection that waits for this share of the time. */
+const WAITING = 0.1
+/** After so long without a wait, the network is taken to be faster, in each window by so much, */
+const FREE_MS = 1000
+const FASTER = 4
+/** up to this many bytes per millisecond. */
+const FASTEST = 1e7
+/** A drain comes when a third of the system's memory for a connection is free; the receiver has some, too. */
+const SLACK = 4
+
+/** Time in milliseconds. */
+export interface Clock {
+  now(): number
+  /** How long the thread has been at work. */
+  activeMs(): number
+}
+
+/** That of this thread. */
+export const clock: Clock = {
+  now: () => performance.now(),
+  activeMs: () => performance.eventLoopUtilization().active,
+}
+
+/** What the connections of a thread that are measured have done together. */
+export class Load {
+  plainBytes = 0
+  encodeMs = 0
+  writeMs = 0
+}
+
+/** That of this thread. */
+const load = new Load()
+
+/** What was written to a connection during a window, and how long it has waited. */
+interface Written {
+  plainBytes: number
+  wireBytes: number
+  writeMs: number
+  blockedMs: number
+}
+
+/** Measures what the network takes of a connection. */
+export class Link {
+  readonly #clock: Clock
+  readonly #load: Load
+  plainBytes = 0
+  wireBytes = 0
+  writeMs = 0
+  #speed = Number.POSITIVE_INFINITY
+  /** How long it has waited for the network, and since when it does. */
+  #blockedMs = 0
+  #blockedAt: number | undefined
+  #drainedAt: number | undefined
+  #drainedBytes = 0
+  #drainedBlockedMs = 0
+  /** Bytes that the system takes beyond what the network does, after a drain. */
+  #room = 0
+  #freeMs = 0
+  #isFree = false
+  /** When the current window began. */
+  #begun: Written = { plainBytes: 0, wireBytes: 0, writeMs: 0, blockedMs: 0 }
+
+  constructor(theClock: Clock = clock, theLoad: Load = load) {
+    this.#clock = theClock
+    this.#load = theLoad
+  }
+
+  /** What the network takes, in bytes per millisecond; Infinity if it is not known to be the limit. */
+  get speed(): number {
+    return this.#speed
+  }
+
+  /** Takes note of a write that began at a time, and of whether the network had no room for all of it. */
+  wrote(plainBytes: number, wireBytes: number, begunAt: number, isBlocked: boolean): void {
+    const now = this.#clock.now()
+    this.plainBytes += plainBytes
+    this.wireBytes += wireBytes
+    this.writeMs += now - begunAt
+    this.#load.writeMs += now - begunAt
+    if (!isBlocked || this.#blockedAt !== undefined) return
+    this.#blockedAt = now
+    if (this.#drainedAt !== undefined) this.#room = mixed(this.#room || undefined, this.#excess(now))
+  }
+
+  /** Bytes written since the last drain that the network cannot have taken. */
+  #excess(now: number): number {
+    if (this.#drainedAt === undefined) return 0
+    const taken = Number.isFinite(this.#speed) ? this.#speed * (now - this.#drainedAt) : 0
+    return Math.max(0, this.wireBytes - this.#drainedBytes - taken)
+  }
+
+  /** Bytes that are written before the network, or the receiver, is the limit again. */
+  get buffered(): number {
+    return SLACK * this.#room
+  }
+
+  /** Takes note that the network has taken all that was written. */
+  drained(): void {
+    if (this.#blockedAt === undefined) return
+    const now = this.#clock.now()
+    const blockedMs = this.#blockedUntil(now)
+    // From one drain to the next the network has always had something to send, unless there was a pause.
+    if (this.#drainedAt !== undefined && now > this.#drainedAt) {
+      const ms = now - this.#drainedAt
+      const speed = (this.wireBytes - this.#drainedBytes) / ms
+      const hasWaited = blockedMs - this.#drainedBlockedMs >= WAITING * ms
+      if (hasWaited) this.#speed = mixed(this.#speed, speed)
+      else if (Number.isFinite(this.#speed)) this.#speed = Math.max(this.#speed, speed)
+    }
+    this.#blockedMs = blockedMs
+    this.#blockedAt = undefined
+    this.#drainedAt = now
+    this.#drainedBytes = this.wireBytes
+    this.#drainedBlockedMs = blockedMs
+  }
+
+  #blockedUntil(now: number): number {
+    return this.#blockedMs + (this.#blockedAt === undefined ? 0 : now - this.#blockedAt)
+  }
+
+  /** Begins a window. */
+  begin(now: number): void {
+    const { plainBytes, wireBytes, writeMs } = this
+    this.#begun = { plainBytes, wireBytes, writeMs, blockedMs: this.#blockedUntil(now) }
+  }
+
+  /** What happened in the window. */
+  since(now: number): Written {
+    const begun = this.#begun
+    return {
+      plainBytes: this.plainBytes - begun.plainBytes,
+      wireBytes: this.wireBytes - begun.wireBytes,
+      writeMs: this.writeMs - begun.writeMs,
+      blockedMs: this.#blockedUntil(now) - begun.blockedMs,
+    }
+  }
+
+  /** Takes note of the end of a busy window. */
+  passed(now: number, ms: number, blockedMs: number): void {
+    this.#freeMs = blockedMs > 0 ? 0 : this.#freeMs + ms
+    this.#isFree = this.#freeMs > 0 && (this.#isFree || this.#freeMs >= FREE_MS || this.#excess(now) > 2 * this.#room)
+    if (!this.#isFree) return
+    const speed = this.#speed * FASTER
+    this.#speed = speed < FASTEST ? speed : Number.POSITIVE_INFINITY
+  }
+}
+
+/** Chooses the effort of what is encoded for some connections. */
+export class EffortMeter {
+  readonly #clock: Clock
+  readonly #load: Load
+  readonly #controller: EffortController = new EffortController()
+  /** The connections that are sent the same. */
+  #links: readonly Link[]
+  #encodingAt = 0
+  /** Of the window. */
+  #begunAt = 0
+  #encodings = 0
+  #plainBytes = 0
+  #activeMsThen = 0
+  #loadThen = { plainBytes: 0, encodeMs: 0, writeMs: 0 }
+  /** Plaintext that was encoded for the only connection and waits to be written. */
+  #waitingBytes = 0
+  /** Plaintext that was written and does not count yet. */
+  #advanceBytes = 0
+
+  constructor(links: readonly Link[], theClock: Clock = clock, theLoad: Load = load) {
+    this.#links = links
+    this.#clock = theClock
+    this.#load = theLoad
+    this.#begin(theClock.now())
+  }
+
+  /** Whether the connections may be others from here on: a window begins. */
+  get isBeginning(): boolean {
+    return this.#encodings === 0
+  }
+
+  /** Whether it is for one connection. */
+  get isAlone(): boolean {
+    return this.#links.length === 1
+  }
+
+  set links(links: readonly Link[]) {
+    this.#links = links
+    this.#begin(this.#clock.now())
+  }
+
+  /** The effort in use, but for probes. */
+  get effort(): number {
+    return this.#controller.effort
+  }
+
+  /** Returns the effort for what is encoded next. */
+  next(): number {
+    this.#encodingAt = this.#clock.now()
+    return this.#controller.next(this.#encodingAt)
+  }
+
+  /** Takes note of what was encoded, in a time of which some may be for something else. */
+  encoded(plainBytes: number, wireBytes: number, otherMs = 0): void {
+    const now = this.#clock.now()
+    const ms = Math.max(0, now - this.#encodingAt - otherMs)
+    this.#controller.encoded(plainBytes, wireBytes, ms, now)
+    this.#load.plainBytes += plainBytes
+    this.#load.encodeMs += ms
+    this.#plainBytes += plainBytes
+    this.#encodings++
+    this.#checkEnd(now, false)
+  }
+
+  /** Takes note that the only connection has written all. */
+  drained(): void {
+    this.#checkEnd(this.#clock.now(), true)
+  }
+
+  #begin(now: number): void {
+    this.#begunAt = now
+    this.#encodings = 0
+    this.#plainBytes = 0
+    this.#activeMsThen = this.#clock.activeMs()
+    const { plainBytes, encodeMs, writeMs } = this.#load
+    this.#loadThen = { plainBytes, encodeMs, writeMs }
+    for (const link of this.#links) link.begin(now)
+  }
+
+  #checkEnd(now: number, isDrained: boolean): void {
+    const ms = now - this.#begunAt
+    if (ms < WINDOW_MS || (ms < WINDOW_MAX_MS && !this.#mayEnd(now, isDrained))) return
+    this.#end(now, ms, isDrained)
+    this.#begin(now)
+  }
+
+  /** Windows of a connection that waits go from drain to drain, since the network takes much at once. */
+  #mayEnd(now: number, isDrained: boolean): boolean {
+    if (isDrained) return true
+    const [link] = this.#links
+    const mayWait = this.#links.length === 1 && link && link.since(now).blockedMs > 0
+    return !mayWait && this.#encodings >= WINDOW_ENCODINGS
+  }
+
+  #end(now: number, ms: number, isDrained: boolean): void {
+    const activeMs = this.#clock.activeMs() - this.#activeMsThen
+    const speeds: number[] = []
+    let written: Written = { plainBytes: 0, wireBytes: 0, writeMs: 0, blockedMs: 0 }
+    let wireBytes = 0
+    let writeMs = 0
+    for (const link of this.#links) {
+      const since = link.since(now)
+      if (since.plainBytes >= written.plainBytes) written = since
+      wireBytes += since.wireBytes
+      writeMs += since.writeMs
+    }
+    const isOne = this.#links.length === 1
+    // Publishers do not wait.
+    const spareMs = Math.max(0, ms - activeMs - (isOne ? written.blockedMs : 0))
+    const speedThen = this.#links[0]?.speed ?? Number.POSITIVE_INFINITY
+    for (const link of this.#links) {
+      if (spareMs < ms / 2) link.passed(now, ms, link.since(now).blockedMs)
+      speeds.push(link.speed)
+    }
+    const all = this.#load
+    const then = this.#loadThen
+    const plainBytes = all.plainBytes - then.plainBytes
+    const restMs = activeMs - (all.encodeMs - then.encodeMs) - (all.writeMs - then.writeMs)
+    // What was dropped is not waited for for ever.
+    const waitingBytes = this.#waitingBytes + this.#plainBytes - written.plainBytes
+    this.#waitingBytes = isOne && written.blockedMs > 0 ? Math.max(0, waitingBytes) : 0
+    const [link] = this.#links
+    const speed = isOne && link ? link.speed : Number.POSITIVE_INFINITY
+    // What the system takes in advance counts when the network has it.
+    const sustained = isDrained ? Number.POSITIVE_INFINITY : (speed * ms) / written.wireBytes
+    const heldBytes = written.plainBytes + this.#advanceBytes
+    const isFaster = speed > speedThen
+    const writtenBytes = isFaster
+      ? written.plainBytes
+      : Math.min(heldBytes, sustained * written.plainBytes)
+    this.#advanceBytes = isFaster ? 0 : heldBytes - writtenBytes
+    this.#controller.observe(
+      {
+        ms,
+        spareMs,
+        plainBytes: this.#plainBytes,
+        writeCost: wireBytes > 0 ? (writeMs / wireBytes) * this.#links.length : undefined,
+        restCost: plainBytes > 0 ? Math.max(0, restMs) / plainBytes : undefined,
+        writtenBytes,
+        waitingBytes: this.#waitingBytes,
+        bufferedBytes: isOne && link ? link.buffered : 0,
+        isEven: this.#advanceBytes === 0,
+        speeds,
+      },
+      now,
+    )
+  }
+}
+
+/** Something that has a connection, which is measured if it is on this thread. */
+export interface LinkHolder {
+  readonly connection: { readonly link?: Link } | undefined
+}
+
+/** Meters for all connections of a sender that are sent the same. */
+const groups = new WeakMap<object, EffortMeter>()
+
+export function groupMeter(sender: object, holders: readonly LinkHolder[]): EffortMeter {
+  const known = groups.get(sender)
+  if (known && !known.isBeginning) return known
+  const links: Link[] = []
+  for (const { connection } of holders) if (connection?.link) links.push(connection.link)
+  if (known) {
+    known.links = links
+    return known
+  }
+  const meter = new EffortMeter(links)
+  groups.set(sender, meter)
+  return meter
+}

@@ -1,0 +1,150 @@
+/** A sender, a network and a receiver by tables, with a clock of their own. */
+import { EFFORTS } from "../../src/transport/effort-controller.js"
+import { type Clock, EffortMeter, Link, Load } from "../../src/transport/effort-meter.js"
+
+/** A number for each of EFFORTS: nanoseconds or bytes on the wire per byte of plaintext. */
+export interface Payload {
+  encode: readonly number[]
+  decode: readonly number[]
+  ratio: readonly number[]
+}
+
+// As measured on the machine that the table of DESIGN.md, section 6, is of.
+export const JSON_TEXT: Payload = {
+  encode: [0.05, 1.4, 9, 14, 20],
+  decode: [0.05, 0.6, 0.5, 0.5, 0.5],
+  ratio: [1, 0.31, 0.25, 0.242, 0.24],
+}
+export const LOREM: Payload = {
+  encode: [0.05, 0.42, 1.9, 2.6, 3.2],
+  decode: [0.05, 0.3, 0.3, 0.3, 0.3],
+  ratio: [1, 0.089, 0.079, 0.076, 0.075],
+}
+export const RANDOM: Payload = {
+  encode: [0.05, 0.15, 20, 22, 24],
+  decode: [0.05, 0.05, 0.05, 0.05, 0.05],
+  ratio: [1, 1, 1, 1, 1],
+}
+export const SMALL_JSON: Payload = {
+  encode: [0.3, 1.3, 9, 11, 12],
+  decode: [0.4, 1, 0.9, 0.9, 0.9],
+  ratio: [1, 0.76, 0.68, 0.67, 0.67],
+}
+
+/** What the network takes, in bytes per millisecond. */
+export const Mbit = (speed: number): number => (speed * 1e6) / 8 / 1000
+
+export interface Scene {
+  seed: number
+  ms: number
+  /** Bytes of plaintext in a batch. */
+  batchBytes: number
+  payload(now: number, batch: number): Payload
+  /** Bytes per millisecond. */
+  network(now: number): number
+  /** Nanoseconds per byte of plaintext and per byte on the wire, for the sender. */
+  rest?: number
+  writing?: number
+  /** The same for the receiver. */
+  receiving?: number
+  reading?: number
+  /** Milliseconds that the program waits before a batch. */
+  pauseMs?(now: number, batch: number): number
+  /** How much costs vary. */
+  noise?: number
+}
+
+const BUFFER_BYTES = 2_500_000
+
+class SimulatedClock implements Clock {
+  time = 0
+  active = 0
+  now(): number {
+    return this.time
+  }
+  activeMs(): number {
+    return this.active
+  }
+  works(ms: number): void {
+    this.time += ms
+    this.active += ms
+  }
+}
+
+function randomOf(seed: number): () => number {
+  let state = (seed * 2654435761) >>> 0 || 1
+  return () => {
+    state ^= state << 13
+    state ^= state >>> 17
+    state ^= state << 5
+    state >>>= 0
+    return state / 2 ** 32
+  }
+}
+
+export interface Outcome {
+  /** Plaintext that has arrived, in bytes, in each tenth of a second. */
+  tenths: number[]
+  bytes: number
+  /** Share of the batches that were encoded at each effort. */
+  shares: number[]
+}
+
+/** Plays a scene, with one fixed effort or with what is chosen. */
+export function play(scene: Scene, fixed?: number): Outcome {
+  const { rest = 0.05, writing = 0.25, receiving = 0.1, reading = 0.2, noise = 0.15 } = scene
+  const clock = new SimulatedClock()
+  const load = new Load()
+  const link = new Link(clock, load)
+  const meter = new EffortMeter([link], clock, load)
+  const random = randomOf(scene.seed)
+  const varied = () => {
+    const usual = 1 + noise * (random() + random() - 1)
+    return noise > 0 && random() < 0.003 ? usual + 20 : usual
+  }
+  const tenths: number[] = []
+  const shares = EFFORTS.map(() => 0)
+  let bytes = 0
+  /** What is on its way, by when it arrives. */
+  const queue: { at: number; wire: number }[] = []
+  let queued = 0
+  let arrived = 0
+  const deliver = () => {
+    while (queue.length > 0 && (queue[0] as { at: number }).at <= clock.time)
+      queued -= (queue.shift() as { wire: number }).wire
+  }
+  for (let batch = 0; clock.time < scene.ms; batch++) {
+    const pause = scene.pauseMs?.(clock.time, batch) ?? 0
+    clock.time += pause
+    const payload = scene.payload(clock.time, batch)
+    const effort = fixed ?? meter.next()
+    const index = EFFORTS.indexOf(effort)
+    const plain = scene.batchBytes
+    const wire = plain * (payload.ratio[index] as number)
+    clock.works((plain * (payload.encode[index] as number) * varied()) / 1e6)
+    if (fixed === undefined) meter.encoded(plain, wire)
+    shares[index] = (shares[index] as number) + 1
+    clock.works((plain * rest) / 1e6)
+    const begunAt = clock.time
+    clock.works((wire * writing) / 1e6)
+    const travels = wire / (scene.network(clock.time) * (1 + noise * 0.3 * (random() - 0.5)))
+    const decodes = (plain * (receiving + (payload.decode[index] as number)) + wire * reading) / 1e6
+    arrived = Math.max(arrived, clock.time) + Math.max(travels, decodes)
+    queue.push({ at: arrived, wire })
+    queued += wire
+    const tenth = Math.floor(arrived / 100)
+    tenths[tenth] = (tenths[tenth] ?? 0) + plain
+    if (arrived <= scene.ms) bytes += plain
+    deliver()
+    const isBlocked = queued > BUFFER_BYTES
+    link.wrote(plain, wire, begunAt, isBlocked)
+    if (!isBlocked) continue
+    while (queued > (BUFFER_BYTES * 2) / 3) {
+      clock.time = Math.max(clock.time, (queue[0] as { at: number }).at)
+      deliver()
+    }
+    link.drained()
+    if (fixed === undefined) meter.drained()
+  }
+  return { tenths, bytes, shares: shares.map((n) => n / shares.reduce((a, b) => a + b, 0)) }
+}
