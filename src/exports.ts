@@ -29,6 +29,7 @@ export type {
   Lz4,
   Lz4Events,
   ProtocolErrorEvent,
+  SentTraffic,
 } from "./sockets/lz4.js"
 
 const zeromq = loadZeromq()

@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events"
 import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
+import type { Lz4Level } from "../codec/options.js"
 import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
 import { throwLater } from "../transport/throw-later.js"
 import type { PeerConnection } from "../transport/transport.js"
@@ -11,6 +12,15 @@ export interface ConnectionTraffic extends Traffic {
   dictionary: boolean
 }
 
+/** What was sent over a connection, and how hard that is compressed. */
+export interface SentTraffic extends ConnectionTraffic {
+  /**
+   * The level in use. With `level: "adaptive"`, the one that was chosen last: "none" if nothing is
+   * compressed, 0 for LZ4, higher for LZ4HC.
+   */
+  level: Lz4Level | "none"
+}
+
 /** One connection, as it was when the list was read. */
 export interface Connection {
   /** The peer's IP address. */
@@ -18,7 +28,7 @@ export interface Connection {
   /** The peer's port. */
   remotePort: number
   /** What went to the peer. */
-  sent: ConnectionTraffic
+  sent: SentTraffic
   /** What came from the peer. */
   received: ConnectionTraffic
 }
@@ -67,7 +77,10 @@ export class Lz4 extends EventEmitter<Lz4Events> {
 
   /** The connections that are open now. */
   get connections(): readonly Connection[] {
-    return Array.from(this.#live, ([connection, peer]) => ({ ...peer, ...connection.counts }))
+    return Array.from(this.#live, ([connection, peer]) => {
+      const { sent, received } = connection.counts
+      return { ...peer, sent: { ...sent, level: levelOf(connection.effort) }, received }
+    })
   }
 
   /** Totals over all connections, past ones included. Bytes are those of parts, without frame headers. */
@@ -98,6 +111,11 @@ export class Lz4 extends EventEmitter<Lz4Events> {
     count(this.#past, counts)
     tell(() => this.emit("disconnect", { ...peer, error }))
   }
+}
+
+function levelOf(effort: number): Lz4Level | "none" {
+  if (effort === 0) return "none"
+  return effort > 0 ? 0 : (-effort as Lz4Level)
 }
 
 /** What a listener throws is the program's, and stops nothing here. */

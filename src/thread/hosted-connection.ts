@@ -43,6 +43,7 @@ export class HostedConnection implements RelayInlet {
     this.#endpoint = endpoint
     this.#outbox = outbox
     this.#granted = credit
+    this.state.effort = connection.effort
   }
 
   // -- What leaves -----------------------------------------------------------------
@@ -113,6 +114,7 @@ export class HostedConnection implements RelayInlet {
 
   #count(): void {
     this.state.counts = this.connection.counts
+    this.state.effort = this.connection.effort
   }
 
   drained(): void {

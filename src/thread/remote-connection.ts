@@ -88,6 +88,10 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#state.counts
   }
 
+  get effort(): number {
+    return this.#state.effort
+  }
+
   // -- What leaves -----------------------------------------------------------------
 
   get blocked(): boolean {

@@ -9,7 +9,8 @@ const SENT = PROGRESS_FIELDS
 const DIRECTION_FIELDS = 4
 const RECEIVED = SENT + DIRECTION_FIELDS
 const WRITE_MS: number = RECEIVED + DIRECTION_FIELDS
-const FIELDS = WRITE_MS + 1
+const EFFORT: number = WRITE_MS + 1
+const FIELDS = EFFORT + 1
 /** Connections that share a piece of memory. */
 const SHARERS = 128
 
@@ -65,6 +66,15 @@ export class SharedState {
   set counts({ sent, received }: ConnectionCounts) {
     this.#store(SENT, sent)
     this.#store(RECEIVED, received)
+  }
+
+  /** How hard what is sent is compressed. */
+  get effort(): number {
+    return this.fields[EFFORT] as number
+  }
+
+  set effort(effort: number) {
+    this.fields[EFFORT] = effort
   }
 
   #direction(at: number): DirectionCounts {

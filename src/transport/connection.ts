@@ -16,7 +16,7 @@ import type {
 } from "../zmtp/handshake.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
-import { EffortMeter, groupMeter, Link, type LinkHolder } from "./effort-meter.js"
+import { EffortMeter, groupMeter, knownGroupMeter, Link, type LinkHolder } from "./effort-meter.js"
 import { Heartbeat, type HeartbeatOptions } from "./heartbeat.js"
 import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
 import type { PeerConnection, Unwritten } from "./transport.js"
@@ -260,6 +260,13 @@ export class Connection
     if (group && group.length > 1) this.#meter = groupMeter(sender, group)
     else if (this.#meter === undefined) this.#meter = new EffortMeter([this.#link])
     sender.effort = this.#meter.next()
+  }
+
+  get effort(): number {
+    const { settings, sender } = this.#options
+    // What is sent to several is encoded for the first of them.
+    const meter = this.#meter ?? knownGroupMeter(sender)
+    return meter?.effort ?? settings.effort
   }
 
   encoded(chunk: Chunk): void {

@@ -29,11 +29,11 @@ const USUAL = EFFORTS.indexOf(USUAL_EFFORT)
 const THOROUGH = EFFORTS.indexOf(-3)
 
 /** Observations of an effort count half after so long, in milliseconds. */
-const MEMORY_MS = 300
-/** How much the latest window counts beside those before. */
-const LATEST = 0.5
-/** A measurement that is so many times another is of something that has changed. */
-const DIFFERENT = 1.5
+const MEMORY_MS = 450
+/** How much the latest measurement counts beside those before. */
+const LATEST = 0.4
+/** A measurement that is so many times the average, or such a part of it, is odd unless it is confirmed. */
+const ODD = 1.5
 /** A batch takes at most so many times what was expected, or it was interrupted. */
 const OUTLIER = 4
 /** Shares of the time that probes and trials may cost. */
@@ -61,6 +61,7 @@ const CHECK_MS = 1000
 /** How long the outcome of a trial is believed. */
 const BELIEF_MIN_MS = 500
 const BELIEF_MAX_MS = 2500
+const SURPRISE_MS = 8000
 /** Windows in a row after which a connection counts as not limited, and the idle share of them. */
 const REST_WINDOWS = 3
 const SPARE = 0.15
@@ -124,6 +125,8 @@ interface Correction {
 export class EffortController {
   readonly #estimates: (Estimate | undefined)[] = EFFORTS.map(() => undefined)
   readonly #corrections: (Correction | undefined)[] = EFFORTS.map(() => undefined)
+  /** What was chosen when there was a correction last, and the network of that time. */
+  #correctedAt = { index: USUAL, speed: Number.POSITIVE_INFINITY }
   #chosen = USUAL
   #trial: Trial | undefined
   #nextTrialAt = 0
@@ -139,9 +142,9 @@ export class EffortController {
   #next = -1
   #nextProbeAt = 0
   /** Of windows, the latest counting most. */
-  #writeCost: number | undefined
-  #restCost: number | undefined
-  #goodput: number | undefined
+  readonly #writeCost = new Average()
+  readonly #restCost = new Average()
+  readonly #goodput = new Average()
   #demand = Number.POSITIVE_INFINITY
   #speeds: readonly number[] = []
 
@@ -161,7 +164,7 @@ export class EffortController {
   }
 
   #isProbeDue(now: number): boolean {
-    if (now < this.#nextProbeAt || this.#isResting || this.#speeds.length === 0) return false
+    if (now < this.#nextProbeAt || this.#unlimited > 0 || this.#speeds.length === 0) return false
     this.#nextProbeAt = now + PROBE_MS
     return true
   }
@@ -189,8 +192,8 @@ export class EffortController {
   observe(window: Window, now: number): void {
     const { ms, speeds } = window
     this.#speeds = speeds
-    if (window.writeCost !== undefined) this.#writeCost = mixed(this.#writeCost, window.writeCost)
-    if (window.restCost !== undefined) this.#restCost = mixed(this.#restCost, window.restCost)
+    if (window.writeCost !== undefined) this.#writeCost.add(window.writeCost)
+    if (window.restCost !== undefined) this.#restCost.add(window.restCost)
     const hasSpare = window.spareMs > SPARE * ms
     const isMany = speeds.length > 1
     // Publishers do not wait for slow subscribers.
@@ -206,13 +209,10 @@ export class EffortController {
       if (now - this.#restedAt < REST_MS) this.#nextRestAt = now + REST_MS
       return
     }
+    this.#forget()
     if (this.#trial) this.#try(this.#trial, window, now)
     else {
-      const goodput = window.writtenBytes / ms
-      // What may have been one odd window is nothing to compare a trial with.
-      if (this.#goodput !== undefined && areDifferent(this.#goodput, goodput))
-        this.#nextTrialAt = Math.max(this.#nextTrialAt, now + 1)
-      this.#goodput = mixed(this.#goodput, goodput)
+      this.#goodput.add(window.writtenBytes / ms)
       this.#choose(window, now)
     }
   }
@@ -224,7 +224,7 @@ export class EffortController {
     const known = this.#estimates[index]
     const cost = known ? known.ms / known.plainBytes : index === PLAIN ? 0 : undefined
     if (cost === undefined) return undefined
-    return cost + (this.#restCost ?? 0) + (this.#writeCost ?? 0) * this.#ratioOf(index)
+    return cost + (this.#restCost.value ?? 0) + (this.#writeCost.value ?? 0) * this.#ratioOf(index)
   }
 
   #ratioOf(index: number): number {
@@ -310,7 +310,7 @@ export class EffortController {
   // -- Trials ----------------------------------------------------------------------
 
   #choose(window: Window, now: number): void {
-    if (now < this.#nextTrialAt || !window.isEven) return
+    if (now < this.#nextTrialAt || !window.isEven || this.#goodput.isUnsure) return
     const chosen = this.#worthOf(this.#chosen, now)
     let best = this.#chosen
     let worth = chosen + WORTHWHILE
@@ -338,7 +338,7 @@ export class EffortController {
       const index = (this.#lastChecked + i) % EFFORTS.length
       if (index === this.#chosen || index > this.#chosen + 1 || !this.#isAllowed(index)) continue
       const rate = this.#rateOf(index)
-      if (rate === undefined || rate < 0.9 * (this.#goodput ?? 0)) continue
+      if (rate === undefined || rate < 0.9 * (this.#goodput.value ?? 0)) continue
       const loss = (this.#predict(this.#chosen) ?? 0) - (this.#predict(index) as number)
       const trialMs = ms + bufferedBytes / Math.min(...this.#speeds)
       if (now - this.#checkedAt < (trialMs * (1 - Math.exp(-loss))) / TRIAL_SHARE) continue
@@ -358,7 +358,7 @@ export class EffortController {
       from,
       predicted: (this.#predict(index) as number) - (this.#predict(from) ?? 0),
       wanted: wanted + loss,
-      before: this.#goodput as number,
+      before: this.#goodput.value as number,
       skipBytes: waitingBytes + (wanted > 0 ? bufferedBytes / this.#ratioOf(index) : 0),
       windows: 0,
       ms: 0,
@@ -385,13 +385,28 @@ export class EffortController {
     const beliefMs = Math.min(Math.max(lostMs / TRIAL_SHARE, BELIEF_MIN_MS), BELIEF_MAX_MS)
     const by = gain - trial.predicted
     if (isKept ? trial.wanted > 0 : trial.wanted <= 0)
-      this.#corrections[this.#chosen] = { by, until: now + (isKept ? BELIEF_MAX_MS : beliefMs) }
+      this.#correct({ by, until: now + (isKept ? SURPRISE_MS : beliefMs) })
     if (trial.wanted > 0) {
       this.#checkedAt = now
       this.#nextCheckAt = now + Math.max(lostMs / TRIAL_SHARE, CHECK_MS)
     }
-    if (isKept) this.#goodput = goodput
+    if (isKept) this.#goodput.value = goodput
     else this.#chosen = trial.from
+    this.#correctedAt = { index: this.#chosen, speed: Math.min(...this.#speeds) }
+  }
+
+  #correct(correction: Correction): void {
+    this.#corrections[this.#chosen] = correction
+  }
+
+  /** Forgets corrections when the network has changed. */
+  #forget(): void {
+    const { index, speed } = this.#correctedAt
+    if (index !== this.#chosen || this.#trial) return
+    const now = Math.min(...this.#speeds)
+    if (now <= speed * ODD && speed <= now * ODD) return
+    this.#correctedAt.speed = now
+    this.#corrections.fill(undefined)
   }
 
   // -- Rests -----------------------------------------------------------------------
@@ -412,12 +427,26 @@ export class EffortController {
   }
 }
 
-/** The average of what was known and what is new, which counts alone where it is quite different. */
-export function mixed(known: number | undefined, latest: number): number {
-  if (known === undefined || areDifferent(known, latest)) return latest
-  return known + (latest - known) * LATEST
-}
+/** An average of measurements in which the latest count most, and single odd ones not at all. */
+export class Average {
+  value: number | undefined
+  #odd: number | undefined
 
-function areDifferent(a: number, b: number): boolean {
-  return a > b * DIFFERENT || b > a * DIFFERENT
+  /** Whether the latest measurement was an odd one. */
+  get isUnsure(): boolean {
+    return this.#odd !== undefined
+  }
+
+  add(measured: number): void {
+    const { value } = this
+    if (value === undefined) this.value = measured
+    else if (measured <= value * ODD && value <= measured * ODD) {
+      this.value = value + (measured - value) * LATEST
+      this.#odd = undefined
+    } else if (this.#odd === undefined) this.#odd = measured
+    else {
+      this.value = measured
+      this.#odd = undefined
+    }
+  }
 }

@@ -1,6 +1,6 @@
 /** Measures what connections do, for the controllers of their efforts. */
 import { performance } from "node:perf_hooks"
-import { EffortController, mixed } from "./effort-controller.js"
+import { Average, EffortController } from "./effort-controller.js"
 
 /** A window lasts for this long and has so many encodings, at least, but is never longer than the last. */
 const WINDOW_MS = 30
@@ -54,7 +54,7 @@ export class Link {
   plainBytes = 0
   wireBytes = 0
   writeMs = 0
-  #speed = Number.POSITIVE_INFINITY
+  readonly #speed = new Average()
   /** How long it has waited for the network, and since when it does. */
   #blockedMs = 0
   #blockedAt: number | undefined
@@ -62,7 +62,7 @@ export class Link {
   #drainedBytes = 0
   #drainedBlockedMs = 0
   /** Bytes that the system takes beyond what the network does, after a drain. */
-  #room = 0
+  readonly #room = new Average()
   #freeMs = 0
   #isFree = false
   /** When the current window began. */
@@ -75,7 +75,7 @@ export class Link {
 
   /** What the network takes, in bytes per millisecond; Infinity if it is not known to be the limit. */
   get speed(): number {
-    return this.#speed
+    return this.#speed.value ?? Number.POSITIVE_INFINITY
   }
 
   /** Takes note of a write that began at a time, and of whether the network had no room for all of it. */
@@ -87,19 +87,19 @@ export class Link {
     this.#load.writeMs += now - begunAt
     if (!isBlocked || this.#blockedAt !== undefined) return
     this.#blockedAt = now
-    if (this.#drainedAt !== undefined) this.#room = mixed(this.#room || undefined, this.#excess(now))
+    if (this.#drainedAt !== undefined) this.#room.add(this.#excess(now))
   }
 
   /** Bytes written since the last drain that the network cannot have taken. */
   #excess(now: number): number {
     if (this.#drainedAt === undefined) return 0
-    const taken = Number.isFinite(this.#speed) ? this.#speed * (now - this.#drainedAt) : 0
+    const taken = (this.#speed.value ?? 0) * (now - this.#drainedAt)
     return Math.max(0, this.wireBytes - this.#drainedBytes - taken)
   }
 
   /** Bytes that are written before the network, or the receiver, is the limit again. */
   get buffered(): number {
-    return SLACK * this.#room
+    return SLACK * (this.#room.value ?? 0)
   }
 
   /** Takes note that the network has taken all that was written. */
@@ -112,8 +112,7 @@ export class Link {
       const ms = now - this.#drainedAt
       const speed = (this.wireBytes - this.#drainedBytes) / ms
       const hasWaited = blockedMs - this.#drainedBlockedMs >= WAITING * ms
-      if (hasWaited) this.#speed = mixed(this.#speed, speed)
-      else if (Number.isFinite(this.#speed)) this.#speed = Math.max(this.#speed, speed)
+      if (hasWaited || speed > this.speed) this.#speed.add(speed)
     }
     this.#blockedMs = blockedMs
     this.#blockedAt = undefined
@@ -146,10 +145,12 @@ export class Link {
   /** Takes note of the end of a busy window. */
   passed(now: number, ms: number, blockedMs: number): void {
     this.#freeMs = blockedMs > 0 ? 0 : this.#freeMs + ms
-    this.#isFree = this.#freeMs > 0 && (this.#isFree || this.#freeMs >= FREE_MS || this.#excess(now) > 2 * this.#room)
+    this.#isFree =
+      this.#freeMs > 0 &&
+      (this.#isFree || this.#freeMs >= FREE_MS || this.#excess(now) > 1.5 * (this.#room.value ?? 0))
     if (!this.#isFree) return
-    const speed = this.#speed * FASTER
-    this.#speed = speed < FASTEST ? speed : Number.POSITIVE_INFINITY
+    const speed = this.speed * FASTER
+    this.#speed.value = speed < FASTEST ? speed : undefined
   }
 }
 
@@ -307,9 +308,15 @@ export interface LinkHolder {
   readonly connection: { readonly link?: Link } | undefined
 }
 
-/** Meters for all connections of a sender that are sent the same. */
+/** By their senders. */
 const groups = new WeakMap<object, EffortMeter>()
 
+/** The meter for all connections of a sender that are sent the same, if there is one. */
+export function knownGroupMeter(sender: object): EffortMeter | undefined {
+  return groups.get(sender)
+}
+
+/** Gets or makes it. */
 export function groupMeter(sender: object, holders: readonly LinkHolder[]): EffortMeter {
   const known = groups.get(sender)
   if (known && !known.isBeginning) return known

@@ -71,6 +71,8 @@ export interface PeerConnection {
   readonly opensMemory: boolean
   /** Memory for messages to these connections, this one among them; undefined if there is none. */
   openMemory(connections: readonly object[]): OpenMemory | undefined
+  /** How hard what it sends is compressed, as Settings has it. */
+  readonly effort: number
   /** Measures what its network takes; undefined if another thread does. */
   readonly link?: Link
   /** Sets how hard the encoder tries for this connection, or for all that are sent the same. */

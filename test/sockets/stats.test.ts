@@ -53,7 +53,15 @@ test.each([
   expect(pull.lz4.stats).toEqual({ sent: NOTHING, received: expected })
   expect(expected.wireBytes).toBeLessThan(expected.plainBytes)
   const [of] = push.lz4.connections
-  expect(of?.sent).toEqual({ ...expected, dictionary: "dictionary" in options })
+  expect(of?.sent).toEqual({ ...expected, dictionary: "dictionary" in options, level: 0 })
+})
+
+test.each([0, 3, 12, "adaptive"] as const)("says what level %s is in use", async (level) => {
+  const { pull, push } = await connected({ level })
+  await push.send(json)
+  await pull.receive()
+  expect(push.lz4.connections[0]?.sent.level).toBe(level === "adaptive" ? 0 : level)
+  expect(pull.lz4.connections[0]?.sent.level).toBe(0)
 })
 
 test("commands and subscriptions are not counted", async () => {

@@ -32,7 +32,7 @@ export const SMALL_JSON: Payload = {
 }
 
 /** What the network takes, in bytes per millisecond. */
-export const Mbit = (speed: number): number => (speed * 1e6) / 8 / 1000
+export const mbit = (speed: number): number => (speed * 1e6) / 8 / 1000
 
 export interface Scene {
   seed: number
@@ -49,7 +49,9 @@ export interface Scene {
   receiving?: number
   reading?: number
   /** Milliseconds that the program waits before a batch. */
-  pauseMs?(now: number, batch: number): number
+  pauseMs?(now: number): number
+  /** Makes a `pauseMs` for each time that it is played. */
+  bursts?(): (now: number) => number
   /** How much costs vary. */
   noise?: number
 }
@@ -93,6 +95,7 @@ export interface Outcome {
 /** Plays a scene, with one fixed effort or with what is chosen. */
 export function play(scene: Scene, fixed?: number): Outcome {
   const { rest = 0.05, writing = 0.25, receiving = 0.1, reading = 0.2, noise = 0.15 } = scene
+  const pauseMs = scene.bursts?.() ?? scene.pauseMs
   const clock = new SimulatedClock()
   const load = new Load()
   const link = new Link(clock, load)
@@ -114,8 +117,7 @@ export function play(scene: Scene, fixed?: number): Outcome {
       queued -= (queue.shift() as { wire: number }).wire
   }
   for (let batch = 0; clock.time < scene.ms; batch++) {
-    const pause = scene.pauseMs?.(clock.time, batch) ?? 0
-    clock.time += pause
+    clock.time += pauseMs?.(clock.time) ?? 0
     const payload = scene.payload(clock.time, batch)
     const effort = fixed ?? meter.next()
     const index = EFFORTS.indexOf(effort)

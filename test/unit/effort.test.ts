@@ -1,0 +1,193 @@
+/** What is chosen with `level: "adaptive"`, over simulated networks, beside the best fixed effort. */
+import { describe, expect, test } from "vitest"
+import { EFFORTS, EffortController, NONE } from "../../src/transport/effort-controller.js"
+import {
+  JSON_TEXT,
+  LOREM,
+  mbit,
+  type Outcome,
+  type Payload,
+  play,
+  RANDOM,
+  type Scene,
+  SMALL_JSON,
+} from "../support/simulated-sender.js"
+
+const SEEDS = [1, 2]
+/** Changes every so many milliseconds. */
+const PHASE_MS = 3000
+const TENTH_MS = 100
+const FAST = mbit(1e6)
+
+const alternate =
+  <T>(...values: readonly T[]) =>
+  (now: number): T =>
+    values[Math.floor(now / PHASE_MS) % values.length] as T
+
+const scene = (payload: Payload, network: number): Omit<Scene, "seed"> => ({
+  ms: 12_000,
+  batchBytes: 131_072,
+  payload: () => payload,
+  network: () => network,
+})
+
+/** Plaintext that arrives between two times. */
+const between = ({ tenths }: Outcome, fromMs: number, toMs: number) =>
+  tenths.slice(fromMs / TENTH_MS, toMs / TENTH_MS).reduce((sum, bytes) => sum + (bytes ?? 0), 0)
+
+/** The share of what the best fixed effort brings through, which may be another one in each phase. */
+function shareOfBest(
+  what: Omit<Scene, "seed">,
+  fromMs: number,
+  phaseMs = what.ms - fromMs,
+): number {
+  let worst = Number.POSITIVE_INFINITY
+  for (const seed of SEEDS) {
+    const chosen = play({ ...what, seed })
+    const fixed = EFFORTS.map((effort) => play({ ...what, seed }, effort))
+    let reached = 0
+    let best = 0
+    for (let at = fromMs; at < what.ms; at += phaseMs) {
+      reached += between(chosen, at, at + phaseMs)
+      best += Math.max(...fixed.map((outcome) => between(outcome, at, at + phaseMs)))
+    }
+    worst = Math.min(worst, reached / best)
+  }
+  return worst
+}
+
+describe("reaches 0.97 of the best fixed effort", () => {
+  const payloads = {
+    JSON: JSON_TEXT,
+    Lorem: LOREM,
+    "random data": RANDOM,
+    "small JSON": SMALL_JSON,
+  }
+  const speeds = { "100 Mbit/s": 100, "1 Gbit/s": 1000, "10 Gbit/s": 10_000, "no limit": 1e6 }
+  for (const [name, payload] of Object.entries(payloads))
+    test.each(Object.entries(speeds))(`with ${name} and %s`, (_, speed) => {
+      expect(shareOfBest(scene(payload, mbit(speed)), 3000)).toBeGreaterThan(0.97)
+    })
+
+  test.each([100, 1000])("with two payloads that take turns, at %i Mbit/s", (speed) => {
+    const payload = (_: number, batch: number) => (batch % 2 ? JSON_TEXT : RANDOM)
+    expect(shareOfBest({ ...scene(LOREM, mbit(speed)), payload }, 3000)).toBeGreaterThan(0.97)
+  })
+
+  test("with bursts of half a second and pauses as long", () => {
+    const bursts = () => {
+      let end = 500
+      return (now: number) => {
+        if (now < end) return 0
+        end = now + 1000
+        return 500
+      }
+    }
+    const what = { ...scene(JSON_TEXT, mbit(1000)), ms: 20_000, bursts }
+    expect(shareOfBest(what, 3000)).toBeGreaterThan(0.97)
+  })
+})
+
+describe("reaches 0.9 of the best fixed effort of each phase", () => {
+  test.each([100, 1000, 10_000])("with other payloads every 3 s, at %i Mbit/s", (speed) => {
+    const payload = alternate(LOREM, RANDOM, JSON_TEXT)
+    const what = { ...scene(LOREM, mbit(speed)), ms: 30_000, payload }
+    expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.9)
+  })
+
+  test.each([
+    ["JSON", JSON_TEXT],
+    ["Lorem", LOREM],
+    ["small JSON", SMALL_JSON],
+  ])("with 1 Gbit/s and 100 Mbit/s in turn, of %s", (_, payload) => {
+    const network = alternate(mbit(1000), mbit(100))
+    const what = { ...scene(payload, 0), ms: 30_000, network }
+    expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.9)
+  })
+})
+
+test("a network that changes is answered within 2 s", () => {
+  const network = (now: number) => mbit(now < 6000 ? 10_000 : now < 12_000 ? 100 : 10_000)
+  const what = { ...scene(JSON_TEXT, 0), ms: 18_000, network }
+  for (const seed of SEEDS) {
+    const chosen = play({ ...what, seed })
+    const fixed = EFFORTS.map((effort) => play({ ...what, seed }, effort))
+    for (const from of [8000, 14_000]) {
+      const best = Math.max(...fixed.map((outcome) => between(outcome, from, from + 3000)))
+      expect(between(chosen, from, from + 3000) / best).toBeGreaterThan(0.9)
+    }
+  }
+})
+
+test("a receiver that decodes slowly is sent plain parts, though the model is against it", () => {
+  const payload = { ...JSON_TEXT, decode: [0.05, 4, 4, 4, 4] }
+  const what = { ...scene(payload, FAST), ms: 30_000, receiving: 0.5 }
+  expect(shareOfBest(what, 10_000)).toBeGreaterThan(0.9)
+})
+
+test("a program that sends less than goes through gets level 0", () => {
+  const { shares } = play({ ...scene(JSON_TEXT, mbit(1000)), seed: 1, pauseMs: () => 2 })
+  expect(shares[EFFORTS.indexOf(1)]).toBe(1)
+})
+
+/** Publishes to connections with networks of these speeds; returns the effort that is chosen most. */
+function published(speeds: readonly number[], sendsPerMs: number): number {
+  const controller = new EffortController()
+  const { encode, ratio } = JSON_TEXT
+  const plain = 65_536
+  const counts = new Map<number, number>()
+  let now = 0
+  for (let window = 0; window < 400; window++) {
+    const ms = 30
+    let bytes = 0
+    let busy = 0
+    let effort = 1
+    let wire = 0
+    while (busy < ms && bytes < ms * sendsPerMs) {
+      effort = controller.next(now)
+      const index = EFFORTS.indexOf(effort)
+      const encodeMs = (plain * (encode[index] as number)) / 1e6
+      wire += plain * (ratio[index] as number)
+      busy += encodeMs + (plain * (ratio[index] as number) * speeds.length * 0.05) / 1e6
+      bytes += plain
+      controller.encoded(plain, plain * (ratio[index] as number), encodeMs, now + busy)
+    }
+    now += Math.max(ms, busy)
+    counts.set(controller.effort, (counts.get(controller.effort) ?? 0) + 1)
+    controller.observe(
+      {
+        ms: Math.max(ms, busy),
+        spareMs: Math.max(0, ms - busy),
+        plainBytes: bytes,
+        writeCost: (speeds.length * 0.05) / 1e6,
+        restCost: 0,
+        writtenBytes: bytes,
+        waitingBytes: 0,
+        bufferedBytes: 0,
+        isEven: true,
+        speeds: speeds.map((speed) => (speed * Math.max(ms, busy) < wire ? speed : FAST * 1000)),
+      },
+      now,
+    )
+  }
+  return [...counts].reduce((a, b) => (b[1] > a[1] ? b : a))[0]
+}
+
+describe("of many subscribers", () => {
+  const [slow, fast] = [mbit(50), FAST * 1000]
+  const subscribers = (count: number, of: number) =>
+    Array.from({ length: of }, (_, i) => (i < count ? slow : fast))
+
+  test("one slow one does not raise the effort of all", () => {
+    expect(published(subscribers(1, 16), 40_000)).toBe(1)
+  })
+
+  test("those whose networks are the limit raise it, where they are most", () => {
+    expect(published(subscribers(12, 16), 40_000)).toBeLessThan(0)
+  })
+
+  test("many slow ones are not given up for fast ones where the processor is the limit", () => {
+    expect(published(subscribers(3, 4), Number.POSITIVE_INFINITY)).not.toBe(NONE)
+    expect(published(subscribers(0, 4), Number.POSITIVE_INFINITY)).toBe(NONE)
+  })
+})
