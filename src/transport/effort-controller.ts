@@ -141,6 +141,9 @@ export class EffortController {
   /** The effort of what is encoded next, once it is known. */
   #next = -1
   #nextProbeAt = 0
+  /** Encodings to be passed by before the next probe, and what they follow from. */
+  #passing = 0
+  #turns = 1
   /** Of windows, the latest counting most. */
   readonly #writeCost = new Average()
   readonly #restCost = new Average()
@@ -165,6 +168,10 @@ export class EffortController {
 
   #isProbeDue(now: number): boolean {
     if (now < this.#nextProbeAt || this.#unlimited > 0 || this.#speeds.length === 0) return false
+    if (this.#passing-- > 0) return false
+    // Messages that take turns are to be probed alike.
+    this.#turns = (Math.imul(this.#turns, 1_664_525) + 1_013_904_223) >>> 0
+    this.#passing = this.#turns >>> 30
     this.#nextProbeAt = now + PROBE_MS
     return true
   }
@@ -332,7 +339,7 @@ export class EffortController {
    * decoding costs the receiver. -1 if there is none, or none for which enough time has passed
    * to lose what the model says that it loses.
    */
-  #nextToCheck({ ms, bufferedBytes }: Window, now: number): number {
+  #nextToCheck({ ms, bufferedBytes, waitingBytes }: Window, now: number): number {
     if (this.#speeds.length > 1) return -1
     for (let i = 1; i <= EFFORTS.length; i++) {
       const index = (this.#lastChecked + i) % EFFORTS.length
@@ -340,7 +347,8 @@ export class EffortController {
       const rate = this.#rateOf(index)
       if (rate === undefined || rate < 0.9 * (this.#goodput.value ?? 0)) continue
       const loss = (this.#predict(this.#chosen) ?? 0) - (this.#predict(index) as number)
-      const trialMs = ms + bufferedBytes / Math.min(...this.#speeds)
+      const queueMs = waitingBytes / (this.#goodput.value ?? 1)
+      const trialMs = ms + queueMs + bufferedBytes / Math.min(...this.#speeds)
       if (now - this.#checkedAt < (trialMs * (1 - Math.exp(-loss))) / TRIAL_SHARE) continue
       this.#lastChecked = index
       return index

@@ -278,12 +278,11 @@ export class EffortMeter {
     const [link] = this.#links
     const speed = isOne && link ? link.speed : Number.POSITIVE_INFINITY
     // What the system takes in advance counts when the network has it.
-    const sustained = isDrained ? Number.POSITIVE_INFINITY : (speed * ms) / written.wireBytes
+    const ratio = written.wireBytes / Math.max(1, written.plainBytes)
+    const takenBytes = isDrained || ratio === 0 ? Number.POSITIVE_INFINITY : (speed * ms) / ratio
     const heldBytes = written.plainBytes + this.#advanceBytes
     const isFaster = speed > speedThen
-    const writtenBytes = isFaster
-      ? written.plainBytes
-      : Math.min(heldBytes, sustained * written.plainBytes)
+    const writtenBytes = isFaster ? written.plainBytes : Math.min(heldBytes, takenBytes)
     this.#advanceBytes = isFaster ? 0 : heldBytes - writtenBytes
     this.#controller.observe(
       {

@@ -52,11 +52,15 @@ export interface Scene {
   pauseMs?(now: number): number
   /** Makes a `pauseMs` for each time that it is played. */
   bursts?(): (now: number) => number
+  /** Encoded batches that may wait for the network. Default: 1. */
+  queue?: number
   /** How much costs vary. */
   noise?: number
 }
 
+/** What the system holds, and when it asks for more. */
 const BUFFER_BYTES = 2_500_000
+const DRAINED_BYTES = (2 * BUFFER_BYTES) / 3
 
 class SimulatedClock implements Clock {
   time = 0
@@ -87,14 +91,20 @@ function randomOf(seed: number): () => number {
 export interface Outcome {
   /** Plaintext that has arrived, in bytes, in each tenth of a second. */
   tenths: number[]
-  bytes: number
   /** Share of the batches that were encoded at each effort. */
   shares: number[]
 }
 
 /** Plays a scene, with one fixed effort or with what is chosen. */
 export function play(scene: Scene, fixed?: number): Outcome {
-  const { rest = 0.05, writing = 0.25, receiving = 0.1, reading = 0.2, noise = 0.15 } = scene
+  const {
+    rest = 0.05,
+    writing = 0.25,
+    receiving = 0.1,
+    reading = 0.2,
+    noise = 0.15,
+    queue = 1,
+  } = scene
   const pauseMs = scene.bursts?.() ?? scene.pauseMs
   const clock = new SimulatedClock()
   const load = new Load()
@@ -107,18 +117,19 @@ export function play(scene: Scene, fixed?: number): Outcome {
   }
   const tenths: number[] = []
   const shares = EFFORTS.map(() => 0)
-  let bytes = 0
   /** What is on its way, by when it arrives. */
-  const queue: { at: number; wire: number }[] = []
+  const onTheWay: { at: number; wire: number }[] = []
   let queued = 0
   let arrived = 0
   const deliver = () => {
-    while (queue.length > 0 && (queue[0] as { at: number }).at <= clock.time)
-      queued -= (queue.shift() as { wire: number }).wire
+    while (onTheWay.length > 0 && (onTheWay[0] as { at: number }).at <= clock.time)
+      queued -= (onTheWay.shift() as { wire: number }).wire
   }
-  for (let batch = 0; clock.time < scene.ms; batch++) {
-    clock.time += pauseMs?.(clock.time) ?? 0
-    const payload = scene.payload(clock.time, batch)
+  const waiting: { plain: number; wire: number; payload: Payload; index: number }[] = []
+  let isBlocked = false
+  let batch = 0
+  const encode = () => {
+    const payload = scene.payload(clock.time, batch++)
     const effort = fixed ?? meter.next()
     const index = EFFORTS.indexOf(effort)
     const plain = scene.batchBytes
@@ -127,26 +138,36 @@ export function play(scene: Scene, fixed?: number): Outcome {
     if (fixed === undefined) meter.encoded(plain, wire)
     shares[index] = (shares[index] as number) + 1
     clock.works((plain * rest) / 1e6)
+    waiting.push({ plain, wire, payload, index })
+  }
+  const write = () => {
+    const { plain, wire, payload, index } = waiting.shift() as (typeof waiting)[number]
     const begunAt = clock.time
     clock.works((wire * writing) / 1e6)
     const travels = wire / (scene.network(clock.time) * (1 + noise * 0.3 * (random() - 0.5)))
     const decodes = (plain * (receiving + (payload.decode[index] as number)) + wire * reading) / 1e6
     arrived = Math.max(arrived, clock.time) + Math.max(travels, decodes)
-    queue.push({ at: arrived, wire })
+    onTheWay.push({ at: arrived, wire })
     queued += wire
     const tenth = Math.floor(arrived / 100)
     tenths[tenth] = (tenths[tenth] ?? 0) + plain
-    if (arrived <= scene.ms) bytes += plain
     deliver()
-    const isBlocked = queued > BUFFER_BYTES
+    isBlocked = queued > BUFFER_BYTES
     link.wrote(plain, wire, begunAt, isBlocked)
-    if (!isBlocked) continue
-    while (queued > (BUFFER_BYTES * 2) / 3) {
-      clock.time = Math.max(clock.time, (queue[0] as { at: number }).at)
-      deliver()
-    }
+  }
+  const drain = () => {
+    isBlocked = false
     link.drained()
     if (fixed === undefined) meter.drained()
   }
-  return { tenths, bytes, shares: shares.map((n) => n / shares.reduce((a, b) => a + b, 0)) }
+  while (clock.time < scene.ms) {
+    deliver()
+    if (isBlocked && queued <= DRAINED_BYTES) drain()
+    if (!isBlocked && waiting.length > 0) write()
+    else if (waiting.length < queue) {
+      clock.time += pauseMs?.(clock.time) ?? 0
+      encode()
+    } else clock.time = Math.max(clock.time, (onTheWay[0] as { at: number }).at)
+  }
+  return { tenths, shares: shares.map((n) => n / shares.reduce((a, b) => a + b, 0)) }
 }

@@ -86,6 +86,11 @@ describe("reaches 0.97 of the best fixed effort", () => {
     const what = { ...scene(JSON_TEXT, mbit(1000)), ms: 20_000, bursts }
     expect(shareOfBest(what, 3000)).toBeGreaterThan(0.97)
   })
+
+  test("with hundreds of messages that are encoded and wait", () => {
+    const what = { ...scene(JSON_TEXT, mbit(100)), ms: 30_000, queue: 200 }
+    expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
+  })
 })
 
 describe("reaches 0.9 of the best fixed effort of each phase", () => {
