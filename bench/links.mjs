@@ -13,8 +13,8 @@ import { socketVersions } from "./peers/versions.mjs"
 
 const options = readOptions(
   "links",
-  `PUSH to PULL between two network namespaces, over a link of 100 Mbit/s, of 1 Gbit/s, and of no set
-speed: Lorem ipsum and JSON, with levels, a dictionary and arenas; tcp:// of zeromq.js, pyomq and
+  `PUSH to PULL between two network namespaces, over a link of 100 Mbit/s, of 1 and 10 Gbit/s, and of no
+set speed: Lorem ipsum and JSON, with levels, a dictionary and arenas; tcp:// of zeromq.js, pyomq and
 omq-tokio for comparison. Needs Linux and root (ip netns, tc tbf); nothing is measured where
 namespaces cannot be made. About eight minutes.`,
 )
@@ -27,6 +27,7 @@ const seconds = options.quick ? 0.1 : 0.5
 const LINKS = [
   { name: "100 Mbit/s", shape: { rate: "100mbit", burst: "16kb" } },
   { name: "1 Gbit/s", shape: { rate: "1gbit", burst: "128kb" } },
+  { name: "10 Gbit/s", shape: { rate: "10gbit", burst: "1mb" } },
   { name: "unshaped", shape: undefined },
 ]
 
@@ -38,7 +39,7 @@ const MESSAGES = [
 ]
 
 const SAMPLES = 100
-const LEVELS = [3, 9, 12, "adaptive"]
+const LEVELS = [0, 3, 9, 12]
 
 /** @param {"lorem" | "json"} kind */
 const dictionaryOf = (kind) =>

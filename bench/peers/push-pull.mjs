@@ -75,7 +75,8 @@ const shares = new Map()
  */
 function wireShare(sender, messages) {
   if (sender.scheme !== "lz4+tcp://") return 100
-  if (sender.lz4?.level === "adaptive") return undefined
+  const { level = "adaptive", acceleration } = sender.lz4 ?? {}
+  if (level === "adaptive" && acceleration === undefined) return undefined
   const key = `${JSON.stringify(sender)} ${messages.path}`
   const measure = async () => {
     const { pull, exchange, stop } = await connected(sender, ends[OURS], LOOPBACK)

@@ -15,6 +15,8 @@ const FASTER = 4
 const FASTEST = 1e7
 /** A drain comes when a third of the system's memory for a connection is free; the receiver has some, too. */
 const SLACK = 4
+/** More than a third of that is seldom, and a measurement that went wrong. */
+const ROOM_MAX_BYTES = 2 << 20
 
 /** Time in milliseconds. */
 export interface Clock {
@@ -87,7 +89,7 @@ export class Link {
     this.#load.writeMs += now - begunAt
     if (!isBlocked || this.#blockedAt !== undefined) return
     this.#blockedAt = now
-    if (this.#drainedAt !== undefined) this.#room.add(this.#excess(now))
+    if (this.#drainedAt !== undefined) this.#room.add(Math.min(this.#excess(now), ROOM_MAX_BYTES))
   }
 
   /** Bytes written since the last drain that the network cannot have taken. */
