@@ -54,6 +54,8 @@ const FAILED = Math.log(0.85)
 /** What level 0 is ahead of others, since it saves bytes and costs little. */
 const USUAL_AHEAD = 0.02
 const TRIAL_WINDOWS = 3
+/** Plaintext that may wait to be written while its effort is tried. */
+const TRIED_MAX_BYTES = 4 << 20
 /** Between trials at least. */
 const TRIAL_MS = 100
 /** Between trials that the model does not propose. */
@@ -110,6 +112,8 @@ interface Trial {
   before: number
   /** Plaintext that was encoded before it and is still to be written. */
   skipBytes: number
+  /** Plaintext that was encoded at the effort. */
+  encodedBytes: number
   windows: number
   ms: number
   bytes: number
@@ -160,9 +164,18 @@ export class EffortController {
     return this.#isResting ? USUAL : this.#chosen
   }
 
-  /** Returns the effort for what is encoded next, the same until that is. */
-  next(now: number): number {
-    if (this.#next < 0) this.#next = this.#isProbeDue(now) ? this.#mostWanted(now) : this.#current
+  /**
+   * Returns the effort for what is encoded next, the same until that is.
+   *
+   * @param waitingBytes plaintext that was encoded and waits to be written.
+   */
+  next(now: number, waitingBytes = 0): number {
+    const trial = this.#trial
+    if (this.#next >= 0) return EFFORTS[this.#next] as number
+    // What was tried in vain has to be sent all the same, so little of it may wait.
+    if (trial && Math.min(trial.encodedBytes, waitingBytes) > TRIED_MAX_BYTES)
+      this.#next = trial.from
+    else this.#next = this.#isProbeDue(now) ? this.#mostWanted(now) : this.#current
     return EFFORTS[this.#next] as number
   }
 
@@ -180,6 +193,7 @@ export class EffortController {
   encoded(plainBytes: number, wireBytes: number, ms: number, now: number): void {
     const index = this.#next < 0 ? this.#current : this.#next
     if (index !== this.#current) this.#payForProbe(plainBytes, wireBytes, ms, now)
+    else if (this.#trial) this.#trial.encodedBytes += plainBytes
     this.#next = -1
     if (plainBytes === 0) return
     const known = this.#estimates[index]
@@ -368,6 +382,7 @@ export class EffortController {
       wanted: wanted + loss,
       before: this.#goodput.value as number,
       skipBytes: waitingBytes + (wanted > 0 ? bufferedBytes / this.#ratioOf(index) : 0),
+      encodedBytes: 0,
       windows: 0,
       ms: 0,
       bytes: 0,

@@ -127,6 +127,11 @@ export class Link {
     return this.#blockedMs + (this.#blockedAt === undefined ? 0 : now - this.#blockedAt)
   }
 
+  /** Plaintext that was written before the window. */
+  get begunBytes(): number {
+    return this.#begun.plainBytes
+  }
+
   /** Begins a window. */
   begin(now: number): void {
     const { plainBytes, wireBytes, writeMs } = this
@@ -205,7 +210,10 @@ export class EffortMeter {
   /** Returns the effort for what is encoded next. */
   next(): number {
     this.#encodingAt = this.#clock.now()
-    return this.#controller.next(this.#encodingAt)
+    const [link] = this.#links
+    if (this.#links.length !== 1 || !link) return this.#controller.next(this.#encodingAt)
+    const written = link.plainBytes - link.begunBytes
+    return this.#controller.next(this.#encodingAt, this.#waitingBytes + this.#plainBytes - written)
   }
 
   /** Takes note of what was encoded, in a time of which some may be for something else. */
