@@ -171,30 +171,30 @@ describe("a sender knows which parts go plain", () => {
 
   test("all at no effort, those below the threshold else", () => {
     const sender = openSender({ minCompressSize: 300 })
-    expect(sender.plainBelow).toBe(300)
+    expect(sender.plainBelow(false)).toBe(300)
     sender.effort = NO_EFFORT
-    expect(sender.plainBelow).toBe(Number.POSITIVE_INFINITY)
+    expect(sender.plainBelow(false)).toBe(Number.POSITIVE_INFINITY)
   })
 
   test("none before the dictionary is shipped", () => {
     const sender = openSender({ dictionary })
-    expect(sender.plainBelow).toBe(0)
+    expect(sender.plainBelow(false)).toBe(0)
     sender.encode(NO_FRAMES, small).release()
-    expect(sender.plainBelow).toBe(128)
+    expect(sender.plainBelow(false)).toBe(128)
   })
 
   test("none while a dictionary is trained", () => {
     const sender = openSender({ autoDictionary: { trigger: 3 } })
     for (let i = 0; i < 3; i++) {
-      expect(sender.plainBelow).toBe(0)
+      expect(sender.plainBelow(false)).toBe(0)
       sender.encode(NO_FRAMES, [bytesOf("json", 600, i)]).release()
     }
     sender.encode(NO_FRAMES, small).release()
-    expect(sender.plainBelow).toBe(128)
+    expect(sender.plainBelow(false)).toBe(128)
   })
 
   test("none where small messages share parts", () => {
-    expect(openSender({ arenas: true }).plainBelow).toBe(0)
+    expect(openSender({ arenas: true }).plainBelow(true)).toBe(0)
   })
 })
 
@@ -301,7 +301,7 @@ test("a distribution to endpoints with and without effort sends all of it to eac
 
 test("a distribution of plain messages gives all peers the same bytes", async () => {
   const distribution = new Distribution()
-  const sender = openSender({})
+  const sender = openSender({ arenas: false })
   const peers = [attached(sender), attached(openSender({ level: "none" })), attached(sender)]
   for (const { pipe } of peers) distribution.attach(pipe)
   const messages = Array.from({ length: 20 }, (_, i) => [Buffer.from(`message ${i}`)])

@@ -228,7 +228,7 @@ describe("a distribution to peers of both kinds", () => {
 
   test("encodes once for all where it sends arenas to none, or to all", async () => {
     for (const arenas of [false, true]) {
-      const sender = senderWith({ arenas })
+      const sender = senderWith({ arenas, minCompressSize: 0 })
       const encode = vi.spyOn(sender, "encode")
       const distribution = new Distribution()
       for (const announced of [2, undefined, 1]) {
