@@ -94,7 +94,7 @@ const levelGain = (level, usual) => (run, cell) => {
     return
   const name = `${OURS}, level ${level}`
   const gain = run.ratio(`${cell}: messages`, name, TCP)
-  const smaller = run.ratio(`${cell}: wire`, OURS, name)
+  const smaller = run.ratio(`${cell}: wire`, `${OURS}, level 0`, name)
   return gain && smaller && gain / (usual * smaller)
 }
 

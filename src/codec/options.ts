@@ -23,14 +23,19 @@ export interface Lz4Options {
    * dictionary; 0 tries every part. RFC.md section 5.
    */
   minCompressSize?: number
-  /** LZ4's acceleration, 1 to 65537: higher is faster and compresses less. Default: 1. Level 0 only. */
+  /**
+   * LZ4's acceleration, 1 to 65537: higher is faster and compresses less. For level 0, which it stands
+   * for if no level is given. Default: 1.
+   */
   acceleration?: number
   /**
-   * 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
+   * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
    * "none": nothing is compressed; no dictionary is shipped, and no arena is made.
-   * "adaptive", for sockets only, chooses for each connection: up to 9 while the network
-   * is what limits it, acceleration 4 while the event loop is.
-   * Default: 0, LZ4 itself.
+   * "adaptive", for sockets only: whatever brings most messages through, measured for each connection,
+   * from nothing compressed to level 9. A connection that neither the network nor the processor
+   * limits uses level 0. `lz4.connections` says what is chosen. Fix a level to save bytes whatever
+   * that costs.
+   * Default: "adaptive" for sockets, 0 for the bridge.
    */
   level?: Lz4Level | "none" | "adaptive"
   /**
@@ -151,6 +156,20 @@ export function checkLz4Options(
 ): Settings {
   checkNames(options, [...LZ4_NAMES, ...others])
   return readLz4Options(options, budgetBytes)
+}
+
+/** The same for an endpoint of a socket, which adapts unless it is told how hard to compress. */
+export function checkEndpointOptions(
+  options: Lz4Options,
+  budgetBytes: number,
+  others: readonly string[],
+): Settings {
+  const settings = checkLz4Options(options, budgetBytes, others)
+  const { level, acceleration } = options
+  return {
+    ...settings,
+    adaptive: level === undefined ? acceleration === undefined : settings.adaptive,
+  }
 }
 
 export function checkNames(options: object, known: readonly string[]): void {

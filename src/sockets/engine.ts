@@ -1,6 +1,6 @@
 import type { Context, Event, Socket } from "zeromq"
 import { shown, wrongType } from "../codec/errors.js"
-import { checkLz4Options, integer, type Lz4Options } from "../codec/options.js"
+import { checkEndpointOptions, integer, type Lz4Options } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
@@ -277,7 +277,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 
   #readSettings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
-    const settings = checkLz4Options(options, socket.maxMessageSize, OWN_OPTIONS)
+    const settings = checkEndpointOptions(options, socket.maxMessageSize, OWN_OPTIONS)
     const thread = readThread(options)
     const pipeOptions = readPipeOptions(socket, this.#state)
     const { conflate, receiveHighWaterMark } = pipeOptions

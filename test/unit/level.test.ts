@@ -6,7 +6,12 @@ import { Codec, type CodecOptions } from "zeromq-lz4/codec"
 
 import { payload } from "../../bench/payloads.mjs"
 import { loadInstanceSync } from "../../src/codec/module.js"
-import { checkLz4Options } from "../../src/codec/options.js"
+import {
+  checkCodecOptions,
+  checkEndpointOptions,
+  checkLz4Options,
+  type Lz4Options,
+} from "../../src/codec/options.js"
 import { inChild } from "../support/child.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { smallBlockSize, smallBlocks } from "../support/small-blocks.js"
@@ -186,4 +191,27 @@ test("LZ4HC's memory is taken by the first part that uses it, once for all", asy
   expect(first! - before!).toBeGreaterThanOrEqual(256 * 1024)
   expect(first! - before!).toBeLessThan(512 * 1024)
   expect(second).toBe(first)
+})
+
+describe("an endpoint of a socket", () => {
+  const check = (options: Lz4Options) => checkEndpointOptions(options, -1, [])
+
+  test("adapts unless it is told how hard to compress", () => {
+    expect(check({})).toMatchObject({ adaptive: true, effort: 1 })
+    expect(check({ level: "adaptive" })).toMatchObject({ adaptive: true, effort: 1 })
+    expect(check({ level: 0 })).toMatchObject({ adaptive: false, effort: 1 })
+    expect(check({ level: 9 })).toMatchObject({ adaptive: false, effort: -9 })
+  })
+
+  test("has level 0 with an acceleration alone", () => {
+    expect(check({ acceleration: 5 })).toMatchObject({ adaptive: false, effort: 5 })
+  })
+})
+
+test("a codec refuses to adapt, and does not by itself", () => {
+  const adaptive = { level: "adaptive" } as object
+  expect(() => Codec.createSync(adaptive)).toThrow(
+    'level "adaptive" is for sockets: a codec has no network to adapt to',
+  )
+  expect(checkCodecOptions({}).adaptive).toBe(false)
 })
