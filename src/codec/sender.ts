@@ -123,8 +123,8 @@ export class Sender {
   /** Parts of fewer bytes go plain, so that they need not be encoded; 0 while that is not known. */
   plainBelow(arenas: boolean): number {
     if (this.#effort === NO_EFFORT) return Number.POSITIVE_INFINITY
-    if (arenas) return 0
-    const { dictionary, training, minCompressBytes } = this.#settings
+    const { arenas: mayUse, dictionary, training, minCompressBytes } = this.#settings
+    if (arenas && mayUse) return 0
     if (!dictionary && !training) return minCompressBytes
     return this.#opened && this.#hasDictionary ? (training ?? this.#settings).minCompressBytes : 0
   }

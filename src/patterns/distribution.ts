@@ -166,10 +166,10 @@ export class Distribution implements Flushable, SharedBatch {
   get #plainBelow(): number {
     let below = Number.POSITIVE_INFINITY
     let last: Encoder | undefined
-    for (const { encoder, connection, sendsArenas } of this.#shared) {
+    for (const { encoder, connection, maySendArenas } of this.#shared) {
       if (encoder !== last) connection?.adapt(this.#shared)
       last = encoder
-      below = Math.min(below, encoder.plainBelow(sendsArenas))
+      below = Math.min(below, encoder.plainBelow(maySendArenas))
     }
     return below
   }

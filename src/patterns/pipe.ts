@@ -386,9 +386,14 @@ export class Pipe implements Inlet, Flushable {
     return bytes > PLAIN_LARGE_BYTES || !areBelow(message, this.#plainBelow)
   }
 
+  /** Whether it sends arenas, or might to the peer that it is yet to be connected to. */
+  get maySendArenas(): boolean {
+    return this.sendsArenas || !this.#connection
+  }
+
   get #plainBelow(): number {
     this.#connection?.adapt()
-    return this.encoder.plainBelow(this.sendsArenas)
+    return this.encoder.plainBelow(this.maySendArenas)
   }
 
   #openBatch(): Batch {
