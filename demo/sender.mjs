@@ -1,13 +1,32 @@
 /** The sending process of the demo: has events, and sends them where demo.mjs says. */
+import { setTimeout } from "node:timers/promises"
 import { Push } from "zeromq-lz4"
 import { events } from "./events.mjs"
 
+/** Events that are sent in a row before the clock is looked at. */
+const BURST = 100
+
 const all = [...events()]
 
-process.on("message", async (/** @type {{ endpoint: string, options: [object?] }} */ order) => {
+/**
+ * @typedef {object} Order
+ * @property {string} endpoint
+ * @property {[object?]} options
+ * @property {number} perSecond  how many to send, at most
+ */
+
+process.on("message", async (/** @type {Order} */ { endpoint, options, perSecond }) => {
   const push = new Push()
-  push.connect(order.endpoint, ...order.options)
-  for (const event of all) await push.send(event)
+  push.connect(endpoint, ...options)
+  const start = performance.now()
+  for (let i = 0; i < all.length; i++) {
+    if (i % BURST === 0) {
+      const earlyMs = start + (i * 1000) / perSecond - performance.now()
+      if (earlyMs > 1) await setTimeout(earlyMs)
+    }
+    await push.send(all[i])
+  }
+  process.send?.({ level: push.lz4.connections[0]?.sent.level })
   push.close()
 })
 process.send?.("ready")
