@@ -35,7 +35,7 @@ struct zl_transcoder {
     int32_t effort;
     uint8_t dictionary_due;
     uint8_t arenas;
-    uint32_t apart; /* messages to send without looking for an arena again */
+    uint32_t apart;      /* messages to send without looking for an arena again */
     uint8_t sampled;     /* or passed by: the part that is being read */
     uint8_t vain[33];    /* parts in a row that did not get shorter, by the bits of their sizes */
     uint32_t passed_by;  /* messages, while another's were sampled */
