@@ -113,21 +113,26 @@ async function travel(
       over = true
     },
   )
+  let sending = Promise.resolve()
   while (!over) {
-    await send(push, message(sent++))
+    sending = send(push, message(sent++))
+    await Promise.race([sending, receiving])
     if (well !== undefined || !enough(through, sent)) continue
     through.treat = kindly
     well = sent + 100
   }
   await receiving
+  const drain = async () => {
+    for (;;) await pull.receive()
+  }
+  pull.receiveTimeout = 100
+  // A sender that is far ahead waits for room.
+  await Promise.all([sending, drain().catch(() => {})])
   // libzmq aborts when a connection breaks in the middle of a message of a socket that is closing,
   // so what is left goes through before the relay ends.
   push.linger = 10_000
   push.close()
-  pull.receiveTimeout = 100
-  await (async () => {
-    for (;;) await pull.receive()
-  })().catch(() => {})
+  await drain().catch(() => {})
   return { arrived, sent }
 }
 
