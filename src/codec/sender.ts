@@ -168,6 +168,9 @@ export class Sender {
       made.abandon()
       this.#gathered = []
       this.#gatheredBytes = 0
+      // Or what is encoded next would be taken for the rest of a body.
+      const { zl_body_taken, zl_body_left } = instance.exports
+      zl_body_taken(handle, zl_body_left(handle))
       throw error
     }
   }

@@ -11,6 +11,8 @@ import { greeting, messagesOf, parseStream } from "../support/zmtp.js"
 const NO_FRAMES = new Uint8Array()
 const small = payload("json", 2000)
 const large = payload("json", 2 << 20)
+/** Goes plain. */
+const random = payload("random", 6000)
 
 class NoMemory {
   constructor() {
@@ -47,4 +49,26 @@ test("after a large part found no memory, others are encoded as before", () => {
     }
     sender.close()
   }
+})
+
+test("after a plain part found no memory, others are encoded as before", () => {
+  const sender = new Sender(checkLz4Options({}, -1))
+  sender.encode(NO_FRAMES, [small])
+  const many = new Array<Buffer>(60).fill(random) // more than a slab has room for
+  const allocate = vi.spyOn(Buffer, "allocUnsafeSlow").mockImplementation(() => {
+    throw new RangeError("no memory")
+  })
+  const outOfMemory = expect.objectContaining({ code: "ERR_LZ4_OUT_OF_MEMORY" })
+  // Nothing is released, so those that were kept for use are soon used up.
+  const encodeMany = () => {
+    for (let i = 0; i < 100; i++) sender.encode(NO_FRAMES, many)
+  }
+  expect(encodeMany).toThrow(outOfMemory)
+  allocate.mockRestore()
+  using codec = Codec.createSync()
+  const chunk = sender.encode(NO_FRAMES, [small])
+  expect(chunk.messages).toBe(1)
+  const [[part] = []] = messages(chunk.bytes)
+  expect(Buffer.compare(codec.decodePart(part as Uint8Array) as Uint8Array, small)).toBe(0)
+  sender.close()
 })
