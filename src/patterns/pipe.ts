@@ -229,6 +229,7 @@ export class Pipe implements Inlet, Flushable {
 
   /** Forgets what waits to be sent, as libzmq does for subscribers, and says so. */
   hiccup(): void {
+    this.shared?.seal()
     this.#drop()
     this.#written = this.#taken
     const wasFull = this.#roomWanted

@@ -188,6 +188,21 @@ describe("who gets what", () => {
   })
 })
 
+test("a pipe whose connection is made again in the middle of a batch has forgotten that, and counts right", async () => {
+  const dist = new Distributed()
+  const [a, b] = [dist.add({ sendHighWaterMark: 2 }), dist.add()]
+  a.pipe.detach([])
+  dist.dist.sendToAll(parts("1"))
+  a.pipe.hiccup()
+  a.connection.room = 0
+  a.attach()
+  for (const text of ["2", "3", "4", "5"]) dist.dist.sendToAll(parts(text))
+  await burst()
+  a.connection.drain()
+  expect(a.connection.written).toEqual(["2", "3"])
+  expect(b.connection.written).toEqual(["1", "2", "3", "4", "5"])
+})
+
 describe("with conflate", () => {
   test("each pipe keeps only the latest message that matched it, and the others keep theirs", async () => {
     const dist = new Distributed()
