@@ -132,11 +132,10 @@ export class Distribution implements Flushable, SharedBatch {
       this.seal()
       this.#shared = this.#pipes.first(this.#matching)
     }
-    const shared = this.#shared
-    for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
     const bytes = plainLength(message)
     const batch = this.#batch
     if (bytes > LARGE_BYTES || (batch && batch.length + bytes > batch.maxBytes)) {
+      this.#countShared()
       this.#batch = undefined
       const [error] = this.#deliver(batch, message)
       if (error !== undefined) throw error
@@ -144,9 +143,15 @@ export class Distribution implements Flushable, SharedBatch {
     }
     this.#batch ??= this.#openBatch(bytes)
     this.#batch.append(message, bytes)
+    this.#countShared()
     if (this.#flushing) return
     this.#flushing = true
     flushSoon(this)
+  }
+
+  #countShared(): void {
+    const shared = this.#shared
+    for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
   }
 
   /** Whether the open batch is for just those that match now. */

@@ -176,6 +176,29 @@ describe("a distribution whose encoder throws", () => {
     expect(connection.written).toEqual(["good"])
   })
 
+  test("counts nothing for which there was no batch: at a mark of 1 the next message is delivered", async () => {
+    // Their batches take the memory that was kept for use.
+    const others = Array.from({ length: 5 }, () => make())
+    for (const { dist, add } of others) {
+      add()
+      dist.sendToAll(parts("other"))
+    }
+    const { dist, add } = make({ sendHighWaterMark: 1 })
+    const { pipe, connection } = add()
+    connection.room = 0
+    const allocate = vi.spyOn(Buffer, "allocUnsafeSlow").mockImplementation(() => {
+      throw new RangeError("no memory")
+    })
+    onTestFinished(() => allocate.mockRestore())
+    expect(() => dist.sendToAll(parts("bad"))).toThrow("no memory")
+    allocate.mockRestore()
+    expect(pipe.checkHwm()).toBe(true)
+    dist.sendToAll(parts("good"))
+    await burst()
+    connection.drain()
+    expect(connection.written).toEqual(["good"])
+  })
+
   test("closes its pipes all the same", async () => {
     const { dist, sender, add } = make()
     const [a, b] = [add(), add()]
