@@ -54,7 +54,7 @@ test("after a large part found no memory, others are encoded as before", () => {
 test("after a plain part found no memory, others are encoded as before", () => {
   const sender = new Sender(checkLz4Options({}, -1))
   sender.encode(NO_FRAMES, [small])
-  const many = new Array<Buffer>(60).fill(random) // more than a slab has room for
+  const many = new Array<Uint8Array>(60).fill(random) // more than a slab has room for
   const allocate = vi.spyOn(Buffer, "allocUnsafeSlow").mockImplementation(() => {
     throw new RangeError("no memory")
   })
