@@ -97,7 +97,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
       this.forgetLatest()
       if (this.#takers.length > 1) this.#group = this.#takers
       this.#takers = [hosted]
-      connection.adapt(this.#group.includes(hosted) ? this.#group : undefined)
+      connection.adapt(this.#group.includes(hosted) ? this.#group : [hosted])
       this.#latest = { write }
     }
     const arenas = this.#sender.sendsArenas(connection.peerRevision)

@@ -257,7 +257,9 @@ export class Connection
       sender.effort = settings.effort
       return
     }
-    if (group && group.length > 1) this.#meter = groupMeter(sender, group)
+    // One that is left of a group measures the others no longer.
+    const isGrouped = this.#meter !== undefined && this.#meter === knownGroupMeter(sender)
+    if (group && (group.length > 1 || isGrouped)) this.#meter = groupMeter(sender, group)
     else if (this.#meter === undefined) this.#meter = new EffortMeter([this.#link])
     sender.effort = this.#meter.next()
   }

@@ -8,6 +8,7 @@ import { checkLz4Options } from "../../src/codec/options.js"
 import { Sender } from "../../src/codec/sender.js"
 import type { Channel } from "../../src/transport/channel.js"
 import { Connection, type Inlet } from "../../src/transport/connection.js"
+import { knownGroupMeter } from "../../src/transport/effort-meter.js"
 import { mayReadNow } from "../../src/transport/read-turns.js"
 import { concat } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
@@ -58,10 +59,16 @@ class Peer implements Inlet {
   /** Called for each message; whether it wants the next one now. */
   wants: () => boolean = () => true
 
-  constructor({ isFull = false, firstBytes = Buffer.alloc(0) as Uint8Array, intervalMs = 0 } = {}) {
+  constructor({
+    isFull = false,
+    firstBytes = Buffer.alloc(0) as Uint8Array,
+    intervalMs = 0,
+    adaptive = false,
+    sender = new Sender(settings),
+  } = {}) {
     const options = {
-      settings,
-      sender: new Sender(settings),
+      settings: { ...settings, adaptive },
+      sender,
       handshake: {
         socketType: "PULL" as const,
         mechanism: "NULL" as const,
@@ -205,6 +212,17 @@ test("nothing is written to a stream that has failed, of which it tells later", 
   const peer = new Peer()
   peer.socket.destroyed = true
   expect(peer.connection.blocked).toBe(true)
+})
+
+test("what is left of those that were sent the same is measured alone", () => {
+  const sender = new Sender(settings)
+  const [one, other] = [new Peer({ adaptive: true, sender }), new Peer({ adaptive: true, sender })]
+  expect(one.connection.link).not.toBe(other.connection.link)
+  one.connection.adapt([one, other])
+  expect(knownGroupMeter(sender)?.isAlone).toBe(false)
+  one.connection.adapt([one])
+  expect(knownGroupMeter(sender)?.isAlone).toBe(true)
+  sender.close()
 })
 
 describe("a connection to an inlet that is full already", () => {
