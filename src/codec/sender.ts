@@ -145,12 +145,15 @@ export class Sender {
     const instance = this.#instance
     const handle = this.#handle
     const had = this.#hasDictionary
+    const needsDictionary = had && this.#effort !== NO_EFFORT
     const messages = instance.wide(handle, 0)
     const plainBytes = instance.wide(handle, 2)
     const wireBytes = instance.wide(handle, 4)
     const made = this.#made
     made.begin()
     try {
+      // Here, since what is being written is lost if there is no memory.
+      if (needsDictionary) this.#dictionaryFrame ??= this.#frameDictionary()
       made.append(plain.bytes)
       this.#gatherFrames(frames)
       if (message) this.#gatherMessage(message)
@@ -161,7 +164,7 @@ export class Sender {
         plainBytes: plain.plainBytes + instance.wide(handle, 2) - plainBytes,
         wireBytes: plain.wireBytes + instance.wide(handle, 4) - wireBytes,
         shipsDictionary: !had && this.#hasDictionary,
-        needsDictionary: had && this.#effort !== NO_EFFORT,
+        needsDictionary,
         arenas: arenas && encoded > 1,
       })
     } catch (error) {
@@ -209,20 +212,21 @@ export class Sender {
 
   /** The message that ships the dictionary, for a connection that came later than it. */
   get dictionaryFrame(): Uint8Array {
-    if (!this.#dictionaryFrame) {
-      const { zl_transcoder_dictionary, zl_dictionary_bytes, zl_dictionary_length } =
-        this.#instance.exports
-      const dictionary = zl_transcoder_dictionary(this.#handle)
-      const length = zl_dictionary_length(dictionary)
-      const body = SENTINEL_BYTES + length
-      const frame = allocate(frameHeadLength(body) + body)
-      const at = writeFrameHead(frame, 0, 0, body)
-      writeSentinel(frame.subarray(at), SENTINEL.LZ4D)
-      const bytes = this.#instance.view(zl_dictionary_bytes(dictionary), length)
-      frame.set(bytes, at + SENTINEL_BYTES)
-      this.#dictionaryFrame = frame
-    }
+    this.#dictionaryFrame ??= this.#frameDictionary()
     return this.#dictionaryFrame
+  }
+
+  #frameDictionary(): Uint8Array {
+    const { zl_transcoder_dictionary, zl_dictionary_bytes, zl_dictionary_length } =
+      this.#instance.exports
+    const dictionary = zl_transcoder_dictionary(this.#handle)
+    const length = zl_dictionary_length(dictionary)
+    const body = SENTINEL_BYTES + length
+    const frame = allocate(frameHeadLength(body) + body)
+    const at = writeFrameHead(frame, 0, 0, body)
+    writeSentinel(frame.subarray(at), SENTINEL.LZ4D)
+    frame.set(this.#instance.view(zl_dictionary_bytes(dictionary), length), at + SENTINEL_BYTES)
+    return frame
   }
 
   /** One more endpoint uses it, and will close it. */

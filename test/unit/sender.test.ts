@@ -24,6 +24,11 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
+const allocateNothing = () =>
+  vi.spyOn(Buffer, "allocUnsafeSlow").mockImplementation(() => {
+    throw new RangeError("no memory")
+  })
+
 const messages = (bytes: Uint8Array) => messagesOf(parseStream(concat(greeting(), bytes)).frames)
 
 test("after a large part found no memory, others are encoded as before", () => {
@@ -55,9 +60,7 @@ test("after a plain part found no memory, others are encoded as before", () => {
   const sender = new Sender(checkLz4Options({}, -1))
   sender.encode(NO_FRAMES, [small])
   const many = new Array<Uint8Array>(60).fill(random) // more than a slab has room for
-  const allocate = vi.spyOn(Buffer, "allocUnsafeSlow").mockImplementation(() => {
-    throw new RangeError("no memory")
-  })
+  const allocate = allocateNothing()
   const outOfMemory = expect.objectContaining({ code: "ERR_LZ4_OUT_OF_MEMORY" })
   // Nothing is released, so those that were kept for use are soon used up.
   const encodeMany = () => {
@@ -70,5 +73,19 @@ test("after a plain part found no memory, others are encoded as before", () => {
   expect(chunk.messages).toBe(1)
   const [[part] = []] = messages(chunk.bytes)
   expect(Buffer.compare(codec.decodePart(part as Uint8Array) as Uint8Array, small)).toBe(0)
+  sender.close()
+})
+
+test("what needs the dictionary finds no memory for that when it is encoded, not when it is written", () => {
+  const sender = new Sender(checkLz4Options({ dictionary: large.subarray(0, 8192) }, -1))
+  sender.encode(NO_FRAMES, [small])
+  const allocate = allocateNothing()
+  const outOfMemory = expect.objectContaining({ code: "ERR_LZ4_OUT_OF_MEMORY" })
+  expect(() => sender.encode(NO_FRAMES, [small])).toThrow(outOfMemory)
+  allocate.mockRestore()
+  const chunk = sender.encode(NO_FRAMES, [small])
+  expect(chunk.needsDictionary).toBe(true)
+  allocateNothing()
+  expect(sender.dictionaryFrame.length).toBeGreaterThan(8192)
   sender.close()
 })
