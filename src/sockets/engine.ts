@@ -569,7 +569,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #finishReceiving(): void {
     const receiving = this.#receiving as Receiving
     this.#receiving = undefined
-    if (receiving.isBehind) caughtUp()
+    hadTurn(receiving)
     this.#beginTurn()
     if (receiving.timer) clearTimeout(receiving.timer)
     this.#hold.release()
@@ -582,6 +582,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   receiveNow(receiving: Receiving): void {
     if (this.#receiving !== receiving) return
+    hadTurn(receiving)
     const { receiveTimeoutMs } = this.#state
     // A message that was there before the turn may have gone with its peer.
     if (receiving.timer !== undefined || receiveTimeoutMs === 0 || this.#hasIn())
@@ -609,6 +610,12 @@ function outcome(refusal: Refusal | Promise<void>): Promise<void> {
 
 function sendNow(engine: Engine, sending: Sending): void {
   engine.sendNow(sending)
+}
+
+/** Takes note that the turn is over that a program waited for. */
+function hadTurn(receiving: Receiving): void {
+  if (receiving.isBehind) caughtUp()
+  receiving.isBehind = false
 }
 
 function receiveNow(engine: Engine, receiving: Receiving): void {
