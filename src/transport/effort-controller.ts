@@ -54,6 +54,8 @@ const FAILED = Math.log(0.85)
 /** What level 0 is ahead of others, since it saves bytes and costs little. */
 const USUAL_AHEAD = 0.02
 const TRIAL_WINDOWS = 3
+/** What takes longer was not the effort's doing, as when the receiver stood still. */
+const TRIAL_MAX_MS = 1500
 /** Plaintext that may wait to be written while its effort is tried. */
 const TRIED_MAX_BYTES = 4 << 20
 /** Between trials at least. */
@@ -192,18 +194,19 @@ export class EffortController {
   /** Takes note of what was encoded at the effort of `next`. */
   encoded(plainBytes: number, wireBytes: number, ms: number, now: number): void {
     const index = this.#next < 0 ? this.#current : this.#next
-    if (index !== this.#current) this.#payForProbe(plainBytes, wireBytes, ms, now)
+    const known = this.#estimates[index]
+    const expected = known ? (known.ms * plainBytes) / known.plainBytes : ms
+    const usedMs = Math.min(ms, OUTLIER * expected)
+    if (index !== this.#current) this.#payForProbe(plainBytes, wireBytes, usedMs, now)
     else if (this.#trial) this.#trial.encodedBytes += plainBytes
     this.#next = -1
     if (plainBytes === 0) return
-    const known = this.#estimates[index]
     if (!known) {
       this.#estimates[index] = { ms, plainBytes, wireBytes, at: now }
       return
     }
     const keep = MEMORY_MS / (MEMORY_MS + now - known.at)
-    const expected = (known.ms * plainBytes) / known.plainBytes
-    known.ms = known.ms * keep + Math.min(ms, OUTLIER * expected)
+    known.ms = known.ms * keep + usedMs
     known.plainBytes = known.plainBytes * keep + plainBytes
     known.wireBytes = known.wireBytes * keep + wireBytes
     known.at = now
@@ -332,6 +335,7 @@ export class EffortController {
 
   #choose(window: Window, now: number): void {
     if (now < this.#nextTrialAt || !window.isEven || this.#goodput.isUnsure) return
+    if (this.#goodput.value === 0) return // nothing to compare with
     const chosen = this.#worthOf(this.#chosen, now)
     let best = this.#chosen
     let worth = chosen + WORTHWHILE
@@ -404,7 +408,7 @@ export class EffortController {
     this.#trial = undefined
     this.#nextTrialAt = now + TRIAL_MS
     const isKept = gain >= trial.wanted
-    const lostMs = isKept ? 0 : Math.max(0, trial.ms * (1 - Math.exp(gain)))
+    const lostMs = isKept ? 0 : Math.max(0, Math.min(trial.ms, TRIAL_MAX_MS) * (1 - Math.exp(gain)))
     const beliefMs = Math.min(Math.max(lostMs / TRIAL_SHARE, BELIEF_MIN_MS), BELIEF_MAX_MS)
     const by = gain - trial.predicted
     if (isKept ? trial.wanted > 0 : trial.wanted <= 0)

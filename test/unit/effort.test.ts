@@ -196,3 +196,80 @@ describe("of many subscribers", () => {
     expect(published(subscribers(0, 4), Number.POSITIVE_INFINITY)).toBe(NONE)
   })
 })
+
+/** Sends over a network of 100 Mbit/s. */
+class Sending {
+  readonly controller = new EffortController()
+  now = 0
+  probes = 0
+  #waiting = 0
+
+  /** Returns the effort after a window in which all was sent that the network takes, or just encoded. */
+  pass({ stalledMs = 0, probeMs = 0 } = {}): number {
+    const { encode, ratio } = JSON_TEXT
+    const plain = 65_536
+    const network = mbit(100)
+    const isDone = (bytes: number, wire: number) => (stalledMs ? bytes > 0 : wire > network * 100)
+    let [busy, wire, bytes] = [0, 0, 0]
+    while (!isDone(bytes, wire)) {
+      const effort = this.controller.next(this.now + busy)
+      const index = EFFORTS.indexOf(effort)
+      const isProbe = effort !== this.controller.effort
+      if (isProbe) this.probes++
+      const ms = (plain * (encode[index] as number)) / 1e6 + (isProbe ? probeMs : 0)
+      busy += ms
+      bytes += plain
+      wire += plain * (ratio[index] as number)
+      this.controller.encoded(plain, plain * (ratio[index] as number), ms, this.now + busy)
+    }
+    const ms = Math.max(stalledMs || 100, busy)
+    this.now += ms
+    this.#waiting = stalledMs ? this.#waiting + bytes : 0
+    this.controller.observe(
+      {
+        ms,
+        spareMs: 0,
+        plainBytes: bytes,
+        writeCost: 0.25e-6,
+        restCost: 0.05e-6,
+        writtenBytes: stalledMs ? 0 : bytes,
+        waitingBytes: this.#waiting,
+        bufferedBytes: 0,
+        isEven: true,
+        speeds: [network],
+      },
+      this.now,
+    )
+    return this.controller.effort
+  }
+}
+
+describe("a receiver that stands still", () => {
+  test("begins no trial, which nothing could be compared with", () => {
+    const sending = new Sending()
+    while (sending.now < 5000) sending.pass()
+    const efforts = Array.from({ length: 8 }, () => sending.pass({ stalledMs: 600 }))
+    expect(new Set(efforts)).toEqual(new Set([sending.controller.effort]))
+  })
+
+  test("for a minute in a trial does not put off the next for hours", () => {
+    const sending = new Sending()
+    while (sending.now < 5000) sending.pass()
+    const usual = sending.controller.effort
+    while (sending.pass() === usual) expect(sending.now).toBeLessThan(10_000)
+    sending.pass({ stalledMs: 60_000 })
+    expect(sending.controller.effort).toBe(usual)
+    const end = sending.now + 200_000
+    while (sending.pass() === usual) expect(sending.now).toBeLessThan(end)
+  })
+})
+
+test("a probe during which the process stood still does not put off the next for hours", () => {
+  const sending = new Sending()
+  while (sending.now < 5000) sending.pass()
+  const { probes } = sending
+  while (sending.probes === probes) sending.pass({ probeMs: 60_000 })
+  const end = sending.now + 10_000
+  while (sending.now < end) sending.pass()
+  expect(sending.probes).toBeGreaterThan(probes + 1)
+})
