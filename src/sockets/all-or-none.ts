@@ -81,8 +81,12 @@ export class AllOrNone {
   close(): void {
     for (let next = this.#line.shift(); next; next = this.#line.shift()) {
       const { message, resolve, reject } = next
-      if (this.#type.send(message, {}) !== undefined) reject(zmqError("EAGAIN"))
-      else (next.taken ?? this.#offerNative(message)).then(resolve, reject)
+      try {
+        if (this.#type.send(message, {}) !== undefined) reject(zmqError("EAGAIN"))
+        else (next.taken ?? this.#offerNative(message)).then(resolve, reject)
+      } catch (error) {
+        reject(error) // of the encoder; the others still leave
+      }
     }
   }
 }
