@@ -201,11 +201,16 @@ export class Distribution implements Flushable, SharedBatch {
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
     const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
     const groups = isPlain ? [pipes as Group] : groupsOf(pipes)
+    const adapted = new Set<Encoder>()
     for (const group of groups) {
       const [first] = group
-      first.connection?.adapt(group)
+      const { encoder, connection } = first
+      // What is encoded once for each kind of peer has one effort, for the networks of both.
+      const isAdapted = adapted.has(encoder)
+      if (!isAdapted) connection?.adapt(pipes.filter((pipe) => pipe.encoder === encoder))
+      adapted.add(encoder)
       const chunk = isPlain ? batch.takeChunk() : encode(first, frames, message, batch, errors)
-      if (chunk) first.connection?.encoded(chunk)
+      if (chunk && !isAdapted) connection?.encoded(chunk)
       const left = messages - (chunk?.messages ?? 0)
       chunk?.share(group.length)
       for (const pipe of group) {

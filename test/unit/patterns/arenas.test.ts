@@ -226,6 +226,33 @@ describe("a distribution to peers of both kinds", () => {
     }
   })
 
+  test("measures the networks of both kinds for the one effort that both are sent at", async () => {
+    const senders = [
+      senderWith({ minCompressSize: 0 }),
+      senderWith({ minCompressSize: 0 }),
+    ] as const
+    const groups: number[] = []
+    const encoded = vi.fn()
+    const distribution = new Distribution()
+    for (const [announced, sender] of [
+      [undefined, senders[0]],
+      [2, senders[0]],
+      [2, senders[0]],
+      [2, senders[1]],
+    ] as const) {
+      const pipe = new Pipe(silent, sender, noMarks)
+      const peer = attach(pipe, new Peer(sender, announced))
+      peer.adapt = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
+      peer.encoded = encoded
+      distribution.attach(pipe)
+    }
+    for (const number of upTo(20)) distribution.sendToAll(message(number))
+    groups.length = 0 // of those that opened the batch
+    await burst()
+    expect(groups).toEqual([3, 1])
+    expect(encoded).toHaveBeenCalledTimes(2)
+  })
+
   test("encodes once for all where it sends arenas to none, or to all", async () => {
     for (const arenas of [false, true]) {
       const sender = senderWith({ arenas, minCompressSize: 0 })
