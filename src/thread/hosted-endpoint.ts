@@ -14,6 +14,9 @@ import type { Outbox } from "./outbox.js"
 import { toPlain } from "./plain-error.js"
 import type { EndpointEvent, EndpointSpec, ListenResult } from "./protocol.js"
 
+/** Writes in a row after which one is taken to go on alone. */
+const ALONE_MAX = 100
+
 let lastConnection = 0
 
 /** An endpoint of a socket of another thread, which is told what happens here. */
@@ -34,6 +37,8 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   /** Those that have written it so far, and those that wrote the same before. */
   #takers: HostedConnection[] = []
   #group: HostedConnection[] = []
+  /** Writes in a row that only one of them wrote. */
+  #alone = 0
 
   constructor(
     number: number,
@@ -95,7 +100,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     if (this.#latest?.write === write) this.#takers.push(hosted)
     else {
       this.forgetLatest()
-      if (this.#takers.length > 1) this.#group = this.#takers
+      this.#findGroup()
       this.#takers = [hosted]
       connection.adapt(this.#group.includes(hosted) ? this.#group : [hosted])
       this.#latest = { write }
@@ -110,6 +115,14 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     }
     chunk.share(2) // for the connection and for #latest
     return chunk
+  }
+
+  /** Takes those that have written the latest for the group that writes the same; one may just catch up. */
+  #findGroup(): void {
+    if (this.#takers.length > 1) {
+      this.#group = this.#takers
+      this.#alone = 0
+    } else if (++this.#alone > ALONE_MAX) this.#group = []
   }
 
   forgetLatest(): void {
