@@ -278,7 +278,7 @@ const attacks: Record<string, Attack> = {
   "topics of all lengths": {
     type: "XPublisher",
     attack: async (victim) => {
-      const topics = Array.from({ length: 4000 }, (_, i) => "t".repeat(i + 1))
+      const topics = Array.from({ length: 2500 }, (_, i) => "t".repeat(i + 1))
       await victim.join(2, "SUB", true, subscriptions(topics))
       await victim.quiet()
       await victim.call("publish", { count: times(200), bytes: 8192 })
