@@ -1,6 +1,6 @@
 /** `level: "adaptive"` over a network that is slower than the processor. */
 import { createServer, type Socket } from "node:net"
-import { expect, test } from "vitest"
+import { test } from "vitest"
 import { Push } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
@@ -39,15 +39,17 @@ test("parts get shorter while the peer is slow, and the level says so", async ()
   push.connect(`lz4+tcp://127.0.0.1:${port}`, { level: "adaptive" })
   const part = payload("json", 131072)
   const lengths = () => messagesOf(parseStream(Buffer.concat(kept)).frames).map(([p]) => p?.length)
-  for (;;) {
+  const isShorter = () => {
+    const [first = 0, ...others] = lengths() as number[]
+    return others.some((length) => length < first * 0.9)
+  }
+  let isThorough = false
+  // What the system and the queues hold was encoded before.
+  while (!isThorough || !isShorter()) {
     for (let i = 0; i < 20; i++) await push.send(part)
     const level = push.lz4.connections[0]?.sent.level
-    if (typeof level === "number" && level >= 3) break
+    isThorough ||= typeof level === "number" && level >= 3
   }
-  await push.send(part)
-  for (let i = 0; i < 20; i++) await push.send(part)
-  const seen = lengths() as number[]
-  expect(Math.min(...seen)).toBeLessThan((seen[0] as number) * 0.9)
   clearInterval(timer)
   server.close()
 })
