@@ -7,7 +7,6 @@ const shell = "sets a limit of open files with a shell"
 const terminate = "Windows has no SIGTERM that a process could handle"
 const ask = "asks a process for its memory with SIGUSR2, which Windows does not have"
 const block = "tells a process with SIGUSR2 to block, which Windows does not have"
-const links = "needs a copy of the package that links to what is installed"
 const proc = "reads /proc"
 const slow = "zeromq.js does not get there within a minute"
 const ipc = "zeromq.js has no ipc:// on Windows"
@@ -100,15 +99,6 @@ export const leftOut = {
       "a peer that sends has to wait when receiveHighWaterMark is reached, and nothing is lost",
       "few of the small messages that a peer sends are taken from the network, and none is lost",
     ].map((name) => `while the event loop is blocked for 5 s > ${name}`),
-  ),
-  "thread-life": all(
-    links,
-    [
-      "bind() rejects at once, and names it",
-      "bindSync() throws at once, and names it",
-      "connect() throws at once, and names it",
-      "endpoints without a thread work",
-    ].map((name) => `where the file of the thread is missing > ${name}`),
   ),
   stats: { "disconnect says what the network did": reset },
 }
