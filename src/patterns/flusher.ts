@@ -8,6 +8,7 @@
  * when the event loop has been idle since the flush: it does not fall behind.
  */
 import { performance } from "node:perf_hooks"
+import { idleTimeMs } from "../transport/idle.js"
 import { throwLater } from "../transport/throw-later.js"
 
 /** Rests of this length and more are left to a timer, in milliseconds; turns of the event loop see to the others. */
@@ -110,7 +111,7 @@ function flushThose(maxMs: number): number {
   const flushables = waiting
   waiting = []
   let shortestMs = 0
-  const moment = { nowMs: performance.now(), idleMs: performance.nodeTiming?.idleTime ?? 0 }
+  const moment = { nowMs: performance.now(), idleMs: idleTimeMs() }
   for (let i = 0; i < flushables.length; i++) {
     const flushable = flushables[i] as Flushable
     const leftMs = flushable.isUrgent ? 0 : flushable.rest.left(moment)

@@ -17,13 +17,13 @@
  *
  * There is no clock and no network in here: times are milliseconds from anywhere.
  */
+import { NO_EFFORT } from "../codec/options.js"
 
-/** The effort that sends everything plain, and that of level 0. */
-export const NONE = 0
+/** The effort of level 0. */
 export const USUAL_EFFORT = 1
 /** From the lightest to the most thorough, as Settings has them. */
-export const EFFORTS: readonly number[] = [NONE, USUAL_EFFORT, -3, -6, -9]
-const PLAIN = EFFORTS.indexOf(NONE)
+export const EFFORTS: readonly number[] = [NO_EFFORT, USUAL_EFFORT, -3, -6, -9]
+const PLAIN = EFFORTS.indexOf(NO_EFFORT)
 const USUAL = EFFORTS.indexOf(USUAL_EFFORT)
 /** The first of LZ4HC. */
 const THOROUGH = EFFORTS.indexOf(-3)

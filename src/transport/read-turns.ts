@@ -6,6 +6,7 @@
  */
 import { performance } from "node:perf_hooks"
 import { MessageChannel, type MessagePort } from "node:worker_threads"
+import { idleTimeMs } from "./idle.js"
 import { Queue } from "./queue.js"
 
 /** Decoding goes on for this long before timers and I/O have their turn, in milliseconds. */
@@ -78,10 +79,9 @@ function read(readable: Readable): void {
 
 /** Whether the event loop has waited for I/O since this was asked last: then nothing has waited for it. */
 function hasIdled(): boolean {
-  // Not every runtime tells.
-  const idleTime = performance.nodeTiming?.idleTime ?? 0
-  const has = idleTime > idleMs
-  idleMs = idleTime
+  const now = idleTimeMs()
+  const has = now > idleMs
+  idleMs = now
   return has
 }
 

@@ -128,6 +128,16 @@ export class FakeConnection implements PipeConnection {
   }
 }
 
+/** Events of a pipe that nobody wants to hear. */
+export const silent: PipeEvents = {
+  offence: undefined,
+  readActivated: () => {},
+  writeActivated: () => {},
+  command: () => true,
+  hiccuped: () => {},
+  terminated: () => {},
+}
+
 export const noMarks: PipeOptions = {
   sendHighWaterMark: 0,
   receiveHighWaterMark: 0,

@@ -1,6 +1,7 @@
 /** What is chosen with `level: "adaptive"`, over simulated networks, beside the best fixed effort. */
 import { describe, expect, test } from "vitest"
-import { EFFORTS, EffortController, NONE } from "../../src/transport/effort-controller.js"
+import { NO_EFFORT } from "../../src/codec/options.js"
+import { EFFORTS, EffortController } from "../../src/transport/effort-controller.js"
 import {
   JSON_TEXT,
   LOREM,
@@ -192,8 +193,8 @@ describe("of many subscribers", () => {
   })
 
   test("many slow ones are not given up for fast ones where the processor is the limit", () => {
-    expect(published(subscribers(3, 4), Number.POSITIVE_INFINITY)).not.toBe(NONE)
-    expect(published(subscribers(0, 4), Number.POSITIVE_INFINITY)).toBe(NONE)
+    expect(published(subscribers(3, 4), Number.POSITIVE_INFINITY)).not.toBe(NO_EFFORT)
+    expect(published(subscribers(0, 4), Number.POSITIVE_INFINITY)).toBe(NO_EFFORT)
   })
 })
 

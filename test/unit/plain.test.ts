@@ -10,8 +10,8 @@ import { Sender } from "../../src/codec/sender.js"
 import { Transcoder } from "../../src/codec/transcoder.js"
 import { Batch, plainLength } from "../../src/patterns/batch.js"
 import { Distribution } from "../../src/patterns/distribution.js"
-import { Pipe, type PipeEvents } from "../../src/patterns/pipe.js"
-import { burst, FakeConnection, noMarks } from "../support/pipes.js"
+import { Pipe } from "../../src/patterns/pipe.js"
+import { burst, FakeConnection, noMarks, silent } from "../support/pipes.js"
 import { concat, formOf } from "../support/wire.js"
 import { message as framesOf, greeting, messagesOf, parseStream } from "../support/zmtp.js"
 
@@ -239,15 +239,6 @@ describe("a batch", () => {
     )
   })
 })
-
-const silent: PipeEvents = {
-  offence: undefined,
-  readActivated: () => {},
-  writeActivated: () => {},
-  command: () => true,
-  hiccuped: () => {},
-  terminated: () => {},
-}
 
 function attached(sender: Sender): { pipe: Pipe; connection: FakeConnection } {
   const connection = new FakeConnection()

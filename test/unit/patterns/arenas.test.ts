@@ -6,19 +6,10 @@ import { Codec } from "../../../src/codec/codec.js"
 import { checkLz4Options, type Lz4Options } from "../../../src/codec/options.js"
 import { Sender } from "../../../src/codec/sender.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
-import { Pipe, type PipeEvents } from "../../../src/patterns/pipe.js"
-import { burst, FakeConnection, noMarks } from "../../support/pipes.js"
+import { Pipe } from "../../../src/patterns/pipe.js"
+import { burst, FakeConnection, noMarks, silent } from "../../support/pipes.js"
 import { concat, formOf } from "../../support/wire.js"
 import { greeting, messagesOf, parseStream } from "../../support/zmtp.js"
-
-const silent: PipeEvents = {
-  offence: undefined,
-  readActivated: () => {},
-  writeActivated: () => {},
-  command: () => true,
-  hiccuped: () => {},
-  terminated: () => {},
-}
 
 function senderWith(options: Lz4Options): Sender {
   const sender = new Sender(checkLz4Options(options, -1))

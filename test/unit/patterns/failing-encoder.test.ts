@@ -5,7 +5,7 @@ import type { Chunk } from "../../../src/codec/chunk.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
 import { type Flushable, flushSoon, Rest } from "../../../src/patterns/flusher.js"
 import type { PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
-import { burst, Peer, PlainSender, parts } from "../../support/pipes.js"
+import { burst, Peer, PlainSender, parts, silent } from "../../support/pipes.js"
 
 class FailingSender extends PlainSender {
   /** Refuses to encode what contains this. */
@@ -20,15 +20,6 @@ class FailingSender extends PlainSender {
       throw new RangeError(`no memory for ${refused}`)
     return message.length > 0 ? super.encode(batch, message) : super.encode(batch)
   }
-}
-
-const silent: PipeEvents = {
-  offence: undefined,
-  readActivated: () => {},
-  writeActivated: () => {},
-  command: () => true,
-  hiccuped: () => {},
-  terminated: () => {},
 }
 
 const large = (text: string) => [Buffer.from(text.padEnd(200_000, "."))]

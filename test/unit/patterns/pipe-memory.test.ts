@@ -4,21 +4,12 @@ import { runInNewContext } from "node:vm"
 import { expect, test } from "vitest"
 
 import { type Chunk, ChunkBuilder } from "../../../src/codec/chunk.js"
-import { Pipe, type PipeEvents } from "../../../src/patterns/pipe.js"
+import { Pipe } from "../../../src/patterns/pipe.js"
 import type { Encoder } from "../../../src/transport/transport.js"
-import { FakeConnection, noMarks, Peer } from "../../support/pipes.js"
+import { FakeConnection, noMarks, Peer, silent } from "../../support/pipes.js"
 import { message as frames } from "../../support/zmtp.js"
 
 const MIB = 2 ** 20
-const silent: PipeEvents = {
-  offence: undefined,
-  readActivated: () => {},
-  writeActivated: () => {},
-  command: () => true,
-  hiccuped: () => {},
-  terminated: () => {},
-}
-
 /** Cuts chunks from slabs, as the encoders of endpoints do. */
 class SlabSender implements Encoder {
   readonly #made = new ChunkBuilder()
