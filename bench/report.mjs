@@ -3,25 +3,24 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 
 import { readArgs } from "../scripts/lib/args.mjs"
 import { fail } from "../scripts/lib/run.mjs"
-import { compareRuns, earlierRun } from "./lib/comparison.mjs"
+import { compareRuns } from "./lib/comparison.mjs"
 import { aligned, digits, terminalTables, withSpread } from "./lib/format.mjs"
 import { overview, readme } from "./lib/readme.mjs"
-import { readResults, runsOf } from "./lib/results.mjs"
+import { readResults, resultsOf } from "./lib/results.mjs"
 import { reports } from "./reports/reports.mjs"
 import { targetLines } from "./targets.mjs"
 
 /** @typedef {import("./lib/results.mjs").Bench} Bench */
 /** @typedef {import("./lib/results.mjs").Line} Line */
 
-const { against, only } = readArgs(
+const { against = "HEAD", only } = readArgs(
   `usage: npm run bench:report -- [options]
 
-Prints the newest run of each benchmark in bench/results.jsonl, what has changed beyond the spread
-since the run before, and whether the targets are met; then writes the tables of bench/README.md, the
+Prints the run of each benchmark in bench/results.jsonl, what has changed beyond the spread since the
+run in an earlier commit, and whether the targets are met; then writes the tables of bench/README.md, the
 one of README.md, and the plots in bench/plots.
 
-  --against WHICH  compare with the newest earlier run of a commit or of a date, or before that date
-                   (2026-11-21, or as much of it as matters)
+  --against COMMIT the commit to compare with; by default the one that is checked out
   --only BENCH     print one benchmark: ${Object.keys(reports).join(", ")}
   --help`,
   { against: { type: "string" }, only: { type: "string" } },
@@ -30,23 +29,23 @@ if (only !== undefined && !(only in reports))
   fail(`--only ${only}: there are ${Object.keys(reports).join(", ")}`)
 
 const results = readResults()
+const earlierResults = resultsOf(against)
 /** @type {Partial<Record<Bench, Line[]>>} */
 const newest = {}
 
-/** @param {Bench} bench @param {readonly Line[][]} runs */
-function print(bench, runs) {
-  const latest = /** @type {Line[]} */ (runs.at(-1))
+/** @param {Bench} bench @param {readonly Line[]} latest @param {readonly Line[]} earlier */
+function print(bench, latest, earlier) {
   const [{ date, commit, dirty }] = latest
   const of = `${commit?.slice(0, 10) ?? "no commit"}${dirty ? " and changes" : ""}`
   console.log(`== ${bench}: ${date}, ${of} ==\n`)
   console.log(`${terminalTables(reports[bench].tables(latest))}\n`)
-  printChanges(latest, earlierRun(runs, against))
+  printChanges(latest, earlier)
 }
 
-/** @param {readonly Line[]} latest @param {readonly Line[]} [earlier] */
+/** @param {readonly Line[]} latest @param {readonly Line[]} earlier */
 function printChanges(latest, earlier) {
-  if (!earlier) {
-    console.log(`No earlier run${against ? ` of ${against}` : ""} to compare with.\n`)
+  if (earlier.length === 0 || earlier[0]?.date === latest[0]?.date) {
+    console.log(`No other run in ${against} to compare with.\n`)
     return
   }
   const [{ date, commit }] = earlier
@@ -70,13 +69,18 @@ function printChanges(latest, earlier) {
 }
 
 for (const bench of /** @type {Bench[]} */ (Object.keys(reports))) {
-  const runs = runsOf(results, bench)
-  if (runs.length === 0) {
+  const latest = results.filter((line) => line.bench === bench)
+  if (latest.length === 0) {
     if (!only || only === bench) console.log(`== ${bench}: not measured yet ==\n`)
     continue
   }
-  newest[bench] = runs.at(-1)
-  if (!only || only === bench) print(bench, runs)
+  newest[bench] = latest
+  if (!only || only === bench)
+    print(
+      bench,
+      latest,
+      earlierResults.filter((line) => line.bench === bench),
+    )
 }
 console.log(targetLines(only ? { [only]: newest[/** @type {Bench} */ (only)] } : newest).join("\n"))
 

@@ -44,17 +44,3 @@ export function compareRuns(before, after) {
       : []
   })
 }
-
-/**
- * The run to compare the newest with: the one before it, or the newest before it that is of a commit,
- * or of a date or earlier. Undefined when there is none.
- * @param {readonly Line[][]} runs  the oldest first @param {string} [against]  the beginning of either
- */
-export function earlierRun(runs, against) {
-  const [, ...earlier] = [...runs].reverse()
-  if (against === undefined) return earlier[0]
-  const isDate = /^\d{4}-\d{2}-\d{2}/.test(against)
-  return earlier.find(([{ date, commit }]) =>
-    isDate ? date.slice(0, against.length) <= against : commit?.startsWith(against),
-  )
-}

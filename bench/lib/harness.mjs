@@ -3,7 +3,7 @@ import { fail } from "../../scripts/lib/run.mjs"
 import { reports } from "../reports/reports.mjs"
 import { targetLines } from "../targets.mjs"
 import { terminalTables } from "./format.mjs"
-import { appendResults, runDetails } from "./results.mjs"
+import { runDetails, storeResults } from "./results.mjs"
 import { summary } from "./statistics.mjs"
 
 /** @typedef {import("./results.mjs").Measurement} Measurement */
@@ -47,7 +47,7 @@ export async function benchmark({ bench, cells, options, versions }) {
   const measurements = await measure(wanted, options.runs)
   const lines = targetLines({ [bench]: measurements })
   console.log(`\n${terminalTables(reports[bench].tables(measurements))}\n\n${lines.join("\n")}`)
-  if (options.stored) appendResults(bench, details, measurements)
+  if (options.stored) storeResults(bench, details, measurements)
   process.exit() // whatever a contestant has left behind
 }
 

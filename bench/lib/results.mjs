@@ -1,6 +1,6 @@
-/** bench/results.jsonl: one line per measurement, appended by every full run of a benchmark. */
+/** bench/results.jsonl: the newest full run of each benchmark, a line for each measurement. */
 import { execFileSync } from "node:child_process"
-import { appendFileSync, existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { arch, availableParallelism, cpus, release, type } from "node:os"
 
 const file = new URL("../results.jsonl", import.meta.url)
@@ -36,7 +36,12 @@ const root = new URL("../..", import.meta.url)
 /** @param {string[]} args */
 function git(...args) {
   try {
-    return execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: "pipe" }).trim()
+    return execFileSync("git", args, {
+      cwd: root,
+      encoding: "utf8",
+      stdio: "pipe",
+      maxBuffer: 2 ** 28,
+    }).trim()
   } catch {
     return null // no checkout, or no commit yet
   }
@@ -66,15 +71,18 @@ export const packageVersion = (name) =>
     readFileSync(new URL(`../../node_modules/${name}/package.json`, import.meta.url), "utf8"),
   ).version
 
-/** @param {Bench} bench @param {Details} details @param {readonly Measurement[]} measurements */
-export function appendResults(bench, details, measurements) {
-  const lines = measurements.map((measurement) =>
-    JSON.stringify({ bench, ...measurement, ...details }),
-  )
-  appendFileSync(file, lines.map((line) => `${line}\n`).join(""))
+/** Replaces the run of a benchmark. @param {Bench} bench @param {Details} details @param {readonly Measurement[]} measurements */
+export function storeResults(bench, details, measurements) {
+  const others = readResults().filter((line) => line.bench !== bench)
+  const lines = measurements.map((measurement) => ({ bench, ...measurement, ...details }))
+  writeFileSync(file, [...others, ...lines].map((line) => `${JSON.stringify(line)}\n`).join(""))
 }
 
 export const readResults = () => (existsSync(file) ? parseResults(readFileSync(file, "utf8")) : [])
+
+/** The results as a commit has them; none where there is no such file. @param {string} revision */
+export const resultsOf = (revision) =>
+  parseResults(git("show", `${revision}:bench/results.jsonl`) ?? "")
 
 /** @param {string} text @returns {Line[]} */
 export const parseResults = (text) =>
@@ -86,15 +94,3 @@ export const parseResults = (text) =>
       throw new Error(`line ${i + 1} of the results is not JSON`, { cause: error })
     }
   })
-
-/**
- * The runs of a benchmark, each with all its measurements, the oldest first.
- * @param {readonly Line[]} lines @param {string} bench
- */
-export function runsOf(lines, bench) {
-  /** @type {Map<string, Line[]>} */
-  const runs = new Map()
-  for (const line of lines)
-    if (line.bench === bench) runs.set(line.date, [...(runs.get(line.date) ?? []), line])
-  return [...runs.keys()].sort().map((date) => /** @type {Line[]} */ (runs.get(date)))
-}

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest"
 
-import { compareRuns, earlierRun } from "../../bench/lib/comparison.mjs"
+import { compareRuns } from "../../bench/lib/comparison.mjs"
 import { overview, readme } from "../../bench/lib/readme.mjs"
-import { type Bench, type Line, parseResults, runsOf } from "../../bench/lib/results.mjs"
+import { type Bench, type Line, parseResults } from "../../bench/lib/results.mjs"
 import { summary } from "../../bench/lib/statistics.mjs"
 import { barChart, lineChart, shortNumber } from "../../bench/lib/svg.mjs"
 import { reports } from "../../bench/reports/reports.mjs"
@@ -110,18 +110,6 @@ function expectWellFormed(svg: string) {
 }
 
 describe("results", () => {
-  test("are grouped by the run that they are of, the oldest first", () => {
-    const lines = [
-      line("fan", { date: "2026-02-01T00:00:00.000Z", name: "a", values: [1] }),
-      line("fan", { date: "2026-01-01T00:00:00.000Z", name: "b", values: [1] }),
-      line("fan", { date: "2026-02-01T00:00:00.000Z", name: "c", values: [1] }),
-      line("start", { name: "another benchmark", values: [1] }),
-    ]
-    const text = `${lines.map((one) => JSON.stringify(one)).join("\n")}\n`
-    const runs = runsOf(parseResults(text), "fan")
-    expect(runs.map((run) => run.map(({ name }) => name))).toEqual([["b"], ["a", "c"]])
-  })
-
   test("that are not JSON are refused by the number of their line", () => {
     expect(() => parseResults('{"bench":"fan"}\n{"bench"')).toThrow("line 2 of the results")
   })
@@ -147,22 +135,6 @@ describe("a comparison", () => {
   test("leaves out what was measured once only", () => {
     const before = [line("fan", { name: "gone", values: [1] })]
     expect(compareRuns(before, [line("fan", { name: "new", values: [1] })])).toEqual([])
-  })
-
-  test("is with the run before, or the newest earlier one of a commit or up to a date", () => {
-    const runs = [
-      ["2026-01-01T08:00:00.000Z", "aaa111"],
-      ["2026-01-01T09:00:00.000Z", "bbb222"],
-      ["2026-01-03T09:00:00.000Z", "ccc333"],
-      ["2026-01-04T09:00:00.000Z", "aaa111"],
-    ].map(([date, commit]) => [line("fan", { date, commit, values: [1] })])
-    const found = (against?: string) => earlierRun(runs, against)?.[0]?.date
-    expect(found()).toBe("2026-01-03T09:00:00.000Z")
-    expect(found("aaa")).toBe("2026-01-01T08:00:00.000Z")
-    expect(found("2026-01-02")).toBe("2026-01-01T09:00:00.000Z")
-    expect(found("2026-01-01T08")).toBe("2026-01-01T08:00:00.000Z")
-    expect(found("fff")).toBeUndefined()
-    expect(found("2025-12-31")).toBeUndefined()
   })
 })
 
