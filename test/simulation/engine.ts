@@ -68,11 +68,13 @@ export interface Inside {
 /** Modules that neither wait nor know the world outside. */
 const PURE: ReadonlySet<string> = new Set(["node:os", "node:url", "node:util", "node:util/types"])
 
-type Evaluate = (
-  require: (name: string) => unknown,
-  module: { exports: unknown },
-  globals: Record<string, unknown>,
-) => void
+type Require = (id: string) => unknown
+type Globals = Record<string, unknown>
+type Modules = Readonly<Record<string, unknown>>
+
+/** Gives an evaluated bundle another world, and its variables the values that they began with. */
+type Renew = (require: Require, globals: Globals) => void
+type Evaluate = (require: Require, module: { exports: unknown }, globals: Globals) => Renew
 
 const NAMES = [
   "process",
@@ -91,8 +93,42 @@ const NAMES = [
 ]
 
 function compile(text: string, filename: string): Evaluate {
-  const code = `(function (require, module, { ${NAMES.join(", ")} }) { const exports = module.exports;${text}\n})`
+  const names = `{ ${NAMES.join(", ")} }`
+  const code = `(function (require, module, globals) {
+    let ${names} = globals;
+    const exports = module.exports;
+${text}
+    return (newRequire, newGlobals) => {
+      require = newRequire;
+      (${names} = newGlobals);
+${initialisers(text)}
+    };
+  })`
   return new vm.Script(code, { filename }).runInThisContext()
+}
+
+/** Statements that are left out: classes, functions, symbols, what esbuild adds, and exports. */
+const CONSTANTS: readonly RegExp[] = [
+  /^(async )?function\b/,
+  /^var \w+ = (class\b|extend\(|\/\* @__PURE__ \*\/ Symbol\(|(\w+|\(.*?\)) =>)/,
+  /^var (__\w+|stdin_exports) =/,
+  /^(__export|module\.exports|Object\.defineProperty)\b/,
+]
+
+/**
+ * The statements of a bundle that give its variables their first values. Classes and functions are kept:
+ * made anew for each run, they would cost most of its time, since V8 optimises them for all runs.
+ */
+function initialisers(text: string): string {
+  const statements = text.match(/^[A-Za-z_].*(\n[ })\]].*)*/gm) ?? []
+  return statements
+    .filter((statement) => !CONSTANTS.some((constant) => constant.test(statement)))
+    .map((statement) => {
+      const assignment = /^var ([^]*);$/.exec(statement)?.[1]
+      if (assignment === undefined) return statement
+      return /^\w+$/.test(assignment) ? `${assignment} = undefined;` : `(${assignment});`
+    })
+    .join("\n")
 }
 
 /** An instance of the module, and what its memory held when it was new. */
@@ -102,48 +138,103 @@ interface UsedInstance {
   bytes: number
 }
 
-/** Bundles that are compiled once for all runs, and instances that are used again: new ones cost more. */
+/** A bundle that was evaluated for a run, and may serve others. */
+interface Evaluated<T> {
+  exports: T
+  renew: Renew
+}
+
+/** The package, with the zeromq.js that it extends. */
+type Main = Evaluated<Package> & { zeromq: Modules }
+
+/** Things that one run after the other has. */
+interface Pool<T> {
+  spare: T[]
+  used: T[]
+}
+
+function take<T>({ spare, used }: Pool<T>): T | undefined {
+  const item = spare.pop()
+  if (item) used.push(item)
+  return item
+}
+
+/** Bundles that are compiled once for all runs, and what runs may use again: new ones cost more. */
 export class Compiled {
-  readonly main: Evaluate
-  readonly worker: Evaluate
-  readonly zeromq: Evaluate
+  readonly #main: Evaluate
+  readonly #worker: Evaluate
+  readonly #zeromq: Evaluate
   readonly wasm: WebAssembly.Module
-  readonly #spare: UsedInstance[] = []
-  #used: UsedInstance[] = []
+  readonly #instances: Pool<UsedInstance> = { spare: [], used: [] }
+  readonly #mains: Pool<Main> = { spare: [], used: [] }
+  readonly #workers: Pool<Evaluated<unknown>> = { spare: [], used: [] }
   #initial: Uint8Array | undefined
 
   constructor(code: Code) {
-    this.main = compile(code.main, "engine-main.cjs")
-    this.worker = compile(code.worker, "engine-worker.cjs")
-    this.zeromq = compile(code.zeromq, "zeromq.cjs")
+    this.#main = compile(code.main, "engine-main.cjs")
+    this.#worker = compile(code.worker, "engine-worker.cjs")
+    this.#zeromq = compile(code.zeromq, "zeromq.cjs")
     this.wasm = new WebAssembly.Module(code.wasm)
+  }
+
+  /** The package for a process, as if it were evaluated now. */
+  main(requireWith: (zeromq: Modules) => Require, globals: Globals): Package {
+    const known = take(this.#mains)
+    if (known) {
+      known.renew(requireWith(known.zeromq), globals)
+      return known.exports
+    }
+    const zeromq = this.#evaluateZeromq(globals)
+    const module = { exports: {} as Package }
+    const renew = this.#main(requireWith(zeromq), module, globals)
+    this.#mains.used.push({ exports: module.exports, renew, zeromq })
+    return module.exports
+  }
+
+  #evaluateZeromq(globals: Globals): Modules {
+    const module = { exports: {} as { zeromq: object; draft: object } }
+    const native = makeNative()
+    this.#zeromq((id) => (id === "__native" ? native : { EventEmitter }), module, globals)
+    return { zeromq: module.exports.zeromq, "zeromq/draft.js": module.exports.draft }
+  }
+
+  /** Runs the code of a thread, as if it were evaluated now. */
+  startWorker(require: Require, globals: Globals): void {
+    const known = take(this.#workers)
+    if (known) known.renew(require, globals)
+    else {
+      const module = { exports: {} }
+      const renew = this.#worker(require, module, globals)
+      this.#workers.used.push({ exports: module.exports, renew })
+    }
   }
 
   /** An instance as good as new. */
   instance(imports: WebAssembly.Imports): WebAssembly.Exports {
-    let instance = this.#spare.pop()
-    if (!instance) {
-      const { exports } = new WebAssembly.Instance(this.wasm, imports)
-      const memory = exports.memory as WebAssembly.Memory
-      instance = { exports, memory, bytes: memory.buffer.byteLength }
-      this.#initial ??= contentOf(memory)
-    }
-    this.#used.push(instance)
-    return instance.exports
+    const known = take(this.#instances)
+    if (known) return known.exports
+    const { exports } = new WebAssembly.Instance(this.wasm, imports)
+    const memory = exports.memory as WebAssembly.Memory
+    this.#instances.used.push({ exports, memory, bytes: memory.buffer.byteLength })
+    this.#initial ??= contentOf(memory)
+    return exports
   }
 
-  /** A run is over: its instances may be used by the next. */
-  reclaim(): void {
-    const initial = this.#initial as Uint8Array
-    for (const instance of this.#used) {
-      const { buffer } = instance.memory
-      if (buffer.byteLength !== instance.bytes) continue
-      const memory = new Uint8Array(buffer)
-      memory.set(initial)
-      memory.fill(0, initial.length)
-      this.#spare.push(instance)
+  /** Lets the next run use what this one had; not its code, where it was ended in the middle of something. */
+  reclaim(isOver: boolean): void {
+    const { spare, used } = this.#instances
+    for (const instance of used) {
+      if (instance.memory.buffer.byteLength !== instance.bytes) continue
+      restore(instance.memory, this.#initial as Uint8Array)
+      spare.push(instance)
     }
-    this.#used = []
+    this.#instances.used = []
+    if (isOver) {
+      this.#mains.spare.push(...this.#mains.used)
+      this.#workers.spare.push(...this.#workers.used)
+    }
+    this.#mains.used = []
+    this.#workers.used = []
   }
 }
 
@@ -153,6 +244,18 @@ function contentOf({ buffer }: WebAssembly.Memory): Uint8Array {
   let end = bytes.length
   while (end > 0 && bytes[end - 1] === 0) end--
   return bytes.slice(0, end)
+}
+
+const ZEROS = new Uint8Array(1 << 16)
+
+/** Gives memory its initial content. Most of it was never written: to read that costs less than to write. */
+function restore({ buffer }: WebAssembly.Memory, initial: Uint8Array): void {
+  const bytes = new Uint8Array(buffer)
+  bytes.set(initial)
+  for (let at = initial.length; at < bytes.length; at += ZEROS.length) {
+    const piece = bytes.subarray(at, at + ZEROS.length)
+    if (Buffer.compare(piece, ZEROS.subarray(0, piece.length)) !== 0) piece.fill(0)
+  }
 }
 
 /** Collected by nobody: when memory is collected does not follow from a seed. */
@@ -214,14 +317,7 @@ export class Process {
     this.#clockMs = traits.clockMs
     this.#memoryShare = traits.memoryShare
     this.loop = world.addLoop(traits.name, random.fork(1))
-    const native = { exports: makeNative() }
-    const zeromq = { exports: {} as Record<string, object> }
     const globals = this.#globals(this.loop, random.fork(2))
-    compiled.zeromq(
-      (id) => (id === "__native" ? native.exports : this.#module(id)),
-      zeromq,
-      globals,
-    )
     const threads = threadsModule(
       world,
       this.loop,
@@ -229,15 +325,14 @@ export class Process {
       (loop, port, data) => this.#startThread(loop, port, data),
       (loop) => network.ended(loop),
     )
-    const module = { exports: {} as Package }
-    const known: Record<string, unknown> = {
-      "node:net": network.moduleFor(this.loop),
-      "node:worker_threads": threads.module,
-      zeromq: zeromq.exports.zeromq,
-      "zeromq/draft.js": zeromq.exports.draft,
-    }
-    compiled.main((id) => this.#require(id, known, this.loop), module, globals)
-    this.package = module.exports
+    this.package = compiled.main((zeromq) => {
+      const known = {
+        ...zeromq,
+        "node:net": network.moduleFor(this.loop),
+        "node:worker_threads": threads.module,
+      }
+      return (id) => this.#require(id, known, this.loop)
+    }, globals)
     this.killThreads = threads.killAll
   }
 
@@ -248,14 +343,10 @@ export class Process {
       "node:net": this.#network.moduleFor(loop),
       "node:worker_threads": { parentPort, workerData, MessageChannel },
     }
-    this.#compiled.worker(
-      (id) => this.#require(id, known, loop),
-      { exports: {} },
-      this.#globals(loop, random),
-    )
+    this.#compiled.startWorker((id) => this.#require(id, known, loop), this.#globals(loop, random))
   }
 
-  #require(id: string, known: Record<string, unknown>, loop: EventLoop): unknown {
+  #require(id: string, known: Modules, loop: EventLoop): unknown {
     if (id === "node:module")
       return { createRequire: () => (name: string) => this.#require(name, known, loop) }
     if (id === "node:net") return { ...(this.#module(id) as object), ...(known[id] as object) }

@@ -126,9 +126,10 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
     }
   }
   finish(run, checkers)
+  world.runMicrotasks()
   Socket.watcher = undefined
   current = undefined
-  compiled.reclaim()
+  compiled.reclaim(world.failure === undefined)
   return {
     failure: world.failure,
     hash: world.hash,
