@@ -124,7 +124,7 @@ function initialisers(text: string): string {
   return statements
     .filter((statement) => !CONSTANTS.some((constant) => constant.test(statement)))
     .map((statement) => {
-      const assignment = /^var ([^]*);$/.exec(statement)?.[1]
+      const assignment = /^var (.*);$/s.exec(statement)?.[1]
       if (assignment === undefined) return statement
       return /^\w+$/.test(assignment) ? `${assignment} = undefined;` : `(${assignment});`
     })

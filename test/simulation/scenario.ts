@@ -274,6 +274,7 @@ export function makeScenario(seed: number): Scenario {
   if (faulty || acts)
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
   const network = networkSpec(random, faulty, sizes)
+  if (network.pieceBytes <= TINY_BYTES) limitPieces(sockets, network)
   if (random.chance(family.distributes ? 0.12 : 0.04)) {
     stall(random, sockets)
     Object.assign(network, {
@@ -325,6 +326,21 @@ export function makeScenario(seed: number): Scenario {
   }
 }
 
+/** Pieces that are so small that a run has many of them. */
+const TINY_BYTES = 20
+/** Pieces in which the messages of a run arrive, about, where they are small. */
+const PIECES_MAX = 6000
+
+/** Has programs send less where each byte travels by itself, as such a run takes the time of ten others. */
+function limitPieces(sockets: readonly SocketSpec[], { pieceBytes, readBytes }: NetworkSpec): void {
+  const piece = (pieceBytes + Math.min(pieceBytes, readBytes)) / 2
+  let bytes = 0
+  for (const { send } of sockets) if (send) bytes += send.count * (20 + send.maxBytes / 6)
+  const share = (PIECES_MAX * piece) / (bytes * Math.sqrt(sockets.length))
+  if (share >= 1) return
+  for (const { send } of sockets) if (send) send.count = Math.ceil(send.count * share)
+}
+
 interface Sizes {
   maxBytes: number
   messages: number
@@ -353,7 +369,7 @@ function flood(random: Random, sockets: readonly SocketSpec[]): void {
     options.sendHighWaterMark = random.pick([0, 1000])
     // One comes while the socket is busy with another.
     const startMs = random.pick([0, 1, 2, 5, 20, 40])
-    Object.assign(send, { startMs, count: random.between(600, 1000), burst: 1000, eager: false })
+    Object.assign(send, { startMs, count: random.between(550, 750), burst: 1000, eager: false })
     // More than one read of the network holds, once it is decoded.
     const maxBytes = random.pick([20, 3000, 3000])
     Object.assign(send, { maxBytes, maxParts: maxBytes > 20 ? 3 : 1, compressible: 1 })

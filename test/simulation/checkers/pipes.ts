@@ -50,7 +50,15 @@ export class Pipes implements Checker {
         world.fail("bytes that wait are bounded", `${label}: ${owner.writableLength} bytes`)
     if (!isCalm || this.#marksChange) return
     for (const { inside } of this.#run.processes)
-      for (const { pipes } of inside) for (const pipe of pipes) this.#checkMarks(pipe.simulated)
+      for (const one of inside) {
+        let hasEnded = false
+        for (const pipe of one.pipes) {
+          const state = pipe.simulated
+          this.#checkMarks(state)
+          hasEnded ||= state.isTerminated
+        }
+        if (hasEnded) one.pipes = one.pipes.filter(({ simulated }) => !simulated.isTerminated)
+      }
   }
 
   #checkMarks({ marks, waitingIn, written, taken, chunks, batched, isWritable }: PipeState): void {
