@@ -395,6 +395,11 @@ export class Connection
     this.#kept = used < kept.length ? kept.subarray(used) : undefined
   }
 
+  /** Takes what was decoded though the inlet may be full. */
+  #takeAllKept(): void {
+    while (this.#kept) this.#takeKept()
+  }
+
   take(piece: Uint8Array, owned: boolean): boolean {
     if (this.#deaf) return true
     this.#sliceBytes += piece.length
@@ -562,8 +567,9 @@ export class Connection
     if (this.#deaf || this.#isHeld) return
     this.#sliceBytes = Number.NEGATIVE_INFINITY
     try {
+      this.#takeAllKept()
       if (!this.#stopped) this.#receiving.resume(this)
-      while (this.#kept) this.#takeKept()
+      this.#takeAllKept()
     } catch {
       // The rest broke a rule; its connection is over as it is.
     }

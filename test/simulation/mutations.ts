@@ -95,6 +95,16 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "a connection that ends decodes the rest before it hands on what it had decoded",
+    patches: [
+      {
+        file: CONNECTION,
+        from: "      this.#takeAllKept()\n      if (!this.#stopped) this.#receiving",
+        to: "      if (!this.#stopped) this.#receiving",
+      },
+    ],
+  },
   // -- Others ----------------------------------------------------------------------
   {
     name: "arenas go to peers that announced revision 1",

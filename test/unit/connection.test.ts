@@ -198,6 +198,16 @@ test("what waits for its turn when the connection ends is still received", () =>
   expect(flood.received).toHaveLength(60)
 })
 
+test("what was decoded is received before the rest when the connection ends", () => {
+  const peer = new Peer()
+  peer.wants = () => peer.received.length !== 1
+  peer.connection.data(stream("x", 60))
+  expect(peer.received).toHaveLength(1)
+  peer.connection.resume() // in line
+  peer.connection.closed()
+  expect(peer.received).toEqual(names("x", 60))
+})
+
 test.each(["ended", "destroy", "timedOut"] as const)("nothing is written after %s", (how) => {
   const peer = new Peer()
   expect(peer.connection.blocked).toBe(false)
