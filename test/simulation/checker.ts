@@ -26,8 +26,8 @@ export interface Checker {
   busy?(): void
   /** Nothing has happened for a while, though all programs receive. */
   quiet?(): void
-  /** What publishers have sent since, when nothing happened, has had the time to arrive. */
-  probed?(socket: SocketSpec, heads: readonly Head[]): void
+  /** What publishers have sent since that time, when nothing happened, has arrived. */
+  probed?(socket: SocketSpec, heads: readonly Head[], sinceMs: number): void
   /** All sockets are closed, and all that they began is over. */
   end?(): void
 }

@@ -180,6 +180,7 @@ class Direction {
 export class Link {
   readonly world: World
   readonly number: number
+  readonly openedMs: number
   readonly out: Direction
   readonly in: Direction
   readonly dialling: Handle
@@ -201,6 +202,7 @@ export class Link {
   ) {
     this.world = world
     this.number = number
+    this.openedMs = world.now
     this.dialling = dialling
     this.accepting = accepting
     this.out = new Direction(this, dialling, accepting, traits, random.fork(1))

@@ -170,9 +170,10 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
 }
 
 /** Has publishers send when all is quiet, to see whether those are subscribed who are connected. */
-function probe(run: Run, checkers: readonly Checker[], runUntil: (ms: number) => void): void {
+function probe(run: Run, checkers: readonly Checker[], settle: () => void): void {
   const { world, programs } = run
   if (!programs.some(({ spec }) => spec.type === "Subscriber")) return
+  const since = world.now
   const sent: [Program, Head[]][] = []
   for (const program of programs) {
     const { type } = program.spec
@@ -181,9 +182,9 @@ function probe(run: Run, checkers: readonly Checker[], runUntil: (ms: number) =>
       program.probe().then((heads) => sent.push([program, heads]))
     })
   }
-  runUntil(world.now + QUIET_MS)
+  settle()
   for (const [{ spec }, heads] of sent)
-    for (const checker of checkers) checker.probed?.(spec, heads)
+    for (const checker of checkers) checker.probed?.(spec, heads, since)
 }
 
 function finish(run: Run, checkers: readonly Checker[]): void {
@@ -208,15 +209,18 @@ function finish(run: Run, checkers: readonly Checker[]): void {
   const mayStay = run.scenario.sockets.some(
     ({ type, options }) => type === "Pair" || options.routingId !== undefined,
   )
-  for (let round = 0; !world.failure; round++) {
-    const before = progress()
-    runUntil(world.now + QUIET_MS)
-    if (progress() === before && (mayStay || !isBusy(network))) break
-    if (round === QUIET_ROUNDS) world.fail("a run ends", `after ${world.now} ms`)
+  const settle = () => {
+    for (let round = 0; !world.failure; round++) {
+      const before = progress()
+      runUntil(world.now + QUIET_MS)
+      if (progress() === before && (mayStay || !isBusy(network))) break
+      if (round === QUIET_ROUNDS) world.fail("a run ends", `after ${world.now} ms`)
+    }
   }
+  settle()
   if (!world.failure && !(mayStay && isBusy(network)))
     for (const checker of checkers) checker.quiet?.()
-  if (!world.failure) probe(run, checkers, runUntil)
+  if (!world.failure) probe(run, checkers, settle)
   if (world.failure) return
   for (const { process, spec } of programs)
     world.runScript(process.loop, () => {

@@ -175,7 +175,7 @@ export class Delivery implements Checker {
   }
 
   /** A subscriber that is connected is subscribed, over however many connections. */
-  probed(author: SocketSpec, heads: readonly Head[]): void {
+  probed(author: SocketSpec, heads: readonly Head[], sinceMs: number): void {
     const { scenario, programs } = this.#run
     // A connection whose one side has ended may look live, and actions may have changed the topics.
     if (scenario.network.fin > 0 || scenario.actions.some(({ kind }) => kind === "topic")) return
@@ -183,7 +183,7 @@ export class Delivery implements Checker {
       // Those that conflate or invert get others.
       const { conflate, invertMatching } = spec.options
       if (spec.type !== "Subscriber" || isClosed || conflate || invertMatching) continue
-      if (this.#liveLinks(spec, author) !== 1) continue
+      if (this.#liveLinks(spec, author, sinceMs) !== 1) continue
       const flow = this.#flow(spec, author)
       for (const head of heads) {
         const topic = topicOf(head)
@@ -198,10 +198,11 @@ export class Delivery implements Checker {
     }
   }
 
-  #liveLinks(one: SocketSpec, other: SocketSpec): number {
+  /** Connections that have been there all the time since. */
+  #liveLinks(one: SocketSpec, other: SocketSpec, sinceMs: number): number {
     let links = 0
     for (const link of this.#run.network.links) {
-      if (link.isOver || link.firstCloser || link.wasCut) continue
+      if (link.isOver || link.firstCloser || link.wasCut || link.openedMs > sinceMs) continue
       const ends = endsOf(this.#run, link)
       if (!ends) continue
       const { dialling, accepting } = ends
