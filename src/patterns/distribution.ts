@@ -209,6 +209,7 @@ export class Distribution implements Flushable, SharedBatch {
       const isAdapted = adapted.has(encoder)
       if (!isAdapted) connection?.adapt(pipes.filter((pipe) => pipe.encoder === encoder))
       adapted.add(encoder)
+      for (const pipe of group) pipe.encodeOwn()
       const chunk = isPlain ? batch.takeChunk() : encode(first, frames, message, batch, errors)
       if (chunk && !isAdapted) connection?.encoded(chunk)
       const left = messages - (chunk?.messages ?? 0)

@@ -432,6 +432,18 @@ export class Pipe implements Inlet, Flushable {
   }
 
   /**
+   * Encodes what waits here before a chunk for several pipes is: one chunk of an endpoint ships its
+   * dictionary, so chunks are to be written in the order in which they are encoded.
+   */
+  encodeOwn(): void {
+    try {
+      this.#encode()
+    } catch {
+      // It stays, and writeChunk() tries again.
+    }
+  }
+
+  /**
    * Takes messages that were encoded for several pipes, and were counted.
    *
    * @throws Error of the encoder, if what waits before them cannot be encoded: they are lost then.

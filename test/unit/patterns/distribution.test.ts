@@ -59,6 +59,25 @@ describe("what goes to the same peers", () => {
     expect(a.connection.chunks[0]).not.toBe(b.connection.chunks[0])
   })
 
+  test("is encoded behind what waits in a pipe, as the first that is encoded ships the dictionary", () => {
+    const encoded: string[] = []
+    class Recording extends PlainSender {
+      override encode(batch: Uint8Array, message?: readonly Uint8Array[]) {
+        const chunk = super.encode(batch, message)
+        encoded.push(Buffer.from(chunk.bytes).toString("latin1", 0, 16))
+        return chunk
+      }
+    }
+    const dist = new Distributed()
+    const sender = new Recording()
+    const [greeted] = [dist.add({}, sender), dist.add({}, sender)]
+    greeted.pipe.write(parts("welcome"))
+    const toAll = "to all".padEnd(200_000)
+    dist.dist.sendToAll(parts(toAll))
+    expect(encoded).toEqual([expect.stringContaining("welcome"), expect.stringContaining("to all")])
+    expect(greeted.connection.take()).toEqual(["welcome", toAll])
+  })
+
   test("leaves at 256 KiB, and at once where it is large", async () => {
     const dist = new Distributed()
     const { connection } = dist.add()
