@@ -105,6 +105,16 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "what waits in a pipe is encoded after what goes to several",
+    patches: [
+      {
+        file: "src/patterns/distribution.ts",
+        from: "      for (const pipe of group) pipe.encodeOwn()\n",
+        to: "",
+      },
+    ],
+  },
   // -- Others ----------------------------------------------------------------------
   {
     name: "arenas go to peers that announced revision 1",
@@ -266,5 +276,60 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a transcoder is not closed",
     patches: [{ file: CONNECTION, from: "    this.#receiving.close()\n", to: "" }],
+  },
+  {
+    name: "a ROUTER forgets the name of whom it connects to",
+    patches: [
+      {
+        file: "src/sockets/engine.ts",
+        from: 'endpoint.dial(connectRoutingId?.toString("latin1"))',
+        to: "endpoint.dial(undefined)",
+      },
+    ],
+  },
+  {
+    name: "a PUB that inverts sends what was subscribed to",
+    patches: [
+      {
+        file: "src/patterns/xpub.ts",
+        from: "if (this.options.invertMatching) out.reverseMatch()",
+        to: "if (this.options.invertMatching && out.checkHwm() && false) out.reverseMatch()",
+      },
+    ],
+  },
+  {
+    name: "a SUB that inverts receives what it subscribed to",
+    patches: [
+      {
+        file: "src/patterns/sub.ts",
+        from: "!== this.options.invertMatching)",
+        to: "!== false)",
+      },
+    ],
+  },
+  {
+    name: "an XPUB greets its subscribers twice",
+    patches: [
+      {
+        file: "src/patterns/xpub.ts",
+        from: "if (welcomeMessage.length > 0) pipe.write([welcomeMessage])",
+        to: "if (welcomeMessage.length > 0) for (let i = 0; i < 2; i++) pipe.write([welcomeMessage])",
+      },
+    ],
+  },
+  {
+    name: "an XPUB that decides by itself subscribes whom it last heard of",
+    patches: [
+      {
+        file: "src/patterns/xpub.ts",
+        from: "if (this.options.manual && this.#out.has(pipe)) this.#last = pipe",
+        to: "if (this.options.manual && this.#out.has(pipe)) this.#last ??= pipe",
+      },
+      {
+        file: "src/patterns/xpub.ts",
+        from: "    const waiting = this.#waiting.shift() as Waiting\n    this.#last = undefined\n",
+        to: "    const waiting = this.#waiting.shift() as Waiting\n",
+      },
+    ],
   },
 ]

@@ -137,7 +137,12 @@ export function makeNative(): object {
     }
 
     get writable(): boolean {
-      return DROPS.has(this.#type)
+      return DROPS.has(this.#type) && !this.#isMandatory
+    }
+
+    /** Whether it is a ROUTER that tells of a peer that it does not know. */
+    get #isMandatory(): boolean {
+      return this.#type === 6 && this.getBoolOption(33)
     }
 
     bind(): Promise<void> {

@@ -3,7 +3,14 @@
 import type { Checker } from "./checker.js"
 import type { Process } from "./engine.js"
 import { ANYBODY, type Author, build, type Head, readHead, topicOf } from "./messages.js"
-import { type Action, type EndpointSpec, type SocketSpec, TOPICS, takesParts } from "./scenario.js"
+import {
+  type Action,
+  type EndpointSpec,
+  type SocketSpec,
+  TOPICS,
+  takesParts,
+  WELCOME,
+} from "./scenario.js"
 import type { World } from "./world.js"
 
 type Received = (Buffer | { routingId?: number; group?: Buffer })[]
@@ -20,6 +27,7 @@ export interface AnySocket {
   close(): void
   subscribe(topic: string): void
   unsubscribe(topic: string): void
+  setStringOption(option: number, value: Buffer): void
   join(group: string): void
   leave(group: string): void
   readonly closed: boolean
@@ -53,6 +61,9 @@ export interface Counts {
 const PROBE_MS = 50
 /** Pauses of a program that hurries, in milliseconds. */
 const EAGER_MS = 5
+
+/** ZMQ_SUBSCRIBE, which subscribes the peer that asked last, on an XPUB that decides by itself. */
+const SUBSCRIBE = 6
 
 const REPLY = { maxBytes: 600, maxParts: 2, compressible: 0.5 }
 
@@ -88,6 +99,8 @@ export class Program {
   /** Endpoints by their names. */
   readonly #bound: string[] = []
   readonly #connected: string[] = []
+  /** Names that a ROUTER has given to those it connects to, by endpoint. */
+  readonly #names = new Map<string, Buffer>()
   #sequence = 0
   #waiting = new Set<() => void>()
   /** Whether it has stopped to pause and to compute. */
@@ -101,6 +114,8 @@ export class Program {
   /** Messages that send() took, and that receive() gave. */
   accepted = 0
   received = 0
+  /** Messages that greeted a subscriber. */
+  welcomes = 0
   acceptedBytes = 0
   receivedBytes = 0
   /** What it last asked, of a REQ. */
@@ -200,9 +215,12 @@ export class Program {
     if (this.isClosed) return
     const port = portOf(to as number, index as number)
     const address = `lz4+tcp://${addressOf(this.spec.number)}:0;127.0.0.1:${port}`
+    const { type, partner } = this.spec
+    const named = type === "Router" && partner === "Router" && { routingId: `name ${port}` }
     try {
-      this.socket.connect(address, options)
+      this.socket.connect(address, { ...options, ...named })
       this.#connected.push(address)
+      if (named) this.#names.set(address, Buffer.from(named.routingId))
     } catch (error) {
       this.#unless(["EBUSY"], error)
     }
@@ -278,6 +296,10 @@ export class Program {
     switch (this.spec.type) {
       case "Radio":
         return [parts[0] as Buffer, { group: topicOf(head) }]
+      case "Router": {
+        const names = [...this.#names.values()]
+        return [[names[head.sequence % names.length] ?? Buffer.from("nobody"), ...parts]]
+      }
       case "Dealer":
         return this.spec.partner === "Reply" ? [[Buffer.alloc(0), ...parts]] : [parts]
       default:
@@ -289,6 +311,7 @@ export class Program {
   #post(head: Head, parts: Buffer[], args: [Buffer[] | Buffer, object?]): Promise<boolean> {
     for (const checker of this.#checkers) checker.sending?.(this.spec, head, parts)
     const bytes = bytesOf(parts)
+    const hasName = this.#hasName(args)
     let promise: Promise<void>
     try {
       promise = this.socket.send(...args)
@@ -312,10 +335,22 @@ export class Program {
         const codes = ["EAGAIN", "EBADF", "EBUSY", ...(this.#lacksMemory ? [OUT_OF_MEMORY] : [])]
         if (type === "Router" || type === "Server") codes.push("EHOSTUNREACH")
         this.#unless(codes, error)
+        if (code === "EHOSTUNREACH" && hasName) this.#checkReachable(head, args)
         for (const checker of this.#checkers) checker.refused?.(this.spec, head, code)
         return false
       },
     )
+  }
+
+  #hasName([message]: [Buffer[] | Buffer, object?]): boolean {
+    return [...this.#names.values()].includes((message as Buffer[])[0] as Buffer)
+  }
+
+  /** Who was given a name is reachable by it, connected or not. */
+  #checkReachable({ sequence }: Head, args: [Buffer[] | Buffer, object?]): void {
+    if (!this.#hasName(args) || this.#lacksMemory || this.isClosed) return
+    if (this.spec.options.immediate !== true)
+      this.#world.fail("who has a name is reachable", `Router ${this.spec.number}: ${sequence}`)
   }
 
   #sendNow(): Promise<boolean> {
@@ -433,7 +468,9 @@ export class Program {
         this.#checkId((id as Buffer).toString("latin1"), parts)
         this.#tell(parts)
         const head = readHead(parts)
-        if (!head || (partner !== "Request" && head.sequence % 3 !== 0)) return
+        // What is answered is for anybody.
+        if (!head || head.to !== ANYBODY) return
+        if (partner !== "Request" && head.sequence % 3 !== 0) return
         const reply = this.#next(head.sender)
         const answer = build(this.author, reply)
         const envelope = rest.slice(0, delimiter + 1)
@@ -478,8 +515,15 @@ export class Program {
         const [first] = message as [Buffer]
         // Subscriptions are no messages of programs.
         if (first.length > 0 && (first[0] as number) > 1) this.#tell(message as Buffer[])
+        else if (this.spec.options.manual === true && first[0] === 1)
+          this.socket.setStringOption(SUBSCRIBE, first.subarray(1))
         return
       }
+      case "Subscriber":
+      case "XSubscriber":
+        if (message.length === 1 && WELCOME.equals(message[0] as Buffer)) this.welcomes++
+        else this.#tell(message as Buffer[])
+        return
       case "Request": {
         const head = readHead(message as Buffer[])
         if (head && head.to !== this.#asked?.sender)
@@ -591,6 +635,7 @@ export class Program {
   }
 
   #ended(address: string): void {
+    this.#names.delete(address)
     try {
       this.socket.disconnect(address)
     } catch (error) {

@@ -148,6 +148,8 @@ interface Family {
   b: readonly TypeName[]
   sends: "a" | "both"
   single?: boolean
+  /** Whether those that send connect, as they name who they send to. */
+  aConnects?: boolean
   /** Whether messages go to many, and to whom they go decides what is dropped. */
   distributes?: boolean
 }
@@ -165,6 +167,7 @@ const FAMILIES: readonly Family[] = [
   { weight: 2, a: ["Request"], b: ["Reply"], sends: "a" },
   { weight: 2, a: ["Request"], b: ["Router"], sends: "a" },
   { weight: 4, a: ["Dealer"], b: ["Router"], sends: "a" },
+  { weight: 1, a: ["Router"], b: ["Router"], sends: "a", aConnects: true },
   { weight: 1, a: ["Dealer"], b: ["Reply"], sends: "a" },
   { weight: 2, a: ["Dealer"], b: ["Dealer"], sends: "both" },
   { weight: 1, a: ["Pair"], b: ["Pair"], sends: "both", single: true },
@@ -179,6 +182,9 @@ const LONG_RECONNECT_MS = 60_000
 /** Types that take several parts. */
 export const takesParts = (type: TypeName): boolean =>
   !["Client", "Server", "Radio", "Dish", "Scatter", "Gather"].includes(type)
+
+/** What an XPUB greets its subscribers with. It has the first topic. */
+export const WELCOME: Buffer = Buffer.from("aaaa welcome")
 
 export const TOPICS = ["aaaa", "aabb", "abab", "bbbb", "cccc"] as const
 
@@ -203,7 +209,7 @@ export function makeScenario(seed: number): Scenario {
   const family = random.weighted(FAMILIES.map((item) => [item.weight, item] as const))
   const aCount = family.single ? 1 : random.skewed(1, 7) - 1 || 1
   const bCount = family.single ? 1 : random.skewed(1, 4)
-  const aBinds = random.chance(0.35)
+  const aBinds = random.chance(0.35) && family.aConnects !== true
   const faulty = random.chance(0.35)
   const acts = random.chance(0.3)
   const threads = random.chance(0.25)
@@ -305,6 +311,7 @@ export function makeScenario(seed: number): Scenario {
     starve(random, sockets)
     Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536 })
   }
+  if (family.distributes && random.chance(0.3)) chooseSubscribers(random, sockets)
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
@@ -407,6 +414,19 @@ function uneven(random: Random, sockets: readonly SocketSpec[]): void {
       Object.assign(receive, { startMs: isFirst ? 90 : 0, every: 1000 })
       isFirst = false
     }
+  }
+}
+
+/** Has publishers decide otherwise than by default who gets what. */
+function chooseSubscribers(random: Random, sockets: readonly SocketSpec[]): void {
+  const inverts = random.chance(0.3)
+  for (const { type, options } of sockets) {
+    if (inverts && type !== "XSubscriber" && type !== "Radio" && type !== "Dish")
+      options.invertMatching = true
+    if (type !== "XPublisher") continue
+    if (random.chance(0.5)) options.welcomeMessage = WELCOME
+    if (random.chance(0.3)) options.manual = true
+    else if (random.chance(0.5)) options.verbosity = random.pick(["allSubs", "allSubsUnsubs"])
   }
 }
 

@@ -2,7 +2,7 @@
 import type { Checker } from "../checker.js"
 import { difference, type Head, readHead, topicOf } from "../messages.js"
 import { authorOf } from "../programs.js"
-import type { SocketSpec, TypeName } from "../scenario.js"
+import { type SocketSpec, TOPICS, type TypeName } from "../scenario.js"
 import { endsOf, mayEnd, type Run } from "../state.js"
 
 type Fate = "sending" | "accepted" | "refused"
@@ -30,6 +30,12 @@ interface Flow {
   first: number
   last: number
   runs: RisingRuns
+}
+
+/** Whether a subscriber gets what this publisher sends under a topic. */
+function wants(author: SocketSpec, { topics }: SocketSpec, topic: string): boolean {
+  const matches = topics.some((prefix) => topic.startsWith(prefix))
+  return matches !== (author.options.invertMatching === true)
 }
 
 export class Delivery implements Checker {
@@ -109,9 +115,10 @@ export class Delivery implements Checker {
   }
 
   #checkTopic({ type, topics, options }: SocketSpec, head: Head, name: string): void {
-    if (type !== "Subscriber" || options.invertMatching === true) return
+    if (type !== "Subscriber") return
     const topic = topicOf(head)
-    if (topics.some((prefix) => topic.startsWith(prefix))) return
+    if (topics.some((prefix) => topic.startsWith(prefix)) !== (options.invertMatching === true))
+      return
     if (this.#run.scenario.actions.some(({ kind }) => kind === "topic")) return
     this.#fail("only what was subscribed to", `${name} has the topic ${topic}`)
   }
@@ -166,11 +173,33 @@ export class Delivery implements Checker {
     const { scenario, isCalm } = this.#run
     if (!isCalm || this.#run.world.failure) return
     for (const author of scenario.sockets) this.#checkLatest(author)
+    this.#checkWelcomes()
     if (scenario.sockets.some(({ options }) => options.conflate === true)) return
     for (const author of scenario.sockets) {
       if (author.type === "XSubscriber") continue
       if (DISTRIBUTES.includes(author.type)) this.#checkGaps(author)
       else this.#checkAll(author)
+    }
+  }
+
+  /** A subscriber is greeted once by each XPUB with a message for that. */
+  #checkWelcomes(): void {
+    const { scenario, programs, network } = this.#run
+    if (scenario.memoryShare > 0 || scenario.actions.some(({ kind }) => kind === "topic")) return
+    for (const { spec, welcomes } of programs) {
+      if (!spec.type.endsWith("Subscriber") || spec.options.conflate) continue
+      const greeting = network.links.filter((link) => {
+        const ends = endsOf(this.#run, link)
+        if (!ends || (ends.dialling !== spec && ends.accepting !== spec)) return false
+        const author = ends.dialling === spec ? ends.accepting : ends.dialling
+        if (author.options.welcomeMessage === undefined) return false
+        return spec.type === "XSubscriber" || wants(author, spec, TOPICS[0])
+      })
+      if (welcomes !== greeting.length)
+        this.#fail(
+          "subscribers are greeted once",
+          `${spec.type} ${spec.number} got ${welcomes} of ${greeting.length}`,
+        )
     }
   }
 
@@ -180,14 +209,13 @@ export class Delivery implements Checker {
     // A connection whose one side has ended may look live, and actions may have changed the topics.
     if (scenario.network.fin > 0 || scenario.actions.some(({ kind }) => kind === "topic")) return
     for (const { spec, isClosed } of programs) {
-      // Those that conflate or invert get others.
-      const { conflate, invertMatching } = spec.options
-      if (spec.type !== "Subscriber" || isClosed || conflate || invertMatching) continue
+      // Those that conflate get others.
+      if (spec.type !== "Subscriber" || isClosed || spec.options.conflate) continue
       if (this.#liveLinks(spec, author, sinceMs) !== 1) continue
       const flow = this.#flow(spec, author)
       for (const head of heads) {
         const topic = topicOf(head)
-        if (!spec.topics.some((prefix) => topic.startsWith(prefix))) continue
+        if (!wants(author, spec, topic)) continue
         if (this.#fates.get(author.number)?.[head.sequence] !== "accepted") continue
         if (!flow.numbers.has(head.sequence))
           this.#fail(
@@ -240,7 +268,7 @@ export class Delivery implements Checker {
   }
 
   /** Whether a socket sends all that it accepts, where no connection ends. */
-  #delivers({ type, options, endpoints, number }: SocketSpec): boolean {
+  #delivers({ type, options, endpoints, number, send }: SocketSpec): boolean {
     const { sockets, hostile } = this.#run.scenario
     // Some may go to peers that only look like good ones.
     if (hostile.some(({ to }) => to === number)) return false
@@ -249,7 +277,9 @@ export class Delivery implements Checker {
     if (new Set(ids).size < ids.length) return false
     if (mayEnd(this.#run.scenario, number)) return false
     const mark = Number(options.sendHighWaterMark ?? LARGE_MARK)
-    if (type === "Router") return options.mandatory === true || mark === 0 || mark >= LARGE_MARK
+    // What a ROUTER sends on its own may be to those it has no name for yet.
+    if (type === "Router")
+      return options.mandatory === true || (!send && (mark === 0 || mark >= LARGE_MARK))
     if (type === "Reply") return mark === 0 || mark >= LARGE_MARK
     // A pipe to nobody keeps what is in it.
     const isHeard = ({ kind, to }: { kind: string; to?: number }) =>
@@ -273,12 +303,10 @@ export class Delivery implements Checker {
       if (!flow) continue
       for (let i = flow.first; i < fates.length; i++) {
         const topic = topicOf(heads[i] as Head)
-        const wants =
-          spec.type === "Dish"
-            ? spec.topics.includes(topic)
-            : spec.topics.some((prefix) => topic.startsWith(prefix))
+        const isWanted =
+          spec.type === "Dish" ? spec.topics.includes(topic) : wants(author, spec, topic)
         // Subscriptions come one by one.
-        if (!wants || fates[i] !== "accepted" || flow.numbers.has(i) || spec.topics.length > 1)
+        if (!isWanted || fates[i] !== "accepted" || flow.numbers.has(i) || spec.topics.length > 1)
           continue
         this.#fail(
           "nothing is lost",
