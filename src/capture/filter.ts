@@ -94,12 +94,23 @@ function ofConnection(value: string): Filter {
     const id = Number(value)
     return ({ connection }) => connection === id
   }
-  if (!/^[0-9a-f.:[\]]+$/i.test(value))
+  if (!isEnd(value))
     throw new SyntaxError(
-      `connection= takes a number, ADDRESS, :PORT or ADDRESS:PORT; got ${JSON.stringify(value)}`,
+      `connection= takes a number, an IP address, :PORT or ADDRESS:PORT; got ${JSON.stringify(value)}`,
     )
   const matches = endMatcher(value.toLowerCase())
   return ({ client, server }) => matches(client) || matches(server)
+}
+
+const WITH_PORT = /^(?:\d+(?:\.\d+){3}|\[[0-9a-f.:]+\])?(?::\d+)?$/i
+const BARE_IPV6 = /^[0-9a-f.:]+$/i
+
+/** Whether this is an address, a port or both; a URL knows which addresses and ports there are. */
+function isEnd(value: string): boolean {
+  if (value === "") return false
+  if (WITH_PORT.test(value))
+    return URL.canParse(`http://${value.startsWith(":") ? "0.0.0.0" : ""}${value}`)
+  return BARE_IPV6.test(value) && URL.canParse(`http://[${value}]`)
 }
 
 /** For the ends of a connection, such as "127.0.0.1:5555" and "[::1]:5555". */

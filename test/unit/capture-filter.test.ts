@@ -73,7 +73,13 @@ describe("is refused, in words", () => {
     ["kind=LZ5", "kind= is one of message, command, error,"],
     ["kind=", 'got ""'],
     ["hello from=both", 'from= is client or server; got "both"'],
-    ["connection=local host", "connection= takes a number, ADDRESS, :PORT or ADDRESS:PORT"],
+    ...[
+      ...["local host", "abc", "cafe", ":", ":70000", "::5555:", "10.0.0", "10.0.0.256"],
+      ...["10.0.0.7:x", "10.0.0.7:70000", "[::1", "[10.0.0.7]", "1:2:3", "2x", '""'],
+    ].map((value) => [
+      `connection=${value}`,
+      "connection= takes a number, an IP address, :PORT or ADDRESS:PORT; got ",
+    ]),
   ])("%j", (expression, says) => {
     expect(() => parseFilter(expression)).toThrow(SyntaxError)
     expect(() => parseFilter(expression)).toThrow(says)
