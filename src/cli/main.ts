@@ -12,8 +12,9 @@ const usage = `usage: zeromq-lz4 COMMAND …
   bridge     let any ZeroMQ program speak lz4+tcp://
   inspect    show what is in a capture of traffic
   train      make a dictionary from sample messages
+  help       show this text, or with the name of a command how to use it
 
-Run zeromq-lz4 COMMAND --help for more, and zeromq-lz4 --version for the version.
+zeromq-lz4 --version prints the version.
 Exit codes: 0 success, 1 bad input, 2 wrong usage.`
 
 const commands = new Map([
@@ -29,20 +30,38 @@ function version(): string {
 
 const [name, ...args] = process.argv.slice(2)
 const command = commands.get(name ?? "")
+const helpFlags = ["--help", "-h"]
+
+/** The command of a name; a UsageError says which there are. */
+function commandOf(name: string) {
+  const found = commands.get(name)
+  if (found) return found
+  const names = [...commands.keys(), "help"].join(", ")
+  throw new UsageError(`no command ${JSON.stringify(name)}; there are ${names}`)
+}
+
+function help(names: readonly string[]): void {
+  const [of, ...more] = names.filter((name) => !helpFlags.includes(name))
+  if (more.length > 0) throw new UsageError("help takes the name of one command")
+  console.log(of === undefined || of === "help" ? usage : commandOf(of).usage)
+}
+
+/** One line of usage, and where there is more. */
+function shortUsage(): string {
+  const [line] = (command?.usage ?? usage).split("\n", 1)
+  return `${line}\nsee zeromq-lz4 ${command ? `${name} --help` : "help"}`
+}
 
 try {
-  if (name === "--help" || name === "-h") console.log(usage)
+  if (name === undefined) throw new UsageError("no command given")
+  if (name === "help" || helpFlags.includes(name)) help(args)
   else if (name === "--version") console.log(version())
-  else if (!command)
-    throw new UsageError(
-      name === undefined ? "no command given" : `no command ${JSON.stringify(name)}`,
-    )
-  else if (args.includes("--help") || args.includes("-h")) console.log(command.usage)
-  else await command.run(args)
+  else if (args.some((arg) => helpFlags.includes(arg))) console.log(commandOf(name).usage)
+  else await commandOf(name).run(args)
 } catch (error) {
   if (error instanceof UsageError) {
     printErrorLine(`zeromq-lz4: ${error.message}`)
-    console.error(`\n${command?.usage ?? usage}`)
+    console.error(shortUsage())
     process.exitCode = 2
   } else if (error instanceof InputError) {
     printErrorLine(`zeromq-lz4: ${error.message}`)

@@ -40,10 +40,21 @@ describe("help", () => {
     [["train", "--help"]],
     [["train", "-h"]],
     [["bridge", "--help"]],
+    [["help"]],
+    [["help", "train"]],
+    [["help", "bridge"]],
+    [["help", "help"]],
+    [["help", "--help"]],
   ])("%j", (args) => {
     const { status, stdout, stderr } = run(args)
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
     expect(stdout).toMatch(/^usage: zeromq-lz4/)
+  })
+
+  test.each(["bridge", "inspect", "train"])("help %s prints what --help does", (name) => {
+    const { stdout } = run(["help", name])
+    expect(stdout).toMatch(new RegExp(`^usage: zeromq-lz4 ${name} `))
+    expect(stdout).toBe(run([name, "--help"]).stdout)
   })
 })
 
@@ -58,7 +69,9 @@ describe("wrong usage ends with 2 and says what is right", () => {
   const samples = file("samples", events(10))
   test.each<[says: string, args: string[]]>([
     ["no command given", []],
-    ['no command "trian"', ["trian"]],
+    ['no command "trian"; there are bridge, inspect, train, help', ["trian"]],
+    ['no command "trian"', ["help", "trian"]],
+    ["help takes the name of one command", ["help", "train", "bridge"]],
     ["-o FILE", ["train", samples]],
     ["no SAMPLES", ["train", "-o", "out"]],
     ["--bogus", ["train", "-o", "out", "--bogus", samples]],
@@ -69,8 +82,13 @@ describe("wrong usage ends with 2 and says what is right", () => {
   ])("%s", (says, args) => {
     const { status, stdout, stderr } = run(args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
-    expect(stderr).toContain(says)
-    expect(stderr).toContain("usage: zeromq-lz4")
+    const [reason, usage, see, ...more] = stderr.split("\n")
+    expect(reason).toMatch(/^zeromq-lz4: /)
+    expect(reason).toContain(says)
+    const command = args[0] === "train" ? "train -o FILE [options] SAMPLES…" : "COMMAND …"
+    expect(usage).toBe(`usage: zeromq-lz4 ${command}`)
+    expect(see).toBe(`see zeromq-lz4 ${args[0] === "train" ? "train --help" : "help"}`)
+    expect(more).toEqual([""])
   })
 })
 
