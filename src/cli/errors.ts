@@ -4,6 +4,9 @@ export class UsageError extends Error {}
 /** A file cannot be read or written, or holds something else; exit code 1. */
 export class InputError extends Error {}
 
+/** A file is damaged from some byte on; what comes before it can be used. */
+export class DamagedInput extends InputError {}
+
 /** An error of the file system in words. */
 export function fileError(file: string, error: unknown): InputError {
   const { code, message } = error as NodeJS.ErrnoException

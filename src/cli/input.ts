@@ -1,21 +1,44 @@
 import { createReadStream } from "node:fs"
-import { fileError } from "./errors.js"
+import { pipeline } from "node:stream"
+import { createGunzip } from "node:zlib"
+import { DamagedInput, fileError } from "./errors.js"
 
-/** A file's bytes as they are read, or standard input's for "-"; they end when `signal` says so. */
-export async function* readChunks(file: string, signal?: AbortSignal): AsyncGenerator<Buffer> {
+/** How a file is read. */
+export interface ReadOptions {
+  /** Ends the reading, as the end of the file would. */
+  signal?: AbortSignal
+  /** Told of the size of each chunk of the file, as it is before it is unpacked. */
+  onRead?: (bytes: number) => void
+}
+
+const GZIP_MAGIC = Buffer.from([0x1f, 0x8b])
+/** The buffer is the smallest, since an error drops what it holds. */
+const GUNZIP = { chunkSize: 1 << 16, readableHighWaterMark: 1 }
+
+/** The name of a file in messages. */
+export const nameOf = (file: string): string => (file === "-" ? "standard input" : file)
+
+/**
+ * Reads a file, or standard input for "-", in chunks; what gzip packed is unpacked as it is read.
+ * Damage is thrown behind what was unpacked before it, but for the last chunk.
+ */
+export async function* readChunks(
+  file: string,
+  { signal, onRead }: ReadOptions = {},
+): AsyncGenerator<Buffer> {
   const stream = file === "-" ? process.stdin : createReadStream(file)
   const stop = () => stream.destroy()
   signal?.addEventListener("abort", stop, { once: true })
   try {
-    if (!signal?.aborted) yield* stream
+    if (!signal?.aborted) yield* unpacked(counted(stream, onRead))
   } catch (error) {
-    if (!signal?.aborted) throw fileError(file, error)
+    if (!signal?.aborted) throw readError(nameOf(file), error as NodeJS.ErrnoException)
   } finally {
     signal?.removeEventListener("abort", stop)
   }
 }
 
-/** No more than the first bytes of a file, or of standard input for "-". */
+/** Reads the first bytes of a file, or of standard input for "-". */
 export async function readStart(file: string, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let bytes = 0
@@ -25,4 +48,51 @@ export async function readStart(file: string, maxBytes: number): Promise<Buffer>
     if (bytes >= maxBytes) break
   }
   return Buffer.concat(chunks).subarray(0, maxBytes)
+}
+
+async function* counted(
+  chunks: AsyncIterable<Buffer>,
+  onRead: ReadOptions["onRead"],
+): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) {
+    onRead?.(chunk.length)
+    yield chunk
+  }
+}
+
+async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  const head = await firstBytes(chunks, GZIP_MAGIC.length)
+  const whole = chained(head, chunks)
+  if (!head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) return yield* whole
+  const gunzip = createGunzip(GUNZIP)
+  pipeline(whole, gunzip, () => {}) // whoever reads from it gets its errors
+  yield* gunzip
+}
+
+/** As many bytes as asked for, or more, or all that there are. */
+async function firstBytes(chunks: AsyncGenerator<Buffer>, bytes: number): Promise<Buffer> {
+  let head = Buffer.alloc(0)
+  while (head.length < bytes) {
+    const { done, value } = await chunks.next()
+    if (done) break
+    head = Buffer.concat([head, value])
+  }
+  return head
+}
+
+async function* chained(head: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
+  try {
+    if (head.length > 0) yield head
+    yield* rest
+  } finally {
+    await rest.return(undefined)
+  }
+}
+
+function readError(name: string, error: NodeJS.ErrnoException): Error {
+  if (error.code === "Z_BUF_ERROR")
+    return new DamagedInput(`${name}: the file ends in the middle of what gzip packed`)
+  if (error.code?.startsWith("Z_"))
+    return new DamagedInput(`${name}: what gzip packed is damaged: ${error.message}`)
+  return fileError(name, error)
 }

@@ -125,8 +125,17 @@ function content(bytes: Uint8Array): { text?: string; base64?: string } {
 
 /** A line for each connection, and a last one for the whole. */
 export function jsonSummary(summary: Summary): string[] {
-  const { connections, connectionCount, tcpConnections, start, end, rows, matching, errors } =
-    summary
+  const {
+    connections,
+    connectionCount,
+    tcpConnections,
+    start,
+    end,
+    rows,
+    matching,
+    errors,
+    traffic,
+  } = summary
   const lines: object[] = connections.map(({ id, transport, sides, ...rest }) => ({
     type: "summary",
     connection: id,
@@ -144,6 +153,7 @@ export function jsonSummary(summary: Summary): string[] {
     rows,
     matching,
     errors,
+    ...traffic,
   })
   return lines.map(printableJson)
 }

@@ -1,5 +1,6 @@
-import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
-import type { Summary } from "./inspect-tally.js"
+import type { SideSummary } from "../capture/summary.js"
+import type { Traffic } from "../codec/codec.js"
+import type { Summary, TalliedConnection } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { count } from "./output.js"
 import { cutTo, printable } from "./terminal-text.js"
@@ -7,22 +8,24 @@ import { cutTo, printable } from "./terminal-text.js"
 /** Names of socket types are shorter, but may be anything. */
 const TYPE_MAX_COLUMNS = 20
 
-/** A summary in words, line by line. */
+/** A summary in words, line by line; the last one is the total. */
 export function summaryText(summary: Summary): string[] {
-  const { connections, connectionCount, tcpConnections, rows, matching } = summary
-  if (connections.length === 0) return [noConnections(tcpConnections)]
+  const { connections, connectionCount, tcpConnections, rows, matching, traffic, errors } = summary
+  if (connectionCount === 0) return [noConnections(tcpConnections)]
   const lines = [`${count(connectionCount, "connection")}${period(summary)}`]
   if (matching < rows)
     lines.push(`${matching} of ${count(rows, "row")} match; the summary covers all rows`)
   for (const connection of connections) lines.push(...connectionText(connection))
   const more = connectionCount - connections.length
-  if (more > 0) lines.push(`and ${count(more, "more connection")}`)
+  if (more > 0) lines.push(`and ${count(more, "more connection")}: --all lists them`)
+  lines.push(`total: ${trafficText(traffic)}${errors > 0 ? `, ${count(errors, "error")}` : ""}`)
   return lines
 }
 
 function noConnections(tcpConnections: number): string {
-  if (tcpConnections === 0) return "no ZMTP connection: no TCP connection carries anything"
-  return `no ZMTP connection among ${count(tcpConnections, "TCP connection")}`
+  const no = "no ZeroMQ connection in this capture"
+  if (tcpConnections === 0) return `${no}: no TCP connection carries anything`
+  return `${no}, among ${count(tcpConnections, "TCP connection")}`
 }
 
 function period({ start, end }: Summary): string {
@@ -34,26 +37,20 @@ function period({ start, end }: Summary): string {
   return `, ${(Number(end - start) / 1e9).toFixed(3)} s from ${date} ${time} UTC on`
 }
 
-function connectionText({
-  id,
-  client,
-  server,
-  begun,
-  transport,
-  sides,
-  errors,
-}: ConnectionSummary): string[] {
+function connectionText(connection: TalliedConnection): string[] {
+  const { id, client, server, begun, closed, transport, sides, errors } = connection
   const types = [typeOf(sides.client), typeOf(sides.server)]
   const words = [printable(`${client} → ${server}`), transport ?? "no messages", types.join(" → ")]
-  if (!begun) words.push("begun before the capture")
+  if (!begun) words.push("began before the capture")
+  if (closed) words.push("closed")
   if (errors > 0) words.push(count(errors, "error"))
-  const lines = [`#${id}  ${words.join(", ")}`]
+  const lines = [`connection ${id}: ${words.join(", ")}`]
   for (const [arrow, side] of [
     ["→", sides.client],
     ["←", sides.server],
   ] as const)
     if (side.messages > 0 || side.dictionaryBytes !== undefined)
-      lines.push(`    ${arrow} ${sideText(side)}`)
+      lines.push(`    ${arrow} ${trafficText(side)}${dictionaryText(side)}`)
   return lines
 }
 
@@ -61,9 +58,15 @@ function typeOf({ socketType }: SideSummary): string {
   return socketType === undefined ? "?" : cutTo(printable(socketType), TYPE_MAX_COLUMNS)
 }
 
-function sideText({ messages, plainBytes, wireBytes, dictionaryBytes }: SideSummary): string {
-  const ratio = wireBytes > 0 ? `, ratio ${(plainBytes / wireBytes).toFixed(2)}` : ""
-  const dictionary =
-    dictionaryBytes === undefined ? "" : `, with a dictionary of ${count(dictionaryBytes, "byte")}`
-  return `${count(messages, "message")}, ${count(plainBytes, "byte")}, ${wireBytes} on the wire${ratio}${dictionary}`
+function trafficText({ messages, plainBytes, wireBytes }: Traffic): string {
+  const words = [
+    count(messages, "message"),
+    `${count(plainBytes, "byte")} plain`,
+    `${count(wireBytes, "byte")} on the wire`,
+  ]
+  if (plainBytes > 0 && wireBytes > 0) words.push(`${(plainBytes / wireBytes).toFixed(2)}×`)
+  return words.join(", ")
 }
+
+const dictionaryText = ({ dictionaryBytes }: SideSummary): string =>
+  dictionaryBytes === undefined ? "" : `, dictionary ${count(dictionaryBytes, "byte")}`

@@ -26,12 +26,13 @@ const NAME_MAX_COLUMNS = 20
 
 /** The columns that all rows have; what follows is up to the kind of row. */
 const lead = (time: string, id: string, arrow: string, kind: string): string =>
-  `${time.padEnd(15)} ${id.padStart(3)} ${arrow} ${kind.padEnd(10)}`
+  `${time.padEnd(15)} ${id.padStart(4)} ${arrow} ${kind.padEnd(10)}`
 
-const sizes = (parts: string, wire: string, plain: string, ratio: string): string =>
-  `${parts.padStart(5)} ${wire.padStart(7)} ${plain.padStart(7)} ${ratio.padStart(5)} `
+const sizes = (parts: string, plain: string, wire: string, ratio: string): string =>
+  `${parts.padStart(5)} ${plain.padStart(7)} ${wire.padStart(7)} ${ratio.padStart(6)} `
 
-export const tableHeader: string = `${lead("TIME (UTC)", "#", " ", "KIND")} ${sizes("PARTS", "WIRE", "PLAIN", "RATIO")} CONTENT`
+// The columns are named, and ordered, as in the inspector's page.
+export const tableHeader: string = `${lead("TIME (UTC)", "CONN", " ", "FORM")} ${sizes("PARTS", "PLAIN", "WIRE", "RATIO")} CONTENT`
 
 /** An event in one line, no longer than the layout allows, except for errors; undefined when another row says it. */
 export function tableRow(event: CaptureEvent, layout: TableLayout): string | undefined {
@@ -63,7 +64,7 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string | und
     }
     case "connection": {
       const { client, server, begun } = event.connection
-      const note = begun ? "" : ", begun before the capture: which of them is the client is a guess"
+      const note = begun ? "" : ", began before the capture: which of them is the client is a guess"
       const start = lead(clock(event.time), id(event.connection), " ", "open")
       return wordsRow(start, `${client} → ${server}${note}`, layout)
     }
@@ -89,8 +90,8 @@ function messageRow(
     arena ? `${kinds} ${arena.index + 1}/${arena.messages}` : kinds,
   )} ${sizes(
     String(parts.length),
-    String(wireBytes),
     measured ? String(plainBytes) : "",
+    String(wireBytes),
     measured && wireBytes > 0 ? ratio(plainBytes / wireBytes) : "",
   )} `
   if (error) return styled("red", start + words(error), layout)
@@ -112,8 +113,8 @@ function wordsRow(start: string, text: string, layout: TableLayout): string {
   return styled("cyan", (line + cutTo(printable(text), left(line, layout))).trimEnd(), layout)
 }
 
-// It is 255 at most, so this takes 5 columns.
-const ratio = (times: number): string => times.toFixed(times < 100 ? 2 : 1)
+// It is 255 at most, so this takes 6 columns.
+const ratio = (times: number): string => `${times.toFixed(times < 100 ? 2 : 1)}×`
 
 const left = (start: string, { columns }: TableLayout): number =>
   Math.max(columns - start.length, CONTENT_MIN_COLUMNS)

@@ -1,14 +1,23 @@
-import type { CaptureConnection, CaptureError, CaptureEvent, Time } from "../capture/events.js"
+import type {
+  CaptureConnection,
+  CaptureError,
+  CaptureEvent,
+  CaptureMessage,
+  Time,
+} from "../capture/events.js"
 import { type ConnectionSummary, connectionSummary } from "../capture/summary.js"
+import type { Traffic } from "../codec/codec.js"
 
-/** More connections are only counted: the summary of a capture that never ends would not end either. */
-const MAX_CONNECTIONS = 10_000
+/** A connection in a summary. */
+export interface TalliedConnection extends ConnectionSummary {
+  closed: boolean
+}
 
 /** What a whole capture came to, whatever a filter showed of it. */
 export interface Summary {
-  /** The first MAX_CONNECTIONS. */
-  connections: ConnectionSummary[]
-  /** All of them. */
+  /** The first ones, as many as the tally keeps. */
+  connections: TalliedConnection[]
+  /** The number of all connections. */
   connectionCount: number
   /** Those that carry something, ZMTP or not. */
   tcpConnections: number
@@ -18,13 +27,17 @@ export interface Summary {
   rows: number
   matching: number
   errors: number
+  /** Traffic of all connections, both ways. */
+  traffic: Traffic
 }
 
 /** Sums up the events of a capture. */
 export class Tally {
+  readonly #maxConnections: number
   readonly #open = new Map<number, CaptureConnection>()
-  readonly #closed: ConnectionSummary[] = []
+  readonly #closed: TalliedConnection[] = []
   readonly #errors = new Map<number, number>()
+  readonly #traffic: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   #connectionCount = 0
   #errorCount = 0
   #start: Time
@@ -35,6 +48,11 @@ export class Tally {
   /** The first error of the file itself. */
   fileError: CaptureError | undefined
 
+  /** @param maxConnections are kept; of others only the sum, so that memory does not grow with the capture. */
+  constructor(maxConnections: number) {
+    this.#maxConnections = maxConnections
+  }
+
   add(event: CaptureEvent, matching: boolean): void {
     this.#rows++
     if (matching) this.matching++
@@ -44,14 +62,22 @@ export class Tally {
     const id = event.connection?.id ?? 0
     this.#errorCount += errors
     if (event.type === "connection") this.#connectionCount++
-    if (id > MAX_CONNECTIONS) return
+    if (event.type === "message") this.#addMessage(event.message)
+    if (id > this.#maxConnections) return
     if (errors > 0) this.#errors.set(id, (this.#errors.get(id) ?? 0) + errors)
     if (event.type === "connection") this.#open.set(id, event.connection)
     if (event.type === "close") {
       // So that the connection, with its dictionaries, is not kept.
       this.#open.delete(id)
-      this.#closed.push(this.#summaryOf(event.connection))
+      this.#closed.push(this.#summaryOf(event.connection, true))
     }
+  }
+
+  #addMessage({ parts, plainBytes, wireBytes }: CaptureMessage): void {
+    // As in a connection's traffic, a dictionary counts its bytes on the wire only.
+    if (parts[0]?.kind !== "LZ4D") this.#traffic.messages++
+    this.#traffic.plainBytes += plainBytes
+    this.#traffic.wireBytes += wireBytes
   }
 
   // Segments that were lost and sent again are as old as they are, wherever they end up.
@@ -62,7 +88,7 @@ export class Tally {
   }
 
   summary(tcpConnections: number): Summary {
-    const open = Array.from(this.#open.values(), (connection) => this.#summaryOf(connection))
+    const open = Array.from(this.#open.values(), (connection) => this.#summaryOf(connection, false))
     return {
       connections: [...this.#closed, ...open].sort((a, b) => a.id - b.id),
       connectionCount: this.#connectionCount,
@@ -72,11 +98,12 @@ export class Tally {
       rows: this.#rows,
       matching: this.matching,
       errors: this.#errorCount,
+      traffic: this.#traffic,
     }
   }
 
-  #summaryOf(connection: CaptureConnection): ConnectionSummary {
-    return connectionSummary(connection, this.#errors.get(connection.id) ?? 0)
+  #summaryOf(connection: CaptureConnection, closed: boolean): TalliedConnection {
+    return { ...connectionSummary(connection, this.#errors.get(connection.id) ?? 0), closed }
   }
 }
 

@@ -3,8 +3,8 @@ import { type Filter, filterHelp, filterRow, parseFilter } from "../capture/filt
 import { type CaptureOptions, CaptureReader } from "../capture/index.js"
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
-import { captureError, InputError, UsageError } from "./errors.js"
-import { readChunks } from "./input.js"
+import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
+import { nameOf, readChunks } from "./input.js"
 import { jsonRow, jsonSummary } from "./inspect-json.js"
 import { summaryText } from "./inspect-summary.js"
 import { tableHeader, tableRow } from "./inspect-table.js"
@@ -16,13 +16,15 @@ import { Progress } from "./progress.js"
 export const usage: string = `usage: zeromq-lz4 inspect [options] FILE
 
 Shows what ZeroMQ peers said over lz4+tcp:// and tcp://, as it is decoded, and a summary. FILE is
-a .pcap or .pcapng, or the bytes that one side of a connection sent; "-" reads standard input:
-tcpdump -i any -U -w - … | zeromq-lz4 inspect -
+a .pcap or .pcapng, or the bytes that one side of a connection sent, as it is or compressed with
+gzip; "-" reads standard input: tcpdump -i any -U -w - … | zeromq-lz4 inspect -
 
       --json                    each row, and the summary, as lines of JSON: see docs/inspect.md
       --filter EXPR             only rows that match; can be given more than once
       --dictionary FILE         a dictionary that was sent before the capture began
-      --max-message-size BYTES  more plaintext in one message is an error; no limit by default
+      --all                     all connections in the summary, not the first 100 (--json: 10000)
+      --max-message-size BYTES  more plaintext in one message is an error; default 268435456
+                                (256 MiB); -1: no limit
       --open                    in a browser, in a page that works offline; takes --dictionary
   -h, --help                    this text
 
@@ -34,8 +36,13 @@ capture.`
 /** A line where there is no terminal. */
 const NO_TERMINAL_COLUMNS = 200
 
+/** As in the inspector's page: a small file can declare, and gzip can pack, a message of gigabytes. */
+const MESSAGE_MAX_BYTES = 256 << 20
+
 /** How rows and the summary are written. */
 interface Format {
+  /** Connections that the summary lists, at most. */
+  maxConnections: number
   header: string
   /** Undefined for what another row says. */
   row(event: CaptureEvent): string | undefined
@@ -43,9 +50,15 @@ interface Format {
   summary(summary: Summary): string[]
 }
 
-const json: Format = { header: "", row: jsonRow, summary: jsonSummary }
+const json: Format = {
+  maxConnections: 10_000,
+  header: "",
+  row: jsonRow,
+  summary: jsonSummary,
+}
 
 const table: Format = {
+  maxConnections: 100,
   header: `${tableHeader}\n`,
   row: (event) =>
     tableRow(event, {
@@ -71,6 +84,7 @@ function inspectArgs(args: string[]) {
     allowPositionals: true,
     options: {
       json: { type: "boolean" },
+      all: { type: "boolean" },
       filter: { type: "string", multiple: true },
       dictionary: { type: "string" },
       "max-message-size": { type: "string" },
@@ -83,17 +97,19 @@ function inspectArgs(args: string[]) {
   const { open = false, dictionary: named, ...others } = values
   if (open && (file === "-" || Object.keys(others).length > 0))
     throw new UsageError("--open takes a file, and no other option but --dictionary")
-  const maxMessageSize = wholeNumber("--max-message-size", values["max-message-size"]) ?? -1
+  const maxMessageSize =
+    wholeNumber("--max-message-size", values["max-message-size"]) ?? MESSAGE_MAX_BYTES
   if (maxMessageSize < -1)
     throw new UsageError(
       `--max-message-size is -1 for no limit, or in bytes; got ${maxMessageSize}`,
     )
+  const format = values.json ? json : table
   const dictionary = named === undefined ? undefined : { file: named, bytes: readDictionary(named) }
   return {
     file,
     open,
     dictionary,
-    format: values.json ? json : table,
+    format: { ...format, ...(values.all && { maxConnections: Number.POSITIVE_INFINITY }) },
     filter: filterOf(values.filter),
     options: {
       maxMessageSize,
@@ -119,12 +135,12 @@ async function report(
   filter: Filter | undefined,
   options: CaptureOptions,
 ): Promise<void> {
-  const name = file === "-" ? "standard input" : file
+  const name = nameOf(file)
   const stop = new AbortController()
   process.once("SIGINT", () => stop.abort())
   const output = new Output(process.stdout)
   const progress = new Progress(file)
-  const tally = new Tally()
+  const tally = new Tally(format.maxConnections)
   let begun = false
 
   async function show(events: readonly CaptureEvent[]): Promise<void> {
@@ -139,16 +155,21 @@ async function report(
     await output.flush()
   }
 
+  const onRead = (bytes: number) => progress.add(bytes)
   const reader = new CaptureReader(options)
+  let damage: DamagedInput | undefined
   try {
-    for await (const chunk of readChunks(file, stop.signal)) {
-      progress.add(chunk.length)
-      await show(reader.push(chunk))
+    try {
+      for await (const chunk of readChunks(file, { signal: stop.signal, onRead }))
+        await show(reader.push(chunk))
+    } catch (error) {
+      if (!(error instanceof DamagedInput)) throw error
+      damage = error
     }
     // Whoever stops it knows that the capture goes on.
     if (!stop.signal.aborted) await show(reader.end())
   } catch (error) {
-    throw captureError(name, error)
+    throw damage ?? captureError(name, error)
   } finally {
     progress.clear()
     reader.close()
@@ -156,5 +177,6 @@ async function report(
   for (const line of format.summary(tally.summary(reader.tcpConnections)))
     await output.add(`${line}\n`)
   await output.flush()
+  if (damage) throw damage
   if (tally.fileError) throw new InputError(`${name}: ${tally.fileError.message}`)
 }

@@ -11,6 +11,7 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, join } from "node:path"
+import { gzipSync } from "node:zlib"
 import { afterAll, describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
@@ -153,7 +154,12 @@ describe("bad input ends with 1 and one line", () => {
     ["is empty", [file("empty.pcap", "")]],
     ["standard input: is empty", ["-"]],
     ["neither .pcap, nor .pcapng", [file("letter", "Dear Sir or Madam")]],
-    ["is compressed with gzip", [file("packed", Buffer.from("1f8b0800000000000003", "hex"))]],
+    ["is compressed with gzip", [file("twice.gz", gzipSync(gzipSync(readFileSync(good))))]],
+    [
+      "the file ends in the middle of what gzip packed",
+      [file("head.gz", gzipSync("").subarray(0, 10))],
+    ],
+    ["neither .pcap, nor .pcapng", [file("letter.gz", gzipSync("Dear Sir or Madam"))]],
     ["missing: no such file", ["--dictionary", "missing", good]],
     ["1 to 8192 bytes", ["--dictionary", file("large", new Uint8Array(8193)), good]],
     ["is empty", ["--open", at("empty.pcap")]],
@@ -183,7 +189,7 @@ describe("bad input ends with 1 and one line", () => {
     expect(status).toBe(1)
     expect(stderr).toMatch(/^zeromq-lz4: .*cut\.pcap: the file ends .*\n$/)
     expect(stdout).toContain("hello")
-    expect(stdout).toContain("#1  127.0.0.1:40000 → 127.0.0.1:5555")
+    expect(stdout).toContain("connection 1: 127.0.0.1:40000 → 127.0.0.1:5555")
   })
 
   test("after what is good of a file that is damaged", () => {
@@ -281,6 +287,7 @@ describe("--json", () => {
         client: "127.0.0.1:40000",
         server: "127.0.0.1:5555",
         begun: true,
+        closed: true,
         transport: "lz4+tcp",
         errors: 0,
         sent: {
@@ -312,6 +319,12 @@ describe("--json", () => {
         rows: lines.length - 2,
         matching: lines.length - 2,
         errors: 0,
+        messages: messages.length + 2,
+        plainBytes: messages.flat().reduce((sum, { length }) => sum + length, 11),
+        wireBytes: [...typed("message"), ...typed("dictionary")].reduce(
+          (sum, { wireBytes }) => sum + wireBytes,
+          0,
+        ),
       },
     ])
   })
@@ -362,16 +375,16 @@ describe("the table", () => {
 
   test("has a row for everything that happened, in words", () => {
     for (const words of [
-      /^TIME \(UTC\) +# +KIND +PARTS +WIRE +PLAIN +RATIO +CONTENT$/,
+      /^TIME \(UTC\) +CONN +FORM +PARTS +PLAIN +WIRE +RATIO +CONTENT$/,
       /^22:13:20\.\d{6} +1 {3}open +127\.0\.0\.1:40000 → 127\.0\.0\.1:5555$/,
       /^22:13:20\.\d{6} +1 → greeting +ZMTP 3\.1, NULL$/,
       /^22:13:20\.\d{6} +1 → READY +Socket-Type "PUSH"$/,
       /^22:13:20\.\d{6} +1 ← SUBSCRIBE +topic "weather/,
       /^22:13:20\.\d{6} +1 → LZ4D +1 +2004 +dictionary of 2000 bytes: \S/,
-      /^22:13:20\.\d{6} +1 → plain +1 +9 +5 +0\.56 +hello$/,
-      /^22:13:20\.\d{6} +1 → plain\+LZ4B +3 +\d+ +\d+ +\d\.\d\d +topic \| \(empty\) \| \{/,
-      / 1 → plain +1 +3004 +3000 +1\.00 +\S\S \S\S \S\S /,
-      / 1 ← LZ4A 2\/2 +2 +\d+ +8 +\d\.\d\d +two \| three$/,
+      /^22:13:20\.\d{6} +1 → plain +1 +5 +9 +0\.56× +hello$/,
+      /^22:13:20\.\d{6} +1 → plain\+LZ4B +3 +\d+ +\d+ +\d\.\d\d× +topic \| \(empty\) \| \{/,
+      / 1 → plain +1 +3000 +3004 +1\.00× +\S\S \S\S \S\S /,
+      / 1 ← LZ4A 2\/2 +2 +8 +\d+ +\d\.\d\d× +two \| three$/,
     ])
       expect(stdout.split("\n")).toContainEqual(expect.stringMatching(words))
   })
@@ -386,28 +399,33 @@ describe("the table", () => {
     expect(Math.max(...rows.map(({ length }) => length))).toBeLessThanOrEqual(200)
   })
 
-  test("ends with a summary", () => {
+  test("ends with a summary, and that with the total", () => {
     const summary = rows.slice(rows.indexOf("") + 1)
     expect(summary.slice(0, 2)).toEqual([
       expect.stringMatching(/^1 connection, 0\.\d{3} s from 2023-11-14 22:13:20\.123\d{3} UTC on$/),
-      "#1  127.0.0.1:40000 → 127.0.0.1:5555, lz4+tcp, PUSH → PULL",
+      "connection 1: 127.0.0.1:40000 → 127.0.0.1:5555, lz4+tcp, PUSH → PULL, closed",
     ])
-    expect(summary[2]).toMatch(
-      /^ {4}→ 5 messages, \d+ bytes, \d+ on the wire, ratio \d\.\d\d, with a dictionary of 2000 bytes$/,
-    )
-    expect(summary[3]).toMatch(/^ {4}← 2 messages, 11 bytes, \d+ on the wire, ratio \d\.\d\d$/)
+    const sums = /(\d+) messages, (\d+) bytes plain, (\d+) bytes on the wire, \d\.\d\d×/
+    expect(summary[2]).toMatch(new RegExp(`^ {4}→ ${sums.source}, dictionary 2000 bytes$`))
+    expect(summary[3]).toMatch(new RegExp(`^ {4}← ${sums.source}$`))
+    expect(summary[4]).toMatch(new RegExp(`^total: ${sums.source}$`))
+    expect(summary.slice(5)).toEqual([""])
+    const [client, server, total] = summary
+      .slice(2, 5)
+      .map((line) => (sums.exec(line) as string[]).slice(1).map(Number))
+    expect(client?.map((sum, i) => sum + (server?.[i] as number))).toEqual(total)
   })
 
   test("says so where there is no ZMTP connection", () => {
     const http = capture([["client", bytes("GET / HTTP/1.1\r\n\r\n")]])
     expect(run([file("http.pcap", http)])).toEqual({
       status: 0,
-      stdout: "no ZMTP connection among 1 TCP connection\n",
+      stdout: "no ZeroMQ connection in this capture, among 1 TCP connection\n",
       stderr: "",
     })
     expect(run([file("none.pcap", pcapFile([]))])).toEqual({
       status: 0,
-      stdout: "no ZMTP connection: no TCP connection carries anything\n",
+      stdout: "no ZeroMQ connection in this capture: no TCP connection carries anything\n",
       stderr: "",
     })
   })
@@ -417,7 +435,9 @@ describe("the table", () => {
     expect(status).toBe(0)
     expect(stdout).toContain("ERR_LZ4_UNKNOWN_SENTINEL: part 0 begins with 6e 6f 74 20")
     expect(stdout).toContain("fine")
-    expect(stdout).toContain("PUSH → PULL, 1 error")
+    expect(stdout).toMatch(
+      /PUSH → PULL, closed, 1 error\n[\s\S]*\ntotal: 3 messages, .*, 1 error\n$/,
+    )
   })
 })
 
@@ -444,6 +464,117 @@ describe("at a terminal", () => {
     expect(coloured.filter((row) => row.startsWith("\x1b[31m"))).toEqual([
       expect.stringContaining("ERR_LZ4_BUDGET_EXCEEDED"),
     ])
+  })
+})
+
+describe("the summary of many connections", () => {
+  const many = (connections: number) =>
+    pcapFile(
+      Array.from({ length: connections }, (_, i) =>
+        framesOf(
+          conversation([...opening, ["client", message(bytes("\0\0\0\0hello"))]], {
+            client: `10.0.${i >> 8}.${i & 255}:40000`,
+          }),
+        ),
+      ).flat(),
+    )
+  const crowd = file("crowd.pcap", many(1234))
+  const summaryOf = (...args: string[]) => {
+    const { stdout } = run([...args, "--filter", "kind=close connection=9999", crowd])
+    return stdout.trimEnd().split("\n")
+  }
+
+  test("lists the first 100, says how many more there are, and has the total of all", () => {
+    const lines = summaryOf()
+    expect(lines[0]).toMatch(/^1234 connections, /)
+    expect(lines.filter((line) => line.startsWith("connection "))).toHaveLength(100)
+    expect(lines.slice(-2)).toEqual([
+      "and 1134 more connections: --all lists them",
+      "total: 1234 messages, 6170 bytes plain, 11106 bytes on the wire, 0.56×",
+    ])
+  })
+
+  test("lists all with --all", () => {
+    const lines = summaryOf("--all")
+    expect(lines.filter((line) => line.startsWith("connection "))).toHaveLength(1234)
+    expect(lines.at(-2)).toMatch(/^ {4}→ 1 message, /)
+    expect(lines.at(-1)).toMatch(/^total: 1234 messages, /)
+  })
+
+  test("as JSON lists the first 10,000, and with --all the others too", () => {
+    const crowd = file("crowd.pcap", many(10_002))
+    const summaries = (...args: string[]) =>
+      json(run(["--json", ...args, "--filter", "connection=0", crowd]).stdout)
+    expect(summaries()).toHaveLength(10_001)
+    expect(summaries("--all")).toHaveLength(10_003)
+    expect(summaries().at(-1)).toMatchObject({ connection: null, connections: 10_002 })
+  })
+})
+
+describe("a file that gzip packed", () => {
+  const packed = gzipSync(readFileSync(good))
+
+  test("is shown as it is unpacked, from standard input too", () => {
+    const unpacked = run([good])
+    expect(run([file("good.pcap.gz", packed)])).toEqual(unpacked)
+    expect(run(["-"], packed)).toEqual(unpacked)
+  })
+
+  test("may have several members, and another name", () => {
+    const whole = readFileSync(good)
+    const members = [whole.subarray(0, 3000), whole.subarray(3000)].map((part) => gzipSync(part))
+    expect(run([file("members", Buffer.concat(members))])).toEqual(run([good]))
+  })
+
+  test("and that is cut off is shown up to there", () => {
+    const cut = file("cut.gz", packed.subarray(0, -1000))
+    const { status, stdout, stderr } = run([cut])
+    expect(status).toBe(1)
+    expect(stderr).toBe(`zeromq-lz4: ${cut}: the file ends in the middle of what gzip packed\n`)
+    expect(stdout).toContain("hello")
+    expect(stdout).toMatch(/\ntotal: /)
+  })
+
+  test("and that is damaged is shown up to there", () => {
+    const large = capture([...opening, ["client", encoded(Codec.createSync(), noise(2000))]])
+    const packed = gzipSync(large.subarray(0, 2_000_000))
+    // A second member, of a method that does not exist.
+    const damaged = Buffer.concat([packed, Uint8Array.of(0x1f, 0x8b, 0xff), new Uint8Array(10)])
+    const { status, stdout, stderr } = run([file("damaged.gz", damaged)])
+    expect(status).toBe(1)
+    expect(stderr).toMatch(/damaged\.gz: what gzip packed is damaged: .*\n$/)
+    expect(stdout).toMatch(/\ntotal: 1\d\d\d messages/)
+  })
+
+  const noise = (count: number): Uint8Array[][] =>
+    Array.from({ length: count }, (_, i) => [createRandom(`noise ${i}`).bytes(1000)])
+
+  test.each([
+    ["many messages", Array<Uint8Array>(512).fill(message(new Uint8Array(1 << 20)))],
+    // A frame of 2^40 bytes, of which 512 MiB are there.
+    [
+      "an endless message",
+      [
+        Uint8Array.of(2, 0, 0, 1, 0, 0, 0, 0, 0),
+        ...Array<Uint8Array>(512).fill(new Uint8Array(1 << 20)),
+      ],
+    ],
+  ])("a thousand times is read in little memory: %s", (_, frames) => {
+    const bomb = gzipSync(Buffer.concat([handshake("PUSH"), ...frames]))
+    expect(bomb.length).toBeLessThan(1 << 20)
+    // The highest that its memory was, in KiB; what the system says of children may be this process's.
+    const told = `import { readFileSync } from "node:fs"
+      process.on("exit", () => {
+        console.error(/VmHWM:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1])
+      })`
+    const watched = `--import=data:text/javascript,${encodeURIComponent(told)}`
+    const inspect = [watched, main, "inspect", "--filter", "kind=error", "-"]
+    const { status, stderr } = spawnSync(process.execPath, inspect, {
+      input: bomb,
+      encoding: "utf8",
+    })
+    expect(status).toBe(0)
+    expect(Number(stderr)).toBeLessThan(200 * 1024)
   })
 })
 
@@ -475,7 +606,10 @@ describe("--filter", () => {
     const sent = encoded(codec, [[...Array<Uint8Array>(20).fill(part), bytes("b")]])
     const file = capture([...opening, ["client", sent]])
     const found = (text: string) =>
-      json(run(["--json", "--filter", `kind=message ${text}`, "-"], file).stdout)[0].type
+      json(
+        run(["--json", "--max-message-size=-1", "--filter", `kind=message ${text}`, "-"], file)
+          .stdout,
+      )[0].type
     expect(["aaa", "b"].map(found)).toEqual(["message", "summary"])
   })
 
@@ -519,8 +653,8 @@ describe("standard input", () => {
     expect(await inspect.line()).toMatch(/hello$/)
     inspect.process.kill("SIGINT")
     const rest: string[] = []
-    while (!rest.at(-1)?.startsWith("    →")) rest.push(await inspect.line())
-    expect(rest).toContain("#1  127.0.0.1:40000 → 127.0.0.1:5555, lz4+tcp, PUSH → PULL")
+    while (!rest.at(-1)?.startsWith("total:")) rest.push(await inspect.line())
+    expect(rest).toContain("connection 1: 127.0.0.1:40000 → 127.0.0.1:5555, lz4+tcp, PUSH → PULL")
     expect(await inspect.ended()).toEqual({ code: 0, signal: null })
   })
 })

@@ -104,7 +104,7 @@ const file = (said: Said) => pcapFile(framesOf(conversation(said)))
 describe("inspect, of hostile peers", () => {
   test.each([...captures, ...others])("prints nothing that acts: %s", (_, said) => {
     using reader = new CaptureReader()
-    const tally = new Tally()
+    const tally = new Tally(1000)
     const events = [...reader.push(file(said)), ...reader.end()]
     expect(events.length).toBeGreaterThan(3)
     for (const event of events) {
@@ -132,7 +132,7 @@ describe("inspect, of hostile peers", () => {
     const long = property("Socket-Type", "T".repeat(60_000), "utf8")
     const said: Said = [["client", concat(greeting(), command("READY", long))]]
     using reader = new CaptureReader()
-    const tally = new Tally()
+    const tally = new Tally(1000)
     for (const event of [...reader.push(file(said)), ...reader.end()]) tally.add(event, true)
     expect(summaryText(tally.summary(1)).join("\n").length).toBeLessThan(400)
   })
@@ -186,7 +186,7 @@ describe("each field of each event", () => {
   })
 
   test("summary", () => {
-    const tally = new Tally()
+    const tally = new Tally(1000)
     for (const event of events) tally.add(event, true)
     for (const line of summaryText(tally.summary(1))) expectHarmless(line)
     for (const line of jsonSummary(tally.summary(1))) expectHarmless(line)
@@ -215,7 +215,7 @@ describe("what one peer can make a line or a summary take", () => {
   const connections = Array.from({ length: 100 }, (_, i) => shouting(i + 1))
 
   test("a summary, of a hundred socket types of 1 MiB", () => {
-    const tally = new Tally()
+    const tally = new Tally(1000)
     for (const connection of connections)
       tally.add({ type: "connection", connection, time: undefined }, true)
     const json = jsonSummary(tally.summary(100))
@@ -260,7 +260,7 @@ test("every event of a damaged capture can be shown, as a line and on the page",
   fc.assert(
     fc.property(fc.constantFrom(...good), mutations, (file, mutate) => {
       using reader = new CaptureReader()
-      const tally = new Tally()
+      const tally = new Tally(1000)
       const index = new CaptureIndex()
       for (const event of eventsOf(reader, mutate(file))) {
         tally.add(event, true)
