@@ -1,3 +1,4 @@
+import { resolve } from "node:path"
 import type { CaptureEvent } from "../capture/events.js"
 import { type Filter, filterHelp, filterRow, parseFilter } from "../capture/filter.js"
 import { type CaptureOptions, CaptureReader } from "../capture/index.js"
@@ -9,7 +10,7 @@ import { jsonRow, jsonSummary } from "./inspect-json.js"
 import { summaryText } from "./inspect-summary.js"
 import { tableHeader, tableRow } from "./inspect-table.js"
 import { type Summary, Tally } from "./inspect-tally.js"
-import { openPage } from "./open-page.js"
+import { openPage, savePage } from "./open-page.js"
 import { Output, OutputClosed } from "./output.js"
 import { Progress } from "./progress.js"
 
@@ -25,7 +26,9 @@ gzip; "-" reads standard input: tcpdump -i any -U -w - … | zeromq-lz4 inspect 
       --all                     all connections in the summary, not the first 100 (--json: 10000)
       --max-message-size BYTES  more plaintext in one message is an error; default 268435456
                                 (256 MiB); -1: no limit
-      --open                    in a browser, in a page that works offline; takes --dictionary
+      --open                    shows FILE in a browser, in a page that works offline
+      --html PAGE               writes that page, with FILE in it, to the file PAGE; FILE has at
+                                most 64 MiB. Both take --dictionary, and no other option
   -h, --help                    this text
 
 EXPR: ${filterHelp}
@@ -69,8 +72,9 @@ const table: Format = {
 }
 
 export async function inspect(args: string[]): Promise<void> {
-  const { file, open, format, filter, dictionary, options } = inspectArgs(args)
+  const { file, open, html, format, filter, dictionary, options } = inspectArgs(args)
   if (open) return openPage(file, dictionary)
+  if (html !== undefined) return savePage(html, file, dictionary)
   try {
     await report(file, format, filter, options)
   } catch (error) {
@@ -89,14 +93,19 @@ function inspectArgs(args: string[]) {
       dictionary: { type: "string" },
       "max-message-size": { type: "string" },
       open: { type: "boolean" },
+      html: { type: "string" },
     },
   })
   const [file, ...more] = positionals
   if (file === undefined) throw new UsageError("no FILE given")
   if (more.length > 0) throw new UsageError(`one FILE at a time; got ${positionals.length}`)
-  const { open = false, dictionary: named, ...others } = values
-  if (open && (file === "-" || Object.keys(others).length > 0))
+  const { open = false, html, dictionary: named, ...others } = values
+  if (open && (file === "-" || html !== undefined || Object.keys(others).length > 0))
     throw new UsageError("--open takes a file, and no other option but --dictionary")
+  if (html !== undefined && Object.keys(others).length > 0)
+    throw new UsageError("--html takes no other option but --dictionary")
+  if (html !== undefined && resolve(html) === resolve(file))
+    throw new UsageError(`--html would write over ${file}`)
   const maxMessageSize =
     wholeNumber("--max-message-size", values["max-message-size"]) ?? MESSAGE_MAX_BYTES
   if (maxMessageSize < -1)
@@ -108,6 +117,7 @@ function inspectArgs(args: string[]) {
   return {
     file,
     open,
+    html,
     dictionary,
     format: { ...format, ...(values.all && { maxConnections: Number.POSITIVE_INFINITY }) },
     filter: filterOf(values.filter),
@@ -138,8 +148,9 @@ async function report(
   const name = nameOf(file)
   const stop = new AbortController()
   process.once("SIGINT", () => stop.abort())
-  const output = new Output(process.stdout)
-  const progress = new Progress(file)
+  const progress = new Progress(file, filter !== undefined)
+  // At one terminal, what is printed takes the place of the progress.
+  const output = new Output(process.stdout, () => process.stdout.isTTY && progress.clear())
   const tally = new Tally(format.maxConnections)
   let begun = false
 

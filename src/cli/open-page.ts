@@ -1,18 +1,21 @@
 import { spawn } from "node:child_process"
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { basename, delimiter, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { CaptureReader } from "../capture/index.js"
 import { captureError, fileError, InputError } from "./errors.js"
+import { nameOf, readStart } from "./input.js"
 import { printLine } from "./output.js"
 
 /** A larger capture is not put into the page: a browser would hold several times its size. */
 const EMBEDDED_MAX_BYTES = 64 << 20
+const MAX = `${EMBEDDED_MAX_BYTES >> 20} MiB`
 /** Enough to see whether a file is a capture. */
 const HEAD_BYTES = 4096
 /** A browser that has not failed by then has started. */
 const START_MS = 2000
+const NAME = "inspector.html"
 
 /** A file, and what is in it. */
 export interface Content {
@@ -22,56 +25,73 @@ export interface Content {
 
 /** Shows a capture in the inspector page, in the default browser. */
 export async function openPage(file: string, dictionary: Content | undefined): Promise<void> {
-  const bytes = readCapture(file)
-  const capture = bytes && { file, bytes }
-  const page = writePage(capture, dictionary)
+  const capture = await readCapture(file)
+  const page = writeTemporary(pageOf(capture, dictionary))
   printLine(`the page: ${page}`)
   if (!capture)
-    printLine(
-      `${file} has more than ${EMBEDDED_MAX_BYTES >> 20} MiB, so it is not in the page: drop the file on it`,
-    )
+    printLine(`${file} has more than ${MAX}, so it is not in the page: drop the file on it`)
   for (const [program, ...args] of browsers())
     if (await starts(program, [...args, pathToFileURL(page).href])) return
   throw new InputError(`no browser could be started: open ${page} in one`)
 }
 
-/** Undefined when it is too large to be put into the page. */
-function readCapture(file: string): Buffer | undefined {
-  let bytes: Buffer
+/** Writes the inspector page with a capture in it, which any browser shows. */
+export async function savePage(
+  page: string,
+  file: string,
+  dictionary: Content | undefined,
+): Promise<void> {
+  const capture = await readCapture(file)
+  if (!capture)
+    throw new InputError(
+      `${nameOf(file)}: has more than ${MAX}, too much for a page: take a part of it, or use --open`,
+    )
+  const html = pageOf(capture, dictionary)
   try {
-    if (statSync(file).size > EMBEDDED_MAX_BYTES) return undefined
-    bytes = readFileSync(file)
+    writeFileSync(page, html)
   } catch (error) {
-    throw fileError(file, error)
+    throw fileError(page, error)
   }
-  checkFormat(file, bytes.subarray(0, HEAD_BYTES))
-  return bytes
+  printLine(`${page}: the inspector page with ${nameOf(file)} in it`)
 }
 
-function checkFormat(file: string, head: Uint8Array): void {
+/** Undefined when it is too large to be put into the page. */
+async function readCapture(file: string): Promise<Content | undefined> {
+  const bytes = await readStart(file, EMBEDDED_MAX_BYTES + 1)
+  checkFormat(nameOf(file), bytes.subarray(0, HEAD_BYTES))
+  return bytes.length > EMBEDDED_MAX_BYTES ? undefined : { file, bytes }
+}
+
+function checkFormat(name: string, head: Uint8Array): void {
   const reader = new CaptureReader()
   try {
     reader.push(head)
     reader.end()
   } catch (error) {
-    throw captureError(file, error)
+    throw captureError(name, error)
   } finally {
     reader.close()
   }
 }
 
-/** A copy of the page that only this user can read, as the capture may be. */
-function writePage(capture: Content | undefined, dictionary: Content | undefined): string {
-  const name = "inspector.html"
-  const source = new URL(`../${name}`, import.meta.url)
+function pageOf(capture: Content | undefined, dictionary: Content | undefined): string {
+  const source = new URL(`../${NAME}`, import.meta.url)
   try {
     const empty = readFileSync(source, "utf8")
-    const page = put(capture, "capture", put(dictionary, "capture-dictionary", empty))
-    const path = join(mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-")), name)
-    writeFileSync(path, page, { mode: 0o600 })
+    return put(capture, "capture", put(dictionary, "capture-dictionary", empty))
+  } catch (error) {
+    throw fileError(source.pathname, error)
+  }
+}
+
+/** Writes a page that only this user can read, as the capture may be. */
+function writeTemporary(html: string): string {
+  try {
+    const path = join(mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-")), NAME)
+    writeFileSync(path, html, { mode: 0o600 })
     return path
   } catch (error) {
-    throw fileError((error as NodeJS.ErrnoException).path ?? source.pathname, error)
+    throw fileError((error as NodeJS.ErrnoException).path ?? tmpdir(), error)
   }
 }
 
@@ -79,7 +99,7 @@ function writePage(capture: Content | undefined, dictionary: Content | undefined
 function put(content: Content | undefined, id: string, page: string): string {
   if (!content) return page
   const [before, after] = page.split(`id="${id}"></script>`) as [string, string]
-  const name = escaped(basename(content.file))
+  const name = escaped(basename(nameOf(content.file)))
   const base64 = Buffer.from(content.bytes).toString("base64")
   return `${before}id="${id}" data-name="${name}">${base64}</script>${after}`
 }

@@ -25,10 +25,12 @@ export class OutputClosed extends Error {}
 /** Standard output, written as fast as it is read. */
 export class Output {
   readonly #stream: NodeJS.WriteStream
+  readonly #beforeWrite: () => void
   #text = ""
 
-  constructor(stream: NodeJS.WriteStream) {
+  constructor(stream: NodeJS.WriteStream, beforeWrite: () => void) {
     this.#stream = stream
+    this.#beforeWrite = beforeWrite
     // Without a listener an error would end the process; the callback of the write gets it too.
     stream.on("error", () => {})
   }
@@ -43,6 +45,7 @@ export class Output {
     const text = this.#text
     this.#text = ""
     if (text === "") return
+    this.#beforeWrite()
     await new Promise<void>((resolve, reject) => {
       this.#stream.write(text, (error) => (error ? reject(outputError(error)) : resolve()))
     })

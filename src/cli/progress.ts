@@ -4,8 +4,8 @@ const FIRST_MS = 1000
 const EACH_MS = 200
 
 /**
- * How much of a file is read, on standard error. It is shown to someone who would
- * see nothing otherwise: at a terminal, with the output going elsewhere.
+ * A line on standard error that tells how much of a file is read. It is shown at a terminal where
+ * little else may be: the output goes elsewhere, or a filter holds most of it back.
  */
 export class Progress {
   readonly #totalBytes: number
@@ -13,8 +13,8 @@ export class Progress {
   #shown = false
   #next = performance.now() + FIRST_MS
 
-  constructor(file: string) {
-    const wanted = file !== "-" && process.stderr.isTTY && !process.stdout.isTTY
+  constructor(file: string, filtered: boolean) {
+    const wanted = file !== "-" && process.stderr.isTTY && (filtered || !process.stdout.isTTY)
     this.#totalBytes = wanted ? sizeOf(file) : 0
   }
 
@@ -28,7 +28,7 @@ export class Progress {
     process.stderr.write(`\r${read} read, ${Math.min(percent, 100)} %\x1b[K`)
   }
 
-  /** Takes the line away. */
+  /** Takes the line away, before something else is printed. */
   clear(): void {
     if (this.#shown) process.stderr.write("\r\x1b[K")
     this.#shown = false

@@ -1,4 +1,4 @@
-/** The capture and the dictionary that `zeromq-lz4 inspect --open` puts into the page. */
+/** The capture and the dictionary that `zeromq-lz4 inspect`, with --open or --html, puts into the page. */
 
 /** Characters that are decoded at once; a multiple of 4, which are 3 bytes. */
 const STEP = 4 << 20

@@ -1,8 +1,10 @@
 /** The inspector page: what an engineer does with it, in Chromium, from its file and offline. */
+import { execFileSync } from "node:child_process"
 import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
+import { gzipSync } from "node:zlib"
 import type { Browser } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { decodeCapture } from "zeromq-lz4/capture"
@@ -203,6 +205,35 @@ describe("a message that is opened", () => {
     expect(await inspector.page.locator("img, main b:has-text('name')").count()).toBe(0)
     expect(await inspector.page.title()).toBe("<b>name.pcap – zeromq-lz4 inspector")
   })
+})
+
+test.each([
+  { name: "saved.pcap", packed: false },
+  { name: "saved.pcap.gz", packed: true },
+])("the page that `inspect --html` writes shows its capture: $name", async ({ name, packed }) => {
+  const whole = readFileSync(sample)
+  const capture = write(name, packed ? gzipSync(whole) : whole)
+  const file = inDirectory("saved.html")
+  const main = join(root, "dist/cli/main.js")
+  execFileSync(process.execPath, [main, "inspect", "--html", file, capture])
+  await open({ file })
+  expect(await inspector.settled()).toBe("done")
+  expect(await inspector.text("name")).toBe(name)
+  expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
+})
+
+test("`inspect` names the columns as the page does, and sums up to the same", async () => {
+  const inspect = [join(root, "dist/cli/main.js"), "inspect", sample]
+  const said = execFileSync(process.execPath, inspect, { encoding: "utf8" }).trimEnd().split("\n")
+  await open()
+  await inspector.drop(sample)
+  await inspector.settled()
+  const names = await inspector.page.locator(".names [role=columnheader]").allTextContents()
+  const [, , ...shared] = names.filter((name) => name !== "").map((name) => name.toUpperCase())
+  expect(said[0]?.split(/ {2,}/).slice(1)).toEqual(shared)
+  const [, messages, , ratio, errors] = (await inspector.text("summary")).split(" · ")
+  const total = (said.at(-1) as string).replace("total: ", "").split(", ")
+  expect([total[0], total[3], total[4]]).toEqual([messages, ratio, errors])
 })
 
 test("what a peer did wrong is said where it happened", async () => {

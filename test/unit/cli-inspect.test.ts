@@ -2,6 +2,7 @@
 import { spawn, spawnSync } from "node:child_process"
 import {
   chmodSync,
+  existsSync,
   mkdtempSync,
   readFileSync,
   rmSync,
@@ -134,6 +135,16 @@ describe("wrong usage ends with 2 and says what is right", () => {
     ["--max-message-size is -1 for no limit", ["--max-message-size=-2", good]],
     ["--open takes a file, and no other option but --dictionary", ["--open", "-"]],
     ["--open takes a file, and no other option but --dictionary", ["--open", "--json", good]],
+    [
+      "--open takes a file, and no other option but --dictionary",
+      ["--open", "--html", "x.html", good],
+    ],
+    [
+      "--html takes no other option but --dictionary",
+      ["--html", "x.html", "--filter", "hello", good],
+    ],
+    ["--html would write over", ["--html", good, good]],
+    ["no FILE", ["--html", good]],
   ])("%s: %j", (says, args) => {
     const { status, stdout, stderr } = run(args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
@@ -164,6 +175,9 @@ describe("bad input ends with 1 and one line", () => {
     ["1 to 8192 bytes", ["--dictionary", file("large", new Uint8Array(8193)), good]],
     ["is empty", ["--open", at("empty.pcap")]],
     ["missing: no such file", ["--open", "missing"]],
+    ["missing: no such file", ["--html", "x.html", "missing"]],
+    ["is empty", ["--html", "x.html", at("empty.pcap")]],
+    ["missing/x.html: no such file", ["--html", "missing/x.html", good]],
   ])("%s: %j", (says, args) => {
     const { status, stdout, stderr } = run(args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
@@ -742,5 +756,97 @@ describe("--open", () => {
     const { status, stderr } = open(good, "/nonexistent:false")
     expect(status).toBe(1)
     expect(stderr).toMatch(/no browser could be started: open .*inspector\.html in one/)
+  })
+})
+
+describe("--html", () => {
+  const page = at("page.html")
+  const capture = readFileSync(good)
+  const embedded = (name: string, bytes: Buffer) =>
+    `<script type="text/plain" id="capture" data-name="${name}">${bytes.toString("base64")}</script>`
+
+  test("writes the page with the capture in it", () => {
+    expect(run(["--html", page, good])).toEqual({
+      status: 0,
+      stdout: `${page}: the inspector page with ${good} in it\n`,
+      stderr: "",
+    })
+    const html = readFileSync(page, "utf8")
+    const [before, after] = html.split(embedded("good.pcap", capture))
+    const empty = readFileSync(new URL("../../dist/inspector.html", import.meta.url), "utf8")
+    expect(`${before}<script type="text/plain" id="capture"></script>${after}`).toBe(empty)
+  })
+
+  test("hands on a dictionary", () => {
+    const dictionary = file("common.dict", "what messages have in common")
+    expect(run(["--html", page, "--dictionary", dictionary, good]).status).toBe(0)
+    expect(readFileSync(page, "utf8")).toContain('id="capture-dictionary" data-name="common.dict">')
+  })
+
+  test("takes a capture from standard input, and one that gzip packed", () => {
+    expect(run(["--html", page, "-"], gzipSync(capture)).status).toBe(0)
+    expect(readFileSync(page, "utf8")).toContain(embedded("standard input", capture))
+  })
+
+  test("refuses a capture that is too large for a page, and writes none", () => {
+    const none = at("none.html")
+    const large = Buffer.concat([capture, Buffer.alloc(64 << 20)])
+    const { status, stdout, stderr } = run(["--html", none, file("large.gz", gzipSync(large))])
+    expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
+    expect(stderr).toContain("large.gz: has more than 64 MiB, too much for a page")
+    expect(existsSync(none)).toBe(false)
+  })
+})
+
+describe("progress", () => {
+  // Each look at the clock is a second later than the one before, however fast the file is read.
+  const clock = "let now = 0; performance.now = () => (now += 1000)"
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(clock)}`
+  const long = file("long.pcap", capture([...opening, ["client", numbered(20_000)]]))
+  const packed = file("long.pcap.gz", gzipSync(readFileSync(long), { level: 0 }))
+
+  /** Runs it in a terminal of its own. Returns all that came there. */
+  function atTerminal(line: string): string {
+    const inspect = `${process.execPath} ${main} inspect ${line}`
+    const { status, stdout } = spawnSync("script", ["-qec", inspect, "/dev/null"], {
+      encoding: "utf8",
+      env: { ...process.env, NODE_OPTIONS, NO_COLOR: "1" },
+      stdio: ["ignore", "pipe", "pipe"],
+      maxBuffer: 1 << 28,
+    })
+    expect(status).toBe(0)
+    return stdout
+  }
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's are what is tested.
+  const SHOWN = /\r\d+\.\d of \d+\.\d MiB read, (\d+) %\x1b\[K/g
+  const percents = (printed: string) =>
+    [...printed.matchAll(SHOWN)].map(([, percent]) => Number(percent))
+  /** Lines as they are when all is printed. */
+  const linesOf = (printed: string) =>
+    printed.split("\r\n").map((line) => line.split("\r\x1b[K").at(-1))
+
+  test.each([
+    { what: "a file", path: long },
+    { what: "one that gzip packed", path: packed },
+  ])("is shown of $what, with --filter, and taken away before each row", ({ path }) => {
+    const printed = atTerminal(`--filter '"message 777" kind=message' ${path}`)
+    const shown = percents(printed)
+    expect(shown.length).toBeGreaterThan(1)
+    expect(shown).toEqual([...shown].sort((a, b) => a - b))
+    expect(shown.at(-1)).toBe(100)
+    const lines = linesOf(printed)
+    const rows = lines.filter((line) => line?.endsWith("message 777"))
+    expect(rows).toEqual([expect.stringMatching(/^22:13:20\.\d+ +1 → plain /)])
+    expect(lines.at(-2)).toMatch(/^total: 20000 messages/)
+    expect(lines.join()).not.toContain("MiB read")
+  })
+
+  test("is shown where the output goes elsewhere, and not between rows", () => {
+    expect(percents(atTerminal(`${long} > ${at("elsewhere")}`)).at(-1)).toBe(100)
+    expect(atTerminal(long)).not.toContain("MiB read")
+  })
+
+  test("is not shown where there is no terminal", () => {
+    expect(run(["--filter", "kind=close", long], "", { NODE_OPTIONS }).stderr).toBe("")
   })
 })
