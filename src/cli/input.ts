@@ -39,15 +39,33 @@ export async function* readChunks(
 }
 
 /** Reads the first bytes of a file, or of standard input for "-". */
-export async function readStart(file: string, maxBytes: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
+export const readStart = (file: string, maxBytes: number): Promise<Buffer> =>
+  startOf(readChunks(file), maxBytes)
+
+/** Joins chunks up to a number of bytes, and ends them there. */
+export async function startOf(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+  const taken: Buffer[] = []
   let bytes = 0
-  for await (const chunk of readChunks(file)) {
-    chunks.push(chunk)
+  for await (const chunk of chunks) {
+    taken.push(chunk)
     bytes += chunk.length
     if (bytes >= maxBytes) break
   }
-  return Buffer.concat(chunks).subarray(0, maxBytes)
+  return Buffer.concat(taken).subarray(0, maxBytes)
+}
+
+/** Looks at the first bytes, or all if there are fewer; `whole` has them again, and all others. */
+export async function peek(
+  chunks: AsyncGenerator<Buffer>,
+  bytes: number,
+): Promise<{ head: Buffer; whole: AsyncGenerator<Buffer> }> {
+  let head = Buffer.alloc(0)
+  while (head.length < bytes) {
+    const { done, value } = await chunks.next()
+    if (done) break
+    head = Buffer.concat([head, value])
+  }
+  return { head: head.subarray(0, bytes), whole: chained(head, chunks) }
 }
 
 async function* counted(
@@ -61,23 +79,11 @@ async function* counted(
 }
 
 async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  const head = await firstBytes(chunks, GZIP_MAGIC.length)
-  const whole = chained(head, chunks)
-  if (!head.subarray(0, GZIP_MAGIC.length).equals(GZIP_MAGIC)) return yield* whole
+  const { head, whole } = await peek(chunks, GZIP_MAGIC.length)
+  if (!head.equals(GZIP_MAGIC)) return yield* whole
   const gunzip = createGunzip(GUNZIP)
   pipeline(whole, gunzip, () => {}) // whoever reads from it gets its errors
   yield* gunzip
-}
-
-/** As many bytes as asked for, or more, or all that there are. */
-async function firstBytes(chunks: AsyncGenerator<Buffer>, bytes: number): Promise<Buffer> {
-  let head = Buffer.alloc(0)
-  while (head.length < bytes) {
-    const { done, value } = await chunks.next()
-    if (done) break
-    head = Buffer.concat([head, value])
-  }
-  return head
 }
 
 async function* chained(head: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {

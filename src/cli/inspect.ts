@@ -1,10 +1,11 @@
 import { resolve } from "node:path"
 import type { CaptureEvent } from "../capture/events.js"
-import { type Filter, filterHelp, filterRow, parseFilter } from "../capture/filter.js"
+import { type Filter, filterHelp, filterRow } from "../capture/filter.js"
 import { type CaptureOptions, CaptureReader } from "../capture/index.js"
 import { parse, wholeNumber } from "./args.js"
 import { readDictionary } from "./dictionary.js"
 import { captureError, DamagedInput, InputError, UsageError } from "./errors.js"
+import { filterOf } from "./filter.js"
 import { nameOf, readChunks } from "./input.js"
 import { jsonRow, jsonSummary } from "./inspect-json.js"
 import { summaryText } from "./inspect-summary.js"
@@ -125,16 +126,6 @@ function inspectArgs(args: string[]) {
       maxMessageSize,
       ...(dictionary && { dictionary: dictionary.bytes }),
     },
-  }
-}
-
-function filterOf(expressions: readonly string[] = []): Filter | undefined {
-  if (expressions.length === 0) return undefined
-  try {
-    const filters = expressions.map(parseFilter)
-    return (row) => filters.every((matches) => matches(row))
-  } catch (error) {
-    throw new UsageError(`--filter: ${(error as SyntaxError).message}`)
   }
 }
 

@@ -3,11 +3,15 @@ import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { gzipSync } from "node:zlib"
 import { afterAll, describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
 
 import { logEvents } from "../../bench/payloads.mjs"
 import { createRandom } from "../../bench/random.mjs"
+import { conversation, framesOf, pcapFile, pcapngFile } from "../support/capture-files.js"
+import { concat } from "../support/wire.js"
+import { handshake, message } from "../support/zmtp.js"
 
 const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-cli-"))
@@ -79,6 +83,8 @@ describe("wrong usage ends with 2 and says what is right", () => {
     ['1 to 8192 bytes; got "8193"', ["train", "-o", "out", "--capacity", "8193", samples]],
     ['1 to 8192 bytes; got "2k"', ["train", "-o", "out", "--capacity", "2k", samples]],
     ["only once", ["train", "-o", "out", "-", "-"]],
+    ["--filter: kind= is one of", ["train", "-o", "out", "--filter", "kind=x", samples]],
+    ["--filter is for captures, and", ["train", "-o", "out", "--filter", "x", samples]],
   ])("%s", (says, args) => {
     const { status, stdout, stderr } = run(args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
@@ -128,7 +134,7 @@ describe("train", () => {
     const { status, stdout } = run(["train", "-o", "files.dict", ...files])
     expect(status).toBe(0)
     expect(stdout).toContain("made of 16 samples")
-    expect(stdout).toContain("on 4 samples that were held out")
+    expect(stdout).toContain("on 4 samples held out")
   })
 
   test("samples that would go plain by default are told of, and measured as if they did not", () => {
@@ -163,5 +169,109 @@ describe("train", () => {
     const { plainBytes, wireBytes } = codec.stats.sent
     expect(with_).toBeLessThan(without / 1.5)
     expect((100 * wireBytes) / plainBytes).toBeLessThan(with_ * 1.2)
+  })
+})
+
+describe("train, of a capture", () => {
+  const source = logEvents(7)
+  const event = () => Buffer.from(source.next().value as string)
+  // Of the same topic each, so that where parts are held out matters.
+  const messages = Array.from({ length: 300 }, () => [
+    ...[Buffer.from("events"), Buffer.from(""), event(), event()],
+  ])
+  const plain = concat(...messages.map((parts) => message(...parts)))
+  using codec = Codec.createSync()
+  const encoded = concat(...codec.encodeBatch(messages).map((parts) => message(...parts)))
+  const captured = (stream: Uint8Array) =>
+    framesOf(
+      conversation([
+        ["client", handshake("PUSH")],
+        ["server", handshake("PULL")],
+        ["client", stream],
+      ]),
+    )
+  const capture = file("lz4.pcap", pcapFile(captured(encoded)))
+  const train = (...args: string[]) => run(["train", "-o", "captured.dict", ...args])
+
+  test("the plaintext of each part is a sample, and whole messages are held out", () => {
+    const { status, stdout, stderr } = train(capture)
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
+    expect(stdout).toContain("made of 720 samples\non 180 samples held out, ")
+    using trained = Codec.createSync({ dictionary: readFileSync(at("captured.dict")) })
+    for (const line of events(200, 2).split("\n")) trained.encodePart(Buffer.from(line))
+    const { plainBytes, wireBytes } = trained.stats.sent
+    expect(plainBytes / wireBytes).toBeGreaterThan(2)
+  })
+
+  test.each([
+    ["of plain tcp://", file("tcp.pcap", pcapFile(captured(plain)))],
+    ["in a .pcapng", file("lz4.pcapng", pcapngFile(captured(encoded)))],
+    ["of what one side sent", file("stream", concat(handshake("PUSH"), encoded))],
+    ["that gzip packed", file("lz4.pcap.gz", gzipSync(readFileSync(capture)))],
+  ])("one %s gives the same dictionary", (_, other) => {
+    expect(train(capture).status).toBe(0)
+    const dictionary = readFileSync(at("captured.dict"))
+    expect(train(other).status).toBe(0)
+    expect(readFileSync(at("captured.dict"))).toEqual(dictionary)
+  })
+
+  test("--filter chooses among its messages", () => {
+    const all = run(["inspect", "--json", "--filter", "kind=message level", capture]).stdout
+    const count = all.match(/"type":"message"/g)?.length as number
+    const { stdout } = train("--filter", "level", "--filter", "from=client", capture)
+    expect(stdout).toContain(`made of ${(count - Math.ceil(count / 5)) * 3} samples`)
+    const none = train("--filter", "from=server", capture)
+    expect({ ...none }).toEqual({
+      ...{ status: 1, stdout: "" },
+      stderr: "zeromq-lz4: no samples: no message matches\n",
+    })
+  })
+
+  test("what does not decode is left out, and what is cut off is told", () => {
+    const broken = concat(encoded, message(Buffer.from("LZ4B, but not really")), encoded)
+    const whole = pcapFile(captured(broken))
+    const { status, stdout, stderr } = train(file("cut.pcap", whole.subarray(0, -10)))
+    expect(status).toBe(0)
+    expect(stdout).toContain("held out")
+    expect(stderr).toMatch(/cut\.pcap: the file ends .*\n.*cut\.pcap: 1 part did not decode\n$/)
+  })
+
+  test("one without messages ends with 1", () => {
+    const { status, stderr } = train(file("none.pcap", pcapFile([])))
+    expect({ status, stderr }).toEqual({
+      status: 1,
+      stderr: "zeromq-lz4: no samples: there is no message that decodes\n",
+    })
+  })
+})
+
+describe("train suggests --lines", () => {
+  const hint = /^zeromq-lz4: (\S+) has (\d+) lines and was taken for one sample: use --lines/
+  const train = (...args: string[]) => run(["train", "-o", "hint.dict", ...args]).stderr
+  const log = (count: number) =>
+    Array.from({ length: count }, (_, i) => `10:00:${i} GET /page/${i} 200\n`).join("")
+  const pretty = JSON.stringify(JSON.parse(events(1)), null, 2)
+  const two = events(2).trimEnd()
+
+  test.each([
+    ["lines of JSON", [file("hint.jsonl", events(50))], "50"],
+    ["two of them, the last without its end", [file("two.jsonl", two)], "2"],
+    ["lines of JSON that gzip packed", [file("hint.jsonl.gz", gzipSync(events(50)))], "50"],
+    ["lines of text", [file("access.log", log(20))], "20"],
+    ["several files of such lines, once", [at("hint.jsonl"), at("two.jsonl")], "50"],
+  ])("for %s", (_, files, lines) => {
+    const stderr = train(...files)
+    expect(hint.exec(stderr)?.slice(1)).toEqual([files[0], lines])
+    expect(stderr.match(/--lines/g)).toHaveLength(1)
+  })
+
+  test.each([
+    ["with it", ["--lines", at("hint.jsonl")]],
+    ["for a document of JSON", [file("pretty.json", pretty)]],
+    ["for files of text with a message each", [at("access.log"), file("other.log", log(30))]],
+    ["for a few lines", [file("few.log", log(5))]],
+    ["for bytes", [file("bytes", Buffer.alloc(5000, "\0\n\x01"))]],
+  ])("not %s", (_, args) => {
+    expect(train(...args)).not.toContain("--lines")
   })
 })

@@ -1,0 +1,151 @@
+import type { CaptureEvent } from "../capture/events.js"
+import { type Filter, filterRow } from "../capture/filter.js"
+import { CaptureReader } from "../capture/index.js"
+import { fileType, SIGNATURE_BYTES } from "../capture/packets/file-type.js"
+import { DamagedInput, UsageError } from "./errors.js"
+import { nameOf, peek, readChunks, startOf } from "./input.js"
+import { count, printErrorLine } from "./output.js"
+import { utf8 } from "./terminal-text.js"
+
+/** More is not kept of all files together: bytes, and samples, each of which takes some more. */
+const KEPT_MAX_BYTES = 64 << 20
+const KEPT_MAX_SAMPLES = 1 << 18
+const LINE_FEED = 10
+
+/** How samples are read. */
+export interface SampleOptions {
+  /** Each line of a file that is no capture is a sample. */
+  lines: boolean
+  /** Which messages of captures are. */
+  filter: Filter | undefined
+}
+
+/** Samples by message: each has one part, or in a capture all that it had. */
+export class Samples {
+  readonly messages: Uint8Array[][] = []
+  /** Whether one of the files was a capture. */
+  captured = false
+  #count = 0
+  #bytes = 0
+  #hinted = false
+
+  get full(): boolean {
+    return this.#bytes >= KEPT_MAX_BYTES || this.#count >= KEPT_MAX_SAMPLES
+  }
+
+  static async read(files: readonly string[], options: SampleOptions): Promise<Samples> {
+    const samples = new Samples()
+    for (const file of files) {
+      const { head, whole } = await peek(readChunks(file), SIGNATURE_BYTES)
+      if (isCapture(head)) await samples.#addCapture(nameOf(file), whole, options.filter)
+      else if (options.filter)
+        throw new UsageError(`--filter is for captures, and ${nameOf(file)} is none`)
+      else {
+        const bytes = await startOf(whole, KEPT_MAX_BYTES - samples.#bytes)
+        for (const sample of options.lines ? linesOf(bytes) : [bytes]) samples.#add([sample])
+        if (!options.lines) samples.#hint(nameOf(file), bytes, files.length === 1)
+      }
+      if (!samples.full) continue
+      printErrorLine(`zeromq-lz4: only the first ${count(samples.#count, "sample")} are used`)
+      break
+    }
+    return samples
+  }
+
+  /** Adds the parts of a message, but for empty ones. */
+  #add(parts: readonly Uint8Array[]): void {
+    const kept = parts.filter(({ length }) => length > 0)
+    if (kept.length === 0 || this.full) return
+    this.messages.push(kept)
+    this.#count += kept.length
+    for (const { length } of kept) this.#bytes += length
+  }
+
+  /** Adds the messages of a capture, as far as it can be read. */
+  async #addCapture(
+    name: string,
+    chunks: AsyncIterable<Buffer>,
+    filter: Filter | undefined,
+  ): Promise<void> {
+    this.captured = true
+    using reader = new CaptureReader({ maxMessageSize: KEPT_MAX_BYTES })
+    let undecoded = 0
+    const add = (events: readonly CaptureEvent[]) => {
+      for (const event of events) {
+        if (event.type === "error" && !event.connection)
+          printErrorLine(`zeromq-lz4: ${name}: ${event.error.message}`)
+        if (event.type !== "message" || !(filter?.(filterRow(event)) ?? true)) continue
+        const { parts } = event.message
+        undecoded += parts.filter(({ error }) => error).length
+        // Copies, since a view keeps all of what it is a view of.
+        this.#add(parts.flatMap(({ plain }) => (plain ? [plain.slice()] : [])))
+      }
+    }
+    try {
+      for await (const chunk of chunks) {
+        add(reader.push(chunk))
+        if (this.full) break
+      }
+    } catch (error) {
+      if (!(error instanceof DamagedInput)) throw error
+      printErrorLine(`zeromq-lz4: ${error.message}`)
+    }
+    if (!this.full) add(reader.end())
+    if (undecoded > 0)
+      printErrorLine(`zeromq-lz4: ${name}: ${count(undecoded, "part")} did not decode`)
+  }
+
+  /** Says once that a file may hold a sample in each line. */
+  #hint(name: string, bytes: Buffer, alone: boolean): void {
+    if (this.#hinted || !looksLikeLines(bytes, alone)) return
+    this.#hinted = true
+    const lines = linesOf(bytes).length
+    printErrorLine(
+      `zeromq-lz4: ${name} has ${lines} lines and was taken for one sample: use --lines if each line is one`,
+    )
+  }
+}
+
+function isCapture(head: Uint8Array): boolean {
+  try {
+    return fileType(head) !== undefined
+  } catch {
+    return false
+  }
+}
+
+function linesOf(bytes: Buffer): Uint8Array[] {
+  const lines: Uint8Array[] = []
+  for (let at = 0; at < bytes.length; ) {
+    const found = bytes.indexOf(LINE_FEED, at)
+    const end = found < 0 ? bytes.length : found
+    lines.push(bytes.subarray(at, end))
+    at = end + 1
+  }
+  return lines
+}
+
+/** Lines that are looked at. */
+const LOOKED_AT_LINES = 10
+
+/**
+ * Whether each line is likely to be a message: it is JSON, or the file is all that there is, and of
+ * text. One document of JSON in several lines is one message.
+ */
+function looksLikeLines(bytes: Buffer, alone: boolean): boolean {
+  const lines = linesOf(bytes).slice(0, LOOKED_AT_LINES).map(utf8)
+  if (lines.length >= 2 && lines.every(isJson)) return true
+  const isText = lines.every((line) => line !== undefined && !line.includes("\0"))
+  return alone && lines.length === LOOKED_AT_LINES && isText && !isJson(utf8(bytes))
+}
+
+/** Whether this is an object or a list. */
+function isJson(text: string | undefined): boolean {
+  if (text === undefined || !/^\s*[[{]/.test(text)) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
