@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import { threadWorkerCode } from "./scripts/lib/thread-worker.mjs"
 
@@ -62,6 +63,8 @@ const onThreads = {
 
 export default defineConfig({
   test: {
+    // Tests wait most of the time.
+    maxWorkers: 3 * availableParallelism(),
     projects: [
       project("unit", { testTimeout: 60_000 }),
       project("sockets", { testTimeout: 60_000 }),
@@ -91,8 +94,17 @@ export default defineConfig({
       project("loaders", { ...slow, fileParallelism: false }),
       project("platforms", { testTimeout: 90_000, hookTimeout: 600_000, fileParallelism: false }),
       project("soak", { ...slow, fileParallelism: false }),
-      // A message in the wrong place is never the machine's fault.
-      project("pressure", { testTimeout: 320_000, fileParallelism: false, retry: 0 }),
+      project("pressure", {
+        exclude: ["test/pressure/memory.test.ts"],
+        testTimeout: 320_000,
+        fileParallelism: false,
+      }),
+      // Shares of time and memory, which others would take.
+      project("pressure-memory", {
+        include: ["test/pressure/memory.test.ts"],
+        testTimeout: 320_000,
+        fileParallelism: false,
+      }),
       project("interop", { ...slow, fileParallelism: false }),
     ],
   },

@@ -1,11 +1,11 @@
 /** libFuzzer on the C, under sanitizers, and damaged captures for the JavaScript. */
-import { spawnSync } from "node:child_process"
-import { mkdirSync, openSync, readdirSync, readFileSync } from "node:fs"
-import { join } from "node:path"
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs"
+import { basename, join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
 import * as paths from "./lib/paths.mjs"
-import { fail, run, tryRun } from "./lib/run.mjs"
+import { fail, run, start } from "./lib/run.mjs"
 import { missingSanitizers } from "./lib/sanitizers.mjs"
+import { onAllCores } from "./lib/side-by-side.mjs"
 import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
 import { finish } from "./lib/tally.mjs"
 
@@ -53,28 +53,49 @@ const flags = [
 ]
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
-for (const { name, source } of targets) {
-  const passed = fuzz(name, source)
-  counts[passed ? "passed" : "failed"]++
-}
-for (const name of scripts) counts[fuzzScript(name) ? "passed" : "failed"]++
+const objects = [...librarySources(), ...liblz4Sources].map((source) => ({
+  source,
+  object: join(paths.build, "fuzz", `${basename(source, ".c")}.o`),
+}))
+mkdirSync(join(paths.build, "fuzz"), { recursive: true })
+if (targets.length)
+  await onAllCores(
+    objects.map(({ source, object }) => async () => {
+      if (!(await succeeds("clang", [...flags, "-c", source, "-o", object]))) counts.failed++
+    }),
+  )
+await onAllCores([
+  ...targets.map(
+    ({ name, source }) =>
+      async () =>
+        tally(await fuzz(name, source)),
+  ),
+  ...scripts.map((name) => async () => tally(await fuzzScript(name))),
+])
 finish(counts)
 
+/** @param {boolean} passed */
+function tally(passed) {
+  counts[passed ? "passed" : "failed"]++
+}
+
+/** @param {string} program @param {string[]} args */
+async function succeeds(program, args) {
+  return (await start(program, args)).status === 0
+}
+
 /** JavaScript that does not end would not notice the time: it is stopped from here. @param {string} name */
-function fuzzScript(name) {
+async function fuzzScript(name) {
   const script = join(paths.root, `scripts/fuzz-${name}.mjs`)
-  const { status, stdout } = spawnSync(process.execPath, [script, "--seconds", String(seconds)], {
-    stdio: ["ignore", "pipe", "inherit"],
-    encoding: "utf8",
-    timeout: (seconds + 60) * 1000,
-  })
+  const args = [script, "--seconds", String(seconds)]
+  const { status, stdout } = await start(process.execPath, args, { limitMs: (seconds + 60) * 1000 })
   const said = stdout.trim().split("\n").reverse().join(", ")
   console.log(`${status === 0 ? "ok" : "not ok"} ${name}: ${said}`)
   return status === 0
 }
 
 /** @param {string} name @param {string} source */
-function fuzz(name, source) {
+async function fuzz(name, source) {
   const directory = join(paths.build, "fuzz", name)
   const found = join(directory, "found")
   const kept = join(paths.root, "test/fuzz-corpus", name)
@@ -82,18 +103,19 @@ function fuzz(name, source) {
   mkdirSync(kept, { recursive: true })
 
   const program = join(directory, name)
-  const sources = [source, ...librarySources(), ...liblz4Sources]
-  if (!tryRun("clang", [...flags, ...sources, "-o", program])) return false
+  const sources = [source, ...objects.map(({ object }) => object)]
+  if (!(await succeeds("clang", [...flags, ...sources, "-o", program]))) return false
 
   // libFuzzer writes new inputs to the first directory only.
   const limit = seconds ? `-max_total_time=${seconds}` : "-runs=0"
   const log = join(directory, "log")
   const output = openSync(log, "w")
-  const { status } = spawnSync(
+  const { status } = await start(
     program,
     [limit, "-timeout=10", "-print_final_stats=1", `-artifact_prefix=${directory}/`, found, kept],
-    { cwd: paths.root, stdio: ["ignore", output, output] },
+    { limitMs: (seconds + 120) * 1000, stdio: ["ignore", output, output] },
   )
+  closeSync(output)
   const text = readFileSync(log, "utf8")
   const runs = /number_of_executed_units: (\d+)/.exec(text)?.[1] ?? "?"
   if (status === 0) {

@@ -25,7 +25,7 @@ if (!/^\d+$/.test(seconds)) fail(`--seconds ${seconds}: a whole number\n\n${usag
 
 const { status } = spawnSync(
   process.execPath,
-  [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "pressure"],
+  [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "pressure*"],
   {
     cwd: root,
     stdio: "inherit",

@@ -1,11 +1,11 @@
 /** The C unit tests, as native programs that sanitizers watch. */
-import { spawnSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { basename, join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
 import * as paths from "./lib/paths.mjs"
-import { fail, tryRun } from "./lib/run.mjs"
+import { fail, start } from "./lib/run.mjs"
 import { missingSanitizers } from "./lib/sanitizers.mjs"
+import { onAllCores } from "./lib/side-by-side.mjs"
 import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
 import { finish } from "./lib/tally.mjs"
 
@@ -45,55 +45,74 @@ if (missing.length) fail(missing.join("\n"))
 const tests = programs("test").filter(({ name }) => !only || name === only)
 if (!tests.length) fail(`no such program in wasm/test/: ${only ?? "it is empty"}`)
 
+process.env.UBSAN_OPTIONS = "print_stacktrace=1"
 const counts = { passed: 0, failed: 0, skipped: 0 }
-for (const compiler of compilers) {
-  const directory = join(paths.build, "native", compiler)
-  mkdirSync(directory, { recursive: true })
-  // Not ours to warn about.
-  const liblz4 = compile(compiler, [...common, "-w"], directory, "", liblz4Sources)
-  for (const variant of variants) testVariant(compiler, directory, liblz4, variant)
-}
+await onAllCores(
+  compilers.flatMap((compiler) => {
+    mkdirSync(directoryOf(compiler), { recursive: true })
+    return [
+      // Not ours to warn about.
+      ...liblz4Sources.map((source) => compiling(compiler, source, "", [...common, "-w"])),
+      ...variants.flatMap(({ name, defines }) =>
+        librarySources().map((source) =>
+          compiling(compiler, source, name, [...common, ...strict, ...defines]),
+        ),
+      ),
+    ]
+  }),
+)
+await onAllCores(
+  // Those of one program follow each other, as some take much longer than the rest.
+  tests.flatMap((test) =>
+    compilers.flatMap((compiler) =>
+      variants.map((variant) => () => runTest(compiler, variant, test)),
+    ),
+  ),
+)
 finish(counts)
 
-/**
- * One object for each source, named after it.
- * @param {string} compiler @param {string[]} flags @param {string} directory @param {string} suffix @param {string[]} sources
- */
-function compile(compiler, flags, directory, suffix, sources) {
-  return sources.map((source) => {
-    const object = join(directory, `${basename(source, ".c")}${suffix}.o`)
-    if (!tryRun(compiler, [...flags, "-c", source, "-o", object])) counts.failed++
-    return object
-  })
+/** @param {string} compiler */
+function directoryOf(compiler) {
+  return join(paths.build, "native", compiler)
 }
 
-/** @param {string} compiler @param {string} directory @param {string[]} liblz4 @param {{ name: string, defines: string[] }} variant */
-function testVariant(compiler, directory, liblz4, { name, defines }) {
-  const flags = [...common, ...strict, ...defines]
-  const objects = [...compile(compiler, flags, directory, name, librarySources()), ...liblz4]
-  for (const test of tests) {
-    const label = `${compiler}${name} ${test.name}`
-    const program = join(directory, `${test.name}${name}`)
-    if (tryRun(compiler, [...flags, test.source, ...objects, "-o", program]))
-      runTest(label, program)
-    else report(label, 0, 1)
+/** @param {string} compiler @param {string} source @param {string} suffix */
+function objectOf(compiler, source, suffix) {
+  return join(directoryOf(compiler), `${basename(source, ".c")}${suffix}.o`)
+}
+
+/**
+ * A task that compiles a source to an object named after it.
+ * @param {string} compiler @param {string} source @param {string} suffix @param {string[]} flags
+ */
+function compiling(compiler, source, suffix, flags) {
+  const args = [...flags, "-c", source, "-o", objectOf(compiler, source, suffix)]
+  return async () => {
+    if ((await start(compiler, args)).status !== 0) counts.failed++
   }
 }
 
-/** @param {string} label @param {string} program */
-function runTest(label, program) {
-  const { stdout, status, signal, error } = spawnSync(program, [], {
-    cwd: paths.root,
-    stdio: ["ignore", "pipe", "inherit"],
-    encoding: "utf8",
-    timeout: 300_000,
-    env: { ...process.env, UBSAN_OPTIONS: "print_stacktrace=1" },
-  })
+/**
+ * Links one program and runs it.
+ * @param {string} compiler @param {{ name: string, defines: string[] }} variant @param {{ name: string, source: string }} test
+ */
+async function runTest(compiler, { name, defines }, test) {
+  const label = `${compiler}${name} ${test.name}`
+  const program = join(directoryOf(compiler), `${test.name}${name}`)
+  const objects = [
+    ...librarySources().map((source) => objectOf(compiler, source, name)),
+    ...liblz4Sources.map((source) => objectOf(compiler, source, "")),
+  ]
+  const flags = [...common, ...strict, ...defines]
+  const linked = await start(compiler, [...flags, test.source, ...objects, "-o", program])
+  if (linked.status !== 0) return report(label, 0, 1)
+
+  const { stdout, status } = await start(program, [])
   const passed = stdout.match(/^ok /gm)?.length ?? 0
   const failures = stdout.match(/^not ok .*$/gm) ?? []
   for (const line of failures) console.error(line)
   const crashed = status !== 0 && !failures.length
-  if (crashed) console.error(`${label}: ended with ${error?.message ?? signal ?? status}`)
+  if (crashed) console.error(`${label}: ended with ${status}`)
   if (!passed && !crashed && !failures.length) console.error(`${label}: ran no tests`)
   report(label, passed, failures.length + Number(crashed || (!passed && !failures.length)))
 }

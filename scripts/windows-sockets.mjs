@@ -1,6 +1,7 @@
 /** The suite of sockets in Node for Windows, which runs in Wine. */
 import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
+import { availableParallelism } from "node:os"
 import { basename, join, relative } from "node:path"
 import { buildSync } from "esbuild"
 import { leftOut } from "../test/platforms/windows/left-out.mjs"
@@ -15,6 +16,7 @@ import {
   startInWindows,
   windowsPath,
 } from "./lib/runtimes.mjs"
+import { runSideBySide } from "./lib/side-by-side.mjs"
 import { finish } from "./lib/tally.mjs"
 
 /** @typedef {import("../test/platforms/windows/main.js").Report} Report */
@@ -31,7 +33,9 @@ test/platforms/windows/left-out.mjs names. Needs Wine; installs Node for Windows
 )
 
 /** No file of the suite takes that long, however slow the machine. */
-const LIMIT_MS = 15 * 60_000
+const LIMIT_MS = 10 * 60_000
+/** Files that run at once. They wait most of the time. */
+const AT_ONCE = 2 * availableParallelism()
 
 installRuntimes()
 makeWinePrefix()
@@ -50,7 +54,14 @@ if (!files.length) fail(`no such file in test/sockets: ${file}`)
 const counts = { passed: 0, failed: 0, skipped: 0 }
 /** What failed, told again at the end. @type {string[]} */
 const failures = []
-for (const path of files) await runFile(basename(path, suffix), relative(root, path))
+await runSideBySide(
+  files.map((path) => ({
+    name: path,
+    cores: 1,
+    run: () => runFile(basename(path, suffix), relative(root, path)),
+  })),
+  AT_ONCE,
+)
 endWindows()
 if (failures.length) console.log(`\nFailed:\n${failures.join("\n")}`)
 finish(counts)
@@ -74,7 +85,7 @@ async function runFile(name, path) {
     LEFT_OUT: JSON.stringify([...unfit.keys()]),
     ...(only ? { ONLY: only } : {}),
   })
-  const timer = setTimeout(endWindows, LIMIT_MS)
+  const timer = setTimeout(() => process.kill("SIGKILL"), LIMIT_MS)
   const [status] = await once(process, "exit")
   clearTimeout(timer)
 
@@ -98,7 +109,6 @@ function show({ name, state, milliseconds, errors }, why) {
   if (state === "pass") {
     counts.passed++
     console.log(`  ✓ ${name} ${milliseconds} ms`)
-    if (errors.length) console.log(`retried: ${name}\n${errors.map(indented).join("\n")}`)
   } else if (state === "fail") {
     failed(`${name} ${milliseconds} ms\n${errors.map(indented).join("\n")}`)
   } else if (why) console.log(`  - ${name}: ${why}`)

@@ -1,5 +1,5 @@
 /** Running programs, and ending a script with a message instead of a stack trace. */
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { root, shown } from "./paths.mjs"
 
 /** @param {string} message @returns {never} */
@@ -32,6 +32,38 @@ export function tryRun(program, args, options = {}) {
 /** The same, for what nothing works without. @type {(...args: Parameters<typeof tryRun>) => void} */
 export function run(program, args, options) {
   if (!tryRun(program, args, options)) fail(`failed: ${commandLine(program, args)}`)
+}
+
+/**
+ * Runs a program beside others. It hangs if it takes longer than `limitMs`, and is ended.
+ * @param {string} program
+ * @param {string[]} args
+ * @param {{ limitMs?: number, stdio?: import("node:child_process").StdioOptions }} [options]
+ * @returns {Promise<{ status: number | NodeJS.Signals | null, stdout: string }>} with the exit code,
+ *   or the signal that ended it
+ */
+export function start(
+  program,
+  args,
+  { limitMs = 300_000, stdio = ["ignore", "pipe", "inherit"] } = {},
+) {
+  return new Promise((resolve) => {
+    const child = spawn(program, args, {
+      cwd: root,
+      stdio,
+      timeout: limitMs,
+      killSignal: "SIGKILL",
+    })
+    let stdout = ""
+    child.stdout?.setEncoding("utf8").on("data", (text) => {
+      stdout += text
+    })
+    child.on("error", (error) => {
+      console.error(`${program}: ${error.message}`)
+      resolve({ status: null, stdout })
+    })
+    child.on("close", (status, signal) => resolve({ status: status ?? signal, stdout }))
+  })
 }
 
 /** A program of node_modules. @param {string} name */

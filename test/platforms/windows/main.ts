@@ -34,7 +34,7 @@ const runner: VitestRunner = {
     maxConcurrency: 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    retry: 1,
+    retry: 0,
     includeTaskLocation: false,
     tags: [],
     tagsFilter: undefined,

@@ -1,0 +1,142 @@
+/** Runs one suite of the gate: a command whose output goes to a file and whose tests are counted. */
+import { spawn } from "node:child_process"
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { build, root, shown } from "./paths.mjs"
+import { nodeVersion } from "./runtimes.mjs"
+import { readSummary } from "./tally.mjs"
+
+/** @typedef {import("./tally.mjs").Counts} Counts */
+/** @typedef {{ status: number | string | null, output: string }} Ended */
+/** @typedef {{ counts: Counts, failures: string[] }} Result */
+/**
+ * @typedef {object} Suite
+ * @property {string[]} command
+ * @property {(ended: Ended) => Result} count
+ */
+
+/** Characters of a failure that are shown again at the end of the gate. */
+const EXCERPT = 1500
+
+/** The directory of logs and reports. */
+export const directory = join(build, "gate")
+
+/** @param {string} why @returns {Result} */
+const failed = (why) => ({ counts: { passed: 0, failed: 1, skipped: 0 }, failures: [why] })
+
+/** @param {Ended} ended */
+const ending = ({ status, output }) => `ended with ${status}\n${output.slice(-EXCERPT)}`
+
+/** A command that counts as one test. @param {string[]} command @returns {Suite} */
+export const succeeds = (command) => ({
+  command,
+  count: (ended) =>
+    ended.status === 0
+      ? { counts: { passed: 1, failed: 0, skipped: 0 }, failures: [] }
+      : failed(ending(ended)),
+})
+
+/** A command that ends with its counts (tally.mjs). @param {string[]} command @returns {Suite} */
+export const counts = (command) => ({
+  command,
+  count: (ended) => {
+    const counts = readSummary(ended.output)
+    if (!counts || !(counts.passed + counts.failed)) return failed(ending(ended))
+    if (ended.status !== 0 && !counts.failed) return failed(ending(ended))
+    return { counts, failures: counts.failed ? [ended.output.slice(-EXCERPT)] : [] }
+  },
+})
+
+/**
+ * A project of vitest.config.ts.
+ * @param {string} project
+ * @param {"22" | "24"} [node] the version of Node to use, if not this one
+ * @returns {Suite}
+ */
+export function vitest(project, node) {
+  const file = join(directory, `${project}${node ?? ""}.json`)
+  const program = node ? nodeVersion(node) : process.execPath
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
+  const main = join(root, "node_modules/vitest/vitest.mjs")
+  return {
+    command: [program, main, "run", "--project", project, "--retry=0", ...reporters],
+    count: (ended) => (existsSync(file) ? countReport(file, ended) : failed(ending(ended))),
+  }
+}
+
+/** @param {string} file @param {Ended} ended @returns {Result} */
+function countReport(file, ended) {
+  const report = JSON.parse(readFileSync(file, "utf8"))
+  /** @type {{ name: string, status: string, message: string, assertionResults: any[] }[]} */
+  const files = report.testResults
+  const failures = files
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status }) => status !== "passed")
+    .map((test) => `${test.fullName}\n${test.failureMessages.join("\n").slice(0, EXCERPT)}\n`)
+  // A file that could not be loaded has no tests, only a message.
+  const broken = files.filter(
+    ({ status, assertionResults }) =>
+      status === "failed" && !assertionResults.some((test) => test.status === "failed"),
+  )
+  for (const { name, message } of broken) failures.push(`${shown(name)}: ${message}`)
+  const counts = {
+    passed: report.numPassedTests,
+    failed: report.numFailedTests + broken.length,
+    skipped: report.numPendingTests + report.numTodoTests,
+  }
+  // An error outside of all tests, or no tests at all.
+  if (!counts.failed && (ended.status !== 0 || !counts.passed)) {
+    counts.failed = 1
+    failures.push(ending(ended))
+  }
+  return { counts, failures }
+}
+
+/**
+ * Runs a suite to its end, or until `stop`.
+ * @param {Suite} suite
+ * @param {string} file for its output
+ * @param {AbortSignal} stop
+ * @returns {Promise<Result & { output: string }>}
+ */
+export async function runSuite({ command, count }, file, stop) {
+  const log = openSync(file, "w")
+  const status = await runCommand(command, log, stop).catch(String)
+  closeSync(log)
+  const output = readFileSync(file, "utf8")
+  if (stop.aborted) return { ...failed(ending({ status, output })), output }
+  try {
+    return { ...count({ status, output }), output }
+  } catch (error) {
+    return { ...failed(String(error)), output }
+  }
+}
+
+/**
+ * Runs a command in a process group, which ends as a whole at `stop`. The output goes to a file,
+ * as a process that outlives the command would keep a pipe open.
+ * @param {string[]} command
+ * @param {number} log
+ * @param {AbortSignal} stop
+ * @returns {Promise<number | string | null>} the exit code, or what ended it
+ */
+function runCommand([program = "", ...args], log, stop) {
+  return new Promise((resolve, reject) => {
+    stop.throwIfAborted()
+    const stdio = /** @type {const} */ (["ignore", log, log])
+    const child = spawn(program, args, { cwd: root, stdio: [...stdio], detached: true })
+    const kill = () => {
+      try {
+        process.kill(-Number(child.pid), "SIGKILL")
+      } catch {
+        // It has ended meanwhile.
+      }
+    }
+    stop.addEventListener("abort", kill)
+    child.on("error", reject)
+    child.on("exit", (status, signal) => {
+      stop.removeEventListener("abort", kill)
+      resolve(stop.aborted ? String(stop.reason) : (status ?? signal))
+    })
+  })
+}
