@@ -1,4 +1,6 @@
 /** Sockets of a test, which are closed when it ends. */
+import { randomInt } from "node:crypto"
+import { once } from "node:events"
 import { createServer } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { afterEach } from "vitest"
@@ -39,13 +41,23 @@ export async function join(
   return endpoint
 }
 
-/** A port that was free a moment ago, for those who must know it before they bind. */
+/** Ports that no system gives away by itself: other tests open thousands of connections meanwhile. */
+const PORTS = { from: 10_000, to: 32_768 }
+
+/** Returns a port that was free a moment ago, for those who must know it before they bind. */
 export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1")
-  await new Promise((resolve) => server.once("listening", resolve))
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
+  for (;;) {
+    const port = randomInt(PORTS.from, PORTS.to)
+    const server = createServer().listen(port, "127.0.0.1")
+    try {
+      await once(server, "listening")
+    } catch {
+      continue // It is taken.
+    }
+    server.close()
+    await once(server, "close")
+    return port
+  }
 }
 
 /** Tries again until the attempt neither throws nor gives false. */
