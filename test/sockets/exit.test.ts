@@ -75,8 +75,9 @@ const delivering = [
   {
     what: "sends in a worker thread that is still there when it ends",
     script: `import { Worker } from "node:worker_threads";
-      const source = 'import("zeromq-lz4").then(async (zmq) => { const push = new zmq.Push(); push.connect(' + JSON.stringify(argument.endpoint) + '); await push.send("1"); await push.send("2") })';
-      new Worker(source, { eval: true }).unref(); await new Promise((resolve) => setTimeout(resolve, 1000))`,
+      const source = 'import("zeromq-lz4").then(async (zmq) => { const push = new zmq.Push(); push.connect(' + JSON.stringify(argument.endpoint) + '); await push.send("1"); await push.send("2"); (await import("node:worker_threads")).parentPort.postMessage("sent") })';
+      const worker = new Worker(source, { eval: true }); await new Promise((resolve) => worker.once("message", resolve)); worker.unref();
+      await new Promise((resolve) => setTimeout(resolve, 1000))`,
     arrive: ["1", "2"],
   },
   {
