@@ -48,6 +48,7 @@ const elsewhere = [
 /** @type {[name: string, suite: Suite, needs?: Needs][]} */
 const suites = [
   ...elsewhere,
+  ["pressure", vitest("pressure")],
   ["python", succeeds(own("python"))],
   ["Rust peer", succeeds(own("rust-peer"))],
   ["check", counts(own("check"))],
@@ -56,7 +57,6 @@ const suites = [
   ["sockets, threads", vitest("sockets-thread")],
   ["differential", vitest("differential")],
   ["differential, threads", vitest("differential-thread")],
-  ["pressure", vitest("pressure"), { cores: 0.5 }],
   ["sockets, autoDictionary", vitest("sockets-autoDictionary")],
   ["sockets, arenas", vitest("sockets-arenas")],
   ["sockets, level", vitest("sockets-level")],
