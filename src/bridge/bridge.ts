@@ -14,7 +14,7 @@ import {
 } from "../transport/endpoint.js"
 import { connectTcp, listenTcp, resolveHost, serverOptions } from "../transport/tcp.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
-import { zmqError } from "../transport/zmq-error.js"
+import { mistake, zmqError } from "../transport/zmq-error.js"
 import { IPC, listenIpc, parseIpc } from "./ipc.js"
 import { Link } from "./link.js"
 import type { MessageLimits } from "./message-limits.js"
@@ -180,7 +180,12 @@ export class Bridge {
 function checkSchemes({ from, to }: BridgeSpec): void {
   for (const endpoint of [from, to])
     if (![SCHEME, "tcp://", IPC].some((scheme) => endpoint.startsWith(scheme)))
-      throw zmqError("EINVAL", endpoint, `expected lz4+tcp://, tcp:// or ipc://; got ${endpoint}`)
+      throw mistake(
+        "EINVAL",
+        endpoint,
+        "is of another scheme",
+        "expected lz4+tcp://, tcp:// or ipc://",
+      )
   if (isLz4(from) === isLz4(to))
     throw zmqError(
       "EINVAL",

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { lstatSync, statSync, unlinkSync } from "node:fs"
 import { connect, type Server } from "node:net"
 import { dirname } from "node:path"
-import { zmqError } from "../transport/zmq-error.js"
+import { mistake, zmqError } from "../transport/zmq-error.js"
 
 export const IPC = "ipc://"
 
@@ -19,14 +19,14 @@ const PATH_MAX_BYTES = process.platform === "linux" ? 107 : 103
 export function parseIpc(endpoint: string): string {
   const path = endpoint.slice(IPC.length)
   const bytes = Buffer.byteLength(path)
-  const invalid = (why: string) =>
-    zmqError("EINVAL", endpoint, `invalid endpoint: ${why} (${endpoint})`)
-  if (path === "" || path === "*" || path === "@") throw invalid("expected a path")
-  if (path.includes("\0")) throw invalid("a path has no zero bytes")
+  const invalid = (wrong: string, meant?: string) => mistake("EINVAL", endpoint, wrong, meant)
+  if (path === "" || path === "*" || path === "@")
+    throw invalid("has no path", "expected a path, as in ipc:///run/name")
+  if (path.includes("\0")) throw invalid("has a zero byte in its path")
   if (bytes > PATH_MAX_BYTES)
-    throw invalid(`a path of ${bytes} bytes; at most ${PATH_MAX_BYTES} are allowed`)
+    throw invalid(`has a path of ${bytes} bytes; at most ${PATH_MAX_BYTES} are allowed`)
   if (!path.startsWith("@")) return path
-  if (process.platform !== "linux") throw invalid("names that begin with @ are for Linux only")
+  if (process.platform !== "linux") throw invalid("begins with @, which is for Linux only")
   return `\0${path.slice(1)}`
 }
 

@@ -176,7 +176,7 @@ function orUsageError<T>(make: () => T): T {
   } catch (error) {
     const { code, message, address } = error as ZmqError
     if (code === "EINVAL")
-      throw new UsageError(message === "Invalid argument" ? `${EXPECTED}; got ${address}` : message)
+      throw new UsageError(`${message.replace("Invalid argument: ", "")}; ${EXPECTED}`)
     if (code === "ENODEV") throw new InputError(`${address}: ${words(error)}`)
     throw error
   }

@@ -1,7 +1,7 @@
 import type { Socket } from "zeromq"
 import type { HeartbeatOptions } from "../transport/heartbeat.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
-import { zmqError } from "../transport/zmq-error.js"
+import { mistake } from "../transport/zmq-error.js"
 import type { HandshakeSettings } from "../zmtp/handshake.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import type { SocketState } from "./state.js"
@@ -18,6 +18,12 @@ const REFUSED = {
   socksProxy: null,
 }
 
+/** Options that choose a security mechanism. */
+const MECHANISM_OPTIONS = {
+  curve: "curveServer, curveServerKey and the other keys",
+  gssapi: "gssapiServer and the other options of GSSAPI",
+}
+
 /**
  * The options of a socket that act on its TCP connections, as they are now.
  *
@@ -31,10 +37,11 @@ export function readTcpOptions(
   for (const [name, usual] of Object.entries(REFUSED)) {
     const value = socket[name as keyof Socket] as unknown
     if (value !== undefined && value !== usual)
-      throw zmqError(
+      throw mistake(
         "ENOTSUP",
         endpoint,
-        `${name} (${value}) has no effect on lz4+tcp://; leave it at ${usual}`,
+        `cannot have the socket's ${name} of ${value}, as Node does not set it`,
+        `leave it at ${usual}, or use tcp://`,
       )
   }
   return {
@@ -63,10 +70,11 @@ export function readHandshakeSettings(
 ): HandshakeSettings {
   const { securityMechanism } = socket
   if (securityMechanism !== null && securityMechanism !== "plain")
-    throw zmqError(
+    throw mistake(
       "ENOTSUP",
       endpoint,
-      `lz4+tcp:// cannot be used with ${securityMechanism.toUpperCase()}, which encrypts parts before they can be compressed`,
+      `cannot be used with ${securityMechanism.toUpperCase()}, which encrypts parts before they can be compressed`,
+      `leave ${MECHANISM_OPTIONS[securityMechanism]} unset, or use tcp://`,
     )
   const isPlain = securityMechanism === "plain"
   return {

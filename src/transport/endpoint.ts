@@ -1,6 +1,6 @@
 import * as net from "node:net"
 import { networkInterfaces } from "node:os"
-import { zmqError } from "./zmq-error.js"
+import { mistake, quoted } from "./zmq-error.js"
 
 export const SCHEME = "lz4+tcp://"
 
@@ -38,12 +38,16 @@ export function isLz4(endpoint: unknown): endpoint is string {
  * @throws Error with code EINVAL or ENODEV.
  */
 export function parseBind(endpoint: string, ipv6: boolean): HostPort {
-  const [host, digits] = split(endpoint, withoutScheme(endpoint))
+  const address = withoutScheme(endpoint)
+  if (address.includes(";"))
+    throw mistake("EINVAL", endpoint, "has a source address, which is only for connecting")
+  const [host, digits] = split(endpoint, address)
   const port = parsePort(endpoint, digits, true)
-  const address = localAddress(endpoint, host, ipv6)
+  const local = localAddress(endpoint, host, ipv6)
   // What is neither an address nor an interface has to be the name of a host.
-  if (address === undefined && !/^[\w.-]+$/.test(host)) throw zmqError("ENODEV", endpoint)
-  return { host: address ?? host, port }
+  if (local === undefined && !/^[\w.-]+$/.test(host))
+    throw wrongHost("ENODEV", endpoint, host, `*:${digits}`)
+  return { host: local ?? host, port }
 }
 
 /**
@@ -54,16 +58,26 @@ export function parseBind(endpoint: string, ipv6: boolean): HostPort {
  */
 export function parseConnect(endpoint: string, ipv6: boolean): Destination {
   const parts = withoutScheme(endpoint).split(";")
-  if (parts.length > 2) throw invalid(endpoint, "at most one ';' is allowed")
-  const [host, port] = split(endpoint, parts.at(-1) as string)
-  if (!/^[\w[:][\w.:%[\]-]*$|^$/.test(host) || host.startsWith("_"))
-    throw zmqError("EINVAL", endpoint)
-  const destination = { host, port: parsePort(endpoint, port, false), source: undefined }
+  if (parts.length > 2)
+    throw mistake("EINVAL", endpoint, "has more than one ';'", "SOURCE:PORT;HOST:PORT")
+  const [host, digits] = split(endpoint, parts.at(-1) as string)
+  if (host === "*")
+    throw onlyForBinding(endpoint, "* as its host", `${schemeOf(endpoint)}127.0.0.1:${digits}`)
+  const isWrongIpv6 = host.includes(":") && familyOf(host) !== 6
+  if (isWrongIpv6 || !/^[\w[:][\w.:%[\]-]*$|^$/.test(host) || host.startsWith("_"))
+    throw wrongHost("EINVAL", endpoint, host, `127.0.0.1:${digits}`)
+  const destination = { host, port: parsePort(endpoint, digits, false), source: undefined }
   if (parts.length === 1) return destination
-  const [from, fromPort] = split(endpoint, parts[0] as string)
+  const [from, fromDigits] = split(endpoint, parts[0] as string)
   const source = localAddress(endpoint, from, ipv6)
-  if (source === undefined) throw zmqError("ENODEV", endpoint)
-  const sourcePort = parsePort(endpoint, fromPort, true)
+  if (source === undefined)
+    throw mistake(
+      "ENODEV",
+      endpoint,
+      `has source ${quoted(from)}, which is neither an address nor an interface`,
+      interfaceNames(),
+    )
+  const sourcePort = parsePort(endpoint, fromDigits, true)
   return { ...destination, source: { host: source, port: sourcePort } }
 }
 
@@ -89,10 +103,24 @@ export function canonicalEndpoint(endpoint: string, ipv6: boolean): string {
 export const withoutScheme = (endpoint: string): string =>
   endpoint.slice(endpoint.indexOf("://") + 3)
 
+const schemeOf = (endpoint: string): string => endpoint.slice(0, endpoint.indexOf("://") + 3)
+
 /** Parts at the last colon. */
 function split(endpoint: string, address: string): [host: string, port: string] {
-  const colon = address.lastIndexOf(":")
-  if (colon < 0) throw zmqError("EINVAL", endpoint)
+  const colon = address.endsWith("]") ? -1 : address.lastIndexOf(":")
+  if (withoutScheme(endpoint) === "")
+    throw mistake("EINVAL", endpoint, "has neither host nor port", `${endpoint}127.0.0.1:5555`)
+  if (colon < 0 || colon === address.length - 1) {
+    const host = colon < 0 ? address : address.slice(0, colon)
+    if (withoutScheme(endpoint) !== address)
+      throw mistake(
+        "EINVAL",
+        endpoint,
+        `has no port in ${quoted(address)}`,
+        "SOURCE:PORT;HOST:PORT",
+      )
+    throw mistake("EINVAL", endpoint, "has no port", `${schemeOf(endpoint)}${host}:5555`)
+  }
   return [trimBrackets(address.slice(0, colon)), address.slice(colon + 1)]
 }
 
@@ -102,15 +130,50 @@ function trimBrackets(host: string): string {
 
 function parsePort(endpoint: string, port: string, wildcard: boolean): number {
   if (wildcard && port === "*") return 0
-  // What libzmq takes for a number is refused with a reason, as it would take part of it.
-  if (!(wildcard ? /^\s*[+-]?\d/ : /^\d/).test(port)) throw zmqError("EINVAL", endpoint)
   const number = /^\d{1,5}$/.test(port) ? Number(port) : -1
-  if (number < (wildcard ? 0 : 1) || number > 65535)
-    throw invalid(
+  if (!wildcard && (port === "*" || number === 0))
+    throw onlyForBinding(endpoint, `port ${port}`, "the port must be 1 to 65535")
+  if (/\s/.test(port)) throw whiteSpace("EINVAL", endpoint)
+  if (number < 0 || number > 65535)
+    throw mistake(
+      "EINVAL",
       endpoint,
-      `the port must be ${wildcard ? "*, or 0" : "1"} to 65535; got ${JSON.stringify(port)}`,
+      `has port ${quoted(port)}`,
+      `the port must be ${wildcard ? "*, or 0" : "1"} to 65535`,
     )
   return number
+}
+
+/** The error for what only an endpoint that is bound may have. */
+function onlyForBinding(endpoint: string, what: string, meant: string): Error {
+  return mistake("EINVAL", endpoint, `has ${what}, which is only for binding`, meant)
+}
+
+function wrongHost(
+  code: "EINVAL" | "ENODEV",
+  endpoint: string,
+  host: string,
+  example: string,
+): Error {
+  const scheme = schemeOf(endpoint)
+  const inner = endpoint.lastIndexOf("//") + 2
+  if (inner > scheme.length)
+    return mistake(code, endpoint, "has two schemes", scheme + endpoint.slice(inner))
+  if (/\s/.test(host)) return whiteSpace(code, endpoint)
+  if (host === "") return mistake(code, endpoint, "has no host", scheme + example)
+  const what = `has host ${quoted(host)}, which is`
+  return host.includes(":") || host.includes("]")
+    ? mistake(code, endpoint, `${what} not an IPv6 address`, `${scheme}[2001:db8::1]:5555`)
+    : mistake(code, endpoint, `${what} neither an address nor a name`, scheme + example)
+}
+
+function whiteSpace(code: "EINVAL" | "ENODEV", endpoint: string): Error {
+  return mistake(code, endpoint, "has white space", endpoint.replace(/\s+/g, ""))
+}
+
+/** The interfaces of this machine, as errors name them. */
+export function interfaceNames(): string {
+  return `interfaces: ${Object.keys(networkInterfaces()).join(", ")}`
 }
 
 /** The address of this machine that `*`, an address or an interface's name stand for. */
@@ -118,7 +181,13 @@ function localAddress(endpoint: string, host: string, ipv6: boolean): string | u
   if (host === "*") return ipv6 ? "::" : "0.0.0.0"
   const addressFamily = familyOf(host)
   if (addressFamily !== 0) {
-    if (addressFamily === 6 && !ipv6) throw zmqError("ENODEV", endpoint)
+    if (addressFamily === 6 && !ipv6)
+      throw mistake(
+        "ENODEV",
+        endpoint,
+        "is IPv6, which the socket's option ipv6 allows",
+        "ipv6: true",
+      )
     return mapped(host, ipv6)
   }
   const family = ipv6 ? "IPv6" : "IPv4"
@@ -128,8 +197,4 @@ function localAddress(endpoint: string, host: string, ipv6: boolean): string | u
 /** With the option ipv6, libzmq has IPv6 sockets for IPv4, too. */
 export function mapped(address: string, ipv6: boolean): string {
   return ipv6 && familyOf(address) === 4 ? `::ffff:${address}` : address
-}
-
-function invalid(endpoint: string, why: string): Error {
-  return zmqError("EINVAL", endpoint, `Invalid argument: ${why}`)
 }

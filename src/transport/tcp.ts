@@ -3,9 +3,16 @@ import type { NetConnectOpts } from "node:net"
 import * as net from "node:net"
 import { getSystemErrorName } from "node:util"
 import { Channel } from "./channel.js"
-import { type Destination, familyOf, formatEndpoint, type HostPort, mapped } from "./endpoint.js"
+import {
+  type Destination,
+  familyOf,
+  formatEndpoint,
+  type HostPort,
+  interfaceNames,
+  mapped,
+} from "./endpoint.js"
 import type { TcpOptions } from "./tcp-options.js"
-import { systemError, zmqError } from "./zmq-error.js"
+import { mistake, quoted, systemError } from "./zmq-error.js"
 
 /** What net listens with. Making it binds at once, which net.Server does only later. */
 interface ServerHandle {
@@ -107,7 +114,12 @@ export async function resolveHost(
     const { address } = await lookup(host, { family: ipv6 ? 0 : 4 })
     return { host: mapped(address, ipv6), port }
   } catch {
-    throw zmqError("ENODEV", endpoint)
+    throw mistake(
+      "ENODEV",
+      endpoint,
+      `has host ${quoted(host)}, which is neither an interface of this machine nor the name of a host that is known`,
+      `${interfaceNames()}; * is all of them`,
+    )
   }
 }
 
@@ -119,7 +131,12 @@ export function resolveHostSync(
 ): HostPort {
   if (familyOf(host) !== 0) return { host, port }
   if (host === "localhost") return { host: mapped("127.0.0.1", ipv6), port }
-  throw zmqError("ENODEV", endpoint)
+  throw mistake(
+    "ENODEV",
+    endpoint,
+    `has host ${quoted(host)}, which is not an interface of this machine`,
+    `${interfaceNames()}; names of hosts are for bind(), which can wait for their addresses`,
+  )
 }
 
 function nameOf(status: number): string {

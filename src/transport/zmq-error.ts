@@ -44,6 +44,47 @@ export function zmqError(code: ZmqErrorCode, address?: string, message?: string)
   return address === undefined ? error : Object.assign(error, { address })
 }
 
+/** How much of an address an error quotes. */
+const QUOTED_MAX = 200
+
+/** An error with an explanation behind libzmq's words, which programs may look for. */
+export function explained(code: ZmqErrorCode, why: string, address?: string): ZmqError {
+  return zmqError(code, address, withExplanation(MESSAGES[code], why))
+}
+
+/** An error for a wrong address: what is wrong with it, and what was probably meant. */
+export function mistake(
+  code: ZmqErrorCode,
+  address: string,
+  wrong: string,
+  meant?: string,
+): ZmqError {
+  return explained(code, explanation(address, wrong, meant), address)
+}
+
+/** The explanation of a mistake: `"lz4+tcp://host" has no port (lz4+tcp://host:5555)`. */
+export function explanation(address: string, wrong: string, meant?: string): string {
+  const hint = meant !== undefined && meant.length <= QUOTED_MAX ? ` (${meant})` : ""
+  return `${quoted(address)} ${wrong}${hint}`
+}
+
+/** Adds an explanation to an error of zeromq.js, also in its stack, which is what is printed of it. */
+export function explain<E extends Error>(error: E, why: string): E {
+  const { message, stack } = error
+  error.message = withExplanation(message, why)
+  if (stack !== undefined) error.stack = stack.replace(message, () => error.message)
+  return error
+}
+
+const withExplanation = (words: string, why: string): string => `${words}: ${why}`
+
+/** Text from the caller, as it is shown in errors. */
+export function quoted(text: string): string {
+  return text.length > QUOTED_MAX
+    ? `${JSON.stringify(text.slice(0, QUOTED_MAX))} …`
+    : JSON.stringify(text)
+}
+
 /** The same for an error of the system, whatever its code is. */
 export function systemError(code: string | undefined, address?: string): ZmqError {
   if (code !== undefined && code in MESSAGES) return zmqError(code as ZmqErrorCode, address)

@@ -33,7 +33,12 @@ export class Normaliser {
   #error(error: Error): Json {
     const { code, errno, address, status } = error as Error & Record<string, unknown>
     const seen = { name: error.name, code, message: error.message, errno, address, status }
-    return this.of(Object.fromEntries(Object.entries(seen).filter(([, one]) => one !== undefined)))
+    return Object.fromEntries(
+      Object.entries(seen)
+        .filter(([, one]) => one !== undefined)
+        // Explanations are cut off later: what they mention gets no name, and they may be long.
+        .map(([key, one]) => [key, key === "message" ? (one as string) : this.of(one)]),
+    )
   }
 
   #text(text: string): string {
@@ -60,6 +65,26 @@ export class Normaliser {
     const printable = !/[\u0000-\u001f\u007f\ufffd]/.test(text)
     return printable ? this.#text(text) : `hex:${Buffer.from(bytes).toString("hex")}`
   }
+}
+
+/**
+ * What was observed, without the explanations of its errors: libzmq's words, a colon, and what the
+ * mistake is. Each must begin with what libzmq said at the same place.
+ */
+export function withoutExplanations(seen: Json, libzmq: Json): Json {
+  if (typeof seen !== "object" || typeof libzmq !== "object" || !seen || !libzmq) return seen
+  if (Array.isArray(seen) || Array.isArray(libzmq)) {
+    if (!Array.isArray(seen) || !Array.isArray(libzmq)) return seen
+    return seen.map((one, i) => withoutExplanations(one, libzmq[i] ?? null))
+  }
+  return Object.fromEntries(
+    Object.entries(seen).map(([key, one]) => {
+      const words = libzmq[key] ?? null
+      if (key !== "message" || typeof one !== "string" || !("name" in seen))
+        return [key, withoutExplanations(one, words)]
+      return [key, one.startsWith(`${words}: `) ? words : one]
+    }),
+  )
 }
 
 function nameOf(names: Map<string, string>, key: string, kind: string): string {

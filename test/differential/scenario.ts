@@ -13,7 +13,7 @@ import * as lz4 from "zeromq-lz4"
 import * as lz4Draft from "zeromq-lz4/draft"
 
 import { freePort } from "../support/sockets.js"
-import { type Json, Normaliser } from "./normalise.js"
+import { type Json, Normaliser, withoutExplanations } from "./normalise.js"
 import { type HandshakeOptions, RawListener, RawPeer } from "./raw-peer.js"
 
 /** The classes of all socket types but the drafts. */
@@ -329,7 +329,7 @@ export function scenario(
     expect(Object.assign({}, ...tcp)).toMatchObject(facts)
     const times = Number(process.env.DIFFERENTIAL_ORACLE ?? 0)
     for (let i = 1; i < times; i++) expect(await logOf(TCP, body)).toEqual(tcp)
-    if (!times) expect(await logOf(LZ4, body)).toEqual(tcp)
+    if (!times) expect(withoutExplanations(await logOf(LZ4, body), tcp)).toEqual(tcp)
   })
 }
 

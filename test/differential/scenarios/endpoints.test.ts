@@ -2,8 +2,9 @@
  * What endpoints may look like, what errors wrong ones give, and lastEndpoint.
  *
  * Left out, because lz4+tcp:// refuses at once what libzmq takes and never gets to work, or takes for
- * something else: connecting to port 0, to `:5555` or to `[::1:5555`, numbers followed by letters as a
- * port, ports below 0 and above 65535 to bind, and what is not a source address before `;`.
+ * something else: connecting to port 0 or to `[::1:5555`, numbers followed by letters as a
+ * port, ports below 0 and above 65535 to bind, what is not a source address before `;`, and a source
+ * address to bind.
  */
 import { expect } from "vitest"
 
@@ -100,6 +101,10 @@ const WRONG = [
   " 127.0.0.1:5555",
   "127.0.0.1 :5555",
   "host name:5555",
+  "host",
+  "user@host:5555",
+  "tcp://127.0.0.1:5555",
+  "192.0.2.1:5555",
 ]
 
 for (const rest of WRONG) {
@@ -125,6 +130,12 @@ for (const rest of [
   "127.0.0.1:-1",
   "127.0.0.1:abc",
   "*",
+  "host",
+  "127.0.0.1 :5555",
+  "127.0.0.1: 5555",
+  "127.0.0.1:5555/path",
+  "user@host:5555",
+  "host name:5555",
 ]) {
   scenario(
     `connect with: "${rest}"`,
@@ -146,6 +157,13 @@ for (const endpoint of [
   "nonsense://127.0.0.1:5555",
   "tcp:127.0.0.1:5555",
   "TCP://127.0.0.1:*",
+  "lz4tcp://127.0.0.1:5555",
+  "lz4://127.0.0.1:5555",
+  "tcp+lz4://127.0.0.1:5555",
+  "lz4+ipc://file",
+  "LZ4+TCP://127.0.0.1:5555",
+  "lz4+tcp:/127.0.0.1:5555",
+  "lz4+tcp:127.0.0.1:5555",
 ]) {
   scenario(
     `endpoints of no known scheme: "${endpoint}"`,
@@ -159,6 +177,41 @@ for (const endpoint of [
     { connect: { throws: expect.anything() } },
   )
 }
+
+scenario(
+  "STREAM with a scheme that it does not have",
+  async ({ zmq, plain, attempted }) => {
+    const stream = plain(zmq.Stream)
+    const endpoint = "lz4+tcp://127.0.0.1:*"
+    await attempted("bind", () => stream.bind(endpoint))
+    await attempted("bindSync", () => stream.bindSync(endpoint))
+    await attempted("connect", () => stream.connect(endpoint))
+    await attempted("unbind", () => stream.unbind(endpoint))
+    await attempted("disconnect", () => stream.disconnect(endpoint))
+  },
+  { bind: { rejects: { code: "EPROTONOSUPPORT" } } },
+)
+
+scenario(
+  "options with an endpoint of libzmq's",
+  async ({ zmq, plain, attempted }) => {
+    const dealer = plain(zmq.Dealer) as unknown as Record<string, (...all: unknown[]) => unknown>
+    for (const name of ["bind", "bindSync", "connect", "unbind", "disconnect"])
+      await attempted(name, () => dealer[name]!("tcp://127.0.0.1:5555", { linger: 0 }))
+  },
+  { connect: { throws: { name: "TypeError" } } },
+)
+
+scenario(
+  "a routing id for connect that is neither text nor bytes",
+  async ({ zmq, plain, at, attempted }) => {
+    const router = plain(zmq.Router)
+    await attempted("connect", () =>
+      router.connect(at("127.0.0.1:5555"), { routingId: 5 as never }),
+    )
+  },
+  { connect: { throws: { name: "TypeError" } } },
+)
 
 scenario(
   "localhost",
