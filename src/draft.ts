@@ -2,6 +2,7 @@
 import type * as draft from "zeromq/draft.js"
 import type { Lz4Class } from "./exports.js"
 import { extend } from "./sockets/extend.js"
+import { withoutLz4 } from "./sockets/mistakes.js"
 import { loadDraft } from "./zeromq.js"
 
 const zeromq = loadDraft()
@@ -31,6 +32,6 @@ export const Scatter: Lz4Class<typeof draft.Scatter> = extend(zeromq.Scatter)
 /** SCATTER: deals messages out to its GATHER peers in turn. As zeromq.js's Scatter, and also for `lz4+tcp://`. */
 export type Scatter = InstanceType<typeof Scatter>
 /** zeromq.js's own: UDP, without connections. It has no `lz4+tcp://`. */
-export const Datagram: typeof draft.Datagram = zeromq.Datagram
+export const Datagram: typeof draft.Datagram = withoutLz4(zeromq.Datagram, "UDP")
 /** zeromq.js's own: UDP, without connections. It has no `lz4+tcp://`. */
 export type Datagram = draft.Datagram

@@ -1,5 +1,6 @@
 import type * as zmq from "zeromq"
 import { extend, type Lz4Class } from "./sockets/extend.js"
+import { withoutLz4 } from "./sockets/mistakes.js"
 import { NamedProxy } from "./sockets/proxy.js"
 import { loadZeromq } from "./zeromq.js"
 
@@ -64,7 +65,7 @@ export type Proxy<F extends zmq.Socket = zmq.Socket, B extends zmq.Socket = zmq.
   B
 >
 /** zeromq.js's own: plain TCP, without ZMTP. It has no `lz4+tcp://`. */
-export const Stream: typeof zmq.Stream = zeromq.Stream
+export const Stream: typeof zmq.Stream = withoutLz4(zeromq.Stream, "plain TCP")
 /** zeromq.js's own: plain TCP, without ZMTP. It has no `lz4+tcp://`. */
 export type Stream = zmq.Stream
 /** PAIR: exactly one peer, both ways. As zeromq.js's Pair, and also for `lz4+tcp://`. */

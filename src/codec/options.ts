@@ -92,7 +92,8 @@ const TRIGGER_MAX = 8192
 const CAPACITY = 2048
 const TRIGGER = 100
 
-const LZ4_NAMES = [
+/** The options that endpoints and codecs have in common. */
+export const LZ4_NAMES: readonly string[] = [
   "dictionary",
   "autoDictionary",
   "minCompressSize",
@@ -192,7 +193,7 @@ function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
     minCompressBytes: dictionary ? minWithDictionary : min(MIN_COMPRESS_BYTES),
     effort: readEffort(options),
     adaptive: options.level === "adaptive",
-    arenas: arenas === undefined || arenas === "auto" ? "auto" : boolean("arenas", arenas),
+    arenas: arenas === undefined || arenas === "auto" ? "auto" : checkArenas(arenas),
     revision: integer("revision", revision, ARENAS_REVISION, 1, ARENAS_REVISION),
   }
   if (settings.effort !== NO_EFFORT) return settings
@@ -228,6 +229,10 @@ function readEffort({ acceleration, level }: Lz4Options): number {
   if (isNamed && acceleration !== undefined)
     throw wrongValue(`acceleration applies to level 0 only; got it with level "${level}"`)
   if (level === "none") return NO_EFFORT
+  if (typeof level === "string" && !isNamed)
+    throw wrongType(
+      `level must be a number; got ${shown(level)} ("none" and, for sockets, "adaptive" are also levels)`,
+    )
   const checked = isNamed ? 0 : integer("level", level, 0, 0, LEVEL_MAX)
   if (checked === 0) return integer("acceleration", acceleration, 1, 1, ACCELERATION_MAX)
   if (checked < LEVEL_MIN)
@@ -255,9 +260,10 @@ export function checkBytes(what: string, value: unknown): Uint8Array {
   throw wrongType(`${what} must be a Uint8Array; got ${shown(value)}`)
 }
 
-function boolean(name: string, value: unknown): boolean {
-  if (typeof value !== "boolean") throw wrongType(`${name} must be a boolean; got ${shown(value)}`)
-  return value
+function checkArenas(arenas: unknown): boolean {
+  if (typeof arenas !== "boolean")
+    throw wrongType(`arenas must be a boolean; got ${shown(arenas)} (sockets have "auto", too)`)
+  return arenas
 }
 
 /** An integer from `min` to `max`, or `usual` where none is given; throws RangeError for others. */

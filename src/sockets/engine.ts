@@ -1,6 +1,6 @@
 import type { Context, Event, Socket } from "zeromq"
 import { shown, wrongType } from "../codec/errors.js"
-import { checkEndpointOptions, integer, type Lz4Options } from "../codec/options.js"
+import { checkEndpointOptions, integer, LZ4_NAMES, type Lz4Options } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
@@ -19,7 +19,7 @@ import {
 import { LocalTransport } from "../transport/local-transport.js"
 import { caughtUp, fellBehind } from "../transport/read-turns.js"
 import { resolveHost, resolveHostSync } from "../transport/tcp.js"
-import { zmqError } from "../transport/zmq-error.js"
+import { explain, explained, mistake, zmqError } from "../transport/zmq-error.js"
 import { Authenticator } from "./authenticator.js"
 import { busy } from "./early-operations.js"
 import {
@@ -32,6 +32,7 @@ import { exitsLater } from "./exit.js"
 import { Hold } from "./hold.js"
 import type { Lz4 } from "./lz4.js"
 import { copyMessage } from "./message.js"
+import { refused, refuseSocketOptions, whyNotBound } from "./mistakes.js"
 import type { NativeSide } from "./native-side.js"
 import { readHandshakeSettings, readHeartbeat, readTcpOptions } from "./socket-options.js"
 import type { SocketState } from "./state.js"
@@ -63,6 +64,9 @@ const POLL_BYTES = 128 * 1024
 
 /** Options of endpoints that are not the codec's. */
 const OWN_OPTIONS = ["thread", "receiveHighWaterBytes"]
+export const ENDPOINT_OPTIONS: readonly string[] = [...LZ4_NAMES, ...OWN_OPTIONS]
+/** How many endpoints an error names. */
+const NAMES_MAX = 10
 const RECEIVE_HIGH_WATER_BYTES = 64 << 20
 
 const RESOLVED = Promise.resolve()
@@ -123,7 +127,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.#context = socket.context
     this.lingerMs = socket.linger
     const Type = SOCKET_TYPES[socket.type]
-    if (!Type) throw zmqError("ENOTSUP", undefined, "STREAM sockets do not speak ZMTP")
+    if (!Type) throw explained("ENOTSUP", "STREAM sockets do not speak ZMTP")
     this.type = new Type(this, state.typeOptions)
     this.canSend = "send" in socket
     this.canReceive = "receive" in socket
@@ -190,7 +194,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   #cannotListen(address: string, error: unknown): never {
     this.emit({ type: "close" } as Event) // without an address, as libzmq has it
-    return this.bindError(address, error)
+    const why = whyNotBound(address, (error as { code?: string }).code)
+    return this.bindError(address, why === undefined ? error : explain(error as Error, why))
   }
 
   connect(socket: Socket, address: string, options: EndpointOptions): void {
@@ -216,13 +221,22 @@ export class Engine implements EndpointHost, SocketTypeEvents {
    * @throws Error with code ENOENT.
    */
   disconnect(socket: Socket, address: string): void {
-    if (withoutScheme(address) === "") throw zmqError("EINVAL", address)
+    if (withoutScheme(address) === "")
+      throw mistake("EINVAL", address, "has neither host nor port", this.#names())
     const name = this.#endpoints.has(address) ? address : canonicalEndpoint(address, socket.ipv6)
     const endpoints = this.#endpoints.get(name)
-    if (!endpoints) throw zmqError("ENOENT", address)
+    if (!endpoints) throw mistake("ENOENT", address, "is not bound or connected", this.#names())
     this.#endpoints.delete(name)
     const { linger } = socket
     for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#context), true)
+  }
+
+  /** The endpoints there are, as errors name them. */
+  #names(): string {
+    const names = [...this.#endpoints.keys()]
+    if (names.length === 0) return "the socket has no lz4+tcp:// endpoint"
+    const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ""
+    return `the socket has ${names.slice(0, NAMES_MAX).join(", ")}${more}`
   }
 
   close(lingerMs: number): void {
@@ -261,6 +275,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   /** The settings of an endpoint; those without options of their own have the same. */
   #settings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
+    refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
     const usual = Object.keys(options ?? {}).length === 0
     if (usual && this.#usual?.changes === this.#state.changes) {
       const { settings } = this.#usual
@@ -420,7 +435,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       if (sendTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const refusal = this.#trySend(message, routing)
         if (this.#receiving !== undefined) this.readable()
-        if (typeof refusal === "string") return this.#refuse(zmqError(refusal))
+        if (typeof refusal === "string") return this.#refuse(refused(refusal, this.type.name))
         if (refusal) return refusal.catch((error) => this.#refuse(error))
         return this.#turnAfter(message) ?? RESOLVED
       }
@@ -510,7 +525,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     try {
       const refusal = this.#trySend(sending.message, sending.routing)
       if (refusal === undefined) sending.resolve()
-      else outcome(refusal).then(sending.resolve, sending.reject)
+      else outcome(refusal, this.type.name).then(sending.resolve, sending.reject)
     } catch (error) {
       sending.reject(error as Error)
     }
@@ -533,7 +548,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (receiveTimeoutMs === 0 || this.#hasIn()) {
       if (receiveTimeoutMs === 0 || this.#operations++ < OPERATIONS_MAX) {
         const message = this.#tryReceive()
-        if (typeof message === "string") return this.#refuse(zmqError(message))
+        if (typeof message === "string") return this.#refuse(refused(message, this.type.name))
         if (this.#sending !== undefined) this.writable()
         return this.#turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
       }
@@ -575,7 +590,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.#hold.release()
     this.native?.want(false)
     const message = this.#tryReceive()
-    if (typeof message === "string") receiving.reject(zmqError(message))
+    if (typeof message === "string") receiving.reject(refused(message, this.type.name))
     else receiving.resolve(message)
     if (this.#sending !== undefined) this.writable()
   }
@@ -604,8 +619,8 @@ export function checkFree(state: SocketState): void {
 }
 
 /** What came of a message that was refused, or is libzmq's to send. */
-function outcome(refusal: Refusal | Promise<void>): Promise<void> {
-  return typeof refusal === "string" ? Promise.reject(zmqError(refusal)) : refusal
+function outcome(refusal: Refusal | Promise<void>, type: string): Promise<void> {
+  return typeof refusal === "string" ? Promise.reject(refused(refusal, type)) : refusal
 }
 
 function sendNow(engine: Engine, sending: Sending): void {

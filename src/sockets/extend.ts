@@ -2,12 +2,28 @@ import type { Observer, Socket as ZmqSocket } from "zeromq"
 import type { Message } from "../patterns/pipe.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
-import { zmqError } from "../transport/zmq-error.js"
+import { explained } from "../transport/zmq-error.js"
 import { EarlyOperations } from "./early-operations.js"
-import { checkFree, type EndpointOptions, Engine, type Received, turn } from "./engine.js"
+import {
+  checkFree,
+  ENDPOINT_OPTIONS,
+  type EndpointOptions,
+  Engine,
+  type Received,
+  turn,
+} from "./engine.js"
 import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { copyMessage, toMessage } from "./message.js"
+import {
+  checkRouting,
+  checkRoutingId,
+  checkSocketOptions,
+  explainAddresses,
+  ignoredOption,
+  misplacedOption,
+  whyNative,
+} from "./mistakes.js"
 import { Monitor } from "./monitor.js"
 import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
 import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
@@ -82,6 +98,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       engineOf = (socket) => (#engine in socket ? socket.#engine : undefined)
     }
 
+    // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of a mixin
+    constructor(...args: any[]) {
+      checkSocketOptions(args[0], ENDPOINT_OPTIONS, Base.name)
+      super(...args)
+    }
+
     get lz4(): Lz4 {
       return ensureState(this).lz4Of(this)
     }
@@ -142,18 +164,20 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const [address, given] = args
       const state = ensureState(this)
       if (this.#isNative(state, address)) {
+        if (Base.name === "Router") checkRouterOptions(address, given)
         state.useNative()
         ;(native.connect as (...args: unknown[]) => void).apply(this, this.#nativeArgs(args))
         this.#nativeAdded(state)
         return
       }
       const engine = this.#open(state)
-      if (engine.type.name !== "ROUTER") {
+      if (engine.type.name !== "ROUTER" || typeof given !== "object") {
         engine.connect(this, address, given ?? {})
         return
       }
       const { routingId, ...options } = given ?? {}
       if (routingId) {
+        checkRoutingId(routingId)
         state.changing(OPTION.connectRoutingId)
         state.connectRoutingId = Buffer.from(routingId)
       }
@@ -391,7 +415,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
   if (native.send) {
     const send = native.send
-    const takesRouting = ["Server", "Radio"].includes(Base.name)
+    const takesRouting = Base.name in ROUTING
     define("send", function (this: Socket, ...args: unknown[]): Promise<void> {
       const engine = engineOf(this)
       if (engine === undefined) {
@@ -412,7 +436,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
       const routing = toRouting(args[1])
       const { routingId, group } = routing
-      if (!routingId && !group) throw zmqError("EINVAL")
+      if (!routingId && !group) throw explained("EINVAL", ROUTING[Base.name] as string)
       return engine.send(toMessage(args[0]), routing)
     })
   }
@@ -477,11 +501,33 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     state.monitor ??= new Monitor(observer, state.nativeUsed)
     return observer
   })
+  explainAddresses(Socket.prototype, whyNative)
+  for (const name of ENDPOINT_OPTIONS)
+    Object.defineProperty(Socket.prototype, name, {
+      configurable: true,
+      get: () => undefined,
+      set() {
+        throw misplacedOption(name, Base.name)
+      },
+    })
   Object.defineProperty(Socket, "name", { value: Base.name })
   return Socket as unknown as Lz4Class<C>
 }
 
 const NO_ROUTING: Routing = {}
+
+/** What a message must be sent with, by the classes where it must. */
+const ROUTING: Readonly<Record<string, string>> = {
+  Server:
+    "a Server sends with the routing id that came with a message: send(message, { routingId })",
+  Radio: "a Radio sends to a group: send(message, { group })",
+}
+
+/** Refuses what zeromq.js ignores with its own endpoints, of which it reads the routing id only. */
+function checkRouterOptions(address: string, options: object | undefined): void {
+  for (const name of Object.keys(options ?? {}))
+    if (ENDPOINT_OPTIONS.includes(name)) throw ignoredOption(address, name)
+}
 
 /** A group as libzmq reads it: a string that ends at a zero byte. */
 function toGroup(given: string | Buffer): Buffer {
@@ -499,6 +545,7 @@ function checkSendArguments(args: unknown[], max: number): void {
 
 function toRouting(given: unknown): Routing {
   if (typeof given !== "object" || given === null) throw new TypeError("Options must be an object")
+  checkRouting(given)
   const { routingId, group } = given as { routingId?: number; group?: string | Buffer }
   return {
     ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),

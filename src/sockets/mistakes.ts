@@ -1,0 +1,211 @@
+/** Mistakes of callers that zeromq.js has few words for: what is wrong, and what was probably meant. */
+import type { Socket } from "zeromq"
+import { shown, wrongType, wrongValue } from "../codec/errors.js"
+import type { Refusal } from "../patterns/socket-type.js"
+import { interfaceNames, isLz4, SCHEME } from "../transport/endpoint.js"
+import { explain, explained, explanation, zmqError } from "../transport/zmq-error.js"
+
+// -- Options -----------------------------------------------------------------------
+
+/** What `socket.lz4` has, and no socket is made with. */
+const LZ4_MEMBERS = ["connections", "stats"]
+
+/**
+ * Refuses options of ours that sockets are not made with, before there is a socket: after what
+ * zeromq.js throws in its constructor, the process crashes when it exits.
+ *
+ * @param names the options of endpoints.
+ * @throws TypeError with code ERR_INVALID_ARG_VALUE.
+ */
+export function checkSocketOptions(
+  options: unknown,
+  names: readonly string[],
+  className: string,
+): void {
+  if (typeof options !== "object" || options === null) return
+  for (const name of Object.keys(options)) {
+    if (names.includes(name)) throw misplacedOption(name, className)
+    if (name === "lz4") throw wrongValue(`lz4 is not an option of ${className}; ${given("level")}`)
+    if (LZ4_MEMBERS.includes(name))
+      throw wrongValue(`${name} is not an option of ${className}; read socket.lz4.${name}`)
+  }
+}
+
+/** The error for an option of endpoints where it is given to a socket. */
+export function misplacedOption(name: string, className: string): TypeError {
+  return wrongValue(`${name} is not an option of ${className}; ${given(name)}`)
+}
+
+const given = (name: string): string =>
+  `it goes with an endpoint: socket.connect("${SCHEME}HOST:PORT", { ${name} }), or the same with bind`
+
+/**
+ * Refuses options of a socket that are given with an endpoint.
+ *
+ * @param names the options of endpoints.
+ * @throws TypeError with code ERR_INVALID_ARG_TYPE or ERR_INVALID_ARG_VALUE.
+ */
+export function refuseSocketOptions(
+  options: object | null | undefined,
+  names: readonly string[],
+  socket: Socket,
+): void {
+  if (options === null || options === undefined) return
+  if (typeof options !== "object")
+    throw wrongType(`options must be an object; got ${shown(options)}`)
+  for (const name of Object.keys(options))
+    if (!names.includes(name) && isSocketOption(socket, name))
+      throw wrongValue(
+        `unknown option ${shown(name)} of an endpoint; it goes with the socket: new ${socket.constructor.name}({ ${name} })`,
+      )
+}
+
+const isSocketOption = (socket: Socket, name: string): boolean =>
+  name in socket && typeof socket[name as keyof Socket] !== "function"
+
+/** Returns why an address that can be understood cannot be bound; undefined where there is no more to say. */
+export function whyNotBound(address: string, code: string | undefined): string | undefined {
+  switch (code) {
+    case "EADDRINUSE":
+      return explanation(
+        address,
+        "is already bound, by this process or another",
+        "port * takes a free one",
+      )
+    case "EADDRNOTAVAIL":
+      return explanation(
+        address,
+        "is not an address of this machine",
+        `${interfaceNames()}; * is all of them`,
+      )
+    case "EACCES":
+      return explanation(address, "has a port that needs privileges", "port * takes a free one")
+    default:
+      return undefined
+  }
+}
+
+// -- Messages ----------------------------------------------------------------------
+
+/** The error for an operation that a socket type refuses. */
+export function refused(code: Refusal, type: string): Error {
+  switch (code) {
+    case "EFSM":
+      return type === "REQ"
+        ? explained(code, "a Request sends, then receives the reply, in turns")
+        : explained(code, "a Reply receives a request, then sends the reply, in turns")
+    case "EHOSTUNREACH":
+      return explained(code, "no connected peer has the routing id that the message is for")
+    case "EINVAL":
+      return explained(code, `a message of ${type} has one part`)
+    default:
+      return zmqError(code)
+  }
+}
+
+/**
+ * The options of a message, for classes that need some.
+ *
+ * @throws TypeError as zeromq.js does.
+ */
+export function checkRouting(options: { routingId?: unknown; group?: unknown }): void {
+  const { routingId, group } = options
+  if (routingId !== undefined && typeof routingId !== "number")
+    throw new TypeError(`A number was expected: routingId is ${shown(routingId)}`)
+  if (group !== undefined && !isTextOrBytes(group))
+    throw new TypeError(`Value must be a string or buffer: group is ${shown(group)}`)
+}
+
+/** @throws TypeError as zeromq.js does. */
+export function checkRoutingId(routingId: unknown): void {
+  if (!isTextOrBytes(routingId))
+    throw new TypeError(`Option value must be a string or buffer: routingId is ${shown(routingId)}`)
+}
+
+const isTextOrBytes = (value: unknown): boolean =>
+  typeof value === "string" || ArrayBuffer.isView(value)
+
+// -- Endpoints of zeromq.js ----------------------------------------------------------
+
+const METHODS = ["bind", "bindSync", "unbind", "unbindSync", "connect", "disconnect"] as const
+
+type Call = (...args: unknown[]) => unknown
+
+/** Returns why zeromq.js is about to refuse what a method is given; undefined where it may not. */
+type Why = (args: readonly unknown[]) => string | undefined
+
+/**
+ * Lets the methods of a class that take an address explain what zeromq.js refuses about it. Errors
+ * stay zeromq.js's, and so do their codes and whether they are thrown or reject.
+ */
+export function explainAddresses(prototype: object, why: Why): void {
+  for (const name of METHODS) {
+    const call = Reflect.get(prototype, name) as Call
+    const { [name]: value } = {
+      [name](this: unknown, ...args: unknown[]): unknown {
+        const reason = why(args)
+        return reason === undefined ? call.apply(this, args) : explaining(this, call, args, reason)
+      },
+    }
+    Object.defineProperty(prototype, name, { configurable: true, writable: true, value })
+  }
+}
+
+function explaining(self: unknown, call: Call, args: unknown[], reason: string): unknown {
+  const fail = (error: unknown): never => {
+    throw isRefusal(error) ? explain(error, reason) : error
+  }
+  try {
+    const result = call.apply(self, args)
+    return result instanceof Promise ? result.catch(fail) : result
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+/** Whether an error is about the arguments, and not about a socket that is busy or closed. */
+function isRefusal(error: unknown): error is Error {
+  const { code, message } = error as NodeJS.ErrnoException
+  return code === "EPROTONOSUPPORT" || code === "EINVAL" || message?.startsWith("Expected 1 argu")
+}
+
+/** A scheme that was meant to be ours, and what follows it. */
+const LIKE_OURS = /^\s*([^:/]*lz4[^:/]*):?\/*(.*)$/is
+const OTHER_TRANSPORT = /(ipc|inproc|udp|wss?|tls|e?pgm|norm|vmci|tipc)$/i
+
+/** Explains what sockets that speak `lz4+tcp://` are given for endpoints that do not. */
+export const whyNative: Why = ([address, ...more]) => {
+  if (typeof address !== "string" || isLz4(address)) return undefined
+  const [, scheme, rest = ""] = LIKE_OURS.exec(address) ?? []
+  if (scheme !== undefined) {
+    const [, transport] = OTHER_TRANSPORT.exec(scheme) ?? []
+    return transport === undefined
+      ? explanation(address, `does not begin with ${SCHEME}`, SCHEME + rest)
+      : explanation(address, `is not ${SCHEME}, and nothing else is compressed`, `${transport}://`)
+  }
+  if (more.length === 0) return undefined
+  return explanation(address, `takes no options, which are for ${SCHEME}`, meantTcp(address))
+}
+
+/** The error for an option of ours that ROUTER would ignore with an endpoint of libzmq's. */
+export function ignoredOption(address: string, name: string): TypeError {
+  return wrongValue(
+    explanation(address, `takes no option ${name}, which is for ${SCHEME}`, meantTcp(address)),
+  )
+}
+
+const meantTcp = (address: string): string =>
+  address.startsWith("tcp://") ? `lz4+${address}` : `${SCHEME}HOST:PORT`
+
+/** A socket class of zeromq.js that has no `lz4+tcp://`, and says so. */
+// biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
+export function withoutLz4<C extends new (...args: any[]) => Socket>(Base: C, speaks: string): C {
+  class Socket extends Base {}
+  explainAddresses(Socket.prototype, ([address]) =>
+    isLz4(address)
+      ? explanation(address, `is not for ${Base.name}, which speaks ${speaks}, not ZMTP`)
+      : whyNative([address]),
+  )
+  Object.defineProperty(Socket, "name", { value: Base.name })
+  return Socket
+}
