@@ -1,8 +1,8 @@
 import { shown, wrongType } from "../codec/errors.js"
 import { loadInstance } from "../codec/module.js"
-import { checkBytes } from "../codec/options.js"
+import { checkBytes, checkNames } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
-import { CaptureReader } from "./reader.js"
+import { CaptureReader, OPTION_NAMES } from "./reader.js"
 
 /** How a capture is read, and how its progress is reported. */
 export interface ReadCaptureOptions extends CaptureOptions {
@@ -29,7 +29,12 @@ export async function* readCapture(
   file: CaptureSource,
   options: ReadCaptureOptions = {},
 ): AsyncGenerator<CaptureEvent, void, undefined> {
+  checkNames(options, [...OPTION_NAMES, "onProgress", "signal"])
   const { onProgress, signal, ...others } = options
+  if (onProgress !== undefined && typeof onProgress !== "function")
+    throw wrongType(`onProgress must be a function; got ${shown(onProgress)}`)
+  if (signal !== undefined && !(signal instanceof AbortSignal))
+    throw wrongType(`signal must be an AbortSignal; got ${shown(signal)}`)
   const chunks = chunksOf(file)
   const { module } = await loadInstance(others.wasm)
   using reader = new CaptureReader(others.wasm ? { ...others, wasm: module } : others)

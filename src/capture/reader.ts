@@ -5,7 +5,8 @@ import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { StreamReader } from "./packets/stream-reader.js"
 import { type CaptureContext, ZmtpConnection } from "./streams/zmtp-connection.js"
 
-const OPTION_NAMES = ["maxMessageSize", "dictionary", "wasm"]
+/** Those of `CaptureOptions`. */
+export const OPTION_NAMES: readonly string[] = ["maxMessageSize", "dictionary", "wasm"]
 
 /**
  * A capture file in, chunk by chunk; what it holds out, in order. It does no I/O.

@@ -4,7 +4,7 @@
 import { budgetHalves, Decoder } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
-import { type Instance, NULL, type Pointer } from "./instance.js"
+import { Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
 import { type CodecOptions, checkBytes, checkCodecOptions, type Settings } from "./options.js"
 import { ArraySource } from "./source.js"
@@ -71,6 +71,9 @@ export class Codec {
   }
 
   private constructor(instance: Instance, settings: Settings) {
+    // The types keep it private, and JavaScript does not.
+    if (!(instance instanceof Instance))
+      throw wrongType("a codec is made by Codec.create() or Codec.createSync()")
     const { budgetBytes, revision } = settings
     this.#instance = instance
     this.#encoder = new Encoder(instance, settings)

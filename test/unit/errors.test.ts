@@ -70,6 +70,13 @@ describe.each<[code: string, type: typeof Error, calls: Record<string, () => unk
     TypeError,
     {
       "options that are none": () => create(null as never),
+      "new Codec()": () => new (Codec as unknown as new (options?: object) => Codec)(),
+      "new Codec() with options": () =>
+        new (Codec as unknown as new (options?: object) => Codec)({ level: 9 }),
+      "a level of no known name": () => create({ level: "fast" }),
+      "a progress that is no function": () => read(new Blob([bytes]), { onProgress: 5 }),
+      "a signal that is none": () => read(new Blob([bytes]), { signal: 5 }),
+      "options of reading that are none": () => read(new Blob([bytes]), null as never),
       "a dictionary that is text": () => create({ dictionary: "text" }),
       "autoDictionary of 1": () => create({ autoDictionary: 1 }),
       "arenas of 1": () => create({ arenas: 1 }),
@@ -159,4 +166,19 @@ describe.each<[code: string, type: typeof Error, calls: Record<string, () => unk
     expect(error).toBeInstanceOf(type)
     expect(error).toMatchObject({ code })
   })
+})
+
+test.each<[says: RegExp, call: () => unknown]>([
+  [
+    /^a codec is made by Codec\.create\(\) or Codec\.createSync\(\)$/,
+    () => new (Codec as unknown as new () => Codec)(),
+  ],
+  [/^onProgress must be a function; got 5 /, () => read(new Blob([bytes]), { onProgress: 5 })],
+  [/^signal must be an AbortSignal; got 5 /, () => read(new Blob([bytes]), { signal: 5 })],
+  [
+    /^unknown option "all"; known: .*wasm, onProgress, signal$/,
+    () => read(new Blob([bytes]), { all: 1 }),
+  ],
+])("a mistake is answered with what is allowed: %s", async (says, call) => {
+  await expect((async () => call())()).rejects.toThrow(says)
 })

@@ -146,6 +146,11 @@ describe("options", () => {
     [{ level: 2.5 }, RangeError, "level must be an integer from 0 to 12; got 2.5"],
     [{ level: Number.NaN }, RangeError, "level must be an integer from 0 to 12; got NaN"],
     [{ level: "9" }, TypeError, 'level must be a number; got "9"'],
+    [
+      { level: "fast" },
+      TypeError,
+      'level must be a number; got "fast" ("none" and, for sockets, "adaptive" are also levels)',
+    ],
     [{ level: null }, TypeError, "level must be a number; got null"],
     [
       { level: 9, acceleration: 5 },
