@@ -20,6 +20,14 @@ export type {
 export type { Traffic } from "./codec/codec.js"
 export { ProtocolError, type ProtocolErrorCode } from "./codec/errors.js"
 export type { Lz4Level, Lz4Options } from "./codec/options.js"
+export type {
+  ConnectionMessage,
+  DiagnosticsMessage,
+  LevelMessage,
+  PeerMessage,
+  ProtocolErrorMessage,
+  ReconnectMessage,
+} from "./sockets/diagnostics.js"
 export type { EndpointOptions } from "./sockets/engine.js"
 export type { Lz4Class, Lz4Instance, Lz4Socket, SocketClass } from "./sockets/extend.js"
 export type {
@@ -27,11 +35,14 @@ export type {
   Connection,
   ConnectionTraffic,
   DisconnectEvent,
+  Incidents,
   Lz4,
   Lz4Events,
   ProtocolErrorEvent,
   SentTraffic,
+  Stats,
 } from "./sockets/lz4.js"
+export type { Waiting } from "./transport/transport.js"
 
 const zeromq = loadZeromq()
 

@@ -105,6 +105,16 @@ export function splitFrames(frames: Uint8Array): Uint8Array[][] {
   return messages
 }
 
+/** How many messages end in a run of frames that has been checked. */
+export function countMessages(frames: Uint8Array): number {
+  let messages = 0
+  for (let at = 0; at < frames.length; ) {
+    if (((frames[at] as number) & MORE) === 0) messages++
+    at += frameHeadBytes(frames[at] as number) + frameBodyBytes(frames, at)
+  }
+  return messages
+}
+
 /** How long the head of a frame with a body of so many bytes is. */
 export function frameHeadLength(bodyBytes: number): number {
   return bodyBytes > SHORT_MAX_BYTES ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES

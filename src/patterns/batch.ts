@@ -1,8 +1,8 @@
 import { Chunk, type Slab, Slabs } from "../codec/chunk.js"
-import { frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
+import { countMessages, frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
 import type { PlainMessages } from "../codec/sender.js"
 import { SENTINEL_BYTES } from "../codec/wire.js"
-import type { OpenMemory } from "../transport/transport.js"
+import type { OpenMemory, Waiting } from "../transport/transport.js"
 import type { Message } from "./pipe.js"
 
 /** A batch is encoded when it has this many bytes, or when the current burst of the program ends. */
@@ -88,6 +88,14 @@ export class Batch implements PlainMessages {
   /** Those in wire form. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#plainEnd)
+  }
+
+  /** What has not left by itself. */
+  get waiting(): Waiting {
+    const left = this.#memory?.left ?? 0
+    const bytes = this.length - left
+    if (left === 0) return { messages: this.count, bytes }
+    return { messages: countMessages(this.#buffer.subarray(left, this.length)), bytes }
   }
 
   /** The frames that have not left; none leaves by itself any more. */

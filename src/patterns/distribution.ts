@@ -1,6 +1,6 @@
 import type { Chunk } from "../codec/chunk.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { Encoder, OpenMemory } from "../transport/transport.js"
+import type { Encoder, OpenMemory, Waiting } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, plainLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon, Rest } from "./flusher.js"
 import type { Message, Pipe, SharedBatch } from "./pipe.js"
@@ -9,6 +9,7 @@ import { PipeArray } from "./pipe-array.js"
 /** Messages of more bytes are encoded at once, from the caller's memory. */
 const LARGE_BYTES = 128 * 1024
 const NO_FRAMES = new Uint8Array(0)
+const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
 /**
  * Sends each message to all pipes that match (libzmq's dist_t).
@@ -17,10 +18,12 @@ const NO_FRAMES = new Uint8Array(0)
  * of which all connections get the same bytes.
  */
 export class Distribution implements Flushable, SharedBatch {
-  /** Those that match come first, then the others with room, then those without. */
+  /** Those that match come first, then the others with room, then those without, which again match or not. */
   readonly #pipes = new PipeArray("distIndex")
   #matching = 0
   #active = 0
+  /** Those that match and have no room. */
+  #missing = 0
   /** The pipes of the open batch. */
   #shared: Pipe[] = []
   #batch: Batch | undefined
@@ -40,9 +43,10 @@ export class Distribution implements Flushable, SharedBatch {
 
   match(pipe: Pipe): void {
     const index = this.#pipes.indexOf(pipe)
-    if (index < this.#matching || index >= this.#active) return
-    this.#pipes.swap(index, this.#matching)
-    this.#matching++
+    if (index < this.#matching) return
+    if (index < this.#active) this.#pipes.swap(index, this.#matching++)
+    else if (index >= this.#active + this.#missing)
+      this.#pipes.swap(index, this.#active + this.#missing++)
   }
 
   /** Those that do not match now do, and the other way round. */
@@ -50,10 +54,15 @@ export class Distribution implements Flushable, SharedBatch {
     const matching = this.#matching
     this.#matching = 0
     for (let i = matching; i < this.#active; i++) this.#pipes.swap(i, this.#matching++)
+    const missing = this.#active + this.#missing
+    this.#missing = 0
+    for (let i = missing; i < this.#pipes.length; i++)
+      this.#pipes.swap(i, this.#active + this.#missing++)
   }
 
   unmatch(): void {
     this.#matching = 0
+    this.#missing = 0
   }
 
   activated(pipe: Pipe): void {
@@ -61,6 +70,7 @@ export class Distribution implements Flushable, SharedBatch {
     if (index < this.#active) return
     this.#pipes.swap(index, this.#active)
     this.#active++
+    this.#missing = 0
   }
 
   terminated(pipe: Pipe): void {
@@ -80,14 +90,19 @@ export class Distribution implements Flushable, SharedBatch {
 
   sendToAll(message: Message): void {
     this.#matching = this.#active
+    this.#missing = this.#pipes.length - this.#active
     this.sendToMatching(message)
   }
 
   /** Sends to those that match and have room; others do not get it. */
   sendToMatching(message: Message): void {
+    const missing = this.#active + this.#missing
+    for (let i = this.#active; i < missing; i++) this.#pipes.at(i).countDropped()
+    this.#missing = 0
     for (let i = 0; i < this.#matching; ) {
       const pipe = this.#pipes.at(i)
       if (!pipe.checkWrite()) {
+        pipe.countDropped()
         this.#pipes.swap(i, --this.#matching)
         this.#pipes.swap(this.#matching, --this.#active)
       } else if (pipe.conflates) {
@@ -107,6 +122,10 @@ export class Distribution implements Flushable, SharedBatch {
       if (pipe.checkWrite()) pipe.writeCommand(name, data)
       else this.#pipes.swap(i, --this.#active)
     }
+  }
+
+  get waiting(): Waiting {
+    return this.#batch?.waiting ?? NOTHING
   }
 
   flush(): void {

@@ -12,6 +12,10 @@ export class PipeArray {
     this.#place = place
   }
 
+  get length(): number {
+    return this.#pipes.length
+  }
+
   at(index: number): Pipe {
     return this.#pipes[index] as Pipe
   }

@@ -3,7 +3,13 @@ import { ProtocolError } from "../codec/errors.js"
 import type { Inlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { Command, Encoder, PeerConnection, Unwritten } from "../transport/transport.js"
+import type {
+  Command,
+  Encoder,
+  PeerConnection,
+  Unwritten,
+  Waiting,
+} from "../transport/transport.js"
 import { areBelow, BATCH_BYTES, Batch, plainLength } from "./batch.js"
 import { type Flushable, flushSoon, lookSoon, Rest } from "./flusher.js"
 
@@ -40,6 +46,7 @@ export type PipeConnection = Pick<
   | "received"
   | "setMarks"
   | "hasUnwritten"
+  | "waiting"
   | "reject"
   | "end"
 >
@@ -74,6 +81,8 @@ export interface PipeOptions {
 
 /** Messages that are distributed to several pipes, and will be encoded once for all of them. */
 export interface SharedBatch {
+  /** What waits in it. */
+  readonly waiting: Waiting
   seal(): void
 }
 
@@ -108,6 +117,7 @@ export class Pipe implements Inlet, Flushable {
   #abandoned = false
   #written = 0
   #taken = 0
+  #dropped = 0
   #outActive = true
   /** Whether somebody found no room, and is to be told when there is. */
   #roomWanted = false
@@ -325,6 +335,31 @@ export class Pipe implements Inlet, Flushable {
   }
 
   // -- Sending ---------------------------------------------------------------------
+
+  /** Messages that were taken and have not left, wherever they are; commands are not counted. */
+  get waiting(): Waiting {
+    const total = { messages: 0, bytes: 0 }
+    const add = ({ messages, bytes }: Waiting) => {
+      total.messages += messages
+      total.bytes += bytes
+    }
+    for (const item of this.#chunks ?? [])
+      if (item instanceof Chunk) add({ messages: item.messages, bytes: item.bytes.length })
+    if (this.#batch) add(this.#batch.waiting)
+    if (this.shared) add(this.shared.waiting)
+    if (this.#connection) add(this.#connection.waiting)
+    return total
+  }
+
+  /** How many messages the peer did not get because the pipe was full. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** Counts a message that the pipe has no room for and that does not wait, either. */
+  countDropped(): void {
+    if (this.#writable) this.#dropped++
+  }
 
   /** Whether the high-water mark leaves room, whatever else may be. */
   checkHwm(): boolean {

@@ -13,7 +13,7 @@ export class Rep extends Router {
     const { pipe, envelope } = this.#request
     this.#request = undefined
     // Nobody waits for a reply that cannot be sent.
-    pipe.write([...envelope, ...message])
+    if (!pipe.write([...envelope, ...message])) pipe.countDropped()
     return undefined
   }
 

@@ -65,7 +65,10 @@ export class Router extends SocketType {
     const pipe = this.#out.get((message[0] as Buffer).toString("latin1"))
     if (!pipe) return this.unknown(message)
     if (pipe.write(message.slice(1))) return undefined
-    if (!this.options.mandatory) return undefined
+    if (!this.options.mandatory) {
+      pipe.countDropped()
+      return undefined
+    }
     return pipe.checkHwm() ? "EHOSTUNREACH" : "EAGAIN"
   }
 

@@ -17,7 +17,7 @@ import type {
 import { systemError } from "../transport/zmq-error.js"
 import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { type Authenticator, refusalOf } from "./authenticator.js"
-import type { Lz4 } from "./lz4.js"
+import type { Lz4, Source } from "./lz4.js"
 
 /** What the endpoints of a socket share. */
 export interface EndpointHost {
@@ -45,14 +45,17 @@ const FLUSH_MS = 1000
 type EventType = Event["type"]
 
 /** What bound and connected endpoints have in common: their connections, and what is told of them. */
-abstract class Endpoint {
+abstract class Endpoint implements Source {
   /** As it is named in events. */
   abstract readonly address: string
   protected readonly host: EndpointHost
   protected readonly settings: EndpointSettings
   protected readonly encoder: Encoder
   /** Of connections whose handshake is over. */
-  protected readonly pipes: Map<PeerConnection, Pipe> = new Map()
+  readonly pipes: Map<PeerConnection, Pipe> = new Map()
+  /** Over all connections of one that was connected. */
+  protocolErrors = 0
+  reconnects = 0
   /** Connections that only wait for the peer to end its side. */
   readonly #ending = new WeakSet<PeerConnection>()
   protected isReleased = false
@@ -65,6 +68,10 @@ abstract class Endpoint {
     this.host = host
     this.settings = settings
     this.encoder = settings.transport.encoder
+  }
+
+  get socketType(): string {
+    return this.host.type.name
   }
 
   /** Every connection, in its handshake or not. */
@@ -109,6 +116,8 @@ abstract class Endpoint {
   protected abstract finishPipes(keepsReceived: boolean): void
   /** Drops what still waits. */
   protected abstract dropWaiting(): void
+  /** Nothing is left of the endpoint. */
+  protected over(): void {}
 
   protected checkReleased(): void {
     if (!this.#released || this.isWaiting) return
@@ -119,6 +128,7 @@ abstract class Endpoint {
     clearTimeout(this.#limit)
     const released = this.#released
     this.#released = undefined
+    this.over()
     this.encoder.close()
     released()
   }
@@ -155,7 +165,7 @@ abstract class Endpoint {
       const told = Object.assign(new Error("ZMTP protocol error"), { code })
       this.emit("handshake:error:protocol", { error: told })
     }
-    this.host.lz4.failed(connection, error)
+    this.host.lz4.failed(connection, this, error)
   }
 
   protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
@@ -165,12 +175,19 @@ abstract class Endpoint {
     }
     if (!this.isReleased) this.emit("disconnect")
     const told = error instanceof ProtocolError ? undefined : error
-    this.host.lz4.closed(connection, counts, told)
+    this.host.lz4.closed(connection, this, counts, told)
+  }
+
+  effortChanged(connection: PeerConnection): void {
+    this.host.lz4.effortChanged(connection)
   }
 
   protected newPipe(): Pipe {
     const { host, settings } = this
-    return new Pipe(host.type, this.encoder, host.pipeOptions, settings.receiveHighWaterBytes)
+    const { receiveHighWaterBytes } = settings
+    const pipe = new Pipe(host.type, this.encoder, host.pipeOptions, receiveHighWaterBytes)
+    host.lz4.pipeAdded(pipe)
+    return pipe
   }
 }
 
@@ -238,7 +255,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
 
   accepted(connection: PeerConnection): void {
     this.emit("accept")
-    this.host.lz4.opened(connection)
+    this.host.lz4.opened(connection, this, "accepted")
   }
 
   acceptFailed(error: Error): void {
@@ -262,6 +279,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
     if (pipe) {
       pipe.close()
       this.host.removed(pipe)
+      this.host.lz4.pipeRemoved(pipe)
     }
     this.checkReleased()
   }
@@ -274,7 +292,8 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
   readonly #dialer: PeerDialer
   /** There is none where pipes are there only while there is a connection. */
   #pipe: Pipe | undefined
-  /** Whether there was a connection before. */
+  /** Whether there was a connection before, and whether one was ready. */
+  #wasOpened = false
   #wasConnected = false
   /** Whether nothing waits to be sent any more, since the endpoint was released. */
   #finished = false
@@ -328,6 +347,10 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     this.#pipe?.dropWaiting()
   }
 
+  protected override over(): void {
+    if (this.#pipe) this.host.lz4.pipeRemoved(this.#pipe)
+  }
+
   /** Nothing waits to be sent any more. */
   #finish(): void {
     this.#finished = true
@@ -348,11 +371,23 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
 
   retried(interval: number): void {
     this.emit("connect:retry", { interval })
+    this.host.lz4.retried(this, interval)
+  }
+
+  override failed(
+    connection: PeerConnection,
+    error: ProtocolError,
+    failure?: HandshakeFailure,
+  ): void {
+    this.protocolErrors++
+    super.failed(connection, error, failure)
   }
 
   connected(connection: PeerConnection): void {
     this.emit("connect")
-    this.host.lz4.opened(connection)
+    if (this.#wasOpened) this.reconnects++
+    this.#wasOpened = true
+    this.host.lz4.opened(connection, this, "connected")
   }
 
   ready(connection: PeerConnection, peerRoutingId: Buffer): void {
@@ -378,6 +413,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     if (this.#pipe && this.host.immediate && !this.isReleased) {
       this.#pipe.close()
       this.host.removed(this.#pipe)
+      this.host.lz4.pipeRemoved(this.#pipe)
       this.#pipe = undefined
     } else this.#pipe?.detach(connection.takeUnwritten())
     this.checkReleased()

@@ -1,10 +1,19 @@
 import { EventEmitter } from "node:events"
+import { type InspectOptions, inspect } from "node:util"
 import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Lz4Level } from "../codec/options.js"
+import type { Pipe } from "../patterns/pipe.js"
 import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { PeerConnection } from "../transport/transport.js"
+import type { PeerConnection, Waiting } from "../transport/transport.js"
+import {
+  CONNECTION,
+  type DiagnosticsMessage,
+  LEVEL,
+  PROTOCOL_ERROR,
+  RECONNECT,
+} from "./diagnostics.js"
 
 /** What went one way over a connection. */
 export interface ConnectionTraffic extends Traffic {
@@ -21,8 +30,28 @@ export interface SentTraffic extends ConnectionTraffic {
   level: Lz4Level | "none"
 }
 
-/** One connection, as it was when the list was read. */
-export interface Connection {
+/** What happened besides traffic. */
+export interface Incidents {
+  /** How often a peer broke a rule, and lost its connection. */
+  protocolErrors: number
+  /** How often the connection of an endpoint that was connected was made again. */
+  reconnects: number
+  /**
+   * Messages that a peer did not get, as `sendHighWaterMark` was reached: those that a PUB, XPUB,
+   * XSUB, RADIO, ROUTER without `mandatory` or REP does not keep.
+   */
+  dropped: number
+  /** What was sent and has not left: what the system has not taken yet. */
+  waiting: Waiting
+}
+
+/**
+ * One connection, as it was when the list was read. What happened at an endpoint that was connected is
+ * counted over all its connections, one after the other.
+ */
+export interface Connection extends Incidents {
+  /** The endpoint that it belongs to, as it was bound or connected. */
+  endpoint: string
   /** The peer's IP address. */
   remoteAddress: string
   /** The peer's port. */
@@ -31,6 +60,14 @@ export interface Connection {
   sent: SentTraffic
   /** What came from the peer. */
   received: ConnectionTraffic
+}
+
+/** Totals over all connections of a socket, past ones included. */
+export interface Stats extends Incidents {
+  /** What went to peers. */
+  sent: Traffic
+  /** What came from peers. */
+  received: Traffic
 }
 
 /** A connection was made. */
@@ -60,6 +97,30 @@ export type Lz4Events = {
   protocolError: [ProtocolErrorEvent]
 }
 
+/** An endpoint, as far as statistics tell of it. */
+export interface Source {
+  readonly address: string
+  readonly socketType: string
+  /** Of the connections whose handshake is over. */
+  readonly pipes: ReadonlyMap<PeerConnection, Pipe>
+  /** Of an endpoint that was connected. */
+  readonly protocolErrors: number
+  readonly reconnects: number
+}
+
+/** Connections and their counts. */
+const SHOWN_DEPTH = 3
+/** Each direction on a line of its own. */
+const SHOWN_COLUMNS = 120
+
+/** What is known of a connection, some of which it no longer knows when it is over. */
+interface Live {
+  peer: ConnectEvent
+  source: Source
+  /** The level that was told last. */
+  level: Lz4Level | "none"
+}
+
 /**
  * Events and statistics of the `lz4+tcp://` connections of a socket.
  *
@@ -67,49 +128,136 @@ export type Lz4Events = {
  * RFC.md and loses its connection; a "disconnect" follows.
  */
 export class Lz4 extends EventEmitter<Lz4Events> {
-  /** With who is at the other end, which a connection that is over no longer knows. */
-  readonly #live = new Map<PeerConnection, ConnectEvent>()
-  /** Of connections that are over. */
+  readonly #live = new Map<PeerConnection, Live>()
+  /** Where messages wait, and are dropped. */
+  readonly #pipes = new Set<Pipe>()
+  /** Of connections and pipes that are over. */
   readonly #past = {
     sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
     received: { messages: 0, plainBytes: 0, wireBytes: 0 },
+    dropped: 0,
   }
+  #protocolErrors = 0
+  #reconnects = 0
 
   /** The connections that are open now. */
   get connections(): readonly Connection[] {
-    return Array.from(this.#live, ([connection, peer]) => {
+    return Array.from(this.#live, ([connection, { peer, source }]) => {
       const { sent, received } = connection.counts
-      return { ...peer, sent: { ...sent, level: levelOf(connection.effort) }, received }
+      const pipe = source.pipes.get(connection)
+      return {
+        endpoint: source.address,
+        ...peer,
+        sent: { ...sent, level: levelOf(connection.effort) },
+        received,
+        protocolErrors: source.protocolErrors,
+        reconnects: source.reconnects,
+        dropped: pipe?.dropped ?? 0,
+        waiting: pipe?.waiting ?? { messages: 0, bytes: 0 },
+      }
     })
   }
 
-  /** Totals over all connections, past ones included. Bytes are those of parts, without frame headers. */
-  get stats(): { sent: Traffic; received: Traffic } {
-    const stats = { sent: { ...this.#past.sent }, received: { ...this.#past.received } }
+  /**
+   * Totals over all connections, past ones included. Bytes are those of parts, without frame headers;
+   * of what waits, with them. What waits for a connection that is yet to be made counts, too.
+   */
+  get stats(): Stats {
+    const past = this.#past
+    const stats = {
+      sent: { ...past.sent },
+      received: { ...past.received },
+      protocolErrors: this.#protocolErrors,
+      reconnects: this.#reconnects,
+      dropped: past.dropped,
+      waiting: { messages: 0, bytes: 0 },
+    }
     for (const connection of this.#live.keys()) count(stats, connection.counts)
+    for (const pipe of this.#pipes) {
+      const { messages, bytes } = pipe.waiting
+      stats.waiting.messages += messages
+      stats.waiting.bytes += bytes
+      stats.dropped += pipe.dropped
+    }
     return stats
   }
 
   /** @internal */
-  opened(connection: PeerConnection): void {
-    const { remoteAddress = "unknown", remotePort = 0 } = connection // it may have gone already
+  [inspect.custom](depth: number, options: InspectOptions): string {
+    if (depth < 0) return "[Lz4]"
+    const { stats, connections } = this
+    const wide = { ...options, depth: SHOWN_DEPTH, breakLength: SHOWN_COLUMNS }
+    return `Lz4 ${inspect({ stats, connections }, wide)}`
+  }
+
+  /** @internal */
+  opened(connection: PeerConnection, source: Source, state: "accepted" | "connected"): void {
+    const { remoteAddress = "unknown", remotePort = 0, effort } = connection // it may have gone already
     const peer = { remoteAddress, remotePort }
-    this.#live.set(connection, peer)
+    this.#live.set(connection, { peer, source, level: levelOf(effort) })
+    if (source.reconnects > 0) this.#reconnects++
     tell(() => this.emit("connect", { ...peer }))
+    if (CONNECTION.isWanted) CONNECTION.tell({ ...this.#about(source), ...peer, state })
   }
 
   /** @internal */
-  failed(connection: PeerConnection, error: ProtocolError): void {
-    const peer = this.#live.get(connection) as ConnectEvent
+  failed(connection: PeerConnection, source: Source, error: ProtocolError): void {
+    const peer = this.#peerOf(connection)
+    this.#protocolErrors++
     tell(() => this.emit("protocolError", { ...peer, error }))
+    if (PROTOCOL_ERROR.isWanted) PROTOCOL_ERROR.tell({ ...this.#about(source), ...peer, error })
   }
 
   /** @internal */
-  closed(connection: PeerConnection, counts: ConnectionCounts, error: Error | undefined): void {
-    const peer = this.#live.get(connection) as ConnectEvent
+  closed(
+    connection: PeerConnection,
+    source: Source,
+    counts: ConnectionCounts,
+    error: Error | undefined,
+  ): void {
+    const peer = this.#peerOf(connection)
     this.#live.delete(connection)
     count(this.#past, counts)
     tell(() => this.emit("disconnect", { ...peer, error }))
+    if (!CONNECTION.isWanted) return
+    const [sent, received] = [trafficOf(counts.sent), trafficOf(counts.received)]
+    CONNECTION.tell({ ...this.#about(source), ...peer, state: "closed", error, sent, received })
+  }
+
+  /** @internal */
+  retried(source: Source, intervalMs: number): void {
+    if (RECONNECT.isWanted) RECONNECT.tell({ ...this.#about(source), intervalMs })
+  }
+
+  /** @internal */
+  effortChanged(connection: PeerConnection): void {
+    const live = this.#live.get(connection)
+    const level = levelOf(connection.effort)
+    if (!live || level === live.level) return
+    const { peer, source, level: previous } = live
+    live.level = level
+    // Later: this is in the middle of sending, and a subscriber may send as well.
+    if (LEVEL.isWanted)
+      queueMicrotask(() => LEVEL.tell({ ...this.#about(source), ...peer, level, previous }))
+  }
+
+  /** @internal Messages may wait in a pipe. */
+  pipeAdded(pipe: Pipe): void {
+    this.#pipes.add(pipe)
+  }
+
+  /** @internal Nothing waits there any more, or will. */
+  pipeRemoved(pipe: Pipe): void {
+    if (this.#pipes.delete(pipe)) this.#past.dropped += pipe.dropped
+  }
+
+  #about({ socketType, address }: Source): DiagnosticsMessage {
+    return { socketType, endpoint: address, lz4: this }
+  }
+
+  /** Of a socket that was collected nothing is known. */
+  #peerOf(connection: PeerConnection): ConnectEvent {
+    return this.#live.get(connection)?.peer ?? { remoteAddress: "unknown", remotePort: 0 }
   }
 }
 
@@ -125,6 +273,10 @@ function tell(emit: () => void): void {
   } catch (error) {
     throwLater(error)
   }
+}
+
+function trafficOf({ messages, plainBytes, wireBytes }: DirectionCounts): Traffic {
+  return { messages, plainBytes, wireBytes }
 }
 
 function count(total: { sent: Traffic; received: Traffic }, counts: ConnectionCounts): void {

@@ -1,5 +1,5 @@
 import { Chunk, type Slab } from "../codec/chunk.js"
-import { frameBodyBytes, frameHeadBytes, framesLength, MORE, writeFrames } from "../codec/frames.js"
+import { countMessages, framesLength, writeFrames } from "../codec/frames.js"
 import { copyShared } from "../codec/shared-copy.js"
 import type { Encoder } from "../transport/transport.js"
 import { allocateShared, SharedSlabs } from "./shared-slabs.js"
@@ -71,15 +71,6 @@ function newChunk(
     arenas: false,
   }
   return new Chunk(bytes, content, slab, start)
-}
-
-function countMessages(frames: Uint8Array): number {
-  let messages = 0
-  for (let at = 0; at < frames.length; ) {
-    if (((frames[at] as number) & MORE) === 0) messages++
-    at += frameHeadBytes(frames[at] as number) + frameBodyBytes(frames, at)
-  }
-  return messages
 }
 
 /** One for all: a message that goes to several threads is framed once. */

@@ -2,13 +2,16 @@ import type { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Connection, RelayInlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
-import type { Command } from "../transport/transport.js"
+import type { Command, Waiting } from "../transport/transport.js"
 import { writeCommand } from "../zmtp/commands.js"
 import type { HostedEndpoint } from "./hosted-endpoint.js"
 import type { Outbox } from "./outbox.js"
 import { fromPlain } from "./plain-error.js"
 import { CAME_MAX_BYTES, type Control } from "./protocol.js"
 import { SharedState } from "./shared-state.js"
+
+/** Of a network with room, which may still have a little to take and would not tell when it has. */
+const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
 /** Frames of whole messages, in shared memory that is theirs until the write is counted as left. */
 export interface Write {
@@ -99,6 +102,7 @@ export class HostedConnection implements RelayInlet {
   #writeChunk(chunk: Chunk): void {
     this.connection.write(chunk)
     this.#count()
+    this.#countWaiting()
   }
 
   /** Encodes; if that fails, as without memory, the connection is over. */
@@ -117,7 +121,13 @@ export class HostedConnection implements RelayInlet {
     this.state.effort = this.connection.effort
   }
 
+  #countWaiting(): void {
+    const { connection, state } = this
+    state.waiting = connection.blocked ? connection.waiting : NOTHING
+  }
+
   drained(): void {
+    this.#countWaiting()
     const waiting = this.#waiting
     if (waiting) {
       while (waiting.length > 0 && !this.connection.blocked)

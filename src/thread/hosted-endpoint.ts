@@ -188,6 +188,12 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     })
   }
 
+  effortChanged(connection: Connection): void {
+    const { number, state } = this.#live.get(connection) as HostedConnection
+    state.effort = connection.effort
+    this.#tell({ type: "effort", connection: number })
+  }
+
   closed(connection: Connection, { error, counts, ...ending }: Ending): void {
     const hosted = this.#live.get(connection) as HostedConnection
     this.#live.delete(connection)

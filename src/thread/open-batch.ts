@@ -81,6 +81,10 @@ export class OpenBatch implements OpenMemory {
     Atomics.store(this.cells, this.at + PUBLISHED, bytes)
   }
 
+  get left(): number {
+    return this.#taken ?? Atomics.load(this.cells, this.at + TAKEN)
+  }
+
   seal(): number {
     this.#taken ??= Atomics.exchange(this.cells, this.at + TAKEN, SEALED)
     return this.#taken

@@ -129,6 +129,8 @@ export type EndpointEvent =
   | { type: "authenticate"; connection: number; credentials: Credentials }
   | { type: "refused"; connection: number; status: number }
   | { type: "failed"; connection: number; error: PlainError; failure: PlainFailure | undefined }
+  /** What is sent is compressed otherwise from now on: see SharedState. */
+  | { type: "effort"; connection: number }
   | { type: "closed"; connection: number; ending: PlainEnding }
   | { type: "acceptFailed"; error: PlainError }
   | { type: "delayed" }

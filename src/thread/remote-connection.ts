@@ -4,7 +4,13 @@ import { COMMAND, MORE } from "../codec/frames.js"
 import type { ConnectionCounts, Inlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { Command, OpenMemory, PeerConnection, Unwritten } from "../transport/transport.js"
+import type {
+  Command,
+  OpenMemory,
+  PeerConnection,
+  Unwritten,
+  Waiting,
+} from "../transport/transport.js"
 import { commandName } from "../zmtp/commands.js"
 import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
@@ -93,6 +99,15 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   }
 
   // -- What leaves -----------------------------------------------------------------
+
+  get waiting(): Waiting {
+    this.#takeLeft()
+    const { messages, bytes } = this.#state.waiting
+    const waiting = { messages, bytes: bytes + this.#unwrittenBytes }
+    for (const item of this.#unwritten ?? [])
+      if (item instanceof Chunk) waiting.messages += item.messages
+    return waiting
+  }
 
   get blocked(): boolean {
     if (this.#closed) return true

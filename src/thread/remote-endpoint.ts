@@ -113,6 +113,9 @@ abstract class RemoteEndpoint implements ThreadUser {
           )
         })
         break
+      case "effort":
+        this.on(event.connection, (connection) => this.#handlers.effortChanged(connection))
+        break
       case "closed":
         this.on(event.connection, (connection) => {
           const { error, ...ending } = event.ending

@@ -1,4 +1,5 @@
 import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
+import type { Waiting } from "../transport/transport.js"
 
 // Writes that have left, and how many are waited for, or 0. To post them would wake a thread each time.
 const LEFT = 0
@@ -10,7 +11,8 @@ const DIRECTION_FIELDS = 4
 const RECEIVED = SENT + DIRECTION_FIELDS
 const WRITE_MS: number = RECEIVED + DIRECTION_FIELDS
 const EFFORT: number = WRITE_MS + 1
-const FIELDS = EFFORT + 1
+const WAITING: number = EFFORT + 1
+const FIELDS = WAITING + 2
 /** Connections that share a piece of memory. */
 const SHARERS = 128
 
@@ -75,6 +77,19 @@ export class SharedState {
 
   set effort(effort: number) {
     this.fields[EFFORT] = effort
+  }
+
+  /** What was written and the system has not taken. */
+  get waiting(): Waiting {
+    return {
+      messages: this.fields[WAITING] as number,
+      bytes: this.fields[WAITING + 1] as number,
+    }
+  }
+
+  set waiting({ messages, bytes }: Waiting) {
+    this.fields[WAITING] = messages
+    this.fields[WAITING + 1] = bytes
   }
 
   #direction(at: number): DirectionCounts {

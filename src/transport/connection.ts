@@ -19,7 +19,7 @@ import type { Channel, ChannelHandlers } from "./channel.js"
 import { EffortMeter, groupMeter, knownGroupMeter, Link, type LinkHolder } from "./effort-meter.js"
 import { Heartbeat, type HeartbeatOptions } from "./heartbeat.js"
 import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
-import type { PeerConnection, Unwritten } from "./transport.js"
+import type { PeerConnection, Unwritten, Waiting } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
@@ -73,6 +73,8 @@ export interface ConnectionHandlers {
     error: ProtocolError,
     failure: HandshakeFailure | undefined,
   ): void
+  /** What is sent is compressed harder, or less, from now on. */
+  effortChanged(connection: PeerConnection): void
   closed(connection: PeerConnection, ending: Ending): void
 }
 
@@ -202,6 +204,14 @@ export class Connection
 
   // -- What leaves -----------------------------------------------------------------
 
+  get waiting(): Waiting {
+    // A chunk stays until the stream is empty, and is not let go of then until more is written.
+    const bytes = this.#socket.writableLength
+    let messages = 0
+    if (bytes > 0) for (const chunk of this.#writing) messages += chunk.messages
+    return { messages, bytes }
+  }
+
   /** Whether what is written now would have to wait, or be lost: what is not written may go to the next connection. */
   get blocked(): boolean {
     // A stream that failed tells of it a turn of the event loop later.
@@ -242,12 +252,18 @@ export class Connection
     }
     this.#write(chunk.bytes)
     if (!this.#options.settings.adaptive) return
-    if (this.#isFull || this.#sentPlainBytes > MEASURED_BYTES) this.#link = new Link()
+    if (this.#isFull || this.#sentPlainBytes > MEASURED_BYTES) this.#measure()
+  }
+
+  #measure(): Link {
+    const link = new Link()
+    link.sender = this
+    this.#link = link
+    return link
   }
 
   get link(): Link {
-    this.#link ??= new Link()
-    return this.#link
+    return this.#link ?? this.#measure()
   }
 
   adapt(group?: readonly LinkHolder[]): void {
@@ -269,6 +285,10 @@ export class Connection
     // What is sent to several is encoded for the first of them.
     const meter = this.#meter ?? knownGroupMeter(sender)
     return meter?.effort ?? settings.effort
+  }
+
+  effortChanged(): void {
+    this.#handlers.effortChanged(this)
   }
 
   encoded(chunk: Chunk): void {
@@ -551,6 +571,7 @@ export class Connection
     this.#readRest()
     this.#heartbeat?.stop() // which the rest may have begun, if it ends the handshake
     this.#releaseWritten()
+    if (this.#link) this.#link.sender = undefined // a meter may hold on to it
     const error = this.#error ?? this.#socket.errored ?? undefined
     const { counts } = this
     this.#receiving.close()

@@ -81,6 +81,10 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
     this.#handlers.retried(intervalMs)
   }
 
+  effortChanged(connection: Connection): void {
+    this.#handlers.effortChanged(connection)
+  }
+
   closed(connection: Connection, ending: Ending): void {
     this.connection = undefined
     this.#handlers.closed(connection, ending)

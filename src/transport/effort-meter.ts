@@ -51,6 +51,8 @@ interface Written {
 
 /** Measures what the network takes of a connection. */
 export class Link {
+  /** Who is told when the effort for this connection changes. */
+  sender: { effortChanged(): void } | undefined
   readonly #clock: Clock
   readonly #load: Load
   plainBytes = 0
@@ -259,6 +261,13 @@ export class EffortMeter {
   }
 
   #end(now: number, ms: number, isDrained: boolean): void {
+    const { effort } = this
+    this.#observe(now, ms, isDrained)
+    if (this.effort === effort) return
+    for (const link of this.#links) link.sender?.effortChanged()
+  }
+
+  #observe(now: number, ms: number, isDrained: boolean): void {
     const activeMs = this.#clock.activeMs() - this.#activeMsThen
     const speeds: number[] = []
     let written: Written = { plainBytes: 0, wireBytes: 0, writeMs: 0, blockedMs: 0 }

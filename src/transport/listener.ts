@@ -77,6 +77,10 @@ export class Listener implements PeerListener, ConnectionHandlers {
     this.#handlers.ready(connection, peerRoutingId)
   }
 
+  effortChanged(connection: Connection): void {
+    this.#handlers.effortChanged(connection)
+  }
+
   closed(connection: Connection, ending: Ending): void {
     this.connections.delete(connection)
     this.#halfOpen.delete(connection)

@@ -10,6 +10,10 @@ export class Queue<T> {
     return this.#items.length - this.#front
   }
 
+  *[Symbol.iterator](): Generator<T> {
+    for (let i = this.#front; i < this.#items.length; i++) yield this.#items[i] as T
+  }
+
   push(item: T): void {
     this.#items.push(item)
   }

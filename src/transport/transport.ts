@@ -7,6 +7,13 @@ import type { ConnectionCounts, ConnectionHandlers, Inlet } from "./connection.j
 import type { Link, LinkHolder } from "./effort-meter.js"
 import type { Destination, HostPort } from "./endpoint.js"
 
+/** Messages that were sent and have not left. */
+export interface Waiting {
+  messages: number
+  /** As they are kept: of those that are encoded, what they take on the wire. */
+  bytes: number
+}
+
 /** Makes of messages what connections write. */
 export interface Encoder {
   /** Parts of fewer bytes go plain, so that messages of such parts may be given in wire form. */
@@ -45,6 +52,8 @@ export interface OpenMemory {
   readonly bytes: Buffer
   /** So many bytes are frames of whole messages. */
   publish(bytes: number): void
+  /** How many bytes have left so far. */
+  readonly left: number
   /** Lets nothing leave any more, and returns how many bytes have left. */
   seal(): number
   /** Gives back what is behind so many bytes, and those when no chunk is in them any more. */
@@ -67,6 +76,8 @@ export interface PeerConnection {
   readonly remotePort: number | undefined
   /** What went through; not to be asked when the connection is over. */
   readonly counts: ConnectionCounts
+  /** What was written and the system has not taken yet. */
+  readonly waiting: Waiting
   /** Whether `openMemory` may give some. */
   readonly opensMemory: boolean
   /** Memory for messages to these connections, this one among them; undefined if there is none. */

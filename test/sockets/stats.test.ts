@@ -1,17 +1,26 @@
 /** What `lz4` tells of connections: the list, the totals, the events. */
 import { once } from "node:events"
+import { inspect } from "node:util"
 import { expect, test } from "vitest"
 import { type Lz4Events, Publisher, Pull, Push, Subscriber } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
-import { portOf } from "../support/raw-peer.js"
+import { RawServer } from "../support/raw-ends.js"
+import { portOf, type RawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { messagesIn, Relay } from "../support/relay.js"
-import { eventually, use } from "../support/sockets.js"
+import { eventually, freePort, use } from "../support/sockets.js"
 import { dictionary, lz4 } from "../support/transports.js"
+import { concat } from "../support/wire.js"
+import { COMMAND, frame, handshake, message } from "../support/zmtp.js"
 
 const address = `${lz4.scheme}127.0.0.1:*`
 const NOTHING = { messages: 0, plainBytes: 0, wireBytes: 0 }
+const NONE = { messages: 0, bytes: 0 }
+const NO_INCIDENTS = { protocolErrors: 0, reconnects: 0, dropped: 0, waiting: NONE }
 const json = payload("json", 10_000)
+
+const subscription = (topic: string): Uint8Array =>
+  frame(Buffer.from(`\x09SUBSCRIBE${topic}`), COMMAND)
 
 const connected = async (options = {}) => {
   const [pull, push] = [use(new Pull()), use(new Push())]
@@ -28,7 +37,7 @@ const connected = async (options = {}) => {
 test("a socket without connections has counted nothing", () => {
   const { lz4 } = use(new Push())
   expect(lz4.connections).toEqual([])
-  expect(lz4.stats).toEqual({ sent: NOTHING, received: NOTHING })
+  expect(lz4.stats).toEqual({ sent: NOTHING, received: NOTHING, ...NO_INCIDENTS })
 })
 
 test.each([
@@ -49,8 +58,8 @@ test.each([
     plainBytes: bytes(messages.flat()) + "first".length,
     wireBytes: bytes(wire),
   }
-  expect(push.lz4.stats).toEqual({ sent: expected, received: NOTHING })
-  expect(pull.lz4.stats).toEqual({ sent: NOTHING, received: expected })
+  expect(push.lz4.stats).toEqual({ sent: expected, received: NOTHING, ...NO_INCIDENTS })
+  expect(pull.lz4.stats).toEqual({ sent: NOTHING, received: expected, ...NO_INCIDENTS })
   expect(expected.wireBytes).toBeLessThan(expected.plainBytes)
   const [of] = push.lz4.connections
   expect(of?.sent).toEqual({ ...expected, dictionary: "dictionary" in options, level: 0 })
@@ -70,7 +79,22 @@ test("commands and subscriptions are not counted", async () => {
   sub.connect(pub.lastEndpoint as string)
   sub.subscribe("a")
   await once(sub.lz4, "connect")
-  expect(sub.lz4.stats).toEqual({ sent: NOTHING, received: NOTHING })
+  expect(sub.lz4.stats).toEqual({ sent: NOTHING, received: NOTHING, ...NO_INCIDENTS })
+})
+
+test("connections names the endpoint of each, as it was bound or connected", async () => {
+  const pull = use(new Pull())
+  await pull.bind(address)
+  const first = pull.lastEndpoint as string
+  await pull.bind(address)
+  const push = use(new Push())
+  const second = (pull.lastEndpoint as string).replace("127.0.0.1", "localhost")
+  push.connect(first)
+  push.connect(second)
+  await eventually(() => [pull, push].every(({ lz4 }) => lz4.connections.length === 2))
+  const named = ({ lz4 }: Pull | Push) => lz4.connections.map(({ endpoint }) => endpoint).sort()
+  expect(named(push)).toEqual([first, second].sort())
+  expect(named(pull)).toEqual([first, pull.lastEndpoint].sort())
 })
 
 test("connections names each peer, as both sides see it", async () => {
@@ -151,4 +175,127 @@ test("lz4 is the same object each time, and can be read of a closed socket", asy
   expect(pull.lz4).toBe(lz4)
   expect(pull.lz4.stats.received.messages).toBe(1)
   await eventually(() => pull.lz4.connections.length === 0)
+})
+
+test("what waits for a connection that is yet to be made is in the totals", async () => {
+  const push = use(new Push())
+  const endpoint = `${lz4.scheme}127.0.0.1:${await freePort()}`
+  push.connect(endpoint)
+  for (const message of [["a"], ["b", "c"], [json]]) await push.send(message)
+  const { waiting, sent } = push.lz4.stats
+  expect(waiting.messages).toBe(3)
+  expect(waiting.bytes).toBeGreaterThan(0)
+  expect(sent).toEqual(NOTHING)
+  push.disconnect(endpoint)
+  await eventually(() => push.lz4.stats.waiting.messages === 0)
+})
+
+test("what waits is counted until the peer takes it", async () => {
+  const pushes = use(new Push({ sendTimeout: 0 }))
+  await pushes.bind(address, { level: "none" })
+  const peer = use(await rawZmtpPeer(pushes.lastEndpoint as string, "PULL"))
+  peer.socket.pause()
+  await eventually(() => pushes.lz4.connections.length === 1)
+  const part = payload("random", 1 << 20)
+  const full = async () => {
+    await pushes.send(part)
+    return pushes.lz4.stats.waiting.messages > 20
+  }
+  await eventually(full)
+  const [connection] = pushes.lz4.connections
+  // They change while the system takes some.
+  await eventually(() => {
+    const { waiting } = pushes.lz4.stats
+    expect(pushes.lz4.connections[0]?.waiting).toEqual(waiting)
+    expect(waiting.bytes).toBeGreaterThanOrEqual((waiting.messages - 1) * part.length)
+  })
+  expect(connection?.waiting.messages).toBeGreaterThan(20)
+  peer.socket.resume()
+  await eventually(() => {
+    expect(pushes.lz4.stats.waiting).toEqual(NONE)
+    expect(pushes.lz4.connections[0]?.waiting).toEqual(NONE)
+  })
+})
+
+test("a publisher counts for each peer, and in all, what did not fit", async () => {
+  const pub = use(new Publisher({ sendHighWaterMark: 10 }))
+  await pub.bind(address, { level: "none" })
+  const endpoint = pub.lastEndpoint as string
+  const slow = use(await rawZmtpPeer(endpoint, "SUB", subscription("")))
+  slow.socket.pause()
+  const other = use(await rawZmtpPeer(endpoint, "SUB", subscription("another topic")))
+  await eventually(() => pub.lz4.connections.length === 2)
+  const dropped = () => {
+    const of = ({ address: { remotePort } }: RawPeer) =>
+      pub.lz4.connections.find((one) => one.remotePort === remotePort)?.dropped
+    return [of(slow), of(other), pub.lz4.stats.dropped]
+  }
+  const part = payload("random", 1 << 20)
+  await eventually(async () => {
+    await pub.send(part)
+    return pub.lz4.stats.dropped > 0
+  })
+  const [before = 0] = dropped()
+  expect(dropped()).toEqual([before, 0, before])
+  for (let i = 0; i < 5; i++) await pub.send(part)
+  expect(dropped()).toEqual([before + 5, 0, before + 5])
+  slow.close()
+  await eventually(() => pub.lz4.connections.length === 1)
+  expect(dropped()).toEqual([undefined, 0, before + 5])
+  expect(pub.lz4.stats.waiting).toEqual(NONE)
+})
+
+test("connections that are made again are counted, with what their endpoint knows", async () => {
+  const { pull, push, relay } = await connected({ arenas: false })
+  for (const reconnects of [1, 2]) {
+    relay.cut()
+    await eventually(() => push.lz4.connections[0]?.reconnects === reconnects)
+    expect(push.lz4.stats.reconnects).toBe(reconnects)
+  }
+  await eventually(() => pull.lz4.connections[0]?.reconnects === 0)
+  expect(pull.lz4.stats.reconnects).toBe(0)
+  push.close()
+  await eventually(() => push.lz4.connections.length === 0)
+  expect(push.lz4.stats.reconnects).toBe(2)
+})
+
+test("broken rules are counted, also when the connection is over", async () => {
+  const pull = use(new Pull())
+  await pull.bind(address)
+  for (const count of [1, 2]) {
+    const failed = once(pull.lz4, "protocolError")
+    use(await rawZmtpPeer(pull.lastEndpoint as string, "PUSH", message(Buffer.from("no sentinel"))))
+    await failed
+    expect(pull.lz4.stats.protocolErrors).toBe(count)
+    await eventually(() => pull.lz4.connections.length === 0)
+  }
+  expect(pull.lz4.stats.protocolErrors).toBe(2)
+})
+
+test("an endpoint that connects again shows how often its peer broke a rule", async () => {
+  const server = await RawServer.start()
+  const pull = use(new Pull({ reconnectInterval: 1 }))
+  pull.connect(`${lz4.scheme}127.0.0.1:${server.port}`)
+  const [first] = await Promise.all([server.accept(), once(pull.lz4, "connect")])
+  first.socket.write(concat(handshake("PUSH"), message(Buffer.from("no sentinel"))))
+  const [second] = await Promise.all([server.accept(), once(pull.lz4, "connect")])
+  second.socket.write(handshake("PUSH"))
+  expect(pull.lz4.connections).toMatchObject([{ protocolErrors: 1, reconnects: 1 }])
+  expect(pull.lz4.stats).toMatchObject({ protocolErrors: 1, reconnects: 1 })
+})
+
+test("console.log shows the totals and the connections", async () => {
+  const { push } = await connected()
+  const shown = inspect(push.lz4)
+  const { stats, connections } = push.lz4
+  expect(shown).toMatch(/^Lz4 \{/)
+  const { messages, plainBytes, wireBytes } = stats.sent
+  expect(shown).toContain(
+    `sent: { messages: ${messages}, plainBytes: ${plainBytes}, wireBytes: ${wireBytes} }`,
+  )
+  for (const name of ["dropped", "protocolErrors", "reconnects"])
+    expect(shown.match(new RegExp(`${name}: 0`, "g"))).toHaveLength(2)
+  expect(shown).toContain(`endpoint: '${connections[0]?.endpoint}'`)
+  expect(shown).not.toContain("[Object]")
+  expect(inspect([[[[push.lz4]]]], { depth: 3 })).toContain("[Lz4]")
 })

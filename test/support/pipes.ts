@@ -11,7 +11,7 @@ import {
 } from "../../src/patterns/pipe.js"
 import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
 import type { Inlet } from "../../src/transport/connection.js"
-import type { Encoder } from "../../src/transport/transport.js"
+import type { Encoder, Waiting } from "../../src/transport/transport.js"
 import { concat } from "./wire.js"
 import { message as frames, greeting, messagesOf, parseStream } from "./zmtp.js"
 
@@ -78,6 +78,7 @@ export class FakeConnection implements PipeConnection {
   readonly opensMemory = false
   threadMs = 0
   hasUnwritten = false
+  waiting: Waiting = { messages: 0, bytes: 0 }
 
   openMemory(): undefined {}
 

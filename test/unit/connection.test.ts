@@ -93,6 +93,7 @@ class Peer implements Inlet {
         if (isFull) connection.stop()
       },
       authenticate: unexpected("authenticate"),
+      effortChanged: unexpected("effortChanged"),
       refused: unexpected("refused"),
       failed: (_, error) => {
         this.errors.push(error.code)

@@ -1,0 +1,256 @@
+/** What node:diagnostics_channel and NODE_DEBUG tell of connections. */
+import { channel, subscribe, unsubscribe } from "node:diagnostics_channel"
+import { once } from "node:events"
+import { createServer } from "node:net"
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
+import {
+  type ConnectionMessage,
+  type DiagnosticsMessage,
+  type LevelMessage,
+  type ProtocolErrorMessage,
+  Pull,
+  Push,
+  type ReconnectMessage,
+} from "zeromq-lz4"
+
+import { payload } from "../../bench/payloads.mjs"
+import { rawZmtpPeer } from "../support/raw-peer.js"
+import { Relay } from "../support/relay.js"
+import { Script } from "../support/running-script.js"
+import { eventually, freePort, use } from "../support/sockets.js"
+import { lz4 } from "../support/transports.js"
+import { handshake, message } from "../support/zmtp.js"
+
+const address = `${lz4.scheme}127.0.0.1:*`
+
+/** Collects what is told of sockets on a channel until the test ends; those of other tests may still close. */
+function heard<M extends DiagnosticsMessage>(name: string, ...sockets: (Pull | Push)[]): M[] {
+  const messages: M[] = []
+  listen<M>(name, (message) => {
+    if (sockets.some(({ lz4 }) => lz4 === message.lz4)) messages.push(message)
+  })
+  return messages
+}
+
+function listen<M>(name: string, call: (message: M) => void): void {
+  const listener = (message: unknown) => call(message as M)
+  subscribe(`zeromq-lz4:${name}`, listener)
+  onTestFinished(() => {
+    unsubscribe(`zeromq-lz4:${name}`, listener)
+  })
+}
+
+describe("channels", () => {
+  let pull: Pull
+  let push: Push
+
+  beforeEach(async () => {
+    pull = use(new Pull())
+    push = use(new Push({ reconnectInterval: 1 }))
+    await pull.bind(address)
+  })
+
+  test("tell of connections that are accepted, connected and closed", async () => {
+    const messages = heard<ConnectionMessage>("connection", pull, push)
+    const endpoint = pull.lastEndpoint as string
+    push.connect(endpoint)
+    await push.send("text")
+    await pull.receive()
+    await eventually(() => messages.length === 2)
+    const [ofPull] = pull.lz4.connections
+    const [ofPush] = push.lz4.connections
+    push.close()
+    await eventually(() => messages.length === 4)
+    const counts = { messages: 1, plainBytes: 4, wireBytes: 8 }
+    const nothing = { messages: 0, plainBytes: 0, wireBytes: 0 }
+    const about = (socket: Pull | Push, socketType: string, remotePort: number | undefined) => ({
+      socketType,
+      endpoint,
+      lz4: socket.lz4,
+      remoteAddress: "127.0.0.1",
+      remotePort,
+    })
+    const [accepted, received] = [about(pull, "PULL", ofPull?.remotePort), { received: counts }]
+    const [connected, sent] = [about(push, "PUSH", ofPush?.remotePort), { sent: counts }]
+    expect(messages.filter(({ lz4 }) => lz4 === pull.lz4)).toEqual([
+      { ...accepted, state: "accepted" },
+      { ...accepted, state: "closed", error: undefined, sent: nothing, ...received },
+    ])
+    expect(messages.filter(({ lz4 }) => lz4 === push.lz4)).toEqual([
+      { ...connected, state: "connected" },
+      { ...connected, state: "closed", error: undefined, received: nothing, ...sent },
+    ])
+  })
+
+  test("tell what the network did to a connection", async () => {
+    const messages = heard<ConnectionMessage>("connection", pull, push)
+    const relay = use(await Relay.before(pull.lastEndpoint as string))
+    push.connect(relay.endpoint)
+    await push.send("text")
+    await pull.receive()
+    relay.reset()
+    await eventually(() =>
+      messages.some(
+        ({ lz4, state, error }) =>
+          lz4 === pull.lz4 &&
+          state === "closed" &&
+          (error as NodeJS.ErrnoException)?.code === "ECONNRESET",
+      ),
+    )
+  })
+
+  test("tell of peers that break a rule, before their connection is closed", async () => {
+    const errors = heard<ProtocolErrorMessage>("protocol-error", pull)
+    const order: string[] = []
+    for (const name of ["protocol-error", "connection"])
+      listen<DiagnosticsMessage>(name, ({ lz4 }) => {
+        if (lz4 === pull.lz4) order.push(name)
+      })
+    const endpoint = pull.lastEndpoint as string
+    const rubbish = message(Buffer.from("no sentinel"))
+    const { address: peer, closed } = use(await rawZmtpPeer(endpoint, "PUSH", rubbish))
+    await closed
+    await eventually(() => order.length === 3)
+    expect(order).toEqual(["connection", "protocol-error", "connection"])
+    expect(errors).toMatchObject([{ socketType: "PULL", endpoint, lz4: pull.lz4, ...peer }])
+    expect(errors[0]?.error.code).toBe("ERR_LZ4_UNKNOWN_SENTINEL")
+  })
+
+  test("tell when a connection will be tried again", async () => {
+    const messages = heard<ReconnectMessage>("reconnect", push)
+    const endpoint = `${lz4.scheme}127.0.0.1:${await freePort()}`
+    push.connect(endpoint)
+    await eventually(() => messages.length >= 2)
+    for (const { intervalMs, ...about } of messages) {
+      expect(intervalMs).toBeGreaterThan(0)
+      expect(about).toEqual({ socketType: "PUSH", endpoint, lz4: push.lz4 })
+    }
+  })
+
+  test("tell of another level, in step with what connections say", async () => {
+    const slow = use(new Push({ sendHighWaterMark: 4 }))
+    const messages = heard<LevelMessage>("level", slow)
+    const server = createServer((socket) => {
+      socket.on("error", () => {}).pause()
+      socket.write(handshake("PULL"))
+      // As a network of 40 Mbit/s would take it.
+      const timer = setInterval(() => {
+        socket.read(Math.min(50_000, socket.readableLength))
+      }, 10)
+      socket.on("close", () => clearInterval(timer))
+    })
+    server.listen(0, "127.0.0.1")
+    await once(server, "listening")
+    onTestFinished(() => {
+      server.close()
+    })
+    const { port } = server.address() as { port: number }
+    slow.connect(`${lz4.scheme}127.0.0.1:${port}`)
+    const part = payload("json", 131_072)
+    while (messages.length === 0) await slow.send(part)
+    const [{ level, previous, ...about }] = messages as [LevelMessage]
+    const { socketType, endpoint, lz4: of, remotePort } = about
+    expect([socketType, endpoint, remotePort]).toEqual([
+      "PUSH",
+      `${lz4.scheme}127.0.0.1:${port}`,
+      port,
+    ])
+    expect(of).toBe(slow.lz4)
+    expect(previous).toBe(0)
+    expect(level).not.toBe(previous)
+    await eventually(() => {
+      expect(slow.lz4.connections[0]?.sent.level).toBe(messages.at(-1)?.level)
+    })
+    for (const [i, { previous }] of messages.slice(1).entries())
+      expect(previous).toBe(messages[i]?.level)
+  })
+
+  test("let a subscriber send where it hears of another level", async () => {
+    const slow = use(new Push({ sendHighWaterMark: 4 }))
+    slow.connect(pull.lastEndpoint as string)
+    let inside: Promise<void> | undefined
+    listen<LevelMessage>("level", ({ lz4 }) => {
+      // Where another send waits, it is refused.
+      if (lz4 === slow.lz4) inside ??= (async () => slow.send("inside"))().catch(() => {})
+    })
+    const part = payload("json", 131_072)
+    const received = { whole: 0, inside: 0 }
+    const receiving = (async () => {
+      for await (const [body] of pull) {
+        if (body?.equals(part)) received.whole++
+        else if (body?.toString() === "inside") received.inside++
+        else if (body?.toString() === "last") return
+        else throw new Error("another message")
+      }
+    })()
+    let sent = 0
+    for (; !inside; sent++) await slow.send(part)
+    await inside
+    await slow.send("last")
+    await receiving
+    expect(received.whole).toBe(sent)
+    expect(received.inside).toBeLessThanOrEqual(1)
+  })
+
+  test("have no subscribers of ours", () => {
+    for (const name of ["connection", "protocol-error", "reconnect", "level"])
+      expect(channel(`zeromq-lz4:${name}`).hasSubscribers).toBe(false)
+  })
+})
+
+const PROGRAM = `
+  const pull = new zmq.Pull()
+  await pull.bind("lz4+tcp://127.0.0.1:*")
+  const push = new zmq.Push({ linger: 0 })
+  const endpoint = pull.lastEndpoint
+  push.connect(endpoint)
+  await push.send("text")
+  await pull.receive()
+  console.log(endpoint)
+  pull.close()
+  await new Promise((resolve) => push.events.on("connect:retry", resolve))
+  push.close()
+`
+
+describe("NODE_DEBUG=zeromq-lz4", () => {
+  const lines = async (environment: string) => {
+    const before = process.env.NODE_DEBUG
+    process.env.NODE_DEBUG = environment
+    try {
+      const script = new Script(PROGRAM, {})
+      const endpoint = await script.line()
+      await script.ended()
+      return {
+        endpoint,
+        lines: script.errors.split("\n").filter((line) => /ZEROMQ-LZ4/.test(line)),
+      }
+    } finally {
+      if (before === undefined) delete process.env.NODE_DEBUG
+      else process.env.NODE_DEBUG = before
+    }
+  }
+
+  test("prints a line for each", async () => {
+    const { endpoint, lines: printed } = await lines("zeromq-lz4")
+    const about = (type: string) => (line: string) => line.includes(`: ${type} ${endpoint}: `)
+    const says = (type: string) =>
+      printed
+        .filter(about(type))
+        .map((line) => line.slice(line.indexOf(endpoint) + endpoint.length + 2))
+    expect(says("PULL")).toEqual([
+      expect.stringMatching(/^accepted 127\.0\.0\.1:\d+$/),
+      expect.stringMatching(
+        /^closed 127\.0\.0\.1:\d+, sent 0 messages \(0 bytes as 0\), received 1 messages \(4 bytes as 8\)$/,
+      ),
+    ])
+    const peer = endpoint.slice(lz4.scheme.length)
+    const [connected, closed, again] = says("PUSH")
+    expect(connected).toBe(`connected to ${peer}`)
+    expect(closed).toContain(`closed ${peer}, sent 1 messages (4 bytes as 8)`)
+    expect(again).toMatch(/^tries to connect again in \d+ ms$/)
+  })
+
+  test("of another name prints nothing", async () => {
+    expect((await lines("net,zeromq")).lines).toEqual([])
+  })
+})
