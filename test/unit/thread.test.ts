@@ -406,6 +406,7 @@ class FakeConnection {
   /** Is blocked after so many writes. */
   room = Number.POSITIVE_INFINITY
   readonly log: string[] = []
+  waiting = { messages: 1, bytes: 100 }
   readonly counts = {
     sent: { messages: 1, plainBytes: 2, wireBytes: 3, dictionary: true },
     received: { messages: 4, plainBytes: 5, wireBytes: 6, dictionary: false },
@@ -578,6 +579,20 @@ describe("a connection, at its thread", () => {
     network.counts.received.messages = 2 ** 40
     one.frames(bytesOf(10), 1)
     expect(other.counts).toEqual(network.counts)
+  })
+
+  test("shares what a network without room has not taken, until it has room again", () => {
+    const { one, network } = hosted()
+    const other = new SharedState(structuredClone(one.state.fields))
+    one.write(writeOf("1"))
+    // It may have a little to take, but does not tell when it has.
+    expect(other.waiting).toEqual({ messages: 0, bytes: 0 })
+    network.room = 1
+    one.write(writeOf("2"))
+    expect(other.waiting).toEqual(network.waiting)
+    network.blocked = false
+    one.drained()
+    expect(other.waiting).toEqual({ messages: 0, bytes: 0 })
   })
 
   test("counts a write before the network gets it: where the thread ends there, it does not come twice", () => {

@@ -1,0 +1,52 @@
+/** README's first example: a stream that gets smaller, and says by how much. */
+import { readFileSync } from "node:fs"
+import { setImmediate as turn } from "node:timers/promises"
+import { expect, test } from "vitest"
+import { Pull, Push } from "zeromq-lz4"
+
+import { use } from "../support/sockets.js"
+import { lz4 } from "../support/transports.js"
+
+const COUNT = 2000
+
+async function* events() {
+  for (let id = 0; id < COUNT; id++) {
+    await turn()
+    const user = { id: (id * 7919) % 10_000, country: "NL", agent: "Mozilla/5.0" }
+    const time = new Date(1.7e12 + id * 137)
+    yield {
+      id,
+      time,
+      level: "info",
+      service: "orders",
+      message: "order placed",
+      user,
+      ms: id % 400,
+    }
+  }
+}
+
+test("README's first example prints that the stream was compressed", async () => {
+  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
+  const [, imports = "", body = ""] = /^```js\n(import .*?)\n\n(.*?)^```/ms.exec(readme) ?? []
+  expect(imports).toMatch(/^import \{ Push \} from "zeromq-lz4" .*$/)
+  const pull = use(new Pull())
+  await pull.bind(`${lz4.scheme}127.0.0.1:*`)
+  const code = body.replace("lz4+tcp://collector:5555", pull.lastEndpoint as string)
+  expect(code).not.toBe(body)
+  const lines: string[] = []
+  class Used extends Push {
+    constructor() {
+      super()
+      use(this)
+    }
+  }
+  const receiving = (async () => {
+    for (let i = 0; i < COUNT; i++) await pull.receive()
+  })()
+  const run = new Function("Push", "events", "console", `return (async () => {${code}})()`)
+  await run(Used, events(), { log: (line: string) => lines.push(line) })
+  const [, ratio] = /^([\d.]+) times smaller$/.exec(lines.join("\n")) ?? []
+  await receiving
+  expect(Number(ratio)).toBeGreaterThan(1.5)
+})
