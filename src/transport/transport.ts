@@ -9,8 +9,9 @@ import type { Destination, HostPort } from "./endpoint.js"
 
 /** Messages that were sent and have not left. */
 export interface Waiting {
+  /** How many, each as a whole. */
   messages: number
-  /** As they are kept: of those that are encoded, what they take on the wire. */
+  /** What they take in memory: of those that are encoded, what they take on the wire. */
   bytes: number
 }
 
