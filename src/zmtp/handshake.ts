@@ -129,8 +129,9 @@ export class Handshake {
   }
 
   #null(name: string | undefined, data: Uint8Array): void {
-    if (this.#peerRoutingId !== undefined || this.#state === "over") this.#unexpected(name)
+    if (this.#peerRoutingId !== undefined) this.#unexpected(name)
     else if (name === "READY") {
+      // Of a peer that was refused, it may have been on its way.
       this.#peerRoutingId = this.#readPeer(data, undefined)
       this.#checkReady()
     } else if (name === "ERROR") this.#readError(data)

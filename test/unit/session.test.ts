@@ -234,12 +234,12 @@ describe.each([0, 1])("NULL with a peer of ZMTP 3.%i", (minor) => {
     },
     ...([400, 500] as const).map(
       (status): Exchange => ({
-        what: `ZAP that says ${status} is told to the peer`,
+        what: `ZAP that says ${status} is told to the peer, whose READY may be on its way`,
         side: { authenticate: true },
         answer: status,
         stream: [hi, pushReady],
         sends: [error(String(status))],
-        tells: ["authenticate NULL", `refused ${status}`, /^failed UNEXPECTED_COMMAND/],
+        tells: ["authenticate NULL", `refused ${status}`],
       }),
     ),
     {
