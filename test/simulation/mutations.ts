@@ -288,6 +288,36 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "who is not let in is let in",
+    patches: [
+      {
+        file: "src/zmtp/handshake.ts",
+        from: "if (status !== undefined && status !== 200) {",
+        to: "if (status === 300) {",
+      },
+    ],
+  },
+  {
+    name: "an answer of ZAP is taken for the oldest request",
+    patches: [
+      {
+        file: "src/sockets/zap.ts",
+        from: "const id = this.#sent.has(named) ? named : oldest\n    if (id !== undefined) this.#answer(id, readReply(reply, id))",
+        to: "const id = oldest\n    if (id !== undefined) this.#answer(id, readReply(reply, named))",
+      },
+    ],
+  },
+  {
+    name: "requests to ZAP of connections that are over stay",
+    patches: [
+      {
+        file: "src/sockets/authenticator.ts",
+        from: "    request.cancel()\n",
+        to: "",
+      },
+    ],
+  },
+  {
     name: "a PUB that inverts sends what was subscribed to",
     patches: [
       {

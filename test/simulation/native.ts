@@ -3,6 +3,7 @@
  * JavaScript of zeromq.js, with its classes and the names of options, runs on it as it is.
  */
 import { EventEmitter } from "node:events"
+import type { ZapHandler } from "./zap.js"
 
 /** Options of a new socket that are not 0, by their numbers in zmq.h. */
 const DEFAULTS: Readonly<Record<number, number>> = {
@@ -27,6 +28,8 @@ const DEFAULTS: Readonly<Record<number, number>> = {
 /** PUB, ROUTER, XPUB, XSUB, SERVER and RADIO: what has nowhere to go is dropped. */
 const DROPS: ReadonlySet<number> = new Set([1, 6, 9, 10, 12, 14])
 
+const ZAP_ADDRESS = "inproc://zeromq.zap.01"
+
 type Value = number | boolean | string | Buffer | null
 
 /** Makes the addon's exports for one process of a run. */
@@ -35,6 +38,8 @@ export function makeNative(): object {
     readonly options = new Map<number, Value>()
 
     #number(option: number): number {
+      // The mechanism follows from what was set of PLAIN: to be its server, or a name.
+      if (option === 43) return this.options.get(44) || this.options.get(45) ? 1 : 0
       return Number(this.options.get(option) ?? DEFAULTS[option] ?? 0)
     }
 
@@ -88,6 +93,8 @@ export function makeNative(): object {
   }
 
   class Context extends Options {
+    zapHandler: ZapHandler | undefined
+
     constructor() {
       super()
       this.options.set(1, 1)
@@ -113,6 +120,9 @@ export function makeNative(): object {
     readonly context: Context
     readonly #type: number
     #events: Observer | undefined
+    /** Of a socket that is connected to the handler of ZAP. */
+    #asksZap = false
+    readonly #replies: Buffer[][] = []
 
     constructor(type: number, options: Record<string, unknown> = {}) {
       super()
@@ -133,10 +143,11 @@ export function makeNative(): object {
     }
 
     get readable(): boolean {
-      return false
+      return this.#replies.length > 0
     }
 
     get writable(): boolean {
+      if (this.#asksZap) return this.#type === 5 || this.context.zapHandler !== undefined
       return DROPS.has(this.#type) && !this.#isMandatory
     }
 
@@ -155,17 +166,26 @@ export function makeNative(): object {
 
     bindSync(): void {}
     unbindSync(): void {}
-    connect(): void {}
+    connect(address: string): void {
+      this.#asksZap ||= address === ZAP_ADDRESS
+    }
+
     disconnect(): void {}
     join(): void {}
     leave(): void {}
 
-    send(): Promise<void> {
+    send(message: unknown): Promise<void> {
+      if (this.#asksZap && !this.closed) {
+        const request = (message as (string | Buffer)[]).map((part) => Buffer.from(part as string))
+        this.context.zapHandler?.ask(request, (reply) => this.#replies.push(reply))
+        return Promise.resolve()
+      }
       return this.writable && !this.closed ? Promise.resolve() : this.#refused()
     }
 
-    receive(): Promise<never> {
-      return this.#refused()
+    receive(): Promise<Buffer[]> {
+      const reply = this.#replies.shift()
+      return reply ? Promise.resolve(reply) : this.#refused()
     }
 
     /** Without endpoints there is nothing to wait for. */

@@ -14,6 +14,7 @@ import { Random } from "./random.js"
 import type { NetworkSpec, Scenario } from "./scenario.js"
 import { isCalm, type Run } from "./state.js"
 import { World } from "./world.js"
+import { makeHandler } from "./zap.js"
 
 /** When programs stop to pause, and connections to fail, in simulated milliseconds. */
 const BUSY_MS = 100
@@ -117,6 +118,11 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
   world.afterEvent = () => {
     for (const checker of checkers) checker.between?.()
   }
+  const { auth, sockets } = scenario
+  for (const [i, { loop, package: code }] of processes.entries())
+    Object.assign(code.context, {
+      zapHandler: auth && makeHandler(auth, sockets, loop, random.fork(60 + i)),
+    })
   begin(run, names, checkers)
   if (scenario.hostile.length > 0) {
     const loop = world.addLoop("hostile", random.fork(50))
@@ -199,10 +205,11 @@ function finish(run: Run, checkers: readonly Checker[]): void {
     world.runScript(process.loop, () => {
       for (const program of programs) if (program.process === process) program.hurry()
     })
+  // Who is not let in may try again for ever.
   const progress = () =>
     programs.reduce(
       (sum, { accepted, received }) => sum + accepted + received,
-      network.links.length,
+      run.scenario.auth ? 0 : network.links.length,
     )
   // As in libzmq, a PAIR whose partner comes back before the old connection was noticed to be gone leaves
   // the new one unread, and so does a ROUTER whose peer has a routing id of its own.

@@ -1,6 +1,7 @@
 /** What a run does, as data: made from a seed, and made smaller when a run fails. */
 import type { EndpointOptions } from "../../src/sockets/engine.js"
 import { Random } from "./random.js"
+import { credentialsOf } from "./zap.js"
 
 export type TypeName =
   | "Pair"
@@ -127,8 +128,21 @@ export interface Limits {
   roomBytes: number
 }
 
+/** How peers are let in. */
+export interface AuthSpec {
+  /** Whether they name themselves, with PLAIN. */
+  plain: boolean
+  /** What the handler takes to answer, at most. */
+  delayMs: number
+  /** Sockets that it does not let in, and the status that it gives them; "none" for no answer. */
+  denied: number[]
+  status: "300" | "400" | "500" | "short" | "none"
+}
+
 export interface Scenario {
   seed: number
+  /** Where peers are let in by a handler of ZAP. */
+  auth?: AuthSpec
   sockets: SocketSpec[]
   actions: Action[]
   hostile: HostileSpec[]
@@ -312,9 +326,11 @@ export function makeScenario(seed: number): Scenario {
     Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536 })
   }
   if (family.distributes && random.chance(0.3)) chooseSubscribers(random, sockets)
+  const auth = random.chance(0.1) ? authenticate(random, binding, connecting) : undefined
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
+    ...(auth && { auth }),
     sockets,
     actions: acts ? actions(random, sockets, threads, mixed) : [],
     hostile: random.chance(0.15) ? hostile(random, binding) : [],
@@ -427,6 +443,32 @@ function chooseSubscribers(random: Random, sockets: readonly SocketSpec[]): void
     if (random.chance(0.5)) options.welcomeMessage = WELCOME
     if (random.chance(0.3)) options.manual = true
     else if (random.chance(0.5)) options.verbosity = random.pick(["allSubs", "allSubsUnsubs"])
+  }
+}
+
+/** Has a handler of ZAP decide who connects. */
+function authenticate(
+  random: Random,
+  binding: readonly SocketSpec[],
+  connecting: readonly SocketSpec[],
+): AuthSpec {
+  const plain = random.chance(0.5)
+  const denies = random.chance(0.5)
+  for (const { options } of binding)
+    Object.assign(options, { zapDomain: "global", ...(plain && { plainServer: true }) })
+  for (const { number, options } of connecting) {
+    const { username, password } = credentialsOf(number)
+    if (plain) Object.assign(options, { plainUsername: username, plainPassword: password })
+  }
+  // What waits for one that is not let in would linger for ever.
+  if (denies)
+    for (const { options } of [...binding, ...connecting])
+      if (options.linger === -1) options.linger = 20
+  return {
+    plain,
+    delayMs: random.pick([0, 3, 30]),
+    denied: denies ? connecting.filter(() => random.chance(0.5)).map(({ number }) => number) : [],
+    status: random.pick(["300", "400", "500", "short", "none"]),
   }
 }
 

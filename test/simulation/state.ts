@@ -26,8 +26,9 @@ const ENDING: ReadonlySet<string> = new Set([
   "kill",
 ])
 
-export function isCalm({ actions, network, sockets, memoryShare }: Scenario): boolean {
+export function isCalm({ actions, network, sockets, memoryShare, auth }: Scenario): boolean {
   return (
+    !auth?.denied.length &&
     // A thread without memory ends the connection.
     (memoryShare === 0 || !sockets.some(usesThreads)) &&
     !actions.some(({ kind }) => ENDING.has(kind)) &&
@@ -39,6 +40,11 @@ export function isCalm({ actions, network, sockets, memoryShare }: Scenario): bo
 
 const usesThreads = ({ endpoints }: SocketSpec): boolean =>
   endpoints.some(({ options }) => options.thread === true)
+
+/** Whether this socket is let in nowhere. */
+export function isDenied({ auth }: Scenario, { number }: SocketSpec): boolean {
+  return auth?.denied.includes(number) === true
+}
 
 /** Whether a program ends connections of this socket. */
 export function mayEnd({ actions }: Scenario, socket: number): boolean {

@@ -3,7 +3,7 @@ import type { Checker } from "../checker.js"
 import type { Link, Socket } from "../network.js"
 import { addressOf } from "../programs.js"
 import type { SocketSpec } from "../scenario.js"
-import { endsOf, mayEnd, type Run } from "../state.js"
+import { endsOf, isDenied, mayEnd, type Run } from "../state.js"
 
 /** Frames of commands are not messages; they may be lost. */
 const COMMAND = 4
@@ -22,6 +22,8 @@ export class Connections implements Checker {
     error: Error,
   ): void {
     const { scenario, world } = this.#run
+    // It is told that it is not let in.
+    if (isDenied(scenario, socket)) return
     const other = `${socket.type} ${socket.number}`
     if (scenario.sockets.some(({ number }) => addressOf(number) === remoteAddress))
       world.fail(
@@ -52,6 +54,7 @@ export class Connections implements Checker {
     const ends = endsOf(this.#run, link)
     if (!ends || link.wasCut || link.firstCloser === undefined) return
     const { dialling, accepting } = ends
+    if (isDenied(scenario, dialling)) return
     if (mayEnd(scenario, dialling.number) || mayEnd(scenario, accepting.number)) return
     if ([dialling, accepting].some(({ options }) => options.heartbeatInterval !== undefined)) return
     const { label } = link.firstCloser

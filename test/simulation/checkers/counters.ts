@@ -2,7 +2,7 @@
 import type { Checker } from "../checker.js"
 import type { Program } from "../programs.js"
 import type { TypeName } from "../scenario.js"
-import { mayLoseItsPeers, type Run } from "../state.js"
+import { isDenied, mayLoseItsPeers, type Run } from "../state.js"
 
 /** Types that send each message once, and those that give each that comes to the program. */
 const SENDS_ONCE: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Pair", "Client", "Request"]
@@ -40,7 +40,7 @@ export class Counters implements Checker {
 
   #checkProgram({ spec, socket, accepted, received }: Program): void {
     const { world, isCalm } = this.#run
-    if (mayLoseItsPeers(this.#run, spec)) return
+    if (mayLoseItsPeers(this.#run, spec) || isDenied(this.#run.scenario, spec)) return
     const { stats } = socket.lz4
     const name = `${spec.type} ${spec.number}`
     const keepsPipes =

@@ -3,7 +3,7 @@ import type { Checker } from "../checker.js"
 import { difference, type Head, readHead, topicOf } from "../messages.js"
 import { authorOf } from "../programs.js"
 import { type SocketSpec, TOPICS, type TypeName } from "../scenario.js"
-import { endsOf, mayEnd, type Run } from "../state.js"
+import { endsOf, isDenied, mayEnd, type Run } from "../state.js"
 
 type Fate = "sending" | "accepted" | "refused"
 
@@ -109,6 +109,8 @@ export class Delivery implements Checker {
       this.#fail("content", `${name} is for ${head.to}`)
     if (head.to < 0xffff && head.to !== socket.number)
       this.#fail("replies go to who asked", `${name} is for ${head.to}`)
+    if (isDenied(scenario, author) || isDenied(scenario, socket))
+      this.#fail("who is not let in is not heard", name)
     this.#checkTopic(socket, head, name)
     this.#checkOnce(socket, author, head, name)
     this.#checkOrder(socket, author, head, name)
@@ -211,6 +213,7 @@ export class Delivery implements Checker {
     for (const { spec, isClosed } of programs) {
       // Those that conflate get others.
       if (spec.type !== "Subscriber" || isClosed || spec.options.conflate) continue
+      if (isDenied(scenario, spec) || isDenied(scenario, author)) continue
       if (this.#liveLinks(spec, author, sinceMs) !== 1) continue
       const flow = this.#flow(spec, author)
       for (const head of heads) {
