@@ -1,15 +1,11 @@
-import { getSystemErrorMap } from "node:util"
-import { Bridge, type BridgeHandlers, type BridgeSpec, type Joined } from "../bridge/bridge.js"
-import { Totals } from "../bridge/totals.js"
-import type { Traffic } from "../codec/codec.js"
-import { ProtocolError } from "../codec/errors.js"
+import { Bridge, type BridgeSpec } from "../bridge/bridge.js"
 import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
 import type { ZmqError } from "../transport/zmq-error.js"
 import { PARTS_MAX } from "../zmtp/session.js"
 import { parse, wholeNumber } from "./args.js"
+import { BridgeLog, flag, Report, words } from "./bridge-report.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
-import { count, printLine } from "./output.js"
 
 export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
 
@@ -35,9 +31,11 @@ ipc://PATH.
       --arenas                  sends small messages together; to peers that read revision 2
       --revision N              the revision of the format that is accepted, 1 or 2; default 2
       --stats[=SECONDS]         a line of statistics every SECONDS; default 5
+      --json                    lines are objects of JSON: see docs/bridge.md
   -h, --help                    this text
 
-"sent" is what went out over lz4+tcp://. While --to cannot be reached, connections are closed as
+Each line begins with the time (UTC). When nobody reads what is printed any more, the bridge goes on
+silently. "sent" is what went out over lz4+tcp://. While --to cannot be reached, connections are closed as
 they come; ZeroMQ reconnects by itself. SIGINT and SIGTERM stop listening and end connections when
 what was under way is through, after 5 seconds at most; a second one ends at once.
 
@@ -55,19 +53,23 @@ const STATS_SECONDS_MAX = 86_400
 const DRAIN_MS = 5000
 
 export async function bridge(args: string[]): Promise<void> {
-  const { spec, statsSeconds } = readArgs(args)
-  const report = new Report(spec)
+  const { spec, statsSeconds, json } = readArgs(args)
+  const log = new BridgeLog(json)
+  const report = new Report(spec, log)
   const bridge = orUsageError(() => new Bridge(spec, report))
   const signalled = firstSignal()
-  process.stdout.on("error", () => {}) // it goes on when its output is no longer read
+  // A service goes on when its output is no longer read.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {})
+  const { to } = spec
   try {
     const endpoint = await bridge.start()
-    printLine(`listening on ${endpoint}, connecting to ${spec.to}`)
+    log.print("listening", `listening on ${endpoint}, connecting to ${to}`, { endpoint, to })
   } catch (error) {
     throw new InputError(`cannot listen on ${spec.from}: ${words(error)}`)
   }
   const stats = statsSeconds === undefined ? undefined : report.repeatStatistics(statsSeconds)
-  printLine(`${await signalled}: ending`)
+  const signal = await signalled
+  log.print("ending", `${signal}: ending`, { signal })
   clearInterval(stats)
   await bridge.drain(DRAIN_MS)
 }
@@ -86,7 +88,13 @@ function firstSignal(): Promise<string> {
 
 // -- Arguments ---------------------------------------------------------------------
 
-function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | undefined } {
+interface Arguments {
+  spec: BridgeSpec
+  statsSeconds: number | undefined
+  json: boolean
+}
+
+function readArgs(args: string[]): Arguments {
   const { values } = parse({
     // The value is optional, which parseArgs does not know.
     args: args.map((arg) => (arg === "--stats" ? `--stats=${STATS_SECONDS}` : arg)),
@@ -105,6 +113,7 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
       arenas: { type: "boolean" },
       revision: { type: "string" },
       stats: { type: "string" },
+      json: { type: "boolean" },
     },
   })
   const { from, to } = values
@@ -135,7 +144,8 @@ function readArgs(args: string[]): { spec: BridgeSpec; statsSeconds: number | un
     maxParts: limit("max-parts", PARTS_MAX, 1, COUNT_MAX),
   }
   const maxConnections = limit("max-connections", CONNECTIONS_MAX, 1, COUNT_MAX)
-  return { spec: { from, to, settings, limits, maxConnections }, statsSeconds }
+  const spec = { from, to, settings, limits, maxConnections }
+  return { spec, statsSeconds, json: values.json ?? false }
 }
 
 type NumberOption =
@@ -166,9 +176,6 @@ function checkOptions(options: Lz4Options, maxMessageSize: number | undefined): 
   }
 }
 
-/** The option of the command line for one of the package's. */
-const flag = (name: string) => `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
-
 /** An endpoint of the wrong form is wrong usage; one that this machine does not have is not. */
 function orUsageError<T>(make: () => T): T {
   try {
@@ -182,99 +189,4 @@ function orUsageError<T>(make: () => T): T {
   }
 }
 
-// -- Reports -----------------------------------------------------------------------
-
-/** Prints what happens. */
-export class Report implements BridgeHandlers {
-  readonly #to: string
-  readonly #maxConnections: number
-  readonly #totals = new Totals()
-  #open = 0
-  /** Said once, and not for each attempt that fails like the last one. */
-  #unreachable: string | undefined
-  #full = false
-
-  constructor({ to, maxConnections }: Pick<BridgeSpec, "to" | "maxConnections">) {
-    this.#to = to
-    this.#maxConnections = maxConnections
-  }
-
-  joined({ number, from, to, counts }: Joined): void {
-    this.#open++
-    this.#totals.begin(number, counts)
-    this.#unreachable = undefined
-    printLine(`#${number} connected: ${from} to ${to}`)
-  }
-
-  failed({ number }: Joined, side: string, error: Error): void {
-    const what = error instanceof ProtocolError ? "protocol error" : "error"
-    const why = error.message.replace(/\bmax(PlainMessageSize|MessageSize|Parts)\b/g, flag)
-    printLine(`#${number} ${what} by ${side}: ${why}`)
-  }
-
-  ended({ number, counts }: Joined, error: Error | undefined): void {
-    this.#open--
-    this.#full = false
-    this.#totals.end(number)
-    const why = error && !(error instanceof ProtocolError) ? ` (${words(error)})` : ""
-    const { sent, received } = counts()
-    printLine(`#${number} closed${why}: ${flow("sent", sent)}; ${flow("received", received)}`)
-  }
-
-  unreachable(from: string, error: Error): void {
-    const line = `cannot connect to ${this.#to}: ${words(error)}`
-    if (line !== this.#unreachable) printLine(`${line}; closed ${from}`)
-    this.#unreachable = line
-  }
-
-  full(from: string): void {
-    if (!this.#full)
-      printLine(
-        `there are ${this.#maxConnections} connections, which is --max-connections; closed ${from}`,
-      )
-    this.#full = true
-  }
-
-  /** A line every so many seconds, of what went through since the one before. */
-  repeatStatistics(seconds: number): NodeJS.Timeout {
-    let before = this.#read()
-    return setInterval(() => {
-      const now = this.#read()
-      const flows = (["sent", "received"] as const).map((way) =>
-        flow(way, rate(before[way], now[way], seconds), "/s"),
-      )
-      before = now
-      printLine(`connections: ${this.#open}; ${flows.join("; ")}`)
-    }, seconds * 1000)
-  }
-
-  #read(): Record<"sent" | "received", Traffic> {
-    return { sent: this.#totals.total("sent"), received: this.#totals.total("received") }
-  }
-}
-
-function rate(before: Traffic, now: Traffic, seconds: number): Traffic {
-  const perSecond = (name: keyof Traffic) => Math.round((now[name] - before[name]) / seconds)
-  return {
-    messages: perSecond("messages"),
-    plainBytes: perSecond("plainBytes"),
-    wireBytes: perSecond("wireBytes"),
-  }
-}
-
-/** What went one way, `per` some time or altogether. */
-function flow(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
-  const ratio = wireBytes > 0 ? ` (${(plainBytes / wireBytes).toFixed(2)} ×)` : ""
-  return `${way} ${count(messages, "message")}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
-}
-
 const EXPECTED = "expected HOST:PORT; only --from may have *"
-
-/** An error in words: those of the system say little more than a code. */
-function words(error: unknown): string {
-  const { code, message, syscall } = error as NodeJS.ErrnoException
-  if (code === "ENODEV") return "there is no interface, address or host of that name"
-  if (message && !syscall) return message
-  for (const [name, meaning] of getSystemErrorMap().values()) if (name === code) return meaning
-  return message
-}

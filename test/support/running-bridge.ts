@@ -6,15 +6,19 @@ import { Running } from "./running-script.js"
 
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
 
+/** What each line begins with, unless it is JSON. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /
+
 export class RunningBridge extends Running {
-  /** What it has printed, as far as it was waited for. */
+  /** What it has printed, without times, as far as it was waited for. */
   readonly lines: string[] = []
   #endpoint = ""
 
   /** Resolves when it listens. */
   static async start(from: string, to: string, ...options: string[]): Promise<RunningBridge> {
     const bridge = new RunningBridge(["--from", from, "--to", to, ...options])
-    bridge.#endpoint = (await bridge.until(/^listening on (\S+),/))[1] as string
+    const [, words, json] = await bridge.until(/^listening on (\S+),|"endpoint":"(.*?)"/)
+    bridge.#endpoint = (words ?? json) as string
     return bridge
   }
 
@@ -31,7 +35,10 @@ export class RunningBridge extends Running {
   /** Reads lines until one matches. */
   async until(pattern: RegExp): Promise<RegExpExecArray> {
     for (;;) {
-      const line = await this.line()
+      const printed = await this.line()
+      if (!TIME.test(printed) && !printed.startsWith("{"))
+        throw new Error(`a line without the time: ${printed}`)
+      const line = printed.replace(TIME, "")
       this.lines.push(line)
       const match = pattern.exec(line)
       if (match) return match

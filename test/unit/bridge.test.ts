@@ -1,6 +1,7 @@
 /** `zeromq-lz4 bridge`, as a shell runs it, between sockets that write bytes by hand. */
-import { spawnSync } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -12,6 +13,7 @@ import { checkLz4Options } from "../../src/codec/options.js"
 import { sha256 } from "../support/hash.js"
 import { type RawEnd, RawServer, rawClient } from "../support/raw-ends.js"
 import { RunningBridge } from "../support/running-bridge.js"
+import { Running } from "../support/running-script.js"
 import { eventually, freePort } from "../support/sockets.js"
 import { type Item, message, streamsOf, verbatim } from "../support/transcoding.js"
 import { frame, greeting, handshake, messagesOf, parseStream } from "../support/zmtp.js"
@@ -632,17 +634,164 @@ test("statistics tell what went through since the line before", async () => {
   await bridge.until(/^connections: 0; sent 0 messages/)
 })
 
-test("it goes on when nobody reads what it prints", async () => {
-  const server = await RawServer.start()
-  const bridge = await RunningBridge.start(PLAIN, `lz4+tcp://127.0.0.1:${server.port}`)
-  bridge.process.stdout?.destroy()
-  for (let i = 0; i < 2; i++) {
-    const client = await rawClient(bridge.endpoint)
-    client.socket.end(greeting())
-    await received(await server.accept(), greeting().length)
-  }
+test("each line has the time in UTC, that of when it is printed", async () => {
+  const before = Date.now()
+  const args = [main, "bridge", "--from", PLAIN, "--to", "lz4+tcp://127.0.0.1:1"]
+  const bridge = new Running(spawn(process.execPath, args))
+  const [time, ...words] = (await bridge.line()).split(" ")
+  expect(words.slice(0, 2)).toEqual(["listening", "on"])
+  expect(time).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
+  expect(Date.parse(time as string)).toBeGreaterThanOrEqual(before)
+  expect(Date.parse(time as string)).toBeLessThanOrEqual(Date.now())
+})
+
+test("--json prints all that is printed otherwise, in an object a line", async () => {
+  const { bridge, client, server, plain, lz4 } = await joined(
+    "plain",
+    ...["--json", "--stats=1", "--max-connections", "1", "--max-message-size", "5000"],
+  )
+  const streams = streamsOf([hello, ...message(text)])
+  plain.socket.write(streams.plain)
+  await received(lz4, streams.wire.length)
+  await bridge.until(/"type":"statistics".*"sent":{"messages":1,/)
+  const refused = await rawClient(bridge.endpoint)
+  await bridge.until(/"type":"full"/)
+  lz4.socket.write(streamsOf([hello, ...message(payload("lorem", 5001))]).wire)
+  await bridge.until(/"type":"closed"/)
   bridge.signal("SIGTERM")
+  await bridge.until(/"type":"ending"/)
   expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+
+  const lines = bridge.lines.map((line) => JSON.parse(line))
+  for (const { time } of lines) expect(new Date(time).toISOString()).toBe(time)
+  const told = lines
+    .map(({ time, ...rest }) => rest)
+    .filter(({ type, sent }) => type !== "statistics" || sent.messages > 0)
+  const [from, to] = [
+    `tcp://127.0.0.1:${client.socket.localPort}`,
+    `lz4+tcp://127.0.0.1:${server.socket.localPort}`,
+  ]
+  const { messages, plainBytes, wireBytes } = streams.traffic
+  const sent = { messages, plainBytes, wireBytes }
+  const nothing = { messages: 0, plainBytes: 0, wireBytes: 0 }
+  expect(told).toEqual([
+    { type: "listening", endpoint: bridge.endpoint, to },
+    { type: "connected", connection: 1, from, to },
+    { type: "statistics", seconds: 1, connections: 1, sent, received: nothing },
+    {
+      type: "full",
+      maxConnections: 1,
+      closed: `tcp://127.0.0.1:${refused.socket.localPort}`,
+    },
+    {
+      type: "error",
+      connection: 1,
+      side: to,
+      code: "ERR_LZ4_BUDGET_EXCEEDED",
+      message: expect.stringMatching(/^part 0 .* --max-message-size 5000$/),
+    },
+    { type: "closed", connection: 1, error: null, sent, received: nothing },
+    { type: "ending", signal: "SIGTERM" },
+  ])
+})
+
+test("--json tells why nobody can be reached, and why a connection broke", async () => {
+  const nowhere = await RunningBridge.start(PLAIN, "lz4+tcp://127.0.0.1:1", "--json")
+  const closed = await rawClient(nowhere.endpoint)
+  const { input: line } = await nowhere.until(/"type":"unreachable"/)
+  expect(JSON.parse(line)).toMatchObject({
+    to: "lz4+tcp://127.0.0.1:1",
+    closed: `tcp://127.0.0.1:${closed.socket.localPort}`,
+    code: "ECONNREFUSED",
+    message: "connection refused",
+  })
+
+  const { bridge, plain, lz4 } = await joined("plain", "--json")
+  lz4.socket.write(greeting())
+  await received(plain, greeting().length)
+  lz4.socket.resetAndDestroy()
+  await eventually(() => plain.ended)
+  plain.socket.end()
+  const { input: ended } = await bridge.until(/"type":"closed"/)
+  expect(JSON.parse(ended).error).toEqual({
+    code: "ECONNRESET",
+    message: "connection reset by peer",
+  })
+})
+
+describe("it goes on silently when its output is closed", () => {
+  const args = (port: number) => ["--from", PLAIN, "--to", `lz4+tcp://127.0.0.1:${port}`]
+
+  async function passesOn(endpoint: string, server: RawServer): Promise<void> {
+    for (let i = 0; i < 2; i++) {
+      const client = await rawClient(endpoint)
+      client.socket.end(greeting())
+      const end = await server.accept()
+      await received(end, greeting().length)
+      end.socket.end()
+      await eventually(() => client.ended)
+    }
+  }
+
+  test.each([[[]], [["--json", "--stats=1"]]])("both streams; %j", async (options) => {
+    const server = await RawServer.start()
+    const to = `lz4+tcp://127.0.0.1:${server.port}`
+    const bridge = await RunningBridge.start(PLAIN, to, ...options)
+    bridge.process.stdout?.destroy()
+    bridge.process.stderr?.destroy()
+    await passesOn(bridge.endpoint, server)
+    bridge.signal("SIGTERM")
+    expect(await bridge.ended()).toEqual({ code: 0, signal: null })
+  })
+
+  test("a pipe, of which the first line was read", async () => {
+    const server = await RawServer.start()
+    const script = `exec 3>&1
+      { "$@" 2>&1 & echo $! >&3; wait $!; echo "exit $?" >&3; } | head -n 1 >&3`
+    const command = [process.execPath, main, "bridge", ...args(server.port)]
+    const shell = new Running(spawn("sh", ["-c", script, "sh", ...command]))
+    const pid = Number(await shell.line())
+    let over = false
+    onTestFinished(() => {
+      if (!over) process.kill(pid, "SIGKILL")
+    })
+    const [, endpoint] = /listening on (\S+),/.exec(await shell.line()) as RegExpExecArray
+    await passesOn(endpoint as string, server)
+    process.kill(pid, "SIGTERM")
+    expect(await shell.line()).toBe("exit 0")
+    over = true
+    expect(await shell.ended()).toEqual({ code: 0, signal: null })
+    expect(shell.errors).toBe("")
+  })
+
+  test("a pipe that nobody has ever read", async () => {
+    const port = await freePort()
+    const from = `tcp://127.0.0.1:${port}`
+    const server = await RawServer.start()
+    const script = `exec 3>&1
+      { "$@" 2>&1 & echo $! >&3; wait $!; echo "exit $?" >&3; } | true`
+    const to = `lz4+tcp://127.0.0.1:${server.port}`
+    const command = [process.execPath, main, "bridge", "--from", from, "--to", to]
+    const shell = new Running(spawn("sh", ["-c", script, "sh", ...command]))
+    const pid = Number(await shell.line())
+    let over = false
+    onTestFinished(() => {
+      if (!over) process.kill(pid, "SIGKILL")
+    })
+    const probe = await eventually(
+      () =>
+        new Promise<Socket>((resolve, reject) => {
+          const socket = connect(port, "127.0.0.1", () => resolve(socket))
+          socket.once("error", reject)
+        }),
+    )
+    probe.destroy()
+    ;(await server.accept()).socket.end()
+    await passesOn(from, server)
+    process.kill(pid, "SIGTERM")
+    expect(await shell.line()).toBe("exit 0")
+    over = true
+  })
 })
 
 describe("SIGINT and SIGTERM", () => {

@@ -12,7 +12,7 @@ import {
   CaptureReader,
 } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
-import { Report } from "../../src/cli/bridge.js"
+import { BridgeLog, Report } from "../../src/cli/bridge-report.js"
 import { jsonRow, jsonSummary } from "../../src/cli/inspect-json.js"
 import { summaryText } from "../../src/cli/inspect-summary.js"
 import { tableRow } from "../../src/cli/inspect-table.js"
@@ -322,31 +322,37 @@ describe("names of files and arguments", () => {
 })
 
 describe("the bridge", () => {
-  test("prints nothing that acts, whatever a peer, an address or the system say", () => {
-    const lines: string[] = []
-    const log = vi.spyOn(console, "log").mockImplementation((line) => lines.push(line))
-    const way = { messages: 0, plainBytes: 0, wireBytes: 0, dictionary: false }
-    const counts = () => ({ sent: way, received: way })
-    const joined = { number: 1, from: HOSTILE, to: HOSTILE, counts }
-    const errors = [
-      new ProtocolError("ERR_ZMTP_GREETING", HOSTILE),
-      new Error(HOSTILE),
-      Object.assign(new Error(HOSTILE), { code: HOSTILE, syscall: HOSTILE }),
-      Object.assign(new Error(HOSTILE), { code: "ECONNRESET", syscall: "read" }),
-    ]
-    try {
-      const report = new Report({ to: HOSTILE, maxConnections: 1 })
-      for (const error of errors) {
-        report.joined(joined)
-        report.failed(joined, HOSTILE, error)
-        report.ended(joined, error)
-        report.unreachable(HOSTILE, error)
-        report.full(HOSTILE)
+  test.each([
+    { how: "in words", json: false },
+    { how: "as JSON", json: true },
+  ])(
+    "prints nothing that acts, whatever a peer, an address or the system say: $how",
+    ({ json }) => {
+      const lines: string[] = []
+      const log = vi.spyOn(console, "log").mockImplementation((line) => lines.push(line))
+      const way = { messages: 0, plainBytes: 0, wireBytes: 0, dictionary: false }
+      const counts = () => ({ sent: way, received: way })
+      const joined = { number: 1, from: HOSTILE, to: HOSTILE, counts }
+      const errors = [
+        new ProtocolError("ERR_ZMTP_GREETING", HOSTILE),
+        new Error(HOSTILE),
+        Object.assign(new Error(HOSTILE), { code: HOSTILE, syscall: HOSTILE }),
+        Object.assign(new Error(HOSTILE), { code: "ECONNRESET", syscall: "read" }),
+      ]
+      try {
+        const report = new Report({ to: HOSTILE, maxConnections: 1 }, new BridgeLog(json))
+        for (const error of errors) {
+          report.joined(joined)
+          report.failed(joined, HOSTILE, error)
+          report.ended(joined, error)
+          report.unreachable(HOSTILE, error)
+          report.full(HOSTILE)
+        }
+      } finally {
+        log.mockRestore()
       }
-    } finally {
-      log.mockRestore()
-    }
-    expect(lines).toHaveLength(20)
-    for (const line of lines) expect(line).not.toMatch(ACTS)
-  })
+      expect(lines).toHaveLength(20)
+      for (const line of lines) expect(line).not.toMatch(ACTS)
+    },
+  )
 })

@@ -1,0 +1,154 @@
+import { getSystemErrorMap } from "node:util"
+import type { BridgeHandlers, BridgeSpec, Joined } from "../bridge/bridge.js"
+import { Totals } from "../bridge/totals.js"
+import type { Traffic } from "../codec/codec.js"
+import { ProtocolError } from "../codec/errors.js"
+import { count, printLine } from "./output.js"
+import { printableJson } from "./terminal-text.js"
+
+/** Lines on standard output, with the time in UTC: in words, or objects of JSON. */
+export class BridgeLog {
+  readonly #json: boolean
+
+  constructor(json: boolean) {
+    this.#json = json
+  }
+
+  /** Prints what happened: `words` say to people what `type` and `fields` say to programs. */
+  print(type: string, words: string, fields: object): void {
+    const time = new Date().toISOString()
+    printLine(this.#json ? printableJson({ type, time, ...fields }) : `${time} ${words}`)
+  }
+}
+
+/** Prints what happens. */
+export class Report implements BridgeHandlers {
+  readonly #to: string
+  readonly #maxConnections: number
+  readonly #log: BridgeLog
+  readonly #totals = new Totals()
+  #open = 0
+  /** Said once, and not for each attempt that fails like the last one. */
+  #unreachable: string | undefined
+  #full = false
+
+  constructor({ to, maxConnections }: Pick<BridgeSpec, "to" | "maxConnections">, log: BridgeLog) {
+    this.#to = to
+    this.#maxConnections = maxConnections
+    this.#log = log
+  }
+
+  joined({ number, from, to, counts }: Joined): void {
+    this.#open++
+    this.#totals.begin(number, counts)
+    this.#unreachable = undefined
+    const fields = { connection: number, from, to }
+    this.#log.print("connected", `#${number} connected: ${from} to ${to}`, fields)
+  }
+
+  failed({ number }: Joined, side: string, error: Error): void {
+    const what = error instanceof ProtocolError ? "protocol error" : "error"
+    const why = error.message.replace(/\bmax(PlainMessageSize|MessageSize|Parts)\b/g, flag)
+    const fields = { connection: number, side, ...errorFields(error, why) }
+    this.#log.print("error", `#${number} ${what} by ${side}: ${why}`, fields)
+  }
+
+  ended({ number, counts }: Joined, error: Error | undefined): void {
+    this.#open--
+    this.#full = false
+    this.#totals.end(number)
+    const reason = error && !(error instanceof ProtocolError) ? error : undefined
+    const why = reason ? ` (${words(reason)})` : ""
+    const { sent, received } = counts()
+    const flows = `${flow("sent", sent)}; ${flow("received", received)}`
+    this.#log.print("closed", `#${number} closed${why}: ${flows}`, {
+      connection: number,
+      error: reason ? errorFields(reason, words(reason)) : null,
+      sent: trafficFields(sent),
+      received: trafficFields(received),
+    })
+  }
+
+  unreachable(from: string, error: Error): void {
+    const line = `cannot connect to ${this.#to}: ${words(error)}`
+    const fields = { to: this.#to, closed: from, ...errorFields(error, words(error)) }
+    if (line !== this.#unreachable)
+      this.#log.print("unreachable", `${line}; closed ${from}`, fields)
+    this.#unreachable = line
+  }
+
+  full(from: string): void {
+    const maxConnections = this.#maxConnections
+    const line = `there are ${maxConnections} connections, which is --max-connections; closed ${from}`
+    if (!this.#full) this.#log.print("full", line, { maxConnections, closed: from })
+    this.#full = true
+  }
+
+  /** A line every so many seconds, of what went through since the one before. */
+  repeatStatistics(seconds: number): NodeJS.Timeout {
+    let before = this.#read()
+    return setInterval(() => {
+      const now = this.#read()
+      const sent = difference(before.sent, now.sent)
+      const received = difference(before.received, now.received)
+      before = now
+      const flows = [
+        flow("sent", perSecond(sent, seconds), "/s"),
+        flow("received", perSecond(received, seconds), "/s"),
+      ]
+      const fields = { seconds, connections: this.#open, sent, received }
+      this.#log.print("statistics", `connections: ${this.#open}; ${flows.join("; ")}`, fields)
+    }, seconds * 1000)
+  }
+
+  #read(): Record<"sent" | "received", Traffic> {
+    return { sent: this.#totals.total("sent"), received: this.#totals.total("received") }
+  }
+}
+
+/** The option of the command line for one of the package's. */
+export const flag = (name: string): string =>
+  `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
+
+/** An error in words: those of the system say little more than a code. */
+export function words(error: unknown): string {
+  const { code, message, syscall } = error as NodeJS.ErrnoException
+  if (code === "ENODEV") return "there is no interface, address or host of that name"
+  if (message && !syscall) return message
+  for (const [name, meaning] of getSystemErrorMap().values()) if (name === code) return meaning
+  return message
+}
+
+/** An error for programs; `why` need not repeat the code. */
+function errorFields(error: Error, why: string): { code: string | null; message: string } {
+  const { code } = error as NodeJS.ErrnoException
+  return { code: code ?? null, message: code ? why.replace(`${code}: `, "") : why }
+}
+
+const trafficFields = ({ messages, plainBytes, wireBytes }: Traffic): Traffic => ({
+  messages,
+  plainBytes,
+  wireBytes,
+})
+
+function difference(before: Traffic, now: Traffic): Traffic {
+  return {
+    messages: now.messages - before.messages,
+    plainBytes: now.plainBytes - before.plainBytes,
+    wireBytes: now.wireBytes - before.wireBytes,
+  }
+}
+
+function perSecond({ messages, plainBytes, wireBytes }: Traffic, seconds: number): Traffic {
+  return {
+    messages: Math.round(messages / seconds),
+    plainBytes: Math.round(plainBytes / seconds),
+    wireBytes: Math.round(wireBytes / seconds),
+  }
+}
+
+/** What went one way, `per` some time or altogether. */
+function flow(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
+  const ratio = wireBytes > 0 ? ` (${(plainBytes / wireBytes).toFixed(2)} ×)` : ""
+  return `${way} ${count(messages, "message")}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
+}
