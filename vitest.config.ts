@@ -56,8 +56,8 @@ const slow = { testTimeout: 300_000, hookTimeout: 600_000 }
 /** The tests that are run once more with connections on threads. */
 const onThreads = {
   // The bridge has no endpoints of sockets, and tests of threads say where they want one.
-  sockets: { include: ["**/*"], exclude: ["bridge", "thread*"], testTimeout: 60_000 },
-  differential: { include: ["**/*"], exclude: [], testTimeout: 60_000 },
+  sockets: { include: ["**/*"], exclude: ["bridge", "thread*"], testTimeout: 120_000 },
+  differential: { include: ["**/*"], exclude: [], testTimeout: 120_000 },
   interop: { include: ["pyomq", "rust"], exclude: [], ...slow, fileParallelism: false },
 }
 
@@ -66,17 +66,17 @@ export default defineConfig({
     // Tests wait most of the time.
     maxWorkers: 3 * availableParallelism(),
     projects: [
-      project("unit", { testTimeout: 60_000 }),
-      project("sockets", { testTimeout: 60_000 }),
+      project("unit", { testTimeout: 120_000 }),
+      project("sockets", { testTimeout: 120_000 }),
       ...Object.entries(waysToSend).map(([name, options]) =>
         project(`sockets-${name}`, {
           include: MESSAGES.map((file) => `test/sockets/${file}.test.ts`),
           env: { LZ4_OPTIONS: JSON.stringify(options) },
-          testTimeout: 60_000,
+          testTimeout: 120_000,
         }),
       ),
       project("simulation", { testTimeout: 120_000 }),
-      project("differential", { testTimeout: 60_000 }),
+      project("differential", { testTimeout: 120_000 }),
       // What holds on the calling thread holds on another.
       ...Object.entries(onThreads).map(([name, { include, exclude, ...options }]) =>
         project(`${name}-thread`, {

@@ -34,8 +34,8 @@ test/platforms/windows/left-out.mjs names. Needs Wine; installs Node for Windows
 
 /** No file of the suite takes that long, however slow the machine. */
 const LIMIT_MS = 10 * 60_000
-/** Files that run at once. They wait most of the time. */
-const AT_ONCE = 2 * availableParallelism()
+/** Files that run at once. */
+const AT_ONCE = availableParallelism()
 
 installRuntimes()
 makeWinePrefix()
