@@ -58,8 +58,8 @@ export type Outcome =
 export type Log = Record<string, Json>[]
 
 /** A scenario ends long before; one that does not has stopped where its log ends. */
-const SCENARIO_MS = 20_000
-const CONDITION_MS = 10_000
+const SCENARIO_MS = 60_000
+const CONDITION_MS = 30_000
 
 let inprocNames = 0
 

@@ -63,7 +63,7 @@ export async function freePort(): Promise<number> {
 /** Tries again until the attempt neither throws nor gives false. */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,
-  limitMs = 20_000,
+  limitMs = 60_000,
 ): Promise<Exclude<T, false>> {
   const deadline = performance.now() + limitMs
   for (;;) {
