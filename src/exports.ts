@@ -75,9 +75,9 @@ export type Proxy<F extends zmq.Socket = zmq.Socket, B extends zmq.Socket = zmq.
   F,
   B
 >
-/** zeromq.js's own: plain TCP, without ZMTP. It has no `lz4+tcp://`. */
+/** As zeromq.js's Stream: plain TCP, without ZMTP. It has no `lz4+tcp://`, and its errors say so. */
 export const Stream: typeof zmq.Stream = withoutLz4(zeromq.Stream, "plain TCP")
-/** zeromq.js's own: plain TCP, without ZMTP. It has no `lz4+tcp://`. */
+/** As zeromq.js's Stream: plain TCP, without ZMTP. It has no `lz4+tcp://`, and its errors say so. */
 export type Stream = zmq.Stream
 /** PAIR: exactly one peer, both ways. As zeromq.js's Pair, and also for `lz4+tcp://`. */
 export const Pair: Lz4Class<typeof zmq.Pair> = extend(zeromq.Pair)

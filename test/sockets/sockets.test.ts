@@ -28,9 +28,9 @@ describe("the package", () => {
     [zmq.Router, zeromq.Router],
   ] as const
 
-  test("exports all that zeromq does, the same but for the sockets that it extends", () => {
+  test("exports all that zeromq does, the same but for sockets", () => {
     // Newer versions of Node have the first two of any CommonJS module.
-    const names = ["__esModule", "module.exports", ...extended.map(([{ name }]) => name)]
+    const names = ["__esModule", "module.exports", "Stream", ...extended.map(([{ name }]) => name)]
     for (const [name, value] of Object.entries(zeromq))
       if (!["default", "Proxy", ...names].includes(name)) expect(ours.get(name)).toBe(value)
   })
