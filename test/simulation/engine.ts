@@ -66,7 +66,13 @@ export interface Inside {
 }
 
 /** Modules that neither wait nor know the world outside. */
-const PURE: ReadonlySet<string> = new Set(["node:os", "node:url", "node:util", "node:util/types"])
+const PURE: ReadonlySet<string> = new Set([
+  "node:diagnostics_channel",
+  "node:os",
+  "node:url",
+  "node:util",
+  "node:util/types",
+])
 
 type Require = (id: string) => unknown
 type Globals = Record<string, unknown>

@@ -190,6 +190,16 @@ test("what waits for a connection that is yet to be made is in the totals", asyn
   await eventually(() => push.lz4.stats.waiting.messages === 0)
 })
 
+test("what a closed socket still has to send is in the totals until linger is over", async () => {
+  const push = use(new Push())
+  push.connect(`${lz4.scheme}127.0.0.1:${await freePort()}`)
+  await push.send("text")
+  push.linger = 100
+  push.close()
+  expect(push.lz4.stats.waiting.messages).toBe(1)
+  await eventually(() => push.lz4.stats.waiting.messages === 0)
+})
+
 test("what waits is counted until the peer takes it", async () => {
   const pushes = use(new Push({ sendTimeout: 0 }))
   await pushes.bind(address, { level: "none" })
