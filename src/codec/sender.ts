@@ -190,13 +190,13 @@ export class Sender {
    * @throws Error when memory is out: the chunk is as it was then.
    */
   withoutArenas(chunk: Chunk): Chunk {
-    const parts = this.encode(this.#decode(chunk))
+    const parts = this.encode(this.plainFrames(chunk))
     chunk.release()
     return parts
   }
 
-  /** The plain frames of what this has encoded. */
-  #decode(chunk: Chunk): Uint8Array {
+  /** Returns the plain frames of what this has encoded, in memory of their own. */
+  plainFrames(chunk: Chunk): Uint8Array {
     const pieces: Uint8Array[] = []
     const sink = { take: (piece: Uint8Array) => pieces.push(new Uint8Array(piece)) > 0 }
     const settings = { budgetBytes: -1, revision: ARENAS_REVISION }

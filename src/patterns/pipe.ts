@@ -47,6 +47,7 @@ export type PipeConnection = Pick<
   | "setMarks"
   | "hasUnwritten"
   | "waiting"
+  | "flush"
   | "reject"
   | "end"
 >
@@ -77,6 +78,14 @@ export interface PipeOptions {
   receiveHighWaterMark: number
   /** Whether only the latest message is kept, each way. */
   conflate: boolean
+}
+
+/** Somebody who waits until what was sent has been written. */
+export interface FlushWaiter {
+  /** Whether it waits no more. */
+  readonly isOver: boolean
+  /** A pipe has written what it had. */
+  flushed(): void
 }
 
 /** Messages that are distributed to several pipes, and will be encoded once for all of them. */
@@ -134,6 +143,8 @@ export class Pipe implements Inlet, Flushable {
   #queuedBytes = 0
   /** Told when nothing waits any more. */
   #finished: (() => void) | undefined
+  /** Those who wait until so many messages have been written. */
+  #flushes: { written: number; waiter: FlushWaiter }[] = []
 
   readonly #in = new Queue<Message>()
   #inParts = 0
@@ -241,7 +252,6 @@ export class Pipe implements Inlet, Flushable {
   hiccup(): void {
     this.shared?.seal()
     this.#drop()
-    this.#written = this.#taken
     const wasFull = this.#roomWanted
     this.#roomWanted = false
     this.#outActive = true
@@ -314,6 +324,8 @@ export class Pipe implements Inlet, Flushable {
       if (item instanceof Chunk) item.release()
     }
     this.#releaseBatch()
+    this.#taken = this.#written
+    this.#checkFlushes()
   }
 
   get #isEmpty(): boolean {
@@ -464,6 +476,7 @@ export class Pipe implements Inlet, Flushable {
   countLeft(messages: number): void {
     this.#taken += messages
     this.#checkWriteActive()
+    this.#checkFlushes()
   }
 
   /**
@@ -521,14 +534,68 @@ export class Pipe implements Inlet, Flushable {
     this.#retry = undefined
     this.#writeWaiting()
     this.#checkWriteActive()
+    this.#checkFlushes()
   }
 
   /** The same for a caller in the middle of its pipes: `writeActivated` follows when the burst ends. */
   #flushNow(): void {
     this.#writeWaiting()
+    this.#checkFlushes()
     if (!this.#roomWanted) return
     this.#flushLater()
     lookSoon()
+  }
+
+  /** Tells a waiter when all that was sent so far has been written, or never will be. */
+  whenFlushed(waiter: FlushWaiter): void {
+    this.#flushes = this.#flushes.filter((other) => !other.waiter.isOver)
+    this.shared?.seal()
+    this.#flushes.push({ written: this.#written, waiter })
+    this.flush()
+  }
+
+  #checkFlushes(): void {
+    if (this.#flushes.length === 0) return
+    const flushes = this.#flushes
+    this.#flushes = []
+    for (const flush of flushes) {
+      if (this.#taken < flush.written) this.#flushes.push(flush)
+      else if (!this.#connection) flush.waiter.flushed()
+      else this.#connection.flush(() => this.#flushed(flush))
+    }
+  }
+
+  #flushed(flush: { written: number; waiter: FlushWaiter }): void {
+    // A connection that is over may have given something back, for the next one.
+    if (this.#taken < flush.written) this.#flushes.push(flush)
+    else flush.waiter.flushed()
+  }
+
+  /**
+   * Writes all that waits, whatever room the network has, as the process ends.
+   *
+   * @throws Error of the encoder.
+   */
+  writeOut(): void {
+    this.shared?.seal()
+    this.#encode()
+    const connection = this.#connection
+    while (connection && this.#chunks !== undefined && this.#chunks.length > 0)
+      this.#writeItem(connection, nextOf(this.#chunks))
+  }
+
+  /**
+   * Returns the plain frames of all messages that wait, for another connection, as the process ends.
+   *
+   * @throws Error of the encoder.
+   */
+  takeFrames(): Uint8Array[] {
+    this.shared?.seal()
+    this.#encode()
+    const frames: Uint8Array[] = []
+    for (let item = this.#chunks?.shift(); item; item = this.#chunks?.shift())
+      if (item instanceof Chunk) frames.push(this.encoder.plainFrames(item))
+    return frames
   }
 
   get threadMs(): number {

@@ -6,6 +6,7 @@ import type { Ending } from "../transport/connection.js"
 import type { Destination, HostPort } from "../transport/endpoint.js"
 import { formatEndpoint } from "../transport/endpoint.js"
 import type {
+  Departure,
   DialerHandlers,
   Encoder,
   ListenerHandlers,
@@ -34,6 +35,8 @@ export interface EndpointHost {
 /** How an endpoint makes its connections. */
 export interface EndpointSettings {
   transport: Transport
+  /** Whether its peers are authenticated by a handler of ZAP. */
+  authenticates: boolean
   authenticator: Authenticator
   /** Plaintext that may wait to be received from each connection; 0 is no limit. */
   receiveHighWaterBytes: number
@@ -63,6 +66,8 @@ abstract class Endpoint implements Source {
   /** Lets the process end. */
   #released: (() => void) | undefined
   #limit: NodeJS.Timeout | undefined
+  /** When the time of `linger` will be up. */
+  #limitMs = Number.POSITIVE_INFINITY
 
   constructor(host: EndpointHost, settings: EndpointSettings) {
     this.host = host
@@ -88,9 +93,23 @@ abstract class Endpoint implements Source {
     this.finishPipes(keepsReceived)
     if (!this.#released) return
     if (lingerMs === 0) this.#expire()
-    else if (lingerMs > 0) this.#limit = setTimeout(() => this.#expire(), lingerMs).unref()
+    else if (lingerMs > 0) {
+      this.#limitMs = performance.now() + lingerMs
+      this.#limit = setTimeout(() => this.#expire(), lingerMs).unref()
+    }
     this.checkReleased()
   }
+
+  /** What is left of `linger`, of an endpoint that was released. */
+  get lingerLeftMs(): number {
+    return this.#isExpired ? 0 : Math.max(0, this.#limitMs - performance.now())
+  }
+
+  /** The pipes of peers that may be sent something. */
+  abstract readonly sendingPipes: Iterable<Pipe>
+
+  /** Has what was sent leave, although the event loop has stopped. */
+  abstract depart(departure: Departure): void
 
   /** The time of `linger` is up: what was not written yet is dropped. */
   #expire(): void {
@@ -253,6 +272,14 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
     for (const pipe of this.pipes.values()) pipe.dropWaiting()
   }
 
+  get sendingPipes(): Iterable<Pipe> {
+    return this.pipes.values()
+  }
+
+  depart(departure: Departure): void {
+    for (const [connection, pipe] of this.pipes) if (connection.depart(departure)) pipe.writeOut()
+  }
+
   accepted(connection: PeerConnection): void {
     this.emit("accept")
     this.host.lz4.opened(connection, this, "accepted")
@@ -349,6 +376,24 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
 
   protected override over(): void {
     if (this.#pipe) this.host.lz4.pipeRemoved(this.#pipe)
+  }
+
+  get sendingPipes(): Iterable<Pipe> {
+    return this.#pipe ? [this.#pipe] : []
+  }
+
+  depart(departure: Departure): void {
+    const pipe = this.#pipe
+    if (!pipe) return
+    const { connection } = this.#dialer
+    const isReady = connection !== undefined && this.pipes.has(connection)
+    if (isReady && connection.depart(departure)) {
+      pipe.writeOut()
+      return
+    }
+    // There is no event loop for the handler of ZAP.
+    const frames = this.settings.authenticates ? [] : pipe.takeFrames()
+    if (frames.length > 0) this.#dialer.handOver(frames, departure)
   }
 
   /** Nothing waits to be sent any more. */

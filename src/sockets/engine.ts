@@ -2,7 +2,7 @@ import type { Context, Event, Socket } from "zeromq"
 import { shown, wrongType } from "../codec/errors.js"
 import { checkEndpointOptions, integer, LZ4_NAMES, type Lz4Options } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
-import type { Message, Pipe, PipeOptions } from "../patterns/pipe.js"
+import type { FlushWaiter, Message, Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { SOCKET_TYPES } from "../patterns/types.js"
 import { ThreadTransport } from "../thread/thread-transport.js"
@@ -107,6 +107,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #context: Context | undefined
   /** By the name under which each is known; connecting repeatedly may give several of one name. */
   readonly #endpoints = new Map<string, Endpoint[]>()
+  /** Those that were released and still have something to send. */
+  readonly #leaving = new Set<Endpoint>()
   readonly #pipes = new Set<Pipe>()
   readonly #hold = new Hold()
   #sending: Sending | undefined
@@ -141,6 +143,10 @@ export class Engine implements EndpointHost, SocketTypeEvents {
 
   get lz4(): Lz4 {
     return this.#state.lz4
+  }
+
+  get context(): Context | undefined {
+    return this.#context
   }
 
   get isClosed(): boolean {
@@ -228,7 +234,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     if (!endpoints) throw mistake("ENOENT", address, "is not bound or connected", this.#names())
     this.#endpoints.delete(name)
     const { linger } = socket
-    for (const endpoint of endpoints) endpoint.release(linger, exitsLater(this.#context), true)
+    for (const endpoint of endpoints) this.#release(endpoint, linger, true)
   }
 
   /** The endpoints there are, as errors name them. */
@@ -247,11 +253,57 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.native?.close()
     this.#closed = true
     for (const endpoints of this.#endpoints.values())
-      for (const endpoint of endpoints) endpoint.release(lingerMs, exitsLater(this.#context), false)
+      for (const endpoint of endpoints) this.#release(endpoint, lingerMs, false)
     this.#endpoints.clear()
     this.type.close()
     this.#context = undefined
     this.#forgetUsual()
+  }
+
+  #release(endpoint: Endpoint, lingerMs: number, keepsReceived: boolean): void {
+    const gone = exitsLater(endpoint, this.#context)
+    this.#leaving.add(endpoint)
+    const released = () => {
+      this.#leaving.delete(endpoint)
+      gone()
+    }
+    endpoint.release(lingerMs, released, keepsReceived)
+  }
+
+  /** Those that were not released. */
+  get openEndpoints(): Endpoint[] {
+    return [...this.#endpoints.values()].flat()
+  }
+
+  /**
+   * Waits until all that was sent so far has been written, or never will be.
+   *
+   * @throws Error with code EAGAIN after `timeoutMs`, -1 for no limit.
+   */
+  flush(timeoutMs: number): Promise<void> {
+    const pipes: Pipe[] = []
+    for (const endpoint of [...this.openEndpoints, ...this.#leaving])
+      pipes.push(...endpoint.sendingPipes)
+    return new Promise((resolve, reject) => {
+      let pending = pipes.length
+      const over = (settle: () => void) => {
+        clearTimeout(timer)
+        this.#hold.release()
+        waiter.isOver = true
+        settle()
+      }
+      const waiter: FlushWaiter & { isOver: boolean } = {
+        isOver: false,
+        flushed: () => {
+          if (--pending === 0 && !waiter.isOver) over(resolve)
+        },
+      }
+      const timeOut = () => over(() => reject(flushTimedOut(timeoutMs)))
+      const timer = timeoutMs < 0 ? undefined : setTimeout(timeOut, timeoutMs)
+      this.#hold.take()
+      if (pending === 0) over(resolve)
+      for (const pipe of pipes) pipe.whenFlushed(waiter)
+    })
   }
 
   #forgetUsual(): void {
@@ -320,6 +372,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
         zapEnforceDomain,
         handshake.routingId,
       ),
+      authenticates: handshake.plainServer || handshake.authenticate,
       receiveHighWaterBytes,
     }
   }
@@ -605,6 +658,11 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     else if (receiveTimeoutMs > 0)
       receiving.timer = setTimeout(receiveNow, receiveTimeoutMs, this, receiving)
   }
+}
+
+function flushTimedOut(timeoutMs: number): Error {
+  const message = `flush() timed out: after ${timeoutMs} ms, messages still wait to be written`
+  return zmqError("EAGAIN", undefined, message)
 }
 
 /** A turn of the event loop. */

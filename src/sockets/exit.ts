@@ -1,20 +1,32 @@
 /**
  * The end of a process: a script that sends and ends has delivered, over tcp:// as well as here.
  * When nothing else is left to do, endpoints are closed, and the process stays for as long as their
- * `linger` allows.
+ * `linger` allows. Where it is made to end, by process.exit() or an error that nobody catches, the event
+ * loop stands still, and what was sent is written without it.
  */
 import type { Context, Socket } from "zeromq"
 import { flushAll } from "../patterns/flusher.js"
+import { BlockingDeparture } from "../thread/departure.js"
+import type { Departure } from "../transport/transport.js"
+import type { Engine } from "./engine.js"
 import { Hold } from "./hold.js"
 import type { SocketState } from "./state.js"
 
 /** After so long zeromq.js says what a process waits for, in milliseconds. */
 const WARNING_MS = 500
+/** process.exit() takes this much longer at most, whatever `linger` is, in milliseconds. */
+const EXIT_MAX_MS = 5000
+
+/** An endpoint that was released. */
+interface Leaving {
+  readonly lingerLeftMs: number
+  depart(departure: Departure): void
+}
 
 /** What is known of each socket, which may be collected before its messages have left. */
 const watched = new Set<SocketState>()
 /** Endpoints that are closed and still have something to send, with the contexts of their sockets. */
-const leaving = new Set<{ context: Context | undefined }>()
+const leaving = new Set<{ endpoint: Leaving; context: Context | undefined }>()
 let listening = false
 /** Whether other handlers of "beforeExit" had their turn to send something. */
 let announced = false
@@ -38,8 +50,7 @@ export function watch(socket: Socket, state: SocketState): void {
   if (listening) return
   listening = true
   process.on("beforeExit", closeAll)
-  // What was sent in an earlier burst is the system's when process.exit() is called.
-  process.on("exit", flushAll)
+  process.on("exit", depart)
 }
 
 /** Lets go of a socket that was closed, since listeners that its state knows may mention it. */
@@ -49,8 +60,8 @@ export function unwatch(state: SocketState): void {
 }
 
 /** Counts an endpoint that still has something to send; to be called back when it is gone. */
-export function exitsLater(context: Context | undefined): () => void {
-  const entry = { context }
+export function exitsLater(endpoint: Leaving, context: Context | undefined): () => void {
+  const entry = { endpoint, context }
   leaving.add(entry)
   return () => {
     leaving.delete(entry)
@@ -80,16 +91,40 @@ function closeAll(): void {
   if (leaving.size === 0 || holding) return
   holding = true
   staying.take()
-  setTimeout(warn, WARNING_MS).unref()
+  setTimeout(warnOfLeaving, WARNING_MS).unref()
+}
+
+/** Writes what was sent, within `linger`, as the process ends. */
+function depart(): void {
+  flushAll()
+  const departure = new BlockingDeparture()
+  let limitMs = 0
+  let context: Context | undefined
+  const add = (endpoint: Pick<Leaving, "depart">, lingerMs: number, from: Context | undefined) => {
+    if (lingerMs === 0) return
+    try {
+      endpoint.depart(departure)
+    } catch {
+      return // there is no memory to encode its messages, or for a thread
+    }
+    limitMs = Math.max(limitMs, lingerMs < 0 ? EXIT_MAX_MS : Math.min(lingerMs, EXIT_MAX_MS))
+    context = from
+  }
+  for (const { engine } of watched)
+    for (const endpoint of engine?.openEndpoints ?? [])
+      add(endpoint, (engine as Engine).lingerMs, engine?.context)
+  for (const { endpoint, context } of leaving) add(endpoint, endpoint.lingerLeftMs, context)
+  departure.wait(limitMs, { afterMs: WARNING_MS, warn: () => warn(context) })
+}
+
+function warnOfLeaving(): void {
+  const [first] = leaving
+  if (first) warn(first.context)
 }
 
 /** As zeromq.js does, which cannot use process.emitWarning as late as that. */
-function warn(): void {
-  const [first] = leaving
-  if (!first) return
-  const advice = first.context?.blocky
-    ? " Set 'context.blocky = false' to change this behaviour."
-    : ""
+function warn(context: Context | undefined): void {
+  const advice = context?.blocky ? " Set 'context.blocky = false' to change this behaviour." : ""
   process.stderr.write(
     `(node:${process.pid}) WARNING: Waiting for queued ZeroMQ messages to be delivered.${advice}\n`,
   )

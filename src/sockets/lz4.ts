@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events"
 import { type InspectOptions, inspect } from "node:util"
 import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
-import type { Lz4Level } from "../codec/options.js"
+import { integer, type Lz4Level } from "../codec/options.js"
 import type { Pipe } from "../patterns/pipe.js"
 import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
 import { throwLater } from "../transport/throw-later.js"
@@ -90,6 +90,15 @@ export interface ProtocolErrorEvent extends ConnectEvent {
   error: ProtocolError
 }
 
+/** The longest time that timers know. */
+const TIMEOUT_MAX_MS = 2 ** 31 - 1
+
+/** Options of `flush`. */
+export interface FlushOptions {
+  /** Milliseconds after which it gives up; -1, the default, is never. */
+  timeout?: number
+}
+
 /** The arguments of each event. */
 export type Lz4Events = {
   connect: [ConnectEvent]
@@ -139,6 +148,27 @@ export class Lz4 extends EventEmitter<Lz4Events> {
   }
   #protocolErrors = 0
   #reconnects = 0
+
+  readonly #flush: (timeoutMs: number) => Promise<void>
+
+  /** @internal */
+  constructor(flush: (timeoutMs: number) => Promise<void>) {
+    super()
+    this.#flush = flush
+  }
+
+  /**
+   * Waits until the system has taken all messages that were sent so far over the socket's `lz4+tcp://`
+   * endpoints: those whose `send()` has resolved. May be called after `close()` too, to hear when
+   * the messages have left. Messages that are dropped meanwhile are not waited for, as when `linger`
+   * is over or a peer of a bound endpoint has gone. A pending call keeps the process alive.
+   *
+   * @throws TypeError, RangeError for a wrong `timeout`.
+   * @throws Error with code EAGAIN when `timeout` is over; the messages still wait.
+   */
+  async flush({ timeout }: FlushOptions = {}): Promise<void> {
+    await this.#flush(integer("timeout", timeout, -1, -1, TIMEOUT_MAX_MS))
+  }
 
   /** The connections that are open now. */
   get connections(): readonly Connection[] {

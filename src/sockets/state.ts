@@ -123,17 +123,21 @@ export class SocketState {
 
   /** Returns the one that `lz4Of` made, or a new one when the socket has been collected. */
   get lz4(): Lz4 {
-    return this.#lz4?.deref() ?? new Lz4()
+    return this.#lz4?.deref() ?? this.#newLz4()
   }
 
   lz4Of(socket: Socket): Lz4 {
     let lz4 = emitters.get(socket)
     if (!lz4) {
-      lz4 = new Lz4()
+      lz4 = this.#newLz4()
       emitters.set(socket, lz4)
       this.#lz4 = new WeakRef(lz4)
     }
     return lz4
+  }
+
+  #newLz4(): Lz4 {
+    return new Lz4(async (timeoutMs) => this.engine?.flush(timeoutMs))
   }
 
   /** libzmq is to have an endpoint. */

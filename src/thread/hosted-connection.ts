@@ -18,6 +18,11 @@ export interface Write {
   bytes: Uint8Array
 }
 
+/** A place among the writes: those before it are to be flushed. */
+interface FlushMark {
+  isMark: true
+}
+
 /** A connection of this thread, whose messages come from and go to the thread of the sockets. */
 export class HostedConnection implements RelayInlet {
   readonly number: number
@@ -25,7 +30,7 @@ export class HostedConnection implements RelayInlet {
   readonly #endpoint: HostedEndpoint
   readonly #outbox: Outbox
   /** What has to wait for the network. */
-  #waiting: Queue<Write | Command> | undefined
+  #waiting: Queue<Write | Command | FlushMark> | undefined
   readonly state: SharedState = new SharedState()
   #isEnding = false
   /** Messages that came, and that may come; 0 is no limit. */
@@ -55,7 +60,7 @@ export class HostedConnection implements RelayInlet {
    * Writes, or keeps until the network has room. A connection that is ending stays blocked: what is
    * kept then has not left, and the thread of the sockets has it for the next connection.
    */
-  write(write: Write | Command): void {
+  write(write: Write | Command | FlushMark): void {
     if (this.#mayWrite) {
       this.#writeNow(write)
       return
@@ -80,7 +85,11 @@ export class HostedConnection implements RelayInlet {
     if (chunk) this.#writeChunk(chunk)
   }
 
-  #writeNow(write: Write | Command): void {
+  #writeNow(write: Write | Command | FlushMark): void {
+    if ("isMark" in write) {
+      this.connection.flush(() => this.#endpoint.flushed(this.number))
+      return
+    }
     if ("name" in write) {
       this.#leaves()
       this.connection.sendCommand(write.name, write.data)
@@ -92,6 +101,11 @@ export class HostedConnection implements RelayInlet {
     this.#leaves()
     this.#writeChunk(chunk)
     this.state.writeMs = performance.now() - startMs
+  }
+
+  /** What is still to be written: bytes, and writes that wait behind them. */
+  get left(): number {
+    return this.connection.untakenBytes + (this.#waiting?.length ?? 0)
   }
 
   /** Counts a write before it is made: if the thread is ended in between, it is lost rather than sent twice. */
@@ -131,7 +145,7 @@ export class HostedConnection implements RelayInlet {
     const waiting = this.#waiting
     if (waiting) {
       while (waiting.length > 0 && !this.connection.blocked)
-        this.#writeNow(waiting.shift() as Write | Command)
+        this.#writeNow(waiting.shift() as Write | Command | FlushMark)
     }
     this.#checkEnd()
   }
@@ -143,6 +157,9 @@ export class HostedConnection implements RelayInlet {
         this.#isEnding = true
         connection.resume() // a peer may have to be heard before it takes what waits
         this.#checkEnd()
+        break
+      case "flush":
+        this.write({ isMark: true })
         break
       case "destroy":
         connection.destroy()

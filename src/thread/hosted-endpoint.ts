@@ -39,6 +39,8 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   #group: HostedConnection[] = []
   /** Writes in a row that only one of them wrote. */
   #alone = 0
+  /** Messages for its connection, as the process ends. */
+  #deliveries: Write[] = []
 
   constructor(
     number: number,
@@ -77,6 +79,25 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
 
   dial(): void {
     ;(this.#target as Dialer).dial()
+  }
+
+  /** Writes frames of whole messages, at once or when the handshake is over, unless that fails. */
+  deliver(frames: Uint8Array[]): void {
+    this.#deliveries = frames.map((bytes) => ({ bytes }))
+    for (const hosted of this.#live.values())
+      if (hosted.connection.inlet === hosted) this.#deliverTo(hosted)
+  }
+
+  #deliverTo(hosted: HostedConnection): void {
+    const deliveries = this.#deliveries
+    this.#deliveries = []
+    for (const write of deliveries) hosted.write(write)
+  }
+
+  /** How far it is from a connection that messages wait for, in steps; 0 where none wait. */
+  get left(): number {
+    if (this.#deliveries.length === 0) return 0
+    return this.#live.size > 0 ? 1 : 2
   }
 
   close(): void {
@@ -160,7 +181,8 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   }
 
   ready(connection: Connection, peerRoutingId: Buffer): void {
-    connection.inlet = this.#live.get(connection)
+    const hosted = this.#live.get(connection) as HostedConnection
+    connection.inlet = hosted
     const { peerTakesCommands, peerRevision } = connection
     this.#tell({
       type: "ready",
@@ -169,6 +191,11 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
       peerTakesCommands,
       peerRevision,
     })
+    this.#deliverTo(hosted)
+  }
+
+  flushed(connection: number): void {
+    this.#tell({ type: "flushed", connection })
   }
 
   authenticate(connection: Connection, credentials: Credentials): void {
@@ -197,6 +224,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   closed(connection: Connection, { error, counts, ...ending }: Ending): void {
     const hosted = this.#live.get(connection) as HostedConnection
     this.#live.delete(connection)
+    this.#deliveries = []
     this.#takers = []
     this.#group = []
     this.#connections.delete(hosted.number)
@@ -223,6 +251,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   }
 
   attemptFailed(): void {
+    this.#deliveries = []
     this.#tell({ type: "attemptFailed" })
   }
 

@@ -2,9 +2,10 @@
  * What the two threads post to each other: arrays of operations in a row, each a number and its
  * operands. What happens for every batch of messages is numbers only, so that it costs little to post.
  */
-import type { ConnectionOptions, Ending } from "../transport/connection.js"
+import type { Ending } from "../transport/connection.js"
 import type { Destination, HostPort } from "../transport/endpoint.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
+import type { PlainConnectionOptions } from "../transport/transport.js"
 import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import type { PlainError } from "./plain-error.js"
 
@@ -38,6 +39,10 @@ export const DO = {
   CELLS: 12,
   /** slot, place among the cells, slab, start, connections: see OpenBatch. */
   BATCH: 13,
+  /** endpoint, frames: whole messages for its next connection, or the one that it has, and for no other. */
+  DELIVER: 14,
+  /** cells, place: counts there what is still to be written, from now on; see Departing. */
+  DEPART: 15,
 } as const
 
 /** Of the thread of the connections. */
@@ -68,6 +73,8 @@ export const DO_LENGTHS: Readonly<Record<number, number>> = {
   [DO.CLOSE]: 2,
   [DO.CELLS]: 2,
   [DO.BATCH]: 6,
+  [DO.DELIVER]: 3,
+  [DO.DEPART]: 3,
 }
 export const TOLD_LENGTHS: Readonly<Record<number, number>> = {
   [TOLD.SLAB]: 3,
@@ -84,9 +91,8 @@ export type Control =
   | { type: "end" | "destroy" | "refuse" }
   | { type: "reject"; error: PlainError }
   | { type: "authenticated"; status: AuthStatus | undefined }
-
-/** The options of connections, as they can be posted. */
-export type PlainConnectionOptions = Omit<ConnectionOptions, "sender" | "relays">
+  /** "flushed" follows when all that was posted before has been written, unless the connection ends. */
+  | { type: "flush" }
 
 export interface EndpointSpec {
   options: PlainConnectionOptions
@@ -131,6 +137,7 @@ export type EndpointEvent =
   | { type: "failed"; connection: number; error: PlainError; failure: PlainFailure | undefined }
   /** What is sent is compressed otherwise from now on: see SharedState. */
   | { type: "effort"; connection: number }
+  | { type: "flushed"; connection: number }
   | { type: "closed"; connection: number; ending: PlainEnding }
   | { type: "acceptFailed"; error: PlainError }
   | { type: "delayed" }

@@ -6,6 +6,7 @@ import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
+  Departure,
   OpenMemory,
   PeerConnection,
   Unwritten,
@@ -46,6 +47,8 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   #unwritten: Queue<Unwritten> | undefined
   #unwrittenBytes = 0
   #written = 0
+  /** Those who wait until what was posted before has been written, in order. */
+  readonly #flushes = new Queue<() => void>()
 
   /** The marks of the inlet. Messages that were received count for the next grant. */
   #mark: number
@@ -214,6 +217,26 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#waiting > 0
   }
 
+  flush(done: () => void): void {
+    if (this.#closed) {
+      done()
+      return
+    }
+    this.#flushes.push(done)
+    this.#thread.control(this.number, { type: "flush" })
+  }
+
+  /** All that was posted before the first flush has been written. */
+  flushed(): void {
+    this.#flushes.shift()?.()
+  }
+
+  depart(departure: Departure): boolean {
+    if (this.#closed) return false
+    departure.addThread(this.#thread)
+    return !this.#deaf
+  }
+
   /** As many have left as were waited for. */
   left(): void {
     if (!this.blocked) this.inlet?.drained()
@@ -378,5 +401,6 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   closed(): void {
     this.inlet = undefined
     for (const item of this.takeUnwritten()) if (item instanceof Chunk) item.release()
+    while (this.#flushes.length > 0) this.flushed()
   }
 }

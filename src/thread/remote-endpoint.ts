@@ -6,7 +6,9 @@ import type { ConnectionHandlers, Ending } from "../transport/connection.js"
 import type { HostPort } from "../transport/endpoint.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
+  Departure,
   DialerHandlers,
+  DialSpec,
   ListenerHandlers,
   PeerDialer,
   PeerListener,
@@ -115,6 +117,9 @@ abstract class RemoteEndpoint implements ThreadUser {
         break
       case "effort":
         this.on(event.connection, (connection) => this.#handlers.effortChanged(connection))
+        break
+      case "flushed":
+        this.on(event.connection, (connection) => connection.flushed())
         break
       case "closed":
         this.on(event.connection, (connection) => {
@@ -301,6 +306,15 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
 
   dial(): void {
     this.thread.do(DO.DIAL, this.number)
+  }
+
+  handOver(frames: Uint8Array[], departure: Departure): void {
+    if (this.thread.isDead) {
+      departure.deliver(this.spec as DialSpec, frames)
+      return
+    }
+    this.thread.deliver(this.number, frames)
+    departure.addThread(this.thread)
   }
 
   override told(event: EndpointEvent): void {

@@ -6,10 +6,11 @@ import type {
   ListenerHandlers,
   PeerDialer,
   PeerListener,
+  PlainConnectionOptions,
   Transport,
 } from "../transport/transport.js"
 import { framer } from "./framer.js"
-import type { EndpointSpec, PlainConnectionOptions } from "./protocol.js"
+import type { EndpointSpec } from "./protocol.js"
 import { RemoteDialer, RemoteListener } from "./remote-endpoint.js"
 import type { Thread } from "./thread.js"
 

@@ -153,6 +153,16 @@ export class Thread implements SlabReader {
     this.#post()
   }
 
+  /** Has frames of whole messages written over the connection of an endpoint, as the process ends. */
+  deliver(endpoint: number, frames: Uint8Array[]): void {
+    this.do(DO.DELIVER, endpoint, frames)
+  }
+
+  /** Has it count what is still to be written. */
+  depart(cells: Int32Array, place: number): void {
+    this.doNow([DO.DEPART, cells, place])
+  }
+
   control(connection: number, control: Control): void {
     this.do(DO.CONTROL, connection, control)
   }

@@ -2,6 +2,7 @@
 import { type MessagePort, parentPort } from "node:worker_threads"
 import type { HostPort } from "../transport/endpoint.js"
 import type { Command } from "../transport/transport.js"
+import { DepartureCells } from "./departure-cells.js"
 import type { HostedConnection, Write } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
 import { SeenBatch } from "./open-batch.js"
@@ -10,6 +11,8 @@ import { type Control, DO, DO_LENGTHS, type EndpointSpec } from "./protocol.js"
 
 /** How long a batch of a program that is busy may wait, in milliseconds. */
 const LOOK_MS = 10
+/** How often it is looked what is still to be written as the process ends, in milliseconds. */
+const COUNT_MS = 1
 
 const port = parentPort as MessagePort
 const outbox = new Outbox((told) => port.postMessage(told))
@@ -101,11 +104,30 @@ port.on("message", (batch: unknown[]) => {
       }
       case DO.CLOSE:
         endpoints.get(number)?.close()
+        break
+      case DO.DELIVER:
+        endpoints.get(number)?.deliver(batch[at + 2] as Uint8Array[])
+        break
+      case DO.DEPART:
+        setInterval(
+          countLeft,
+          COUNT_MS,
+          new DepartureCells(batch[at + 1] as Int32Array),
+          batch[at + 2] as number,
+        )
     }
     at += DO_LENGTHS[operation] as number
   }
   for (const endpoint of endpoints.values()) endpoint.forgetLatest()
 })
+
+/** Tells the other thread, which waits for it, what is still to be written. */
+function countLeft(cells: DepartureCells, place: number): void {
+  let left = 0
+  for (const endpoint of endpoints.values()) left += endpoint.left
+  for (const connection of connections.values()) left += connection.left
+  cells.tell(place, left)
+}
 
 function lookLater(): void {
   if (looking) return

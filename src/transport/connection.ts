@@ -1,5 +1,5 @@
 import type { Socket } from "node:net"
-import type { Chunk } from "../codec/chunk.js"
+import { Chunk } from "../codec/chunk.js"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
 import { frameHeadBytes } from "../codec/frames.js"
@@ -19,7 +19,8 @@ import type { Channel, ChannelHandlers } from "./channel.js"
 import { EffortMeter, groupMeter, knownGroupMeter, Link, type LinkHolder } from "./effort-meter.js"
 import { Heartbeat, type HeartbeatOptions } from "./heartbeat.js"
 import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
-import type { PeerConnection, Unwritten, Waiting } from "./transport.js"
+import { descriptorOf, Remainder, untakenBytes } from "./remainder.js"
+import type { Departing, Departure, PeerConnection, Unwritten, Waiting } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
@@ -100,7 +101,8 @@ export interface Ending {
 }
 
 /** For all that write nothing. */
-const NOTHING: Chunk[] = []
+const NOTHING: (Chunk | Uint8Array)[] = []
+const NO_ITEMS: Unwritten[] = []
 const NO_BYTES = new Uint8Array(0)
 
 /** What is being counted; one for all. */
@@ -111,7 +113,7 @@ const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
  * inlet; what leaves was encoded by the sender of the endpoint.
  */
 export class Connection
-  implements PeerConnection, ChannelHandlers, TranscoderSink, SessionHandlers, Readable
+  implements PeerConnection, Departing, ChannelHandlers, TranscoderSink, SessionHandlers, Readable
 {
   inlet: Inlet | undefined
   readonly #socket: Socket
@@ -146,8 +148,12 @@ export class Connection
   #error: Error | undefined
   /** The answer to the latest PING, for a peer that does not read. */
   #pong: Uint8Array | undefined
-  /** What the stream holds on to. */
-  #writing: Chunk[] = NOTHING
+  /** What was written and may not have left, with all that the stream holds on to at its end. */
+  #writing: (Chunk | Uint8Array)[] = NOTHING
+  /** Called when the connection is over. */
+  #flushes: (() => void)[] | undefined
+  /** What is left to write after the event loop has stopped. */
+  #remainder: Remainder | undefined
   #sentMessages = 0
   #sentPlainBytes = 0
   #sentWireBytes = 0
@@ -208,7 +214,9 @@ export class Connection
     // A chunk stays until the stream is empty, and is not let go of then until more is written.
     const bytes = this.#socket.writableLength
     let messages = 0
-    if (bytes > 0) for (const chunk of this.#writing) messages += chunk.messages
+    if (bytes > 0)
+      for (const written of this.#writing)
+        if (written instanceof Chunk) messages += written.messages
     return { messages, bytes }
   }
 
@@ -226,7 +234,7 @@ export class Connection
     }
     if (chunk.needsDictionary && !this.#dictionarySent) {
       const frame = this.#options.sender.dictionaryFrame
-      this.#socket.write(frame)
+      this.send(frame)
       this.#sentWireBytes += frame.length - frameHeadBytes(frame[0] as number)
     }
     if (chunk.needsDictionary || chunk.shipsDictionary) this.#dictionarySent = true
@@ -234,11 +242,15 @@ export class Connection
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
     this.#writeMeasured(chunk)
+    this.#keepWhileWriting(chunk)
+  }
+
+  #keepWhileWriting(written: Chunk | Uint8Array): void {
     if (this.#socket.writableLength > 0) {
       if (this.#writing === NOTHING) this.#writing = []
-      this.#writing.push(chunk)
+      this.#writing.push(written)
     } else {
-      chunk.release()
+      if (written instanceof Chunk) written.release()
       this.#releaseWritten()
     }
   }
@@ -297,7 +309,7 @@ export class Connection
 
   #releaseWritten(): void {
     if (this.#writing.length === 0) return
-    for (const chunk of this.#writing) chunk.release()
+    for (const written of this.#writing) if (written instanceof Chunk) written.release()
     this.#writing = NOTHING
   }
 
@@ -307,13 +319,50 @@ export class Connection
 
   /** Sends a frame that is not of a message. */
   send(bytes: Uint8Array): void {
-    if (!this.#isOver) this.#write(bytes)
+    if (this.#isOver) return
+    this.#write(bytes)
+    this.#keepWhileWriting(bytes)
   }
 
   #write(bytes: Uint8Array): void {
     this.#socket.write(bytes)
     // The stream asks to wait even where the system took all at once.
     this.#isFull = this.#socket.writableNeedDrain && this.#socket.writableLength > 0
+  }
+
+  /** Bytes that the system has not taken. */
+  get untakenBytes(): number {
+    return untakenBytes(this.#socket)
+  }
+
+  flush(done: () => void): void {
+    if (this.#closed || this.untakenBytes === 0) done()
+    else if (this.#socket.writableEnded) {
+      this.#flushes ??= []
+      this.#flushes.push(done)
+    } else this.#socket.write(NO_BYTES, done)
+  }
+
+  #flushed(): void {
+    const flushes = this.#flushes ?? []
+    this.#flushes = undefined
+    for (const done of flushes) done()
+  }
+
+  depart(departure: Departure): boolean {
+    if (descriptorOf(this.#socket) === undefined) return false
+    departure.add(this)
+    return !this.#isOver
+  }
+
+  writeOn(): number {
+    if (!this.#remainder && this.untakenBytes === 0) return 0
+    this.#remainder ??= new Remainder(
+      descriptorOf(this.#socket) as number,
+      this.#writing.map((written) => (written instanceof Chunk ? written.bytes : written)),
+      this.untakenBytes,
+    )
+    return this.#remainder.write()
   }
 
   end(): void {
@@ -331,7 +380,7 @@ export class Connection
   received(): void {}
   setMarks(): void {}
   takeUnwritten(): Unwritten[] {
-    return NOTHING
+    return NO_ITEMS
   }
 
   destroy(): void {
@@ -560,6 +609,7 @@ export class Connection
   }
 
   finished(): void {
+    this.#flushed()
     clearTimeout(this.#timer)
     this.#timer = setTimeout(sayFarewell, FAREWELL_MS, this.#socket).unref()
   }
@@ -577,6 +627,7 @@ export class Connection
     this.#receiving.close()
     this.#handlers.closed(this, { error, stage: this.#stage, final: this.#final, counts })
     this.inlet = undefined
+    this.#flushed()
   }
 
   /**

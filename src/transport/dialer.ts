@@ -11,7 +11,7 @@ import {
 import { type Destination, familyOf } from "./endpoint.js"
 import { connectTcp } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
-import type { DialerHandlers, PeerDialer } from "./transport.js"
+import type { Departure, DialerHandlers, PeerDialer } from "./transport.js"
 
 export class Dialer implements PeerDialer, ConnectionHandlers {
   connection: Connection | undefined
@@ -72,6 +72,14 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
     this.#attempt.handlers = {}
     this.#attempt.socket.destroy()
     this.#attempt = undefined
+  }
+
+  handOver(frames: Uint8Array[], departure: Departure): void {
+    this.close()
+    // A peer that knows this connection by a routing id would not take another of that id.
+    if (!this.connection?.inlet) this.connection?.destroy()
+    const { sender: _, relays: __, ...options } = this.#options
+    departure.deliver({ options, tcp: this.#tcp, destination: this.#destination }, frames)
   }
 
   #retry(): void {

@@ -3,9 +3,15 @@ import type { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { PlainMessages } from "../codec/sender.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
-import type { ConnectionCounts, ConnectionHandlers, Inlet } from "./connection.js"
+import type {
+  ConnectionCounts,
+  ConnectionHandlers,
+  ConnectionOptions,
+  Inlet,
+} from "./connection.js"
 import type { Link, LinkHolder } from "./effort-meter.js"
 import type { Destination, HostPort } from "./endpoint.js"
+import type { TcpOptions } from "./tcp-options.js"
 
 /** Messages that were sent and have not left. */
 export interface Waiting {
@@ -39,6 +45,8 @@ export interface Encoder {
    * @throws Error when memory is out: the chunk is as it was then.
    */
   withoutArenas(chunk: Chunk): Chunk
+  /** Returns the plain frames of a chunk, which is not released. */
+  plainFrames(chunk: Chunk): Uint8Array
   /** One more endpoint uses it, and will close it. */
   share(): void
   close(): void
@@ -105,6 +113,13 @@ export interface PeerConnection {
   takeUnwritten(): Unwritten[]
   /** Whether there is any of that; if so, `drained` of the inlet follows when there is none. */
   readonly hasUnwritten: boolean
+  /** Calls back when the system has taken all that was written so far, or the connection is over. */
+  flush(done: () => void): void
+  /**
+   * Joins a departure, so that what was written leaves, although the event loop has stopped. Returns
+   * whether more may be written, whatever `blocked` says.
+   */
+  depart(departure: Departure): boolean
   /** Ends the connection of a peer that broke a rule. */
   reject(error: ProtocolError): void
   /** Takes nothing more from the peer, and closes when all that was written is sent. */
@@ -115,6 +130,36 @@ export interface PeerConnection {
   refuse(): void
   /** The answer of ZAP; undefined where there is no handler. */
   authenticated(status: AuthStatus | undefined): void
+}
+
+/** The options of connections, as they can be posted to another thread. */
+export type PlainConnectionOptions = Omit<ConnectionOptions, "sender" | "relays">
+
+/** What it takes to make a connection on another thread. */
+export interface DialSpec {
+  options: PlainConnectionOptions
+  tcp: TcpOptions
+  destination: Destination
+}
+
+/** A connection that this thread writes to after its event loop has stopped. */
+export interface Departing {
+  /** Writes what the system takes at once. Returns the bytes that are left. */
+  writeOn(): number
+}
+
+/** A thread that goes on writing after the event loop of this one has stopped. */
+export interface DepartingThread {
+  /** Has it count what is still to be written, see DepartureCells. */
+  depart(cells: Int32Array, place: number): void
+}
+
+/** The end of the process, which waits a little for what has not been written. */
+export interface Departure {
+  add(connection: Departing): void
+  addThread(thread: DepartingThread): void
+  /** Has a thread connect, and write these frames of whole messages. */
+  deliver(spec: DialSpec, frames: Uint8Array[]): void
 }
 
 /** A command that waits its turn among messages. */
@@ -161,6 +206,8 @@ export interface PeerDialer {
   dial(): void
   /** Makes no connection any more; the one there is goes on. */
   close(): void
+  /** Has frames of whole messages written by a thread, as the process ends without a connection here. */
+  handOver(frames: Uint8Array[], departure: Departure): void
 }
 
 /** Makes the connections of an endpoint. */

@@ -51,6 +51,10 @@ export class PlainSender implements Encoder {
     return chunk
   }
 
+  plainFrames(chunk: Chunk): Uint8Array {
+    return chunk.bytes
+  }
+
   share(): void {}
 
   close(): void {}
@@ -108,6 +112,10 @@ export class FakeConnection implements PipeConnection {
   received(): void {}
 
   setMarks(): void {}
+
+  flush(done: () => void): void {
+    done()
+  }
 
   reject(error: ProtocolError): void {
     this.rejected.push(error)

@@ -37,6 +37,10 @@ class SlabSender implements Encoder {
     return chunk
   }
 
+  plainFrames(chunk: Chunk): Uint8Array {
+    return chunk.bytes
+  }
+
   share(): void {}
   close(): void {}
 }

@@ -1,0 +1,84 @@
+import type { Departing, DepartingThread, Departure, DialSpec } from "../transport/transport.js"
+import { DepartureCells } from "./departure-cells.js"
+import { DO } from "./protocol.js"
+import { Thread } from "./thread.js"
+
+/** Peers that take nothing for so long are not waited for, in milliseconds. */
+const SILENCE_MS = 500
+/** Pauses between writes to connections that have no room, and between looks at the clock, in milliseconds. */
+const WRITE_MS = 1
+const LOOK_MS = 20
+
+/** Nobody is told what happens to an endpoint that only delivers. */
+const nobody = { told(): void {}, threadDied(): void {} }
+
+/** Writes what is left as the process ends, while its event loop stands still. */
+export class BlockingDeparture implements Departure {
+  #connections: Departing[] = []
+  readonly #threads = new Set<DepartingThread>()
+  /** Makes the connections that the event loop cannot make any more. */
+  #own: Thread | undefined
+
+  add(connection: Departing): void {
+    this.#connections.push(connection)
+  }
+
+  addThread(thread: DepartingThread): void {
+    this.#threads.add(thread)
+  }
+
+  deliver(spec: DialSpec, frames: Uint8Array[]): void {
+    this.#own ??= new Thread(() => {})
+    const number = this.#own.add(nobody)
+    this.#own.do(DO.OPEN, number, { ...spec, credit: 0 })
+    this.#own.do(DO.DIAL, number)
+    this.#own.deliver(number, frames)
+    this.addThread(this.#own)
+  }
+
+  /** Waits until all is written, but no longer than `limitMs`, nor for peers that take nothing. */
+  wait(limitMs: number, warning: { afterMs: number; warn(): void }): void {
+    const cells = this.#depart()
+    const startMs = performance.now()
+    let progressMs = startMs
+    let latest = -1
+    let isWarned = false
+    for (;;) {
+      const { changes } = cells
+      const left = this.#left(cells)
+      if (left === 0) return
+      const nowMs = performance.now()
+      // A thread may take long to start, which is no peer's fault.
+      if (left !== latest || left === undefined) progressMs = nowMs
+      latest = left ?? -1
+      if (nowMs - startMs >= limitMs || nowMs - progressMs >= SILENCE_MS) return
+      if (nowMs - startMs >= warning.afterMs && !isWarned) {
+        isWarned = true
+        warning.warn()
+      }
+      cells.sleep(changes, this.#connections.length > 0 ? WRITE_MS : LOOK_MS)
+    }
+  }
+
+  #depart(): DepartureCells {
+    const cells = DepartureCells.forThreads(this.#threads.size)
+    let place = 0
+    for (const thread of this.#threads) thread.depart(cells.cells, ++place)
+    return cells
+  }
+
+  /** Writes what there is room for. Returns a measure of what is left; undefined where a thread has not said. */
+  #left(cells: DepartureCells): number | undefined {
+    let left: number | undefined = 0
+    this.#connections = this.#connections.filter((connection) => {
+      const bytes = connection.writeOn()
+      left = (left as number) + bytes
+      return bytes > 0
+    })
+    for (let place = 1; place <= this.#threads.size; place++) {
+      const there = cells.leftAt(place)
+      left = left === undefined || there === undefined ? undefined : left + there
+    }
+    return left
+  }
+}
