@@ -14,9 +14,6 @@ import type { SocketState } from "./state.js"
 
 /** After so long zeromq.js says what a process waits for, in milliseconds. */
 const WARNING_MS = 500
-/** process.exit() takes this much longer at most, whatever `linger` is, in milliseconds. */
-const EXIT_MAX_MS = 5000
-
 /** An endpoint that was released. */
 interface Leaving {
   readonly lingerLeftMs: number
@@ -107,7 +104,7 @@ function depart(): void {
     } catch {
       return // there is no memory to encode its messages, or for a thread
     }
-    limitMs = Math.max(limitMs, lingerMs < 0 ? EXIT_MAX_MS : Math.min(lingerMs, EXIT_MAX_MS))
+    limitMs = Math.max(limitMs, lingerMs < 0 ? Number.POSITIVE_INFINITY : lingerMs)
     context = from
   }
   for (const { engine } of watched)

@@ -5,6 +5,8 @@ import { Thread } from "./thread.js"
 
 /** Peers that take nothing for so long are not waited for, in milliseconds. */
 const SILENCE_MS = 500
+/** No wait is longer, in milliseconds. */
+const WAIT_MAX_MS = 5000
 /** Pauses between writes to connections that have no room, and between looks at the clock, in milliseconds. */
 const WRITE_MS = 1
 const LOOK_MS = 20
@@ -40,18 +42,21 @@ export class BlockingDeparture implements Departure {
   wait(limitMs: number, warning: { afterMs: number; warn(): void }): void {
     const cells = this.#depart()
     const startMs = performance.now()
+    let begunMs = startMs
     let progressMs = startMs
-    let latest = -1
+    let latest: number | undefined
     let isWarned = false
     for (;;) {
       const { changes } = cells
       const left = this.#left(cells)
       if (left === 0) return
       const nowMs = performance.now()
-      // A thread may take long to start, which is no peer's fault.
-      if (left !== latest || left === undefined) progressMs = nowMs
-      latest = left ?? -1
-      if (nowMs - startMs >= limitMs || nowMs - progressMs >= SILENCE_MS) return
+      // No peer's time, and none of `linger`, is spent on the start of a thread.
+      if (left === undefined) begunMs = nowMs
+      if (left === undefined || left !== latest) progressMs = nowMs
+      latest = left
+      if (nowMs - begunMs >= limitMs || nowMs - progressMs >= SILENCE_MS) return
+      if (nowMs - startMs >= WAIT_MAX_MS) return
       if (nowMs - startMs >= warning.afterMs && !isWarned) {
         isWarned = true
         warning.warn()

@@ -84,6 +84,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   /** Writes frames of whole messages, at once or when the handshake is over, unless that fails. */
   deliver(frames: Uint8Array[]): void {
     this.#deliveries = frames.map((bytes) => ({ bytes }))
+    ;(this.#target as Dialer).hurry()
     for (const hosted of this.#live.values())
       if (hosted.connection.inlet === hosted) this.#deliverTo(hosted)
   }

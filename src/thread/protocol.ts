@@ -41,7 +41,7 @@ export const DO = {
   BATCH: 13,
   /** endpoint, frames: whole messages for its next connection, or the one that it has, and for no other. */
   DELIVER: 14,
-  /** cells, place: counts there what is still to be written, from now on; see Departing. */
+  /** cells, place: counts what is still to be written, from now on; see DepartureCells. */
   DEPART: 15,
 } as const
 

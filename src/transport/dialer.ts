@@ -38,6 +38,7 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
   }
 
   dial(): void {
+    this.#pause = undefined
     if (this.#closed) return
     const { host } = this.#destination
     if (familyOf(host) === 6 && !this.#tcp.ipv6) {
@@ -63,6 +64,13 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
       },
     }
     this.#handlers.delayed()
+  }
+
+  /** Ends the pause before the next attempt. */
+  hurry(): void {
+    if (this.#pause === undefined) return
+    clearTimeout(this.#pause)
+    this.dial()
   }
 
   close(): void {

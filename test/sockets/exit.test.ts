@@ -355,7 +355,7 @@ test.each([
   ],
 ])("a process whose messages rest after a flush delivers them when it %s", async (_, ending) => {
   const { pull, endpoint } = await listen(lz4)
-  // On a thread, whose process does not wait for it, they may be lost with it.
+  // On a thread, messages do not rest.
   const script = `const push = new zmq.Push(); const shaken = new Promise((resolve) => push.events.on("handshake", resolve));
     push.connect(argument.endpoint, { thread: false }); await shaken; ${endlessRest} ${ending}`
   const process = new Script(script, { endpoint })
