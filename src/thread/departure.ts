@@ -43,7 +43,8 @@ export class BlockingDeparture implements Departure {
     const cells = this.#depart()
     const startMs = performance.now()
     let begunMs = startMs
-    let progressMs = startMs
+    let lookedMs = startMs
+    let silentMs = 0
     let latest: number | undefined
     let isWarned = false
     for (;;) {
@@ -51,13 +52,17 @@ export class BlockingDeparture implements Departure {
       const left = this.#left(cells)
       if (left === 0) return
       const nowMs = performance.now()
-      // No peer's time, and none of `linger`, is spent on the start of a thread.
+      // None of `linger` is spent on the start of a thread.
       if (left === undefined) begunMs = nowMs
-      if (left === undefined || left !== latest) progressMs = nowMs
+      // Nor is a peer silent while threads compute, or nobody gets the processor.
+      const hadTurns = cells.haveLooked(this.#threads.size)
+      if (left === undefined || left !== latest) silentMs = 0
+      else if (hadTurns) silentMs += Math.min(nowMs - lookedMs, LOOK_MS)
+      lookedMs = nowMs
       latest = left
-      if (nowMs - begunMs >= limitMs || nowMs - progressMs >= SILENCE_MS) return
+      if (nowMs - begunMs >= limitMs || silentMs >= SILENCE_MS) return
       if (nowMs - startMs >= WAIT_MAX_MS) return
-      if (nowMs - startMs >= warning.afterMs && !isWarned) {
+      if (nowMs - begunMs >= warning.afterMs && !isWarned) {
         isWarned = true
         warning.warn()
       }
@@ -68,7 +73,7 @@ export class BlockingDeparture implements Departure {
   #depart(): DepartureCells {
     const cells = DepartureCells.forThreads(this.#threads.size)
     let place = 0
-    for (const thread of this.#threads) thread.depart(cells.cells, ++place)
+    for (const thread of this.#threads) thread.depart(cells.cells, place++)
     return cells
   }
 
@@ -80,7 +85,7 @@ export class BlockingDeparture implements Departure {
       left = (left as number) + bytes
       return bytes > 0
     })
-    for (let place = 1; place <= this.#threads.size; place++) {
+    for (let place = 0; place < this.#threads.size; place++) {
       const there = cells.leftAt(place)
       left = left === undefined || there === undefined ? undefined : left + there
     }
