@@ -70,6 +70,8 @@ type State =
   | "over"
 
 const NOTHING = new Uint8Array(0)
+/** What PLAIN servers of libzmq send in place of ERROR and its length, by a slip in a literal. */
+const LIBZMQ_ERROR = "^RROR"
 const encoder = new TextEncoder()
 
 /** The commands between the greeting and the first message, for NULL and PLAIN (RFC.md section 3.2). */
@@ -108,8 +110,10 @@ export class Handshake {
   command(body: Uint8Array, isCommand: boolean): void {
     const name = isCommand ? commandName(body) : undefined
     const data = body.subarray(1 + (name?.length ?? 0))
+    const isLibzmqError = latin1(body.subarray(0, LIBZMQ_ERROR.length)) === LIBZMQ_ERROR
     if (this.#settings.mechanism === "NULL") this.#null(name, data)
     else if (this.#settings.plainServer) this.#server(name, data, body)
+    else if (isLibzmqError) this.#client("ERROR", body.subarray(LIBZMQ_ERROR.length))
     else this.#client(name, data)
   }
 
