@@ -129,6 +129,12 @@ class LargeSlabs extends Slabs {
 
 const large = new LargeSlabs()
 
+/**
+ * How messages go over the wire: as the bare frames of tcp://, as parts with sentinels, or as such
+ * and in arenas.
+ */
+export type Packing = "frames" | "parts" | "arenas"
+
 /** What a chunk holds. */
 export interface Content {
   readonly messages: number
@@ -138,8 +144,8 @@ export interface Content {
   /** Whether the dictionary is in it, and whether it has to have been shipped before. */
   readonly shipsDictionary: boolean
   readonly needsDictionary: boolean
-  /** Whether there may be arenas in it. */
-  readonly arenas: boolean
+  /** "arenas" where there may be some. */
+  readonly packing: Packing
 }
 
 /** Whole messages as they go over the wire. */
@@ -150,7 +156,7 @@ export class Chunk implements Content {
   readonly wireBytes: number
   readonly shipsDictionary: boolean
   readonly needsDictionary: boolean
-  readonly arenas: boolean
+  readonly packing: Packing
   /** Where the bytes are, from where on, and how often they are held; of no slab once they are copied. */
   #slab: Slab | undefined
   readonly #start: number
@@ -164,10 +170,15 @@ export class Chunk implements Content {
     this.wireBytes = content.wireBytes
     this.shipsDictionary = content.shipsDictionary
     this.needsDictionary = content.needsDictionary
-    this.arenas = content.arenas
+    this.packing = content.packing
     this.#slab = from
     this.#start = start
     if (from) from.liveBytes += bytes.length
+  }
+
+  /** Whether a peer can read it that is sent messages in a packing. */
+  fits(packing: Packing): boolean {
+    return packing === this.packing || (packing === "arenas" && this.packing === "parts")
   }
 
   /** Where the bytes are; undefined where they have memory of their own. */
@@ -213,6 +224,7 @@ export class Chunk implements Content {
     if (!from || from !== next.#slab || end !== next.#start) return undefined
     if (this.shipsDictionary || next.shipsDictionary) return undefined
     if (this.needsDictionary !== next.needsDictionary) return undefined
+    if ((this.packing === "frames") !== (next.packing === "frames")) return undefined
     if (this.#holds > 1 || next.#holds > 1) return undefined
     const bytes = from.bytes.subarray(this.#start, end + next.bytes.length)
     const content = {
@@ -221,7 +233,7 @@ export class Chunk implements Content {
       wireBytes: this.wireBytes + next.wireBytes,
       shipsDictionary: false,
       needsDictionary: this.needsDictionary,
-      arenas: this.arenas || next.arenas,
+      packing: next.packing === "arenas" ? next.packing : this.packing,
     }
     from.live--
     from.liveBytes -= bytes.length

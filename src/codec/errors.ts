@@ -69,15 +69,7 @@ const PART_RULES: readonly [ProtocolErrorCode, (offence: Offence) => string][] =
     "ERR_LZ4_BLOCK_TOO_LARGE",
     (o) => `declares one block of ${o.plainBytes} bytes; at most ${o.blockMax} are allowed`,
   ],
-  [
-    "ERR_LZ4_BUDGET_EXCEEDED",
-    (o) =>
-      `declares ${o.plainBytes} bytes; ${
-        o.plainBytes > o.budgetLeft
-          ? `${o.budgetLeft} left of maxMessageSize ${o.budgetBytes}`
-          : `a Buffer has at most ${BUFFER_MAX_BYTES}`
-      }`,
-  ],
+  ["ERR_LZ4_BUDGET_EXCEEDED", (o) => describeExcess(o.plainBytes, o.budgetLeft, o.budgetBytes)],
   [
     "ERR_LZ4_IMPLAUSIBLE_SIZE",
     (o) =>
@@ -105,6 +97,29 @@ export function partError(status: number, offence: Offence): ProtocolError | Ran
   if (!rule) return outOfMemory("a dictionary", offence.wireBytes)
   const [code, describe] = rule
   return new ProtocolError(code, `part ${offence.part} ${describe(offence)}`)
+}
+
+function describeExcess(
+  plainBytes: number | bigint,
+  budgetLeft: number | bigint,
+  budgetBytes: number,
+): string {
+  return `declares ${plainBytes} bytes; ${
+    plainBytes > budgetLeft
+      ? `${budgetLeft} left of maxMessageSize ${budgetBytes}`
+      : `a Buffer has at most ${BUFFER_MAX_BYTES}`
+  }`
+}
+
+/** The error for a part that no module has seen, and that is too long. */
+export function budgetExceeded(
+  part: number,
+  plainBytes: number,
+  budgetLeft: number,
+  budgetBytes: number,
+): ProtocolError {
+  const detail = describeExcess(plainBytes, budgetLeft, budgetBytes)
+  return new ProtocolError("ERR_LZ4_BUDGET_EXCEEDED", `part ${part} ${detail}`)
 }
 
 /** Bytes as they are shown in errors. */

@@ -105,14 +105,18 @@ export function splitFrames(frames: Uint8Array): Uint8Array[][] {
   return messages
 }
 
-/** How many messages end in a run of frames that has been checked. */
-export function countMessages(frames: Uint8Array): number {
+/** How many messages end in a run of whole frames, and the bytes of their parts. */
+export function countFrames(frames: Uint8Array): { messages: number; plainBytes: number } {
   let messages = 0
+  let plainBytes = 0
   for (let at = 0; at < frames.length; ) {
-    if (((frames[at] as number) & MORE) === 0) messages++
-    at += frameHeadBytes(frames[at] as number) + frameBodyBytes(frames, at)
+    const flags = frames[at] as number
+    const bodyBytes = frameBodyBytes(frames, at)
+    if (!(flags & MORE)) messages++
+    plainBytes += bodyBytes
+    at += frameHeadBytes(flags) + bodyBytes
   }
-  return messages
+  return { messages, plainBytes }
 }
 
 /** How long the head of a frame with a body of so many bytes is. */

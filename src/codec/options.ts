@@ -266,6 +266,12 @@ function checkArenas(arenas: unknown): boolean {
   return arenas
 }
 
+/** @throws TypeError for what is neither true nor false. */
+export function boolean(name: string, value: unknown): boolean {
+  if (typeof value !== "boolean") throw wrongType(`${name} must be a boolean; got ${shown(value)}`)
+  return value
+}
+
 /** An integer from `min` to `max`, or `usual` where none is given; throws RangeError for others. */
 export function integer(
   name: string,

@@ -1,8 +1,9 @@
 import { allocate, concat } from "./arrays.js"
-import { type Chunk, ChunkBuilder, type Content } from "./chunk.js"
+import { type Chunk, ChunkBuilder, type Content, type Packing } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
 import { closed, outOfMemory } from "./errors.js"
 import {
+  countFrames,
   frameBodyBytes,
   frameHeadBytes,
   frameHeadLength,
@@ -49,6 +50,7 @@ export interface PlainMessages extends Pick<Content, "messages" | "plainBytes" |
   readonly bytes: Uint8Array
 }
 
+const NO_PARTS: readonly Uint8Array[] = []
 const NO_MESSAGES: PlainMessages = {
   bytes: new Uint8Array(0),
   messages: 0,
@@ -63,6 +65,7 @@ const NO_MESSAGES: PlainMessages = {
  */
 export class Sender {
   readonly #settings: Settings
+  readonly #acceptsPlain: boolean
   /** Opened when there is something to encode: the module takes milliseconds to load. */
   #opened: { instance: Instance; handle: Pointer; trainer: Trainer | undefined } | undefined
   #effort: number
@@ -75,8 +78,10 @@ export class Sender {
   readonly #made = new ChunkBuilder()
   #dictionaryFrame: Uint8Array | undefined
 
-  constructor(settings: Settings) {
+  /** @param acceptsPlain whether peers that announce nothing are sent bare frames. */
+  constructor(settings: Settings, acceptsPlain: boolean = false) {
     this.#settings = settings
+    this.#acceptsPlain = acceptsPlain
     this.#effort = settings.effort
   }
 
@@ -114,17 +119,24 @@ export class Sender {
     if (this.#opened) this.#instance.exports.zl_sending_effort(this.#handle, effort)
   }
 
-  /** Whether a peer that announced this revision, or none, is sent arenas. */
-  sendsArenas(peerRevision: number | undefined): boolean {
+  /** The packing for a peer that announced this revision, or none. */
+  packingFor(peerRevision: number | undefined): Packing {
+    if (this.#acceptsPlain && peerRevision === undefined) return "frames"
     const { arenas } = this.#settings
-    return arenas === "auto" ? (peerRevision ?? 1) >= ARENAS_REVISION : arenas
+    const uses = arenas === "auto" ? (peerRevision ?? 1) >= ARENAS_REVISION : arenas
+    return uses ? "arenas" : "parts"
   }
 
-  /** Parts of fewer bytes go plain, so that they need not be encoded; 0 while that is not known. */
-  plainBelow(arenas: boolean): number {
+  /**
+   * Parts of fewer bytes go plain, so that they need not be encoded; 0 while that is not known.
+   *
+   * @param packing undefined as long as there is no peer.
+   */
+  plainBelow(packing: Packing | undefined): number {
+    if (packing === "frames" || (packing === undefined && this.#acceptsPlain)) return 0
     if (this.#effort === NO_EFFORT) return Number.POSITIVE_INFINITY
     const { arenas: mayUse, dictionary, training, minCompressBytes } = this.#settings
-    if (arenas && mayUse) return 0
+    if (packing !== "parts" && mayUse) return 0
     if (!dictionary && !training) return minCompressBytes
     return this.#opened && this.#hasDictionary ? (training ?? this.#settings).minCompressBytes : 0
   }
@@ -133,14 +145,16 @@ export class Sender {
    * Encodes the frames of whole messages, and then one message more, if there is one; in front of
    * them go messages in wire form. The chunk is to be released when it is written.
    *
-   * @param arenas whether messages may share arenas.
+   * @param plain none where the packing is "frames".
    */
   encode(
     frames: Uint8Array,
     message?: readonly Uint8Array[],
     plain: PlainMessages = NO_MESSAGES,
-    arenas = false,
+    packing: Packing = "parts",
   ): Chunk {
+    if (packing === "frames") return this.#copyFrames(frames, message)
+    const arenas = packing === "arenas"
     this.#useArenas(arenas)
     const instance = this.#instance
     const handle = this.#handle
@@ -165,7 +179,7 @@ export class Sender {
         wireBytes: plain.wireBytes + instance.wide(handle, 4) - wireBytes,
         shipsDictionary: !had && this.#hasDictionary,
         needsDictionary,
-        arenas: arenas && encoded > 1,
+        packing: arenas && encoded > 1 ? "arenas" : "parts",
       })
     } catch (error) {
       made.abandon()
@@ -178,6 +192,33 @@ export class Sender {
     }
   }
 
+  #copyFrames(frames: Uint8Array, message: readonly Uint8Array[] = NO_PARTS): Chunk {
+    const made = this.#made
+    made.begin()
+    try {
+      made.append(frames)
+      let { messages, plainBytes } = countFrames(frames)
+      if (message.length > 0) messages++
+      for (const [i, part] of message.entries()) {
+        made.reserve(LONG_HEAD_BYTES + part.length)
+        made.append(frameHead(part, i < message.length - 1 ? MORE : 0))
+        made.append(part)
+        plainBytes += part.length
+      }
+      return made.end({
+        messages,
+        plainBytes,
+        wireBytes: plainBytes,
+        shipsDictionary: false,
+        needsDictionary: false,
+        packing: "frames",
+      })
+    } catch (error) {
+      made.abandon()
+      throw error
+    }
+  }
+
   #useArenas(arenas: boolean): void {
     if (arenas === this.#arenas) return
     this.#instance.exports.zl_sending_arenas(this.#handle, arenas ? 1 : 0)
@@ -185,18 +226,20 @@ export class Sender {
   }
 
   /**
-   * Encodes the messages of a chunk again, without arenas, and releases it.
+   * Encodes the messages of a chunk again, in another packing, and releases it.
    *
    * @throws Error when memory is out: the chunk is as it was then.
    */
-  withoutArenas(chunk: Chunk): Chunk {
-    const parts = this.encode(this.plainFrames(chunk))
+  repack(chunk: Chunk, packing: Packing): Chunk {
+    const frames = chunk.packing === "frames" ? chunk.bytes : this.plainFrames(chunk)
+    const repacked = this.encode(frames, undefined, undefined, packing)
     chunk.release()
-    return parts
+    return repacked
   }
 
   /** Returns the plain frames of what this has encoded, in memory of their own. */
   plainFrames(chunk: Chunk): Uint8Array {
+    if (chunk.packing === "frames") return new Uint8Array(chunk.bytes)
     const pieces: Uint8Array[] = []
     const sink = { take: (piece: Uint8Array) => pieces.push(new Uint8Array(piece)) > 0 }
     const settings = { budgetBytes: -1, revision: ARENAS_REVISION }
@@ -284,9 +327,7 @@ export class Sender {
         return
       }
     }
-    const head = new Uint8Array(frameHeadLength(part.length))
-    writeFrameHead(head, 0, more, part.length)
-    this.#gather(head)
+    this.#gather(frameHead(part, more))
     if (part.length > this.#instance.partMax) this.#transcodeLarge(part)
     else this.#gather(part)
     if (this.#gatheredBytes > GATHERED_MAX_BYTES) this.#transcode()
@@ -387,4 +428,11 @@ export class Sender {
     } while (status === NEEDS_ROOM || status === BODY)
     return status
   }
+}
+
+/** The head of a frame, of a part. */
+function frameHead(part: Uint8Array, more: number): Uint8Array {
+  const head = new Uint8Array(frameHeadLength(part.length))
+  writeFrameHead(head, 0, more, part.length)
+  return head
 }

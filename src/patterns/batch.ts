@@ -1,5 +1,5 @@
 import { Chunk, type Slab, Slabs } from "../codec/chunk.js"
-import { countMessages, frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
+import { countFrames, frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
 import type { PlainMessages } from "../codec/sender.js"
 import { SENTINEL_BYTES } from "../codec/wire.js"
 import type { OpenMemory, Waiting } from "../transport/transport.js"
@@ -95,7 +95,7 @@ export class Batch implements PlainMessages {
     const left = this.#memory?.left ?? 0
     const bytes = this.length - left
     if (left === 0) return { messages: this.count, bytes }
-    return { messages: countMessages(this.#buffer.subarray(left, this.length)), bytes }
+    return { messages: countFrames(this.#buffer.subarray(left, this.length)).messages, bytes }
   }
 
   /** The frames that have not left; none leaves by itself any more. */
@@ -147,7 +147,7 @@ export class Batch implements PlainMessages {
       wireBytes: this.wireBytes,
       shipsDictionary: false,
       needsDictionary: false,
-      arenas: false,
+      packing: "parts" as const,
     }
     return new Chunk(this.bytes, content, slab, 0)
   }

@@ -190,10 +190,10 @@ export class Distribution implements Flushable, SharedBatch {
   get #plainBelow(): number {
     let below = Number.POSITIVE_INFINITY
     let last: Encoder | undefined
-    for (const { encoder, connection, maySendArenas } of this.#shared) {
+    for (const { encoder, connection, peerPacking } of this.#shared) {
       if (encoder !== last) connection?.adapt(this.#shared)
       last = encoder
-      below = Math.min(below, encoder.plainBelow(maySendArenas))
+      below = Math.min(below, encoder.plainBelow(peerPacking))
     }
     return below
   }
@@ -257,7 +257,7 @@ function encode(
 ): Chunk | undefined {
   if (frames.length === 0 && message === undefined && !batch?.messages) return undefined
   try {
-    return pipe.encoder.encode(frames, message, batch, pipe.sendsArenas)
+    return pipe.encoder.encode(frames, message, batch, pipe.packing)
   } catch (error) {
     errors.push(error)
     // The messages before it were taken, and are not lost with it.
@@ -272,11 +272,14 @@ type Group = [Pipe, ...Pipe[]]
 function groupsOf(pipes: Pipe[]): Iterable<Group> {
   const inParts = new Map<Encoder, Group>()
   const inArenas = new Map<Encoder, Group>()
+  const inFrames = new Map<Encoder, Group>()
+  const byPacking = { parts: inParts, arenas: inArenas, frames: inFrames }
   for (const pipe of pipes) {
-    const groups = pipe.sendsArenas ? inArenas : inParts
+    const groups = byPacking[pipe.packing]
     const group = groups.get(pipe.encoder)
     if (group) group.push(pipe)
     else groups.set(pipe.encoder, [pipe])
   }
-  return [...inParts.values(), ...inArenas.values()]
+  // Last, as those whose bytes are not compressed choose no effort.
+  return [...inParts.values(), ...inArenas.values(), ...inFrames.values()]
 }

@@ -1,4 +1,4 @@
-import { Chunk } from "../codec/chunk.js"
+import { Chunk, type Packing } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
 import type { Inlet } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
@@ -114,8 +114,8 @@ export class Pipe implements Inlet, Flushable {
   /** The open batch of a distribution that has messages for this pipe. */
   shared: SharedBatch | undefined
   readonly encoder: Encoder
-  /** Whether the peer, or the latest that there was, is sent arenas. */
-  sendsArenas: boolean
+  /** What is sent to the peer, or to the latest that there was. */
+  packing: Packing
   readonly #events: PipeEvents
   #connection: PipeConnection | undefined
   #options: PipeOptions
@@ -165,7 +165,7 @@ export class Pipe implements Inlet, Flushable {
   ) {
     this.#events = events
     this.encoder = encoder
-    this.sendsArenas = encoder.sendsArenas(undefined)
+    this.packing = encoder.packingFor(undefined)
     this.#options = options
     this.#inMaxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
   }
@@ -199,8 +199,13 @@ export class Pipe implements Inlet, Flushable {
    * @throws Error of the encoder, if it cannot be encoded for this peer: it still waits, for another.
    */
   attach(connection: PipeConnection): void {
-    this.sendsArenas = this.encoder.sendsArenas(connection.peerRevision)
-    if (!this.sendsArenas) this.#undoArenas()
+    const packing = this.encoder.packingFor(connection.peerRevision)
+    // Batches have messages in wire form, which are of no use to a peer that reads frames.
+    if (packing === "frames" && packing !== this.packing) {
+      this.shared?.seal()
+      this.#encode()
+    }
+    this.packing = packing
     this.#connection = connection
     connection.inlet = this
     this.#setMarks()
@@ -217,23 +222,6 @@ export class Pipe implements Inlet, Flushable {
     this.#stopped = false
     if (unwritten.length > 0) this.#putBack(unwritten)
     if (!this.#writable && !this.#finished) this.#drop()
-  }
-
-  /** Encodes again what waits in arenas, which the peer before this one read. */
-  #undoArenas(): void {
-    const chunks = this.#chunks
-    const errors: unknown[] = []
-    for (let i = chunks?.length ?? 0; chunks && i > 0; i--) {
-      let item = chunks.first() as Unwritten
-      try {
-        if (item instanceof Chunk && item.arenas) item = this.encoder.withoutArenas(item).owned()
-      } catch (error) {
-        errors.push(error)
-      }
-      chunks.shift()
-      chunks.push(item)
-    }
-    if (errors.length > 0) throw errors[0]
   }
 
   #putBack(unwritten: readonly Unwritten[]): void {
@@ -434,14 +422,14 @@ export class Pipe implements Inlet, Flushable {
     return bytes > PLAIN_LARGE_BYTES || !areBelow(message, this.#plainBelow)
   }
 
-  /** Whether it sends arenas, or might to the peer that it is yet to be connected to. */
-  get maySendArenas(): boolean {
-    return this.sendsArenas || !this.#connection
+  /** What is sent to the peer; undefined as long as there is none. */
+  get peerPacking(): Packing | undefined {
+    return this.#connection && this.packing
   }
 
   get #plainBelow(): number {
     this.#connection?.adapt()
-    return this.encoder.plainBelow(this.maySendArenas)
+    return this.encoder.plainBelow(this.peerPacking)
   }
 
   #openBatch(): Batch {
@@ -612,7 +600,9 @@ export class Pipe implements Inlet, Flushable {
     if (!connection || connection.blocked) return
     const chunks = this.#chunks
     while (chunks !== undefined && chunks.length > 0) {
-      this.#writeItem(connection, nextOf(chunks))
+      const item = this.#next(connection, chunks)
+      if (!item) return
+      this.#writeItem(connection, item)
       if (connection.blocked) {
         this.#own(chunks)
         return
@@ -625,14 +615,37 @@ export class Pipe implements Inlet, Flushable {
       try {
         chunk = this.#encodeBatch(undefined)
       } catch (error) {
-        // Their senders were told that the messages are taken, so these wait on.
-        throwLater(error)
-        this.#retry ??= setTimeout(flushAgain, RETRY_MS, this)
+        this.#retryLater(error)
         return
       }
       if (chunk) this.#writeItem(connection, chunk)
     }
     this.#checkFinished()
+  }
+
+  /**
+   * The next of what waits, encoded again if it was for a peer that read other packings; undefined if
+   * it has to wait on.
+   */
+  #next(connection: PipeConnection, chunks: Queue<Unwritten>): Unwritten | undefined {
+    const first = chunks.first() as Unwritten
+    if (!(first instanceof Chunk) || first.fits(this.packing)) return nextOf(chunks)
+    let repacked: Chunk
+    try {
+      connection.adapt()
+      repacked = this.encoder.repack(first, this.packing)
+    } catch (error) {
+      this.#retryLater(error)
+      return undefined
+    }
+    chunks.shift()
+    return repacked
+  }
+
+  /** Flushes again what cannot be encoded now: its senders were told that it is taken, so it waits on. */
+  #retryLater(error: unknown): void {
+    throwLater(error)
+    this.#retry ??= setTimeout(flushAgain, RETRY_MS, this)
   }
 
   drained(): void {
@@ -653,7 +666,8 @@ export class Pipe implements Inlet, Flushable {
       const message = Buffer.alloc(1 + data.length)
       message[0] = name === "SUBSCRIBE" ? 1 : 0
       message.set(data, 1)
-      connection.write(this.encoder.encode(NO_FRAMES, [message]))
+      const packing = this.packing === "arenas" ? "parts" : this.packing
+      connection.write(this.encoder.encode(NO_FRAMES, [message], undefined, packing))
     }
   }
 
@@ -688,7 +702,7 @@ export class Pipe implements Inlet, Flushable {
     let chunk: Chunk | undefined
     if (messages > 0) connection?.adapt()
     if (frames.length > 0 || message)
-      chunk = this.encoder.encode(frames, message, batch, this.sendsArenas)
+      chunk = this.encoder.encode(frames, message, batch, this.packing)
     else if (batch && batch.messages > 0) chunk = batch.takeChunk()
     if (chunk) connection?.encoded(chunk)
     this.#taken += messages - (chunk?.messages ?? 0)

@@ -68,6 +68,8 @@ abstract class Endpoint implements Source {
   #limit: NodeJS.Timeout | undefined
   /** When the time of `linger` will be up. */
   #limitMs = Number.POSITIVE_INFINITY
+  /** Whether the program was warned of a plain peer. */
+  #hasWarned = false
 
   constructor(host: EndpointHost, settings: EndpointSettings) {
     this.host = host
@@ -184,7 +186,26 @@ abstract class Endpoint implements Source {
       const told = Object.assign(new Error("ZMTP protocol error"), { code })
       this.emit("handshake:error:protocol", { error: told })
     }
-    this.host.lz4.failed(connection, this, error)
+    if (isProbablyPlain(connection, error)) this.#plainPeer(connection, error)
+    else this.host.lz4.failed(connection, this, error)
+  }
+
+  /** Tells of a peer whose first part has no sentinel, also where nobody listens. */
+  #plainPeer(connection: PeerConnection, error: ProtocolError): void {
+    const { lz4 } = this.host
+    const told = new ProtocolError(
+      error.code,
+      `${error.message.slice(error.code.length + 2)}; the peer announced nothing, so it probably speaks tcp://`,
+    )
+    if (lz4.listenerCount("protocolError") === 0 && !this.#hasWarned) {
+      this.#hasWarned = true
+      const { remoteAddress, remotePort } = connection
+      process.emitWarning(
+        `the peer ${remoteAddress}:${remotePort} of ${this.address} lost its connection: ${told.message}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
+        { code: told.code },
+      )
+    }
+    lz4.failed(connection, this, told)
   }
 
   protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
@@ -474,6 +495,12 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     if (this.isReleased) this.checkReleased()
     else this.#gone(isWrongPeer)
   }
+}
+
+/** Whether the first part of a peer that announced nothing has no sentinel. */
+function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): boolean {
+  if (code !== "ERR_LZ4_PART_TOO_SHORT" && code !== "ERR_LZ4_UNKNOWN_SENTINEL") return false
+  return connection.peerRevision === undefined && connection.counts.received.wireBytes === 0
 }
 
 /** What libzmq calls the end of a connection in its handshake. */

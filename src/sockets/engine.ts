@@ -1,6 +1,11 @@
 import type { Context, Event, Socket } from "zeromq"
-import { shown, wrongType } from "../codec/errors.js"
-import { checkEndpointOptions, integer, LZ4_NAMES, type Lz4Options } from "../codec/options.js"
+import {
+  boolean,
+  checkEndpointOptions,
+  integer,
+  LZ4_NAMES,
+  type Lz4Options,
+} from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { FlushWaiter, Message, Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
@@ -51,6 +56,13 @@ export interface EndpointOptions extends Lz4Options {
    * always taken. Default: 64 MiB, or no limit where `receiveHighWaterMark` is 0; 0 is no limit.
    */
   receiveHighWaterBytes?: number
+  /**
+   * Whether peers may also speak plain `tcp://`: those that announce in the handshake that they read
+   * this format do, and all others are served as `tcp://` would, both ways. Other implementations
+   * of the format announce nothing, so they cannot be told from plain peers. Default: false.
+   * RFC.md section 3.9.
+   */
+  acceptPlain?: boolean
 }
 
 /** What `receive` gives: the parts, and for some draft types what goes with them. */
@@ -63,7 +75,7 @@ const TURN_MAX_MS = 4
 const POLL_BYTES = 128 * 1024
 
 /** Options of endpoints that are not the codec's. */
-const OWN_OPTIONS = ["thread", "receiveHighWaterBytes"]
+const OWN_OPTIONS = ["thread", "receiveHighWaterBytes", "acceptPlain"]
 export const ENDPOINT_OPTIONS: readonly string[] = [...LZ4_NAMES, ...OWN_OPTIONS]
 /** How many endpoints an error names. */
 const NAMES_MAX = 10
@@ -346,6 +358,8 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #readSettings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
     const settings = checkEndpointOptions(options, socket.maxMessageSize, OWN_OPTIONS)
     const thread = readThread(options)
+    const { acceptPlain = false } = options
+    const acceptsPlain = boolean("acceptPlain", acceptPlain)
     const pipeOptions = readPipeOptions(socket, this.#state)
     const { conflate, receiveHighWaterMark } = pipeOptions
     const receiveHighWaterBytes = readHighWaterBytes(options, receiveHighWaterMark)
@@ -359,13 +373,17 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       handshake,
       handshakeMs: socket.handshakeInterval,
       heartbeat: readHeartbeat(socket),
+      acceptsPlain,
     }
     const context = this.#context as Context
     const credit = conflate ? 0 : receiveHighWaterMark
     return {
       transport: thread
         ? new ThreadTransport(threadsOf(context), connection, tcp, credit)
-        : new LocalTransport({ ...connection, sender: new Sender(settings), relays: false }, tcp),
+        : new LocalTransport(
+            { ...connection, sender: new Sender(settings, acceptsPlain), relays: false },
+            tcp,
+          ),
       authenticator: new Authenticator(
         context,
         zapDomain ?? "",
@@ -697,8 +715,7 @@ function receiveNow(engine: Engine, receiving: Receiving): void {
 
 /** @throws TypeError with code ERR_INVALID_ARG_TYPE. */
 function readThread({ thread = process.env.ZEROMQ_LZ4_THREAD === "1" }: EndpointOptions): boolean {
-  if (typeof thread !== "boolean") throw wrongType(`thread must be a boolean; got ${shown(thread)}`)
-  return thread
+  return boolean("thread", thread)
 }
 
 /** @throws TypeError, RangeError. */

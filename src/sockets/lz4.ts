@@ -6,7 +6,7 @@ import { integer, type Lz4Level } from "../codec/options.js"
 import type { Pipe } from "../patterns/pipe.js"
 import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { PeerConnection, Waiting } from "../transport/transport.js"
+import type { PeerConnection, PeerScheme, Waiting } from "../transport/transport.js"
 import {
   CONNECTION,
   type DiagnosticsMessage,
@@ -56,6 +56,16 @@ export interface Connection extends Incidents {
   remoteAddress: string
   /** The peer's port. */
   remotePort: number
+  /**
+   * What the peer is spoken to with: "tcp" if it is served as a plain one, with the option
+   * `acceptPlain`. undefined until the handshake is over.
+   */
+  scheme: PeerScheme | undefined
+  /**
+   * The revision of the format that the peer announced in its handshake (RFC.md section 3.9). One that
+   * announced none is another implementation, or speaks `tcp://`.
+   */
+  revision: number | undefined
   /** What went to the peer. */
   sent: SentTraffic
   /** What came from the peer. */
@@ -173,12 +183,15 @@ export class Lz4 extends EventEmitter<Lz4Events> {
   /** The connections that are open now. */
   get connections(): readonly Connection[] {
     return Array.from(this.#live, ([connection, { peer, source }]) => {
+      const { scheme, peerRevision: revision, effort } = connection
       const { sent, received } = connection.counts
       const pipe = source.pipes.get(connection)
       return {
         endpoint: source.address,
         ...peer,
-        sent: { ...sent, level: levelOf(connection.effort) },
+        scheme,
+        revision,
+        sent: { ...sent, level: levelOf(effort) },
         received,
         protocolErrors: source.protocolErrors,
         reconnects: source.reconnects,

@@ -1,5 +1,5 @@
-import { Chunk, type Slab } from "../codec/chunk.js"
-import { countMessages, framesLength, writeFrames } from "../codec/frames.js"
+import { Chunk, type Packing, type Slab } from "../codec/chunk.js"
+import { countFrames, framesLength, writeFrames } from "../codec/frames.js"
 import { copyShared } from "../codec/shared-copy.js"
 import type { Encoder } from "../transport/transport.js"
 import { allocateShared, SharedSlabs } from "./shared-slabs.js"
@@ -18,7 +18,7 @@ class Framer implements Encoder {
     const open = message.length === 0 ? this.slabs.of(frames) : undefined
     if (open) {
       open.live++
-      return newChunk(frames, countMessages(frames), open, frames.byteOffset)
+      return newChunk(frames, countFrames(frames).messages, open, frames.byteOffset)
     }
     const bytes = frames.length + framesLength(message)
     const slab = this.slabs.withRoom(bytes)
@@ -30,16 +30,16 @@ class Framer implements Encoder {
       slab.used += bytes
       slab.live++
     }
-    const messages = countMessages(frames) + (message.length > 0 ? 1 : 0)
+    const messages = countFrames(frames).messages + (message.length > 0 ? 1 : 0)
     return newChunk(memory.subarray(start, start + bytes), messages, slab, start)
   }
 
-  /** Not here: arenas are made where messages are encoded. */
-  sendsArenas(): boolean {
-    return false
+  /** The thread of the connection packs them. */
+  packingFor(): Packing {
+    return "frames"
   }
 
-  withoutArenas(chunk: Chunk): Chunk {
+  repack(chunk: Chunk): Chunk {
     return chunk
   }
 
@@ -73,7 +73,7 @@ function newChunk(
     wireBytes: 0,
     shipsDictionary: false,
     needsDictionary: false,
-    arenas: false,
+    packing: "frames" as const,
   }
   return new Chunk(bytes, content, slab, start)
 }

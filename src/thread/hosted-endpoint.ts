@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads"
-import type { Chunk } from "../codec/chunk.js"
+import type { Chunk, Packing } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import { Sender } from "../codec/sender.js"
 import type { Connection, Ending } from "../transport/connection.js"
@@ -32,8 +32,8 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   readonly #gone: () => void
   #isClosed = false
   #isGone = false
-  /** What was encoded last, for those who write the same: in parts, and with arenas. */
-  #latest: { write: Write; parts?: Chunk; arenas?: Chunk } | undefined
+  /** What was encoded last, for those who write the same: in each packing. */
+  #latest: { write: Write; chunks: Map<Packing, Chunk> } | undefined
   /** Those that have written it so far, and those that wrote the same before. */
   #takers: HostedConnection[] = []
   #group: HostedConnection[] = []
@@ -54,7 +54,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#credit = credit
     this.#connections = connections
     this.#gone = gone
-    this.#sender = new Sender(options.settings)
+    this.#sender = new Sender(options.settings, options.acceptsPlain)
     const transport = new LocalTransport({ ...options, sender: this.#sender, relays: true }, tcp)
     this.#target = destination ? transport.dialer(destination, this) : transport.listener(this)
   }
@@ -119,20 +119,21 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   /** Encodes for a connection, or gives what was encoded for another of its kind just now. */
   encode(write: Write, hosted: HostedConnection): Chunk {
     const { connection } = hosted
-    if (this.#latest?.write === write) this.#takers.push(hosted)
-    else {
+    if (this.#latest?.write !== write) {
       this.forgetLatest()
       this.#findGroup()
-      this.#takers = [hosted]
-      connection.adapt(this.#group.includes(hosted) ? this.#group : [hosted])
-      this.#latest = { write }
+      this.#takers = []
+      this.#latest = { write, chunks: new Map() }
     }
-    const arenas = this.#sender.sendsArenas(connection.peerRevision)
-    const kind = arenas ? "arenas" : "parts"
-    let chunk = this.#latest[kind]
+    const { chunks } = this.#latest
+    const packing = this.#sender.packingFor(connection.peerRevision)
+    // Those whose bytes are not compressed choose no effort.
+    if (packing !== "frames" && this.#takers.push(hosted) === 1)
+      connection.adapt(this.#group.includes(hosted) ? this.#group : [hosted])
+    let chunk = chunks.get(packing)
     if (!chunk) {
-      chunk = this.#sender.encode(write.bytes, undefined, undefined, arenas)
-      this.#latest[kind] = chunk
+      chunk = this.#sender.encode(write.bytes, undefined, undefined, packing)
+      chunks.set(packing, chunk)
       if (this.#takers.length === 1) connection.encoded(chunk)
     }
     chunk.share(2) // for the connection and for #latest
@@ -148,8 +149,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   }
 
   forgetLatest(): void {
-    this.#latest?.parts?.release()
-    this.#latest?.arenas?.release()
+    if (this.#latest) for (const chunk of this.#latest.chunks.values()) chunk.release()
     this.#latest = undefined
   }
 
@@ -184,13 +184,14 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   ready(connection: Connection, peerRoutingId: Buffer): void {
     const hosted = this.#live.get(connection) as HostedConnection
     connection.inlet = hosted
-    const { peerTakesCommands, peerRevision } = connection
+    const { peerTakesCommands, peerRevision, scheme } = connection
     this.#tell({
       type: "ready",
       connection: this.#numberOf(connection),
       peerRoutingId: new Uint8Array(peerRoutingId), // not the whole pool that it lies in
       peerTakesCommands,
       peerRevision,
+      scheme,
     })
     this.#deliverTo(hosted)
   }

@@ -5,7 +5,7 @@
 import type { Ending } from "../transport/connection.js"
 import type { Destination, HostPort } from "../transport/endpoint.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
-import type { PlainConnectionOptions } from "../transport/transport.js"
+import type { PeerScheme, PlainConnectionOptions } from "../transport/transport.js"
 import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import type { PlainError } from "./plain-error.js"
 
@@ -131,6 +131,7 @@ export type EndpointEvent =
       peerRoutingId: Uint8Array
       peerTakesCommands: boolean
       peerRevision: number | undefined
+      scheme: PeerScheme | undefined
     }
   | { type: "authenticate"; connection: number; credentials: Credentials }
   | { type: "refused"; connection: number; status: number }

@@ -9,6 +9,7 @@ import type {
   Departure,
   OpenMemory,
   PeerConnection,
+  PeerScheme,
   Unwritten,
   Waiting,
 } from "../transport/transport.js"
@@ -35,6 +36,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   inlet: Inlet | undefined
   peerTakesCommands = false
   peerRevision: number | undefined
+  scheme: PeerScheme | undefined
   /** Whether the handshake is over. */
   isReady = false
   readonly remoteAddress: string | undefined

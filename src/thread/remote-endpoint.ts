@@ -93,6 +93,7 @@ abstract class RemoteEndpoint implements ThreadUser {
         this.#proceed(event.connection, (connection) => {
           connection.peerTakesCommands = event.peerTakesCommands
           connection.peerRevision = event.peerRevision
+          connection.scheme = event.scheme
           connection.isReady = true
           this.#handlers.ready(connection, Buffer.from(event.peerRoutingId))
         })

@@ -4,7 +4,7 @@ import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
 import { frameHeadBytes } from "../codec/frames.js"
 import { receivingInstance } from "../codec/module.js"
-import type { Settings } from "../codec/options.js"
+import { NO_EFFORT, type Settings } from "../codec/options.js"
 import type { Sender } from "../codec/sender.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { pingTimeToLiveMs, writeCommand, writePong } from "../zmtp/commands.js"
@@ -14,13 +14,21 @@ import type {
   HandshakeFailure,
   HandshakeSettings,
 } from "../zmtp/handshake.js"
+import { PlainReceiver } from "../zmtp/plain-receiver.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
 import { EffortMeter, groupMeter, knownGroupMeter, Link, type LinkHolder } from "./effort-meter.js"
 import { Heartbeat, type HeartbeatOptions } from "./heartbeat.js"
 import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
 import { descriptorOf, Remainder, untakenBytes } from "./remainder.js"
-import type { Departing, Departure, PeerConnection, Unwritten, Waiting } from "./transport.js"
+import type {
+  Departing,
+  Departure,
+  PeerConnection,
+  PeerScheme,
+  Unwritten,
+  Waiting,
+} from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
 /** How long a peer that was sent everything may take to close its side, in milliseconds. */
@@ -40,6 +48,8 @@ export interface ConnectionOptions {
   heartbeat: HeartbeatOptions
   /** Whether inlets take frames as they come, rather than messages. */
   relays: boolean
+  /** Whether peers that announce nothing are served as over tcp://. */
+  acceptsPlain: boolean
 }
 
 /** Who takes what comes over a connection after the handshake. */
@@ -105,6 +115,12 @@ const NOTHING: (Chunk | Uint8Array)[] = []
 const NO_ITEMS: Unwritten[] = []
 const NO_BYTES = new Uint8Array(0)
 
+/** Makes plain frames of what comes. */
+type Receiver = Pick<
+  Transcoder,
+  "transcode" | "keep" | "resume" | "count" | "hasDictionary" | "close"
+>
+
 /** What is being counted; one for all. */
 const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 
@@ -120,7 +136,7 @@ export class Connection
   readonly #options: ConnectionOptions
   readonly #handlers: ConnectionHandlers
   readonly #session: Session
-  readonly #receiving: Transcoder
+  #receiving: Receiver
   #heartbeat: Heartbeat | undefined
   /** Of the handshake, then of the farewell. */
   #timer: NodeJS.Timeout | undefined
@@ -164,12 +180,16 @@ export class Connection
   #meter: EffortMeter | undefined
 
   constructor(channel: Channel, options: ConnectionOptions, handlers: ConnectionHandlers) {
-    const { settings, handshakeMs, handshake, relays } = options
+    const { settings, handshakeMs, handshake, relays, acceptsPlain } = options
     this.#socket = channel.socket
     this.#options = options
     this.#handlers = handlers
-    this.#receiving = Transcoder.receiving(receivingInstance(), settings, true)
     this.#session = new Session(handshake, this, relays ? this : undefined)
+    if (acceptsPlain) {
+      const receiver = new PlainReceiver(settings.budgetBytes)
+      this.#receiving = receiver
+      this.#session.headCheck = receiver
+    } else this.#receiving = openTranscoder(settings)
     channel.handlers = this
     if (handshakeMs > 0) this.#timer = setTimeout(outOfTime, handshakeMs, this).unref()
     this.#session.start()
@@ -190,6 +210,16 @@ export class Connection
 
   get peerRevision(): number | undefined {
     return this.#session.peerRevision
+  }
+
+  get scheme(): PeerScheme | undefined {
+    if (this.#stage !== "traffic") return undefined
+    return this.#isPlain ? "tcp" : "lz4+tcp"
+  }
+
+  /** Whether the peer is served as over tcp://, as far as it is known. */
+  get #isPlain(): boolean {
+    return this.#options.acceptsPlain && this.peerRevision === undefined
   }
 
   get counts(): ConnectionCounts {
@@ -263,7 +293,7 @@ export class Connection
       return
     }
     this.#write(chunk.bytes)
-    if (!this.#options.settings.adaptive) return
+    if (!this.#options.settings.adaptive || this.#isPlain) return
     if (this.#isFull || this.#sentPlainBytes > MEASURED_BYTES) this.#measure()
   }
 
@@ -274,13 +304,14 @@ export class Connection
     return link
   }
 
-  get link(): Link {
+  get link(): Link | undefined {
+    if (this.#isPlain) return undefined
     return this.#link ?? this.#measure()
   }
 
   adapt(group?: readonly LinkHolder[]): void {
     const { settings, sender } = this.#options
-    if (!settings.adaptive) return
+    if (!settings.adaptive || this.#isPlain) return
     if (!this.#link) {
       sender.effort = settings.effort
       return
@@ -294,6 +325,7 @@ export class Connection
 
   get effort(): number {
     const { settings, sender } = this.#options
+    if (this.#isPlain) return NO_EFFORT
     // What is sent to several is encoded for the first of them.
     const meter = this.#meter ?? knownGroupMeter(sender)
     return meter?.effort ?? settings.effort
@@ -412,7 +444,8 @@ export class Connection
   data(chunk: Uint8Array): void {
     if (this.#deaf) return
     this.#heartbeat?.heard()
-    const frames = this.#session.isGreeted ? chunk : this.#greet(chunk)
+    let frames = this.#session.isGreeted ? chunk : this.#greet(chunk)
+    if (this.#options.acceptsPlain && !this.#session.isReady) frames = this.#shakeHands(frames)
     if (this.#deaf || frames.length === 0) return
     if (this.#stopped || this.#isInLine || !mayReadNow()) {
       this.#receiving.keep(frames)
@@ -428,6 +461,20 @@ export class Connection
   #greet(chunk: Uint8Array): Uint8Array {
     try {
       return chunk.subarray(this.#session.greet(chunk))
+    } catch (error) {
+      this.#fail(error as Error)
+      return NO_BYTES
+    }
+  }
+
+  /**
+   * Reads the handshake of a peer of which it says whether it is a plain one. Returns the bytes
+   * behind it.
+   */
+  #shakeHands(frames: Uint8Array): Uint8Array {
+    if (this.#deaf || frames.length === 0) return NO_BYTES
+    try {
+      return frames.subarray(this.#session.receive(frames))
     } catch (error) {
       this.#fail(error as Error)
       return NO_BYTES
@@ -560,8 +607,14 @@ export class Connection
     this.#stage = "traffic"
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
+    const { acceptsPlain, settings } = this.#options
+    if (acceptsPlain && !this.#isPlain) {
+      this.#session.headCheck = undefined
+      this.#receiving = openTranscoder(settings)
+    }
     this.#handlers.ready(this, peerRoutingId)
-    return !this.#stopped
+    // What follows the handshake is yet to be received.
+    return !this.#stopped && !acceptsPlain
   }
 
   // -- The end ---------------------------------------------------------------------
@@ -646,6 +699,10 @@ export class Connection
       // The rest broke a rule; its connection is over as it is.
     }
   }
+}
+
+function openTranscoder(settings: Settings): Transcoder {
+  return Transcoder.receiving(receivingInstance(), settings, true)
 }
 
 function outOfTime(connection: Connection): void {

@@ -323,7 +323,7 @@ export class EffortMeter {
 
 /** Something that has a connection, which is measured if it is on this thread. */
 export interface LinkHolder {
-  readonly connection: { readonly link?: Link } | undefined
+  readonly connection: { readonly link?: Link | undefined } | undefined
 }
 
 /** By their senders. */

@@ -1,5 +1,5 @@
 /** What endpoints need of a transport, whichever thread its connections are on. */
-import type { Chunk } from "../codec/chunk.js"
+import type { Chunk, Packing } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { PlainMessages } from "../codec/sender.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
@@ -23,28 +23,33 @@ export interface Waiting {
 
 /** Makes of messages what connections write. */
 export interface Encoder {
-  /** Parts of fewer bytes go plain, so that messages of such parts may be given in wire form. */
-  plainBelow(arenas: boolean): number
+  /**
+   * Parts of fewer bytes go plain, so that messages of such parts may be given in wire form.
+   *
+   * @param packing undefined as long as there is no peer.
+   */
+  plainBelow(packing: Packing | undefined): number
   /**
    * Takes the frames of whole messages, and then one message more, if there is one; in front of
    * them go messages in wire form. The chunk is to be released when it is written.
    *
-   * @param arenas whether messages may share arenas; false by default.
+   * @param plain none where the packing is "frames".
+   * @param packing "parts" by default.
    */
   encode(
     frames: Uint8Array,
     message?: readonly Uint8Array[],
     plain?: PlainMessages,
-    arenas?: boolean,
+    packing?: Packing,
   ): Chunk
-  /** Whether a peer that announced this revision, or none, is sent arenas. */
-  sendsArenas(peerRevision: number | undefined): boolean
+  /** The packing for a peer that announced this revision, or none. */
+  packingFor(peerRevision: number | undefined): Packing
   /**
-   * Encodes the messages of a chunk again, without arenas, and releases it.
+   * Encodes the messages of a chunk again, in another packing, and releases it.
    *
    * @throws Error when memory is out: the chunk is as it was then.
    */
-  withoutArenas(chunk: Chunk): Chunk
+  repack(chunk: Chunk, packing: Packing): Chunk
   /** Returns the plain frames of a chunk, which is not released. */
   plainFrames(chunk: Chunk): Uint8Array
   /** One more endpoint uses it, and will close it. */
@@ -69,6 +74,9 @@ export interface OpenMemory {
   close(bytes: number): void
 }
 
+/** "tcp" is for peers that are served without sentinels, as they announced nothing. */
+export type PeerScheme = "lz4+tcp" | "tcp"
+
 /** A connection to a peer. */
 export interface PeerConnection {
   /** Who takes what comes, from the end of the handshake on. */
@@ -81,6 +89,8 @@ export interface PeerConnection {
   readonly peerTakesCommands: boolean
   /** The revision of the format that the peer announced; undefined if it announced none. */
   readonly peerRevision: number | undefined
+  /** What the peer speaks; undefined until the handshake is over. */
+  readonly scheme: PeerScheme | undefined
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
   /** What went through; not to be asked when the connection is over. */
@@ -94,7 +104,7 @@ export interface PeerConnection {
   /** How hard what it sends is compressed, as Settings has it. */
   readonly effort: number
   /** Measures what its network takes; undefined if another thread does. */
-  readonly link?: Link
+  readonly link?: Link | undefined
   /** Sets how hard the encoder tries for this connection, or for all that are sent the same. */
   adapt(group?: readonly LinkHolder[]): void
   /** Takes note of what was encoded after `adapt`. */

@@ -20,6 +20,7 @@ import {
   type HandshakeSettings,
   type HandshakeSink,
 } from "./handshake.js"
+import type { HeadCheck } from "./plain-receiver.js"
 
 /** Parts of one message, at most (RFC.md section 7): each takes more memory than its bytes. */
 export const PARTS_MAX = 65_536
@@ -69,6 +70,8 @@ export class Session implements RelaySink, HandshakeSink {
   peerTakesCommands = false
   /** The revision of the format that the peer announced; undefined if it announced none. */
   peerRevision: number | undefined
+  /** Checks heads, where nobody has done so before. */
+  headCheck: HeadCheck | undefined
 
   /** @param frames takes what messages would be made of. */
   constructor(settings: HandshakeSettings, handlers: SessionHandlers, frames?: FrameHandlers) {
@@ -93,8 +96,8 @@ export class Session implements RelaySink, HandshakeSink {
   }
 
   /**
-   * Takes bytes of the stream behind the greeting, whose frame heads have been checked. Returns
-   * where a handler wanted no more, or their end; the rest is to be passed again.
+   * Takes bytes of the stream behind the greeting, whose frame heads have been checked, unless there
+   * is a `headCheck`. Returns where a handler wanted no more, or their end; the rest is to be passed again.
    *
    * @throws ProtocolError when the stream breaks a rule.
    */
@@ -122,6 +125,7 @@ export class Session implements RelaySink, HandshakeSink {
   // -- Frames ----------------------------------------------------------------------
 
   head(flags: number, bodyBytes: number): void {
+    this.headCheck?.head(flags, bodyBytes)
     if (this.#state === "traffic") {
       if (flags & COMMAND && bodyBytes > COMMAND_MAX_BYTES)
         throw tooLong(bodyBytes, COMMAND_MAX_BYTES)

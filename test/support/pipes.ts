@@ -1,5 +1,5 @@
 /** Pipes without a network: what is written to them is kept as text. */
-import { Chunk } from "../../src/codec/chunk.js"
+import { Chunk, type Packing } from "../../src/codec/chunk.js"
 import type { ProtocolError } from "../../src/codec/errors.js"
 import { flushAll } from "../../src/patterns/flusher.js"
 import {
@@ -38,16 +38,16 @@ export class PlainSender implements Encoder {
       wireBytes: length,
       shipsDictionary: false,
       needsDictionary: false,
-      arenas: false,
+      packing: "parts" as const,
     }
     return new Chunk(bytes, content, undefined, 0)
   }
 
-  sendsArenas(): boolean {
-    return false
+  packingFor(): Packing {
+    return "parts"
   }
 
-  withoutArenas(chunk: Chunk): Chunk {
+  repack(chunk: Chunk): Chunk {
     return chunk
   }
 
@@ -249,3 +249,19 @@ export const burst = (): Promise<void> =>
       resolve()
     }),
   )
+
+/** The messages of the errors that nobody catches, until the burst that comes is over. */
+export async function uncaught(act: () => void): Promise<string[]> {
+  const messages: string[] = []
+  const listeners = process.listeners("uncaughtException")
+  process.removeAllListeners("uncaughtException")
+  process.on("uncaughtException", (error) => messages.push(error.message))
+  try {
+    act()
+    await new Promise((resolve) => setImmediate(resolve))
+  } finally {
+    process.removeAllListeners("uncaughtException")
+    for (const listener of listeners) process.on("uncaughtException", listener)
+  }
+  return messages
+}

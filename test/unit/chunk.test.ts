@@ -10,7 +10,7 @@ const content = {
   wireBytes: 4,
   shipsDictionary: false,
   needsDictionary: false,
-  arenas: false,
+  packing: "parts" as const,
 }
 
 const builder = new ChunkBuilder()

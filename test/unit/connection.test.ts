@@ -64,7 +64,8 @@ class Peer implements Inlet {
     firstBytes = Buffer.alloc(0) as Uint8Array,
     intervalMs = 0,
     adaptive = false,
-    sender = new Sender(settings),
+    acceptsPlain = false,
+    sender = new Sender(settings, acceptsPlain),
   } = {}) {
     const options = {
       settings: { ...settings, adaptive },
@@ -82,6 +83,7 @@ class Peer implements Inlet {
       handshakeMs: 0,
       heartbeat: { intervalMs, timeoutMs: 0, timeToLive: 0 },
       relays: false,
+      acceptsPlain,
     }
     const unexpected = (what: string) => () => {
       throw new Error(`unexpected: ${what}`)

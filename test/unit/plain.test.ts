@@ -136,7 +136,7 @@ describe("a sender whose effort changes", () => {
           sender.effort = effort
           const make = (parts: { kind: "json" | "random"; size: number }[]) =>
             parts.map(({ kind, size }) => bytesOf(kind, size))
-          const batch = new Batch(sender.plainBelow(false))
+          const batch = new Batch(sender.plainBelow("parts"))
           const messages = frames.map(make)
           for (const one of messages) batch.append(one, plainLength(one))
           const large = last ? make(last) : undefined
@@ -171,30 +171,30 @@ describe("a sender knows which parts go plain", () => {
 
   test("all at no effort, those below the threshold else", () => {
     const sender = openSender({ minCompressSize: 300 })
-    expect(sender.plainBelow(false)).toBe(300)
+    expect(sender.plainBelow("parts")).toBe(300)
     sender.effort = NO_EFFORT
-    expect(sender.plainBelow(false)).toBe(Number.POSITIVE_INFINITY)
+    expect(sender.plainBelow("parts")).toBe(Number.POSITIVE_INFINITY)
   })
 
   test("none before the dictionary is shipped", () => {
     const sender = openSender({ dictionary })
-    expect(sender.plainBelow(false)).toBe(0)
+    expect(sender.plainBelow("parts")).toBe(0)
     sender.encode(NO_FRAMES, small).release()
-    expect(sender.plainBelow(false)).toBe(128)
+    expect(sender.plainBelow("parts")).toBe(128)
   })
 
   test("none while a dictionary is trained", () => {
     const sender = openSender({ autoDictionary: { trigger: 3 } })
     for (let i = 0; i < 3; i++) {
-      expect(sender.plainBelow(false)).toBe(0)
+      expect(sender.plainBelow("parts")).toBe(0)
       sender.encode(NO_FRAMES, [bytesOf("json", 600, i)]).release()
     }
     sender.encode(NO_FRAMES, small).release()
-    expect(sender.plainBelow(false)).toBe(128)
+    expect(sender.plainBelow("parts")).toBe(128)
   })
 
   test("none where small messages share parts", () => {
-    expect(openSender({ arenas: true }).plainBelow(true)).toBe(0)
+    expect(openSender({ arenas: true }).plainBelow("arenas")).toBe(0)
   })
 })
 

@@ -101,6 +101,7 @@ test("a handler that throws keeps none of what was posted with it from being tol
       peerRoutingId: new Uint8Array(),
       peerTakesCommands: true,
       peerRevision: 2,
+      scheme: "lz4+tcp",
     },
     { type: "refused", connection: 1, status: 400 },
     { type: "failed", connection: 1, error, failure: undefined },

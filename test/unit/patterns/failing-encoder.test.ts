@@ -5,7 +5,7 @@ import type { Chunk } from "../../../src/codec/chunk.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
 import { type Flushable, flushSoon, Rest } from "../../../src/patterns/flusher.js"
 import type { PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
-import { burst, Peer, PlainSender, parts, silent } from "../../support/pipes.js"
+import { burst, Peer, PlainSender, parts, silent, uncaught } from "../../support/pipes.js"
 
 class FailingSender extends PlainSender {
   /** Refuses to encode what contains this. */
@@ -24,22 +24,6 @@ class FailingSender extends PlainSender {
 
 const large = (text: string) => [Buffer.from(text.padEnd(200_000, "."))]
 const short = (texts: string[]) => texts.map((text) => text.replaceAll(".", ""))
-
-/** The messages of the errors that nobody catches, until the burst that comes is over. */
-async function uncaught(act: () => void): Promise<string[]> {
-  const messages: string[] = []
-  const listeners = process.listeners("uncaughtException")
-  process.removeAllListeners("uncaughtException")
-  process.on("uncaughtException", (error) => messages.push(error.message))
-  try {
-    act()
-    await new Promise((resolve) => setImmediate(resolve))
-  } finally {
-    process.removeAllListeners("uncaughtException")
-    for (const listener of listeners) process.on("uncaughtException", listener)
-  }
-  return messages
-}
 
 describe("a pipe whose encoder throws", () => {
   const make = (options: Partial<PipeOptions> = {}) => {

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { expect, test } from "vitest"
 
-import { type Chunk, ChunkBuilder } from "../../../src/codec/chunk.js"
+import { type Chunk, ChunkBuilder, type Packing } from "../../../src/codec/chunk.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import type { Encoder } from "../../../src/transport/transport.js"
 import { FakeConnection, noMarks, Peer, silent } from "../../support/pipes.js"
@@ -25,15 +25,15 @@ class SlabSender implements Encoder {
       wireBytes: 0,
       shipsDictionary: false,
       needsDictionary: false,
-      arenas: false,
+      packing: "parts",
     })
   }
 
-  sendsArenas(): boolean {
-    return false
+  packingFor(): Packing {
+    return "parts"
   }
 
-  withoutArenas(chunk: Chunk): Chunk {
+  repack(chunk: Chunk): Chunk {
     return chunk
   }
 

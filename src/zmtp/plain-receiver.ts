@@ -1,0 +1,84 @@
+import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
+import { ByteQueue } from "../codec/byte-queue.js"
+import type { Traffic } from "../codec/codec.js"
+import { budgetExceeded, ProtocolError } from "../codec/errors.js"
+import { areFlags, BODY_MAX_BYTES, COMMAND, frameError, MORE } from "../codec/frames.js"
+import type { TranscoderSink } from "../codec/transcoder.js"
+
+/** What waited is passed on in pieces of up to this many bytes. */
+const PIECE_BYTES = 64 * 1024
+
+/** Checks the heads of frames that no transcoder has seen. */
+export interface HeadCheck {
+  /** @throws ProtocolError for a head that is not allowed. */
+  head(flags: number, bodyBytes: number): void
+}
+
+/**
+ * The receiving half of a connection to a peer that speaks plain tcp://, in place of a transcoder.
+ * Bytes are passed on as they come; the session, which reads the heads of frames, has them checked
+ * here, to the same limits.
+ */
+export class PlainReceiver implements HeadCheck {
+  readonly hasDictionary = false
+  readonly #budgetBytes: number
+  #budgetLeft = 0
+  /** Index of the next part in its message. */
+  #part = 0
+  #messages = 0
+  #bytes = 0
+  readonly #waiting = new ByteQueue()
+
+  /** @param budgetBytes plaintext of one message, at most; -1 is no limit. */
+  constructor(budgetBytes: number) {
+    this.#budgetBytes = budgetBytes
+  }
+
+  head(flags: number, bodyBytes: number): void {
+    if (!areFlags(flags)) throw frameError(Uint8Array.of(flags))
+    if (bodyBytes >= BODY_MAX_BYTES)
+      throw new ProtocolError("ERR_ZMTP_FRAME", "the length of a frame has its highest bit set")
+    if (flags & COMMAND) return
+    const part = this.#part
+    if (part === 0) this.#budgetLeft = this.#budgetBytes
+    const left = this.#budgetBytes < 0 ? Number.POSITIVE_INFINITY : this.#budgetLeft
+    if (bodyBytes > left || bodyBytes > BUFFER_MAX_BYTES)
+      throw budgetExceeded(part, bodyBytes, left, this.#budgetBytes)
+    this.#budgetLeft -= bodyBytes
+    this.#bytes += bodyBytes
+    this.#part = flags & MORE ? part + 1 : 0
+    if (!(flags & MORE)) this.#messages++
+  }
+
+  /** Passes on a chunk behind what waits; what the sink does not want yet waits for `resume`. */
+  transcode(chunk: Uint8Array, sink: TranscoderSink): void {
+    const waiting = this.#waiting
+    if (waiting.length === 0) {
+      if (chunk.length > 0) sink.take(chunk, false)
+      return
+    }
+    waiting.push(chunk)
+    let goOn = true
+    while (goOn && waiting.length > 0) {
+      const piece = new Uint8Array(Math.min(waiting.length, PIECE_BYTES))
+      waiting.read(piece)
+      goOn = sink.take(piece, true)
+    }
+  }
+
+  keep(chunk: Uint8Array): void {
+    this.#waiting.push(chunk)
+  }
+
+  resume(sink: TranscoderSink): void {
+    this.transcode(new Uint8Array(0), sink)
+  }
+
+  count(traffic: Traffic): void {
+    traffic.messages = this.#messages
+    traffic.plainBytes = this.#bytes
+    traffic.wireBytes = this.#bytes
+  }
+
+  close(): void {}
+}

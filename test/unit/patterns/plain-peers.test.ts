@@ -1,0 +1,167 @@
+/** What pipes send to peers that speak plain tcp://, and to those that come after them, or before. */
+import { describe, expect, onTestFinished, test } from "vitest"
+
+import { payload } from "../../../bench/payloads.mjs"
+import { Codec } from "../../../src/codec/codec.js"
+import { checkLz4Options, type Lz4Options } from "../../../src/codec/options.js"
+import { Sender } from "../../../src/codec/sender.js"
+import { Distribution } from "../../../src/patterns/distribution.js"
+import { Pipe } from "../../../src/patterns/pipe.js"
+import { burst, FakeConnection, noMarks, silent, textOf } from "../../support/pipes.js"
+import { concat } from "../../support/wire.js"
+import { greeting, messagesOf, parseStream } from "../../support/zmtp.js"
+
+function senderWith(options: Lz4Options = {}): Sender {
+  const sender = new Sender(checkLz4Options({ arenas: "auto", ...options }, -1), true)
+  onTestFinished(() => sender.close())
+  return sender
+}
+
+/** A connection whose peer decodes what is written, unless it announced nothing. */
+class Peer extends FakeConnection {
+  readonly #codec = Codec.createSync()
+  readonly #sender: Sender
+  readonly got: string[] = []
+  #dictionarySent = false
+
+  constructor(sender: Sender, announced: number | undefined) {
+    super()
+    this.peerRevision = announced
+    this.#sender = sender
+    onTestFinished(() => this.#codec.close())
+  }
+
+  override write(chunk: Parameters<FakeConnection["write"]>[0]): void {
+    this.room--
+    const { needsDictionary, shipsDictionary } = chunk
+    const ships = needsDictionary && !this.#dictionarySent
+    this.#dictionarySent ||= needsDictionary || shipsDictionary
+    const before = ships ? [this.#sender.dictionaryFrame] : []
+    const { frames } = parseStream(concat(greeting(), ...before, chunk.bytes))
+    for (const wire of messagesOf(frames)) {
+      if (this.peerRevision === undefined) this.got.push(textOf(wire))
+      else for (const message of this.#codec.decode(wire)) this.got.push(textOf(message))
+    }
+    chunk.release()
+  }
+}
+
+const attach = (pipe: Pipe, peer: Peer) => {
+  pipe.attach(peer)
+  return peer
+}
+const large = payload("json", 40_000)
+const message = (number: number) => [
+  Buffer.from(`${number} ${"text ".repeat(number % 30)}`),
+  Buffer.alloc(number % 3),
+  ...(number % 50 === 7 ? [Buffer.from(large)] : []),
+]
+const texts = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, i) => textOf(message(from + i)))
+
+const OPTIONS: [string, Lz4Options][] = [
+  ["by default", {}],
+  ["with a dictionary", { dictionary: payload("json", 900), minCompressSize: 0 }],
+  ["with one that is trained", { autoDictionary: { trigger: 20 } }],
+  ["with nothing compressed", { level: "none" }],
+  ["without arenas", { arenas: false }],
+]
+
+describe.each(OPTIONS)("%s", (_, options) => {
+  test.each([undefined, 1, 2])(
+    "what waits before there is a peer is for one that announces %s",
+    async (announced) => {
+      const sender = senderWith(options)
+      const pipe = new Pipe(silent, sender, noMarks)
+      for (let i = 0; i < 300; i++) pipe.write(message(i))
+      const peer = attach(pipe, new Peer(sender, announced))
+      await burst()
+      for (let i = 300; i < 400; i++) pipe.write(message(i))
+      await burst()
+      expect(peer.got).toEqual(texts(400))
+    },
+  )
+
+  test.each([
+    [undefined, 2],
+    [2, undefined],
+    [1, undefined],
+  ])(
+    "what waits for a peer that announced %s is for the next, which announces %s",
+    async (first, second) => {
+      const sender = senderWith(options)
+      const pipe = new Pipe(silent, sender, noMarks)
+      const got: string[] = []
+      let sent = 0
+      const write = (count: number) => {
+        for (let i = 0; i < count; i++) pipe.write(message(sent++))
+      }
+      for (const announced of [first, second, first, second]) {
+        const peer = attach(pipe, new Peer(sender, announced))
+        write(40)
+        await burst()
+        peer.room = 1
+        write(120)
+        await burst()
+        // In a batch that is still open.
+        write(3)
+        pipe.detach([])
+        got.push(...peer.got)
+        write(50)
+      }
+      const last = attach(pipe, new Peer(sender, second))
+      await burst()
+      expect([...got, ...last.got]).toEqual(texts(sent))
+    },
+  )
+
+  test("a distribution sends all their own, also to one that becomes another kind meanwhile", async () => {
+    const sender = senderWith(options)
+    const distribution = new Distribution()
+    const pipes = [undefined, 2, undefined, 1].map((announced) => {
+      const pipe = new Pipe(silent, sender, noMarks)
+      const peer = attach(pipe, new Peer(sender, announced))
+      distribution.attach(pipe)
+      return { pipe, peer }
+    })
+    const sendAll = (count: number, from: number) => {
+      for (let i = 0; i < count; i++) distribution.sendToAll(message(from + i))
+    }
+    sendAll(100, 0)
+    await burst()
+    sendAll(20, 100)
+    const changed = pipes[1]?.pipe as Pipe
+    changed.detach([])
+    const plain = attach(changed, new Peer(sender, undefined))
+    sendAll(20, 120)
+    await burst()
+    for (const { pipe, peer } of pipes)
+      expect(pipe === changed ? [...peer.got, ...plain.got] : peer.got).toEqual(texts(140))
+  })
+})
+
+test("a plain peer of ZMTP 3.0 gets subscriptions as messages", async () => {
+  const sender = senderWith()
+  const pipe = new Pipe(silent, sender, noMarks)
+  const peer = new Peer(sender, undefined)
+  peer.peerTakesCommands = false
+  pipe.attach(peer)
+  pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"))
+  await burst()
+  expect(peer.got).toEqual(["\x01topic"])
+})
+
+test("bytes that leave are counted as they are", () => {
+  const sender = senderWith({ minCompressSize: 0 })
+  const parts = [Buffer.alloc(1000), Buffer.alloc(0), Buffer.alloc(300)]
+  const chunk = sender.encode(new Uint8Array(), parts, undefined, "frames")
+  const { messages, plainBytes, wireBytes, packing } = chunk
+  expect({ messages, plainBytes, wireBytes, packing }).toEqual({
+    messages: 1,
+    plainBytes: 1300,
+    wireBytes: 1300,
+    packing: "frames",
+  })
+  expect(chunk.bytes.length).toBe(1300 + 9 + 2 + 9)
+  chunk.release()
+})
