@@ -77,6 +77,14 @@ export default defineConfig({
       ),
       project("simulation", { testTimeout: 120_000 }),
       project("differential", { testTimeout: 120_000 }),
+      // Sockets that accept plain peers, and meet such, are to do as tcp:// does as well.
+      ...["binds", "connects"].map((side) =>
+        project(`differential-plain-${side}`, {
+          include: ["test/differential/**/*.test.ts"],
+          env: { DIFFERENTIAL_PLAIN: side },
+          testTimeout: 120_000,
+        }),
+      ),
       // What holds on the calling thread holds on another.
       ...Object.entries(onThreads).map(([name, { include, exclude, ...options }]) =>
         project(`${name}-thread`, {

@@ -57,6 +57,8 @@ const suites = [
   ["sockets, threads", vitest("sockets-thread")],
   ["differential", vitest("differential")],
   ["differential, threads", vitest("differential-thread")],
+  ["differential, plain binds", vitest("differential-plain-binds")],
+  ["differential, plain connects", vitest("differential-plain-connects")],
   ["sockets, autoDictionary", vitest("sockets-autoDictionary")],
   ["sockets, arenas", vitest("sockets-arenas")],
   ["sockets, level", vitest("sockets-level")],

@@ -94,11 +94,12 @@ export class RawPeer {
   /** The metadata of READY or INITIATE, but for what `lz4+tcp://` adds (RFC.md section 3.9). */
   metadata(command: "READY" | "INITIATE"): Buffer | undefined {
     const [metadata] = this.commands(command)
-    if (this.#scheme === "tcp" || !metadata) return metadata
+    if (!metadata) return metadata
     const announcement = property("X-Lz4-Revision", "2")
-    if (!metadata.subarray(-announcement.length).equals(announcement))
-      throw new Error(`${command} does not announce a revision`)
-    return metadata.subarray(0, -announcement.length)
+    if (metadata.subarray(-announcement.length).equals(announcement))
+      return metadata.subarray(0, -announcement.length)
+    if (this.#scheme === "tcp") return metadata
+    throw new Error(`${command} does not announce a revision`)
   }
 
   write(bytes: Uint8Array): void {
