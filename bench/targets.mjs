@@ -3,10 +3,12 @@ import { NATIVE, OURS_INTO, PEERS } from "./codec/implementations.mjs"
 import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/modes.mjs"
 import { digits, sizeName } from "./lib/format.mjs"
 import { Run } from "./lib/run.mjs"
-import { ON_THREADS, OURS, PYOMQ, TCP } from "./peers/ends.mjs"
+import { OMQ_TOKIO, ON_THREADS, OURS, PYOMQ, TCP } from "./peers/ends.mjs"
 import { ROUND_TRIP, SENDER_CPU } from "./reports/bursts.mjs"
+import { secondsLost, shareOfBest } from "./reports/changes.mjs"
 import { HUB_CPU } from "./reports/fan.mjs"
 import { RAW_TCP } from "./reports/latency.mjs"
+import { overBestFixed } from "./reports/links.mjs"
 import { LONGEST, ONE_THREAD, TWO_THREADS } from "./reports/threads.mjs"
 
 /** @typedef {import("./lib/results.mjs").Bench} Bench */
@@ -22,6 +24,7 @@ import { LONGEST, ONE_THREAD, TWO_THREADS } from "./reports/threads.mjs"
 
 const KIB = 1024
 const SHAPED = ["100 Mbit/s", "1 Gbit/s"]
+const FAST = ["10 Gbit/s", "unshaped"]
 
 /**
  * Messages per second, ours × theirs.
@@ -84,6 +87,25 @@ const rateOnLink = (link, other, applies) =>
 const isLargeLorem = ({ payload, size }) => payload === "lorem" && size === 128 * KIB
 
 /**
+ * The default as a multiple of the best option that could be fixed.
+ * @param {(cell: { payload: string, size: number, link: string }) => boolean} applies
+ * @returns {Target["value"]}
+ */
+const overFixed = (applies) => (run, cell) => {
+  const { payload, size, link } = run.parameters(`${cell}: messages`)
+  return applies({ payload: String(payload), size: Number(size), link: String(link) })
+    ? overBestFixed(run, cell)
+    : undefined
+}
+
+/** @param {{ link: string }} cell */
+const isShaped = ({ link }) => SHAPED.includes(link)
+
+/** On links that are hardly a limit. @param {{ payload: string, size: number, link: string }} cell */
+const isFastJson = ({ payload, size, link }) =>
+  FAST.includes(link) && payload === "json" && size === 128 * KIB
+
+/**
  * How much more a level gains over tcp:// than what its better ratio makes of `usual`.
  * @param {number} level @param {number} usual  what level 0 is to gain
  * @returns {Target["value"]}
@@ -126,9 +148,44 @@ const LINKS = [
   },
   {
     bench: "links",
-    what: `every size on a shaped link, × ${PYOMQ}`,
+    what: "100 Mbit/s and 1 Gbit/s, × the best fixed option",
+    goal: { atLeast: 0.97 },
+    value: overFixed(isShaped),
+  },
+  {
+    bench: "links",
+    what: "10 Gbit/s and unshaped, json 128 KiB, × the best fixed option",
+    goal: { atLeast: 0.95 },
+    value: overFixed(isFastJson),
+  },
+  {
+    bench: "links",
+    what: "10 Gbit/s and unshaped, json 128 KiB, × tcp://",
+    goal: { atLeast: 0.95 },
+    value: rateOver(TCP, isFastJson),
+  },
+  ...[PYOMQ, OMQ_TOKIO].map((other) => ({
+    bench: /** @type {const} */ ("links"),
+    what: `100 Mbit/s and 1 Gbit/s, × ${other}`,
     goal: { atLeast: 1 },
-    value: rateOver(PYOMQ, ({ link }) => SHAPED.includes(link)),
+    value: rateOver(other, isShaped),
+  })),
+]
+
+/** @type {readonly Target[]} */
+const CHANGES = [
+  {
+    bench: "changes",
+    what: "Lorem, random and JSON in turn, × the sum of the best levels",
+    goal: { atLeast: 0.93 },
+    value: (run, cell) =>
+      cell.startsWith("payloads in turn") ? shareOfBest(run, cell) : undefined,
+  },
+  {
+    bench: "changes",
+    what: "1 Gbit/s, 100 Mbit/s and back, seconds lost at a change",
+    goal: { atMost: 2 },
+    value: (run, cell) => (cell.startsWith("links in turn") ? secondsLost(run, cell) : undefined),
   },
 ]
 
@@ -370,6 +427,7 @@ const CORPORA = [
 /** @type {readonly Target[]} */
 export const TARGETS = [
   ...LINKS,
+  ...CHANGES,
   ...THROUGHPUT,
   ...CORPORA,
   ...LATENCY,

@@ -19,7 +19,7 @@ const root = new URL("../..", import.meta.url)
  * @property {string} unit  of the five above
  */
 
-/** @typedef {"codec" | "corpora" | "throughput" | "links" | "latency" | "bursts" | "fan" | "threads" | "memory" | "start"} Bench */
+/** @typedef {"codec" | "corpora" | "throughput" | "links" | "changes" | "latency" | "bursts" | "fan" | "threads" | "memory" | "start"} Bench */
 
 /**
  * Where and when a run took place: what every line of it repeats.

@@ -9,8 +9,19 @@ const ADDRESSES = ["198.18.0.1", "198.18.0.2"]
 /**
  * How `tc` shapes what one end sends, none for as fast as it goes. The burst is what the shaper needs
  * for such a rate and little more: bytes in it travel unshaped.
- * @typedef {{ name: string, shape?: { rate: string, burst: string } }} Link
+ * @typedef {{ rate: string, burst: string }} Shape
  */
+/** @typedef {{ name: string, shape?: Shape }} Link */
+
+export const SLOW = { name: "100 Mbit/s", shape: { rate: "100mbit", burst: "16kb" } }
+export const MIDDLING = { name: "1 Gbit/s", shape: { rate: "1gbit", burst: "128kb" } }
+/** @type {readonly Link[]} */
+export const LINKS = [
+  SLOW,
+  MIDDLING,
+  { name: "10 Gbit/s", shape: { rate: "10gbit", burst: "1mb" } },
+  { name: "unshaped" },
+]
 
 /** @param {string} program @param {string[]} args */
 const run = (program, ...args) =>
@@ -48,6 +59,11 @@ export function createNetwork({ shape }) {
         // It was not made.
       }
   }
+  const reshape = (/** @type {Shape} */ { rate, burst }, how = "change") => {
+    const bucket = ["rate", rate, "burst", burst, "latency", "50ms"]
+    for (const namespace of namespaces)
+      run("tc", "-netns", namespace, "qdisc", how, "dev", device, "root", "tbf", ...bucket)
+  }
   process.on("exit", remove)
   try {
     for (const namespace of namespaces) run("ip", "netns", "add", namespace)
@@ -69,14 +85,12 @@ export function createNetwork({ shape }) {
     for (const [i, namespace] of namespaces.entries()) {
       run("ip", "-netns", namespace, "address", "add", `${ADDRESSES[i]}/30`, "dev", device)
       run("ip", "-netns", namespace, "link", "set", device, "up")
-      if (!shape) continue
-      const bucket = ["rate", shape.rate, "burst", shape.burst, "latency", "50ms"]
-      run("tc", "-netns", namespace, "qdisc", "add", "dev", device, "root", "tbf", ...bucket)
     }
+    if (shape) reshape(shape, "add")
   } catch (error) {
     remove()
     throw error
   }
   const within = namespaces.map((namespace) => ["ip", "netns", "exec", namespace])
-  return { address: ADDRESSES[0], receiver: within[0], sender: within[1], remove }
+  return { address: ADDRESSES[0], receiver: within[0], sender: within[1], reshape, remove }
 }

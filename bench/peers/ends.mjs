@@ -27,3 +27,16 @@ export const ends = {
   [PYOMQ]: { module: "pyomq", scheme: "lz4+tcp://" },
   [OMQ_TOKIO]: { module: "omq-tokio", scheme: "lz4+tcp://" },
 }
+
+/**
+ * What a user could fix in place of the default: without a dictionary, which both ends would have to have.
+ * @type {Record<string, import("zeromq-lz4").EndpointOptions>}
+ */
+export const FIXED = Object.fromEntries(
+  /** @type {const} */ (["none", 0, 3, 9]).flatMap((level) => [
+    [`${OURS}, level ${level}`, { level }],
+    [`${OURS}, level ${level}, no arenas`, { level, arenas: false }],
+  ]),
+)
+/** Parts beyond this size go into no arena, in bytes. */
+export const ARENA_MAX = 8192

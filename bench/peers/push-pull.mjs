@@ -22,7 +22,7 @@ export const freeEndpoint = (scheme, address) =>
   scheme === "ipc://" ? `ipc://${join(scratch(), `socket-${++sockets}`)}` : `${scheme}${address}:0`
 
 /** @param {End} sender @param {End} receiver @param {Place} place */
-async function connected(sender, receiver, place) {
+export async function connected(sender, receiver, place) {
   const bind = freeEndpoint(receiver.scheme, place.address)
   const pull = await startSocket(receiver, { type: "PULL", bind }, place.receiver)
   const role = { type: "PUSH", connect: pull.endpoint }

@@ -71,6 +71,32 @@ serve(async (/** @type {Setup} */ setup) => {
       )
     },
 
+    /** Sends the messages of one file after another, of each for a while, and then an empty one. */
+    async sendInTurn(
+      /** @type {{ files: string[], eachMs: number, from: number, until: number }} */
+      { files, eachMs, from, until },
+    ) {
+      const kinds = files.map(readMessages)
+      await setTimeout(from - Date.now())
+      for (let i = 0, now = Date.now(); now < until; i++, now = Date.now()) {
+        const messages = kinds[Math.floor((now - from) / eachMs) % kinds.length]
+        await sockets[0].send(messages[i % messages.length])
+      }
+      await sockets[0].send("")
+    },
+
+    /** Receives until an empty message: the bytes of each while that begins after a time. */
+    async arrivals(/** @type {{ eachMs: number, from: number }} */ { eachMs, from }) {
+      /** @type {number[]} */
+      const bytes = []
+      for (;;) {
+        const { length } = (await sockets[0].receive())[0]
+        if (length === 0) return { bytes: Array.from(bytes, (each) => each ?? 0) }
+        const at = Math.max(0, Math.floor((Date.now() - from) / eachMs))
+        bytes[at] = (bytes[at] ?? 0) + length
+      }
+    },
+
     /** Sends so many at a steady rate: the milliseconds between turns of the event loop meanwhile. */
     async stream(
       /** @type {{ file: string, count: number, perSecond: number }} */ { file, count, perSecond },

@@ -2,10 +2,42 @@
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { barChart, shortNumber } from "../lib/svg.mjs"
-import { OURS, TCP } from "../peers/ends.mjs"
+import { FIXED, OMQ_TOKIO, OURS, PYOMQ, TCP } from "../peers/ends.mjs"
 import { colourOf, runsOfEach } from "./tables.mjs"
 
 const HEADINGS = ["", "msg/s", "MB/s", "× tcp", "% on the wire", "CPU s/GB, sender / receiver"]
+
+/** The fixed option that brings most through. @param {Run} run @param {string} cell */
+export function bestFixed(run, cell) {
+  const rate = (/** @type {string} */ name) => run.get(`${cell}: messages`, name)?.median ?? 0
+  const [first, ...rest] = Object.keys(FIXED)
+  const best = rest.reduce((a, b) => (rate(b) > rate(a) ? b : a), first)
+  return rate(best) > 0 ? best : undefined
+}
+
+/** The default as a multiple of the best fixed option. @param {Run} run @param {string} cell */
+export function overBestFixed(run, cell) {
+  const best = bestFixed(run, cell)
+  return best === undefined ? undefined : run.ratio(`${cell}: messages`, OURS, best)
+}
+
+/** The default beside what else could be used. @param {Run} run @returns {import("../lib/format.mjs").Table} */
+function defaults(run) {
+  const shown = (/** @type {number | undefined} */ ratio) =>
+    ratio === undefined ? "—" : digits(ratio)
+  const rows = run.cells.map((cell) => [
+    cell,
+    bestFixed(run, cell)?.slice(`${OURS}, `.length) ?? "—",
+    shown(overBestFixed(run, cell)),
+    ...[TCP, PYOMQ, OMQ_TOKIO].map((other) => shown(run.ratio(`${cell}: messages`, OURS, other))),
+  ])
+  const heads = ["", "best fixed option", "default ÷ best fixed option"]
+  return {
+    title: "Messages per second of the default",
+    names: 2,
+    rows: [[...heads, ...[TCP, PYOMQ, OMQ_TOKIO].map((other) => `÷ ${other}`)], ...rows],
+  }
+}
 
 /** @param {Run} run @param {string} cell @param {string} name */
 function row(run, cell, name) {
@@ -30,15 +62,19 @@ function row(run, cell, name) {
 export const links = {
   introduction: (measurements) =>
     `PUSH to PULL between two network namespaces, the link between them shaped by \`tc\`; medians of ${runsOfEach(measurements)} ` +
-    "runs. Both ends are alike. “× tcp” is the rate of messages over that of tcp:// of zeromq.js; dictionaries have 2 KiB.",
+    "runs. Both ends are alike. “× tcp” is the rate of messages over that of tcp:// of zeromq.js; dictionaries have 2 KiB. Parts of 128 KiB go into no arena. " +
+    'Fixed options are level 0, 3, 9 and "none", with and without arenas.',
 
   tables(measurements) {
     const run = new Run(measurements)
-    return run.cells.map((cell) => ({
-      title: cell,
-      names: 1,
-      rows: [HEADINGS, ...run.implementations.flatMap((name) => row(run, cell, name))],
-    }))
+    return [
+      defaults(run),
+      ...run.cells.map((cell) => ({
+        title: cell,
+        names: 1,
+        rows: [HEADINGS, ...run.implementations.flatMap((name) => row(run, cell, name))],
+      })),
+    ]
   },
 
   plots(measurements) {

@@ -1,5 +1,6 @@
 /** Every benchmark, in the order of bench/README.md, and how it is shown. */
 import { bursts } from "./bursts.mjs"
+import { changes } from "./changes.mjs"
 import { codec } from "./codec.mjs"
 import { corpora } from "./corpora.mjs"
 import { fan } from "./fan.mjs"
@@ -12,6 +13,7 @@ import { throughput } from "./throughput.mjs"
 
 export const reports = {
   links,
+  changes,
   throughput,
   corpora,
   latency,

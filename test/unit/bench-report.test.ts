@@ -42,6 +42,10 @@ const MEASURED: Record<Bench, Line[]> = {
     { link: "100 Mbit/s", payload: "lorem", size: 131_072 },
     PUSH_PULL,
   ),
+  changes: [
+    ...quantities("changes", "payloads in turn, 1 Gbit/s", { phaseSeconds: 3 }, ["lorem", "json"]),
+    ...quantities("changes", "links in turn, json", { phaseSeconds: 6 }, ["to 100 Mbit/s"]),
+  ],
   throughput: [64, 16_384].flatMap((size) =>
     quantities("throughput", `lorem ${size}`, { payload: "lorem", size }, PUSH_PULL),
   ),
