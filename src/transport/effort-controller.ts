@@ -38,6 +38,10 @@ const ODD = 1.5
 const OUTLIER = 4
 /** Shares of the time that probes and trials may cost. */
 const PROBE_SHARE = 0.008
+/** The same for efforts of which nothing is known yet, */
+const NEW_SHARE = 0.1
+/** and where the processor has time, while the network takes what waits. */
+const BUSY_SHARE = 0.1
 const TRIAL_SHARE = 0.01
 /** Between two probes at least. */
 const PROBE_MS = 15
@@ -51,6 +55,8 @@ const LOSS = 0.03
 const SURPRISE = 0.07
 /** A trial ends early with less of the goodput than this. */
 const FAILED = Math.log(0.85)
+/** A trial of what promises so much less than another ends without an outcome, as a logarithm. */
+const OUTDATED = 0.3
 /** What level 0 is ahead of others, since it saves bytes and costs little. */
 const USUAL_AHEAD = 0.02
 const TRIAL_WINDOWS = 3
@@ -101,6 +107,10 @@ interface Estimate {
   plainBytes: number
   wireBytes: number
   at: number
+  /** Whether it is of one encoding, which may have been the first for an engine that compiles as it goes. */
+  isFirst: boolean
+  /** What the effort in use made of the same plaintext; undefined if that was not compressed. */
+  usualRatio: number | undefined
 }
 
 /** A while in which an effort is tried. */
@@ -142,11 +152,15 @@ export class EffortController {
   /** Whether nothing is limited, and level 0 is used in place of what was chosen. */
   #isResting = false
   #unlimited = 0
+  /** Whether the network was not the limit for a while, and has not made the connection wait since. */
+  #hasPaused = false
   #restedAt = 0
   #nextRestAt = 0
   /** The effort of what is encoded next, once it is known. */
   #next = -1
   #nextProbeAt = 0
+  /** Plaintext that was encoded and waits to be written. */
+  #waitingBytes = 0
   /** Encodings to be passed by before the next probe, and what they follow from. */
   #passing = 0
   #turns = 1
@@ -174,8 +188,13 @@ export class EffortController {
   next(now: number, waitingBytes = 0): number {
     const trial = this.#trial
     if (this.#next >= 0) return EFFORTS[this.#next] as number
-    // What was tried in vain has to be sent all the same, so little of it may wait.
-    if (trial && Math.min(trial.encodedBytes, waitingBytes) > TRIED_MAX_BYTES)
+    this.#waitingBytes = waitingBytes
+    // What was tried in vain has to be sent all the same, so little of it may wait if it is longer.
+    if (
+      trial &&
+      Math.min(trial.encodedBytes, waitingBytes) > TRIED_MAX_BYTES &&
+      this.#ratioOf(this.#chosen) > this.#ratioOf(trial.from)
+    )
       this.#next = trial.from
     else this.#next = this.#isProbeDue(now) ? this.#mostWanted(now) : this.#current
     return EFFORTS[this.#next] as number
@@ -197,12 +216,13 @@ export class EffortController {
     const known = this.#estimates[index]
     const expected = known ? (known.ms * plainBytes) / known.plainBytes : ms
     const usedMs = Math.min(ms, OUTLIER * expected)
-    if (index !== this.#current) this.#payForProbe(plainBytes, wireBytes, usedMs, now)
+    if (index !== this.#current) this.#payForProbe(index, plainBytes, wireBytes, usedMs, now)
     else if (this.#trial) this.#trial.encodedBytes += plainBytes
     this.#next = -1
     if (plainBytes === 0) return
-    if (!known) {
-      this.#estimates[index] = { ms, plainBytes, wireBytes, at: now }
+    if (!known || (known.isFirst && ms < expected)) {
+      const usualRatio = this.#usualRatio
+      this.#estimates[index] = { ms, plainBytes, wireBytes, at: now, isFirst: !known, usualRatio }
       return
     }
     const keep = MEMORY_MS / (MEMORY_MS + now - known.at)
@@ -210,6 +230,23 @@ export class EffortController {
     known.plainBytes = known.plainBytes * keep + plainBytes
     known.wireBytes = known.wireBytes * keep + wireBytes
     known.at = now
+    known.isFirst = false
+    known.usualRatio = this.#usualRatio
+    if (index === this.#current) this.#forgetOthers()
+  }
+
+  /** Forgets what efforts did with other payloads. */
+  #forgetOthers(): void {
+    const usualRatio = this.#usualRatio
+    if (usualRatio === undefined) return
+    for (let i = 0; i < EFFORTS.length; i++) {
+      const then = this.#estimates[i]?.usualRatio
+      if (then !== undefined && !isLike(then, usualRatio)) this.#estimates[i] = undefined
+    }
+  }
+
+  get #usualRatio(): number | undefined {
+    return this.#current === PLAIN ? undefined : this.#ratioOf(this.#current)
   }
 
   /** Takes note of a window, and chooses. */
@@ -223,7 +260,9 @@ export class EffortController {
     // Publishers do not wait for slow subscribers.
     this.#demand = isMany && hasSpare ? window.plainBytes / ms : Number.POSITIVE_INFINITY
     if (hasSpare && !(isMany && speeds.some(Number.isFinite))) {
-      this.#trial = undefined
+      // A pause tells nothing of the effort that is tried, nor does it end the trial.
+      if (this.#trial) this.#trial.skipBytes -= window.writtenBytes
+      this.#hasPaused = speeds.some(Number.isFinite)
       this.#maybeRest(window, now)
       return
     }
@@ -231,6 +270,12 @@ export class EffortController {
     if (this.#isResting) {
       this.#isResting = false
       if (now - this.#restedAt < REST_MS) this.#nextRestAt = now + REST_MS
+      return
+    }
+    if (this.#hasPaused) {
+      // The system had nothing left to send, and takes much at once.
+      this.#hasPaused = !window.isEven
+      if (this.#trial) this.#trial.skipBytes -= window.writtenBytes
       return
     }
     this.#forget()
@@ -272,6 +317,11 @@ export class EffortController {
     return sum / this.#speeds.length
   }
 
+  /** The gain of an effort over another by the model, as a logarithm. */
+  #gainOf(index: number, from: number): number {
+    return (this.#predict(index) ?? 0) - (this.#predict(from) ?? 0)
+  }
+
   /** How good an effort is, all in all, beside others. */
   #worthOf(index: number, now: number): number {
     const predicted = this.#predict(index)
@@ -298,8 +348,9 @@ export class EffortController {
     let longest = PROBE_MS
     for (let i = 0; i < EFFORTS.length; i++) {
       if (i === this.#current || !this.#mayPay(i)) continue
-      const age = now - (this.#estimates[i]?.at ?? Number.NEGATIVE_INFINITY)
-      const isHopeless = (this.#predict(i) ?? best) < best + HOPELESS
+      const known = this.#estimates[i]
+      const age = now - (known?.at ?? Number.NEGATIVE_INFINITY)
+      const isHopeless = !known?.isFirst && (this.#predict(i) ?? best) < best + HOPELESS
       if (age <= longest || (isHopeless && age < HOPELESS_MS)) continue
       longest = age
       wanted = i
@@ -320,15 +371,25 @@ export class EffortController {
   }
 
   /** Puts the next probe off by what this one cost. */
-  #payForProbe(plainBytes: number, wireBytes: number, ms: number, now: number): void {
+  #payForProbe(
+    index: number,
+    plainBytes: number,
+    wireBytes: number,
+    ms: number,
+    now: number,
+  ): void {
     const usual = this.#estimates[this.#current]
     if (!usual) return
+    const isNew = this.#estimates[index] === undefined
     const share = plainBytes / usual.plainBytes
     const speed = Math.min(...this.#speeds)
+    const busyMs = Math.max(0, ms - usual.ms * share)
+    // The network goes on with what waits.
+    const waitingMs = (this.#waitingBytes * this.#ratioOf(this.#current)) / speed
     const lostMs =
-      Math.max(0, ms - usual.ms * share) +
-      Math.max(0, (wireBytes - usual.wireBytes * share) / speed)
-    this.#nextProbeAt = now + Math.max(PROBE_MS, lostMs / PROBE_SHARE)
+      Math.max(0, busyMs - waitingMs) + Math.max(0, (wireBytes - usual.wireBytes * share) / speed)
+    const pauseMs = Math.max(lostMs / (isNew ? NEW_SHARE : PROBE_SHARE), busyMs / BUSY_SHARE)
+    this.#nextProbeAt = now + Math.max(PROBE_MS, pauseMs)
   }
 
   // -- Trials ----------------------------------------------------------------------
@@ -382,7 +443,7 @@ export class EffortController {
     const loss = this.#speeds.length > 1 ? Math.min(0, Math.log(rate / rateBefore)) : 0
     this.#trial = {
       from,
-      predicted: (this.#predict(index) as number) - (this.#predict(from) ?? 0),
+      predicted: this.#gainOf(index, from),
       wanted: wanted + loss,
       before: this.#goodput.value as number,
       skipBytes: waitingBytes + (wanted > 0 ? bufferedBytes / this.#ratioOf(index) : 0),
@@ -394,9 +455,16 @@ export class EffortController {
     this.#chosen = index
   }
 
-  #try(trial: Trial, { ms, writtenBytes }: Window, now: number): void {
+  #try(trial: Trial, window: Window, now: number): void {
+    const { ms, writtenBytes } = window
     if (trial.skipBytes > 0) {
       trial.skipBytes -= writtenBytes
+      return
+    }
+    if (trial.wanted <= 0 && this.#isOutdated(now)) {
+      this.#trial = undefined
+      this.#chosen = trial.from
+      this.#choose(window, now)
       return
     }
     trial.windows++
@@ -410,7 +478,8 @@ export class EffortController {
     const isKept = gain >= trial.wanted
     const lostMs = isKept ? 0 : Math.max(0, Math.min(trial.ms, TRIAL_MAX_MS) * (1 - Math.exp(gain)))
     const beliefMs = Math.min(Math.max(lostMs / TRIAL_SHARE, BELIEF_MIN_MS), BELIEF_MAX_MS)
-    const by = gain - trial.predicted
+    // The network may have changed meanwhile.
+    const by = gain - this.#gainOf(this.#chosen, trial.from)
     if (isKept ? trial.wanted > 0 : trial.wanted <= 0)
       this.#correct({ by, until: now + (isKept ? SURPRISE_MS : beliefMs) })
     if (trial.wanted > 0) {
@@ -420,6 +489,12 @@ export class EffortController {
     if (isKept) this.#goodput.value = goodput
     else this.#chosen = trial.from
     this.#correctedAt = { index: this.#chosen, speed: Math.min(...this.#speeds) }
+  }
+
+  /** Whether the model would not try what it proposed any more, as when the network has changed. */
+  #isOutdated(now: number): boolean {
+    const worth = this.#worthOf(this.#chosen, now)
+    return EFFORTS.some((_, i) => this.#worthOf(i, now) > worth + OUTDATED)
   }
 
   #correct(correction: Correction): void {
@@ -448,32 +523,43 @@ export class EffortController {
       const busy = 1 - window.spareMs / window.ms + rate * (cost - costNow)
       if (busy > 1 - SPARE || rate * this.#ratioOf(USUAL) > 0.9 * Math.min(...this.#speeds)) return
     }
+    if (this.#trial) this.#chosen = this.#trial.from
     this.#trial = undefined
     this.#isResting = true
     this.#restedAt = now
   }
 }
 
+const isLike = (one: number, other: number) => one <= other * ODD && other <= one * ODD
+
 /** An average of measurements in which the latest count most, and single odd ones not at all. */
 export class Average {
   value: number | undefined
   #odd: number | undefined
+  #isGuess = false
 
   /** Whether the latest measurement was an odd one. */
   get isUnsure(): boolean {
     return this.#odd !== undefined
   }
 
+  /** Assumes a value until the next measurement. */
+  guess(value: number | undefined): void {
+    this.value = value
+    this.#isGuess = true
+  }
+
   add(measured: number): void {
     const { value } = this
-    if (value === undefined) this.value = measured
-    else if (measured <= value * ODD && value <= measured * ODD) {
-      this.value = value + (measured - value) * LATEST
-      this.#odd = undefined
-    } else if (this.#odd === undefined) this.#odd = measured
-    else {
-      this.value = measured
-      this.#odd = undefined
-    }
+    if (value === undefined || this.#isGuess) this.#set(measured)
+    else if (isLike(measured, value)) this.#set(value + (measured - value) * LATEST)
+    else if (this.#odd !== undefined && isLike(measured, this.#odd)) this.#set(measured)
+    else this.#odd = measured
+  }
+
+  #set(value: number): void {
+    this.value = value
+    this.#odd = undefined
+    this.#isGuess = false
   }
 }

@@ -11,10 +11,14 @@ const WAITING = 0.1
 /** After so long without a wait, the network is taken to be faster, in each window by so much, */
 const FREE_MS = 1000
 const FASTER = 4
+/** or as soon as it has taken so many times what the system has room for; */
+const AHEAD = 1.5
 /** up to this many bytes per millisecond. */
 const FASTEST = 1e7
 /** A drain comes when a third of the system's memory for a connection is free; the receiver has some, too. */
 const SLACK = 4
+/** The speed of the network is that from one drain to another that is so much later: some come at once. */
+const DRAINED_MS = 10
 /** More than a third of that is seldom, and a measurement that went wrong. */
 const ROOM_MAX_BYTES = 2 << 20
 
@@ -101,6 +105,11 @@ export class Link {
     return Math.max(0, this.wireBytes - this.#drainedBytes - taken)
   }
 
+  /** Whether the network has taken more without a wait than it could if it were what it was. */
+  isAhead(now: number): boolean {
+    return this.#blockedAt === undefined && this.#excess(now) > AHEAD * (this.#room.value ?? 0)
+  }
+
   /** Bytes that are written before the network, or the receiver, is the limit again. */
   get buffered(): number {
     return SLACK * (this.#room.value ?? 0)
@@ -111,6 +120,11 @@ export class Link {
     if (this.#blockedAt === undefined) return
     const now = this.#clock.now()
     const blockedMs = this.#blockedUntil(now)
+    if (this.#drainedAt !== undefined && now - this.#drainedAt < DRAINED_MS) {
+      this.#blockedMs = blockedMs
+      this.#blockedAt = undefined
+      return
+    }
     // From one drain to the next the network has always had something to send, unless there was a pause.
     if (this.#drainedAt !== undefined && now > this.#drainedAt) {
       const ms = now - this.#drainedAt
@@ -155,11 +169,10 @@ export class Link {
   passed(now: number, ms: number, blockedMs: number): void {
     this.#freeMs = blockedMs > 0 ? 0 : this.#freeMs + ms
     this.#isFree =
-      this.#freeMs > 0 &&
-      (this.#isFree || this.#freeMs >= FREE_MS || this.#excess(now) > 1.5 * (this.#room.value ?? 0))
+      this.#freeMs > 0 && (this.#isFree || this.#freeMs >= FREE_MS || this.isAhead(now))
     if (!this.#isFree) return
     const speed = this.speed * FASTER
-    this.#speed.value = speed < FASTEST ? speed : undefined
+    this.#speed.guess(speed < FASTEST ? speed : undefined)
   }
 }
 
@@ -256,7 +269,8 @@ export class EffortMeter {
   #mayEnd(now: number, isDrained: boolean): boolean {
     if (isDrained) return true
     const [link] = this.#links
-    const mayWait = this.#links.length === 1 && link && link.since(now).blockedMs > 0
+    const mayWait =
+      this.#links.length === 1 && link && link.since(now).blockedMs > 0 && !link.isAhead(now)
     return !mayWait && this.#encodings >= WINDOW_ENCODINGS
   }
 

@@ -54,12 +54,23 @@ export interface Scene {
   bursts?(): (now: number) => number
   /** Encoded batches that may wait for the network. Default: 1. */
   queue?: number
+  /** Batches of a run: the next begins when all have arrived, after `betweenMs`. */
+  run?: number
+  betweenMs?: number
+  /** The share of waits that end at once, as the system asks for more though it has no room. */
+  hasty?: number
+  /** How often longer the first encodings of an effort take, before the engine has compiled it. */
+  cold?: number
   /** How much costs vary. */
   noise?: number
 }
 
 /** What the system holds, and when it asks for more. */
 const BUFFER_BYTES = 2_500_000
+/** When it asks for more at once. */
+const HASTY_MS = 0.3
+/** An effort is compiled after so many. */
+const COLD_ENCODINGS = 1
 const DRAINED_BYTES = (2 * BUFFER_BYTES) / 3
 
 class SimulatedClock implements Clock {
@@ -104,6 +115,10 @@ export function play(scene: Scene, fixed?: number): Outcome {
     reading = 0.2,
     noise = 0.15,
     queue = 1,
+    run = Number.POSITIVE_INFINITY,
+    betweenMs = 0,
+    hasty = 0,
+    cold = 1,
   } = scene
   const pauseMs = scene.bursts?.() ?? scene.pauseMs
   const clock = new SimulatedClock()
@@ -127,14 +142,19 @@ export function play(scene: Scene, fixed?: number): Outcome {
   }
   const waiting: { plain: number; wire: number; payload: Payload; index: number }[] = []
   let isBlocked = false
+  let isHasty = false
   let batch = 0
+  let inRun = 0
+  const encodings = EFFORTS.map(() => 0)
   const encode = () => {
     const payload = scene.payload(clock.time, batch++)
     const effort = fixed ?? meter.next()
     const index = EFFORTS.indexOf(effort)
     const plain = scene.batchBytes
     const wire = plain * (payload.ratio[index] as number)
-    clock.works((plain * (payload.encode[index] as number) * varied()) / 1e6)
+    const times = (encodings[index] as number) < COLD_ENCODINGS ? cold : 1
+    encodings[index] = (encodings[index] as number) + 1
+    clock.works((plain * (payload.encode[index] as number) * varied() * times) / 1e6)
     if (fixed === undefined) meter.encoded(plain, wire)
     shares[index] = (shares[index] as number) + 1
     clock.works((plain * rest) / 1e6)
@@ -153,20 +173,29 @@ export function play(scene: Scene, fixed?: number): Outcome {
     tenths[tenth] = (tenths[tenth] ?? 0) + plain
     deliver()
     isBlocked = queued > BUFFER_BYTES
+    isHasty = isBlocked && hasty > 0 && random() < hasty
     link.wrote(plain, wire, begunAt, isBlocked)
   }
   const drain = () => {
     isBlocked = false
+    isHasty = false
     link.drained()
     if (fixed === undefined) meter.drained()
   }
   while (clock.time < scene.ms) {
     deliver()
-    if (isBlocked && queued <= DRAINED_BYTES) drain()
+    if (isHasty) {
+      clock.time += HASTY_MS
+      drain()
+    } else if (isBlocked && queued <= DRAINED_BYTES) drain()
     if (!isBlocked && waiting.length > 0) write()
-    else if (waiting.length < queue) {
+    else if (waiting.length < queue && inRun < run) {
       clock.time += pauseMs?.(clock.time) ?? 0
+      inRun++
       encode()
+    } else if (onTheWay.length === 0) {
+      clock.time += betweenMs
+      inRun = 0
     } else clock.time = Math.max(clock.time, (onTheWay[0] as { at: number }).at)
   }
   return { tenths, shares: shares.map((n) => n / shares.reduce((a, b) => a + b, 0)) }

@@ -88,17 +88,37 @@ describe("reaches 0.97 of the best fixed effort", () => {
     expect(shareOfBest(what, 3000)).toBeGreaterThan(0.97)
   })
 
+  test.each([100, 1000])(
+    "with runs that are encoded at once, and pauses, at %i Mbit/s",
+    (speed) => {
+      const what = {
+        ...scene(JSON_TEXT, mbit(speed)),
+        ms: 30_000,
+        queue: 1000,
+        run: 6 * speed,
+        betweenMs: 400,
+        cold: 7,
+      }
+      expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
+    },
+  )
+
+  test.each([100, 1000])("with waits that end too early, at %i Mbit/s", (speed) => {
+    const what = { ...scene(JSON_TEXT, mbit(speed)), ms: 20_000, queue: 200, hasty: 0.1 }
+    expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
+  })
+
   test("with hundreds of messages that are encoded and wait", () => {
     const what = { ...scene(JSON_TEXT, mbit(100)), ms: 30_000, queue: 200 }
     expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
   })
 })
 
-describe("reaches 0.9 of the best fixed effort of each phase", () => {
+describe("reaches 0.93 of the best fixed effort of each phase", () => {
   test.each([100, 1000, 10_000])("with other payloads every 3 s, at %i Mbit/s", (speed) => {
     const payload = alternate(LOREM, RANDOM, JSON_TEXT)
     const what = { ...scene(LOREM, mbit(speed)), ms: 30_000, payload }
-    expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.9)
+    expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.93)
   })
 
   test.each([
@@ -108,7 +128,7 @@ describe("reaches 0.9 of the best fixed effort of each phase", () => {
   ])("with 1 Gbit/s and 100 Mbit/s in turn, of %s", (_, payload) => {
     const network = alternate(mbit(1000), mbit(100))
     const what = { ...scene(payload, 0), ms: 30_000, network }
-    expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.9)
+    expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.93)
   })
 })
 
@@ -206,11 +226,12 @@ class Sending {
   #waiting = 0
 
   /** Returns the effort after a window in which all was sent that the network takes, or just encoded. */
-  pass({ stalledMs = 0, probeMs = 0 } = {}): number {
+  pass({ stalledMs = 0, probeMs = 0, spareMs = 0 } = {}): number {
     const { encode, ratio } = JSON_TEXT
     const plain = 65_536
     const network = mbit(100)
-    const isDone = (bytes: number, wire: number) => (stalledMs ? bytes > 0 : wire > network * 100)
+    const isDone = (bytes: number, wire: number) =>
+      stalledMs || spareMs ? bytes > 0 : wire > network * 100
     let [busy, wire, bytes] = [0, 0, 0]
     while (!isDone(bytes, wire)) {
       const effort = this.controller.next(this.now + busy)
@@ -229,7 +250,7 @@ class Sending {
     this.controller.observe(
       {
         ms,
-        spareMs: 0,
+        spareMs,
         plainBytes: bytes,
         writeCost: 0.25e-6,
         restCost: 0.05e-6,
@@ -263,6 +284,15 @@ describe("a receiver that stands still", () => {
     const end = sending.now + 200_000
     while (sending.pass() === usual) expect(sending.now).toBeLessThan(end)
   })
+})
+
+test("an effort that was being tried when the program paused is not used without a trial", () => {
+  const sending = new Sending()
+  while (sending.now < 5000) sending.pass()
+  const usual = sending.controller.effort
+  while (sending.pass() === usual) expect(sending.now).toBeLessThan(10_000)
+  for (let i = 0; i < 5; i++) sending.pass({ spareMs: 80 })
+  expect(sending.pass()).toBe(usual)
 })
 
 test("a probe during which the process stood still does not put off the next for hours", () => {
