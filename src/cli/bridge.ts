@@ -35,9 +35,11 @@ ipc://PATH.
   -h, --help                    this text
 
 Each line begins with the time (UTC). When nobody reads what is printed any more, the bridge goes on
-silently. "sent" is what went out over lz4+tcp://. While --to cannot be reached, connections are closed as
-they come; ZeroMQ reconnects by itself. SIGINT and SIGTERM stop listening and end connections when
-what was under way is through, after 5 seconds at most; a second one ends at once.
+silently. "sent" is what went out over lz4+tcp://.
+
+While --to cannot be reached, connections are closed as they come; ZeroMQ reconnects by itself.
+SIGINT and SIGTERM stop listening and end connections when what was under way is through, after 5
+seconds at most; a second one ends at once.
 
 A side that goes beyond a limit loses its connection, and a line says which. A message may be held in
 memory as a whole, so on a small machine lower both sizes and --max-connections.`
