@@ -425,12 +425,15 @@ describe("with a thread", () => {
       }
       await eventually(() => push.lz4.stats.sent.messages === messages.length)
       await eventually(() => pull.lz4.stats.received.messages === messages.length)
+      await eventually(() => push.lz4.stats.waiting.bytes === 0)
+      const endpoint = pull.lastEndpoint
       const [ofPush, ofPull] = [push, pull].map(({ lz4 }) => {
         expect(lz4.connections).toHaveLength(1)
         const [{ remoteAddress, remotePort, ...counts }] = lz4.connections as [Connection]
+        expect(counts.endpoint).toBe(endpoint)
         expect(remoteAddress).toBe("127.0.0.1")
         expect(remotePort).toBeGreaterThan(0)
-        return { stats: lz4.stats, counts }
+        return { stats: lz4.stats, counts: { ...counts, endpoint: "any port" } }
       })
       push.close()
       await eventually(() => pull.lz4.connections.length === 0)
