@@ -4,7 +4,7 @@ import { DO } from "./protocol.js"
 import { Thread } from "./thread.js"
 
 /** Peers that take nothing for so long are not waited for, in milliseconds. */
-const SILENCE_MS = 500
+const SILENCE_MS = 1000
 /** No wait is longer, in milliseconds. */
 const WAIT_MAX_MS = 5000
 /** Pauses between writes to connections that have no room, and between looks at the clock, in milliseconds. */
