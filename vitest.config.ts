@@ -96,7 +96,17 @@ export default defineConfig({
       ),
       // The suites below need more than `npm test` may ask for: Chromium, other Node
       // versions, Python. They build and install things, so their files run one by one.
-      project("browser", { ...slow, fileParallelism: false }),
+      project("browser", {
+        ...slow,
+        exclude: ["test/browser/inspector.test.ts"],
+        fileParallelism: false,
+      }),
+      // It has a limit of time.
+      project("browser-inspector", {
+        ...slow,
+        include: ["test/browser/inspector.test.ts"],
+        fileParallelism: false,
+      }),
       project("package", { ...slow, fileParallelism: false }),
       // Not in the gate: installs with four package managers, and whatever else is rare.
       project("loaders", { ...slow, fileParallelism: false }),

@@ -24,7 +24,7 @@ Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs ru
 )
 
 /** A suite that takes longer hangs, and is ended. */
-const LIMIT_MINUTES = 15
+const LIMIT_MINUTES = 20
 const ALONE = Infinity
 
 const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
@@ -75,6 +75,7 @@ const suites = [
     succeeds(own("interop-matrix", "--check")),
     { after: ["interop", "interop, threads"] },
   ],
+  ["browser, inspector", vitest("browser-inspector"), { cores: ALONE }],
   ["pressure, memory", vitest("pressure-memory"), { cores: ALONE }],
   ["soak", vitest("soak"), { cores: ALONE }],
 ]

@@ -354,6 +354,9 @@ describe("when a thread dies", () => {
     await joinWith(pull, push, threaded, plain)
     for (let i = 0; i < 50; i++) await push.send(String(i))
     await eventually(() => pull.lz4.stats.received.messages === 50)
+    // The thread has counted them, and posts them before it answers twice.
+    await pull.bind(ANY, threaded)
+    await pull.unbind(pull.lastEndpoint as string)
     const lost = once(pull.lz4, "disconnect")
     await (await lone(started)).terminate()
     await lost
