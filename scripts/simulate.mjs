@@ -1,5 +1,7 @@
 /** Plays scenarios of many sockets in a simulated world, under all rules, and makes small what fails. */
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
+import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 import { readArgs } from "./lib/args.mjs"
@@ -12,7 +14,8 @@ import { finish } from "./lib/tally.mjs"
 /** @typedef {{ file: string, code: Code, seeds: { from: number, to: number } | undefined, until: number, share: number, of: number, sound: Code | undefined }} Task */
 /** @typedef {{ runs: number, steps: number, messages: number, failed: { seed: number, rule: string, runs: number }[] }} Result */
 
-const usage = `usage: npm run simulate -- [--seconds N | --runs N] [--from SEED] [--seed SEED] [--mutations] [--only NAME]
+const usage = `usage: npm run simulate -- [--seconds N | --runs N] [--from SEED] [--seed SEED | --scenario FILE]
+                               [--mutations] [--only NAME] [--store FOLDER]
 
 Plays scenarios: sockets of all types over a simulated network and clock, with the engine of src/ as it
 is. Everything in one follows from its seed. The last line counts the runs.
@@ -20,8 +23,10 @@ is. Everything in one follows from its seed. The last line counts the runs.
   --runs N      so many runs instead
   --from SEED   the first seed, rather than one of the clock
   --seed SEED   plays one scenario, prints what happened in it, and makes it smaller if it fails
+  --scenario FILE  the same with one that was stored
   --mutations   puts known faults back, one at a time, and says after how many runs each is found
-  --only NAME   only the mutations with this in their names`
+  --only NAME   only the mutations with this in their names
+  --store FOLDER  puts there what failed, made smaller, as a file for each seed or mutation`
 
 /** Seeds of an invocation follow each other; those of the next begin elsewhere. */
 const SEED_STEP = 1e6
@@ -94,16 +99,22 @@ async function main() {
     seed: { type: "string" },
     mutations: { type: "boolean" },
     only: { type: "string" },
+    scenario: { type: "string" },
+    store: { type: "string" },
   })
   const file = await bundleSimulator()
   const simulator = /** @type {Simulator} */ (await import(pathToFileURL(file).href))
   if (options.mutations) {
-    await playMutations(simulator, file, options.only)
+    await playMutations(simulator, file, options.only, options.store)
     return
   }
   const code = await bundleEngine()
-  if (options.seed !== undefined) {
-    await outOfPromises(() => show(simulator, code, number("seed", options.seed), true))
+  if (options.seed !== undefined || options.scenario !== undefined) {
+    const scenario =
+      options.scenario === undefined
+        ? simulator.makeScenario(number("seed", options.seed))
+        : simulator.parse(readFileSync(options.scenario, "utf8"))
+    await outOfPromises(() => show(simulator, code, scenario, true, options.store))
     return
   }
   const from =
@@ -118,7 +129,7 @@ async function main() {
   console.log(
     `${result.runs} runs from seed ${from} in ${took.toFixed(0)} s: ${result.steps} events, ${result.messages} messages`,
   )
-  await report(simulator, code, result)
+  await report(simulator, code, result, options.store)
   finish({ passed: result.runs - result.failed.length, failed: result.failed.length, skipped: 0 })
 }
 
@@ -142,15 +153,15 @@ function outOfPromises(call) {
   })
 }
 
-/** @param {Simulator} simulator @param {Code} code @param {Result} result */
-async function report(simulator, code, { failed }) {
+/** @param {Simulator} simulator @param {Code} code @param {Result} result @param {string | undefined} store */
+async function report(simulator, code, { failed }, store) {
   /** @type {Map<string, number[]>} */
   const byRule = new Map()
   for (const { seed, rule } of failed) byRule.set(rule, [...(byRule.get(rule) ?? []), seed])
   for (const [rule, seeds] of byRule) {
     console.log(`\n${seeds.length} × ${rule}: seeds ${seeds.slice(0, 20).join(", ")}`)
     for (const seed of seeds.slice(0, SHOWN_MAX))
-      await outOfPromises(() => show(simulator, code, seed, false))
+      await outOfPromises(() => show(simulator, code, simulator.makeScenario(seed), false, store))
   }
 }
 
@@ -158,12 +169,13 @@ async function report(simulator, code, { failed }) {
 function show(
   /** @type {Simulator} */ simulator,
   /** @type {Code} */ code,
-  /** @type {number} */ seed,
+  /** @type {import("../test/simulation/index.js").Scenario} */ scenario,
   /** @type {boolean} */ isAlone,
+  /** @type {string | undefined} */ store,
 ) {
   simulator.catchRejections()
   const compiled = new simulator.Compiled(code)
-  const scenario = simulator.makeScenario(seed)
+  const { seed } = scenario
   Error.stackTraceLimit = 20
   const outcome = simulator.play(scenario, compiled, true)
   console.log(`\nseed ${seed}: ${outcome.failure?.rule ?? "every rule was kept"}`)
@@ -172,6 +184,7 @@ function show(
     Error.stackTraceLimit = 0
     const small = simulator.shrink(scenario, outcome.failure.rule, compiled)
     Error.stackTraceLimit = 20
+    if (store !== undefined) keep(simulator, store, `seed ${seed}`, small)
     const again = simulator.play(small, compiled, true)
     console.log(`smaller: ${simulator.describe(small)}`)
     console.log(again.lines.slice(isAlone ? -200 : -25).join("\n"))
@@ -185,8 +198,23 @@ function show(
   }
 }
 
-/** @param {Simulator} simulator @param {string} file @param {string | undefined} only */
-async function playMutations(simulator, file, only) {
+/** @param {Simulator} simulator @param {string} folder @param {string} name @param {import("../test/simulation/index.js").Scenario} scenario */
+function keep(simulator, folder, name, scenario) {
+  mkdirSync(folder, { recursive: true })
+  const file = join(folder, `${name.replaceAll(/[^a-zA-Z0-9]+/g, "-")}.json`)
+  writeFileSync(file, simulator.stringify(scenario))
+  console.log(`stored as ${file}`)
+}
+
+/** Makes a scenario smaller that fails with a mutation. @param {Simulator} simulator @param {Code} code @param {number} seed @param {string} rule */
+function shrunk(simulator, code, seed, rule) {
+  simulator.catchRejections()
+  Error.stackTraceLimit = 0
+  return simulator.shrink(simulator.makeScenario(seed), rule, new simulator.Compiled(code))
+}
+
+/** @param {Simulator} simulator @param {string} file @param {string | undefined} only @param {string | undefined} store */
+async function playMutations(simulator, file, only, store) {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   const seeds = { from: 0, to: FOUND_WITHIN }
   const sound = await bundleEngine()
@@ -202,6 +230,9 @@ async function playMutations(simulator, file, only) {
       ? `within ${first + 1} runs: ${found.rule}`
       : `not found in ${result.runs} runs`
     console.log(`${found ? "found" : "MISSED"} ${name}: ${what}`)
+    if (!found || store === undefined) continue
+    const small = await outOfPromises(() => shrunk(simulator, code, found.seed, found.rule))
+    keep(simulator, store, name, small)
   }
   finish(counts)
 }

@@ -318,6 +318,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a proxy that goes on has lost what it had taken",
+    patches: [
+      {
+        file: "src/sockets/proxy.ts",
+        from: "if (this.#paused) await this.#paused",
+        to: "if (this.#paused) {\n          await this.#paused\n          continue\n        }",
+      },
+    ],
+  },
+  {
     name: "a PUB that inverts sends what was subscribed to",
     patches: [
       {

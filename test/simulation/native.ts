@@ -200,7 +200,15 @@ export function makeNative(): object {
     }
   }
 
-  class NativeProxy {}
+  class NativeProxy {
+    readonly frontEnd: Socket
+    readonly backEnd: Socket
+
+    constructor(frontEnd: Socket, backEnd: Socket) {
+      this.frontEnd = frontEnd
+      this.backEnd = backEnd
+    }
+  }
 
   const capability = { ipc: true, curve: true, gssapi: false, draft: true }
   return {

@@ -1,7 +1,7 @@
 /** What programs do with sockets: they send, receive, answer, compute, close. */
 
 import type { Checker } from "./checker.js"
-import type { Process } from "./engine.js"
+import type { Package, Process } from "./engine.js"
 import { ANYBODY, type Author, build, type Head, readHead, topicOf } from "./messages.js"
 import {
   type Action,
@@ -57,8 +57,13 @@ export interface Counts {
   wireBytes: number
 }
 
-/** Between messages that are to find out whether subscriptions hold, in milliseconds. */
+/**
+ * Between messages that are to find out whether subscriptions hold: each has left by then, so that no
+ * mark is reached.
+ */
 const PROBE_MS = 50
+const PROBE_BYTES_PER_MS = 150
+const PROBE_MAX_MS = 3000
 /** Pauses of a program that hurries, in milliseconds. */
 const EAGER_MS = 5
 
@@ -118,6 +123,9 @@ export class Program {
   welcomes = 0
   acceptedBytes = 0
   receivedBytes = 0
+  #proxy: Package["Proxy"]["prototype"] | undefined
+  /** The other socket of the proxy that has this. */
+  #other: Program | undefined
   /** What it last asked, of a REQ. */
   #asked: Head | undefined
 
@@ -206,6 +214,16 @@ export class Program {
     }
   }
 
+  /** Takes messages from here to another socket, and back. */
+  forward(back: Program): void {
+    const { Proxy: Forwarding } = this.process.package
+    type Socket = ConstructorParameters<typeof Forwarding>[0]
+    this.#proxy = new Forwarding(this.socket as unknown as Socket, back.socket as unknown as Socket)
+    back.#other = this
+    this.#other = back
+    this.#proxy.run().catch((error) => this.#unless([], error))
+  }
+
   #after(ms: number, call: () => void): void {
     if (ms === 0) call()
     else this.process.loop.setTimeout(call, ms)
@@ -275,13 +293,15 @@ export class Program {
   /** Publishes a message of each topic, with time in between for it to leave. */
   async probe(): Promise<Head[]> {
     const heads: Head[] = []
+    const { maxBytes, maxParts } = this.author.send
+    const ms = Math.min(PROBE_MS + (maxBytes * maxParts) / PROBE_BYTES_PER_MS, PROBE_MAX_MS)
     for (let i = 0; i < TOPICS.length && !this.isSending && !this.isClosed; i++) {
       const head = this.#next()
       const parts = build(this.author, head)
       heads.push(head)
       await this.#post(head, parts, this.#arguments(head, parts))
       await new Promise<void>((resolve) => {
-        this.process.loop.setTimeout(() => resolve(), PROBE_MS)
+        this.process.loop.setTimeout(() => resolve(), ms)
       })
     }
     return heads
@@ -590,6 +610,12 @@ export class Program {
         if (value > 2) this.#subscribe("b")
         else this.#unsubscribe(this.spec.topics[0] ?? "a")
         break
+      case "pause":
+        this.#proxy?.pause()
+        this.process.loop.setTimeout(() => {
+          if (!this.isClosed) this.#proxy?.resume()
+        }, value)
+        break
       case "kill":
         this.process.killThreads()
         break
@@ -646,6 +672,9 @@ export class Program {
   close(): void {
     if (this.isClosed) return
     this.isClosed = true
-    this.socket.close()
+    this.#other?.close()
+    if (!this.#other) this.socket.close()
+    // Which closes both sockets.
+    else this.#proxy?.terminate()
   }
 }

@@ -162,6 +162,10 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
           own.push(new Program(spec, process, world, checkers, scenario.memoryShare > 0))
       ;(programs as Program[]).push(...own)
       for (const program of own) program.start()
+      for (const front of own) {
+        const back = own.find(({ spec }) => spec.number === front.spec.forwardsTo)
+        if (back) front.forward(back)
+      }
       for (const action of scenario.actions) {
         const program = own.find(({ spec }) => spec.number === action.socket)
         if (!program) continue
@@ -176,19 +180,25 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
 }
 
 /** Has publishers send when all is quiet, to see whether those are subscribed who are connected. */
-function probe(run: Run, checkers: readonly Checker[], settle: () => void): void {
+function probe(
+  run: Run,
+  checkers: readonly Checker[],
+  settle: (isDone: () => boolean) => void,
+): void {
   const { world, programs } = run
   if (!programs.some(({ spec }) => spec.type === "Subscriber")) return
   const since = world.now
   const sent: [Program, Head[]][] = []
+  let probing = 0
   for (const program of programs) {
     const { type } = program.spec
     if ((type !== "Publisher" && type !== "XPublisher") || program.isClosed) continue
+    probing++
     world.runScript(program.process.loop, () => {
       program.probe().then((heads) => sent.push([program, heads]))
     })
   }
-  settle()
+  settle(() => sent.length === probing)
   for (const [{ spec }, heads] of sent)
     for (const checker of checkers) checker.probed?.(spec, heads, since)
 }
@@ -205,7 +215,6 @@ function finish(run: Run, checkers: readonly Checker[]): void {
     world.runScript(process.loop, () => {
       for (const program of programs) if (program.process === process) program.hurry()
     })
-  // Who is not let in may try again for ever.
   const progress = () =>
     programs.reduce(
       (sum, { accepted, received }) => sum + accepted + received,
@@ -213,14 +222,17 @@ function finish(run: Run, checkers: readonly Checker[]): void {
     )
   // As in libzmq, a PAIR whose partner comes back before the old connection was noticed to be gone leaves
   // the new one unread, and so does a ROUTER whose peer has a routing id of its own.
-  const mayStay = run.scenario.sockets.some(
-    ({ type, options }) => type === "Pair" || options.routingId !== undefined,
-  )
-  const settle = () => {
+  // Who is not let in may try again for ever.
+  const mayStay =
+    run.scenario.auth !== undefined ||
+    run.scenario.sockets.some(
+      ({ type, options }) => type === "Pair" || options.routingId !== undefined,
+    )
+  const settle = (isDone = () => true) => {
     for (let round = 0; !world.failure; round++) {
       const before = progress()
       runUntil(world.now + QUIET_MS)
-      if (progress() === before && (mayStay || !isBusy(network))) break
+      if (isDone() && progress() === before && (mayStay || !isBusy(network))) break
       if (round === QUIET_ROUNDS) world.fail("a run ends", `after ${world.now} ms`)
     }
   }

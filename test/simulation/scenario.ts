@@ -72,6 +72,10 @@ export interface SocketSpec {
   endpoints: EndpointSpec[]
   send?: SendSpec
   receive?: ReceiveSpec
+  /** The other socket of a proxy, whose front end this is. */
+  forwardsTo?: number
+  /** Whether a proxy has it, and no program of its own. */
+  isForwarded?: boolean
   /** Topics or groups. */
   topics: string[]
   /** Whether listeners of its events use the socket. */
@@ -90,6 +94,7 @@ export interface Action {
     | "reset"
     | "marks"
     | "kill"
+    | "pause"
   atMs: number
   socket: number
   value: number
@@ -164,6 +169,8 @@ interface Family {
   single?: boolean
   /** Whether those that send connect, as they name who they send to. */
   aConnects?: boolean
+  /** The two sockets of a proxy between them. */
+  proxy?: readonly [front: TypeName, back: TypeName]
   /** Whether messages go to many, and to whom they go decides what is dropped. */
   distributes?: boolean
 }
@@ -188,6 +195,16 @@ const FAMILIES: readonly Family[] = [
   { weight: 2, a: ["Client"], b: ["Server"], sends: "a" },
   { weight: 2, a: ["Radio"], b: ["Dish"], sends: "a" },
   { weight: 1, a: ["Scatter"], b: ["Gather"], sends: "a" },
+  { weight: 1, a: ["Push"], b: ["Pull"], sends: "a", proxy: ["Pull", "Push"] },
+  { weight: 1, a: ["Request"], b: ["Reply"], sends: "a", proxy: ["Router", "Dealer"] },
+  {
+    weight: 1,
+    a: ["Publisher"],
+    b: ["Subscriber"],
+    sends: "a",
+    proxy: ["XSubscriber", "XPublisher"],
+    distributes: true,
+  },
 ]
 
 /** Longer than any run. */
@@ -254,8 +271,11 @@ export function makeScenario(seed: number): Scenario {
   }
   for (let i = 0; i < aCount; i++) add(family.a, "a")
   for (let i = 0; i < bCount; i++) add(family.b, "b")
-  const binding = sockets.filter(({ number }) => number < aCount === aBinds)
-  const connecting = sockets.filter(({ number }) => number < aCount !== aBinds)
+  const proxied = family.proxy && addProxy(random, sockets, family, processes, faulty)
+  const binding = proxied ?? sockets.filter(({ number }) => number < aCount === aBinds)
+  const connecting = sockets.filter((socket) =>
+    proxied ? !socket.isForwarded : socket.number < aCount !== aBinds,
+  )
   // Peers that read arenas, and others that do not.
   const mixed = random.chance(0.3)
   const common = endpointOptions(random)
@@ -274,12 +294,14 @@ export function makeScenario(seed: number): Scenario {
       socket.endpoints.push({
         kind: "bind",
         atMs: 0,
-        isSync: random.chance(0.7),
+        // A proxy begins with what is bound.
+        isSync: random.chance(0.7) || proxied !== undefined,
         options: options(),
       })
   }
   for (const socket of connecting) {
-    const targets = random.chance(0.6) ? [random.pick(binding)] : random.shuffled(binding)
+    let targets = random.chance(0.6) ? [random.pick(binding)] : random.shuffled(binding)
+    if (proxied) targets = [proxied[socket.number < aCount ? 0 : 1]]
     for (const { number, endpoints } of targets)
       socket.endpoints.push({
         kind: "connect",
@@ -325,14 +347,17 @@ export function makeScenario(seed: number): Scenario {
     starve(random, sockets)
     Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536 })
   }
-  if (family.distributes && random.chance(0.3)) chooseSubscribers(random, sockets)
+  if (family.distributes && !proxied && random.chance(0.3)) chooseSubscribers(random, sockets)
   const auth = random.chance(0.1) ? authenticate(random, binding, connecting) : undefined
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
     ...(auth && { auth }),
     sockets,
-    actions: acts ? actions(random, sockets, threads, mixed) : [],
+    actions: [
+      ...(acts ? actions(random, sockets, threads, mixed) : []),
+      ...(proxied && random.chance(0.5) ? [pauseOf(random, proxied[0])] : []),
+    ],
     hostile: random.chance(0.15) ? hostile(random, binding) : [],
     network,
     limits: {
@@ -348,6 +373,39 @@ export function makeScenario(seed: number): Scenario {
     ),
   }
 }
+
+/** Adds the sockets of a proxy, which both bind. */
+function addProxy(
+  random: Random,
+  sockets: SocketSpec[],
+  { a, b, proxy }: Family,
+  processes: number,
+  faulty: boolean,
+): [front: SocketSpec, back: SocketSpec] {
+  const process = random.below(processes)
+  const [front, back] = (proxy as [TypeName, TypeName]).map((type, i) => ({
+    number: sockets.length + i,
+    type,
+    partner: (i === 0 ? a : b)[0] as TypeName,
+    process,
+    options: socketOptions(random, type, faulty),
+    endpoints: [],
+    isForwarded: true,
+    topics: [],
+    listens: random.chance(0.15),
+  })) as SocketSpec[] as [SocketSpec, SocketSpec]
+  front.forwardsTo = back.number
+  sockets.push(front, back)
+  return [front, back]
+}
+
+/** Pauses a proxy for a while. */
+const pauseOf = (random: Random, { number }: SocketSpec): Action => ({
+  kind: "pause",
+  atMs: random.between(0, 40),
+  socket: number,
+  value: random.pick([1, 10, 100]),
+})
 
 /** Pieces that are so small that a run has many of them. */
 const TINY_BYTES = 20

@@ -11,15 +11,19 @@ const TIME_MAX_MS = 20_000
 function* smaller(scenario: Scenario): Generator<Scenario> {
   const { sockets, actions, hostile, network } = scenario
   for (const socket of sockets) {
-    const rest = sockets.filter((other) => other !== socket)
+    // One end of a proxy is nothing without the other.
+    const rest = sockets.filter(
+      (other) => other !== socket && !(socket.isForwarded && other.isForwarded),
+    )
+    const stays = (number: number) => rest.some((other) => other.number === number)
     yield {
       ...scenario,
       sockets: rest.map((other) => ({
         ...other,
-        endpoints: other.endpoints.filter(({ to }) => to !== socket.number),
+        endpoints: other.endpoints.filter(({ to }) => to === undefined || stays(to)),
       })),
-      actions: actions.filter((action) => action.socket !== socket.number),
-      hostile: hostile.filter(({ to }) => to !== socket.number),
+      actions: actions.filter((action) => stays(action.socket)),
+      hostile: hostile.filter(({ to }) => stays(to)),
     }
   }
   for (const action of actions)

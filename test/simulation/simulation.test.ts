@@ -1,10 +1,22 @@
-/** The simulator itself, and scenarios that failed once. */
+/** The simulator itself, and scenarios that failed once, or fail with a fault of mutations.ts. */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
 import { beforeAll, expect, test } from "vitest"
 import { bundleEngine } from "../../scripts/lib/simulation.mjs"
-import { Compiled, makeScenario, mutations, type Outcome, play, shrink } from "./index.js"
+import {
+  Compiled,
+  makeScenario,
+  mutations,
+  type Outcome,
+  parse,
+  play,
+  type Scenario,
+  shrink,
+  stringify,
+} from "./index.js"
 
-/** Seeds of which each broke a rule before what it found was mended, or breaks one under a mutation. */
-const SEEDS = [3, 8, 31, 48, 218, 240, 339, 588, 1357]
+const STORED = join(import.meta.dirname, "scenarios")
+const stored = (name: string) => parse(readFileSync(join(STORED, name), "utf8"))
 
 let engine: Compiled
 
@@ -13,22 +25,29 @@ beforeAll(async () => {
 })
 
 /** Plays out of every promise: microtasks of a run are drained in the middle of it. */
-function playAlone(seed: number, compiled = engine): Promise<Outcome> {
+function playAlone(scenario: Scenario, compiled = engine): Promise<Outcome> {
   return new Promise((resolve) => {
-    setImmediate(() => resolve(play(makeScenario(seed), compiled)))
+    setImmediate(() => resolve(play(scenario, compiled)))
   })
 }
 
-test.each(SEEDS)("seed %i keeps every rule", async (seed) => {
-  const { failure } = await playAlone(seed)
+test.each(readdirSync(STORED))("%s keeps every rule", async (name) => {
+  const { failure } = await playAlone(stored(name))
   expect(failure).toBeUndefined()
+})
+
+test("a scenario that is stored is the same when it is read", () => {
+  for (let seed = 0; seed < 100; seed++) {
+    const scenario = makeScenario(seed)
+    expect(parse(stringify(scenario))).toEqual(scenario)
+  }
 })
 
 test("a seed replays exactly, and no other does the same", async () => {
   const hashes = new Set<number>()
   for (let seed = 0; seed < 30; seed++) {
-    const { hash } = await playAlone(seed)
-    expect((await playAlone(seed)).hash).toBe(hash)
+    const { hash } = await playAlone(makeScenario(seed))
+    expect((await playAlone(makeScenario(seed))).hash).toBe(hash)
     hashes.add(hash)
   }
   expect(hashes.size).toBe(30)
@@ -38,8 +57,8 @@ test("a fault is found, and its scenario made smaller", async () => {
   const [first] = mutations
   const faulty = new Compiled(await bundleEngine([...(first?.patches ?? [])]))
   let seed = 0
-  let { failure } = await playAlone(seed, faulty)
-  while (!failure && seed < 2000) ({ failure } = await playAlone(++seed, faulty))
+  let { failure } = await playAlone(makeScenario(seed), faulty)
+  while (!failure && seed < 2000) ({ failure } = await playAlone(makeScenario(++seed), faulty))
   expect(failure).toBeDefined()
   const scenario = makeScenario(seed)
   const rule = failure?.rule as string

@@ -47,10 +47,13 @@ export function isDenied({ auth }: Scenario, { number }: SocketSpec): boolean {
 }
 
 /** Whether a program ends connections of this socket. */
-export function mayEnd({ actions }: Scenario, socket: number): boolean {
-  return actions.some(
-    ({ kind, socket: other }) => kind === "kill" || (ENDING.has(kind) && other === socket),
-  )
+export function mayEnd({ actions, sockets }: Scenario, socket: number): boolean {
+  const isForwarded = (number: number) => sockets.find((one) => one.number === number)?.isForwarded
+  // Whichever socket of a proxy is closed, both are.
+  const isIt = (other: number) => other === socket || (isForwarded(other) && isForwarded(socket))
+  return actions.some(({ kind, socket: other }) => {
+    return kind === "kill" || (ENDING.has(kind) && isIt(other) === true)
+  })
 }
 
 /** The sockets at both ends of a link; undefined where a hostile peer has one of them. */

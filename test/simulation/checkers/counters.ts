@@ -40,6 +40,7 @@ export class Counters implements Checker {
 
   #checkProgram({ spec, socket, accepted, received }: Program): void {
     const { world, isCalm } = this.#run
+    if (spec.isForwarded) return
     if (mayLoseItsPeers(this.#run, spec) || isDenied(this.#run.scenario, spec)) return
     const { stats } = socket.lz4
     const name = `${spec.type} ${spec.number}`

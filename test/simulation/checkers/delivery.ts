@@ -159,13 +159,27 @@ export class Delivery implements Checker {
     return links
   }
 
+  /** Ways that messages may have taken, each of which keeps their order. */
+  #pathsBetween(socket: SocketSpec, author: SocketSpec): number {
+    if (!this.#isProxied) return this.#linksBetween(socket, author)
+    const [from, to] = [author, socket].map(
+      (one) =>
+        this.#run.network.links.filter((link) => endsOf(this.#run, link)?.dialling === one).length,
+    )
+    return (from as number) * (to as number)
+  }
+
+  get #isProxied(): boolean {
+    return this.#run.scenario.sockets.some(({ isForwarded }) => isForwarded)
+  }
+
   #checkOrder(socket: SocketSpec, author: SocketSpec, head: Head, name: string): void {
     const flow = this.#flow(socket, author)
     if (flow.first < 0) flow.first = head.sequence
     const runs = flow.runs.add(head.sequence)
     const before = flow.last
     flow.last = head.sequence
-    if (runs > 1 && runs > this.#linksBetween(socket, author))
+    if (runs > 1 && runs > this.#pathsBetween(socket, author))
       this.#fail("order per peer", `${name} came after ${before}`)
   }
 
@@ -271,10 +285,10 @@ export class Delivery implements Checker {
   }
 
   /** Whether a socket sends all that it accepts, where no connection ends. */
-  #delivers({ type, options, endpoints, number, send }: SocketSpec): boolean {
+  #delivers({ type, partner, options, endpoints, number, send }: SocketSpec): boolean {
     const { sockets, hostile } = this.#run.scenario
     // Some may go to peers that only look like good ones.
-    if (hostile.some(({ to }) => to === number)) return false
+    if (hostile.some(({ to }) => to === number || this.#isProxied)) return false
     // One whose routing id another has is not heard; of two peers of a PAIR one is not.
     const ids = sockets.map(({ options }) => options.routingId).filter((id) => id !== undefined)
     if (new Set(ids).size < ids.length) return false
@@ -287,6 +301,7 @@ export class Delivery implements Checker {
     // A pipe to nobody keeps what is in it.
     const isHeard = ({ kind, to }: { kind: string; to?: number }) =>
       kind === "bind" || sockets.some((socket) => socket.number === to)
+    if (this.#isProxied && !sockets.some((other) => other.type === partner)) return false
     return endpoints.every(isHeard)
   }
 
@@ -294,10 +309,22 @@ export class Delivery implements Checker {
   #checkGaps(author: SocketSpec): void {
     const { scenario, programs } = this.#run
     if (scenario.actions.length > 0) return
+    // To a proxy the topics of its subscribers come one by one.
+    const subscribers = scenario.sockets.filter(({ type }) => type === "Subscriber").length
+    if (this.#isProxied && subscribers > 1) return
     // For some of many, without memory.
     if (scenario.memoryShare > 0) return
-    const mark = Number(author.options.sendHighWaterMark ?? LARGE_MARK)
-    if (mark !== 0 && mark < LARGE_MARK && author.options.noDrop !== true) return
+    const drops = ({ type, options, isForwarded }: SocketSpec) => {
+      const mark = Number(options.sendHighWaterMark ?? LARGE_MARK)
+      return (
+        type !== "XSubscriber" &&
+        isForwarded !== undefined &&
+        mark > 0 &&
+        mark < LARGE_MARK &&
+        options.noDrop !== true
+      )
+    }
+    if (drops({ ...author, isForwarded: true }) || scenario.sockets.some(drops)) return
     const fates = this.#fates.get(author.number) ?? []
     const heads = this.#heads.get(author.number) ?? []
     for (const { spec } of programs) {

@@ -105,7 +105,13 @@ export class Pipes implements Checker {
   #checkWaiting({ spec, socket, receivedBytes }: Program, most: number): void {
     const { network, world } = this.#run
     const mark = socket.receiveHighWaterMark
-    if (!GIVES_ALL.includes(spec.type) || mark === 0 || spec.options.conflate === true) return
+    if (
+      spec.isForwarded ||
+      !GIVES_ALL.includes(spec.type) ||
+      mark === 0 ||
+      spec.options.conflate === true
+    )
+      return
     const waiting = socket.lz4.stats.received.plainBytes - receivedBytes
     const links = network.links.filter((link) => {
       const ends = endsOf(this.#run, link)
@@ -128,7 +134,9 @@ export class Pipes implements Checker {
     const reads =
       scenario.sockets.every(({ type, options }) => type !== "Request" && !options.mandatory) &&
       scenario.sockets.every(({ options }) => options.routingId === undefined) &&
-      scenario.actions.every(({ kind }) => kind !== "close")
+      scenario.actions.every(({ kind }) => kind !== "close") &&
+      // A proxy that has lost those behind it takes no more.
+      (isCalm || !scenario.sockets.some(({ isForwarded }) => isForwarded))
     for (const state of this.#states()) {
       if (state.isTerminated) continue
       this.#checkWakeUps(state, reads)

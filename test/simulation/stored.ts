@@ -1,0 +1,22 @@
+/** Scenarios as JSON: what a seed means changes with the generator, and what failed once is to stay. */
+import type { Scenario } from "./scenario.js"
+
+interface StoredBytes {
+  base64: string
+}
+
+export function stringify(scenario: Scenario): string {
+  // Given to the replacer, a Buffer is an object of numbers already.
+  const replacer = function (this: Record<string, unknown>, name: string, value: unknown) {
+    const given = this[name]
+    return Buffer.isBuffer(given) ? { base64: given.toString("base64") } : value
+  }
+  return `${JSON.stringify(scenario, replacer, 1)}\n`
+}
+
+export function parse(text: string): Scenario {
+  return JSON.parse(text, (_, value) => {
+    const { base64 } = (value ?? {}) as StoredBytes
+    return base64 === undefined ? value : Buffer.from(base64, "base64")
+  })
+}
