@@ -441,16 +441,93 @@ describe.each([
   })
 })
 
-test("a peer without sentinels is refused without the option", async () => {
-  const pull = use(new lz4.Pull())
-  await pull.bind(ANY_LZ4)
-  const offence = new Promise<lz4.ProtocolErrorEvent>((resolve) => {
-    pull.lz4.once("protocolError", resolve)
+describe.each([
+  { where: "on the calling thread", thread: plain },
+  { where: "on a thread", thread: threaded },
+])("without acceptPlain, $where", ({ thread }) => {
+  const probably = /; the peer announced nothing, so it probably speaks tcp:\/\/$/
+  const part = frames(Buffer.from("text"))
+
+  /** Connects, sends and waits until the connection has been ended. */
+  async function offend(endpoint: string, revision: number | undefined, ...sent: Uint8Array[]) {
+    const peer = await rawPeer(endpoint, concat(handshake("PUSH", revision), ...sent))
+    await peer.closed
+  }
+
+  function warned(): string[] {
+    const warnings: string[] = []
+    const add = ({ message }: Error) => warnings.push(message)
+    process.on("warning", add)
+    onTestFinished(() => void process.off("warning", add))
+    return warnings
+  }
+
+  test.each([
+    ["announced nothing, and its first part has no sentinel", undefined, [part], true],
+    ["announced nothing, and its first part is empty", undefined, [frames(Buffer.alloc(0))], true],
+    ["announced a revision", 2, [part], false],
+    [
+      "began with a sentinel",
+      undefined,
+      [frames(concat(SENTINELS.plain, Buffer.from("text"))), part],
+      false,
+    ],
+  ] as const)(
+    "the error says what is likely of a peer that %s",
+    async (_, revision, sent, isPlain) => {
+      const warnings = warned()
+      const pull = use(new lz4.Pull())
+      await pull.bind(ANY_LZ4, thread)
+      const offence = new Promise<lz4.ProtocolErrorEvent>((resolve) => {
+        pull.lz4.once("protocolError", resolve)
+      })
+      await offend(pull.lastEndpoint as string, revision, ...sent)
+      const { error } = await offence
+      expect(error.code).toMatch(/^ERR_LZ4_(UNKNOWN_SENTINEL|PART_TOO_SHORT)$/)
+      expect(probably.test(error.message)).toBe(isPlain)
+      expect(warnings).toEqual([])
+    },
+  )
+
+  test("where nobody listens, each endpoint warns once", async () => {
+    const warnings = warned()
+    const pull = use(new lz4.Pull())
+    const endpoints: string[] = []
+    for (let i = 0; i < 2; i++) {
+      await pull.bind(ANY_LZ4, thread)
+      endpoints.push(pull.lastEndpoint as string)
+    }
+    for (const endpoint of endpoints)
+      for (let i = 0; i < 2; i++) {
+        const gone = new Promise((resolve) => pull.lz4.once("disconnect", resolve))
+        await offend(endpoint, undefined, part)
+        await gone
+      }
+    await eventually(() => warnings.length >= 2)
+    expect(warnings.map((text) => endpoints.findIndex((one) => text.includes(one)))).toEqual([0, 1])
+    expect(warnings[0]).toMatch(/ERR_LZ4_UNKNOWN_SENTINEL: part 0 begins with 74 65 78 74, .* tcp:/)
   })
-  const push = use(new zeromq.Push())
-  push.connect(toTcp(pull.lastEndpoint as string))
-  await push.send("text")
-  expect((await offence).error.code).toBe("ERR_LZ4_UNKNOWN_SENTINEL")
+
+  test("where nobody listens, no other mistake is warned of", async () => {
+    const warnings = warned()
+    const pull = use(new lz4.Pull())
+    await pull.bind(ANY_LZ4, thread)
+    const gone = new Promise((resolve) => pull.lz4.once("disconnect", resolve))
+    await offend(pull.lastEndpoint as string, 2, part)
+    await gone
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(warnings).toEqual([])
+  })
+
+  test("connections say that a plain peer announced nothing, which nothing else shows", async () => {
+    const push = use(new lz4.Push())
+    const pull = use(new zeromq.Pull())
+    await pull.bind(ANY_TCP)
+    push.connect(toLz4(pull.lastEndpoint as string), thread)
+    await push.send("text")
+    expect(String((await pull.receive())[0])).toBe("\0\0\0\0text")
+    expect(push.lz4.connections).toMatchObject([{ scheme: "lz4+tcp", revision: undefined }])
+  })
 })
 
 test.each([1, "yes", null, {}])("acceptPlain: %j is refused", async (given) => {
