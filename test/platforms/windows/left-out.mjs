@@ -49,6 +49,18 @@ export const leftOut = {
     "over 'tcp://' > a process delivers everything when it > 'closes in the handler of a signal'",
     "over 'lz4+tcp://' > a process delivers everything when it > 'closes in the handler of a signal'",
   ]),
+  "exit-sent": all(
+    terminate,
+    [false, true].flatMap((thread) =>
+      [64, 100_000].map(
+        (bytes) =>
+          `with { thread: ${thread} } > messages of ${bytes} bytes > arrive at a peer that has come back in the pause between attempts`,
+      ),
+    ),
+  ),
+  flush: all(terminate, [
+    "a service that is told to end delivers what it has sent, and no longer waits than it says",
+  ]),
   hostile: {
     ...all(
       ask,

@@ -1,0 +1,95 @@
+/** Who waits until a pipe has written what was sent. */
+import { expect, test } from "vitest"
+
+import { FakeConnection, Peer, parts, silent } from "../../support/pipes.js"
+
+/** Waits, and counts how often it was told. */
+function waiter() {
+  const one = { isOver: false, told: 0, flushed: () => void one.told++ }
+  return one
+}
+
+test("a pipe with nothing to send is flushed at once", () => {
+  const one = waiter()
+  new Peer(silent).pipe.whenFlushed(one)
+  expect(one.told).toBe(1)
+})
+
+test("a waiter is told once, when all that was sent before has been written", () => {
+  const { pipe, connection } = new Peer(silent).attach()
+  connection.room = 0
+  pipe.write(parts("a"))
+  const one = waiter()
+  pipe.whenFlushed(one)
+  pipe.write(parts("b"))
+  expect(one.told).toBe(0)
+  connection.drain(1)
+  expect(one.told).toBe(1)
+  connection.drain()
+  expect(one.told).toBe(1)
+})
+
+test("what is flushed does not wait for the end of the burst", () => {
+  const { pipe, connection } = new Peer(silent).attach()
+  pipe.write(parts("a"))
+  const one = waiter()
+  pipe.whenFlushed(one)
+  expect(connection.take()).toEqual(["a"])
+  expect(one.told).toBe(1)
+})
+
+test("what a connection did not write is waited for until the next has", () => {
+  const { pipe, connection } = new Peer(silent)
+  const flushes: (() => void)[] = []
+  connection.flush = (done) => flushes.push(done)
+  pipe.attach(connection)
+  pipe.write(parts("a"))
+  const one = waiter()
+  pipe.whenFlushed(one)
+  const [chunk] = connection.chunks
+  pipe.detach(chunk ? [chunk] : [])
+  for (const done of flushes) done()
+  expect(one.told).toBe(0)
+  pipe.attach(new FakeConnection())
+  expect(one.told).toBe(1)
+})
+
+test.each([
+  { how: "is closed", options: {}, end: (peer: Peer) => peer.pipe.close() },
+  { how: "drops what waits", options: {}, end: (peer: Peer) => peer.pipe.dropWaiting() },
+  { how: "forgets what waits", options: {}, end: (peer: Peer) => peer.pipe.hiccup() },
+  {
+    how: "keeps only the next message",
+    options: { conflate: true },
+    end: (peer: Peer) => peer.pipe.write(parts("b")),
+  },
+])("messages are not waited for when their pipe $how", ({ options, end }) => {
+  const peer = new Peer(silent, options)
+  peer.pipe.write(parts("a"))
+  const one = waiter()
+  peer.pipe.whenFlushed(one)
+  expect(one.told).toBe(0)
+  end(peer)
+  expect(one.told).toBe(1)
+})
+
+test("those who wait no more are not told, and forgotten with the next", () => {
+  const { pipe, connection } = new Peer(silent)
+  pipe.write(parts("a"))
+  const one = waiter()
+  pipe.whenFlushed(one)
+  one.isOver = true
+  const next = waiter()
+  pipe.whenFlushed(next)
+  pipe.attach(connection)
+  expect([one.told, next.told]).toEqual([0, 1])
+})
+
+test("as the process ends all that waits is written, though there is no room", () => {
+  const { pipe, connection } = new Peer(silent).attach()
+  connection.room = 0
+  pipe.write(parts("a"))
+  pipe.write(parts("b"))
+  pipe.writeOut()
+  expect(connection.take()).toEqual(["a", "b"])
+})
