@@ -3,8 +3,8 @@ import { readArgs } from "./lib/args.mjs"
 import { bundledCodec } from "./lib/size.mjs"
 
 // docs/codec.md says what they go into.
-const MAX_BYTES = 100_900
-const MAX_GZIP_BYTES = 41_900
+const MAX_BYTES = 101_000
+const MAX_GZIP_BYTES = 42_000
 
 readArgs(
   `usage: node scripts/check-size.mjs

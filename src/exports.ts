@@ -35,6 +35,7 @@ export type {
   Connection,
   ConnectionTraffic,
   DisconnectEvent,
+  FlushOptions,
   Incidents,
   Lz4,
   Lz4Events,
@@ -42,7 +43,7 @@ export type {
   SentTraffic,
   Stats,
 } from "./sockets/lz4.js"
-export type { Waiting } from "./transport/transport.js"
+export type { PeerScheme, Waiting } from "./transport/transport.js"
 
 const zeromq = loadZeromq()
 
