@@ -43,7 +43,7 @@ export type {
   SentTraffic,
   Stats,
 } from "./sockets/lz4.js"
-export type { PeerScheme, Waiting } from "./transport/transport.js"
+export type { Waiting } from "./transport/transport.js"
 
 const zeromq = loadZeromq()
 

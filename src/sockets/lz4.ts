@@ -6,7 +6,7 @@ import { integer, type Lz4Level } from "../codec/options.js"
 import type { Pipe } from "../patterns/pipe.js"
 import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { PeerConnection, PeerScheme, Waiting } from "../transport/transport.js"
+import type { PeerConnection, Waiting } from "../transport/transport.js"
 import {
   CONNECTION,
   type DiagnosticsMessage,
@@ -60,7 +60,7 @@ export interface Connection extends Incidents {
    * What the peer is spoken to with: "tcp" if it is served as a plain one, with the option
    * `acceptPlain`. undefined until the handshake is over.
    */
-  scheme: PeerScheme | undefined
+  scheme: "lz4+tcp" | "tcp" | undefined
   /**
    * The revision of the format that the peer announced in its handshake (RFC.md section 3.9). One that
    * announced none is another implementation, or speaks `tcp://`.

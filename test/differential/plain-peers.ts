@@ -25,7 +25,7 @@ const LEFT_OUT: Record<Side, readonly string[]> = {
   connects: [
     // A socket of both kinds takes turns between all of libzmq's peers and each of its own.
     "several endpoints on one socket, bound and connected",
-    // libzmq keeps the connection of a client that waits for its answer.
+    // libzmq, which has nobody to ask, may keep the connection.
     "PLAIN without a handler lets nobody in",
   ],
 }
