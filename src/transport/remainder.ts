@@ -6,6 +6,9 @@ import type { Socket } from "node:net"
 const READ_BYTES = 64 * 1024
 const READS_MAX = 16
 
+/** Errors after which it may be tried again. */
+const PASSING: ReadonlySet<string | undefined> = new Set(["EAGAIN", "EINTR"])
+
 let readBuffer: Uint8Array | undefined
 
 /** What a net.Socket keeps to itself. There is no descriptor in Windows, where handles are others. */
@@ -54,7 +57,7 @@ export class Remainder {
       while (this.#left > 0) this.#writeOnce()
       this.#readAll()
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== "EAGAIN") this.#left = 0
+      if (!PASSING.has((error as NodeJS.ErrnoException).code)) this.#left = 0
     }
     return this.#left
   }
