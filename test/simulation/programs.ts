@@ -178,7 +178,8 @@ export class Program {
     })
     if (!this.spec.listens) return
     const use = () => {
-      if (this.isClosed) return
+      // In the end it would have something to send with each attempt to connect.
+      if (this.isClosed || this.isEager) return
       void lz4.stats.sent.messages
       void lz4.connections.length
       void this.socket.writable
