@@ -28,7 +28,6 @@ export type {
   ProtocolErrorMessage,
   ReconnectMessage,
 } from "./sockets/diagnostics.js"
-export type { EndpointOptions } from "./sockets/engine.js"
 export type { Lz4Class, Lz4Instance, Lz4Socket, SocketClass } from "./sockets/extend.js"
 export type {
   ConnectEvent,
@@ -43,6 +42,7 @@ export type {
   SentTraffic,
   Stats,
 } from "./sockets/lz4.js"
+export type { EndpointOptions } from "./sockets/socket-core.js"
 export type { Waiting } from "./transport/transport.js"
 
 const zeromq = loadZeromq()

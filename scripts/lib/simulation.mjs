@@ -12,7 +12,7 @@ import * as paths from "./paths.mjs"
 /** Lets a scenario have smaller limits, which few messages reach. @type {Patch[]} */
 const LIMITS = [
   {
-    file: "src/sockets/engine.ts",
+    file: "src/sockets/socket-core.ts",
     from: /const OPERATIONS_MAX = .+/g,
     to: "const OPERATIONS_MAX = (__simulation as any).limits.operations",
   },

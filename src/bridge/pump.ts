@@ -149,11 +149,11 @@ export class Pump implements TranscoderSink {
     this.#to.end()
   }
 
-  take(piece: Uint8Array, owned: boolean): boolean {
+  take(piece: Uint8Array, copied: boolean): boolean {
     const refused = this.#output?.check(piece)
     const taken = refused ? piece.subarray(0, refused.at) : piece
     const begunAt = this.#network ? performance.now() : 0
-    if (owned) this.#to.write(taken)
+    if (copied) this.#to.write(taken)
     else this.#writeCopy(taken)
     if (refused) throw refused.error
     // The stream asks to wait even where the system took all at once.

@@ -125,8 +125,8 @@ function readArgs(args: string[]): Arguments {
   if (statsSeconds !== undefined && (statsSeconds < 1 || statsSeconds > STATS_SECONDS_MAX))
     throw new UsageError(`--stats must be 1 to ${STATS_SECONDS_MAX} seconds; got ${statsSeconds}`)
   const number = (name: NumberOption) => wholeNumber(`--${name}`, values[name])
-  const limit = (name: NumberOption, usual: number, min: number, max: number) => {
-    const value = number(name) ?? usual
+  const limit = (name: NumberOption, defaultValue: number, min: number, max: number) => {
+    const value = number(name) ?? defaultValue
     if (value < min || value > max)
       throw new UsageError(`--${name} must be ${min} to ${max}; got ${value}`)
     return value

@@ -207,7 +207,7 @@ export class Chunk implements Content {
    * The same in memory of its own, for one that has to wait and is small, or is little of what its
    * slab takes; this one is released. To be asked again, as others of the slab are written meanwhile.
    */
-  owned(): Chunk {
+  copied(): Chunk {
     const slab = this.#slab
     if (!slab && !this.#copy) return this
     if (slab && this.bytes.length >= slab.slabs.keepsBytes && !slab.slabs.isWasted(slab))

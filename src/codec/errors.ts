@@ -40,7 +40,7 @@ export class ProtocolError extends Error {
 }
 
 /** What is known about the part that broke a rule. */
-export interface Offence {
+export interface RefusedPart {
   /** Its index in the message. */
   part: number
   /** Its first bytes, up to 12. */
@@ -55,7 +55,7 @@ export interface Offence {
 }
 
 // By -ZL_E_* of zeromq_lz4.h, less one.
-const PART_RULES: readonly [ProtocolErrorCode, (offence: Offence) => string][] = [
+const PART_RULES: readonly [ProtocolErrorCode, (offence: RefusedPart) => string][] = [
   [
     "ERR_LZ4_PART_TOO_SHORT",
     (o) => `is ${o.wireBytes} bytes long; a sentinel takes ${SENTINEL_BYTES}`,
@@ -92,11 +92,11 @@ const PART_RULES: readonly [ProtocolErrorCode, (offence: Offence) => string][] =
 ]
 
 /** The error for a part that the module refused with a negative status. */
-export function partError(status: number, offence: Offence): ProtocolError | RangeError {
+export function partError(status: number, part: RefusedPart): ProtocolError | RangeError {
   const rule = PART_RULES[-status - 1]
-  if (!rule) return outOfMemory("a dictionary", offence.wireBytes)
+  if (!rule) return outOfMemory("a dictionary", part.wireBytes)
   const [code, describe] = rule
-  return new ProtocolError(code, `part ${offence.part} ${describe(offence)}`)
+  return new ProtocolError(code, `part ${part.part} ${describe(part)}`)
 }
 
 function describeExcess(

@@ -184,7 +184,7 @@ export function checkNames(options: object, known: readonly string[]): void {
 
 function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
   const { dictionary, minCompressSize, arenas, revision } = options
-  const min = (usual: number) => integer("minCompressSize", minCompressSize, usual, 0)
+  const min = (defaultBytes: number) => integer("minCompressSize", minCompressSize, defaultBytes, 0)
   const minWithDictionary = min(MIN_COMPRESS_BYTES_WITH_DICTIONARY)
   const settings: Settings = {
     budgetBytes,
@@ -276,11 +276,11 @@ export function boolean(name: string, value: unknown): boolean {
 export function integer(
   name: string,
   value: unknown,
-  usual: number,
+  defaultValue: number,
   min: number,
   max: number = Number.MAX_SAFE_INTEGER,
 ): number {
-  if (value === undefined) return usual
+  if (value === undefined) return defaultValue
   if (typeof value !== "number") throw wrongType(`${name} must be a number; got ${shown(value)}`)
   if (!Number.isInteger(value) || value < min || value > max)
     throw outOfRange(`${name} must be an integer from ${min} to ${max}; got ${value}`)

@@ -50,9 +50,9 @@ interface Large {
 export interface TranscoderSink {
   /**
    * Takes a piece of output and returns whether it wants more now. A piece that is
-   * not `owned` is good for the length of the call only.
+   * not `copied` is good for the length of the call only.
    */
-  take(piece: Uint8Array, owned: boolean): boolean
+  take(piece: Uint8Array, copied: boolean): boolean
 }
 
 /**

@@ -5,7 +5,7 @@ import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
 const GROUP_MAX_BYTES = 255
 
-function offenceOf(message: Message): string | undefined {
+function violationOf(message: Message): string | undefined {
   if (message.length !== 2) return "a message is not a group and a body"
   if ((message[0] as Buffer).length > GROUP_MAX_BYTES) return "a group has over 255 bytes"
   return undefined
@@ -14,7 +14,7 @@ function offenceOf(message: Message): string | undefined {
 /** Receives what is sent to the groups that it has joined (RFC 48). */
 export class Dish extends SocketType {
   override readonly name = "DISH"
-  override readonly offence: (message: Message) => string | undefined = offenceOf
+  override readonly violation: (message: Message) => string | undefined = violationOf
   override readonly resubscribes = true
   readonly #in = new FairQueue()
   readonly #out = new Distribution()

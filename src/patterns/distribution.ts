@@ -191,7 +191,7 @@ export class Distribution implements Flushable, SharedBatch {
     let below = Number.POSITIVE_INFINITY
     let last: Encoder | undefined
     for (const { encoder, connection, peerPacking } of this.#shared) {
-      if (encoder !== last) connection?.adapt(this.#shared)
+      if (encoder !== last) connection?.applyEffort(this.#shared)
       last = encoder
       below = Math.min(below, encoder.plainBelow(peerPacking))
     }
@@ -226,7 +226,7 @@ export class Distribution implements Flushable, SharedBatch {
       const { encoder, connection } = first
       // What is encoded once for each kind of peer has one effort, for the networks of both.
       const isAdapted = adapted.has(encoder)
-      if (!isAdapted) connection?.adapt(pipes.filter((pipe) => pipe.encoder === encoder))
+      if (!isAdapted) connection?.applyEffort(pipes.filter((pipe) => pipe.encoder === encoder))
       adapted.add(encoder)
       for (const pipe of group) pipe.encodeOwn()
       const chunk = isPlain ? batch.takeChunk() : encode(first, frames, message, batch, errors)
@@ -234,7 +234,7 @@ export class Distribution implements Flushable, SharedBatch {
       const left = messages - (chunk?.messages ?? 0)
       chunk?.share(group.length)
       for (const pipe of group) {
-        if (left > 0) pipe.countLeft(left)
+        if (left > 0) pipe.countFlushed(left)
         try {
           if (chunk) pipe.writeChunk(chunk)
         } catch (error) {

@@ -64,11 +64,11 @@ let isTimerDue = false
 /** Flushes when the current burst ends and the rest is over; to be asked for once. */
 export function flushSoon(flushable: Flushable): void {
   waiting.push(flushable)
-  lookSoon()
+  pollSoon()
 }
 
 /** Looks when the current burst ends whether a flushable that waits has become urgent. */
-export function lookSoon(): void {
+export function pollSoon(): void {
   if (isTickDue) return
   isTickDue = true
   process.nextTick(atTick)

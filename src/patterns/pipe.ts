@@ -1,24 +1,24 @@
 import { Chunk, type Packing } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
-import type { Inlet } from "../transport/connection.js"
+import type { MessageSink } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
   Encoder,
   PeerConnection,
-  Unwritten,
+  PendingWrite,
   Waiting,
 } from "../transport/transport.js"
 import { areBelow, BATCH_BYTES, Batch, plainLength } from "./batch.js"
-import { type Flushable, flushSoon, lookSoon, Rest } from "./flusher.js"
+import { type Flushable, flushSoon, pollSoon, Rest } from "./flusher.js"
 
 /** Messages of more bytes are encoded at once, from the caller's memory; of those that go plain, more. */
 const LARGE_BYTES = 8192
 const PLAIN_LARGE_BYTES = 32 * 1024
 const NO_FRAMES = new Uint8Array(0)
 /** Chunks that wait are looked at again when one in so many of them is new. */
-const OWN_AGAIN = 8
+const COPY_SHARE = 8
 /** How long messages wait that could not be encoded for want of memory, in milliseconds. */
 const RETRY_MS = 100
 /** Parts that wait to be received, at most: each takes more memory than its bytes. */
@@ -29,23 +29,23 @@ export type Message = Buffer[]
 /** What a pipe needs of a connection. */
 export type PipeConnection = Pick<
   PeerConnection,
-  | "inlet"
+  | "sink"
   | "blocked"
   | "peerTakesCommands"
   | "peerRevision"
   | "opensMemory"
   | "openMemory"
   | "link"
-  | "adapt"
+  | "applyEffort"
   | "threadMs"
   | "encoded"
   | "write"
   | "sendCommand"
   | "stop"
   | "resume"
-  | "received"
+  | "messageConsumed"
   | "setMarks"
-  | "hasUnwritten"
+  | "hasPendingWrites"
   | "waiting"
   | "flush"
   | "reject"
@@ -55,7 +55,7 @@ export type PipeConnection = Pick<
 /** What happens to a pipe, for the socket type that has it. */
 export interface PipeEvents {
   /** Why a message breaks a rule of the socket type, and ends its connection; undefined for most types. */
-  readonly offence: ((message: Message) => string | undefined) | undefined
+  readonly violation: ((message: Message) => string | undefined) | undefined
   /** Takes a message that is not to wait, as a subscription; returns whether it did. */
   takes?(pipe: Pipe, message: Message): boolean
   /** The pipe will be gone when what waits is read. */
@@ -100,7 +100,7 @@ export interface SharedBatch {
  * bound endpoint lives as long as its connection; that of a connected one from connect() on, and
  * is kept over reconnects.
  */
-export class Pipe implements Inlet, Flushable {
+export class Pipe implements MessageSink, Flushable {
   /** The routing id of the peer, as a key; undefined as long as it is not known. */
   routingId: string | undefined
   /** What the peer said in its handshake. */
@@ -125,7 +125,7 @@ export class Pipe implements Inlet, Flushable {
   #terminated = false
   #abandoned = false
   #written = 0
-  #taken = 0
+  #sent = 0
   #dropped = 0
   #outActive = true
   /** Whether somebody found no room, and is to be told when there is. */
@@ -136,9 +136,9 @@ export class Pipe implements Inlet, Flushable {
   /** Flushes again what could not be encoded. */
   #retry: NodeJS.Timeout | undefined
   /** Encoded messages and commands for which the network has had no room. */
-  #chunks: Queue<Unwritten> | undefined
+  #chunks: Queue<PendingWrite> | undefined
   /** Chunks since those that wait were looked at. */
-  #queuedSinceOwned = 0
+  #queuedSinceCopied = 0
   /** Bytes of chunks since the last flush. */
   #queuedBytes = 0
   /** Told when nothing waits any more. */
@@ -146,15 +146,15 @@ export class Pipe implements Inlet, Flushable {
   /** Those who wait until so many messages have been written. */
   #flushes: { written: number; waiter: FlushWaiter }[] = []
 
-  readonly #in = new Queue<Message>()
-  #inParts = 0
-  #inBytes = 0
-  readonly #inMaxBytes: number
+  readonly #received = new Queue<Message>()
+  #receivedParts = 0
+  #receivedBytes = 0
+  readonly #receivedMaxBytes: number
   #inActive = true
   /** Whether the connection waits until there is room here. */
   #stopped = false
   /** Whether nothing comes any more, and the pipe is gone when it is empty. */
-  #draining = false
+  #isEnding = false
 
   /** @param receiveHighWaterBytes plaintext that may wait to be received; 0 is no limit. */
   constructor(
@@ -167,14 +167,14 @@ export class Pipe implements Inlet, Flushable {
     this.encoder = encoder
     this.packing = encoder.packingFor(undefined)
     this.#options = options
-    this.#inMaxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
+    this.#receivedMaxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
   }
 
   /** As with libzmq, a pipe that was found full stays so until something has left it. */
   set options(options: PipeOptions) {
     // As with libzmq, what it does with messages is settled from the beginning.
     this.#options = { ...options, conflate: this.#options.conflate }
-    if (!this.#draining) this.#setMarks()
+    if (!this.#isEnding) this.#setMarks()
   }
 
   /** Whether only the latest message waits, each way. */
@@ -207,9 +207,9 @@ export class Pipe implements Inlet, Flushable {
     }
     this.packing = packing
     this.#connection = connection
-    connection.inlet = this
+    connection.sink = this
     this.#setMarks()
-    if (this.#isInFull()) {
+    if (this.#isReceivedFull()) {
       this.#stopped = true
       connection.stop()
     }
@@ -217,22 +217,22 @@ export class Pipe implements Inlet, Flushable {
   }
 
   /** The connection is lost, and there may be another: what it had not written is for that one. */
-  detach(unwritten: readonly Unwritten[]): void {
+  detach(pending: readonly PendingWrite[]): void {
     this.#connection = undefined
     this.#stopped = false
-    if (unwritten.length > 0) this.#putBack(unwritten)
+    if (pending.length > 0) this.#requeue(pending)
     if (!this.#writable && !this.#finished) this.#drop()
   }
 
-  #putBack(unwritten: readonly Unwritten[]): void {
-    const chunks = new Queue<Unwritten>()
-    for (const item of unwritten) {
+  #requeue(pending: readonly PendingWrite[]): void {
+    const chunks = new Queue<PendingWrite>()
+    for (const item of pending) {
       chunks.push(item)
-      this.#taken -= item instanceof Chunk ? item.messages : 1
+      this.#sent -= item instanceof Chunk ? item.messages : 1
     }
     while (this.#chunks !== undefined && this.#chunks.length > 0)
-      chunks.push(this.#chunks.shift() as Unwritten)
-    this.#own(chunks)
+      chunks.push(this.#chunks.shift() as PendingWrite)
+    this.#copyQueued(chunks)
     this.#chunks = chunks
   }
 
@@ -251,7 +251,7 @@ export class Pipe implements Inlet, Flushable {
   close(): void {
     this.#connection = undefined
     this.#drop()
-    this.#drain()
+    this.#beginEnd()
   }
 
   /**
@@ -260,8 +260,8 @@ export class Pipe implements Inlet, Flushable {
    */
   finish(finished: () => void, keepsReceived: boolean): void {
     this.shared?.seal()
-    if (!keepsReceived) this.#in.clear()
-    this.#drain()
+    if (!keepsReceived) this.#received.clear()
+    this.#beginEnd()
     this.#finished = finished
     // A peer may have to be heard before it takes what waits.
     this.#connection?.setMarks(0, this.#options.conflate)
@@ -277,9 +277,9 @@ export class Pipe implements Inlet, Flushable {
    */
   abandon(): void {
     this.#writable = false
-    this.#draining = true
+    this.#isEnding = true
     this.#terminated = true
-    this.#in.clear()
+    this.#received.clear()
     this.#abandoned = true
   }
 
@@ -296,7 +296,7 @@ export class Pipe implements Inlet, Flushable {
 
   /** What a thread has not written yet is not lost with its connection: it may be for another. */
   #checkFinished(): void {
-    if (this.#finished && this.#isEmpty && !this.#connection?.hasUnwritten) this.#finish()
+    if (this.#finished && this.#isEmpty && !this.#connection?.hasPendingWrites) this.#finish()
   }
 
   #finish(): void {
@@ -312,7 +312,7 @@ export class Pipe implements Inlet, Flushable {
       if (item instanceof Chunk) item.release()
     }
     this.#releaseBatch()
-    this.#taken = this.#written
+    this.#sent = this.#written
     this.#checkFlushes()
   }
 
@@ -321,10 +321,10 @@ export class Pipe implements Inlet, Flushable {
   }
 
   /** Takes nothing more, either way, and is gone when what came is read. */
-  #drain(): void {
+  #beginEnd(): void {
     this.#writable = false
-    this.#draining = true
-    if (this.#in.length === 0) this.#terminate()
+    this.#isEnding = true
+    if (this.#received.length === 0) this.#terminate()
     else this.#events.ending?.(this)
   }
 
@@ -367,7 +367,7 @@ export class Pipe implements Inlet, Flushable {
     if (max <= 0 || this.#options.conflate) return true
     // libzmq hears of what was taken in steps of half the mark.
     const step = (max + 1) >> 1
-    return this.#written - (this.#taken - (this.#taken % step)) < max
+    return this.#written - (this.#sent - (this.#sent % step)) < max
   }
 
   /** Whether there is room, once what may leave has left; if not, `writeActivated` follows. */
@@ -428,7 +428,7 @@ export class Pipe implements Inlet, Flushable {
   }
 
   get #plainBelow(): number {
-    this.#connection?.adapt()
+    this.#connection?.applyEffort()
     return this.encoder.plainBelow(this.peerPacking)
   }
 
@@ -461,8 +461,8 @@ export class Pipe implements Inlet, Flushable {
   }
 
   /** Of the messages that were counted, so many have left by themselves. */
-  countLeft(messages: number): void {
-    this.#taken += messages
+  countFlushed(messages: number): void {
+    this.#sent += messages
     this.#checkWriteActive()
     this.#checkFlushes()
   }
@@ -492,7 +492,7 @@ export class Pipe implements Inlet, Flushable {
     try {
       this.#encode()
     } catch (error) {
-      this.#taken += chunk.messages
+      this.#sent += chunk.messages
       chunk.release()
       throw error
     }
@@ -501,18 +501,18 @@ export class Pipe implements Inlet, Flushable {
   }
 
   /** Copies chunks that have to wait into memory of their own, so that slabs can be used again. */
-  #own(chunks: Queue<Unwritten>): void {
+  #copyQueued(chunks: Queue<PendingWrite>): void {
     for (let i = chunks.length; i > 0; i--) {
-      const item = chunks.shift() as Unwritten
-      chunks.push(item instanceof Chunk ? item.owned() : item)
+      const item = chunks.shift() as PendingWrite
+      chunks.push(item instanceof Chunk ? item.copied() : item)
     }
   }
 
   /** Does the same from time to time, as slabs empty while chunks wait. */
-  #ownAgain(chunks: Queue<Unwritten>): void {
-    if (++this.#queuedSinceOwned * OWN_AGAIN < chunks.length) return
-    this.#queuedSinceOwned = 0
-    this.#own(chunks)
+  #copyQueuedSometimes(chunks: Queue<PendingWrite>): void {
+    if (++this.#queuedSinceCopied * COPY_SHARE < chunks.length) return
+    this.#queuedSinceCopied = 0
+    this.#copyQueued(chunks)
   }
 
   /** Writes what waits, as far as the network has room, which may make room here. */
@@ -531,7 +531,7 @@ export class Pipe implements Inlet, Flushable {
     this.#checkFlushes()
     if (!this.#roomWanted) return
     this.#flushLater()
-    lookSoon()
+    pollSoon()
   }
 
   /** Tells a waiter when all that was sent so far has been written, or never will be. */
@@ -547,7 +547,7 @@ export class Pipe implements Inlet, Flushable {
     const flushes = this.#flushes
     this.#flushes = []
     for (const flush of flushes) {
-      if (this.#taken < flush.written) this.#flushes.push(flush)
+      if (this.#sent < flush.written) this.#flushes.push(flush)
       else if (!this.#connection) flush.waiter.flushed()
       else this.#connection.flush(() => this.#flushed(flush))
     }
@@ -555,7 +555,7 @@ export class Pipe implements Inlet, Flushable {
 
   #flushed(flush: { written: number; waiter: FlushWaiter }): void {
     // A connection that is over may have given something back, for the next one.
-    if (this.#taken < flush.written) this.#flushes.push(flush)
+    if (this.#sent < flush.written) this.#flushes.push(flush)
     else flush.waiter.flushed()
   }
 
@@ -604,7 +604,7 @@ export class Pipe implements Inlet, Flushable {
       if (!item) return
       this.#writeItem(connection, item)
       if (connection.blocked) {
-        this.#own(chunks)
+        this.#copyQueued(chunks)
         return
       }
     }
@@ -627,12 +627,12 @@ export class Pipe implements Inlet, Flushable {
    * The next of what waits, encoded again if it was for a peer that read other packings; undefined if
    * it has to wait on.
    */
-  #next(connection: PipeConnection, chunks: Queue<Unwritten>): Unwritten | undefined {
-    const first = chunks.first() as Unwritten
+  #next(connection: PipeConnection, chunks: Queue<PendingWrite>): PendingWrite | undefined {
+    const first = chunks.first() as PendingWrite
     if (!(first instanceof Chunk) || first.fits(this.packing)) return nextOf(chunks)
     let repacked: Chunk
     try {
-      connection.adapt()
+      connection.applyEffort()
       repacked = this.encoder.repack(first, this.packing)
     } catch (error) {
       this.#retryLater(error)
@@ -652,14 +652,14 @@ export class Pipe implements Inlet, Flushable {
     this.flush()
   }
 
-  #writeItem(connection: PipeConnection, item: Unwritten): void {
+  #writeItem(connection: PipeConnection, item: PendingWrite): void {
     if (item instanceof Chunk) {
       connection.write(item)
-      this.#taken += item.messages
+      this.#sent += item.messages
       return
     }
     const { name, data } = item
-    this.#taken++
+    this.#sent++
     if (connection.peerTakesCommands || name === "JOIN" || name === "LEAVE") {
       connection.sendCommand(name, data)
     } else {
@@ -671,14 +671,14 @@ export class Pipe implements Inlet, Flushable {
     }
   }
 
-  #enqueue(item: Unwritten): void {
+  #enqueue(item: PendingWrite): void {
     this.#chunks ??= new Queue()
     if (!(item instanceof Chunk)) this.#chunks.push(item)
     else {
       this.#queuedBytes += item.bytes.length
       const waits = !this.#connection || this.#connection.blocked
-      this.#chunks.push(waits ? item.owned() : item)
-      if (waits) this.#ownAgain(this.#chunks)
+      this.#chunks.push(waits ? item.copied() : item)
+      if (waits) this.#copyQueuedSometimes(this.#chunks)
     }
   }
 
@@ -700,12 +700,12 @@ export class Pipe implements Inlet, Flushable {
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
     const connection = this.#connection
     let chunk: Chunk | undefined
-    if (messages > 0) connection?.adapt()
+    if (messages > 0) connection?.applyEffort()
     if (frames.length > 0 || message)
       chunk = this.encoder.encode(frames, message, batch, this.packing)
     else if (batch && batch.messages > 0) chunk = batch.takeChunk()
     if (chunk) connection?.encoded(chunk)
-    this.#taken += messages - (chunk?.messages ?? 0)
+    this.#sent += messages - (chunk?.messages ?? 0)
     this.#releaseBatch()
     return chunk
   }
@@ -732,43 +732,43 @@ export class Pipe implements Inlet, Flushable {
 
   message(message: Message): boolean {
     this.rest.end()
-    if (this.#flushing) lookSoon()
-    if (this.#draining) {
-      this.#connection?.received()
+    if (this.#flushing) pollSoon()
+    if (this.#isEnding) {
+      this.#connection?.messageConsumed()
       return !this.#abandoned
     }
-    const offence = this.#events.offence?.(message)
-    if (offence !== undefined) {
-      this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", offence))
+    const violation = this.#events.violation?.(message)
+    if (violation !== undefined) {
+      this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", violation))
       return true
     }
     if (this.#events.takes?.(this, message)) {
-      this.#connection?.received()
+      this.#connection?.messageConsumed()
       return true
     }
     if (this.#options.conflate) {
-      this.#in.clear()
-      this.#inParts = 0
-      this.#inBytes = 0
+      this.#received.clear()
+      this.#receivedParts = 0
+      this.#receivedBytes = 0
     }
-    this.#in.push(message)
-    this.#inParts += message.length
-    this.#inBytes += bytesOf(message)
+    this.#received.push(message)
+    this.#receivedParts += message.length
+    this.#receivedBytes += bytesOf(message)
     if (!this.#inActive) {
       this.#inActive = true
       this.#events.readActivated(this)
     }
-    if (!this.#isInFull()) return true
+    if (!this.#isReceivedFull()) return true
     this.#stopped = true
     return false
   }
 
   /** Whether nothing more is to come until something was read. */
-  #isInFull(): boolean {
+  #isReceivedFull(): boolean {
     if (this.#options.conflate) return false
-    if (this.#inBytes >= this.#inMaxBytes) return true
+    if (this.#receivedBytes >= this.#receivedMaxBytes) return true
     const max = this.#options.receiveHighWaterMark
-    return max > 0 && (this.#in.length >= max || this.#inParts >= PARTS_MAX)
+    return max > 0 && (this.#received.length >= max || this.#receivedParts >= PARTS_MAX)
   }
 
   command(name: string, data: Buffer): boolean {
@@ -776,31 +776,31 @@ export class Pipe implements Inlet, Flushable {
   }
 
   checkRead(): boolean {
-    if (this.#in.length > 0) return true
+    if (this.#received.length > 0) return true
     this.#inActive = false
     return false
   }
 
   read(): Message | undefined {
-    const message = this.#in.shift()
+    const message = this.#received.shift()
     if (message === undefined) {
       this.#inActive = false
       return undefined
     }
-    this.#inParts -= message.length
-    this.#inBytes -= bytesOf(message)
-    this.#connection?.received()
-    if (this.#stopped && this.#isInLow()) this.#resume()
+    this.#receivedParts -= message.length
+    this.#receivedBytes -= bytesOf(message)
+    this.#connection?.messageConsumed()
+    if (this.#stopped && this.#isReceivedLow()) this.#resume()
     // Not at once: whoever reads is in the middle of its pipes.
-    if (this.#draining && this.#in.length === 0) queueMicrotask(() => this.#terminate())
+    if (this.#isEnding && this.#received.length === 0) queueMicrotask(() => this.#terminate())
     return message
   }
 
   /** Whether enough was read to go on: half of what makes the pipe full. */
-  #isInLow(): boolean {
-    if (this.#inBytes > this.#inMaxBytes / 2) return false
+  #isReceivedLow(): boolean {
+    if (this.#receivedBytes > this.#receivedMaxBytes / 2) return false
     const max = this.#options.receiveHighWaterMark
-    return max <= 0 || (this.#in.length <= max / 2 && this.#inParts <= PARTS_MAX / 2)
+    return max <= 0 || (this.#received.length <= max / 2 && this.#receivedParts <= PARTS_MAX / 2)
   }
 
   /** Goes on with what comes, where that had to wait. */
@@ -822,8 +822,8 @@ function bytesOf(message: Message): number {
 }
 
 /** The first of what waits, with what lies behind it in a row. */
-function nextOf(chunks: Queue<Unwritten>): Unwritten {
-  let item = chunks.shift() as Unwritten
+function nextOf(chunks: Queue<PendingWrite>): PendingWrite {
+  let item = chunks.shift() as PendingWrite
   while (item instanceof Chunk) {
     const next = chunks.first()
     const joined = next instanceof Chunk ? item.joined(next) : undefined

@@ -7,7 +7,7 @@ const REQUEST_ID_BYTES = 4
 const DELIMITER = Buffer.alloc(0)
 
 /** What is wrong with a reply, which has an empty part first, behind the id of the request if need be. */
-function offenceOf(message: Message): string | undefined {
+function violationOf(message: Message): string | undefined {
   const at = message[0]?.length === REQUEST_ID_BYTES ? 1 : 0
   if (message.length >= at + 2 && message[at]?.length === 0) return undefined
   return "a reply does not begin with an empty part"
@@ -16,7 +16,7 @@ function offenceOf(message: Message): string | undefined {
 /** A request, then its reply, in turn (RFC 28). */
 export class Req extends Dealer {
   override readonly name = "REQ"
-  override readonly offence: (message: Message) => string | undefined = offenceOf
+  override readonly violation: (message: Message) => string | undefined = violationOf
   #receivingReply = false
   /** Who was asked; unknown when that peer is gone. */
   #replyPipe: Pipe | undefined

@@ -44,7 +44,7 @@ export abstract class SocketType implements PipeEvents {
   readonly connectsOnce: boolean = false
   /** Whether what came over a connection that is lost may still be received. */
   readonly keepsReceived: boolean = true
-  readonly offence: ((message: Message) => string | undefined) | undefined = undefined
+  readonly violation: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
   protected readonly options: TypeOptions
 

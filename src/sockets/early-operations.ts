@@ -1,10 +1,10 @@
 import { zmqError } from "../transport/zmq-error.js"
-import type { Engine } from "./engine.js"
 import { Hold } from "./hold.js"
+import type { SocketCore } from "./socket-core.js"
 
 interface Operation {
   /** Begins it, with the engine where there is one, or with libzmq, which does not wait if it is `now`. */
-  begin(engine: Engine | undefined, now: boolean): Promise<unknown>
+  begin(engine: SocketCore | undefined, now: boolean): Promise<unknown>
   resolve(value: unknown): void
   reject(error: unknown): void
   timer: NodeJS.Timeout | undefined
@@ -21,27 +21,27 @@ export class EarlyOperations {
   wait<T>(
     name: "send" | "receive",
     timeoutMs: number,
-    begin: (engine: Engine | undefined, now: boolean) => Promise<T>,
+    begin: (engine: SocketCore | undefined, now: boolean) => Promise<T>,
   ): Promise<T> {
     if (this.#waiting.has(name)) throw busy(name)
     return new Promise<unknown>((resolve, reject) => {
       const timer =
         timeoutMs > 0 ? setTimeout(() => this.#begin(name, undefined, true), timeoutMs) : undefined
       this.#waiting.set(name, { begin, resolve, reject, timer })
-      this.#hold.take()
+      this.#hold.ref()
     }) as Promise<T>
   }
 
   /** There is an endpoint, or there will be none. */
-  begin(engine: Engine | undefined): void {
+  begin(engine: SocketCore | undefined): void {
     for (const name of [...this.#waiting.keys()]) this.#begin(name, engine, false)
   }
 
-  #begin(name: "send" | "receive", engine: Engine | undefined, now: boolean): void {
+  #begin(name: "send" | "receive", engine: SocketCore | undefined, now: boolean): void {
     const operation = this.#waiting.get(name) as Operation
     this.#waiting.delete(name)
     clearTimeout(operation.timer)
-    this.#hold.release()
+    this.#hold.unref()
     operation.begin(engine, now).then(operation.resolve, operation.reject)
   }
 }

@@ -422,7 +422,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     this.#finished = true
     this.#dialer.close()
     const { connection } = this.#dialer
-    if (connection?.inlet) this.end(connection)
+    if (connection?.sink) this.end(connection)
     else connection?.destroy()
     this.checkReleased()
   }
@@ -481,7 +481,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
       this.host.removed(this.#pipe)
       this.host.lz4.pipeRemoved(this.#pipe)
       this.#pipe = undefined
-    } else this.#pipe?.detach(connection.takeUnwritten())
+    } else this.#pipe?.detach(connection.takePendingWrites())
     this.checkReleased()
   }
 

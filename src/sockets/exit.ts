@@ -8,8 +8,8 @@ import type { Context, Socket } from "zeromq"
 import { flushAll } from "../patterns/flusher.js"
 import { BlockingDeparture } from "../thread/departure.js"
 import type { Departure } from "../transport/transport.js"
-import type { Engine } from "./engine.js"
 import { Hold } from "./hold.js"
+import type { SocketCore } from "./socket-core.js"
 import type { SocketState } from "./state.js"
 
 /** After so long zeromq.js says what a process waits for, in milliseconds. */
@@ -64,7 +64,7 @@ export function exitsLater(endpoint: Leaving, context: Context | undefined): () 
     leaving.delete(entry)
     if (!holding || leaving.size > 0) return
     holding = false
-    staying.release()
+    staying.unref()
   }
 }
 
@@ -87,7 +87,7 @@ function closeAll(): void {
   for (const state of open) closeEngine(state)
   if (leaving.size === 0 || holding) return
   holding = true
-  staying.take()
+  staying.ref()
   setTimeout(warnOfLeaving, WARNING_MS).unref()
 }
 
@@ -109,7 +109,7 @@ function depart(): void {
   }
   for (const { engine } of watched)
     for (const endpoint of engine?.openEndpoints ?? [])
-      add(endpoint, (engine as Engine).lingerMs, engine?.context)
+      add(endpoint, (engine as SocketCore).lingerMs, engine?.context)
   for (const { endpoint, context } of leaving) add(endpoint, endpoint.lingerLeftMs, context)
   departure.wait(limitMs, { afterMs: WARNING_MS, warn: () => warn(context) })
 }

@@ -4,14 +4,6 @@ import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
 import { explained } from "../transport/zmq-error.js"
 import { EarlyOperations } from "./early-operations.js"
-import {
-  checkFree,
-  ENDPOINT_OPTIONS,
-  type EndpointOptions,
-  Engine,
-  type Received,
-  turn,
-} from "./engine.js"
 import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { copyMessage, toMessage } from "./message.js"
@@ -26,6 +18,14 @@ import {
 } from "./mistakes.js"
 import { Monitor } from "./monitor.js"
 import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
+import {
+  checkFree,
+  ENDPOINT_OPTIONS,
+  type EndpointOptions,
+  type Received,
+  SocketCore,
+  turn,
+} from "./socket-core.js"
 import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
 
 /** What a socket class gains. `Options` are those that its `connect` of zeromq.js takes. */
@@ -77,8 +77,8 @@ interface Native {
 }
 
 /** The engine of a socket of these classes, made where there is none. */
-export function engineFor(socket: ZmqSocket): Engine {
-  return (socket as unknown as { [OPEN](): Engine })[OPEN]()
+export function engineFor(socket: ZmqSocket): SocketCore {
+  return (socket as unknown as { [OPEN](): SocketCore })[OPEN]()
 }
 
 const OPEN = Symbol("open")
@@ -87,12 +87,12 @@ const OPEN = Symbol("open")
 export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   const native = Base.prototype as ZmqSocket & Native
 
-  let engineOf: (socket: ZmqSocket) => Engine | undefined
+  let engineOf: (socket: ZmqSocket) => SocketCore | undefined
 
   // The name is the one that V8 has for sockets of zeromq.js in its messages.
   class Socket extends Base {
     /** Once there is an `lz4+tcp://` endpoint. zeromq.js sets options before fields are there. */
-    #engine: Engine | undefined
+    #engine: SocketCore | undefined
 
     static {
       engineOf = (socket) => (#engine in socket ? socket.#engine : undefined)
@@ -224,14 +224,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     /** The engine, which the first `lz4+tcp://` endpoint needs. */
-    [OPEN](): Engine {
+    [OPEN](): SocketCore {
       return this.#open(ensureState(this))
     }
 
-    #open(state: SocketState): Engine {
+    #open(state: SocketState): SocketCore {
       if (!state.engine) {
         state.lz4Of(this)
-        state.engine = new Engine(this, state)
+        state.engine = new SocketCore(this, state)
         this.#engine = state.engine
         watch(this, state)
         if (state.nativeEndpoints > 0) this.#mix(state.engine)
@@ -302,7 +302,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     /** Lets the engine use libzmq's endpoints as well. */
-    #mix(engine: Engine): void {
+    #mix(engine: SocketCore): void {
       const ref = new WeakRef(this)
       native.setInt32Option.call(this, OPTION.sendTimeout, 0)
       if (native.receive) native.setInt32Option.call(this, OPTION.receiveTimeout, NATIVE_RECEIVE_MS)

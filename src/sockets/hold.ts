@@ -28,12 +28,12 @@ export class Hold {
     dropped.register(this, this.#held)
   }
 
-  take(): void {
+  ref(): void {
     this.#held.count++
     add()
   }
 
-  release(): void {
+  unref(): void {
     this.#held.count--
     remove()
   }

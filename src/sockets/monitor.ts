@@ -68,7 +68,7 @@ export class Monitor {
       )
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
-      this.#hold.take()
+      this.#hold.ref()
       if (this.#native) this.#listen()
     })
   }
@@ -96,7 +96,7 @@ export class Monitor {
 
   #stopWaiting(): Waiting | undefined {
     const waiting = this.#waiting
-    if (waiting) this.#hold.release()
+    if (waiting) this.#hold.unref()
     this.#waiting = undefined
     return waiting
   }

@@ -4,8 +4,8 @@ import type { Message } from "../patterns/pipe.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
-import type { Engine, Received } from "./engine.js"
 import { engineFor } from "./extend.js"
+import type { Received, SocketCore } from "./socket-core.js"
 import { ensureState, type SocketState, stateOf } from "./state.js"
 
 const zeromq: typeof zmq = loadZeromq()
@@ -105,13 +105,13 @@ class Forwarding {
     }
   }
 
-  async #forward(from: Engine, to: Engine): Promise<void> {
+  async #forward(from: SocketCore, to: SocketCore): Promise<void> {
     if (!from.canReceive || !to.canSend) return
     try {
       while (!this.#terminated) {
-        const received = await from.take()
+        const received = await from.receiveForProxy()
         if (this.#paused) await this.#paused
-        await to.put(...split(received))
+        await to.sendForProxy(...split(received))
       }
     } catch (error) {
       // What waits when the sockets are closed.

@@ -34,14 +34,14 @@ export function readTcpOptions(
   { acceptFilters }: SocketState,
   endpoint: string,
 ): TcpOptions {
-  for (const [name, usual] of Object.entries(REFUSED)) {
+  for (const [name, defaultValue] of Object.entries(REFUSED)) {
     const value = socket[name as keyof Socket] as unknown
-    if (value !== undefined && value !== usual)
+    if (value !== undefined && value !== defaultValue)
       throw mistake(
         "ENOTSUP",
         endpoint,
         `cannot have the socket's ${name} of ${value}, as Node does not set it`,
-        `leave it at ${usual}, or use tcp://`,
+        `leave it at ${defaultValue}, or use tcp://`,
       )
   }
   return {

@@ -1,9 +1,9 @@
 import type { Socket } from "zeromq"
 import type { TypeOptions } from "../patterns/socket-type.js"
 import type { EarlyOperations } from "./early-operations.js"
-import type { Engine } from "./engine.js"
 import { Lz4 } from "./lz4.js"
 import type { Monitor } from "./monitor.js"
+import type { SocketCore } from "./socket-core.js"
 
 /** Numbers of options in zmq.h, as zeromq.js passes them. */
 export const OPTION = {
@@ -106,7 +106,7 @@ export class SocketState {
   readonly subscriptions: [subscribe: boolean, topic: Buffer][] = []
   /** One character for each byte. */
   readonly groups: Set<string> = new Set()
-  engine: Engine | undefined
+  engine: SocketCore | undefined
   monitor: Monitor | undefined
   #lz4: WeakRef<Lz4> | undefined
   /** How often an option was set. */

@@ -1,6 +1,6 @@
 import type { Departing, DepartingThread, Departure, DialSpec } from "../transport/transport.js"
 import { DepartureCells } from "./departure-cells.js"
-import { DO } from "./protocol.js"
+import { toWorker } from "./protocol.js"
 import { Thread } from "./thread.js"
 
 /** Peers that take nothing for so long are not waited for, in milliseconds. */
@@ -9,10 +9,10 @@ const SILENCE_MS = 1000
 const WAIT_MAX_MS = 5000
 /** Pauses between writes to connections that have no room, and between looks at the clock, in milliseconds. */
 const WRITE_MS = 1
-const LOOK_MS = 20
+const POLL_MS = 20
 
 /** Nobody is told what happens to an endpoint that only delivers. */
-const nobody = { told(): void {}, threadDied(): void {} }
+const nobody = { onEvent(): void {}, threadDied(): void {} }
 
 /** Writes what is left as the process ends, while its event loop stands still. */
 export class BlockingDeparture implements Departure {
@@ -32,8 +32,8 @@ export class BlockingDeparture implements Departure {
   deliver(spec: DialSpec, frames: Uint8Array[]): void {
     this.#own ??= new Thread(() => {})
     const number = this.#own.add(nobody)
-    this.#own.do(DO.OPEN, number, { ...spec, credit: 0 })
-    this.#own.do(DO.DIAL, number)
+    this.#own.post(toWorker.OPEN, number, { ...spec, credit: 0 })
+    this.#own.post(toWorker.DIAL, number)
     this.#own.deliver(number, frames)
     this.addThread(this.#own)
   }
@@ -57,7 +57,7 @@ export class BlockingDeparture implements Departure {
       // Nor is a peer silent while threads compute, or nobody gets the processor.
       const hadTurns = cells.haveLooked(this.#threads.size)
       if (left === undefined || left !== latest) silentMs = 0
-      else if (hadTurns) silentMs += Math.min(nowMs - lookedMs, LOOK_MS)
+      else if (hadTurns) silentMs += Math.min(nowMs - lookedMs, POLL_MS)
       lookedMs = nowMs
       latest = left
       if (nowMs - begunMs >= limitMs || silentMs >= SILENCE_MS) return
@@ -66,7 +66,7 @@ export class BlockingDeparture implements Departure {
         isWarned = true
         warning.warn()
       }
-      cells.sleep(changes, this.#connections.length > 0 ? WRITE_MS : LOOK_MS)
+      cells.sleep(changes, this.#connections.length > 0 ? WRITE_MS : POLL_MS)
     }
   }
 

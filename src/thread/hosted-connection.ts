@@ -1,13 +1,13 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
-import type { Connection, RelayInlet } from "../transport/connection.js"
+import type { Connection, FrameRelaySink } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import type { Command, Waiting } from "../transport/transport.js"
 import { writeCommand } from "../zmtp/commands.js"
 import type { HostedEndpoint } from "./hosted-endpoint.js"
 import type { Outbox } from "./outbox.js"
 import { fromPlain } from "./plain-error.js"
-import { CAME_MAX_BYTES, type Control } from "./protocol.js"
+import { type Control, RECEIVE_WINDOW_BYTES } from "./protocol.js"
 import { SharedState } from "./shared-state.js"
 
 /** Of a network with room, which may still have a little to take and would not tell when it has. */
@@ -24,7 +24,7 @@ interface FlushMark {
 }
 
 /** A connection of this thread, whose messages come from and go to the thread of the sockets. */
-export class HostedConnection implements RelayInlet {
+export class HostedConnection implements FrameRelaySink {
   readonly number: number
   readonly connection: Connection
   readonly #endpoint: HostedEndpoint
@@ -34,10 +34,10 @@ export class HostedConnection implements RelayInlet {
   readonly state: SharedState = new SharedState()
   #isEnding = false
   /** Messages that came, and that may come; 0 is no limit. */
-  #came = 0
+  #receivedMessages = 0
   #granted: number
-  #cameBytes = 0
-  #grantedBytes = CAME_MAX_BYTES
+  #receivedBytes = 0
+  #grantedBytes = RECEIVE_WINDOW_BYTES
 
   constructor(
     number: number,
@@ -91,14 +91,14 @@ export class HostedConnection implements RelayInlet {
       return
     }
     if ("name" in write) {
-      this.#leaves()
+      this.#countFlushed()
       this.connection.sendCommand(write.name, write.data)
       return
     }
     const startMs = performance.now()
     const chunk = this.#encode(write)
     if (!chunk) return
-    this.#leaves()
+    this.#countFlushed()
     this.#writeChunk(chunk)
     this.state.writeMs = performance.now() - startMs
   }
@@ -109,8 +109,8 @@ export class HostedConnection implements RelayInlet {
   }
 
   /** Counts a write before it is made: if the thread is ended in between, it is lost rather than sent twice. */
-  #leaves(): void {
-    if (this.state.leaves()) this.#outbox.left(this.number)
+  #countFlushed(): void {
+    if (this.state.leaves()) this.#outbox.writesFlushed(this.number)
   }
 
   #writeChunk(chunk: Chunk): void {
@@ -184,15 +184,15 @@ export class HostedConnection implements RelayInlet {
   get room(): number {
     return this.#granted === 0 || this.#isEnding
       ? Number.POSITIVE_INFINITY
-      : this.#granted - this.#came
+      : this.#granted - this.#receivedMessages
   }
 
   frames(piece: Uint8Array, messages: number): boolean {
     if (this.#isEnding) return true
     this.#outbox.frames(this.number, piece)
     this.#count()
-    this.#came += messages
-    this.#cameBytes += piece.length
+    this.#receivedMessages += messages
+    this.#receivedBytes += piece.length
     return this.#isWanted
   }
 
@@ -200,13 +200,13 @@ export class HostedConnection implements RelayInlet {
     return this.frames(writeCommand(name, data), 0)
   }
 
-  /** Not of an inlet that takes frames. */
+  /** Not of an sink that takes frames. */
   message(): boolean {
     return true
   }
 
   get #isWanted(): boolean {
-    return this.room > 0 && this.#cameBytes < this.#grantedBytes
+    return this.room > 0 && this.#receivedBytes < this.#grantedBytes
   }
 
   /** So many messages and bytes may have come in all. */

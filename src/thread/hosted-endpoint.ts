@@ -86,7 +86,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#deliveries = frames.map((bytes) => ({ bytes }))
     ;(this.#target as Dialer).hurry()
     for (const hosted of this.#live.values())
-      if (hosted.connection.inlet === hosted) this.#deliverTo(hosted)
+      if (hosted.connection.sink === hosted) this.#deliverTo(hosted)
   }
 
   #deliverTo(hosted: HostedConnection): void {
@@ -129,7 +129,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     const packing = this.#sender.packingFor(connection.peerRevision)
     // Those whose bytes are not compressed choose no effort.
     if (packing !== "frames" && this.#takers.push(hosted) === 1)
-      connection.adapt(this.#group.includes(hosted) ? this.#group : [hosted])
+      connection.applyEffort(this.#group.includes(hosted) ? this.#group : [hosted])
     let chunk = chunks.get(packing)
     if (!chunk) {
       chunk = this.#sender.encode(write.bytes, undefined, undefined, packing)
@@ -183,7 +183,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
 
   ready(connection: Connection, peerRoutingId: Buffer): void {
     const hosted = this.#live.get(connection) as HostedConnection
-    connection.inlet = hosted
+    connection.sink = hosted
     const { peerTakesCommands, peerRevision, scheme } = connection
     this.#tell({
       type: "ready",

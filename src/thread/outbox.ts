@@ -1,6 +1,6 @@
 import { SLAB_BYTES, type Slab } from "../codec/chunk.js"
 import { copyShared } from "../codec/shared-copy.js"
-import { type EndpointEvent, TOLD } from "./protocol.js"
+import { type EndpointEvent, fromWorker } from "./protocol.js"
 import { SharedSlabs, type SlabReader } from "./shared-slabs.js"
 
 const NONE = -1
@@ -10,7 +10,7 @@ export class Outbox implements SlabReader {
   readonly #send: (told: unknown[]) => void
   readonly #slabs = new SharedSlabs()
   readonly #known = new Set<number>()
-  #told: unknown[] = []
+  #operations: unknown[] = []
   #posting = false
   /** Where the latest run of frames is told, which may become longer, and where it ends in its slab. */
   #latest = 0
@@ -22,11 +22,11 @@ export class Outbox implements SlabReader {
   }
 
   event(endpoint: number, event: EndpointEvent): void {
-    this.#tell([TOLD.EVENT, endpoint, event])
+    this.#add([fromWorker.EVENT, endpoint, event])
   }
 
-  #tell(operation: unknown[]): void {
-    this.#told.push(...operation)
+  #add(operation: unknown[]): void {
+    this.#operations.push(...operation)
     this.#end = NONE
     this.#postSoon()
   }
@@ -43,17 +43,17 @@ export class Outbox implements SlabReader {
     copyShared(slab.bytes, start, bytes)
     slab.used += bytes.length
     const number = this.#slabs.numberOf(slab)
-    const told = this.#told
+    const told = this.#operations
     const latest = this.#latest
     if (this.#end === start && told[latest + 1] === connection && told[latest + 2] === number)
       told[latest + 4] = (told[latest + 4] as number) + bytes.length
     else {
       if (!this.#known.has(number)) {
         this.#known.add(number)
-        told.push(TOLD.SLAB, number, slab.bytes.buffer)
+        told.push(fromWorker.SLAB, number, slab.bytes.buffer)
       }
       this.#latest = told.length
-      told.push(TOLD.CAME, connection, number, start, bytes.length)
+      told.push(fromWorker.FRAMES, connection, number, start, bytes.length)
       slab.live++
       this.#postSoon()
     }
@@ -68,12 +68,12 @@ export class Outbox implements SlabReader {
   }
 
   forget(slab: number): void {
-    if (this.#known.delete(slab)) this.#tell([TOLD.SLAB, slab, undefined])
+    if (this.#known.delete(slab)) this.#add([fromWorker.SLAB, slab, undefined])
   }
 
   /** As many writes of a connection have left as were waited for. */
-  left(connection: number): void {
-    this.#tell([TOLD.LEFT, connection])
+  writesFlushed(connection: number): void {
+    this.#add([fromWorker.FLUSHED, connection])
   }
 
   #postSoon(): void {
@@ -84,9 +84,9 @@ export class Outbox implements SlabReader {
 
   post(): void {
     this.#posting = false
-    if (this.#told.length === 0) return
-    const told = this.#told
-    this.#told = []
+    if (this.#operations.length === 0) return
+    const told = this.#operations
+    this.#operations = []
     this.#end = NONE
     this.#send(told)
   }

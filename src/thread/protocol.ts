@@ -10,7 +10,7 @@ import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshak
 import type { PlainError } from "./plain-error.js"
 
 /** Of the thread of the sockets. Connections and endpoints go by number. */
-export const DO = {
+export const toWorker = {
   /** slab, memory: where chunks will lie; without memory the slab is gone. */
   SLAB: 0,
   /** connection, slab, start, length: frames of whole messages, to be encoded and written. */
@@ -46,45 +46,45 @@ export const DO = {
 } as const
 
 /** Of the thread of the connections. */
-export const TOLD = {
+export const fromWorker = {
   /** slab, memory: where frames that come will lie; without memory the slab is gone. */
   SLAB: 0,
   /** connection, slab, start, length: a piece of the frames that came. */
-  CAME: 1,
+  FRAMES: 1,
   /** connection: as many writes have left as were waited for. */
-  LEFT: 2,
+  FLUSHED: 2,
   /** endpoint, EndpointEvent. */
   EVENT: 3,
 } as const
 
 /** How many items each operation takes, its own number among them. */
-export const DO_LENGTHS: Readonly<Record<number, number>> = {
-  [DO.SLAB]: 3,
-  [DO.WRITE]: 5,
-  [DO.WRITE_LARGE]: 3,
-  [DO.WRITE_SAME]: 2,
-  [DO.COMMAND]: 4,
-  [DO.GRANT]: 4,
-  [DO.FREE]: 3,
-  [DO.CONTROL]: 3,
-  [DO.OPEN]: 3,
-  [DO.LISTEN]: 5,
-  [DO.DIAL]: 2,
-  [DO.CLOSE]: 2,
-  [DO.CELLS]: 2,
-  [DO.BATCH]: 6,
-  [DO.DELIVER]: 3,
-  [DO.DEPART]: 3,
+export const toWorkerLengths: Readonly<Record<number, number>> = {
+  [toWorker.SLAB]: 3,
+  [toWorker.WRITE]: 5,
+  [toWorker.WRITE_LARGE]: 3,
+  [toWorker.WRITE_SAME]: 2,
+  [toWorker.COMMAND]: 4,
+  [toWorker.GRANT]: 4,
+  [toWorker.FREE]: 3,
+  [toWorker.CONTROL]: 3,
+  [toWorker.OPEN]: 3,
+  [toWorker.LISTEN]: 5,
+  [toWorker.DIAL]: 2,
+  [toWorker.CLOSE]: 2,
+  [toWorker.CELLS]: 2,
+  [toWorker.BATCH]: 6,
+  [toWorker.DELIVER]: 3,
+  [toWorker.DEPART]: 3,
 }
-export const TOLD_LENGTHS: Readonly<Record<number, number>> = {
-  [TOLD.SLAB]: 3,
-  [TOLD.CAME]: 5,
-  [TOLD.LEFT]: 2,
-  [TOLD.EVENT]: 3,
+export const fromWorkerLengths: Readonly<Record<number, number>> = {
+  [fromWorker.SLAB]: 3,
+  [fromWorker.FRAMES]: 5,
+  [fromWorker.FLUSHED]: 2,
+  [fromWorker.EVENT]: 3,
 }
 
 /** Bytes that came over a connection and may be on their way between the threads, or wait there. */
-export const CAME_MAX_BYTES: number = 4 << 20
+export const RECEIVE_WINDOW_BYTES: number = 4 << 20
 
 /** What is asked of a connection now and then. */
 export type Control =

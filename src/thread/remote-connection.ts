@@ -1,7 +1,7 @@
 import { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import { COMMAND, MORE } from "../codec/frames.js"
-import type { ConnectionCounts, Inlet } from "../transport/connection.js"
+import type { ConnectionCounts, MessageSink } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
@@ -10,7 +10,7 @@ import type {
   OpenMemory,
   PeerConnection,
   PeerScheme,
-  Unwritten,
+  PendingWrite,
   Waiting,
 } from "../transport/transport.js"
 import { commandName } from "../zmtp/commands.js"
@@ -18,7 +18,7 @@ import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
-import { CAME_MAX_BYTES, DO } from "./protocol.js"
+import { RECEIVE_WINDOW_BYTES, toWorker } from "./protocol.js"
 import type { SharedState } from "./shared-state.js"
 import type { Thread } from "./thread.js"
 
@@ -33,7 +33,7 @@ const resumed = new Set<RemoteConnection>()
 
 /** A connection that another thread has. */
 export class RemoteConnection implements PeerConnection, FrameSink {
-  inlet: Inlet | undefined
+  sink: MessageSink | undefined
   peerTakesCommands = false
   peerRevision: number | undefined
   scheme: PeerScheme | undefined
@@ -46,29 +46,29 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   readonly #state: SharedState
 
   /** What was written and has not left yet. */
-  #unwritten: Queue<Unwritten> | undefined
-  #unwrittenBytes = 0
+  #pending: Queue<PendingWrite> | undefined
+  #pendingBytes = 0
   #written = 0
   /** Those who wait until what was posted before has been written, in order. */
   readonly #flushes = new Queue<() => void>()
 
-  /** The marks of the inlet. Messages that were received count for the next grant. */
+  /** The marks of the sink. Messages that were received count for the next grant. */
   #mark: number
   #conflate = false
   #received = 0
   #granted: number
   #readBytes = 0
-  #grantedBytes = CAME_MAX_BYTES
+  #grantedBytes = RECEIVE_WINDOW_BYTES
 
   #frames: FrameReader | undefined
   /** The parts of a message of which more are to come. */
   #parts: Buffer[] | undefined
-  /** What the inlet did not want yet, and where it goes on. */
+  /** What the sink did not want yet, and where it goes on. */
   #kept: Queue<Uint8Array> | undefined
   #keptAt = 0
   #stopped = false
   /** Whether nothing that comes is wanted any more. */
-  #deaf = false
+  #discarding = false
   #closed = false
 
   /** @param credit the messages that may come before the first grant; 0 is no limit. */
@@ -92,7 +92,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
 
   /** Whether this side has ended it. */
   get isEnded(): boolean {
-    return this.#deaf
+    return this.#discarding
   }
 
   get counts(): ConnectionCounts {
@@ -106,10 +106,10 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   // -- What leaves -----------------------------------------------------------------
 
   get waiting(): Waiting {
-    this.#takeLeft()
+    this.#releaseFlushed()
     const { messages, bytes } = this.#state.waiting
-    const waiting = { messages, bytes: bytes + this.#unwrittenBytes }
-    for (const item of this.#unwritten ?? [])
+    const waiting = { messages, bytes: bytes + this.#pendingBytes }
+    for (const item of this.#pending ?? [])
       if (item instanceof Chunk) waiting.messages += item.messages
     return waiting
   }
@@ -117,7 +117,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   get blocked(): boolean {
     if (this.#closed) return true
     if (!this.#isFull) return false
-    this.#takeLeft()
+    this.#releaseFlushed()
     if (!this.#isFull) return false
     // Early enough that the thread has something to do until this one is awake.
     this.#want((this.#waiting + 3) >> 2)
@@ -126,17 +126,17 @@ export class RemoteConnection implements PeerConnection, FrameSink {
 
   /** How many of what was written have not left, as far as was looked. */
   get #waiting(): number {
-    return this.#unwritten?.length ?? 0
+    return this.#pending?.length ?? 0
   }
 
   /** Asks to be told when so many more have left. */
   #want(writes: number): void {
     this.#state.want((this.#written + writes) | 0)
-    this.#takeLeft() // they may have left before that was asked
+    this.#releaseFlushed() // they may have left before that was asked
   }
 
   get #isFull(): boolean {
-    if (this.#unwrittenBytes >= WINDOW_BYTES) return true
+    if (this.#pendingBytes >= WINDOW_BYTES) return true
     // Only the latest message is to wait, and that in the pipe.
     return this.#conflate && this.#waiting > 0
   }
@@ -160,7 +160,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   }
 
   // The thread that encodes does that.
-  adapt(): void {}
+  applyEffort(): void {}
   encoded(): void {}
 
   write(chunk: Chunk): void {
@@ -168,7 +168,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
       chunk.release()
       return
     }
-    this.#takeLeft()
+    this.#releaseFlushed()
     const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.again(chunk)
     this.#thread.write(this.number, seen)
     this.#posted(seen, seen.bytes.length)
@@ -178,42 +178,41 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (this.#closed) return
     // A copy: what is posted takes the whole of its ArrayBuffer along.
     const copied = new Uint8Array(data)
-    this.#thread.do(DO.COMMAND, this.number, name, copied)
+    this.#thread.post(toWorker.COMMAND, this.number, name, copied)
     this.#posted({ name, data: copied }, data.length)
   }
 
-  #posted(item: Unwritten, bytes: number): void {
-    this.#unwritten ??= new Queue()
-    if (this.#unwritten.length === 0) this.#thread.holds(this)
-    this.#unwritten.push(item)
-    this.#unwrittenBytes += bytes
+  #posted(item: PendingWrite, bytes: number): void {
+    this.#pending ??= new Queue()
+    if (this.#pending.length === 0) this.#thread.holds(this)
+    this.#pending.push(item)
+    this.#pendingBytes += bytes
   }
 
   /** Lets go of what has left. Returns whether that is all. */
   release(): boolean {
-    this.#takeLeft()
+    this.#releaseFlushed()
     return this.#waiting === 0
   }
 
-  #takeLeft(): void {
+  #releaseFlushed(): void {
     const { left } = this.#state
     for (; this.#written !== left; this.#written = (this.#written + 1) | 0) {
-      const item = this.#unwritten?.shift()
+      const item = this.#pending?.shift()
       if (item instanceof Chunk) {
-        this.#unwrittenBytes -= item.bytes.length
+        this.#pendingBytes -= item.bytes.length
         item.release()
-      } else if (item) this.#unwrittenBytes -= item.data.length
+      } else if (item) this.#pendingBytes -= item.data.length
     }
   }
 
-  takeUnwritten(): Unwritten[] {
-    const items: Unwritten[] = []
-    for (let item = this.#unwritten?.shift(); item; item = this.#unwritten?.shift())
-      items.push(item)
+  takePendingWrites(): PendingWrite[] {
+    const items: PendingWrite[] = []
+    for (let item = this.#pending?.shift(); item; item = this.#pending?.shift()) items.push(item)
     return items
   }
 
-  get hasUnwritten(): boolean {
+  get hasPendingWrites(): boolean {
     if (this.release()) return false
     this.#want(this.#waiting)
     return this.#waiting > 0
@@ -236,12 +235,12 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   depart(departure: Departure): boolean {
     if (this.#closed) return false
     departure.addThread(this.#thread)
-    return !this.#deaf
+    return !this.#discarding
   }
 
   /** As many have left as were waited for. */
-  left(): void {
-    if (!this.blocked) this.inlet?.drained()
+  writesFlushed(): void {
+    if (!this.blocked) this.sink?.drained()
   }
 
   // -- What comes ------------------------------------------------------------------
@@ -254,7 +253,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (grant !== this.#granted) this.#grant(grant)
   }
 
-  received(): void {
+  messageConsumed(): void {
     this.#received++
     // As libzmq does, in steps of half the mark.
     if (this.#mark > 0 && 2 * (this.#received + this.#mark - this.#granted) >= this.#mark)
@@ -263,13 +262,14 @@ export class RemoteConnection implements PeerConnection, FrameSink {
 
   #grant(messages: number): void {
     this.#granted = messages
-    this.#grantedBytes = this.#readBytes + CAME_MAX_BYTES
-    if (!this.#closed) this.#thread.do(DO.GRANT, this.number, this.#granted, this.#grantedBytes)
+    this.#grantedBytes = this.#readBytes + RECEIVE_WINDOW_BYTES
+    if (!this.#closed)
+      this.#thread.post(toWorker.GRANT, this.number, this.#granted, this.#grantedBytes)
   }
 
   /** A piece of the frames of messages and commands. */
-  came(frames: Uint8Array): void {
-    if (this.#deaf) return
+  receivedFrames(frames: Uint8Array): void {
+    if (this.#discarding) return
     if (this.#kept || this.#stopped) this.#keep(frames)
     else this.#readAlone(frames)
   }
@@ -291,34 +291,34 @@ export class RemoteConnection implements PeerConnection, FrameSink {
       if (frames) this.#readNew(frames)
       else this.#readKept()
     } catch (error) {
-      this.#broke(error)
+      this.#breakOff(error)
     }
     for (const one of resumed) {
       resumed.delete(one)
       try {
         one.#readKept()
       } catch (error) {
-        one.#broke(error)
+        one.#breakOff(error)
       }
     }
     isReading = false
   }
 
   /** Ends a connection of which some frames are lost, as whoever took them has thrown. */
-  #broke(error: unknown): void {
+  #breakOff(error: unknown): void {
     this.destroy()
     throwLater(error)
   }
 
   #readNew(frames: Uint8Array): void {
     const used = this.#read(frames)
-    if (used < frames.length && !this.#deaf) this.#keep(frames.subarray(used))
+    if (used < frames.length && !this.#discarding) this.#keep(frames.subarray(used))
   }
 
   #readKept(): void {
     this.#stopped = false
     const kept = this.#kept
-    while (kept?.length && !this.#stopped && !this.#deaf) {
+    while (kept?.length && !this.#stopped && !this.#discarding) {
       const frames = kept.first() as Uint8Array
       const used = this.#read(this.#keptAt > 0 ? frames.subarray(this.#keptAt) : frames)
       this.#keptAt += used
@@ -333,28 +333,28 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     this.#frames ??= new FrameReader()
     const used = this.#frames.read(frames, 0, this)
     this.#readBytes += used
-    if (this.#readBytes + CAME_MAX_BYTES / 2 > this.#grantedBytes) this.#grant(this.#granted)
+    if (this.#readBytes + RECEIVE_WINDOW_BYTES / 2 > this.#grantedBytes) this.#grant(this.#granted)
     return used
   }
 
   head(): void {}
 
   frame(flags: number, body: Buffer): boolean {
-    const inlet = this.inlet as Inlet
+    const sink = this.sink as MessageSink
     if (flags & COMMAND) {
       const name = commandName(body) as string
-      if (!inlet.command(name, body.subarray(1 + name.length))) this.stop()
+      if (!sink.command(name, body.subarray(1 + name.length))) this.stop()
     } else {
       const parts = this.#parts ?? []
       parts.push(body)
       this.#parts = flags & MORE ? parts : undefined
       if (flags & MORE) return true
-      if (!inlet.message(parts)) this.stop()
+      if (!sink.message(parts)) this.stop()
     }
-    return !this.#stopped && !this.#deaf
+    return !this.#stopped && !this.#discarding
   }
 
-  /** Hands nothing more to the inlet, whatever it wanted before. */
+  /** Hands nothing more to the sink, whatever it wanted before. */
   stop(): void {
     this.#stopped = true
     resumed.delete(this)
@@ -371,7 +371,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   }
 
   end(): void {
-    this.inlet = undefined
+    this.sink = undefined
     this.#end("end")
   }
 
@@ -380,29 +380,29 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   }
 
   #end(type: "refuse" | "end" | "destroy"): void {
-    this.#deaf = true
+    this.#discarding = true
     this.#kept = undefined
     if (!this.#closed) this.#thread.control(this.number, { type })
   }
 
   reject(error: ProtocolError): void {
-    this.#deaf = true
+    this.#discarding = true
     if (!this.#closed) this.#thread.control(this.number, { type: "reject", error: toPlain(error) })
   }
 
   /** It is over. */
   closing(): void {
-    this.#takeLeft()
-    // What had come is not lost, unless the inlet was full before: each connection would add to it.
-    if (this.#readBytes > 0) while (this.#kept && !this.#deaf) this.#readAlone(undefined)
+    this.#releaseFlushed()
+    // What had come is not lost, unless the sink was full before: each connection would add to it.
+    if (this.#readBytes > 0) while (this.#kept && !this.#discarding) this.#readAlone(undefined)
     this.#closed = true
     this.#thread.removeConnection(this)
   }
 
   /** All have been told that it is over. */
   closed(): void {
-    this.inlet = undefined
-    for (const item of this.takeUnwritten()) if (item instanceof Chunk) item.release()
+    this.sink = undefined
+    for (const item of this.takePendingWrites()) if (item instanceof Chunk) item.release()
     while (this.#flushes.length > 0) this.flushed()
   }
 }

@@ -15,11 +15,11 @@ import type {
 } from "../transport/transport.js"
 import { fromPlain } from "./plain-error.js"
 import {
-  DO,
   type EndpointEvent,
   type EndpointSpec,
   type ListenResult,
   type OpenedEvent,
+  toWorker,
 } from "./protocol.js"
 import { RemoteConnection } from "./remote-connection.js"
 import { SharedState } from "./shared-state.js"
@@ -53,7 +53,7 @@ abstract class RemoteEndpoint implements ThreadUser {
 
   #open(): number {
     const number = this.thread.add(this)
-    this.thread.do(DO.OPEN, number, this.spec)
+    this.thread.post(toWorker.OPEN, number, this.spec)
     return number
   }
 
@@ -79,10 +79,10 @@ abstract class RemoteEndpoint implements ThreadUser {
     if (this.isClosed) return
     this.isClosed = true
     clearTimeout(this.retry)
-    this.thread.do(DO.CLOSE, this.number)
+    this.thread.post(toWorker.CLOSE, this.number)
   }
 
-  told(event: EndpointEvent): void {
+  onEvent(event: EndpointEvent): void {
     switch (event.type) {
       case "opened":
         // It may have come while this side did not want it any more.
@@ -213,13 +213,13 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
 
   /** "listening" follows. */
   #listenAt(address: HostPort): void {
-    this.thread.do(DO.LISTEN, this.number, address, undefined, undefined)
+    this.thread.post(toWorker.LISTEN, this.number, address, undefined, undefined)
   }
 
   listenSync(address: HostPort): HostPort {
     const signal = new Int32Array(new SharedArrayBuffer(4))
     const { port1, port2 } = new MessageChannel()
-    this.thread.doNow([DO.LISTEN, this.number, address, port2, signal], [port2])
+    this.thread.postNow([toWorker.LISTEN, this.number, address, port2, signal], [port2])
     Atomics.wait(signal, 0, 0, ANSWER_MS)
     const answer = receiveMessageOnPort(port1) as { message: ListenResult } | undefined
     port1.close()
@@ -233,10 +233,10 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
     return result.address
   }
 
-  override told(event: EndpointEvent): void {
+  override onEvent(event: EndpointEvent): void {
     if (event.type === "listening") this.#listens(event.result)
     else if (event.type === "acceptFailed") this.#handlers.acceptFailed(fromPlain(event.error))
-    else super.told(event)
+    else super.onEvent(event)
   }
 
   #listens(result: ListenResult): void {
@@ -306,7 +306,7 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
   }
 
   dial(): void {
-    this.thread.do(DO.DIAL, this.number)
+    this.thread.post(toWorker.DIAL, this.number)
   }
 
   handOver(frames: Uint8Array[], departure: Departure): void {
@@ -318,10 +318,10 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
     departure.addThread(this.thread)
   }
 
-  override told(event: EndpointEvent): void {
+  override onEvent(event: EndpointEvent): void {
     if (DIALING.has(event.type)) {
       if (!this.isClosed) this.#dials(event)
-    } else super.told(event)
+    } else super.onEvent(event)
   }
 
   #dials(event: EndpointEvent): void {

@@ -23,7 +23,7 @@ export class ThreadTransport implements Transport {
 
   /**
    * @param threads gives the thread for one more endpoint.
-   * @param credit messages that a new connection may hand over before the inlet says how many.
+   * @param credit messages that a new connection may hand over before the sink says how many.
    */
   constructor(
     threads: () => Thread,

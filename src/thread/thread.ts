@@ -6,7 +6,13 @@ import { embeddedModule } from "../codec/module.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { OpenBatch } from "./open-batch.js"
-import { type Control, DO, type EndpointEvent, TOLD, TOLD_LENGTHS } from "./protocol.js"
+import {
+  type Control,
+  type EndpointEvent,
+  fromWorker,
+  fromWorkerLengths,
+  toWorker,
+} from "./protocol.js"
 import type { RemoteConnection } from "./remote-connection.js"
 import type { SlabReader } from "./shared-slabs.js"
 
@@ -19,7 +25,7 @@ const HOLD_MS = 100
 
 /** Who is told what happens at an endpoint. */
 export interface ThreadUser {
-  told(event: EndpointEvent): void
+  onEvent(event: EndpointEvent): void
   /** The thread is gone, and its connections with it. */
   threadDied(error: Error): void
 }
@@ -62,7 +68,7 @@ export class Thread implements SlabReader {
       // Flags that the program was started with (--import, --inspect) are not for this thread.
       execArgv: [],
     })
-    this.#worker.on("message", (told: unknown[]) => this.#take(told))
+    this.#worker.on("message", (told: unknown[]) => this.#readAll(told))
     this.#worker.on("error", (error) => this.#died(error))
     this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))
     this.#worker.unref() // last: a listener for messages holds the process
@@ -141,13 +147,13 @@ export class Thread implements SlabReader {
   // -- What is posted --------------------------------------------------------------
 
   /** Posts operations when the current burst of the program ends. */
-  do(...operation: unknown[]): void {
+  post(...operation: unknown[]): void {
     this.#outbox.push(...operation)
     this.#postSoon()
   }
 
   /** Posts at once, and hands over what is to be transferred. */
-  doNow(operation: unknown[], transfer: Transferable[] = []): void {
+  postNow(operation: unknown[], transfer: Transferable[] = []): void {
     this.#outbox.push(...operation)
     this.#transfer.push(...transfer)
     this.#post()
@@ -155,16 +161,16 @@ export class Thread implements SlabReader {
 
   /** Has frames of whole messages written over the connection of an endpoint, as the process ends. */
   deliver(endpoint: number, frames: Uint8Array[]): void {
-    this.do(DO.DELIVER, endpoint, frames)
+    this.post(toWorker.DELIVER, endpoint, frames)
   }
 
   /** Has it count what is still to be written. */
   depart(cells: Int32Array, place: number): void {
-    this.doNow([DO.DEPART, cells, place])
+    this.postNow([toWorker.DEPART, cells, place])
   }
 
   control(connection: number, control: Control): void {
-    this.do(DO.CONTROL, connection, control)
+    this.post(toWorker.CONTROL, connection, control)
   }
 
   /** Shows the thread a batch that messages for these connections are added to. */
@@ -174,9 +180,9 @@ export class Thread implements SlabReader {
     const { slot, cells, at, start } = batch
     if (cells !== this.#cells) {
       this.#cells = cells
-      this.#outbox.push(DO.CELLS, cells)
+      this.#outbox.push(toWorker.CELLS, cells)
     }
-    this.doNow([DO.BATCH, slot, at, this.#numberOf(batch.slab), start, connections])
+    this.postNow([toWorker.BATCH, slot, at, this.#numberOf(batch.slab), start, connections])
     return batch
   }
 
@@ -185,18 +191,18 @@ export class Thread implements SlabReader {
     const number = framer.slabs.numberOf(slab)
     if (!this.#known.has(number)) {
       this.#known.add(number)
-      this.#outbox.push(DO.SLAB, number, slab.bytes.buffer)
+      this.#outbox.push(toWorker.SLAB, number, slab.bytes.buffer)
     }
     return number
   }
 
   write(connection: number, chunk: Chunk): void {
-    if (chunk === this.#latest) this.#outbox.push(DO.WRITE_SAME, connection)
+    if (chunk === this.#latest) this.#outbox.push(toWorker.WRITE_SAME, connection)
     else if (chunk.slab) {
       const slab = this.#numberOf(chunk.slab)
       const { byteOffset, length } = chunk.bytes
-      this.#outbox.push(DO.WRITE, connection, slab, byteOffset, length)
-    } else this.#outbox.push(DO.WRITE_LARGE, connection, chunk.bytes)
+      this.#outbox.push(toWorker.WRITE, connection, slab, byteOffset, length)
+    } else this.#outbox.push(toWorker.WRITE_LARGE, connection, chunk.bytes)
     this.#latest = chunk
     this.#outboxBytes += chunk.bytes.length
     if (this.#outboxBytes >= POST_BYTES) this.#post()
@@ -204,7 +210,7 @@ export class Thread implements SlabReader {
   }
 
   forget(slab: number): void {
-    if (this.#known.delete(slab)) this.do(DO.SLAB, slab, undefined)
+    if (this.#known.delete(slab)) this.post(toWorker.SLAB, slab, undefined)
   }
 
   #postSoon(): void {
@@ -219,7 +225,7 @@ export class Thread implements SlabReader {
   }
 
   #post(): void {
-    for (const [slab, runs] of this.#read) this.#outbox.push(DO.FREE, slab, runs)
+    for (const [slab, runs] of this.#read) this.#outbox.push(toWorker.FREE, slab, runs)
     this.#read.clear()
     this.#readBytes = 0
     const outbox = this.#outbox
@@ -233,11 +239,11 @@ export class Thread implements SlabReader {
 
   // -- What is told ----------------------------------------------------------------
 
-  #take(told: unknown[]): void {
-    for (let at = 0; at < told.length; ) {
-      const length = TOLD_LENGTHS[told[at] as number] as number
+  #readAll(operations: unknown[]): void {
+    for (let at = 0; at < operations.length; ) {
+      const length = fromWorkerLengths[operations[at] as number] as number
       try {
-        this.#takeOne(told, at)
+        this.#readOne(operations, at)
       } catch (error) {
         throwLater(error) // what else was told is not lost
       }
@@ -246,16 +252,16 @@ export class Thread implements SlabReader {
     if (this.#readBytes >= FREE_BYTES) this.#post()
   }
 
-  #takeOne(told: unknown[], at: number): void {
-    const number = told[at + 1] as number
-    switch (told[at]) {
-      case TOLD.CAME: {
-        const slab = told[at + 2] as number
-        const start = told[at + 3] as number
-        const bytes = told[at + 4] as number
+  #readOne(operations: unknown[], at: number): void {
+    const number = operations[at + 1] as number
+    switch (operations[at]) {
+      case fromWorker.FRAMES: {
+        const slab = operations[at + 2] as number
+        const start = operations[at + 3] as number
+        const bytes = operations[at + 4] as number
         const memory = this.#slabs.get(slab) as Uint8Array
         try {
-          this.#connections.get(number)?.came(memory.subarray(start, start + bytes))
+          this.#connections.get(number)?.receivedFrames(memory.subarray(start, start + bytes))
         } finally {
           // Not before: what is posted meanwhile would give back what is still being read.
           this.#read.set(slab, (this.#read.get(slab) ?? 0) + 1)
@@ -263,14 +269,14 @@ export class Thread implements SlabReader {
         }
         break
       }
-      case TOLD.LEFT:
-        this.#connections.get(number)?.left()
+      case fromWorker.FLUSHED:
+        this.#connections.get(number)?.writesFlushed()
         break
-      case TOLD.EVENT:
-        this.#users.get(number)?.told(told[at + 2] as EndpointEvent)
+      case fromWorker.EVENT:
+        this.#users.get(number)?.onEvent(operations[at + 2] as EndpointEvent)
         break
-      case TOLD.SLAB: {
-        const memory = told[at + 2] as SharedArrayBuffer | undefined
+      case fromWorker.SLAB: {
+        const memory = operations[at + 2] as SharedArrayBuffer | undefined
         if (memory) this.#slabs.set(number, new Uint8Array(memory))
         else this.#slabs.delete(number)
       }

@@ -7,10 +7,10 @@ import type { HostedConnection, Write } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
 import { SeenBatch } from "./open-batch.js"
 import { Outbox } from "./outbox.js"
-import { type Control, DO, DO_LENGTHS, type EndpointSpec } from "./protocol.js"
+import { type Control, type EndpointSpec, toWorker, toWorkerLengths } from "./protocol.js"
 
 /** How long a batch of a program that is busy may wait, in milliseconds. */
-const LOOK_MS = 10
+const POLL_MS = 10
 /** How often it is looked what is still to be written as the process ends, in milliseconds. */
 const COUNT_MS = 1
 
@@ -22,7 +22,7 @@ const connections = new Map<number, HostedConnection>()
 let cells: Int32Array
 /** Batches of the other thread, by their slots. */
 const batches = new Map<number, SeenBatch>()
-let looking = false
+let polling = false
 /** The slabs of the other thread. */
 const slabs = new Map<number, Uint8Array>()
 
@@ -32,7 +32,7 @@ port.on("message", (batch: unknown[]) => {
     const operation = batch[at] as number
     const number = batch[at + 1] as number
     switch (operation) {
-      case DO.WRITE: {
+      case toWorker.WRITE: {
         const start = batch[at + 3] as number
         const bytes = (slabs.get(batch[at + 2] as number) as Uint8Array).subarray(
           start,
@@ -42,35 +42,35 @@ port.on("message", (batch: unknown[]) => {
         connections.get(number)?.write(latest)
         break
       }
-      case DO.WRITE_LARGE:
+      case toWorker.WRITE_LARGE:
         latest = { bytes: batch[at + 2] as Uint8Array }
         connections.get(number)?.write(latest)
         break
-      case DO.WRITE_SAME:
+      case toWorker.WRITE_SAME:
         connections.get(number)?.write(latest as Write)
         break
-      case DO.COMMAND:
+      case toWorker.COMMAND:
         connections.get(number)?.write({
           name: batch[at + 2] as Command["name"],
           data: batch[at + 3] as Uint8Array,
         })
         break
-      case DO.GRANT:
+      case toWorker.GRANT:
         connections.get(number)?.grant(batch[at + 2] as number, batch[at + 3] as number)
         break
-      case DO.FREE:
+      case toWorker.FREE:
         outbox.free(number, batch[at + 2] as number)
         break
-      case DO.CONTROL:
+      case toWorker.CONTROL:
         connections.get(number)?.control(batch[at + 2] as Control)
         break
-      case DO.SLAB: {
+      case toWorker.SLAB: {
         const memory = batch[at + 2] as SharedArrayBuffer | undefined
         if (memory) slabs.set(number, new Uint8Array(memory))
         else slabs.delete(number)
         break
       }
-      case DO.OPEN: {
+      case toWorker.OPEN: {
         const spec = batch[at + 2] as EndpointSpec
         const hosted = new HostedEndpoint(number, spec, outbox, connections, () =>
           endpoints.delete(number),
@@ -78,7 +78,7 @@ port.on("message", (batch: unknown[]) => {
         endpoints.set(number, hosted)
         break
       }
-      case DO.LISTEN:
+      case toWorker.LISTEN:
         endpoints
           .get(number)
           ?.listen(
@@ -87,28 +87,28 @@ port.on("message", (batch: unknown[]) => {
             batch[at + 4] as Int32Array | undefined,
           )
         break
-      case DO.DIAL:
+      case toWorker.DIAL:
         endpoints.get(number)?.dial()
         break
-      case DO.CELLS:
+      case toWorker.CELLS:
         cells = batch[at + 1] as Int32Array
         break
-      case DO.BATCH: {
+      case toWorker.BATCH: {
         const memory = (slabs.get(batch[at + 3] as number) as Uint8Array).subarray(
           batch[at + 4] as number,
         )
         const to = batch[at + 5] as number[]
         batches.set(number, new SeenBatch(cells, batch[at + 2] as number, memory, to))
-        lookLater()
+        pollLater()
         break
       }
-      case DO.CLOSE:
+      case toWorker.CLOSE:
         endpoints.get(number)?.close()
         break
-      case DO.DELIVER:
+      case toWorker.DELIVER:
         endpoints.get(number)?.deliver(batch[at + 2] as Uint8Array[])
         break
-      case DO.DEPART:
+      case toWorker.DEPART:
         setInterval(
           countLeft,
           COUNT_MS,
@@ -116,7 +116,7 @@ port.on("message", (batch: unknown[]) => {
           batch[at + 2] as number,
         )
     }
-    at += DO_LENGTHS[operation] as number
+    at += toWorkerLengths[operation] as number
   }
   for (const endpoint of endpoints.values()) endpoint.forgetLatest()
 })
@@ -129,15 +129,15 @@ function countLeft(cells: DepartureCells, place: number): void {
   cells.tell(place, left)
 }
 
-function lookLater(): void {
-  if (looking) return
-  looking = true
-  setTimeout(look, LOOK_MS)
+function pollLater(): void {
+  if (polling) return
+  polling = true
+  setTimeout(poll, POLL_MS)
 }
 
 /** Writes what the program has sent and did not get to post. */
-function look(): void {
-  looking = false
+function poll(): void {
+  polling = false
   for (const [slot, batch] of batches) {
     if (batch.isOver) {
       batches.delete(slot)
@@ -149,5 +149,5 @@ function look(): void {
     if (write.bytes.length > 0) for (const connection of to) connection?.writeEarly(write)
   }
   for (const endpoint of endpoints.values()) endpoint.forgetLatest()
-  if (batches.size > 0) lookLater()
+  if (batches.size > 0) pollLater()
 }

@@ -26,7 +26,7 @@ import type {
   Departure,
   PeerConnection,
   PeerScheme,
-  Unwritten,
+  PendingWrite,
   Waiting,
 } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
@@ -46,15 +46,15 @@ export interface ConnectionOptions {
   /** The longest that a handshake may take, in milliseconds; 0 is no limit. */
   handshakeMs: number
   heartbeat: HeartbeatOptions
-  /** Whether inlets take frames as they come, rather than messages. */
+  /** Whether sinks take frames as they come, rather than messages. */
   relays: boolean
   /** Whether peers that announce nothing are served as over tcp://. */
   acceptsPlain: boolean
 }
 
 /** Who takes what comes over a connection after the handshake. */
-export interface Inlet {
-  /** A message, which is the inlet's to keep. Returns whether it wants the next one now. */
+export interface MessageSink {
+  /** A message, which is the sink's to keep. Returns whether it wants the next one now. */
   message(parts: Buffer[]): boolean
   /** A command, without its name. Returns whether it wants what follows now. */
   command(name: string, data: Buffer): boolean
@@ -62,8 +62,8 @@ export interface Inlet {
   drained(): void
 }
 
-/** An inlet that takes frames as they come, and makes messages of them elsewhere. */
-export interface RelayInlet extends Inlet {
+/** An sink that takes frames as they come, and makes messages of them elsewhere. */
+export interface FrameRelaySink extends MessageSink {
   /** How many messages are wanted now. */
   readonly room: number
   /** A piece of the frames of messages, so many of which end in it. Returns whether it wants more now. */
@@ -72,7 +72,7 @@ export interface RelayInlet extends Inlet {
 
 /** What is told of a connection. */
 export interface ConnectionHandlers {
-  /** The handshake is over: an inlet is to be given. */
+  /** The handshake is over: an sink is to be given. */
   ready(connection: PeerConnection, peerRoutingId: Buffer): void
   /** Asks for `connection.authenticated` to be called. */
   authenticate(connection: PeerConnection, credentials: Credentials): void
@@ -112,7 +112,7 @@ export interface Ending {
 
 /** For all that write nothing. */
 const NOTHING: (Chunk | Uint8Array)[] = []
-const NO_ITEMS: Unwritten[] = []
+const NO_ITEMS: PendingWrite[] = []
 const NO_BYTES = new Uint8Array(0)
 
 /** Makes plain frames of what comes. */
@@ -126,12 +126,12 @@ const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 
 /**
  * A TCP connection that speaks lz4+tcp. What comes goes socket → transcoder → ZMTP session →
- * inlet; what leaves was encoded by the sender of the endpoint.
+ * sink; what leaves was encoded by the sender of the endpoint.
  */
 export class Connection
   implements PeerConnection, Departing, ChannelHandlers, TranscoderSink, SessionHandlers, Readable
 {
-  inlet: Inlet | undefined
+  sink: MessageSink | undefined
   readonly #socket: Socket
   readonly #options: ConnectionOptions
   readonly #handlers: ConnectionHandlers
@@ -140,11 +140,11 @@ export class Connection
   #heartbeat: Heartbeat | undefined
   /** Of the handshake, then of the farewell. */
   #timer: NodeJS.Timeout | undefined
-  /** Plain frames that the inlet did not want yet. */
+  /** Plain frames that the sink did not want yet. */
   #kept: Uint8Array | undefined
-  /** Whether the inlet wants no more for now. */
+  /** Whether the sink wants no more for now. */
   #stopped = false
-  /** Whether the inlet was full before anything came. */
+  /** Whether the sink was full before anything came. */
   #isHeld = false
   /** Bytes that came and are to be decoded in this call. */
   #chunk: Uint8Array = NO_BYTES
@@ -157,7 +157,7 @@ export class Connection
   /** Whether the peer has closed its side, or this side has given it up: nothing is written any more. */
   #isOver = false
   /** Whether nothing that comes is wanted any more. */
-  #deaf = false
+  #discarding = false
   #closed = false
   #stage: Ending["stage"] = "handshaking"
   #final = false
@@ -309,7 +309,7 @@ export class Connection
     return this.#link ?? this.#measure()
   }
 
-  adapt(group?: readonly LinkHolder[]): void {
+  applyEffort(group?: readonly LinkHolder[]): void {
     const { settings, sender } = this.#options
     if (!settings.adaptive || this.#isPlain) return
     if (!this.#link) {
@@ -407,16 +407,16 @@ export class Connection
   // What waits is the pipe's, and what was written is lost with the connection.
   readonly opensMemory = false
   readonly threadMs = 0
-  readonly hasUnwritten = false
+  readonly hasPendingWrites = false
   openMemory(): undefined {}
-  received(): void {}
+  messageConsumed(): void {}
   setMarks(): void {}
-  takeUnwritten(): Unwritten[] {
+  takePendingWrites(): PendingWrite[] {
     return NO_ITEMS
   }
 
   destroy(): void {
-    this.#deaf = true
+    this.#discarding = true
     this.#isOver = true
     this.#socket.destroy()
   }
@@ -442,11 +442,11 @@ export class Connection
   // -- What comes ------------------------------------------------------------------
 
   data(chunk: Uint8Array): void {
-    if (this.#deaf) return
+    if (this.#discarding) return
     this.#heartbeat?.heard()
     let frames = this.#session.isGreeted ? chunk : this.#greet(chunk)
     if (this.#options.acceptsPlain && !this.#session.isReady) frames = this.#shakeHands(frames)
-    if (this.#deaf || frames.length === 0) return
+    if (this.#discarding || frames.length === 0) return
     if (this.#stopped || this.#isInLine || !mayReadNow()) {
       this.#receiving.keep(frames)
       if (!this.#stopped) this.#getInLine()
@@ -472,7 +472,7 @@ export class Connection
    * behind it.
    */
   #shakeHands(frames: Uint8Array): Uint8Array {
-    if (this.#deaf || frames.length === 0) return NO_BYTES
+    if (this.#discarding || frames.length === 0) return NO_BYTES
     try {
       return frames.subarray(this.#session.receive(frames))
     } catch (error) {
@@ -483,7 +483,7 @@ export class Connection
 
   readSlice(): boolean {
     this.#isInLine = false
-    if (this.#deaf || this.#closed) return false
+    if (this.#discarding || this.#closed) return false
     this.#sliceBytes = 0
     const chunk = this.#chunk
     this.#chunk = NO_BYTES
@@ -495,7 +495,7 @@ export class Connection
       this.#fail(error as Error)
       return false
     }
-    if (this.#deaf || this.#stopped) return false
+    if (this.#discarding || this.#stopped) return false
     if (this.#sliceBytes >= SLICE_BYTES) {
       this.#isInLine = true
       return true
@@ -511,46 +511,46 @@ export class Connection
     this.#kept = used < kept.length ? kept.subarray(used) : undefined
   }
 
-  /** Takes what was decoded though the inlet may be full. */
+  /** Takes what was decoded though the sink may be full. */
   #takeAllKept(): void {
     while (this.#kept) this.#takeKept()
   }
 
-  take(piece: Uint8Array, owned: boolean): boolean {
-    if (this.#deaf) return true
+  take(piece: Uint8Array, copied: boolean): boolean {
+    if (this.#discarding) return true
     this.#sliceBytes += piece.length
-    const used = this.#session.receive(piece, 0, owned)
+    const used = this.#session.receive(piece, 0, copied)
     if (used < piece.length) {
       const rest = piece.subarray(used)
-      this.#kept = owned ? rest : new Uint8Array(rest)
+      this.#kept = copied ? rest : new Uint8Array(rest)
     }
     return !this.#stopped && this.#sliceBytes < SLICE_BYTES
   }
 
   message(parts: Buffer[]): boolean {
-    if (this.#deaf) return true
-    if ((this.inlet as Inlet).message(parts)) return true
+    if (this.#discarding) return true
+    if ((this.sink as MessageSink).message(parts)) return true
     this.#stopped = true
     return false
   }
 
   get room(): number {
-    return (this.inlet as RelayInlet).room
+    return (this.sink as FrameRelaySink).room
   }
 
   frames(piece: Uint8Array, messages: number): boolean {
-    if (this.#deaf || (this.inlet as RelayInlet).frames(piece, messages)) return true
+    if (this.#discarding || (this.sink as FrameRelaySink).frames(piece, messages)) return true
     this.#stopped = true
     return false
   }
 
   command(name: string, data: Buffer): boolean {
-    if (this.#deaf || name === "PONG") return true
+    if (this.#discarding || name === "PONG") return true
     if (name === "PING") {
       this.#answer(data)
       return true
     }
-    if ((this.inlet as Inlet).command(name, data)) return true
+    if ((this.sink as MessageSink).command(name, data)) return true
     this.#stopped = true
     return false
   }
@@ -577,7 +577,7 @@ export class Connection
       this.#pong = undefined
     }
     if (!this.blocked) this.#heartbeat?.drained()
-    if (!this.blocked) this.inlet?.drained()
+    if (!this.blocked) this.sink?.drained()
   }
 
   // -- Handshake -------------------------------------------------------------------
@@ -587,7 +587,7 @@ export class Connection
   }
 
   authenticated(status: AuthStatus | undefined): void {
-    if (!this.#closed && !this.#deaf) this.#session.authenticated(status)
+    if (!this.#closed && !this.#discarding) this.#session.authenticated(status)
   }
 
   refused(status: number): void {
@@ -640,15 +640,15 @@ export class Connection
   }
 
   #fail(error: Error, failure?: HandshakeFailure): void {
-    if (this.#deaf) return
+    if (this.#discarding) return
     this.#error = error
     this.destroy()
     if (error instanceof ProtocolError) this.#handlers.failed(this, error, failure)
   }
 
   #stopListening(): void {
-    this.#deaf = true
-    this.inlet = undefined
+    this.#discarding = true
+    this.sink = undefined
     this.#kept = undefined
     this.#heartbeat?.stop()
     this.#socket.resume()
@@ -679,17 +679,17 @@ export class Connection
     const { counts } = this
     this.#receiving.close()
     this.#handlers.closed(this, { error, stage: this.#stage, final: this.#final, counts })
-    this.inlet = undefined
+    this.sink = undefined
     this.#flushed()
   }
 
   /**
    * Hands on what had come before the network failed: the rest as far as there is room for it, and
-   * in any case what was decoded, which is counted. But where the inlet was full before, as that of
+   * in any case what was decoded, which is counted. But where the sink was full before, as that of
    * an earlier connection, each connection would add to it.
    */
   #readRest(): void {
-    if (this.#deaf || this.#isHeld) return
+    if (this.#discarding || this.#isHeld) return
     this.#sliceBytes = Number.NEGATIVE_INFINITY
     try {
       this.#takeAllKept()

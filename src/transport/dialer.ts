@@ -85,7 +85,7 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
   handOver(frames: Uint8Array[], departure: Departure): void {
     this.close()
     // A peer that knows this connection by a routing id would not take another of that id.
-    if (!this.connection?.inlet) this.connection?.destroy()
+    if (!this.connection?.sink) this.connection?.destroy()
     const { sender: _, relays: __, ...options } = this.#options
     departure.deliver({ options, tcp: this.#tcp, destination: this.#destination }, frames)
   }

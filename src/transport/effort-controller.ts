@@ -378,16 +378,16 @@ export class EffortController {
     ms: number,
     now: number,
   ): void {
-    const usual = this.#estimates[this.#current]
-    if (!usual) return
+    const present = this.#estimates[this.#current]
+    if (!present) return
     const isNew = this.#estimates[index] === undefined
-    const share = plainBytes / usual.plainBytes
+    const share = plainBytes / present.plainBytes
     const speed = Math.min(...this.#speeds)
-    const busyMs = Math.max(0, ms - usual.ms * share)
+    const busyMs = Math.max(0, ms - present.ms * share)
     // The network goes on with what waits.
     const waitingMs = (this.#waitingBytes * this.#ratioOf(this.#current)) / speed
     const lostMs =
-      Math.max(0, busyMs - waitingMs) + Math.max(0, (wireBytes - usual.wireBytes * share) / speed)
+      Math.max(0, busyMs - waitingMs) + Math.max(0, (wireBytes - present.wireBytes * share) / speed)
     const pauseMs = Math.max(lostMs / (isNew ? NEW_SHARE : PROBE_SHARE), busyMs / BUSY_SHARE)
     this.#nextProbeAt = now + Math.max(PROBE_MS, pauseMs)
   }

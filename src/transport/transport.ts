@@ -7,7 +7,7 @@ import type {
   ConnectionCounts,
   ConnectionHandlers,
   ConnectionOptions,
-  Inlet,
+  MessageSink,
 } from "./connection.js"
 import type { Link, LinkHolder } from "./effort-meter.js"
 import type { Destination, HostPort } from "./endpoint.js"
@@ -80,7 +80,7 @@ export type PeerScheme = "lz4+tcp" | "tcp"
 /** A connection to a peer. */
 export interface PeerConnection {
   /** Who takes what comes, from the end of the handshake on. */
-  inlet: Inlet | undefined
+  sink: MessageSink | undefined
   /** Whether what is written now would have to wait. */
   readonly blocked: boolean
   /** Milliseconds that another thread takes for a write; 0 where it is this one that writes. */
@@ -106,23 +106,23 @@ export interface PeerConnection {
   /** Measures what its network takes; undefined if another thread does. */
   readonly link?: Link | undefined
   /** Sets how hard the encoder tries for this connection, or for all that are sent the same. */
-  adapt(group?: readonly LinkHolder[]): void
+  applyEffort(group?: readonly LinkHolder[]): void
   /** Takes note of what was encoded after `adapt`. */
   encoded(chunk: Chunk): void
   write(chunk: Chunk): void
   sendCommand(name: string, data: Uint8Array): void
-  /** Hands nothing to the inlet, which is full from the beginning. */
+  /** Hands nothing to the sink, which is full from the beginning. */
   stop(): void
-  /** Goes on with what the inlet did not want. */
+  /** Goes on with what the sink did not want. */
   resume(): void
-  /** A message that the inlet took has been received by the program. */
-  received(): void
-  /** How many messages the inlet will let wait, 0 for any number, and whether only the latest is kept, each way. */
+  /** A message that the sink took has been received by the program. */
+  messageConsumed(): void
+  /** How many messages the sink will let wait, 0 for any number, and whether only the latest is kept, each way. */
   setMarks(receiveHighWaterMark: number, conflate: boolean): void
   /** What was written and has not left, and need not be lost with the connection. */
-  takeUnwritten(): Unwritten[]
-  /** Whether there is any of that; if so, `drained` of the inlet follows when there is none. */
-  readonly hasUnwritten: boolean
+  takePendingWrites(): PendingWrite[]
+  /** Whether there is any of that; if so, `drained` of the sink follows when there is none. */
+  readonly hasPendingWrites: boolean
   /** Calls back when the system has taken all that was written so far, or the connection is over. */
   flush(done: () => void): void
   /**
@@ -178,7 +178,7 @@ export interface Command {
   data: Uint8Array
 }
 
-export type Unwritten = Chunk | Command
+export type PendingWrite = Chunk | Command
 
 export interface ListenerHandlers extends ConnectionHandlers {
   accepted(connection: PeerConnection): void

@@ -43,14 +43,14 @@ export class FrameReader {
 
   /**
    * Reads `bytes` from `start`; returns where the sink had enough, or their end. Where they are
-   * `owned`, nobody else uses them, and one that is a whole body is not copied.
+   * `copied`, nobody else uses them, and one that is a whole body is not copied.
    */
-  read(bytes: Uint8Array, start: number, sink: FrameSink, owned = false): number {
+  read(bytes: Uint8Array, start: number, sink: FrameSink, copied = false): number {
     const end = bytes.length
     let at = start
     while (at < end) {
       if (this.#length >= 0) {
-        at = this.#collect(bytes, at, owned)
+        at = this.#collect(bytes, at, copied)
         if (this.#filled < this.#length) return end
         if (!this.#finish(sink)) return at
         continue
@@ -139,8 +139,8 @@ export class FrameReader {
     this.#filled = 0
   }
 
-  #collect(bytes: Uint8Array, at: number, owned: boolean): number {
-    if (owned && at === 0 && this.#filled === 0 && bytes.length === this.#length) {
+  #collect(bytes: Uint8Array, at: number, copied: boolean): number {
+    if (copied && at === 0 && this.#filled === 0 && bytes.length === this.#length) {
       this.#body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
       this.#filled = bytes.length
       return bytes.length

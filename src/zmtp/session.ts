@@ -101,9 +101,9 @@ export class Session implements RelaySink, HandshakeSink {
    *
    * @throws ProtocolError when the stream breaks a rule.
    */
-  receive(bytes: Uint8Array, start = 0, owned = false): number {
+  receive(bytes: Uint8Array, start = 0, copied = false): number {
     const relay = this.#relay
-    if (!relay) return this.#frames.read(bytes, start, this, owned)
+    if (!relay) return this.#frames.read(bytes, start, this, copied)
     this.#goesOn = true
     const from = this.isReady ? start : this.#frames.read(bytes, start, this)
     return this.isReady && this.#goesOn ? relay.read(bytes, from, this) : from

@@ -65,8 +65,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "    this.#deaf = true\n    this.#isOver = true\n    this.#socket.destroy()",
-        to: "    this.#deaf = true\n    this.#socket.destroy()",
+        from: "    this.#discarding = true\n    this.#isOver = true\n    this.#socket.destroy()",
+        to: "    this.#discarding = true\n    this.#socket.destroy()",
       },
       {
         file: CONNECTION,
@@ -131,22 +131,28 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: PIPE,
-        from: "max <= 0 || (this.#in.length <= max / 2 &&",
-        to: "max <= 0 || (this.#in.length > 0 && this.#in.length <= max / 2 &&",
+        from: "max <= 0 || (this.#received.length <= max / 2 &&",
+        to: "max <= 0 || (this.#received.length > 0 && this.#received.length <= max / 2 &&",
       },
     ],
   },
   {
     name: "the receive mark is off by one",
-    patches: [{ file: PIPE, from: "(this.#in.length >= max ||", to: "(this.#in.length > max ||" }],
+    patches: [
+      {
+        file: PIPE,
+        from: "(this.#received.length >= max ||",
+        to: "(this.#received.length > max ||",
+      },
+    ],
   },
   {
     name: "the send mark is off by one",
     patches: [
       {
         file: PIPE,
-        from: "    return this.#written - (this.#taken - (this.#taken % step)) < max",
-        to: "    return this.#written - (this.#taken - (this.#taken % step)) <= max",
+        from: "    return this.#written - (this.#sent - (this.#sent % step)) < max",
+        to: "    return this.#written - (this.#sent - (this.#sent % step)) <= max",
       },
     ],
   },
@@ -155,8 +161,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "    for (const chunk of this.#writing) chunk.release()",
-        to: "    for (const chunk of this.#writing) {\n      chunk.release()\n      chunk.release()\n    }",
+        from: "    for (const written of this.#writing) if (written instanceof Chunk) written.release()",
+        to: "    for (const written of this.#writing)\n      if (written instanceof Chunk) {\n        written.release()\n        written.release()\n      }",
       },
     ],
   },
@@ -165,8 +171,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "      this.#writing.push(chunk)",
-        to: "      chunk.release()",
+        from: "      this.#writing.push(written)",
+        to: "      if (written instanceof Chunk) written.release()",
       },
     ],
   },
@@ -218,7 +224,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/zmtp/frame-reader.ts",
-        from: "        at = this.#collect(bytes, at, owned)",
+        from: "        at = this.#collect(bytes, at, copied)",
         to: "        at = this.#collect(bytes, at, true)",
       },
     ],
@@ -248,7 +254,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: PIPE,
-        from: "    for (const item of unwritten) {\n      chunks.push(item)",
+        from: "    for (const item of pending) {\n      chunks.push(item)",
         to: "    for (const item of [...unwritten].reverse()) {\n      chunks.push(item)",
       },
     ],
@@ -281,7 +287,7 @@ export const mutations: readonly Mutation[] = [
     name: "a ROUTER forgets the name of whom it connects to",
     patches: [
       {
-        file: "src/sockets/engine.ts",
+        file: "src/sockets/socket-core.ts",
         from: 'endpoint.dial(connectRoutingId?.toString("latin1"))',
         to: "endpoint.dial(undefined)",
       },

@@ -1,5 +1,5 @@
 /** What a run does, as data: made from a seed, and made smaller when a run fails. */
-import type { EndpointOptions } from "../../src/sockets/engine.js"
+import type { EndpointOptions } from "../../src/sockets/socket-core.js"
 import { Random } from "./random.js"
 import { credentialsOf } from "./zap.js"
 

@@ -10,7 +10,7 @@ import {
   type PipeOptions,
 } from "../../src/patterns/pipe.js"
 import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
-import type { Inlet } from "../../src/transport/connection.js"
+import type { MessageSink } from "../../src/transport/connection.js"
 import type { Encoder, Waiting } from "../../src/transport/transport.js"
 import { concat } from "./wire.js"
 import { message as frames, greeting, messagesOf, parseStream } from "./zmtp.js"
@@ -62,7 +62,7 @@ export class PlainSender implements Encoder {
 
 /** The end of a pipe that is the network's. */
 export class FakeConnection implements PipeConnection {
-  inlet: Inlet | undefined
+  sink: MessageSink | undefined
   /** Messages, and commands with their data, as they were written. */
   readonly written: string[] = []
   readonly chunks: Chunk[] = []
@@ -81,12 +81,12 @@ export class FakeConnection implements PipeConnection {
 
   readonly opensMemory = false
   threadMs = 0
-  hasUnwritten = false
+  hasPendingWrites = false
   waiting: Waiting = { messages: 0, bytes: 0 }
 
   openMemory(): undefined {}
 
-  adapt(): void {}
+  applyEffort(): void {}
   encoded(): void {}
 
   write(chunk: Chunk): void {
@@ -109,7 +109,7 @@ export class FakeConnection implements PipeConnection {
     this.resumes++
   }
 
-  received(): void {}
+  messageConsumed(): void {}
 
   setMarks(): void {}
 
@@ -128,7 +128,7 @@ export class FakeConnection implements PipeConnection {
   /** There is room for so many writes more. */
   drain(writes = Number.POSITIVE_INFINITY): void {
     this.room = writes
-    this.inlet?.drained()
+    this.sink?.drained()
   }
 
   /** What was written since the last time. */
@@ -139,7 +139,7 @@ export class FakeConnection implements PipeConnection {
 
 /** Events of a pipe that nobody wants to hear. */
 export const silent: PipeEvents = {
-  offence: undefined,
+  violation: undefined,
   readActivated: () => {},
   writeActivated: () => {},
   command: () => true,

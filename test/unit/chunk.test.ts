@@ -80,7 +80,7 @@ test("what is held stays as it is, whatever is made, shared, joined, copied and 
           one.shared = true
           held.push(one, one)
         } else if (one && what === "own") {
-          held[at] = { ...one, chunk: one.chunk.owned() }
+          held[at] = { ...one, chunk: one.chunk.copied() }
         } else if (one && what === "join") {
           const next = held[at + 1]
           if (!next || next.chunk === one.chunk || one.shared || next.shared) continue

@@ -7,7 +7,7 @@ import { Codec } from "../../src/codec/codec.js"
 import { checkLz4Options } from "../../src/codec/options.js"
 import { Sender } from "../../src/codec/sender.js"
 import type { Channel } from "../../src/transport/channel.js"
-import { Connection, type Inlet } from "../../src/transport/connection.js"
+import { Connection, type MessageSink } from "../../src/transport/connection.js"
 import { knownGroupMeter } from "../../src/transport/effort-meter.js"
 import { mayReadNow } from "../../src/transport/read-turns.js"
 import { concat } from "../support/wire.js"
@@ -50,7 +50,7 @@ class FakeSocket {
   }
 }
 
-class Peer implements Inlet {
+class Peer implements MessageSink {
   readonly socket = new FakeSocket()
   readonly connection: Connection
   readonly received: string[] = []
@@ -91,7 +91,7 @@ class Peer implements Inlet {
     const channel = { socket: this.socket as unknown as Socket, handlers: {} }
     this.connection = new Connection(channel as unknown as Channel, options, {
       ready: (connection) => {
-        connection.inlet = this
+        connection.sink = this
         if (isFull) connection.stop()
       },
       authenticate: unexpected("authenticate"),
@@ -231,14 +231,14 @@ test("what is left of those that were sent the same is measured alone", () => {
   const sender = new Sender(settings)
   const [one, other] = [new Peer({ adaptive: true, sender }), new Peer({ adaptive: true, sender })]
   expect(one.connection.link).not.toBe(other.connection.link)
-  one.connection.adapt([one, other])
+  one.connection.applyEffort([one, other])
   expect(knownGroupMeter(sender)?.isAlone).toBe(false)
-  one.connection.adapt([one])
+  one.connection.applyEffort([one])
   expect(knownGroupMeter(sender)?.isAlone).toBe(true)
   sender.close()
 })
 
-describe("a connection to an inlet that is full already", () => {
+describe("a connection to an sink that is full already", () => {
   test("hands over nothing before it resumes, also of what comes with the handshake", async () => {
     const peer = new Peer({ isFull: true, firstBytes: stream("x", 3) })
     peer.connection.data(stream("y", 3))

@@ -263,12 +263,12 @@ class Receiver {
 /** What a receiver of plaintext frames makes of an example. */
 function sessionError({ handshake, frames, socket }: Example): string | undefined {
   if (socket !== undefined) expect(socket).toBe("REQ")
-  const { offence } = new Req({} as SocketTypeEvents, {} as TypeOptions)
+  const { violation } = new Req({} as SocketTypeEvents, {} as TypeOptions)
   const withoutSentinel = (message: readonly Buffer[]): Buffer[] =>
     message.map((part) => part.subarray(limit("SENTINEL_BYTES")))
   const receiver = new Receiver(
     handshake === undefined,
-    (message) => socket !== undefined && offence(withoutSentinel(message)) !== undefined,
+    (message) => socket !== undefined && violation(withoutSentinel(message)) !== undefined,
   )
   receiver.take((handshake ?? frames)!)
   return receiver.error

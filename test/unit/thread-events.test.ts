@@ -4,10 +4,10 @@ import { setImmediate as turn } from "node:timers/promises"
 import { expect, onTestFinished, test, vi } from "vitest"
 import {
   type Control,
-  DO,
   type EndpointEvent,
   type EndpointSpec,
-  TOLD,
+  fromWorker,
+  toWorker,
 } from "../../src/thread/protocol.js"
 import { RemoteConnection } from "../../src/thread/remote-connection.js"
 import { RemoteListener } from "../../src/thread/remote-endpoint.js"
@@ -72,7 +72,7 @@ function endpoint() {
   const take = (...events: EndpointEvent[]) => {
     worker.emit(
       "message",
-      events.flatMap((event) => [TOLD.EVENT, 1, event]),
+      events.flatMap((event) => [fromWorker.EVENT, 1, event]),
     )
   }
   return { worker, log, take, one }
@@ -139,9 +139,9 @@ test("memory is given back when what came has been read, not while it is being r
   const worker = workers.at(-1) as FakeWorker
   const one = new RemoteConnection(thread, 7, 10, new SharedState(), "127.0.0.1", 5555)
   const posted: unknown[][] = []
-  one.inlet = {
+  one.sink = {
     message: () => {
-      thread.doNow([DO.DIAL, 1])
+      thread.postNow([toWorker.DIAL, 1])
       posted.push(worker.posted.splice(0))
       return true
     },
@@ -150,10 +150,10 @@ test("memory is given back when what came has been read, not while it is being r
   }
   const memory = new Uint8Array(new SharedArrayBuffer(100))
   memory.set(message(Buffer.from("text")))
-  worker.emit("message", [TOLD.SLAB, 3, memory.buffer, TOLD.CAME, 7, 3, 0, 6])
-  expect(posted).toEqual([[DO.DIAL, 1]])
-  thread.doNow([DO.DIAL, 1])
-  expect(worker.posted).toEqual([DO.DIAL, 1, DO.FREE, 3, 1])
+  worker.emit("message", [fromWorker.SLAB, 3, memory.buffer, fromWorker.FRAMES, 7, 3, 0, 6])
+  expect(posted).toEqual([[toWorker.DIAL, 1]])
+  thread.postNow([toWorker.DIAL, 1])
+  expect(worker.posted).toEqual([toWorker.DIAL, 1, toWorker.FREE, 3, 1])
 })
 
 test("an endpoint whose thread died waits for another no longer once it is closed", () => {

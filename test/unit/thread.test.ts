@@ -13,18 +13,18 @@ import type { HostedEndpoint } from "../../src/thread/hosted-endpoint.js"
 import { Outbox } from "../../src/thread/outbox.js"
 import { fromPlain, toPlain } from "../../src/thread/plain-error.js"
 import {
-  CAME_MAX_BYTES,
   type Control,
-  DO,
   type EndpointEvent,
-  TOLD,
+  fromWorker,
+  RECEIVE_WINDOW_BYTES,
+  toWorker,
 } from "../../src/thread/protocol.js"
 import { RemoteConnection } from "../../src/thread/remote-connection.js"
 import { SharedSlabs } from "../../src/thread/shared-slabs.js"
 import { SharedState } from "../../src/thread/shared-state.js"
 import type { Thread } from "../../src/thread/thread.js"
-import type { Connection, Inlet } from "../../src/transport/connection.js"
-import type { Command, Unwritten } from "../../src/transport/transport.js"
+import type { Connection, MessageSink } from "../../src/transport/connection.js"
+import type { Command, PendingWrite } from "../../src/transport/transport.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, message } from "../support/zmtp.js"
 
@@ -139,7 +139,7 @@ describe("messages that are framed", () => {
   })
 
   test("that waited in memory of their own go to shared memory again", () => {
-    const waited = framer.encode(framesOf([bytesOf(5)], [bytesOf(6)])).owned()
+    const waited = framer.encode(framesOf([bytesOf(5)], [bytesOf(6)])).copied()
     expect(isShared(waited.bytes)).toBe(false)
     const again = framer.again(waited)
     expect(isShared(again.bytes)).toBe(true)
@@ -226,7 +226,7 @@ class Told {
     for (let at = 0; at < told.length; ) {
       const number = told[at + 1] as number
       switch (told[at]) {
-        case TOLD.SLAB: {
+        case fromWorker.SLAB: {
           const memory = told[at + 2] as SharedArrayBuffer | undefined
           if (memory) this.slabs.set(number, new Uint8Array(memory))
           else this.slabs.delete(number)
@@ -234,7 +234,7 @@ class Told {
           at += 3
           break
         }
-        case TOLD.CAME: {
+        case fromWorker.FRAMES: {
           const [slab, start, length] = told.slice(at + 2, at + 5) as [number, number, number]
           const memory = this.slabs.get(slab) as Uint8Array
           const bytes = Buffer.from(memory.subarray(start, start + length))
@@ -244,11 +244,11 @@ class Told {
           at += 5
           break
         }
-        case TOLD.LEFT:
+        case fromWorker.FLUSHED:
           this.log.push(`left ${number}`)
           at += 2
           break
-        case TOLD.EVENT:
+        case fromWorker.EVENT:
           this.log.push(`${(told[at + 2] as EndpointEvent).type} ${number}`)
           at += 3
           break
@@ -279,7 +279,7 @@ describe("what a thread tells", () => {
     box.frames(7, bytesOf(10))
     box.event(3, happened)
     box.frames(8, bytesOf(20))
-    box.left(7)
+    box.writesFlushed(7)
     expect(told.posts).toEqual([])
     await turn()
     expect(told.posts).toHaveLength(1)
@@ -381,7 +381,7 @@ describe("what a thread tells", () => {
             box.event(one.event, happened)
             order.push(`delayed ${one.event}`)
           } else if ("left" in one) {
-            box.left(one.left)
+            box.writesFlushed(one.left)
             order.push(`left ${one.left}`)
           } else if ("turn" in one) await turn()
           else for (; freed < told.runs.length; freed++) box.free((told.runs[freed] as Run).slab, 1)
@@ -423,7 +423,7 @@ class FakeConnection {
     this.log.push(what)
     this.blocked = --this.room <= 0
   }
-  adapt(): void {}
+  applyEffort(): void {}
   encoded(): void {}
   resume(): void {
     this.log.push("resume")
@@ -611,12 +611,12 @@ describe("a connection, at its thread", () => {
     expect(one.frames(bytesOf(100), 4)).toBe(true)
     expect(one.room).toBe(6)
     expect(one.frames(bytesOf(100), 6)).toBe(false)
-    one.grant(10, CAME_MAX_BYTES)
+    one.grant(10, RECEIVE_WINDOW_BYTES)
     expect(network.log).toEqual([])
-    one.grant(12, CAME_MAX_BYTES)
+    one.grant(12, RECEIVE_WINDOW_BYTES)
     expect(network.log).toEqual(["resume"])
     expect(one.room).toBe(2)
-    one.grant(0, CAME_MAX_BYTES)
+    one.grant(0, RECEIVE_WINDOW_BYTES)
     expect(one.room).toBe(Number.POSITIVE_INFINITY)
   })
 
@@ -626,8 +626,8 @@ describe("a connection, at its thread", () => {
     let bytes = 0
     do bytes += piece.length
     while (one.frames(piece, 0))
-    expect(bytes).toBeGreaterThanOrEqual(CAME_MAX_BYTES)
-    expect(bytes).toBeLessThan(CAME_MAX_BYTES + piece.length + 1)
+    expect(bytes).toBeGreaterThanOrEqual(RECEIVE_WINDOW_BYTES)
+    expect(bytes).toBeLessThan(RECEIVE_WINDOW_BYTES + piece.length + 1)
     one.grant(0, bytes)
     expect(network.log).toEqual([])
     one.grant(0, bytes + 1)
@@ -660,22 +660,24 @@ class FakeThread {
   removeConnection({ number }: RemoteConnection): void {
     this.done.push(["removed", number])
   }
-  do(...operation: unknown[]): void {
+  post(...operation: unknown[]): void {
     this.done.push(operation)
   }
   control(number: number, control: Control): void {
-    this.done.push([DO.CONTROL, number, control])
+    this.done.push([toWorker.CONTROL, number, control])
   }
   write(number: number, chunk: Chunk): void {
-    this.done.push([DO.WRITE, number, chunk.bytes.length])
+    this.done.push([toWorker.WRITE, number, chunk.bytes.length])
   }
 
   get grants(): number[][] {
-    return this.done.filter(([what]) => what === DO.GRANT).map((one) => one.slice(2) as number[])
+    return this.done
+      .filter(([what]) => what === toWorker.GRANT)
+      .map((one) => one.slice(2) as number[])
   }
 }
 
-class FakeInlet implements Inlet {
+class FakeSink implements MessageSink {
   readonly log: string[] = []
   wanted = Number.POSITIVE_INFINITY
   /** Is called for each message. */
@@ -706,13 +708,13 @@ function remote(credit = 10) {
     "127.0.0.1",
     5555,
   )
-  const inlet = new FakeInlet()
-  one.inlet = inlet
+  const sink = new FakeSink()
+  one.sink = sink
   /** So many writes have left in all. What was waited for is told. */
   const state = (left: number) => {
-    while (shared.left < left) if (shared.leaves()) one.left()
+    while (shared.left < left) if (shared.leaves()) one.writesFlushed()
   }
-  return { one, thread, inlet, state }
+  return { one, thread, sink, state }
 }
 
 const named = (...names: string[]): Uint8Array =>
@@ -722,28 +724,28 @@ describe("a connection, at the thread of the sockets", () => {
   const encoded = (bytes: number): Chunk => framer.encode(NO_FRAMES, [bytesOf(bytes)])
 
   test("is blocked while a megabyte has not left, and says when a quarter of that has", () => {
-    const { one, inlet, state } = remote()
+    const { one, sink, state } = remote()
     let written = 0
     for (; !one.blocked; written++) one.write(encoded(100 * KIB))
     expect(written).toBe(11) // 1 MiB
     state(2)
-    expect(inlet.log).toEqual([])
+    expect(sink.log).toEqual([])
     state(3)
-    expect(inlet.log).toEqual(["drained"])
+    expect(sink.log).toEqual(["drained"])
     expect(one.blocked).toBe(false)
     state(11)
-    expect(inlet.log).toEqual(["drained"])
+    expect(sink.log).toEqual(["drained"])
   })
 
   test("with conflate, is blocked until the one that was written has left", () => {
-    const { one, inlet, state } = remote()
+    const { one, sink, state } = remote()
     one.setMarks(10, true)
     expect(one.blocked).toBe(false)
     one.write(encoded(10))
     expect(one.blocked).toBe(true)
     state(1)
     expect(one.blocked).toBe(false)
-    expect(inlet.log).toEqual(["drained"])
+    expect(sink.log).toEqual(["drained"])
   })
 
   test("is to be asked to let go of memory, and does so when all has left", () => {
@@ -770,20 +772,20 @@ describe("a connection, at the thread of the sockets", () => {
     one.write(chunks[2] as Chunk)
     state(1)
     one.closing()
-    const shown = (item: Unwritten) => ("name" in item ? item.name : text(item.bytes))
-    expect(one.takeUnwritten().map(shown)).toEqual(["SUBSCRIBE", "\0\x012", "\0\x013"])
-    expect(one.takeUnwritten()).toEqual([])
+    const shown = (item: PendingWrite) => ("name" in item ? item.name : text(item.bytes))
+    expect(one.takePendingWrites().map(shown)).toEqual(["SUBSCRIBE", "\0\x012", "\0\x013"])
+    expect(one.takePendingWrites()).toEqual([])
   })
 
   test("lets as many messages come as the mark says, and more in steps of half the mark", () => {
     const { one, thread } = remote(10)
     one.setMarks(10, false)
     expect(thread.grants).toEqual([])
-    for (let i = 0; i < 4; i++) one.received()
+    for (let i = 0; i < 4; i++) one.messageConsumed()
     expect(thread.grants).toEqual([])
-    one.received()
+    one.messageConsumed()
     expect(thread.grants.map(([messages]) => messages)).toEqual([15])
-    for (let i = 0; i < 10; i++) one.received()
+    for (let i = 0; i < 10; i++) one.messageConsumed()
     expect(thread.grants.map(([messages]) => messages)).toEqual([15, 20, 25])
     one.setMarks(0, false)
     expect(thread.grants.at(-1)?.[0]).toBe(0)
@@ -792,90 +794,90 @@ describe("a connection, at the thread of the sockets", () => {
   test("lets more bytes come when it has read what had come", () => {
     const { one, thread } = remote(0)
     const piece = concat(message(bytesOf(700 * KIB)))
-    one.came(piece)
-    one.came(piece)
+    one.receivedFrames(piece)
+    one.receivedFrames(piece)
     expect(thread.grants).toEqual([])
-    one.came(piece)
-    expect(thread.grants).toEqual([[0, 3 * piece.length + CAME_MAX_BYTES]])
+    one.receivedFrames(piece)
+    expect(thread.grants).toEqual([[0, 3 * piece.length + RECEIVE_WINDOW_BYTES]])
   })
 
-  test("keeps what the inlet does not want, copied, and goes on with it", () => {
-    const { one, inlet } = remote()
-    inlet.wanted = 2
+  test("keeps what the sink does not want, copied, and goes on with it", () => {
+    const { one, sink } = remote()
+    sink.wanted = 2
     const pieces = [named("1", "2|", "3", "4"), named("5")]
     for (const piece of pieces) {
-      one.came(piece)
+      one.receivedFrames(piece)
       piece.fill(0xee)
     }
-    expect(inlet.log).toEqual(["1", "2|"])
-    inlet.wanted = 1
+    expect(sink.log).toEqual(["1", "2|"])
+    sink.wanted = 1
     one.resume()
-    expect(inlet.log).toEqual(["1", "2|", "3"])
-    inlet.wanted = 10
+    expect(sink.log).toEqual(["1", "2|", "3"])
+    sink.wanted = 10
     one.resume()
-    one.came(named("6"))
-    expect(inlet.log).toEqual(["1", "2|", "3", "4", "5", "6"])
+    one.receivedFrames(named("6"))
+    expect(sink.log).toEqual(["1", "2|", "3", "4", "5", "6"])
   })
 
   test("makes messages and commands of pieces that end anywhere", () => {
     const command = frame(Buffer.from("\x09SUBSCRIBEtopic"), COMMAND)
     const all = concat(named("1|2"), command, named("|", "3"))
     for (let at = 0; at <= all.length; at++) {
-      const { one, inlet } = remote()
-      one.came(all.subarray(0, at))
-      one.came(all.subarray(at))
-      expect(inlet.log).toEqual(["1|2", "SUBSCRIBE topic", "|", "3"])
+      const { one, sink } = remote()
+      one.receivedFrames(all.subarray(0, at))
+      one.receivedFrames(all.subarray(at))
+      expect(sink.log).toEqual(["1|2", "SUBSCRIBE topic", "|", "3"])
     }
   })
 
   test("hands over all that had come when it is over, however much waits already", () => {
-    const { one, inlet } = remote()
-    inlet.wanted = 1
-    one.came(named("1", "2", "3"))
-    one.came(named("4"))
+    const { one, sink } = remote()
+    sink.wanted = 1
+    one.receivedFrames(named("1", "2", "3"))
+    one.receivedFrames(named("4"))
     one.closing()
-    expect(inlet.log).toEqual(["1", "2", "3", "4"])
+    expect(sink.log).toEqual(["1", "2", "3", "4"])
   })
 
   test("goes on when another has been read that made room for it, not in the middle of that", () => {
     const a = remote()
     const b = remote()
     const log: string[] = []
-    b.inlet.wanted = 1
-    b.one.came(named("b1", "b2", "b3"))
-    a.inlet.took = (message) => {
-      b.inlet.wanted = 10
+    b.sink.wanted = 1
+    b.one.receivedFrames(named("b1", "b2", "b3"))
+    a.sink.took = (message) => {
+      b.sink.wanted = 10
       if (message === "a1") b.one.resume()
       log.push(message)
     }
-    b.inlet.took = (message) => log.push(message)
-    a.one.came(named("a1", "a2"))
+    b.sink.took = (message) => log.push(message)
+    a.one.receivedFrames(named("a1", "a2"))
     expect(log).toEqual(["a1", "a2", "b2", "b3"])
   })
 
   test("that is asked to go on while it is being read repeats nothing and loses nothing", () => {
-    const { one, inlet } = remote()
-    inlet.wanted = 1
-    one.came(named("1", "2", "3"))
-    one.came(named("4", "5"))
-    inlet.wanted = 10
-    inlet.took = () => one.resume()
+    const { one, sink } = remote()
+    sink.wanted = 1
+    one.receivedFrames(named("1", "2", "3"))
+    one.receivedFrames(named("4", "5"))
+    sink.wanted = 10
+    sink.took = () => one.resume()
     one.resume()
-    one.came(named("6"))
-    expect(inlet.log).toEqual(["1", "2", "3", "4", "5", "6"])
+    one.receivedFrames(named("6"))
+    expect(sink.log).toEqual(["1", "2", "3", "4", "5", "6"])
   })
 
-  test("that its inlet stops after it was asked to go on stays stopped", () => {
-    const { one, inlet } = remote()
-    inlet.took = (message) => {
+  test("that its sink stops after it was asked to go on stays stopped", () => {
+    const { one, sink } = remote()
+    sink.took = (message) => {
       if (message === "1") one.resume()
-      if (message === "2") inlet.wanted = 1
+      if (message === "2") sink.wanted = 1
     }
-    one.came(named("1", "2", "3"))
-    expect(inlet.log).toEqual(["1", "2"])
+    one.receivedFrames(named("1", "2", "3"))
+    expect(sink.log).toEqual(["1", "2"])
   })
 
-  test("is ended when its inlet throws, and others go on", async () => {
+  test("is ended when its sink throws, and others go on", async () => {
     const a = remote()
     const b = remote()
     const thrown: unknown[] = []
@@ -886,25 +888,25 @@ describe("a connection, at the thread of the sockets", () => {
       process.removeAllListeners("uncaughtException")
       for (const listener of listeners) process.on("uncaughtException", listener)
     })
-    b.inlet.wanted = 1
-    b.one.came(named("b1", "b2"))
-    a.inlet.took = () => {
+    b.sink.wanted = 1
+    b.one.receivedFrames(named("b1", "b2"))
+    a.sink.took = () => {
       b.one.resume()
       throw new Error("no room")
     }
-    a.one.came(named("a1", "a2"))
-    expect(a.thread.done).toEqual([[DO.CONTROL, 7, { type: "destroy" }]])
-    expect(b.inlet.log).toEqual(["b1", "b2"])
+    a.one.receivedFrames(named("a1", "a2"))
+    expect(a.thread.done).toEqual([[toWorker.CONTROL, 7, { type: "destroy" }]])
+    expect(b.sink.log).toEqual(["b1", "b2"])
     await turn()
     expect(thrown).toEqual([new Error("no room")])
   })
 
   test("hands over nothing any more once this side has ended it", () => {
-    const { one, thread, inlet } = remote()
+    const { one, thread, sink } = remote()
     one.end()
-    one.came(named("1"))
-    expect(inlet.log).toEqual([])
-    expect(thread.done).toEqual([[DO.CONTROL, 7, { type: "end" }]])
+    one.receivedFrames(named("1"))
+    expect(sink.log).toEqual([])
+    expect(thread.done).toEqual([[toWorker.CONTROL, 7, { type: "end" }]])
   })
 })
 

@@ -234,7 +234,7 @@ describe("a distribution to peers of both kinds", () => {
     ] as const) {
       const pipe = new Pipe(silent, sender, noMarks)
       const peer = attach(pipe, new Peer(sender, announced))
-      peer.adapt = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
+      peer.applyEffort = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
       peer.encoded = encoded
       distribution.attach(pipe)
     }

@@ -12,7 +12,7 @@ const eventsFor = (
   users: { activated(pipe: Pipe): void; terminated(pipe: Pipe): void },
   of: "in" | "out",
 ): PipeEvents => ({
-  offence: undefined,
+  violation: undefined,
   readActivated: (pipe) => of === "in" && users.activated(pipe),
   writeActivated: (pipe) => of === "out" && users.activated(pipe),
   command: () => true,

@@ -10,7 +10,7 @@ class Distributed {
   readonly dist = new Distribution()
   readonly sender = new PlainSender()
   readonly events: PipeEvents = {
-    offence: undefined,
+    violation: undefined,
     readActivated: () => {},
     writeActivated: (pipe) => this.dist.activated(pipe),
     command: () => true,

@@ -6,7 +6,7 @@ import {
   type Flushable,
   flushAll,
   flushSoon,
-  lookSoon,
+  pollSoon,
   Rest,
 } from "../../../src/patterns/flusher.js"
 import { Pair } from "../../../src/patterns/pair.js"
@@ -228,7 +228,7 @@ describe("with a clock of the test's", () => {
     await burst()
     expect(queue.flushes).toHaveLength(1)
     queue.isUrgent = true
-    lookSoon()
+    pollSoon()
     await burst()
     expect(queue.flushes).toHaveLength(2)
   })

@@ -8,7 +8,7 @@ import { burst, Peer, PlainSender, parts } from "../../support/pipes.js"
 
 /** What a pipe tells its socket type. */
 class Told implements PipeEvents {
-  readonly offence: PipeEvents["offence"] = undefined
+  readonly violation: PipeEvents["violation"] = undefined
   readonly told: string[] = []
   readActivated() {
     this.told.push("readable")
@@ -273,7 +273,7 @@ describe("what came", () => {
 
   test("that offends ends the connection, and is not received", () => {
     const events = Object.assign(new Told(), {
-      offence: (message: Buffer[]) => (message.length > 1 ? "too many parts" : undefined),
+      violation: (message: Buffer[]) => (message.length > 1 ? "too many parts" : undefined),
     })
     const peer = new Peer(events).attach()
     peer.says("a")
@@ -424,14 +424,14 @@ describe("a pipe that is finished", () => {
   test("is so when its connection has written all that another might have to", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
-    connection.hasUnwritten = true
+    connection.hasPendingWrites = true
     let finished = 0
     pipe.write(parts("a"))
     pipe.finish(() => finished++, false)
     expect(connection.written).toEqual(["a"])
     connection.drain()
     expect(finished).toBe(0)
-    connection.hasUnwritten = false
+    connection.hasPendingWrites = false
     connection.drain()
     connection.drain()
     expect(finished).toBe(1)
@@ -440,7 +440,7 @@ describe("a pipe that is finished", () => {
   test("does not wait for that when it is to drop what waits", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
-    connection.hasUnwritten = true
+    connection.hasPendingWrites = true
     let finished = 0
     pipe.finish(() => finished++, false)
     expect(finished).toBe(0)
@@ -455,7 +455,7 @@ describe("a pipe that is finished", () => {
       marks.push(mark as number)
     }
     peer.attach()
-    connection.hasUnwritten = true
+    connection.hasPendingWrites = true
     pipe.finish(() => {}, true)
     expect(marks).toEqual([2, 0])
     pipe.options = { sendHighWaterMark: 5, receiveHighWaterMark: 5, conflate: false }

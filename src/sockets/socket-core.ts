@@ -102,7 +102,7 @@ interface Receiving {
 type Endpoint = BoundEndpoint | ConnectedEndpoint
 
 /** What a socket does over `lz4+tcp://`. It does not know the socket, which may be collected. */
-export class Engine implements EndpointHost, SocketTypeEvents {
+export class SocketCore implements EndpointHost, SocketTypeEvents {
   readonly type: SocketType
   /** Whether the socket has send() and receive(). */
   readonly canSend: boolean
@@ -134,7 +134,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   #turn: Promise<void> | undefined
   #closed = false
   /** Settings of endpoints without options of their own, as long as the socket's do not change. */
-  #usual: { settings: EndpointSettings; changes: number } | undefined
+  #defaultSettings: { settings: EndpointSettings; changes: number } | undefined
 
   constructor(socket: Socket, state: SocketState) {
     this.#state = state
@@ -181,13 +181,13 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     )
     await turn() // as in zeromq.js, whose threads bind, it takes that long
     const endpoint = new BoundEndpoint(this, this.#settings(socket, address, options))
-    this.#hold.take()
+    this.#hold.ref()
     try {
       await endpoint.listen(resolved)
     } catch (error) {
       this.#cannotListen(address, error)
     } finally {
-      this.#hold.release()
+      this.#hold.unref()
     }
     this.#listens(endpoint)
   }
@@ -269,7 +269,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.#endpoints.clear()
     this.type.close()
     this.#context = undefined
-    this.#forgetUsual()
+    this.#closeDefaultSettings()
   }
 
   #release(endpoint: Endpoint, lingerMs: number, keepsReceived: boolean): void {
@@ -300,7 +300,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       let pending = pipes.length
       const over = (settle: () => void) => {
         clearTimeout(timer)
-        this.#hold.release()
+        this.#hold.unref()
         waiter.isOver = true
         settle()
       }
@@ -312,15 +312,15 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       }
       const timeOut = () => over(() => reject(flushTimedOut(timeoutMs)))
       const timer = timeoutMs < 0 ? undefined : setTimeout(timeOut, timeoutMs)
-      this.#hold.take()
+      this.#hold.ref()
       if (pending === 0) over(resolve)
       for (const pipe of pipes) pipe.whenFlushed(waiter)
     })
   }
 
-  #forgetUsual(): void {
-    this.#usual?.settings.transport.encoder.close()
-    this.#usual = undefined
+  #closeDefaultSettings(): void {
+    this.#defaultSettings?.settings.transport.encoder.close()
+    this.#defaultSettings = undefined
   }
 
   #add(name: string, endpoint: Endpoint): void {
@@ -340,17 +340,17 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   /** The settings of an endpoint; those without options of their own have the same. */
   #settings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
     refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
-    const usual = Object.keys(options ?? {}).length === 0
-    if (usual && this.#usual?.changes === this.#state.changes) {
-      const { settings } = this.#usual
+    const hasNoOptions = Object.keys(options ?? {}).length === 0
+    if (hasNoOptions && this.#defaultSettings?.changes === this.#state.changes) {
+      const { settings } = this.#defaultSettings
       settings.transport.encoder.share()
       return settings
     }
     const settings = this.#readSettings(socket, address, options)
-    if (usual) {
-      this.#forgetUsual()
+    if (hasNoOptions) {
+      this.#closeDefaultSettings()
       settings.transport.encoder.share()
-      this.#usual = { settings, changes: this.#state.changes }
+      this.#defaultSettings = { settings, changes: this.#state.changes }
     }
     return settings
   }
@@ -549,21 +549,21 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 
   /** Sends for a proxy, which waits as long as it takes. */
-  put(message: Message, routing: Routing): Promise<void> {
-    if (!this.#hasOut()) return this.#putLater(message, routing)
+  sendForProxy(message: Message, routing: Routing): Promise<void> {
+    if (!this.#hasOut()) return this.#sendForProxyLater(message, routing)
     const refusal = this.#trySend(message, routing)
     // Any other refusal says that it has nowhere to go.
-    if (refusal === "EAGAIN") return this.#putLater(message, routing)
+    if (refusal === "EAGAIN") return this.#sendForProxyLater(message, routing)
     if (typeof refusal === "object")
       return refusal.catch((error) => {
-        if (error.code === "EAGAIN") return this.#putLater(message, routing)
+        if (error.code === "EAGAIN") return this.#sendForProxyLater(message, routing)
       })
     if (this.#operations++ >= OPERATIONS_MAX) return this.#nextTurn()
     return this.#turnAfter(message) ?? RESOLVED
   }
 
   /** Tries again each time there is room, which may be that of other peers. */
-  async #putLater(message: Message, routing: Routing): Promise<void> {
+  async #sendForProxyLater(message: Message, routing: Routing): Promise<void> {
     for (;;) {
       try {
         return await this.#waitToSend(message, routing, -1)
@@ -579,7 +579,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
       const copied = copyMessage(message)
       const sending: Sending = { message: copied, routing, resolve, reject, timer: undefined }
       this.#sending = sending
-      this.#hold.take()
+      this.#hold.ref()
       if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
       else if (timeoutMs > 0) sending.timer = setTimeout(sendNow, timeoutMs, this, sending)
       this.native?.wantRoom(true)
@@ -591,7 +591,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     this.#sending = undefined
     this.#beginTurn()
     clearTimeout(sending.timer)
-    this.#hold.release()
+    this.#hold.unref()
     this.native?.wantRoom(false)
     try {
       const refusal = this.#trySend(sending.message, sending.routing)
@@ -629,7 +629,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
   }
 
   /** Receives for a proxy, which waits as long as it takes. */
-  take(): Promise<Received> {
+  receiveForProxy(): Promise<Received> {
     const message = this.#hasIn() ? this.#tryReceive() : "EAGAIN"
     return typeof message === "string" ? this.#waitToReceive(-1) : Promise.resolve(message)
   }
@@ -643,7 +643,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
         isBehind: timeoutMs === undefined,
       }
       this.#receiving = receiving
-      this.#hold.take()
+      this.#hold.ref()
       if (timeoutMs === undefined) {
         fellBehind()
         setImmediate(receiveNow, this, receiving)
@@ -658,7 +658,7 @@ export class Engine implements EndpointHost, SocketTypeEvents {
     hadTurn(receiving)
     this.#beginTurn()
     if (receiving.timer) clearTimeout(receiving.timer)
-    this.#hold.release()
+    this.#hold.unref()
     this.native?.want(false)
     const message = this.#tryReceive()
     if (typeof message === "string") receiving.reject(refused(message, this.type.name))
@@ -699,7 +699,7 @@ function outcome(refusal: Refusal | Promise<void>, type: string): Promise<void> 
   return typeof refusal === "string" ? Promise.reject(refused(refusal, type)) : refusal
 }
 
-function sendNow(engine: Engine, sending: Sending): void {
+function sendNow(engine: SocketCore, sending: Sending): void {
   engine.sendNow(sending)
 }
 
@@ -709,7 +709,7 @@ function hadTurn(receiving: Receiving): void {
   receiving.isBehind = false
 }
 
-function receiveNow(engine: Engine, receiving: Receiving): void {
+function receiveNow(engine: SocketCore, receiving: Receiving): void {
   engine.receiveNow(receiving)
 }
 
@@ -720,8 +720,8 @@ function readThread({ thread = process.env.ZEROMQ_LZ4_THREAD === "1" }: Endpoint
 
 /** @throws TypeError, RangeError. */
 function readHighWaterBytes(options: EndpointOptions, receiveHighWaterMark: number): number {
-  const usual = receiveHighWaterMark > 0 ? RECEIVE_HIGH_WATER_BYTES : 0
-  return integer("receiveHighWaterBytes", options.receiveHighWaterBytes, usual, 0)
+  const defaultBytes = receiveHighWaterMark > 0 ? RECEIVE_HIGH_WATER_BYTES : 0
+  return integer("receiveHighWaterBytes", options.receiveHighWaterBytes, defaultBytes, 0)
 }
 
 /** PUB, SUB, DEALER, PULL and PUSH, by the numbers that libzmq has for them. */
