@@ -1,4 +1,4 @@
-/** How fast the codec is, beside native liblz4 and other packages. `--help` says more. */
+/** Measures the codec beside native liblz4 and other packages. `--help` says more. */
 
 import { implementations, NATIVE, OURS, versions } from "./codec/implementations.mjs"
 import { buildNative, compilerVersion, nativeCodec } from "./codec/native.mjs"
@@ -42,7 +42,7 @@ function checkSame(actual, expected, what) {
 }
 
 /**
- * What measures an implementation: microseconds per call.
+ * Measures an implementation: microseconds per call.
  * @param {string} name @param {Uint8Array[]} plains @param {Uint8Array | undefined} dictionary
  * @returns {(operation: Operation, milliseconds: number) => number}
  */

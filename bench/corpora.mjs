@@ -1,4 +1,4 @@
-/** What small messages gain by dictionaries, arenas and levels. `--help` says more. */
+/** Measures what small messages gain by dictionaries, arenas and levels. `--help` says more. */
 import { fileURLToPath } from "node:url"
 import { Codec, trainDictionary } from "zeromq-lz4/codec"
 
@@ -24,7 +24,7 @@ const seconds = options.quick ? 0.05 : 0.4
 const BATCH = 100
 /** Of each corpus the codecs are timed with so much. */
 const CODEC_BYTES = options.quick ? 1e6 : 3e6
-/** What a dictionary is trained on, as autoDictionary would be with such a capacity. */
+/** Samples for a dictionary, as autoDictionary would take them for such a capacity. */
 const SAMPLES = { 2: 100, 8: 400 }
 
 /** @typedef {import("./corpora/corpora.mjs").Corpus} Corpus */
@@ -118,7 +118,7 @@ async function zstd({ file }, { level, dictionary }) {
   }
 }
 
-/** What our trainer's dictionary leaves on the wire, × what that of zstd's COVER does. */
+/** Wire bytes with our trainer's dictionary, × those with the dictionary of zstd's COVER. */
 async function besideCover(
   /** @type {Subject} */ { some, file },
   /** @type {Uint8Array} */ dictionary,

@@ -85,7 +85,7 @@ const SHAPES = {
   },
 }
 
-/** What a single Codec takes: the least that a publisher could. @param {number} size */
+/** Times a single Codec: the least that a publisher could take. @param {number} size */
 function compressingOnce(size) {
   const codec = Codec.createSync()
   const messages = payloads("json", size)

@@ -1,4 +1,4 @@
-/** What compression gains on links of a given speed. `--help` says more. */
+/** Measures what compression gains on links of a given speed. `--help` says more. */
 import { trainDictionary } from "zeromq-lz4/codec"
 
 import { sizeName } from "./lib/format.mjs"

@@ -1,4 +1,4 @@
-/** What connections take of memory. `--help` says more. */
+/** Measures the memory of connections. `--help` says more. */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 
@@ -25,7 +25,7 @@ const BUSY_BYTES = 16 * 1024
 const BUSY_MESSAGES = options.quick ? 5000 : 20_000
 /** Connections that are there before memory is first looked at; none before the first. */
 const BEFORE = 200
-/** So many at once, for the listener's queue. */
+/** Connections made at once, for the listener's queue. */
 const AT_ONCE = 500
 /** Open files of a process besides its connections, which take one each. */
 const OTHER_FILES = 1000
@@ -37,7 +37,7 @@ const wanted = Math.max(...IDLE) + BEFORE + OTHER_FILES
 /** As little garbage as possible in what memory() says. */
 const lean = ["env", "NODE_OPTIONS=--max-semi-space-size=1"]
 
-/** How many files a process of ours may open, and the command that lets it. */
+/** Files that a process of ours may open, and the command that allows it. */
 function openFiles() {
   const limits = readFileSync("/proc/self/limits", "utf8")
   const allowed = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(limits)?.[1] ?? 0)

@@ -1,4 +1,4 @@
-/** How long it takes until something works, and how large it is. `--help` says more. */
+/** Measures starting times and sizes. `--help` says more. */
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 

@@ -1,4 +1,4 @@
-/** What is meant to be reached. Printed, not asserted: it depends on the machine. */
+/** The targets. Printed, not asserted: results depend on the machine. */
 import { NATIVE, OURS_INTO, PEERS } from "./codec/implementations.mjs"
 import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/modes.mjs"
 import { digits, sizeName } from "./lib/format.mjs"
@@ -106,7 +106,7 @@ const isFastJson = ({ payload, size, link }) =>
   FAST.includes(link) && payload === "json" && size === 128 * KIB
 
 /**
- * How much more a level gains over tcp:// than what its better ratio makes of `usual`.
+ * The gain of a level over tcp:// beside the gain that its better ratio predicts from `usual`.
  * @param {number} level @param {number} usual  what level 0 is to gain
  * @returns {Target["value"]}
  */
@@ -240,7 +240,7 @@ const BURSTS = [
   burst(ROUND_TRIP, "median", { atMost: 1.2 }, RAW_TCP),
 ]
 
-/** What a message costs the hub for each spoke it goes to or comes from. @param {Run} run @param {string} cell @param {string} who */
+/** Processor time of the hub for each message and spoke. @param {Run} run @param {string} cell @param {string} who */
 function hubCost(run, cell, who) {
   const measurement = run.get(`${cell}: ${HUB_CPU}`, who)
   if (!measurement) return Number.NaN

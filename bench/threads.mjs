@@ -1,4 +1,4 @@
-/** What a worker thread spares the event loop, and what a second one adds. `--help` says more. */
+/** Measures what a worker thread spares the event loop, and what a second one adds. `--help` says more. */
 import { fileURLToPath } from "node:url"
 import { Codec } from "zeromq-lz4/codec"
 
@@ -22,7 +22,7 @@ const seconds = options.quick ? 0.5 : 3
 const LEVEL = 9
 /** Of what one core compresses. */
 const SHARE = 0.5
-/** What is compressed until it is believed how long that takes. */
+/** Bytes compressed before the time is believed. */
 const LEAST_MS = 200
 const PEERS = 2
 const SMALL_BYTES = 16 * 1024
@@ -51,7 +51,7 @@ const sendersToTwo = {
   [TWO_THREADS]: { end: senders[ON_THREADS], ioThreads: 2 },
 }
 
-/** How many a Codec compresses in a second. @param {readonly Uint8Array[]} messages */
+/** Messages that a Codec compresses in a second. @param {readonly Uint8Array[]} messages */
 function compressedPerSecond(messages) {
   const codec = Codec.createSync({ level: LEVEL })
   const compress = () => {

@@ -1,4 +1,4 @@
-/** How much zeromq-lz4/codec adds to a page, the WebAssembly module included. */
+/** Prints the bytes that zeromq-lz4/codec adds to a page, the WebAssembly module included. */
 import { readArgs } from "./lib/args.mjs"
 import { bundledCodec } from "./lib/size.mjs"
 

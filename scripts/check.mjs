@@ -1,4 +1,4 @@
-/** What can be said about the package without running it. */
+/** Checks the package without running it. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"

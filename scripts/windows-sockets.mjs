@@ -52,7 +52,7 @@ const files = filesIn(join(root, "test/sockets"), suffix).filter(
 if (!files.length) fail(`no such file in test/sockets: ${file}`)
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
-/** What failed, told again at the end. @type {string[]} */
+/** Failures, printed again at the end. @type {string[]} */
 const failures = []
 await runSideBySide(
   files.map((path) => ({

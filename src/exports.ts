@@ -48,7 +48,7 @@ export type { Waiting } from "./transport/transport.js"
 const zeromq = loadZeromq()
 
 // A class and its type go by one name, as they do in zeromq.
-/** What the libzmq inside zeromq.js was built with. */
+/** The features that the libzmq inside zeromq.js was built with. */
 export const capability: typeof zmq.capability = zeromq.capability
 /** The context of all sockets that are given none. `ioThreads` and other options are set before the first socket. */
 export const context: typeof zmq.context = zeromq.context

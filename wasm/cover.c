@@ -5,7 +5,7 @@
 
 #include "zeromq_lz4.h"
 
-/* What is counted are substrings of this many bytes, by a hash. */
+/* Length in bytes of the substrings that are counted, by a hash. */
 #define UNIT 6u
 #define HASH_LOG 15u
 #define HASHES (1u << HASH_LOG)
@@ -139,7 +139,7 @@ static uint32_t write_segments(zl_training *t, uint32_t chosen, uint8_t *target)
   return length;
 }
 
-/* What all samples take on the wire with a dictionary, or 0 for none. */
+/* Returns the wire bytes of all samples with a dictionary, or 0 for none. */
 static uint64_t cost(zl_training *t, zl_dictionary *dictionary) {
   uint64_t sum = 0;
   uint32_t at = 0;

@@ -1,4 +1,4 @@
-/* What samples have in common: the segments whose substrings are found in the most
+/* The common content of samples: the segments whose substrings are found in the most
  * of them, after the COVER algorithm (RFC.md section 6.4). */
 #ifndef ZL_COVER_H
 #define ZL_COVER_H

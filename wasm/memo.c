@@ -93,7 +93,7 @@ static int is_like(const remembered *a, const remembered *b) {
          a->dictionary == b->dictionary && a->effort == b->effort;
 }
 
-/* What is remembered of a part like this one, or NULL. */
+/* Returns the entry of a part like this one, or NULL. */
 static remembered *find(remembered *set, const remembered *part) {
   for (uint32_t i = 0; i < WAYS; i++)
     if (is_like(&set[i], part)) return &set[i];

@@ -4,7 +4,7 @@
 
 #include "zeromq_lz4.h"
 
-/* What zl_part_encode writes and returns, remembered between senders. A publisher behind
+/* A cache of zl_part_encode's results that senders share. A publisher behind
  * a bridge sends the same message over many connections, and those that have shipped the
  * same dictionary may share the work (RFC.md section 6.1). `sender` says who asks; what
  * only one asks for costs a glance and no memory. `plain` is at most ZL_PART_MAX. */

@@ -296,7 +296,7 @@ static void count_arena(zl_transcoder *t, const zl_arena *arena, uint64_t wire) 
   t->traffic.wire_bytes += wire;
 }
 
-/* What is in an arena is what libzmq takes: frames without envelopes. */
+/* An arena holds plain ZMTP: frames without envelopes. */
 static int32_t receive_arena(zl_transcoder *t, span *s, const zmtp_frame *frame) {
   const uint8_t *wire = s->in + frame->head_bytes;
   if (input_left(s) - frame->head_bytes < frame->body_bytes)
@@ -396,7 +396,7 @@ static int32_t send_dictionary(zl_transcoder *t, span *s) {
   return STEP_DONE;
 }
 
-/* Where an arena is no shorter than its messages, these go by themselves. */
+/* Messages go by themselves where an arena would be no shorter. */
 static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
   const uint32_t room = ZMTP_LONG_HEAD + ZL_ARENA_HEAD_BYTES + arena->bytes;
   if (room_left(s) < room) return needs_room(s, room);
@@ -465,7 +465,7 @@ static int32_t send_plain(zl_transcoder *t, span *s, const zmtp_frame *frame, ui
   return pass_body(t, body);
 }
 
-/* What the next part may be compressed against: nothing as long as that is not shipped, which
+/* The dictionary of the next part: none as long as it is not shipped, which
  * it is not within a message that began with no effort. */
 static zl_dictionary *shipped_dictionary(const zl_transcoder *t) {
   return t->sender.dictionary_due ? NULL : t->sender.dictionary;

@@ -1,4 +1,4 @@
-/* What the module exports: liblz4 and the wire format of RFC.md for one thread.
+/* The exports of the module: liblz4 and the wire format of RFC.md for one thread.
  *
  * The exports are flat and integer-only; they never print, abort or call out.
  *
@@ -41,7 +41,7 @@
 /* Bytes of the sentinel that every part begins with. */
 #define ZL_SENTINEL_BYTES 4u
 
-/* What a peer did wrong, and the one thing that can go wrong here. */
+/* Rules that a peer broke, and the one thing that can go wrong here. */
 enum {
   ZL_E_PART_TOO_SHORT = -1,
   ZL_E_UNKNOWN_SENTINEL = -2,
@@ -70,7 +70,7 @@ enum {
   ZL_LZ4A = 5,
 };
 
-/* Where a part stands in its message: a single-part message is both. */
+/* The position of a part in its message: a single-part message is both. */
 enum {
   ZL_FIRST = 1,
   ZL_LAST = 2,
@@ -160,7 +160,7 @@ ZL_EXPORT const zl_dictionary *zl_receiver_dictionary(const zl_receiver *receive
 
 /* -- Sending (RFC.md section 5) ---------------------------------------------- */
 
-/* How hard a compressor tries: LZ4's acceleration, 1..65537, or the negative of
+/* Compression effort: LZ4's acceleration, 1..65537, or the negative of
  * a level of LZ4HC, -3..-12. Without memory for LZ4HC it is as if this were 1.
  * With no effort nothing is compressed. */
 #define ZL_NO_EFFORT 0
@@ -198,7 +198,7 @@ ZL_EXPORT uint32_t zl_multi_block(zl_dictionary *dictionary, const uint8_t *sour
 /* The most that a sender puts into an arena of one message, headers included. */
 #define ZL_ARENA_MESSAGE_MAX 8192u
 
-/* What is in an arena. JavaScript reads all fields. */
+/* The contents of an arena. JavaScript reads all fields. */
 typedef struct {
   uint32_t bytes; /* of all frames */
   uint32_t plain_bytes;
@@ -258,7 +258,7 @@ ZL_EXPORT zl_dictionary *zl_trainer_finish(zl_trainer *trainer);
  * how the stream is cut into calls, but for which messages share an arena. */
 typedef struct zl_transcoder zl_transcoder;
 
-/* What a call used and made. JavaScript reads all fields after the call. */
+/* Bytes that a call consumed and produced. JavaScript reads all fields after the call. */
 typedef struct {
   uint32_t consumed; /* bytes of the input that are done with */
   uint32_t produced; /* bytes written to the output */
@@ -310,15 +310,15 @@ ZL_EXPORT void zl_sending_effort(zl_transcoder *transcoder, int32_t effort);
 /* From the next message on, whether small messages share parts. */
 ZL_EXPORT void zl_sending_arenas(zl_transcoder *transcoder, uint32_t arenas);
 
-/* What zl_sending_plan says of a part, unless it is a number of bytes. */
+/* Results of zl_sending_plan, unless it is a number of bytes. */
 enum {
   ZL_GOES_PLAIN = 0,
   ZL_IS_TRIED = 1,
 };
-/* How a sending transcoder, which is between two parts, sends a next one of `low`, `high` bytes
- * as it comes: it goes plain, or it is tried. Or, as parts of its size were tried in vain lately,
- * it is judged by a sample: as many bytes of its beginning, and as many of its middle, are to be
- * given to zl_sending_shrinks, and it goes plain if that says 0. */
+/* Tells how a sending transcoder, which is between two parts, sends a next one of `low`, `high`
+ * bytes as it comes: it goes plain, or it is tried. Or, as parts of its size were tried in vain
+ * lately, it is judged by a sample: as many bytes of its beginning, and as many of its middle, are
+ * to be given to zl_sending_shrinks, and it goes plain if that says 0. */
 ZL_EXPORT uint32_t zl_sending_plan(zl_transcoder *transcoder, uint32_t low, uint32_t high);
 ZL_EXPORT uint32_t zl_sending_shrinks(const zl_transcoder *transcoder, const uint8_t *sample,
                                       uint32_t length);
@@ -339,7 +339,7 @@ ZL_EXPORT int32_t zl_transcode(zl_transcoder *transcoder, const uint8_t *input, 
 /* A zl_progress for callers that have no memory of their own in here. */
 ZL_EXPORT zl_progress *zl_progress_slot(void);
 
-/* How much is left of a body that goes on as it comes, up to 2^32 - 1 bytes. */
+/* Bytes left of a body that is passed on as it comes, up to 2^32 - 1. */
 ZL_EXPORT uint32_t zl_body_left(const zl_transcoder *transcoder);
 /* The caller has passed on so many bytes of it, which are no more than that. */
 ZL_EXPORT void zl_body_taken(zl_transcoder *transcoder, uint32_t bytes);

@@ -1,4 +1,4 @@
-/** How long a call of a codec takes. */
+/** Times calls of a codec. */
 import { collectGarbage } from "../lib/garbage.mjs"
 
 /**

@@ -119,7 +119,7 @@ const UNITS = /** @type {const} */ ([
 const SITES = ["harbour-north", "harbour-south", "mill", "quarry"]
 const MACHINES = ["boiler", "pump", "valve", "compressor", "chiller", "conveyor"]
 
-/** How much a device tells. @type {((...details: object[]) => object[])[]} */
+/** Amounts of detail in an event. @type {((...details: object[]) => object[])[]} */
 const TELEMETRY_DETAILS = [
   () => [],
   (range) => [range],

@@ -1,4 +1,4 @@
-/** How bench/corpora.mjs sends events. */
+/** The ways in which bench/corpora.mjs sends events. */
 import { ends, ours, PYOMQ, TCP } from "../peers/ends.mjs"
 
 /** @typedef {import("../peers/peers.mjs").End} End */

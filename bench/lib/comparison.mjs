@@ -9,7 +9,7 @@ import { Run } from "./run.mjs"
 
 /** Of these units more is better, of all others less. */
 const MORE_IS_BETTER = ["msg/s", "MB/s"]
-/** What is not worth telling, even of values that hardly vary. */
+/** The smallest change that is reported, even of values that hardly vary. */
 const LEAST_CHANGE = 0.03
 
 /**

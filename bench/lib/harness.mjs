@@ -1,4 +1,4 @@
-/** How every benchmark goes: cells, in each of which all contestants take turns. */
+/** The harness of all benchmarks: cells, in each of which all contestants take turns. */
 import { fail } from "../../scripts/lib/run.mjs"
 import { reports } from "../reports/reports.mjs"
 import { targetLines } from "../targets.mjs"
@@ -9,7 +9,7 @@ import { summary } from "./statistics.mjs"
 /** @typedef {import("./results.mjs").Measurement} Measurement */
 /** @typedef {import("./options.mjs").Options} Options */
 
-/** What one run gives. @typedef {{ quantity?: string, unit: string, value: number }} Result */
+/** The result of one run. @typedef {{ quantity?: string, unit: string, value: number }} Result */
 
 /**
  * Somebody ready for its runs.

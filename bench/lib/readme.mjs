@@ -7,7 +7,7 @@ import { markdown, markdownTables } from "./format.mjs"
 /** @typedef {import("./results.mjs").Line} Line */
 /** @typedef {Partial<Record<Bench, readonly Line[]>>} Newest */
 
-/** What it was measured with. @param {Line} line */
+/** Describes the machine and versions of a measurement. @param {Line} line */
 const circumstances = ({ date, machine, versions }) =>
   `${date.slice(0, 10)}, ${machine.cpu} (${machine.cores} cores), ${machine.os}, ` +
   Object.entries(versions)

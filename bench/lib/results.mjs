@@ -22,7 +22,7 @@ const root = new URL("../..", import.meta.url)
 /** @typedef {"codec" | "corpora" | "throughput" | "links" | "changes" | "latency" | "bursts" | "fan" | "threads" | "memory" | "start"} Bench */
 
 /**
- * Where and when a run took place: what every line of it repeats.
+ * The place and time of a run, repeated in every line of it.
  * @typedef {object} Details
  * @property {string} date
  * @property {string | null} commit

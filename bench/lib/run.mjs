@@ -6,9 +6,9 @@ import { ratio } from "./statistics.mjs"
 export class Run {
   /** @type {Map<string, Map<string, Measurement>>} */
   #byName = new Map()
-  /** What was measured, in that order. @type {readonly string[]} */
+  /** The cells measured, in that order. @type {readonly string[]} */
   names
-  /** Who took part, in that order. @type {readonly string[]} */
+  /** The contestants, in that order. @type {readonly string[]} */
   implementations
 
   /** @param {readonly Measurement[]} measurements */

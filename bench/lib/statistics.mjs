@@ -1,4 +1,4 @@
-/** What is reported of values that were measured several times. */
+/** Statistics of values that were measured several times. */
 
 /** @param {readonly number[]} values */
 export function median(values) {

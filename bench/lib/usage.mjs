@@ -1,4 +1,4 @@
-/** What other processes use, as Linux tells it. */
+/** Resources of other processes, read from Linux. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 
 /** Seconds of CPU that the threads of a process have had. @param {number} pid */
@@ -25,7 +25,7 @@ export function peakMemory(pid) {
 }
 
 /**
- * What processes use while something is done.
+ * Measures the resources that processes use while `work` is done.
  * @template {Record<string, { pid: number }>} Processes
  * @template T
  * @param {Processes} processes @param {() => Promise<T>} work

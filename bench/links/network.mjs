@@ -7,7 +7,7 @@ import { onPath } from "../../scripts/lib/files.mjs"
 const ADDRESSES = ["198.18.0.1", "198.18.0.2"]
 
 /**
- * How `tc` shapes what one end sends, none for as fast as it goes. The burst is what the shaper needs
+ * Shapes by `tc` what one end sends, none for as fast as it goes. The burst is what the shaper needs
  * for such a rate and little more: bytes in it travel unshaped.
  * @typedef {{ rate: string, burst: string }} Shape
  */

@@ -7,7 +7,7 @@ const PROBE = "70726f6265"
 export const PROBE_BYTES = PROBE.length / 2
 
 /**
- * How a publisher is kept from dropping what its queues do not hold, by module. Those of omq-tokio
+ * Options that keep a publisher from dropping messages, by module. Those of omq-tokio
  * wait; those of pyomq drop, whatever `sndhwm` and `on_mute` say, so that they cannot take part.
  * @type {Record<string, object>}
  */

@@ -13,7 +13,7 @@ import { Skipped } from "../lib/harness.mjs"
 const path = (/** @type {string} */ relative) => fileURLToPath(new URL(relative, import.meta.url))
 const NODE = [process.execPath, path("socket.mjs")]
 
-/** What runs the sockets of a module, but for the set-up. @type {Record<string, string[]>} */
+/** Commands that run the sockets of a module, without the set-up. @type {Record<string, string[]>} */
 const PROGRAMS = {
   zeromq: NODE,
   "zeromq-lz4": NODE,
@@ -31,7 +31,7 @@ process.on("exit", () => {
 const PATIENCE_MS = 120_000
 
 /**
- * What is at one end of a connection.
+ * One end of a connection.
  * @typedef {object} End
  * @property {keyof typeof PROGRAMS} module
  * @property {string} scheme
@@ -40,7 +40,7 @@ const PATIENCE_MS = 120_000
  * @property {object} [options]  of the socket, by the names the module has for them
  */
 
-/** What a benchmark wants of it. @typedef {Partial<import("./socket.mjs").Setup> & { type: string }} Role */
+/** The role of an end in a benchmark. @typedef {Partial<import("./socket.mjs").Setup> & { type: string }} Role */
 
 /**
  * @typedef {object} Peer

@@ -9,7 +9,7 @@ import { startSocket } from "./peers.mjs"
 /** @typedef {import("./peers.mjs").End} End */
 /** @typedef {import("../lib/messages.mjs").Messages} Messages */
 
-/** Where the two processes are: the receiver's address, and commands that run them there. */
+/** The place of the two processes: the receiver's address, and commands that run them there. */
 /** @typedef {{ address: string, sender: string[], receiver: string[] }} Place */
 
 /** @type {Place} */
@@ -44,11 +44,11 @@ export async function connected(sender, receiver, place) {
   return { push, pull, exchange, stop }
 }
 
-/** What a run takes at least before the rate is believed, as a part of what is wanted. */
+/** The shortest run whose rate is believed, as a part of the wanted time. */
 const BELIEVED = 0.3
 
 /**
- * How many messages take about so many seconds. Compiles the code on the way.
+ * Finds the number of messages that take about `seconds`. Compiles the code on the way.
  * @param {(count: number) => Promise<{ seconds: number }>} exchange
  * @param {number} first  count to begin with
  * @param {number} wanted seconds

@@ -1,4 +1,4 @@
-/** How the benchmark of messages that are sent a few at a time is shown. */
+/** The report of the benchmark of messages that are sent a few at a time. */
 import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"

@@ -1,4 +1,4 @@
-/** How the benchmark of the codec is shown. */
+/** The report of the benchmark of the codec. */
 import { NATIVE, OURS, OURS_INTO, PEERS } from "../codec/implementations.mjs"
 import { digits, sizeName, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
@@ -14,7 +14,7 @@ function peer(run, cell, name) {
   return `${digits(measurement.median)} (${digits(speedRatio(run, cell, name))} ×)`
 }
 
-/** How many times as fast as another we are. @param {Run} run @param {string} cell @param {string} other */
+/** Our speed, × another's. @param {Run} run @param {string} cell @param {string} other */
 export const speedRatio = (run, cell, other) => run.ratio(cell, other, OURS) ?? Number.NaN
 
 const HEADINGS = [
@@ -29,7 +29,7 @@ const HEADINGS = [
   ...PEERS.map((name) => `${name} µs`),
 ]
 
-/** What an array of the caller's takes. @param {Run} run @param {string} cell */
+/** The time with an array of the caller's. @param {Run} run @param {string} cell */
 function intoOf(run, cell) {
   const into = run.get(cell, OURS_INTO)
   return into

@@ -1,4 +1,4 @@
-/** How the benchmark of small messages is shown. */
+/** The report of the benchmark of small messages. */
 import { corpora as all } from "../corpora/corpora.mjs"
 import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "../corpora/modes.mjs"
 import { digits } from "../lib/format.mjs"
@@ -6,7 +6,7 @@ import { Run } from "../lib/run.mjs"
 import { barChart } from "../lib/svg.mjs"
 import { runsOfEach } from "./tables.mjs"
 
-/** What is in the plot: not everything in the tables. */
+/** The contestants in the plot: not all of those in the tables. */
 const PLOTTED = [
   "tcp://",
   NO_DICTIONARY,

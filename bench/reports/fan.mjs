@@ -1,4 +1,4 @@
-/** How the benchmark of fan-out and fan-in is shown. */
+/** The report of the benchmark of fan-out and fan-in. */
 import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart, shortNumber } from "../lib/svg.mjs"

@@ -1,4 +1,4 @@
-/** How the benchmark of round trips is shown. */
+/** The report of the benchmark of round trips. */
 import { digits, sizeName, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart } from "../lib/svg.mjs"

@@ -1,4 +1,4 @@
-/** How the benchmark of links is shown. */
+/** The report of the benchmark of links. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { barChart, shortNumber } from "../lib/svg.mjs"

@@ -1,4 +1,4 @@
-/** How the benchmark of memory is shown. */
+/** The report of the benchmark of memory. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart } from "../lib/svg.mjs"

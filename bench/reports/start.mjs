@@ -1,4 +1,4 @@
-/** How the benchmark of starting is shown. */
+/** The report of the benchmark of starting. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { runsOfEach } from "./tables.mjs"

@@ -1,4 +1,4 @@
-/** What the reports of benchmarks have in common. */
+/** The common part of the reports of benchmarks. */
 import { COLOURS } from "../lib/svg.mjs"
 import { OURS, TCP } from "../peers/ends.mjs"
 
@@ -9,7 +9,7 @@ import { OURS, TCP } from "../peers/ends.mjs"
 /** @typedef {{ name: string, title: string, svg: string }} Plot  a file */
 
 /**
- * How a benchmark is shown.
+ * The report of a benchmark.
  * @typedef {object} Report
  * @property {(measurements: readonly Measurement[]) => string} introduction  a paragraph
  * @property {(measurements: readonly Measurement[]) => Table[]} tables
@@ -41,5 +41,5 @@ export const byImplementation = (run, title, content) => ({
   ],
 })
 
-/** How many runs every cell had. @param {readonly Measurement[]} measurements */
+/** The runs of each cell. @param {readonly Measurement[]} measurements */
 export const runsOfEach = (measurements) => Math.max(...measurements.map(({ runs }) => runs))

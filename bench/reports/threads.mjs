@@ -1,4 +1,4 @@
-/** How the benchmark of worker threads is shown. */
+/** The report of the benchmark of worker threads. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"

@@ -1,4 +1,4 @@
-/** How the benchmark of throughput is shown. */
+/** The report of the benchmark of throughput. */
 import { digits, sizeName } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart, shortNumber } from "../lib/svg.mjs"

@@ -32,7 +32,7 @@ const HANDSHAKE = Buffer.concat([greeting(), Buffer.of(COMMAND, READY.length), R
  */
 function frames(ready, found) {
   let skip = GREETING_BYTES
-  /** What there is of the head of a frame. @type {Buffer} */
+  /** The beginning of a frame header, as far as it has come. @type {Buffer} */
   let head = Buffer.alloc(0)
   let isReady = false
   return (/** @type {Buffer} */ chunk) => {

@@ -1,5 +1,5 @@
 /**
- * What the fuzz targets of `zeromq-lz4/capture` share: any bytes give events or a
+ * The common part of the fuzz targets of `zeromq-lz4/capture`: any bytes give events or a
  * CaptureFormatError, the same however they are cut, and no more than they can hold.
  */
 import { createHash } from "node:crypto"
@@ -13,7 +13,7 @@ import * as paths from "./paths.mjs"
 const EXPANSION_MAX = 256
 /** Events of the smallest input that makes any: two bytes of a frame, and errors of what is broken. */
 const EVENTS_PER_BYTE = 2
-/** What an error says, and a command in words, are texts to be read. */
+/** Checks texts that people read: errors, and commands in words. */
 const ERROR_MAX_CHARS = 400
 const DETAIL_MAX_CHARS = 16 * 1024
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u

@@ -4,12 +4,12 @@ import { basename, dirname, join } from "node:path"
 import { Extractor, ExtractorConfig } from "@microsoft/api-extractor"
 import * as paths from "./paths.mjs"
 
-/** What tsc emits: a file for each source. */
+/** Declarations that tsc emits: a file for each source. */
 const emitted = join(paths.build, "types")
 
-/** What is rolled up. */
+/** Declarations that are rolled up. */
 const ENTRIES = ["exports", "codec/index", "capture/index"]
-/** What stays as it is, as all that it refers to is in exports.d.ts. */
+/** Declarations that stay as they are, as all that they refer to is in exports.d.ts. */
 const COPIED = ["index", "draft"]
 
 /** Files under dist/. */
@@ -43,7 +43,7 @@ export function rollUpDeclarations() {
 /** Declarations that import those of CommonJS. @param {string} text */
 const commonJs = (text) => text.replaceAll(/(from ["']\.\/\w+)\.js(["'])/g, "$1.cjs$2")
 
-/** What is public and has no TSDoc, or can be reached and has no name. @returns {string[]} */
+/** Lists what is public and has no TSDoc, or can be reached and has no name. @returns {string[]} */
 export const declarationFaults = () => [
   ...ENTRIES.flatMap((entry) => extract(entry, {})),
   // What it refers to can be imported from the other entry.

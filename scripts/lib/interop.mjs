@@ -1,4 +1,4 @@
-/** Where the tests against other implementations leave what they saw. */
+/** The files in which the tests against other implementations leave their results. */
 import { join } from "node:path"
 import { build } from "./paths.mjs"
 

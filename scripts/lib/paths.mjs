@@ -1,4 +1,4 @@
-/** Where things are in the repository. Absolute paths; directories without a slash at the end. */
+/** Places in the repository. Absolute paths; directories without a slash at the end. */
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 

@@ -1,4 +1,4 @@
-/** What else than this Node the tests run in: other versions of it, Deno, Node for Windows in Wine. */
+/** Runtimes of the tests besides this Node: other versions of it, Deno, Node for Windows in Wine. */
 import { spawn, spawnSync } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
 import { join } from "node:path"

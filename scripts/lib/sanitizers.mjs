@@ -16,7 +16,7 @@ function runtimePackage() {
 }
 
 /**
- * What to install before `compiler` can link with `-fsanitize=` what is given; undefined when it can.
+ * Names the package to install before `compiler` can link with the given sanitizers; undefined when it can.
  * @param {"clang" | "gcc"} compiler
  * @param {string} sanitizers such as "fuzzer,address,undefined"
  * @returns {string | undefined}

@@ -1,4 +1,4 @@
-/** How much the codec adds to a page. */
+/** Measures the bytes that the codec adds to a page. */
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
 import * as esbuild from "esbuild"

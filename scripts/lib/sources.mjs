@@ -3,7 +3,7 @@ import { basename, join } from "node:path"
 import { filesIn } from "./files.mjs"
 import * as paths from "./paths.mjs"
 
-/** What the module is built from, liblz4 apart. */
+/** Sources of the module, liblz4 apart. */
 export const librarySources = () => filesIn(paths.wasm, ".c")
 export const liblz4Sources = ["lz4.c", "lz4hc.c"].map((file) => join(paths.liblz4, file))
 

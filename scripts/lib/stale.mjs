@@ -1,5 +1,5 @@
 /**
- * What is older than its sources. Every build step leaves a stamp whose time is that of the
+ * Finds outputs older than their sources. Every build step leaves a stamp whose time is that of the
  * step's start, so that what changes while it runs counts as changed.
  */
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs"

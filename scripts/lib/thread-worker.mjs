@@ -31,7 +31,7 @@ export async function threadWorkerCode() {
   return outputFiles[0].text
 }
 
-/** Where dist/ has that text, as a module of its own: a source map would repeat it. */
+/** The module of dist/ with that text, on its own: a source map would repeat it. */
 export const THREAD_WORKER = "thread-worker.js"
 
 /** Imports "thread-worker" from there. @type {esbuild.Plugin} */

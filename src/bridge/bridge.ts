@@ -31,7 +31,7 @@ const TCP: TcpOptions = {
   reconnectMaxMs: 0,
 }
 
-/** How long a plain peer may take to close its side when the other is gone, in milliseconds. */
+/** Milliseconds that a plain peer may take to close its side when the other is gone. */
 const FAREWELL_MS = 1000
 
 export interface BridgeSpec {
@@ -40,7 +40,7 @@ export interface BridgeSpec {
   /** Is dialled for each connection. One of the two is lz4+tcp://, the other tcp:// or ipc://. */
   to: string
   settings: Settings
-  /** What a message of either side may be; the bytes are those of what the plain side sends. */
+  /** Limits of a message, either way; the bytes are those that the plain side sends. */
   limits: MessageLimits
   /** Connections that are joined, or wait for it, at most. */
   maxConnections: number
@@ -236,7 +236,7 @@ function dialling(endpoint: string): () => Channel {
   return () => connectTcp(destination, TCP)
 }
 
-/** Who is at the other end of a socket: its address, which a Unix socket and one that is gone have not. */
+/** Returns the address of a socket's peer, which a Unix socket and a closed one do not have. */
 function addressOf({ remoteAddress, remotePort }: Socket, endpoint: string): string {
   if (remoteAddress === undefined || remotePort === undefined) return endpoint
   return formatEndpoint({ host: remoteAddress, port: remotePort }, schemeOf(endpoint))

@@ -7,7 +7,7 @@ import { mistake, zmqError } from "../transport/zmq-error.js"
 
 export const IPC = "ipc://"
 
-/** What fits into a sockaddr_un, with the zero byte behind it. */
+/** Bytes of a path that fit into a sockaddr_un, with the zero byte behind it. */
 const PATH_MAX_BYTES = process.platform === "linux" ? 107 : 103
 
 /**

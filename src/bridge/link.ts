@@ -10,16 +10,16 @@ import { GREETING_BYTES } from "../zmtp/greeting.js"
 import type { MessageLimits } from "./message-limits.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
-/** How long a peer that was sent everything may take to close its side, in milliseconds. */
+/** Milliseconds that a peer may take to close its side once everything has been sent. */
 const FAREWELL_MS = 1000
 
 /**
- * How long both sides may take for their greetings, in milliseconds: as libzmq's handshake. Sides
+ * Milliseconds that both sides may take for their greetings: as libzmq's handshake. Sides
  * that say nothing would use up the connections that there may be.
  */
 const GREETING_MS = 30_000
 
-/** How a link ended. */
+/** The end of a link. */
 interface Ending {
   error: Error | undefined
 }
@@ -93,7 +93,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
     this.#lz4.resume()
   }
 
-  /** What went through. */
+  /** The traffic so far. */
   get counts(): ConnectionCounts {
     if (this.#open > 0) this.#count()
     return this.#counts

@@ -2,7 +2,7 @@ import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, frameBodyBytes, frameHeadBytes, LONG_HEAD_BYTES, MORE } from "../codec/frames.js"
 import { GREETING_BYTES } from "../zmtp/greeting.js"
 
-/** What one message may be, either way. */
+/** Limits of one message, either way. */
 export interface MessageLimits {
   /** Bytes of all its parts, at most; -1 is no limit. */
   maxBytes: number

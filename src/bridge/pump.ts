@@ -24,7 +24,7 @@ export class Pump implements TranscoderSink {
   readonly #from: Socket
   readonly #to: Socket
   readonly #transcoder: Transcoder
-  /** What is read, or what is written of it: the side that is plain. */
+  /** The plain side: the bytes read, or those written of them. */
   readonly #input: LimitedStream | undefined
   readonly #output: LimitedStream | undefined
   readonly #handlers: PumpHandlers

@@ -1,7 +1,7 @@
 import type { Traffic } from "../codec/codec.js"
 import type { ConnectionCounts } from "../transport/connection.js"
 
-/** What went through links, those that are over included. */
+/** Traffic of all links, closed ones included. */
 export class Totals {
   /** Of links that are still counted. */
   readonly #live = new Map<number, () => ConnectionCounts>()

@@ -13,7 +13,7 @@ import { loadInstanceSync, type WasmSource } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
 import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
 
-/** How frames are to be read. */
+/** Options of reading frames. */
 export interface DecodeFramesOptions {
   /** That of the message's connection, or of its direction where they differ. */
   transport: TransportName

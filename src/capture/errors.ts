@@ -1,4 +1,4 @@
-/** What was given is no capture. The message says what it is instead, and what is read. */
+/** The input is no capture. The message says what it is instead, and which formats are read. */
 export class CaptureFormatError extends Error {
   /** "CaptureFormatError", also where the code is minified. */
   override readonly name = "CaptureFormatError"

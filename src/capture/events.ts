@@ -14,7 +14,7 @@ export type PartKind = "none" | "plain" | "LZ4B" | "LZ4M" | "LZ4D" | "LZ4A"
 /** Nanoseconds since 1970-01-01 UTC; undefined where the file does not say. */
 export type Time = bigint | undefined
 
-/** Where something broke, and why. */
+/** The place of an error, and its reason. */
 export interface CaptureError {
   /**
    * A ProtocolError's code for what a peer did wrong (RFC.md section 5.3), or
@@ -27,13 +27,13 @@ export interface CaptureError {
   message: string
   /** When it was captured. */
   time: Time
-  /** Who sent what broke; undefined for errors of the file itself. */
+  /** The sender of the broken data; undefined for errors of the file itself. */
   from: Side | undefined
-  /** Where in the file, in bytes from its start. */
+  /** The offset in the file, in bytes. */
   offset: number
 }
 
-/** What one side said of itself: its greeting and READY command (RFC.md section 3.1). */
+/** One side of a handshake: its greeting and READY command (RFC.md section 3.1). */
 export interface Handshake {
   /** ZMTP's, such as "3.1". */
   version: string
@@ -53,11 +53,11 @@ export interface Handshake {
 export interface CaptureCommand {
   /** When its last byte was captured. */
   time: Time
-  /** Who sent it. */
+  /** The sender. */
   from: Side
   /** Such as "READY". */
   name: string
-  /** What follows the name; a password of PLAIN is blanked out. */
+  /** The data behind the name; a password of PLAIN is blanked out. */
   body: Uint8Array
   /** The body in words, such as a subscription's topic or a PING's time to live; of a long one the beginning. */
   detail: string
@@ -79,7 +79,7 @@ export interface CapturePart {
 export interface CaptureMessage {
   /** When its last byte was captured. */
   time: Time
-  /** Who sent it. */
+  /** The sender. */
   from: Side
   /** Its parts, one at least. */
   parts: CapturePart[]
@@ -90,13 +90,13 @@ export interface CaptureMessage {
   /** Its place in the arena that it came in. */
   arena: { index: number; messages: number } | undefined
   /**
-   * Where its frames, headers included, are in the file: offset and length of one
+   * The ranges of its frames, headers included, in the file: offset and length of one
    * run of bytes after the other. `decodeFrames` makes parts of them again.
    */
   ranges: readonly number[]
 }
 
-/** What went one way over a connection. A dictionary counts its bytes on the wire only. */
+/** Traffic of a connection in one direction. A dictionary counts its bytes on the wire only. */
 export type CaptureTraffic = Traffic
 
 /** A ZMTP connection; what is not known yet changes as the capture goes on. */
@@ -111,15 +111,15 @@ export interface CaptureConnection {
   readonly begun: boolean
   /** By its messages: "tcp" is plain ZMTP. Undefined before the first. */
   transport: "lz4+tcp" | "tcp" | undefined
-  /** What each side said of itself; undefined before it did. */
+  /** Each side's handshake; undefined until it was read. */
   readonly handshakes: Record<Side, Handshake | undefined>
   /** Dictionaries in use: shipped in the capture, or given as an option. */
   readonly dictionaries: Record<Side, Uint8Array | undefined>
-  /** What each side has sent so far. */
+  /** Traffic of each side so far. */
   readonly traffic: Readonly<Record<Side, CaptureTraffic>>
 }
 
-/** What a capture holds, in the order it was captured. */
+/** An event of a capture, in the order of the packets. */
 export type CaptureEvent =
   /** Its time is that of the connection's first packet. */
   | { type: "connection"; connection: CaptureConnection; time: Time }
@@ -138,7 +138,7 @@ export type CaptureEvent =
   /** Neither side says more. */
   | { type: "close"; connection: CaptureConnection; time: Time }
 
-/** How a capture is read. */
+/** Options of reading a capture. */
 export interface CaptureOptions {
   /** Maximum plaintext of one message, in bytes; -1, the default, is no limit. */
   maxMessageSize?: number

@@ -1,6 +1,6 @@
 import type { CaptureEvent, CaptureMessage, Handshake, PartKind, Side } from "./events.js"
 
-/** What a filter can ask for as `kind=`: what happened, or the form of one of a message's parts. */
+/** Values of `kind=` in a filter: the kind of an event, or the form of one of a message's parts. */
 export type RowKind =
   | "connection"
   | "handshake"
@@ -20,7 +20,7 @@ export const filterHelp = `Terms between spaces, all of which must match:
   from=client      what one side sent: client or server
   anything else    text in the content, upper or lower case alike; "in quotes" with spaces`
 
-/** What a filter looks at. `text` is read last and only where it is needed. */
+/** The properties that a filter tests. `text` is read last and only where it is needed. */
 export interface FilterRow {
   /** 0 for errors of the file itself. */
   readonly connection: number

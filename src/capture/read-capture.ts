@@ -4,7 +4,7 @@ import { checkBytes, checkNames } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader, OPTION_NAMES } from "./reader.js"
 
-/** How a capture is read, and how its progress is reported. */
+/** Options of reading a capture, and of reporting progress. */
 export interface ReadCaptureOptions extends CaptureOptions {
   /** Told how far it is; the total where the file is a Blob. */
   onProgress?: (bytesRead: number, totalBytes: number | undefined) => void
@@ -12,7 +12,7 @@ export interface ReadCaptureOptions extends CaptureOptions {
   signal?: AbortSignal
 }
 
-/** Where a capture may come from. */
+/** A source of a capture. */
 export type CaptureSource = Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /** More at once would only make the list of events longer that waits for its reader. */

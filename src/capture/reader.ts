@@ -48,7 +48,7 @@ export class CaptureReader {
     )
   }
 
-  /** So many TCP connections carry something, as far as it was read; ZMTP or not. */
+  /** TCP connections with data so far; ZMTP or not. */
   get tcpConnections(): number {
     return this.#tcpConnections
   }
@@ -86,7 +86,7 @@ export class CaptureReader {
     this.#connections.clear()
   }
 
-  /** What `using` calls: `close`. */
+  /** Calls `close`, for `using`. */
   [Symbol.dispose](): void {
     this.close()
   }

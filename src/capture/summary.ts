@@ -1,7 +1,7 @@
-/** What a connection came to in a few bytes, whatever its peers said. */
+/** A summary of a connection in a few bytes, whatever its peers said. */
 import type { CaptureConnection, Side } from "./events.js"
 
-/** What one side of a connection was, and sent. */
+/** One side of a connection, and its traffic. */
 export interface SideSummary {
   /** Its first characters; undefined when it is not known. */
   socketType: string | undefined

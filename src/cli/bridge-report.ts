@@ -147,7 +147,7 @@ function perSecond({ messages, plainBytes, wireBytes }: Traffic, seconds: number
   }
 }
 
-/** What went one way, `per` some time or altogether. */
+/** Formats the traffic of one direction, `per` some time or altogether. */
 function flow(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
   const ratio = wireBytes > 0 ? ` (${(plainBytes / wireBytes).toFixed(2)} ×)` : ""
   return `${way} ${count(messages, "message")}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`

@@ -51,7 +51,7 @@ const COUNT_MAX = 2 ** 31 - 1
 
 const STATS_SECONDS = "5"
 const STATS_SECONDS_MAX = 86_400
-/** How long connections may take to end. */
+/** Milliseconds that connections may take to end. */
 const DRAIN_MS = 5000
 
 export async function bridge(args: string[]): Promise<void> {

@@ -16,7 +16,7 @@ import { printableJson, utf8 } from "./terminal-text.js"
 
 /** More content in one message or command is left out: a line of it would be longer than strings can be. */
 const CONTENT_MAX_BYTES = 64 << 20
-/** What a part takes in a line besides its content, as if it were content. */
+/** Bytes of a line per part besides its content. */
 const PART_BYTES = 256
 
 export function jsonRow(event: CaptureEvent): string {

@@ -13,7 +13,7 @@ export interface TalliedConnection extends ConnectionSummary {
   closed: boolean
 }
 
-/** What a whole capture came to, whatever a filter showed of it. */
+/** Totals of a whole capture, whatever a filter shows of it. */
 export interface Summary {
   /** The first ones, as many as the tally keeps. */
   connections: TalliedConnection[]

@@ -43,7 +43,7 @@ const NO_TERMINAL_COLUMNS = 200
 /** As in the inspector's page: a small file can declare, and gzip can pack, a message of gigabytes. */
 const MESSAGE_MAX_BYTES = 256 << 20
 
-/** How rows and the summary are written. */
+/** The output formats of rows and the summary. */
 interface Format {
   /** Connections that the summary lists, at most. */
   maxConnections: number

@@ -111,7 +111,7 @@ function thinOut(messages: readonly (readonly Uint8Array[])[]): Uint8Array[] {
   ).flat()
 }
 
-/** What samples take on the wire, however short; the dictionary itself is not counted. */
+/** Returns the wire bytes of samples, however short; the dictionary itself is not counted. */
 function encode(samples: readonly Uint8Array[], dictionary?: Uint8Array): Sizes {
   using codec = Codec.createSync({ minCompressSize: 0, ...(dictionary && { dictionary }) })
   for (const sample of samples) codec.encodePart(sample)

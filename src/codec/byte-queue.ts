@@ -3,7 +3,7 @@ import { readAll, type Source } from "./source.js"
 /** Arrays shorter than this are copied together, so that dribbled bytes cost bytes, not objects. */
 const SMALL_BYTES = 4096
 
-/** What arrived of a stream and was not used yet: a queue of copies. */
+/** Bytes received but not yet consumed: a queue of copies. */
 export class ByteQueue implements Source {
   #chunks: Uint8Array[] = []
   /** Bytes of the first chunk that are gone. */
@@ -74,7 +74,7 @@ export class ByteQueue implements Source {
     return readAll(this)
   }
 
-  /** Where the bytes of a chunk end. */
+  /** The offset behind the bytes of a chunk. */
   #end(index: number): number {
     const last = index === this.#chunks.length - 1
     return last && this.#filled > 0 ? this.#filled : (this.#chunks[index] as Uint8Array).length

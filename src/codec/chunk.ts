@@ -49,7 +49,7 @@ export class Slabs {
     this.#bytes = bytes
   }
 
-  /** How many are kept for use. */
+  /** Empty slabs kept for reuse. */
   get spare(): number {
     return this.#spare.length
   }
@@ -135,7 +135,7 @@ const large = new LargeSlabs()
  */
 export type Packing = "frames" | "parts" | "arenas"
 
-/** What a chunk holds. */
+/** Contents of a chunk. */
 export interface Content {
   readonly messages: number
   /** Bytes of the parts before and after encoding. */
@@ -157,7 +157,7 @@ export class Chunk implements Content {
   readonly shipsDictionary: boolean
   readonly needsDictionary: boolean
   readonly packing: Packing
-  /** Where the bytes are, from where on, and how often they are held; of no slab once they are copied. */
+  /** The slab, the offset in it, and the number of references; no slab once the bytes are copied. */
   #slab: Slab | undefined
   readonly #start: number
   #holds = 1
@@ -181,7 +181,7 @@ export class Chunk implements Content {
     return packing === this.packing || (packing === "arenas" && this.packing === "parts")
   }
 
-  /** Where the bytes are; undefined where they have memory of their own. */
+  /** The slab that holds the bytes; undefined where they have memory of their own. */
   get slab(): Slab | undefined {
     return this.#slab
   }
@@ -282,7 +282,7 @@ export class ChunkBuilder {
     return new Chunk(slab.bytes.subarray(this.#start, slab.used), content, slab, this.#start)
   }
 
-  /** What was appended is not wanted after all. */
+  /** Discards the bytes appended last. */
   abandon(): void {
     const slab = this.#slab
     if (slab?.slabs === large) large.emptied(slab)

@@ -10,7 +10,7 @@ import { type CodecOptions, checkBytes, checkCodecOptions, type Settings } from 
 import { ArraySource } from "./source.js"
 import { ALONE, FIRST, LAST } from "./wire.js"
 
-/** What went one way: whole messages, and the bytes of their parts before and after encoding. */
+/** Traffic in one direction: whole messages, and the bytes of their parts before and after encoding. */
 export interface Traffic {
   /** Whole messages, without dictionaries. */
   messages: number
@@ -241,7 +241,7 @@ export class Codec {
   }
 
   /**
-   * How many bytes of plaintext a part declares, which `decodeInto` will write. It reads only the
+   * Returns the bytes of plaintext that a part declares, which `decodeInto` will write. Reads only the
    * part's head: nothing is decoded, counted or kept, and no memory taken.
    *
    * @throws ProtocolError when the head breaks a rule of RFC.md section 5, such as declaring more
@@ -255,7 +255,7 @@ export class Codec {
     return this.#decoder.plainBytes(checkBytes("wire", wire))
   }
 
-  /** What went through so far; a copy. */
+  /** The traffic so far; a copy. */
   get stats(): { sent: Traffic; received: Traffic } {
     return { sent: { ...this.#sent }, received: { ...this.#received } }
   }
@@ -268,7 +268,7 @@ export class Codec {
     this.#instance.exports.zl_receiver_close(this.#receiver)
   }
 
-  /** What `using` calls: `close`. */
+  /** Calls `close`, for `using`. */
   [Symbol.dispose](): void {
     this.close()
   }

@@ -164,7 +164,7 @@ export class Decoder {
 /** Makes the error for a negative status. */
 type Fail = (status: number) => Error
 
-/** What a refused part looked like. */
+/** Reads the module's description of the part that it refused. */
 interface Seen {
   head: Uint8Array
   wireBytes: number

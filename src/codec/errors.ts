@@ -1,7 +1,7 @@
 import { BUFFER_MAX_BYTES } from "./buffer-max.js"
 import { DICTIONARY_MAX_BYTES, EXPANSION_MAX, SENTINEL_BYTES } from "./wire.js"
 
-/** What a peer did wrong; the codes are listed in RFC.md section 5. */
+/** A rule that a peer broke; the codes are listed in RFC.md section 5. */
 export type ProtocolErrorCode =
   | "ERR_LZ4_PART_TOO_SHORT"
   | "ERR_LZ4_UNKNOWN_SENTINEL"
@@ -39,7 +39,7 @@ export class ProtocolError extends Error {
   }
 }
 
-/** What is known about the part that broke a rule. */
+/** The part that broke a rule. */
 export interface RefusedPart {
   /** Its index in the message. */
   part: number
@@ -48,7 +48,7 @@ export interface RefusedPart {
   wireBytes: number
   /** The plaintext it declares. */
   plainBytes: bigint
-  /** What maxMessageSize left for it. */
+  /** Bytes that maxMessageSize left for it. */
   budgetLeft: bigint
   budgetBytes: number
   blockMax: number
@@ -127,10 +127,10 @@ export function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
 }
 
-/** How many bytes of what a peer sent an error quotes. */
+/** Bytes of a peer's data that an error quotes at most. */
 const QUOTED_MAX_BYTES = 64
 
-/** What a peer sent, as it is quoted in errors: its beginning, with nothing but printable characters. */
+/** Quotes the beginning of a peer's data for an error, in printable characters only. */
 export function quoted(bytes: Uint8Array): string {
   let text = ""
   for (const byte of bytes.subarray(0, QUOTED_MAX_BYTES))
@@ -142,7 +142,7 @@ export function quoted(bytes: Uint8Array): string {
 }
 
 /**
- * What a caller did wrong, or what the machine could not do. The codes are stable, and
+ * A caller's mistake, or a limit of the machine. The codes are stable, and
  * docs/errors.md lists them. The first three are those of Node's own functions.
  */
 export type UsageErrorCode =
@@ -220,7 +220,7 @@ export function targetTooSmall(target: Uint8Array, bytes: number): RangeError {
   )
 }
 
-/** How a value from the caller is shown in an error. */
+/** Formats a value from the caller for an error. */
 export function shown(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (typeof value === "string") return value.length > 40 ? "a string" : JSON.stringify(value)

@@ -14,7 +14,7 @@ export const SHORT_MAX_BYTES = 255
 
 type Message = readonly Uint8Array[]
 
-/** How long the frames of a message are. */
+/** Returns the length of a message's frames in bytes. */
 export function framesLength(message: Message): number {
   let length = 0
   for (const part of message) length += frameHeadLength(part.length) + part.length
@@ -61,7 +61,7 @@ export function areFlags(flags: number): boolean {
   return flags <= (MORE | LONG | COMMAND) && (flags & (MORE | COMMAND)) !== (MORE | COMMAND)
 }
 
-/** How long the head of a frame is, by its flags. */
+/** Returns the length of a frame header in bytes, by its flags. */
 export function frameHeadBytes(flags: number): number {
   return flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
 }
@@ -119,7 +119,7 @@ export function countFrames(frames: Uint8Array): { messages: number; plainBytes:
   return { messages, plainBytes }
 }
 
-/** How long the head of a frame with a body of so many bytes is. */
+/** Returns the length of the header in front of a body of `bodyBytes`. */
 export function frameHeadLength(bodyBytes: number): number {
   return bodyBytes > SHORT_MAX_BYTES ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
 }

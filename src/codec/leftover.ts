@@ -6,7 +6,7 @@ import type { Source } from "./source.js"
 const ROW_BYTES = 512 * 1024
 
 /**
- * What arrived of a stream and was not used yet. It stays where it is in INPUT,
+ * Bytes received but not yet consumed. They stay where they are in INPUT,
  * and more is added behind it, until somebody else needs that memory; it waits
  * in a queue from then on.
  */

@@ -3,7 +3,7 @@ import { shown, wasmError, withCode, wrongType, wrongValue } from "./errors.js"
 import { Instance } from "./instance.js"
 
 /**
- * Where the module may come from: its bytes, compiled, or an address to fetch. Not every project has
+ * A source of the module: its bytes, compiled, or an address to fetch. Not every project has
  * a library that declares `WebAssembly`.
  */
 export type WasmSource =

@@ -6,7 +6,7 @@ import { DICTIONARY_MAX_BYTES } from "./wire.js"
 export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
 
 /**
- * How one endpoint or codec compresses, and what it accepts. Any peer can read the
+ * Options of one endpoint or codec: how it compresses, and what it accepts. Any peer can read the
  * result, except the arenas of `arenas: true`.
  */
 export interface Lz4Options {
@@ -52,7 +52,7 @@ export interface Lz4Options {
   revision?: 1 | 2
 }
 
-/** How a codec compresses, what it accepts, and where its module comes from. */
+/** Options of a codec: how it compresses, what it accepts, and where its module comes from. */
 export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas"> {
   /**
    * 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
@@ -104,14 +104,14 @@ export const LZ4_NAMES: readonly string[] = [
 ]
 const CODEC_NAMES = [...LZ4_NAMES, "maxMessageSize", "wasm"]
 
-/** What is accepted, with defaults filled in. */
+/** Limits on what is accepted, with defaults filled in. */
 export interface ReceiveSettings {
   /** Maximum plaintext of one message, in bytes; -1 is no limit. */
   budgetBytes: number
   revision: number
 }
 
-/** How a dictionary is trained. */
+/** Options of the training of a dictionary. */
 export interface Training {
   capacityBytes: number
   /** Messages that are sampled. */

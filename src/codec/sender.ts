@@ -112,7 +112,7 @@ export class Sender {
     return this.#open().handle
   }
 
-  /** How hard it tries from the next message on, as Settings has it. */
+  /** Compression effort from the next message on, as in Settings. */
   set effort(effort: number) {
     if (effort === this.#effort) return
     this.#effort = effort

@@ -50,7 +50,7 @@ export class Trainer {
   }
 }
 
-/** So many samples are taken in one turn of the event loop: about a millisecond. */
+/** Samples taken in one turn of the event loop: about a millisecond. */
 const SAMPLES_A_TURN = 4096
 
 /** Lets others have their turn: a page draws, a socket is read. */
@@ -78,7 +78,7 @@ export async function trainDictionary(
   const capacityBytes = checkCapacity(options.capacity)
   if (typeof samples?.[Symbol.iterator] !== "function")
     throw wrongType(`samples must be an iterable of Uint8Array; got ${shown(samples)}`)
-  // What training takes is given back with the instance.
+  // The memory of the training is freed with the instance.
   const { module } = await loadInstance()
   const trainer = new Trainer(new Instance(module), {
     capacityBytes,

@@ -46,7 +46,7 @@ interface Large {
   index: number
 }
 
-/** Who takes what a transcoder makes. */
+/** The consumer of a transcoder's output. */
 export interface TranscoderSink {
   /**
    * Takes a piece of output and returns whether it wants more now. A piece that is
@@ -67,7 +67,7 @@ export class Transcoder {
   readonly sends: boolean
   readonly #budgetBytes: number
   readonly #leftover: Leftover
-  /** How hard a sending one tries. */
+  /** Compression effort of a sending transcoder. */
   #effort: number
   /** Bytes of output in one piece. */
   #roomBytes = ROOM_MAX_BYTES
@@ -159,7 +159,7 @@ export class Transcoder {
     this.#leftover.push(rest)
   }
 
-  /** How hard a sending one tries from the next part on, as Settings has it. */
+  /** Compression effort of a sending transcoder from the next part on, as in Settings. */
   set effort(effort: number) {
     this.#effort = effort
     this.#instance.exports.zl_sending_effort(this.#handle, effort)
@@ -182,7 +182,7 @@ export class Transcoder {
     traffic.wireBytes = this.#instance.wide(this.#handle, 4)
   }
 
-  /** How many messages went through. The last one's body may still be on its way. */
+  /** Messages so far. The body of the last one may not be complete yet. */
   get messages(): number {
     return this.#instance.wide(this.#handle, 0)
   }
@@ -202,7 +202,7 @@ export class Transcoder {
     this.#instance.exports.zl_transcoder_close(this.#handle)
   }
 
-  /** How much is left of a body that goes on as it comes. */
+  /** Bytes left of a body that is passed on as it comes. */
   get #bodyLeft(): number {
     return this.#instance.exports.zl_body_left(this.#handle) >>> 0
   }
@@ -242,7 +242,7 @@ export class Transcoder {
     } while (goOn && (status === NEEDS_ROOM || status === BODY))
 
     if (!goOn) this.#roomBytes = Math.max(this.#roomBytes / 4, ROOM_MIN_BYTES)
-    // What was refused is refused again when the sink goes on.
+    // The refused bytes are refused again when the sink goes on.
     if (status < 0 && goOn)
       throw this.#error(status, instance.copy((input + at) as Pointer, length - at))
     this.#leftover.keep(input + at)
@@ -303,7 +303,7 @@ export class Transcoder {
 }
 
 /**
- * Where the first long plain body begins, in bytes that begin with a frame; their end if none is
+ * Finds the first long plain body in bytes that begin with a frame; returns their end if none is
  * found among the first frames. Nothing is checked here: the module reads all heads.
  */
 function findPlainBody(frames: Uint8Array): number {

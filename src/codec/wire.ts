@@ -14,11 +14,11 @@ export const SENTINEL: {
   LZ4A: 0x41345a4c,
 }
 
-/** What says which form a part has. */
+/** The sentinels, which tell the form of a part. */
 export const SENTINEL_BYTES = 4
 /** That, and the size of the plaintext, which LZ4B and LZ4M have. */
 export const HEAD_BYTES = 12
-/** What a block of LZ4M has in front: its length. */
+/** Bytes of the length in front of each LZ4M block. */
 export const BLOCK_LENGTH_BYTES = 4
 /** Plaintext of one block, at most. */
 export const BLOCK_MAX_BYTES: number = 2 ** 30
@@ -39,7 +39,7 @@ export const LZ4M = 3
 export const LZ4D = 4
 export const LZ4A = 5
 
-/** Where a part stands in its message: a single one is both. */
+/** The position of a part in its message: a single one is first and last. */
 export const FIRST = 1
 export const LAST = 2
 export const ALONE: number = FIRST | LAST

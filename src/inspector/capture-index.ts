@@ -41,7 +41,7 @@ const SIDE_SHIFT = 2
 const SIDE_MASK = 3
 const FAILED = 1 << 4
 
-/** How much of a handshake is shown, of which a peer may make a megabyte: each connection has two. */
+/** Bytes of a handshake that are shown; a peer may send a megabyte, and each connection has two. */
 const WORDS_MAX = 20
 const VALUE_MAX_BYTES = 100
 
@@ -66,7 +66,7 @@ export class CaptureIndex {
   /** The place in an arena and its messages less one, both 0 to 255; then whether there is one. */
   readonly #arena = new Column(Uint32Array)
   readonly #record = new Column(Float64Array)
-  /** Where a row's run of #ranges ends; it begins where that of the row before ends. */
+  /** The end of a row's run of #ranges; it begins where that of the row before ends. */
   readonly #rangesEnd = new Column(Uint32Array)
   readonly #ranges = new Column(Float64Array)
   readonly #records = new Records()
@@ -183,7 +183,7 @@ export class CaptureIndex {
     return this.#records.get(this.#record.get(index))
   }
 
-  /** What filters search. */
+  /** The text that filters search. */
   text(index: number): string {
     const pieces = this.record(index)
     if (this.kind(index) === "command") pieces.pop()
@@ -197,7 +197,7 @@ export class CaptureIndex {
       : { index: packed & 0xff, messages: ((packed >>> 8) & 0xff) + 1 }
   }
 
-  /** Where its bytes are in the file, as in CaptureMessage.ranges; of an error its place. */
+  /** The ranges of its bytes in the file, as in CaptureMessage.ranges; the place of an error. */
   ranges(index: number): number[] {
     const start = index === 0 ? 0 : this.#rangesEnd.get(index - 1)
     const ranges: number[] = []

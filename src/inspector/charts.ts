@@ -22,7 +22,7 @@ export interface Chart {
   stepsName: string
   /** Marks on the horizontal axis; `at` is in steps. */
   ticks: readonly { at: number; text: string }[]
-  /** What units of the vertical axis are powers of, where they are not those of 10. */
+  /** The base of the units on the vertical axis, where it is not 10. */
   unit?: 1024
   /** Whether there is nothing between 0 and 1. */
   whole?: boolean

@@ -6,7 +6,7 @@ import type { Bytes, Calls, Details, PartDetails } from "./protocol.js"
 import { inLines, inOneLine } from "./readable.js"
 import { arrows } from "./table.js"
 
-/** How much of a part is shown at first, and more with each press of the button. */
+/** Bytes of a part that are shown at first, and added with each press of the button. */
 const WINDOW = 64 << 10
 
 export type Look = "auto" | "json" | "text" | "hex"
@@ -42,7 +42,7 @@ export class DetailPane {
     this.#drawParts()
   }
 
-  /** What stands in the way of showing a row. */
+  /** The reason why a row cannot be shown. */
   fail(message: string): void {
     this.#details = undefined
     this.#shown++

@@ -26,7 +26,7 @@ export function digits(value: number): string {
   return value.toFixed(decimals)
 }
 
-/** How many times as long the plaintext is; a dash where there is none. */
+/** Formats the ratio of plaintext to wire bytes; a dash where there is no plaintext. */
 export function ratio(plainBytes: number, wireBytes: number): string {
   return plainBytes === 0 || wireBytes === 0 ? "–" : `${(plainBytes / wireBytes).toFixed(2)}×`
 }

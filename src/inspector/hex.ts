@@ -69,7 +69,7 @@ function fieldAt(fields: readonly number[], at: number): number {
   return -1
 }
 
-/** What a part begins with on the wire (RFC.md section 4 and appendix A). */
+/** The head of a part on the wire (RFC.md section 4 and appendix A). */
 export const envelopes: Partial<Record<PartKind, { name: string; bytes: number }[]>> = {
   plain: [{ name: "sentinel", bytes: 4 }],
   LZ4B: [

@@ -12,7 +12,7 @@ import { textOf } from "./readable.js"
 const MAX_PARTS = 200
 /** The longest part that is tried as JSON. */
 const MAX_JSON_BYTES = 16 << 20
-/** How much of a part decides whether it is text. */
+/** Bytes of a part that decide whether it is text. */
 const SAMPLE_BYTES = 4096
 /** Bytes of the file that are shown where something broke. */
 const ERROR_BYTES = 256

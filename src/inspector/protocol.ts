@@ -1,4 +1,4 @@
-/** What the page and its worker say to each other. */
+/** Messages between the page and its worker. */
 import type { CaptureError, PartKind, Side } from "../capture/events.js"
 import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
 
@@ -40,7 +40,7 @@ export interface ShownConnection extends ConnectionSummary {
 
 export type Phase = "reading" | "done" | "cancelled" | "failed"
 
-/** What the worker reports by itself, a few times a second while something changes. */
+/** A report of the worker, posted a few times a second while something changes. */
 export interface State {
   /** Which capture it is about: the number that `open` was given. */
   capture: number
@@ -91,7 +91,7 @@ export interface Charts {
   wireSizes: number[]
 }
 
-/** What the detail pane shows of a row. */
+/** Details of a row. */
 export interface Details {
   row: Row
   connection: ShownConnection | undefined
@@ -101,7 +101,7 @@ export interface Details {
   parts: PartDetails[]
   /** A command's name and meaning. */
   command: { name: string; detail: string } | undefined
-  /** What is wrong: an error's own row, or why the message cannot be decoded again. */
+  /** The error: that of its own row, or the reason why the message cannot be decoded again. */
   error: Pick<CaptureError, "code" | "message"> | undefined
 }
 
@@ -110,7 +110,7 @@ export interface PartDetails {
   plainBytes: number | undefined
   wireBytes: number | undefined
   error: Pick<CaptureError, "code" | "message"> | undefined
-  /** How it reads best. */
+  /** The most readable form. */
   reads: "json" | "text" | "bytes"
 }
 

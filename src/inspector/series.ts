@@ -1,4 +1,4 @@
-/** What the charts show of the rows of a view. */
+/** Series for the charts of a view's rows. */
 import type { CaptureIndex } from "./capture-index.js"
 import type { Charts } from "./protocol.js"
 import { roundUp } from "./rounding.js"

@@ -122,7 +122,7 @@ export class Table {
     this.#draw()
   }
 
-  /** Where a pixel of the scrollbar is many rows, the wheel moves the rows. */
+  /** Scrolls rows with the wheel where one pixel of the scrollbar is many rows. */
   #onWheel(event: WheelEvent): void {
     if (this.#scale === 1 || event.ctrlKey || event.deltaY === 0) return
     event.preventDefault()

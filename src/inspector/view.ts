@@ -13,7 +13,7 @@ export class View {
   /** Undefined when every row is wanted. */
   readonly #wanted: Filter | undefined
   readonly #rows = new Column(Uint32Array)
-  /** How many rows of the capture were looked at. */
+  /** Rows of the capture that were tested. */
   #seen = 0
 
   /** Throws a SyntaxError, in words for the user, where `filter` is wrong. */

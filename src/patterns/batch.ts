@@ -9,7 +9,7 @@ import type { Message } from "./pipe.js"
 export const BATCH_BYTES: number = 64 * 1024
 /** The same of a batch that goes to many: each write to each of them counts. */
 export const SHARED_BATCH_BYTES: number = 256 * 1024
-/** What a batch starts with when there is no buffer to spare. */
+/** Bytes of a new batch when no spare buffer is left. */
 const FIRST_BYTES = 4096
 /** zeromq.js copies messages up to this size, and holds on to larger ones. */
 const COPIED_MAX_BYTES = 128
@@ -25,7 +25,7 @@ const firstBuffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, FIRST_BYTES)
 const buffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, BATCH_BYTES)
 const largeBuffers = new Slabs(allocate, SPARE_LARGE_MAX, KEEPS_BYTES, SHARED_BATCH_BYTES)
 
-/** How many bytes a message takes on the wire if it goes plain; as frames it takes fewer. */
+/** Returns the bytes of a message on the wire if it goes plain; its frames are shorter. */
 export function plainLength(message: Message): number {
   let length = 0
   for (let i = 0; i < message.length; i++) {
@@ -48,7 +48,7 @@ export function areBelow(message: Message, bytes: number): boolean {
  */
 export class Batch implements PlainMessages {
   #buffer: Uint8Array
-  /** What the buffer belongs to, if it is not of `memory`. */
+  /** The owner of the buffer, if that is not `memory`. */
   #slab: Slab | undefined
   length = 0
   /** All messages that were appended. */
@@ -61,7 +61,7 @@ export class Batch implements PlainMessages {
   readonly #plainBelow: number
   /** As in zeromq.js, a large message that waits keeps the program's memory alive, though not for use. */
   protected latest: Message | undefined
-  /** How long it may become. */
+  /** The bytes that it may grow to. */
   readonly maxBytes: number
   readonly #memory: OpenMemory | undefined
   /** Bytes that had left by themselves when it was sealed. */

@@ -224,7 +224,7 @@ export class Distribution implements Flushable, SharedBatch {
     for (const group of groups) {
       const [first] = group
       const { encoder, connection } = first
-      // What is encoded once for each kind of peer has one effort, for the networks of both.
+      // Both kinds of peers share one effort, as each message is encoded once for each kind.
       const isAdapted = adapted.has(encoder)
       if (!isAdapted) connection?.applyEffort(pipes.filter((pipe) => pipe.encoder === encoder))
       adapted.add(encoder)

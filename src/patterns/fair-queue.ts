@@ -7,7 +7,7 @@ export class FairQueue {
   readonly #pipes = new PipeArray("fqIndex")
   #active = 0
   #current = 0
-  /** Where the message that was received last came from. */
+  /** The pipe of the message received last. */
   from: Pipe | undefined
 
   attach(pipe: Pipe): void {

@@ -1,5 +1,5 @@
 /**
- * Where the numbers that a socket gives begin: anywhere, as libzmq's do, so that what is meant for one
+ * The first of the numbers that a socket gives: a random one, as in libzmq, so that messages meant for one
  * that is gone means nothing to its successor. They need not be hard to guess.
  */
 export function firstId(): number {

@@ -1,6 +1,6 @@
 import type { Pipe } from "./pipe.js"
 
-/** Where a pipe notes its place in an array that it is in. */
+/** The field in which a pipe keeps its place in an array. */
 type Place = "lbIndex" | "fqIndex" | "distIndex"
 
 /** Pipes that know their places, so that they can be moved and taken out at once (libzmq's array_t). */

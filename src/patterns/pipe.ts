@@ -19,14 +19,14 @@ const PLAIN_LARGE_BYTES = 32 * 1024
 const NO_FRAMES = new Uint8Array(0)
 /** Chunks that wait are looked at again when one in so many of them is new. */
 const COPY_SHARE = 8
-/** How long messages wait that could not be encoded for want of memory, in milliseconds. */
+/** Milliseconds until messages are encoded again for which memory was out. */
 const RETRY_MS = 100
 /** Parts that wait to be received, at most: each takes more memory than its bytes. */
 const PARTS_MAX = 65_536
 
 export type Message = Buffer[]
 
-/** What a pipe needs of a connection. */
+/** The part of a connection that a pipe uses. */
 export type PipeConnection = Pick<
   PeerConnection,
   | "sink"
@@ -52,9 +52,9 @@ export type PipeConnection = Pick<
   | "end"
 >
 
-/** What happens to a pipe, for the socket type that has it. */
+/** Events of a pipe, for the socket type that owns it. */
 export interface PipeEvents {
-  /** Why a message breaks a rule of the socket type, and ends its connection; undefined for most types. */
+  /** Returns the rule of the socket type that a message breaks, which ends its connection; undefined for most types. */
   readonly violation: ((message: Message) => string | undefined) | undefined
   /** Takes a message that is not to wait, as a subscription; returns whether it did. */
   takes?(pipe: Pipe, message: Message): boolean
@@ -96,14 +96,14 @@ export interface SharedBatch {
 }
 
 /**
- * What libzmq calls a pipe: two queues of messages between a socket type and a peer. That of a
+ * A pipe, as libzmq calls it: two queues of messages between a socket type and a peer. That of a
  * bound endpoint lives as long as its connection; that of a connected one from connect() on, and
  * is kept over reconnects.
  */
 export class Pipe implements MessageSink, Flushable {
   /** The routing id of the peer, as a key; undefined as long as it is not known. */
   routingId: string | undefined
-  /** What the peer said in its handshake. */
+  /** The routing id that the peer gave in its handshake. */
   peerRoutingId: Buffer | undefined
   /** Of a SERVER. */
   serverRoutingId = 0
@@ -294,7 +294,7 @@ export class Pipe implements MessageSink, Flushable {
     this.#finish()
   }
 
-  /** What a thread has not written yet is not lost with its connection: it may be for another. */
+  /** Finishes when everything has left. Chunks still held by the worker survive the connection: the next one may send them. */
   #checkFinished(): void {
     if (this.#finished && this.#isEmpty && !this.#connection?.hasPendingWrites) this.#finish()
   }

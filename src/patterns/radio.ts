@@ -11,7 +11,7 @@ export class Radio extends SocketType {
   override readonly name = "RADIO"
   readonly #out = new Distribution()
   readonly #groups = new Map<string, Set<Pipe>>()
-  /** How many groups each peer has joined. */
+  /** The number of groups that each peer has joined. */
   readonly #joined = new Map<Pipe, number>()
 
   attach(pipe: Pipe): void {

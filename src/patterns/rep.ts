@@ -5,7 +5,7 @@ import type { Refusal } from "./socket-type.js"
 /** A request, then its reply, in turn (RFC 28). */
 export class Rep extends Router {
   override readonly name = "REP"
-  /** Who asked, and what goes before the reply; undefined when the request has been answered. */
+  /** The requester and the envelope of the reply; undefined once the request has been answered. */
   #request: { pipe: Pipe; envelope: Message } | undefined
 
   override send(message: Message): Refusal | undefined {

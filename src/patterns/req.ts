@@ -6,7 +6,7 @@ import type { Refusal } from "./socket-type.js"
 const REQUEST_ID_BYTES = 4
 const DELIMITER = Buffer.alloc(0)
 
-/** What is wrong with a reply, which has an empty part first, behind the id of the request if need be. */
+/** Returns the rule that a reply breaks: it begins with an empty part, behind the id of the request if there is one. */
 function violationOf(message: Message): string | undefined {
   const at = message[0]?.length === REQUEST_ID_BYTES ? 1 : 0
   if (message.length >= at + 2 && message[at]?.length === 0) return undefined
@@ -18,7 +18,7 @@ export class Req extends Dealer {
   override readonly name = "REQ"
   override readonly violation: (message: Message) => string | undefined = violationOf
   #receivingReply = false
-  /** Who was asked; unknown when that peer is gone. */
+  /** The peer of the last request; undefined when it is gone. */
   #replyPipe: Pipe | undefined
   #requestId = firstId()
 

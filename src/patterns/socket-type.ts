@@ -24,7 +24,7 @@ export interface TypeOptions {
   welcomeMessage: Buffer
 }
 
-/** What goes with a message besides its parts, for the draft types. */
+/** Routing of a message besides its parts, for the draft types. */
 export interface Routing {
   /** Of SERVER. */
   routingId?: number
@@ -33,12 +33,12 @@ export interface Routing {
 }
 
 /**
- * What a socket of a type does with messages: which pipe they go to, which they are taken from.
+ * The behaviour of a socket type: the pipes that messages go to and are taken from.
  * It knows no network. Messages are sent and received whole.
  */
 export abstract class SocketType implements PipeEvents {
   abstract readonly name: SocketTypeName
-  /** What a connected socket of this type does to what is queued when the connection is made again. */
+  /** Handling of queued messages when the connection of a connected socket is made again. */
   readonly resubscribes: boolean = false
   /** Whether connecting twice to one endpoint is as connecting once. */
   readonly connectsOnce: boolean = false
@@ -68,7 +68,7 @@ export abstract class SocketType implements PipeEvents {
     return "EAGAIN"
   }
 
-  /** What goes with the message that was received last, for types that tell. */
+  /** Routing of the message received last, for types that have it. */
   get routing(): Routing | undefined {
     return undefined
   }

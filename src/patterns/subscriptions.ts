@@ -82,7 +82,7 @@ export class MultiTopics<T> {
     return this.#remove(node, subscriber)
   }
 
-  /** How many topics a subscriber has, and how many bytes they have together. */
+  /** The number of a subscriber's topics, and their bytes in all. */
   of(subscriber: T): { count: number; bytes: number } {
     const subscribed = this.#of.get(subscriber)
     return { count: subscribed?.nodes.size ?? 0, bytes: subscribed?.bytes ?? 0 }

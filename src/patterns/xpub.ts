@@ -13,7 +13,7 @@ export class XPub extends SocketType {
   override readonly name: "XPUB" | "PUB" = "XPUB"
   readonly #out = new Distribution()
   readonly #topics = new MultiTopics<Pipe>()
-  /** What peers want, where the program decides what they get. */
+  /** Topics that peers asked for, where the program decides what they get. */
   readonly #wanted = new MultiTopics<Pipe>()
   #waiting = new Notices()
   #isClosed = false

@@ -46,7 +46,7 @@ export class Authenticator {
 
 type Answer = ZapAnswer | "nobody, though enforced"
 
-/** What is told of a handshake that ends for want of a usable answer; undefined where it goes on. */
+/** Returns the failure of a handshake that gets no usable answer; undefined where it goes on. */
 export function refusalOf(
   answer: Answer,
   { mechanism }: Credentials,

@@ -11,7 +11,7 @@ interface Operation {
 }
 
 /**
- * What a socket is asked to send and to receive before it has an endpoint, and it is known whether
+ * Sends and receives of a socket before it has an endpoint, and it is known whether
  * libzmq will have to do with it.
  */
 export class EarlyOperations {

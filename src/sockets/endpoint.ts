@@ -20,7 +20,7 @@ import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { type Authenticator, refusalOf } from "./authenticator.js"
 import type { Lz4, Source } from "./lz4.js"
 
-/** What the endpoints of a socket share. */
+/** The socket, as its endpoints see it. */
 export interface EndpointHost {
   readonly type: SocketType
   readonly lz4: Lz4
@@ -32,7 +32,7 @@ export interface EndpointHost {
   removed(pipe: Pipe): void
 }
 
-/** How an endpoint makes its connections. */
+/** Settings by which an endpoint makes its connections. */
 export interface EndpointSettings {
   transport: Transport
   /** Whether its peers are authenticated by a handler of ZAP. */
@@ -47,7 +47,7 @@ const FLUSH_MS = 1000
 
 type EventType = Event["type"]
 
-/** What bound and connected endpoints have in common: their connections, and what is told of them. */
+/** The common part of bound and connected endpoints: their connections, and the events of these. */
 abstract class Endpoint implements Source {
   /** As it is named in events. */
   abstract readonly address: string
@@ -503,7 +503,7 @@ function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): b
   return connection.peerRevision === undefined && connection.counts.received.wireBytes === 0
 }
 
-/** What libzmq calls the end of a connection in its handshake. */
+/** Returns libzmq's name for the end of a connection in its handshake. */
 function handshakeError(error: Error | undefined): Error {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   if (code === undefined || error instanceof ProtocolError) return systemError("EPIPE")

@@ -20,7 +20,7 @@ interface Leaving {
   depart(departure: Departure): void
 }
 
-/** What is known of each socket, which may be collected before its messages have left. */
+/** The state of each socket, which may be collected before its messages have left. */
 const watched = new Set<SocketState>()
 /** Endpoints that are closed and still have something to send, with the contexts of their sockets. */
 const leaving = new Set<{ endpoint: Leaving; context: Context | undefined }>()

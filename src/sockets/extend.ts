@@ -28,7 +28,7 @@ import {
 } from "./socket-core.js"
 import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
 
-/** What a socket class gains. `Options` are those that its `connect` of zeromq.js takes. */
+/** The additions to a socket class. `Options` are those that its `connect` of zeromq.js takes. */
 export interface Lz4Socket<Options = unknown> {
   /** Events and statistics of the socket's `lz4+tcp://` connections. */
   readonly lz4: Lz4
@@ -64,7 +64,7 @@ type ConnectOptions = EndpointOptions & { routingId?: string }
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
 export type SocketClass = new (...args: any[]) => ZmqSocket
 
-/** What zeromq.js has and does not declare. */
+/** Members of zeromq.js that its types do not declare. */
 interface Native {
   send?(...args: unknown[]): Promise<void>
   receive?(...args: unknown[]): Promise<Received>

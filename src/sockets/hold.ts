@@ -20,7 +20,7 @@ const dropped = new FinalizationRegistry<{ count: number }>(({ count }) => {
   for (let i = 0; i < count; i++) remove()
 })
 
-/** What somebody waits for. */
+/** A reference that keeps the process alive. */
 export class Hold {
   readonly #held = { count: 0 }
 

@@ -15,13 +15,13 @@ import {
   RECONNECT,
 } from "./diagnostics.js"
 
-/** What went one way over a connection. */
+/** Traffic of a connection in one direction. */
 export interface ConnectionTraffic extends Traffic {
   /** Whether a dictionary is in use in this direction. */
   dictionary: boolean
 }
 
-/** What was sent over a connection, and how hard that is compressed. */
+/** Sent traffic of a connection, and the level that compresses it. */
 export interface SentTraffic extends ConnectionTraffic {
   /**
    * The level in use. With `level: "adaptive"`, the one that was chosen last: "none" if nothing is
@@ -66,9 +66,9 @@ export interface Connection extends Incidents {
    * announced none is another implementation, or speaks `tcp://`.
    */
   revision: number | undefined
-  /** What went to the peer. */
+  /** Traffic to the peer. */
   sent: SentTraffic
-  /** What came from the peer. */
+  /** Traffic from the peer. */
   received: ConnectionTraffic
 }
 
@@ -96,7 +96,7 @@ export interface DisconnectEvent extends ConnectEvent {
 
 /** A peer broke a rule, and loses its connection. */
 export interface ProtocolErrorEvent extends ConnectEvent {
-  /** What the peer did wrong: its `code` and its words. */
+  /** The rule that the peer broke: its `code` and a text. */
   error: ProtocolError
 }
 
@@ -309,7 +309,7 @@ function levelOf(effort: number): Lz4Level | "none" {
   return effort > 0 ? 0 : (-effort as Lz4Level)
 }
 
-/** What a listener throws is the program's, and stops nothing here. */
+/** Calls listeners. Their errors are the program's, and stop nothing here. */
 function tell(emit: () => void): void {
   try {
     emit()

@@ -22,7 +22,7 @@ export class Monitor {
   readonly #receiveNative: () => Promise<Event>
   readonly #hold = new Hold()
   readonly #events: Event[] = []
-  /** Whoever waits for the next event. */
+  /** Calls that wait for the next event. */
   #waiting: Waiting | undefined
   #nativeReceiving = false
   /** Whether libzmq has something to tell, or will have. */

@@ -8,7 +8,7 @@ import { type Side, SubscriptionNotices } from "./subscription-notices.js"
 /** Time after which libzmq's receive() ends, as it cannot be given up, in milliseconds. */
 export const NATIVE_RECEIVE_MS = 50
 
-/** What zeromq.js does with libzmq's endpoints of a socket. */
+/** The native methods of zeromq.js for a socket's libzmq endpoints. */
 export interface NativeSocket {
   readonly readable: boolean
   readonly writable: boolean
@@ -38,7 +38,7 @@ export class NativeSide {
   /** Whether somebody waits for a message, and for room. */
   #wanted = false
   #poll: NodeJS.Timeout | undefined
-  /** Whose turn it is, to send and to receive. */
+  /** The side whose turn it is, to send and to receive. */
   #sendTurn: Side = "own"
   #receiveTurn: Side = "own"
   /** Of REQ and REP: who is in the middle of an exchange. */

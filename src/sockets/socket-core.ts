@@ -65,7 +65,7 @@ export interface EndpointOptions extends Lz4Options {
   acceptPlain?: boolean
 }
 
-/** What `receive` gives: the parts, and for some draft types what goes with them. */
+/** The result of `receive`: the parts, and for some draft types their routing. */
 export type Received = (Buffer | Routing)[]
 
 /** After so many operations without a wait, one waits, so that timers and I/O have their turn. */
@@ -101,7 +101,7 @@ interface Receiving {
 
 type Endpoint = BoundEndpoint | ConnectedEndpoint
 
-/** What a socket does over `lz4+tcp://`. It does not know the socket, which may be collected. */
+/** The `lz4+tcp://` side of a socket. It does not reference the socket, which may be collected. */
 export class SocketCore implements EndpointHost, SocketTypeEvents {
   readonly type: SocketType
   /** Whether the socket has send() and receive(). */
@@ -165,7 +165,7 @@ export class SocketCore implements EndpointHost, SocketTypeEvents {
     return this.#closed
   }
 
-  /** How many endpoints there are. */
+  /** The number of endpoints. */
   get endpoints(): number {
     return this.#endpoints.size
   }
@@ -694,7 +694,7 @@ export function checkFree(state: SocketState): void {
     throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
 }
 
-/** What came of a message that was refused, or is libzmq's to send. */
+/** Settles as the send of a message that was refused, or that libzmq sends. */
 function outcome(refusal: Refusal | Promise<void>, type: string): Promise<void> {
   return typeof refusal === "string" ? Promise.reject(refused(refusal, type)) : refusal
 }

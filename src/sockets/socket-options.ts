@@ -57,7 +57,7 @@ export function readTcpOptions(
 }
 
 /**
- * What a socket says in its handshakes.
+ * Reads the settings of a socket's handshakes.
  *
  * @throws Error with code ENOTSUP for CURVE and GSSAPI.
  */

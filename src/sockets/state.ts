@@ -64,7 +64,7 @@ const states = new WeakMap<Socket, SocketState>()
 /** Listeners may mention the socket, so that nothing but the socket may hold these. */
 const emitters = new WeakMap<Socket, Lz4>()
 
-/** What is known of a socket; undefined where nothing has to be. */
+/** Returns the state of a socket; undefined where it has none. */
 export function stateOf(socket: Socket): SocketState | undefined {
   return states.get(socket)
 }
@@ -80,7 +80,7 @@ export function ensureState(socket: Socket): SocketState {
 }
 
 /**
- * What is known of one socket besides what zeromq.js knows. It does not know the socket itself,
+ * State of one socket besides that of zeromq.js. It does not reference the socket itself,
  * which may be collected. Options are kept as they are set: some cannot be read back.
  */
 export class SocketState {
@@ -109,11 +109,11 @@ export class SocketState {
   engine: SocketCore | undefined
   monitor: Monitor | undefined
   #lz4: WeakRef<Lz4> | undefined
-  /** How often an option was set. */
+  /** Counts changes of options. */
   changes = 0
-  /** What waits for the first endpoint. */
+  /** Operations that wait for the first endpoint. */
   early: EarlyOperations | undefined
-  /** Whose bind, unbind or proxy is under way, during which the socket cannot be used. */
+  /** The bind, unbind or proxy under way, during which the socket cannot be used. */
   blocked: "own" | "native" | undefined
   /** Whether the socket is to be closed when it no longer is. */
   closing = false

@@ -19,7 +19,7 @@ const REPLIES_MAX = 1000
 /** Time without requests after which the sockets are closed, as they keep the context alive. */
 const IDLE_MS = 1000
 
-/** What a handler is told besides the credentials. */
+/** The fields of a ZAP request besides the credentials. */
 export interface ZapRequest {
   domain: string
   address: string

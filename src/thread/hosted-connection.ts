@@ -29,7 +29,7 @@ export class HostedConnection implements FrameRelaySink {
   readonly connection: Connection
   readonly #endpoint: HostedEndpoint
   readonly #outbox: Outbox
-  /** What has to wait for the network. */
+  /** Writes that wait for the network. */
   #waiting: Queue<Write | Command | FlushMark> | undefined
   readonly state: SharedState = new SharedState()
   #isEnding = false
@@ -209,7 +209,7 @@ export class HostedConnection implements FrameRelaySink {
     return this.room > 0 && this.#receivedBytes < this.#grantedBytes
   }
 
-  /** So many messages and bytes may have come in all. */
+  /** Raises the messages and bytes that may have been received in all. */
   grant(messages: number, bytes: number): void {
     this.#granted = messages
     this.#grantedBytes = bytes

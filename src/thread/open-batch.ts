@@ -47,7 +47,7 @@ function newCells(): Int32Array {
 /** A batch, as the thread of the sockets sees it. */
 export class OpenBatch implements OpenMemory {
   readonly bytes: Buffer
-  /** Whoever is shown another batch of this slot may forget this one: it is over. */
+  /** The slot. A later batch of the same slot means that this one is over. */
   readonly slot: number
   readonly slab: Slab
   readonly start: number

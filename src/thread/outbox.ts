@@ -5,14 +5,14 @@ import { SharedSlabs, type SlabReader } from "./shared-slabs.js"
 
 const NONE = -1
 
-/** What a thread tells the thread of the sockets, gathered until its event loop has had its turn. */
+/** Events for the thread of the sockets, gathered until the event loop has had its turn. */
 export class Outbox implements SlabReader {
   readonly #send: (told: unknown[]) => void
   readonly #slabs = new SharedSlabs()
   readonly #known = new Set<number>()
   #operations: unknown[] = []
   #posting = false
-  /** Where the latest run of frames is told, which may become longer, and where it ends in its slab. */
+  /** The place of the latest run of frames, which may grow, and its end in the slab. */
   #latest = 0
   #end = NONE
 
@@ -60,7 +60,7 @@ export class Outbox implements SlabReader {
     this.#end = slab.used
   }
 
-  /** So many runs of a slab have been read. */
+  /** Gives back runs of a slab that have been read. */
   free(number: number, runs: number): void {
     const slab = this.#slabs.at(number)
     slab.live -= runs

@@ -1,5 +1,5 @@
 /**
- * What the two threads post to each other: arrays of operations in a row, each a number and its
+ * Messages between the two threads: arrays of operations in a row, each a number and its
  * operands. What happens for every batch of messages is numbers only, so that it costs little to post.
  */
 import type { Ending } from "../transport/connection.js"
@@ -57,7 +57,7 @@ export const fromWorker = {
   EVENT: 3,
 } as const
 
-/** How many items each operation takes, its own number among them. */
+/** The length of each operation in items, its own number included. */
 export const toWorkerLengths: Readonly<Record<number, number>> = {
   [toWorker.SLAB]: 3,
   [toWorker.WRITE]: 5,
@@ -86,7 +86,7 @@ export const fromWorkerLengths: Readonly<Record<number, number>> = {
 /** Bytes that came over a connection and may be on their way between the threads, or wait there. */
 export const RECEIVE_WINDOW_BYTES: number = 4 << 20
 
-/** What is asked of a connection now and then. */
+/** Rare requests to a connection. */
 export type Control =
   | { type: "end" | "destroy" | "refuse" }
   | { type: "reject"; error: PlainError }
@@ -99,11 +99,11 @@ export interface EndpointSpec {
   tcp: TcpOptions
   /** Messages that a new connection may hand over before the first grant; 0 is no limit. */
   credit: number
-  /** Where to connect to; undefined where the endpoint listens. */
+  /** The address to connect to; undefined where the endpoint listens. */
   destination: Destination | undefined
 }
 
-/** What became of listening. */
+/** The result of listening. */
 export type ListenResult = { address: HostPort } | { error: PlainError }
 
 /** An ending, as it can be posted. */
@@ -121,7 +121,7 @@ export interface OpenedEvent {
   remotePort: number | undefined
 }
 
-/** What happens at an endpoint. */
+/** Events of an endpoint. */
 export type EndpointEvent =
   | { type: "listening"; result: ListenResult }
   | OpenedEvent

@@ -45,7 +45,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   readonly number: number
   readonly #state: SharedState
 
-  /** What was written and has not left yet. */
+  /** Writes that have not left yet. */
   #pending: Queue<PendingWrite> | undefined
   #pendingBytes = 0
   #written = 0
@@ -63,7 +63,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   #frames: FrameReader | undefined
   /** The parts of a message of which more are to come. */
   #parts: Buffer[] | undefined
-  /** What the sink did not want yet, and where it goes on. */
+  /** Frames that the sink did not want yet, and the place to go on from. */
   #kept: Queue<Uint8Array> | undefined
   #keptAt = 0
   #stopped = false
@@ -124,7 +124,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#isFull
   }
 
-  /** How many of what was written have not left, as far as was looked. */
+  /** Writes that had not left when the counter was last read. */
   get #waiting(): number {
     return this.#pending?.length ?? 0
   }

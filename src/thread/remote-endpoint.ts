@@ -25,7 +25,7 @@ import { RemoteConnection } from "./remote-connection.js"
 import { SharedState } from "./shared-state.js"
 import type { Thread, ThreadUser } from "./thread.js"
 
-/** How long bindSync() waits for the thread, in milliseconds: while it waits it cannot hear that the thread died. */
+/** Milliseconds that bindSync() waits for the thread: meanwhile it cannot hear that the thread died. */
 const ANSWER_MS = 5000
 /** Pauses before it is tried again to listen on a new thread, in milliseconds. */
 const REVIVE_FIRST_MS = 100
@@ -281,7 +281,7 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
   }
 }
 
-/** What is told of attempts, rather than of a connection. */
+/** Events of attempts, rather than of a connection. */
 const DIALING: ReadonlySet<EndpointEvent["type"]> = new Set([
   "delayed",
   "attemptFailed",

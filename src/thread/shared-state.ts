@@ -19,7 +19,7 @@ const SHARERS = 128
 let memory: SharedArrayBuffer | undefined
 let sharers = 0
 
-/** What both threads know of a connection at any time, in memory that both see. */
+/** State of a connection that both threads see at any time, in shared memory. */
 export class SharedState {
   /** As it is posted. */
   readonly fields: Float64Array
@@ -60,7 +60,7 @@ export class SharedState {
     this.fields[WRITE_MS] = ms
   }
 
-  /** What went through. */
+  /** The traffic so far. */
   get counts(): ConnectionCounts {
     return { sent: this.#direction(SENT), received: this.#direction(RECEIVED) }
   }
@@ -70,7 +70,7 @@ export class SharedState {
     this.#store(RECEIVED, received)
   }
 
-  /** How hard what is sent is compressed. */
+  /** Compression effort of sent messages. */
   get effort(): number {
     return this.fields[EFFORT] as number
   }

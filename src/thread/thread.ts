@@ -16,14 +16,14 @@ import {
 import type { RemoteConnection } from "./remote-connection.js"
 import type { SlabReader } from "./shared-slabs.js"
 
-/** What is written is posted when there are so many bytes, or when the current burst of the program ends. */
+/** Writes are posted once they come to this many bytes, or when the current burst of the program ends. */
 const POST_BYTES = 64 * 1024
 /** Bytes that were read are given back with what is posted anyway, or when there are so many. */
 const FREE_BYTES = 128 * 1024
-/** How long memory of what has left may be held, in milliseconds, where nothing else looks for it. */
+/** Milliseconds until the memory of flushed writes is released, where nothing else does so earlier. */
 const HOLD_MS = 100
 
-/** Who is told what happens at an endpoint. */
+/** The listener for an endpoint's events. */
 export interface ThreadUser {
   onEvent(event: EndpointEvent): void
   /** The thread is gone, and its connections with it. */
@@ -75,7 +75,7 @@ export class Thread implements SlabReader {
     framer.slabs.readers.add(this)
   }
 
-  /** How many endpoints it has. */
+  /** The number of its endpoints. */
   get users(): number {
     return this.#users.size
   }

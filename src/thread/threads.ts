@@ -1,7 +1,7 @@
 import type { Context } from "zeromq"
 import { Thread } from "./thread.js"
 
-/** How long a thread that nobody needs waits for its next endpoint, in milliseconds. */
+/** Milliseconds that an idle thread waits for its next endpoint. */
 const IDLE_MS = 500
 
 /** The threads of a context, as many as its `ioThreads`. */

@@ -1,4 +1,4 @@
-/** What runs on a thread of connections: does what it is posted, and tells what happens. */
+/** The program of a connection thread: carries out posted operations, and posts events. */
 import { type MessagePort, parentPort } from "node:worker_threads"
 import type { HostPort } from "../transport/endpoint.js"
 import type { Command } from "../transport/transport.js"
@@ -9,7 +9,7 @@ import { SeenBatch } from "./open-batch.js"
 import { Outbox } from "./outbox.js"
 import { type Control, type EndpointSpec, toWorker, toWorkerLengths } from "./protocol.js"
 
-/** How long a batch of a program that is busy may wait, in milliseconds. */
+/** Milliseconds that a batch of a busy program may wait. */
 const POLL_MS = 10
 /** How often it is looked what is still to be written as the process ends, in milliseconds. */
 const COUNT_MS = 1

@@ -6,7 +6,7 @@ const READ_BYTES = 256 * 1024
 /** One for all: what is read is used up before the next read. */
 const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
 
-/** What happens to the socket of a channel. */
+/** Events of a channel's socket. */
 export interface ChannelHandlers {
   connected?(): void
   /** A chunk was read. It is good for the length of the call only. */

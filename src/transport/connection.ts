@@ -31,14 +31,14 @@ import type {
 } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
-/** How long a peer that was sent everything may take to close its side, in milliseconds. */
+/** Milliseconds that a peer may take to close its side once everything has been sent. */
 const FAREWELL_MS = 1000
 /** Plaintext that a connection decodes before the others in line have their slices, in bytes. */
 const SLICE_BYTES = 2 << 20
 /** Plaintext that a connection sends before it is measured: most send little, or seldom. */
 const MEASURED_BYTES = 1 << 20
 
-/** What all connections of an endpoint share. */
+/** Options that all connections of an endpoint share. */
 export interface ConnectionOptions {
   settings: Settings
   sender: Sender
@@ -52,7 +52,7 @@ export interface ConnectionOptions {
   acceptsPlain: boolean
 }
 
-/** Who takes what comes over a connection after the handshake. */
+/** The consumer of a connection's messages and commands after the handshake. */
 export interface MessageSink {
   /** A message, which is the sink's to keep. Returns whether it wants the next one now. */
   message(parts: Buffer[]): boolean
@@ -64,13 +64,13 @@ export interface MessageSink {
 
 /** An sink that takes frames as they come, and makes messages of them elsewhere. */
 export interface FrameRelaySink extends MessageSink {
-  /** How many messages are wanted now. */
+  /** Messages wanted now. */
   readonly room: number
   /** A piece of the frames of messages, so many of which end in it. Returns whether it wants more now. */
   frames(piece: Uint8Array, messages: number): boolean
 }
 
-/** What is told of a connection. */
+/** Events of a connection. */
 export interface ConnectionHandlers {
   /** The handshake is over: an sink is to be given. */
   ready(connection: PeerConnection, peerRoutingId: Buffer): void
@@ -89,7 +89,7 @@ export interface ConnectionHandlers {
   closed(connection: PeerConnection, ending: Ending): void
 }
 
-/** What went one way, and whether a dictionary is in use there. */
+/** Traffic in one direction, and whether a dictionary is in use there. */
 export interface DirectionCounts extends Traffic {
   dictionary: boolean
 }
@@ -99,11 +99,11 @@ export interface ConnectionCounts {
   received: DirectionCounts
 }
 
-/** How a connection ended. */
+/** The end of a connection. */
 export interface Ending {
-  /** What ended it, if it was not just closed. */
+  /** The error that ended it, if it was not just closed. */
   error: Error | undefined
-  /** How far it had come: a handshake that was refused has been told of. */
+  /** The stage that it had reached: a refused handshake has been reported already. */
   stage: "handshaking" | "refused" | "traffic"
   /** Whether trying again does not mend what failed. */
   final: boolean
@@ -121,7 +121,7 @@ type Receiver = Pick<
   "transcode" | "keep" | "resume" | "count" | "hasDictionary" | "close"
 >
 
-/** What is being counted; one for all. */
+/** A reused target for counting. */
 const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 
 /**
@@ -326,7 +326,7 @@ export class Connection
   get effort(): number {
     const { settings, sender } = this.#options
     if (this.#isPlain) return NO_EFFORT
-    // What is sent to several is encoded for the first of them.
+    // Messages for several connections are encoded for the first of them.
     const meter = this.#meter ?? knownGroupMeter(sender)
     return meter?.effort ?? settings.effort
   }
@@ -404,7 +404,7 @@ export class Connection
     this.#socket.end()
   }
 
-  // What waits is the pipe's, and what was written is lost with the connection.
+  // Waiting messages are the pipe's; written ones are lost with the connection.
   readonly opensMemory = false
   readonly threadMs = 0
   readonly hasPendingWrites = false

@@ -30,7 +30,7 @@ const THOROUGH = EFFORTS.indexOf(-3)
 
 /** Observations of an effort count half after so long, in milliseconds. */
 const MEMORY_MS = 450
-/** How much the latest measurement counts beside those before. */
+/** The weight of the latest measurement beside those before. */
 const LATEST = 0.4
 /** A measurement that is so many times the average, or such a part of it, is odd unless it is confirmed. */
 const ODD = 1.5
@@ -57,10 +57,10 @@ const SURPRISE = 0.07
 const FAILED = Math.log(0.85)
 /** A trial of what promises so much less than another ends without an outcome, as a logarithm. */
 const OUTDATED = 0.3
-/** What level 0 is ahead of others, since it saves bytes and costs little. */
+/** The head start of level 0, since it saves bytes and costs little. */
 const USUAL_AHEAD = 0.02
 const TRIAL_WINDOWS = 3
-/** What takes longer was not the effort's doing, as when the receiver stood still. */
+/** Longer trials say nothing about the effort: the receiver stood still, say. */
 const TRIAL_MAX_MS = 1500
 /** Plaintext that may wait to be written while its effort is tried. */
 const TRIED_MAX_BYTES = 4 << 20
@@ -68,7 +68,7 @@ const TRIED_MAX_BYTES = 4 << 20
 const TRIAL_MS = 100
 /** Between trials that the model does not propose. */
 const CHECK_MS = 1000
-/** How long the outcome of a trial is believed. */
+/** Milliseconds for which the outcome of a trial is believed. */
 const BELIEF_MIN_MS = 500
 const BELIEF_MAX_MS = 2500
 const SURPRISE_MS = 8000
@@ -78,7 +78,7 @@ const SPARE = 0.15
 /** Between rests, if the last one ended soon. */
 const REST_MS = 1000
 
-/** What happened during a while. */
+/** One window of measurements. */
 export interface Window {
   ms: number
   /** Of these, in which the thread had nothing to do and did not wait for the network either. */
@@ -131,7 +131,7 @@ interface Trial {
   bytes: number
 }
 
-/** How much better an effort was than the model had said, as a logarithm. */
+/** The gain of an effort over the model's prediction, as a logarithm. */
 interface Correction {
   by: number
   until: number
@@ -141,7 +141,7 @@ interface Correction {
 export class EffortController {
   readonly #estimates: (Estimate | undefined)[] = EFFORTS.map(() => undefined)
   readonly #corrections: (Correction | undefined)[] = EFFORTS.map(() => undefined)
-  /** What was chosen when there was a correction last, and the network of that time. */
+  /** The effort at the last correction, and the network of that time. */
   #correctedAt = { index: USUAL, speed: Number.POSITIVE_INFINITY }
   #chosen = USUAL
   #trial: Trial | undefined
@@ -322,7 +322,7 @@ export class EffortController {
     return (this.#predict(index) ?? 0) - (this.#predict(from) ?? 0)
   }
 
-  /** How good an effort is, all in all, beside others. */
+  /** Returns the score of an effort, to be compared with others. */
   #worthOf(index: number, now: number): number {
     const predicted = this.#predict(index)
     if (predicted === undefined || !this.#isAllowed(index)) return Number.NEGATIVE_INFINITY
@@ -360,7 +360,7 @@ export class EffortController {
 
   /** Whether a probe of an effort can tell something. */
   #mayPay(index: number): boolean {
-    // What is sent plain is as long as it is, and slow networks make that expensive.
+    // Plain data keeps its full length, which is expensive on slow networks.
     if (index === PLAIN) return !this.#speeds.some(Number.isFinite)
     if (index < THOROUGH) return true
     if (!this.#isAllowed(index)) return false

@@ -25,7 +25,7 @@ const ROOM_MAX_BYTES = 2 << 20
 /** Time in milliseconds. */
 export interface Clock {
   now(): number
-  /** How long the thread has been at work. */
+  /** Milliseconds that the thread has been at work. */
   activeMs(): number
 }
 
@@ -35,7 +35,7 @@ export const clock: Clock = {
   activeMs: () => performance.eventLoopUtilization().active,
 }
 
-/** What the connections of a thread that are measured have done together. */
+/** The sums of all measured connections of a thread. */
 export class Load {
   plainBytes = 0
   encodeMs = 0
@@ -45,7 +45,7 @@ export class Load {
 /** That of this thread. */
 const load = new Load()
 
-/** What was written to a connection during a window, and how long it has waited. */
+/** Writes to a connection during a window, and the time that it has waited. */
 interface Written {
   plainBytes: number
   wireBytes: number
@@ -63,7 +63,7 @@ export class Link {
   wireBytes = 0
   writeMs = 0
   readonly #speed = new Average()
-  /** How long it has waited for the network, and since when it does. */
+  /** Milliseconds that it has waited for the network, and the beginning of the present wait. */
   #blockedMs = 0
   #blockedAt: number | undefined
   #drainedAt: number | undefined
@@ -81,7 +81,7 @@ export class Link {
     this.#load = theLoad
   }
 
-  /** What the network takes, in bytes per millisecond; Infinity if it is not known to be the limit. */
+  /** The speed of the network, in bytes per millisecond; Infinity if it is not known to be the limit. */
   get speed(): number {
     return this.#speed.value ?? Number.POSITIVE_INFINITY
   }
@@ -154,7 +154,7 @@ export class Link {
     this.#begun = { plainBytes, wireBytes, writeMs, blockedMs: this.#blockedUntil(now) }
   }
 
-  /** What happened in the window. */
+  /** The observation of the window that ends. */
   since(now: number): Written {
     const begun = this.#begun
     return {
@@ -305,12 +305,12 @@ export class EffortMeter {
     const then = this.#loadThen
     const plainBytes = all.plainBytes - then.plainBytes
     const restMs = activeMs - (all.encodeMs - then.encodeMs) - (all.writeMs - then.writeMs)
-    // What was dropped is not waited for for ever.
+    // Dropped bytes never leave, so the wait for them is bounded.
     const waitingBytes = this.#waitingBytes + this.#plainBytes - written.plainBytes
     this.#waitingBytes = isOne && written.blockedMs > 0 ? Math.max(0, waitingBytes) : 0
     const [link] = this.#links
     const speed = isOne && link ? link.speed : Number.POSITIVE_INFINITY
-    // What the system takes in advance counts when the network has it.
+    // Bytes in the system's buffer count once the network has taken them.
     const ratio = written.wireBytes / Math.max(1, written.plainBytes)
     const takenBytes = isDrained || ratio === 0 ? Number.POSITIVE_INFINITY : (speed * ms) / ratio
     const heldBytes = written.plainBytes + this.#advanceBytes

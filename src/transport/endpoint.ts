@@ -13,7 +13,7 @@ export interface HostPort {
   port: number
 }
 
-/** Where to connect to, and from, when that was given. */
+/** The address to connect to, and the local one, when it was given. */
 export interface Destination extends HostPort {
   source: HostPort | undefined
 }
@@ -44,7 +44,7 @@ export function parseBind(endpoint: string, ipv6: boolean): HostPort {
   const [host, digits] = split(endpoint, address)
   const port = parsePort(endpoint, digits, true)
   const local = localAddress(endpoint, host, ipv6)
-  // What is neither an address nor an interface has to be the name of a host.
+  // Neither an address nor an interface: the name of a host.
   if (local === undefined && !/^[\w.-]+$/.test(host))
     throw wrongHost("ENODEV", endpoint, host, `*:${digits}`)
   return { host: local ?? host, port }

@@ -4,13 +4,13 @@ import { writePing } from "../zmtp/commands.js"
 export interface HeartbeatOptions {
   /** Between PINGs; 0 sends none. */
   intervalMs: number
-  /** How long a peer may be silent after a PING. */
+  /** Milliseconds that a peer may be silent after a PING. */
   timeoutMs: number
-  /** How long this side says that it may be silent, in tenths of a second; 0 says nothing. */
+  /** The time to live sent in a PING, in tenths of a second; 0 sends none. */
   timeToLive: number
 }
 
-/** Whose connection is kept alive. */
+/** The connection that is kept alive. */
 export interface Beating {
   /** Whether what is sent now would have to wait. */
   readonly blocked: boolean

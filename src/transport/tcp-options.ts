@@ -1,4 +1,4 @@
-/** What is set on each TCP connection, and how it is dialled. */
+/** Options of each TCP connection, and of dialling it. */
 export interface TcpOptions {
   /** undefined leaves it to the system. */
   keepAlive: boolean | undefined

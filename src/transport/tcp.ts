@@ -14,13 +14,13 @@ import {
 import type { TcpOptions } from "./tcp-options.js"
 import { mistake, quoted, systemError } from "./zmq-error.js"
 
-/** What net listens with. Making it binds at once, which net.Server does only later. */
+/** A handle that net listens with. Making it binds at once, which net.Server does only later. */
 interface ServerHandle {
   listen(backlog: number): number
   close(): void
 }
 
-/** What a net.Server has of it: net calls this itself once it knows that no cluster shares the port. */
+/** The method of net.Server that takes the handle: net calls it once it knows that no cluster shares the port. */
 interface InnerServer {
   _handle: ServerHandle
   _listen2?(host: null, port: -1, family: -1, backlog: number): void
@@ -66,7 +66,7 @@ export function listenTcp(
 }
 
 /**
- * What `server.listen(handle)` does, without loading node:cluster, which takes a third of the first
+ * Listens as `server.listen(handle)` does, without loading node:cluster, which takes a third of the first
  * bind() of a process. Where a runtime has no such way in, it goes through the front door.
  */
 function listenAtOnce(server: net.Server, handle: ServerHandle, backlog: number): void {

@@ -1,4 +1,4 @@
-/** What endpoints need of a transport, whichever thread its connections are on. */
+/** The interface between endpoints and a transport, whichever thread its connections are on. */
 import type { Chunk, Packing } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { PlainMessages } from "../codec/sender.js"
@@ -64,7 +64,7 @@ export interface Encoder {
 export interface OpenMemory {
   /** At least 64 KiB. */
   readonly bytes: Buffer
-  /** So many bytes are frames of whole messages. */
+  /** Sets the bytes that are frames of whole messages. */
   publish(bytes: number): void
   /** How many bytes have left so far. */
   readonly left: number
@@ -79,7 +79,7 @@ export type PeerScheme = "lz4+tcp" | "tcp"
 
 /** A connection to a peer. */
 export interface PeerConnection {
-  /** Who takes what comes, from the end of the handshake on. */
+  /** The consumer of messages and commands, from the end of the handshake on. */
   sink: MessageSink | undefined
   /** Whether what is written now would have to wait. */
   readonly blocked: boolean
@@ -93,7 +93,7 @@ export interface PeerConnection {
   readonly scheme: PeerScheme | undefined
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
-  /** What went through; not to be asked when the connection is over. */
+  /** The traffic so far; not to be read when the connection is over. */
   readonly counts: ConnectionCounts
   /** What was written and the system has not taken yet. */
   readonly waiting: Waiting
@@ -101,7 +101,7 @@ export interface PeerConnection {
   readonly opensMemory: boolean
   /** Memory for messages to these connections, this one among them; undefined if there is none. */
   openMemory(connections: readonly object[]): OpenMemory | undefined
-  /** How hard what it sends is compressed, as Settings has it. */
+  /** Compression effort of what it sends, as in Settings. */
   readonly effort: number
   /** Measures what its network takes; undefined if another thread does. */
   readonly link?: Link | undefined
@@ -119,9 +119,9 @@ export interface PeerConnection {
   messageConsumed(): void
   /** How many messages the sink will let wait, 0 for any number, and whether only the latest is kept, each way. */
   setMarks(receiveHighWaterMark: number, conflate: boolean): void
-  /** What was written and has not left, and need not be lost with the connection. */
+  /** Returns chunks that were written and have not left, and need not be lost with the connection. */
   takePendingWrites(): PendingWrite[]
-  /** Whether there is any of that; if so, `drained` of the sink follows when there is none. */
+  /** Whether there are any; if so, `drained` of the sink follows when there are none. */
   readonly hasPendingWrites: boolean
   /** Calls back when the system has taken all that was written so far, or the connection is over. */
   flush(done: () => void): void

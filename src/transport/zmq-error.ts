@@ -8,7 +8,7 @@ export interface ZmqError extends Error {
   address?: string
 }
 
-/** What zeromq.js and libzmq say for each code. */
+/** The messages of zeromq.js and libzmq for each code. */
 const MESSAGES = {
   EACCES: "Permission denied",
   EADDRINUSE: "Address already in use",

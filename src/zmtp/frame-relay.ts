@@ -5,9 +5,9 @@ import type { FrameSink } from "./frame-reader.js"
 const COMMAND_ROOM_BYTES = 4096
 const COMMAND_GROWTH = 4
 
-/** Who gets frames as they come, to make messages of them elsewhere. */
+/** A consumer of frames that makes messages of them elsewhere. */
 export interface RelaySink extends FrameSink {
-  /** How many messages are wanted now; one comes in any case. */
+  /** Messages wanted now; one comes in any case. */
   readonly room: number
   /**
    * Takes a piece of the frames of messages, so many of which end in it. Commands go to `frame`.

@@ -10,7 +10,7 @@ const AS_SERVER = 32
 /** The mechanisms whose messages stay in the clear, so that they can be compressed. */
 export type MechanismName = "NULL" | "PLAIN"
 
-/** What a greeting says. */
+/** The fields of a greeting. */
 export interface Greeting {
   major: number
   minor: number

@@ -5,7 +5,7 @@ import { findProperty, latin1, type Property, readProperties, writeMetadata } fr
 import { findRevision, revisionProperty } from "./revision.js"
 import { IDENTIFIED, PEERS, type SocketTypeName } from "./socket-types.js"
 
-/** What one side says of itself, and whom it lets in. */
+/** One side's metadata and the peers that it accepts. */
 export interface HandshakeSettings {
   socketType: SocketTypeName
   mechanism: MechanismName
@@ -21,7 +21,7 @@ export interface HandshakeSettings {
   revision: number
 }
 
-/** What a handler of ZAP (RFC 27) is asked. */
+/** A request to a handler of ZAP (RFC 27). */
 export interface Credentials {
   mechanism: MechanismName
   /** Of PLAIN: name and password. */
@@ -45,7 +45,7 @@ export type HandshakeReason =
 /** Why a handshake ended. */
 export interface HandshakeFailure {
   error: ProtocolError
-  /** What libzmq's monitor calls it; undefined where it gives no reason. */
+  /** The name that libzmq's monitor gives it; undefined where it has none. */
   reason: HandshakeReason | undefined
 }
 

@@ -41,7 +41,7 @@ export interface SessionHandlers {
   command(name: string, data: Buffer): boolean
 }
 
-/** Who takes frames as they come, in place of messages. */
+/** A consumer of frames as they come, in place of messages. */
 export type FrameHandlers = Pick<RelaySink, "room" | "frames">
 
 type State = "greeting" | "handshake" | "traffic" | "over"
@@ -211,7 +211,7 @@ export class Session implements RelaySink, HandshakeSink {
     this.#handlers.failed(failure)
   }
 
-  /** What still comes is passed over. */
+  /** Ignores everything received from now on. */
   #end(): void {
     this.#state = "over"
     this.#handshake = undefined

@@ -10,7 +10,7 @@ const REMEMBERED_MAX = 16384
 const FOLLOWED_MAX = 3 * REMEMBERED_MAX
 /** A connection moves in the list once per this many packets: moving at each would cost time. */
 const MOVED_EACH_PACKETS = 4096
-/** How many packets a closed connection waits for missing bytes. */
+/** Packets for which a closed connection waits for missing bytes. */
 const LATE_PACKETS = 1024
 
 /** TCP segments in, as they were captured; the bytes of each connection out. */

@@ -2,11 +2,11 @@ import type { Time } from "../events.js"
 
 export interface Packet {
   time: Time
-  /** What `bytes` begin with: a number of https://www.tcpdump.org/linktypes.html. */
+  /** The link type of `bytes`: a number of https://www.tcpdump.org/linktypes.html. */
   linkType: number
   /** Good during the call only. */
   bytes: Uint8Array
-  /** Where they are in the file. */
+  /** Their offset in the file. */
   offset: number
   /** Bytes on the wire: more than `bytes` when a snap length cut them. */
   length: number
@@ -14,7 +14,7 @@ export interface Packet {
 
 /** The records that a file of some format consists of, one behind the other. */
 export interface FileFormat {
-  /** What a record is called in errors. */
+  /** The name of a record in errors. */
   readonly record: string
   /**
    * Bytes of the record at `at`, of which `available` are there; when these are too few to know,

@@ -4,10 +4,10 @@ import type { FileFormat } from "./file-format.js"
 import { Pcap } from "./pcap.js"
 import { Pcapng, SECTION_HEADER } from "./pcapng.js"
 
-/** So many first bytes show what a file is: those of a ZMTP greeting's signature. */
+/** First bytes that tell the type of a file: as many as a ZMTP greeting's signature has. */
 export const SIGNATURE_BYTES = 10
 
-/** What people have at hand that is not read, by its first bytes. */
+/** Common file types that are not read, by their first bytes. */
 const OTHERS: readonly [readonly number[], string][] = [
   [[0x1f, 0x8b], "is compressed with gzip: unpack it first"],
   [[0x42, 0x5a, 0x68], "is compressed with bzip2: unpack it first"],
@@ -22,7 +22,7 @@ const OTHERS: readonly [readonly number[], string][] = [
 ]
 
 /**
- * What a file is that begins with these bytes, SIGNATURE_BYTES or all that it has: "stream" is
+ * Returns the type of a file that begins with these bytes, SIGNATURE_BYTES or all that it has: "stream" is
  * what one side of a ZMTP connection sent, without packets around it.
  */
 export function fileType(head: Uint8Array): FileFormat | "stream" {

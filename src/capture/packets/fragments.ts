@@ -2,7 +2,7 @@ import type { Time } from "../events.js"
 import { type Fragment, type IpPayload, isExtension, pastExtensions } from "./ip.js"
 import { type Segment, segmentIn, TCP } from "./segment.js"
 
-/** How long the fragments of a packet are waited for, in nanoseconds: as Linux does. */
+/** Nanoseconds for which the fragments of a packet are waited for: as in Linux. */
 const WAITING_MAX_NS = 30_000_000_000n
 /** Within this time, further fragments of a complete packet are duplicates. */
 const REPEATED_MAX_NS = 1_000_000_000n
@@ -17,11 +17,11 @@ interface Piece {
   start: number
   end: number
   bytes: Uint8Array
-  /** Where `bytes` are in the file. */
+  /** The offset of `bytes` in the file. */
   offset: number
 }
 
-/** What is known of a packet that came in fragments. */
+/** A packet that came in fragments. */
 interface Packet {
   key: string
   /** Of its first fragment. */

@@ -1,10 +1,10 @@
-/** What an IP packet carries. */
+/** The payload of an IP packet. */
 export interface IpPayload {
   version: 4 | 6
   protocol: number
-  /** Where the source address is; the destination follows it. */
+  /** The offset of the source address; the destination follows it. */
   addresses: number
-  /** Where the payload begins, and where it ended on the wire. */
+  /** The start of the payload, and its end on the wire. */
   start: number
   end: number
   /** Set when the payload is only a piece. */
@@ -15,7 +15,7 @@ export interface IpPayload {
 export interface Fragment {
   /** The same for all fragments of a packet. */
   id: number
-  /** Where it belongs in the payload of the packet, in bytes. */
+  /** Its offset in the payload of the packet, in bytes. */
   offset: number
   /** Whether others follow it. */
   more: boolean
@@ -30,7 +30,7 @@ const AUTHENTICATION = 51
 const USUAL_EXTENSIONS = new Set([0, 43, 60, 135, 139, 140])
 
 /**
- * What the IP packet at `at` carries; undefined when it is no IP packet. Its own length cuts off what
+ * Reads the payload of the IP packet at `at`; undefined when it is no IP packet. Its own length cuts off what
  * Ethernet pads short packets with; it is 0 where segmentation was left to the network card, and
  * then `end`, the end of all that was on the wire, is the packet's as well.
  */

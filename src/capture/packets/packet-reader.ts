@@ -9,7 +9,7 @@ export class PacketReader {
   /** The beginning of a record whose end has not come yet: the first #keptBytes of this array. */
   #kept: Uint8Array = new Uint8Array(1024)
   #keptBytes = 0
-  /** Where the next record begins in the file. */
+  /** The offset of the next record in the file. */
   #offset = 0
   #broken = false
 

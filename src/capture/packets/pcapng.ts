@@ -15,10 +15,10 @@ const HEAD_BYTES = 12
 /** The length once more, at the end of a block. */
 const TAIL_BYTES = 4
 
-/** Where a packet's bytes begin. */
+/** Offsets of a packet's bytes, by block type. */
 const PACKET_FIELDS_END = 28
 const SIMPLE_PACKET_FIELDS_END = 12
-/** Where the fields of fixed length end. */
+/** The end of the fields of fixed length. */
 const FIXED_BYTES: Record<number, number> = {
   [SECTION_HEADER]: 24,
   [INTERFACE_DESCRIPTION]: 16,

@@ -1,7 +1,7 @@
 import { copy } from "../../codec/arrays.js"
 import type { Side, Time } from "../events.js"
 
-/** Where the bytes of one direction go, in order. */
+/** The consumer of one direction's bytes, in order. */
 export interface Output {
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): void
   gap(from: Side, bytes: number, offset: number, time: Time): void
@@ -9,12 +9,12 @@ export interface Output {
   end(from: Side, time: Time): void
 }
 
-/** What takes up sequence numbers: captured bytes, then bytes that a snap length cut, then a FIN. */
+/** A range of sequence numbers: captured bytes, then bytes that a snap length cut, then a FIN. */
 export interface Piece {
   bytes: Uint8Array
   cut: number
   fin: boolean
-  /** Where `bytes` are in the file. */
+  /** The offset of `bytes` in the file. */
   offset: number
   time: Time
 }
@@ -32,7 +32,7 @@ interface Block {
   last: Waiting
 }
 
-/** How many packets of a connection may come before a segment that the other side has acknowledged. */
+/** Packets of a connection that may come before a segment that the other side has acknowledged. */
 const PATIENCE_PACKETS = 32
 /** Limits for what waits behind the gaps of one direction … */
 const WAITING_MAX_PIECES = 16384
@@ -102,7 +102,7 @@ export class Reassembly {
   #blocks: Block[] = []
   #waitingPieces = 0
   #waitingBytes = 0
-  /** How far the other side has acknowledged: now, and when packets were last counted from 0. */
+  /** The other side's acknowledgement: now, and when packets were last counted from 0. */
   #acknowledged = 0
   #acknowledgedBefore = 0
   #acknowledgedOffset = 0

@@ -24,7 +24,7 @@ export interface Segment {
   bytes: Uint8Array
   /** Bytes of data after these, which were not captured. */
   cut: number
-  /** Where `bytes` are in the file. */
+  /** The offset of `bytes` in the file. */
   offset: number
   time: Time
 }

@@ -115,7 +115,7 @@ export class StreamReader {
   }
 }
 
-/** What one side of a connection sent, without packets around it. It is taken for the client. */
+/** One direction of a connection, without packets around it. It is taken for the client's. */
 class RawStream {
   readonly #sink: StreamSink
   #wanted = true

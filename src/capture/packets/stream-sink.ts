@@ -11,7 +11,7 @@ export interface TcpConnection {
 }
 
 /**
- * What takes the bytes of one TCP connection. It is asked for when the first of them come, so that
+ * A consumer of the bytes of one TCP connection. It is asked for when the first of them come, so that
  * connections that never say anything need none.
  */
 export interface StreamSink {

@@ -27,7 +27,7 @@ const PART_EXTRA_BYTES = 32
 const BLOCK_EXTRA_BYTES = 20
 const NOTHING = new Uint8Array(0)
 
-/** What a direction reports. */
+/** Events of a direction. */
 export interface DirectionHandlers {
   /** The signature of a greeting came. */
   signature(): void

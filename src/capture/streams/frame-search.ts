@@ -20,7 +20,7 @@ import type { Time } from "../events.js"
 import { kindOf } from "./messages.js"
 
 /**
- * How frames are found where a header was missed: by a run of them, each of which begins where the
+ * Finds frames where a header was missed: by a run of them, each of which begins where the
  * one before ends, with enough evidence together.
  *
  * A weight says how unlikely a frame is to appear by chance. A sentinel that is not zero, or the
@@ -40,11 +40,11 @@ const IMPOSSIBLE = -1
 
 /** Limits a run whose frames weigh nothing. */
 const RUN_MAX_FRAMES = 64
-/** How far a run is followed; about as many bytes are kept during a search. */
+/** Bytes over which a run is followed; about as many are kept during a search. */
 const SIGHT_BYTES = 256 * 1024
 /** Less memory than this is not worth freeing. */
 const SMALL_BYTES = 1024
-/** How many bytes of a body are read to see what it is. */
+/** Bytes of a body that are read to see what it is. */
 const PEEK_BYTES = 16
 /** Longer commands are allowed, but far too rare to be evidence. */
 const LIKELY_COMMAND_MAX_BYTES = 64 * 1024
@@ -60,7 +60,7 @@ export interface Extent {
   time: Time
 }
 
-/** What evidence is asked for. */
+/** The evidence asked for. */
 export interface Expectation {
   /** Parts have to begin with a sentinel. */
   sentinels: boolean
@@ -73,7 +73,7 @@ export class FrameSearch {
   #bytes = new Uint8Array(0)
   #start = 0
   #end = 0
-  /** Where in the file the bytes from a position on are; positions count from the first push. */
+  /** Offsets in the file by position; positions count from the first push. */
   readonly #extents: { position: number; offset: number; time: Time }[] = []
   #firstExtent = 0
   /** Position of #start. */
@@ -204,7 +204,7 @@ function judge(
   return "no frames"
 }
 
-/** What a frame is worth as evidence. */
+/** Returns the weight of a frame as evidence. */
 function weigh(
   bytes: Uint8Array,
   at: number,

@@ -6,7 +6,7 @@ const NOTHING = new Uint8Array(0)
 /** Further properties are dropped: each takes many times its size in memory. */
 const MAX_PROPERTIES = 256
 
-/** What a greeting says of the handshake. */
+/** The part of a greeting that decides the handshake. */
 export function greetingHandshake(bytes: Uint8Array): Handshake {
   const { major, minor, mechanism, asServer }: Greeting = readGreeting(bytes)
   return {

@@ -6,14 +6,14 @@ import { ArraySource, SharedSource } from "../../codec/source.js"
 import { FIRST, LAST, SENTINEL, SENTINEL_BYTES } from "../../codec/wire.js"
 import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "../events.js"
 
-/** How parts travel: with an envelope each over `lz4+tcp`, as they are over `tcp`. */
+/** The form of parts on the wire: with an envelope each over `lz4+tcp`, as they are over `tcp`. */
 export type TransportName = "lz4+tcp" | "tcp"
 
-/** What is known of a message besides its parts. */
+/** Properties of a message besides its parts. */
 export interface Place {
   time: Time
   from: Side | undefined
-  /** Where it begins in the file. */
+  /** Its offset in the file. */
   offset: number
 }
 

@@ -19,7 +19,7 @@ import type { Expectation } from "./frame-search.js"
 import { greetingHandshake, withMetadata } from "./handshake.js"
 import { kindOf, MessageDecoder, shippedIn, type TransportName } from "./messages.js"
 
-/** What all connections of a capture share. */
+/** Settings that all connections of a capture share. */
 export interface CaptureContext {
   instance: Instance
   budgetBytes: number
