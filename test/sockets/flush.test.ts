@@ -138,7 +138,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (option
   })
 
   test("waits for all subscribers of a publisher", async () => {
-    const publisher = use(new XPublisher({ sendHighWaterMark: 0 }))
+    const publisher = use(new XPublisher({ sendHighWaterMark: 0, verbosity: "allSubs" }))
     await publisher.bind(anyPort(lz4), options)
     const subscribers = [use(new Subscriber()), use(new Subscriber())]
     for (const subscriber of subscribers) {
@@ -146,14 +146,10 @@ describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (option
       subscriber.connect(publisher.lastEndpoint as string)
       subscriber.subscribe("")
     }
-    await publisher.receive()
-    await new Promise<void>((resolve) => {
-      if (publisher.lz4.connections.length === 2) resolve()
-      else publisher.lz4.once("connect", () => resolve())
-    })
+    for (const _ of subscribers) await publisher.receive()
     for (let i = 0; i < 50; i++) await publisher.send(noise)
     await publisher.lz4.flush()
-    for (let i = 0; i < 50; i++) await subscribers[0]?.receive()
+    for (const subscriber of subscribers) for (let i = 0; i < 50; i++) await subscriber.receive()
   })
 
   test("holds the process until it is settled", async () => {
