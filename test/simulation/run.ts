@@ -222,11 +222,12 @@ function finish(run: Run, checkers: readonly Checker[]): void {
     )
   // As in libzmq, a PAIR whose partner comes back before the old connection was noticed to be gone leaves
   // the new one unread, and so does a ROUTER whose peer has a routing id of its own.
-  // Who is not let in may try again for ever.
+  // Who is not let in may try again for ever, and a proxy without anybody behind it reads nothing.
   const mayStay =
     run.scenario.auth !== undefined ||
     run.scenario.sockets.some(
-      ({ type, options }) => type === "Pair" || options.routingId !== undefined,
+      ({ type, options, isForwarded }) =>
+        type === "Pair" || options.routingId !== undefined || isForwarded === true,
     )
   const settle = (isDone = () => true) => {
     for (let round = 0; !world.failure; round++) {

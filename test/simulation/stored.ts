@@ -1,4 +1,4 @@
-/** Scenarios as JSON: what a seed means changes with the generator, and what failed once is to stay. */
+/** Scenarios as JSON, to keep those that failed: what a seed means changes with the generator. */
 import type { Scenario } from "./scenario.js"
 
 interface StoredBytes {

@@ -33,9 +33,16 @@ interface Flow {
 }
 
 /** Whether a subscriber gets what this publisher sends under a topic. */
-function wants(author: SocketSpec, { topics }: SocketSpec, topic: string): boolean {
+function wants(author: SocketSpec, subscriber: SocketSpec, topic: string): boolean {
+  const matches = subscriber.topics.some((prefix) => topic.startsWith(prefix))
+  return matches !== (author.options.invertMatching === true) && lets(subscriber, topic)
+}
+
+/** Whether it keeps what comes under a topic. An XSUB keeps all. */
+function lets({ type, topics, options }: SocketSpec, topic: string): boolean {
+  if (type !== "Subscriber") return true
   const matches = topics.some((prefix) => topic.startsWith(prefix))
-  return matches !== (author.options.invertMatching === true)
+  return matches !== (options.invertMatching === true)
 }
 
 export class Delivery implements Checker {
@@ -116,11 +123,9 @@ export class Delivery implements Checker {
     this.#checkOrder(socket, author, head, name)
   }
 
-  #checkTopic({ type, topics, options }: SocketSpec, head: Head, name: string): void {
-    if (type !== "Subscriber") return
+  #checkTopic(socket: SocketSpec, head: Head, name: string): void {
     const topic = topicOf(head)
-    if (topics.some((prefix) => topic.startsWith(prefix)) !== (options.invertMatching === true))
-      return
+    if (lets(socket, topic)) return
     if (this.#run.scenario.actions.some(({ kind }) => kind === "topic")) return
     this.#fail("only what was subscribed to", `${name} has the topic ${topic}`)
   }
@@ -209,7 +214,7 @@ export class Delivery implements Checker {
         if (!ends || (ends.dialling !== spec && ends.accepting !== spec)) return false
         const author = ends.dialling === spec ? ends.accepting : ends.dialling
         if (author.options.welcomeMessage === undefined) return false
-        return spec.type === "XSubscriber" || wants(author, spec, TOPICS[0])
+        return lets(spec, TOPICS[0])
       })
       if (welcomes !== greeting.length)
         this.#fail(
