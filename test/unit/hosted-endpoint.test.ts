@@ -19,8 +19,8 @@ function endpoint() {
   /** How many the effort was chosen for. */
   const groups: number[] = []
   const connection = () => {
-    const adapt = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
-    return { connection: { adapt, encoded: () => {} } } as unknown as HostedConnection
+    const applyEffort = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
+    return { connection: { applyEffort, encoded: () => {} } } as unknown as HostedConnection
   }
   const write = (...connections: HostedConnection[]) => {
     const write = { bytes: message(Buffer.alloc(1000)) }
