@@ -396,6 +396,8 @@ function addProxy(
     listens: random.chance(0.15),
   })) as SocketSpec[] as [SocketSpec, SocketSpec]
   front.forwardsTo = back.number
+  // A proxy ends with a reply to somebody who has gone, if it is told of that.
+  if (front.type === "Router") front.options.mandatory = false
   sockets.push(front, back)
   return [front, back]
 }
