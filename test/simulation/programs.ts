@@ -111,6 +111,7 @@ export class Program {
   /** Whether it has stopped to pause and to compute. */
   isEager = false
   isClosed = false
+  #marksChanged = false
   /** How many send() it waits for. */
   #sends = 0
   /** Whether it waits in receive(). */
@@ -369,7 +370,8 @@ export class Program {
 
   /** Who was given a name is reachable by it, connected or not. */
   #checkReachable({ sequence }: Head, args: [Buffer[] | Buffer, object?]): void {
-    if (!this.#hasName(args) || this.#lacksMemory || this.isClosed) return
+    // As in libzmq, a pipe that was full under another mark is taken for one that has gone.
+    if (!this.#hasName(args) || this.#lacksMemory || this.isClosed || this.#marksChanged) return
     if (this.spec.options.immediate !== true)
       this.#world.fail("who has a name is reachable", `Router ${this.spec.number}: ${sequence}`)
   }
@@ -624,6 +626,7 @@ export class Program {
         this.process.loop.compute(value)
         break
       case "marks":
+        this.#marksChanged = true
         if (this.spec.options.sendHighWaterMark !== undefined) this.socket.sendHighWaterMark = value
         if (this.spec.options.receiveHighWaterMark !== undefined)
           this.socket.receiveHighWaterMark = value
