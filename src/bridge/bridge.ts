@@ -3,7 +3,6 @@ import { loadInstanceSync } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
 import { Trainer } from "../codec/trainer.js"
 import { Channel } from "../transport/channel.js"
-import type { ConnectionCounts } from "../transport/connection.js"
 import {
   formatEndpoint,
   isLz4,
@@ -14,6 +13,7 @@ import {
 } from "../transport/endpoint.js"
 import { connectTcp, listenTcp, resolveHost, serverOptions } from "../transport/tcp.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
+import type { ConnectionCounts } from "../transport/transport.js"
 import { mistake, zmqError } from "../transport/zmq-error.js"
 import { IPC, listenIpc, parseIpc } from "./ipc.js"
 import { Link } from "./link.js"

@@ -1,5 +1,5 @@
 import type { Traffic } from "../codec/codec.js"
-import type { ConnectionCounts } from "../transport/connection.js"
+import type { ConnectionCounts } from "../transport/transport.js"
 
 /** Traffic of all links, closed ones included. */
 export class Totals {

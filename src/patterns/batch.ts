@@ -3,7 +3,7 @@ import { countFrames, frameHeadLength, MORE, writeFrameHead } from "../codec/fra
 import type { PlainMessages } from "../codec/sender.js"
 import { SENTINEL_BYTES } from "../codec/wire.js"
 import type { OpenMemory, Waiting } from "../transport/transport.js"
-import type { Message } from "./pipe.js"
+import type { Message } from "./message.js"
 
 /** A batch is encoded when it has this many bytes, or when the current burst of the program ends. */
 export const BATCH_BYTES: number = 64 * 1024

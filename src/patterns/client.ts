@@ -1,5 +1,5 @@
 import { Dealer } from "./dealer.js"
-import type { Message } from "./pipe.js"
+import type { Message } from "./message.js"
 import type { Refusal } from "./socket-type.js"
 
 /** As DEALER, with messages of one part (RFC 41). */

@@ -1,6 +1,7 @@
 import { FairQueue } from "./fair-queue.js"
 import { LoadBalancer } from "./load-balancer.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
 /** Sends to one peer at a time, in turn, and receives from all in turn. */

@@ -1,6 +1,7 @@
 import { Distribution } from "./distribution.js"
 import { FairQueue } from "./fair-queue.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
 const GROUP_MAX_BYTES = 255

@@ -3,7 +3,8 @@ import { throwLater } from "../transport/throw-later.js"
 import type { Encoder, OpenMemory, Waiting } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, plainLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon, Rest } from "./flusher.js"
-import type { Message, Pipe, SharedBatch } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe, SharedBatch } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
 /** Messages of more bytes are encoded at once, from the caller's memory. */

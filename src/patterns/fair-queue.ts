@@ -1,4 +1,5 @@
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
 /** Receives from each pipe that has messages in turn (libzmq's fq_t). */

@@ -1,4 +1,5 @@
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
 /** Sends each message to the next pipe that has room (libzmq's lb_t). */

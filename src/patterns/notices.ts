@@ -1,5 +1,6 @@
 import { Queue } from "../transport/queue.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 
 /** Notices that wait, and bytes of their topics, before those that cancel each other are dropped. */
 const NOTICES_MAX = 1 << 16

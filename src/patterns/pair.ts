@@ -1,4 +1,5 @@
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
 /** Speaks with one peer, the first. */

@@ -1,17 +1,18 @@
 import { Chunk, type Packing } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
-import type { MessageSink } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
   Encoder,
+  MessageSink,
   PeerConnection,
   PendingWrite,
   Waiting,
 } from "../transport/transport.js"
 import { areBelow, BATCH_BYTES, Batch, plainLength } from "./batch.js"
 import { type Flushable, flushSoon, pollSoon, Rest } from "./flusher.js"
+import type { Message } from "./message.js"
 
 /** Messages of more bytes are encoded at once, from the caller's memory; of those that go plain, more. */
 const LARGE_BYTES = 8192
@@ -23,8 +24,6 @@ const COPY_SHARE = 8
 const RETRY_MS = 100
 /** Parts that wait to be received, at most: each takes more memory than its bytes. */
 const PARTS_MAX = 65_536
-
-export type Message = Buffer[]
 
 /** The part of a connection that a pipe uses. */
 export type PipeConnection = Pick<

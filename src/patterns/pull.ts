@@ -1,5 +1,6 @@
 import { FairQueue } from "./fair-queue.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
 /** Receives from all peers in turn. */

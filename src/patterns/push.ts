@@ -1,5 +1,6 @@
 import { LoadBalancer } from "./load-balancer.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
 /** Sends each message to one peer, in turn. */

@@ -1,5 +1,6 @@
 import { Distribution } from "./distribution.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
 /** Of a group (RFC 48), and groups that one peer may join; what is beyond is not taken in. */

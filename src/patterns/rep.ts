@@ -1,4 +1,5 @@
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { Router } from "./router.js"
 import type { Refusal } from "./socket-type.js"
 

@@ -1,6 +1,7 @@
 import { Dealer } from "./dealer.js"
 import { firstId } from "./first-id.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import type { Refusal } from "./socket-type.js"
 
 const REQUEST_ID_BYTES = 4

@@ -1,6 +1,7 @@
 import { FairQueue } from "./fair-queue.js"
 import { firstId } from "./first-id.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
 /** Sends to the peer that the first part names, and puts the name of the sender before what it receives. */

@@ -1,4 +1,4 @@
-import type { Message } from "./pipe.js"
+import type { Message } from "./message.js"
 import { Push } from "./push.js"
 import type { Refusal } from "./socket-type.js"
 

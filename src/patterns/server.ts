@@ -1,6 +1,7 @@
 import { FairQueue } from "./fair-queue.js"
 import { firstId } from "./first-id.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
 /** Speaks with clients by number, with messages of one part (RFC 41). */

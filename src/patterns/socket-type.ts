@@ -1,5 +1,6 @@
 import type { SocketTypeName } from "../zmtp/socket-types.js"
-import type { Message, Pipe, PipeEvents } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe, PipeEvents } from "./pipe.js"
 
 /** Why a message was not sent or received, as an error code of zeromq.js. */
 export type Refusal = "EAGAIN" | "EFSM" | "EHOSTUNREACH" | "EINVAL"

@@ -1,4 +1,4 @@
-import type { Message } from "./pipe.js"
+import type { Message } from "./message.js"
 import type { Refusal } from "./socket-type.js"
 import { XSub } from "./xsub.js"
 

@@ -1,6 +1,7 @@
 import { Distribution } from "./distribution.js"
+import type { Message } from "./message.js"
 import { isNotice, type Notice, Notices, type Waiting } from "./notices.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { isSubscription, MultiTopics } from "./subscriptions.js"
 

@@ -1,6 +1,7 @@
 import { Distribution } from "./distribution.js"
 import { FairQueue } from "./fair-queue.js"
-import type { Message, Pipe } from "./pipe.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { isSubscription, Topics } from "./subscriptions.js"
 

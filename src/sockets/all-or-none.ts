@@ -1,4 +1,4 @@
-import type { Message } from "../patterns/pipe.js"
+import type { Message } from "../patterns/message.js"
 import type { SocketType } from "../patterns/socket-type.js"
 import { Queue } from "../transport/queue.js"
 import { zmqError } from "../transport/zmq-error.js"

@@ -2,13 +2,13 @@ import type { Event } from "zeromq"
 import { ProtocolError } from "../codec/errors.js"
 import { Pipe, type PipeOptions } from "../patterns/pipe.js"
 import type { SocketType } from "../patterns/socket-type.js"
-import type { Ending } from "../transport/connection.js"
 import type { Destination, HostPort } from "../transport/endpoint.js"
 import { formatEndpoint } from "../transport/endpoint.js"
 import type {
   Departure,
   DialerHandlers,
   Encoder,
+  Ending,
   ListenerHandlers,
   PeerConnection,
   PeerDialer,

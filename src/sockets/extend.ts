@@ -1,5 +1,5 @@
 import type { Observer, Socket as ZmqSocket } from "zeromq"
-import type { Message } from "../patterns/pipe.js"
+import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
 import { explained } from "../transport/zmq-error.js"

@@ -4,9 +4,13 @@ import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import { integer, type Lz4Level } from "../codec/options.js"
 import type { Pipe } from "../patterns/pipe.js"
-import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { PeerConnection, Waiting } from "../transport/transport.js"
+import type {
+  ConnectionCounts,
+  DirectionCounts,
+  PeerConnection,
+  Waiting,
+} from "../transport/transport.js"
 import {
   CONNECTION,
   type DiagnosticsMessage,

@@ -1,5 +1,5 @@
 import { isArrayBuffer } from "node:util/types"
-import type { Message } from "../patterns/pipe.js"
+import type { Message } from "../patterns/message.js"
 
 const EMPTY = Buffer.alloc(0)
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises"
-import type { Message } from "../patterns/pipe.js"
+import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType, TypeOptions } from "../patterns/socket-type.js"
 import { AllOrNone } from "./all-or-none.js"
 import { copyMessage } from "./message.js"

@@ -1,6 +1,6 @@
 import type * as zmq from "zeromq"
 import type { Socket } from "zeromq"
-import type { Message } from "../patterns/pipe.js"
+import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"

@@ -7,7 +7,8 @@ import {
   type Lz4Options,
 } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
-import type { FlushWaiter, Message, Pipe, PipeOptions } from "../patterns/pipe.js"
+import type { Message } from "../patterns/message.js"
+import type { FlushWaiter, Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { SOCKET_TYPES } from "../patterns/types.js"
 import { ThreadTransport } from "../thread/thread-transport.js"

@@ -1,4 +1,4 @@
-import type { Message } from "../patterns/pipe.js"
+import type { Message } from "../patterns/message.js"
 import type { TypeOptions } from "../patterns/socket-type.js"
 
 export type Side = "native" | "own"

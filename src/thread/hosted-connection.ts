@@ -1,10 +1,9 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
-import type { Connection, FrameRelaySink } from "../transport/connection.js"
+import type { Connection } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
-import type { Command, Waiting } from "../transport/transport.js"
+import type { Command, FrameRelaySink, Waiting } from "../transport/transport.js"
 import { writeCommand } from "../zmtp/commands.js"
-import type { HostedEndpoint } from "./hosted-endpoint.js"
 import type { Outbox } from "./outbox.js"
 import { fromPlain } from "./plain-error.js"
 import { type Control, RECEIVE_WINDOW_BYTES } from "./protocol.js"
@@ -23,11 +22,19 @@ interface FlushMark {
   isMark: true
 }
 
+/** The endpoint of a connection, as the connection uses it. */
+export interface ConnectionEndpoint {
+  /** @throws Error when memory is out. */
+  encode(write: Write, by: HostedConnection): Chunk
+  flushed(connection: number): void
+  threw(error: unknown): void
+}
+
 /** A connection of this thread, whose messages come from and go to the thread of the sockets. */
 export class HostedConnection implements FrameRelaySink {
   readonly number: number
   readonly connection: Connection
-  readonly #endpoint: HostedEndpoint
+  readonly #endpoint: ConnectionEndpoint
   readonly #outbox: Outbox
   /** Writes that wait for the network. */
   #waiting: Queue<Write | Command | FlushMark> | undefined
@@ -42,7 +49,7 @@ export class HostedConnection implements FrameRelaySink {
   constructor(
     number: number,
     connection: Connection,
-    endpoint: HostedEndpoint,
+    endpoint: ConnectionEndpoint,
     outbox: Outbox,
     credit: number,
   ) {
@@ -200,7 +207,7 @@ export class HostedConnection implements FrameRelaySink {
     return this.frames(writeCommand(name, data), 0)
   }
 
-  /** Not of an sink that takes frames. */
+  /** Not of a sink that takes frames. */
   message(): boolean {
     return true
   }

@@ -2,10 +2,10 @@
  * Messages between the two threads: arrays of operations in a row, each a number and its
  * operands. What happens for every batch of messages is numbers only, so that it costs little to post.
  */
-import type { Ending } from "../transport/connection.js"
+
 import type { Destination, HostPort } from "../transport/endpoint.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
-import type { PeerScheme, PlainConnectionOptions } from "../transport/transport.js"
+import type { Ending, PeerScheme, PlainConnectionOptions } from "../transport/transport.js"
 import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import type { PlainError } from "./plain-error.js"
 

@@ -1,12 +1,14 @@
 import { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
 import { COMMAND, MORE } from "../codec/frames.js"
-import type { ConnectionCounts, MessageSink } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
+  ConnectionCounts,
+  DepartingThread,
   Departure,
+  MessageSink,
   OpenMemory,
   PeerConnection,
   PeerScheme,
@@ -18,9 +20,8 @@ import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
-import { RECEIVE_WINDOW_BYTES, toWorker } from "./protocol.js"
+import { type Control, RECEIVE_WINDOW_BYTES, toWorker } from "./protocol.js"
 import type { SharedState } from "./shared-state.js"
-import type { Thread } from "./thread.js"
 
 /** Bytes that may be on their way to the thread, or wait there, before a connection is blocked. */
 const WINDOW_BYTES = 1 << 20
@@ -30,6 +31,18 @@ const WINDOW_BYTES = 1 << 20
 // go on when the one that is being read has been.
 let isReading = false
 const resumed = new Set<RemoteConnection>()
+
+/** The thread of a connection, as the connection uses it. */
+export interface ConnectionThread extends DepartingThread {
+  addConnection(connection: RemoteConnection): void
+  removeConnection(connection: RemoteConnection): void
+  /** A connection has written something, and is to be asked to let go of it when it has left. */
+  holds(connection: RemoteConnection): void
+  openBatch(connections: readonly number[]): OpenMemory | undefined
+  write(connection: number, chunk: Chunk): void
+  post(...operation: unknown[]): void
+  control(connection: number, control: Control): void
+}
 
 /** A connection that another thread has. */
 export class RemoteConnection implements PeerConnection, FrameSink {
@@ -41,7 +54,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   isReady = false
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
-  readonly #thread: Thread
+  readonly #thread: ConnectionThread
   readonly number: number
   readonly #state: SharedState
 
@@ -73,7 +86,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
 
   /** @param credit the messages that may come before the first grant; 0 is no limit. */
   constructor(
-    thread: Thread,
+    thread: ConnectionThread,
     number: number,
     credit: number,
     state: SharedState,

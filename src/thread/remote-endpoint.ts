@@ -2,13 +2,14 @@ import { MessageChannel, receiveMessageOnPort } from "node:worker_threads"
 import type { ProtocolError } from "../codec/errors.js"
 import { threadError } from "../codec/errors.js"
 import { Backoff } from "../transport/backoff.js"
-import type { ConnectionHandlers, Ending } from "../transport/connection.js"
 import type { HostPort } from "../transport/endpoint.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
+  ConnectionHandlers,
   Departure,
   DialerHandlers,
   DialSpec,
+  Ending,
   ListenerHandlers,
   PeerDialer,
   PeerListener,

@@ -1,5 +1,4 @@
-import type { ConnectionCounts, DirectionCounts } from "../transport/connection.js"
-import type { Waiting } from "../transport/transport.js"
+import type { ConnectionCounts, DirectionCounts, Waiting } from "../transport/transport.js"
 
 // Writes that have left, and how many are waited for, or 0. To post them would wake a thread each time.
 const LEFT = 0

@@ -5,25 +5,25 @@ import { ProtocolError } from "../codec/errors.js"
 import { frameHeadBytes } from "../codec/frames.js"
 import { receivingInstance } from "../codec/module.js"
 import { NO_EFFORT, type Settings } from "../codec/options.js"
-import type { Sender } from "../codec/sender.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { pingTimeToLiveMs, writeCommand, writePong } from "../zmtp/commands.js"
-import type {
-  AuthStatus,
-  Credentials,
-  HandshakeFailure,
-  HandshakeSettings,
-} from "../zmtp/handshake.js"
+import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { PlainReceiver } from "../zmtp/plain-receiver.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
 import { EffortMeter, groupMeter, knownGroupMeter, Link, type LinkHolder } from "./effort-meter.js"
-import { Heartbeat, type HeartbeatOptions } from "./heartbeat.js"
+import { Heartbeat } from "./heartbeat.js"
 import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
 import { descriptorOf, Remainder, untakenBytes } from "./remainder.js"
 import type {
+  ConnectionCounts,
+  ConnectionHandlers,
+  ConnectionOptions,
   Departing,
   Departure,
+  Ending,
+  FrameRelaySink,
+  MessageSink,
   PeerConnection,
   PeerScheme,
   PendingWrite,
@@ -37,78 +37,6 @@ const FAREWELL_MS = 1000
 const SLICE_BYTES = 2 << 20
 /** Plaintext that a connection sends before it is measured: most send little, or seldom. */
 const MEASURED_BYTES = 1 << 20
-
-/** Options that all connections of an endpoint share. */
-export interface ConnectionOptions {
-  settings: Settings
-  sender: Sender
-  handshake: HandshakeSettings
-  /** The longest that a handshake may take, in milliseconds; 0 is no limit. */
-  handshakeMs: number
-  heartbeat: HeartbeatOptions
-  /** Whether sinks take frames as they come, rather than messages. */
-  relays: boolean
-  /** Whether peers that announce nothing are served as over tcp://. */
-  acceptsPlain: boolean
-}
-
-/** The consumer of a connection's messages and commands after the handshake. */
-export interface MessageSink {
-  /** A message, which is the sink's to keep. Returns whether it wants the next one now. */
-  message(parts: Buffer[]): boolean
-  /** A command, without its name. Returns whether it wants what follows now. */
-  command(name: string, data: Buffer): boolean
-  /** There is room to write again. */
-  drained(): void
-}
-
-/** An sink that takes frames as they come, and makes messages of them elsewhere. */
-export interface FrameRelaySink extends MessageSink {
-  /** Messages wanted now. */
-  readonly room: number
-  /** A piece of the frames of messages, so many of which end in it. Returns whether it wants more now. */
-  frames(piece: Uint8Array, messages: number): boolean
-}
-
-/** Events of a connection. */
-export interface ConnectionHandlers {
-  /** The handshake is over: an sink is to be given. */
-  ready(connection: PeerConnection, peerRoutingId: Buffer): void
-  /** Asks for `connection.authenticated` to be called. */
-  authenticate(connection: PeerConnection, credentials: Credentials): void
-  /** The peer or the handler of ZAP has refused. */
-  refused(connection: PeerConnection, status: number): void
-  /** The peer broke a rule; its connection is over. `failure` is of the handshake. */
-  failed(
-    connection: PeerConnection,
-    error: ProtocolError,
-    failure: HandshakeFailure | undefined,
-  ): void
-  /** What is sent is compressed harder, or less, from now on. */
-  effortChanged(connection: PeerConnection): void
-  closed(connection: PeerConnection, ending: Ending): void
-}
-
-/** Traffic in one direction, and whether a dictionary is in use there. */
-export interface DirectionCounts extends Traffic {
-  dictionary: boolean
-}
-
-export interface ConnectionCounts {
-  sent: DirectionCounts
-  received: DirectionCounts
-}
-
-/** The end of a connection. */
-export interface Ending {
-  /** The error that ended it, if it was not just closed. */
-  error: Error | undefined
-  /** The stage that it had reached: a refused handshake has been reported already. */
-  stage: "handshaking" | "refused" | "traffic"
-  /** Whether trying again does not mend what failed. */
-  final: boolean
-  counts: ConnectionCounts
-}
 
 /** For all that write nothing. */
 const NOTHING: (Chunk | Uint8Array)[] = []

@@ -2,16 +2,18 @@ import type { ProtocolError } from "../codec/errors.js"
 import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { Backoff } from "./backoff.js"
 import type { Channel } from "./channel.js"
-import {
-  Connection,
-  type ConnectionHandlers,
-  type ConnectionOptions,
-  type Ending,
-} from "./connection.js"
+import { Connection } from "./connection.js"
 import { type Destination, familyOf } from "./endpoint.js"
 import { connectTcp } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
-import type { Departure, DialerHandlers, PeerDialer } from "./transport.js"
+import type {
+  ConnectionHandlers,
+  ConnectionOptions,
+  Departure,
+  DialerHandlers,
+  Ending,
+  PeerDialer,
+} from "./transport.js"
 
 export class Dialer implements PeerDialer, ConnectionHandlers {
   connection: Connection | undefined

@@ -2,16 +2,17 @@ import { BlockList, createServer, type Server, type Socket } from "node:net"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { Channel } from "./channel.js"
-import {
-  Connection,
-  type ConnectionHandlers,
-  type ConnectionOptions,
-  type Ending,
-} from "./connection.js"
+import { Connection } from "./connection.js"
 import { familyOf, type HostPort } from "./endpoint.js"
 import { listenTcp, serverOptions } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
-import type { ListenerHandlers, PeerListener } from "./transport.js"
+import type {
+  ConnectionHandlers,
+  ConnectionOptions,
+  Ending,
+  ListenerHandlers,
+  PeerListener,
+} from "./transport.js"
 
 /** Connections in their handshake, at most; the oldest gives way to the next. */
 const HALF_OPEN_MAX = 4096

@@ -1,10 +1,15 @@
 import { loadInstance, receivingInstance } from "../codec/module.js"
-import type { ConnectionOptions } from "./connection.js"
 import { Dialer } from "./dialer.js"
 import type { Destination } from "./endpoint.js"
 import { Listener } from "./listener.js"
 import type { TcpOptions } from "./tcp-options.js"
-import type { DialerHandlers, Encoder, ListenerHandlers, Transport } from "./transport.js"
+import type {
+  ConnectionOptions,
+  DialerHandlers,
+  Encoder,
+  ListenerHandlers,
+  Transport,
+} from "./transport.js"
 
 /** Connections on this thread. */
 export class LocalTransport implements Transport {

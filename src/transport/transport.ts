@@ -1,17 +1,91 @@
 /** The interface between endpoints and a transport, whichever thread its connections are on. */
 import type { Chunk, Packing } from "../codec/chunk.js"
+import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
-import type { PlainMessages } from "../codec/sender.js"
-import type { AuthStatus } from "../zmtp/handshake.js"
+import type { Settings } from "../codec/options.js"
+import type { PlainMessages, Sender } from "../codec/sender.js"
 import type {
-  ConnectionCounts,
-  ConnectionHandlers,
-  ConnectionOptions,
-  MessageSink,
-} from "./connection.js"
+  AuthStatus,
+  Credentials,
+  HandshakeFailure,
+  HandshakeSettings,
+} from "../zmtp/handshake.js"
 import type { Link, LinkHolder } from "./effort-meter.js"
 import type { Destination, HostPort } from "./endpoint.js"
+import type { HeartbeatOptions } from "./heartbeat.js"
 import type { TcpOptions } from "./tcp-options.js"
+
+/** Options that all connections of an endpoint share. */
+export interface ConnectionOptions {
+  settings: Settings
+  sender: Sender
+  handshake: HandshakeSettings
+  /** The longest that a handshake may take, in milliseconds; 0 is no limit. */
+  handshakeMs: number
+  heartbeat: HeartbeatOptions
+  /** Whether sinks take frames as they come, rather than messages. */
+  relays: boolean
+  /** Whether peers that announce nothing are served as over tcp://. */
+  acceptsPlain: boolean
+}
+
+/** The consumer of a connection's messages and commands after the handshake. */
+export interface MessageSink {
+  /** A message, which is the sink's to keep. Returns whether it wants the next one now. */
+  message(parts: Buffer[]): boolean
+  /** A command, without its name. Returns whether it wants what follows now. */
+  command(name: string, data: Buffer): boolean
+  /** There is room to write again. */
+  drained(): void
+}
+
+/** A sink that takes frames as they come, and makes messages of them elsewhere. */
+export interface FrameRelaySink extends MessageSink {
+  /** Messages wanted now. */
+  readonly room: number
+  /** A piece of the frames of messages, so many of which end in it. Returns whether it wants more now. */
+  frames(piece: Uint8Array, messages: number): boolean
+}
+
+/** Events of a connection. */
+export interface ConnectionHandlers {
+  /** The handshake is over: a sink is to be given. */
+  ready(connection: PeerConnection, peerRoutingId: Buffer): void
+  /** Asks for `connection.authenticated` to be called. */
+  authenticate(connection: PeerConnection, credentials: Credentials): void
+  /** The peer or the handler of ZAP has refused. */
+  refused(connection: PeerConnection, status: number): void
+  /** The peer broke a rule; its connection is over. `failure` is of the handshake. */
+  failed(
+    connection: PeerConnection,
+    error: ProtocolError,
+    failure: HandshakeFailure | undefined,
+  ): void
+  /** What is sent is compressed harder, or less, from now on. */
+  effortChanged(connection: PeerConnection): void
+  closed(connection: PeerConnection, ending: Ending): void
+}
+
+/** Traffic in one direction, and whether a dictionary is in use there. */
+export interface DirectionCounts extends Traffic {
+  dictionary: boolean
+}
+
+export interface ConnectionCounts {
+  sent: DirectionCounts
+  received: DirectionCounts
+}
+
+/** The end of a connection. */
+export interface Ending {
+  /** The error that ended it, if it was not just closed. */
+  error: Error | undefined
+  /** The stage that it had reached: a refused handshake has been reported already. */
+  stage: "handshaking" | "refused" | "traffic"
+  /** Whether trying again does not mend what failed. */
+  final: boolean
+  counts: ConnectionCounts
+}
 
 /** Messages that were sent and have not left. */
 export interface Waiting {

@@ -2,16 +2,15 @@
 import { Chunk, type Packing } from "../../src/codec/chunk.js"
 import type { ProtocolError } from "../../src/codec/errors.js"
 import { flushAll } from "../../src/patterns/flusher.js"
+import type { Message } from "../../src/patterns/message.js"
 import {
-  type Message,
   Pipe,
   type PipeConnection,
   type PipeEvents,
   type PipeOptions,
 } from "../../src/patterns/pipe.js"
 import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
-import type { MessageSink } from "../../src/transport/connection.js"
-import type { Encoder, Waiting } from "../../src/transport/transport.js"
+import type { Encoder, MessageSink, Waiting } from "../../src/transport/transport.js"
 import { concat } from "./wire.js"
 import { message as frames, greeting, messagesOf, parseStream } from "./zmtp.js"
 

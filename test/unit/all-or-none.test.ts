@@ -1,6 +1,6 @@
 /** Messages of a PUB or XPUB with `noDrop` that go to libzmq's endpoints and the others. */
 import { expect, test } from "vitest"
-import type { Message } from "../../src/patterns/pipe.js"
+import type { Message } from "../../src/patterns/message.js"
 import type { SocketType } from "../../src/patterns/socket-type.js"
 import { AllOrNone } from "../../src/sockets/all-or-none.js"
 

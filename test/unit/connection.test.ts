@@ -7,9 +7,10 @@ import { Codec } from "../../src/codec/codec.js"
 import { checkLz4Options } from "../../src/codec/options.js"
 import { Sender } from "../../src/codec/sender.js"
 import type { Channel } from "../../src/transport/channel.js"
-import { Connection, type MessageSink } from "../../src/transport/connection.js"
+import { Connection } from "../../src/transport/connection.js"
 import { knownGroupMeter } from "../../src/transport/effort-meter.js"
 import { mayReadNow } from "../../src/transport/read-turns.js"
+import type { MessageSink } from "../../src/transport/transport.js"
 import { concat } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
 
@@ -238,7 +239,7 @@ test("what is left of those that were sent the same is measured alone", () => {
   sender.close()
 })
 
-describe("a connection to an sink that is full already", () => {
+describe("a connection to a sink that is full already", () => {
   test("hands over nothing before it resumes, also of what comes with the handshake", async () => {
     const peer = new Peer({ isFull: true, firstBytes: stream("x", 3) })
     peer.connection.data(stream("y", 3))

@@ -1,0 +1,2 @@
+/** The parts of a message. */
+export type Message = Buffer[]
