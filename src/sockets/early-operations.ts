@@ -1,10 +1,10 @@
 import { zmqError } from "../transport/zmq-error.js"
+import type { Core } from "./core.js"
 import { Hold } from "./hold.js"
-import type { SocketCore } from "./socket-core.js"
 
 interface Operation {
-  /** Begins it, with the engine where there is one, or with libzmq, which does not wait if it is `now`. */
-  begin(engine: SocketCore | undefined, now: boolean): Promise<unknown>
+  /** Begins it, with the core where there is one, or with libzmq, which does not wait if it is `now`. */
+  begin(core: Core | undefined, now: boolean): Promise<unknown>
   resolve(value: unknown): void
   reject(error: unknown): void
   timer: NodeJS.Timeout | undefined
@@ -21,7 +21,7 @@ export class EarlyOperations {
   wait<T>(
     name: "send" | "receive",
     timeoutMs: number,
-    begin: (engine: SocketCore | undefined, now: boolean) => Promise<T>,
+    begin: (core: Core | undefined, now: boolean) => Promise<T>,
   ): Promise<T> {
     if (this.#waiting.has(name)) throw busy(name)
     return new Promise<unknown>((resolve, reject) => {
@@ -33,16 +33,16 @@ export class EarlyOperations {
   }
 
   /** There is an endpoint, or there will be none. */
-  begin(engine: SocketCore | undefined): void {
-    for (const name of [...this.#waiting.keys()]) this.#begin(name, engine, false)
+  begin(core: Core | undefined): void {
+    for (const name of [...this.#waiting.keys()]) this.#begin(name, core, false)
   }
 
-  #begin(name: "send" | "receive", engine: SocketCore | undefined, now: boolean): void {
+  #begin(name: "send" | "receive", core: Core | undefined, now: boolean): void {
     const operation = this.#waiting.get(name) as Operation
     this.#waiting.delete(name)
     clearTimeout(operation.timer)
     this.#hold.unref()
-    operation.begin(engine, now).then(operation.resolve, operation.reject)
+    operation.begin(core, now).then(operation.resolve, operation.reject)
   }
 }
 

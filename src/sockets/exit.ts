@@ -9,7 +9,6 @@ import { flushAll } from "../patterns/flusher.js"
 import { BlockingDeparture } from "../thread/departure.js"
 import type { Departure } from "../transport/transport.js"
 import { Hold } from "./hold.js"
-import type { SocketCore } from "./socket-core.js"
 import type { SocketState } from "./state.js"
 
 /** After so long zeromq.js says what a process waits for, in milliseconds. */
@@ -33,11 +32,11 @@ const staying = new Hold()
 // A socket that is dropped without close() is closed by zeromq.js.
 const dropped = new FinalizationRegistry<SocketState>((state) => {
   watched.delete(state)
-  closeEngine(state)
+  closeCore(state)
 })
 
-function closeEngine({ engine }: SocketState): void {
-  engine?.close(engine.lingerMs)
+function closeCore({ core }: SocketState): void {
+  core?.close(core.lingerMs)
 }
 
 /** Sees to it that the endpoints of a socket end before the process does, or with the socket. */
@@ -69,13 +68,13 @@ export function exitsLater(endpoint: Leaving, context: Context | undefined): () 
 }
 
 /**
- * Closes the engines; zeromq.js closes the sockets. It is not called here, since a call into an addon
+ * Closes the cores; zeromq.js closes the sockets. It is not called here, since a call into an addon
  * takes the process down in a worker that is terminated meanwhile.
  */
 function closeAll(): void {
   const open: SocketState[] = []
   for (const state of watched) {
-    if (state.engine?.isClosed !== false) watched.delete(state)
+    if (state.core?.isClosed !== false) watched.delete(state)
     else open.push(state)
   }
   if (open.length > 0 && !announced) {
@@ -84,7 +83,7 @@ function closeAll(): void {
     return
   }
   announced = false
-  for (const state of open) closeEngine(state)
+  for (const state of open) closeCore(state)
   if (leaving.size === 0 || holding) return
   holding = true
   staying.ref()
@@ -107,9 +106,10 @@ function depart(): void {
     limitMs = Math.max(limitMs, lingerMs < 0 ? Number.POSITIVE_INFINITY : lingerMs)
     context = from
   }
-  for (const { engine } of watched)
-    for (const endpoint of engine?.openEndpoints ?? [])
-      add(endpoint, (engine as SocketCore).lingerMs, engine?.context)
+  for (const { core } of watched) {
+    if (!core) continue
+    for (const endpoint of core.openEndpoints) add(endpoint, core.lingerMs, core.context)
+  }
   for (const { endpoint, context } of leaving) add(endpoint, endpoint.lingerLeftMs, context)
   departure.wait(limitMs, { afterMs: WARNING_MS, warn: () => warn(context) })
 }

@@ -3,6 +3,7 @@ import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
 import { explained } from "../transport/zmq-error.js"
+import type { Received } from "./core.js"
 import { EarlyOperations } from "./early-operations.js"
 import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
@@ -22,7 +23,6 @@ import {
   checkFree,
   ENDPOINT_OPTIONS,
   type EndpointOptions,
-  type Received,
   SocketCore,
   turn,
 } from "./socket-core.js"
@@ -76,8 +76,8 @@ interface Native {
   setStringOption(option: number, value: string | Buffer | null): void
 }
 
-/** The engine of a socket of these classes, made where there is none. */
-export function engineFor(socket: ZmqSocket): SocketCore {
+/** The core of a socket of these classes, made where there is none. */
+export function coreFor(socket: ZmqSocket): SocketCore {
   return (socket as unknown as { [OPEN](): SocketCore })[OPEN]()
 }
 
@@ -87,15 +87,15 @@ const OPEN = Symbol("open")
 export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   const native = Base.prototype as ZmqSocket & Native
 
-  let engineOf: (socket: ZmqSocket) => SocketCore | undefined
+  let coreOf: (socket: ZmqSocket) => SocketCore | undefined
 
   // The name is the one that V8 has for sockets of zeromq.js in its messages.
   class Socket extends Base {
     /** Once there is an `lz4+tcp://` endpoint. zeromq.js sets options before fields are there. */
-    #engine: SocketCore | undefined
+    #core: SocketCore | undefined
 
     static {
-      engineOf = (socket) => (#engine in socket ? socket.#engine : undefined)
+      coreOf = (socket) => (#core in socket ? socket.#core : undefined)
     }
 
     // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of a mixin
@@ -170,9 +170,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         this.#nativeAdded(state)
         return
       }
-      const engine = this.#open(state)
-      if (engine.type.name !== "ROUTER" || typeof given !== "object") {
-        engine.connect(this, address, given ?? {})
+      const core = this.#open(state)
+      if (core.type.name !== "ROUTER" || typeof given !== "object") {
+        core.connect(this, address, given ?? {})
         return
       }
       const { routingId, ...options } = given ?? {}
@@ -181,7 +181,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         state.changing(OPTION.connectRoutingId)
         state.connectRoutingId = Buffer.from(routingId)
       }
-      engine.connect(this, address, options)
+      core.connect(this, address, options)
     }
 
     override disconnect(...args: [address: string]): void {
@@ -210,7 +210,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         return
       }
       const lingerMs = this.closed ? 0 : this.linger
-      state.engine?.close(lingerMs)
+      state.core?.close(lingerMs)
       unwatch(state)
       // libzmq knows what becomes of what waits: not always EAGAIN.
       state.early?.begin(undefined)
@@ -219,25 +219,25 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override get lastEndpoint(): string | null {
-      const lastEndpoint = this.closed ? undefined : engineOf(this)?.lastEndpoint
+      const lastEndpoint = this.closed ? undefined : coreOf(this)?.lastEndpoint
       return lastEndpoint ?? super.lastEndpoint
     }
 
-    /** The engine, which the first `lz4+tcp://` endpoint needs. */
+    /** The core, which the first `lz4+tcp://` endpoint needs. */
     [OPEN](): SocketCore {
       return this.#open(ensureState(this))
     }
 
     #open(state: SocketState): SocketCore {
-      if (!state.engine) {
-        state.lz4Of(this)
-        state.engine = new SocketCore(this, state)
-        this.#engine = state.engine
-        watch(this, state)
-        if (state.nativeEndpoints > 0) this.#mix(state.engine)
-        state.early?.begin(state.engine)
-      }
-      return state.engine
+      if (this.#core) return this.#core
+      state.lz4Of(this)
+      const core = new SocketCore(this, state)
+      this.#core = core
+      state.core = core
+      watch(this, state)
+      if (state.nativeEndpoints > 0) this.#mix(core)
+      state.early?.begin(core)
+      return core
     }
 
     // -- libzmq's own endpoints ----------------------------------------------------
@@ -249,12 +249,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
      */
     #isNative(state: SocketState, address: string): boolean {
       const isNative = this.closed || !isLz4(address)
-      if (state.engine || !isNative) checkFree(state)
+      if (state.core || !isNative) checkFree(state)
       return isNative
     }
 
     /**
-     * Binds or unbinds on this thread where there is an engine: its sends and receives call libzmq
+     * Binds or unbinds on this thread where there is an core: its sends and receives call libzmq
      * at any time, which takes only one call at a time for a socket, and zeromq.js's own bind() and
      * unbind() make theirs on another thread. Returns undefined where zeromq.js's are to be used.
      */
@@ -267,16 +267,15 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     ): Promise<void> | undefined {
       const [address] = args
       // zeromq.js knows what to throw at once.
-      if (!state.engine || this.closed || args.length > 1 || typeof address !== "string")
-        return undefined
-      const { engine } = state
+      const core = this.#core
+      if (!core || this.closed || args.length > 1 || typeof address !== "string") return undefined
       return blocking(this, state, async () => {
         await turn()
         let resolved = address
         try {
-          resolved = await engine.resolveNative(this, address)
+          resolved = await core.resolveNative(this, address)
         } catch (error) {
-          if (binds) engine.bindError(address, error)
+          if (binds) core.bindError(address, error)
         }
         try {
           change.call(this, resolved)
@@ -296,13 +295,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     #nativeAdded(state: SocketState): void {
       state.nativeEndpoints++
-      if (!state.engine) return
-      state.engine.lastEndpoint = null
-      if (!state.engine.native) this.#mix(state.engine)
+      const core = this.#core
+      if (!core) return
+      core.lastEndpoint = null
+      if (!core.native) this.#mix(core)
     }
 
-    /** Lets the engine use libzmq's endpoints as well. */
-    #mix(engine: SocketCore): void {
+    /** Lets the core use libzmq's endpoints as well. */
+    #mix(core: SocketCore): void {
       const ref = new WeakRef(this)
       native.setInt32Option.call(this, OPTION.sendTimeout, 0)
       if (native.receive) native.setInt32Option.call(this, OPTION.receiveTimeout, NATIVE_RECEIVE_MS)
@@ -326,12 +326,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
             native.receive ? native.receive.call(self) : new Promise<never>(() => {}),
         }
       }
-      engine.native = new NativeSide(
-        engine.type,
+      core.native = new NativeSide(
+        core.type,
         ensureState(this).typeOptions,
         socket,
-        () => engine.readable(),
-        () => engine.writable(),
+        () => core.readable(),
+        () => core.writable(),
       )
     }
 
@@ -349,9 +349,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       state.changing(option)
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
-      const { engine } = state
-      // libzmq's are for the engine to choose, where it uses its endpoints.
-      if (!engine?.native) return
+      const core = coreOf(this)
+      // libzmq's are for the core to choose, where it uses its endpoints.
+      if (!core?.native) return
       if (option === OPTION.sendTimeout) super.setInt32Option(option, 0)
       if (option === OPTION.receiveTimeout) super.setInt32Option(option, NATIVE_RECEIVE_MS)
     }
@@ -373,7 +373,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override getInt32Option(option: number): number {
       const state = stateOf(this)
-      if (state?.engine?.native) {
+      if (state && coreOf(this)?.native) {
         if (option === OPTION.sendTimeout) return state.sendTimeoutMs
         if (option === OPTION.receiveTimeout) return state.receiveTimeoutMs
       }
@@ -417,47 +417,47 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     const send = native.send
     const takesRouting = Base.name in ROUTING
     define("send", function (this: Socket, ...args: unknown[]): Promise<void> {
-      const engine = engineOf(this)
-      if (engine === undefined) {
+      const core = coreOf(this)
+      if (core === undefined) {
         if (!mayWait(this, "writable") || args[0] === undefined) return send.apply(this, args)
         const state = ensureState(this)
         state.early ??= new EarlyOperations()
         // The program may use its memory again meanwhile.
         const message = copyMessage(toMessage(args[0]))
         const more = args.slice(1)
-        return state.early.wait("send", state.sendTimeoutMs, (engine, now) =>
-          engine
-            ? engine.send(message, toRouting(more[0] ?? {}))
+        return state.early.wait("send", state.sendTimeoutMs, (core, now) =>
+          core
+            ? core.send(message, toRouting(more[0] ?? {}))
             : natively(this, now && OPTION.sendTimeout, () => send.call(this, message, ...more)),
         )
       }
       checkSendArguments(args, takesRouting ? 2 : 1)
-      engine.checkUsable()
-      if (!takesRouting) return engine.send(toMessage(args[0]), NO_ROUTING)
+      core.checkUsable()
+      if (!takesRouting) return core.send(toMessage(args[0]), NO_ROUTING)
       const routing = toRouting(args[1])
       const { routingId, group } = routing
       if (!routingId && !group) throw explained("EINVAL", ROUTING[Base.name] as string)
-      return engine.send(toMessage(args[0]), routing)
+      return core.send(toMessage(args[0]), routing)
     })
   }
 
   if (native.receive) {
     const receive = native.receive
     define("receive", function (this: Socket, ...args: unknown[]): Promise<Received> {
-      const engine = engineOf(this)
+      const core = coreOf(this)
       if (args.length > 0) return receive.apply(this, args)
-      if (engine === undefined) {
+      if (core === undefined) {
         if (!mayWait(this, "readable")) return receive.apply(this)
         const state = ensureState(this)
         state.early ??= new EarlyOperations()
-        return state.early.wait("receive", state.receiveTimeoutMs, (engine, now) =>
-          engine
-            ? engine.receive()
+        return state.early.wait("receive", state.receiveTimeoutMs, (core, now) =>
+          core
+            ? core.receive()
             : natively(this, now && OPTION.receiveTimeout, () => receive.apply(this)),
         )
       }
-      engine.checkUsable()
-      return engine.receive()
+      core.checkUsable()
+      return core.receive()
     })
   }
 
@@ -487,14 +487,8 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       },
     })
   const inherited = (name: string, socket: ZmqSocket) => Reflect.get(Base.prototype, name, socket)
-  defineGetter(
-    "readable",
-    (socket) => engineOf(socket)?.isReadable ?? inherited("readable", socket),
-  )
-  defineGetter(
-    "writable",
-    (socket) => engineOf(socket)?.isWritable ?? inherited("writable", socket),
-  )
+  defineGetter("readable", (socket) => coreOf(socket)?.isReadable ?? inherited("readable", socket))
+  defineGetter("writable", (socket) => coreOf(socket)?.isWritable ?? inherited("writable", socket))
   defineGetter("events", (socket) => {
     const observer = inherited("events", socket) as Observer
     const state = ensureState(socket)
@@ -568,7 +562,7 @@ async function blocking(
   }
 }
 
-/** Notes that zeromq.js blocks the socket, so that no engine is made meanwhile: it reads options. */
+/** Notes that zeromq.js blocks the socket, so that no core is made meanwhile: it reads options. */
 function blockingNative(state: SocketState, work: Promise<void>, done: () => void): Promise<void> {
   state.blocked = "native"
   const over = () => {

@@ -226,7 +226,7 @@ async function receiveFrom(socket: NativeSocket): Promise<(Buffer | Routing)[]> 
   try {
     return await socket.receive()
   } catch (error) {
-    // A receive() of the program that began before there was an engine still waits.
+    // A receive() of the program that began before there was an core still waits.
     if ((error as { code?: string }).code === "EBUSY") await sleep(NATIVE_RECEIVE_MS)
     throw error
   }

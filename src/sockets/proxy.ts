@@ -4,8 +4,9 @@ import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
-import { engineFor } from "./extend.js"
-import type { Received, SocketCore } from "./socket-core.js"
+import type { Received } from "./core.js"
+import { coreFor } from "./extend.js"
+import type { SocketCore } from "./socket-core.js"
 import { ensureState, type SocketState, stateOf } from "./state.js"
 
 const zeromq: typeof zmq = loadZeromq()
@@ -24,7 +25,7 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
   override run(...args: []): Promise<void> {
     const front = stateOf(this.frontEnd)
     const back = stateOf(this.backEnd)
-    if (args.length > 0 || (!front?.engine && !back?.engine)) {
+    if (args.length > 0 || (!front?.core && !back?.core)) {
       this.#isNative = true
       const running = super.run(...args)
       // Its thread uses the sockets until they are closed.
@@ -62,7 +63,7 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
 }
 
 function checkEndpoints(state: SocketState | undefined, name: string): void {
-  if (state && (state.nativeEndpoints > 0 || (state.engine?.endpoints ?? 0) > 0)) return
+  if (state && (state.nativeEndpoints > 0 || (state.core?.endpoints ?? 0) > 0)) return
   throw zmqError("EINVAL", undefined, `${name} socket must be bound or connected`)
 }
 
@@ -76,7 +77,7 @@ class Forwarding {
 
   constructor(front: Socket, back: Socket) {
     this.#sockets = [front, back]
-    const [frontEngine, backEngine] = [engineFor(front), engineFor(back)]
+    const [frontEngine, backEngine] = [coreFor(front), coreFor(back)]
     for (const socket of this.#sockets) (stateOf(socket) as SocketState).blocked = "own"
     this.done = Promise.all([
       this.#forward(frontEngine, backEngine),

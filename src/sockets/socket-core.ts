@@ -27,6 +27,7 @@ import { caughtUp, fellBehind } from "../transport/read-turns.js"
 import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { explain, explained, mistake, zmqError } from "../transport/zmq-error.js"
 import { Authenticator } from "./authenticator.js"
+import type { Core, Received } from "./core.js"
 import { busy } from "./early-operations.js"
 import {
   BoundEndpoint,
@@ -66,9 +67,6 @@ export interface EndpointOptions extends Lz4Options {
   acceptPlain?: boolean
 }
 
-/** The result of `receive`: the parts, and for some draft types their routing. */
-export type Received = (Buffer | Routing)[]
-
 /** After so many operations without a wait, one waits, so that timers and I/O have their turn. */
 const OPERATIONS_MAX = 512
 /** The same after this many milliseconds, since 512 large messages take long; the clock is read every `POLL_BYTES`. */
@@ -103,7 +101,7 @@ interface Receiving {
 type Endpoint = BoundEndpoint | ConnectedEndpoint
 
 /** The `lz4+tcp://` side of a socket. It does not reference the socket, which may be collected. */
-export class SocketCore implements EndpointHost, SocketTypeEvents {
+export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
   readonly type: SocketType
   /** Whether the socket has send() and receive(). */
   readonly canSend: boolean
@@ -700,8 +698,8 @@ function outcome(refusal: Refusal | Promise<void>, type: string): Promise<void> 
   return typeof refusal === "string" ? Promise.reject(refused(refusal, type)) : refusal
 }
 
-function sendNow(engine: SocketCore, sending: Sending): void {
-  engine.sendNow(sending)
+function sendNow(core: SocketCore, sending: Sending): void {
+  core.sendNow(sending)
 }
 
 /** Takes note that the turn is over that a program waited for. */
@@ -710,8 +708,8 @@ function hadTurn(receiving: Receiving): void {
   receiving.isBehind = false
 }
 
-function receiveNow(engine: SocketCore, receiving: Receiving): void {
-  engine.receiveNow(receiving)
+function receiveNow(core: SocketCore, receiving: Receiving): void {
+  core.receiveNow(receiving)
 }
 
 /** @throws TypeError with code ERR_INVALID_ARG_TYPE. */

@@ -1,9 +1,9 @@
 import type { Socket } from "zeromq"
 import type { TypeOptions } from "../patterns/socket-type.js"
+import type { Core } from "./core.js"
 import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
 import type { Monitor } from "./monitor.js"
-import type { SocketCore } from "./socket-core.js"
 
 /** Numbers of options in zmq.h, as zeromq.js passes them. */
 export const OPTION = {
@@ -102,11 +102,11 @@ export class SocketState {
   routingId: Buffer | undefined
   connectRoutingId: Buffer | undefined
   readonly acceptFilters: string[] = []
-  /** Subscriptions and groups, in the order in which they came: the engine may come later. */
+  /** Subscriptions and groups, in the order in which they came: the core may come later. */
   readonly subscriptions: [subscribe: boolean, topic: Buffer][] = []
   /** One character for each byte. */
   readonly groups: Set<string> = new Set()
-  engine: SocketCore | undefined
+  core: Core | undefined
   monitor: Monitor | undefined
   #lz4: WeakRef<Lz4> | undefined
   /** Counts changes of options. */
@@ -137,13 +137,13 @@ export class SocketState {
   }
 
   #newLz4(): Lz4 {
-    return new Lz4(async (timeoutMs) => this.engine?.flush(timeoutMs))
+    return new Lz4(async (timeoutMs) => this.core?.flush(timeoutMs))
   }
 
   /** libzmq is to have an endpoint. */
   useNative(): void {
     this.nativeUsed = true
-    this.early?.begin(this.engine)
+    this.early?.begin(this.core)
     this.monitor?.useNative()
   }
 
@@ -155,16 +155,16 @@ export class SocketState {
     else if (option === OPTION.xpubVerbose) typeOptions.verbosity = value ? "allSubs" : "none"
     else if (option === OPTION.xpubVerboser)
       typeOptions.verbosity = value ? "allSubsUnsubs" : "none"
-    this.engine?.optionChanged()
+    this.core?.optionChanged()
   }
 
   setNumber(option: number, value: number, socket: Socket): void {
     if (option === OPTION.sendTimeout) this.sendTimeoutMs = value
     else if (option === OPTION.receiveTimeout) this.receiveTimeoutMs = value
     else if (option === OPTION.linger) {
-      if (this.engine) this.engine.lingerMs = value
+      if (this.core) this.core.lingerMs = value
     } else if (option === OPTION.sendHighWaterMark || option === OPTION.receiveHighWaterMark)
-      this.engine?.changeHighWaterMarks(socket)
+      this.core?.changeHighWaterMarks(socket)
   }
 
   setBytes(option: number, value: Buffer | null): void {
@@ -182,12 +182,12 @@ export class SocketState {
 
   joined(group: string): void {
     this.groups.add(group)
-    this.engine?.type.join(Buffer.from(group, "latin1"))
+    this.core?.type.join(Buffer.from(group, "latin1"))
   }
 
   left(group: string): void {
     this.groups.delete(group)
-    this.engine?.type.leave(Buffer.from(group, "latin1"))
+    this.core?.type.leave(Buffer.from(group, "latin1"))
   }
 
   /** Counts a change, and warns as zeromq.js does of options that come too late. */
@@ -195,14 +195,14 @@ export class SocketState {
     this.changes++
     if (IMMEDIATE.has(option) || this.nativeEndpoints > 0) return
     // Of what blocks it itself zeromq.js warns, too.
-    if (this.blocked === "own" || (this.engine?.endpoints ?? 0) > 0)
+    if (this.blocked === "own" || (this.core?.endpoints ?? 0) > 0)
       process.emitWarning("Socket option will not take effect until next connect/bind.")
   }
 
   #subscribe(subscribe: boolean, topic: Buffer): void {
-    if (this.engine) {
-      if (subscribe) this.engine.type.subscribe(topic)
-      else this.engine.type.cancel(topic)
+    if (this.core) {
+      if (subscribe) this.core.type.subscribe(topic)
+      else this.core.type.cancel(topic)
     } else this.subscriptions.push([subscribe, topic])
   }
 }

@@ -45,6 +45,7 @@ export const leftOut = {
     ),
     "a bridge that is replaced by another loses nothing of what it had taken": terminate,
   },
+  diagnostics: { "channels > tell what the network did to a connection": reset },
   exit: all(terminate, [
     "over 'tcp://' > a process delivers everything when it > 'closes in the handler of a signal'",
     "over 'lz4+tcp://' > a process delivers everything when it > 'closes in the handler of a signal'",
