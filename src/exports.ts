@@ -31,18 +31,21 @@ export type {
 export type { Lz4Class, Lz4Instance, Lz4Socket, SocketClass } from "./sockets/extend.js"
 export type {
   ConnectEvent,
-  Connection,
-  ConnectionTraffic,
   DisconnectEvent,
   FlushOptions,
-  Incidents,
   Lz4,
   Lz4Events,
   ProtocolErrorEvent,
-  SentTraffic,
-  Stats,
 } from "./sockets/lz4.js"
 export type { EndpointOptions } from "./sockets/socket-core.js"
+export type {
+  Connection,
+  ConnectionTraffic,
+  Incidents,
+  SentTraffic,
+  Statistics,
+  Stats,
+} from "./sockets/statistics.js"
 export type { Waiting } from "./transport/transport.js"
 
 const zeromq = loadZeromq()

@@ -4,7 +4,7 @@ import { debuglog } from "node:util"
 import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Lz4Level } from "../codec/options.js"
-import type { Lz4 } from "./lz4.js"
+import type { Statistics } from "./statistics.js"
 
 /** What messages on all channels tell. */
 export interface DiagnosticsMessage {
@@ -13,7 +13,7 @@ export interface DiagnosticsMessage {
   /** The endpoint, as it was bound or connected. */
   endpoint: string
   /** The `lz4` of the socket, by which to tell sockets apart. */
-  lz4: Lz4
+  lz4: Statistics
 }
 
 /** What messages about a connection tell. */
