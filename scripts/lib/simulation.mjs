@@ -37,18 +37,18 @@ const LIMITS = [
 const VIEWS = [
   {
     file: "src/patterns/pipe.ts",
-    from: "export class Pipe implements Inlet, Flushable {",
-    to: `export class Pipe implements Inlet, Flushable {
+    from: "export class Pipe implements MessageSink, Flushable {",
+    to: `export class Pipe implements MessageSink, Flushable {
   get simulated(): any {
     return {
-      waitingIn: this.#in.length,
+      waitingIn: this.#received.length,
       written: this.#written,
-      taken: this.#taken,
+      taken: this.#sent,
       chunks: this.#chunks?.length ?? 0,
       batched: this.#batch?.count ?? 0,
       isStopped: this.#stopped,
       isInActive: this.#inActive,
-      isDraining: this.#draining,
+      isDraining: this.#isEnding,
       isTerminated: this.#terminated,
       isWritable: this.#writable,
       roomWanted: this.#roomWanted,
