@@ -5,19 +5,19 @@ import { SENTINEL_BYTES } from "../codec/wire.js"
 import type { OpenMemory, Waiting } from "../transport/transport.js"
 import type { Message } from "./message.js"
 
-/** A batch is encoded when it has this many bytes, or when the current burst of the program ends. */
+/** Bytes at which a batch is encoded, unless the end of the program's current burst comes first. */
 export const BATCH_BYTES: number = 64 * 1024
-/** The same of a batch that goes to many: each write to each of them counts. */
+/** The same limit for a batch that several pipes share: each write costs a system call for each pipe. */
 export const SHARED_BATCH_BYTES: number = 256 * 1024
-/** Bytes of a new batch when no spare buffer is left. */
+/** Size of a new batch when there is no spare buffer. */
 const FIRST_BYTES = 4096
-/** zeromq.js copies messages up to this size, and holds on to larger ones. */
+/** The largest message that zeromq.js copies, in bytes; it keeps a reference to larger ones. */
 const COPIED_MAX_BYTES = 128
-/** Buffers of each size that are kept for use, at most. */
+/** Maximum number of spare buffers of each size. */
 const SPARE_MAX = 32
 const SPARE_LARGE_MAX = 4
 
-/** A chunk of fewer bytes that has to wait is copied out of the buffer that it was made in. */
+/** A queued chunk smaller than this is copied out of its slab, so that the slab can be reused. */
 const KEEPS_BYTES = 32 * 1024
 
 const allocate = (bytes: number) => Buffer.allocUnsafeSlow(bytes)
@@ -25,7 +25,7 @@ const firstBuffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, FIRST_BYTES)
 const buffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, BATCH_BYTES)
 const largeBuffers = new Slabs(allocate, SPARE_LARGE_MAX, KEEPS_BYTES, SHARED_BATCH_BYTES)
 
-/** Returns the bytes of a message on the wire if it goes plain; its frames are shorter. */
+/** Returns the bytes that `message` takes on the wire if it is sent plain; its frames alone are shorter. */
 export function plainLength(message: Message): number {
   let length = 0
   for (let i = 0; i < message.length; i++) {
@@ -35,7 +35,7 @@ export function plainLength(message: Message): number {
   return length
 }
 
-/** Whether all parts of a message have fewer bytes than that. */
+/** Returns whether every part of `message` is smaller than `bytes`. */
 export function areBelow(message: Message, bytes: number): boolean {
   for (let i = 0; i < message.length; i++)
     if ((message[i] as Uint8Array).length >= bytes) return false
@@ -43,33 +43,38 @@ export function areBelow(message: Message, bytes: number): boolean {
 }
 
 /**
- * Messages that wait to be encoded together. Those that go plain need not be encoded: they are
- * written as they go over the wire, up to the first that may not. The others follow as plain frames.
+ * Messages that will be encoded together. Plain messages need no encoding: as long as every message
+ * appended is plain, they are stored in wire form. From the first other message on, all are stored
+ * as plain frames.
  */
 export class Batch implements PlainMessages {
   #buffer: Uint8Array
-  /** The owner of the buffer, if that is not `memory`. */
+  /** The slab that owns the buffer, unless `#memory` does. */
   #slab: Slab | undefined
   length = 0
-  /** All messages that were appended. */
+  /** Number of messages appended. */
   count = 0
-  /** Those in wire form, and where they end. */
+  /** Number of messages in wire form; `#plainEnd` is the end of their bytes. */
   messages = 0
   plainBytes = 0
   wireBytes = 0
   #plainEnd = 0
   readonly #plainBelow: number
-  /** As in zeromq.js, a large message that waits keeps the program's memory alive, though not for use. */
+  /**
+   * The latest large message. As in zeromq.js, a queued message keeps the caller's memory alive; it
+   * is not read again.
+   */
   protected latest: Message | undefined
-  /** The bytes that it may grow to. */
+  /** Maximum size of the batch, in bytes. */
   readonly maxBytes: number
   readonly #memory: OpenMemory | undefined
-  /** Bytes that had left by themselves when it was sealed. */
+  /** Bytes that the other thread had already sent when the batch was sealed. */
   #left: number | undefined
 
   /**
-   * @param plainBelow messages go plain if all their parts have fewer bytes.
-   * @param memory from which messages may leave by themselves; all are plain frames there.
+   * @param plainBelow messages are sent plain if all their parts are smaller than this, in bytes.
+   * @param memory open memory, out of which another thread may send messages early; it holds plain
+   * frames only.
    */
   constructor(plainBelow: number, bytes: number = BATCH_BYTES, memory?: OpenMemory) {
     this.#plainBelow = memory ? 0 : plainBelow
@@ -85,12 +90,12 @@ export class Batch implements PlainMessages {
     this.#buffer = this.#slab.bytes
   }
 
-  /** Those in wire form. */
+  /** The messages in wire form. */
   get bytes(): Uint8Array {
     return this.#buffer.subarray(0, this.#plainEnd)
   }
 
-  /** What has not left by itself. */
+  /** The messages and bytes that the other thread has not sent yet. */
   get waiting(): Waiting {
     const left = this.#memory?.left ?? 0
     const bytes = this.length - left
@@ -98,13 +103,13 @@ export class Batch implements PlainMessages {
     return { messages: countFrames(this.#buffer.subarray(left, this.length)).messages, bytes }
   }
 
-  /** The frames that have not left; none leaves by itself any more. */
+  /** Stops the other thread from sending any more, and returns the frames that it has not sent. */
   seal(): Uint8Array {
     this.#left ??= this.#memory?.seal() ?? 0
     return this.#buffer.subarray(this.#left + this.#plainEnd, this.length)
   }
 
-  /** Appends a message that takes so many bytes if it goes plain. */
+  /** Appends a message. `bytes` is its `plainLength`. */
   append(message: Message, bytes: number): void {
     if (this.length + bytes > this.#buffer.length) this.#grow(this.length + bytes)
     const isPlain = this.#plainEnd === this.length && areBelow(message, this.#plainBelow)
@@ -136,7 +141,10 @@ export class Batch implements PlainMessages {
     if (bytes > COPIED_MAX_BYTES) this.latest = message
   }
 
-  /** A chunk of the messages in wire form, with the memory that they are in; there are no others. */
+  /**
+   * Returns the messages in wire form as a chunk, which takes over their memory. Call only when
+   * there are no other messages.
+   */
   takeChunk(): Chunk {
     const slab = this.#slab as Slab
     this.#slab = undefined
@@ -152,7 +160,7 @@ export class Batch implements PlainMessages {
     return new Chunk(this.bytes, content, slab, 0)
   }
 
-  /** Gives the buffer back, unless a chunk has it. */
+  /** Returns the buffer to its pool, unless a chunk took it over. */
   release(): void {
     if (this.#memory) {
       this.seal()

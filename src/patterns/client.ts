@@ -2,7 +2,7 @@ import { Dealer } from "./dealer.js"
 import type { Message } from "./message.js"
 import type { Refusal } from "./socket-type.js"
 
-/** As DEALER, with messages of one part (RFC 41). */
+/** The CLIENT socket: a DEALER whose messages have one part (RFC 41). */
 export class Client extends Dealer {
   override readonly name = "CLIENT"
   override readonly connectsOnce = false

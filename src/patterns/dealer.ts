@@ -4,7 +4,7 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
-/** Sends to one peer at a time, in turn, and receives from all in turn. */
+/** The DEALER socket: sends to its peers in turn, and receives from them in turn. */
 export class Dealer extends SocketType {
   override readonly name: "DEALER" | "CLIENT" | "REQ" = "DEALER"
   override readonly connectsOnce: boolean = true

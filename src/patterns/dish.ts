@@ -12,7 +12,7 @@ function violationOf(message: Message): string | undefined {
   return undefined
 }
 
-/** Receives what is sent to the groups that it has joined (RFC 48). */
+/** The DISH socket: receives messages of the groups that it has joined (RFC 48). */
 export class Dish extends SocketType {
   override readonly name = "DISH"
   override readonly violation: (message: Message) => string | undefined = violationOf
@@ -20,7 +20,7 @@ export class Dish extends SocketType {
   readonly #in = new FairQueue()
   readonly #out = new Distribution()
   readonly #groups = new Set<string>()
-  /** A message of a group that was joined, which `hasIn` has found. */
+  /** A message of a joined group that `hasIn` has already taken from a pipe. */
   #found: Message | undefined
   #group: Buffer | undefined
 

@@ -7,25 +7,28 @@ import type { Message } from "./message.js"
 import type { Pipe, SharedBatch } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
-/** Messages of more bytes are encoded at once, from the caller's memory. */
+/** Messages larger than this are encoded at once, directly from the caller's memory. */
 const LARGE_BYTES = 128 * 1024
 const NO_FRAMES = new Uint8Array(0)
 const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
 /**
- * Sends each message to all pipes that match (libzmq's dist_t).
+ * A set of pipes that sends each message to all that match (libzmq's dist_t).
  *
- * Messages that go to the same pipes share a batch, which is encoded once for each endpoint, and
- * of which all connections get the same bytes.
+ * Messages to the same pipes share a batch. It is encoded once for each endpoint, and all
+ * connections of that endpoint write the same bytes.
  */
 export class Distribution implements Flushable, SharedBatch {
-  /** Those that match come first, then the others with room, then those without, which again match or not. */
+  /**
+   * The pipes in four groups: matching with room, other with room, matching without room, other
+   * without room.
+   */
   readonly #pipes = new PipeArray("distIndex")
   #matching = 0
   #active = 0
-  /** Those that match and have no room. */
+  /** Number of pipes that match but have no room. */
   #missing = 0
-  /** The pipes of the open batch. */
+  /** The pipes that the open batch is for. */
   #shared: Pipe[] = []
   #batch: Batch | undefined
   #flushing = false
@@ -50,7 +53,7 @@ export class Distribution implements Flushable, SharedBatch {
       this.#pipes.swap(index, this.#active + this.#missing++)
   }
 
-  /** Those that do not match now do, and the other way round. */
+  /** Swaps the pipes that match and those that do not. */
   reverseMatch(): void {
     const matching = this.#matching
     this.#matching = 0
@@ -83,7 +86,7 @@ export class Distribution implements Flushable, SharedBatch {
     this.#pipes.remove(pipe)
   }
 
-  /** Whether all that match have room. */
+  /** Returns whether every matching pipe has room. */
   checkHwm(): boolean {
     for (let i = 0; i < this.#matching; i++) if (!this.#pipes.at(i).hasRoom()) return false
     return true
@@ -95,7 +98,7 @@ export class Distribution implements Flushable, SharedBatch {
     this.sendToMatching(message)
   }
 
-  /** Sends to those that match and have room; others do not get it. */
+  /** Sends to the matching pipes that have room; the others drop the message. */
   sendToMatching(message: Message): void {
     const missing = this.#active + this.#missing
     for (let i = this.#active; i < missing; i++) this.#pipes.at(i).countDropped()
@@ -107,7 +110,7 @@ export class Distribution implements Flushable, SharedBatch {
         this.#pipes.swap(i, --this.#matching)
         this.#pipes.swap(this.#matching, --this.#active)
       } else if (pipe.conflates) {
-        // Only its latest message waits, so it shares no batch.
+        // A conflating pipe keeps only its latest message, so it cannot share a batch.
         pipe.write(message)
         this.#pipes.swap(i, --this.#matching)
       } else i++
@@ -116,7 +119,6 @@ export class Distribution implements Flushable, SharedBatch {
     this.#matching = 0
   }
 
-  /** Sends a command to all. */
   commandToAll(name: "SUBSCRIBE" | "CANCEL" | "JOIN" | "LEAVE", data: Uint8Array): void {
     for (let i = this.#active - 1; i >= 0; i--) {
       const pipe = this.#pipes.at(i)
@@ -137,8 +139,8 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   /**
-   * Encodes the open batch and gives it to its pipes. Its messages were taken, so if the encoder
-   * throws, the error is an uncaught one.
+   * Encodes the open batch and passes it to its pipes. The pipes have already accepted its
+   * messages, so an error of an encoder is thrown as an uncaught exception.
    */
   seal(): void {
     const batch = this.#batch
@@ -174,20 +176,20 @@ export class Distribution implements Flushable, SharedBatch {
     for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
   }
 
-  /** Whether the open batch is for just those that match now. */
+  /** Whether the open batch is for exactly the pipes that match now. */
   #isShared(): boolean {
     if (this.#shared.length !== this.#matching || !this.#batch) return false
     for (let i = 0; i < this.#matching; i++) if (this.#pipes.at(i).shared !== this) return false
     return true
   }
 
-  /** A batch with room for so many bytes. */
+  /** Opens a batch with room for at least `bytes`. */
   #openBatch(bytes: number): Batch {
     const memory = bytes > BATCH_BYTES ? undefined : this.#openMemory()
     return new Batch(this.#plainBelow, SHARED_BATCH_BYTES, memory)
   }
 
-  /** Parts of fewer bytes go plain to all pipes of the open batch. */
+  /** The size below which all pipes of the open batch send parts plain. */
   get #plainBelow(): number {
     let below = Number.POSITIVE_INFINITY
     let last: Encoder | undefined
@@ -211,7 +213,10 @@ export class Distribution implements Flushable, SharedBatch {
     return first.connection.openMemory(connections)
   }
 
-  /** Gives messages to the pipes of the open batch. Returns the errors of encoders that threw. */
+  /**
+   * Writes the batch, and `message` after it, to the pipes of the open batch. Returns the errors
+   * that encoders threw.
+   */
   #deliver(batch: Batch | undefined, message?: Message): unknown[] {
     const errors: unknown[] = []
     const pipes = this.#shared
@@ -225,7 +230,7 @@ export class Distribution implements Flushable, SharedBatch {
     for (const group of groups) {
       const [first] = group
       const { encoder, connection } = first
-      // Both kinds of peers share one effort, as each message is encoded once for each kind.
+      // Compressing and plain peers share one effort, although each message is encoded once for each kind.
       const isAdapted = adapted.has(encoder)
       if (!isAdapted) connection?.applyEffort(pipes.filter((pipe) => pipe.encoder === encoder))
       adapted.add(encoder)
@@ -248,7 +253,10 @@ export class Distribution implements Flushable, SharedBatch {
   }
 }
 
-/** Encodes a batch and a message for a pipe, or only the batch if that fails; undefined if there is nothing. */
+/**
+ * Encodes a batch and a message for a pipe, or the batch alone if that fails. Returns undefined if
+ * there is nothing to write.
+ */
 function encode(
   pipe: Pipe,
   frames: Uint8Array,
@@ -261,15 +269,15 @@ function encode(
     return pipe.encoder.encode(frames, message, batch, pipe.packing)
   } catch (error) {
     errors.push(error)
-    // The messages before it were taken, and are not lost with it.
+    // The earlier messages were already accepted, so they must not be lost with this one.
     return message === undefined ? undefined : encode(pipe, frames, undefined, batch, errors)
   }
 }
 
-/** Pipes that get the same bytes. */
+/** Pipes that write the same bytes. */
 type Group = [Pipe, ...Pipe[]]
 
-/** Groups pipes by their endpoint, of which most sockets have one, and by what their peers read. */
+/** Groups pipes by endpoint (most sockets have one) and by the packing that their peers read. */
 function groupsOf(pipes: Pipe[]): Iterable<Group> {
   const inParts = new Map<Encoder, Group>()
   const inArenas = new Map<Encoder, Group>()
@@ -281,6 +289,6 @@ function groupsOf(pipes: Pipe[]): Iterable<Group> {
     if (group) group.push(pipe)
     else groups.set(pipe.encoder, [pipe])
   }
-  // Last, as those whose bytes are not compressed choose no effort.
+  // Frames come last, because they are not compressed and so choose no effort.
   return [...inParts.values(), ...inArenas.values(), ...inFrames.values()]
 }

@@ -2,9 +2,9 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
-/** Receives from each pipe that has messages in turn (libzmq's fq_t). */
+/** A set of pipes that receives from each one with messages in turn (libzmq's fq_t). */
 export class FairQueue {
-  /** Those with messages come first. */
+  /** The pipes, those with messages first. */
   readonly #pipes = new PipeArray("fqIndex")
   #active = 0
   #current = 0

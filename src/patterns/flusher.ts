@@ -1,33 +1,41 @@
 /**
- * Decides when messages that were sent leave: when the current burst of the program ends, unless the
- * flush before has only just been. Each flush costs a system call for each peer, however few messages
- * leave with it. libzmq's thread falls behind a program that sends one at a time, and writes together
- * what has come meanwhile. Here as much time passes after a flush as it took, so that at most half of
- * the event loop's time goes into flushes. What answers a message leaves at once: a peer may have run
- * within the flush, on the same processor, and its answer have come in no time. So does what is sent
- * when the event loop has been idle since the flush: it does not fall behind.
+ * Decides when sent messages are written: at the end of the program's current burst, unless the
+ * previous flush was a moment ago.
+ *
+ * Each flush costs a system call for each peer, however few messages it writes. In libzmq, the I/O
+ * thread falls behind a program that sends messages one at a time, and writes together all that
+ * were queued meanwhile. Here a queue rests after each flush for as long as the flush took, so
+ * flushes take at most half of the event loop's time.
+ *
+ * There are two exceptions. A message sent after one was received is written at once, because it
+ * may be a reply: the peer may have run during the flush, on the same processor. A message sent
+ * after the event loop was idle is also written at once, because the program has not overtaken the
+ * event loop.
  */
 import { performance } from "node:perf_hooks"
 import { idleTimeMs } from "../transport/idle.js"
 import { throwLater } from "../transport/throw-later.js"
 
-/** Rests of this length and more are left to a timer, in milliseconds; turns of the event loop see to the others. */
+/** Rests of at least this many milliseconds use a timer; shorter ones use turns of the event loop. */
 const TIMER_MS = 1
 
-/** A moment of the event loop. */
+/** A point in time, as the event loop sees it. */
 export interface Moment {
   nowMs: number
-  /** Time that the event loop has been idle in all; 0 where the runtime does not tell. */
+  /** Total time that the event loop has been idle; 0 if the runtime does not report it. */
   idleMs: number
 }
 
-/** The rest after a flush, of which each queue has its own: what goes elsewhere need not wait. */
+/** The rest after a flush. Each queue has its own, so that it does not delay the others. */
 export class Rest {
   #tookMs = 0
   #endMs = Number.NEGATIVE_INFINITY
   #idleMs = 0
 
-  /** Begins after a flush. One that took long for once, as it was interrupted, is no measure. */
+  /**
+   * Begins the rest after a flush. The shorter of the last two flushes counts: a single long one
+   * was probably interrupted.
+   */
   begin(flushStartMs: number, { nowMs, idleMs }: Moment): void {
     const tookMs = nowMs - flushStartMs
     this.#endMs = nowMs + Math.min(tookMs, this.#tookMs)
@@ -35,23 +43,23 @@ export class Rest {
     this.#idleMs = idleMs
   }
 
-  /** Ends, for what may answer a message that has come. */
+  /** Ends the rest, because the next message sent may be a reply to one just received. */
   end(): void {
     this.#endMs = Number.NEGATIVE_INFINITY
   }
 
-  /** Returns the milliseconds until the next flush may begin; 0 or less where it may now. */
+  /** Returns the milliseconds until the next flush may begin; 0 or less if it may begin now. */
   left({ nowMs, idleMs }: Moment): number {
     return idleMs > this.#idleMs ? 0 : this.#endMs - nowMs
   }
 }
 
-/** A queue of messages that leave when the current burst of the program ends. */
+/** A queue of messages to be written when the program's current burst ends. */
 export interface Flushable {
   readonly rest: Rest
-  /** Whether it does not rest, because somebody waits for it. */
+  /** Whether to flush without a rest, because a sender waits for room. */
   readonly isUrgent: boolean
-  /** Milliseconds that a flush takes on another thread, which falls behind as well. */
+  /** Milliseconds that a flush takes on the worker thread, which can fall behind too. */
   readonly threadMs: number
   flush(): void
 }
@@ -61,20 +69,20 @@ let isTickDue = false
 let isTurnDue = false
 let isTimerDue = false
 
-/** Flushes when the current burst ends and the rest is over; to be asked for once. */
+/** Schedules one flush, for when the current burst has ended and the rest is over. */
 export function flushSoon(flushable: Flushable): void {
   waiting.push(flushable)
   pollSoon()
 }
 
-/** Looks when the current burst ends whether a flushable that waits has become urgent. */
+/** Checks at the end of the current burst whether a scheduled queue has become urgent. */
 export function pollSoon(): void {
   if (isTickDue) return
   isTickDue = true
   process.nextTick(atTick)
 }
 
-/** Flushes all that waits at once, as the process ends. */
+/** Flushes every scheduled queue at once, because the process is about to exit. */
 export function flushAll(): void {
   flushThose(Number.POSITIVE_INFINITY)
 }
@@ -94,7 +102,7 @@ function atTimer(): void {
   flushRested()
 }
 
-/** Flushes those whose rest is over. The process lives on for the others, which are looked at again. */
+/** Flushes the queues whose rest is over, and keeps the process alive until the others are flushed. */
 function flushRested(): void {
   const leftMs = flushThose(0)
   if (leftMs >= TIMER_MS && !isTimerDue) {
@@ -106,7 +114,10 @@ function flushRested(): void {
   }
 }
 
-/** Flushes those that are to rest no longer than this. Returns the shortest rest of the others, or 0. */
+/**
+ * Flushes the queues with at most `maxMs` of rest left. Returns the shortest rest of the others, or
+ * 0 if there are none.
+ */
 function flushThose(maxMs: number): number {
   const flushables = waiting
   waiting = []
@@ -124,7 +135,7 @@ function flushThose(maxMs: number): number {
     try {
       flushable.flush()
     } catch (error) {
-      // Those behind it are flushed all the same.
+      // An error must not keep the remaining queues from being flushed.
       throwLater(error)
     }
     moment.nowMs = performance.now()

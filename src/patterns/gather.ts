@@ -2,7 +2,7 @@ import type { Message } from "./message.js"
 import { Pull } from "./pull.js"
 import type { Refusal } from "./socket-type.js"
 
-/** As PULL, with messages of one part (RFC 49). */
+/** The GATHER socket: a PULL whose messages have one part (RFC 49). */
 export class Gather extends Pull {
   override readonly name = "GATHER"
 

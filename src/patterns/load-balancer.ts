@@ -2,9 +2,9 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
-/** Sends each message to the next pipe that has room (libzmq's lb_t). */
+/** A set of pipes that sends each message to the next one with room (libzmq's lb_t). */
 export class LoadBalancer {
-  /** Those with room come first. */
+  /** The pipes, those with room first. */
   readonly #pipes = new PipeArray("lbIndex")
   #active = 0
   #current = 0
@@ -29,7 +29,7 @@ export class LoadBalancer {
     this.#pipes.remove(pipe)
   }
 
-  /** Sends to the pipe whose turn it is, and returns that; undefined when none has room. */
+  /** Sends to the next pipe in turn and returns it; undefined if no pipe has room. */
   send(message: Message): Pipe | undefined {
     while (this.#active > 0) {
       const pipe = this.#pipes.at(this.#current)

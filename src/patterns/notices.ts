@@ -2,23 +2,29 @@ import { Queue } from "../transport/queue.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 
-/** Notices that wait, and bytes of their topics, before those that cancel each other are dropped. */
+/**
+ * Limits on queued notices and on the bytes of their topics; beyond them, notices that cancel each
+ * other are dropped.
+ */
 const NOTICES_MAX = 1 << 16
 const TOPIC_BYTES_MAX = 16 << 20
 
-/** A subscription or a cancellation that a program is to hear of. */
+/** A subscription or cancellation that the program has not received yet. */
 export interface Notice {
   readonly subscribe: boolean
-  /** One character for each byte, which takes less memory than a buffer. */
+  /** The topic as a latin1 string, which takes less memory than a buffer. */
   readonly topic: string
   readonly pipe: Pipe
-  /** Whether it matters which pipe: if not, the first subscription and the last cancellation count. */
+  /**
+   * Whether each pipe's subscription counts; if not, only the first subscription and the last
+   * cancellation of a topic do.
+   */
   readonly perPipe: boolean
-  /** Whether it changes what the program knows, unlike a second subscription to the same topic. */
+  /** Whether the notice changes what the program knows; a second subscription to a topic does not. */
   readonly isChange: boolean
 }
 
-/** Something for a program to receive: a notice, a pipe with a message, or one of a pipe that is gone. */
+/** An entry of the queue: a notice, a pipe that has a message, or a message of a pipe that has ended. */
 export type Waiting = Notice | Pipe | Message
 
 export function isNotice(waiting: Waiting): waiting is Notice {
@@ -26,12 +32,13 @@ export function isNotice(waiting: Waiting): waiting is Notice {
 }
 
 /**
- * Notices and messages of peers, in order.
+ * The queue of notices and messages that an XPUB program has not received yet, in order.
  *
- * A program may never receive, and its peers are to be heard all the same. So where very many notices
- * wait, a subscription that was cancelled before the program heard of it is dropped, with its
- * cancellation, and so are notices that change nothing. What is left is bounded by the topics that
- * peers are subscribed to and those that the program has heard of. Messages are bounded by their pipes.
+ * A program may never receive, yet its peers' subscriptions must be read. So when the queue gets
+ * long, it drops each subscription that was cancelled before the program received it, together with
+ * its cancellation, and each notice that changes nothing. The notices that remain are bounded by
+ * the topics that peers are subscribed to and those that the program knows of. The messages are
+ * bounded by the high-water marks of their pipes.
  */
 export class Notices {
   #queue = new Queue<Waiting>()
@@ -60,7 +67,7 @@ export class Notices {
     return waiting
   }
 
-  /** Takes the messages that wait in a pipe out of it. */
+  /** Replaces each entry of `pipe` by the message itself, so that the pipe can end. */
   takeOut(pipe: Pipe): void {
     for (let i = this.#queue.length; i > 0; i--) {
       const first = this.#queue.shift()
@@ -71,7 +78,7 @@ export class Notices {
 
   #compact(): void {
     const kept: (Waiting | undefined)[] = []
-    /** Places of subscriptions in `kept`, by pipe where it matters, and by topic. */
+    /** Indexes of subscriptions in `kept`, by topic, and by pipe where `perPipe` is set. */
     const subscriptions = new Map<Pipe | undefined, Map<string, number>>()
     for (let waiting = this.#queue.shift(); waiting; waiting = this.#queue.shift()) {
       if (!isNotice(waiting)) {
@@ -101,7 +108,8 @@ export class Notices {
       this.#queue.push(waiting)
       if (isNotice(waiting)) this.#topicBytes += waiting.topic.length
     }
-    // Not before as many more have come: this takes as long as there are notices.
+    // Compact again only after the queue has doubled, because compacting takes time in proportion
+    // to its length.
     this.#max = Math.max(NOTICES_MAX, 2 * this.#queue.length)
     this.#maxBytes = Math.max(TOPIC_BYTES_MAX, 2 * this.#topicBytes)
   }

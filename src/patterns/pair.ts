@@ -2,7 +2,7 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
-/** Speaks with one peer, the first. */
+/** The PAIR socket: exchanges messages with one peer, the first to connect. */
 export class Pair extends SocketType {
   override readonly name = "PAIR"
   #pipe: Pipe | undefined

@@ -1,9 +1,12 @@
 import type { Pipe } from "./pipe.js"
 
-/** The field in which a pipe keeps its place in an array. */
+/** The field in which a pipe keeps its index in an array. */
 type Place = "lbIndex" | "fqIndex" | "distIndex"
 
-/** Pipes that know their places, so that they can be moved and taken out at once (libzmq's array_t). */
+/**
+ * An array of pipes that know their own indexes, so that moving and removing one takes constant
+ * time (libzmq's array_t).
+ */
 export class PipeArray {
   readonly #pipes: Pipe[] = []
   readonly #place: Place
@@ -20,12 +23,12 @@ export class PipeArray {
     return this.#pipes[index] as Pipe
   }
 
-  /** The first pipes, so many of them. */
+  /** Returns the first `count` pipes. */
   first(count: number): Pipe[] {
     return this.#pipes.slice(0, count)
   }
 
-  /** The place of a pipe; -1 for one that is not in it. */
+  /** Returns the index of a pipe, or -1 if it is not in the array. */
   indexOf(pipe: Pipe): number {
     return pipe[this.#place]
   }
@@ -44,7 +47,7 @@ export class PipeArray {
     first[this.#place] = b
   }
 
-  /** Takes a pipe out; the last takes its place. */
+  /** Removes a pipe and moves the last one to its index. */
   remove(pipe: Pipe): void {
     const last = this.#pipes.pop() as Pipe
     const index = pipe[this.#place]

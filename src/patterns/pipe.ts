@@ -14,18 +14,21 @@ import { areBelow, BATCH_BYTES, Batch, plainLength } from "./batch.js"
 import { type Flushable, flushSoon, pollSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
 
-/** Messages of more bytes are encoded at once, from the caller's memory; of those that go plain, more. */
+/**
+ * Messages larger than this are encoded at once, directly from the caller's memory. The second
+ * limit is for plain messages.
+ */
 const LARGE_BYTES = 8192
 const PLAIN_LARGE_BYTES = 32 * 1024
 const NO_FRAMES = new Uint8Array(0)
-/** Chunks that wait are looked at again when one in so many of them is new. */
+/** Queued chunks are checked for copying once for every `1 / COPY_SHARE` of the queue that is new. */
 const COPY_SHARE = 8
-/** Milliseconds until messages are encoded again for which memory was out. */
+/** Milliseconds until a failed encoding, such as one that ran out of memory, is tried again. */
 const RETRY_MS = 100
-/** Parts that wait to be received, at most: each takes more memory than its bytes. */
+/** Maximum number of received parts in the queue: each part takes more memory than its bytes. */
 const PARTS_MAX = 65_536
 
-/** The part of a connection that a pipe uses. */
+/** The members of a connection that a pipe uses. */
 export type PipeConnection = Pick<
   PeerConnection,
   | "sink"
@@ -51,75 +54,77 @@ export type PipeConnection = Pick<
   | "end"
 >
 
-/** Events of a pipe, for the socket type that owns it. */
+/** Events of a pipe, handled by the socket type that owns it. */
 export interface PipeEvents {
-  /** Returns the rule of the socket type that a message breaks, which ends its connection; undefined for most types. */
+  /**
+   * Returns the socket type's rule that `message` breaks, which ends the connection. Most types
+   * have none.
+   */
   readonly violation: ((message: Message) => string | undefined) | undefined
-  /** Takes a message that is not to wait, as a subscription; returns whether it did. */
+  /** Handles a message at once, such as a subscription. Returns false if the message is to be queued. */
   takes?(pipe: Pipe, message: Message): boolean
-  /** The pipe will be gone when what waits is read. */
+  /** The pipe is ending, and will be terminated once its queued messages are read. */
   ending?(pipe: Pipe): void
-  /** There is something to read again. */
+  /** The pipe has messages again. */
   readActivated(pipe: Pipe): void
-  /** There is room to write again. */
+  /** The pipe has room again. */
   writeActivated(pipe: Pipe): void
-  /** A command of the peer. Returns whether what follows it is wanted now. */
+  /** The peer sent a command. Returns whether the connection may go on reading now. */
   command(pipe: Pipe, name: string, data: Buffer): boolean
-  /** The connection was made again: what waited for the one before is gone. */
+  /** The connection was replaced by a new one, and the messages queued for the old one were dropped. */
   hiccuped(pipe: Pipe): void
-  /** The pipe is gone: there is nothing to read any more. */
+  /** The pipe has ended and its queue is empty. */
   terminated(pipe: Pipe): void
 }
 
 export interface PipeOptions {
-  /** In messages; 0 is no limit. */
+  /** High-water marks, in messages; 0 is no limit. */
   sendHighWaterMark: number
   receiveHighWaterMark: number
-  /** Whether only the latest message is kept, each way. */
+  /** Whether only the latest message is kept, in each direction. */
   conflate: boolean
 }
 
-/** Somebody who waits until what was sent has been written. */
+/** A caller waiting until all messages sent so far have been written. */
 export interface FlushWaiter {
-  /** Whether it waits no more. */
+  /** Whether the caller has stopped waiting. */
   readonly isOver: boolean
-  /** A pipe has written what it had. */
+  /** Called when a pipe has written the messages that it had. */
   flushed(): void
 }
 
-/** Messages that are distributed to several pipes, and will be encoded once for all of them. */
+/** An open batch of messages that several pipes share and that will be encoded once for all of them. */
 export interface SharedBatch {
-  /** What waits in it. */
   readonly waiting: Waiting
   seal(): void
 }
 
 /**
- * A pipe, as libzmq calls it: two queues of messages between a socket type and a peer. That of a
- * bound endpoint lives as long as its connection; that of a connected one from connect() on, and
- * is kept over reconnects.
+ * A pipe in libzmq's sense: two message queues between a socket type and a peer. The pipe of a
+ * bound endpoint lives as long as its connection. The pipe of a connected endpoint begins with
+ * connect() and survives reconnects.
  */
 export class Pipe implements MessageSink, Flushable {
-  /** The routing id of the peer, as a key; undefined as long as it is not known. */
+  /** The peer's routing id as a key; undefined until it is known. */
   routingId: string | undefined
-  /** The routing id that the peer gave in its handshake. */
+  /** The routing id that the peer sent in its handshake. */
   peerRoutingId: Buffer | undefined
-  /** Of a SERVER. */
+  /** The id that a SERVER assigned to this peer. */
   serverRoutingId = 0
-  /** Places among the pipes of a load balancer, a fair queue and a distribution. */
+  /** Indexes in the arrays of a load balancer, a fair queue and a distribution. */
   lbIndex = -1
   fqIndex = -1
   distIndex = -1
   /** The open batch of a distribution that has messages for this pipe. */
   shared: SharedBatch | undefined
   readonly encoder: Encoder
-  /** What is sent to the peer, or to the latest that there was. */
+  /** The packing for the current peer, or the latest one. */
   packing: Packing
   readonly #events: PipeEvents
   #connection: PipeConnection | undefined
   #options: PipeOptions
 
-  /** Whether messages are still accepted, and whether they may still be read. */
+  /** Whether messages may still be sent, and whether all received ones have been read. */
   #writable = true
   #terminated = false
   #abandoned = false
@@ -127,22 +132,22 @@ export class Pipe implements MessageSink, Flushable {
   #sent = 0
   #dropped = 0
   #outActive = true
-  /** Whether somebody found no room, and is to be told when there is. */
+  /** Whether a sender found the pipe full, so that `writeActivated` must follow. */
   #roomWanted = false
   #batch: Batch | undefined
   #flushing = false
   readonly rest: Rest = new Rest()
-  /** Flushes again what could not be encoded. */
+  /** The timer that flushes again after an encoding failed. */
   #retry: NodeJS.Timeout | undefined
-  /** Encoded messages and commands for which the network has had no room. */
+  /** Encoded messages and commands that the network has not had room for. */
   #chunks: Queue<PendingWrite> | undefined
-  /** Chunks since those that wait were looked at. */
+  /** Chunks queued since the queue was last checked for copying. */
   #queuedSinceCopied = 0
-  /** Bytes of chunks since the last flush. */
+  /** Bytes of the chunks queued since the last flush. */
   #queuedBytes = 0
-  /** Told when nothing waits any more. */
+  /** Callback of `finish()`. */
   #finished: (() => void) | undefined
-  /** Those who wait until so many messages have been written. */
+  /** Callers of `whenFlushed`, each with the number of messages that must be written first. */
   #flushes: { written: number; waiter: FlushWaiter }[] = []
 
   readonly #received = new Queue<Message>()
@@ -150,12 +155,12 @@ export class Pipe implements MessageSink, Flushable {
   #receivedBytes = 0
   readonly #receivedMaxBytes: number
   #inActive = true
-  /** Whether the connection waits until there is room here. */
+  /** Whether the connection has been told to stop reading until there is room. */
   #stopped = false
-  /** Whether nothing comes any more, and the pipe is gone when it is empty. */
+  /** Whether no more messages will be received. The pipe is terminated once its queue is empty. */
   #isEnding = false
 
-  /** @param receiveHighWaterBytes plaintext that may wait to be received; 0 is no limit. */
+  /** @param receiveHighWaterBytes maximum plaintext in the receive queue, in bytes; 0 is no limit. */
   constructor(
     events: PipeEvents,
     encoder: Encoder,
@@ -169,14 +174,13 @@ export class Pipe implements MessageSink, Flushable {
     this.#receivedMaxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
   }
 
-  /** As with libzmq, a pipe that was found full stays so until something has left it. */
+  /** Changes the high-water marks. As in libzmq, a full pipe stays full until a message has been written. */
   set options(options: PipeOptions) {
-    // As with libzmq, what it does with messages is settled from the beginning.
+    // As in libzmq, `conflate` cannot change after the pipe was created.
     this.#options = { ...options, conflate: this.#options.conflate }
     if (!this.#isEnding) this.#setMarks()
   }
 
-  /** Whether only the latest message waits, each way. */
   get conflates(): boolean {
     return this.#options.conflate
   }
@@ -193,13 +197,14 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   /**
-   * The handshake is over: what waits leaves.
+   * Attaches a connection whose handshake has succeeded, and writes the queued messages to it.
    *
-   * @throws Error of the encoder, if it cannot be encoded for this peer: it still waits, for another.
+   * @throws Error of the encoder, if the messages cannot be encoded for this peer. They stay queued
+   * for the next one.
    */
   attach(connection: PipeConnection): void {
     const packing = this.encoder.packingFor(connection.peerRevision)
-    // Batches have messages in wire form, which are of no use to a peer that reads frames.
+    // A batch may hold messages in wire form, which a peer that reads frames cannot read.
     if (packing === "frames" && packing !== this.packing) {
       this.shared?.seal()
       this.#encode()
@@ -215,7 +220,7 @@ export class Pipe implements MessageSink, Flushable {
     this.flush()
   }
 
-  /** The connection is lost, and there may be another: what it had not written is for that one. */
+  /** Detaches a lost connection that may be replaced. The next one will write `pending`. */
   detach(pending: readonly PendingWrite[]): void {
     this.#connection = undefined
     this.#stopped = false
@@ -235,7 +240,7 @@ export class Pipe implements MessageSink, Flushable {
     this.#chunks = chunks
   }
 
-  /** Forgets what waits to be sent, as libzmq does for subscribers, and says so. */
+  /** Drops the queued outgoing messages, as libzmq does for subscribers, and reports it with `hiccuped`. */
   hiccup(): void {
     this.shared?.seal()
     this.#drop()
@@ -246,7 +251,7 @@ export class Pipe implements MessageSink, Flushable {
     if (wasFull) this.#events.writeActivated(this)
   }
 
-  /** The connection is lost for good. What came is still to be read. */
+  /** Detaches the last connection. Messages already received can still be read. */
   close(): void {
     this.#connection = undefined
     this.#drop()
@@ -254,15 +259,16 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   /**
-   * The pipe takes no more: what came is still to be read if it is kept, and what waits leaves. Calls
-   * `finished` when that is done, which it may never be.
+   * Stops sending and receiving. Queued outgoing messages are still written, and received ones can
+   * be read if `keepsReceived` is set. Calls `finished` once all are written, which may never
+   * happen.
    */
   finish(finished: () => void, keepsReceived: boolean): void {
     this.shared?.seal()
     if (!keepsReceived) this.#received.clear()
     this.#beginEnd()
     this.#finished = finished
-    // A peer may have to be heard before it takes what waits.
+    // The peer may send more before it reads the queued messages, so reading must not stop.
     this.#connection?.setMarks(0, this.#options.conflate)
     this.#resume()
     this.flush()
@@ -270,9 +276,9 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   /**
-   * The socket type is done with the pipe, whose connection stays as it is, unread: what libzmq
-   * does to one whose routing id another took over, and to a second peer of a PAIR. As there, what
-   * waits to be sent still leaves.
+   * Takes the pipe away from its socket type. As in libzmq, its connection stays open but unread,
+   * and queued messages are still written. This happens to a pipe whose routing id was taken over,
+   * and to the second peer of a PAIR.
    */
   abandon(): void {
     this.#writable = false
@@ -282,18 +288,21 @@ export class Pipe implements MessageSink, Flushable {
     this.#abandoned = true
   }
 
-  /** Whether nothing waits to be sent. */
+  /** Whether no outgoing message is queued. */
   get isIdle(): boolean {
     return this.shared === undefined && this.#isEmpty
   }
 
-  /** Gives up what waits to be sent, of a pipe that is to be finished. */
+  /** Drops the queued outgoing messages of a pipe that is finishing. */
   dropWaiting(): void {
     this.#drop()
     this.#finish()
   }
 
-  /** Finishes when everything has left. Chunks still held by the worker survive the connection: the next one may send them. */
+  /**
+   * Finishes when everything has been written. Chunks still held by the worker survive the
+   * connection: the next one may send them.
+   */
   #checkFinished(): void {
     if (this.#finished && this.#isEmpty && !this.#connection?.hasPendingWrites) this.#finish()
   }
@@ -319,7 +328,7 @@ export class Pipe implements MessageSink, Flushable {
     return (this.#batch?.length ?? 0) === 0 && (this.#chunks?.length ?? 0) === 0
   }
 
-  /** Takes nothing more, either way, and is gone when what came is read. */
+  /** Stops sending and receiving. The pipe is terminated once the received messages are read. */
   #beginEnd(): void {
     this.#writable = false
     this.#isEnding = true
@@ -335,7 +344,7 @@ export class Pipe implements MessageSink, Flushable {
 
   // -- Sending ---------------------------------------------------------------------
 
-  /** Messages that were taken and have not left, wherever they are; commands are not counted. */
+  /** The messages that were accepted but not yet written, wherever they are queued; commands do not count. */
   get waiting(): Waiting {
     const total = { messages: 0, bytes: 0 }
     const add = ({ messages, bytes }: Waiting) => {
@@ -350,29 +359,29 @@ export class Pipe implements MessageSink, Flushable {
     return total
   }
 
-  /** How many messages the peer did not get because the pipe was full. */
+  /** Number of messages dropped because the pipe was full. */
   get dropped(): number {
     return this.#dropped
   }
 
-  /** Counts a message that the pipe has no room for and that does not wait, either. */
+  /** Counts a message as dropped because the pipe is full. */
   countDropped(): void {
     if (this.#writable) this.#dropped++
   }
 
-  /** Whether the high-water mark leaves room, whatever else may be. */
+  /** Returns whether the high-water mark leaves room. */
   checkHwm(): boolean {
     const max = this.#options.sendHighWaterMark
     if (max <= 0 || this.#options.conflate) return true
-    // libzmq hears of what was taken in steps of half the mark.
+    // libzmq updates its count in steps of half the mark.
     const step = (max + 1) >> 1
     return this.#written - (this.#sent - (this.#sent % step)) < max
   }
 
-  /** Whether there is room, once what may leave has left; if not, `writeActivated` follows. */
+  /** Flushes if the pipe is full, and returns whether there is room. If not, `writeActivated` will follow. */
   hasRoom(): boolean {
     if (this.checkHwm()) return true
-    // The network may have room, and the messages wait for nothing but the end of the burst.
+    // The network may have room: the messages may only be waiting for the end of the burst.
     this.shared?.seal()
     this.#flushNow()
     if (this.checkHwm()) return true
@@ -380,7 +389,7 @@ export class Pipe implements MessageSink, Flushable {
     return false
   }
 
-  /** Whether a message would be taken; if not, `writeActivated` follows. */
+  /** Returns whether `write` would accept a message. If not, `writeActivated` will follow. */
   checkWrite(): boolean {
     if (!this.#writable || !this.#outActive) return false
     if (this.hasRoom()) return true
@@ -389,9 +398,10 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   /**
-   * Takes a message, of which nothing is kept but copies; false when there is no room.
+   * Queues a message, of which only copies are kept. Returns false if there is no room.
    *
-   * @throws Error of the encoder: the message was not taken then, and those before it still wait.
+   * @throws Error of the encoder. The message was not accepted then, and those before it stay
+   * queued.
    */
   write(message: Message): boolean {
     if (!this.checkWrite()) return false
@@ -421,7 +431,7 @@ export class Pipe implements MessageSink, Flushable {
     return bytes > PLAIN_LARGE_BYTES || !areBelow(message, this.#plainBelow)
   }
 
-  /** What is sent to the peer; undefined as long as there is none. */
+  /** The packing for the current peer; undefined if there is no connection. */
   get peerPacking(): Packing | undefined {
     return this.#connection && this.packing
   }
@@ -438,12 +448,12 @@ export class Pipe implements MessageSink, Flushable {
     return new Batch(this.#plainBelow, BATCH_BYTES, memory)
   }
 
-  /** Whether nothing waits and the network has room, so that what is written now leaves at once. */
+  /** Whether the queue is empty and the network has room, so that the next message can be written at once. */
   get isFree(): boolean {
     return this.#isEmpty && this.#connection !== undefined && !this.#connection.blocked
   }
 
-  /** Takes a command, behind the messages before it; dropped when there is no room. */
+  /** Queues a command behind the messages before it, or drops it if there is no room. */
   writeCommand(name: Command["name"], data: Uint8Array): void {
     if (!this.checkWrite()) return
     this.shared?.seal()
@@ -453,13 +463,13 @@ export class Pipe implements MessageSink, Flushable {
     this.#flushLater()
   }
 
-  /** Counts a message that a distribution has taken for this pipe, among others. */
+  /** Counts a message in `batch`, a distribution's open batch that this pipe shares. */
   countShared(batch: SharedBatch): void {
     this.shared = batch
     this.#written++
   }
 
-  /** Of the messages that were counted, so many have left by themselves. */
+  /** Counts messages of the shared batch that the other thread has already sent. */
   countFlushed(messages: number): void {
     this.#sent += messages
     this.#checkWriteActive()
@@ -467,21 +477,23 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   /**
-   * Encodes what waits here before a chunk for several pipes is: one chunk of an endpoint ships its
-   * dictionary, so chunks are to be written in the order in which they are encoded.
+   * Encodes the pipe's own batch before a chunk for several pipes is encoded. One chunk of an
+   * endpoint contains its dictionary, so chunks must be written in the order in which they were
+   * encoded.
    */
   encodeOwn(): void {
     try {
       this.#encode()
     } catch {
-      // It stays, and writeChunk() tries again.
+      // The batch stays queued, and writeChunk() tries again.
     }
   }
 
   /**
-   * Takes messages that were encoded for several pipes, and were counted.
+   * Queues a chunk that was encoded for several pipes and whose messages `countShared` has counted.
    *
-   * @throws Error of the encoder, if what waits before them cannot be encoded: they are lost then.
+   * @throws Error of the encoder, if the messages before the chunk cannot be encoded. The chunk is
+   * lost then.
    */
   writeChunk(chunk: Chunk): void {
     if (!this.#writable && !this.#finished) {
@@ -499,7 +511,7 @@ export class Pipe implements MessageSink, Flushable {
     this.#flushNow()
   }
 
-  /** Copies chunks that have to wait into memory of their own, so that slabs can be used again. */
+  /** Copies queued chunks into memory of their own, so that their slabs can be reused. */
   #copyQueued(chunks: Queue<PendingWrite>): void {
     for (let i = chunks.length; i > 0; i--) {
       const item = chunks.shift() as PendingWrite
@@ -507,14 +519,14 @@ export class Pipe implements MessageSink, Flushable {
     }
   }
 
-  /** Does the same from time to time, as slabs empty while chunks wait. */
+  /** Copies queued chunks from time to time, because slabs empty while chunks are queued. */
   #copyQueuedSometimes(chunks: Queue<PendingWrite>): void {
     if (++this.#queuedSinceCopied * COPY_SHARE < chunks.length) return
     this.#queuedSinceCopied = 0
     this.#copyQueued(chunks)
   }
 
-  /** Writes what waits, as far as the network has room, which may make room here. */
+  /** Writes queued messages while the network has room, and reports room in the pipe. */
   flush(): void {
     this.#flushing = false
     clearTimeout(this.#retry)
@@ -524,7 +536,10 @@ export class Pipe implements MessageSink, Flushable {
     this.#checkFlushes()
   }
 
-  /** The same for a caller in the middle of its pipes: `writeActivated` follows when the burst ends. */
+  /**
+   * Does the same for a caller that is iterating its pipes: `writeActivated` is deferred to the end
+   * of the burst.
+   */
   #flushNow(): void {
     this.#writeWaiting()
     this.#checkFlushes()
@@ -533,7 +548,7 @@ export class Pipe implements MessageSink, Flushable {
     pollSoon()
   }
 
-  /** Tells a waiter when all that was sent so far has been written, or never will be. */
+  /** Notifies `waiter` when all messages sent so far have been written, or never will be. */
   whenFlushed(waiter: FlushWaiter): void {
     this.#flushes = this.#flushes.filter((other) => !other.waiter.isOver)
     this.shared?.seal()
@@ -553,13 +568,14 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   #flushed(flush: { written: number; waiter: FlushWaiter }): void {
-    // A connection that is over may have given something back, for the next one.
+    // A connection that ended may have returned chunks, which the next one will write.
     if (this.#sent < flush.written) this.#flushes.push(flush)
     else flush.waiter.flushed()
   }
 
   /**
-   * Writes all that waits, whatever room the network has, as the process ends.
+   * Writes all queued messages even if the network has no room, because the process is about to
+   * exit.
    *
    * @throws Error of the encoder.
    */
@@ -572,7 +588,8 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   /**
-   * Returns the plain frames of all messages that wait, for another connection, as the process ends.
+   * Returns the plain frames of all queued messages, for a connection of another thread, because
+   * the process is about to exit.
    *
    * @throws Error of the encoder.
    */
@@ -589,7 +606,7 @@ export class Pipe implements MessageSink, Flushable {
     return this.#connection?.threadMs ?? 0
   }
 
-  /** Whether somebody waits for room. */
+  /** Whether a sender waits for room. */
   get isUrgent(): boolean {
     return this.#roomWanted
   }
@@ -623,8 +640,8 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   /**
-   * The next of what waits, encoded again if it was for a peer that read other packings; undefined if
-   * it has to wait on.
+   * Takes the next item of the queue, encoded again if it was packed for another kind of peer.
+   * Returns undefined if that failed and the item stays queued.
    */
   #next(connection: PipeConnection, chunks: Queue<PendingWrite>): PendingWrite | undefined {
     const first = chunks.first() as PendingWrite
@@ -641,7 +658,10 @@ export class Pipe implements MessageSink, Flushable {
     return repacked
   }
 
-  /** Flushes again what cannot be encoded now: its senders were told that it is taken, so it waits on. */
+  /**
+   * Schedules another flush after an encoding failed: the messages were already accepted, so they
+   * stay queued.
+   */
   #retryLater(error: unknown): void {
     throwLater(error)
     this.#retry ??= setTimeout(flushAgain, RETRY_MS, this)
@@ -681,7 +701,7 @@ export class Pipe implements MessageSink, Flushable {
     }
   }
 
-  /** Encodes the batch, and a message behind it. */
+  /** Encodes the batch, with `message` after it, and queues the chunk. */
   #encode(message?: Message): void {
     const batch = this.#batch
     if (message === undefined && (batch === undefined || batch.length === 0)) return
@@ -690,8 +710,8 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   /**
-   * A chunk of the batch and a message behind it, but for what has left; undefined if that is all.
-   * If the encoder throws, the batch stays.
+   * Encodes the batch and `message` after it, without the messages that the other thread has
+   * already sent. Returns undefined if none is left. If the encoder throws, the batch stays.
    */
   #encodeBatch(message: Message | undefined): Chunk | undefined {
     const batch = this.#batch
@@ -762,7 +782,7 @@ export class Pipe implements MessageSink, Flushable {
     return false
   }
 
-  /** Whether nothing more is to come until something was read. */
+  /** Whether the connection must stop reading until a message is read. */
   #isReceivedFull(): boolean {
     if (this.#options.conflate) return false
     if (this.#receivedBytes >= this.#receivedMaxBytes) return true
@@ -790,19 +810,19 @@ export class Pipe implements MessageSink, Flushable {
     this.#receivedBytes -= bytesOf(message)
     this.#connection?.messageConsumed()
     if (this.#stopped && this.#isReceivedLow()) this.#resume()
-    // Not at once: whoever reads is in the middle of its pipes.
+    // Deferred, because the caller is iterating its pipes.
     if (this.#isEnding && this.#received.length === 0) queueMicrotask(() => this.#terminate())
     return message
   }
 
-  /** Whether enough was read to go on: half of what makes the pipe full. */
+  /** Whether enough was read to resume: the queue is at most half full. */
   #isReceivedLow(): boolean {
     if (this.#receivedBytes > this.#receivedMaxBytes / 2) return false
     const max = this.#options.receiveHighWaterMark
     return max <= 0 || (this.#received.length <= max / 2 && this.#receivedParts <= PARTS_MAX / 2)
   }
 
-  /** Goes on with what comes, where that had to wait. */
+  /** Resumes the connection if it was stopped. */
   #resume(): void {
     if (!this.#stopped) return
     this.#stopped = false
@@ -820,7 +840,7 @@ function bytesOf(message: Message): number {
   return bytes
 }
 
-/** The first of what waits, with what lies behind it in a row. */
+/** Takes the first item of the queue, joined with the chunks that follow it in memory. */
 function nextOf(chunks: Queue<PendingWrite>): PendingWrite {
   let item = chunks.shift() as PendingWrite
   while (item instanceof Chunk) {

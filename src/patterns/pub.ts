@@ -1,6 +1,6 @@
 import { XPub } from "./xpub.js"
 
-/** Publishes to all peers that want a topic. */
+/** The PUB socket: sends to all peers that subscribed to a topic. */
 export class Pub extends XPub {
   override readonly name = "PUB"
   override readonly connectsOnce = true

@@ -3,7 +3,7 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
-/** Receives from all peers in turn. */
+/** The PULL socket: receives from its peers in turn. */
 export class Pull extends SocketType {
   override readonly name: "PULL" | "GATHER" = "PULL"
   readonly #in = new FairQueue()

@@ -3,7 +3,7 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
-/** Sends each message to one peer, in turn. */
+/** The PUSH socket: sends each message to one peer, in turn. */
 export class Push extends SocketType {
   override readonly name: "PUSH" | "SCATTER" = "PUSH"
   readonly #out = new LoadBalancer()

@@ -3,16 +3,19 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
-/** Of a group (RFC 48), and groups that one peer may join; what is beyond is not taken in. */
+/**
+ * The maximum length of a group's name (RFC 48), and the maximum number of groups for each peer. A
+ * JOIN beyond either is ignored.
+ */
 const GROUP_MAX_BYTES = 255
 const GROUPS_MAX = 1 << 16
 
-/** Sends to all peers that have joined a group (RFC 48). */
+/** The RADIO socket: sends each message to all peers that have joined its group (RFC 48). */
 export class Radio extends SocketType {
   override readonly name = "RADIO"
   readonly #out = new Distribution()
   readonly #groups = new Map<string, Set<Pipe>>()
-  /** The number of groups that each peer has joined. */
+  /** Number of groups that each peer has joined. */
   readonly #joined = new Map<Pipe, number>()
 
   attach(pipe: Pipe): void {

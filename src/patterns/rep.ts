@@ -3,17 +3,17 @@ import type { Pipe } from "./pipe.js"
 import { Router } from "./router.js"
 import type { Refusal } from "./socket-type.js"
 
-/** A request, then its reply, in turn (RFC 28). */
+/** The REP socket: receives a request, then sends its reply (RFC 28). */
 export class Rep extends Router {
   override readonly name = "REP"
-  /** The requester and the envelope of the reply; undefined once the request has been answered. */
+  /** The requester's pipe and the envelope of the reply; undefined once the reply has been sent. */
   #request: { pipe: Pipe; envelope: Message } | undefined
 
   override send(message: Message): Refusal | undefined {
     if (!this.#request) return "EFSM"
     const { pipe, envelope } = this.#request
     this.#request = undefined
-    // Nobody waits for a reply that cannot be sent.
+    // A reply that cannot be written is dropped, as in libzmq: the program cannot do anything about it.
     if (!pipe.write([...envelope, ...message])) pipe.countDropped()
     return undefined
   }
@@ -24,7 +24,7 @@ export class Rep extends Router {
       const message = this.in.receive()
       if (message === undefined) return "EAGAIN"
       const delimiter = message.findIndex((part) => part.length === 0)
-      // A request without a delimiter, or without anything behind it, is malformed.
+      // A request without a delimiter, or with nothing after it, is malformed.
       if (delimiter < 0 || delimiter === message.length - 1) continue
       this.#request = {
         pipe: this.in.from as Pipe,

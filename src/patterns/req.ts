@@ -7,19 +7,22 @@ import type { Refusal } from "./socket-type.js"
 const REQUEST_ID_BYTES = 4
 const DELIMITER = Buffer.alloc(0)
 
-/** Returns the rule that a reply breaks: it begins with an empty part, behind the id of the request if there is one. */
+/**
+ * Returns the rule that a reply breaks: it must begin with an empty part, after the request id if
+ * there is one.
+ */
 function violationOf(message: Message): string | undefined {
   const at = message[0]?.length === REQUEST_ID_BYTES ? 1 : 0
   if (message.length >= at + 2 && message[at]?.length === 0) return undefined
   return "a reply does not begin with an empty part"
 }
 
-/** A request, then its reply, in turn (RFC 28). */
+/** The REQ socket: sends a request, then receives its reply (RFC 28). */
 export class Req extends Dealer {
   override readonly name = "REQ"
   override readonly violation: (message: Message) => string | undefined = violationOf
   #receivingReply = false
-  /** The peer of the last request; undefined when it is gone. */
+  /** The pipe of the last request; undefined if it has ended. */
   #replyPipe: Pipe | undefined
   #requestId = firstId()
 
@@ -31,7 +34,7 @@ export class Req extends Dealer {
   override send(message: Message): Refusal | undefined {
     const { correlate, relaxed } = this.options
     if (this.#receivingReply && !relaxed) return "EFSM"
-    // Whether the new one finds room or not, the earlier request is given up.
+    // The previous request is given up even if this one finds no room.
     this.#receivingReply = false
     this.#replyPipe = undefined
     let request = [DELIMITER, ...message]
@@ -45,7 +48,7 @@ export class Req extends Dealer {
     if (!pipe) return "EAGAIN"
     this.#replyPipe = pipe
     this.#receivingReply = true
-    // A late reply to an earlier request is none to this one.
+    // Discard late replies to earlier requests.
     while (this.in.receive() !== undefined);
     return undefined
   }

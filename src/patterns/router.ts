@@ -4,12 +4,15 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
-/** Sends to the peer that the first part names, and puts the name of the sender before what it receives. */
+/**
+ * The ROUTER socket: sends to the peer that the first part names, and prefixes received messages
+ * with the sender's routing id.
+ */
 export class Router extends SocketType {
   override readonly name: "ROUTER" | "REP" = "ROUTER"
   protected readonly in: FairQueue = new FairQueue()
   readonly #out = new Map<string, Pipe>()
-  /** Of peers that are not known yet, or have the routing id of another. */
+  /** Pipes whose peer has no routing id yet, or one that another peer already has. */
   readonly #anonymous = new Set<Pipe>()
   #nextId = firstId()
 
@@ -22,7 +25,7 @@ export class Router extends SocketType {
     }
   }
 
-  /** The peer has said who it is; it is taken at its word once. */
+  /** Assigns the routing id that the peer gave in its handshake. Only the first one counts. */
   override identified(pipe: Pipe): void {
     const { peerRoutingId } = pipe
     if (!peerRoutingId || !this.#anonymous.has(pipe)) return
@@ -61,7 +64,7 @@ export class Router extends SocketType {
   }
 
   override send(message: Message): Refusal | undefined {
-    // A name and nothing for its owner is ignored.
+    // As in libzmq, a message that consists of a routing id only is ignored.
     if (message.length < 2) return undefined
     const pipe = this.#out.get((message[0] as Buffer).toString("latin1"))
     if (!pipe) return this.unknown(message)
@@ -95,7 +98,7 @@ export class Router extends SocketType {
     return false
   }
 
-  /** There is no peer of this name. */
+  /** Returns the refusal for a message to an unknown routing id; undefined if it is dropped silently. */
   protected unknown(_message: Message): Refusal | undefined {
     return this.options.mandatory ? "EHOSTUNREACH" : undefined
   }

@@ -2,7 +2,7 @@ import type { Message } from "./message.js"
 import { Push } from "./push.js"
 import type { Refusal } from "./socket-type.js"
 
-/** As PUSH, with messages of one part (RFC 49). */
+/** The SCATTER socket: a PUSH whose messages have one part (RFC 49). */
 export class Scatter extends Push {
   override readonly name = "SCATTER"
 

@@ -4,7 +4,7 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
-/** Speaks with clients by number, with messages of one part (RFC 41). */
+/** The SERVER socket: addresses clients by number; messages have one part (RFC 41). */
 export class Server extends SocketType {
   override readonly name = "SERVER"
   readonly #in = new FairQueue()

@@ -2,16 +2,16 @@ import type { SocketTypeName } from "../zmtp/socket-types.js"
 import type { Message } from "./message.js"
 import type { Pipe, PipeEvents } from "./pipe.js"
 
-/** Why a message was not sent or received, as an error code of zeromq.js. */
+/** The reason why a message was not sent or received, as an error code of zeromq.js. */
 export type Refusal = "EAGAIN" | "EFSM" | "EHOSTUNREACH" | "EINVAL"
 
-/** Whom a socket type tells that trying again may succeed. */
+/** Events of a socket type: trying again may succeed. */
 export interface SocketTypeEvents {
   readable(): void
   writable(): void
 }
 
-/** Options of a socket that its type minds; those that are not of its kind have no effect. */
+/** Socket options that affect the behaviour of a type. Each type ignores the options of others. */
 export interface TypeOptions {
   mandatory: boolean
   handover: boolean
@@ -25,25 +25,25 @@ export interface TypeOptions {
   welcomeMessage: Buffer
 }
 
-/** Routing of a message besides its parts, for the draft types. */
+/** The routing of a message for the draft types, which is not one of its parts. */
 export interface Routing {
-  /** Of SERVER. */
+  /** The client's id, for SERVER. */
   routingId?: number
-  /** Of RADIO and DISH. */
+  /** The group, for RADIO and DISH. */
   group?: Buffer
 }
 
 /**
- * The behaviour of a socket type: the pipes that messages go to and are taken from.
- * It knows no network. Messages are sent and received whole.
+ * The behaviour of a socket type: which pipes it sends to and receives from. It does not know the
+ * network, and handles whole messages only.
  */
 export abstract class SocketType implements PipeEvents {
   abstract readonly name: SocketTypeName
-  /** Handling of queued messages when the connection of a connected socket is made again. */
+  /** Whether a reconnect drops queued messages and sends subscriptions again. */
   readonly resubscribes: boolean = false
-  /** Whether connecting twice to one endpoint is as connecting once. */
+  /** Whether a second connect() to the same endpoint has no effect. */
   readonly connectsOnce: boolean = false
-  /** Whether what came over a connection that is lost may still be received. */
+  /** Whether messages received over a lost connection can still be read. */
   readonly keepsReceived: boolean = true
   readonly violation: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
@@ -54,11 +54,11 @@ export abstract class SocketType implements PipeEvents {
     this.options = options
   }
 
-  /** A pipe is there: to a peer, or to one that is yet to be connected. */
+  /** Adds a pipe, which may not have a connection yet. */
   abstract attach(pipe: Pipe): void
   abstract terminated(pipe: Pipe): void
 
-  /** The peer of a pipe is connected, and has said who it is. */
+  /** The peer of a pipe is connected, and `peerRoutingId` is set. */
   identified(_pipe: Pipe): void {}
 
   send(_message: Message, _routing: Routing): Refusal | undefined {
@@ -69,22 +69,22 @@ export abstract class SocketType implements PipeEvents {
     return "EAGAIN"
   }
 
-  /** Routing of the message received last, for types that have it. */
+  /** The routing of the message received last, for the types that have one. */
   get routing(): Routing | undefined {
     return undefined
   }
 
-  /** Whether a message would go to a peer that is there, for types that name one. */
+  /** Returns whether the peer that `message` is addressed to exists, for the types that address one. */
   knows(_message: Message, _routing: Routing): boolean {
     return false
   }
 
-  /** Whether nobody who is to get a message would go without it for want of room. */
+  /** Returns whether every peer that would get `message` has room for it. */
   hasRoomFor(_message: Message): boolean {
     return true
   }
 
-  /** The socket is closed: nothing is received any more. */
+  /** The socket was closed; it receives nothing more. */
   close(): void {}
 
   hasIn(): boolean {

@@ -2,11 +2,11 @@ import type { Message } from "./message.js"
 import type { Refusal } from "./socket-type.js"
 import { XSub } from "./xsub.js"
 
-/** Receives what it is subscribed to. */
+/** The SUB socket: receives messages of the topics that it subscribed to. */
 export class Sub extends XSub {
   override readonly name = "SUB"
   override readonly connectsOnce = true
-  /** A message that matches, which `hasIn` has found. */
+  /** A matching message that `hasIn` has already taken from a pipe. */
   #found: Message | undefined
 
   override receive(): Message | Refusal {

@@ -1,11 +1,11 @@
 import { Trie, type TrieNode } from "./trie.js"
 
-/** Returns whether a part of a message subscribes (1) or cancels (0), as those of ZMTP 3.0 do. */
+/** Returns whether a part is a ZMTP 3.0 subscription: 1 subscribes, 0 cancels. */
 export function isSubscription(part: Buffer): boolean {
   return part.length > 0 && (part[0] as number) <= 1
 }
 
-/** Topics with the times that each is subscribed to, for a SUB or XSUB (libzmq's trie_t). */
+/** The topics of a SUB or XSUB, with the number of subscriptions to each (libzmq's trie_t). */
 export class Topics {
   readonly #counts = new Trie<number>()
 
@@ -14,7 +14,7 @@ export class Topics {
     node.value = (node.value ?? 0) + 1
   }
 
-  /** Takes one subscription back; true when it was the last of its topic. */
+  /** Removes one subscription. Returns whether it was the last to its topic. */
   remove(topic: Buffer): boolean {
     const node = this.#counts.find(topic)
     if (node?.value === undefined) return false
@@ -23,7 +23,7 @@ export class Topics {
     return true
   }
 
-  /** Whether a message whose first part this is matches. */
+  /** Returns whether a message with this first part matches a topic. */
   matches(first: Buffer): boolean {
     let node: TrieNode<number> | undefined = this.#counts.root
     for (let at = 0; node; at += node?.prefix.length ?? 0) {
@@ -33,27 +33,27 @@ export class Topics {
     return false
   }
 
-  /** Each topic once, in order. */
+  /** Yields each topic once, in order. */
   *[Symbol.iterator](): Iterator<Buffer> {
     for (const node of this.#counts) yield node.key
   }
 }
 
-/** One subscriber by itself, or several: most topics have one, and a set takes much memory. */
+/** One subscriber or several. Most topics have one, and a set takes much memory. */
 type Subscribers<T> = T | Set<T>
 
-/** The topics of a subscriber, and the bytes that these have together. */
+/** The topics of a subscriber, and their total bytes. */
 interface Subscribed<T> {
   readonly nodes: Set<TrieNode<Subscribers<T>>>
   bytes: number
 }
 
-/** Which of many subscribers want which topics, for a PUB or XPUB (libzmq's mtrie_t). */
+/** The topics of the subscribers of a PUB or XPUB (libzmq's mtrie_t). */
 export class MultiTopics<T> {
   readonly #topics = new Trie<Subscribers<T>>()
   readonly #of = new Map<T, Subscribed<T>>()
 
-  /** Adds a subscription; true when the topic had no subscriber before. */
+  /** Adds a subscription. Returns whether it is the first to its topic. */
   add(topic: Buffer, subscriber: T): boolean {
     const node = this.#topics.add(topic)
     const { value } = node
@@ -72,7 +72,7 @@ export class MultiTopics<T> {
     return value === undefined
   }
 
-  /** Takes a subscription back; "last" when the topic has no other subscriber. */
+  /** Removes a subscription. Returns "last" if its topic has no other subscriber. */
   remove(topic: Buffer, subscriber: T): "not found" | "last" | "others" {
     const node = this.#topics.find(topic)
     const subscribed = this.#of.get(subscriber)
@@ -82,13 +82,16 @@ export class MultiTopics<T> {
     return this.#remove(node, subscriber)
   }
 
-  /** The number of a subscriber's topics, and their bytes in all. */
+  /** Returns the number of a subscriber's topics, and their total bytes. */
   of(subscriber: T): { count: number; bytes: number } {
     const subscribed = this.#of.get(subscriber)
     return { count: subscribed?.nodes.size ?? 0, bytes: subscribed?.bytes ?? 0 }
   }
 
-  /** Takes all subscriptions of one back. Tells of each topic, in order, and whether it was the last. */
+  /**
+   * Removes all subscriptions of a subscriber. Calls `removed` with each topic, in order, and
+   * whether it was the last subscription to it.
+   */
   removeAll(subscriber: T, removed?: (topic: Buffer, wasLast: boolean) => void): void {
     const nodes = this.#of.get(subscriber)?.nodes ?? []
     this.#of.delete(subscriber)
@@ -102,7 +105,10 @@ export class MultiTopics<T> {
       removed(Buffer.from(text, "latin1"), this.#remove(node, subscriber) === "last")
   }
 
-  /** Tells of each subscriber that wants a message whose first part this is; of some repeatedly. */
+  /**
+   * Calls `matched` for each subscriber whose topics match a message with this first part; for some
+   * more than once.
+   */
   match(first: Buffer, matched: (subscriber: T) => void): void {
     let node: TrieNode<Subscribers<T>> | undefined = this.#topics.root
     for (let at = 0; node; at += node?.prefix.length ?? 0) {

@@ -1,8 +1,8 @@
-/** A key's bytes from the end of its parent's on, one character for each, and what is kept under it. */
+/** A node of a `Trie`: the bytes that its key adds to its parent's, as a latin1 string, and a value. */
 export class TrieNode<V> {
   prefix: string
   parent: TrieNode<V> | undefined
-  /** In the order of the first bytes of their prefixes, which differ. */
+  /** The children, ordered by the first bytes of their prefixes, which all differ. */
   children: TrieNode<V>[] | undefined
   value: V | undefined
 
@@ -11,7 +11,6 @@ export class TrieNode<V> {
     this.parent = parent
   }
 
-  /** The bytes of its key. */
   get key(): Buffer {
     let length = 0
     for (let node: TrieNode<V> | undefined = this; node; node = node.parent)
@@ -24,7 +23,7 @@ export class TrieNode<V> {
     return key
   }
 
-  /** Finds the child whose prefix is in a key from a place on. */
+  /** Returns the child whose prefix is found in `key` at `at`. */
   next(key: Uint8Array, at: number): TrieNode<V> | undefined {
     const { children } = this
     if (children === undefined || at >= key.length) return undefined
@@ -38,7 +37,7 @@ export class TrieNode<V> {
   }
 }
 
-/** Values by keys of bytes, in which those whose keys begin another key are found quickly. */
+/** A map with keys of bytes that quickly finds all keys that another key begins with. */
 export class Trie<V> {
   readonly root: TrieNode<V> = new TrieNode<V>("", undefined)
 
@@ -49,7 +48,7 @@ export class Trie<V> {
     return node
   }
 
-  /** Finds the node of a key, or makes one, which is to be given a value. */
+  /** Returns the node of a key. A new node has no value yet; the caller sets it. */
   add(key: Buffer): TrieNode<V> {
     let node = this.root
     for (let at = 0; at < key.length; ) {
@@ -58,7 +57,7 @@ export class Trie<V> {
       const child = children[place]
       if (child === undefined || child.prefix.charCodeAt(0) !== key[at]) {
         const leaf = new TrieNode<V>(key.toString("latin1", at), node)
-        // An array that grows in place reserves far more than the few children that most nodes have.
+        // Copied, because an array that grows in place reserves far more than the few children of most nodes.
         node.children = [...children.slice(0, place), leaf, ...children.slice(place)]
         return leaf
       }
@@ -69,7 +68,7 @@ export class Trie<V> {
     return node
   }
 
-  /** Takes the value of a node away, and with it the nodes that are of no use any more. */
+  /** Removes the value of a node, and the nodes that this makes unnecessary. */
   remove(node: TrieNode<V>): void {
     node.value = undefined
     let empty = node
@@ -85,7 +84,7 @@ export class Trie<V> {
       join(empty.children[0] as TrieNode<V>, empty)
   }
 
-  /** All nodes with values, in the order of their keys. */
+  /** Yields all nodes with values, in the order of their keys. */
   *[Symbol.iterator](): Iterator<TrieNode<V>> {
     const stack = [this.root]
     for (let node = stack.pop(); node; node = stack.pop()) {
@@ -96,7 +95,7 @@ export class Trie<V> {
   }
 }
 
-/** The place of the child whose prefix begins with a byte, or where it would be. */
+/** Returns the index of the child whose prefix begins with `byte`, or the index where to insert it. */
 function placeOf(children: readonly TrieNode<unknown>[], byte: number): number {
   let low = 0
   let high = children.length
@@ -108,7 +107,7 @@ function placeOf(children: readonly TrieNode<unknown>[], byte: number): number {
   return low
 }
 
-/** The number of bytes that a prefix has in common with a key from a place on. */
+/** Returns the number of bytes that `prefix` has in common with `key` from `at` on. */
 function sharedLength(prefix: string, key: Buffer, at: number): number {
   const end = Math.min(prefix.length, key.length - at)
   let length = 0
@@ -116,7 +115,7 @@ function sharedLength(prefix: string, key: Buffer, at: number): number {
   return length
 }
 
-/** Puts a node before another, with the first bytes of its prefix. */
+/** Inserts a node above `node` that takes over the first `length` bytes of its prefix. */
 function split<V>(node: TrieNode<V>, length: number): TrieNode<V> {
   const parent = node.parent as TrieNode<V>
   const upper = new TrieNode<V>(flat(node.prefix.slice(0, length)), parent)
@@ -127,7 +126,7 @@ function split<V>(node: TrieNode<V>, length: number): TrieNode<V> {
   return upper
 }
 
-/** Lets a node take the place of its parent, whose only child it is. */
+/** Replaces `parent` by `node`, its only child. */
 function join<V>(node: TrieNode<V>, parent: TrieNode<V>): void {
   const above = parent.parent as TrieNode<V>
   replace(above, parent, node)
@@ -140,7 +139,7 @@ function replace<V>(parent: TrieNode<V>, child: TrieNode<V>, by: TrieNode<V>): v
   children[placeOf(children, child.prefix.charCodeAt(0))] = by
 }
 
-/** The same text by itself: a string that was cut or joined keeps those that it was made of. */
+/** Returns a copy of the text: a string made by slicing or joining keeps its sources alive. */
 function flat(text: string): string {
   return Buffer.from(text, "latin1").toString("latin1")
 }

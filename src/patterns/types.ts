@@ -19,7 +19,7 @@ import { XSub } from "./xsub.js"
 
 type Type = new (events: SocketTypeEvents, options: TypeOptions) => SocketType
 
-/** By the number that libzmq has for each (`socket.type`); 11 is STREAM, which speaks no ZMTP. */
+/** The socket types by libzmq's number (`socket.type`). 11 is STREAM, which does not speak ZMTP. */
 export const SOCKET_TYPES: Readonly<Record<number, Type>> = {
   0: Pair,
   1: Pub,

@@ -5,27 +5,30 @@ import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { isSubscription, MultiTopics } from "./subscriptions.js"
 
-/** Topics that one peer may be subscribed to, and bytes of them; what is beyond is not taken in. */
+/**
+ * Limits on the topics that one peer may subscribe to, and on their bytes; subscriptions beyond
+ * them are ignored.
+ */
 const TOPICS_MAX = 1 << 18
 const TOPICS_MAX_BYTES = 16 << 20
 
-/** Publishes to all peers that want a topic, and receives what they want. */
+/** The XPUB socket: sends to all peers that subscribed to a topic, and receives their subscriptions. */
 export class XPub extends SocketType {
   override readonly name: "XPUB" | "PUB" = "XPUB"
   readonly #out = new Distribution()
   readonly #topics = new MultiTopics<Pipe>()
-  /** Topics that peers asked for, where the program decides what they get. */
+  /** Topics that peers asked for. With `manual`, the program decides which of them take effect. */
   readonly #wanted = new MultiTopics<Pipe>()
   #waiting = new Notices()
   #isClosed = false
-  /** Of the subscription that was received last, for one to be chosen for it. */
+  /** With `manual`, the pipe of the subscription received last, to which `subscribe` and `cancel` apply. */
   #last: Pipe | undefined
 
   attach(pipe: Pipe): void {
     this.#out.attach(pipe)
     const { welcomeMessage } = this.options
     if (welcomeMessage.length > 0) pipe.write([welcomeMessage])
-    // Tells the pipe that there is nothing to read, so that it says when there is.
+    // Let the pipe find its queue empty, so that it reports the next message.
     pipe.checkRead()
   }
 
@@ -79,13 +82,13 @@ export class XPub extends SocketType {
   override hasIn(): boolean {
     for (let first = this.#waiting.first(); first; first = this.#waiting.first()) {
       if (Array.isArray(first) || isNotice(first) || first.checkRead()) return true
-      // Its pipe was dropped, and what had come with it.
+      // The pipe was dropped together with its messages.
       this.#waiting.shift()
     }
     return false
   }
 
-  /** With the option manual: subscribes the peer whose wish was received last. */
+  /** Subscribes the peer whose subscription was received last. Has an effect with `manual` only. */
   override subscribe(topic: Buffer): void {
     if (this.options.manual && this.#last) this.#topics.add(topic, this.#last)
   }
@@ -95,12 +98,14 @@ export class XPub extends SocketType {
   }
 
   /**
-   * Subscribes peers whatever else waits. Subscriptions of ZMTP 3.0 come as messages, as do those of
-   * programs with an XSUB. Other messages wait in their pipe, whose marks stop its peer.
+   * Applies subscriptions at once, whatever else is queued. Peers that speak ZMTP 3.0 send them as
+   * messages, as do programs with an XSUB. Other messages stay in their pipe, whose high-water mark
+   * stops the peer.
    */
   takes(pipe: Pipe, message: Message): boolean {
     if (message.some(isSubscription)) {
-      // As in libzmq, each part may be a subscription. Behind other parts its notice is a part as well.
+      // As in libzmq, each part may be a subscription. If it follows an ordinary part, its notice
+      // is a part of the same message.
       const rest: Message = []
       for (const part of message) {
         const notice = isSubscription(part)
@@ -117,7 +122,10 @@ export class XPub extends SocketType {
     return false
   }
 
-  /** Lets the pipe go, and its topics with it, though the program has not received all of it. */
+  /**
+   * Moves the pipe's messages to the queue, so that the pipe and its topics can go before the
+   * program has received them.
+   */
   ending(pipe: Pipe): void {
     this.#waiting.takeOut(pipe)
   }
@@ -133,12 +141,12 @@ export class XPub extends SocketType {
     this.events.readable()
   }
 
-  /** Whether the program hears of subscriptions, and of messages. */
+  /** Whether the program receives subscriptions and messages. */
   protected get notifies(): boolean {
     return !this.#isClosed
   }
 
-  /** Lets go of notices, whatever may still refer to the socket. */
+  /** Drops all notices, in case something still refers to the socket. */
   override close(): void {
     this.#isClosed = true
     this.#waiting = new Notices()
@@ -150,7 +158,7 @@ export class XPub extends SocketType {
     return message
   }
 
-  /** Subscribes a peer, or cancels. Returns the notice that is due. */
+  /** Adds or removes a subscription of a peer. Returns the notice for the program, if one is due. */
   #subscription(pipe: Pipe, subscribe: boolean, topic: Buffer): Notice | undefined {
     const { manual, verbosity } = this.options
     const perPipe = manual || verbosity === "allSubsUnsubs"
@@ -168,7 +176,7 @@ export class XPub extends SocketType {
     return notice(true, topic, pipe, perPipe, isChange)
   }
 
-  /** Tells of the topics of a pipe that is gone. */
+  /** Returns a callback that notifies the program of the topics of a pipe that has ended. */
   #notifyOfEnd(pipe: Pipe): (topic: Buffer, wasLast: boolean) => void {
     const { manual, verbosity } = this.options
     const perPipe = manual || verbosity === "allSubsUnsubs"

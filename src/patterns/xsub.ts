@@ -5,7 +5,7 @@ import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { isSubscription, Topics } from "./subscriptions.js"
 
-/** Receives what was subscribed to with messages of its own. */
+/** The XSUB socket: receives the topics that it subscribed to with messages of its own. */
 export class XSub extends SocketType {
   override readonly name: "XSUB" | "SUB" = "XSUB"
   override readonly resubscribes = true
@@ -26,7 +26,7 @@ export class XSub extends SocketType {
     this.#out.terminated(pipe)
   }
 
-  /** Subscribes again: the peer knows nothing of what was before. */
+  /** Sends all subscriptions again, because a new connection knows none of them. */
   override hiccuped(pipe: Pipe): void {
     for (const topic of this.topics) pipe.writeCommand("SUBSCRIBE", topic)
   }
@@ -47,13 +47,16 @@ export class XSub extends SocketType {
       else this.cancel(first.subarray(1))
       return undefined
     }
-    // As in libzmq, each part may be a subscription, and goes out with the others.
+    // As in libzmq, each part may be a subscription, which is sent with the other parts.
     const passed = message.some(isSubscription) ? message.filter(this.#passes, this) : message
     if (passed.length > 0) this.#out.sendToAll(passed)
     return undefined
   }
 
-  /** Applies a part that is a subscription. Returns whether peers get it: of cancellations only the last. */
+  /**
+   * Applies a part that is a subscription. Returns whether to send it: of the cancellations of a
+   * topic, only the last.
+   */
   #passes(part: Buffer): boolean {
     if (!isSubscription(part)) return true
     const topic = part.subarray(1)
