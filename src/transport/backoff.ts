@@ -1,4 +1,4 @@
-/** The longest pause, in milliseconds: that of libzmq, and the longest that setTimeout() knows. */
+/** The longest pause in milliseconds: libzmq's, and the longest that setTimeout() supports. */
 const LONGEST_MS = 2 ** 31 - 1
 
 /** The pauses between attempts to connect, as libzmq chooses them (ZMQ_RECONNECT_IVL). */
@@ -8,15 +8,15 @@ export class Backoff {
   #lastMs = 0
 
   /**
-   * `firstMs` of 0 or less allows no second attempt. Pauses double up to `maxMs`; where that is 0,
-   * they stay as they are but for a random part.
+   * @param firstMs 0 or less allows no second attempt.
+   * @param maxMs the limit up to which pauses double; 0 keeps them at `firstMs` plus a random part.
    */
   constructor(firstMs: number, maxMs: number) {
     this.#firstMs = firstMs
     this.#maxMs = maxMs
   }
 
-  /** Milliseconds until the next attempt; undefined when there is to be none. */
+  /** Returns the milliseconds until the next attempt; undefined if there will be none. */
   next(): number | undefined {
     if (this.#firstMs <= 0) return undefined
     if (this.#maxMs > 0) {
@@ -24,12 +24,12 @@ export class Backoff {
       this.#lastMs = Math.min(doubled, this.#maxMs, LONGEST_MS)
       return this.#lastMs
     }
-    // The random part keeps peers that lost the same server from coming back all at once.
+    // The random part keeps the peers of a lost server from reconnecting all at once.
     const pauseMs = this.#firstMs + Math.floor(Math.random() * this.#firstMs)
     return Math.min(pauseMs, LONGEST_MS)
   }
 
-  /** There was a connection: pauses begin anew. */
+  /** Starts again with the first pause, after an attempt succeeded. */
   reset(): void {
     this.#lastMs = 0
   }

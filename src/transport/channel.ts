@@ -1,32 +1,32 @@
 import { connect, type NetConnectOpts, type OnReadOpts, Socket } from "node:net"
 
-/** Bytes read at once at most. More than Node's own reads, as fewer calls carry more. */
+/** Size of the read buffer. It is larger than Node's, because fewer calls carry more. */
 const READ_BYTES = 256 * 1024
 
-/** One for all: what is read is used up before the next read. */
+/** The read buffer of all sockets: each chunk is consumed before the next read. */
 const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
 
 /** Events of a channel's socket. */
 export interface ChannelHandlers {
   connected?(): void
-  /** A chunk was read. It is good for the length of the call only. */
+  /** A chunk was read. It is valid during the call only. */
   data?(chunk: Uint8Array, channel: Channel): void
-  /** The other side sends nothing more. */
+  /** The peer closed its sending side. */
   ended?(channel: Channel): void
-  /** There is room to write again. */
+  /** The socket is writable again. */
   drained?(channel: Channel): void
-  /** All that was written is sent, and an end behind it. */
+  /** All writes and the end of the stream were sent. */
   finished?(channel: Channel): void
-  /** It is over; `socket.errored` says why. */
+  /** The socket was closed; `socket.errored` has the reason. */
   closed?(channel: Channel): void
 }
 
-/** A socket, and who is told what happens to it. */
+/** A TCP socket and the handlers of its events. */
 export class Channel {
   readonly socket: Socket
   handlers: ChannelHandlers = {}
 
-  /** Connects, with options that are changed for it: V8 would make a hidden class for each copy. */
+  /** Connects a socket. `options` is modified, because V8 would make a hidden class for each copy. */
   static connect(options: NetConnectOpts): Channel {
     const channel = new Channel((onread) => {
       options.onread = onread
@@ -37,11 +37,11 @@ export class Channel {
   }
 
   /**
-   * Takes over a socket that a server accepted and has not read from.
+   * Takes over a socket that a server accepted and nobody has read from.
    *
-   * Node reads into a buffer of ours only for sockets that are told so when they
-   * are made, and a server makes them otherwise. So the handle gets a new one;
-   * should Node come to hide it, the old one is read in the usual way.
+   * Node reads into a buffer of ours only if the socket was created with one, and a server creates
+   * its sockets without. So a new socket gets the accepted one's handle. If a future version of
+   * Node hides the handle, the accepted socket is read in the usual way.
    */
   static adopt(accepted: Socket): Channel {
     const inner = accepted as unknown as { _handle?: object | null }
@@ -71,7 +71,8 @@ export class Channel {
 const CHANNEL = Symbol("channel")
 type SocketOfChannel = Socket & { [CHANNEL]: Channel }
 
-// The same for all sockets: functions made for each would take more memory than the rest of it.
+// Listeners that all sockets share: separate functions for each would take more memory than the
+// rest of a channel.
 
 function connected(this: SocketOfChannel): void {
   this[CHANNEL].handlers.connected?.()
@@ -93,5 +94,5 @@ function closed(this: SocketOfChannel): void {
   this[CHANNEL].handlers.closed?.(this[CHANNEL])
 }
 
-/** "close" follows. */
+/** Ignores an error, because "close" follows it. */
 function ignored(): void {}

@@ -31,19 +31,19 @@ import type {
 } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
-/** Milliseconds that a peer may take to close its side once everything has been sent. */
+/** Milliseconds that a peer has to close its side after everything was sent. */
 const FAREWELL_MS = 1000
-/** Plaintext that a connection decodes before the others in line have their slices, in bytes. */
+/** Plaintext in bytes that a connection decodes before the next connection in line gets its slice. */
 const SLICE_BYTES = 2 << 20
-/** Plaintext that a connection sends before it is measured: most send little, or seldom. */
+/** Plaintext in bytes that a connection sends before it is measured: most send little, or seldom. */
 const MEASURED_BYTES = 1 << 20
 
-/** For all that write nothing. */
+/** The shared value of connections that are not writing anything. */
 const NOTHING: (Chunk | Uint8Array)[] = []
 const NO_ITEMS: PendingWrite[] = []
 const NO_BYTES = new Uint8Array(0)
 
-/** Makes plain frames of what comes. */
+/** A decoder of received bytes into plain frames. */
 type Receiver = Pick<
   Transcoder,
   "transcode" | "keep" | "resume" | "count" | "hasDictionary" | "close"
@@ -53,8 +53,8 @@ type Receiver = Pick<
 const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 
 /**
- * A TCP connection that speaks lz4+tcp. What comes goes socket → transcoder → ZMTP session →
- * sink; what leaves was encoded by the sender of the endpoint.
+ * A TCP connection that speaks lz4+tcp. Received bytes go from the socket through the transcoder
+ * and the ZMTP session to the sink. Messages to send were already encoded by the endpoint's sender.
  */
 export class Connection
   implements PeerConnection, Departing, ChannelHandlers, TranscoderSink, SessionHandlers, Readable
@@ -66,45 +66,48 @@ export class Connection
   readonly #session: Session
   #receiving: Receiver
   #heartbeat: Heartbeat | undefined
-  /** Of the handshake, then of the farewell. */
+  /** The timer of the handshake, later of the farewell. */
   #timer: NodeJS.Timeout | undefined
-  /** Plain frames that the sink did not want yet. */
+  /** Decoded plain frames that the sink had no room for. */
   #kept: Uint8Array | undefined
-  /** Whether the sink wants no more for now. */
+  /** Whether the sink has no room for more. */
   #stopped = false
-  /** Whether the sink was full before anything came. */
+  /** Whether the sink was full before this connection received anything. */
   #isHeld = false
-  /** Bytes that came and are to be decoded in this call. */
+  /** Received bytes to decode in this call. */
   #chunk: Uint8Array = NO_BYTES
-  /** Bytes decoded in the slice that is being read. */
+  /** Bytes decoded in the current slice. */
   #sliceBytes = 0
-  /** Whether it waits in line to decode what came. */
+  /** Whether the connection is in line to decode. */
   #isInLine = false
   /** Whether the network has no room. */
   #isFull = false
-  /** Whether the peer has closed its side, or this side has given it up: nothing is written any more. */
+  /** Whether nothing can be written any more, because one of the sides has ended the connection. */
   #isOver = false
-  /** Whether nothing that comes is wanted any more. */
+  /** Whether received bytes are discarded. */
   #discarding = false
   #closed = false
   #stage: Ending["stage"] = "handshaking"
   #final = false
   #error: Error | undefined
-  /** The answer to the latest PING, for a peer that does not read. */
+  /** The PONG for the latest PING, kept while a peer does not read. */
   #pong: Uint8Array | undefined
-  /** What was written and may not have left, with all that the stream holds on to at its end. */
+  /**
+   * Chunks and frames passed to the stream whose bytes it may still hold. Bytes that the stream has
+   * not written are at the end.
+   */
   #writing: (Chunk | Uint8Array)[] = NOTHING
-  /** Called when the connection is over. */
+  /** Callbacks of `flush()` that are called when the connection has ended. */
   #flushes: (() => void)[] | undefined
-  /** What is left to write after the event loop has stopped. */
+  /** The bytes left to write after the event loop has stopped. */
   #remainder: Remainder | undefined
   #sentMessages = 0
   #sentPlainBytes = 0
   #sentWireBytes = 0
   #dictionarySent = false
-  /** Measures the network, once it matters how hard to compress. */
+  /** Measures the network, from when the compression effort starts to matter. */
   #link: Link | undefined
-  /** Chooses the effort, for this connection alone or for some. */
+  /** Chooses the effort, for this connection or for a group of them. */
   #meter: EffortMeter | undefined
 
   constructor(channel: Channel, options: ConnectionOptions, handlers: ConnectionHandlers) {
@@ -145,7 +148,7 @@ export class Connection
     return this.#isPlain ? "tcp" : "lz4+tcp"
   }
 
-  /** Whether the peer is served as over tcp://, as far as it is known. */
+  /** Whether the peer is served as over tcp://, as far as is known yet. */
   get #isPlain(): boolean {
     return this.#options.acceptsPlain && this.peerRevision === undefined
   }
@@ -169,7 +172,7 @@ export class Connection
   // -- What leaves -----------------------------------------------------------------
 
   get waiting(): Waiting {
-    // A chunk stays until the stream is empty, and is not let go of then until more is written.
+    // Written chunks are kept until the stream is empty, and released with the next write after that.
     const bytes = this.#socket.writableLength
     let messages = 0
     if (bytes > 0)
@@ -178,13 +181,13 @@ export class Connection
     return { messages, bytes }
   }
 
-  /** Whether what is written now would have to wait, or be lost: what is not written may go to the next connection. */
+  /** Whether a write would be queued or lost. Messages that are not written can go to the next connection. */
   get blocked(): boolean {
-    // A stream that failed tells of it a turn of the event loop later.
+    // A stream that failed reports it one turn of the event loop later.
     return this.#isFull || this.#isOver || this.#socket.destroyed
   }
 
-  /** Writes encoded messages, and before them the dictionary where it is due. */
+  /** Writes a chunk of encoded messages, after the dictionary if the chunk needs it. */
   write(chunk: Chunk): void {
     if (this.#closed) {
       chunk.release()
@@ -244,7 +247,7 @@ export class Connection
       sender.effort = settings.effort
       return
     }
-    // One that is left of a group measures the others no longer.
+    // The last connection of a group must not go on with the group's measurements.
     const isGrouped = this.#meter !== undefined && this.#meter === knownGroupMeter(sender)
     if (group && (group.length > 1 || isGrouped)) this.#meter = groupMeter(sender, group)
     else if (this.#meter === undefined) this.#meter = new EffortMeter([this.#link])
@@ -254,7 +257,7 @@ export class Connection
   get effort(): number {
     const { settings, sender } = this.#options
     if (this.#isPlain) return NO_EFFORT
-    // Messages for several connections are encoded for the first of them.
+    // A chunk for several connections is encoded by the effort of the first one.
     const meter = this.#meter ?? knownGroupMeter(sender)
     return meter?.effort ?? settings.effort
   }
@@ -277,7 +280,7 @@ export class Connection
     this.send(writeCommand(name, data))
   }
 
-  /** Sends a frame that is not of a message. */
+  /** Sends a frame that is not part of a message. */
   send(bytes: Uint8Array): void {
     if (this.#isOver) return
     this.#write(bytes)
@@ -286,11 +289,11 @@ export class Connection
 
   #write(bytes: Uint8Array): void {
     this.#socket.write(bytes)
-    // The stream asks to wait even where the system took all at once.
+    // The stream also asks for a pause when the system took everything at once.
     this.#isFull = this.#socket.writableNeedDrain && this.#socket.writableLength > 0
   }
 
-  /** Bytes that the system has not taken. */
+  /** Bytes that the system has not accepted yet. */
   get untakenBytes(): number {
     return untakenBytes(this.#socket)
   }
@@ -332,7 +335,7 @@ export class Connection
     this.#socket.end()
   }
 
-  // Waiting messages are the pipe's; written ones are lost with the connection.
+  // Queued messages belong to the pipe; messages already written are lost with the connection.
   readonly opensMemory = false
   readonly threadMs = 0
   readonly hasPendingWrites = false
@@ -385,7 +388,7 @@ export class Connection
     if (this.#stopped || this.#isInLine) this.#socket.pause()
   }
 
-  /** Reads the greeting. Returns the bytes behind it. */
+  /** Reads the greeting. Returns the bytes after it. */
   #greet(chunk: Uint8Array): Uint8Array {
     try {
       return chunk.subarray(this.#session.greet(chunk))
@@ -395,10 +398,7 @@ export class Connection
     }
   }
 
-  /**
-   * Reads the handshake of a peer of which it says whether it is a plain one. Returns the bytes
-   * behind it.
-   */
+  /** Reads the handshake, which shows whether the peer is a plain one. Returns the bytes after it. */
   #shakeHands(frames: Uint8Array): Uint8Array {
     if (this.#discarding || frames.length === 0) return NO_BYTES
     try {
@@ -439,7 +439,7 @@ export class Connection
     this.#kept = used < kept.length ? kept.subarray(used) : undefined
   }
 
-  /** Takes what was decoded though the sink may be full. */
+  /** Passes on everything that was decoded, even if the sink is full. */
   #takeAllKept(): void {
     while (this.#kept) this.#takeKept()
   }
@@ -483,7 +483,10 @@ export class Connection
     return false
   }
 
-  /** A peer that does not read gets one PONG when it does, however many PINGs it sent. */
+  /**
+   * Answers a PING. A peer that does not read gets a single PONG once it does, however many PINGs
+   * it sent.
+   */
   #answer(ping: Buffer): void {
     const timeToLiveMs = pingTimeToLiveMs(ping)
     if (timeToLiveMs > 0) {
@@ -541,21 +544,21 @@ export class Connection
       this.#receiving = openTranscoder(settings)
     }
     this.#handlers.ready(this, peerRoutingId)
-    // What follows the handshake is yet to be received.
+    // The bytes after the handshake have not been received yet.
     return !this.#stopped && !acceptsPlain
   }
 
   // -- The end ---------------------------------------------------------------------
 
-  /** Nothing was heard for too long. */
+  /** The peer was silent for too long. */
   timedOut(): void {
     this.#error ??= zmqError("ETIMEDOUT")
     this.destroy()
   }
 
   /**
-   * Ends the connection of a peer that broke a rule, and then tells: whatever those who are told
-   * do, it is over. `final`: trying again does not mend it.
+   * Ends the connection of a peer that broke a rule, and then reports it, so that no handler can
+   * keep the connection alive. Another attempt would fail in the same way.
    */
   reject(error: ProtocolError): void {
     this.#final = true
@@ -582,7 +585,7 @@ export class Connection
     this.#socket.resume()
   }
 
-  /** The peer closed its side: there is nobody to send to. */
+  /** The peer closed its sending side, so nobody reads any more. */
   ended(): void {
     this.#isOver = true
     this.#socket.end()
@@ -600,9 +603,9 @@ export class Connection
     this.#closed = true
     this.#isOver = true
     this.#readRest()
-    this.#heartbeat?.stop() // which the rest may have begun, if it ends the handshake
+    this.#heartbeat?.stop() // #readRest() may have started it, by ending the handshake
     this.#releaseWritten()
-    if (this.#link) this.#link.sender = undefined // a meter may hold on to it
+    if (this.#link) this.#link.sender = undefined // a meter may still refer to the link
     const error = this.#error ?? this.#socket.errored ?? undefined
     const { counts } = this
     this.#receiving.close()
@@ -612,9 +615,9 @@ export class Connection
   }
 
   /**
-   * Hands on what had come before the network failed: the rest as far as there is room for it, and
-   * in any case what was decoded, which is counted. But where the sink was full before, as that of
-   * an earlier connection, each connection would add to it.
+   * Passes on the bytes received before the network failed: the decoded ones in any case, because
+   * they are counted, and the others as far as there is room. Does nothing if the sink was already
+   * full when the connection began, because every reconnect would add to its queue.
    */
   #readRest(): void {
     if (this.#discarding || this.#isHeld) return
@@ -624,7 +627,7 @@ export class Connection
       if (!this.#stopped) this.#receiving.resume(this)
       this.#takeAllKept()
     } catch {
-      // The rest broke a rule; its connection is over as it is.
+      // The remaining bytes broke a rule, but the connection has already ended.
     }
   }
 }

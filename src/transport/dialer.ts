@@ -53,7 +53,7 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
       connected: () => {
         this.#attempt = undefined
         this.#backoff.reset()
-        // Told first: the handshake may end as soon as it begins.
+        // Report it first: the handshake may end as soon as it begins.
         const connection = new Connection(channel, this.#options, this)
         this.connection = connection
         this.#handlers.connected(connection)
@@ -68,7 +68,7 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
     this.#handlers.delayed()
   }
 
-  /** Ends the pause before the next attempt. */
+  /** Makes the next attempt at once, without the rest of the pause. */
   hurry(): void {
     if (this.#pause === undefined) return
     clearTimeout(this.#pause)
@@ -86,7 +86,7 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
 
   handOver(frames: Uint8Array[], departure: Departure): void {
     this.close()
-    // A peer that knows this connection by a routing id would not take another of that id.
+    // A peer refuses a second connection with the routing id of this one.
     if (!this.connection?.sink) this.connection?.destroy()
     const { sender: _, relays: __, ...options } = this.#options
     departure.deliver({ options, tcp: this.#tcp, destination: this.#destination }, frames)

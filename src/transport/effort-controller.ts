@@ -1,103 +1,116 @@
 /**
- * Chooses how hard to compress for a connection, or for several that are sent the same: from nothing
- * at all to LZ4HC, whatever brings most plaintext per second through.
+ * Chooses the compression effort of a connection, or of several that are sent the same: the one,
+ * from no compression to LZ4HC, that transfers most plaintext per second.
  *
- * Every encoding tells what an effort costs and what it saves, and any effort is valid on the wire. So
- * single batches that are encoded otherwise (probes) tell that of all efforts, in a small part of the
- * time. With the speed of the network, known while it makes the connection wait, the goodput of every
- * effort can be predicted. A prediction is only tried: the goodput that is measured then decides, since
- * the receiver may be the limit, whom efforts cost other things than the sender.
+ * Every encoding shows the cost and the savings of its effort, and any effort is valid on the wire.
+ * So single batches are encoded at other efforts (probes), which measures all of them in a small
+ * part of the time. The speed of the network is known while it makes the connection wait. From
+ * both, the controller predicts the goodput of every effort. A prediction only starts a trial; the
+ * measured goodput then decides, because the receiver may be the limit, and its costs differ from
+ * the sender's.
  *
- * A connection that is not limited, neither by the network nor by the processor, gets LZ4 at level 0.
+ * A connection that neither the network nor the processor limits gets LZ4 at level 0.
  *
- * Connections that are sent the same count by the geometric mean of their goodputs: halving that of a
- * slow one is as bad as halving that of a fast one. So a slow one among many changes next to nothing,
- * and many slow ones do. LZ4HC, which takes the processor's time wherever it is not needed, is only for
- * where the network limits more than half of them.
+ * For connections that are sent the same, the geometric mean of their goodputs counts: halving that
+ * of a slow one is as bad as halving that of a fast one. So one slow connection among many changes
+ * next to nothing, but many do. LZ4HC takes processor time even where it gains nothing, so it is
+ * only used if the network limits more than half of the connections.
  *
- * There is no clock and no network in here: times are milliseconds from anywhere.
+ * This module has no clock and no I/O: callers pass times in milliseconds, counted from any point.
  */
 import { NO_EFFORT } from "../codec/options.js"
 
 /** The effort of level 0. */
 export const USUAL_EFFORT = 1
-/** From the lightest to the most thorough, as Settings has them. */
+/** The efforts, from the lightest to the most thorough, with the values of Settings. */
 export const EFFORTS: readonly number[] = [NO_EFFORT, USUAL_EFFORT, -3, -6, -9]
 const PLAIN = EFFORTS.indexOf(NO_EFFORT)
 const USUAL = EFFORTS.indexOf(USUAL_EFFORT)
-/** The first of LZ4HC. */
+/** The first effort of LZ4HC. */
 const THOROUGH = EFFORTS.indexOf(-3)
 
-/** Observations of an effort count half after so long, in milliseconds. */
+/** The age in milliseconds at which an observation of an effort counts half. */
 const MEMORY_MS = 450
-/** The weight of the latest measurement beside those before. */
+/** The weight of the latest measurement in an average. */
 const LATEST = 0.4
-/** A measurement that is so many times the average, or such a part of it, is odd unless it is confirmed. */
+/** The factor beyond which a measurement is ignored as odd, unless the next one confirms it. */
 const ODD = 1.5
-/** A batch takes at most so many times what was expected, or it was interrupted. */
+/** The factor beyond which the time of a batch is cut off, because it was probably interrupted. */
 const OUTLIER = 4
-/** Shares of the time that probes and trials may cost. */
+/** The share of time that probes and trials may cost, */
 const PROBE_SHARE = 0.008
-/** The same for efforts of which nothing is known yet, */
+/** for efforts that were not observed yet, */
 const NEW_SHARE = 0.1
-/** and where the processor has time, while the network takes what waits. */
+/** and where the processor has time while the network takes the queued bytes. */
 const BUSY_SHARE = 0.1
 const TRIAL_SHARE = 0.01
-/** Between two probes at least. */
+/** Minimum milliseconds between two probes. */
 const PROBE_MS = 15
-/** Efforts that promise less than this of the best goodput, as a logarithm, are seldom probed. */
+/** Efforts with less than this of the best predicted goodput are seldom probed. A logarithm. */
 const HOPELESS = Math.log(0.6)
 const HOPELESS_MS = 1000
-/** The predicted gain that is worth a trial, the measured loss that ends it, both as logarithms. */
+/** The predicted gain that is worth a trial, and the measured loss that ends one. Logarithms. */
 const WORTHWHILE = 0.04
 const LOSS = 0.03
-/** The measured gain by which an effort is kept that the model thinks little of. */
+/** The measured gain that keeps an effort whose predicted gain is low. A logarithm. */
 const SURPRISE = 0.07
-/** A trial ends early with less of the goodput than this. */
+/** The goodput below which a trial ends early. A logarithm. */
 const FAILED = Math.log(0.85)
-/** A trial of what promises so much less than another ends without an outcome, as a logarithm. */
+/** The predicted loss to another effort that ends a trial without an outcome. A logarithm. */
 const OUTDATED = 0.3
-/** The head start of level 0, since it saves bytes and costs little. */
+/** The head start of level 0, because it saves bytes and costs little. */
 const USUAL_AHEAD = 0.02
 const TRIAL_WINDOWS = 3
-/** Longer trials say nothing about the effort: the receiver stood still, say. */
+/**
+ * The longest trial in milliseconds. Longer ones say nothing about the effort: the receiver may
+ * have stalled.
+ */
 const TRIAL_MAX_MS = 1500
-/** Plaintext that may wait to be written while its effort is tried. */
+/** Maximum plaintext in bytes that may be queued at an effort on trial. */
 const TRIED_MAX_BYTES = 4 << 20
-/** Between trials at least. */
+/** Minimum milliseconds between trials. */
 const TRIAL_MS = 100
-/** Between trials that the model does not propose. */
+/** Minimum milliseconds between trials of efforts that the model does not propose. */
 const CHECK_MS = 1000
-/** Milliseconds for which the outcome of a trial is believed. */
+/** Minimum and maximum milliseconds for which the outcome of a trial is used. */
 const BELIEF_MIN_MS = 500
 const BELIEF_MAX_MS = 2500
 const SURPRISE_MS = 8000
-/** Windows in a row after which a connection counts as not limited, and the idle share of them. */
+/**
+ * Number of consecutive windows after which a connection counts as not limited, and their minimum
+ * idle share.
+ */
 const REST_WINDOWS = 3
 const SPARE = 0.15
-/** Between rests, if the last one ended soon. */
+/** Minimum milliseconds between rests, if the last one ended soon. */
 const REST_MS = 1000
 
-/** One window of measurements. */
+/** The measurements of one window. */
 export interface Window {
   ms: number
-  /** Of these, in which the thread had nothing to do and did not wait for the network either. */
+  /** The part of `ms` in which the thread was idle and did not wait for the network either. */
   spareMs: number
-  /** Encoded plaintext, in bytes. */
+  /** Plaintext that was encoded, in bytes. */
   plainBytes: number
-  /** Time for each byte on the wire to be written to all connections; undefined if none was. */
+  /** Milliseconds per wire byte to write to all connections; undefined if nothing was written. */
   writeCost: number | undefined
-  /** Time for each byte of plaintext beside encoding and writing; undefined if there was none. */
+  /**
+   * Milliseconds per plaintext byte for everything except encoding and writing; undefined if there
+   * was none.
+   */
   restCost: number | undefined
-  /** Plaintext that the fastest connection has written. */
+  /** Plaintext that the fastest connection has written, in bytes. */
   writtenBytes: number
-  /** Plaintext that was encoded and waits to be written. */
+  /** Plaintext that is encoded but not yet written, in bytes. */
   waitingBytes: number
-  /** Bytes that the only connection takes until the network and the receiver have those before. */
+  /**
+   * Bytes that the only connection accepts before the network and the receiver have taken the ones
+   * before.
+   */
   bufferedBytes: number
-  /** Whether what was written is what the network has taken. */
+  /** Whether the bytes written are the bytes that the network has taken. */
   isEven: boolean
-  /** For each connection what its network takes, in bytes per millisecond; Infinity if that is not the limit. */
+  /** The speed of each connection's network in bytes per millisecond; Infinity if it is not the limit. */
   speeds: readonly number[]
 }
 
@@ -107,41 +120,41 @@ interface Estimate {
   plainBytes: number
   wireBytes: number
   at: number
-  /** Whether it is of one encoding, which may have been the first for an engine that compiles as it goes. */
+  /** Whether only one encoding was observed, which may have been slow because its code was just compiled. */
   isFirst: boolean
-  /** What the effort in use made of the same plaintext; undefined if that was not compressed. */
+  /** The ratio of the effort in use for the same plaintext; undefined if that was not compressed. */
   usualRatio: number | undefined
 }
 
-/** A while in which an effort is tried. */
+/** A trial of an effort. */
 interface Trial {
   from: number
-  /** Gain by the model, as a logarithm. */
+  /** The gain that the model predicted. A logarithm. */
   predicted: number
-  /** Measured gain with which it is kept. */
+  /** The measured gain required to keep the effort. A logarithm. */
   wanted: number
-  /** Goodput before it. */
+  /** The goodput before the trial. */
   before: number
-  /** Plaintext that was encoded before it and is still to be written. */
+  /** Plaintext encoded before the trial that is not yet written, in bytes. */
   skipBytes: number
-  /** Plaintext that was encoded at the effort. */
+  /** Plaintext encoded at the effort, in bytes. */
   encodedBytes: number
   windows: number
   ms: number
   bytes: number
 }
 
-/** The gain of an effort over the model's prediction, as a logarithm. */
+/** The difference between the measured and the predicted gain of an effort, as a logarithm. */
 interface Correction {
   by: number
   until: number
 }
 
-/** Chooses the effort of what is encoded next. */
+/** The effort controller of a connection, or of several that are sent the same. */
 export class EffortController {
   readonly #estimates: (Estimate | undefined)[] = EFFORTS.map(() => undefined)
   readonly #corrections: (Correction | undefined)[] = EFFORTS.map(() => undefined)
-  /** The effort at the last correction, and the network of that time. */
+  /** The effort and the network speed at the last correction. */
   #correctedAt = { index: USUAL, speed: Number.POSITIVE_INFINITY }
   #chosen = USUAL
   #trial: Trial | undefined
@@ -149,29 +162,29 @@ export class EffortController {
   #nextCheckAt = 0
   #checkedAt = 0
   #lastChecked = 0
-  /** Whether nothing is limited, and level 0 is used in place of what was chosen. */
+  /** Whether nothing is limited, so that level 0 replaces the chosen effort. */
   #isResting = false
   #unlimited = 0
   /** Whether the network was not the limit for a while, and has not made the connection wait since. */
   #hasPaused = false
   #restedAt = 0
   #nextRestAt = 0
-  /** The effort of what is encoded next, once it is known. */
+  /** The effort of the next encoding, once `next` has chosen it. */
   #next = -1
   #nextProbeAt = 0
-  /** Plaintext that was encoded and waits to be written. */
+  /** Plaintext that is encoded but not yet written, in bytes. */
   #waitingBytes = 0
-  /** Encodings to be passed by before the next probe, and what they follow from. */
+  /** Encodings to skip before the next probe, and the state of the generator that chooses their number. */
   #passing = 0
   #turns = 1
-  /** Of windows, the latest counting most. */
+  /** Averages over windows, in which the latest counts most. */
   readonly #writeCost = new Average()
   readonly #restCost = new Average()
   readonly #goodput = new Average()
   #demand = Number.POSITIVE_INFINITY
   #speeds: readonly number[] = []
 
-  /** The effort in use, but for probes. */
+  /** The effort in use, apart from probes. */
   get effort(): number {
     return EFFORTS[this.#current] as number
   }
@@ -181,15 +194,15 @@ export class EffortController {
   }
 
   /**
-   * Returns the effort for what is encoded next, the same until that is.
+   * Returns the effort for the next encoding; the same one until `encoded` is called.
    *
-   * @param waitingBytes plaintext that was encoded and waits to be written.
+   * @param waitingBytes plaintext that is encoded but not yet written, in bytes.
    */
   next(now: number, waitingBytes = 0): number {
     const trial = this.#trial
     if (this.#next >= 0) return EFFORTS[this.#next] as number
     this.#waitingBytes = waitingBytes
-    // What was tried in vain has to be sent all the same, so little of it may wait if it is longer.
+    // The bytes of a failed trial must be sent too, so the queue is limited if the effort makes them longer.
     if (
       trial &&
       Math.min(trial.encodedBytes, waitingBytes) > TRIED_MAX_BYTES &&
@@ -203,14 +216,14 @@ export class EffortController {
   #isProbeDue(now: number): boolean {
     if (now < this.#nextProbeAt || this.#unlimited > 0 || this.#speeds.length === 0) return false
     if (this.#passing-- > 0) return false
-    // Messages that take turns are to be probed alike.
+    // Skip a random number, so that messages of alternating kinds are probed alike.
     this.#turns = (Math.imul(this.#turns, 1_664_525) + 1_013_904_223) >>> 0
     this.#passing = this.#turns >>> 30
     this.#nextProbeAt = now + PROBE_MS
     return true
   }
 
-  /** Takes note of what was encoded at the effort of `next`. */
+  /** Records an encoding at the effort that `next` returned. */
   encoded(plainBytes: number, wireBytes: number, ms: number, now: number): void {
     const index = this.#next < 0 ? this.#current : this.#next
     const known = this.#estimates[index]
@@ -235,7 +248,7 @@ export class EffortController {
     if (index === this.#current) this.#forgetOthers()
   }
 
-  /** Forgets what efforts did with other payloads. */
+  /** Forgets the observations of efforts that were made with other payloads. */
   #forgetOthers(): void {
     const usualRatio = this.#usualRatio
     if (usualRatio === undefined) return
@@ -249,7 +262,7 @@ export class EffortController {
     return this.#current === PLAIN ? undefined : this.#ratioOf(this.#current)
   }
 
-  /** Takes note of a window, and chooses. */
+  /** Records a window, and chooses the effort for the next one. */
   observe(window: Window, now: number): void {
     const { ms, speeds } = window
     this.#speeds = speeds
@@ -260,7 +273,7 @@ export class EffortController {
     // Publishers do not wait for slow subscribers.
     this.#demand = isMany && hasSpare ? window.plainBytes / ms : Number.POSITIVE_INFINITY
     if (hasSpare && !(isMany && speeds.some(Number.isFinite))) {
-      // A pause tells nothing of the effort that is tried, nor does it end the trial.
+      // A pause says nothing about the effort on trial, nor does it end the trial.
       if (this.#trial) this.#trial.skipBytes -= window.writtenBytes
       this.#hasPaused = speeds.some(Number.isFinite)
       this.#maybeRest(window, now)
@@ -273,7 +286,7 @@ export class EffortController {
       return
     }
     if (this.#hasPaused) {
-      // The system had nothing left to send, and takes much at once.
+      // The system has nothing left to send, so it will accept much at once.
       this.#hasPaused = !window.isEven
       if (this.#trial) this.#trial.skipBytes -= window.writtenBytes
       return
@@ -288,7 +301,7 @@ export class EffortController {
 
   // -- The model -------------------------------------------------------------------
 
-  /** Time for each byte of plaintext; undefined if it is not known. */
+  /** Returns the milliseconds per byte of plaintext; undefined if not known. */
   #costOf(index: number): number | undefined {
     const known = this.#estimates[index]
     const cost = known ? known.ms / known.plainBytes : index === PLAIN ? 0 : undefined
@@ -301,13 +314,13 @@ export class EffortController {
     return known ? known.wireBytes / known.plainBytes : 1
   }
 
-  /** Plaintext that can be sent per millisecond, by what the processor does and the program has. */
+  /** Returns the plaintext bytes per millisecond that the processor can encode and the program provides. */
   #rateOf(index: number): number | undefined {
     const cost = this.#costOf(index)
     return cost === undefined ? undefined : Math.min(1 / cost, this.#demand)
   }
 
-  /** The logarithm of the goodput at an effort, without corrections; undefined if it is not known. */
+  /** Returns the logarithm of the goodput at an effort, without corrections; undefined if not known. */
   #predict(index: number): number | undefined {
     const rate = this.#rateOf(index)
     if (rate === undefined) return undefined
@@ -317,12 +330,12 @@ export class EffortController {
     return sum / this.#speeds.length
   }
 
-  /** The gain of an effort over another by the model, as a logarithm. */
+  /** Returns the predicted gain of an effort over another, as a logarithm. */
   #gainOf(index: number, from: number): number {
     return (this.#predict(index) ?? 0) - (this.#predict(from) ?? 0)
   }
 
-  /** Returns the score of an effort, to be compared with others. */
+  /** Returns the score of an effort, to be compared with those of others. */
   #worthOf(index: number, now: number): number {
     const predicted = this.#predict(index)
     if (predicted === undefined || !this.#isAllowed(index)) return Number.NEGATIVE_INFINITY
@@ -340,7 +353,7 @@ export class EffortController {
 
   // -- Probes ----------------------------------------------------------------------
 
-  /** The effort to be probed: that of which nothing was seen for longest, or the current one. */
+  /** Returns the effort to probe: the one observed longest ago, or the current one. */
   #mostWanted(now: number): number {
     let best = Number.NEGATIVE_INFINITY
     for (let i = 0; i < EFFORTS.length; i++) best = Math.max(best, this.#predict(i) ?? best)
@@ -358,19 +371,19 @@ export class EffortController {
     return wanted
   }
 
-  /** Whether a probe of an effort can tell something. */
+  /** Whether a probe of an effort can be useful. */
   #mayPay(index: number): boolean {
     // Plain data keeps its full length, which is expensive on slow networks.
     if (index === PLAIN) return !this.#speeds.some(Number.isFinite)
     if (index < THOROUGH) return true
     if (!this.#isAllowed(index)) return false
-    // A thorougher effort pays only if the network is the limit of the one before.
+    // A more thorough effort pays only if the network limits the one before.
     const before = this.#costOf(index - 1)
     if (before === undefined) return false
     return Math.min(...this.#speeds) * before < 1.2 * this.#ratioOf(index - 1)
   }
 
-  /** Puts the next probe off by what this one cost. */
+  /** Delays the next probe in proportion to the cost of this one. */
   #payForProbe(
     index: number,
     plainBytes: number,
@@ -384,7 +397,7 @@ export class EffortController {
     const share = plainBytes / present.plainBytes
     const speed = Math.min(...this.#speeds)
     const busyMs = Math.max(0, ms - present.ms * share)
-    // The network goes on with what waits.
+    // Meanwhile the network sends the queued bytes.
     const waitingMs = (this.#waitingBytes * this.#ratioOf(this.#current)) / speed
     const lostMs =
       Math.max(0, busyMs - waitingMs) + Math.max(0, (wireBytes - present.wireBytes * share) / speed)
@@ -414,9 +427,9 @@ export class EffortController {
   }
 
   /**
-   * An effort that the model does not propose, and may be wrong about: it does not know what
-   * decoding costs the receiver. -1 if there is none, or none for which enough time has passed
-   * to lose what the model says that it loses.
+   * Returns an effort to try although the model does not propose it: the model may be wrong,
+   * because it does not know what decoding costs the receiver. Returns -1 if there is none, or if
+   * too little time has passed to afford the predicted loss.
    */
   #nextToCheck({ ms, bufferedBytes, waitingBytes }: Window, now: number): number {
     if (this.#speeds.length > 1) return -1
@@ -439,7 +452,7 @@ export class EffortController {
     const from = this.#chosen
     const rate = this.#rateOf(index) as number
     const rateBefore = this.#rateOf(from) ?? rate
-    // Of several connections only the fastest is measured, which may lose where the others gain.
+    // Of several connections only the fastest is measured. It may lose where the others gain.
     const loss = this.#speeds.length > 1 ? Math.min(0, Math.log(rate / rateBefore)) : 0
     this.#trial = {
       from,
@@ -478,7 +491,7 @@ export class EffortController {
     const isKept = gain >= trial.wanted
     const lostMs = isKept ? 0 : Math.max(0, Math.min(trial.ms, TRIAL_MAX_MS) * (1 - Math.exp(gain)))
     const beliefMs = Math.min(Math.max(lostMs / TRIAL_SHARE, BELIEF_MIN_MS), BELIEF_MAX_MS)
-    // The network may have changed meanwhile.
+    // The network may have changed since the trial began.
     const by = gain - this.#gainOf(this.#chosen, trial.from)
     if (isKept ? trial.wanted > 0 : trial.wanted <= 0)
       this.#correct({ by, until: now + (isKept ? SURPRISE_MS : beliefMs) })
@@ -491,7 +504,7 @@ export class EffortController {
     this.#correctedAt = { index: this.#chosen, speed: Math.min(...this.#speeds) }
   }
 
-  /** Whether the model would not try what it proposed any more, as when the network has changed. */
+  /** Whether the model would no longer propose the trial, for instance because the network has changed. */
   #isOutdated(now: number): boolean {
     const worth = this.#worthOf(this.#chosen, now)
     return EFFORTS.some((_, i) => this.#worthOf(i, now) > worth + OUTDATED)
@@ -513,7 +526,7 @@ export class EffortController {
 
   // -- Rests -----------------------------------------------------------------------
 
-  /** Returns to level 0 when nothing is limited for a while, unless that would be too much. */
+  /** Returns to level 0 when nothing has been the limit for a while, unless rests are too frequent. */
   #maybeRest(window: Window, now: number): void {
     if (this.#isResting || ++this.#unlimited < REST_WINDOWS || now < this.#nextRestAt) return
     const cost = this.#costOf(USUAL)
@@ -532,7 +545,7 @@ export class EffortController {
 
 const isLike = (one: number, other: number) => one <= other * ODD && other <= one * ODD
 
-/** An average of measurements in which the latest count most, and single odd ones not at all. */
+/** An average in which the latest measurements count most, and single odd ones do not count. */
 export class Average {
   value: number | undefined
   #odd: number | undefined

@@ -1,35 +1,38 @@
-/** Measures what connections do, for the controllers of their efforts. */
+/** Measures connections, for the controllers of their compression efforts. */
 import { performance } from "node:perf_hooks"
 import { Average, EffortController } from "./effort-controller.js"
 
-/** A window lasts for this long and has so many encodings, at least, but is never longer than the last. */
+/** Minimum duration of a window in milliseconds, and minimum number of encodings in it. */
 const WINDOW_MS = 30
 const WINDOW_ENCODINGS = 4
 const WINDOW_MAX_MS = 500
-/** The network limits a connection that waits for this share of the time. */
+/** The share of time that a connection waits if the network is its limit. */
 const WAITING = 0.1
-/** After so long without a wait, the network is taken to be faster, in each window by so much, */
+/**
+ * After this many milliseconds without a wait, the speed of the network is raised by this factor in
+ * each window,
+ */
 const FREE_MS = 1000
 const FASTER = 4
-/** or as soon as it has taken so many times what the system has room for; */
+/** or as soon as the network has taken this many times the bytes that the system has room for, */
 const AHEAD = 1.5
 /** up to this many bytes per millisecond. */
 const FASTEST = 1e7
-/** A drain comes when a third of the system's memory for a connection is free; the receiver has some, too. */
+/** A drain is reported when a third of the system's send buffer is free; the receiver has a buffer too. */
 const SLACK = 4
-/** The speed of the network is that from one drain to another that is so much later: some come at once. */
+/** Minimum milliseconds between two drains that measure the speed: some are reported at once. */
 const DRAINED_MS = 10
-/** More than a third of that is seldom, and a measurement that went wrong. */
+/** A larger room is rare, and a faulty measurement. */
 const ROOM_MAX_BYTES = 2 << 20
 
-/** Time in milliseconds. */
+/** A clock, in milliseconds. */
 export interface Clock {
   now(): number
   /** Milliseconds that the thread has been at work. */
   activeMs(): number
 }
 
-/** That of this thread. */
+/** The clock of this thread. */
 export const clock: Clock = {
   now: () => performance.now(),
   activeMs: () => performance.eventLoopUtilization().active,
@@ -42,10 +45,10 @@ export class Load {
   writeMs = 0
 }
 
-/** That of this thread. */
+/** The load of this thread. */
 const load = new Load()
 
-/** Writes to a connection during a window, and the time that it has waited. */
+/** The bytes written to a connection, and its waits, during a window. */
 interface Written {
   plainBytes: number
   wireBytes: number
@@ -53,9 +56,9 @@ interface Written {
   blockedMs: number
 }
 
-/** Measures what the network takes of a connection. */
+/** Measures the bytes that the network takes from a connection. */
 export class Link {
-  /** Who is told when the effort for this connection changes. */
+  /** Notified when the effort for this connection changes. */
   sender: { effortChanged(): void } | undefined
   readonly #clock: Clock
   readonly #load: Load
@@ -63,17 +66,17 @@ export class Link {
   wireBytes = 0
   writeMs = 0
   readonly #speed = new Average()
-  /** Milliseconds that it has waited for the network, and the beginning of the present wait. */
+  /** Milliseconds of waits for the network, and the start of the current wait. */
   #blockedMs = 0
   #blockedAt: number | undefined
   #drainedAt: number | undefined
   #drainedBytes = 0
   #drainedBlockedMs = 0
-  /** Bytes that the system takes beyond what the network does, after a drain. */
+  /** Bytes that the system accepts after a drain beyond those that the network takes. */
   readonly #room = new Average()
   #freeMs = 0
   #isFree = false
-  /** When the current window began. */
+  /** The totals at the start of the current window. */
   #begun: Written = { plainBytes: 0, wireBytes: 0, writeMs: 0, blockedMs: 0 }
 
   constructor(theClock: Clock = clock, theLoad: Load = load) {
@@ -81,12 +84,12 @@ export class Link {
     this.#load = theLoad
   }
 
-  /** The speed of the network, in bytes per millisecond; Infinity if it is not known to be the limit. */
+  /** The speed of the network in bytes per millisecond; Infinity if it is not known to be the limit. */
   get speed(): number {
     return this.#speed.value ?? Number.POSITIVE_INFINITY
   }
 
-  /** Takes note of a write that began at a time, and of whether the network had no room for all of it. */
+  /** Records a write that began at `begunAt`, and whether the network had no room for all of it. */
   wrote(plainBytes: number, wireBytes: number, begunAt: number, isBlocked: boolean): void {
     const now = this.#clock.now()
     this.plainBytes += plainBytes
@@ -98,24 +101,24 @@ export class Link {
     if (this.#drainedAt !== undefined) this.#room.add(Math.min(this.#excess(now), ROOM_MAX_BYTES))
   }
 
-  /** Bytes written since the last drain that the network cannot have taken. */
+  /** Returns the bytes written since the last drain that the network cannot have taken. */
   #excess(now: number): number {
     if (this.#drainedAt === undefined) return 0
     const taken = (this.#speed.value ?? 0) * (now - this.#drainedAt)
     return Math.max(0, this.wireBytes - this.#drainedBytes - taken)
   }
 
-  /** Whether the network has taken more without a wait than it could if it were what it was. */
+  /** Returns whether the network has taken more without a wait than its measured speed allows. */
   isAhead(now: number): boolean {
     return this.#blockedAt === undefined && this.#excess(now) > AHEAD * (this.#room.value ?? 0)
   }
 
-  /** Bytes that are written before the network, or the receiver, is the limit again. */
+  /** Bytes that can be written before the network or the receiver is the limit again. */
   get buffered(): number {
     return SLACK * (this.#room.value ?? 0)
   }
 
-  /** Takes note that the network has taken all that was written. */
+  /** Records that the network has taken all that was written. */
   drained(): void {
     if (this.#blockedAt === undefined) return
     const now = this.#clock.now()
@@ -125,7 +128,7 @@ export class Link {
       this.#blockedAt = undefined
       return
     }
-    // From one drain to the next the network has always had something to send, unless there was a pause.
+    // Between two drains the network was busy throughout, unless there was a pause.
     if (this.#drainedAt !== undefined && now > this.#drainedAt) {
       const ms = now - this.#drainedAt
       const speed = (this.wireBytes - this.#drainedBytes) / ms
@@ -143,7 +146,7 @@ export class Link {
     return this.#blockedMs + (this.#blockedAt === undefined ? 0 : now - this.#blockedAt)
   }
 
-  /** Plaintext that was written before the window. */
+  /** Plaintext written before the window, in bytes. */
   get begunBytes(): number {
     return this.#begun.plainBytes
   }
@@ -154,7 +157,7 @@ export class Link {
     this.#begun = { plainBytes, wireBytes, writeMs, blockedMs: this.#blockedUntil(now) }
   }
 
-  /** The observation of the window that ends. */
+  /** Returns the measurements of the window that ends now. */
   since(now: number): Written {
     const begun = this.#begun
     return {
@@ -165,7 +168,7 @@ export class Link {
     }
   }
 
-  /** Takes note of the end of a busy window. */
+  /** Records the end of a busy window. */
   passed(now: number, ms: number, blockedMs: number): void {
     this.#freeMs = blockedMs > 0 ? 0 : this.#freeMs + ms
     this.#isFree =
@@ -176,7 +179,7 @@ export class Link {
   }
 }
 
-/** Chooses the effort of what is encoded for some connections. */
+/** Chooses the effort of messages that are encoded for one or more connections. */
 export class EffortMeter {
   readonly #clock: Clock
   readonly #load: Load
@@ -184,15 +187,15 @@ export class EffortMeter {
   /** The connections that are sent the same. */
   #links: readonly Link[]
   #encodingAt = 0
-  /** Of the window. */
+  /** Totals of the current window. */
   #begunAt = 0
   #encodings = 0
   #plainBytes = 0
   #activeMsThen = 0
   #loadThen = { plainBytes: 0, encodeMs: 0, writeMs: 0 }
-  /** Plaintext that was encoded for the only connection and waits to be written. */
+  /** Plaintext encoded for the only connection but not yet written, in bytes. */
   #waitingBytes = 0
-  /** Plaintext that was written and does not count yet. */
+  /** Plaintext that was written but does not count yet, in bytes. */
   #advanceBytes = 0
 
   constructor(links: readonly Link[], theClock: Clock = clock, theLoad: Load = load) {
@@ -202,12 +205,12 @@ export class EffortMeter {
     this.#begin(theClock.now())
   }
 
-  /** Whether the connections may be others from here on: a window begins. */
+  /** Whether a window begins, so that the set of connections may change. */
   get isBeginning(): boolean {
     return this.#encodings === 0
   }
 
-  /** Whether it is for one connection. */
+  /** Whether the meter is for one connection. */
   get isAlone(): boolean {
     return this.#links.length === 1
   }
@@ -217,12 +220,12 @@ export class EffortMeter {
     this.#begin(this.#clock.now())
   }
 
-  /** The effort in use, but for probes. */
+  /** The effort in use, apart from probes. */
   get effort(): number {
     return this.#controller.effort
   }
 
-  /** Returns the effort for what is encoded next. */
+  /** Returns the effort for the next encoding. */
   next(): number {
     this.#encodingAt = this.#clock.now()
     const [link] = this.#links
@@ -231,7 +234,7 @@ export class EffortMeter {
     return this.#controller.next(this.#encodingAt, this.#waitingBytes + this.#plainBytes - written)
   }
 
-  /** Takes note of what was encoded, in a time of which some may be for something else. */
+  /** Records an encoding. `otherMs` of the time since `next` were spent on something else. */
   encoded(plainBytes: number, wireBytes: number, otherMs = 0): void {
     const now = this.#clock.now()
     const ms = Math.max(0, now - this.#encodingAt - otherMs)
@@ -243,7 +246,7 @@ export class EffortMeter {
     this.#checkEnd(now, false)
   }
 
-  /** Takes note that the only connection has written all. */
+  /** Records that the only connection has written everything. */
   drained(): void {
     this.#checkEnd(this.#clock.now(), true)
   }
@@ -265,7 +268,7 @@ export class EffortMeter {
     this.#begin(now)
   }
 
-  /** Windows of a connection that waits go from drain to drain, since the network takes much at once. */
+  /** Windows of a connection that waits begin and end with drains, because the network takes much at once. */
   #mayEnd(now: number, isDrained: boolean): boolean {
     if (isDrained) return true
     const [link] = this.#links
@@ -305,7 +308,7 @@ export class EffortMeter {
     const then = this.#loadThen
     const plainBytes = all.plainBytes - then.plainBytes
     const restMs = activeMs - (all.encodeMs - then.encodeMs) - (all.writeMs - then.writeMs)
-    // Dropped bytes never leave, so the wait for them is bounded.
+    // Dropped bytes are never written, so this bounds the wait for them.
     const waitingBytes = this.#waitingBytes + this.#plainBytes - written.plainBytes
     this.#waitingBytes = isOne && written.blockedMs > 0 ? Math.max(0, waitingBytes) : 0
     const [link] = this.#links
@@ -335,20 +338,20 @@ export class EffortMeter {
   }
 }
 
-/** Something that has a connection, which is measured if it is on this thread. */
+/** An object that has a connection, which is measured if it is on this thread. */
 export interface LinkHolder {
   readonly connection: { readonly link?: Link | undefined } | undefined
 }
 
-/** By their senders. */
+/** The meters of groups, by their senders. */
 const groups = new WeakMap<object, EffortMeter>()
 
-/** The meter for all connections of a sender that are sent the same, if there is one. */
+/** Returns the meter for all connections of a sender that are sent the same, if there is one. */
 export function knownGroupMeter(sender: object): EffortMeter | undefined {
   return groups.get(sender)
 }
 
-/** Gets or makes it. */
+/** Returns the meter of a sender's group of connections, and creates it if there is none. */
 export function groupMeter(sender: object, holders: readonly LinkHolder[]): EffortMeter {
   const known = groups.get(sender)
   if (known && !known.isBeginning) return known

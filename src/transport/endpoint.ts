@@ -4,23 +4,23 @@ import { mistake, quoted } from "./zmq-error.js"
 
 export const SCHEME = "lz4+tcp://"
 
-/** Those whose endpoints are a host and a port. */
+/** The schemes whose endpoints consist of a host and a port. */
 export type TcpScheme = typeof SCHEME | "tcp://"
 
-/** A host and a port, as net takes them. */
+/** A host and a port, as node:net takes them. */
 export interface HostPort {
   host: string
   port: number
 }
 
-/** The address to connect to, and the local one, when it was given. */
+/** An address to connect to, and the local address if one was given. */
 export interface Destination extends HostPort {
   source: HostPort | undefined
 }
 
 /**
- * The family of an address; 0 for what is none. What has no colon is not tried as IPv6: Node's
- * pattern for that takes milliseconds to compile.
+ * Returns the family of an address; 0 if it is none. Text without a colon is not tested for IPv6,
+ * because Node's pattern for that takes milliseconds to compile.
  */
 export function familyOf(host: string): 0 | 4 | 6 {
   if (host.includes(":")) return net.isIPv6(host) ? 6 : 0
@@ -32,8 +32,8 @@ export function isLz4(endpoint: unknown): endpoint is string {
 }
 
 /**
- * Reads what may be bound: `*`, an address, the name of an interface or of a host, which is yet to
- * be resolved, and a port of which `*` and 0 let the system choose.
+ * Parses an endpoint to bind: `*`, an address, the name of an interface or of a host (which still
+ * has to be resolved), and a port. The system chooses the port for `*` and 0.
  *
  * @throws Error with code EINVAL or ENODEV.
  */
@@ -44,17 +44,17 @@ export function parseBind(endpoint: string, ipv6: boolean): HostPort {
   const [host, digits] = split(endpoint, address)
   const port = parsePort(endpoint, digits, true)
   const local = localAddress(endpoint, host, ipv6)
-  // Neither an address nor an interface: the name of a host.
+  // Neither an address nor an interface: a host name.
   if (local === undefined && !/^[\w.-]+$/.test(host))
     throw wrongHost("ENODEV", endpoint, host, `*:${digits}`)
   return { host: local ?? host, port }
 }
 
 /**
- * Reads what may be connected to: a host name or address and a port, behind a source address and
- * `;` if need be.
+ * Parses an endpoint to connect to: a host name or address and a port, optionally after a source
+ * address and `;`.
  *
- * @throws Error with code EINVAL or, for a source interface that is not there, ENODEV.
+ * @throws Error with code EINVAL or, for a source interface that does not exist, ENODEV.
  */
 export function parseConnect(endpoint: string, ipv6: boolean): Destination {
   const parts = withoutScheme(endpoint).split(";")
@@ -81,14 +81,14 @@ export function parseConnect(endpoint: string, ipv6: boolean): Destination {
   return { ...destination, source: { host: source, port: sourcePort } }
 }
 
-/** The endpoint of an address that is bound. */
+/** Returns the endpoint of a bound address. */
 export function formatEndpoint({ host, port }: HostPort, scheme: TcpScheme = SCHEME): string {
   return `${scheme}${familyOf(host) === 6 ? `[${host}]` : host}:${port}`
 }
 
 /**
- * The name under which libzmq knows what is bound, for a name that may be another for it; the
- * same where there is none.
+ * Returns libzmq's name of a bound endpoint, given another name of it. Returns `endpoint` itself if
+ * there is none.
  */
 export function canonicalEndpoint(endpoint: string, ipv6: boolean): string {
   const [, bare] = /^(.*):\d+$/.exec(withoutScheme(endpoint)) ?? []
@@ -105,7 +105,7 @@ export const withoutScheme = (endpoint: string): string =>
 
 const schemeOf = (endpoint: string): string => endpoint.slice(0, endpoint.indexOf("://") + 3)
 
-/** Parts at the last colon. */
+/** Splits an address at its last colon. */
 function split(endpoint: string, address: string): [host: string, port: string] {
   const colon = address.endsWith("]") ? -1 : address.lastIndexOf(":")
   if (withoutScheme(endpoint) === "")
@@ -144,7 +144,7 @@ function parsePort(endpoint: string, port: string, wildcard: boolean): number {
   return number
 }
 
-/** The error for what only an endpoint that is bound may have. */
+/** Returns the error for a wildcard in an endpoint to connect to, where only bind() allows it. */
 function onlyForBinding(endpoint: string, what: string, meant: string): Error {
   return mistake("EINVAL", endpoint, `has ${what}, which is only for binding`, meant)
 }
@@ -171,12 +171,12 @@ function whiteSpace(code: "EINVAL" | "ENODEV", endpoint: string): Error {
   return mistake(code, endpoint, "has white space", endpoint.replace(/\s+/g, ""))
 }
 
-/** The interfaces of this machine, as errors name them. */
+/** Returns the names of this machine's interfaces, for use in errors. */
 export function interfaceNames(): string {
   return `interfaces: ${Object.keys(networkInterfaces()).join(", ")}`
 }
 
-/** The address of this machine that `*`, an address or an interface's name stand for. */
+/** Returns the local address that `*`, an address or the name of an interface stands for. */
 function localAddress(endpoint: string, host: string, ipv6: boolean): string | undefined {
   if (host === "*") return ipv6 ? "::" : "0.0.0.0"
   const addressFamily = familyOf(host)
@@ -194,7 +194,7 @@ function localAddress(endpoint: string, host: string, ipv6: boolean): string | u
   return networkInterfaces()[host]?.find((address) => address.family === family)?.address
 }
 
-/** With the option ipv6, libzmq has IPv6 sockets for IPv4, too. */
+/** Maps an IPv4 address to IPv6 if `ipv6` is set, because libzmq then uses IPv6 sockets for IPv4 too. */
 export function mapped(address: string, ipv6: boolean): string {
   return ipv6 && familyOf(address) === 4 ? `::ffff:${address}` : address
 }

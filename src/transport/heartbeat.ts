@@ -1,32 +1,32 @@
 import { writePing } from "../zmtp/commands.js"
 
-/** As the options of a socket have it, in milliseconds. */
+/** The heartbeat options of a socket. */
 export interface HeartbeatOptions {
-  /** Between PINGs; 0 sends none. */
+  /** Milliseconds between PINGs; 0 sends none. */
   intervalMs: number
   /** Milliseconds that a peer may be silent after a PING. */
   timeoutMs: number
-  /** The time to live sent in a PING, in tenths of a second; 0 sends none. */
+  /** The time to live in each PING, in tenths of a second; 0 sends none. */
   timeToLive: number
 }
 
-/** The connection that is kept alive. */
+/** The connection that a heartbeat keeps alive. */
 export interface Beating {
-  /** Whether what is sent now would have to wait. */
+  /** Whether a write would be queued. */
   readonly blocked: boolean
   send(frame: Uint8Array): void
   timedOut(): void
 }
 
-/** PINGs of a connection, and the times within which something has to be heard (RFC 37). */
+/** The heartbeat of a connection (RFC 37): sends PINGs and times out a silent peer. */
 export class Heartbeat {
   readonly #connection: Beating
   readonly #options: HeartbeatOptions
   #interval: NodeJS.Timeout | undefined
-  /** Since a PING of this side, and since one of the peer's. */
+  /** The timeouts after a PING of this side, and after one of the peer's. */
   #timeout: NodeJS.Timeout | undefined
   #timeToLive: NodeJS.Timeout | undefined
-  /** Whether a PING waits until the connection has room. */
+  /** Whether a PING is due once the connection has room. */
   #due = false
 
   constructor(connection: Beating, options: HeartbeatOptions) {
@@ -36,7 +36,7 @@ export class Heartbeat {
     if (intervalMs > 0) this.#interval = setInterval(beat, intervalMs, this).unref()
   }
 
-  /** Something came from the peer. */
+  /** The peer sent something. */
   heard(): void {
     if (this.#timeout) clearTimeout(this.#timeout)
     if (this.#timeToLive) clearTimeout(this.#timeToLive)
@@ -44,7 +44,7 @@ export class Heartbeat {
     this.#timeToLive = undefined
   }
 
-  /** The peer has said how long it may be silent. */
+  /** The peer set the time within which it must be heard again. */
   mustHearWithin(ms: number): void {
     this.#timeToLive ??= setTimeout(giveUp, ms, this.#connection).unref()
   }
@@ -54,7 +54,7 @@ export class Heartbeat {
     this.heard()
   }
 
-  /** Sends a PING, or one later in place of all that were due while the connection had no room. */
+  /** Sends a PING. While the connection has no room, a single later one replaces all that were due. */
   beat(): void {
     this.#due = this.#connection.blocked
     if (!this.#due) this.#ping()
@@ -65,7 +65,7 @@ export class Heartbeat {
     if (this.#due) this.beat()
   }
 
-  /** As with libzmq, a peer has time to answer from when the PING leaves. */
+  /** As in libzmq, the peer's time to answer starts when the PING is written. */
   #ping(): void {
     const { timeoutMs, timeToLive } = this.#options
     this.#connection.send(writePing(timeToLive))

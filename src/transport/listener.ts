@@ -14,10 +14,10 @@ import type {
   PeerListener,
 } from "./transport.js"
 
-/** Connections in their handshake, at most; the oldest gives way to the next. */
+/** Maximum number of connections in their handshake. One more closes the oldest. */
 const HALF_OPEN_MAX = 4096
 
-/** A bound endpoint: makes a connection of each TCP connection that comes. */
+/** A bound endpoint: makes a connection of each TCP connection that it accepts. */
 export class Listener implements PeerListener, ConnectionHandlers {
   readonly connections: Set<Connection> = new Set()
   readonly #options: ConnectionOptions
@@ -25,7 +25,7 @@ export class Listener implements PeerListener, ConnectionHandlers {
   readonly #server: Server
   readonly #tcp: TcpOptions
   readonly #filter: BlockList | undefined
-  /** In the order in which they came. */
+  /** The connections in their handshake, oldest first. */
   readonly #halfOpen = new Set<Connection>()
 
   constructor(options: ConnectionOptions, tcp: TcpOptions, handlers: ListenerHandlers) {
@@ -101,7 +101,7 @@ export class Listener implements PeerListener, ConnectionHandlers {
   }
 }
 
-/** The addresses of ZMQ_TCP_ACCEPT_FILTER; undefined where all may come in. */
+/** Returns the addresses of ZMQ_TCP_ACCEPT_FILTER; undefined if every address is allowed. */
 function readFilters(filters: readonly string[]): BlockList | undefined {
   if (filters.length === 0) return undefined
   const list = new BlockList()

@@ -11,7 +11,7 @@ import type {
   Transport,
 } from "./transport.js"
 
-/** Connections on this thread. */
+/** The transport whose connections are on this thread. */
 export class LocalTransport implements Transport {
   readonly #options: ConnectionOptions
   readonly #tcp: TcpOptions
@@ -26,7 +26,7 @@ export class LocalTransport implements Transport {
   }
 
   listener(handlers: ListenerHandlers): Listener {
-    // Ready by the time that a peer connects.
+    // Load the module now, so that it is ready when a peer connects.
     loadInstance()
       .then(receivingInstance)
       .catch(() => {})

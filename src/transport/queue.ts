@@ -1,7 +1,7 @@
-/** Slots at the front that may be empty before those behind move up. */
+/** Maximum number of empty slots at the front before the items move up. */
 const EMPTY_MAX = 1024
 
-/** A queue as an array, of which the front is cleared, not shifted, as it is read. */
+/** A queue in an array whose front is cleared as it is read, instead of shifted. */
 export class Queue<T> {
   #items: (T | undefined)[] = []
   #front = 0

@@ -1,67 +1,67 @@
 /**
- * Decides when connections decode what came. All connections of a thread decode in one instance of the
- * module, whose output is read where it lies: so one connection decodes at a time, and nothing that
- * its messages set off (a `receive()` that takes from another pipe, which may read on then) decodes
- * within. Asking to read on only puts a connection in line.
+ * Decides when connections decode received bytes. All connections of a thread share one instance of
+ * the module and read its output in place, so only one of them may decode at a time. A message may
+ * cause a `receive()` on another pipe, whose connection may then resume; it must not decode inside
+ * that call. So a request to read on only puts the connection in line.
  */
 import { performance } from "node:perf_hooks"
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { idleTimeMs } from "./idle.js"
 import { Queue } from "./queue.js"
 
-/** Decoding goes on for this long before timers and I/O have their turn, in milliseconds. */
+/** Milliseconds of decoding before timers and I/O get their turn. */
 const TURN_MAX_MS = 4
-/** Turns of the event loop, at most, that are left to programs that have not received what is there. */
+/** Maximum number of turns of the event loop to wait for programs that have messages to receive. */
 const PASSES_MAX = 16
 
-/** A connection that has something to decode. */
+/** A connection that has bytes to decode. */
 export interface Readable {
-  /** Decodes one slice. Returns whether to go on when the others in line had theirs. */
+  /** Decodes one slice. Returns whether to put the connection in line again. */
   readSlice(): boolean
 }
 
 const line = new Queue<Readable>()
-/** Spent on decoding since the event loop last had its turn, in milliseconds. */
+/** Milliseconds spent decoding since the event loop last had its turn. */
 let spentMs = 0
-/** Programs that have more to receive than they may in one turn of the event loop. */
+/** Number of programs with more messages than they may receive in one turn of the event loop. */
 let behind = 0
-/** Turns that were left to them. */
+/** Number of turns spent waiting for them. */
 let passes = 0
 let isReading = false
 let isScheduled = false
-/** For how long the event loop had waited for I/O when that was asked last, in milliseconds. */
+/** The event loop's total idle time when it was last read, in milliseconds. */
 let idleMs = 0
-/** Wakes the event loop of this thread. */
+/** A port whose messages wake this thread's event loop. */
 let waker: MessagePort | undefined
 
-/** Whether a connection may decode at once: nobody else does, nobody is in line, and programs keep up. */
+/** Returns whether a connection may decode at once: no other decodes or is in line, and programs keep up. */
 export function mayReadNow(): boolean {
   return !isReading && !isScheduled && behind === 0
 }
 
-/** Has a connection decode now, and what is left in its next turns; only where `mayReadNow`. */
+/** Decodes a connection's bytes now, and puts it in line if some are left. Call only if `mayReadNow()`. */
 export function readNow(readable: Readable): void {
   read(readable)
   if (spentMs >= TURN_MAX_MS && hasIdled()) spentMs = 0
   schedule()
 }
 
-/** Puts a connection in line; it decodes when the call stack has unwound. */
+/** Puts a connection in line to decode once the call stack has unwound. */
 export function readSoon(readable: Readable): void {
   line.push(readable)
   if (!isReading) schedule()
 }
 
 /**
- * A program has more to receive than it may in this turn of the event loop: until `caughtUp`, it goes
- * first. Messages are received fastest just after they were decoded, and those that pile up in the
- * meantime take memory.
+ * Records that a program has more messages than it may receive in this turn of the event loop, and
+ * goes first until `caughtUp()`. Messages are received fastest just after they were decoded, and
+ * piled up they take memory.
  */
 export function fellBehind(): void {
   behind++
 }
 
-/** The turn has come for which the program waited. */
+/** Records that the program's next turn has begun. */
 export function caughtUp(): void {
   behind--
 }
@@ -77,7 +77,10 @@ function read(readable: Readable): void {
   }
 }
 
-/** Whether the event loop has waited for I/O since this was asked last: then nothing has waited for it. */
+/**
+ * Returns whether the event loop has waited for I/O since the last call. If it has, no timer or I/O
+ * was kept waiting.
+ */
 function hasIdled(): boolean {
   const now = idleTimeMs()
   const has = now > idleMs
@@ -85,7 +88,7 @@ function hasIdled(): boolean {
   return has
 }
 
-/** Arranges the next slice: after a turn of the event loop where the time of this one is used up. */
+/** Schedules the next slice, after a turn of the event loop if the time of this one is used up. */
 function schedule(): void {
   if (isScheduled) return
   if (spentMs >= TURN_MAX_MS || (behind > 0 && line.length > 0)) {
@@ -97,14 +100,15 @@ function schedule(): void {
   }
 }
 
-/** Lets programs receive what the last slice brought: a tick comes after all microtasks. */
+/** Lets programs receive the messages of the last slice first: a tick runs after all microtasks. */
 function yieldToPrograms(): void {
   process.nextTick(readNext)
 }
 
 /**
- * Begins a turn once the event loop has had its own. The immediate must not keep the process for as
- * long as peers send; and since the event loop would sleep over one that does not, it is woken.
+ * Begins a turn after one of the event loop. The immediate is unreferenced, so that a peer that
+ * keeps sending cannot keep the process alive. The event loop would block despite such an
+ * immediate, so a message wakes it.
  */
 function beginTurnLater(): void {
   setImmediate(beginTurn).unref()

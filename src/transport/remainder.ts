@@ -1,32 +1,32 @@
-/** Writes to a socket after the event loop has stopped, by its file descriptor. */
+/** Writes to a socket by its file descriptor, after the event loop has stopped. */
 import { readSync, writeSync } from "node:fs"
 import type { Socket } from "node:net"
 
-/** Bytes read at once, and how often at most, before it is written again. */
+/** Bytes to read at once, and the maximum number of reads before the next write. */
 const READ_BYTES = 64 * 1024
 const READS_MAX = 16
 
-/** Errors after which it may be tried again. */
+/** Errors after which the call can be repeated. */
 const PASSING: ReadonlySet<string | undefined> = new Set(["EAGAIN", "EINTR"])
 
 let readBuffer: Uint8Array | undefined
 
-/** What a net.Socket keeps to itself. There is no descriptor in Windows, where handles are others. */
+/** Internal members of net.Socket. Windows has no file descriptors for them. */
 interface InnerSocket {
   _handle?: { fd?: number; writeQueueSize?: number } | null
   _writableState: { writelen?: number }
 }
 
-/** Bytes that were written to a socket and that the system has not taken. */
+/** Returns the number of bytes written to a socket that the system has not accepted yet. */
 export function untakenBytes(socket: Socket): number {
   const { writableLength } = socket
   if (writableLength === 0 || socket.destroyed) return 0
   const { _handle, _writableState } = socket as unknown as InnerSocket
-  // Of the write that is under way, the system may have taken a part.
+  // The system may have accepted a part of the write in progress.
   return writableLength - (_writableState.writelen ?? 0) + (_handle?.writeQueueSize ?? 0)
 }
 
-/** The file descriptor of a socket; undefined where there is none, or it is not known what is left. */
+/** Returns the file descriptor of a socket; undefined if it has none, or if the bytes left are not known. */
 export function descriptorOf(socket: Socket): number | undefined {
   const { _handle, _writableState } = socket as unknown as InnerSocket
   if (socket.destroyed || !_handle) return undefined
@@ -35,14 +35,14 @@ export function descriptorOf(socket: Socket): number | undefined {
   return isKnown && fd !== undefined && fd >= 0 ? fd : undefined
 }
 
-/** The bytes at the end of what was written to a socket. */
+/** The last bytes written to a socket, which the system has not accepted yet. */
 export class Remainder {
   readonly #descriptor: number
   readonly #pieces: Uint8Array[]
   #at: number
   #left: number
 
-  /** @param pieces end with the bytes that are left. */
+  /** @param pieces pieces whose last `leftBytes` bytes are still to be written. */
   constructor(descriptor: number, pieces: Uint8Array[], leftBytes: number) {
     this.#descriptor = descriptor
     this.#pieces = pieces
@@ -51,7 +51,7 @@ export class Remainder {
     for (const piece of pieces) this.#at += piece.length
   }
 
-  /** Writes what the system takes at once. Returns the bytes that are left; 0 where the peer has gone. */
+  /** Writes as much as the system accepts at once. Returns the bytes left; 0 if the peer has gone. */
   write(): number {
     try {
       while (this.#left > 0) this.#writeOnce()
@@ -74,7 +74,10 @@ export class Remainder {
     this.#pieces.shift()
   }
 
-  /** Reads what has come: where that is left unread, a close is a reset, and what was sent may be lost. */
+  /**
+   * Reads all received bytes. A close with unread bytes becomes a reset, which can lose bytes
+   * already sent.
+   */
   #readAll(): void {
     readBuffer ??= new Uint8Array(READ_BYTES)
     for (let i = 0; i < READS_MAX; i++) if (readSync(this.#descriptor, readBuffer) === 0) return

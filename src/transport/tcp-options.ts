@@ -1,17 +1,20 @@
-/** Options of each TCP connection, and of dialling it. */
+/** Options of a TCP connection and of dialling it. */
 export interface TcpOptions {
-  /** undefined leaves it to the system. */
+  /** undefined keeps the system's default. */
   keepAlive: boolean | undefined
-  /** Milliseconds of silence before the first keep-alive probe; 0 leaves it to the system. */
+  /** Milliseconds of silence before the first keep-alive probe; 0 keeps the system's default. */
   keepAliveDelayMs: number
   ipv6: boolean
-  /** Addresses and subnets from which peers may come, as ZMQ_TCP_ACCEPT_FILTER has them; none: all. */
+  /**
+   * Addresses and subnets that peers may connect from, as in ZMQ_TCP_ACCEPT_FILTER. An empty list
+   * allows all.
+   */
   acceptFilters: readonly string[]
   backlog: number
-  /** 0: as long as the system takes. */
+  /** 0 leaves the timeout to the system. */
   connectTimeoutMs: number
-  /** First pause after a connection that failed; 0 or less: no second attempt. */
+  /** Milliseconds before the second attempt to connect; 0 or less allows only one. */
   reconnectMs: number
-  /** The pause doubles up to this; 0: it stays as it is. */
+  /** Limit up to which the pauses double, in milliseconds; 0 keeps them constant. */
   reconnectMaxMs: number
 }

@@ -1,4 +1,4 @@
-/** TCP sockets as connections have them, whichever side makes them. */
+/** Creates the TCP sockets of connections, for listeners and dialers. */
 import type { NetConnectOpts } from "node:net"
 import * as net from "node:net"
 import { getSystemErrorName } from "node:util"
@@ -14,13 +14,16 @@ import {
 import type { TcpOptions } from "./tcp-options.js"
 import { mistake, quoted, systemError } from "./zmq-error.js"
 
-/** A handle that net listens with. Making it binds at once, which net.Server does only later. */
+/** A handle that net.Server listens with. Creating one binds at once; net.Server binds later. */
 interface ServerHandle {
   listen(backlog: number): number
   close(): void
 }
 
-/** The method of net.Server that takes the handle: net calls it once it knows that no cluster shares the port. */
+/**
+ * The method of net.Server that takes the handle. node:net calls it once it knows that the port is
+ * not shared in a cluster.
+ */
 interface InnerServer {
   _handle: ServerHandle
   _listen2?(host: null, port: -1, family: -1, backlog: number): void
@@ -31,7 +34,7 @@ const { _createServerHandle: createServerHandle } = net as unknown as {
   _createServerHandle: CreateServerHandle
 }
 
-/** Options of a server that are handed on to what it accepts, which is not read from yet. */
+/** Returns the options that a server passes on to the sockets it accepts, which start paused. */
 export function serverOptions({ keepAlive, keepAliveDelayMs }: TcpOptions): net.ServerOpts {
   return {
     pauseOnConnect: true,
@@ -42,7 +45,7 @@ export function serverOptions({ keepAlive, keepAliveDelayMs }: TcpOptions): net.
 }
 
 /**
- * Starts to listen at an address, and returns where.
+ * Starts to listen at an address, and returns the bound one.
  *
  * @throws Error in the form of zeromq.js.
  */
@@ -66,8 +69,8 @@ export function listenTcp(
 }
 
 /**
- * Listens as `server.listen(handle)` does, without loading node:cluster, which takes a third of the first
- * bind() of a process. Where a runtime has no such way in, it goes through the front door.
+ * Listens as `server.listen(handle)` does, but without loading node:cluster, which takes a third of
+ * a process's first bind(). Falls back to `server.listen()` if the runtime has no such method.
  */
 function listenAtOnce(server: net.Server, handle: ServerHandle, backlog: number): void {
   const inner = server as unknown as InnerServer
@@ -79,7 +82,6 @@ function listenAtOnce(server: net.Server, handle: ServerHandle, backlog: number)
   inner._listen2(null, -1, -1, backlog)
 }
 
-/** Dials. */
 export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions): Channel {
   const channel = Channel.connect({
     host,
@@ -102,7 +104,7 @@ export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions)
   return channel
 }
 
-/** The address of a host by its name. Rejects with ENODEV for the endpoint. */
+/** Resolves a host name. Rejects with ENODEV and the endpoint. */
 export async function resolveHost(
   { host, port }: HostPort,
   ipv6: boolean,
@@ -123,7 +125,10 @@ export async function resolveHost(
   }
 }
 
-/** The same at once, which goes for localhost only: Node asks for other names in the background. */
+/**
+ * Resolves a host name synchronously. Works for localhost only, as Node resolves other names in the
+ * background.
+ */
 export function resolveHostSync(
   { host, port }: HostPort,
   ipv6: boolean,

@@ -1,4 +1,4 @@
-/** Throws an error as one that nobody caught, once what is being done is done. */
+/** Throws an error as an uncaught exception, after the current operation. */
 export function throwLater(error: unknown): void {
   process.nextTick(() => {
     throw error

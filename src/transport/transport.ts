@@ -1,4 +1,4 @@
-/** The interface between endpoints and a transport, whichever thread its connections are on. */
+/** The interface between endpoints and a transport, whichever thread runs its connections. */
 import type { Chunk, Packing } from "../codec/chunk.js"
 import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
@@ -20,53 +20,59 @@ export interface ConnectionOptions {
   settings: Settings
   sender: Sender
   handshake: HandshakeSettings
-  /** The longest that a handshake may take, in milliseconds; 0 is no limit. */
+  /** Maximum duration of a handshake in milliseconds; 0 is no limit. */
   handshakeMs: number
   heartbeat: HeartbeatOptions
-  /** Whether sinks take frames as they come, rather than messages. */
+  /** Whether sinks take frames as they arrive instead of whole messages. */
   relays: boolean
-  /** Whether peers that announce nothing are served as over tcp://. */
+  /** Whether peers that announce no revision are served as over tcp://. */
   acceptsPlain: boolean
 }
 
-/** The consumer of a connection's messages and commands after the handshake. */
+/** The consumer of a connection's messages and commands, from the end of the handshake on. */
 export interface MessageSink {
-  /** A message, which is the sink's to keep. Returns whether it wants the next one now. */
+  /** Takes ownership of a message. Returns whether the connection may go on reading now. */
   message(parts: Buffer[]): boolean
-  /** A command, without its name. Returns whether it wants what follows now. */
+  /** Takes the data of a command. Returns whether the connection may go on reading now. */
   command(name: string, data: Buffer): boolean
-  /** There is room to write again. */
+  /** The connection is writable again. */
   drained(): void
 }
 
-/** A sink that takes frames as they come, and makes messages of them elsewhere. */
+/** A sink that takes frames as they arrive and passes them to another thread. */
 export interface FrameRelaySink extends MessageSink {
-  /** Messages wanted now. */
+  /** Number of messages that the sink has room for. */
   readonly room: number
-  /** A piece of the frames of messages, so many of which end in it. Returns whether it wants more now. */
+  /**
+   * Takes some frames, in which `messages` messages end. Returns whether the connection may go on
+   * reading now.
+   */
   frames(piece: Uint8Array, messages: number): boolean
 }
 
 /** Events of a connection. */
 export interface ConnectionHandlers {
-  /** The handshake is over: a sink is to be given. */
+  /** The handshake has succeeded. The handler sets `connection.sink`. */
   ready(connection: PeerConnection, peerRoutingId: Buffer): void
-  /** Asks for `connection.authenticated` to be called. */
+  /** Requests a call of `connection.authenticated`. */
   authenticate(connection: PeerConnection, credentials: Credentials): void
-  /** The peer or the handler of ZAP has refused. */
+  /** The peer or the ZAP handler has refused the other side. */
   refused(connection: PeerConnection, status: number): void
-  /** The peer broke a rule; its connection is over. `failure` is of the handshake. */
+  /**
+   * The peer broke a rule and its connection has ended. `failure` is set if that was during the
+   * handshake.
+   */
   failed(
     connection: PeerConnection,
     error: ProtocolError,
     failure: HandshakeFailure | undefined,
   ): void
-  /** What is sent is compressed harder, or less, from now on. */
+  /** The compression effort has changed. */
   effortChanged(connection: PeerConnection): void
   closed(connection: PeerConnection, ending: Ending): void
 }
 
-/** Traffic in one direction, and whether a dictionary is in use there. */
+/** Traffic in one direction, and whether a dictionary is in use. */
 export interface DirectionCounts extends Traffic {
   dictionary: boolean
 }
@@ -78,36 +84,37 @@ export interface ConnectionCounts {
 
 /** The end of a connection. */
 export interface Ending {
-  /** The error that ended it, if it was not just closed. */
+  /** The error that ended the connection; undefined if it was simply closed. */
   error: Error | undefined
-  /** The stage that it had reached: a refused handshake has been reported already. */
+  /** The stage that the connection had reached. A refusal has already been reported. */
   stage: "handshaking" | "refused" | "traffic"
-  /** Whether trying again does not mend what failed. */
+  /** Whether another attempt would fail in the same way. */
   final: boolean
   counts: ConnectionCounts
 }
 
-/** Messages that were sent and have not left. */
+/** Messages that were accepted but not yet written. */
 export interface Waiting {
-  /** How many, each as a whole. */
+  /** Number of whole messages. */
   messages: number
-  /** What they take in memory: of those that are encoded, what they take on the wire. */
+  /** Their size in memory; for encoded messages, their size on the wire. */
   bytes: number
 }
 
-/** Makes of messages what connections write. */
+/** An encoder of messages into chunks, which connections write. */
 export interface Encoder {
   /**
-   * Parts of fewer bytes go plain, so that messages of such parts may be given in wire form.
+   * Returns the size in bytes below which parts are sent plain, so that messages of such parts may
+   * be given in wire form.
    *
-   * @param packing undefined as long as there is no peer.
+   * @param packing undefined if there is no peer yet.
    */
   plainBelow(packing: Packing | undefined): number
   /**
-   * Takes the frames of whole messages, and then one message more, if there is one; in front of
-   * them go messages in wire form. The chunk is to be released when it is written.
+   * Encodes `plain`'s messages in wire form, then the frames of whole messages, then one more
+   * message if given. The caller releases the chunk once it is written.
    *
-   * @param plain none where the packing is "frames".
+   * @param plain must be empty if the packing is "frames".
    * @param packing "parts" by default.
    */
   encode(
@@ -116,137 +123,140 @@ export interface Encoder {
     plain?: PlainMessages,
     packing?: Packing,
   ): Chunk
-  /** The packing for a peer that announced this revision, or none. */
+  /** Returns the packing for a peer that announced this revision, or none. */
   packingFor(peerRevision: number | undefined): Packing
   /**
-   * Encodes the messages of a chunk again, in another packing, and releases it.
+   * Encodes the messages of a chunk again in another packing, and releases the chunk.
    *
-   * @throws Error when memory is out: the chunk is as it was then.
+   * @throws Error if there is not enough memory. The chunk is unchanged then.
    */
   repack(chunk: Chunk, packing: Packing): Chunk
-  /** Returns the plain frames of a chunk, which is not released. */
+  /** Returns the plain frames of a chunk, without releasing it. */
   plainFrames(chunk: Chunk): Uint8Array
-  /** One more endpoint uses it, and will close it. */
+  /** Adds an endpoint that uses the encoder and will close it. */
   share(): void
   close(): void
 }
 
 /**
- * Memory in which messages wait for the end of a burst of the program, and from which they may leave
- * before, where that does not end.
+ * Shared memory for messages written during a burst of the program. The other thread may send them
+ * before the burst ends, in case it does not end soon.
  */
 export interface OpenMemory {
   /** At least 64 KiB. */
   readonly bytes: Buffer
-  /** Sets the bytes that are frames of whole messages. */
+  /** Sets the number of bytes that are frames of whole messages. */
   publish(bytes: number): void
-  /** How many bytes have left so far. */
+  /** Bytes that the other thread has already sent. */
   readonly left: number
-  /** Lets nothing leave any more, and returns how many bytes have left. */
+  /** Stops the other thread from sending more; returns the bytes already sent. */
   seal(): number
-  /** Gives back what is behind so many bytes, and those when no chunk is in them any more. */
+  /** Frees the memory after `bytes` now, and the rest once no chunk uses it. */
   close(bytes: number): void
 }
 
-/** "tcp" is for peers that are served without sentinels, as they announced nothing. */
+/** The protocol of a peer. "tcp" is a peer that announced no revision and is served without sentinels. */
 export type PeerScheme = "lz4+tcp" | "tcp"
 
 /** A connection to a peer. */
 export interface PeerConnection {
   /** The consumer of messages and commands, from the end of the handshake on. */
   sink: MessageSink | undefined
-  /** Whether what is written now would have to wait. */
+  /** Whether a write would be queued. */
   readonly blocked: boolean
-  /** Milliseconds that another thread takes for a write; 0 where it is this one that writes. */
+  /** Milliseconds that a write takes on another thread; 0 if this thread writes. */
   readonly threadMs: number
   /** Whether the peer takes subscriptions as commands. */
   readonly peerTakesCommands: boolean
-  /** The revision of the format that the peer announced; undefined if it announced none. */
+  /** The format revision that the peer announced; undefined if none. */
   readonly peerRevision: number | undefined
-  /** What the peer speaks; undefined until the handshake is over. */
+  /** The protocol of the peer; undefined until the handshake is over. */
   readonly scheme: PeerScheme | undefined
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
-  /** The traffic so far; not to be read when the connection is over. */
+  /** The traffic so far. Do not read it after the connection has ended. */
   readonly counts: ConnectionCounts
-  /** What was written and the system has not taken yet. */
+  /** Messages written that the system has not accepted yet. */
   readonly waiting: Waiting
-  /** Whether `openMemory` may give some. */
+  /** Whether `openMemory` may return memory. */
   readonly opensMemory: boolean
-  /** Memory for messages to these connections, this one among them; undefined if there is none. */
+  /** Returns memory for messages to `connections`, which include this one; undefined if there is none. */
   openMemory(connections: readonly object[]): OpenMemory | undefined
-  /** Compression effort of what it sends, as in Settings. */
+  /** The current compression effort, as in Settings. */
   readonly effort: number
-  /** Measures what its network takes; undefined if another thread does. */
+  /** The measurements of the network; undefined if another thread makes them. */
   readonly link?: Link | undefined
-  /** Sets how hard the encoder tries for this connection, or for all that are sent the same. */
+  /** Sets the encoder's effort for this connection, or for a group that is sent the same. */
   applyEffort(group?: readonly LinkHolder[]): void
-  /** Takes note of what was encoded after `adapt`. */
+  /** Records an encoding after `applyEffort`. */
   encoded(chunk: Chunk): void
   write(chunk: Chunk): void
   sendCommand(name: string, data: Uint8Array): void
-  /** Hands nothing to the sink, which is full from the beginning. */
+  /** Stops the connection from the beginning, because its sink is already full. */
   stop(): void
-  /** Goes on with what the sink did not want. */
+  /** Goes on with messages that the sink had no room for. */
   resume(): void
-  /** A message that the sink took has been received by the program. */
+  /** The application consumed a message that the sink took. */
   messageConsumed(): void
-  /** How many messages the sink will let wait, 0 for any number, and whether only the latest is kept, each way. */
+  /**
+   * Sets the number of messages that the sink queues (0 is no limit) and whether only the latest is
+   * kept, in each direction.
+   */
   setMarks(receiveHighWaterMark: number, conflate: boolean): void
-  /** Returns chunks that were written and have not left, and need not be lost with the connection. */
+  /** Takes back the chunks that were written but not sent, which another connection can write. */
   takePendingWrites(): PendingWrite[]
-  /** Whether there are any; if so, `drained` of the sink follows when there are none. */
+  /** Whether there are such chunks. If so, the sink's `drained` is called once there are none. */
   readonly hasPendingWrites: boolean
-  /** Calls back when the system has taken all that was written so far, or the connection is over. */
+  /** Calls `done` when the system has accepted all that was written so far, or the connection has ended. */
   flush(done: () => void): void
   /**
-   * Joins a departure, so that what was written leaves, although the event loop has stopped. Returns
-   * whether more may be written, whatever `blocked` says.
+   * Joins a departure, so that written messages are still sent after the event loop has stopped.
+   * Returns whether more may be written, even if `blocked` is set.
    */
   depart(departure: Departure): boolean
   /** Ends the connection of a peer that broke a rule. */
   reject(error: ProtocolError): void
-  /** Takes nothing more from the peer, and closes when all that was written is sent. */
+  /** Stops reading, and closes the connection once everything written is sent. */
   end(): void
   /** Ends the connection at once. */
   destroy(): void
-  /** Ends the connection in its handshake, of which has been told. */
+  /** Ends the connection during its handshake, after the refusal was reported. */
   refuse(): void
-  /** The answer of ZAP; undefined where there is no handler. */
+  /** Passes on the reply of ZAP; undefined if there is no handler. */
   authenticated(status: AuthStatus | undefined): void
 }
 
-/** The options of connections, as they can be posted to another thread. */
+/** Connection options that can be posted to another thread. */
 export type PlainConnectionOptions = Omit<ConnectionOptions, "sender" | "relays">
 
-/** What it takes to make a connection on another thread. */
+/** The parameters to make a connection on another thread. */
 export interface DialSpec {
   options: PlainConnectionOptions
   tcp: TcpOptions
   destination: Destination
 }
 
-/** A connection that this thread writes to after its event loop has stopped. */
+/** A connection that this thread goes on writing to after its event loop has stopped. */
 export interface Departing {
-  /** Writes what the system takes at once. Returns the bytes that are left. */
+  /** Writes as much as the system accepts at once. Returns the bytes left. */
   writeOn(): number
 }
 
 /** A thread that goes on writing after the event loop of this one has stopped. */
 export interface DepartingThread {
-  /** Has it count what is still to be written, see DepartureCells. */
+  /** Makes the thread count the bytes left to write; see DepartureCells. */
   depart(cells: Int32Array, place: number): void
 }
 
-/** The end of the process, which waits a little for what has not been written. */
+/** The exit of the process, which is delayed a little for messages not yet written. */
 export interface Departure {
   add(connection: Departing): void
   addThread(thread: DepartingThread): void
-  /** Has a thread connect, and write these frames of whole messages. */
+  /** Makes a thread connect and write these frames of whole messages. */
   deliver(spec: DialSpec, frames: Uint8Array[]): void
 }
 
-/** A command that waits its turn among messages. */
+/** A command that is queued among messages. */
 export interface Command {
   name: "SUBSCRIBE" | "CANCEL" | "JOIN" | "LEAVE"
   data: Uint8Array
@@ -259,17 +269,17 @@ export interface ListenerHandlers extends ConnectionHandlers {
   acceptFailed(error: Error): void
 }
 
-/** A bound endpoint: makes a connection of each TCP connection that comes. */
+/** A bound endpoint: makes a connection of each TCP connection that it accepts. */
 export interface PeerListener {
   readonly connections: Iterable<PeerConnection>
   /**
-   * Starts to listen at an address, and returns where.
+   * Starts to listen at an address, and returns the bound one.
    *
    * @throws Error in the form of zeromq.js.
    */
   listenSync(address: HostPort): HostPort
   listen(address: HostPort): Promise<HostPort>
-  /** Stops listening; connections go on. The port may become free a moment later. */
+  /** Stops listening; connections continue. The port may become free a moment later. */
   close(): void
 }
 
@@ -277,24 +287,30 @@ export interface DialerHandlers extends ConnectionHandlers {
   /** An attempt has begun. */
   delayed(): void
   connected(connection: PeerConnection): void
-  /** An attempt has failed; "retried" follows where there is to be another. */
+  /** An attempt has failed. "retried" follows if there will be another. */
   attemptFailed(): void
   retried(intervalMs: number): void
-  /** There is no connection, and there will be none: the peer is a wrong one, or reconnecting is off. */
+  /**
+   * There is no connection and there will be none: the peer is the wrong one, or reconnecting is
+   * disabled.
+   */
   gaveUp(isWrongPeer: boolean): void
 }
 
-/** A connected endpoint: one connection at a time, made again when it is lost. */
+/** A connected endpoint: keeps one connection, and makes it again when it is lost. */
 export interface PeerDialer {
   readonly connection: PeerConnection | undefined
   dial(): void
-  /** Makes no connection any more; the one there is goes on. */
+  /** Makes no more connections; the current one continues. */
   close(): void
-  /** Has frames of whole messages written by a thread, as the process ends without a connection here. */
+  /**
+   * Makes another thread write frames of whole messages, because the process exits and there is no
+   * connection.
+   */
   handOver(frames: Uint8Array[], departure: Departure): void
 }
 
-/** Makes the connections of an endpoint. */
+/** A factory for the connections of an endpoint. */
 export interface Transport {
   readonly encoder: Encoder
   listener(handlers: ListenerHandlers): PeerListener

@@ -4,7 +4,7 @@ import { constants } from "node:os"
 export interface ZmqError extends Error {
   code: string
   errno: number
-  /** The endpoint that it is about. */
+  /** The endpoint that caused the error. */
   address?: string
 }
 
@@ -34,25 +34,25 @@ const MESSAGES = {
 
 export type ZmqErrorCode = keyof typeof MESSAGES
 
-/** libzmq's own numbers. */
+/** libzmq's own error numbers. */
 const EFSM = 156384763
 
-/** An error of zeromq.js: with its words, unless there is more to say. */
+/** Returns an error of zeromq.js, with its usual message unless another is given. */
 export function zmqError(code: ZmqErrorCode, address?: string, message?: string): ZmqError {
   const errno = code === "EFSM" ? EFSM : constants.errno[code]
   const error = Object.assign(new Error(message ?? MESSAGES[code]), { errno, code })
   return address === undefined ? error : Object.assign(error, { address })
 }
 
-/** How much of an address an error quotes. */
+/** Maximum length of a quoted address. */
 const QUOTED_MAX = 200
 
-/** An error with an explanation behind libzmq's words, which programs may look for. */
+/** Returns an error with an explanation after libzmq's message, which programs may look for. */
 export function explained(code: ZmqErrorCode, why: string, address?: string): ZmqError {
   return zmqError(code, address, withExplanation(MESSAGES[code], why))
 }
 
-/** An error for a wrong address: what is wrong with it, and what was probably meant. */
+/** Returns an error for an invalid address that says what is wrong with it and what was probably meant. */
 export function mistake(
   code: ZmqErrorCode,
   address: string,
@@ -62,13 +62,13 @@ export function mistake(
   return explained(code, explanation(address, wrong, meant), address)
 }
 
-/** The explanation of a mistake: `"lz4+tcp://host" has no port (lz4+tcp://host:5555)`. */
+/** Returns the explanation of a mistake: `"lz4+tcp://host" has no port (lz4+tcp://host:5555)`. */
 export function explanation(address: string, wrong: string, meant?: string): string {
   const hint = meant !== undefined && meant.length <= QUOTED_MAX ? ` (${meant})` : ""
   return `${quoted(address)} ${wrong}${hint}`
 }
 
-/** Adds an explanation to an error of zeromq.js, also in its stack, which is what is printed of it. */
+/** Adds an explanation to an error of zeromq.js and to its stack, which is what gets printed. */
 export function explain<E extends Error>(error: E, why: string): E {
   const { message, stack } = error
   error.message = withExplanation(message, why)
@@ -78,14 +78,14 @@ export function explain<E extends Error>(error: E, why: string): E {
 
 const withExplanation = (words: string, why: string): string => `${words}: ${why}`
 
-/** Text from the caller, as it is shown in errors. */
+/** Quotes text from the caller, for use in an error. */
 export function quoted(text: string): string {
   return text.length > QUOTED_MAX
     ? `${JSON.stringify(text.slice(0, QUOTED_MAX))} …`
     : JSON.stringify(text)
 }
 
-/** The same for an error of the system, whatever its code is. */
+/** Returns such an error for any error code of the system. */
 export function systemError(code: string | undefined, address?: string): ZmqError {
   if (code !== undefined && code in MESSAGES) return zmqError(code as ZmqErrorCode, address)
   return zmqError("EINVAL", address, code)
