@@ -7,14 +7,14 @@ interface Sending {
   readonly message: Message
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
-  /** Tells whether libzmq took the message, once it was offered. */
+  /** Settles when libzmq has accepted or refused the message; undefined until it was offered to libzmq. */
   taken: Promise<void> | undefined
 }
 
 /**
- * Sends messages of a PUB or XPUB with `noDrop` to libzmq's endpoints and the others: to all or to
- * none, so that a program may try again what was refused. libzmq tells in a promise whether it took a
- * message. Only then do the others get it, and what is sent meanwhile waits in line.
+ * Sends messages of a PUB or XPUB with `noDrop` to libzmq's endpoints and to ours: to all of them
+ * or to none, so that a program may send a refused message again. libzmq accepts a message
+ * asynchronously, and only then is it sent to our endpoints. Messages sent meanwhile are queued.
  */
 export class AllOrNone {
   readonly #type: SocketType
@@ -26,12 +26,15 @@ export class AllOrNone {
     this.#sendNative = sendNative
   }
 
-  /** Whether messages wait in line. */
+  /** Whether messages are queued. */
   get isWaiting(): boolean {
     return this.#line.length > 0
   }
 
-  /** Sends a message, which is kept until then. Rejects with the code EAGAIN if some have no room. */
+  /**
+   * Queues a message, which must not be modified until the promise settles. Rejects with EAGAIN if
+   * a peer has no room.
+   */
   send(message: Message): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#line.push({ message, resolve, reject, taken: undefined })
@@ -39,7 +42,7 @@ export class AllOrNone {
     })
   }
 
-  /** Offers the first in line to libzmq, unless others have no room for it. */
+  /** Offers the first queued message to libzmq, unless one of our endpoints has no room for it. */
   #offer(): void {
     for (let first = this.#line.first(); first; first = this.#line.first()) {
       if (this.#type.hasRoomFor(first.message)) {
@@ -61,7 +64,7 @@ export class AllOrNone {
   }
 
   #settle(sending: Sending, refusal?: unknown): void {
-    if (this.#line.first() !== sending) return // it left when the socket was closed
+    if (this.#line.first() !== sending) return // close() has already sent it
     this.#line.shift()
     if (refusal === undefined) this.#sendOwn(sending)
     else sending.reject(refusal)
@@ -77,7 +80,7 @@ export class AllOrNone {
     }
   }
 
-  /** Sends all that is in line before the socket is closed: nothing can be tried again. */
+  /** Sends all queued messages before the socket is closed, because they cannot be sent again later. */
   close(): void {
     for (let next = this.#line.shift(); next; next = this.#line.shift()) {
       const { message, resolve, reject } = next
@@ -85,7 +88,7 @@ export class AllOrNone {
         if (this.#type.send(message, {}) !== undefined) reject(zmqError("EAGAIN"))
         else (next.taken ?? this.#offerNative(message)).then(resolve, reject)
       } catch (error) {
-        reject(error) // of the encoder; the others still leave
+        reject(error) // an error of the encoder; the others are still sent
       }
     }
   }

@@ -3,7 +3,7 @@ import type { PeerConnection } from "../transport/transport.js"
 import type { Credentials } from "../zmtp/handshake.js"
 import { askZap, noHandler, type PendingRequest, type ZapAnswer } from "./zap.js"
 
-/** Lets a handler of ZAP decide about peers, for one endpoint. */
+/** The authentication of an endpoint's peers by a ZAP handler. */
 export class Authenticator {
   readonly #context: Context
   readonly #domain: string
@@ -35,7 +35,7 @@ export class Authenticator {
     })
   }
 
-  /** The connection is over. */
+  /** Cancels the request of a connection that has ended. */
   cancel(connection: PeerConnection): void {
     const request = this.#pending.get(connection)
     if (!request) return
@@ -46,7 +46,10 @@ export class Authenticator {
 
 type Answer = ZapAnswer | "nobody, though enforced"
 
-/** Returns the failure of a handshake that gets no usable answer; undefined where it goes on. */
+/**
+ * Returns the handshake failure that follows from a missing, invalid or negative reply of ZAP;
+ * undefined if the handshake can go on.
+ */
 export function refusalOf(
   answer: Answer,
   { mechanism }: Credentials,

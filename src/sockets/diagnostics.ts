@@ -1,4 +1,7 @@
-/** Tells of connections on channels of node:diagnostics_channel, and on stderr with NODE_DEBUG=zeromq-lz4. */
+/**
+ * Publishes connection events on channels of node:diagnostics_channel, and prints them to stderr
+ * with NODE_DEBUG=zeromq-lz4.
+ */
 import { type Channel, channel } from "node:diagnostics_channel"
 import { debuglog } from "node:util"
 import type { Traffic } from "../codec/codec.js"
@@ -6,17 +9,17 @@ import type { ProtocolError } from "../codec/errors.js"
 import type { Lz4Level } from "../codec/options.js"
 import type { Statistics } from "./statistics.js"
 
-/** What messages on all channels tell. */
+/** The properties of the messages on all channels. */
 export interface DiagnosticsMessage {
-  /** The type of the socket, as in "PUSH". */
+  /** The type of the socket, for example "PUSH". */
   socketType: string
   /** The endpoint, as it was bound or connected. */
   endpoint: string
-  /** The `lz4` of the socket, by which to tell sockets apart. */
+  /** The `lz4` property of the socket, which identifies it. */
   lz4: Statistics
 }
 
-/** What messages about a connection tell. */
+/** The properties of messages about a connection. */
 export interface PeerMessage extends DiagnosticsMessage {
   /** The peer's IP address. */
   remoteAddress: string
@@ -26,53 +29,56 @@ export interface PeerMessage extends DiagnosticsMessage {
 
 /** A message on the channel `zeromq-lz4:connection`. */
 export interface ConnectionMessage extends PeerMessage {
-  /** What became of the connection. Its handshake begins when it is accepted or connected. */
+  /** The new state of the connection. Its handshake begins when it is accepted or connected. */
   state: "accepted" | "connected" | "closed"
-  /** Why it was closed, when the network or the system did that. */
+  /** The error of the network or the system that closed the connection, if there was one. */
   error?: Error | undefined
-  /** What went to the peer, when it was closed. */
+  /** The traffic sent to the peer. Only set if the connection was closed. */
   sent?: Traffic
-  /** What came from the peer, when it was closed. */
+  /** The traffic received from the peer. Only set if the connection was closed. */
   received?: Traffic
 }
 
-/** A message on the channel `zeromq-lz4:protocol-error`: the peer loses its connection. */
+/**
+ * A message on the channel `zeromq-lz4:protocol-error`: a peer broke a rule, and its connection is
+ * closed.
+ */
 export interface ProtocolErrorMessage extends PeerMessage {
-  /** What the peer did wrong. */
+  /** The rule that the peer broke. */
   error: ProtocolError
 }
 
 /** A message on the channel `zeromq-lz4:reconnect`: a connection was lost, or could not be made. */
 export interface ReconnectMessage extends DiagnosticsMessage {
-  /** Time until the next attempt, in milliseconds. */
+  /** Milliseconds until the next attempt. */
   intervalMs: number
 }
 
-/** A message on the channel `zeromq-lz4:level`: what is sent is compressed otherwise from now on. */
+/** A message on the channel `zeromq-lz4:level`: the compression level of sent messages has changed. */
 export interface LevelMessage extends PeerMessage {
-  /** The level in use. */
+  /** The new level. */
   level: Lz4Level | "none"
-  /** The level in use before. */
+  /** The level before. */
   previous: Lz4Level | "none"
 }
 
 const debug = debuglog("zeromq-lz4")
 
-/** A peer's words may be in an error, and a terminal is not to act on them. */
+/** Characters to remove from a line: an error may quote a peer, and must not control the terminal. */
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
 
-/** One kind of message. */
+/** A diagnostics channel, and the format of its lines for stderr. */
 class Topic<M extends DiagnosticsMessage> {
   readonly #channel: Channel
   readonly #line: (message: M) => string
 
-  /** @param line says the same in a line, behind the type and the endpoint of the socket. */
+  /** @param line formats a message, without the socket's type and endpoint, which come first. */
   constructor(name: string, line: (message: M) => string) {
     this.#channel = channel(`zeromq-lz4:${name}`)
     this.#line = line
   }
 
-  /** Whether anybody wants to know. */
+  /** Whether the channel has subscribers or NODE_DEBUG is set. */
   get isWanted(): boolean {
     return this.#channel.hasSubscribers || debug.enabled
   }

@@ -3,7 +3,10 @@ import type { Core } from "./core.js"
 import { Hold } from "./hold.js"
 
 interface Operation {
-  /** Begins it, with the core where there is one, or with libzmq, which does not wait if it is `now`. */
+  /**
+   * Begins the operation with the socket core, or with libzmq if there is none. `now` makes libzmq
+   * fail instead of waiting.
+   */
   begin(core: Core | undefined, now: boolean): Promise<unknown>
   resolve(value: unknown): void
   reject(error: unknown): void
@@ -11,8 +14,8 @@ interface Operation {
 }
 
 /**
- * Sends and receives of a socket before it has an endpoint, and it is known whether
- * libzmq will have to do with it.
+ * Calls of send() and receive() before the socket has an endpoint, when it is not yet known whether
+ * libzmq or the socket core will handle them.
  */
 export class EarlyOperations {
   readonly #hold = new Hold()
@@ -32,7 +35,7 @@ export class EarlyOperations {
     }) as Promise<T>
   }
 
-  /** There is an endpoint, or there will be none. */
+  /** Begins all operations, because there is an endpoint now, or will never be one. */
   begin(core: Core | undefined): void {
     for (const name of [...this.#waiting.keys()]) this.#begin(name, core, false)
   }
@@ -46,7 +49,7 @@ export class EarlyOperations {
   }
 }
 
-/** The error for a second operation while one waits. */
+/** Returns the error for a second operation while one is pending. */
 export function busy(name: "send" | "receive"): Error {
   const doing = name === "send" ? "writing" : "reading"
   return zmqError(

@@ -20,53 +20,53 @@ import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { type Authenticator, refusalOf } from "./authenticator.js"
 import type { Lz4, Source } from "./lz4.js"
 
-/** The socket, as its endpoints see it. */
+/** The members of a socket that its endpoints use. */
 export interface EndpointHost {
   readonly type: SocketType
   readonly lz4: Lz4
   readonly pipeOptions: PipeOptions
-  /** Whether pipes are there only while there is a connection. */
+  /** Whether pipes exist only while there is a connection (ZMQ_IMMEDIATE). */
   readonly immediate: boolean
   emit(event: Event): void
   added(pipe: Pipe): void
   removed(pipe: Pipe): void
 }
 
-/** Settings by which an endpoint makes its connections. */
+/** The settings of an endpoint's connections. */
 export interface EndpointSettings {
   transport: Transport
-  /** Whether its peers are authenticated by a handler of ZAP. */
+  /** Whether a ZAP handler authenticates the peers. */
   authenticates: boolean
   authenticator: Authenticator
-  /** Plaintext that may wait to be received from each connection; 0 is no limit. */
+  /** Maximum plaintext in bytes that is queued for receiving from each connection; 0 is no limit. */
   receiveHighWaterBytes: number
 }
 
-/** Time for a peer to end its side of a connection after `linger`, in milliseconds. */
+/** Milliseconds that a peer has to close its side after `linger` has expired. */
 const FLUSH_MS = 1000
 
 type EventType = Event["type"]
 
-/** The common part of bound and connected endpoints: their connections, and the events of these. */
+/** The common part of bound and connected endpoints: their connections and the events of these. */
 abstract class Endpoint implements Source {
-  /** As it is named in events. */
+  /** The endpoint's address in events. */
   abstract readonly address: string
   protected readonly host: EndpointHost
   protected readonly settings: EndpointSettings
   protected readonly encoder: Encoder
-  /** Of connections whose handshake is over. */
+  /** The pipes of connections whose handshake is over. */
   readonly pipes: Map<PeerConnection, Pipe> = new Map()
-  /** Over all connections of one that was connected. */
+  /** Counts of a connected endpoint, over all of its connections. */
   protocolErrors = 0
   reconnects = 0
-  /** Connections that only wait for the peer to end its side. */
+  /** Connections that are only waiting for the peer to close its side. */
   readonly #ending = new WeakSet<PeerConnection>()
   protected isReleased = false
   #isExpired = false
-  /** Lets the process end. */
+  /** The callback of `release`, which lets the process exit. */
   #released: (() => void) | undefined
   #limit: NodeJS.Timeout | undefined
-  /** When the time of `linger` will be up. */
+  /** The time at which `linger` expires. */
   #limitMs = Number.POSITIVE_INFINITY
   /** Whether the program was warned of a plain peer. */
   #hasWarned = false
@@ -81,13 +81,13 @@ abstract class Endpoint implements Source {
     return this.host.type.name
   }
 
-  /** Every connection, in its handshake or not. */
+  /** All connections, including those in their handshake. */
   protected abstract readonly connections: Iterable<PeerConnection>
-  /** Whether something may still be sent by a connection that is yet to be made. */
+  /** Whether messages are queued for a connection that has not been made yet. */
   protected abstract readonly isWaiting: boolean
   /**
-   * Ends the endpoint. What waits is sent within `lingerMs`, -1 for no limit; then `released` is
-   * called. What was received may be kept for the socket.
+   * Releases the endpoint. Queued messages are sent within `lingerMs` (-1 is no limit), and then
+   * `released` is called. With `keepsReceived`, messages already received can still be read.
    */
   release(lingerMs: number, released: () => void, keepsReceived: boolean): void {
     this.isReleased = true
@@ -102,48 +102,48 @@ abstract class Endpoint implements Source {
     this.checkReleased()
   }
 
-  /** What is left of `linger`, of an endpoint that was released. */
+  /** The rest of `linger` in milliseconds, after the endpoint was released. */
   get lingerLeftMs(): number {
     return this.#isExpired ? 0 : Math.max(0, this.#limitMs - performance.now())
   }
 
-  /** The pipes of peers that may be sent something. */
+  /** The pipes that messages can be sent to. */
   abstract readonly sendingPipes: Iterable<Pipe>
 
-  /** Has what was sent leave, although the event loop has stopped. */
+  /** Writes the sent messages after the event loop has stopped. */
   abstract depart(departure: Departure): void
 
-  /** The time of `linger` is up: what was not written yet is dropped. */
+  /** Drops the messages not yet written, because `linger` has expired. */
   #expire(): void {
     this.#limit = setTimeout(() => {
       for (const connection of this.connections) connection.destroy()
     }, FLUSH_MS).unref()
     this.#isExpired = true
     this.dropWaiting()
-    // Node keeps the process for what the system has no room for, and libzmq drops it.
+    // Node keeps the process alive for data that the system has no room for; libzmq drops it.
     for (const connection of this.connections)
       if (!this.pipes.has(connection) || connection.blocked) connection.destroy()
     this.checkReleased()
   }
 
-  /** Ends a connection for which nothing waits any more. */
+  /** Ends a connection that has no queued messages left. */
   protected end(connection: PeerConnection): void {
     this.#ending.add(connection)
     connection.end()
     this.checkReleased()
   }
 
-  /** Gives all that waits to the connections, which end then. */
+  /** Finishes all pipes: their connections write the queued messages and end. */
   protected abstract finishPipes(keepsReceived: boolean): void
-  /** Drops what still waits. */
+  /** Drops all queued messages. */
   protected abstract dropWaiting(): void
-  /** Nothing is left of the endpoint. */
+  /** Called when the endpoint has no connections left. */
   protected over(): void {}
 
   protected checkReleased(): void {
     if (!this.#released || this.isWaiting) return
     const connections = [...this.connections]
-    // As with libzmq, the system sends the rest, and the process need not see it.
+    // As with libzmq, the system sends the rest, even after the process has exited.
     if (this.#isExpired && connections.every((one) => this.#ending.has(one))) this.#released()
     if (connections.length > 0) return
     clearTimeout(this.#limit)
@@ -190,7 +190,7 @@ abstract class Endpoint implements Source {
     else this.host.lz4.failed(connection, this, error)
   }
 
-  /** Tells of a peer whose first part has no sentinel, also where nobody listens. */
+  /** Reports a peer whose first part has no sentinel. Warns if nobody listens for the event. */
   #plainPeer(connection: PeerConnection, error: ProtocolError): void {
     const { lz4 } = this.host
     const told = new ProtocolError(
@@ -231,7 +231,7 @@ abstract class Endpoint implements Source {
   }
 }
 
-/** An endpoint that was bound: a pipe for each peer that comes. */
+/** A bound endpoint: a pipe for each peer that connects. */
 export class BoundEndpoint extends Endpoint implements ListenerHandlers {
   readonly kind = "bind"
   address = ""
@@ -333,17 +333,17 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
   }
 }
 
-/** An endpoint that was connected: one pipe, over all its connections. */
+/** A connected endpoint: one pipe for all of its connections, which follow one another. */
 export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
   readonly kind = "connect"
   readonly address: string
   readonly #dialer: PeerDialer
-  /** There is none where pipes are there only while there is a connection. */
+  /** With `immediate`, undefined while there is no connection. */
   #pipe: Pipe | undefined
-  /** Whether there was a connection before, and whether one was ready. */
+  /** Whether there has been a connection, and whether one has been ready. */
   #wasOpened = false
   #wasConnected = false
-  /** Whether nothing waits to be sent any more, since the endpoint was released. */
+  /** Whether the endpoint was released and has no queued messages left. */
   #finished = false
   #gone: (isWrongPeer: boolean) => void
 
@@ -361,7 +361,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     this.#dialer = settings.transport.dialer(destination, this)
   }
 
-  /** Adds the pipe, and begins to dial. */
+  /** Adds the pipe and begins to dial. */
   dial(routingId: string | undefined): void {
     if (!this.host.immediate) {
       this.#pipe = this.newPipe()
@@ -386,7 +386,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
       this.#finish()
       return
     }
-    // As in libzmq, which knows the pipes of endpoints, and drops them, unless connections make them.
+    // As in libzmq: it drops the pipe of an endpoint, and its messages, unless the connection created it.
     this.#pipe.finish(() => this.#finish(), keepsReceived && this.host.immediate)
     this.host.removed(this.#pipe)
   }
@@ -412,12 +412,12 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
       pipe.writeOut()
       return
     }
-    // There is no event loop for the handler of ZAP.
+    // The ZAP handler cannot run, as the event loop has stopped.
     const frames = this.settings.authenticates ? [] : pipe.takeFrames()
     if (frames.length > 0) this.#dialer.handOver(frames, departure)
   }
 
-  /** Nothing waits to be sent any more. */
+  /** Stops dialling and ends the connection, because no queued messages are left. */
   #finish(): void {
     this.#finished = true
     this.#dialer.close()
@@ -497,13 +497,13 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
   }
 }
 
-/** Whether the first part of a peer that announced nothing has no sentinel. */
+/** Returns whether the first part of a peer without an announced revision had no sentinel. */
 function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): boolean {
   if (code !== "ERR_LZ4_PART_TOO_SHORT" && code !== "ERR_LZ4_UNKNOWN_SENTINEL") return false
   return connection.peerRevision === undefined && connection.counts.received.wireBytes === 0
 }
 
-/** Returns libzmq's name for the end of a connection in its handshake. */
+/** Returns libzmq's error for a connection that ended during its handshake. */
 function handshakeError(error: Error | undefined): Error {
   const code = (error as NodeJS.ErrnoException | undefined)?.code
   if (code === undefined || error instanceof ProtocolError) return systemError("EPIPE")

@@ -1,8 +1,8 @@
 /**
- * The end of a process: a script that sends and ends has delivered, over tcp:// as well as here.
- * When nothing else is left to do, endpoints are closed, and the process stays for as long as their
- * `linger` allows. Where it is made to end, by process.exit() or an error that nobody catches, the event
- * loop stands still, and what was sent is written without it.
+ * Delivers sent messages before the process exits, as tcp:// does. When the event loop is empty,
+ * all endpoints are closed, and the process stays alive for as long as their `linger` allows. If
+ * process.exit() or an uncaught error ends the process, the event loop has stopped, and the
+ * messages are written without it.
  */
 import type { Context, Socket } from "zeromq"
 import { flushAll } from "../patterns/flusher.js"
@@ -11,7 +11,7 @@ import type { Departure } from "../transport/transport.js"
 import { Hold } from "./hold.js"
 import type { SocketState } from "./state.js"
 
-/** After so long zeromq.js says what a process waits for, in milliseconds. */
+/** Milliseconds after which zeromq.js prints why the process has not exited. */
 const WARNING_MS = 500
 /** An endpoint that was released. */
 interface Leaving {
@@ -19,17 +19,17 @@ interface Leaving {
   depart(departure: Departure): void
 }
 
-/** The state of each socket, which may be collected before its messages have left. */
+/** The states of open sockets. A socket may be collected before its messages are written. */
 const watched = new Set<SocketState>()
-/** Endpoints that are closed and still have something to send, with the contexts of their sockets. */
+/** Endpoints that were closed but have messages to send, with the contexts of their sockets. */
 const leaving = new Set<{ endpoint: Leaving; context: Context | undefined }>()
 let listening = false
-/** Whether other handlers of "beforeExit" had their turn to send something. */
+/** Whether the other handlers of "beforeExit" have had a turn to send messages. */
 let announced = false
 let holding = false
 const staying = new Hold()
 
-// A socket that is dropped without close() is closed by zeromq.js.
+// zeromq.js closes a socket that is collected without close().
 const dropped = new FinalizationRegistry<SocketState>((state) => {
   watched.delete(state)
   closeCore(state)
@@ -39,7 +39,7 @@ function closeCore({ core }: SocketState): void {
   core?.close(core.lingerMs)
 }
 
-/** Sees to it that the endpoints of a socket end before the process does, or with the socket. */
+/** Makes the endpoints of a socket end before the process does, or when the socket is collected. */
 export function watch(socket: Socket, state: SocketState): void {
   watched.add(state)
   dropped.register(socket, state, state)
@@ -49,13 +49,13 @@ export function watch(socket: Socket, state: SocketState): void {
   process.on("exit", depart)
 }
 
-/** Lets go of a socket that was closed, since listeners that its state knows may mention it. */
+/** Drops the state of a closed socket, because its listeners may refer to the socket. */
 export function unwatch(state: SocketState): void {
   watched.delete(state)
   dropped.unregister(state)
 }
 
-/** Counts an endpoint that still has something to send; to be called back when it is gone. */
+/** Registers an endpoint that still has messages to send. Returns the callback for when it has none. */
 export function exitsLater(endpoint: Leaving, context: Context | undefined): () => void {
   const entry = { endpoint, context }
   leaving.add(entry)
@@ -68,8 +68,8 @@ export function exitsLater(endpoint: Leaving, context: Context | undefined): () 
 }
 
 /**
- * Closes the cores; zeromq.js closes the sockets. It is not called here, since a call into an addon
- * takes the process down in a worker that is terminated meanwhile.
+ * Closes the socket cores; zeromq.js closes the sockets. Calling the addon here would crash the
+ * process if a worker were terminated meanwhile.
  */
 function closeAll(): void {
   const open: SocketState[] = []
@@ -79,7 +79,7 @@ function closeAll(): void {
   }
   if (open.length > 0 && !announced) {
     announced = true
-    setImmediate(() => {}) // "beforeExit" comes again
+    setImmediate(() => {}) // "beforeExit" will be emitted again
     return
   }
   announced = false
@@ -90,7 +90,7 @@ function closeAll(): void {
   setTimeout(warnOfLeaving, WARNING_MS).unref()
 }
 
-/** Writes what was sent, within `linger`, as the process ends. */
+/** Writes the sent messages within `linger`, because the process is exiting. */
 function depart(): void {
   flushAll()
   const departure = new BlockingDeparture()
@@ -101,7 +101,7 @@ function depart(): void {
     try {
       endpoint.depart(departure)
     } catch {
-      return // there is no memory to encode its messages, or for a thread
+      return // not enough memory to encode the messages, or to start a thread
     }
     limitMs = Math.max(limitMs, lingerMs < 0 ? Number.POSITIVE_INFINITY : lingerMs)
     context = from
@@ -119,7 +119,7 @@ function warnOfLeaving(): void {
   if (first) warn(first.context)
 }
 
-/** As zeromq.js does, which cannot use process.emitWarning as late as that. */
+/** Prints zeromq.js's warning. Like zeromq.js, it cannot use process.emitWarning this late. */
 function warn(context: Context | undefined): void {
   const advice = context?.blocky ? " Set 'context.blocky = false' to change this behaviour." : ""
   process.stderr.write(

@@ -28,25 +28,25 @@ import {
 } from "./socket-core.js"
 import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
 
-/** The additions to a socket class. `Options` are those that its `connect` of zeromq.js takes. */
+/** The additions to a socket class. `Options` are those of zeromq.js's `connect`. */
 export interface Lz4Socket<Options = unknown> {
   /** Events and statistics of the socket's `lz4+tcp://` connections. */
   readonly lz4: Lz4
   /**
-   * Binds to an endpoint. For `lz4+tcp://` the grammar is that of `tcp://`, and there may be
+   * Binds to an endpoint. `lz4+tcp://` endpoints have the grammar of `tcp://`, and may have
    * options.
    *
-   * @throws TypeError, RangeError for wrong options.
+   * @throws TypeError or RangeError if an option is invalid.
    * @throws Error with a code of zeromq.js: EINVAL, ENODEV, EADDRINUSE, ENOTSUP …
    */
   bind(address: string, options?: EndpointOptions): Promise<void>
-  /** The same at once, as zeromq.js has it. */
+  /** Binds synchronously, as in zeromq.js. */
   bindSync(address: string, options?: EndpointOptions): void
-  /** Connects to an endpoint. For `lz4+tcp://` there may be options. Throws as `bind` does. */
+  /** Connects to an endpoint. `lz4+tcp://` endpoints may have options. Throws as `bind` does. */
   connect(address: string, options?: EndpointOptions & Options): void
 }
 
-/** A constructor of zeromq.js, of which the sockets also speak `lz4+tcp://`. */
+/** A socket class of zeromq.js whose sockets also speak `lz4+tcp://`. */
 export type Lz4Class<C extends SocketClass> = {
   new (...args: ConstructorParameters<C>): Lz4Instance<InstanceType<C>>
   readonly prototype: Lz4Instance<InstanceType<C>>
@@ -76,22 +76,22 @@ interface Native {
   setStringOption(option: number, value: string | Buffer | null): void
 }
 
-/** The core of a socket of these classes, made where there is none. */
+/** Returns the core of a socket of these classes, and creates it if there is none. */
 export function coreFor(socket: ZmqSocket): SocketCore {
   return (socket as unknown as { [OPEN](): SocketCore })[OPEN]()
 }
 
 const OPEN = Symbol("open")
 
-/** Extends a socket class of zeromq.js, which keeps its name and all else that it does. */
+/** Extends a socket class of zeromq.js. The class keeps its name and its other behaviour. */
 export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   const native = Base.prototype as ZmqSocket & Native
 
   let coreOf: (socket: ZmqSocket) => SocketCore | undefined
 
-  // The name is the one that V8 has for sockets of zeromq.js in its messages.
+  // V8 uses the name of zeromq.js's own sockets in its messages.
   class Socket extends Base {
-    /** Once there is an `lz4+tcp://` endpoint. zeromq.js sets options before fields are there. */
+    /** Set with the first `lz4+tcp://` endpoint. zeromq.js sets options before fields are initialised. */
     #core: SocketCore | undefined
 
     static {
@@ -143,7 +143,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         const removed = () => {
           state.nativeEndpoints--
         }
-        // libzmq's zmq_unbind and zmq_disconnect are one; unbindSync of zeromq.js 6.8 binds.
+        // zmq_unbind and zmq_disconnect are the same in libzmq. unbindSync() of zeromq.js 6.8 binds instead.
         const unbound = this.#withoutThread(state, args, native.disconnect, false, removed)
         return unbound ?? blockingNative(state, native.unbind.apply(this, args), removed)
       }
@@ -205,14 +205,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       state.closing = false
       if (state.blocked === "native") {
-        // Which happens when libzmq is done: zeromq.js remembers it.
+        // zeromq.js remembers the call, and closes the socket when libzmq is done.
         native.close.call(this, ...args)
         return
       }
       const lingerMs = this.closed ? 0 : this.linger
       state.core?.close(lingerMs)
       unwatch(state)
-      // libzmq knows what becomes of what waits: not always EAGAIN.
+      // libzmq decides how pending operations fail, which is not always with EAGAIN.
       state.early?.begin(undefined)
       state.monitor?.useNative()
       native.close.call(this, ...args)
@@ -223,7 +223,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       return lastEndpoint ?? super.lastEndpoint
     }
 
-    /** The core, which the first `lz4+tcp://` endpoint needs. */
+    /** Returns the socket core, which the first `lz4+tcp://` endpoint creates. */
     [OPEN](): SocketCore {
       return this.#open(ensureState(this))
     }
@@ -243,9 +243,10 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     // -- libzmq's own endpoints ----------------------------------------------------
 
     /**
-     * Returns whether an endpoint is libzmq's.
+     * Returns whether an endpoint belongs to libzmq.
      *
-     * @throws Error with code EBUSY, but for sockets that have only those: zeromq.js checks them.
+     * @throws Error with code EBUSY. Sockets with libzmq's endpoints only are left to zeromq.js to
+     * check.
      */
     #isNative(state: SocketState, address: string): boolean {
       const isNative = this.closed || !isLz4(address)
@@ -254,9 +255,10 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     /**
-     * Binds or unbinds on this thread where there is an core: its sends and receives call libzmq
-     * at any time, which takes only one call at a time for a socket, and zeromq.js's own bind() and
-     * unbind() make theirs on another thread. Returns undefined where zeromq.js's are to be used.
+     * Binds or unbinds one of libzmq's endpoints on this thread if there is a socket core. libzmq
+     * allows only one call at a time for a socket. The core's sends and receives may call it at any
+     * time, and zeromq.js's own bind() and unbind() call it on another thread. Returns undefined if
+     * zeromq.js's methods are to be used.
      */
     #withoutThread(
       state: SocketState,
@@ -266,7 +268,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       changed: () => void,
     ): Promise<void> | undefined {
       const [address] = args
-      // zeromq.js knows what to throw at once.
+      // zeromq.js throws the right errors for these.
       const core = this.#core
       if (!core || this.closed || args.length > 1 || typeof address !== "string") return undefined
       return blocking(this, state, async () => {
@@ -280,7 +282,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         try {
           change.call(this, resolved)
         } catch (error) {
-          // What is connected is known by the name that was given.
+          // libzmq knows a connected endpoint by the name that the program gave.
           if (binds || resolved === address) throw Object.assign(error as Error, { address })
           change.call(this, address)
         }
@@ -288,7 +290,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       })
     }
 
-    /** Leaves out options where the socket is closed, which is what zeromq.js is to say then. */
+    /** Omits the options if the socket is closed, so that zeromq.js reports that instead. */
     #nativeArgs(args: unknown[]): [address: string] {
       return (this.closed ? args.slice(0, 1) : args) as [string]
     }
@@ -301,7 +303,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       if (!core.native) this.#mix(core)
     }
 
-    /** Lets the core use libzmq's endpoints as well. */
+    /** Makes the socket core use libzmq's endpoints as well. */
     #mix(core: SocketCore): void {
       const ref = new WeakRef(this)
       native.setInt32Option.call(this, OPTION.sendTimeout, 0)
@@ -350,7 +352,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
       const core = coreOf(this)
-      // libzmq's are for the core to choose, where it uses its endpoints.
+      // With libzmq's endpoints in use, the socket core sets libzmq's own timeouts.
       if (!core?.native) return
       if (option === OPTION.sendTimeout) super.setInt32Option(option, 0)
       if (option === OPTION.receiveTimeout) super.setInt32Option(option, NATIVE_RECEIVE_MS)
@@ -388,7 +390,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
   }
 
-  /** Has libzmq do something, without waiting where the option for that is named. */
+  /** Makes libzmq do something, without waiting if `option` names the timeout to suspend. */
   const natively = <T>(socket: ZmqSocket, option: number | false, work: () => Promise<T>) => {
     if (option === false || socket.closed) return work()
     const timeoutMs = native.getInt32Option.call(socket, option)
@@ -400,7 +402,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
   }
 
-  /** Whether an operation would have to wait, on a socket that has had no endpoint yet. */
+  /** Returns whether an operation would wait, on a socket that has never had an endpoint. */
   const mayWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
     const state = stateOf(socket)
     if (state?.nativeUsed || socket.closed) return false
@@ -422,7 +424,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         if (!mayWait(this, "writable") || args[0] === undefined) return send.apply(this, args)
         const state = ensureState(this)
         state.early ??= new EarlyOperations()
-        // The program may use its memory again meanwhile.
+        // The program may reuse its memory while the operation is pending.
         const message = copyMessage(toMessage(args[0]))
         const more = args.slice(1)
         return state.early.wait("send", state.sendTimeoutMs, (core, now) =>
@@ -475,7 +477,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     })
   }
 
-  // Declared properties in the types of zeromq.js, which accessors cannot override.
+  // Defined this way because the types of zeromq.js declare properties, which accessors cannot override.
   const defineGetter = <T>(
     name: "events" | "readable" | "writable",
     get: (socket: ZmqSocket) => T,
@@ -510,20 +512,20 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
 const NO_ROUTING: Routing = {}
 
-/** What a message must be sent with, by the classes where it must. */
+/** Classes whose messages need routing, with the error if it is missing. */
 const ROUTING: Readonly<Record<string, string>> = {
   Server:
     "a Server sends with the routing id that came with a message: send(message, { routingId })",
   Radio: "a Radio sends to a group: send(message, { group })",
 }
 
-/** Refuses what zeromq.js ignores with its own endpoints, of which it reads the routing id only. */
+/** Refuses options that zeromq.js ignores for its own endpoints, where it reads only the routing id. */
 function checkRouterOptions(address: string, options: object | undefined): void {
   for (const name of Object.keys(options ?? {}))
     if (ENDPOINT_OPTIONS.includes(name)) throw ignoredOption(address, name)
 }
 
-/** A group as libzmq reads it: a string that ends at a zero byte. */
+/** Returns a group as libzmq reads it: a string that ends at a zero byte. */
 function toGroup(given: string | Buffer): Buffer {
   const group = Buffer.from(given as string)
   const end = group.indexOf(0)
@@ -547,7 +549,7 @@ function toRouting(given: unknown): Routing {
   }
 }
 
-/** Does what blocks the socket meanwhile; as in zeromq.js, close() waits for it. */
+/** Does something during which the socket is blocked. As in zeromq.js, close() takes effect afterwards. */
 async function blocking(
   socket: ZmqSocket,
   state: SocketState,
@@ -562,7 +564,10 @@ async function blocking(
   }
 }
 
-/** Notes that zeromq.js blocks the socket, so that no core is made meanwhile: it reads options. */
+/**
+ * Records that zeromq.js blocks the socket, so that no socket core is created meanwhile: creating
+ * it reads options.
+ */
 function blockingNative(state: SocketState, work: Promise<void>, done: () => void): Promise<void> {
   state.blocked = "native"
   const over = () => {

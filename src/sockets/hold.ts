@@ -1,4 +1,4 @@
-/** Keeps the process alive for what the network is waited for, whose sockets do not. */
+/** Keeps the process alive while operations wait for the network, because their sockets do not. */
 
 const FOREVER_MS = 2 ** 31 - 1
 
@@ -15,7 +15,7 @@ function remove(): void {
   if (--holders === 0) timer?.unref()
 }
 
-// What is collected waits for nothing any more.
+// An operation that was collected no longer waits for anything.
 const dropped = new FinalizationRegistry<{ count: number }>(({ count }) => {
   for (let i = 0; i < count; i++) remove()
 })

@@ -15,7 +15,7 @@ import {
 } from "./diagnostics.js"
 import type { Connection, Statistics, Stats } from "./statistics.js"
 
-/** A connection was made. */
+/** The event for a new connection. */
 export interface ConnectEvent {
   /** The peer's IP address. */
   remoteAddress: string
@@ -23,24 +23,27 @@ export interface ConnectEvent {
   remotePort: number
 }
 
-/** A connection is over. */
+/** The event for the end of a connection. */
 export interface DisconnectEvent extends ConnectEvent {
-  /** Why, when the network or the system ended it; undefined when either side just closed. */
+  /**
+   * The error of the network or the system that ended the connection; undefined if either side
+   * simply closed it.
+   */
   error: Error | undefined
 }
 
-/** A peer broke a rule, and loses its connection. */
+/** The event for a peer that broke a rule and loses its connection. */
 export interface ProtocolErrorEvent extends ConnectEvent {
-  /** The rule that the peer broke: its `code` and a text. */
+  /** The rule that the peer broke: its `code` and a message. */
   error: ProtocolError
 }
 
-/** The longest time that timers know. */
+/** The longest time that timers support. */
 const TIMEOUT_MAX_MS = 2 ** 31 - 1
 
 /** Options of `flush`. */
 export interface FlushOptions {
-  /** Milliseconds after which it gives up; -1, the default, is never. */
+  /** Milliseconds until the call rejects; -1 (the default) is no limit. */
   timeout?: number
 }
 
@@ -51,41 +54,41 @@ export type Lz4Events = {
   protocolError: [ProtocolErrorEvent]
 }
 
-/** An endpoint, as far as statistics tell of it. */
+/** The members of an endpoint that statistics use. */
 export interface Source {
   readonly address: string
   readonly socketType: string
-  /** Of the connections whose handshake is over. */
+  /** The pipes of connections whose handshake is over. */
   readonly pipes: ReadonlyMap<PeerConnection, Pipe>
-  /** Of an endpoint that was connected. */
+  /** Counts of a connected endpoint. */
   readonly protocolErrors: number
   readonly reconnects: number
 }
 
-/** Connections and their counts. */
+/** Depth that shows connections and their counts. */
 const SHOWN_DEPTH = 3
-/** Each direction on a line of its own. */
+/** Width that puts each direction on a line of its own. */
 const SHOWN_COLUMNS = 120
 
-/** What is known of a connection, some of which it no longer knows when it is over. */
+/** The data of an open connection, part of which is no longer available from it when it has ended. */
 interface Live {
   peer: ConnectEvent
   source: Source
-  /** The level that was told last. */
+  /** The level reported last. */
   level: Lz4Level | "none"
 }
 
 /**
  * Events and statistics of the `lz4+tcp://` connections of a socket.
  *
- * Emits "connect" and "disconnect" for each, and "protocolError" when a peer breaks a rule of
- * RFC.md and loses its connection; a "disconnect" follows.
+ * Emits "connect" and "disconnect" for each connection, and "protocolError" when a peer breaks a
+ * rule of RFC.md and loses its connection; a "disconnect" follows.
  */
 export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   readonly #live = new Map<PeerConnection, Live>()
-  /** Where messages wait, and are dropped. */
+  /** Pipes, which queue and drop messages. */
   readonly #pipes = new Set<Pipe>()
-  /** Of connections and pipes that are over. */
+  /** Totals of connections and pipes that have ended. */
   readonly #past = {
     sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
     received: { messages: 0, plainBytes: 0, wireBytes: 0 },
@@ -103,19 +106,20 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
 
   /**
-   * Waits until the system has taken all messages that were sent so far over the socket's `lz4+tcp://`
-   * endpoints: those whose `send()` has resolved. May be called after `close()` too, to hear when
-   * the messages have left. Messages that are dropped meanwhile are not waited for, as when `linger`
-   * is over or a peer of a bound endpoint has gone. A pending call keeps the process alive.
+   * Waits until the system has accepted all messages sent so far over the socket's `lz4+tcp://`
+   * endpoints, that is, those whose `send()` has resolved. It may also be called after `close()`,
+   * to learn when the messages have been written. Messages that are dropped meanwhile are not
+   * waited for, for example when `linger` has expired or the peer of a bound endpoint has gone. A
+   * pending call keeps the process alive.
    *
-   * @throws TypeError, RangeError for a wrong `timeout`.
-   * @throws Error with code EAGAIN when `timeout` is over; the messages still wait.
+   * @throws TypeError or RangeError if `timeout` is invalid.
+   * @throws Error with code EAGAIN after `timeout`; the messages stay queued.
    */
   async flush({ timeout }: FlushOptions = {}): Promise<void> {
     await this.#flush(integer("timeout", timeout, -1, -1, TIMEOUT_MAX_MS))
   }
 
-  /** The connections that are open now. */
+  /** The open connections. */
   get connections(): readonly Connection[] {
     return Array.from(this.#live, ([connection, { peer, source }]) => {
       const { scheme, peerRevision: revision, effort } = connection
@@ -137,8 +141,9 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   }
 
   /**
-   * Totals over all connections, past ones included. Bytes are those of parts, without frame headers;
-   * of what waits, with them. What waits for a connection that is yet to be made counts, too.
+   * Totals over all connections, including past ones. Bytes are those of parts without frame
+   * headers, except that `waiting` includes headers. Messages for a connection that has not been
+   * made yet count as waiting.
    */
   get stats(): Stats {
     const past = this.#past
@@ -170,7 +175,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
 
   /** @internal */
   opened(connection: PeerConnection, source: Source, state: "accepted" | "connected"): void {
-    const { remoteAddress = "unknown", remotePort = 0, effort } = connection // it may have gone already
+    const { remoteAddress = "unknown", remotePort = 0, effort } = connection // it may have ended already
     const peer = { remoteAddress, remotePort }
     this.#live.set(connection, { peer, source, level: levelOf(effort) })
     if (source.reconnects > 0) this.#reconnects++
@@ -214,17 +219,17 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     if (!live || level === live.level) return
     const { peer, source, level: previous } = live
     live.level = level
-    // Later: this is in the middle of sending, and a subscriber may send as well.
+    // Deferred, because this is called while sending, and a subscriber may send too.
     if (LEVEL.isWanted)
       queueMicrotask(() => LEVEL.tell({ ...this.#about(source), ...peer, level, previous }))
   }
 
-  /** @internal Messages may wait in a pipe. */
+  /** @internal Adds a pipe whose queue counts as waiting. */
   pipeAdded(pipe: Pipe): void {
     this.#pipes.add(pipe)
   }
 
-  /** @internal Nothing waits there any more, or will. */
+  /** @internal Removes a pipe that has nothing queued and will not be used any more. */
   pipeRemoved(pipe: Pipe): void {
     if (this.#pipes.delete(pipe)) this.#past.dropped += pipe.dropped
   }
@@ -233,7 +238,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     return { socketType, endpoint: address, lz4: this }
   }
 
-  /** Of a socket that was collected nothing is known. */
+  /** Returns empty fields for a socket that was collected. */
   #peerOf(connection: PeerConnection): ConnectEvent {
     return this.#live.get(connection)?.peer ?? { remoteAddress: "unknown", remotePort: 0 }
   }
@@ -244,7 +249,7 @@ function levelOf(effort: number): Lz4Level | "none" {
   return effort > 0 ? 0 : (-effort as Lz4Level)
 }
 
-/** Calls listeners. Their errors are the program's, and stop nothing here. */
+/** Calls listeners. An error of theirs is the program's, and must not interrupt the socket. */
 function tell(emit: () => void): void {
   try {
     emit()

@@ -3,7 +3,7 @@ import type { Message } from "../patterns/message.js"
 
 const EMPTY = Buffer.alloc(0)
 
-/** Returns the parts of a message as zeromq.js reads it. Memory of the program is not copied. */
+/** Returns the parts of a message as zeromq.js reads it. The program's memory is not copied. */
 export function toMessage(value: unknown): Message {
   if (!Array.isArray(value)) return [toPart(value)]
   const message: Message = new Array(value.length)
@@ -13,21 +13,21 @@ export function toMessage(value: unknown): Message {
 
 function toPart(value: unknown): Buffer {
   if (typeof value === "string") return Buffer.from(value)
-  // A detached one has no length either, and cannot be copied.
+  // A detached buffer also has no length, and cannot be copied.
   if (Buffer.isBuffer(value)) return value.length > 0 ? value : EMPTY
   if (ArrayBuffer.isView(value)) return view(value.buffer, value.byteOffset, value.byteLength)
   if (value === null) return EMPTY
-  // Those of other realms are no instances of this one's class.
+  // An ArrayBuffer of another realm is not an instance of this realm's class.
   if (isArrayBuffer(value)) return view(value, 0, value.byteLength)
   return Buffer.from(`${value as string}`)
 }
 
 function view(memory: ArrayBufferLike, offset: number, length: number): Buffer {
-  // Buffer.from throws for memory that is detached.
+  // Buffer.from throws for detached memory.
   return length > 0 ? Buffer.from(memory as ArrayBuffer, offset, length) : EMPTY
 }
 
-/** A copy, for a message that waits: its memory may be used again meanwhile. */
+/** Copies a message that will be queued, because the program may reuse its memory meanwhile. */
 export function copyMessage(message: Message): Message {
   return message.map((part) => Buffer.from(part))
 }

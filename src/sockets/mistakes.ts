@@ -1,4 +1,7 @@
-/** Mistakes of callers that zeromq.js has few words for: what is wrong, and what was probably meant. */
+/**
+ * Errors for mistakes of callers that zeromq.js explains poorly: what is wrong, and what was
+ * probably meant.
+ */
 import type { Socket } from "zeromq"
 import { shown, wrongType, wrongValue } from "../codec/errors.js"
 import type { Refusal } from "../patterns/socket-type.js"
@@ -7,14 +10,14 @@ import { explain, explained, explanation, zmqError } from "../transport/zmq-erro
 
 // -- Options -----------------------------------------------------------------------
 
-/** What `socket.lz4` has, and no socket is made with. */
+/** Members of `socket.lz4`, which are not options. */
 const LZ4_MEMBERS = ["connections", "stats"]
 
 /**
- * Refuses options of ours that sockets are not made with, before there is a socket: after what
- * zeromq.js throws in its constructor, the process crashes when it exits.
+ * Refuses our endpoint options where a socket is created, before there is a socket: after an error
+ * in zeromq.js's own constructor, the process crashes on exit.
  *
- * @param names the options of endpoints.
+ * @param names the endpoint options.
  * @throws TypeError with code ERR_INVALID_ARG_VALUE.
  */
 export function checkSocketOptions(
@@ -31,7 +34,7 @@ export function checkSocketOptions(
   }
 }
 
-/** The error for an option of endpoints where it is given to a socket. */
+/** Returns the error for an endpoint option given to a socket. */
 export function misplacedOption(name: string, className: string): TypeError {
   return wrongValue(`${name} is not an option of ${className}; ${given(name)}`)
 }
@@ -40,9 +43,9 @@ const given = (name: string): string =>
   `it goes with an endpoint: socket.connect("${SCHEME}HOST:PORT", { ${name} }), or the same with bind`
 
 /**
- * Refuses options of a socket that are given with an endpoint.
+ * Refuses socket options given with an endpoint.
  *
- * @param names the options of endpoints.
+ * @param names the endpoint options.
  * @throws TypeError with code ERR_INVALID_ARG_TYPE or ERR_INVALID_ARG_VALUE.
  */
 export function refuseSocketOptions(
@@ -63,7 +66,10 @@ export function refuseSocketOptions(
 const isSocketOption = (socket: Socket, name: string): boolean =>
   name in socket && typeof socket[name as keyof Socket] !== "function"
 
-/** Returns why an address that can be understood cannot be bound; undefined where there is no more to say. */
+/**
+ * Returns the reason why a valid address cannot be bound; undefined if there is nothing to add to
+ * the error.
+ */
 export function whyNotBound(address: string, code: string | undefined): string | undefined {
   switch (code) {
     case "EADDRINUSE":
@@ -87,7 +93,7 @@ export function whyNotBound(address: string, code: string | undefined): string |
 
 // -- Messages ----------------------------------------------------------------------
 
-/** The error for an operation that a socket type refuses. */
+/** Returns the error for an operation that a socket type refuses. */
 export function refused(code: Refusal, type: string): Error {
   switch (code) {
     case "EFSM":
@@ -104,7 +110,7 @@ export function refused(code: Refusal, type: string): Error {
 }
 
 /**
- * The options of a message, for classes that need some.
+ * Checks the options of a message, for classes that need some.
  *
  * @throws TypeError as zeromq.js does.
  */
@@ -131,12 +137,15 @@ const METHODS = ["bind", "bindSync", "unbind", "unbindSync", "connect", "disconn
 
 type Call = (...args: unknown[]) => unknown
 
-/** Returns why zeromq.js is about to refuse what a method is given; undefined where it may not. */
+/**
+ * A function that returns the reason why zeromq.js will refuse the arguments; undefined if it may
+ * accept them.
+ */
 type Why = (args: readonly unknown[]) => string | undefined
 
 /**
- * Lets the methods of a class that take an address explain what zeromq.js refuses about it. Errors
- * stay zeromq.js's, and so do their codes and whether they are thrown or reject.
+ * Makes the methods of a class that take an address explain why zeromq.js refuses it. The errors
+ * remain those of zeromq.js, with their codes, and are thrown or rejected as before.
  */
 export function explainAddresses(prototype: object, why: Why): void {
   for (const name of METHODS) {
@@ -163,17 +172,17 @@ function explaining(self: unknown, call: Call, args: unknown[], reason: string):
   }
 }
 
-/** Whether an error is about the arguments, and not about a socket that is busy or closed. */
+/** Returns whether an error is about the arguments, and not about a busy or closed socket. */
 function isRefusal(error: unknown): error is Error {
   const { code, message } = error as NodeJS.ErrnoException
   return code === "EPROTONOSUPPORT" || code === "EINVAL" || message?.startsWith("Expected 1 argu")
 }
 
-/** A scheme that was meant to be ours, and what follows it. */
+/** A scheme that was probably meant to be ours, and the rest of the address. */
 const LIKE_OURS = /^\s*([^:/]*lz4[^:/]*):?\/*(.*)$/is
 const OTHER_TRANSPORT = /(ipc|inproc|udp|wss?|tls|e?pgm|norm|vmci|tipc)$/i
 
-/** Explains what sockets that speak `lz4+tcp://` are given for endpoints that do not. */
+/** Explains why an endpoint that is not `lz4+tcp://` is refused by a socket that could speak it. */
 export const whyNative: Why = ([address, ...more]) => {
   if (typeof address !== "string" || isLz4(address)) return undefined
   const [, scheme, rest = ""] = LIKE_OURS.exec(address) ?? []
@@ -187,7 +196,7 @@ export const whyNative: Why = ([address, ...more]) => {
   return explanation(address, `takes no options, which are for ${SCHEME}`, meantTcp(address))
 }
 
-/** The error for an option of ours that ROUTER would ignore with an endpoint of libzmq's. */
+/** Returns the error for an option of ours that ROUTER would ignore with one of libzmq's endpoints. */
 export function ignoredOption(address: string, name: string): TypeError {
   return wrongValue(
     explanation(address, `takes no option ${name}, which is for ${SCHEME}`, meantTcp(address)),

@@ -3,8 +3,8 @@ import { zmqError } from "../transport/zmq-error.js"
 import { Hold } from "./hold.js"
 
 /**
- * Events that may wait to be received, as many as between libzmq's monitor and its observer, each of
- * which has a high-water mark of 1000. Where libzmq would block, those that follow are dropped.
+ * Maximum number of queued events: as many as between libzmq's monitor and its observer, each of
+ * which has a high-water mark of 1000. Where libzmq would block, further events are dropped.
  */
 const EVENTS_MAX = 2000
 
@@ -14,18 +14,18 @@ interface Waiting {
 }
 
 /**
- * Lets an observer of zeromq.js tell of `lz4+tcp://` endpoints, beside those of libzmq. As long as
- * there are none of those, nothing is asked of libzmq.
+ * Makes an observer of zeromq.js receive the events of `lz4+tcp://` endpoints as well. libzmq is
+ * not asked for events as long as it has no endpoints.
  */
 export class Monitor {
   readonly #observer: Observer
   readonly #receiveNative: () => Promise<Event>
   readonly #hold = new Hold()
   readonly #events: Event[] = []
-  /** Calls that wait for the next event. */
+  /** The pending call for the next event. */
   #waiting: Waiting | undefined
   #nativeReceiving = false
-  /** Whether libzmq has something to tell, or will have. */
+  /** Whether libzmq has events, or will have. */
   #native = false
 
   constructor(observer: Observer, native: boolean) {
@@ -42,7 +42,7 @@ export class Monitor {
     })
   }
 
-  /** Something happened; told to whoever asks for it, if anybody may. */
+  /** Passes an event to the pending call, or queues it. */
   emit(event: Event): void {
     if (this.#observer.closed) return
     const waiting = this.#stopWaiting()
@@ -50,7 +50,10 @@ export class Monitor {
     else this.#keep(event)
   }
 
-  /** libzmq has an endpoint, too, or the socket is being closed, which it tells. */
+  /**
+   * Starts to ask libzmq, because it has an endpoint, or because the socket is closing, which is an
+   * event of libzmq's.
+   */
   useNative(): void {
     this.#native = true
     if (this.#waiting) this.#listen()

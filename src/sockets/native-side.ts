@@ -5,10 +5,10 @@ import { AllOrNone } from "./all-or-none.js"
 import { copyMessage } from "./message.js"
 import { type Side, SubscriptionNotices } from "./subscription-notices.js"
 
-/** Time after which libzmq's receive() ends, as it cannot be given up, in milliseconds. */
+/** Milliseconds after which libzmq's receive() ends, as a pending one cannot be cancelled. */
 export const NATIVE_RECEIVE_MS = 50
 
-/** The native methods of zeromq.js for a socket's libzmq endpoints. */
+/** The methods of zeromq.js for libzmq's endpoints of a socket. */
 export interface NativeSocket {
   readonly readable: boolean
   readonly writable: boolean
@@ -19,29 +19,29 @@ export interface NativeSocket {
 const NO_ROUTING: Routing = {}
 
 /**
- * libzmq's endpoints of a socket that has `lz4+tcp://` endpoints, too: one more pipe, with what is
- * sent to it and what is received from it taken in turn.
+ * libzmq's endpoints of a socket that also has `lz4+tcp://` endpoints. They act as one more pipe,
+ * and take turns with the other pipes in sending and receiving.
  */
 export class NativeSide {
   readonly #type: SocketType
   readonly #socket: () => NativeSocket | undefined
   readonly #readable: () => void
   readonly #writable: () => void
-  /** A message that libzmq had. */
+  /** A message received from libzmq. */
   #received: (Buffer | Routing)[] | undefined
-  /** Of an XPUB, and a notice of the own side that the program is to receive. */
+  /** For an XPUB, the merged notices of both sides, and a notice of our side for the program. */
   readonly #notices: SubscriptionNotices | undefined
   #ownNotice: Message | undefined
   readonly #options: TypeOptions
   readonly #allOrNone: AllOrNone
   #receiving = false
-  /** Whether somebody waits for a message, and for room. */
+  /** Whether a receive() is pending. */
   #wanted = false
   #poll: NodeJS.Timeout | undefined
-  /** The side whose turn it is, to send and to receive. */
+  /** The side whose turn it is to send, and to receive. */
   #sendTurn: Side = "own"
   #receiveTurn: Side = "own"
-  /** Of REQ and REP: who is in the middle of an exchange. */
+  /** For REQ and REP, the side that the current exchange is on. */
   #exchange: Side | undefined
   #routing: Routing | undefined
 
@@ -61,7 +61,7 @@ export class NativeSide {
     this.#allOrNone = new AllOrNone(type, (message) => socket()?.send(message, NO_ROUTING))
   }
 
-  /** Sends what is in line, before either side is closed. */
+  /** Sends all queued messages before either side is closed. */
   close(): void {
     this.#allOrNone.close()
   }
@@ -76,7 +76,7 @@ export class NativeSide {
   }
 
   #hasOwn(): boolean {
-    // Whose notice is received last matters for an XPUB that is manual: none is taken before.
+    // With `manual`, the notice received last matters, so none may be taken before the program asks.
     if (this.#notices && !this.#options.manual)
       while (this.#ownNotice === undefined && this.#type.hasIn()) {
         const message = this.#type.receive() as Message
@@ -91,7 +91,7 @@ export class NativeSide {
     return notice ?? this.#type.receive()
   }
 
-  /** The same, with what libzmq would have to be asked for. */
+  /** Whether a message can be received, including those that libzmq has not handed over yet. */
   get isReadable(): boolean {
     return this.hasIn() || (this.#exchange !== "own" && (this.#socket()?.readable ?? false))
   }
@@ -117,7 +117,7 @@ export class NativeSide {
     return this.#routing === undefined ? message : [...message, this.#routing]
   }
 
-  /** Somebody waits for a message, or no longer does. */
+  /** Starts receiving from libzmq if `wanted`, because a receive() is pending. */
   want(wanted: boolean): void {
     this.#wanted = wanted
     if (wanted) this.#listen()
@@ -141,7 +141,7 @@ export class NativeSide {
         this.#readable()
       },
       () => {
-        // Its time was up.
+        // The call has timed out.
         this.#receiving = false
         if (this.#wanted) this.#listen()
       },
@@ -206,11 +206,11 @@ export class NativeSide {
   }
 
   #sendNative(message: Message, routing: Routing): Promise<void> | undefined {
-    // Its memory is the program's, which may use it again.
+    // The memory belongs to the program, which may reuse it.
     return this.#socket()?.send(copyMessage(message), routing)
   }
 
-  /** Somebody waits for room, of which libzmq does not tell. */
+  /** Polls libzmq for room while `wanted`, because libzmq does not report it. */
   wantRoom(wanted: boolean): void {
     clearInterval(this.#poll)
     this.#poll = undefined
@@ -221,12 +221,12 @@ export class NativeSide {
   }
 }
 
-/** Receives from libzmq, or fails when the time is up. */
+/** Receives from libzmq. Rejects after the timeout. */
 async function receiveFrom(socket: NativeSocket): Promise<(Buffer | Routing)[]> {
   try {
     return await socket.receive()
   } catch (error) {
-    // A receive() of the program that began before there was an core still waits.
+    // An earlier receive() of the program, from before there was a socket core, is still pending.
     if ((error as { code?: string }).code === "EBUSY") await sleep(NATIVE_RECEIVE_MS)
     throw error
   }

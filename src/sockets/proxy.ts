@@ -12,8 +12,8 @@ import { ensureState, type SocketState, stateOf } from "./state.js"
 const zeromq: typeof zmq = loadZeromq()
 
 /**
- * Takes messages from each of two sockets to the other. libzmq does so for its own endpoints; where
- * a socket has `lz4+tcp://` endpoints, it happens here.
+ * A proxy that forwards messages between two sockets. libzmq forwards if both have only its
+ * endpoints; otherwise this class does.
  */
 export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> extends zeromq.Proxy<
   F,
@@ -28,7 +28,7 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
     if (args.length > 0 || (!front?.core && !back?.core)) {
       this.#isNative = true
       const running = super.run(...args)
-      // Its thread uses the sockets until they are closed.
+      // libzmq's thread uses the sockets until they are closed.
       for (const socket of [this.frontEnd, this.backEnd]) ensureState(socket).blocked = "native"
       return running
     }
@@ -67,7 +67,7 @@ function checkEndpoints(state: SocketState | undefined, name: string): void {
   throw zmqError("EINVAL", undefined, `${name} socket must be bound or connected`)
 }
 
-/** Both ways of a proxy, until it is terminated. */
+/** Both directions of a running proxy. */
 class Forwarding {
   readonly done: Promise<void>
   readonly #sockets: readonly Socket[]
@@ -96,7 +96,7 @@ class Forwarding {
     this.#unpause?.()
   }
 
-  /** Ends both ways, and closes the sockets. */
+  /** Stops both directions and closes the sockets. */
   terminate(): void {
     this.#terminated = true
     this.resume()
@@ -115,13 +115,13 @@ class Forwarding {
         await to.sendForProxy(...split(received))
       }
     } catch (error) {
-      // What waits when the sockets are closed.
+      // Operations that are pending when the sockets are closed fail, which is expected.
       if (!this.#terminated) throw error
     }
   }
 }
 
-/** The parts of a message, and what goes with it. */
+/** Splits a received message into its parts and its routing. */
 function split(received: Received): [message: Message, routing: Routing] {
   const last = received.at(-1)
   if (Buffer.isBuffer(last)) return [received as Message, {}]
@@ -130,7 +130,7 @@ function split(received: Received): [message: Message, routing: Routing] {
 
 Object.defineProperty(Lz4Proxy, "name", { value: "Proxy" })
 
-/** The class under its name, with zeromq.js's word for those who forget `new`. */
+/** The class under its public name, with zeromq.js's error for a call without `new`. */
 export const NamedProxy: typeof Lz4Proxy = new Proxy(Lz4Proxy, {
   apply() {
     throw new TypeError("Class constructors cannot be invoked without 'new'")

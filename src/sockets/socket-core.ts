@@ -47,36 +47,39 @@ import type { SocketState } from "./state.js"
 /** Options of one `lz4+tcp://` endpoint. */
 export interface EndpointOptions extends Lz4Options {
   /**
-   * Whether the endpoint's connections are on a worker thread, with all that compresses,
-   * so that they go on while the event loop is busy. Default: false; true where the environment
-   * has ZEROMQ_LZ4_THREAD=1. A context has as many threads as its `ioThreads`.
+   * Whether the endpoint's connections and their compression run on a worker thread, so that they
+   * continue while the event loop is busy. Default: false, or true if the environment has
+   * ZEROMQ_LZ4_THREAD=1. A context has up to `ioThreads` such threads.
    */
   thread?: boolean
   /**
-   * Plaintext that may wait to be received from each connection, in bytes: with more than that
-   * waiting nothing is read from it, as with more messages than `receiveHighWaterMark`. One message is
-   * always taken. Default: 64 MiB, or no limit where `receiveHighWaterMark` is 0; 0 is no limit.
+   * Maximum plaintext in bytes that is queued for receiving from each connection. A connection with
+   * more is not read, as with more messages than `receiveHighWaterMark`; one message is always
+   * accepted. 0 is no limit. Default: 64 MiB, or no limit if `receiveHighWaterMark` is 0.
    */
   receiveHighWaterBytes?: number
   /**
-   * Whether peers may also speak plain `tcp://`: those that announce in the handshake that they read
-   * this format do, and all others are served as `tcp://` would, both ways. Other implementations
-   * of the format announce nothing, so they cannot be told from plain peers. Default: false.
-   * RFC.md section 3.9.
+   * Whether peers may also speak plain `tcp://`. A peer that announces this format in its handshake
+   * gets it; any other peer is served as `tcp://` would serve it, in both directions. Other
+   * implementations of the format announce nothing, so they cannot be told from plain peers.
+   * Default: false. RFC.md section 3.9.
    */
   acceptPlain?: boolean
 }
 
-/** After so many operations without a wait, one waits, so that timers and I/O have their turn. */
+/** The result of `receive`: the parts and, for some draft types, the routing. */
 const OPERATIONS_MAX = 512
-/** The same after this many milliseconds, since 512 large messages take long; the clock is read every `POLL_BYTES`. */
+/**
+ * Milliseconds after which the next operation waits too, because 512 large messages take long; the
+ * clock is read every `POLL_BYTES`.
+ */
 const TURN_MAX_MS = 4
 const POLL_BYTES = 128 * 1024
 
-/** Options of endpoints that are not the codec's. */
+/** Endpoint options that are not the codec's. */
 const OWN_OPTIONS = ["thread", "receiveHighWaterBytes", "acceptPlain"]
 export const ENDPOINT_OPTIONS: readonly string[] = [...LZ4_NAMES, ...OWN_OPTIONS]
-/** How many endpoints an error names. */
+/** Maximum number of endpoints that an error names. */
 const NAMES_MAX = 10
 const RECEIVE_HIGH_WATER_BYTES = 64 << 20
 
@@ -94,13 +97,13 @@ interface Receiving {
   resolve: (message: Received) => void
   reject: (error: Error) => void
   timer: NodeJS.Timeout | undefined
-  /** Whether it waits for nothing but its turn. */
+  /** Whether the operation only waits for its turn. */
   isBehind: boolean
 }
 
 type Endpoint = BoundEndpoint | ConnectedEndpoint
 
-/** The `lz4+tcp://` side of a socket. It does not reference the socket, which may be collected. */
+/** The `lz4+tcp://` side of a socket. It does not refer to the socket, which may be collected. */
 export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
   readonly type: SocketType
   /** Whether the socket has send() and receive(). */
@@ -108,31 +111,31 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
   readonly canReceive: boolean
   pipeOptions: PipeOptions
   immediate = false
-  /** Libzmq's endpoints, of a socket that has those, too. */
+  /** libzmq's endpoints, if the socket has any. */
   native: NativeSide | undefined
   lastEndpoint: string | null = null
-  /** As the option was set last, for when the socket is gone. */
+  /** The latest value of the option, in case the socket is collected. */
   lingerMs: number
   readonly #state: SocketState
-  /** Until the socket is closed. */
+  /** Undefined after the socket was closed. */
   #context: Context | undefined
-  /** By the name under which each is known; connecting repeatedly may give several of one name. */
+  /** Endpoints by name. Connecting repeatedly may give several with one name. */
   readonly #endpoints = new Map<string, Endpoint[]>()
-  /** Those that were released and still have something to send. */
+  /** Endpoints that were released and still have messages to send. */
   readonly #leaving = new Set<Endpoint>()
   readonly #pipes = new Set<Pipe>()
   readonly #hold = new Hold()
   #sending: Sending | undefined
   #receiving: Receiving | undefined
-  /** Operations since the last that waited. */
+  /** Number of operations since the last one that waited. */
   #operations = 0
-  /** Bytes sent and received since the clock was read. */
+  /** Bytes sent and received since the clock was last read. */
   #bytes = 0
-  /** When the clock was first read since an operation waited. */
+  /** The time when the clock was first read after an operation waited. */
   #turnStart: number | undefined
   #turn: Promise<void> | undefined
   #closed = false
-  /** Settings of endpoints without options of their own, as long as the socket's do not change. */
+  /** The settings of endpoints without options of their own, until an option of the socket changes. */
   #defaultSettings: { settings: EndpointSettings; changes: number } | undefined
 
   constructor(socket: Socket, state: SocketState) {
@@ -178,7 +181,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
         throw error
       }),
     )
-    await turn() // as in zeromq.js, whose threads bind, it takes that long
+    await turn() // takes as long as in zeromq.js, which binds on another thread
     const endpoint = new BoundEndpoint(this, this.#settings(socket, address, options))
     this.#hold.ref()
     try {
@@ -233,7 +236,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
   }
 
   /**
-   * Ends what is bound or connected under a name: as libzmq's, either call takes either.
+   * Releases the endpoints with this name. As in libzmq, unbind() and disconnect() both do this.
    *
    * @throws Error with code ENOENT.
    */
@@ -248,7 +251,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     for (const endpoint of endpoints) this.#release(endpoint, linger, true)
   }
 
-  /** The endpoints there are, as errors name them. */
+  /** Returns the names of the endpoints, for use in errors. */
   #names(): string {
     const names = [...this.#endpoints.keys()]
     if (names.length === 0) return "the socket has no lz4+tcp:// endpoint"
@@ -258,7 +261,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
 
   close(lingerMs: number): void {
     if (this.#closed) return
-    // As in zeromq.js, whoever waits may still be lucky.
+    // As in zeromq.js, pending calls get one last try.
     if (this.#receiving) this.#finishReceiving()
     if (this.#sending) this.#finishSending()
     this.native?.close()
@@ -281,15 +284,15 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     endpoint.release(lingerMs, released, keepsReceived)
   }
 
-  /** Those that were not released. */
+  /** The endpoints that were not released. */
   get openEndpoints(): Endpoint[] {
     return [...this.#endpoints.values()].flat()
   }
 
   /**
-   * Waits until all that was sent so far has been written, or never will be.
+   * Waits until all messages sent so far have been written, or never will be.
    *
-   * @throws Error with code EAGAIN after `timeoutMs`, -1 for no limit.
+   * @throws Error with code EAGAIN after `timeoutMs`; -1 is no limit.
    */
   flush(timeoutMs: number): Promise<void> {
     const pipes: Pipe[] = []
@@ -328,7 +331,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     else this.#endpoints.set(name, [endpoint])
   }
 
-  /** Lets go of an endpoint that gave up. As with libzmq, its name may stay until it is disconnected. */
+  /** Removes an endpoint that gave up. As with libzmq, its name may stay until it is disconnected. */
   #forget(name: string, endpoint: Endpoint, keepsName: boolean): void {
     const rest = (this.#endpoints.get(name) ?? []).filter((other) => other !== endpoint)
     if (rest.length > 0 || keepsName) this.#endpoints.set(name, rest)
@@ -336,7 +339,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     endpoint.release(0, () => {}, false)
   }
 
-  /** The settings of an endpoint; those without options of their own have the same. */
+  /** Returns the settings of an endpoint. Endpoints without options of their own share them. */
   #settings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
     refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
     const hasNoOptions = Object.keys(options ?? {}).length === 0
@@ -395,8 +398,8 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
   }
 
   /**
-   * An endpoint of libzmq's, with the address of a host in place of its name: libzmq would look it up
-   * on this thread, and wait.
+   * Returns one of libzmq's endpoints with its host name resolved, because libzmq would resolve it
+   * on this thread and block.
    *
    * @throws Error with code ENODEV.
    */
@@ -406,7 +409,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     try {
       where = parseBind(address, socket.ipv6)
     } catch {
-      return address // libzmq says what is wrong
+      return address // libzmq reports the error
     }
     if (familyOf(where.host) !== 0) return address
     return formatEndpoint(await resolveHost(where, socket.ipv6, address), "tcp://")
@@ -420,11 +423,11 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     }
   }
 
-  /** Tells of an endpoint that cannot be bound, and throws. */
+  /** Emits the event for an endpoint that cannot be bound, and throws. */
   bindError(address: string, error: unknown): never {
     const told = zmqError((error as { code: "EINVAL" }).code)
     this.emit({ type: "bind:error", address: withoutScheme(address), error: told })
-    // Named as it was asked for.
+    // Under the name that the program gave.
     throw Object.assign(error as Error, { address })
   }
 
@@ -451,7 +454,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
   }
 
   optionChanged(): void {
-    // A REQ that became relaxed, or a ROUTER that is no longer mandatory, may send now.
+    // A REQ that became relaxed can send now, and so can a ROUTER that is no longer mandatory.
     this.writable()
   }
 
@@ -492,7 +495,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     return routing === undefined ? message : [...message, routing]
   }
 
-  /** @throws Error with code EBUSY or EBADF, where nothing can be sent or received. */
+  /** @throws Error with code EBUSY or EBADF if the socket can neither send nor receive now. */
   checkUsable(): void {
     checkFree(this.#state)
     if (this.#closed) throw zmqError("EBADF")
@@ -514,7 +517,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     return this.#waitToSend(message, routing, sendTimeoutMs)
   }
 
-  /** The turn of the event loop that is due after a message went through; undefined as long as none is. */
+  /** Returns the turn of the event loop that is due after a message; undefined if none is. */
   #turnAfter(message: Received): Promise<void> | undefined {
     for (let i = 0; i < message.length; i++)
       this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
@@ -525,7 +528,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     return now - this.#turnStart < TURN_MAX_MS ? this.#turn : this.#nextTurn()
   }
 
-  /** Counts anew: an operation has waited for the event loop. */
+  /** Resets the counts, because an operation has waited for the event loop. */
   #beginTurn(): void {
     this.#operations = 0
     this.#turnStart = undefined
@@ -539,7 +542,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     return this.#turn
   }
 
-  /** Rejects; now and then a turn later, for programs that try again at once. */
+  /** Rejects. From time to time it does so a turn later, for programs that try again at once. */
   #refuse(error: Error): Promise<never> {
     if (this.#operations++ < OPERATIONS_MAX) return Promise.reject(error)
     return this.#nextTurn().then(() => {
@@ -547,11 +550,11 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     })
   }
 
-  /** Sends for a proxy, which waits as long as it takes. */
+  /** Sends a message of a proxy, however long that takes. */
   sendForProxy(message: Message, routing: Routing): Promise<void> {
     if (!this.#hasOut()) return this.#sendForProxyLater(message, routing)
     const refusal = this.#trySend(message, routing)
-    // Any other refusal says that it has nowhere to go.
+    // Any other refusal means that the message has no destination.
     if (refusal === "EAGAIN") return this.#sendForProxyLater(message, routing)
     if (typeof refusal === "object")
       return refusal.catch((error) => {
@@ -561,7 +564,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     return this.#turnAfter(message) ?? RESOLVED
   }
 
-  /** Tries again each time there is room, which may be that of other peers. */
+  /** Tries again each time there is room, which may be in the pipes of other peers. */
   async #sendForProxyLater(message: Message, routing: Routing): Promise<void> {
     for (;;) {
       try {
@@ -572,7 +575,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     }
   }
 
-  /** Waits until there is room, or for a turn of the event loop where no time is given. */
+  /** Waits until there is room, or for a turn of the event loop if `timeoutMs` is undefined. */
   #waitToSend(message: Message, routing: Routing, timeoutMs: number | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const copied = copyMessage(message)
@@ -605,7 +608,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
   sendNow(sending: Sending): void {
     if (this.#sending !== sending) return
     const { sendTimeoutMs } = this.#state
-    // Room that was there before the turn may have gone with its peer.
+    // Room that there was before the turn may have gone with its peer.
     if (sending.timer !== undefined || sendTimeoutMs === 0 || this.#hasOut()) this.#finishSending()
     else if (sendTimeoutMs > 0) sending.timer = setTimeout(sendNow, sendTimeoutMs, this, sending)
   }
@@ -627,7 +630,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     return this.#waitToReceive(receiveTimeoutMs)
   }
 
-  /** Receives for a proxy, which waits as long as it takes. */
+  /** Receives a message for a proxy, however long that takes. */
   receiveForProxy(): Promise<Received> {
     const message = this.#hasIn() ? this.#tryReceive() : "EAGAIN"
     return typeof message === "string" ? this.#waitToReceive(-1) : Promise.resolve(message)
@@ -669,7 +672,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     if (this.#receiving !== receiving) return
     hadTurn(receiving)
     const { receiveTimeoutMs } = this.#state
-    // A message that was there before the turn may have gone with its peer.
+    // A message that there was before the turn may have gone with its peer.
     if (receiving.timer !== undefined || receiveTimeoutMs === 0 || this.#hasIn())
       this.#finishReceiving()
     else if (receiveTimeoutMs > 0)
@@ -682,18 +685,18 @@ function flushTimedOut(timeoutMs: number): Error {
   return zmqError("EAGAIN", undefined, message)
 }
 
-/** A turn of the event loop. */
+/** Waits for a turn of the event loop. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** @throws Error with code EBUSY while something is at work that needs the socket for itself. */
+/** @throws Error with code EBUSY while an operation needs the socket for itself. */
 export function checkFree(state: SocketState): void {
   if (state.blocked !== undefined)
     throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
 }
 
-/** Settles as the send of a message that was refused, or that libzmq sends. */
+/** Returns the result of a send that was refused, or that libzmq carries out. */
 function outcome(refusal: Refusal | Promise<void>, type: string): Promise<void> {
   return typeof refusal === "string" ? Promise.reject(refused(refusal, type)) : refusal
 }
@@ -702,7 +705,7 @@ function sendNow(core: SocketCore, sending: Sending): void {
   core.sendNow(sending)
 }
 
-/** Takes note that the turn is over that a program waited for. */
+/** Records that the turn which a program waited for is over. */
 function hadTurn(receiving: Receiving): void {
   if (receiving.isBehind) caughtUp()
   receiving.isBehind = false
@@ -717,13 +720,13 @@ function readThread({ thread = process.env.ZEROMQ_LZ4_THREAD === "1" }: Endpoint
   return boolean("thread", thread)
 }
 
-/** @throws TypeError, RangeError. */
+/** @throws TypeError or RangeError. */
 function readHighWaterBytes(options: EndpointOptions, receiveHighWaterMark: number): number {
   const defaultBytes = receiveHighWaterMark > 0 ? RECEIVE_HIGH_WATER_BYTES : 0
   return integer("receiveHighWaterBytes", options.receiveHighWaterBytes, defaultBytes, 0)
 }
 
-/** PUB, SUB, DEALER, PULL and PUSH, by the numbers that libzmq has for them. */
+/** PUB, SUB, DEALER, PULL and PUSH, by libzmq's numbers. */
 const CONFLATING: ReadonlySet<number> = new Set([1, 2, 5, 7, 8])
 
 function readPipeOptions(socket: Socket, { conflate }: SocketState): PipeOptions {

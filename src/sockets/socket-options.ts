@@ -6,7 +6,7 @@ import type { HandshakeSettings } from "../zmtp/handshake.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import type { SocketState } from "./state.js"
 
-/** Options that libzmq applies to its TCP connections and Node has no way to, with their defaults. */
+/** TCP options of libzmq that Node cannot apply, with their defaults. */
 const REFUSED = {
   tcpKeepaliveCount: -1,
   tcpKeepaliveInterval: -1,
@@ -25,9 +25,9 @@ const MECHANISM_OPTIONS = {
 }
 
 /**
- * The options of a socket that act on its TCP connections, as they are now.
+ * Reads the options of a socket that apply to its TCP connections.
  *
- * @throws Error with code ENOTSUP for one that cannot, rather than to ignore it.
+ * @throws Error with code ENOTSUP for an option that would have to be ignored.
  */
 export function readTcpOptions(
   socket: Socket,

@@ -5,7 +5,7 @@ import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
 import type { Monitor } from "./monitor.js"
 
-/** Numbers of options in zmq.h, as zeromq.js passes them. */
+/** Option numbers of zmq.h, as zeromq.js passes them. */
 export const OPTION = {
   routingId: 5,
   subscribe: 6,
@@ -31,7 +31,7 @@ export const OPTION = {
   xpubVerboser: 78,
 } as const
 
-/** Options that are of use at once, and not from the next endpoint on only. */
+/** Options that take effect at once; the others apply to later endpoints only. */
 const IMMEDIATE: ReadonlySet<number> = new Set([
   OPTION.subscribe,
   OPTION.unsubscribe,
@@ -61,15 +61,15 @@ const FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
 }
 
 const states = new WeakMap<Socket, SocketState>()
-/** Listeners may mention the socket, so that nothing but the socket may hold these. */
+/** Listeners may refer to the socket, so only the socket may keep these alive. */
 const emitters = new WeakMap<Socket, Lz4>()
 
-/** Returns the state of a socket; undefined where it has none. */
+/** Returns the state of a socket; undefined if it has none. */
 export function stateOf(socket: Socket): SocketState | undefined {
   return states.get(socket)
 }
 
-/** The same, made where there is none. */
+/** Returns the state of a socket, and creates it if there is none. */
 export function ensureState(socket: Socket): SocketState {
   let state = states.get(socket)
   if (!state) {
@@ -80,8 +80,8 @@ export function ensureState(socket: Socket): SocketState {
 }
 
 /**
- * State of one socket besides that of zeromq.js. It does not reference the socket itself,
- * which may be collected. Options are kept as they are set: some cannot be read back.
+ * State of a socket beside zeromq.js's own. It does not refer to the socket, which may be
+ * collected. Options are recorded when they are set, because some cannot be read back.
  */
 export class SocketState {
   readonly typeOptions: TypeOptions = {
@@ -102,26 +102,26 @@ export class SocketState {
   routingId: Buffer | undefined
   connectRoutingId: Buffer | undefined
   readonly acceptFilters: string[] = []
-  /** Subscriptions and groups, in the order in which they came: the core may come later. */
+  /** Subscriptions in the order in which they were made: the socket core may be created later. */
   readonly subscriptions: [subscribe: boolean, topic: Buffer][] = []
-  /** One character for each byte. */
+  /** Joined groups, as latin1 strings. */
   readonly groups: Set<string> = new Set()
   core: Core | undefined
   monitor: Monitor | undefined
   #lz4: WeakRef<Lz4> | undefined
-  /** Counts changes of options. */
+  /** Number of option changes. */
   changes = 0
   /** Operations that wait for the first endpoint. */
   early: EarlyOperations | undefined
-  /** The bind, unbind or proxy under way, during which the socket cannot be used. */
+  /** The bind, unbind or proxy in progress, during which the socket cannot be used. */
   blocked: "own" | "native" | undefined
-  /** Whether the socket is to be closed when it no longer is. */
+  /** Whether to close the socket once it is no longer blocked. */
   closing = false
-  /** libzmq's own endpoints, and whether there ever was to be one. */
+  /** Number of libzmq's endpoints, and whether there has ever been one or an attempt at one. */
   nativeEndpoints = 0
   nativeUsed = false
 
-  /** Returns the one that `lz4Of` made, or a new one when the socket has been collected. */
+  /** Returns the object that `lz4Of` created, or a new one if the socket was collected. */
   get lz4(): Lz4 {
     return this.#lz4?.deref() ?? this.#newLz4()
   }
@@ -140,7 +140,7 @@ export class SocketState {
     return new Lz4(async (timeoutMs) => this.core?.flush(timeoutMs))
   }
 
-  /** libzmq is to have an endpoint. */
+  /** Records that libzmq gets an endpoint. */
   useNative(): void {
     this.nativeUsed = true
     this.early?.begin(this.core)
@@ -190,11 +190,11 @@ export class SocketState {
     this.core?.type.leave(Buffer.from(group, "latin1"))
   }
 
-  /** Counts a change, and warns as zeromq.js does of options that come too late. */
+  /** Counts a change. Warns, as zeromq.js does, if the option is set too late to take effect. */
   changing(option: number): void {
     this.changes++
     if (IMMEDIATE.has(option) || this.nativeEndpoints > 0) return
-    // Of what blocks it itself zeromq.js warns, too.
+    // While zeromq.js itself blocks the socket, it warns too.
     if (this.blocked === "own" || (this.core?.endpoints ?? 0) > 0)
       process.emitWarning("Socket option will not take effect until next connect/bind.")
   }

@@ -11,45 +11,45 @@ export interface ConnectionTraffic extends Traffic {
 /** Sent traffic of a connection, and the level that compresses it. */
 export interface SentTraffic extends ConnectionTraffic {
   /**
-   * The level in use. With `level: "adaptive"`, the one that was chosen last: "none" if nothing is
+   * The level in use. With `level: "adaptive"`, the one chosen last: "none" if nothing is
    * compressed, 0 for LZ4, higher for LZ4HC.
    */
   level: Lz4Level | "none"
 }
 
-/** What happened besides traffic. */
+/** Counts besides traffic. */
 export interface Incidents {
-  /** How often a peer broke a rule, and lost its connection. */
+  /** Number of times that a peer broke a rule and lost its connection. */
   protocolErrors: number
-  /** How often the connection of an endpoint that was connected was made again. */
+  /** Number of times that the connection of a connected endpoint was made again. */
   reconnects: number
   /**
-   * Messages that a peer did not get, as `sendHighWaterMark` was reached: those that a PUB, XPUB,
-   * XSUB, RADIO, ROUTER without `mandatory` or REP does not keep.
+   * Messages that a peer did not get because `sendHighWaterMark` was reached. PUB, XPUB, XSUB,
+   * RADIO, REP and ROUTER without `mandatory` drop such messages.
    */
   dropped: number
-  /** What was sent and has not left: what the system has not taken yet. */
+  /** Messages sent that the system has not accepted yet. */
   waiting: Waiting
 }
 
 /**
- * One connection, as it was when the list was read. What happened at an endpoint that was connected is
- * counted over all its connections, one after the other.
+ * A connection at the time when the list was read. The counts of a connected endpoint cover all of
+ * its connections, which follow one another.
  */
 export interface Connection extends Incidents {
-  /** The endpoint that it belongs to, as it was bound or connected. */
+  /** The endpoint that the connection belongs to, as it was bound or connected. */
   endpoint: string
   /** The peer's IP address. */
   remoteAddress: string
   /** The peer's port. */
   remotePort: number
   /**
-   * What the peer is spoken to with: "tcp" if it is served as a plain one, with the option
-   * `acceptPlain`. undefined until the handshake is over.
+   * The protocol of the peer: "tcp" for a plain peer that the option `acceptPlain` admitted.
+   * undefined until the handshake is over.
    */
   scheme: "lz4+tcp" | "tcp" | undefined
   /**
-   * The revision of the format that the peer announced in its handshake (RFC.md section 3.9). One that
+   * The format revision that the peer announced in its handshake (RFC.md section 3.9). A peer that
    * announced none is another implementation, or speaks `tcp://`.
    */
   revision: number | undefined
@@ -59,11 +59,11 @@ export interface Connection extends Incidents {
   received: ConnectionTraffic
 }
 
-/** Totals over all connections of a socket, past ones included. */
+/** Totals over all connections of a socket, including past ones. */
 export interface Stats extends Incidents {
-  /** What went to peers. */
+  /** Traffic sent to peers. */
   sent: Traffic
-  /** What came from peers. */
+  /** Traffic received from peers. */
   received: Traffic
 }
 

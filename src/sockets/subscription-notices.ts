@@ -4,9 +4,9 @@ import type { TypeOptions } from "../patterns/socket-type.js"
 export type Side = "native" | "own"
 
 /**
- * The topics that each side of a mixed XPUB has subscribers for. Each side notifies of the first
- * subscription to a topic and of the last cancellation among its own peers; the program is to be
- * notified of the first and the last of all.
+ * The topics that each side of a mixed XPUB has subscribers for. Each side reports the first
+ * subscription to a topic and the last cancellation among its own peers. The program must be
+ * notified of the first and the last of both sides together.
  */
 export class SubscriptionNotices {
   readonly #options: TypeOptions
@@ -16,7 +16,7 @@ export class SubscriptionNotices {
     this.#options = options
   }
 
-  /** Returns whether the program is to receive a message that came from one side. */
+  /** Returns whether the program is to receive a message of one side. */
   concern(message: Message, side: Side): boolean {
     const { manual, verbosity } = this.#options
     const [first] = message as [Buffer]

@@ -1,4 +1,4 @@
-/** Asks the handler of ZAP whether a peer may come in (RFC 27). */
+/** Asks the ZAP handler whether to accept a peer (RFC 27). */
 import type * as zmq from "zeromq"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
@@ -9,24 +9,27 @@ const { Dealer, Reply, Router } = loadZeromq()
 
 const ADDRESS = "inproc://zeromq.zap.01"
 const VERSION = "1.0"
-/** Requests of a context share a pipe, so that ids tell them apart. Few handlers make up such ids. */
+/**
+ * Prefix of request ids. Requests of a context share a pipe, so ids identify them; few handlers
+ * make up ids like these.
+ */
 const ID_PREFIX = "lz4-"
 const REPLY_PARTS = 7
-/** Interval at which replies are looked for: a receive() that waits would keep the process alive. */
+/** Milliseconds between polls for replies: a pending receive() would keep the process alive. */
 const POLL_MS = 5
-/** Replies taken at a time, so that timers and I/O have their turn. */
+/** Maximum number of replies received at once, so that timers and I/O get a turn. */
 const REPLIES_MAX = 1000
-/** Time without requests after which the sockets are closed, as they keep the context alive. */
+/** Milliseconds without requests after which the sockets are closed, because they keep the context alive. */
 const IDLE_MS = 1000
 
-/** The fields of a ZAP request besides the credentials. */
+/** The fields of a ZAP request other than the credentials. */
 export interface ZapRequest {
   domain: string
   address: string
   routingId: Uint8Array
 }
 
-/** Why there is no answer: a reason of zeromq.js' "handshake:error:protocol", without ERR_. */
+/** The reason for a missing reply: one of zeromq.js's "handshake:error:protocol", without ERR_. */
 export type ZapFailure =
   | "ZAP_MALFORMED_REPLY"
   | "ZAP_BAD_REQUEST_ID"
@@ -35,10 +38,10 @@ export type ZapFailure =
   | "ZAP_INVALID_METADATA"
   | "ZAP_UNSPECIFIED"
 
-/** The handler's answer; "nobody" where there is no handler. */
+/** The handler's reply; "nobody" if there is no handler. */
 export type ZapAnswer = AuthStatus | ZapFailure | "nobody"
 
-/** A request to a handler; `cancel` gives it up. */
+/** A request to a handler. `cancel` discards its reply. */
 export interface PendingRequest {
   answer: Promise<ZapAnswer>
   cancel(): void
@@ -69,18 +72,21 @@ interface Waiting {
   resolve(answer: ZapAnswer): void
 }
 
-/** The sockets of a client, both connected to the handler, or waiting for one. */
+/** The two sockets of a client, both connected to the handler or waiting for one. */
 interface Sockets {
-  /** Is writable if there is a handler: its peer, that is, since it is mandatory. */
+  /** Writable if there is a handler, because it is mandatory. */
   router: zmq.Router
-  /** Carries the requests. Is writable also if it waits for a handler, but not if that has gone. */
+  /**
+   * Sends the requests. It is also writable while it waits for a handler, but not after the handler
+   * has gone.
+   */
   dealer: zmq.Dealer
 }
 
 /**
- * The requests of one context. They share sockets, since a context has no more than 1,023 of them,
- * and peers that are not authenticated yet decide how many requests there are. The name of the
- * handler is not tried by binding it: that would take it from the handler.
+ * A client for the requests of one context. They share two sockets: a context has at most 1,023,
+ * and unauthenticated peers decide how many requests there are. The client does not find out
+ * whether there is a handler by binding its name, because that would take it from the handler.
  */
 class ZapClient {
   readonly #context: zmq.Context
@@ -112,14 +118,14 @@ class ZapClient {
     }
   }
 
-  /** Sends what there is room for, or answers in place of a handler that is not there. */
+  /** Sends the requests that there is room for. Without a handler, answers them with "nobody". */
   #send(): void {
     try {
       this.#sockets ??= this.#open()
       if (hasHandler(this.#sockets)) this.#fill(this.#sockets)
       else this.#answerUnsent("nobody")
     } catch {
-      // No socket can be had, or the context is gone.
+      // No socket could be created, or the context has ended.
       this.#answerUnsent("ZAP_UNSPECIFIED")
     }
   }
@@ -156,7 +162,7 @@ class ZapClient {
       )
   }
 
-  /** Takes a reply to the request that it names; one that names none is taken for the oldest. */
+  /** Assigns a reply to the request that it names, or to the oldest one if it names none. */
   #reply(reply: readonly Buffer[]): void {
     const named = reply[2]?.toString("latin1") ?? ""
     if (!this.#sent.has(named) && this.#wasAsked(named)) return // its connection has ended
@@ -180,7 +186,7 @@ class ZapClient {
     this.#unsent.clear()
   }
 
-  /** Looks for replies as long as there are requests, and closes the sockets some time after. */
+  /** Polls for replies while there are requests, and closes the sockets some time later. */
   #work(): void {
     clearTimeout(this.#idle)
     this.#poll ??= setInterval(() => {
@@ -198,7 +204,7 @@ class ZapClient {
     try {
       if (!hasHandler(this.#sockets)) endWait(this.#context)
     } catch {
-      // There is no socket left to end it with.
+      // There is no socket left to give them a peer with.
       this.#idle = setTimeout(() => this.#close(), IDLE_MS).unref()
       return
     }
@@ -208,14 +214,14 @@ class ZapClient {
   }
 }
 
-/** Gives sockets that wait a peer: libzmq does not let go of them before, though they are closed. */
+/** Gives waiting sockets a peer, because libzmq does not release them before, even if they are closed. */
 function endWait(context: zmq.Context): void {
   const peer = new Reply({ context, linger: 0 })
   try {
     peer.bindSync(ADDRESS)
-    peer.disconnect(ADDRESS) // as unbind() does, on this thread
+    peer.disconnect(ADDRESS) // does the same as unbind(), but on this thread
   } catch (error) {
-    // Or a handler came right now.
+    // A handler was bound at this moment.
     if ((error as { code?: string }).code !== "EADDRINUSE") throw error
   } finally {
     peer.close()
@@ -226,7 +232,7 @@ function hasHandler(sockets: Sockets): boolean {
   const { router, dealer } = sockets
   void router.readable // libzmq looks for room before it notices that a peer has gone
   if (router.writable) return true
-  // The handler that was there has gone. There may be another.
+  // The previous handler has gone. There may be another.
   if (!dealer.writable) connect(sockets)
   return router.writable
 }
@@ -238,7 +244,7 @@ function connect({ router, dealer }: Sockets): void {
 
 const clients = new WeakMap<zmq.Context, ZapClient>()
 
-/** The error code of zeromq.js where there is no handler, and one is needed. */
+/** Returns zeromq.js's error for a missing handler that is required. */
 export function noHandler(): Error {
   return zmqError("EFAULT")
 }
