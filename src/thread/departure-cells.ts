@@ -1,15 +1,21 @@
-/** What is still to be written on each thread, in memory that all see, while the process waits for that. */
+/**
+ * Counts of what each thread still has to write, in shared memory, for use while the process waits
+ * to exit.
+ */
 
-/** The first number counts changes, to wake who waits. Each thread has two: what is left, and how often it looked. */
+/**
+ * The first cell counts changes, and wakes the waiting thread. Each thread has two more: the amount
+ * left, and the number of times it has counted.
+ */
 const CHANGES = 0
 const FIELDS = 2
 const UNKNOWN = -1
 const LEFT_MAX = 2 ** 31 - 1
 
-/** Counts of what is left on threads, whose places are numbers from 0 on. */
+/** Shared counts of what threads still have to write. Each thread has a place, numbered from 0. */
 export class DepartureCells {
   readonly cells: Int32Array
-  /** How often each had looked when that was asked last. */
+  /** Number of counts that each thread had made when `haveLooked` was last called. */
   readonly #looks: number[] = []
 
   constructor(cells: Int32Array) {
@@ -21,7 +27,7 @@ export class DepartureCells {
     return new DepartureCells(new Int32Array(new SharedArrayBuffer(bytes)).fill(UNKNOWN))
   }
 
-  /** Says what is left on a thread. */
+  /** Sets the amount that the thread at `place` has left. */
   tell(place: number, left: number): void {
     const cell = Math.min(left, LEFT_MAX)
     const at = 1 + place * FIELDS
@@ -31,13 +37,13 @@ export class DepartureCells {
     Atomics.notify(this.cells, CHANGES)
   }
 
-  /** Returns what is left on a thread; undefined where it has not begun to look. */
+  /** Returns the amount that a thread has left; undefined if it has not counted yet. */
   leftAt(place: number): number | undefined {
     const left = Atomics.load(this.cells, 1 + place * FIELDS)
     return left === UNKNOWN ? undefined : left
   }
 
-  /** Whether all threads have looked since this was asked last: one that computes does not. */
+  /** Returns whether all threads have counted since the last call. A thread that is computing has not. */
   haveLooked(threads: number): boolean {
     let all = true
     for (let place = 0; place < threads; place++) {
@@ -52,7 +58,7 @@ export class DepartureCells {
     return Atomics.load(this.cells, CHANGES)
   }
 
-  /** Sleeps until there was a change since there were so many, or for some milliseconds. */
+  /** Sleeps until the number of changes is no longer `changes`, or until `ms` have passed. */
   sleep(changes: number, ms: number): void {
     Atomics.wait(this.cells, CHANGES, changes, ms)
   }

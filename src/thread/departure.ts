@@ -3,22 +3,22 @@ import { DepartureCells } from "./departure-cells.js"
 import { toWorker } from "./protocol.js"
 import { Thread } from "./thread.js"
 
-/** Peers that take nothing for so long are not waited for, in milliseconds. */
+/** Milliseconds without progress after which the process no longer waits for its peers. */
 const SILENCE_MS = 1000
-/** No wait is longer, in milliseconds. */
+/** Maximum total wait, in milliseconds. */
 const WAIT_MAX_MS = 5000
-/** Pauses between writes to connections that have no room, and between looks at the clock, in milliseconds. */
+/** Milliseconds between writes to connections without room, and between readings of the clock. */
 const WRITE_MS = 1
 const POLL_MS = 20
 
-/** Nobody is told what happens to an endpoint that only delivers. */
+/** The user of an endpoint that only delivers messages; it ignores all events. */
 const nobody = { onEvent(): void {}, threadDied(): void {} }
 
-/** Writes what is left as the process ends, while its event loop stands still. */
+/** Writes the remaining messages while the process exits and its event loop has stopped. */
 export class BlockingDeparture implements Departure {
   #connections: Departing[] = []
   readonly #threads = new Set<DepartingThread>()
-  /** Makes the connections that the event loop cannot make any more. */
+  /** The thread that makes connections in place of the event loop. */
   #own: Thread | undefined
 
   add(connection: Departing): void {
@@ -38,7 +38,7 @@ export class BlockingDeparture implements Departure {
     this.addThread(this.#own)
   }
 
-  /** Waits until all is written, but no longer than `limitMs`, nor for peers that take nothing. */
+  /** Waits until everything is written, at most `limitMs`. Stops early if no peer accepts any more. */
   wait(limitMs: number, warning: { afterMs: number; warn(): void }): void {
     const cells = this.#depart()
     const startMs = performance.now()
@@ -52,9 +52,9 @@ export class BlockingDeparture implements Departure {
       const left = this.#left(cells)
       if (left === 0) return
       const nowMs = performance.now()
-      // None of `linger` is spent on the start of a thread.
+      // The start of a thread does not count against `linger`.
       if (left === undefined) begunMs = nowMs
-      // Nor is a peer silent while threads compute, or nobody gets the processor.
+      // Peers are not silent while threads are computing or waiting for a processor.
       const hadTurns = cells.haveLooked(this.#threads.size)
       if (left === undefined || left !== latest) silentMs = 0
       else if (hadTurns) silentMs += Math.min(nowMs - lookedMs, POLL_MS)
@@ -77,7 +77,10 @@ export class BlockingDeparture implements Departure {
     return cells
   }
 
-  /** Writes what there is room for. Returns a measure of what is left; undefined where a thread has not said. */
+  /**
+   * Writes as much as there is room for. Returns a measure of what is left; undefined if a thread
+   * has not counted yet.
+   */
   #left(cells: DepartureCells): number | undefined {
     let left: number | undefined = 0
     this.#connections = this.#connections.filter((connection) => {

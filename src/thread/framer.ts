@@ -6,10 +6,13 @@ import { allocateShared, SharedSlabs } from "./shared-slabs.js"
 
 const NO_PARTS: readonly Uint8Array[] = []
 
-/** Puts messages into shared memory, as plain frames: the thread of their connection encodes them. */
+/**
+ * The encoder of remote connections: writes messages as plain frames to shared memory, and leaves
+ * their encoding to the worker.
+ */
 class Framer implements Encoder {
   readonly slabs: SharedSlabs = new SharedSlabs()
-  /** The thread of the connection says what goes plain. */
+  /** Always 0, because the worker decides which parts are sent plain. */
   plainBelow(): number {
     return 0
   }
@@ -34,7 +37,7 @@ class Framer implements Encoder {
     return newChunk(memory.subarray(start, start + bytes), messages, slab, start)
   }
 
-  /** The thread of the connection packs them. */
+  /** Always "frames", because the worker packs them. */
   packingFor(): Packing {
     return "frames"
   }
@@ -43,7 +46,7 @@ class Framer implements Encoder {
     return chunk
   }
 
-  /** Chunks have plain frames. The other thread sees their memory, which is not used again. */
+  /** Returns the frames without a copy: the other thread sees the memory, which is not reused. */
   plainFrames(chunk: Chunk): Uint8Array {
     return chunk.bytes
   }
@@ -52,7 +55,7 @@ class Framer implements Encoder {
 
   close(): void {}
 
-  /** A chunk that had to wait in memory of its own, in memory that threads see. */
+  /** Returns a queued chunk that was copied out of its slab, in memory that threads share. */
   again(chunk: Chunk): Chunk {
     const copied = this.encode(chunk.bytes)
     chunk.release()
@@ -66,7 +69,7 @@ function newChunk(
   slab: Slab | undefined,
   start: number,
 ): Chunk {
-  // Bytes are counted where they are encoded.
+  // The worker counts bytes when it encodes them.
   const content = {
     messages,
     plainBytes: 0,
@@ -78,5 +81,5 @@ function newChunk(
   return new Chunk(bytes, content, slab, start)
 }
 
-/** One for all: a message that goes to several threads is framed once. */
+/** The only instance, so that a message to several threads is framed once. */
 export const framer: Framer = new Framer()

@@ -9,20 +9,23 @@ import { fromPlain } from "./plain-error.js"
 import { type Control, RECEIVE_WINDOW_BYTES } from "./protocol.js"
 import { SharedState } from "./shared-state.js"
 
-/** Of a network with room, which may still have a little to take and would not tell when it has. */
+/**
+ * Reported while the network has room. The stream may still hold a few bytes, but would not report
+ * when it has written them.
+ */
 const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
-/** Frames of whole messages, in shared memory that is theirs until the write is counted as left. */
+/** Frames of whole messages, in shared memory that stays reserved until the write is counted as flushed. */
 export interface Write {
   bytes: Uint8Array
 }
 
-/** A place among the writes: those before it are to be flushed. */
+/** A mark in the queue of writes. It is answered when the writes before it have been flushed. */
 interface FlushMark {
   isMark: true
 }
 
-/** The endpoint of a connection, as the connection uses it. */
+/** A connection of this worker. Its messages come from and go to the socket thread. */
 export interface ConnectionEndpoint {
   /** @throws Error when memory is out. */
   encode(write: Write, by: HostedConnection): Chunk
@@ -36,11 +39,11 @@ export class HostedConnection implements FrameRelaySink {
   readonly connection: Connection
   readonly #endpoint: ConnectionEndpoint
   readonly #outbox: Outbox
-  /** Writes that wait for the network. */
+  /** Writes queued while the network has no room. */
   #waiting: Queue<Write | Command | FlushMark> | undefined
   readonly state: SharedState = new SharedState()
   #isEnding = false
-  /** Messages that came, and that may come; 0 is no limit. */
+  /** Number of messages received, and number that may be received; 0 is no limit. */
   #receivedMessages = 0
   #granted: number
   #receivedBytes = 0
@@ -64,8 +67,8 @@ export class HostedConnection implements FrameRelaySink {
   // -- What leaves -----------------------------------------------------------------
 
   /**
-   * Writes, or keeps until the network has room. A connection that is ending stays blocked: what is
-   * kept then has not left, and the thread of the sockets has it for the next connection.
+   * Writes, or queues the write until the network has room. An ending connection stays blocked: its
+   * queued writes were never sent, and the socket thread has them for the next connection.
    */
   write(write: Write | Command | FlushMark): void {
     if (this.#mayWrite) {
@@ -76,17 +79,17 @@ export class HostedConnection implements FrameRelaySink {
     this.#waiting.push(write)
   }
 
-  /** Whether the network has room, and nothing is before what is written now. */
+  /** Whether the network has room and the queue is empty. */
   get #mayWrite(): boolean {
     return !this.connection.blocked && !this.#waiting?.length
   }
 
-  /** Whether a write leaves at once. */
+  /** Whether a write would be sent at once. */
   get isFree(): boolean {
     return this.#mayWrite && !this.#isEnding
   }
 
-  /** Writes messages of a batch that is yet to be posted. */
+  /** Writes messages of an open batch, which has not been posted yet. */
   writeEarly(write: Write): void {
     const chunk = this.#encode(write)
     if (chunk) this.#writeChunk(chunk)
@@ -110,12 +113,15 @@ export class HostedConnection implements FrameRelaySink {
     this.state.writeMs = performance.now() - startMs
   }
 
-  /** What is still to be written: bytes, and writes that wait behind them. */
+  /** Bytes still to be written, plus the number of queued writes. */
   get left(): number {
     return this.connection.untakenBytes + (this.#waiting?.length ?? 0)
   }
 
-  /** Counts a write before it is made: if the thread is ended in between, it is lost rather than sent twice. */
+  /**
+   * Counts a write before making it: if the thread ends in between, the messages are lost rather
+   * than sent twice.
+   */
   #countFlushed(): void {
     if (this.state.leaves()) this.#outbox.writesFlushed(this.number)
   }
@@ -126,7 +132,7 @@ export class HostedConnection implements FrameRelaySink {
     this.#countWaiting()
   }
 
-  /** Encodes; if that fails, as without memory, the connection is over. */
+  /** Encodes a write. Ends the connection if that fails, for example if memory runs out. */
   #encode(write: Write): Chunk | undefined {
     try {
       return this.#endpoint.encode(write, this)
@@ -162,7 +168,7 @@ export class HostedConnection implements FrameRelaySink {
     switch (control.type) {
       case "end":
         this.#isEnding = true
-        connection.resume() // a peer may have to be heard before it takes what waits
+        connection.resume() // the peer may send more before it reads the queued messages
         this.#checkEnd()
         break
       case "flush":
@@ -207,7 +213,7 @@ export class HostedConnection implements FrameRelaySink {
     return this.frames(writeCommand(name, data), 0)
   }
 
-  /** Not of a sink that takes frames. */
+  /** Not called, because this sink takes frames. */
   message(): boolean {
     return true
   }
@@ -216,7 +222,7 @@ export class HostedConnection implements FrameRelaySink {
     return this.room > 0 && this.#receivedBytes < this.#grantedBytes
   }
 
-  /** Raises the messages and bytes that may have been received in all. */
+  /** Raises the total numbers of messages and bytes that may be received. */
   grant(messages: number, bytes: number): void {
     this.#granted = messages
     this.#grantedBytes = bytes

@@ -14,12 +14,12 @@ import type { Outbox } from "./outbox.js"
 import { toPlain } from "./plain-error.js"
 import type { EndpointEvent, EndpointSpec, ListenResult } from "./protocol.js"
 
-/** Writes in a row after which one is taken to go on alone. */
+/** Number of consecutive writes to a single connection after which it no longer counts as part of a group. */
 const ALONE_MAX = 100
 
 let lastConnection = 0
 
-/** An endpoint of a socket of another thread, which is told what happens here. */
+/** An endpoint on a worker, which reports its events to the socket thread. */
 export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   readonly #number: number
   readonly #outbox: Outbox
@@ -27,19 +27,19 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   readonly #sender: Sender
   readonly #target: Listener | Dialer
   readonly #live = new Map<object, HostedConnection>()
-  /** Of all endpoints of this thread. */
+  /** The connections of all endpoints of this worker. */
   readonly #connections: Map<number, HostedConnection>
   readonly #gone: () => void
   #isClosed = false
   #isGone = false
-  /** What was encoded last, for those who write the same: in each packing. */
+  /** The write encoded last, in each packing, for connections that write the same. */
   #latest: { write: Write; chunks: Map<Packing, Chunk> } | undefined
-  /** Those that have written it so far, and those that wrote the same before. */
+  /** Connections that have written it so far, and the group that wrote the one before. */
   #takers: HostedConnection[] = []
   #group: HostedConnection[] = []
-  /** Writes in a row that only one of them wrote. */
+  /** Number of consecutive writes that only one connection made. */
   #alone = 0
-  /** Messages for its connection, as the process ends. */
+  /** Messages for the connection, to be written as the process exits. */
   #deliveries: Write[] = []
 
   constructor(
@@ -59,7 +59,10 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#target = destination ? transport.dialer(destination, this) : transport.listener(this)
   }
 
-  /** Listens, and says how that went: over the port to a thread that sleeps until the signal, else as an event. */
+  /**
+   * Listens at an address. Posts the result to `port` and wakes the thread that waits for `signal`;
+   * without them, reports it as an event.
+   */
   listen(address: HostPort, port: MessagePort | undefined, signal: Int32Array | undefined): void {
     let result: ListenResult
     try {
@@ -81,7 +84,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     ;(this.#target as Dialer).dial()
   }
 
-  /** Writes frames of whole messages, at once or when the handshake is over, unless that fails. */
+  /** Writes frames of whole messages, at once or after the handshake. They are lost if that fails. */
   deliver(frames: Uint8Array[]): void {
     this.#deliveries = frames.map((bytes) => ({ bytes }))
     ;(this.#target as Dialer).hurry()
@@ -95,7 +98,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     for (const write of deliveries) hosted.write(write)
   }
 
-  /** How far it is from a connection that messages wait for, in steps; 0 where none wait. */
+  /** Number of steps until a connection can write the deliveries; 0 if there are none. */
   get left(): number {
     if (this.#deliveries.length === 0) return 0
     return this.#live.size > 0 ? 1 : 2
@@ -116,7 +119,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#gone()
   }
 
-  /** Encodes for a connection, or gives what was encoded for another of its kind just now. */
+  /** Returns the encoded chunk of a write. Connections that make the same write share the chunk. */
   encode(write: Write, hosted: HostedConnection): Chunk {
     const { connection } = hosted
     if (this.#latest?.write !== write) {
@@ -127,7 +130,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     }
     const { chunks } = this.#latest
     const packing = this.#sender.packingFor(connection.peerRevision)
-    // Those whose bytes are not compressed choose no effort.
+    // Frames are not compressed, so their connections choose no effort.
     if (packing !== "frames" && this.#takers.push(hosted) === 1)
       connection.applyEffort(this.#group.includes(hosted) ? this.#group : [hosted])
     let chunk = chunks.get(packing)
@@ -140,7 +143,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     return chunk
   }
 
-  /** Takes those that have written the latest for the group that writes the same; one may just catch up. */
+  /** Makes the connections that made the last write the group. A single one may just be catching up. */
   #findGroup(): void {
     if (this.#takers.length > 1) {
       this.#group = this.#takers
@@ -188,7 +191,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#tell({
       type: "ready",
       connection: this.#numberOf(connection),
-      peerRoutingId: new Uint8Array(peerRoutingId), // not the whole pool that it lies in
+      peerRoutingId: new Uint8Array(peerRoutingId), // a copy, without the pool that it is in
       peerTakesCommands,
       peerRevision,
       scheme,
@@ -239,7 +242,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#checkGone()
   }
 
-  /** Has an error thrown on the thread of the sockets, as one that nobody caught. */
+  /** Reports an error, which the socket thread throws as an uncaught exception. */
   threw(error: unknown): void {
     this.#tell({ type: "threw", error: toPlain(error as Error) })
   }

@@ -1,33 +1,34 @@
 /**
- * Batches that the program still adds messages to, in memory that threads share. A program that
- * starts to compute cannot post its last batch, so the thread takes what is there.
+ * Batches to which the program is still adding messages, in memory that both threads share. A
+ * program that starts a long computation cannot post its last batch, so the worker takes its
+ * messages.
  *
- * Each batch has a cell of two numbers for itself alone, PUBLISHED and TAKEN, which no later batch
- * uses: however long a thread holds on to a batch that is over, it cannot mistake another for it.
- * TAKEN only grows, until seal() makes it SEALED, for good. So of the two threads:
+ * Each batch has a cell of two numbers, PUBLISHED and TAKEN, which no later batch uses: a worker
+ * that keeps a reference to an old batch cannot mistake another for it. TAKEN only grows, until
+ * seal() sets it to SEALED for good. The two threads work as follows:
  *
- * - publish() stores the length after the bytes before it, and take() loads it before it copies
- *   them: what is copied is whole.
- * - take() copies first, and then exchanges TAKEN, if nothing has changed it since it was read. If
- *   that succeeds before seal(), seal() returns the new TAKEN, and what lies behind it is posted.
- *   If seal() comes first, at any moment before, the exchange fails, and the copy is thrown away:
- *   all is posted. Either way every byte leaves once.
- * - The memory may be used again after seal(), while a copy is being made of it. That copy is
- *   thrown away as well.
+ * - publish() stores the length after the bytes, and take() loads it before it copies them, so the
+ * copy is complete.
+ * - take() copies first, and then exchanges TAKEN if it has not changed since it was read. If this
+ * happens before seal(), then seal() returns the new TAKEN, and the socket thread posts the bytes
+ * after it. If seal() comes first, the exchange fails, the copy is discarded, and the socket thread
+ * posts everything. Either way every byte is sent once.
+ * - After seal(), the memory may be reused while take() is still copying. That copy is discarded
+ * too.
  */
 import type { Slab } from "../codec/chunk.js"
 import type { OpenMemory } from "../transport/transport.js"
 import { framer } from "./framer.js"
 
-/** Bytes of a batch. */
+/** Size of a batch, in bytes. */
 const OPEN_BYTES = 64 * 1024
-/** Batches that may be open at once. */
+/** Maximum number of open batches. */
 const SLOTS = 32
-/** Cells that are allocated together. */
+/** Number of cells that are allocated together. */
 const CELLS = 4096
 
-// The numbers of a cell: how many bytes of the batch are whole messages, and how many of these the
-// thread has taken, or SEALED.
+// The numbers of a cell: the length of the whole messages in the batch, and the bytes of them that
+// the worker has taken, or SEALED.
 const PUBLISHED = 0
 const TAKEN = 1
 const FIELDS = 2
@@ -44,19 +45,19 @@ function newCells(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(CELLS * FIELDS * Int32Array.BYTES_PER_ELEMENT))
 }
 
-/** A batch, as the thread of the sockets sees it. */
+/** A batch on the side of the socket thread. */
 export class OpenBatch implements OpenMemory {
   readonly bytes: Buffer
-  /** The slot. A later batch of the same slot means that this one is over. */
+  /** The slot of the batch. A later batch in the same slot means that this one is over. */
   readonly slot: number
   readonly slab: Slab
   readonly start: number
-  /** The cells that that of this batch is among, and where it is. */
+  /** The array with the batch's cell, and the index of the cell. */
   readonly cells: Int32Array
   readonly at: number
   #taken: number | undefined
 
-  /** undefined where there are too many. */
+  /** Opens a batch; undefined if too many are open. */
   static open(): OpenBatch | undefined {
     const slot = free.pop()
     return slot === undefined ? undefined : new OpenBatch(slot)
@@ -98,14 +99,14 @@ export class OpenBatch implements OpenMemory {
   }
 }
 
-/** A batch, as the thread that may take from it sees it. */
+/** A batch on the side of the worker that may take messages from it. */
 export class SeenBatch {
   readonly connections: readonly number[]
   readonly #cells: Int32Array
   readonly #at: number
   readonly #memory: Uint8Array
 
-  /** @param memory the slab from where the batch begins. */
+  /** @param memory the slab, from the beginning of the batch. */
   constructor(cells: Int32Array, at: number, memory: Uint8Array, connections: readonly number[]) {
     this.#cells = cells
     this.#at = at
@@ -113,18 +114,18 @@ export class SeenBatch {
     this.connections = connections
   }
 
-  /** Whether it takes no more messages. */
+  /** Whether the batch was sealed. */
   get isOver(): boolean {
     return Atomics.load(this.#cells, this.#at + TAKEN) === SEALED
   }
 
-  /** A copy of the messages that were added since the last time. */
+  /** Returns a copy of the messages added since the last call. */
   take(): Uint8Array {
     const taken = Atomics.load(this.#cells, this.#at + TAKEN)
     const length = Atomics.load(this.#cells, this.#at + PUBLISHED)
     if (taken === SEALED || length <= taken) return NOTHING
     const bytes = this.#memory.slice(taken, length)
-    // What was sealed meanwhile is posted by the other thread.
+    // If the batch was sealed meanwhile, the socket thread posts these messages.
     const isTaken = Atomics.compareExchange(this.#cells, this.#at + TAKEN, taken, length) === taken
     return isTaken ? bytes : NOTHING
   }

@@ -5,14 +5,14 @@ import { SharedSlabs, type SlabReader } from "./shared-slabs.js"
 
 const NONE = -1
 
-/** Events for the thread of the sockets, gathered until the event loop has had its turn. */
+/** Events for the socket thread, collected during a turn of the event loop. */
 export class Outbox implements SlabReader {
   readonly #send: (told: unknown[]) => void
   readonly #slabs = new SharedSlabs()
   readonly #known = new Set<number>()
   #operations: unknown[] = []
   #posting = false
-  /** The place of the latest run of frames, which may grow, and its end in the slab. */
+  /** The index of the latest run of frames, which may still grow, and the end of the run in the slab. */
   #latest = 0
   #end = NONE
 
@@ -31,7 +31,7 @@ export class Outbox implements SlabReader {
     this.#postSoon()
   }
 
-  /** Frames that came over a connection. */
+  /** Adds frames received over a connection. */
   frames(connection: number, bytes: Uint8Array): void {
     for (let at = 0; at < bytes.length; at += SLAB_BYTES)
       this.#run(connection, bytes.subarray(at, at + SLAB_BYTES))
@@ -60,7 +60,7 @@ export class Outbox implements SlabReader {
     this.#end = slab.used
   }
 
-  /** Gives back runs of a slab that have been read. */
+  /** Releases runs of a slab that the socket thread has read. */
   free(number: number, runs: number): void {
     const slab = this.#slabs.at(number)
     slab.live -= runs
@@ -71,7 +71,7 @@ export class Outbox implements SlabReader {
     if (this.#known.delete(slab)) this.#add([fromWorker.SLAB, slab, undefined])
   }
 
-  /** As many writes of a connection have left as were waited for. */
+  /** Reports that the socket thread's wanted number of a connection's writes has been flushed. */
   writesFlushed(connection: number): void {
     this.#add([fromWorker.FLUSHED, connection])
   }

@@ -1,9 +1,9 @@
 import { ProtocolError, type ProtocolErrorCode } from "../codec/errors.js"
 
-/** An error as it can be posted: another thread has other classes. */
+/** An error that can be posted to another thread, which has its own classes. */
 export interface PlainError {
   message: string
-  /** Of a ProtocolError its code; `properties` has that of others. */
+  /** The code of a ProtocolError; `properties` has the codes of other errors. */
   rule: ProtocolErrorCode | undefined
   properties: Record<string, unknown>
 }

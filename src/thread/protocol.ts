@@ -1,6 +1,7 @@
 /**
- * Messages between the two threads: arrays of operations in a row, each a number and its
- * operands. What happens for every batch of messages is numbers only, so that it costs little to post.
+ * The messages between the socket thread, which has the sockets, and a worker, which has their
+ * connections. A message is an array of operations, each a number followed by its operands. The
+ * operations for every batch of messages consist of numbers only, which are cheap to post.
  */
 
 import type { Destination, HostPort } from "../transport/endpoint.js"
@@ -9,55 +10,55 @@ import type { Ending, PeerScheme, PlainConnectionOptions } from "../transport/tr
 import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import type { PlainError } from "./plain-error.js"
 
-/** Of the thread of the sockets. Connections and endpoints go by number. */
+/** Operations for the worker. Connections and endpoints are identified by numbers. */
 export const toWorker = {
-  /** slab, memory: where chunks will lie; without memory the slab is gone. */
+  /** slab, memory: memory for chunks. Without memory, the slab was released. */
   SLAB: 0,
-  /** connection, slab, start, length: frames of whole messages, to be encoded and written. */
+  /** connection, slab, start, length: frames of whole messages to encode and write. */
   WRITE: 1,
-  /** connection, memory: the same with memory of its own, which is too large for a slab. */
+  /** connection, memory: like WRITE, for frames too large for a slab. */
   WRITE_LARGE: 2,
-  /** connection: the same as the write before, for one more. */
+  /** connection: the same frames as the previous write, for another connection. */
   WRITE_SAME: 3,
   /** connection, name, data. */
   COMMAND: 4,
-  /** connection, messages, bytes: so many may have come in all; 0 messages is no limit. */
+  /** connection, messages, bytes: the totals that may be received; 0 messages is no limit. */
   GRANT: 5,
-  /** slab, runs: so many runs of it have been read. */
+  /** slab, runs: the number of its runs that have been read. */
   FREE: 6,
   /** connection, operation: see `Control`. */
   CONTROL: 7,
   /** endpoint, EndpointSpec. */
   OPEN: 8,
-  /** endpoint, address, port for the answer, or undefined, signal. */
+  /** endpoint, address, port for the result or undefined, signal. */
   LISTEN: 9,
   /** endpoint. */
   DIAL: 10,
-  /** endpoint: makes no connection any more. */
+  /** endpoint: make no more connections. */
   CLOSE: 11,
-  /** cells: where those of open batches are from now on. */
+  /** cells: the array for the cells of later open batches. */
   CELLS: 12,
-  /** slot, place among the cells, slab, start, connections: see OpenBatch. */
+  /** slot, index of the cell, slab, start, connections: see OpenBatch. */
   BATCH: 13,
-  /** endpoint, frames: whole messages for its next connection, or the one that it has, and for no other. */
+  /** endpoint, frames: whole messages for its current or next connection only. */
   DELIVER: 14,
-  /** cells, place: counts what is still to be written, from now on; see DepartureCells. */
+  /** cells, place: start counting what is left to write; see DepartureCells. */
   DEPART: 15,
 } as const
 
-/** Of the thread of the connections. */
+/** Operations for the socket thread. */
 export const fromWorker = {
-  /** slab, memory: where frames that come will lie; without memory the slab is gone. */
+  /** slab, memory: memory for received frames. Without memory, the slab was released. */
   SLAB: 0,
-  /** connection, slab, start, length: a piece of the frames that came. */
+  /** connection, slab, start, length: a piece of the received frames. */
   FRAMES: 1,
-  /** connection: as many writes have left as were waited for. */
+  /** connection: the wanted number of writes has been flushed. */
   FLUSHED: 2,
   /** endpoint, EndpointEvent. */
   EVENT: 3,
 } as const
 
-/** The length of each operation in items, its own number included. */
+/** The length of each operation in items, including its own number. */
 export const toWorkerLengths: Readonly<Record<number, number>> = {
   [toWorker.SLAB]: 3,
   [toWorker.WRITE]: 5,
@@ -83,7 +84,7 @@ export const fromWorkerLengths: Readonly<Record<number, number>> = {
   [fromWorker.EVENT]: 3,
 }
 
-/** Bytes that came over a connection and may be on their way between the threads, or wait there. */
+/** Maximum bytes received over a connection that are posted but not yet read by the application. */
 export const RECEIVE_WINDOW_BYTES: number = 4 << 20
 
 /** Rare requests to a connection. */
@@ -91,27 +92,27 @@ export type Control =
   | { type: "end" | "destroy" | "refuse" }
   | { type: "reject"; error: PlainError }
   | { type: "authenticated"; status: AuthStatus | undefined }
-  /** "flushed" follows when all that was posted before has been written, unless the connection ends. */
+  /** "flushed" follows once everything posted before has been written, unless the connection ends first. */
   | { type: "flush" }
 
 export interface EndpointSpec {
   options: PlainConnectionOptions
   tcp: TcpOptions
-  /** Messages that a new connection may hand over before the first grant; 0 is no limit. */
+  /** Number of messages that a new connection may post before the first grant; 0 is no limit. */
   credit: number
-  /** The address to connect to; undefined where the endpoint listens. */
+  /** The address to connect to; undefined if the endpoint listens. */
   destination: Destination | undefined
 }
 
-/** The result of listening. */
+/** The result of LISTEN. */
 export type ListenResult = { address: HostPort } | { error: PlainError }
 
-/** An ending, as it can be posted. */
+/** An ending that can be posted. */
 export type PlainEnding = Omit<Ending, "error" | "counts"> & { error: PlainError | undefined }
 
 export type PlainFailure = Pick<HandshakeFailure, "reason"> & { error: PlainError }
 
-/** There is a connection, whose handshake begins. */
+/** A connection was made, and its handshake begins. */
 export interface OpenedEvent {
   type: "opened"
   connection: number
@@ -136,7 +137,7 @@ export type EndpointEvent =
   | { type: "authenticate"; connection: number; credentials: Credentials }
   | { type: "refused"; connection: number; status: number }
   | { type: "failed"; connection: number; error: PlainError; failure: PlainFailure | undefined }
-  /** What is sent is compressed otherwise from now on: see SharedState. */
+  /** The compression effort has changed; see SharedState. */
   | { type: "effort"; connection: number }
   | { type: "flushed"; connection: number }
   | { type: "closed"; connection: number; ending: PlainEnding }
@@ -145,7 +146,7 @@ export type EndpointEvent =
   | { type: "attemptFailed" }
   | { type: "retried"; intervalMs: number }
   | { type: "gaveUp"; isWrongPeer: boolean }
-  /** Something went wrong that is no peer's fault. */
+  /** An error that no peer caused. */
   | { type: "threw"; error: PlainError }
-  /** The endpoint was closed, and its last connection is over. */
+  /** The endpoint was closed, and its last connection has ended. */
   | { type: "gone" }

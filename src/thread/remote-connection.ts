@@ -23,16 +23,16 @@ import { toPlain } from "./plain-error.js"
 import { type Control, RECEIVE_WINDOW_BYTES, toWorker } from "./protocol.js"
 import type { SharedState } from "./shared-state.js"
 
-/** Bytes that may be on their way to the thread, or wait there, before a connection is blocked. */
+/** Bytes posted to the worker but not yet written at which a connection is blocked. */
 const WINDOW_BYTES = 1 << 20
 
-// Data goes up, and nothing comes down in the same call: while one connection hands over what came, a
-// socket may take a message of another's pipe, or of the same, and have its connection resume. Those
-// go on when the one that is being read has been.
+// Received messages are never passed on inside a call that passes on others: a socket may receive
+// from another connection's pipe, or from the same one, and resume that connection. The connections
+// resumed meanwhile continue once the current one is done.
 let isReading = false
 const resumed = new Set<RemoteConnection>()
 
-/** The thread of a connection, as the connection uses it. */
+/** A connection on another thread, as seen by the socket thread. */
 export interface ConnectionThread extends DepartingThread {
   addConnection(connection: RemoteConnection): void
   removeConnection(connection: RemoteConnection): void
@@ -58,14 +58,17 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   readonly number: number
   readonly #state: SharedState
 
-  /** Writes that have not left yet. */
+  /** Writes that are not flushed yet. */
   #pending: Queue<PendingWrite> | undefined
   #pendingBytes = 0
   #written = 0
-  /** Those who wait until what was posted before has been written, in order. */
+  /** Callbacks of `flush()`, in order. */
   readonly #flushes = new Queue<() => void>()
 
-  /** The marks of the sink. Messages that were received count for the next grant. */
+  /**
+   * The sink's high-water mark and the messages consumed since the connection began, from which
+   * grants follow.
+   */
   #mark: number
   #conflate = false
   #received = 0
@@ -74,17 +77,17 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   #grantedBytes = RECEIVE_WINDOW_BYTES
 
   #frames: FrameReader | undefined
-  /** The parts of a message of which more are to come. */
+  /** The parts received so far of an incomplete message. */
   #parts: Buffer[] | undefined
-  /** Frames that the sink did not want yet, and the place to go on from. */
+  /** Frames that the sink had no room for, and the position in the first of them. */
   #kept: Queue<Uint8Array> | undefined
   #keptAt = 0
   #stopped = false
-  /** Whether nothing that comes is wanted any more. */
+  /** Whether received frames are discarded. */
   #discarding = false
   #closed = false
 
-  /** @param credit the messages that may come before the first grant; 0 is no limit. */
+  /** @param credit number of messages that may be received before the first grant; 0 is no limit. */
   constructor(
     thread: ConnectionThread,
     number: number,
@@ -103,7 +106,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     thread.addConnection(this)
   }
 
-  /** Whether this side has ended it. */
+  /** Whether this side has ended the connection. */
   get isEnded(): boolean {
     return this.#discarding
   }
@@ -132,25 +135,25 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (!this.#isFull) return false
     this.#releaseFlushed()
     if (!this.#isFull) return false
-    // Early enough that the thread has something to do until this one is awake.
+    // Ask early enough that the worker still has bytes to write until this thread is awake.
     this.#want((this.#waiting + 3) >> 2)
     return this.#isFull
   }
 
-  /** Writes that had not left when the counter was last read. */
+  /** Number of writes that were not flushed when the counter was last read. */
   get #waiting(): number {
     return this.#pending?.length ?? 0
   }
 
-  /** Asks to be told when so many more have left. */
+  /** Requests a notification when no more than `writes` are left to flush. */
   #want(writes: number): void {
     this.#state.want((this.#written + writes) | 0)
-    this.#releaseFlushed() // they may have left before that was asked
+    this.#releaseFlushed() // they may have been flushed before the request
   }
 
   get #isFull(): boolean {
     if (this.#pendingBytes >= WINDOW_BYTES) return true
-    // Only the latest message is to wait, and that in the pipe.
+    // With `conflate`, only the latest message may be queued, and that in the pipe.
     return this.#conflate && this.#waiting > 0
   }
 
@@ -172,7 +175,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#thread.openBatch(numbers)
   }
 
-  // The thread that encodes does that.
+  // The worker, which encodes, applies the effort.
   applyEffort(): void {}
   encoded(): void {}
 
@@ -189,7 +192,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
 
   sendCommand(name: Command["name"], data: Uint8Array): void {
     if (this.#closed) return
-    // A copy: what is posted takes the whole of its ArrayBuffer along.
+    // Copied, because a posted array takes its whole ArrayBuffer along.
     const copied = new Uint8Array(data)
     this.#thread.post(toWorker.COMMAND, this.number, name, copied)
     this.#posted({ name, data: copied }, data.length)
@@ -202,7 +205,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     this.#pendingBytes += bytes
   }
 
-  /** Lets go of what has left. Returns whether that is all. */
+  /** Releases the memory of flushed writes. Returns whether none is left. */
   release(): boolean {
     this.#releaseFlushed()
     return this.#waiting === 0
@@ -240,7 +243,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     this.#thread.control(this.number, { type: "flush" })
   }
 
-  /** All that was posted before the first flush has been written. */
+  /** Everything posted before the first `flush()` has been written. */
   flushed(): void {
     this.#flushes.shift()?.()
   }
@@ -251,7 +254,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return !this.#discarding
   }
 
-  /** As many have left as were waited for. */
+  /** The wanted number of writes has been flushed. */
   writesFlushed(): void {
     if (!this.blocked) this.sink?.drained()
   }
@@ -260,7 +263,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
 
   setMarks(receiveHighWaterMark: number, conflate: boolean): void {
     this.#conflate = conflate
-    // What is replaced by the latest message is never received.
+    // A message that the latest one replaces is never consumed.
     this.#mark = conflate ? 0 : receiveHighWaterMark
     const grant = this.#mark === 0 ? 0 : this.#received + this.#mark
     if (grant !== this.#granted) this.#grant(grant)
@@ -268,7 +271,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
 
   messageConsumed(): void {
     this.#received++
-    // As libzmq does, in steps of half the mark.
+    // Grants are made in steps of half the mark, as in libzmq.
     if (this.#mark > 0 && 2 * (this.#received + this.#mark - this.#granted) >= this.#mark)
       this.#grant(this.#received + this.#mark)
   }
@@ -280,7 +283,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
       this.#thread.post(toWorker.GRANT, this.number, this.#granted, this.#grantedBytes)
   }
 
-  /** A piece of the frames of messages and commands. */
+  /** Reads a piece of the received frames. */
   receivedFrames(frames: Uint8Array): void {
     if (this.#discarding) return
     if (this.#kept || this.#stopped) this.#keep(frames)
@@ -297,7 +300,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     else this.#readAlone(undefined)
   }
 
-  /** Reads a piece, or what was kept, and then what those have kept who were resumed meanwhile. */
+  /** Reads new frames, or the kept ones, and then the kept frames of connections resumed meanwhile. */
   #readAlone(frames: Uint8Array | undefined): void {
     isReading = true
     try {
@@ -317,7 +320,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     isReading = false
   }
 
-  /** Ends a connection of which some frames are lost, as whoever took them has thrown. */
+  /** Ends a connection after an error of its sink, because some of its frames are lost. */
   #breakOff(error: unknown): void {
     this.destroy()
     throwLater(error)
@@ -367,7 +370,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return !this.#stopped && !this.#discarding
   }
 
-  /** Hands nothing more to the sink, whatever it wanted before. */
+  /** Stops passing on messages. */
   stop(): void {
     this.#stopped = true
     resumed.delete(this)
@@ -403,16 +406,17 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (!this.#closed) this.#thread.control(this.number, { type: "reject", error: toPlain(error) })
   }
 
-  /** It is over. */
+  /** The connection is ending. */
   closing(): void {
     this.#releaseFlushed()
-    // What had come is not lost, unless the sink was full before: each connection would add to it.
+    // Received messages are passed on, unless the sink was already full when the connection began:
+    // every reconnect would add to its queue.
     if (this.#readBytes > 0) while (this.#kept && !this.#discarding) this.#readAlone(undefined)
     this.#closed = true
     this.#thread.removeConnection(this)
   }
 
-  /** All have been told that it is over. */
+  /** All handlers have been notified of the end. */
   closed(): void {
     this.sink = undefined
     for (const item of this.takePendingWrites()) if (item instanceof Chunk) item.release()

@@ -26,20 +26,23 @@ import { RemoteConnection } from "./remote-connection.js"
 import { SharedState } from "./shared-state.js"
 import type { Thread, ThreadUser } from "./thread.js"
 
-/** Milliseconds that bindSync() waits for the thread: meanwhile it cannot hear that the thread died. */
+/**
+ * Milliseconds that bindSync() waits for the worker. While it waits, it cannot notice that the
+ * worker has died.
+ */
 const ANSWER_MS = 5000
-/** Pauses before it is tried again to listen on a new thread, in milliseconds. */
+/** Milliseconds between attempts to listen again on a new worker. */
 const REVIVE_FIRST_MS = 100
 const REVIVE_MAX_MS = 10_000
 
-/** An endpoint whose connections another thread has. */
+/** An endpoint whose connections are on another thread. */
 abstract class RemoteEndpoint implements ThreadUser {
   protected readonly spec: EndpointSpec
   protected readonly live: Map<number, RemoteConnection> = new Map()
   protected thread: Thread
   protected number: number
   protected isClosed = false
-  /** Waits to try again. */
+  /** The timer of the next attempt. */
   protected retry: NodeJS.Timeout | undefined
   readonly #threads: () => Thread
   readonly #handlers: ConnectionHandlers
@@ -58,7 +61,7 @@ abstract class RemoteEndpoint implements ThreadUser {
     return number
   }
 
-  /** Moves to another thread after a pause; `opened` is called, or `failed` where there is none. */
+  /** Moves to another thread after a pause, and then calls `opened`, or `failed` if there is no thread. */
   protected reopenLater(intervalMs: number, opened: () => void, failed: () => void): void {
     this.retry = setTimeout(() => {
       try {
@@ -86,7 +89,7 @@ abstract class RemoteEndpoint implements ThreadUser {
   onEvent(event: EndpointEvent): void {
     switch (event.type) {
       case "opened":
-        // It may have come while this side did not want it any more.
+        // The connection may have been made before the worker learned of close().
         if (this.isClosed) this.thread.control(event.connection, { type: "destroy" })
         else this.#opened(event)
         break
@@ -141,7 +144,7 @@ abstract class RemoteEndpoint implements ThreadUser {
     if (connection) call(connection)
   }
 
-  /** Takes the next step of a connection, which is over if that fails. */
+  /** Performs a step of a connection, and ends the connection if the step throws. */
   #proceed(number: number, step: (connection: RemoteConnection) => void): void {
     const connection = this.live.get(number)
     if (!connection || connection.isEnded) return
@@ -177,7 +180,7 @@ abstract class RemoteEndpoint implements ThreadUser {
   }
 
   protected abstract opened(connection: RemoteConnection): void
-  /** The thread died: the connections are gone. */
+  /** The thread died, and the connections with it. */
   protected abstract revive(error: Error): void
 
   threadDied(error: Error): void {
@@ -186,14 +189,14 @@ abstract class RemoteEndpoint implements ThreadUser {
       try {
         this.#over(connection, { error, stage, final: false })
       } catch (thrown) {
-        throwLater(thrown) // the others are over as well
+        throwLater(thrown) // the other connections must end too
       }
     }
     if (!this.isClosed) this.revive(error)
   }
 }
 
-/** A bound endpoint that another thread listens at. */
+/** A bound endpoint whose listener is on another thread. */
 export class RemoteListener extends RemoteEndpoint implements PeerListener {
   readonly #handlers: ListenerHandlers
   readonly #backoff = new Backoff(REVIVE_FIRST_MS, REVIVE_MAX_MS)
@@ -212,7 +215,7 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
     })
   }
 
-  /** "listening" follows. */
+  /** Listens at an address; the event "listening" follows. */
   #listenAt(address: HostPort): void {
     this.thread.post(toWorker.LISTEN, this.number, address, undefined, undefined)
   }
@@ -266,13 +269,13 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
     } else this.#reviveLater()
   }
 
-  /** Listens again where it did. */
+  /** Listens again at the same address, after a pause. */
   #reviveLater(): void {
     const listen = () => this.#listenAt(this.#address as HostPort)
     this.reopenLater(this.#backoff.next() as number, listen, () => this.#reviveLater())
   }
 
-  /** The address is taken, for now. */
+  /** Tries again later, because the address is still in use. */
   #listenLater(error: Error): void {
     this.#handlers.acceptFailed(error)
     this.retry = setTimeout(
@@ -282,7 +285,7 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
   }
 }
 
-/** Events of attempts, rather than of a connection. */
+/** Events of an attempt to connect, which do not belong to a connection. */
 const DIALING: ReadonlySet<EndpointEvent["type"]> = new Set([
   "delayed",
   "attemptFailed",
@@ -290,7 +293,7 @@ const DIALING: ReadonlySet<EndpointEvent["type"]> = new Set([
   "gaveUp",
 ])
 
-/** A connected endpoint whose connections another thread makes. */
+/** A connected endpoint whose connections are on another thread. */
 export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
   readonly #handlers: DialerHandlers
   readonly #backoff: Backoff

@@ -2,15 +2,15 @@ import { type Slab, Slabs, SPARE_MAX } from "../codec/chunk.js"
 import { outOfMemory } from "../codec/errors.js"
 
 /**
- * Plaintext waits for another thread in slabs, as many as high-water marks allow: they are not given
- * back while messages flow, as new memory costs more than to fill it.
+ * Maximum number of spare slabs while messages flow. High-water marks allow many, and new memory
+ * costs more than filling it does.
  */
 const BUSY_SPARE_MAX = 1024
 const IDLE_MS = 1000
-/** Plaintext that has to wait elsewhere is copied twice more. */
+/** A queued chunk smaller than this is copied out of its slab. Such plaintext is copied twice more. */
 const KEEPS_BYTES = 8 * 1024
 
-/** Memory that several threads see. */
+/** Allocates memory that several threads can see. */
 export function allocateShared(bytes: number): Uint8Array {
   try {
     return new Uint8Array(new SharedArrayBuffer(bytes))
@@ -19,14 +19,14 @@ export function allocateShared(bytes: number): Uint8Array {
   }
 }
 
-/** Whom another thread's knowledge of slabs is told to. */
+/** A reader of slabs on another thread, which must be told when a slab is released. */
 export interface SlabReader {
   forget(slab: number): void
 }
 
-/** Slabs that other threads see, to whom they go by number. */
+/** Slabs that other threads can see. They are identified by numbers. */
 export class SharedSlabs extends Slabs {
-  /** Those who may know a slab. */
+  /** The readers that may know a slab. */
   readonly readers: Set<SlabReader> = new Set()
   readonly #numbers = new Map<Slab, number>()
   readonly #slabs = new Map<number, Slab>()
@@ -44,7 +44,7 @@ export class SharedSlabs extends Slabs {
     return slab
   }
 
-  /** The slab that this is in; undefined for other memory. */
+  /** Returns the slab that contains `bytes`; undefined for other memory. */
   of(bytes: Uint8Array): Slab | undefined {
     return this.#byMemory.get(bytes.buffer)
   }
@@ -71,7 +71,7 @@ export class SharedSlabs extends Slabs {
     return isKept
   }
 
-  /** Gives back what has not been needed for a while. */
+  /** Releases slabs that have not been needed for a while. */
   shrink(): void {
     this.#timer = undefined
     for (const slab of this.dropSpare(SPARE_MAX)) this.#forget(slab)

@@ -1,9 +1,10 @@
 import type { ConnectionCounts, DirectionCounts, Waiting } from "../transport/transport.js"
 
-// Writes that have left, and how many are waited for, or 0. To post them would wake a thread each time.
+// The number of flushed writes, and the number that a notification was requested for, or 0. Posting
+// each one would wake a thread every time.
 const LEFT = 0
 const WANTED = 1
-/** These are 32 bits each and share the first number of 64; the counts of each direction follow. */
+/** Both are 32 bits, and share the first 64-bit field. The counts of each direction follow. */
 const PROGRESS_FIELDS = 1
 const SENT = PROGRESS_FIELDS
 const DIRECTION_FIELDS = 4
@@ -12,15 +13,15 @@ const WRITE_MS: number = RECEIVED + DIRECTION_FIELDS
 const EFFORT: number = WRITE_MS + 1
 const WAITING: number = EFFORT + 1
 const FIELDS = WAITING + 2
-/** Connections that share a piece of memory. */
+/** Number of connections that share a block of memory. */
 const SHARERS = 128
 
 let memory: SharedArrayBuffer | undefined
 let sharers = 0
 
-/** State of a connection that both threads see at any time, in shared memory. */
+/** State of a connection in shared memory, which both threads can read at any time. */
 export class SharedState {
-  /** As it is posted. */
+  /** The fields, to be posted to the other thread. */
   readonly fields: Float64Array
   readonly #progress: Int32Array
 
@@ -29,24 +30,24 @@ export class SharedState {
     this.#progress = new Int32Array(fields.buffer, fields.byteOffset, 2 * PROGRESS_FIELDS)
   }
 
-  /** Writes that have left, in 32 bits: it begins anew after 2^32. */
+  /** Number of flushed writes, modulo 2^32. */
   get left(): number {
     return Atomics.load(this.#progress, LEFT)
   }
 
-  /** One more write leaves. Returns whether that was waited for. */
+  /** Counts a write as flushed. Returns whether a notification was requested for it. */
   leaves(): boolean {
     const left = (Atomics.add(this.#progress, LEFT, 1) + 1) | 0
     const wanted = Atomics.load(this.#progress, WANTED)
     if (wanted === 0 || ((left - wanted) | 0) < 0) return false
-    // What is wanted meanwhile stays wanted.
+    // A request made meanwhile stays.
     Atomics.compareExchange(this.#progress, WANTED, wanted, 0)
     return true
   }
 
-  /** Asks to be told when so many have left. */
+  /** Requests a notification when `left` writes have been flushed. */
   want(left: number): void {
-    // 0 is for nobody. To be told one write too early does no harm.
+    // 0 means no request. A notification one write too early does no harm.
     Atomics.store(this.#progress, WANTED, left || -1)
   }
 
@@ -69,7 +70,7 @@ export class SharedState {
     this.#store(RECEIVED, received)
   }
 
-  /** Compression effort of sent messages. */
+  /** The compression effort of sent messages. */
   get effort(): number {
     return this.fields[EFFORT] as number
   }
@@ -78,7 +79,7 @@ export class SharedState {
     this.fields[EFFORT] = effort
   }
 
-  /** What was written and the system has not taken. */
+  /** Messages written that the system has not accepted yet. */
   get waiting(): Waiting {
     return {
       messages: this.fields[WAITING] as number,

@@ -14,7 +14,7 @@ import type { EndpointSpec } from "./protocol.js"
 import { RemoteDialer, RemoteListener } from "./remote-endpoint.js"
 import type { Thread } from "./thread.js"
 
-/** Connections on threads of their own. */
+/** The transport whose connections are on worker threads. */
 export class ThreadTransport implements Transport {
   readonly #threads: () => Thread
   readonly #options: PlainConnectionOptions
@@ -22,8 +22,8 @@ export class ThreadTransport implements Transport {
   readonly #credit: number
 
   /**
-   * @param threads gives the thread for one more endpoint.
-   * @param credit messages that a new connection may hand over before the sink says how many.
+   * @param threads returns the thread for another endpoint.
+   * @param credit number of messages that a new connection may post before the sink sets its mark.
    */
   constructor(
     threads: () => Thread,

@@ -16,27 +16,27 @@ import {
 import type { RemoteConnection } from "./remote-connection.js"
 import type { SlabReader } from "./shared-slabs.js"
 
-/** Writes are posted once they come to this many bytes, or when the current burst of the program ends. */
+/** Bytes of writes at which they are posted before the program's current burst ends. */
 const POST_BYTES = 64 * 1024
-/** Bytes that were read are given back with what is posted anyway, or when there are so many. */
+/** Bytes read at which slabs are released even if nothing else is being posted. */
 const FREE_BYTES = 128 * 1024
-/** Milliseconds until the memory of flushed writes is released, where nothing else does so earlier. */
+/** Milliseconds after which the memory of flushed writes is released, unless that happens earlier. */
 const HOLD_MS = 100
 
-/** The listener for an endpoint's events. */
+/** The user of an endpoint, which handles its events. */
 export interface ThreadUser {
   onEvent(event: EndpointEvent): void
-  /** The thread is gone, and its connections with it. */
+  /** The thread has ended, and its connections with it. */
   threadDied(error: Error): void
 }
 
-/** A thread that has connections, as the thread of the sockets sees it. */
+/** A worker thread with connections, as seen by the socket thread. */
 export class Thread implements SlabReader {
   readonly #worker: Worker
   readonly #ended: (thread: Thread) => void
   readonly #users = new Map<number, ThreadUser>()
   readonly #connections = new Map<number, RemoteConnection>()
-  /** Connections that hold memory of what they have written, which lies here until it has left. */
+  /** Connections with written bytes that are not flushed yet, which still occupy memory here. */
   readonly #holders = new Set<RemoteConnection>()
   #holding: NodeJS.Timeout | undefined
   #lastUser = 0
@@ -46,36 +46,36 @@ export class Thread implements SlabReader {
   #transfer: Transferable[] = []
   #outboxBytes = 0
   #posting = false
-  /** Slabs of ours that the thread knows. */
+  /** Numbers of our slabs that the worker knows. */
   readonly #known = new Set<number>()
-  /** Those cells of open batches that the thread knows. */
+  /** The cells of open batches that the worker knows. */
   #cells: Int32Array | undefined
-  /** The chunk that was written last, in what is yet to be posted. */
+  /** The chunk of the last write that has not been posted. */
   #latest: Chunk | undefined
-  /** The thread's slabs, and how many runs of each have been read since that was posted. */
+  /** The worker's slabs, and the number of runs read in each since the last post. */
   readonly #slabs = new Map<number, Uint8Array>()
   readonly #read = new Map<number, number>()
   #readBytes = 0
 
-  /** @param ended called when it takes no more users: it was ended, or died. */
+  /** @param ended called when the thread ends or dies, and accepts no more users. */
   constructor(ended: (thread: Thread) => void) {
     this.#ended = ended
-    // As text: bundlers would not take a file with them.
+    // The code is text, because bundlers would leave out a file.
     this.#worker = new Worker(code, {
       eval: true,
       name: "zeromq-lz4",
       workerData: embeddedModule(),
-      // Flags that the program was started with (--import, --inspect) are not for this thread.
+      // The program's own flags, such as --import and --inspect, must not apply to this thread.
       execArgv: [],
     })
     this.#worker.on("message", (told: unknown[]) => this.#readAll(told))
     this.#worker.on("error", (error) => this.#died(error))
     this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))
-    this.#worker.unref() // last: a listener for messages holds the process
+    this.#worker.unref() // last, because adding a message listener references the worker again
     framer.slabs.readers.add(this)
   }
 
-  /** The number of its endpoints. */
+  /** The number of endpoints that use the thread. */
   get users(): number {
     return this.#users.size
   }
@@ -84,7 +84,7 @@ export class Thread implements SlabReader {
     return this.#isDead
   }
 
-  /** Adds an endpoint, and gives its number. */
+  /** Adds an endpoint and returns its number. */
   add(user: ThreadUser): number {
     this.#users.set(++this.#lastUser, user)
     return this.#lastUser
@@ -104,7 +104,7 @@ export class Thread implements SlabReader {
     this.#holders.delete(connection)
   }
 
-  /** A connection has written something, and is to be asked to let go of it when it has left. */
+  /** Registers a connection with written bytes, to release their memory once they are flushed. */
   holds(connection: RemoteConnection): void {
     this.#holders.add(connection)
     this.#releaseLater()
@@ -139,32 +139,32 @@ export class Thread implements SlabReader {
       try {
         user.threadDied(why)
       } catch (error) {
-        throwLater(error) // the others have to be told as well
+        throwLater(error) // the other users must be notified too
       }
     }
   }
 
   // -- What is posted --------------------------------------------------------------
 
-  /** Posts operations when the current burst of the program ends. */
+  /** Posts an operation when the current burst of the program ends. */
   post(...operation: unknown[]): void {
     this.#outbox.push(...operation)
     this.#postSoon()
   }
 
-  /** Posts at once, and hands over what is to be transferred. */
+  /** Posts an operation at once, and transfers ownership of `transfer`. */
   postNow(operation: unknown[], transfer: Transferable[] = []): void {
     this.#outbox.push(...operation)
     this.#transfer.push(...transfer)
     this.#post()
   }
 
-  /** Has frames of whole messages written over the connection of an endpoint, as the process ends. */
+  /** Makes the worker write frames of whole messages over an endpoint's connection, as the process exits. */
   deliver(endpoint: number, frames: Uint8Array[]): void {
     this.post(toWorker.DELIVER, endpoint, frames)
   }
 
-  /** Has it count what is still to be written. */
+  /** Makes the worker count what it has left to write. */
   depart(cells: Int32Array, place: number): void {
     this.postNow([toWorker.DEPART, cells, place])
   }
@@ -173,7 +173,7 @@ export class Thread implements SlabReader {
     this.post(toWorker.CONTROL, connection, control)
   }
 
-  /** Shows the thread a batch that messages for these connections are added to. */
+  /** Opens a batch for messages to these connections, and shows it to the worker. */
   openBatch(connections: readonly number[]): OpenBatch | undefined {
     const batch = OpenBatch.open()
     if (!batch) return undefined
@@ -186,7 +186,7 @@ export class Thread implements SlabReader {
     return batch
   }
 
-  /** The number of a slab, which the thread knows then. */
+  /** Returns the number of a slab, and makes the slab known to the worker. */
   #numberOf(slab: Slab): number {
     const number = framer.slabs.numberOf(slab)
     if (!this.#known.has(number)) {
@@ -245,7 +245,7 @@ export class Thread implements SlabReader {
       try {
         this.#readOne(operations, at)
       } catch (error) {
-        throwLater(error) // what else was told is not lost
+        throwLater(error) // the remaining operations must not be lost
       }
       at += length
     }
@@ -263,7 +263,7 @@ export class Thread implements SlabReader {
         try {
           this.#connections.get(number)?.receivedFrames(memory.subarray(start, start + bytes))
         } finally {
-          // Not before: what is posted meanwhile would give back what is still being read.
+          // Count the run only now: a post in the meantime would release memory that is still being read.
           this.#read.set(slab, (this.#read.get(slab) ?? 0) + 1)
           this.#readBytes += bytes
         }

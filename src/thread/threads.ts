@@ -1,15 +1,15 @@
 import type { Context } from "zeromq"
 import { Thread } from "./thread.js"
 
-/** Milliseconds that an idle thread waits for its next endpoint. */
+/** Milliseconds that a thread without endpoints is kept for the next one. */
 const IDLE_MS = 500
 
-/** The threads of a context, as many as its `ioThreads`. */
+/** The threads of a context, at most `ioThreads`. */
 class Pool {
   readonly #threads: Thread[] = []
   readonly #timers = new Map<Thread, NodeJS.Timeout>()
 
-  /** The thread for one more endpoint: that with the fewest. */
+  /** Returns the thread for another endpoint: the one with the fewest. */
   thread(max: number): Thread {
     const [first] = [...this.#threads].sort((a, b) => a.users - b.users)
     if (first && (first.users === 0 || this.#threads.length >= max)) {
@@ -41,7 +41,7 @@ class Pool {
 
 const pools = new WeakMap<Context, Pool>()
 
-/** Gives threads to the endpoints of sockets of a context. */
+/** Returns a function that chooses threads for the endpoints of a context's sockets. */
 export function threadsOf(context: Context): () => Thread {
   let pool = pools.get(context)
   if (!pool) {

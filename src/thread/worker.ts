@@ -1,4 +1,4 @@
-/** The program of a connection thread: carries out posted operations, and posts events. */
+/** The program of a worker thread: carries out posted operations, and posts events. */
 import { type MessagePort, parentPort } from "node:worker_threads"
 import type { HostPort } from "../transport/endpoint.js"
 import type { Command } from "../transport/transport.js"
@@ -9,21 +9,21 @@ import { SeenBatch } from "./open-batch.js"
 import { Outbox } from "./outbox.js"
 import { type Control, type EndpointSpec, toWorker, toWorkerLengths } from "./protocol.js"
 
-/** Milliseconds that a batch of a busy program may wait. */
+/** Milliseconds between polls of open batches, whose program may be busy. */
 const POLL_MS = 10
-/** How often it is looked what is still to be written as the process ends, in milliseconds. */
+/** Milliseconds between counts of what is left to write, while the process exits. */
 const COUNT_MS = 1
 
 const port = parentPort as MessagePort
 const outbox = new Outbox((told) => port.postMessage(told))
 const endpoints = new Map<number, HostedEndpoint>()
 const connections = new Map<number, HostedConnection>()
-/** Cells of the batches that the other thread opens. */
+/** The cells of the socket thread's open batches. */
 let cells: Int32Array
-/** Batches of the other thread, by their slots. */
+/** The socket thread's open batches, by slot. */
 const batches = new Map<number, SeenBatch>()
 let polling = false
-/** The slabs of the other thread. */
+/** The socket thread's slabs. */
 const slabs = new Map<number, Uint8Array>()
 
 port.on("message", (batch: unknown[]) => {
@@ -121,7 +121,7 @@ port.on("message", (batch: unknown[]) => {
   for (const endpoint of endpoints.values()) endpoint.forgetLatest()
 })
 
-/** Tells the other thread, which waits for it, what is still to be written. */
+/** Reports what is left to write to the thread that waits for it. */
 function countLeft(cells: DepartureCells, place: number): void {
   let left = 0
   for (const endpoint of endpoints.values()) left += endpoint.left
@@ -135,7 +135,7 @@ function pollLater(): void {
   setTimeout(poll, POLL_MS)
 }
 
-/** Writes what the program has sent and did not get to post. */
+/** Writes messages that the program has sent but not yet posted. */
 function poll(): void {
   polling = false
   for (const [slot, batch] of batches) {
