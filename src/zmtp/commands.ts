@@ -1,12 +1,12 @@
-/** Command frames: a name, then what it takes (RFC.md sections 3.1, 3.4 and 3.5). */
+/** Command frames: a name, followed by data (RFC.md sections 3.1, 3.4 and 3.5). */
 import { COMMAND, frameHeadLength, writeFrameHead } from "../codec/frames.js"
 import { latin1 } from "./metadata.js"
 
-/** Bytes of one command after the handshake, and of one of the handshake, at most (RFC.md section 7). */
+/** Maximum size in bytes of a command after the handshake, and of one during it (RFC.md section 7). */
 export const COMMAND_MAX_BYTES: number = 1 << 20
 export const HANDSHAKE_COMMAND_MAX_BYTES: number = 64 * 1024
 
-/** The context of a PING that a PONG carries back, in bytes, at most. */
+/** Maximum size in bytes of the context of a PING, which its PONG returns. */
 const CONTEXT_MAX_BYTES = 16
 
 /** Commands of ZMTP 3.1 with NULL or PLAIN, and of its draft socket types. */
@@ -14,7 +14,7 @@ const KNOWN: ReadonlySet<string> = new Set(
   "READY ERROR SUBSCRIBE CANCEL PING PONG JOIN LEAVE HELLO WELCOME INITIATE".split(" "),
 )
 
-/** The name that the body of a command begins with; undefined where there is none. */
+/** Returns the name at the beginning of a command's body; undefined if it has none. */
 export function commandName(body: Uint8Array): string | undefined {
   const length = body[0] ?? 0
   if (length === 0 || length >= body.length) return undefined
@@ -29,7 +29,7 @@ export function isKnownCommand(name: string | undefined): boolean {
   return name !== undefined && KNOWN.has(name)
 }
 
-/** The frame of a command. */
+/** Returns the frame of a command. */
 export function writeCommand(name: string, data: Uint8Array): Uint8Array {
   const bodyBytes = 1 + name.length + data.length
   const frame = new Uint8Array(frameHeadLength(bodyBytes) + bodyBytes)
@@ -40,22 +40,22 @@ export function writeCommand(name: string, data: Uint8Array): Uint8Array {
   return frame
 }
 
-/** A PING with a time to live in tenths of a second, 0 to 65535; 0 is none. */
+/** Returns a PING with a time to live in tenths of a second, from 0 to 65535; 0 is none. */
 export function writePing(timeToLive: number): Uint8Array {
   return writeCommand("PING", Uint8Array.of(timeToLive >>> 8, timeToLive & 0xff))
 }
 
-/** The PONG that answers a PING, of which `data` is what follows the name. */
+/** Returns the PONG for a PING. `data` is the data of the PING. */
 export function writePong(data: Uint8Array): Uint8Array {
   return writeCommand("PONG", data.subarray(2, 2 + CONTEXT_MAX_BYTES))
 }
 
-/** The time to live of a PING, in milliseconds; 0 for none. */
+/** Returns the time to live of a PING in milliseconds; 0 if it has none. */
 export function pingTimeToLiveMs(data: Uint8Array): number {
   return (((data[0] ?? 0) << 8) | (data[1] ?? 0)) * 100
 }
 
-/** The reason of an ERROR; undefined where it is not well-formed. */
+/** Returns the reason of an ERROR; undefined if it is malformed. */
 export function errorReason(data: Uint8Array): Uint8Array | undefined {
   const length = data[0]
   if (length === undefined || length > data.length - 1) return undefined

@@ -2,48 +2,48 @@ import { LONG, LONG_HEAD_BYTES, SHORT_HEAD_BYTES } from "../codec/frames.js"
 import { copyShared } from "../codec/shared-copy.js"
 
 /**
- * Small bodies are copied together: a slab costs one allocation and one copy. A message keeps
- * the slab it is in alive, so slabs are no larger than Node's own pool.
+ * Size of the slab that small bodies are copied to together, which takes a single allocation and
+ * copy. A message keeps its slab alive, so slabs are no larger than Node's own pool.
  */
 const SLAB_MAX_BYTES = 8192
-/** A sink that stops gets small slabs: what it does not take is copied again. */
+/** Size of the slab for a sink that stops reading: the frames that it does not take are copied again. */
 const SLAB_MIN_BYTES = 256
 const SMALL_MAX_BYTES = 2048
-/** A body that comes in pieces has room for this many bytes at least, and so many times what has come. */
+/** Minimum room for a body that arrives in pieces, and the factor by which the room grows. */
 const BODY_ROOM_BYTES = 64 * 1024
 const BODY_GROWTH = 4
 
 const EMPTY = Buffer.alloc(0)
 
 export interface FrameSink {
-  /** Takes a frame whose body is the sink's to keep. Returns whether it wants the next one now. */
+  /** Takes ownership of a frame's body. Returns whether to go on with the next frame now. */
   frame(flags: number, body: Buffer): boolean
-  /** Checks the head of a frame before anything is kept of its body; throws to refuse it. */
+  /** Checks the head of a frame before any of its body is kept. Throws to refuse the frame. */
   head(flags: number, bodyBytes: number): void
 }
 
 /**
- * Cuts a stream of ZMTP frames, whose heads have been checked, into frames. Chunks may end
- * anywhere; nothing is allocated on the word of a head alone.
+ * Splits a stream of ZMTP frames, whose heads have been checked, into frames. Chunks may end
+ * anywhere. A head alone never causes an allocation of the size that it declares.
  */
 export class FrameReader {
-  /** The head of a frame that is cut, as far as it came. */
+  /** The bytes received so far of an incomplete head. */
   #head: number[] | undefined
   #flags = 0
-  /** Bytes of a body that is being collected; -1 between frames. */
+  /** Length of the body being collected; -1 between frames. */
   #length = -1
   #body: Buffer = EMPTY
   #filled = 0
   #slabBytes = SLAB_MAX_BYTES
 
-  /** Whether a frame has begun and not ended. */
+  /** Whether a frame is incomplete. */
   get insideFrame(): boolean {
     return this.#length >= 0 || this.#head !== undefined
   }
 
   /**
-   * Reads `bytes` from `start`; returns where the sink had enough, or their end. Where they are
-   * `copied`, nobody else uses them, and one that is a whole body is not copied.
+   * Reads `bytes` from `start` on. Returns the position where the sink stopped, or the end. If
+   * `copied` is set, nobody else uses the bytes, so a piece that is a whole body is not copied.
    */
   read(bytes: Uint8Array, start: number, sink: FrameSink, copied = false): number {
     const end = bytes.length
@@ -83,7 +83,10 @@ export class FrameReader {
     return end
   }
 
-  /** Reads the small frames at `at`, of which the first is whole. A negative end: the sink had enough. */
+  /**
+   * Reads the small frames at `at`, the first of which is complete. Returns the position after
+   * them, negated if the sink stopped there.
+   */
   #slab(bytes: Uint8Array, at: number, firstBytes: number, sink: FrameSink): number {
     const window = Math.min(bytes.length - at, Math.max(this.#slabBytes, firstBytes))
     this.#slabBytes = Math.min(2 * this.#slabBytes, SLAB_MAX_BYTES)
@@ -148,7 +151,7 @@ export class FrameReader {
     const take = Math.min(bytes.length - at, this.#length - this.#filled)
     const filled = this.#filled + take
     if (filled > this.#body.length) {
-      // Bounded by what has come, whatever the head says.
+      // Bounded by the bytes received, whatever the head declares.
       const room = Math.max(BODY_ROOM_BYTES, BODY_GROWTH * filled)
       const larger = Buffer.allocUnsafeSlow(Math.min(this.#length, room))
       larger.set(this.#body.subarray(0, this.#filled))
@@ -169,8 +172,8 @@ export class FrameReader {
 }
 
 /**
- * A length of 64 bits; exact below 2^53. frameBodyBytes gives it as well, but reads the flags, which
- * are known here for every frame, once more.
+ * Reads a 64-bit length, exact below 2^53. frameBodyBytes does this too, but would read the flags
+ * again for every frame.
  */
 function readLength(bytes: ArrayLike<number>, at: number): number {
   let length = 0

@@ -1,38 +1,38 @@
 import { COMMAND, frameBodyBytes, frameHeadBytes, MORE } from "../codec/frames.js"
 import type { FrameSink } from "./frame-reader.js"
 
-/** A command that comes in pieces has room for this many bytes at first, and four times what has come then. */
+/** Initial room for a command that arrives in pieces; it grows to four times the bytes received. */
 const COMMAND_ROOM_BYTES = 4096
 const COMMAND_GROWTH = 4
 
-/** A consumer of frames that makes messages of them elsewhere. */
+/** A consumer of frames that passes them on to be split into messages elsewhere. */
 export interface RelaySink extends FrameSink {
-  /** Messages wanted now; one comes in any case. */
+  /** Number of messages that the sink has room for; at least one is passed in any case. */
   readonly room: number
   /**
-   * Takes a piece of the frames of messages, so many of which end in it. Commands go to `frame`.
-   * Returns whether more is wanted now.
+   * Takes a piece of the frames of messages, in which `messages` messages end. Commands go to
+   * `frame`. Returns whether to go on now.
    */
   frames(piece: Uint8Array, messages: number): boolean
 }
 
 /**
- * Passes on a stream of ZMTP frames, whose heads have been checked, without making messages of
- * them. Commands are taken out.
+ * Passes on a stream of ZMTP frames, whose heads have been checked, without splitting it into
+ * messages. Commands are extracted.
  */
 export class FrameRelay {
-  /** Parts of the message that is coming. */
+  /** Number of parts of the incomplete message. */
   parts = 0
-  /** The head of a frame that is cut, as far as it came. */
+  /** The bytes received so far of an incomplete head. */
   #head: number[] | undefined
   #flags = 0
-  /** Bytes of a body that are still to come. */
+  /** Bytes of the current body not yet received. */
   #left = 0
-  /** The body of a command, as far as it came. */
+  /** The bytes received so far of a command's body. */
   #command: Buffer | undefined
   #filled = 0
 
-  /** Reads `bytes` from `start`; returns where the sink had enough, or their end. */
+  /** Reads `bytes` from `start` on. Returns the position where the sink stopped, or the end. */
   read(bytes: Uint8Array, start: number, sink: RelaySink): number {
     const end = bytes.length
     let { room } = sink
@@ -76,7 +76,7 @@ export class FrameRelay {
     return at
   }
 
-  /** Reads a head, or a piece of it. */
+  /** Reads a head, or a part of one. */
   #readHead(bytes: Uint8Array, start: number, sink: RelaySink): number {
     let at = start
     const flags = this.#head?.[0] ?? (bytes[at] as number)
@@ -103,7 +103,7 @@ export class FrameRelay {
     return at
   }
 
-  /** Reads of a body what there is; of a command it is kept. */
+  /** Reads the available bytes of a body, and collects them if it is a command's. */
   #readBody(bytes: Uint8Array, start: number): number {
     const taken = Math.min(this.#left, bytes.length - start)
     this.#left -= taken

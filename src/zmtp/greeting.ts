@@ -1,4 +1,4 @@
-/** The greeting that opens a ZMTP 3 connection (RFC.md section 3.1). */
+/** The greeting at the beginning of a ZMTP 3 connection (RFC.md section 3.1). */
 
 export const GREETING_BYTES = 64
 export const SIGNATURE_BYTES = 10
@@ -7,7 +7,7 @@ const MINOR = 11
 const MECHANISM = 12
 const AS_SERVER = 32
 
-/** The mechanisms whose messages stay in the clear, so that they can be compressed. */
+/** The mechanisms that leave messages in the clear, so that they can be compressed. */
 export type MechanismName = "NULL" | "PLAIN"
 
 /** The fields of a greeting. */
@@ -19,7 +19,7 @@ export interface Greeting {
   asServer: boolean
 }
 
-/** The greeting of ZMTP 3.1. As libzmq's, it leaves the field as-server at 0. */
+/** Returns the greeting of ZMTP 3.1. Like libzmq's, it leaves the field as-server at 0. */
 export function writeGreeting(mechanism: MechanismName): Uint8Array {
   const greeting = new Uint8Array(GREETING_BYTES)
   greeting[0] = 0xff
@@ -31,17 +31,17 @@ export function writeGreeting(mechanism: MechanismName): Uint8Array {
   return greeting
 }
 
-/** Whether bytes can begin a greeting, as far as they go. */
+/** Returns whether the bytes received so far can be the beginning of a greeting. */
 export function mayGreet(bytes: Uint8Array): boolean {
   return (bytes[0] ?? 0xff) === 0xff && (bytes[SIGNATURE_BYTES - 1] ?? 0x7f) === 0x7f
 }
 
-/** Whether a greeting is that of ZMTP 1 or 2, which differ after the signature. */
+/** Returns whether a greeting is that of ZMTP 1 or 2, which differ after the signature. */
 export function isOld(greeting: Uint8Array): boolean {
   return (greeting[MAJOR] as number) < 3
 }
 
-/** Reads a greeting; of an old one no more than the version. */
+/** Reads a greeting. Of ZMTP 1 and 2, only the version is read. */
 export function readGreeting(greeting: Uint8Array): Greeting {
   const major = greeting[MAJOR] as number
   if (isOld(greeting))

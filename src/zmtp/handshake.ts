@@ -5,33 +5,33 @@ import { findProperty, latin1, type Property, readProperties, writeMetadata } fr
 import { findRevision, revisionProperty } from "./revision.js"
 import { IDENTIFIED, PEERS, type SocketTypeName } from "./socket-types.js"
 
-/** One side's metadata and the peers that it accepts. */
+/** The metadata of this side, and the peers that it accepts. */
 export interface HandshakeSettings {
   socketType: SocketTypeName
   mechanism: MechanismName
-  /** PLAIN: whether this side checks the other's credentials. */
+  /** PLAIN: whether this side checks the peer's credentials. */
   plainServer: boolean
   username: Uint8Array
   password: Uint8Array
   /** Up to 255 bytes; empty for none. */
   routingId: Uint8Array
-  /** NULL: whether peers are authenticated, too. A PLAIN server always does. */
+  /** NULL: whether peers are authenticated too. A PLAIN server always authenticates them. */
   authenticate: boolean
-  /** The revision of the format that this side reads, which it announces. */
+  /** The format revision that this side reads and announces. */
   revision: number
 }
 
-/** A request to a handler of ZAP (RFC 27). */
+/** The peer's part of a request to a ZAP handler (RFC 27). */
 export interface Credentials {
   mechanism: MechanismName
-  /** Of PLAIN: name and password. */
+  /** PLAIN: the name and the password. */
   values: Uint8Array[]
 }
 
 /** The status of a ZAP reply. */
 export type AuthStatus = 200 | 300 | 400 | 500
 
-/** A reason of zeromq.js' event "handshake:error:protocol", without ERR_ZMTP_. */
+/** A reason of zeromq.js's event "handshake:error:protocol", without ERR_ZMTP_. */
 export type HandshakeReason =
   | "UNSPECIFIED"
   | "UNEXPECTED_COMMAND"
@@ -42,19 +42,19 @@ export type HandshakeReason =
   | "INVALID_METADATA"
   | "MECHANISM_MISMATCH"
 
-/** Why a handshake ended. */
+/** The failure that ended a handshake. */
 export interface HandshakeFailure {
   error: ProtocolError
-  /** The name that libzmq's monitor gives it; undefined where it has none. */
+  /** The name of the failure in libzmq's monitor; undefined if it has none. */
   reason: HandshakeReason | undefined
 }
 
 export interface HandshakeSink {
   /** Sends a command frame. */
   sendCommand(frame: Uint8Array): void
-  /** Asks for `authenticated` to be called. */
+  /** Requests a call of `authenticated`. */
   authenticate(credentials: Credentials): void
-  /** The peer, or the handler of ZAP, has refused with this status. */
+  /** The peer or the ZAP handler has refused the connection, with this status. */
   refused(status: number): void
   fail(failure: HandshakeFailure): void
   ready(peerRoutingId: Uint8Array): void
@@ -70,19 +70,22 @@ type State =
   | "over"
 
 const NOTHING = new Uint8Array(0)
-/** What PLAIN servers of libzmq send in place of ERROR and its length, by a slip in a literal. */
+/** libzmq's PLAIN server sends this instead of ERROR and its length, because of a slip in a literal. */
 const LIBZMQ_ERROR = "^RROR"
 const encoder = new TextEncoder()
 
-/** The commands between the greeting and the first message, for NULL and PLAIN (RFC.md section 3.2). */
+/**
+ * The exchange of commands between the greeting and the first message, for NULL and PLAIN (RFC.md
+ * section 3.2).
+ */
 export class Handshake {
   readonly #settings: HandshakeSettings
   readonly #sink: HandshakeSink
   #state: State = "start"
-  /** NULL: what came of the peer's READY, which may come before the answer of ZAP. */
+  /** NULL: the peer's routing id from its READY, which may arrive before the reply of ZAP. */
   #peerRoutingId: Uint8Array | undefined
   #readySent = false
-  /** The revision that the peer announced; undefined if it announced none. */
+  /** The revision that the peer announced; undefined if none. */
   peerRevision: number | undefined
 
   constructor(settings: HandshakeSettings, sink: HandshakeSink) {
@@ -106,7 +109,7 @@ export class Handshake {
     }
   }
 
-  /** Takes a command of the peer, or what stands in its place. */
+  /** Handles a command of the peer, or a message frame sent in its place. */
   command(body: Uint8Array, isCommand: boolean): void {
     const name = isCommand ? commandName(body) : undefined
     const data = body.subarray(1 + (name?.length ?? 0))
@@ -117,7 +120,7 @@ export class Handshake {
     else this.#client(name, data)
   }
 
-  /** The answer of ZAP; undefined where there is no handler, which NULL takes for yes. */
+  /** Handles the reply of ZAP; undefined if there is no handler, in which case NULL accepts the peer. */
   authenticated(status: AuthStatus | undefined): void {
     if (this.#state !== "authenticating") return
     if (status !== undefined && status !== 200) {
@@ -135,7 +138,7 @@ export class Handshake {
   #null(name: string | undefined, data: Uint8Array): void {
     if (this.#peerRoutingId !== undefined) this.#unexpected(name)
     else if (name === "READY") {
-      // Of a peer that was refused, it may have been on its way.
+      // The peer may have sent this before it learned of the refusal.
       this.#peerRoutingId = this.#readPeer(data, undefined)
       this.#checkReady()
     } else if (name === "ERROR") this.#readError(data)
@@ -189,7 +192,7 @@ export class Handshake {
     this.#sink.authenticate({ mechanism: "PLAIN", values })
   }
 
-  /** The routing id that metadata names; undefined when the handshake has failed. */
+  /** Checks the peer's metadata and returns its routing id; undefined if the handshake has failed. */
   #readPeer(data: Uint8Array, reason: HandshakeReason | undefined): Uint8Array | undefined {
     const read = readProperties(data)
     if (!read) {
@@ -199,7 +202,7 @@ export class Handshake {
     const properties = new Map(read)
     const { socketType } = this.#settings
     const named = findProperty(properties, "Socket-Type")
-    // As with libzmq, a peer that names no type is taken for a fitting one.
+    // As in libzmq, a peer that does not name its type is accepted.
     if (named && !(PEERS[socketType] as readonly string[]).includes(latin1(named[1]))) {
       const type = quoted(named[1])
       this.#fail(`the peer is ${type}, which does not go with ${socketType}`, reason)
@@ -246,7 +249,8 @@ export class Handshake {
   #refuse(status: AuthStatus): void {
     this.#state = "over"
     this.#sink.refused(status)
-    // The peer is not sent a temporary failure. It closes, or the handshake times out.
+    // A temporary failure is not sent to the peer. The peer closes the connection, or the handshake
+    // times out.
     if (status === 300) return
     const reason = encoder.encode(String(status))
     this.#sink.sendCommand(writeCommand("ERROR", Uint8Array.of(reason.length, ...reason)))

@@ -4,7 +4,7 @@ import { copy } from "../codec/arrays.js"
 const VALUE_LENGTH_BYTES = 4
 const DECODED_AT_ONCE = 4096
 
-/** Bytes as Latin-1 text of the same length, however long. */
+/** Returns bytes as latin1 text of the same length. There is no limit on the length. */
 export function latin1(bytes: Uint8Array): string {
   let text = ""
   for (let at = 0; at < bytes.length; at += DECODED_AT_ONCE)
@@ -12,16 +12,16 @@ export function latin1(bytes: Uint8Array): string {
   return text
 }
 
-/** A name and a value. */
+/** The name and value of a property. */
 export type Property = [name: string, value: Uint8Array]
 
-/** Reads metadata; undefined where it is not well-formed. Values are copies. */
+/** Reads metadata; undefined if it is malformed. Values are copies. */
 export function readMetadata(body: Uint8Array): Map<string, Uint8Array> | undefined {
   const properties = readProperties(body)
   return properties && new Map(properties)
 }
 
-/** Reads metadata as its properties in order, repeated ones included. */
+/** Reads metadata as a list of properties in order, including repeated ones. */
 export function readProperties(body: Uint8Array): Property[] | undefined {
   const properties: Property[] = []
   for (let at = 0; at < body.length; ) {
@@ -36,7 +36,7 @@ export function readProperties(body: Uint8Array): Property[] | undefined {
   return properties
 }
 
-/** Writes metadata. Names have up to 255 characters of Latin-1. */
+/** Writes metadata. Names may have up to 255 latin1 characters. */
 export function writeMetadata(properties: Iterable<Property>): Uint8Array {
   const bytes: number[] = []
   for (const [name, value] of properties) {
@@ -49,7 +49,7 @@ export function writeMetadata(properties: Iterable<Property>): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
-/** Finds the first property of a name, which is compared without regard to case. */
+/** Returns the first property with a name, ignoring case. */
 export function findProperty(properties: Iterable<Property>, wanted: string): Property | undefined {
   for (const property of properties)
     if (property[0].toLowerCase() === wanted.toLowerCase()) return property

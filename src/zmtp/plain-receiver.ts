@@ -5,19 +5,19 @@ import { budgetExceeded, ProtocolError } from "../codec/errors.js"
 import { areFlags, BODY_MAX_BYTES, COMMAND, frameError, MORE } from "../codec/frames.js"
 import type { TranscoderSink } from "../codec/transcoder.js"
 
-/** What waited is passed on in pieces of up to this many bytes. */
+/** Maximum size in bytes of the pieces in which kept bytes are passed on. */
 const PIECE_BYTES = 64 * 1024
 
-/** Checks the heads of frames that no transcoder has seen. */
+/** A check of the heads of frames that no transcoder has seen. */
 export interface HeadCheck {
-  /** @throws ProtocolError for a head that is not allowed. */
+  /** @throws ProtocolError if a head is not allowed. */
   head(flags: number, bodyBytes: number): void
 }
 
 /**
  * The receiving half of a connection to a peer that speaks plain tcp://, in place of a transcoder.
- * Bytes are passed on as they come; the session, which reads the heads of frames, has them checked
- * here, to the same limits.
+ * It passes bytes on unchanged. The session reads the heads of frames, and checks them here against
+ * the same limits.
  */
 export class PlainReceiver implements HeadCheck {
   readonly hasDictionary = false
@@ -29,7 +29,7 @@ export class PlainReceiver implements HeadCheck {
   #bytes = 0
   readonly #waiting = new ByteQueue()
 
-  /** @param budgetBytes plaintext of one message, at most; -1 is no limit. */
+  /** @param budgetBytes maximum plaintext of one message; -1 is no limit. */
   constructor(budgetBytes: number) {
     this.#budgetBytes = budgetBytes
   }
@@ -50,7 +50,7 @@ export class PlainReceiver implements HeadCheck {
     if (!(flags & MORE)) this.#messages++
   }
 
-  /** Passes on a chunk behind what waits; what the sink does not want yet waits for `resume`. */
+  /** Passes on the kept bytes and then a chunk. Bytes that the sink has no room for are kept for `resume`. */
   transcode(chunk: Uint8Array, sink: TranscoderSink): void {
     const waiting = this.#waiting
     if (waiting.length === 0) {

@@ -22,58 +22,61 @@ import {
 } from "./handshake.js"
 import type { HeadCheck } from "./plain-receiver.js"
 
-/** Parts of one message, at most (RFC.md section 7): each takes more memory than its bytes. */
+/** Maximum number of parts in a message (RFC.md section 7): each takes more memory than its bytes. */
 export const PARTS_MAX = 65_536
 
 /** Events of a session. */
 export interface SessionHandlers {
-  /** Bytes for the peer: the greeting and commands. */
+  /** Sends bytes to the peer: the greeting and commands. */
   send(bytes: Uint8Array): void
-  /** Asks for `session.authenticated` to be called. */
+  /** Requests a call of `session.authenticated`. */
   authenticate(credentials: Credentials): void
   refused(status: number): void
   failed(failure: HandshakeFailure): void
-  /** The handshake is over; messages follow. Returns whether to go on at once. */
+  /** The handshake has succeeded; messages follow. Returns whether to go on at once. */
   ready(peerRoutingId: Buffer): boolean
-  /** A message, which is the caller's. Returns whether to go on at once. */
+  /** Takes ownership of a message. Returns whether to go on at once. */
   message(parts: Buffer[]): boolean
-  /** A command after the handshake, without its name. Returns whether to go on at once. */
+  /**
+   * Handles a command after the handshake; `data` does not include the name. Returns whether to go
+   * on at once.
+   */
   command(name: string, data: Buffer): boolean
 }
 
-/** A consumer of frames as they come, in place of messages. */
+/** A consumer of frames as they arrive, instead of whole messages. */
 export type FrameHandlers = Pick<RelaySink, "room" | "frames">
 
 type State = "greeting" | "handshake" | "traffic" | "over"
 
 /**
- * This side of a ZMTP 3 connection as bytes and events: greeting, handshake, then messages and
+ * One side of a ZMTP 3 connection as bytes and events: greeting, handshake, then messages and
  * commands (RFC.md section 3). It does no I/O and has no timers.
  */
 export class Session implements RelaySink, HandshakeSink {
   readonly #settings: HandshakeSettings
   readonly #handlers: SessionHandlers
   readonly #frames = new FrameReader()
-  /** Of a session that passes on frames rather than messages. */
+  /** Set if the session passes on frames instead of messages. */
   readonly #frameHandlers: FrameHandlers | undefined
   readonly #relay: FrameRelay | undefined
   #state: State = "greeting"
-  /** The peer's greeting, as far as it came. */
+  /** The bytes received so far of the peer's greeting. */
   #greeting: Uint8Array | undefined = new Uint8Array(GREETING_BYTES)
   #greetingBytes = 0
   #handshake: Handshake | undefined
-  /** Whether messages are wanted that come with the end of the handshake. */
+  /** Whether to go on with messages that arrive together with the end of the handshake. */
   #goesOn = true
-  /** The parts of a message of which more are to come. */
+  /** The parts received so far of an incomplete message. */
   #parts: Buffer[] | undefined
-  /** Whether the peer takes subscriptions as commands, which ZMTP 3.1 brought. */
+  /** Whether the peer takes subscriptions as commands, as ZMTP 3.1 does. */
   peerTakesCommands = false
-  /** The revision of the format that the peer announced; undefined if it announced none. */
+  /** The format revision that the peer announced; undefined if none. */
   peerRevision: number | undefined
-  /** Checks heads, where nobody has done so before. */
+  /** Checks the heads of frames if no transcoder has checked them. */
   headCheck: HeadCheck | undefined
 
-  /** @param frames takes what messages would be made of. */
+  /** @param frames set to take frames instead of messages. */
   constructor(settings: HandshakeSettings, handlers: SessionHandlers, frames?: FrameHandlers) {
     this.#settings = settings
     this.#handlers = handlers
@@ -85,21 +88,22 @@ export class Session implements RelaySink, HandshakeSink {
     this.#handlers.send(writeGreeting(this.#settings.mechanism))
   }
 
-  /** Whether the handshake is over, and succeeded. */
+  /** Whether the handshake has succeeded. */
   get isReady(): boolean {
     return this.#state === "traffic"
   }
 
-  /** Whether a peer's greeting has come as a whole. */
+  /** Whether the peer's greeting is complete. */
   get isGreeted(): boolean {
     return this.#state !== "greeting"
   }
 
   /**
-   * Takes bytes of the stream behind the greeting, whose frame heads have been checked, unless there
-   * is a `headCheck`. Returns where a handler wanted no more, or their end; the rest is to be passed again.
+   * Reads bytes of the stream after the greeting. Their frame heads have been checked, unless there
+   * is a `headCheck`. Returns the position where a handler stopped, or the end; the caller passes
+   * the rest again later.
    *
-   * @throws ProtocolError when the stream breaks a rule.
+   * @throws ProtocolError if the stream breaks a rule.
    */
   receive(bytes: Uint8Array, start = 0, copied = false): number {
     const relay = this.#relay
@@ -117,7 +121,7 @@ export class Session implements RelaySink, HandshakeSink {
     return (this.#frameHandlers as FrameHandlers).frames(piece, messages)
   }
 
-  /** The answer to `authenticate`; undefined where there is no handler of ZAP. */
+  /** Handles the reply to `authenticate`; undefined if there is no ZAP handler. */
   authenticated(status: AuthStatus | undefined): void {
     this.#handshake?.authenticated(status)
   }
@@ -159,10 +163,10 @@ export class Session implements RelaySink, HandshakeSink {
   // -- Handshake -------------------------------------------------------------------
 
   /**
-   * Takes bytes of the peer's greeting, which are refused as soon as they cannot be of one. Returns
-   * how many were used.
+   * Reads bytes of the peer's greeting, and refuses them as soon as they cannot be one. Returns the
+   * number of bytes used.
    *
-   * @throws ProtocolError for what is no greeting of ZMTP 3.
+   * @throws ProtocolError if this is no greeting of ZMTP 3.
    */
   greet(bytes: Uint8Array): number {
     const greeting = this.#greeting as Uint8Array

@@ -18,7 +18,7 @@ export type SocketTypeName =
   | "GATHER"
   | "SCATTER"
 
-/** Which types may be at the other end of each (RFC 23, and RFC 41, 48 and 51 for the draft ones). */
+/** The types that each type can connect to (RFC 23; RFC 41, 48 and 51 for the draft types). */
 export const PEERS: Readonly<Record<SocketTypeName, readonly SocketTypeName[]>> = {
   PAIR: ["PAIR"],
   PUB: ["SUB", "XSUB"],
@@ -39,5 +39,5 @@ export const PEERS: Readonly<Record<SocketTypeName, readonly SocketTypeName[]>> 
   SCATTER: ["GATHER"],
 }
 
-/** Those that send the peer their routing id. */
+/** The types that send their routing id to the peer. */
 export const IDENTIFIED: ReadonlySet<SocketTypeName> = new Set(["REQ", "DEALER", "ROUTER"])
