@@ -65,13 +65,13 @@ const VIEWS = [
   },
   {
     file: "src/codec/chunk.ts",
-    from: "    return slab\n  }\n\n  /** A slab with room",
-    to: "    ;(__simulation as any).slabs.add(slab)\n    return slab\n  }\n\n  /** A slab with room",
+    from: / {4}return slab\n {2}\}\n(?=(\n| .*\*.*\n)+ {2}withRoom\()/g,
+    to: "    ;(__simulation as any).slabs.add(slab)\n    return slab\n  }\n",
   },
   {
     file: "src/thread/open-batch.ts",
-    from: "/** A batch, as the thread of the sockets sees it. */",
-    to: ";(__simulation as any).slots = free\n/** A batch, as the thread of the sockets sees it. */",
+    from: "(_, slot) => slot)\n",
+    to: "(_, slot) => slot)\n;(__simulation as any).slots = free\n",
   },
 ]
 
