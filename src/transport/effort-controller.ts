@@ -551,6 +551,11 @@ export class Average {
   #odd: number | undefined
   #isGuess = false
 
+  /** Whether the value is assumed, and was not measured. */
+  get isGuess(): boolean {
+    return this.#isGuess
+  }
+
   /** Whether the latest measurement was an odd one. */
   get isUnsure(): boolean {
     return this.#odd !== undefined

@@ -98,7 +98,9 @@ export class Link {
     this.#load.writeMs += now - begunAt
     if (!isBlocked || this.#blockedAt !== undefined) return
     this.#blockedAt = now
-    if (this.#drainedAt !== undefined) this.#room.add(Math.min(this.#excess(now), ROOM_MAX_BYTES))
+    // With a guess at the speed, what the network has taken since is not known.
+    if (this.#drainedAt !== undefined && !this.#speed.isGuess)
+      this.#room.add(Math.min(this.#excess(now), ROOM_MAX_BYTES))
   }
 
   /** Returns the bytes written since the last drain that the network cannot have taken. */
