@@ -123,7 +123,7 @@ interface Estimate {
   /** Whether only one encoding was observed, which may have been slow because its code was just compiled. */
   isFirst: boolean
   /** The ratio of the effort in use for the same plaintext; undefined if that was not compressed. */
-  usualRatio: number | undefined
+  referenceRatio: number | undefined
 }
 
 /** A trial of an effort. */
@@ -153,6 +153,8 @@ interface Correction {
 /** The effort controller of a connection, or of several that are sent the same. */
 export class EffortController {
   readonly #estimates: (Estimate | undefined)[] = EFFORTS.map(() => undefined)
+  /** The effort in use with which estimates are compared. */
+  #reference = USUAL
   readonly #corrections: (Correction | undefined)[] = EFFORTS.map(() => undefined)
   /** The effort and the network speed at the last correction. */
   #correctedAt = { index: USUAL, speed: Number.POSITIVE_INFINITY }
@@ -226,6 +228,7 @@ export class EffortController {
   /** Records an encoding at the effort that `next` returned. */
   encoded(plainBytes: number, wireBytes: number, ms: number, now: number): void {
     const index = this.#next < 0 ? this.#current : this.#next
+    if (this.#current !== this.#reference && this.#current !== PLAIN) this.#compareWith(this.#current)
     const known = this.#estimates[index]
     const expected = known ? (known.ms * plainBytes) / known.plainBytes : ms
     const usedMs = Math.min(ms, OUTLIER * expected)
@@ -234,8 +237,8 @@ export class EffortController {
     this.#next = -1
     if (plainBytes === 0) return
     if (!known || (known.isFirst && ms < expected)) {
-      const usualRatio = this.#usualRatio
-      this.#estimates[index] = { ms, plainBytes, wireBytes, at: now, isFirst: !known, usualRatio }
+      const referenceRatio = this.#referenceRatio
+      this.#estimates[index] = { ms, plainBytes, wireBytes, at: now, isFirst: !known, referenceRatio }
       return
     }
     const keep = MEMORY_MS / (MEMORY_MS + now - known.at)
@@ -244,21 +247,31 @@ export class EffortController {
     known.wireBytes = known.wireBytes * keep + wireBytes
     known.at = now
     known.isFirst = false
-    known.usualRatio = this.#usualRatio
+    known.referenceRatio = this.#referenceRatio
     if (index === this.#current) this.#forgetOthers()
+  }
+
+  /** Compares estimates with another effort in use, whose ratio for the same plaintext differs. */
+  #compareWith(index: number): void {
+    const isKnown = this.#estimates[index] && this.#estimates[this.#reference]
+    const times = isKnown ? this.#ratioOf(index) / this.#ratioOf(this.#reference) : undefined
+    for (const known of this.#estimates)
+      if (known?.referenceRatio !== undefined)
+        known.referenceRatio = times === undefined ? undefined : known.referenceRatio * times
+    this.#reference = index
   }
 
   /** Forgets the observations of efforts that were made with other payloads. */
   #forgetOthers(): void {
-    const usualRatio = this.#usualRatio
-    if (usualRatio === undefined) return
+    const referenceRatio = this.#referenceRatio
+    if (referenceRatio === undefined) return
     for (let i = 0; i < EFFORTS.length; i++) {
-      const then = this.#estimates[i]?.usualRatio
-      if (then !== undefined && !isLike(then, usualRatio)) this.#estimates[i] = undefined
+      const then = this.#estimates[i]?.referenceRatio
+      if (then !== undefined && !isLike(then, referenceRatio)) this.#estimates[i] = undefined
     }
   }
 
-  get #usualRatio(): number | undefined {
+  get #referenceRatio(): number | undefined {
     return this.#current === PLAIN ? undefined : this.#ratioOf(this.#current)
   }
 

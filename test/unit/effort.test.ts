@@ -127,6 +127,12 @@ describe("reaches 0.93 of the best fixed effort where that takes almost all of t
   ])("and the connection seldom waits, at %i Mbit/s", (speed, of) => {
     expect(shareOfBest(scene(of, mbit(speed)), 4000)).toBeGreaterThan(0.93)
   })
+
+  test("and the efforts compress to half of each other", () => {
+    const of = payload([0.05, 1.3, 7.29, 14.95, 13.72], [1, 0.042, 0.024, 0.023, 0.022])
+    const what = { ...scene(of, mbit(36)), ms: 14_000, queue: 100 }
+    expect(shareOfBest(what, 6000)).toBeGreaterThan(0.93)
+  })
 })
 
 describe("reaches 0.93 of the best fixed effort of each phase", () => {
