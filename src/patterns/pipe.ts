@@ -41,6 +41,7 @@ export type PipeConnection = Pick<
   | "applyEffort"
   | "threadMs"
   | "encoded"
+  | "dictionarySent"
   | "write"
   | "sendCommand"
   | "stop"
@@ -584,7 +585,7 @@ export class Pipe implements MessageSink, Flushable {
     this.#encode()
     const connection = this.#connection
     while (connection && this.#chunks !== undefined && this.#chunks.length > 0)
-      this.#writeItem(connection, nextOf(this.#chunks))
+      this.#writeItem(connection, this.#take(connection, this.#chunks))
   }
 
   /**
@@ -644,16 +645,27 @@ export class Pipe implements MessageSink, Flushable {
    * Returns undefined if that failed and the item stays queued.
    */
   #next(connection: PipeConnection, chunks: Queue<PendingWrite>): PendingWrite | undefined {
-    const first = chunks.first() as PendingWrite
-    if (!(first instanceof Chunk) || first.fits(this.packing)) return nextOf(chunks)
-    let repacked: Chunk
     try {
-      connection.applyEffort()
-      repacked = this.encoder.repack(first, this.packing)
+      return this.#take(connection, chunks)
     } catch (error) {
       this.#retryLater(error)
       return undefined
     }
+  }
+
+  /**
+   * Takes the first of what waits, encoded again if it was for a peer that read other packings, or
+   * ships the dictionary to one that has it.
+   *
+   * @throws Error of the encoder: it waits on then.
+   */
+  #take(connection: PipeConnection, chunks: Queue<PendingWrite>): PendingWrite {
+    const first = chunks.first() as PendingWrite
+    const isRepeated = first instanceof Chunk && first.shipsDictionary && connection.dictionarySent
+    if (!(first instanceof Chunk) || (first.fits(this.packing) && !isRepeated))
+      return nextOf(chunks, this.packing)
+    connection.applyEffort()
+    const repacked = this.encoder.repack(first, this.packing)
     chunks.shift()
     return repacked
   }
@@ -840,12 +852,12 @@ function bytesOf(message: Message): number {
   return bytes
 }
 
-/** Takes the first item of the queue, joined with the chunks that follow it in memory. */
-function nextOf(chunks: Queue<PendingWrite>): PendingWrite {
+/** Takes the first item of the queue, joined with the chunks that follow it in memory and fit the peer. */
+function nextOf(chunks: Queue<PendingWrite>, packing: Packing): PendingWrite {
   let item = chunks.shift() as PendingWrite
   while (item instanceof Chunk) {
     const next = chunks.first()
-    const joined = next instanceof Chunk ? item.joined(next) : undefined
+    const joined = next instanceof Chunk && next.fits(packing) ? item.joined(next) : undefined
     if (!joined) break
     chunks.shift()
     item = joined

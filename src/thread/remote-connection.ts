@@ -175,7 +175,8 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#thread.openBatch(numbers)
   }
 
-  // The worker, which encodes, applies the effort.
+  // The worker, which encodes, applies the effort and ships the dictionary.
+  readonly dictionarySent = false
   applyEffort(): void {}
   encoded(): void {}
 

@@ -104,7 +104,7 @@ export class Connection
   #sentMessages = 0
   #sentPlainBytes = 0
   #sentWireBytes = 0
-  #dictionarySent = false
+  dictionarySent = false
   /** Measures the network, from when the compression effort starts to matter. */
   #link: Link | undefined
   /** Chooses the effort, for this connection or for a group of them. */
@@ -160,7 +160,7 @@ export class Connection
         messages: this.#sentMessages,
         plainBytes: this.#sentPlainBytes,
         wireBytes: this.#sentWireBytes,
-        dictionary: this.#dictionarySent,
+        dictionary: this.dictionarySent,
       },
       received: {
         ...counted,
@@ -193,12 +193,12 @@ export class Connection
       chunk.release()
       return
     }
-    if (chunk.needsDictionary && !this.#dictionarySent) {
+    if (chunk.needsDictionary && !this.dictionarySent) {
       const frame = this.#options.sender.dictionaryFrame
       this.send(frame)
       this.#sentWireBytes += frame.length - frameHeadBytes(frame[0] as number)
     }
-    if (chunk.needsDictionary || chunk.shipsDictionary) this.#dictionarySent = true
+    if (chunk.needsDictionary || chunk.shipsDictionary) this.dictionarySent = true
     this.#sentMessages += chunk.messages
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes

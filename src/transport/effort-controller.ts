@@ -228,7 +228,8 @@ export class EffortController {
   /** Records an encoding at the effort that `next` returned. */
   encoded(plainBytes: number, wireBytes: number, ms: number, now: number): void {
     const index = this.#next < 0 ? this.#current : this.#next
-    if (this.#current !== this.#reference && this.#current !== PLAIN) this.#compareWith(this.#current)
+    if (this.#current !== this.#reference && this.#current !== PLAIN)
+      this.#compareWith(this.#current)
     const known = this.#estimates[index]
     const expected = known ? (known.ms * plainBytes) / known.plainBytes : ms
     const usedMs = Math.min(ms, OUTLIER * expected)
@@ -238,7 +239,14 @@ export class EffortController {
     if (plainBytes === 0) return
     if (!known || (known.isFirst && ms < expected)) {
       const referenceRatio = this.#referenceRatio
-      this.#estimates[index] = { ms, plainBytes, wireBytes, at: now, isFirst: !known, referenceRatio }
+      this.#estimates[index] = {
+        ms,
+        plainBytes,
+        wireBytes,
+        at: now,
+        isFirst: !known,
+        referenceRatio,
+      }
       return
     }
     const keep = MEMORY_MS / (MEMORY_MS + now - known.at)

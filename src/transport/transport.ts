@@ -190,6 +190,8 @@ export interface PeerConnection {
   applyEffort(group?: readonly LinkHolder[]): void
   /** Records an encoding after `applyEffort`. */
   encoded(chunk: Chunk): void
+  /** Whether the peer has the dictionary of the encoder; false where another thread encodes. */
+  readonly dictionarySent: boolean
   write(chunk: Chunk): void
   sendCommand(name: string, data: Uint8Array): void
   /** Stops the connection from the beginning, because its sink is already full. */

@@ -78,6 +78,7 @@ export class FakeConnection implements PipeConnection {
     return this.room <= 0
   }
 
+  dictionarySent = false
   readonly opensMemory = false
   threadMs = 0
   hasPendingWrites = false

@@ -23,7 +23,6 @@ class Peer extends FakeConnection {
   readonly #sender: Sender
   readonly forms: string[] = []
   readonly got: string[] = []
-  #dictionarySent = false
 
   constructor(sender: Sender, announced: number | undefined, reads: 1 | 2 = announced ? 2 : 1) {
     super()
@@ -36,8 +35,8 @@ class Peer extends FakeConnection {
   override write(chunk: Parameters<FakeConnection["write"]>[0]): void {
     this.room--
     const { needsDictionary, shipsDictionary } = chunk
-    const before = needsDictionary && !this.#dictionarySent ? [this.#sender.dictionaryFrame] : []
-    this.#dictionarySent ||= needsDictionary || shipsDictionary
+    const before = needsDictionary && !this.dictionarySent ? [this.#sender.dictionaryFrame] : []
+    this.dictionarySent ||= needsDictionary || shipsDictionary
     const { frames } = parseStream(concat(greeting(), ...before, chunk.bytes))
     for (const wire of messagesOf(frames)) {
       this.forms.push(...wire.map((part) => String(formOf(part))))
@@ -177,6 +176,25 @@ describe("a pipe that is connected to another peer than before", () => {
     const second = attach(pipe, new Peer(sender, 3))
     expect(second.forms).toContain("LZ4A")
     expect(encode).toHaveBeenCalledTimes(1) // what had not been encoded before
+  })
+
+  test("sends no arena behind a part that it sends as it is", async () => {
+    const sender = senderWith({ arenas: "auto" })
+    const pipe = new Pipe(silent, sender, noMarks)
+    const first = attach(pipe, new Peer(sender, 2))
+    first.room = 0
+    // Chunks of 32 KiB and more stay side by side while they wait.
+    pipe.write([Buffer.from("0 "), Buffer.from(payload("random", 40_000))])
+    for (const number of upTo(300, 1))
+      pipe.write([
+        Buffer.from(`${number} ${"again ".repeat(9)}`),
+        Buffer.from(payload("random", 150, number)),
+      ])
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"))
+    pipe.detach([])
+    const second = attach(pipe, new Peer(sender, 1))
+    expect(second.forms).not.toContain("LZ4A")
+    expect(numbers(second.got)).toEqual(upTo(301))
   })
 
   test("keeps all of it while memory is out, and sends it when there is some", async () => {

@@ -22,7 +22,6 @@ class Peer extends FakeConnection {
   readonly #codec = Codec.createSync()
   readonly #sender: Sender
   readonly got: string[] = []
-  #dictionarySent = false
 
   constructor(sender: Sender, announced: number | undefined) {
     super()
@@ -34,8 +33,8 @@ class Peer extends FakeConnection {
   override write(chunk: Parameters<FakeConnection["write"]>[0]): void {
     this.room--
     const { needsDictionary, shipsDictionary } = chunk
-    const ships = needsDictionary && !this.#dictionarySent
-    this.#dictionarySent ||= needsDictionary || shipsDictionary
+    const ships = needsDictionary && !this.dictionarySent
+    this.dictionarySent ||= needsDictionary || shipsDictionary
     const before = ships ? [this.#sender.dictionaryFrame] : []
     const { frames } = parseStream(concat(greeting(), ...before, chunk.bytes))
     for (const wire of messagesOf(frames)) {
@@ -138,6 +137,50 @@ describe.each(OPTIONS)("%s", (_, options) => {
     for (const { pipe, peer } of pipes)
       expect(pipe === changed ? [...peer.got, ...plain.got] : peer.got).toEqual(texts(140))
   })
+})
+
+describe.each([
+  [undefined, 1],
+  [undefined, 2],
+  [2, undefined],
+  [2, 1],
+] as const)("with messages that waited for a peer that announced %s", (first, second) => {
+  /** A pipe with chunks for that peer, connected to one that announced `second`, with room for one. */
+  function reconnected(options: Lz4Options) {
+    const sender = senderWith(options)
+    const pipe = new Pipe(silent, sender, noMarks)
+    attach(pipe, new Peer(sender, first)).room = 0
+    let sent = 0
+    const writeUntil = (count: number) => {
+      while (sent < count) pipe.write(message(sent++))
+    }
+    writeUntil(60)
+    pipe.detach([])
+    const peer = new Peer(sender, second)
+    peer.room = 1
+    attach(pipe, peer)
+    return { pipe, peer, writeUntil }
+  }
+
+  test.each(OPTIONS)(
+    `what is written as the process ends is for one of ${second}, %s`,
+    (_, options) => {
+      const { pipe, peer, writeUntil } = reconnected(options)
+      writeUntil(120)
+      pipe.writeOut()
+      expect(peer.got).toEqual(texts(120))
+    },
+  )
+
+  test.each([30, 90])(
+    `a dictionary of %i messages is shipped once to one of ${second}, though chunks before it are encoded behind it`,
+    (trigger) => {
+      const { peer, writeUntil } = reconnected({ autoDictionary: { trigger } })
+      writeUntil(120)
+      peer.drain()
+      expect(peer.got).toEqual(texts(120))
+    },
+  )
 })
 
 test("a plain peer of ZMTP 3.0 gets subscriptions as messages", async () => {
