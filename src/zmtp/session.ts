@@ -151,7 +151,7 @@ export class Session implements RelaySink, HandshakeSink {
     if (flags === 0 && this.#parts === undefined) return this.#handlers.message([body])
     if (flags & COMMAND) {
       const name = commandName(body)
-      if (name === undefined) return true // libzmq passes over it as well
+      if (name === undefined) return true // libzmq ignores it too
       return this.#handlers.command(name, body.subarray(1 + name.length))
     }
     const parts = this.#parts ?? []
