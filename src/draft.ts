@@ -31,7 +31,13 @@ export type Gather = InstanceType<typeof Gather>
 export const Scatter: Lz4Class<typeof draft.Scatter> = extend(zeromq.Scatter)
 /** SCATTER: deals messages out to its GATHER peers in turn. As zeromq.js's Scatter, and also for `lz4+tcp://`. */
 export type Scatter = InstanceType<typeof Scatter>
-/** As zeromq.js's Datagram: UDP, without connections. It has no `lz4+tcp://`, and its errors say so. */
+/**
+ * zeromq.js's Datagram: UDP, without connections. It does not support `lz4+tcp://`, and its errors
+ * say so.
+ */
 export const Datagram: typeof draft.Datagram = withoutLz4(zeromq.Datagram, "UDP")
-/** As zeromq.js's Datagram: UDP, without connections. It has no `lz4+tcp://`, and its errors say so. */
+/**
+ * zeromq.js's Datagram: UDP, without connections. It does not support `lz4+tcp://`, and its errors
+ * say so.
+ */
 export type Datagram = draft.Datagram

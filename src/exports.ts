@@ -50,50 +50,67 @@ export type { Waiting } from "./transport/transport.js"
 
 const zeromq = loadZeromq()
 
-// A class and its type go by one name, as they do in zeromq.
+// A class and its type have the same name, as in zeromq.js.
 /** The features that the libzmq inside zeromq.js was built with. */
 export const capability: typeof zmq.capability = zeromq.capability
-/** The context of all sockets that are given none. `ioThreads` and other options are set before the first socket. */
+/**
+ * The context of all sockets that are created without one. Set `ioThreads` and other options before
+ * the first socket.
+ */
 export const context: typeof zmq.context = zeromq.context
 /** Makes a pair of keys for CURVE, which `lz4+tcp://` refuses. */
 export const curveKeyPair: typeof zmq.curveKeyPair = zeromq.curveKeyPair
 /** The version of libzmq inside zeromq.js. */
 export const version: typeof zmq.version = zeromq.version
-/** zeromq.js's own: what sockets share, such as threads for input and output. */
+/** zeromq.js's Context: the resources that sockets share, such as I/O threads. */
 export const Context: typeof zmq.Context = zeromq.Context
-/** zeromq.js's own: what sockets share, such as threads for input and output. */
+/** zeromq.js's Context: the resources that sockets share, such as I/O threads. */
 export type Context = zmq.Context
-/** zeromq.js's own: the base of all sockets. */
+/** zeromq.js's Socket: the base of all sockets. */
 export const Socket: typeof zmq.Socket = zeromq.Socket
-/** zeromq.js's own: the base of all sockets. */
+/** zeromq.js's Socket: the base of all sockets. */
 export type Socket = zmq.Socket
-/** zeromq.js's own: the events of a socket. */
+/** zeromq.js's Observer: the events of a socket. */
 export const Observer: typeof zmq.Observer = zeromq.Observer
-/** zeromq.js's own: the events of a socket. */
+/** zeromq.js's Observer: the events of a socket. */
 export type Observer = zmq.Observer
-/** Passes messages between two sockets, which may have `lz4+tcp://` endpoints. */
+/** Forwards messages between two sockets, which may have `lz4+tcp://` endpoints. */
 // biome-ignore lint/suspicious/noShadowRestrictedNames: zeromq.js calls it so.
 export const Proxy: typeof zmq.Proxy = NamedProxy
-/** Passes messages between two sockets, which may have `lz4+tcp://` endpoints. */
+/** Forwards messages between two sockets, which may have `lz4+tcp://` endpoints. */
 export type Proxy<F extends zmq.Socket = zmq.Socket, B extends zmq.Socket = zmq.Socket> = zmq.Proxy<
   F,
   B
 >
-/** As zeromq.js's Stream: plain TCP, without ZMTP. It has no `lz4+tcp://`, and its errors say so. */
+/** zeromq.js's Stream: plain TCP, without ZMTP. It does not support `lz4+tcp://`, and its errors say so. */
 export const Stream: typeof zmq.Stream = withoutLz4(zeromq.Stream, "plain TCP")
-/** As zeromq.js's Stream: plain TCP, without ZMTP. It has no `lz4+tcp://`, and its errors say so. */
+/** zeromq.js's Stream: plain TCP, without ZMTP. It does not support `lz4+tcp://`, and its errors say so. */
 export type Stream = zmq.Stream
 /** PAIR: exactly one peer, both ways. As zeromq.js's Pair, and also for `lz4+tcp://`. */
 export const Pair: Lz4Class<typeof zmq.Pair> = extend(zeromq.Pair)
 /** PAIR: exactly one peer, both ways. As zeromq.js's Pair, and also for `lz4+tcp://`. */
 export type Pair = InstanceType<typeof Pair>
-/** PUB: distributes messages to all subscribers whose subscriptions match. Matching is on what was sent, not on what is on the wire. As zeromq.js's Publisher, and also for `lz4+tcp://`. */
+/**
+ * PUB: sends messages to all peers whose subscriptions match. Topics are matched against the
+ * message as it was sent, not against the wire. As zeromq.js's Publisher, and also for
+ * `lz4+tcp://`.
+ */
 export const Publisher: Lz4Class<typeof zmq.Publisher> = extend(zeromq.Publisher)
-/** PUB: distributes messages to all subscribers whose subscriptions match. Matching is on what was sent, not on what is on the wire. As zeromq.js's Publisher, and also for `lz4+tcp://`. */
+/**
+ * PUB: sends messages to all peers whose subscriptions match. Topics are matched against the
+ * message as it was sent, not against the wire. As zeromq.js's Publisher, and also for
+ * `lz4+tcp://`.
+ */
 export type Publisher = InstanceType<typeof Publisher>
-/** SUB: receives what publishers send and `subscribe` asks for. As zeromq.js's Subscriber, and also for `lz4+tcp://`. */
+/**
+ * SUB: receives the messages of publishers that match its subscriptions. As zeromq.js's Subscriber,
+ * and also for `lz4+tcp://`.
+ */
 export const Subscriber: Lz4Class<typeof zmq.Subscriber> = extend(zeromq.Subscriber)
-/** SUB: receives what publishers send and `subscribe` asks for. As zeromq.js's Subscriber, and also for `lz4+tcp://`. */
+/**
+ * SUB: receives the messages of publishers that match its subscriptions. As zeromq.js's Subscriber,
+ * and also for `lz4+tcp://`.
+ */
 export type Subscriber = InstanceType<typeof Subscriber>
 /** XPUB: a PUB that receives subscriptions as messages. As zeromq.js's XPublisher, and also for `lz4+tcp://`. */
 export const XPublisher: Lz4Class<typeof zmq.XPublisher> = extend(zeromq.XPublisher)

@@ -1,12 +1,13 @@
-/** zeromq.js, an optional peer: codec and captures do without it. */
-// Not by name: webpack reads calls of createRequire(), and warns of names that it cannot see.
+/** Loads zeromq.js, an optional peer dependency: the codec and the capture readers work without it. */
+// Imported without names: webpack evaluates calls of createRequire(), and warns about names that it
+// cannot resolve.
 import nodeModule from "node:module"
 import type * as zmq from "zeromq"
 import type * as draft from "zeromq/draft.js"
 
 /**
- * The `require` of CommonJS, undefined in ES modules. The build writes `require` for it, which
- * bundlers look for; esbuild would put a function of its own in its place.
+ * The `require` of CommonJS; undefined in ES modules. The build replaces the name by `require`,
+ * which bundlers look for; esbuild would insert a function of its own here.
  */
 declare const nodeRequire: NodeJS.Require | undefined
 
@@ -23,15 +24,15 @@ function load<T>(name: string, byLiteral: () => T | false): T {
   }
 }
 
-/** Finds a module of zeromq.js: by a call with its name as a literal, or from beside this file. */
+/** Loads a module of zeromq.js: by a call with its name as a literal, or from beside this file. */
 function find<T>(name: string, byLiteral: () => T | false): T {
-  // The require() of a single executable knows Node's own modules only.
+  // The require() of a single executable only knows Node's own modules.
   if (isSingleExecutable()) return nodeModule.createRequire(process.execPath)(name)
   try {
     const found = byLiteral()
     if (found) return found
   } catch (error) {
-    // The function that esbuild puts in the place of require() in ES modules has nothing.
+    // esbuild's substitute for require() in ES modules finds nothing.
     if (!(error as Error).message.startsWith("Dynamic require of ")) throw error
   }
   return nodeModule.createRequire(import.meta.url)(name)
@@ -39,11 +40,14 @@ function find<T>(name: string, byLiteral: () => T | false): T {
 
 const isSingleExecutable = (): boolean => process.getBuiltinModule?.("node:sea")?.isSea() ?? false
 
-/** Returns the error to throw for one of loading zeromq.js: that itself, or one that says what to do. */
+/**
+ * Returns the error to throw if zeromq.js cannot be loaded: the original one, or one that says what
+ * to do.
+ */
 function explained(error: NodeJS.ErrnoException, name: string): Error {
   const { code, message } = error
   if (code === "MODULE_NOT_FOUND") {
-    // Not what zeromq itself may miss. Yarn's Plug'n'Play has words of its own.
+    // Leave errors about zeromq's own dependencies alone. Yarn's Plug'n'Play has its own wording.
     if (!message.includes(`'${name}'`) && !("pnpCode" in error)) return error
     return withCode(
       "ERR_LZ4_ZEROMQ_MISSING",
@@ -51,7 +55,7 @@ function explained(error: NodeJS.ErrnoException, name: string): Error {
       error,
     )
   }
-  // The first file that zeromq.js looks for; in an ES module it does not get that far.
+  // The first file that zeromq.js looks for. In an ES module it does not get that far.
   const [, manifest] = /Manifest file not found at (.*)/.exec(message) ?? []
   if (manifest === undefined && !message.includes("__dirname is not defined")) return error
   if (manifest && /[\\/]zeromq[\\/]build[\\/][^\\/]*$/.test(manifest))

@@ -1,15 +1,15 @@
 import { outOfMemory } from "./errors.js"
 
-// An ArrayBuffer of its own costs V8 about a microsecond, more than a small part takes to encode.
-// Node hands out small pieces of a pool, and forbids to transfer that to another thread. Browsers
-// cannot forbid it, so there each array has its own buffer. Node also knows how not to clear large
-// ones, which are about to be filled.
+// Node's Buffer, if there is one. A separate ArrayBuffer costs V8 about a microsecond, more than
+// encoding a small part takes. Node hands out slices of a pool instead, and forbids transferring
+// the pool to another thread. Browsers cannot forbid that, so there each array has its own buffer.
+// Node can also skip clearing large arrays that are about to be filled.
 const node = globalThis.Buffer
-/** V8 keeps arrays up to this many bytes on its own heap, which is faster still. */
+/** V8 keeps arrays of up to this many bytes on its own heap, which is faster still. */
 const ON_HEAP_MAX_BYTES = 64
 const POOLED_MAX_BYTES = 4095
 
-/** A new array for the caller to fill and to keep. Its content is undefined. */
+/** Returns a new array for the caller to fill and keep. Its content is undefined. */
 export function allocate(bytes: number): Uint8Array {
   try {
     if (!node || bytes <= ON_HEAP_MAX_BYTES) return new Uint8Array(bytes)
@@ -21,7 +21,7 @@ export function allocate(bytes: number): Uint8Array {
   }
 }
 
-/** A copy of bytes `from` to `to`: always a plain Uint8Array, never a view. */
+/** Returns a copy of bytes `from` to `to`: always a plain Uint8Array, never a view. */
 export function copy(bytes: Uint8Array, from: number, to: number): Uint8Array {
   const copied = allocate(to - from)
   copied.set(bytes.subarray(from, to))

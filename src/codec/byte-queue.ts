@@ -1,15 +1,18 @@
 import { readAll, type Source } from "./source.js"
 
-/** Arrays shorter than this are copied together, so that dribbled bytes cost bytes, not objects. */
+/**
+ * Arrays shorter than this are copied together, so that bytes which arrive a few at a time do not
+ * take an object each.
+ */
 const SMALL_BYTES = 4096
 
 /** Bytes received but not yet consumed: a queue of copies. */
 export class ByteQueue implements Source {
   #chunks: Uint8Array[] = []
-  /** Bytes of the first chunk that are gone. */
+  /** Bytes of the first chunk that were consumed. */
   #offset = 0
   #length = 0
-  /** Bytes in use of the last chunk, when small arrays are copied into it; else 0. */
+  /** Bytes used in the last chunk, if small arrays are copied into it; otherwise 0. */
   #filled = 0
 
   get length(): number {
@@ -60,7 +63,7 @@ export class ByteQueue implements Source {
     }
   }
 
-  /** Copies and takes bytes, giving each array back as soon as it is used up. */
+  /** Copies the next bytes and consumes them. Each array is dropped as soon as it is consumed. */
   read(target: Uint8Array): void {
     for (let at = 0; at < target.length; ) {
       const length = Math.min(target.length - at, this.#end(0) - this.#offset)
@@ -74,7 +77,7 @@ export class ByteQueue implements Source {
     return readAll(this)
   }
 
-  /** The offset behind the bytes of a chunk. */
+  /** Returns the offset of the end of a chunk's bytes. */
   #end(index: number): number {
     const last = index === this.#chunks.length - 1
     return last && this.#filled > 0 ? this.#filled : (this.#chunks[index] as Uint8Array).length

@@ -1,39 +1,39 @@
 import { allocate } from "./arrays.js"
 import { copyShared } from "./shared-copy.js"
 
-/** Memory that chunks are cut from, and that is used again when all of them are written. */
+/** Memory that chunks are slices of. It is reused once all of them are written. */
 export interface Slab {
   readonly bytes: Uint8Array
   used: number
-  /** Chunks that are not written yet. */
+  /** Number of chunks that are not written yet. */
   live: number
-  /** Bytes of these, each counted once. */
+  /** Bytes of these chunks, each counted once. */
   liveBytes: number
   readonly slabs: Slabs
 }
 
-/** Room for two chunks of 128 KiB of plaintext that does not compress. */
+/** Size with room for two chunks of 128 KiB of incompressible plaintext. */
 export const SLAB_BYTES: number = 260 * 1024
 const KEEPS_BYTES = 32 * 1024
-/** Chunks that wait move out of a slab of more than so many times their bytes. */
+/** Queued chunks are copied out of a slab that is larger than this multiple of their bytes. */
 const WASTE_MAX = 3
-/** Slabs that are kept for use. */
+/** Maximum number of spare slabs. */
 export const SPARE_MAX = 16
-/** Chunks that fit into no slab have one of their own, with a multiple of so many bytes. */
+/** A chunk that is too large for a slab gets a slab of its own, whose size is a multiple of this. */
 const LARGE_STEP_BYTES = 256 * 1024
-/** One of up to so many bytes is kept for the next. */
+/** Large slabs of up to this size are kept as spares. */
 const LARGE_KEPT_MAX_BYTES = 2 << 20
 const LARGE_SPARE_MAX = 4
 
-/** Slabs of one kind of memory. */
+/** A pool of slabs of one kind of memory. */
 export class Slabs {
   readonly #allocate: (bytes: number) => Uint8Array
   readonly #spareMax: number
-  /** A chunk of this many bytes may keep a slab while it waits. */
+  /** A queued chunk of at least this many bytes may keep its slab. */
   readonly keepsBytes: number
-  /** Bytes of a slab. */
+  /** Size of a slab in bytes. */
   readonly #bytes: number
-  /** The one that the next chunk goes into: they are made one after the other. */
+  /** The slab for the next chunk. */
   #current: Slab | undefined
   readonly #spare: Slab[] = []
 
@@ -49,12 +49,12 @@ export class Slabs {
     this.#bytes = bytes
   }
 
-  /** Empty slabs kept for reuse. */
+  /** Number of empty slabs kept for reuse. */
   get spare(): number {
     return this.#spare.length
   }
 
-  /** Keeps no more than so many for use, and gives the others. */
+  /** Removes all but `max` spare slabs, and returns them. */
   dropSpare(max: number): Slab[] {
     return this.#spare.splice(max)
   }
@@ -64,36 +64,36 @@ export class Slabs {
     return this.#current
   }
 
-  /** Another slab, with nothing in it. */
+  /** Makes an empty slab the current one, and returns it. */
   next(): Slab {
     this.#current = this.take()
     return this.#current
   }
 
-  /** A slab for one chunk alone, with nothing in it. */
+  /** Returns an empty slab for a single chunk. */
   take(): Slab {
     return this.#spare.pop() ?? this.make(this.#bytes)
   }
 
-  /** A slab with so many bytes, which is kept for use only if that is the usual number. */
+  /** Allocates a slab of `bytes`. It is only reused if that is the usual size. */
   make(bytes: number): Slab {
     const slab = { bytes: this.#allocate(bytes), used: 0, live: 0, liveBytes: 0, slabs: this }
     return slab
   }
 
-  /** A slab with room for so many bytes; undefined where none is as large. */
+  /** Returns a slab with room for `bytes`; undefined if that is more than a slab has. */
   withRoom(bytes: number): Slab | undefined {
     if (bytes > SLAB_BYTES) return undefined
     const { current } = this
     return current.used + bytes <= SLAB_BYTES ? current : this.next()
   }
 
-  /** Whether a slab is kept for few bytes: no more go into it, and little of it still has to be written. */
+  /** Whether a slab holds few bytes that are still to be written, and takes no more. */
   isWasted(slab: Slab): boolean {
     return slab !== this.#current && slab.liveBytes * WASTE_MAX < slab.bytes.length
   }
 
-  /** Nothing in it is needed any more. Returns whether it is kept for use. */
+  /** Takes back a slab that is no longer in use. Returns whether it was kept. */
   emptied(slab: Slab): boolean {
     slab.used = 0
     if (slab === this.#current) return true
@@ -102,10 +102,10 @@ export class Slabs {
   }
 }
 
-/** Those of what goes to a network from this thread. */
+/** Slabs of chunks that this thread writes to the network. */
 const own = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES)
 
-/** Slabs for one chunk each, of any size. */
+/** A pool of slabs of any size, for one chunk each. */
 class LargeSlabs extends Slabs {
   readonly #spareLarge: Slab[] = []
 
@@ -113,7 +113,7 @@ class LargeSlabs extends Slabs {
     super(allocate, 0, KEEPS_BYTES)
   }
 
-  /** A slab of at least so many bytes. */
+  /** Returns a slab of at least `bytes`. */
   ofAtLeast(bytes: number): Slab {
     const at = this.#spareLarge.findIndex((slab) => slab.bytes.length >= bytes)
     const [spare] = at < 0 ? [] : this.#spareLarge.splice(at, 1)
@@ -130,25 +130,25 @@ class LargeSlabs extends Slabs {
 const large = new LargeSlabs()
 
 /**
- * How messages go over the wire: as the bare frames of tcp://, as parts with sentinels, or as such
- * and in arenas.
+ * The form of messages on the wire: the bare frames of tcp://, parts with sentinels, or parts with
+ * sentinels and arenas.
  */
 export type Packing = "frames" | "parts" | "arenas"
 
-/** Contents of a chunk. */
+/** The contents of a chunk. */
 export interface Content {
   readonly messages: number
   /** Bytes of the parts before and after encoding. */
   readonly plainBytes: number
   readonly wireBytes: number
-  /** Whether the dictionary is in it, and whether it has to have been shipped before. */
+  /** Whether the chunk contains the dictionary, and whether the dictionary must have been sent before it. */
   readonly shipsDictionary: boolean
   readonly needsDictionary: boolean
-  /** "arenas" where there may be some. */
+  /** "arenas" if the chunk may contain some. */
   readonly packing: Packing
 }
 
-/** Whole messages as they go over the wire. */
+/** Whole messages in wire form. */
 export class Chunk implements Content {
   readonly bytes: Uint8Array
   readonly messages: number
@@ -157,7 +157,7 @@ export class Chunk implements Content {
   readonly shipsDictionary: boolean
   readonly needsDictionary: boolean
   readonly packing: Packing
-  /** The slab, the offset in it, and the number of references; no slab once the bytes are copied. */
+  /** The slab, undefined once the bytes are copied; the offset in the slab; the number of references. */
   #slab: Slab | undefined
   readonly #start: number
   #holds = 1
@@ -176,23 +176,23 @@ export class Chunk implements Content {
     if (from) from.liveBytes += bytes.length
   }
 
-  /** Whether a peer can read it that is sent messages in a packing. */
+  /** Returns whether a peer that is sent messages in `packing` can read this chunk. */
   fits(packing: Packing): boolean {
     return packing === this.packing || (packing === "arenas" && this.packing === "parts")
   }
 
-  /** The slab that holds the bytes; undefined where they have memory of their own. */
+  /** The slab that holds the bytes; undefined if they have memory of their own. */
   get slab(): Slab | undefined {
     return this.#slab
   }
 
-  /** It goes to so many places, each of which will release it. */
+  /** Adds references, so that `places` owners in all must release the chunk. */
   share(places: number): void {
     this.#holds += places - 1
     if (this.#slab) this.#slab.live += places - 1
   }
 
-  /** The bytes are written, or not wanted: their memory may be used again. */
+  /** Releases a reference. With the last one, the memory may be reused. */
   release(): void {
     if (!this.#slab) return
     const from = this.#slab
@@ -204,8 +204,9 @@ export class Chunk implements Content {
   }
 
   /**
-   * The same in memory of its own, for one that has to wait and is small, or is little of what its
-   * slab takes; this one is released. To be asked again, as others of the slab are written meanwhile.
+   * Returns the same chunk in memory of its own and releases this one, if this chunk is small or
+   * takes little of its slab; otherwise returns this chunk. Call it again later, as the slab's
+   * other chunks may have been written by then.
    */
   copied(): Chunk {
     const slab = this.#slab
@@ -217,7 +218,10 @@ export class Chunk implements Content {
     return this.#copy
   }
 
-  /** One chunk of this and the next, where they lie in a row; both are the new one then. */
+  /**
+   * Joins this chunk with the next one if they are adjacent in memory. Replaces both; undefined if
+   * they cannot be joined.
+   */
   joined(next: Chunk): Chunk | undefined {
     const from = this.#slab
     const end = this.#start + this.bytes.length
@@ -252,21 +256,21 @@ export class ChunkBuilder {
     this.#start = this.#slab.used
   }
 
-  /** Appends bytes, which are copied. */
+  /** Appends a copy of `bytes`. */
   append(bytes: Uint8Array): void {
     const slab = this.reserve(bytes.length)
     copyShared(slab.bytes, slab.used, bytes)
     slab.used += bytes.length
   }
 
-  /** Makes room for so many bytes more, which are better appended to one slab. */
+  /** Makes room for `length` more bytes in a single slab. */
   reserve(length: number): Slab {
     const slab = this.#slab as Slab
     if (slab.used + length <= slab.bytes.length) return slab
     const made = slab.bytes.subarray(this.#start, slab.used)
     const bytes = made.length + length
     const fits = bytes <= SLAB_BYTES && slab.slabs === own
-    // One that grew large, and grows on, is not copied each time.
+    // Double the size, so that a large chunk that keeps growing is not copied each time.
     const next = fits ? own.next() : large.ofAtLeast(Math.max(bytes, 2 * made.length))
     next.bytes.set(made)
     next.used = made.length

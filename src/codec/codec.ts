@@ -12,22 +12,20 @@ import { ALONE, FIRST, LAST } from "./wire.js"
 
 /** Traffic in one direction: whole messages, and the bytes of their parts before and after encoding. */
 export interface Traffic {
-  /** Whole messages, without dictionaries. */
+  /** Number of whole messages, without dictionaries. */
   messages: number
   /** Plaintext of all parts, in bytes. */
   plainBytes: number
-  /** The same parts on the wire, envelopes and dictionaries included, frame headers not. */
+  /** The same parts on the wire, including envelopes and dictionaries but not frame headers. */
   wireBytes: number
 }
 
 /**
- * Both directions of one connection: messages to wire parts and back
- * (RFC.md sections 4 to 7).
+ * Both directions of one connection: messages to wire parts and back (RFC.md sections 4 to 7).
  *
- * Everything it returns belongs to the caller; nothing it is given is kept or
- * changed. In Node, arrays of less than 4 KiB are slices of pooled memory, as small
- * Buffers are: their `buffer` holds others as well and cannot be transferred.
- * After an error it can still be used.
+ * Everything it returns belongs to the caller; it neither keeps nor changes its arguments. In Node,
+ * arrays of less than 4 KiB are slices of pooled memory, like small Buffers: their `buffer` holds
+ * others as well and cannot be transferred. The codec stays usable after an error.
  */
 export class Codec {
   /** The version of the embedded liblz4, such as "1.10.0". */
@@ -47,11 +45,11 @@ export class Codec {
   #closed = false
 
   /**
-   * A codec, with the module loaded first if need be.
+   * Creates a codec. Loads the module on first use.
    *
-   * @throws TypeError, RangeError for options that are unknown or out of range.
-   * @throws Error with the code ERR_LZ4_WASM when the module cannot be loaded.
-   * @throws RangeError when memory runs out.
+   * @throws TypeError or RangeError if an option is unknown or out of range.
+   * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
+   * @throws RangeError if memory runs out.
    */
   static async create(options: CodecOptions = {}): Promise<Codec> {
     const settings = checkCodecOptions(options)
@@ -59,11 +57,11 @@ export class Codec {
   }
 
   /**
-   * The same at once, for Node and workers; `wasm` cannot be a URL.
+   * Creates a codec synchronously, for Node and workers; `wasm` cannot be a URL.
    *
-   * @throws TypeError, RangeError for options that are unknown or out of range, and for a URL.
-   * @throws Error with the code ERR_LZ4_WASM when the module cannot be loaded.
-   * @throws RangeError when memory runs out.
+   * @throws TypeError or RangeError if an option is unknown or out of range, or `wasm` is a URL.
+   * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
+   * @throws RangeError if memory runs out.
    */
   static createSync(options: CodecOptions = {}): Codec {
     const settings = checkCodecOptions(options)
@@ -71,7 +69,7 @@ export class Codec {
   }
 
   private constructor(instance: Instance, settings: Settings) {
-    // The types keep it private, and JavaScript does not.
+    // The constructor is private in the types, but not in JavaScript.
     if (!(instance instanceof Instance))
       throw wrongType("a codec is made by Codec.create() or Codec.createSync()")
     const { budgetBytes, revision } = settings
@@ -88,12 +86,11 @@ export class Codec {
   }
 
   /**
-   * Encodes one message. Returns the messages to send, in order: a dictionary
-   * before the first message, when there is one, or before the first after it
-   * has been trained.
+   * Encodes one message. Returns the messages to send, in order. A dictionary comes before the
+   * first message, or before the first one after it was trained.
    *
-   * @throws TypeError when `message` is not a list of one or more Uint8Arrays.
-   * @throws RangeError when memory runs out.
+   * @throws TypeError if `message` is not a list of one or more Uint8Arrays.
+   * @throws RangeError if memory runs out.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   encode(message: readonly Uint8Array[]): Uint8Array[][] {
@@ -101,12 +98,12 @@ export class Codec {
   }
 
   /**
-   * Encodes several messages; what `encode` returns for each, in order. Either
-   * all of them are encoded or, when it throws, none. With the option `arenas`,
-   * small ones that follow each other share a part.
+   * Encodes several messages, and returns what `encode` would return for each, in order. If it
+   * throws, none of them counts as encoded. With the option `arenas`, consecutive small messages
+   * share a part.
    *
-   * @throws TypeError when `messages` is not an array of lists of one or more Uint8Arrays.
-   * @throws RangeError when memory runs out.
+   * @throws TypeError if `messages` is not an array of lists of one or more Uint8Arrays.
+   * @throws RangeError if memory runs out.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   encodeBatch(messages: readonly (readonly Uint8Array[])[]): Uint8Array[][] {
@@ -135,12 +132,12 @@ export class Codec {
   }
 
   /**
-   * Decodes one message from the wire. Returns the messages it carries: none
-   * when it is a dictionary, which is installed, and those of an arena.
+   * Decodes one message from the wire. Returns the messages that it carries: none for a dictionary,
+   * which is installed, and possibly several for an arena.
    *
-   * @throws ProtocolError when the message breaks a rule of RFC.md section 5.
-   * @throws TypeError when `wire` is not a list of one or more Uint8Arrays.
-   * @throws RangeError when memory runs out.
+   * @throws ProtocolError if the message breaks a rule of RFC.md section 5.
+   * @throws TypeError if `wire` is not a list of one or more Uint8Arrays.
+   * @throws RangeError if memory runs out.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   decode(wire: readonly Uint8Array[]): Uint8Array[][] {
@@ -157,11 +154,11 @@ export class Codec {
   }
 
   /**
-   * Encodes one part. The dictionary is used, but not shipped: `encode` does
-   * that. Counts as a message of one part.
+   * Encodes one part, which counts as a message of one part. The dictionary is used but not sent:
+   * only `encode` returns it.
    *
-   * @throws TypeError when `plain` is not a Uint8Array.
-   * @throws RangeError when memory runs out.
+   * @throws TypeError if `plain` is not a Uint8Array.
+   * @throws RangeError if memory runs out.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   encodePart(plain: Uint8Array): Uint8Array {
@@ -173,12 +170,12 @@ export class Codec {
   }
 
   /**
-   * Decodes one part as a message of its own. A dictionary is no part of a message: it is installed
-   * and gives undefined, where an empty part gives an empty array. An arena is for `decode`.
+   * Decodes one part as a message of its own. A dictionary is installed and returns undefined; an
+   * empty part returns an empty array. Arenas need `decode`.
    *
-   * @throws ProtocolError when the part breaks a rule of RFC.md section 5, or is an arena.
-   * @throws TypeError when `wire` is not a Uint8Array.
-   * @throws RangeError when memory runs out.
+   * @throws ProtocolError if the part breaks a rule of RFC.md section 5, or is an arena.
+   * @throws TypeError if `wire` is not a Uint8Array.
+   * @throws RangeError if memory runs out.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   decodePart(wire: Uint8Array): Uint8Array | undefined {
@@ -198,14 +195,14 @@ export class Codec {
   }
 
   /**
-   * Encodes one part, as `encodePart` does, into the beginning of `target`. Returns the bytes
-   * written; what is behind them stays as it was. `plain.length + 4` bytes are enough for up to
-   * 1 GiB of plaintext; above that it takes 12, 20 for each GiB, and 1/255 more.
+   * Encodes one part, as `encodePart` does, to the start of `target`. Returns the number of bytes
+   * written; the bytes after them are not changed. `plain.length + 4` bytes are enough for up to 1
+   * GiB of plaintext. Above that it takes 12 bytes, 20 for each GiB, and 1/255 more.
    *
-   * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL when `target` is too small. Nothing
-   * has been written then.
-   * @throws TypeError when an argument is not a Uint8Array.
-   * @throws RangeError when memory runs out.
+   * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL if `target` is too small. Nothing has
+   * been written then.
+   * @throws TypeError if an argument is not a Uint8Array.
+   * @throws RangeError if memory runs out.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   encodeInto(plain: Uint8Array, target: Uint8Array): number {
@@ -218,17 +215,17 @@ export class Codec {
   }
 
   /**
-   * Decodes one part as a message of its own into the beginning of `target`. Returns the bytes
-   * written; what is behind them stays as it was. `decodedSize` says how many there will be.
-   * `target` and `wire` must not overlap. Dictionaries and arenas are for `decode`.
+   * Decodes one part as a message of its own to the start of `target`. Returns the number of bytes
+   * written, which `decodedSize` returns in advance; the bytes after them are not changed. `target`
+   * and `wire` must not overlap. Dictionaries and arenas need `decode`.
    *
-   * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL when `target` is too small. Nothing
-   * has been written then.
-   * @throws ProtocolError when the part breaks a rule of RFC.md section 5. A part of over 1 GiB may
-   * have been written in part then.
-   * @throws TypeError when an argument is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT
-   * when the part is a dictionary or an arena.
-   * @throws RangeError when memory runs out.
+   * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL if `target` is too small. Nothing has
+   * been written then.
+   * @throws ProtocolError if the part breaks a rule of RFC.md section 5. Some of a part of over 1
+   * GiB may have been written then.
+   * @throws TypeError if an argument is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT if
+   * the part is a dictionary or an arena.
+   * @throws RangeError if memory runs out.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   decodeInto(wire: Uint8Array, target: Uint8Array): number {
@@ -241,13 +238,13 @@ export class Codec {
   }
 
   /**
-   * Returns the bytes of plaintext that a part declares, which `decodeInto` will write. Reads only the
-   * part's head: nothing is decoded, counted or kept, and no memory taken.
+   * Returns the bytes of plaintext that a part declares, which `decodeInto` will write. It reads
+   * only the head of the part: it decodes and counts nothing, and takes no memory.
    *
-   * @throws ProtocolError when the head breaks a rule of RFC.md section 5, such as declaring more
+   * @throws ProtocolError if the head breaks a rule of RFC.md section 5, such as declaring more
    * than `maxMessageSize`.
-   * @throws TypeError when `wire` is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT when it
-   * is a dictionary or an arena.
+   * @throws TypeError if `wire` is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT if it is
+   * a dictionary or an arena.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   decodedSize(wire: Uint8Array): number {
@@ -255,12 +252,12 @@ export class Codec {
     return this.#decoder.plainBytes(checkBytes("wire", wire))
   }
 
-  /** The traffic so far; a copy. */
+  /** The traffic so far. Each read returns a copy. */
   get stats(): { sent: Traffic; received: Traffic } {
     return { sent: { ...this.#sent }, received: { ...this.#received } }
   }
 
-  /** Frees its memory. It cannot be used afterwards; closing again does nothing. */
+  /** Frees the codec's memory. The codec cannot be used afterwards; closing it again has no effect. */
   close(): void {
     if (this.#closed) return
     this.#closed = true
@@ -277,7 +274,7 @@ export class Codec {
     if (this.#closed) throw closed("the codec")
   }
 
-  /** Counts what a message from the wire carried, and returns that. */
+  /** Counts the messages that one message from the wire carried, and returns them. */
   #receive(messages: Uint8Array[][], wire: readonly Uint8Array[]): Uint8Array[][] {
     countPlain(this.#received, messages)
     countWire(this.#received, [wire])
@@ -307,7 +304,7 @@ function checkMessage(message: unknown): void {
   checkAll(message, (part, i) => checkBytes(`part ${i}`, part))
 }
 
-/** Checks what is in a list; a hole in it, which forEach would pass over, is undefined. */
+/** Checks each item of a list. A hole, which forEach would skip, counts as undefined. */
 function checkAll(list: readonly unknown[], check: (value: unknown, index: number) => void): void {
   for (let i = 0; i < list.length; i++) check(list[i], i)
 }

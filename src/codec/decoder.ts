@@ -25,13 +25,13 @@ import {
 
 const NO_BUDGET = 0xffffffff
 
-/** A budget as the two halves that the module takes; -1 is no limit. */
+/** Splits a budget into the two halves that the module takes; -1 is no limit. */
 export function budgetHalves(budgetBytes: number): [low: number, high: number] {
   if (budgetBytes < 0) return [NO_BUDGET, NO_BUDGET]
   return uint64(budgetBytes)
 }
 
-/** A number of 64 bits as the two halves that the module takes. */
+/** Splits a 64-bit number into the two halves that the module takes. */
 export function uint64(value: number): [low: number, high: number] {
   return [value >>> 0, Math.floor(value / 2 ** 32)]
 }
@@ -42,7 +42,7 @@ export class Decoder {
   readonly #receiver: Pointer
   readonly #budgetBytes: number
 
-  /** Decodes for a zl_receiver, which stays the caller's. */
+  /** Decodes for a zl_receiver, which still belongs to the caller. */
   constructor(instance: Instance, receiver: Pointer, budgetBytes: number) {
     this.#instance = instance
     this.#receiver = receiver
@@ -50,9 +50,8 @@ export class Decoder {
   }
 
   /**
-   * Decodes the part at `index` of a message and `place` in it. One that stands
-   * for messages gives those: none for a dictionary, which is installed, and one
-   * or more for an arena.
+   * Decodes the part at `index` of a message, at its position `place`. Returns the messages of an
+   * arena (one or more), and none for a dictionary, which is installed.
    */
   part(wire: Source, place: number, index: number): Uint8Array | Uint8Array[][] {
     const head = new Uint8Array(Math.min(wire.length, HEAD_BYTES))
@@ -70,17 +69,18 @@ export class Decoder {
     return this.#blocks(kind, wire, fail, undefined)
   }
 
-  /** The plaintext that a part which is a message of its own declares, in bytes. */
+  /** Returns the bytes of plaintext that a part declares, which is a message of its own. */
   plainBytes(wire: Uint8Array): number {
     const head = wire.subarray(0, HEAD_BYTES)
     this.#plainHead(this.#instance.place(INPUT, head), wire)
     return this.#instance.wide(this.#instance.part, 0)
   }
 
-  /** Decodes a part that is a message of its own into `target`; returns the bytes written. */
+  /** Decodes a part that is a message of its own to `target`. Returns the bytes written. */
   partInto(wire: Uint8Array, target: Uint8Array): number {
     const instance = this.#instance
-    // Whole, so that the block needs not be brought in by itself. A plain part's rest stays here.
+    // Place the whole part, so that its block need not be placed separately. A plain part is copied
+    // from `wire` instead.
     const whole = wire.length <= instance.partMax && wire[0] !== 0
     const input = instance.place(INPUT, whole ? wire : wire.subarray(0, HEAD_BYTES))
     const kind = this.#plainHead(input, wire)
@@ -103,7 +103,7 @@ export class Decoder {
     return plainBytes
   }
 
-  /** Has the head of a part judged; the kind of the part, or a negative status. */
+  /** Checks the head of a part. Returns the kind of the part, or a negative status. */
   #head(head: Pointer, wireBytes: number, place: number): number {
     return this.#instance.exports.zl_receive_head(
       this.#receiver,
@@ -115,7 +115,7 @@ export class Decoder {
     )
   }
 
-  /** The kind of a part that is a message of its own and has plaintext of its own. */
+  /** Returns the kind of a part that is a message of its own. Throws for dictionaries and arenas. */
   #plainHead(head: Pointer, wire: Uint8Array): number {
     const kind = this.#head(head, wire.length, ALONE)
     if (kind < 0) throw this.#refusalOf(wire, wire.length, 0)(kind)
@@ -124,12 +124,12 @@ export class Decoder {
     return kind
   }
 
-  /** Makes errors for a part that begins with `head`. */
+  /** Returns a function that makes errors for a part beginning with `head`. */
   #refusalOf(head: Uint8Array, wireBytes: number, part: number): Fail {
     return (status) => refusal(this.#instance, status, { head, wireBytes, part }, this.#budgetBytes)
   }
 
-  /** The plaintext of an accepted part, in `target` where there is one. */
+  /** Returns the plaintext of an accepted part, in `target` if there is one. */
   #blocks(kind: number, wire: Source, fail: Fail, target: Uint8Array | undefined): Uint8Array {
     const instance = this.#instance
     const dictionary = instance.exports.zl_receiver_dictionary(this.#receiver)
@@ -141,7 +141,7 @@ export class Decoder {
     )
   }
 
-  /** Installs a dictionary of 1 to 8192 bytes where there is none. */
+  /** Installs a dictionary of 1 to 8192 bytes. There must be none yet. */
   install(dictionary: Source): void {
     const { length } = dictionary
     const bytes = this.#instance.read(INPUT, dictionary, length)
@@ -161,17 +161,17 @@ export class Decoder {
   }
 }
 
-/** Makes the error for a negative status. */
+/** A function that returns the error for a negative status. */
 type Fail = (status: number) => Error
 
-/** Reads the module's description of the part that it refused. */
+/** The module's description of a part that it refused. */
 interface Seen {
   head: Uint8Array
   wireBytes: number
   part: number
 }
 
-/** The error for a part that zl_receive_head, or what follows it, refused. */
+/** Returns the error for a part that zl_receive_head, or a later step, refused. */
 export function refusal(
   instance: Instance,
   status: number,
@@ -191,8 +191,8 @@ export function refusal(
 }
 
 /**
- * Decodes the blocks of the part whose head `home` has accepted, into `target` or
- * an array of their own. They are decoded in `worker`, which may be another instance.
+ * Decodes the blocks of a part whose head `home` has accepted, to `target` or to a new array. They
+ * are decoded in `worker`, which may be another instance.
  */
 function decodeBlocks(
   home: Instance,

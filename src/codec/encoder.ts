@@ -15,7 +15,7 @@ import {
   writeSentinel,
 } from "./wire.js"
 
-/** A zl_arena. */
+/** Size of a zl_arena. */
 const ARENA_FIELDS_BYTES = 16
 const UINT32_MAX = 0xffffffff
 const PLAIN_SENTINEL = new Uint8Array(SENTINEL_BYTES)
@@ -31,7 +31,7 @@ export class Encoder {
   #dictionary: Pointer
   readonly #training: Training | undefined
   #trainer: Trainer | undefined
-  /** Whether the trainer has seen enough. */
+  /** Whether the trainer has enough samples. */
   #trained = false
 
   constructor(instance: Instance, settings: Settings) {
@@ -45,12 +45,12 @@ export class Encoder {
     this.#trainer = training && new Trainer(instance, training)
   }
 
-  /** Samples a message that was sent, while there is something to train. */
+  /** Samples a message that was sent, until there is a dictionary. */
   sample(message: readonly Uint8Array[]): void {
     if (this.#trainer && !this.#trained) this.#trained = this.#trainer.sample(message)
   }
 
-  /** Trains once there have been enough samples; whether there is a dictionary to ship then. */
+  /** Trains a dictionary once there are enough samples. Returns whether there is one to ship. */
   adoptTrained(): boolean {
     if (!this.#trainer || !this.#trained) return false
     const dictionary = this.#trainer.train()
@@ -63,7 +63,7 @@ export class Encoder {
     return true
   }
 
-  /** The LZ4D part that ships the dictionary, if there is one. */
+  /** Returns the LZ4D part that ships the dictionary; undefined if there is none. */
   dictionaryPart(): Uint8Array | undefined {
     const dictionary = this.#dictionaryBytes
     if (!dictionary) return undefined
@@ -77,7 +77,7 @@ export class Encoder {
     return this.#part(plain, copied)
   }
 
-  /** Encodes a part into `target`; returns the bytes written. */
+  /** Encodes a part to `target`. Returns the bytes written. */
   partInto(plain: Uint8Array, target: Uint8Array): number {
     return this.#part(plain, (...pieces) => writeInto(target, pieces))
   }
@@ -94,8 +94,8 @@ export class Encoder {
   }
 
   /**
-   * Cuts a list of messages into groups that may share an arena, in order; one that may not is
-   * alone. Which may is the module's to say, as for a stream.
+   * Splits a list of messages into groups that may share an arena, in order. A message that may not
+   * is alone. As for a stream, the module decides which may.
    */
   groups(messages: readonly Message[]): Message[][] {
     const { zl_arena_join, zl_arena_slot } = this.#instance.exports
@@ -115,7 +115,7 @@ export class Encoder {
     return groups
   }
 
-  /** The wire messages of those that `groups` has put together: an arena, where that is shorter. */
+  /** Returns the wire messages of a group from `groups`: an arena, if that is shorter. */
   messages(group: readonly Message[]): Uint8Array[][] {
     const arena = group.length > 1 ? this.#arena(group) : undefined
     return arena ? [[arena]] : group.map((message) => message.map((part) => this.part(part)))
@@ -126,7 +126,7 @@ export class Encoder {
     this.#instance.exports.zl_dictionary_close(this.#dictionary)
   }
 
-  /** The LZ4A part of messages, unless it is no shorter than their parts if these went plain. */
+  /** Returns the LZ4A part of messages; undefined if it is no shorter than their plain parts. */
   #arena(messages: readonly Message[]): Uint8Array | undefined {
     const instance = this.#instance
     const length = messages.reduce((sum, message) => sum + framesLength(message), 0)
@@ -140,18 +140,18 @@ export class Encoder {
     const minBytes = Math.min(this.#minCompressBytes, length + 1)
     const effort = this.#effort
     const wire = zl_arena_encode(this.#dictionary, frames, length, count, target, minBytes, effort)
-    // As send_arena in transcoder.c.
+    // The same condition as in send_arena in transcoder.c.
     if (LONG_HEAD_BYTES + wire >= length + SENTINEL_BYTES * parts) return undefined
     return instance.copy(target, wire)
   }
 }
 
-/** Takes the pieces that a part consists of, which are good for the length of the call only. */
+/** A function that takes the pieces of a part, which are valid during the call only. */
 type Give<T> = (...pieces: Uint8Array[]) => T
 
 const copied: Give<Uint8Array> = (...pieces) => concat(pieces)
 
-/** Encodes a part of more than `partMax` bytes, in memory of its own. */
+/** Encodes a part of more than `partMax` bytes, in an instance of its own. */
 export function encodeLarge(
   shared: Instance,
   dictionary: Pointer,
@@ -178,7 +178,7 @@ function encodeLargeTo<T>(
   })
 }
 
-/** A view of the LZ4B part, or undefined when that is not shorter than a plain part. */
+/** Returns a view of the LZ4B part; undefined if it is no shorter than a plain part. */
 function single(
   instance: Instance,
   dictionary: Pointer,
@@ -192,7 +192,7 @@ function single(
   return length === 0 ? undefined : instance.view(target, length)
 }
 
-/** LZ4M: blocks of `blockMax` bytes of plaintext, none of which refers to another. */
+/** Encodes LZ4M: blocks of `blockMax` bytes of plaintext, which do not refer to each other. */
 function multi(
   instance: Instance,
   dictionary: Pointer,
@@ -214,12 +214,12 @@ function multi(
   return pieces
 }
 
-/** Writes a part from the start of `target` on, all of it or nothing; returns its length. */
+/** Writes a part to the start of `target`, or nothing if it does not fit. Returns its length. */
 function writeInto(target: Uint8Array, pieces: Uint8Array[]): number {
   const length = pieces.reduce((sum, piece) => sum + piece.length, 0)
   if (length > target.length) throw targetTooSmall(target, length)
   let at = length
-  // From the end: the caller's plaintext, which comes last, may lie in `target` where the rest goes.
+  // Last piece first: the caller's plaintext, which comes last, may lie where the others will be written.
   for (const piece of pieces.reverse()) {
     at -= piece.length
     target.set(piece, at)

@@ -1,7 +1,7 @@
 import { BUFFER_MAX_BYTES } from "./buffer-max.js"
 import { DICTIONARY_MAX_BYTES, EXPANSION_MAX, SENTINEL_BYTES } from "./wire.js"
 
-/** A rule that a peer broke; the codes are listed in RFC.md section 5. */
+/** A rule that a peer broke; RFC.md section 5 lists the codes. */
 export type ProtocolErrorCode =
   | "ERR_LZ4_PART_TOO_SHORT"
   | "ERR_LZ4_UNKNOWN_SENTINEL"
@@ -24,13 +24,13 @@ export type ProtocolErrorCode =
   | "ERR_ZMTP_MESSAGE"
 
 /**
- * A peer broke the wire format. The message says what was seen and what is
- * allowed. Match on `code`, which is stable, rather than on the text.
+ * An error of a peer that broke the wire format. The message says what was received and what is
+ * allowed. Match on `code`, which is stable, rather than on the message.
  */
 export class ProtocolError extends Error {
-  /** "ProtocolError", also where the code is minified. */
+  /** "ProtocolError", even if the code is minified. */
   override readonly name = "ProtocolError"
-  /** Which rule was broken. */
+  /** The rule that was broken. */
   readonly code: ProtocolErrorCode
 
   constructor(code: ProtocolErrorCode, detail: string) {
@@ -39,14 +39,14 @@ export class ProtocolError extends Error {
   }
 }
 
-/** The part that broke a rule. */
+/** A part that broke a rule. */
 export interface RefusedPart {
   /** Its index in the message. */
   part: number
   /** Its first bytes, up to 12. */
   head: Uint8Array
   wireBytes: number
-  /** The plaintext it declares. */
+  /** The plaintext that it declares, in bytes. */
   plainBytes: bigint
   /** Bytes that maxMessageSize left for it. */
   budgetLeft: bigint
@@ -54,7 +54,7 @@ export interface RefusedPart {
   blockMax: number
 }
 
-// By -ZL_E_* of zeromq_lz4.h, less one.
+// The rules in the order of -ZL_E_* in zeromq_lz4.h, from 1.
 const PART_RULES: readonly [ProtocolErrorCode, (offence: RefusedPart) => string][] = [
   [
     "ERR_LZ4_PART_TOO_SHORT",
@@ -91,7 +91,7 @@ const PART_RULES: readonly [ProtocolErrorCode, (offence: RefusedPart) => string]
   ],
 ]
 
-/** The error for a part that the module refused with a negative status. */
+/** Returns the error for a part that the module refused with a negative status. */
 export function partError(status: number, part: RefusedPart): ProtocolError | RangeError {
   const rule = PART_RULES[-status - 1]
   if (!rule) return outOfMemory("a dictionary", part.wireBytes)
@@ -111,7 +111,7 @@ function describeExcess(
   }`
 }
 
-/** The error for a part that no module has seen, and that is too long. */
+/** Returns the error for a part that is too long and was refused before the module saw it. */
 export function budgetExceeded(
   part: number,
   plainBytes: number,
@@ -122,12 +122,12 @@ export function budgetExceeded(
   return new ProtocolError("ERR_LZ4_BUDGET_EXCEEDED", `part ${part} ${detail}`)
 }
 
-/** Bytes as they are shown in errors. */
+/** Formats bytes for an error. */
 export function hex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
 }
 
-/** Bytes of a peer's data that an error quotes at most. */
+/** Maximum bytes of a peer's data that an error quotes. */
 const QUOTED_MAX_BYTES = 64
 
 /** Quotes the beginning of a peer's data for an error, in printable characters only. */
@@ -142,8 +142,8 @@ export function quoted(bytes: Uint8Array): string {
 }
 
 /**
- * A caller's mistake, or a limit of the machine. The codes are stable, and
- * docs/errors.md lists them. The first three are those of Node's own functions.
+ * A caller's mistake, or a limit of the machine. The codes are stable, and docs/errors.md lists
+ * them. The first three are those of Node's own functions.
  */
 export type UsageErrorCode =
   | "ERR_INVALID_ARG_TYPE"
@@ -156,37 +156,37 @@ export type UsageErrorCode =
   | "ERR_LZ4_WASM"
   | "ERR_LZ4_THREAD"
 
-/** Gives an error its code. */
+/** Sets the code of an error. */
 export function withCode<E extends Error>(error: E, code: UsageErrorCode): E {
   return Object.assign(error, { code })
 }
 
-/** An argument, or an option, is of a wrong type. */
+/** Returns the error for an argument or option of a wrong type. */
 export function wrongType(message: string): TypeError {
   return withCode(new TypeError(message), "ERR_INVALID_ARG_TYPE")
 }
 
-/** An argument is of the right type, but unknown, or does not go with the others. */
+/** Returns the error for an unknown value, or one that conflicts with others. */
 export function wrongValue(message: string): TypeError {
   return withCode(new TypeError(message), "ERR_INVALID_ARG_VALUE")
 }
 
-/** A number, or a length, is not in its range. */
+/** Returns the error for a number or a length that is out of range. */
 export function outOfRange(message: string): RangeError {
   return withCode(new RangeError(message), "ERR_OUT_OF_RANGE")
 }
 
-/** Something is used after it was closed. */
+/** Returns the error for the use of an object after it was closed. */
 export function closed(what: string): Error {
   return withCode(new Error(`${what} is closed`), "ERR_LZ4_CLOSED")
 }
 
-/** The WebAssembly module cannot be loaded, or is another one. */
+/** Returns the error for a WebAssembly module that cannot be loaded, or is the wrong one. */
 export function wasmError(message: string, cause?: unknown): TypeError {
   return withCode(new TypeError(`wasm: ${message}`, { cause }), "ERR_LZ4_WASM")
 }
 
-/** The worker thread of an endpoint could not start, did not answer, or ended. */
+/** Returns the error for a worker thread that could not start, did not answer, or ended. */
 export function threadError(cause: Error): Error {
   return withCode(
     new Error(`the worker thread of lz4+tcp:// endpoints failed: ${cause.message}`, { cause }),
@@ -194,7 +194,7 @@ export function threadError(cause: Error): Error {
   )
 }
 
-/** There is no memory for a part; the codec stays usable. */
+/** Returns the error for a part that there is not enough memory for. The codec stays usable. */
 export function outOfMemory(what: string, bytes: number): RangeError {
   return withCode(
     new RangeError(
@@ -204,7 +204,7 @@ export function outOfMemory(what: string, bytes: number): RangeError {
   )
 }
 
-/** A dictionary or an arena was given where only a part of a message will do. */
+/** Returns the error for a dictionary or an arena that was given in place of a part. */
 export function noPlaintext(what: string): TypeError {
   return withCode(
     new TypeError(`the part is ${what}; it has no plaintext of its own`),
@@ -212,7 +212,7 @@ export function noPlaintext(what: string): TypeError {
   )
 }
 
-/** The caller's array cannot take what was to be written to it. */
+/** Returns the error for a caller's array that is too small. */
 export function targetTooSmall(target: Uint8Array, bytes: number): RangeError {
   return withCode(
     new RangeError(`target is ${target.length} bytes long; the part takes ${bytes}`),

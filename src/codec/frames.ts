@@ -1,9 +1,9 @@
-/** ZMTP frames (RFC.md section 3.3), and runs of them as they are inside an arena (appendix A). */
+/** ZMTP frames (RFC.md section 3.3), and sequences of frames inside an arena (appendix A). */
 import { copy } from "./arrays.js"
 import { hex, ProtocolError } from "./errors.js"
 import { copyShared } from "./shared-copy.js"
 
-/** Flags. */
+/** The flags of a frame. */
 export const MORE = 1
 export const LONG = 2
 export const COMMAND = 4
@@ -21,7 +21,7 @@ export function framesLength(message: Message): number {
   return length
 }
 
-/** Writes the frames of a message and returns where they end. */
+/** Writes the frames of a message and returns the position after them. */
 export function writeFrames(target: Uint8Array, start: number, message: Message): number {
   let at = start
   for (const [i, part] of message.entries()) {
@@ -32,7 +32,7 @@ export function writeFrames(target: Uint8Array, start: number, message: Message)
   return at
 }
 
-/** Writes the head of a frame with MORE, COMMAND or neither, and returns where it ends. */
+/** Writes the head of a frame with MORE, COMMAND or neither, and returns the position after it. */
 export function writeFrameHead(
   target: Uint8Array,
   start: number,
@@ -56,19 +56,19 @@ export function writeFrameHead(
   return start + LONG_HEAD_BYTES
 }
 
-/** Whether a frame may have these flags. */
+/** Returns whether a frame may have these flags. */
 export function areFlags(flags: number): boolean {
   return flags <= (MORE | LONG | COMMAND) && (flags & (MORE | COMMAND)) !== (MORE | COMMAND)
 }
 
-/** Returns the length of a frame header in bytes, by its flags. */
+/** Returns the length of a frame's head in bytes, by its flags. */
 export function frameHeadBytes(flags: number): number {
   return flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
 }
 
 /**
- * The length that the head of a frame gives its body: exact below 2^53, and 2^63 or more where
- * that is not allowed.
+ * Returns the length of the body that a frame's head declares: exact below 2^53, and at least 2^63
+ * if the real value is not allowed.
  */
 export function frameBodyBytes(frames: Uint8Array, at: number): number {
   const end = at + frameHeadBytes(frames[at] as number)
@@ -79,7 +79,7 @@ export function frameBodyBytes(frames: Uint8Array, at: number): number {
 
 export const BODY_MAX_BYTES: number = 2 ** 63
 
-/** The error for a frame whose head, which this begins with, is not allowed. */
+/** Returns the error for a frame whose head is not allowed. `frame` begins with that head. */
 export function frameError(frame: Uint8Array): ProtocolError {
   const allowed = areFlags(frame[0] as number)
   const [what, end] = allowed ? ["length is", LONG_HEAD_BYTES] : ["flags are", 1]
@@ -89,7 +89,7 @@ export function frameError(frame: Uint8Array): ProtocolError {
   )
 }
 
-/** The messages of a run of frames that has been checked; their parts are copies. */
+/** Returns the messages of a checked sequence of frames. Their parts are copies. */
 export function splitFrames(frames: Uint8Array): Uint8Array[][] {
   const messages: Uint8Array[][] = []
   let message: Uint8Array[] = []
@@ -105,7 +105,7 @@ export function splitFrames(frames: Uint8Array): Uint8Array[][] {
   return messages
 }
 
-/** How many messages end in a run of whole frames, and the bytes of their parts. */
+/** Returns the number of messages that end in a sequence of whole frames, and the bytes of their parts. */
 export function countFrames(frames: Uint8Array): { messages: number; plainBytes: number } {
   let messages = 0
   let plainBytes = 0
@@ -119,7 +119,7 @@ export function countFrames(frames: Uint8Array): { messages: number; plainBytes:
   return { messages, plainBytes }
 }
 
-/** Returns the length of the header in front of a body of `bodyBytes`. */
+/** Returns the length of the head of a frame whose body has `bodyBytes`. */
 export function frameHeadLength(bodyBytes: number): number {
   return bodyBytes > SHORT_MAX_BYTES ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
 }

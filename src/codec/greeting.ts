@@ -1,9 +1,9 @@
 import { hex, quoted } from "./errors.js"
 
-/** Bytes of a greeting that are inspected. */
+/** Maximum bytes of a greeting that are inspected. */
 export const DESCRIBED_BYTES = 32
 
-/** Names the protocol that opens a connection when it is not ZMTP 3 with NULL or PLAIN (RFC.md section 3). */
+/** Names the protocol that opens a connection if it is not ZMTP 3 with NULL or PLAIN (RFC.md section 3). */
 export function describeGreeting(seen: Uint8Array): string {
   const text = String.fromCharCode(...seen.subarray(0, DESCRIBED_BYTES))
   const line = /^[\x20-\x7e]*/.exec(text)?.[0] ?? ""

@@ -4,8 +4,8 @@ import type { Source } from "./source.js"
 
 declare const address: unique symbol
 /**
- * An address in the module's memory, good only as zeromq_lz4.h says. As it comes from an export it
- * is signed: negative above 2 GiB.
+ * An address in the module's memory, valid only as zeromq_lz4.h says. Exports return it as a signed
+ * number, which is negative above 2 GiB.
  */
 export type Pointer = number & { readonly [address]: true }
 export const NULL = 0 as Pointer
@@ -141,27 +141,27 @@ export interface Exports {
   zl_inside_message(transcoder: Pointer): number
 }
 
-/** Status of zl_transcode in zeromq_lz4.h. */
+/** The status of zl_transcode; see zeromq_lz4.h. */
 export const NEEDS_INPUT = 0
 export const NEEDS_ROOM = 1
 export const LARGE_PART = 2
 export const BODY = 3
 
-/** Of zl_sending_plan; what is more is a number of bytes. */
+/** Results of zl_sending_plan; larger ones are numbers of bytes. */
 export const GOES_PLAIN = 0
 export const IS_TRIED = 1
 
-/** Scratch regions. Each use of one ends the last. */
+/** Scratch regions. Each use of a region ends the previous one. */
 export const INPUT = 0
 export const OUTPUT = 1
 
-/** An owner of bytes that stay in INPUT until it is needed for something else. */
+/** An owner of bytes that stay in INPUT until the region is needed for something else. */
 export interface InputUser {
-  /** Moves the bytes out: it is needed. */
+  /** Moves the bytes out, because the region is needed. */
   moveOut(): void
 }
 
-/** The memory that an instance begins with. */
+/** Initial size of an instance's memory, in bytes. */
 const MEMORY_BYTES = 8 << 20
 
 /** One instance of the module, with its memory. */
@@ -182,7 +182,7 @@ export class Instance {
     this.module = module
     if (!WebAssembly.Module.exports(module).some(({ name }) => name === "zl_transcode"))
       throw wasmError("this module is not zeromq-lz4's")
-    // Growth needs no notice: a stale view has length 0.
+    // Growth needs no notification: a stale view has length 0.
     const imports = { env: { emscripten_notify_memory_growth: () => {} } }
     try {
       this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
@@ -196,24 +196,24 @@ export class Instance {
     this.part = this.exports.zl_part_slot()
   }
 
-  /** The memory as it is now; ask again after every call into the module. */
+  /** The current memory. Read it again after every call into the module. */
   get bytes(): Uint8Array {
     if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.exports.memory.buffer)
     return this.#bytes
   }
 
-  /** A 32-bit field of a structure. */
+  /** Returns a 32-bit field of a structure. */
   word(pointer: Pointer, index: number): number {
     if (this.#words.length === 0) this.#words = new Uint32Array(this.exports.memory.buffer)
     return this.#words[(pointer >>> 2) + index] as number
   }
 
-  /** A 64-bit field of a structure that starts at a word; exact below 2^53. */
+  /** Returns a 64-bit field of a structure, by the index of its first word; exact below 2^53. */
   wide(pointer: Pointer, index: number): number {
     return this.word(pointer, index) + this.word(pointer, index + 1) * 2 ** 32
   }
 
-  /** Lets bytes stay in INPUT until the next `scratch` of it. */
+  /** Lets bytes stay in INPUT until `scratch` is called for it again. */
   useInput(user: InputUser): void {
     this.#inputUser = user
   }
@@ -222,7 +222,7 @@ export class Instance {
     if (this.#inputUser === user) this.#inputUser = undefined
   }
 
-  /** A region of scratch memory; throws when memory is out. */
+  /** Returns a region of scratch memory. Throws if memory runs out. */
   scratch(region: number, bytes: number): Pointer {
     if (region === INPUT) this.#inputUser?.moveOut()
     const pointer = this.exports.zl_scratch(region, bytes) >>> 0
@@ -230,27 +230,27 @@ export class Instance {
     return pointer as Pointer
   }
 
-  /** Memory as a view: good until the next call into the module. */
+  /** Returns a view of memory, valid until the next call into the module. */
   view(pointer: Pointer, length: number): Uint8Array {
     const start = pointer >>> 0
     return this.bytes.subarray(start, start + length)
   }
 
-  /** Puts bytes into a scratch region. */
+  /** Copies bytes to a scratch region. */
   place(region: number, bytes: Uint8Array): Pointer {
     const pointer = this.scratch(region, bytes.length)
     this.bytes.set(bytes, pointer)
     return pointer
   }
 
-  /** Puts the next `length` bytes of a source into a scratch region. */
+  /** Copies the next `length` bytes of a source to a scratch region. */
   read(region: number, source: Source, length: number): Pointer {
     const pointer = this.scratch(region, length)
     source.read(this.view(pointer, length))
     return pointer
   }
 
-  /** A copy of memory that belongs to the caller. */
+  /** Returns a copy of memory, which belongs to the caller. */
   copy(pointer: Pointer, length: number): Uint8Array {
     const start = pointer >>> 0
     return copy(this.bytes, start, start + length)

@@ -1,7 +1,7 @@
 import { outOfMemory } from "./errors.js"
 import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
 
-/** Parts of up to this many bytes of plaintext are kept apart from larger ones. */
+/** Parts of up to this many bytes of plaintext are separated from larger ones. */
 const MODERATE_MAX_BYTES = 16 << 20
 
 /** The instances that were used last. */
@@ -11,14 +11,13 @@ const kept: Record<"moderate" | "huge", WeakRef<Instance> | undefined> = {
 }
 
 /**
- * Runs `work` in an instance for one part of over `partMax` bytes of plaintext,
- * with `dictionary` opened in it.
+ * Runs `work` in an instance for one part of more than `partMax` bytes of plaintext, with
+ * `dictionary` opened in it.
  *
- * A wasm memory never shrinks, so large parts have instances of their own, which
- * the garbage collector takes back. Until then the next part uses them: were each
- * thrown away, many parts in one turn of the event loop would fill the machine's
- * memory. One that grew for a huge part is used for such parts only, so that
- * lesser ones do not keep it alive.
+ * The memory of an instance never shrinks, so large parts have instances of their own, which the
+ * garbage collector frees. Until then the next large part reuses the instance: with a new one each
+ * time, many parts in one turn of the event loop would fill the machine's memory. An instance that
+ * grew for a huge part is only used for huge parts, so that smaller ones do not keep it alive.
  */
 export function withLargeInstance<T>(
   shared: Instance,
@@ -35,7 +34,7 @@ export function withLargeInstance<T>(
     if (dictionary !== NULL) opened = openDictionary(instance, dictionaryBytes(shared, dictionary))
     return work(instance, opened)
   } catch (error) {
-    // Its memory is full: the next part is better off with an empty one.
+    // The memory is full, so the next part needs an empty one.
     if (error instanceof RangeError) kept[size] = undefined
     throw error
   } finally {
@@ -48,7 +47,7 @@ function dictionaryBytes(instance: Instance, dictionary: Pointer): Uint8Array {
   return instance.view(zl_dictionary_bytes(dictionary), zl_dictionary_length(dictionary))
 }
 
-/** Opens a dictionary of 1 to 8192 bytes; it is closed with zl_dictionary_close. */
+/** Opens a dictionary of 1 to 8192 bytes. Close it with zl_dictionary_close. */
 export function openDictionary(instance: Instance, bytes: Uint8Array): Pointer {
   const { zl_dictionary_open } = instance.exports
   const pointer = zl_dictionary_open(instance.place(INPUT, bytes), bytes.length)

@@ -2,19 +2,18 @@ import { ByteQueue } from "./byte-queue.js"
 import { INPUT, type InputUser, type Instance, type Pointer } from "./instance.js"
 import type { Source } from "./source.js"
 
-/** The minimum that is asked of INPUT, so that a few chunks fit behind each other. */
+/** Minimum size requested of INPUT, so that several chunks fit one after the other. */
 const ROW_BYTES = 512 * 1024
 
 /**
- * Bytes received but not yet consumed. They stay where they are in INPUT,
- * and more is added behind it, until somebody else needs that memory; it waits
- * in a queue from then on.
+ * Bytes received but not yet consumed. They stay in INPUT, where more are appended, until another
+ * connection needs the region; then they are moved to a queue.
  */
 export class Leftover implements InputUser {
   readonly #instance: Instance
-  /** Made when it is needed: most connections never do. */
+  /** Created on first use: most connections never need it. */
   #queue: ByteQueue | undefined
-  /** The row in INPUT: what is left of it, and how far it may reach. */
+  /** The bytes in INPUT from `#at` to `#end`, and the region from `#start` to `#limit` that they may use. */
   #at = 0
   #end = 0
   #start = 0
@@ -36,7 +35,10 @@ export class Leftover implements InputUser {
     }
   }
 
-  /** Puts `bytes` behind what there is and all of it in a row in INPUT; `keep` says what is left. */
+  /**
+   * Appends `bytes` and returns the address of all bytes, contiguous in INPUT. `keep` must be
+   * called afterwards.
+   */
   gather(bytes: Uint8Array): Pointer {
     if (!this.#append(bytes)) this.#move(bytes)
     return this.#at as Pointer
@@ -49,7 +51,7 @@ export class Leftover implements InputUser {
     else this.#leave()
   }
 
-  /** All there is, outside of INPUT. */
+  /** Returns all bytes as a source outside of INPUT. */
   asSource(): Source {
     this.moveOut()
     this.#queue ??= new ByteQueue()

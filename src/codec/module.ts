@@ -3,8 +3,8 @@ import { shown, wasmError, withCode, wrongType, wrongValue } from "./errors.js"
 import { Instance } from "./instance.js"
 
 /**
- * A source of the module: its bytes, compiled, or an address to fetch. Not every project has
- * a library that declares `WebAssembly`.
+ * A source of the module: its bytes, a compiled module, or a URL to fetch. `WebAssembly` is not
+ * referenced here, because not every project has a library that declares it.
  */
 export type WasmSource =
   | ArrayBuffer
@@ -14,13 +14,13 @@ export type WasmSource =
       ? Module
       : never)
 
-// One instance for every source that was given, because each has a memory of its own.
+// One instance for each source, because each instance has its own memory.
 const instances = new WeakMap<object, Instance>()
 const fetched = new Map<string, Promise<Instance>>()
-/** Those whose bytes are being compiled. */
+/** Instances of sources that are being compiled. */
 const compiling = new WeakMap<object, Promise<Instance>>()
 
-/** The instance for a source, made on first use. A failure is not remembered. */
+/** Returns the instance of a source, created on first use. A failure is not cached. */
 export async function loadInstance(source: WasmSource = embedded): Promise<Instance> {
   if (source instanceof URL) {
     let pending = fetched.get(source.href)
@@ -50,7 +50,7 @@ async function compileInstance(source: Bytes, bytes: BufferSource): Promise<Inst
   return instances.get(source) ?? remember(source, module)
 }
 
-/** The same without waiting: not for a URL. */
+/** Returns the same instance synchronously. `source` cannot be a URL. */
 export function loadInstanceSync(source: WasmSource = embedded): Instance {
   if (source instanceof URL)
     throw wrongValue(
@@ -61,7 +61,7 @@ export function loadInstanceSync(source: WasmSource = embedded): Instance {
   return remember(source, source instanceof WebAssembly.Module ? source : compile(source))
 }
 
-/** The embedded module, compiled once. A thread gets it as it is, and needs no copy of its own. */
+/** Returns the embedded module, compiled once. Threads share it. */
 export function embeddedModule(): WebAssembly.Module {
   return loadInstanceSync().module
 }
@@ -69,9 +69,8 @@ export function embeddedModule(): WebAssembly.Module {
 let receiving: Instance | undefined
 
 /**
- * The instance that connections receive with. What it decoded is read where it is, and whoever takes
- * it may send: another instance encodes, so that neither its results nor a growth of its memory get
- * in the way.
+ * Returns the instance that connections receive with. Its output is read in place, and a receiver
+ * may send meanwhile, so another instance encodes: its results and memory growth cannot interfere.
  */
 export function receivingInstance(): Instance {
   receiving ??= new Instance(embeddedModule())
@@ -87,7 +86,7 @@ function compile(source: Bytes): WebAssembly.Module {
   }
 }
 
-/** The engine's own error says why bytes do not compile, or may not. */
+/** The JavaScript engine's own error says why the bytes cannot be compiled, or may not be. */
 function refused(error: unknown): never {
   throw withCode(error as Error, "ERR_LZ4_WASM")
 }
@@ -102,7 +101,7 @@ function checkBytes(source: Bytes): BufferSource {
   if (source instanceof ArrayBuffer) return source
   if (!ArrayBuffer.isView(source))
     throw wrongType(`wasm must be bytes, a WebAssembly.Module or a URL; got ${shown(source)}`)
-  // Engines differ in which views they take.
+  // Engines differ in the views that they accept.
   return new Uint8Array(source.buffer as ArrayBuffer, source.byteOffset, source.byteLength)
 }
 
@@ -118,7 +117,7 @@ async function fetchInstance(url: URL): Promise<Instance> {
   }
 }
 
-/** Node's fetch says no more than "fetch failed", and why in the cause. */
+/** Node's fetch only says "fetch failed". The cause has the reason. */
 function reason(error: unknown): string {
   const { message: whole, cause } = error as Error
   const message = whole.replace(/^wasm: /, "")
@@ -127,7 +126,7 @@ function reason(error: unknown): string {
 
 async function readUrl(url: URL): Promise<Uint8Array<ArrayBuffer>> {
   if (url.protocol === "file:") {
-    // Looked up at run time: this file is bundled for browsers too.
+    // Looked up at run time, because this file is also bundled for browsers.
     const fs = globalThis.process?.getBuiltinModule?.("node:fs/promises")
     if (!fs) throw wasmError("files can be read in Node only")
     return new Uint8Array(await fs.readFile(url))

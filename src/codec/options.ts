@@ -2,62 +2,60 @@ import { outOfRange, shown, wrongType, wrongValue } from "./errors.js"
 import type { WasmSource } from "./module.js"
 import { DICTIONARY_MAX_BYTES } from "./wire.js"
 
-/** 0 is LZ4, and the others are those of LZ4HC, which takes the longer the higher it is. */
+/** A compression level. 0 is LZ4. The others are those of LZ4HC: higher ones take longer. */
 export type Lz4Level = 0 | 3 | 4 | 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12
 
 /**
  * Options of one endpoint or codec: how it compresses, and what it accepts. Any peer can read the
- * result, except the arenas of `arenas: true`.
+ * result, except arenas with `arenas: true`.
  */
 export interface Lz4Options {
-  /** 1 to 8192 bytes, shipped to the peer before the first message. Default: none. RFC.md section 6. */
+  /** 1 to 8192 bytes, sent to the peer before the first message. Default: none. RFC.md section 6. */
   dictionary?: Uint8Array
   /**
-   * Whether to train a dictionary on the first messages and ship that. Up to
-   * `capacity` bytes, 1 to 8192, default 2048; after `trigger` messages, 1 to
-   * 8192, default 100. Default: false. Excludes `dictionary`. RFC.md section 6.4.
+   * Whether to train a dictionary on the first messages and ship it. It has up to `capacity` bytes
+   * (1 to 8192, default 2048), and is trained after `trigger` messages (1 to 8192, default 100).
+   * Default: false. Excludes `dictionary`. RFC.md section 6.4.
    */
   autoDictionary?: boolean | { capacity?: number; trigger?: number }
   /**
-   * Parts shorter than this many bytes go plain. Default: 512, or 128 with a
-   * dictionary; 0 tries every part. RFC.md section 5.
+   * Parts shorter than this many bytes are sent plain. Default: 512, or 128 with a dictionary; 0
+   * tries every part. RFC.md section 5.
    */
   minCompressSize?: number
   /**
-   * LZ4's acceleration, 1 to 65537: higher is faster and compresses less. For level 0, which it stands
-   * for if no level is given. Default: 1.
+   * LZ4's acceleration, 1 to 65537: higher is faster and compresses less. It applies to level 0,
+   * which it implies if no level is given. Default: 1.
    */
   acceleration?: number
   /**
-   * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
-   * "none": nothing is compressed; no dictionary is shipped, and no arena is made.
-   * "adaptive", for sockets only: whatever brings most messages through, measured for each connection,
-   * from nothing compressed to level 9. A connection that neither the network nor the processor
-   * limits uses level 0. `lz4.connections` says what is chosen. Fix a level to save bytes whatever
-   * that costs.
-   * Default: "adaptive" for sockets, 0 for the bridge.
+   * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. "none":
+   * nothing is compressed; no dictionary is shipped, and no arena is made. "adaptive", for sockets
+   * only: the level that transfers most messages, measured for each connection, from no compression
+   * to level 9. A connection that neither the network nor the processor limits uses level 0.
+   * `lz4.connections` has the current choice. Fix a level to save bytes at any cost. Default:
+   * "adaptive" for sockets, 0 for the bridge.
    */
   level?: Lz4Level | "none" | "adaptive"
   /**
-   * Whether small messages that wait together are sent together, as one part, which only peers
-   * that read revision 2 can read. "auto", for sockets only: to peers that announced it in their
-   * handshakes, and to no others. true: to all, for peers that read it and do not say so.
-   * Default: "auto". RFC.md section 3.9 and appendix A.
+   * Whether small messages that are queued together are sent as one part, an arena, which only
+   * peers that read revision 2 can read. "auto", for sockets only: to peers that announced it in
+   * their handshakes. true: to all, for peers that read arenas but do not announce it. Default:
+   * "auto". RFC.md section 3.9 and appendix A.
    */
   arenas?: boolean | "auto"
   /**
-   * The revision of the format that is accepted, which sockets announce in their handshakes: 1
-   * refuses arenas. Default: 2. RFC.md section 3.9.
+   * The format revision that is accepted, and that sockets announce in their handshakes: 1 refuses
+   * arenas. Default: 2. RFC.md section 3.9.
    */
   revision?: 1 | 2
 }
 
-/** Options of a codec: how it compresses, what it accepts, and where its module comes from. */
+/** Options of a codec: how it compresses, what it accepts, and the source of its module. */
 export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas"> {
   /**
-   * 3 to 12: LZ4HC, which compresses more and takes longer the higher it is.
-   * "none": nothing is compressed; no dictionary is shipped, and no arena is made.
-   * Default: 0, LZ4 itself.
+   * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. "none":
+   * nothing is compressed; no dictionary is shipped, and no arena is made. Default: 0.
    */
   level?: Lz4Level | "none"
   /**
@@ -66,26 +64,26 @@ export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas"> {
    */
   arenas?: boolean
   /**
-   * Maximum plaintext of one received message over all its parts, in bytes.
-   * Default: -1, no limit. RFC.md section 7.
+   * Maximum plaintext of one received message over all its parts, in bytes. Default: -1, no limit.
+   * RFC.md section 7.
    */
   maxMessageSize?: number
-  /** The WebAssembly module, when it is not to be the embedded one. */
+  /** The WebAssembly module to use instead of the embedded one. */
   wasm?: WasmSource
 }
 
-/** The effort of those who compress nothing. */
+/** The effort that compresses nothing. */
 export const NO_EFFORT = 0
 
 const ACCELERATION_MAX = 65537
 const MIN_COMPRESS_BYTES = 512
-/** The same with a dictionary. */
+/** The default of `minCompressSize` with a dictionary. */
 export const MIN_COMPRESS_BYTES_WITH_DICTIONARY: number = 128
 
 const LEVEL_MIN = 3
 const LEVEL_MAX = 12
 
-/** The first revision of the format that has arenas, and the latest. */
+/** The first format revision with arenas, and the latest one. */
 export const ARENAS_REVISION = 2
 
 const TRIGGER_MAX = 8192
@@ -104,37 +102,40 @@ export const LZ4_NAMES: readonly string[] = [
 ]
 const CODEC_NAMES = [...LZ4_NAMES, "maxMessageSize", "wasm"]
 
-/** Limits on what is accepted, with defaults filled in. */
+/** Limits on received messages, with defaults filled in. */
 export interface ReceiveSettings {
   /** Maximum plaintext of one message, in bytes; -1 is no limit. */
   budgetBytes: number
   revision: number
 }
 
-/** Options of the training of a dictionary. */
+/** Options for training a dictionary. */
 export interface Training {
   capacityBytes: number
-  /** Messages that are sampled. */
+  /** Number of messages that are sampled. */
   trigger: number
   /** `minCompressBytes` once there is a dictionary. */
   minCompressBytes: number
 }
 
-/** Options with their defaults filled in. */
+/** Options with defaults filled in. */
 export interface Settings extends ReceiveSettings {
-  /** A copy: the caller's array may change later. */
+  /** A copy, because the caller may change its array later. */
   dictionary: Uint8Array | undefined
   training: Training | undefined
   minCompressBytes: number
-  /** As the module takes it: the acceleration, the negative of a level, or NO_EFFORT. */
+  /** The effort as the module takes it: the acceleration, the negative of a level, or NO_EFFORT. */
   effort: number
-  /** Whether the effort changes with what limits a connection. */
+  /** Whether the effort adapts to each connection. */
   adaptive: boolean
-  /** "auto": for peers that announced that they read them, so for none where no handshake is seen. */
+  /** "auto": for peers that announced that they read arenas; for none if the handshake is not seen. */
   arenas: boolean | "auto"
 }
 
-/** Checks options; throws TypeError or RangeError with what was given and what is allowed. */
+/**
+ * Checks options. Throws TypeError or RangeError with the value that was given and the values that
+ * are allowed.
+ */
 export function checkCodecOptions(options: CodecOptions): Settings {
   checkNames(options, CODEC_NAMES)
   if ((options as Lz4Options).level === "adaptive")
@@ -144,12 +145,12 @@ export function checkCodecOptions(options: CodecOptions): Settings {
   return readLz4Options(options, checkBudget(options.maxMessageSize))
 }
 
-/** Maximum plaintext of one message, in bytes; -1 is no limit. */
+/** Returns the maximum plaintext of one message in bytes; -1 is no limit. */
 export function checkBudget(maxMessageSize: unknown): number {
   return integer("maxMessageSize", maxMessageSize, -1, -1)
 }
 
-/** The same for options that have no budget among them, and perhaps others. */
+/** Does the same for options without a budget. Other options may be allowed too. */
 export function checkLz4Options(
   options: Lz4Options,
   budgetBytes: number,
@@ -159,7 +160,10 @@ export function checkLz4Options(
   return readLz4Options(options, budgetBytes)
 }
 
-/** The same for an endpoint of a socket, which adapts unless it is told how hard to compress. */
+/**
+ * Does the same for the options of a socket's endpoint, which adapts unless a level or an
+ * acceleration is given.
+ */
 export function checkEndpointOptions(
   options: Lz4Options,
   budgetBytes: number,
@@ -219,7 +223,7 @@ function readTraining(
   }
 }
 
-/** The capacity of a dictionary that is trained, in bytes. */
+/** Returns the capacity of a trained dictionary, in bytes. */
 export function checkCapacity(capacity: unknown): number {
   return integer("capacity", capacity, CAPACITY, 1, DICTIONARY_MAX_BYTES)
 }
@@ -242,7 +246,7 @@ function readEffort({ acceleration, level }: Lz4Options): number {
   return -checked
 }
 
-/** A copy of a dictionary. */
+/** Returns a copy of a dictionary. */
 export function checkDictionary(dictionary: unknown): Uint8Array {
   const bytes = checkBytes("dictionary", dictionary)
   if (bytes.length < 1 || bytes.length > DICTIONARY_MAX_BYTES)
@@ -252,7 +256,7 @@ export function checkDictionary(dictionary: unknown): Uint8Array {
   return new Uint8Array(bytes)
 }
 
-/** A Uint8Array of any realm, Buffer included. */
+/** Accepts a Uint8Array of any realm, including a Buffer. */
 export function checkBytes(what: string, value: unknown): Uint8Array {
   if (value instanceof Uint8Array) return value
   if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]")
@@ -266,13 +270,16 @@ function checkArenas(arenas: unknown): boolean {
   return arenas
 }
 
-/** @throws TypeError for what is neither true nor false. */
+/** @throws TypeError if the value is neither true nor false. */
 export function boolean(name: string, value: unknown): boolean {
   if (typeof value !== "boolean") throw wrongType(`${name} must be a boolean; got ${shown(value)}`)
   return value
 }
 
-/** An integer from `min` to `max`, or `usual` where none is given; throws RangeError for others. */
+/**
+ * Returns an integer from `min` to `max`, or `usual` if none is given. Throws RangeError for other
+ * values.
+ */
 export function integer(
   name: string,
   value: unknown,

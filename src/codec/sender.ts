@@ -32,20 +32,20 @@ import { Trainer } from "./trainer.js"
 import { Transcoder } from "./transcoder.js"
 import { SENTINEL, SENTINEL_BYTES, writeSentinel } from "./wire.js"
 
-/** Output is taken in pieces of up to this many bytes. */
+/** Maximum size of the pieces in which output is taken. */
 const ROOM_BYTES = 256 * 1024
-/** Input is gathered up to this many bytes, unless one part has more. */
+/** Maximum size of the gathered input, unless one part is larger. */
 const GATHERED_MAX_BYTES = 512 * 1024
-/** As much of a part as a trainer may want to see. */
+/** The bytes of a part that a trainer may sample. */
 const SAMPLE_MAX_BYTES = 2 * 8192
-/** Longer parts do not enter the module if they go plain; none of these is in an arena. */
+/** Plain parts longer than this do not enter the module. They are never in an arena. */
 const PASSED_MIN_BYTES = 8192
-/** Frames in a row that are looked at for such parts. */
+/** Number of consecutive frames that are searched for such parts. */
 const LOOKED_AT_MAX = 16
-/** Room for the head of a plain part. */
+/** Maximum size of the head of a plain part. */
 const PLAIN_HEAD_MAX_BYTES = LONG_HEAD_BYTES + SENTINEL_BYTES
 
-/** Whole messages in wire form, as all their parts go plain. */
+/** Whole messages in wire form, all of whose parts are plain. */
 export interface PlainMessages extends Pick<Content, "messages" | "plainBytes" | "wireBytes"> {
   readonly bytes: Uint8Array
 }
@@ -59,26 +59,26 @@ const NO_MESSAGES: PlainMessages = {
 }
 
 /**
- * Encodes what an endpoint sends, for all its connections. Messages go in whole, so what comes
- * out depends on nothing but whether a connection has had the dictionary: the same bytes may
- * go to many.
+ * Encodes the messages of an endpoint for all its connections. Messages are encoded whole, so the
+ * output only depends on whether a connection has received the dictionary: many connections may
+ * write the same bytes.
  */
 export class Sender {
   readonly #settings: Settings
   readonly #acceptsPlain: boolean
-  /** Opened when there is something to encode: the module takes milliseconds to load. */
+  /** Opened for the first message, because the module takes milliseconds to load. */
   #opened: { instance: Instance; handle: Pointer; trainer: Trainer | undefined } | undefined
   #effort: number
-  /** Whether messages share arenas now. */
+  /** Whether messages currently share arenas. */
   #arenas = false
   #users = 1
-  /** Arrays that are to be transcoded in a row. */
+  /** Arrays that will be transcoded together. */
   #gathered: Uint8Array[] = []
   #gatheredBytes = 0
   readonly #made = new ChunkBuilder()
   #dictionaryFrame: Uint8Array | undefined
 
-  /** @param acceptsPlain whether peers that announce nothing are sent bare frames. */
+  /** @param acceptsPlain whether peers without an announced revision are sent bare frames. */
   constructor(settings: Settings, acceptsPlain: boolean = false) {
     this.#settings = settings
     this.#acceptsPlain = acceptsPlain
@@ -112,14 +112,14 @@ export class Sender {
     return this.#open().handle
   }
 
-  /** Compression effort from the next message on, as in Settings. */
+  /** Sets the compression effort from the next message on, as in Settings. */
   set effort(effort: number) {
     if (effort === this.#effort) return
     this.#effort = effort
     if (this.#opened) this.#instance.exports.zl_sending_effort(this.#handle, effort)
   }
 
-  /** The packing for a peer that announced this revision, or none. */
+  /** Returns the packing for a peer that announced this revision, or none. */
   packingFor(peerRevision: number | undefined): Packing {
     if (this.#acceptsPlain && peerRevision === undefined) return "frames"
     const { arenas } = this.#settings
@@ -128,9 +128,10 @@ export class Sender {
   }
 
   /**
-   * Parts of fewer bytes go plain, so that they need not be encoded; 0 while that is not known.
+   * Returns the size in bytes below which parts are sent plain and need no encoding; 0 if not known
+   * yet.
    *
-   * @param packing undefined as long as there is no peer.
+   * @param packing undefined if there is no peer yet.
    */
   plainBelow(packing: Packing | undefined): number {
     if (packing === "frames" || (packing === undefined && this.#acceptsPlain)) return 0
@@ -142,10 +143,10 @@ export class Sender {
   }
 
   /**
-   * Encodes the frames of whole messages, and then one message more, if there is one; in front of
-   * them go messages in wire form. The chunk is to be released when it is written.
+   * Encodes `plain`'s messages in wire form, then the frames of whole messages, then one more
+   * message if given. The caller releases the chunk once it is written.
    *
-   * @param plain none where the packing is "frames".
+   * @param plain must be empty if the packing is "frames".
    */
   encode(
     frames: Uint8Array,
@@ -166,7 +167,7 @@ export class Sender {
     const made = this.#made
     made.begin()
     try {
-      // Here, since what is being written is lost if there is no memory.
+      // Made here, because an error while the chunk is being written would lose the chunk.
       if (needsDictionary) this.#dictionaryFrame ??= this.#frameDictionary()
       made.append(plain.bytes)
       this.#gatherFrames(frames)
@@ -185,7 +186,7 @@ export class Sender {
       made.abandon()
       this.#gathered = []
       this.#gatheredBytes = 0
-      // Or what is encoded next would be taken for the rest of a body.
+      // Otherwise the next input would be taken for the rest of a body.
       const { zl_body_taken, zl_body_left } = instance.exports
       zl_body_taken(handle, zl_body_left(handle))
       throw error
@@ -226,9 +227,9 @@ export class Sender {
   }
 
   /**
-   * Encodes the messages of a chunk again, in another packing, and releases it.
+   * Encodes the messages of a chunk again in another packing, and releases the chunk.
    *
-   * @throws Error when memory is out: the chunk is as it was then.
+   * @throws Error if there is not enough memory. The chunk is unchanged then.
    */
   repack(chunk: Chunk, packing: Packing): Chunk {
     const frames = chunk.packing === "frames" ? chunk.bytes : this.plainFrames(chunk)
@@ -237,7 +238,7 @@ export class Sender {
     return repacked
   }
 
-  /** Returns the plain frames of what this has encoded, in memory of their own. */
+  /** Returns the plain frames of an encoded chunk, in memory of their own. */
   plainFrames(chunk: Chunk): Uint8Array {
     if (chunk.packing === "frames") return new Uint8Array(chunk.bytes)
     const pieces: Uint8Array[] = []
@@ -253,7 +254,7 @@ export class Sender {
     return concat(pieces)
   }
 
-  /** The message that ships the dictionary, for a connection that came later than it. */
+  /** The message that ships the dictionary, for a connection that was made after it was first sent. */
   get dictionaryFrame(): Uint8Array {
     this.#dictionaryFrame ??= this.#frameDictionary()
     return this.#dictionaryFrame
@@ -272,7 +273,7 @@ export class Sender {
     return frame
   }
 
-  /** One more endpoint uses it, and will close it. */
+  /** Adds an endpoint that uses the sender and will close it. */
   share(): void {
     this.#users++
   }
@@ -295,9 +296,9 @@ export class Sender {
     this.#gatheredBytes += bytes.length
   }
 
-  /** Gathers frames, of which one may be too large to be transcoded with the others. */
+  /** Gathers frames. Parts that are too large, or are sent plain, are handled separately. */
   #gatherFrames(frames: Uint8Array): void {
-    // To look at each of many small frames would take longer than to transcode them.
+    // Searching many small frames would take longer than transcoding them.
     let left = frames.length > this.#instance.partMax ? Number.POSITIVE_INFINITY : LOOKED_AT_MAX
     let from = 0
     for (let at = 0; at < frames.length && left-- > 0; ) {
@@ -321,7 +322,7 @@ export class Sender {
 
   #gatherPart(part: Uint8Array, more: number): void {
     if (part.length > PASSED_MIN_BYTES) {
-      this.#transcode() // the parts before it say how this one goes
+      this.#transcode() // whether this part is compressed depends on the ones before it
       if (this.#goesPlain(part)) {
         this.#passOn(part, more)
         return
@@ -333,7 +334,7 @@ export class Sender {
     if (this.#gatheredBytes > GATHERED_MAX_BYTES) this.#transcode()
   }
 
-  /** Whether a part is not to be compressed, with nothing gathered before it. */
+  /** Returns whether a part should not be compressed. Call it only when nothing is gathered. */
   #goesPlain(part: Uint8Array): boolean {
     const instance = this.#instance
     const { zl_sending_plan, zl_sending_shrinks } = instance.exports
@@ -365,11 +366,11 @@ export class Sender {
     this.#made.append(part)
   }
 
-  /** Transcodes a part whose head is the last of what is gathered. */
+  /** Transcodes a part whose head was gathered last. */
   #transcodeLarge(part: Uint8Array): void {
     this.#gather(part.subarray(0, SAMPLE_MAX_BYTES))
     if (this.#transcode() !== LARGE_PART) {
-      // It goes plain after all.
+      // The module has decided to send it plain.
       const rest = part.subarray(SAMPLE_MAX_BYTES)
       this.#instance.exports.zl_body_taken(this.#handle, rest.length)
       this.#made.append(rest)
@@ -383,7 +384,7 @@ export class Sender {
     try {
       body = encodeLarge(instance, dictionary, this.#effort, new ArraySource(part))
     } catch (error) {
-      zl_large_done(this.#handle, head, 0, 0) // or nothing could be encoded any more
+      zl_large_done(this.#handle, head, 0, 0) // otherwise no more could be encoded
       throw error
     }
     const high = Math.floor(body.length / 2 ** 32)
@@ -392,7 +393,7 @@ export class Sender {
     this.#made.append(body)
   }
 
-  /** Transcodes what is gathered; all of it, unless the body of a large part follows. */
+  /** Transcodes the gathered input. Only the body of a large part may be missing at its end. */
   #transcode(): number {
     const instance = this.#instance
     const { zl_transcode, zl_progress_slot, zl_body_taken } = instance.exports
@@ -430,7 +431,7 @@ export class Sender {
   }
 }
 
-/** The head of a frame, of a part. */
+/** Returns the head of a part's frame. */
 function frameHead(part: Uint8Array, more: number): Uint8Array {
   const head = new Uint8Array(frameHeadLength(part.length))
   writeFrameHead(head, 0, more, part.length)

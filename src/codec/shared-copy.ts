@@ -1,15 +1,15 @@
-/** Shorter ones are copied faster by V8. */
+/** V8 copies shorter arrays faster. */
 const NATIVE_MIN_BYTES = 2048
 
 type Fill = (this: Uint8Array, bytes: Uint8Array, start: number, end: number) => unknown
 
-// Deno's own goes byte by byte.
+// Deno's own fill() copies byte by byte.
 const fill: Fill | undefined =
   "Deno" in globalThis ? undefined : (globalThis.Buffer?.prototype.fill as Fill | undefined)
 
 /**
- * Copies bytes to `at`, where one of the two may lie in memory that threads share: V8 copies that
- * word by word, and fill() of Node as the processor does it best.
+ * Copies bytes to `at`, where either array may be in memory that threads share. V8 copies such
+ * memory word by word; Node's fill() uses the fastest way of the processor.
  */
 export function copyShared(target: Uint8Array, at: number, bytes: Uint8Array): void {
   if (fill === undefined || bytes.length < NATIVE_MIN_BYTES) target.set(bytes, at)

@@ -1,15 +1,15 @@
 import { allocate } from "./arrays.js"
 
-/** Bytes that are read once, from the front. Reading beyond the end is the caller's mistake. */
+/** Bytes that are read once, from the front. The caller must not read beyond the end. */
 export interface Source {
-  /** Bytes that are left. */
+  /** Number of bytes left. */
   readonly length: number
-  /** Copies the next bytes without taking them. */
+  /** Copies the next bytes without consuming them. */
   peek(target: Uint8Array): void
   skip(bytes: number): void
-  /** Copies and takes the next bytes. */
+  /** Copies the next bytes and consumes them. */
   read(target: Uint8Array): void
-  /** Takes all that is left. */
+  /** Consumes and returns all bytes left. */
   rest(): Uint8Array
 }
 
@@ -50,14 +50,14 @@ export class ArraySource implements Source {
   }
 }
 
-/** An array as a source whose rest may be a view of it: for callers that keep both. */
+/** An array as a source whose rest may be a view of it, for callers that keep both. */
 export class SharedSource extends ArraySource {
   override rest(): Uint8Array {
     return this.bytes.subarray(this.at)
   }
 }
 
-/** The first bytes of another source, as one of its own. */
+/** The first bytes of another source. */
 export class FrontSource implements Source {
   readonly #source: Source
   #length: number

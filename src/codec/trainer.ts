@@ -3,7 +3,7 @@ import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance } from "./module.js"
 import { checkBytes, checkCapacity, checkNames, type Training } from "./options.js"
 
-/** Makes a dictionary of the first messages of a sender (RFC.md section 6.4). */
+/** Trains a dictionary on the first messages of a sender (RFC.md section 6.4). */
 export class Trainer {
   readonly handle: Pointer
   readonly #instance: Instance
@@ -15,7 +15,7 @@ export class Trainer {
     if (this.handle === NULL) throw outOfMemory("training a dictionary", 64)
   }
 
-  /** Samples a message; true when there have been enough. */
+  /** Samples a message. Returns whether there are enough samples. */
   sample(message: readonly Uint8Array[]): boolean {
     for (const part of message) this.samplePart(part)
     return this.#instance.exports.zl_trainer_message(this.handle) !== 0
@@ -27,12 +27,12 @@ export class Trainer {
     zl_trainer_sample(this.handle, this.#instance.place(INPUT, wanted), wanted.length)
   }
 
-  /** The dictionary, or undefined where one would gain nothing. To be called once. */
+  /** Returns the dictionary; undefined if it would gain nothing. Call it once. */
   train(): Uint8Array | undefined {
     return this.#copy(this.#instance.exports.zl_trainer_train(this.handle))
   }
 
-  /** The same with `pause` between the steps of the work. */
+  /** Does the same, and calls `pause` between the steps of the work. */
   async trainInSteps(pause: () => Promise<void>): Promise<Uint8Array | undefined> {
     const { zl_trainer_step, zl_trainer_finish } = this.#instance.exports
     while (zl_trainer_step(this.handle)) await pause()
@@ -50,25 +50,25 @@ export class Trainer {
   }
 }
 
-/** Samples taken in one turn of the event loop: about a millisecond. */
+/** Number of samples taken in one turn of the event loop, which takes about a millisecond. */
 const SAMPLES_A_TURN = 4096
 
-/** Lets others have their turn: a page draws, a socket is read. */
+/** Gives other tasks a turn, such as drawing a page or reading a socket. */
 const nextTurn = () => new Promise<void>((resolve) => setTimeout(resolve, 0))
 
 /**
- * Makes a dictionary of what samples have in common, for the option `dictionary`
- * (RFC.md section 6.4).
+ * Trains a dictionary on samples, for the option `dictionary` (RFC.md section 6.4).
  *
- * The work takes up to some tens of milliseconds. It is split, so that the event loop has its
- * turn every few of them: a page stays responsive. Leave the samples as they are until then.
+ * The work takes up to some tens of milliseconds. It is split into steps of a few milliseconds, so
+ * that a page stays responsive. Do not change the samples meanwhile.
  *
- * @param samples Typical messages, as many as there are. Of each the first 2 × `capacity` bytes are
- * used, of all together the first MiB.
- * @param options `capacity` is the size that it may have, in bytes: 1 to 8192, default 2048.
- * @returns The dictionary; an empty array when one would gain nothing. It is yours.
- * @throws TypeError when a sample is not a Uint8Array, or an option is unknown.
- * @throws RangeError when `capacity` is out of range, or memory runs out.
+ * @param samples Typical messages, as many as there are. The first 2 × `capacity` bytes of each are
+ * used, up to 1 MiB in all.
+ * @param options `capacity` is the maximum size of the dictionary in bytes: 1 to 8192, default
+ * 2048.
+ * @returns The dictionary, which belongs to the caller; an empty array if one would gain nothing.
+ * @throws TypeError if a sample is not a Uint8Array, or an option is unknown.
+ * @throws RangeError if `capacity` is out of range, or memory runs out.
  */
 export async function trainDictionary(
   samples: Iterable<Uint8Array>,
@@ -78,7 +78,7 @@ export async function trainDictionary(
   const capacityBytes = checkCapacity(options.capacity)
   if (typeof samples?.[Symbol.iterator] !== "function")
     throw wrongType(`samples must be an iterable of Uint8Array; got ${shown(samples)}`)
-  // The memory of the training is freed with the instance.
+  // The training's memory is freed with the instance.
   const { module } = await loadInstance()
   const trainer = new Trainer(new Instance(module), {
     capacityBytes,

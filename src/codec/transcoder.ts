@@ -24,22 +24,22 @@ import type { Trainer } from "./trainer.js"
 import { HEAD_BYTES, SENTINEL_BYTES } from "./wire.js"
 
 /**
- * Output is taken in pieces of up to this many bytes; only a larger part makes a larger piece. A sink
- * that stops has to keep the rest of a piece, so pieces for one that stops often are small.
+ * Maximum size of the pieces of output; only a larger part makes a larger piece. Pieces get smaller
+ * for a sink that stops often, because it has to keep the rest of a piece.
  */
 const ROOM_MAX_BYTES = 256 * 1024
 const ROOM_MIN_BYTES = 16 * 1024
 const NOTHING = new Uint8Array(0)
-/** Longer plain bodies go past the module. */
+/** Longer plain bodies do not enter the module. */
 const PASSED_MIN_BYTES = 8192
-/** Frames in a row that are looked at for such bodies. */
+/** Number of consecutive frames that are searched for such bodies. */
 const LOOKED_AT_MAX = 16
 
-/** Errors of zl_transcode in zeromq_lz4.h. */
+/** Errors of zl_transcode; see zeromq_lz4.h. */
 const E_GREETING = -14
 const E_FRAME = -15
 
-/** A part of over `partMax` bytes. */
+/** A part of more than `partMax` bytes. */
 interface Large {
   bodyBytes: number
   place: number
@@ -49,34 +49,37 @@ interface Large {
 /** The consumer of a transcoder's output. */
 export interface TranscoderSink {
   /**
-   * Takes a piece of output and returns whether it wants more now. A piece that is
-   * not `copied` is good for the length of the call only.
+   * Takes a piece of output. Returns whether to go on now. A piece that is not `copied` is valid
+   * during the call only.
    */
   take(piece: Uint8Array, copied: boolean): boolean
 }
 
 /**
- * One direction of a connection: a ZMTP byte stream whose message parts are rewritten,
- * from plain to lz4+tcp or back (RFC.md section 3). It does no I/O; what comes
- * out does not depend on how the stream was cut.
+ * One direction of a connection: rewrites the message parts of a ZMTP byte stream, from plain to
+ * lz4+tcp or back (RFC.md section 3). It does no I/O, and its output does not depend on how the
+ * stream was split into chunks.
  */
 export class Transcoder {
   readonly #instance: Instance
   readonly #handle: Pointer
-  /** Whether it writes lz4+tcp, rather than reading it. */
+  /** Whether it writes lz4+tcp; otherwise it reads it. */
   readonly sends: boolean
   readonly #budgetBytes: number
   readonly #leftover: Leftover
-  /** Compression effort of a sending transcoder. */
+  /** The compression effort of a sending transcoder. */
   #effort: number
-  /** Bytes of output in one piece. */
+  /** Size of the next piece of output. */
   #roomBytes = ROOM_MAX_BYTES
-  /** Bytes that must be there before it is worth to go on. */
+  /** Minimum number of bytes needed to make progress. */
   #need = 1
   /** The large part whose body is being collected. */
   #large: Large | undefined
 
-  /** Wire to plain ZMTP; a stream that is `greeted` begins with frames. */
+  /**
+   * Opens a transcoder from the wire to plain ZMTP. If `greeted` is set, the stream begins after
+   * the greeting.
+   */
   static receiving(
     instance: Instance,
     settings: ReceiveSettings,
@@ -86,12 +89,12 @@ export class Transcoder {
     const [low, high] = budgetHalves(budgetBytes)
     const handle = instance.exports.zl_receiving_open(low, high, revision, greeted ? 1 : 0)
     if (handle === NULL) throw outOfMemory("a connection", 256)
-    // A stream without its greeting is for this process, where parts become Buffers.
+    // Only sockets of this process read a stream without its greeting, and their parts become Buffers.
     if (greeted) instance.exports.zl_receiving_limit(handle, ...uint64(BUFFER_MAX_BYTES))
     return new Transcoder(instance, handle, false, budgetBytes, 0)
   }
 
-  /** Plain ZMTP to wire. A trainer is closed after all transcoders that use it. */
+  /** Opens a transcoder from plain ZMTP to the wire. Close the trainer after all transcoders that use it. */
   static sending(instance: Instance, settings: Settings, trainer?: Trainer): Transcoder {
     const { minCompressBytes, effort, arenas, dictionary } = settings
     const { zl_sending_open, zl_dictionary_close } = instance.exports
@@ -128,12 +131,11 @@ export class Transcoder {
   }
 
   /**
-   * Transcodes a chunk of the stream, which the caller may reuse afterwards, and
-   * passes on what can be said so far. What the sink does not want yet waits for
-   * `resume`.
+   * Transcodes a chunk of the stream and passes on the output so far. Output that the sink has no
+   * room for is kept for `resume`. The caller may reuse the chunk afterwards.
    *
-   * @throws ProtocolError when the stream breaks a rule, after all that came before
-   * has been passed on; the transcoder can only be closed then.
+   * @throws ProtocolError if the stream breaks a rule, after everything before it was passed on.
+   * The transcoder can only be closed then.
    */
   transcode(chunk: Uint8Array, sink: TranscoderSink): void {
     let rest = chunk
@@ -159,40 +161,40 @@ export class Transcoder {
     this.#leftover.push(rest)
   }
 
-  /** Compression effort of a sending transcoder from the next part on, as in Settings. */
+  /** Sets the compression effort of a sending transcoder from the next part on, as in Settings. */
   set effort(effort: number) {
     this.#effort = effort
     this.#instance.exports.zl_sending_effort(this.#handle, effort)
   }
 
-  /** Keeps a chunk for `resume`, which the caller may reuse afterwards. */
+  /** Keeps a copy of a chunk for `resume`. */
   keep(chunk: Uint8Array): void {
     this.#leftover.push(chunk)
   }
 
-  /** Goes on where the sink had enough. */
+  /** Goes on where the sink stopped. */
   resume(sink: TranscoderSink): void {
     this.transcode(NOTHING, sink)
   }
 
-  /** Counts what went through, into an object that is kept by the caller. */
+  /** Sets the counts in an object that the caller reuses. */
   count(traffic: Traffic): void {
     traffic.messages = this.messages
     traffic.plainBytes = this.#instance.wide(this.#handle, 2)
     traffic.wireBytes = this.#instance.wide(this.#handle, 4)
   }
 
-  /** Messages so far. The body of the last one may not be complete yet. */
+  /** The number of messages so far. The body of the last one may be incomplete. */
   get messages(): number {
     return this.#instance.wide(this.#handle, 0)
   }
 
-  /** Whether a message has begun, with the input or the output, and has not ended. */
+  /** Whether a message is incomplete, in the input or in the output. */
   get insideMessage(): boolean {
     return this.#leftover.length > 0 || this.#instance.exports.zl_inside_message(this.#handle) !== 0
   }
 
-  /** Whether a dictionary is in use: one that was shipped, or received. */
+  /** Whether a dictionary is in use, either sent or received. */
   get hasDictionary(): boolean {
     return this.#instance.exports.zl_transcoder_dictionary(this.#handle) !== NULL
   }
@@ -202,7 +204,7 @@ export class Transcoder {
     this.#instance.exports.zl_transcoder_close(this.#handle)
   }
 
-  /** Bytes left of a body that is passed on as it comes. */
+  /** Bytes left of a body that is passed on unchanged. */
   get #bodyLeft(): number {
     return this.#instance.exports.zl_body_left(this.#handle) >>> 0
   }
@@ -213,7 +215,7 @@ export class Transcoder {
     return sink.take(bytes, false)
   }
 
-  /** Transcodes all that waits and what follows it; keeps the rest. Returns whether to go on. */
+  /** Transcodes the kept bytes and then `following`, and keeps the rest. Returns whether to go on. */
   #window(following: Uint8Array, sink: TranscoderSink): boolean {
     const instance = this.#instance
     const length = this.#leftover.length + following.length
@@ -242,7 +244,7 @@ export class Transcoder {
     } while (goOn && (status === NEEDS_ROOM || status === BODY))
 
     if (!goOn) this.#roomBytes = Math.max(this.#roomBytes / 4, ROOM_MIN_BYTES)
-    // The refused bytes are refused again when the sink goes on.
+    // If the sink has stopped, the bytes are refused again when it goes on.
     if (status < 0 && goOn)
       throw this.#error(status, instance.copy((input + at) as Pointer, length - at))
     this.#leftover.keep(input + at)
@@ -258,7 +260,7 @@ export class Transcoder {
     this.#need = bodyBytes
   }
 
-  /** Transcodes the body of a large part, which is there as a whole. Returns whether to go on. */
+  /** Transcodes the complete body of a large part. Returns whether to go on. */
   #finishLarge(large: Large, sink: TranscoderSink): boolean {
     const instance = this.#instance
     const body = this.#transcodeLarge(large)
@@ -279,16 +281,16 @@ export class Transcoder {
     if (this.sends)
       return encodeLarge(instance, zl_transcoder_dictionary(this.#handle), this.#effort, body)
     const receiver = zl_transcoder_receiver(this.#handle)
-    // Neither a dictionary nor an arena is large, so there is always plaintext.
+    // Dictionaries and arenas are never large, so there is always plaintext.
     return new Decoder(instance, receiver, this.#budgetBytes).part(body, place, index) as Uint8Array
   }
 
-  /** The error for the input that the module refused to go on with. */
+  /** Returns the error for input that the module refused. */
   #error(status: number, refused: Uint8Array): Error {
     const instance = this.#instance
     const { zl_greeting_seen, zl_greeting_count, zl_part_index } = instance.exports
     if (status === E_GREETING) {
-      // The refused bytes are not among those seen; together they help to see what this is.
+      // The refused bytes are not among those seen. Both together help to identify the protocol.
       const seen = instance.copy(zl_greeting_seen(this.#handle), zl_greeting_count(this.#handle))
       return new ProtocolError(
         "ERR_ZMTP_GREETING",
@@ -303,8 +305,9 @@ export class Transcoder {
 }
 
 /**
- * Finds the first long plain body in bytes that begin with a frame; returns their end if none is
- * found among the first frames. Nothing is checked here: the module reads all heads.
+ * Returns the position of the first long plain body, or the end of `frames` if none of the first
+ * frames has one. `frames` begins with a frame. Nothing is checked here, because the module reads
+ * all heads.
  */
 function findPlainBody(frames: Uint8Array): number {
   let at = 0
@@ -327,7 +330,7 @@ function isPlain(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0 && bytes[at + 1] === 0 && bytes[at + 2] === 0 && bytes[at + 3] === 0
 }
 
-/** The first bytes of a frame's body, and the length of all of it. */
+/** Returns the first bytes of a frame's body, and the length of the whole body. */
 function readFrame(frame: Uint8Array): [head: Uint8Array, bodyBytes: number] {
   const headBytes = frameHeadBytes(frame[0] as number)
   return [frame.slice(headBytes, headBytes + HEAD_BYTES), frameBodyBytes(frame, 0)]
