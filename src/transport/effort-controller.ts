@@ -139,6 +139,8 @@ interface Trial {
   skipBytes: number
   /** Plaintext encoded at the effort, in bytes. */
   encodedBytes: number
+  /** Whether some was encoded at the effort before it meanwhile, and is measured with it. */
+  isMixed: boolean
   windows: number
   ms: number
   bytes: number
@@ -209,9 +211,10 @@ export class EffortController {
       trial &&
       Math.min(trial.encodedBytes, waitingBytes) > TRIED_MAX_BYTES &&
       this.#ratioOf(this.#chosen) > this.#ratioOf(trial.from)
-    )
+    ) {
+      trial.isMixed = true
       this.#next = trial.from
-    else this.#next = this.#isProbeDue(now) ? this.#mostWanted(now) : this.#current
+    } else this.#next = this.#isProbeDue(now) ? this.#mostWanted(now) : this.#current
     return EFFORTS[this.#next] as number
   }
 
@@ -482,6 +485,7 @@ export class EffortController {
       before: this.#goodput.value as number,
       skipBytes: waitingBytes + (wanted > 0 ? bufferedBytes / this.#ratioOf(index) : 0),
       encodedBytes: 0,
+      isMixed: false,
       windows: 0,
       ms: 0,
       bytes: 0,
@@ -509,7 +513,7 @@ export class EffortController {
     if (trial.windows < TRIAL_WINDOWS && gain > Math.min(trial.wanted, FAILED)) return
     this.#trial = undefined
     this.#nextTrialAt = now + TRIAL_MS
-    const isKept = gain >= trial.wanted
+    const isKept = gain >= trial.wanted && !(trial.isMixed && trial.wanted > 0)
     const lostMs = isKept ? 0 : Math.max(0, Math.min(trial.ms, TRIAL_MAX_MS) * (1 - Math.exp(gain)))
     const beliefMs = Math.min(Math.max(lostMs / TRIAL_SHARE, BELIEF_MIN_MS), BELIEF_MAX_MS)
     // The network may have changed since the trial began.

@@ -133,6 +133,14 @@ describe("reaches 0.93 of the best fixed effort where that takes almost all of t
     const what = { ...scene(of, mbit(36)), ms: 14_000, queue: 100 }
     expect(shareOfBest(what, 6000)).toBeGreaterThan(0.93)
   })
+
+  test.each([
+    [1700, payload([0.05, 1, 4.8, 7.4, 9.6], [1, 0.152, 0.142, 0.135, 0.131])],
+    [2600, payload([0.05, 1.2, 5.6, 10, 10.3], [1, 0.4, 0.266, 0.253, 0.245])],
+  ])("and plain parts are tried while messages wait, at %i Mbit/s", (speed, of) => {
+    const what = { ...scene(of, mbit(speed)), ms: 14_000, queue: 100 }
+    expect(shareOfBest(what, 6000)).toBeGreaterThan(0.93)
+  })
 })
 
 describe("reaches 0.93 of the best fixed effort of each phase", () => {
