@@ -222,6 +222,13 @@ export class Session implements RelaySink, HandshakeSink {
   }
 
   ready(peerRoutingId: Uint8Array): void {
+    // Whoever reads on would take the rest of a frame for the beginning of another.
+    if (this.#frames.insideFrame) {
+      const what = "a frame began before the handshake was over"
+      const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
+      this.fail({ error, reason: "UNEXPECTED_COMMAND" })
+      return
+    }
     this.#state = "traffic"
     this.peerRevision = this.#handshake?.peerRevision
     this.#handshake = undefined

@@ -258,6 +258,16 @@ describe.each([0, 1])("NULL with a peer of ZMTP 3.%i", (minor) => {
       sends: [],
       tells: ["authenticate NULL", /^failed UNEXPECTED_COMMAND: ERR_ZMTP_HANDSHAKE: .*READY/],
     },
+    ...[frameHead(300).subarray(0, 5), message(ascii("cut")).subarray(0, 4)].map(
+      (begun): Exchange => ({
+        what: `a message of which ${begun.length} bytes come before ZAP has answered`,
+        side: { authenticate: true },
+        answer: "later",
+        stream: [hi, pushReady, begun],
+        sends: [pullReady],
+        tells: ["authenticate NULL", /^failed UNEXPECTED_COMMAND: ERR_ZMTP_HANDSHAKE: a frame/],
+      }),
+    ),
     {
       what: "a socket type that does not fit",
       side: {},
