@@ -312,6 +312,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
 
   ready(connection: PeerConnection, peerRoutingId: Buffer): void {
     this.emit("handshake")
+    this.host.lz4.ready(connection)
     const pipe = this.newPipe()
     pipe.peerRoutingId = peerRoutingId
     this.pipes.set(connection, pipe)
@@ -458,6 +459,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
 
   ready(connection: PeerConnection, peerRoutingId: Buffer): void {
     this.emit("handshake")
+    this.host.lz4.ready(connection)
     const { type } = this.host
     const isNew = !this.#pipe
     this.#pipe ??= this.newPipe()

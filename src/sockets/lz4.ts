@@ -183,6 +183,12 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     if (CONNECTION.isWanted) CONNECTION.tell({ ...this.#about(source), ...peer, state })
   }
 
+  /** @internal The handshake is over, which says whether anything is compressed for the peer. */
+  ready(connection: PeerConnection): void {
+    const live = this.#live.get(connection)
+    if (live) live.level = levelOf(connection.effort)
+  }
+
   /** @internal */
   failed(connection: PeerConnection, source: Source, error: ProtocolError): void {
     const peer = this.#peerOf(connection)

@@ -187,6 +187,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
   ready(connection: Connection, peerRoutingId: Buffer): void {
     const hosted = this.#live.get(connection) as HostedConnection
     connection.sink = hosted
+    hosted.state.effort = connection.effort
     const { peerTakesCommands, peerRevision, scheme } = connection
     this.#tell({
       type: "ready",

@@ -127,43 +127,49 @@ describe("channels", () => {
     }
   })
 
-  test("tell of another level, in step with what connections say", async () => {
-    const slow = use(new Push({ sendHighWaterMark: 4 }))
-    const messages = heard<LevelMessage>("level", slow)
-    const server = createServer((socket) => {
-      socket.on("error", () => {}).pause()
-      socket.write(handshake("PULL"))
-      // As a network of 40 Mbit/s would take it.
-      const timer = setInterval(() => {
-        socket.read(Math.min(50_000, socket.readableLength))
-      }, 10)
-      socket.on("close", () => clearInterval(timer))
-    })
-    server.listen(0, "127.0.0.1")
-    await once(server, "listening")
-    onTestFinished(() => {
-      server.close()
-    })
-    const { port } = server.address() as { port: number }
-    slow.connect(`${lz4.scheme}127.0.0.1:${port}`)
-    const part = payload("json", 131_072)
-    while (messages.length === 0) await slow.send(part)
-    const [{ level, previous, ...about }] = messages as [LevelMessage]
-    const { socketType, endpoint, lz4: of, remotePort } = about
-    expect([socketType, endpoint, remotePort]).toEqual([
-      "PUSH",
-      `${lz4.scheme}127.0.0.1:${port}`,
-      port,
-    ])
-    expect(of).toBe(slow.lz4)
-    expect(previous).toBe(0)
-    expect(level).not.toBe(previous)
-    await eventually(() => {
-      expect(slow.lz4.connections[0]?.sent.level).toBe(messages.at(-1)?.level)
-    })
-    for (const [i, { previous }] of messages.slice(1).entries())
-      expect(previous).toBe(messages[i]?.level)
-  })
+  test.each([{}, { acceptPlain: true, thread: false }, { acceptPlain: true, thread: true }])(
+    "tell of another level, in step with what connections say: %o",
+    async (options) => {
+      const slow = use(new Push({ sendHighWaterMark: 4 }))
+      const messages = heard<LevelMessage>("level", slow)
+      const server = createServer((socket) => {
+        socket.on("error", () => {}).pause()
+        socket.write(handshake("PULL", 2))
+        // As a network of 40 Mbit/s would take it.
+        const timer = setInterval(() => {
+          socket.read(Math.min(50_000, socket.readableLength))
+        }, 10)
+        socket.on("close", () => clearInterval(timer))
+      })
+      server.listen(0, "127.0.0.1")
+      await once(server, "listening")
+      onTestFinished(() => {
+        server.close()
+      })
+      const { port } = server.address() as { port: number }
+      const shaken = new Promise((resolve) => slow.events.on("handshake", resolve))
+      slow.connect(`${lz4.scheme}127.0.0.1:${port}`, options)
+      await shaken
+      expect(slow.lz4.connections[0]?.sent.level).toBe(0)
+      const part = payload("json", 131_072)
+      while (messages.length === 0) await slow.send(part)
+      const [{ level, previous, ...about }] = messages as [LevelMessage]
+      const { socketType, endpoint, lz4: of, remotePort } = about
+      expect([socketType, endpoint, remotePort]).toEqual([
+        "PUSH",
+        `${lz4.scheme}127.0.0.1:${port}`,
+        port,
+      ])
+      expect(of).toBe(slow.lz4)
+      expect(previous).toBe(0)
+      expect(level).not.toBe(previous)
+      await eventually(() => {
+        expect(slow.lz4.connections[0]?.sent.level).toBe(messages.at(-1)?.level)
+      })
+      for (const [i, { previous }] of messages.slice(1).entries())
+        expect(previous).toBe(messages[i]?.level)
+    },
+  )
 
   test("let a subscriber send where it hears of another level", async () => {
     const slow = use(new Push({ sendHighWaterMark: 4 }))
