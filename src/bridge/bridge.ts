@@ -11,6 +11,7 @@ import {
   SCHEME,
   type TcpScheme,
 } from "../transport/endpoint.js"
+import { destroyLater } from "../transport/farewell.js"
 import { connectTcp, listenTcp, resolveHost, serverOptions } from "../transport/tcp.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import type { ConnectionCounts } from "../transport/transport.js"
@@ -30,9 +31,6 @@ const TCP: TcpOptions = {
   reconnectMs: 0,
   reconnectMaxMs: 0,
 }
-
-/** Milliseconds that a plain peer may take to close its side when the other is gone. */
-const FAREWELL_MS = 1000
 
 export interface BridgeSpec {
   /** Listens. */
@@ -244,7 +242,7 @@ function addressOf({ remoteAddress, remotePort }: Socket, endpoint: string): str
 
 /** Closes a socket that is sent an end, in case the peer does not. */
 function destroyWhenSent(socket: Socket): void {
-  const wait = () => setTimeout(() => socket.destroy(), FAREWELL_MS).unref()
+  const wait = () => destroyLater(socket)
   if (socket.writableFinished) wait()
   else socket.once("finish", wait)
 }

@@ -4,14 +4,12 @@ import type { Settings } from "../codec/options.js"
 import type { Trainer } from "../codec/trainer.js"
 import { Transcoder } from "../codec/transcoder.js"
 import type { Channel, ChannelHandlers } from "../transport/channel.js"
+import { destroyLater } from "../transport/farewell.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { GREETING_BYTES } from "../zmtp/greeting.js"
 import type { MessageLimits } from "./message-limits.js"
 import { Pump, type PumpHandlers } from "./pump.js"
-
-/** Milliseconds that a peer may take to close its side once everything has been sent. */
-const FAREWELL_MS = 1000
 
 /**
  * Milliseconds that both sides may take for their greetings: as libzmq's handshake. Sides
@@ -125,7 +123,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   finished({ socket }: Channel): void {
     // Otherwise `drain` has said goodbye, and the peer may have much to say yet.
     if (socket !== this.#lz4 || !this.#end) return
-    this.#farewell = setTimeout(() => socket.destroy(), FAREWELL_MS).unref()
+    this.#farewell = destroyLater(socket)
   }
 
   closed({ socket }: Channel): void {

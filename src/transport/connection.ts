@@ -12,6 +12,7 @@ import { PlainReceiver } from "../zmtp/plain-receiver.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
 import { EffortMeter, groupMeter, knownGroupMeter, Link, type LinkHolder } from "./effort-meter.js"
+import { destroyLater } from "./farewell.js"
 import { Heartbeat } from "./heartbeat.js"
 import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
 import { descriptorOf, Remainder, untakenBytes } from "./remainder.js"
@@ -31,8 +32,6 @@ import type {
 } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
-/** Milliseconds that a peer has to close its side after everything was sent. */
-const FAREWELL_MS = 1000
 /** Plaintext in bytes that a connection decodes before the next connection in line gets its slice. */
 const SLICE_BYTES = 2 << 20
 /** Plaintext in bytes that a connection sends before it is measured: most send little, or seldom. */
@@ -595,7 +594,7 @@ export class Connection
   finished(): void {
     this.#flushed()
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(sayFarewell, FAREWELL_MS, this.#socket).unref()
+    this.#timer = destroyLater(this.#socket)
   }
 
   closed(): void {
@@ -638,8 +637,4 @@ function openTranscoder(settings: Settings): Transcoder {
 
 function outOfTime(connection: Connection): void {
   connection.timedOut()
-}
-
-function sayFarewell(socket: Socket): void {
-  socket.destroy()
 }
