@@ -176,6 +176,8 @@ export class EffortController {
   /** The effort of the next encoding, once `next` has chosen it. */
   #next = -1
   #nextProbeAt = 0
+  /** The network speed when `#nextProbeAt` was set. */
+  #probedSpeed = Number.POSITIVE_INFINITY
   /** Plaintext that is encoded but not yet written, in bytes. */
   #waitingBytes = 0
   /** Encodings to skip before the next probe, and the state of the generator that chooses their number. */
@@ -290,6 +292,7 @@ export class EffortController {
   observe(window: Window, now: number): void {
     const { ms, speeds } = window
     this.#speeds = speeds
+    this.#resumeProbes(now)
     if (window.writeCost !== undefined) this.#writeCost.add(window.writeCost)
     if (window.restCost !== undefined) this.#restCost.add(window.restCost)
     const hasSpare = window.spareMs > SPARE * ms
@@ -427,6 +430,15 @@ export class EffortController {
       Math.max(0, busyMs - waitingMs) + Math.max(0, (wireBytes - present.wireBytes * share) / speed)
     const pauseMs = Math.max(lostMs / (isNew ? NEW_SHARE : PROBE_SHARE), busyMs / BUSY_SHARE)
     this.#nextProbeAt = now + Math.max(PROBE_MS, pauseMs)
+    this.#probedSpeed = speed
+  }
+
+  /** Puts it off no more when the network has become faster, for which it costs less. */
+  #resumeProbes(now: number): void {
+    const speed = Math.min(...this.#speeds)
+    if (speed <= this.#probedSpeed * ODD) return
+    this.#probedSpeed = speed
+    this.#nextProbeAt = Math.min(this.#nextProbeAt, now + PROBE_MS)
   }
 
   // -- Trials ----------------------------------------------------------------------

@@ -247,7 +247,7 @@ describe("of many subscribers", () => {
   })
 })
 
-/** Sends over a network of 100 Mbit/s. */
+/** Sends over a network, of 100 Mbit/s if no other is named. */
 class Sending {
   readonly controller = new EffortController()
   now = 0
@@ -255,10 +255,9 @@ class Sending {
   #waiting = 0
 
   /** Returns the effort after a window in which all was sent that the network takes, or just encoded. */
-  pass({ stalledMs = 0, probeMs = 0, spareMs = 0 } = {}): number {
+  pass({ stalledMs = 0, probeMs = 0, spareMs = 0, network = mbit(100) } = {}): number {
     const { encode, ratio } = JSON_TEXT
     const plain = 65_536
-    const network = mbit(100)
     const isDone = (bytes: number, wire: number) =>
       stalledMs || spareMs ? bytes > 0 : wire > network * 100
     let [busy, wire, bytes] = [0, 0, 0]
@@ -332,4 +331,13 @@ test("a probe during which the process stood still does not put off the next for
   const end = sending.now + 10_000
   while (sending.now < end) sending.pass()
   expect(sending.probes).toBeGreaterThan(probes + 1)
+})
+
+test("a probe that was expensive on a slow network does not put off the next on a fast one", () => {
+  const sending = new Sending()
+  while (sending.now < 10_000) sending.pass({ network: mbit(0.1) })
+  const { probes } = sending
+  const end = sending.now + 2000
+  while (sending.now < end) sending.pass()
+  expect(sending.probes).toBeGreaterThan(probes)
 })
