@@ -35,6 +35,24 @@ describe.each(documents)("%s", (file) => {
   })
 })
 
+test("documents in the package link to nothing that is not", () => {
+  const { files } = JSON.parse(read("package.json")) as { files: string[] }
+  const inPackage = documents.filter((file) => file === "README.md" || isPacked(file, files))
+  for (const file of inPackage)
+    for (const [, link] of read(file).matchAll(/\]\(((?!\w+:)[^)#\s]+)[^)]*\)/g)) {
+      const target = join(dirname(file), link!)
+      expect(target === "README.md" || isPacked(target, files), `${file}: ${link}`).toBe(true)
+    }
+})
+
+const isPacked = (file: string, packed: readonly string[]) =>
+  packed.some((one) => file === one || file.startsWith(`${one}/`))
+
+test("links to files of the repository are to those that there are", () => {
+  const links = read("README.md").matchAll(/OWNER\/zeromq-lz4\/(?:blob\/)?main\/([^)#\s]+)/g)
+  for (const [, file] of links) expect(existsSync(join(root, file!)), file).toBe(true)
+})
+
 test("README.md is no longer than 19 KB", () => {
   expect(Buffer.byteLength(read("README.md"))).toBeLessThanOrEqual(19_000)
 })
