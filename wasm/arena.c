@@ -52,9 +52,9 @@ zl_arena zl_arena_gather(const uint8_t *frames, uint64_t length) {
   }
 }
 
-/* The block of an arena, or 0 where it is not to be compressed. LZ4HC takes the longer the less
- * there is to find, and the parts of small messages would not even be looked at: so LZ4, which
- * soon gives up, says whether there is more to find than the zeros in frame headers. */
+/* Returns the block of an arena, or 0 if it is not to be compressed. LZ4HC takes longer the less
+ * there is to find, and the parts of small messages would not be compressed at all. So LZ4, which
+ * gives up soon, first tests whether there is more to find than the zeros in frame headers. */
 static uint32_t encode_body(zl_dictionary *dictionary, const uint8_t *frames, uint32_t length,
                             uint8_t *body, uint32_t min_bytes, int32_t effort) {
   if (length < min_bytes) return 0;

@@ -30,10 +30,10 @@ int32_t zl_block_decode(const zl_dictionary *dictionary, const uint8_t *source,
   return (uint32_t)n == plain ? 0 : ZL_E_SIZE_MISMATCH;
 }
 
-/* Two scratch compressors: a stream that went from 16-bit to 32-bit table
- * entries and back would be zeroed each time. Static memory is zero, which is
- * what LZ4_initStream makes; a compression that ran out of room leaves a state
- * that the fast resets accept (liblz4's own frame code relies on it too). */
+/* Two scratch compressors: a stream that alternated between 16-bit and 32-bit table entries would
+ * be zeroed each time. Static memory is zero, which is the result of LZ4_initStream. A compression
+ * that ran out of room leaves a state that the fast resets accept (liblz4's own frame code relies
+ * on it too). */
 static LZ4_stream_t independent;
 static LZ4_stream_t attached;
 
@@ -47,7 +47,7 @@ static int encode_fast(zl_dictionary *dictionary, const char *from, char *to, in
   return LZ4_compress_fast_continue(&attached, from, to, plain, room, acceleration);
 }
 
-/* A quarter of a megabyte that most never need. */
+/* Allocated on first use: a quarter of a megabyte that most processes never need. */
 static LZ4_streamHC_t *thorough;
 
 static int encode_thorough(zl_dictionary *dictionary, const char *from, char *to, int plain,

@@ -5,12 +5,12 @@
 
 #include "zeromq_lz4.h"
 
-/* Length in bytes of the substrings that are counted, by a hash. */
+/* Length in bytes of the substrings that are counted by a hash. */
 #define UNIT 6u
 #define HASH_LOG 15u
 #define HASHES (1u << HASH_LOG)
 
-/* Lengths of segments that are tried; the sizes that come out decide. */
+/* Lengths of segments that are tried; the smallest result wins. */
 static const uint32_t segment_lengths[] = {128, 384};
 #define LENGTHS (sizeof segment_lengths / sizeof *segment_lengths)
 
@@ -61,7 +61,7 @@ static void count_units(zl_training *t) {
     if (t->found[i] == 1) t->found[i] = 0;
 }
 
-/* The best segment of `length` bytes among the `count` units from `begin` on. */
+/* Returns the best segment of `length` bytes among the `count` units from `begin` on. */
 static segment best_segment(zl_training *t, uint32_t begin, uint32_t count, uint32_t length) {
   const uint32_t units = length - UNIT + 1;
   segment best = {0};
@@ -83,7 +83,7 @@ static segment best_segment(zl_training *t, uint32_t begin, uint32_t count, uint
   return best;
 }
 
-/* Cuts off what is worth nothing at both ends, and takes the worth of the rest. */
+/* Trims worthless bytes at both ends of a segment, and uses up the worth of the rest. */
 static segment take(zl_training *t, segment s) {
   while (s.length >= UNIT && t->worth[hash_at(t->samples.bytes + s.at)] == 0) {
     s.at++;
@@ -128,7 +128,7 @@ static int by_score(const void *a, const void *b) {
   return one->at > other->at ? 1 : -1; /* the same with every qsort */
 }
 
-/* The most useful segments come last, where they stay in reach longest. */
+/* Writes the most useful segments last, where they stay in reach longest. */
 static uint32_t write_segments(zl_training *t, uint32_t chosen, uint8_t *target) {
   uint32_t length = 0;
   qsort(t->segments, chosen, sizeof *t->segments, by_score);
@@ -152,13 +152,13 @@ static uint64_t cost(zl_training *t, zl_dictionary *dictionary) {
   return sum;
 }
 
-/* Keeps what was made last if it is better than all before. */
+/* Keeps the latest dictionary if it is better than all before. */
 static void judge(zl_training *t) {
   zl_dictionary *dictionary = zl_dictionary_open(t->made, t->made_length);
   if (!dictionary) return;
   uint64_t sum = cost(t, dictionary);
   zl_dictionary_close(dictionary);
-  /* Each of its bytes is in a sample already, which says nothing about other messages. */
+  /* The gain must exceed the dictionary's own size, because its bytes come from these samples. */
   if (sum + t->made_length >= t->without || sum >= t->smallest) return;
   t->smallest = sum;
   t->best_length = t->made_length;

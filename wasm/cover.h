@@ -1,33 +1,33 @@
-/* The common content of samples: the segments whose substrings are found in the most
- * of them, after the COVER algorithm (RFC.md section 6.4). */
+/* Finds the common content of samples: the segments whose substrings occur in most of them, by the
+ * COVER algorithm (RFC.md section 6.4). */
 #ifndef ZL_COVER_H
 #define ZL_COVER_H
 
 #include <stdint.h>
 
-/* The most bytes of one sample. */
+/* Maximum size of one sample. */
 #define ZL_SAMPLE_MAX 16384u
 
-/* Samples, one behind the other. */
+/* Samples, one after the other. */
 typedef struct {
   const uint8_t *bytes;
-  const uint32_t *ends; /* where each ends */
+  const uint32_t *ends; /* the end of each */
   uint32_t count;
 } zl_samples;
 
-/* The work of making a dictionary of them, which can be done bit by bit. */
+/* The training of a dictionary from samples, which can be done in steps. */
 typedef struct zl_training zl_training;
 
-/* For a dictionary of at most `capacity` bytes, of which ZL_DICTIONARY_MAX is the
- * most. The samples stay as they are until it is closed. Returns 0 when there is
- * nothing to train with, or memory is out. */
+/* Opens the training of a dictionary of at most `capacity` bytes, up to ZL_DICTIONARY_MAX. The
+ * samples must not change until it is closed. Returns 0 if there is nothing to train with, or
+ * memory runs out. */
 zl_training *zl_training_open(const zl_samples *samples, uint32_t capacity);
-/* Does some of the work, at most about a quarter of it; whether there is more. */
+/* Does at most about a quarter of the work. Returns whether there is more to do. */
 int zl_training_step(zl_training *training);
-/* The dictionary that the work, which is all done, has led to, and its length: 0 when
- * one would gain nothing. */
+/* Returns the dictionary and its length once all work is done: 0 if a dictionary would gain
+ * nothing. */
 const uint8_t *zl_training_result(const zl_training *training, uint32_t *length);
-/* 0 is allowed. */
+/* `training` may be 0. */
 void zl_training_close(zl_training *training);
 
 #endif

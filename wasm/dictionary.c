@@ -9,8 +9,8 @@
 static zl_dictionary *buckets[BUCKETS];
 static uint32_t opened;
 
-/* FNV-1a. It only sorts into buckets: the bytes decide, so a peer that makes
- * collisions gains no more than a longer chain of its own dictionaries. */
+/* FNV-1a. It only chooses a bucket, and the bytes are compared: a peer that makes collisions gains
+ * no more than a longer chain of its own dictionaries. */
 static uint64_t hash_bytes(const uint8_t *bytes, uint32_t length) {
   uint64_t hash = 0xCBF29CE484222325u;
   for (uint32_t i = 0; i < length; i++)

@@ -1,4 +1,4 @@
-/* Dictionaries, one copy of each in the module (RFC.md section 6). */
+/* Dictionaries, with one copy of each in the module (RFC.md section 6). */
 #ifndef ZL_DICTIONARY_H
 #define ZL_DICTIONARY_H
 
@@ -18,17 +18,17 @@ struct zl_dictionary {
   LZ4_stream_t *prepared;
   LZ4_streamHC_t *prepared_hc;
   uint64_t hash;
-  uint32_t id; /* no other has had it, unlike its address */
+  uint32_t id; /* unique, unlike an address, which is reused */
   uint32_t users;
   uint32_t length;
   uint8_t bytes[];
 };
 
-/* Opens it once more. */
+/* Adds an opening of a dictionary, which needs a close of its own. */
 zl_dictionary *zl_dictionary_share(zl_dictionary *dictionary);
-/* The hash table of a dictionary, ready to attach; 0 when memory is out. */
+/* Returns the hash table of a dictionary, ready to attach; 0 if memory runs out. */
 const LZ4_stream_t *zl_dictionary_prepare(zl_dictionary *dictionary);
-/* The same for LZ4HC, all levels. */
+/* Returns the same for LZ4HC, for all levels. */
 const LZ4_streamHC_t *zl_dictionary_prepare_hc(zl_dictionary *dictionary);
 
 #endif

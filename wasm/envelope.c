@@ -5,7 +5,7 @@
 #include "arena.h"
 #include "bytes.h"
 
-/* A byte of a block makes at most 255 bytes of plaintext. */
+/* A byte of a block produces at most 255 bytes of plaintext. */
 #define EXPANSION_MAX 255u
 
 /* -- Receiving --------------------------------------------------------------- */
@@ -51,8 +51,8 @@ static int32_t check_arena(uint64_t wire_bytes, uint32_t place) {
   return ZL_LZ4A;
 }
 
-/* Takes a part's plaintext off the budget of its message, if that covers it and a part may be as
- * large. */
+/* Subtracts a part's plaintext from the budget of its message. Returns 0 if it exceeds that or the
+ * limit for a part. */
 static int spend(zl_receiver *receiver, uint64_t plain_bytes) {
   if (plain_bytes > receiver->part_limit) return 0;
   if (receiver->budget == UINT64_MAX) return 1;
@@ -62,12 +62,12 @@ static int spend(zl_receiver *receiver, uint64_t plain_bytes) {
 }
 
 int zl_envelope_plausible(uint64_t plain, uint64_t wire) {
-  /* No product: the declared size may be anything up to 2^64 - 1. */
+  /* Without a multiplication, because the declared size may be anything up to 2^64 - 1. */
   uint64_t needed = plain / EXPANSION_MAX + (plain % EXPANSION_MAX != 0);
   return needed <= wire;
 }
 
-/* The most bytes that follow the head of an LZ4M part of `plain` bytes. */
+/* Returns the maximum number of bytes after the head of an LZ4M part of `plain` bytes. */
 static uint64_t multi_bound(uint64_t plain) {
   uint64_t blocks = plain / ZL_BLOCK_MAX + (plain % ZL_BLOCK_MAX != 0);
   uint64_t bound = plain / EXPANSION_MAX + blocks * (16 + ZL_BLOCK_LENGTH_BYTES);
@@ -80,7 +80,7 @@ int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t 
   const uint64_t left = place & ZL_FIRST ? receiver->budget : receiver->budget_left;
   const uint64_t blocks = multi_bound(left < receiver->part_limit ? left : receiver->part_limit);
   uint64_t most = blocks > UINT64_MAX - ZL_HEAD_BYTES ? UINT64_MAX : blocks + ZL_HEAD_BYTES;
-  /* Dictionaries and arenas are alone in their messages, and not of the budget. */
+  /* Dictionaries and arenas are alone in their messages, and do not count against the budget. */
   if (place == (ZL_FIRST | ZL_LAST) && most < ZL_ARENA_PART_MAX) most = ZL_ARENA_PART_MAX;
   if (wire_bytes <= most) return 1;
   *part = (zl_part){.plain_bytes = wire_bytes - ZL_SENTINEL_BYTES, .budget_left = left};
@@ -127,7 +127,7 @@ int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wi
   if (part->kind == ZL_LZ4B && part->plain_bytes > ZL_BLOCK_MAX) return ZL_E_BLOCK_TOO_LARGE;
   if (!spend(receiver, part->plain_bytes)) return ZL_E_BUDGET_EXCEEDED;
   if (!zl_envelope_plausible(part->plain_bytes, part->wire_left)) return ZL_E_IMPLAUSIBLE_SIZE;
-  /* The rest bounds what has to be collected before a block can be judged. */
+  /* This bounds the bytes to collect before a block can be checked. */
   if (part->kind == ZL_LZ4M)
     return part->wire_left <= multi_bound(part->plain_bytes) ? ZL_LZ4M : ZL_E_TRAILING_BYTES;
   if (part->wire_left == 0) return ZL_E_TRUNCATED; /* even no plaintext is a block of one byte */

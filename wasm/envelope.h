@@ -4,7 +4,7 @@
 
 #include "zeromq_lz4.h"
 
-/* Sentinels, as the little-endian word that the four bytes make. */
+/* Sentinels, as the little-endian words of their four bytes. */
 enum {
   ZL_SENTINEL_PLAIN = 0,
   ZL_SENTINEL_LZ4B = 0x42345A4C,
@@ -21,18 +21,18 @@ struct zl_receiver {
   uint32_t revision;
 };
 
-/* Whether a part that begins with these four bytes goes on with a size. */
+/* Whether a part with this sentinel has a size after it. */
 int zl_envelope_sized(const uint8_t *sentinel);
 
 /* Whether `wire` bytes of blocks can hold `plain` bytes. */
 int zl_envelope_plausible(uint64_t plain, uint64_t wire);
 
-/* Whether a part of `wire` bytes can be within the limits in any form. If not, `part` has
- * the sizes to tell. */
+/* Whether a part of `wire_bytes` can be within the limits in any form. If not, `part` has the sizes
+ * for the error. */
 int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
                      zl_part *part);
 
-/* zl_receive_head with the part's length in one piece. */
+/* Like zl_receive_head, but with the part's length as a single number. */
 int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wire_bytes,
                          uint32_t place, zl_part *part);
 

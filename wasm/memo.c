@@ -5,15 +5,15 @@
 
 #include "dictionary.h"
 
-/* As many parts as connections may lag behind one another: what one reads at once holds
- * some hundreds. Signatures lead to a set, in which the part that came first gives way. */
+/* As many parts as connections may lag behind one another: one read holds some hundreds. A
+ * signature selects a set, in which a new part replaces the oldest. */
 #define SETS 256u
 #define WAYS 4u
-/* Room for one part of any size, and many of the usual ones. */
+/* Room for one part of any size, and many of usual size. */
 #define RING_BYTES (2 * (ZL_PART_MAX + ZL_SENTINEL_BYTES))
 #define WORDS_GLANCED_AT 8u
 
-/* One part. The signature only finds it: the bytes decide. */
+/* One part. The signature only finds it; the bytes are compared. */
 typedef struct {
   uint64_t signature;
   const void *first; /* the sender that came first with it */
@@ -28,11 +28,13 @@ typedef struct {
 static remembered sets[SETS][WAYS];
 static uint8_t arrivals[SETS];
 
-/* The latest RING_BYTES of what is kept. Most processes never publish: no memory before. */
+/* The latest RING_BYTES of the cached parts. Allocated on first use, because most processes never
+ * publish. */
 static uint8_t *ring;
 static uint64_t ring_end;
 
-/* Parts that are kept the first time they are seen, because others lately were asked for again. */
+/* Number of parts that are cached the first time they are seen, after others were requested again.
+ */
 #define CREDIT 256u
 static uint32_t credit;
 
@@ -47,7 +49,7 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 29;
 }
 
-/* Of the length and a few words, evenly spread. */
+/* Computes a signature of the length and a few evenly spread words. */
 static uint64_t sign(const uint8_t *source, uint32_t plain) {
   uint64_t hash = mix(0, plain);
   if (plain < sizeof(uint64_t)) return hash;
@@ -57,7 +59,7 @@ static uint64_t sign(const uint8_t *source, uint32_t plain) {
   return hash;
 }
 
-/* memcmp for equality, in steps of 32 bytes: the C library's takes one. */
+/* Compares in steps of 32 bytes, because memcmp of the C library compares byte by byte. */
 static int same(const uint8_t *a, const uint8_t *b, uint32_t length) {
   uint32_t i = 0;
   for (; i + 32 <= length; i += 32) {
@@ -70,7 +72,7 @@ static int same(const uint8_t *a, const uint8_t *b, uint32_t length) {
   return memcmp(a + i, b + i, length - i) == 0;
 }
 
-/* Takes a run of bytes of the ring, at the cost of the oldest. */
+/* Allocates bytes of the ring, and overwrites the oldest. */
 static uint64_t take(uint32_t bytes) {
   uint64_t at = ring_end;
   if (at % RING_BYTES + bytes > RING_BYTES) at += RING_BYTES - at % RING_BYTES;
@@ -93,7 +95,7 @@ static int is_like(const remembered *a, const remembered *b) {
          a->dictionary == b->dictionary && a->effort == b->effort;
 }
 
-/* Returns the entry of a part like this one, or NULL. */
+/* Returns the entry of an equal part, or NULL. */
 static remembered *find(remembered *set, const remembered *part) {
   for (uint32_t i = 0; i < WAYS; i++)
     if (is_like(&set[i], part)) return &set[i];

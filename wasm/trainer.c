@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More than this is not kept of all samples together, and of their number. */
+/* Maximum size of all samples together, and their maximum number. */
 #define SAMPLES_MAX_BYTES (1u << 20)
 #define SAMPLES_MAX 8192u
-/* A sample of fewer bytes says nothing. */
+/* Smaller samples are ignored. */
 #define SAMPLE_MIN 8u
 
 zl_trainer *zl_trainer_open(uint32_t capacity, uint32_t trigger, uint32_t min_bytes) {

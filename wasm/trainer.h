@@ -1,4 +1,4 @@
-/* A sender's own dictionary: samples of its first messages, and what comes of them
+/* The trainer of a sender: samples of its first messages, and the dictionary trained on them
  * (RFC.md section 6.4). */
 #ifndef ZL_TRAINER_H
 #define ZL_TRAINER_H
@@ -11,11 +11,11 @@ struct zl_trainer {
   uint32_t trigger;
   uint32_t min_bytes; /* the threshold of parts once there is a dictionary */
   uint32_t messages;
-  uint8_t *bytes; /* samples, until they have been used */
+  uint8_t *bytes; /* samples, until the training is over */
   uint32_t *ends;
   uint32_t room;
   uint32_t count;
-  zl_training *training; /* once it has begun */
+  zl_training *training; /* 0 until it begins */
   const void *sampling;  /* who sends what is sampled: one of several that share it */
   zl_dictionary *dictionary;
   uint8_t done; /* with or without a dictionary */

@@ -43,7 +43,7 @@ struct zl_transcoder {
   } sender;
 };
 
-/* One call: what is left of the input and of the output. */
+/* The input and output left in one call. */
 typedef struct {
   const uint8_t *in;
   const uint8_t *in_end;
@@ -52,10 +52,10 @@ typedef struct {
   uint32_t need;
 } span;
 
-/* Status inside a call: go on with the next step. */
+/* A status inside a call: go on with the next step. */
 #define STEP_DONE 16
 
-/* More bytes of a body than this are left to the caller, who has them already. */
+/* Longer pieces of a body are left to the caller, who has them already. */
 #define COPIED_BODY_MAX 4096u
 
 static zl_transcoder *open_transcoder(uint8_t direction) {
@@ -163,7 +163,7 @@ static void pass_on(span *s, uint64_t bytes) {
   s->out += bytes;
 }
 
-/* Counts a part whose header has been dealt with, and moves past it. */
+/* Counts a part whose header has been handled, and moves past it. */
 static void count_part(zl_transcoder *t, uint32_t place, uint64_t plain, uint64_t wire) {
   if (place & ZL_LAST && t->sender.apart > 0) t->sender.apart--;
   t->traffic.plain_bytes += plain;
@@ -213,7 +213,7 @@ static int32_t body_step(zl_transcoder *t, span *s) {
   return s->in == s->in_end ? needs_input(s, 1) : needs_room(s, 1);
 }
 
-/* Passes the rest of a body on as it comes. */
+/* Passes the rest of a body on unchanged. */
 static int32_t pass_body(zl_transcoder *t, uint64_t bytes) {
   t->body_left = bytes;
   t->state = BODY;
@@ -222,13 +222,13 @@ static int32_t pass_body(zl_transcoder *t, uint64_t bytes) {
 
 /* -- Parts that do not compress ----------------------------------------------- */
 
-/* Parts of about one size that were tried in vain, in a row, before the next are sampled first;
- * and how many of those go by until one is tried again without. */
+/* Number of consecutive parts of similar size that did not get shorter before the next ones are
+ * sampled first, and number of sampled parts before one is tried without a sample. */
 #define VAIN_MAX 4u
 #define SAMPLED_MAX 64u
-/* For a shorter part a sample takes as long as to try all of it. */
+/* For shorter parts a sample takes as long as a trial. */
 #define SAMPLED_MIN_BYTES 4096u
-/* The beginning and the middle of a part are looked at, this share of it each. */
+/* The share of a part that is sampled at its beginning, and again in its middle. */
 #define SAMPLE_SHARE 16u
 #define SAMPLE_MAX 2048u
 
@@ -236,7 +236,7 @@ static uint8_t *vain_of(zl_transcoder *t, uint64_t body) {
   return &t->sender.vain[body > UINT32_MAX ? 32 : 32 - __builtin_clz((uint32_t)body | 1)];
 }
 
-/* Takes note of a part that was tried, or sampled, and whether it got shorter. */
+/* Records a part that was tried or sampled, and whether it got shorter. */
 static void note_trial(zl_transcoder *t, uint64_t body, int shrank) {
   uint8_t *vain = vain_of(t, body);
   if (shrank)
@@ -245,14 +245,14 @@ static void note_trial(zl_transcoder *t, uint64_t body, int shrank) {
     *vain = VAIN_MAX;
 }
 
-/* The bytes of each of the two pieces by which a part is judged; 0 when it is just tried. */
+/* Returns the size of each of the two pieces of a sample; 0 if the part is to be tried. */
 static uint32_t sample_bytes(zl_transcoder *t, uint64_t body) {
   const uint8_t vain = *vain_of(t, body);
   if (body < SAMPLED_MIN_BYTES || vain < VAIN_MAX || vain == VAIN_MAX + SAMPLED_MAX) return 0;
   return body / SAMPLE_SHARE < SAMPLE_MAX ? (uint32_t)(body / SAMPLE_SHARE) : SAMPLE_MAX;
 }
 
-/* Leaves a part to the caller, whose frame header is dropped here. */
+/* Leaves a part to the caller, and skips its frame header. */
 static int32_t leave_large(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
   t->large = (zl_large){.body_bytes = frame->body_bytes, .place = place, .index = t->part_index};
   t->state = LARGE;
@@ -320,7 +320,7 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
 
   zl_part *part = zl_part_slot();
   if (!zl_envelope_fits(&t->receiver, body, place, part)) return ZL_E_BUDGET_EXCEEDED;
-  /* A plain part shows itself by its sentinel alone. */
+  /* A plain part is recognised by its sentinel alone. */
   if (have < ZL_SENTINEL_BYTES && body >= ZL_SENTINEL_BYTES)
     return needs_input(s, frame->head_bytes + ZL_SENTINEL_BYTES);
   if (have < ZL_HEAD_BYTES && body >= ZL_HEAD_BYTES && zl_envelope_sized(wire))
@@ -376,7 +376,8 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
 
 /* -- To the wire ------------------------------------------------------------- */
 
-/* Writes the frame header for a body that is already there, ZMTP_LONG_HEAD bytes on. */
+/* Writes the frame header for a body that is already in the output, ZMTP_LONG_HEAD bytes further
+ * on. */
 static void put_head(span *s, uint8_t more, uint32_t body) {
   uint32_t head = zmtp_frame_write(s->out, more, body);
   if (head < ZMTP_LONG_HEAD) memmove(s->out + head, s->out + ZMTP_LONG_HEAD, body);
@@ -396,7 +397,7 @@ static int32_t send_dictionary(zl_transcoder *t, span *s) {
   return STEP_DONE;
 }
 
-/* Messages go by themselves where an arena would be no shorter. */
+/* Messages are sent separately if an arena would be no shorter. */
 static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
   const uint32_t room = ZMTP_LONG_HEAD + ZL_ARENA_HEAD_BYTES + arena->bytes;
   if (room_left(s) < room) return needs_room(s, room);
@@ -413,7 +414,7 @@ static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
   return STEP_DONE;
 }
 
-/* At the start of a message: takes over what a trainer has made. */
+/* Adopts a trained dictionary at the start of a message. */
 static void adopt_trained(zl_transcoder *t) {
   zl_trainer *trainer = t->sender.trainer;
   if (!trainer->done) return;
@@ -424,8 +425,8 @@ static void adopt_trained(zl_transcoder *t) {
   t->sender.min_bytes = trainer->min_bytes;
 }
 
-/* Whether the messages of this one are sampled: from its next on when nobody's are, or
- * when it has sent enough of them while another, which may be idle, was waited for. */
+/* Whether this transcoder's messages are sampled. It starts with its next message if no other
+ * transcoder is sampled, or if it has waited long enough for another one, which may be idle. */
 static int is_sampled(zl_transcoder *t, uint32_t place) {
   zl_trainer *trainer = t->sender.trainer;
   if (trainer->sampling == t) return 1;
@@ -436,7 +437,7 @@ static int is_sampled(zl_transcoder *t, uint32_t place) {
   return 1;
 }
 
-/* Samples a part once the bytes that are wanted of it are there. */
+/* Samples a part once enough of its bytes are available. */
 static int32_t sample_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uint32_t place) {
   zl_trainer *trainer = t->sender.trainer;
   if (t->sender.sampled) return STEP_DONE;
@@ -465,8 +466,8 @@ static int32_t send_plain(zl_transcoder *t, span *s, const zmtp_frame *frame, ui
   return pass_body(t, body);
 }
 
-/* The dictionary of the next part: none as long as it is not shipped, which
- * it is not within a message that began with no effort. */
+/* Returns the dictionary for the next part. There is none until it has been shipped, which does not
+ * happen within a message that began with no effort. */
 static zl_dictionary *shipped_dictionary(const zl_transcoder *t) {
   return t->sender.dictionary_due ? NULL : t->sender.dictionary;
 }
@@ -497,7 +498,7 @@ uint32_t zl_sending_plain(zl_transcoder *t, uint8_t *target, uint32_t more, uint
   return head + ZL_SENTINEL_BYTES;
 }
 
-/* Whether a part is worth a trial, as far as a sample tells. */
+/* Whether a sample suggests that a part is compressible. */
 static int looks_compressible(zl_transcoder *t, const uint8_t *part, uint32_t length) {
   const uint32_t bytes = sample_bytes(t, length);
   if (bytes == 0) return 1;
@@ -511,7 +512,7 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
   const uint64_t body = frame->body_bytes;
   const uint64_t whole = frame->head_bytes + body;
   if (t->sender.effort == ZL_NO_EFFORT) return send_plain(t, s, frame, place);
-  /* Not for a message that was begun before, when it is read again for want of room. */
+  /* Not for a message that had already begun, and is read again because there was no room. */
   if (t->sender.trainer && place & ZL_FIRST && !t->sender.sampled) adopt_trained(t);
   if (t->sender.trainer) {
     int32_t status = sample_part(t, s, frame, place);

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #define ZMTP_GREETING_BYTES 64u
-/* Signature, version and mechanism: all of the greeting that is checked. */
+/* Size of the signature, version and mechanism, the only fields that are checked. */
 #define ZMTP_GREETING_CHECKED 32u
 
 enum {
@@ -23,16 +23,16 @@ typedef struct {
   uint8_t flags;
 } zmtp_frame;
 
-/* Whether the first `count` bytes of a greeting can begin one that is accepted:
- * version 3 or later, mechanism NULL or PLAIN. */
+/* Returns whether the first `count` bytes can begin a greeting that is accepted: version 3 or
+ * later, mechanism NULL or PLAIN. */
 int zmtp_greeting_accepts(const uint8_t *greeting, uint32_t count);
 
-/* Reads a frame header of at most `have` bytes. Returns 0, the number of bytes
- * it needs when they are not there yet, or ZL_E_FRAME. */
+/* Reads a frame header of at most `have` bytes. Returns 0, the number of bytes that it needs if
+ * there are too few, or ZL_E_FRAME. */
 int32_t zmtp_frame_read(const uint8_t *bytes, uint64_t have, zmtp_frame *frame);
 
-/* Writes the header of a data frame, in its shortest form, and returns its
- * length: at most ZMTP_LONG_HEAD. */
+/* Writes the header of a data frame in its shortest form. Returns its length, at most
+ * ZMTP_LONG_HEAD. */
 uint32_t zmtp_frame_write(uint8_t *target, uint8_t more, uint64_t body_bytes);
 
 #endif
