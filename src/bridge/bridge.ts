@@ -20,7 +20,7 @@ import { IPC, listenIpc, parseIpc } from "./ipc.js"
 import { Link } from "./link.js"
 import type { MessageLimits } from "./message-limits.js"
 
-/** libzmq's defaults, and its limit for a handshake: no peer waits longer to be connected. */
+/** libzmq's defaults. Its limit for a handshake is the time limit for a connection: no peer waits longer. */
 const TCP: TcpOptions = {
   keepAlive: undefined,
   keepAliveDelayMs: 0,
@@ -33,45 +33,45 @@ const TCP: TcpOptions = {
 }
 
 export interface BridgeSpec {
-  /** Listens. */
+  /** The endpoint to listen at. */
   from: string
-  /** Is dialled for each connection. One of the two is lz4+tcp://, the other tcp:// or ipc://. */
+  /** The endpoint to dial for each connection. One of the two is lz4+tcp://, the other tcp:// or ipc://. */
   to: string
   settings: Settings
-  /** Limits of a message, either way; the bytes are those that the plain side sends. */
+  /** Limits of a message in either direction. The bytes are those that the plain side sends. */
   limits: MessageLimits
-  /** Connections that are joined, or wait for it, at most. */
+  /** Maximum number of connections, including those that are not joined yet. */
   maxConnections: number
 }
 
 /** Two connections that are joined. */
 export interface Joined {
-  /** From 1. */
+  /** The number of the pair, from 1. */
   number: number
-  /** Addresses: of who connected, and of who was dialled. */
+  /** Addresses of the peer that connected, and of the one that was dialled. */
   from: string
   to: string
-  /** What went through so far. */
+  /** Returns the traffic so far. */
   counts(): ConnectionCounts
 }
 
 export interface BridgeHandlers {
   joined(joined: Joined): void
-  /** One side, by its address, broke a rule; its connection, and the one it was joined with, end next. */
+  /** A side broke a rule. `side` is its address. Both connections will be ended. */
   failed(joined: Joined, side: string, error: Error): void
-  /** Both connections are over; `error` is what ended them, if anything. */
+  /** Both connections have ended; `error` is the cause, if there was one. */
   ended(joined: Joined, error: Error | undefined): void
-  /** The other endpoint could not be reached: the connection of `from` was closed. */
+  /** The other endpoint could not be reached, so the connection of `from` was closed. */
   unreachable(from: string, error: Error): void
-  /** There are as many connections as there may be: the one of `from` was closed. */
+  /** The maximum number of connections is open, so the connection of `from` was closed. */
   full(from: string): void
 }
 
 /**
  * Accepts connections at one endpoint, dials the other for each, and joins the two.
  *
- * While the other cannot be reached, accepted connections are closed again. libzmq, which has
- * had no handshake, reconnects in its own time and keeps its messages until then.
+ * If the other cannot be reached, the accepted connection is closed again. libzmq, which has had no
+ * handshake, keeps its messages and reconnects later.
  */
 export class Bridge {
   readonly #spec: BridgeSpec
@@ -80,13 +80,13 @@ export class Bridge {
   readonly #dial: () => Channel
   readonly #listen: () => Promise<string>
   readonly #links = new Set<Link>()
-  /** Closes a connection that was accepted and is not joined with another yet. */
+  /** Callbacks that close a connection which is accepted but not joined yet. */
   readonly #waiting = new Set<() => void>()
   #trainer: Trainer | undefined
   #count = 0
   #drained: (() => void) | undefined
 
-  /** @throws Error with code EINVAL or ENODEV where an endpoint is not valid. */
+  /** @throws Error with code EINVAL or ENODEV if an endpoint is invalid. */
   constructor(spec: BridgeSpec, handlers: BridgeHandlers) {
     this.#spec = spec
     this.#handlers = handlers
@@ -97,12 +97,15 @@ export class Bridge {
     checkAddresses(spec)
   }
 
-  /** Starts to listen. Returns where, with the real port; rejects with an error that has a code. */
+  /** Starts to listen. Resolves to the endpoint with the real port. Rejects with an error that has a code. */
   start(): Promise<string> {
     return this.#listen()
   }
 
-  /** Stops to listen and ends all links, each as `Link.drain` does; destroys what is left after `limitMs`. */
+  /**
+   * Stops listening and ends all links, each as `Link.drain` does. Destroys the remaining ones
+   * after `limitMs`.
+   */
   async drain(limitMs: number): Promise<void> {
     this.#server.close()
     for (const close of this.#waiting) close()
@@ -192,7 +195,7 @@ function checkSchemes({ from, to }: BridgeSpec): void {
     )
 }
 
-/** A bridge to itself would dial again for each connection that comes of its dialling. */
+/** A bridge to itself would dial again for each connection that it makes. */
 function checkAddresses({ from, to }: BridgeSpec): void {
   const address = (endpoint: string) => endpoint.slice(endpoint.indexOf("://"))
   if (address(from) === address(to))
@@ -205,7 +208,7 @@ function checkAddresses({ from, to }: BridgeSpec): void {
 
 const schemeOf = (endpoint: string): TcpScheme => (isLz4(endpoint) ? SCHEME : "tcp://")
 
-/** As with libzmq, `*` is all addresses of IPv4; IPv6 is for those who write it. */
+/** As with libzmq, `*` is all addresses of IPv4; IPv6 must be written explicitly. */
 const usesIpv6 = (endpoint: string) => /\[|::/.test(endpoint)
 
 function listening(server: Server, endpoint: string): () => Promise<string> {
@@ -234,13 +237,13 @@ function dialling(endpoint: string): () => Channel {
   return () => connectTcp(destination, TCP)
 }
 
-/** Returns the address of a socket's peer, which a Unix socket and a closed one do not have. */
+/** Returns the address of a socket's peer. A Unix socket, and one that was closed, have none. */
 function addressOf({ remoteAddress, remotePort }: Socket, endpoint: string): string {
   if (remoteAddress === undefined || remotePort === undefined) return endpoint
   return formatEndpoint({ host: remoteAddress, port: remotePort }, schemeOf(endpoint))
 }
 
-/** Closes a socket that is sent an end, in case the peer does not. */
+/** Closes a socket that was ended, in case the peer does not. */
 function destroyWhenSent(socket: Socket): void {
   const wait = () => destroyLater(socket)
   if (socket.writableFinished) wait()

@@ -7,12 +7,12 @@ import { mistake, zmqError } from "../transport/zmq-error.js"
 
 export const IPC = "ipc://"
 
-/** Bytes of a path that fit into a sockaddr_un, with the zero byte behind it. */
+/** Maximum length of a path in a sockaddr_un, without the zero byte after it. */
 const PATH_MAX_BYTES = process.platform === "linux" ? 107 : 103
 
 /**
- * The path of an endpoint, as net takes it: `ipc:///run/x`, or `ipc://@x` for a name
- * without a file, which Linux has.
+ * Returns the path of an endpoint, as node:net takes it: `ipc:///run/x`, or `ipc://@x` for an
+ * abstract name, which Linux has.
  *
  * @throws Error with code EINVAL.
  */
@@ -31,8 +31,8 @@ export function parseIpc(endpoint: string): string {
 }
 
 /**
- * Starts to listen. A file that a process left behind is taken away first; one that
- * somebody listens on is not, other than by libzmq. Rejects with an error that has a code.
+ * Starts to listen. First removes a socket file that a process left behind, but, unlike libzmq, not
+ * one that somebody listens on. Rejects with an error that has a code.
  */
 export async function listenIpc(server: Server, path: string, backlog: number): Promise<void> {
   const isFile = !path.startsWith("\0")
@@ -53,7 +53,7 @@ function isListening(path: string): Promise<boolean> {
       socket.destroy()
       resolve(true)
     })
-    // With any other error somebody may be there.
+    // With any other error, a process may be listening.
     socket.once("error", ({ code }: NodeJS.ErrnoException) => resolve(code !== "ECONNREFUSED"))
   })
 }

@@ -12,8 +12,8 @@ import type { MessageLimits } from "./message-limits.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
 /**
- * Milliseconds that both sides may take for their greetings: as libzmq's handshake. Sides
- * that say nothing would use up the connections that there may be.
+ * Milliseconds that both sides have for their greetings, as for libzmq's handshake. Silent peers
+ * would otherwise use up the maximum number of connections.
  */
 const GREETING_MS = 30_000
 
@@ -26,20 +26,19 @@ interface Ending {
 export type LinkEnd = "lz4" | "plain"
 
 export interface LinkHandlers {
-  /** One side broke a rule, or memory ran out for it; the link ends next. */
+  /** A side broke a rule, or memory ran out for it. The link will be ended. */
   failed(error: Error, end: LinkEnd): void
-  /** The connection of the lz4+tcp side is over. */
+  /** The connection of the lz4+tcp side has ended. */
   disconnected(): void
-  /** Both are over; `error` is what ended them, if anything. */
+  /** Both connections have ended; `error` is the cause, if there was one. */
   ended(error: Error | undefined): void
 }
 
 /**
- * Two connections that are joined, one that speaks lz4+tcp and a plain one, and a transcoder
- * each way between them.
+ * A pair of joined connections, one that speaks lz4+tcp and a plain one, with a transcoder for each
+ * direction.
  *
- * Data that one side has handed over is written to the other before that is
- * closed, however the link ends.
+ * Data that one side has sent is written to the other before that is closed, however the link ends.
  */
 export class Link implements ChannelHandlers, PumpHandlers {
   readonly #counts: ConnectionCounts = {
@@ -55,7 +54,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   readonly #fromPlain: Pump
   #end: Ending | undefined
   #farewell: NodeJS.Timeout | undefined
-  /** Bytes of their greetings that are still to come, and the time for them. */
+  /** Bytes of the greetings not yet received, and the timer for them. */
   #lz4Ungreeted = GREETING_BYTES
   #plainUngreeted = GREETING_BYTES
   #greeting: NodeJS.Timeout | undefined
@@ -84,7 +83,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
     plain.handlers = this
   }
 
-  /** Lets data through. */
+  /** Starts to pass on data. */
   start(): void {
     this.#greeting = setTimeout(() => this.#ungreeted(), GREETING_MS).unref()
     this.#plain.resume()
@@ -121,7 +120,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   finished({ socket }: Channel): void {
-    // Otherwise `drain` has said goodbye, and the peer may have much to say yet.
+    // Otherwise `drain` has ended this side, and the peer may still have much to send.
     if (socket !== this.#lz4 || !this.#end) return
     this.#farewell = destroyLater(socket)
   }
@@ -148,9 +147,9 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   /**
-   * Ends the link for both sides. The one that sent more ends first: it closes, all
-   * that it had handed over goes through, and then the other ends. The message that
-   * is on its way to the first gets there; those behind are lost, as when any connection ends.
+   * Ends the link for both sides. First ends the side that has sent more: it closes, all data that
+   * it sent is passed on, and then the other side is ended. The message in progress to the first
+   * side is completed; later ones are lost, as when any connection ends.
    */
   drain(): void {
     if (this.#end) return
@@ -159,7 +158,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
     else this.#fromLz4.conclude()
   }
 
-  /** Ends the link at once, whatever it still holds. */
+  /** Ends the link at once, with all the data that it holds. */
   destroy(): void {
     this.#plain.destroy()
     this.#lz4.destroy()
@@ -174,7 +173,8 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   #ungreeted(): void {
-    // The one that said less: libzmq sends the rest of its greeting when it has some of the peer's.
+    // The side that sent less: libzmq sends the rest of its greeting after it has received some of
+    // the peer's.
     const side = this.#lz4Ungreeted >= this.#plainUngreeted ? "lz4+tcp" : "plain"
     const message = `the ${side} side sent no whole greeting in ${GREETING_MS / 1000} seconds`
     this.#end ??= { error: zmqError("ETIMEDOUT", undefined, message) }

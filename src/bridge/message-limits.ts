@@ -2,25 +2,25 @@ import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, frameBodyBytes, frameHeadBytes, LONG_HEAD_BYTES, MORE } from "../codec/frames.js"
 import { GREETING_BYTES } from "../zmtp/greeting.js"
 
-/** Limits of one message, either way. */
+/** Limits of one message, in either direction. */
 export interface MessageLimits {
-  /** Bytes of all its parts, at most; -1 is no limit. */
+  /** Maximum bytes of all its parts; -1 is no limit. */
   maxBytes: number
   maxParts: number
 }
 
 /**
- * Reads the heads of the frames of a ZMTP stream, to find a message that is beyond the limits
- * before anything of the part that makes it so is kept. What is no frame is left to the transcoder.
+ * Reads the heads of the frames of a ZMTP stream, to refuse a message that exceeds the limits
+ * before any byte of the excessive part is kept. Malformed frames are left to the transcoder.
  */
 export class LimitedStream {
   readonly #limits: MessageLimits
-  /** Bytes of the greeting, or of a body, that are still to come. */
+  /** Bytes of the greeting, or of a body, not yet received. */
   #passing = GREETING_BYTES
-  /** The head of a frame, as far as it came. */
+  /** The bytes received so far of a frame's head. */
   readonly #head = new Uint8Array(LONG_HEAD_BYTES)
   #headBytes = 0
-  /** Of the message that is under way. */
+  /** Counts of the current message. */
   #parts = 0
   #bytes = 0
 
@@ -28,7 +28,10 @@ export class LimitedStream {
     this.#limits = limits
   }
 
-  /** Reads a chunk. Returns the error for the first part that is too much, and where its frame or what is here of it begins. */
+  /**
+   * Reads a chunk. Returns the error for the first part that exceeds a limit, and the position of
+   * its frame, or of the rest of the frame that is in this chunk.
+   */
   check(chunk: Uint8Array): { error: ProtocolError; at: number } | undefined {
     let at = 0
     let frameAt = 0

@@ -6,41 +6,41 @@ import { EffortMeter, Link } from "../transport/effort-meter.js"
 import { LimitedStream, type MessageLimits } from "./message-limits.js"
 
 export interface PumpHandlers {
-  /** The stream broke a rule, or memory ran out; nothing moves through it any more. */
+  /** The stream broke a rule, or memory ran out. No more data is passed on. */
   failed(transcoder: Transcoder, error: Error): void
 }
 
-/** The size of a transcoder's pieces, unless a part makes a larger one. */
+/** Size of a transcoder's pieces, unless a part makes a larger one. */
 const SPARE_BYTES = 256 * 1024
 /** A buffer to write from, unless a socket still holds it. */
 let spare: Buffer | undefined
 
 /**
- * Moves one direction of a link: reads from a socket, transcodes, writes to
- * another. It reads only while the other side takes what it writes, so that a
- * slow reader stops the writer and little is held in between.
+ * Moves one direction of a link: reads from a socket, transcodes, and writes to another. It only
+ * reads while the other side is writable, so that a slow reader stops the writer and little data is
+ * held in between.
  */
 export class Pump implements TranscoderSink {
   readonly #from: Socket
   readonly #to: Socket
   readonly #transcoder: Transcoder
-  /** The plain side: the bytes read, or those written of them. */
+  /** For the plain side, the limits on the bytes read, or on those written. */
   readonly #input: LimitedStream | undefined
   readonly #output: LimitedStream | undefined
   readonly #handlers: PumpHandlers
   readonly #network: Link | undefined
   readonly #meter: EffortMeter | undefined
-  /** Traffic as far as it was written, and that of the current run, with the time for its writes. */
+  /** Traffic that was written, and that of the current run, with the time of its writes. */
   #written: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   #encoded = { plainBytes: 0, wireBytes: 0, writeMs: 0 }
   #blocked = false
   /** A buffer that is still being written from. */
   #held: Buffer | undefined
-  /** Why what comes from here on is not taken. */
+  /** The error that makes the pump refuse the rest. */
   #refused: ProtocolError | undefined
   #ended = false
   #stopped = false
-  /** The count of messages at which the other side is ended at the latest. */
+  /** The number of messages at which the other side is ended at the latest. */
   #concludeAt: number | undefined
 
   constructor(
@@ -54,7 +54,7 @@ export class Pump implements TranscoderSink {
     this.#from = from
     this.#to = to
     this.#transcoder = transcoder
-    // Bytes of plaintext that comes over lz4+tcp are the decoder's to count, before it takes memory.
+    // The decoder counts the plaintext received over lz4+tcp, before it allocates memory.
     const decodes = !transcoder.sends
     this.#input = decodes ? undefined : new LimitedStream(limits)
     this.#output = decodes ? new LimitedStream({ ...limits, maxBytes: -1 }) : undefined
@@ -63,7 +63,7 @@ export class Pump implements TranscoderSink {
     this.#meter = this.#network && new EffortMeter([this.#network])
   }
 
-  /** Takes a chunk that was read. */
+  /** Handles a chunk that was read. */
   push(chunk: Uint8Array): void {
     if (this.#refused) return
     this.#run(() => {
@@ -74,7 +74,7 @@ export class Pump implements TranscoderSink {
     })
   }
 
-  /** The other side has room again. */
+  /** The other side is writable again. */
   drained(): void {
     if (!this.#blocked) return
     this.#network?.drained()
@@ -85,20 +85,20 @@ export class Pump implements TranscoderSink {
     this.#resume()
   }
 
-  /** Nothing more comes: ends the other side when it has all that came before. */
+  /** Ends the other side once it has everything received so far, because no more will arrive. */
   finish(): void {
     this.#ended = true
     if (!this.#blocked) this.#resume()
   }
 
-  /** Ends the other side when it has the message that is under way; drops what follows. */
+  /** Ends the other side once it has the message in progress. Drops the rest. */
   conclude(): void {
-    // One that is counted, and whose body is still on its way, has ended when two more are.
+    // A message that is counted but whose body is incomplete has ended when two more are counted.
     this.#concludeAt = this.#transcoder.messages + 2
     this.#checkConcluded()
   }
 
-  /** Drops what is read from now on. */
+  /** Drops everything read from now on. */
   stop(): void {
     this.#stopped = true
     this.#from.resume()
@@ -118,7 +118,7 @@ export class Pump implements TranscoderSink {
     }
   }
 
-  /** Ends the stream at what is beyond a limit, once all that came before is through. */
+  /** Ends the stream at the part that exceeds a limit, once everything before it was passed on. */
   #refuse(): void {
     if (this.#refused && !this.#blocked) throw this.#refused
   }
@@ -156,7 +156,7 @@ export class Pump implements TranscoderSink {
     if (copied) this.#to.write(taken)
     else this.#writeCopy(taken)
     if (refused) throw refused.error
-    // The stream asks to wait even where the system took all at once.
+    // The stream also asks for a pause when the system took everything at once.
     this.#blocked = this.#to.writableNeedDrain && this.#to.writableLength > 0
     if (this.#network) this.#measureWrite(this.#network, begunAt)
     return !this.#blocked
@@ -173,7 +173,7 @@ export class Pump implements TranscoderSink {
     this.#encoded.writeMs += performance.now() - begunAt
   }
 
-  /** Writes a copy, in a buffer that is used again when the system takes all of it at once. */
+  /** Writes a copy, in a buffer that is reused if the system takes all of it at once. */
   #writeCopy(piece: Uint8Array): void {
     if (this.#to.writableLength > 0 || piece.length > SPARE_BYTES) {
       this.#to.write(Buffer.from(piece))

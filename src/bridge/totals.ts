@@ -1,11 +1,11 @@
 import type { Traffic } from "../codec/codec.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 
-/** Traffic of all links, closed ones included. */
+/** Traffic of all links, including closed ones. */
 export class Totals {
-  /** Of links that are still counted. */
+  /** Counts of links that are still open. */
   readonly #live = new Map<number, () => ConnectionCounts>()
-  /** Of all others. */
+  /** Counts of all others. */
   readonly #past: Record<"sent" | "received", Traffic> = {
     sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
     received: { messages: 0, plainBytes: 0, wireBytes: 0 },
@@ -15,7 +15,7 @@ export class Totals {
     this.#live.set(link, counts)
   }
 
-  /** Nothing is counted any more. */
+  /** Adds the final counts of a link to the past ones. */
   end(link: number): void {
     const counts = this.#live.get(link)
     if (!counts) return

@@ -10,35 +10,35 @@ import type {
 } from "./events.js"
 import { CaptureReader } from "./reader.js"
 
-/** A connection with all that went over it. */
+/** A connection with all its commands, messages and errors. */
 export interface CapturedConnection extends CaptureConnection {
   /** Its commands, in order. */
   commands: CaptureCommand[]
   /** Its messages, in order. */
   messages: CaptureMessage[]
-  /** The error of a part that does not decode is on the part. */
+  /** Its errors. A part that does not decode has its error on the part. */
   errors: CaptureError[]
 }
 
-/** All of a capture. */
+/** The whole content of a capture. */
 export interface Capture {
-  /** Its connections, by when they began. */
+  /** Its connections, in the order in which they began. */
   connections: CapturedConnection[]
-  /** Of the file itself. */
+  /** Errors of the file itself. */
   errors: CaptureError[]
 }
 
-/** Maximum connections of a capture that is kept whole: each takes many times its packets in memory. */
+/** Maximum number of connections that are kept: each takes many times the size of its packets in memory. */
 export const KEPT_CONNECTIONS_MAX: number = 100_000
-/** The file is read in pieces, so that the events of one are freed before the next. */
+/** The file is read in pieces, so that the events of one piece are freed before the next. */
 const CHUNK_BYTES = 1 << 20
 
 /**
- * Decodes a whole capture in memory: .pcap, .pcapng, or the bytes of one direction of a
- * connection. Of more than 100,000 connections only the first are kept, and `errors` says so.
+ * Decodes a whole capture in memory: .pcap, .pcapng, or the bytes of one direction of a connection.
+ * Of more than 100,000 connections only the first are kept, and `errors` says so.
  *
- * @throws CaptureFormatError when the file is no capture.
- * @throws TypeError, RangeError for options that are unknown or out of range.
+ * @throws CaptureFormatError if the file is not a capture.
+ * @throws TypeError or RangeError if an option is unknown or out of range.
  */
 export function decodeCapture(file: Uint8Array, options: CaptureOptions = {}): Capture {
   checkBytes("file", file)
@@ -69,7 +69,7 @@ export function decodeCapture(file: Uint8Array, options: CaptureOptions = {}): C
 const collecting = (connection: CaptureConnection): CapturedConnection =>
   Object.assign(connection, { commands: [], messages: [], errors: [] })
 
-/** The error for the first connection that is not kept. */
+/** Returns the error for the first connection that is not kept. */
 export function tooManyConnections(time: Time): CaptureError {
   const message = `there are more than ${KEPT_CONNECTIONS_MAX} connections: the rest are ignored`
   return { code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset: 0 }

@@ -13,26 +13,26 @@ import { loadInstanceSync, type WasmSource } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
 import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
 
-/** Options of reading frames. */
+/** Options of `decodeFrames`. */
 export interface DecodeFramesOptions {
-  /** That of the message's connection, or of its direction where they differ. */
+  /** The transport of the message's connection, or of its direction if the two differ. */
   transport: TransportName
-  /** The one that was in use, of 1 to 8192 bytes. */
+  /** The dictionary that was in use, of 1 to 8192 bytes. */
   dictionary?: Uint8Array
-  /** Maximum plaintext of one message, in bytes; -1, the default, is no limit. */
+  /** Maximum plaintext of one message, in bytes; -1 (the default) is no limit. */
   maxMessageSize?: number
-  /** As for `decodeCapture`. */
+  /** The module, as for `decodeCapture`. */
   wasm?: WasmSource
 }
 
 /**
- * Decodes what the `ranges` of messages hold once more, so that a message can be read when it is
- * looked at and need not be kept. An arena gives several messages. The offsets of errors are in
- * `frames`.
+ * Decodes messages again from the bytes of the file that their `ranges` refer to, so that messages
+ * need not be kept until they are displayed. An arena returns several messages. The offsets of
+ * errors are relative to `frames`.
  *
- * @throws ProtocolError when a frame has a head that is not allowed.
- * @throws RangeError when the bytes end in the middle of a message, or options are out of range.
- * @throws TypeError for arguments of another type.
+ * @throws ProtocolError if a frame's head is not allowed.
+ * @throws RangeError if the bytes end in the middle of a message, or an option is out of range.
+ * @throws TypeError if an argument has another type.
  */
 export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): DecodedMessage[] {
   checkBytes("frames", frames)

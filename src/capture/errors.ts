@@ -1,8 +1,11 @@
-/** The input is no capture. The message says what it is instead, and which formats are read. */
+/**
+ * The error for input that is not a capture. The message says what it is instead, and which formats
+ * are supported.
+ */
 export class CaptureFormatError extends Error {
-  /** "CaptureFormatError", also where the code is minified. */
+  /** "CaptureFormatError", even if the code is minified. */
   override readonly name = "CaptureFormatError"
-  /** Stable, unlike the message. */
+  /** The code, which is stable, unlike the message. */
   readonly code = "ERR_CAPTURE_FORMAT"
 
   constructor(detail: string) {

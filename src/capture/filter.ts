@@ -10,7 +10,7 @@ export type RowKind =
   | "close"
   | PartKind
 
-/** The language in words, for --help and the page. */
+/** A description of the language, for --help and the page. */
 export const filterHelp = `Terms between spaces, all of which must match:
   connection=2     the connection of this number; of an address, a port or both:
                    connection=10.0.0.7, connection=:5555, connection=[::1]:5555
@@ -20,9 +20,9 @@ export const filterHelp = `Terms between spaces, all of which must match:
   from=client      what one side sent: client or server
   anything else    text in the content, upper or lower case alike; "in quotes" with spaces`
 
-/** The properties that a filter tests. `text` is read last and only where it is needed. */
+/** The properties that a filter tests. `text` is only read if needed, and last. */
 export interface FilterRow {
-  /** 0 for errors of the file itself. */
+  /** The number of the connection; 0 for errors of the file itself. */
   readonly connection: number
   readonly client: string
   readonly server: string
@@ -48,11 +48,14 @@ const KINDS: readonly RowKind[] = [
   "LZ4D",
 ]
 
-// A quote counts where it is closed at the end of a term, so that pieces of JSON are text as they are.
+// A quote only counts if it is closed at the end of a term, so that pieces of JSON are plain text.
 const TERM = /(?:([a-z]+)=)?(?:(["'])(.*?)\2(?=\s|$)|(\S+)|(?=\s|$))/isy
 const SPACE = /\s*/y
 
-/** Throws a SyntaxError, in words for the user, where `expression` is wrong; an empty one matches all. */
+/**
+ * Parses a filter. Throws a SyntaxError, with a message for the user, if `expression` is invalid.
+ * An empty one matches everything.
+ */
 export function parseFilter(expression: string): Filter {
   const fields: Filter[] = []
   const texts: Filter[] = []
@@ -105,7 +108,7 @@ function ofConnection(value: string): Filter {
 const WITH_PORT = /^(?:\d+(?:\.\d+){3}|\[[0-9a-f.:]+\])?(?::\d+)?$/i
 const BARE_IPV6 = /^[0-9a-f.:]+$/i
 
-/** Whether this is an address, a port or both; a URL knows which addresses and ports there are. */
+/** Returns whether this is an address, a port or both, as parsed by URL. */
 function isEnd(value: string): boolean {
   if (value === "") return false
   if (WITH_PORT.test(value))
@@ -113,7 +116,7 @@ function isEnd(value: string): boolean {
   return BARE_IPV6.test(value) && URL.canParse(`http://[${value}]`)
 }
 
-/** For the ends of a connection, such as "127.0.0.1:5555" and "[::1]:5555". */
+/** Returns a matcher for the ends of a connection, such as "127.0.0.1:5555" and "[::1]:5555". */
 function endMatcher(value: string): (end: string) => boolean {
   if (/^:\d+$/.test(value)) return (end) => end.endsWith(value)
   return (end) => end === value || end.startsWith(`${value}:`) || end.startsWith(`[${value}]:`)
@@ -134,15 +137,15 @@ function ofSide(value: string): Filter {
 }
 
 function contains(text: string): Filter {
-  // A pattern rather than toLowerCase(), which would copy each row's text.
+  // A pattern instead of toLowerCase(), which would copy the text of each row.
   const pattern = new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "iu")
   return (row) => pattern.test(row.text)
 }
 
-/** Text is looked for in so many bytes of a message: all of one may be longer than strings can be. */
+/** Bytes of a message that are searched: a whole message may be longer than the longest string. */
 const SEARCHED_BYTES = 16 << 20
 
-/** An event as filters see it. */
+/** Returns the properties of an event for filters. */
 export function filterRow(event: CaptureEvent): FilterRow {
   const { connection } = event
   return {

@@ -4,26 +4,25 @@ import { checkBytes, checkNames } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader, OPTION_NAMES } from "./reader.js"
 
-/** Options of reading a capture, and of reporting progress. */
+/** Options of `readCapture`. */
 export interface ReadCaptureOptions extends CaptureOptions {
-  /** Told how far it is; the total where the file is a Blob. */
+  /** Called with the number of bytes read so far, and the total if the file is a Blob. */
   onProgress?: (bytesRead: number, totalBytes: number | undefined) => void
-  /** Ends the reading: the generator throws its reason. */
+  /** Aborts the reading: the generator throws the signal's reason. */
   signal?: AbortSignal
 }
 
 /** A source of a capture. */
 export type CaptureSource = Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
-/** More at once would only make the list of events longer that waits for its reader. */
+/** Larger chunks would only make the list of events longer that the caller has not read yet. */
 const CHUNK_BYTES = 1 << 20
 
 /**
- * Reads a capture as it comes, such as a File of a page or a stream of Node: gigabytes in little
- * memory.
+ * Reads a capture in chunks, from a File of a page or a stream of Node: gigabytes in little memory.
  *
- * @throws CaptureFormatError when the file is no capture.
- * @throws TypeError, RangeError for options that are unknown or out of range.
+ * @throws CaptureFormatError if the file is not a capture.
+ * @throws TypeError or RangeError if an option is unknown or out of range.
  */
 export async function* readCapture(
   file: CaptureSource,
@@ -65,7 +64,7 @@ function chunksOf(file: CaptureSource): AsyncIterable<Uint8Array> {
   throw wrongType(`file must be a Blob, a ReadableStream or an async iterable; got ${shown(file)}`)
 }
 
-/** Not every browser iterates over a stream. */
+/** Not every browser can iterate over a stream. */
 async function* chunksOfStream(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
   const reader = stream.getReader()
   try {

@@ -5,14 +5,14 @@ import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { StreamReader } from "./packets/stream-reader.js"
 import { type CaptureContext, ZmtpConnection } from "./streams/zmtp-connection.js"
 
-/** Those of `CaptureOptions`. */
+/** The names of `CaptureOptions`. */
 export const OPTION_NAMES: readonly string[] = ["maxMessageSize", "dictionary", "wasm"]
 
 /**
- * A capture file in, chunk by chunk; what it holds out, in order. It does no I/O.
+ * A reader of a capture file in chunks, which returns its events in order. It does no I/O.
  *
- * On the main thread of a page some browsers load no module without waiting: there `readCapture`
- * is for all, and makes this work from then on.
+ * On the main thread of a page, some browsers cannot load the module synchronously. `readCapture`
+ * works there, and after it this class does too.
  */
 export class CaptureReader {
   readonly #streams: StreamReader
@@ -22,8 +22,8 @@ export class CaptureReader {
   #tcpConnections = 0
 
   /**
-   * @throws TypeError, RangeError for options that are unknown or out of range.
-   * @throws Error with the code ERR_LZ4_WASM when the module cannot be loaded.
+   * @throws TypeError or RangeError if an option is unknown or out of range.
+   * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
    */
   constructor(options: CaptureOptions = {}) {
     checkNames(options, OPTION_NAMES)
@@ -48,16 +48,17 @@ export class CaptureReader {
     )
   }
 
-  /** TCP connections with data so far; ZMTP or not. */
+  /** Number of TCP connections with data so far, whether ZMTP or not. */
   get tcpConnections(): number {
     return this.#tcpConnections
   }
 
   /**
-   * The next bytes of the file, which the caller may reuse afterwards. Returns what they complete.
+   * Reads the next bytes of the file, which the caller may reuse afterwards. Returns the events
+   * that they complete.
    *
-   * @throws CaptureFormatError when the file is no capture; the reader is closed then.
-   * @throws TypeError when `chunk` is not a Uint8Array.
+   * @throws CaptureFormatError if the file is not a capture; the reader is closed then.
+   * @throws TypeError if `chunk` is not a Uint8Array.
    * @throws Error with the code ERR_LZ4_CLOSED after `close`.
    */
   push(chunk: Uint8Array): CaptureEvent[] {
@@ -67,9 +68,9 @@ export class CaptureReader {
   }
 
   /**
-   * The file ends here. Returns the last events and closes the reader.
+   * Ends the file. Returns the last events and closes the reader.
    *
-   * @throws CaptureFormatError when the file is no capture.
+   * @throws CaptureFormatError if the file is not a capture.
    * @throws Error with the code ERR_LZ4_CLOSED after `close` or `end`.
    */
   end(): CaptureEvent[] {
@@ -79,7 +80,7 @@ export class CaptureReader {
     return events
   }
 
-  /** Frees its memory. It cannot be used afterwards; closing again does nothing. */
+  /** Frees the reader's memory. The reader cannot be used afterwards; closing it again has no effect. */
   close(): void {
     this.#closed = true
     for (const connection of this.#connections) connection.close()

@@ -1,14 +1,14 @@
-/** A summary of a connection in a few bytes, whatever its peers said. */
+/** A summary of a connection in a few bytes, whatever its peers sent. */
 import type { CaptureConnection, Side } from "./events.js"
 
 /** One side of a connection, and its traffic. */
 export interface SideSummary {
-  /** Its first characters; undefined when it is not known. */
+  /** Its first characters; undefined if not known. */
   socketType: string | undefined
   messages: number
   plainBytes: number
   wireBytes: number
-  /** Of the dictionary that it sent, or that was given. */
+  /** Size of the dictionary that it sent, or that was given. */
   dictionaryBytes: number | undefined
 }
 
@@ -19,11 +19,14 @@ export interface ConnectionSummary {
   begun: boolean
   transport: "lz4+tcp" | "tcp" | undefined
   sides: Record<Side, SideSummary>
-  /** With those of parts that do not decode. */
+  /** Number of errors, including parts that do not decode. */
   errors: number
 }
 
-/** Names of socket types are shorter, but a peer may send anything: thousands are summed up at once. */
+/**
+ * The names of socket types are shorter, but a peer may send anything, and there may be thousands
+ * of summaries.
+ */
 const SOCKET_TYPE_MAX_CHARS = 100
 
 export function connectionSummary(
@@ -49,6 +52,6 @@ export function sideSummary(connection: CaptureConnection, side: Side): SideSumm
   }
 }
 
-// Joined again, since what `slice` returns may keep all of the text in memory.
+// Joined again, because the result of `slice` may keep the whole text in memory.
 const startOf = (text: string | undefined): string | undefined =>
   text && [...text.slice(0, SOCKET_TYPE_MAX_CHARS)].join("")

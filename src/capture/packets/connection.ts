@@ -3,10 +3,10 @@ import { type Backlog, type Output, Reassembly } from "./reassembly.js"
 import { type Address, formatAddress, portOf, type Segment } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
-/** One TCP connection: reassembles its segments for a sink. */
+/** A TCP connection whose segments are reassembled for a sink. */
 export class Connection implements Output {
   readonly key: string
-  /** For TcpConnections: when it last entered the ring of connections that may be dropped. */
+  /** For TcpConnections: the time when it last entered the ring of connections that may be dropped. */
   turn = 0
   /** For TcpConnections: the packet at which it last moved to the end of the list. */
   movedAt = 0
@@ -17,12 +17,15 @@ export class Connection implements Output {
   readonly #open: (connection: TcpConnection) => StreamSink
   #sink: StreamSink | undefined
   readonly #bytesOf: Record<Side, Reassembly>
-  /** Sides whose FIN was seen, though bytes before it may be missing; then sides that are passed on whole. */
+  /**
+   * Sides whose FIN was seen, though bytes before it may be missing; and sides that were passed on
+   * completely.
+   */
   readonly #finished = { client: false, server: false }
   readonly #ended = { client: false, server: false }
   #reset = false
 
-  /** The connection that a segment is the first of. */
+  /** Creates the connection that begins with a segment. */
   constructor(
     key: string,
     segment: Segment,
@@ -53,7 +56,7 @@ export class Connection implements Output {
     return this.#sink?.isKnown === true
   }
 
-  /** Whether both sides have said all they have to say. */
+  /** Whether both sides have sent everything. */
   get isOver(): boolean {
     return this.#reset || (this.#finished.client && this.#finished.server)
   }
@@ -62,7 +65,10 @@ export class Connection implements Output {
     return !this.#bytesOf.client.complete || !this.#bytesOf.server.complete
   }
 
-  /** Whether a SYN may be of this connection, rather than of the next between the same ports. */
+  /**
+   * Returns whether a SYN can belong to this connection, rather than to the next one between the
+   * same ports.
+   */
   mayBeginWith({ source, sequence, acknowledged }: Segment): boolean {
     const { mine, theirs } = this.#directions(source)
     if (mine.mayBeginWith(following(sequence))) return true
@@ -73,7 +79,7 @@ export class Connection implements Output {
     const { source, acknowledged, syn, fin, rst, offset, time } = segment
     const { from, mine, theirs } = this.#directions(source)
     const sequence = syn ? following(segment.sequence) : segment.sequence
-    // A SYN overrides what was guessed from an earlier packet.
+    // A SYN overrides a guess from an earlier packet.
     if (syn) mine.rebegin(sequence)
     mine.begin(sequence)
     if (acknowledged !== undefined) {
@@ -87,7 +93,7 @@ export class Connection implements Output {
     theirs.countPacket()
   }
 
-  /** Passes on what waits and ends the sink. */
+  /** Passes on all queued segments and ends the sink. */
   close(time: Time): void {
     this.#bytesOf.client.flush()
     this.#bytesOf.server.flush()

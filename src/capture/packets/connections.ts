@@ -4,16 +4,16 @@ import { Backlog } from "./reassembly.js"
 import type { Segment } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
-/** Maximum connections that are not known to be of interest: most never will be. */
+/** Maximum number of connections that are not known to be of interest; most never will be. */
 const REMEMBERED_MAX = 16384
-/** Maximum connections in all. */
+/** Maximum number of all connections. */
 const FOLLOWED_MAX = 3 * REMEMBERED_MAX
-/** A connection moves in the list once per this many packets: moving at each would cost time. */
+/** Number of packets after which a connection moves in the list: moving it at each packet would take time. */
 const MOVED_EACH_PACKETS = 4096
-/** Packets for which a closed connection waits for missing bytes. */
+/** Number of packets for which a closed connection waits for missing bytes. */
 const LATE_PACKETS = 1024
 
-/** TCP segments in, as they were captured; the bytes of each connection out. */
+/** Sorts TCP segments, in the order of their capture, into connections, and passes on the bytes of each. */
 export class TcpConnections {
   readonly #open: (connection: TcpConnection) => StreamSink
   readonly #crowded: () => void
@@ -22,14 +22,14 @@ export class TcpConnections {
   /** A ring of the newest connections that are not known to be of interest. */
   readonly #remembered: Connection[] = []
   #turn = 0
-  /** Closed connections that still miss bytes. */
+  /** Closed connections with missing bytes. */
   readonly #closing: { connection: Connection; time: Time; deadline: number }[] = []
   #packets = 0
   #time: Time
 
   /**
-   * @param open makes the sink of a connection, when its first bytes come.
-   * @param crowded is called when there are too many connections.
+   * @param open makes the sink of a connection when its first bytes arrive.
+   * @param crowded is called if there are too many connections.
    */
   constructor(open: (connection: TcpConnection) => StreamSink, crowded: () => void) {
     this.#open = open
@@ -64,7 +64,7 @@ export class TcpConnections {
     if (wasOpen && !connection.isOpen) this.#remember(connection)
   }
 
-  /** The end of the capture. */
+  /** Handles the end of the capture. */
   end(): void {
     this.#closeLate(Number.POSITIVE_INFINITY)
     for (const connection of this.#connections.values()) connection.close(this.#time)
@@ -92,7 +92,7 @@ export class TcpConnections {
     this.#closing.push({ connection, time, deadline: this.#packets + LATE_PACKETS })
   }
 
-  /** Gives up what is missing of connections that have been over for a while. */
+  /** Gives up the missing bytes of connections that ended some time ago. */
   #closeLate(packets: number): void {
     for (;;) {
       const late = this.#closing[0]
@@ -103,7 +103,7 @@ export class TcpConnections {
     }
   }
 
-  /** Enters a connection into the ring, and drops the one whose place it takes. */
+  /** Adds a connection to the ring, and drops the one that it replaces. */
   #remember(connection: Connection): void {
     const turn = this.#turn++
     const forgotten = this.#remembered[turn % REMEMBERED_MAX]

@@ -4,34 +4,35 @@ export interface Packet {
   time: Time
   /** The link type of `bytes`: a number of https://www.tcpdump.org/linktypes.html. */
   linkType: number
-  /** Good during the call only. */
+  /** Valid during the call only. */
   bytes: Uint8Array
   /** Their offset in the file. */
   offset: number
-  /** Bytes on the wire: more than `bytes` when a snap length cut them. */
+  /** Bytes on the wire: more than `bytes` if they were cut to a snap length. */
   length: number
 }
 
-/** The records that a file of some format consists of, one behind the other. */
+/** A file format that consists of records, one after the other. */
 export interface FileFormat {
   /** The name of a record in errors. */
   readonly record: string
   /**
-   * Bytes of the record at `at`, of which `available` are there; when these are too few to know,
-   * how many it takes. Throws an UnreadableRecord when there cannot be such a record.
+   * Returns the size of the record at `at`, of which `available` bytes have been read; if these are
+   * too few to know it, the number that is needed. Throws an UnreadableRecord if there cannot be
+   * such a record.
    */
   size(view: DataView, at: number, available: number): number
   /**
-   * The packet in a whole record, if it holds one. `offset` is where the record is in the file.
-   * Throws as `size` does.
+   * Returns the packet in a complete record, if it holds one. `offset` is the record's offset in
+   * the file. Throws as `size` does.
    */
   read(view: DataView, at: number, size: number, offset: number): Packet | undefined
 }
 
-/** A record of the file, and with it all that follows, cannot be read. Reported, never thrown at callers. */
+/** A record that makes it and the rest of the file unreadable. It is reported, never thrown to callers. */
 export class UnreadableRecord extends Error {}
 
-/** As in libpcap: what claims to be longer is damaged. */
+/** As in libpcap: a record that claims to be longer is damaged. */
 const RECORD_MAX_BYTES = 16 * 1024 * 1024
 
 export function checkSize(what: string, size: number, minBytes: number): void {

@@ -4,10 +4,10 @@ import type { FileFormat } from "./file-format.js"
 import { Pcap } from "./pcap.js"
 import { Pcapng, SECTION_HEADER } from "./pcapng.js"
 
-/** First bytes that tell the type of a file: as many as a ZMTP greeting's signature has. */
+/** Number of bytes that tell the type of a file, which is the length of a ZMTP greeting's signature. */
 export const SIGNATURE_BYTES = 10
 
-/** Common file types that are not read, by their first bytes. */
+/** Common file types that are not supported, by their first bytes. */
 const OTHERS: readonly [readonly number[], string][] = [
   [[0x1f, 0x8b], "is compressed with gzip: unpack it first"],
   [[0x42, 0x5a, 0x68], "is compressed with bzip2: unpack it first"],
@@ -22,8 +22,8 @@ const OTHERS: readonly [readonly number[], string][] = [
 ]
 
 /**
- * Returns the type of a file that begins with these bytes, SIGNATURE_BYTES or all that it has: "stream" is
- * what one side of a ZMTP connection sent, without packets around it.
+ * Returns the type of a file by its first SIGNATURE_BYTES, or all of its bytes if there are fewer.
+ * "stream" is the bytes that one side of a ZMTP connection sent, without packets.
  */
 export function fileType(head: Uint8Array): FileFormat | "stream" {
   if (head.length === 0) throw new CaptureFormatError("is empty")

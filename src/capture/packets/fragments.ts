@@ -2,17 +2,17 @@ import type { Time } from "../events.js"
 import { type Fragment, type IpPayload, isExtension, pastExtensions } from "./ip.js"
 import { type Segment, segmentIn, TCP } from "./segment.js"
 
-/** Nanoseconds for which the fragments of a packet are waited for: as in Linux. */
+/** Nanoseconds for which the fragments of an incomplete packet are kept, as in Linux. */
 const WAITING_MAX_NS = 30_000_000_000n
-/** Within this time, further fragments of a complete packet are duplicates. */
+/** Nanoseconds in which further fragments of a complete packet are duplicates. */
 const REPEATED_MAX_NS = 1_000_000_000n
-/** Limits for all packets together, those that are complete included. */
+/** Limits for all packets together, including complete ones. */
 const MAX_PACKETS = 1024
 const MAX_FRAGMENTS = 65_536
-/** Of IP. */
+/** Maximum size of an IP packet. */
 const PACKET_MAX_BYTES = 65_535
 
-/** Bytes of a packet from `start` to `end`, of which `bytes` were captured. */
+/** The bytes of a packet from `start` to `end`, of which `bytes` were captured. */
 interface Piece {
   start: number
   end: number
@@ -21,39 +21,39 @@ interface Piece {
   offset: number
 }
 
-/** A packet that came in fragments. */
+/** A packet that was sent in fragments. */
 interface Packet {
   key: string
-  /** Of its first fragment. */
+  /** The time of its first fragment. */
   time: Time
   version: 4 | 6
   protocol: number
-  /** Source and destination. */
+  /** The source and destination addresses. */
   addresses: Uint8Array
-  /** In order, without overlaps. */
+  /** The pieces in order, without overlaps. */
   pieces: Piece[]
   /** Bytes of all pieces. */
   bytes: number
-  /** Bytes of the packet; undefined before its last fragment. */
+  /** Length of the packet; undefined before its last fragment. */
   length: number | undefined
   complete: boolean
 }
 
-/** Puts fragments of IP packets together (RFC 791 section 3.2, RFC 8200 section 4.5). */
+/** Reassembles fragmented IP packets (RFC 791 section 3.2, RFC 8200 section 4.5). */
 export class IpFragments {
-  /** The oldest first. */
+  /** The packets, oldest first. */
   readonly #packets = new Map<string, Packet>()
   readonly #missing: () => void
   #fragments = 0
 
-  /** @param missing is called for each packet that stays incomplete. */
+  /** @param missing is called for each packet that remains incomplete. */
   constructor(missing: () => void) {
     this.#missing = missing
   }
 
   /**
-   * Adds the fragment that `ip` describes in `bytes`, which are copied. Returns the TCP segment that
-   * it completes, split into pieces that are contiguous in the file.
+   * Adds the fragment that `ip` describes in `bytes`, which are copied. Returns the TCP segment
+   * that it completes, split into pieces that are contiguous in the file.
    */
   push(
     bytes: Uint8Array,
@@ -85,7 +85,7 @@ export class IpFragments {
     return segments
   }
 
-  /** No more comes. */
+  /** Handles the end of the capture. */
   end(): void {
     for (const packet of this.#packets.values()) this.#forget(packet)
   }
@@ -93,7 +93,7 @@ export class IpFragments {
   #packetOf(bytes: Uint8Array, ip: IpPayload, { id }: Fragment, time: Time): Packet {
     const { version, addresses: at } = ip
     const addresses = bytes.slice(at, at + (version === 4 ? 8 : 32))
-    // The id of IPv6 does not depend on the protocol, that of IPv4 does.
+    // An id of IPv4 depends on the protocol; an id of IPv6 does not.
     const key = `${addresses.join()} ${id} ${version === 4 ? ip.protocol : ""}`
     const known = this.#packets.get(key)
     if (known && !isNew(known, time)) return known
@@ -107,12 +107,12 @@ export class IpFragments {
     return packet
   }
 
-  /** Adds the bytes of a piece that are new. Where pieces overlap the first one counts, as in TCP. */
+  /** Adds the bytes of a piece that are new. If pieces overlap, the first one counts, as in TCP. */
   #add(packet: Packet, piece: Piece): void {
     const { pieces } = packet
     let at = piece.start
     let index = 0
-    // Most come in order.
+    // Most fragments arrive in order.
     if ((pieces.at(-1)?.end ?? 0) <= at) index = pieces.length
     for (; at < piece.end; index++) {
       const next = pieces[index]
@@ -163,7 +163,7 @@ function place(
   return { start: offset, end: offset + Math.max(ip.end - ip.start, 0), more }
 }
 
-/** Whether a fragment with the key of this packet belongs to a later one. */
+/** Returns whether a fragment with this packet's key belongs to a later packet. */
 function isNew({ complete, time: first }: Packet, time: Time): boolean {
   if (!complete) return false
   return time === undefined || first === undefined || time - first > REPEATED_MAX_NS
@@ -174,7 +174,7 @@ function part({ start, bytes, offset }: Piece, from: number, end: number): Piece
   return { start: from, end, bytes: bytes.slice(skipped, end - start), offset: offset + skipped }
 }
 
-/** The segment in a complete packet, split where its bytes are not contiguous in the file. */
+/** Returns the segment in a complete packet, split where its bytes are not contiguous in the file. */
 function segmentsOf(
   { version, protocol, addresses, pieces, length = 0 }: Packet,
   time: Time,
@@ -182,7 +182,7 @@ function segmentsOf(
   const front = addresses.length
   const whole = new Uint8Array(front + length)
   whole.set(addresses)
-  // Everything before this was captured. The head of the segment has to be.
+  // All bytes before this were captured, and must include the head of the segment.
   let captured = front
   for (const { start, bytes } of pieces) {
     whole.set(bytes, front + start)

@@ -7,13 +7,13 @@ export interface IpPayload {
   /** The start of the payload, and its end on the wire. */
   start: number
   end: number
-  /** Set when the payload is only a piece. */
+  /** Set if the payload is a fragment. */
   fragment: Fragment | undefined
 }
 
-/** A piece of the payload of a packet. */
+/** A fragment of a packet's payload. */
 export interface Fragment {
-  /** The same for all fragments of a packet. */
+  /** The id, which all fragments of a packet share. */
   id: number
   /** Its offset in the payload of the packet, in bytes. */
   offset: number
@@ -30,9 +30,9 @@ const AUTHENTICATION = 51
 const USUAL_EXTENSIONS = new Set([0, 43, 60, 135, 139, 140])
 
 /**
- * Reads the payload of the IP packet at `at`; undefined when it is no IP packet. Its own length cuts off what
- * Ethernet pads short packets with; it is 0 where segmentation was left to the network card, and
- * then `end`, the end of all that was on the wire, is the packet's as well.
+ * Returns the payload of the IP packet at `at`; undefined if it is not an IP packet. The packet's
+ * own length excludes the padding of short Ethernet frames. It is 0 if the network card did the
+ * segmentation; then the packet ends at `end`, the end of the bytes on the wire.
  */
 export function ipPayload(bytes: Uint8Array, at: number, end: number): IpPayload | undefined {
   const version = (bytes[at] as number) >> 4
@@ -71,12 +71,12 @@ function ipv6Payload(bytes: Uint8Array, at: number, wireEnd: number): IpPayload 
   return { version: 6, addresses: at + 8, end, ...front }
 }
 
-/** Whether a protocol number names an extension header. */
+/** Returns whether a protocol number names an extension header. */
 export function isExtension(protocol: number): boolean {
   return USUAL_EXTENSIONS.has(protocol) || protocol === AUTHENTICATION || protocol === FRAGMENT
 }
 
-/** Skips the extension headers of IPv6, up to a fragment's. */
+/** Skips the extension headers of IPv6, up to that of a fragment. */
 export function pastExtensions(
   bytes: Uint8Array,
   first: number,

@@ -1,6 +1,6 @@
 import { u16 } from "./ip.js"
 
-/** Link types: the bytes in front of the IP header; see https://www.tcpdump.org/linktypes.html. */
+/** A link type: returns the start of the IP header; see https://www.tcpdump.org/linktypes.html. */
 type LinkLayer = (bytes: Uint8Array) => number | undefined
 
 const ETHER_TYPE_IPV4 = 0x0800
@@ -11,7 +11,10 @@ const ETHER_TYPES_OF_TAGS = new Set([0x8100, 0x88a8, 0x9100])
 /** AF_INET, and what AF_INET6 is on Linux, Windows, and the BSDs. */
 const FAMILIES_OF_IP = new Set([2, 10, 23, 24, 28, 30])
 
-/** Returns the start of the IP header, given an EtherType for the bytes at `at`. Each tag has the next EtherType. */
+/**
+ * Returns the start of the IP header, given the EtherType of the bytes at `at`. Each tag has the
+ * next EtherType.
+ */
 function behindTags(bytes: Uint8Array, etherType: number, at: number): number | undefined {
   while (ETHER_TYPES_OF_TAGS.has(etherType) && at + 4 <= bytes.length) {
     etherType = u16(bytes, at + 2)
@@ -42,7 +45,7 @@ export const LINK_LAYERS: ReadonlyMap<number, LinkLayer> = new Map([
   [276, linuxCooked2],
 ])
 
-/** Common types that are not read, for the error that names them. */
+/** Common types that are not supported, for the error that names them. */
 const OTHERS: ReadonlyMap<number, string> = new Map([
   [9, "PPP"],
   [105, "802.11"],

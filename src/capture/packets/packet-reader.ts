@@ -1,12 +1,12 @@
 import type { CaptureError } from "../events.js"
 import { type FileFormat, type Packet, UnreadableRecord } from "./file-format.js"
 
-/** The bytes of a file of packets in, in chunks of any size; its packets out. */
+/** Splits a file of packets, given in chunks of any size, into its packets. */
 export class PacketReader {
   readonly #format: FileFormat
   readonly #packet: (packet: Packet) => void
   readonly #fileError: (error: CaptureError) => void
-  /** The beginning of a record whose end has not come yet: the first #keptBytes of this array. */
+  /** An incomplete record, in the first #keptBytes of this array. */
   #kept: Uint8Array = new Uint8Array(1024)
   #keptBytes = 0
   /** The offset of the next record in the file. */
@@ -40,7 +40,7 @@ export class PacketReader {
     this.#report("ERR_CAPTURE_TRUNCATED", message)
   }
 
-  /** Completes the record that is kept, if there is one. Returns how much of the chunk that took. */
+  /** Completes the kept record, if there is one. Returns the number of bytes of the chunk that it used. */
   #complete(chunk: Uint8Array): number {
     let at = 0
     while (this.#keptBytes > 0) {
@@ -59,7 +59,7 @@ export class PacketReader {
     return at
   }
 
-  /** Reads the records that are in a chunk as a whole, from `at` on, and keeps what is left. */
+  /** Reads the complete records of a chunk, from `at` on, and keeps the rest. */
   #readWhole(chunk: Uint8Array, at: number): void {
     const view = new DataView(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     for (;;) {
@@ -80,7 +80,7 @@ export class PacketReader {
   #keep(bytes: Uint8Array): void {
     const length = this.#keptBytes + bytes.length
     if (length > this.#kept.length) {
-      // No more than what came, whatever the record claims to need.
+      // Bounded by the bytes read, whatever the record claims to need.
       const larger = new Uint8Array(2 * length)
       larger.set(this.#kept)
       this.#kept = larger

@@ -9,10 +9,10 @@ const RECORD_HEAD_BYTES = 16
 export class Pcap implements FileFormat {
   readonly #little: boolean
   readonly #fractionNanoseconds: bigint
-  /** Known as soon as the file's head is read. */
+  /** Set once the file's header is read. */
   #linkType: number | undefined
 
-  /** The format of a file that begins with this number, read as little or big endian. */
+  /** Returns the format of a file that begins with this number, read as little or big endian. */
   static begunBy(magic: number, little: boolean): Pcap | undefined {
     if (magic === MAGIC_MICROSECONDS) return new Pcap(little, 1000n)
     if (magic === MAGIC_NANOSECONDS) return new Pcap(little, 1n)
@@ -38,7 +38,7 @@ export class Pcap implements FileFormat {
 
   read(view: DataView, at: number, size: number, offset: number): Packet | undefined {
     if (this.#linkType === undefined) {
-      // The upper half may say how long the frame check sequences are, which IP's length cuts off.
+      // The upper half may give the length of frame check sequences, which IP's own length excludes.
       this.#linkType = view.getUint32(at + 20, this.#little) & 0xffff
       return undefined
     }

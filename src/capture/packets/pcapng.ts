@@ -2,7 +2,10 @@
 import { checkSize, type FileFormat, type Packet, UnreadableRecord } from "./file-format.js"
 
 // Block types.
-/** The same in both byte orders, so that it is recognized before the order is known. */
+/**
+ * The block type of a section header, which is the same in both byte orders, so it is recognised
+ * before the order is known.
+ */
 export const SECTION_HEADER = 0x0a0d0d0a
 const INTERFACE_DESCRIPTION = 1
 const PACKET = 2
@@ -10,9 +13,9 @@ const SIMPLE_PACKET = 3
 const ENHANCED_PACKET = 6
 
 const BYTE_ORDER_MAGIC = 0x1a2b3c4d
-/** Type and length, and of a section's header the byte order. The shortest block is as long. */
+/** Size of a block's type and length, and of a section's byte order. The shortest block has this size too. */
 const HEAD_BYTES = 12
-/** The length once more, at the end of a block. */
+/** Size of the repeated length at the end of a block. */
 const TAIL_BYTES = 4
 
 /** Offsets of a packet's bytes, by block type. */
@@ -27,7 +30,10 @@ const FIXED_BYTES: Record<number, number> = {
   [ENHANCED_PACKET]: PACKET_FIELDS_END,
 }
 const NANOSECONDS = 1_000_000_000n
-/** In a section: a small block takes several times its size in memory, until the section ends. */
+/**
+ * Maximum number of interfaces in a section: a small block takes several times its size in memory,
+ * until the section ends.
+ */
 const MAX_INTERFACES = 65_536
 
 // Options of an interface.
@@ -45,7 +51,7 @@ interface Interface {
 
 export class Pcapng implements FileFormat {
   readonly record = "block"
-  /** Of the section. */
+  /** The byte order of the section. */
   #little = true
   #interfaces: Interface[] = []
 
@@ -109,7 +115,7 @@ export class Pcapng implements FileFormat {
     }
   }
 
-  /** An Enhanced Packet Block, or the Packet Block of old, which numbers interfaces with 16 bits. */
+  /** Reads an Enhanced Packet Block, or the obsolete Packet Block, which numbers interfaces with 16 bits. */
   #packet(view: DataView, at: number, size: number, offset: number): Packet {
     const little = this.#little
     const old = view.getUint32(at, little) === PACKET
@@ -132,7 +138,10 @@ export class Pcapng implements FileFormat {
     }
   }
 
-  /** It has no time, is of the first interface, and does not say where its bytes end. */
+  /**
+   * Reads a Simple Packet Block. It has no time, belongs to the first interface, and does not give
+   * the length of its data.
+   */
   #simplePacket(view: DataView, at: number, size: number, offset: number): Packet {
     const { linkType, snapLength } = this.#interfaceOf(0)
     const length = view.getUint32(at + 8, this.#little)

@@ -5,11 +5,11 @@ import type { Side, Time } from "../events.js"
 export interface Output {
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): void
   gap(from: Side, bytes: number, offset: number, time: Time): void
-  /** Its FIN. */
+  /** The direction has ended with a FIN. */
   end(from: Side, time: Time): void
 }
 
-/** A range of sequence numbers: captured bytes, then bytes that a snap length cut, then a FIN. */
+/** A range of sequence numbers: captured bytes, then bytes that were cut to a snap length, then a FIN. */
 export interface Piece {
   bytes: Uint8Array
   cut: number
@@ -19,12 +19,12 @@ export interface Piece {
   time: Time
 }
 
-/** A piece that waits, its bytes copied, and the one behind it. */
+/** A queued piece with a copy of its bytes, and the next one. */
 interface Waiting extends Piece {
   next: Waiting | undefined
 }
 
-/** Pieces without anything missing between them. */
+/** Contiguous pieces. */
 interface Block {
   start: number
   end: number
@@ -32,23 +32,26 @@ interface Block {
   last: Waiting
 }
 
-/** Packets of a connection that may come before a segment that the other side has acknowledged. */
+/**
+ * Number of packets of a connection that may come before a segment which the other side has already
+ * acknowledged.
+ */
 const PATIENCE_PACKETS = 32
-/** Limits for what waits behind the gaps of one direction … */
+/** Limits on pieces behind the gaps of one direction, */
 const WAITING_MAX_PIECES = 16384
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
-/** … and of all directions together. */
+/** and of all directions together. */
 const BACKLOG_MAX_PIECES = 128 * 1024
 const BACKLOG_MAX_BYTES = 128 * 1024 * 1024
 
 /**
- * Counts what waits behind gaps in all directions together. Above the limits, the directions that
+ * Counts the pieces behind gaps in all directions together. Above the limits, the directions that
  * have waited longest give up their gaps.
  */
 export class Backlog {
   readonly #maxPieces: number
   readonly #maxBytes: number
-  /** The direction that has waited longest comes first. */
+  /** The waiting directions, oldest first. */
   readonly #waiting = new Set<Reassembly>()
   #pieces = 0
   #bytes = 0
@@ -69,7 +72,7 @@ export class Backlog {
     this.#bytes -= bytes
   }
 
-  /** A direction has nothing left that waits. */
+  /** Removes a direction that has no queued pieces left. */
   clear(direction: Reassembly): void {
     this.#waiting.delete(direction)
   }
@@ -83,26 +86,26 @@ export class Backlog {
 }
 
 /**
- * One direction of a TCP connection: segments in, in any order and more than once; its bytes out,
- * in order, each once. Of bytes that come twice the first ones count. Bytes that never come become
- * gaps.
+ * Reassembles one direction of a TCP connection: segments may arrive in any order and repeatedly,
+ * and each byte is passed on once, in order. If bytes arrive twice, the first ones count. Bytes
+ * that never arrive become gaps.
  *
  * A position is a sequence number that does not wrap: its lower 32 bits are the sequence number,
- * and it is within 2^31 of the last one.
+ * and it is within 2^31 of the previous one.
  */
 export class Reassembly {
   readonly #from: Side
   readonly #output: Output
   readonly #backlog: Backlog
-  /** Position of the first byte; undefined until a packet shows it. */
+  /** The position of the first byte; undefined until a packet shows it. */
   #first: number | undefined
-  /** Position of the byte that is due. */
+  /** The position of the next byte to pass on. */
   #due = 0
-  /** Behind a gap, in order, with bytes missing between them. Never starts at, or before, what is due. */
+  /** The blocks behind gaps, in order, with bytes missing between them. None starts at or before `#due`. */
   #blocks: Block[] = []
   #waitingPieces = 0
   #waitingBytes = 0
-  /** The other side's acknowledgement: now, and when packets were last counted from 0. */
+  /** The other side's acknowledgement: the latest, and the one when the count of packets was last reset. */
   #acknowledged = 0
   #acknowledgedBefore = 0
   #acknowledgedOffset = 0
@@ -116,30 +119,30 @@ export class Reassembly {
     this.#backlog = backlog
   }
 
-  /** Whether nothing waits for what is missing. */
+  /** Whether no pieces are queued behind a gap. */
   get complete(): boolean {
     return this.#blocks.length === 0
   }
 
-  /** Sets the sequence number of the first byte; later calls do nothing. */
+  /** Sets the sequence number of the first byte. Later calls have no effect. */
   begin(sequence: number): void {
     if (this.#first !== undefined) return
     this.#first = this.#due = this.#acknowledged = this.#acknowledgedBefore = sequence
   }
 
-  /** Begins with another sequence number, unless there were bytes already. */
+  /** Sets another sequence number for the first byte, unless bytes were already passed on. */
   rebegin(sequence: number): void {
     if (this.#first !== this.#due || !this.complete) return
     this.#first = undefined
     this.begin(sequence)
   }
 
-  /** Whether the first byte has this sequence number, or may still get it. */
+  /** Returns whether the first byte has this sequence number, or may still get it. */
   mayBeginWith(sequence: number): boolean {
     return this.#first === undefined || this.#first === sequence
   }
 
-  /** Takes a piece whose first byte has this sequence number. Its bytes are not kept. */
+  /** Adds a piece whose first byte has this sequence number. Its bytes are not kept. */
   push(sequence: number, piece: Piece): void {
     if (this.#ended) return
     const start = this.#position(sequence)
@@ -148,7 +151,7 @@ export class Reassembly {
     if (start > this.#due) {
       this.#wait(start, end, piece)
     } else {
-      // In order: without a copy, between what waits already.
+      // In order: passed on without a copy, up to the next queued block.
       while (end > this.#due && !this.#ended) {
         const block = this.#blocks[0]
         this.#pass(part(piece, this.#due - start, Math.min(end, block?.start ?? end) - this.#due))
@@ -166,7 +169,10 @@ export class Reassembly {
     this.#backlog.trim()
   }
 
-  /** The other side has got all bytes before this sequence number, as a packet at `offset` says. */
+  /**
+   * Records that the other side has received all bytes before this sequence number, as a packet at
+   * `offset` says.
+   */
   acknowledge(sequence: number, offset: number, time: Time): void {
     const position = this.#position(sequence)
     if (position <= this.#acknowledged) return
@@ -176,8 +182,8 @@ export class Reassembly {
   }
 
   /**
-   * The connection had one more packet. After enough of them, what was acknowledged before them
-   * and is still missing is given up.
+   * Counts a packet of the connection. After enough packets, bytes that were acknowledged before
+   * them and are still missing are given up.
    */
   countPacket(): void {
     if (this.#blocks.length === 0 || ++this.#packets < PATIENCE_PACKETS) return
@@ -186,12 +192,12 @@ export class Reassembly {
     this.#acknowledgedBefore = this.#acknowledged
   }
 
-  /** Passes on all that waits, and gives up what is missing in front of it. */
+  /** Passes on all queued pieces, and gives up the bytes missing before them. */
   giveUp(): void {
     this.#passBlocks(() => true)
   }
 
-  /** Gives up what is missing, because no more comes. */
+  /** Gives up all missing bytes, because no more will arrive. */
   flush(): void {
     this.giveUp()
     // A single missing number may be a FIN.
@@ -201,7 +207,7 @@ export class Reassembly {
     this.#output.gap(this.#from, missing, this.#acknowledgedOffset, this.#acknowledgedTime)
   }
 
-  /** Drops what waits, and whatever comes. */
+  /** Drops all queued pieces, and all later ones. */
   stop(): void {
     this.#ended = true
     this.#blocks = []
@@ -223,7 +229,7 @@ export class Reassembly {
     this.#output.end(this.#from, time)
   }
 
-  /** Passes on blocks, and gaps in front of them, for as long as `wanted` says so. */
+  /** Passes on blocks, and the gaps before them, as long as `wanted` returns true. */
   #passBlocks(wanted: (block: Block) => boolean): void {
     let passed = 0
     for (const block of this.#blocks) {
@@ -244,7 +250,7 @@ export class Reassembly {
     if (this.complete) this.#backlog.clear(this)
   }
 
-  /** Keeps what fills the holes between `start` and `end`; what it then touches becomes one block. */
+  /** Keeps the new bytes between `start` and `end`, and joins them with the blocks that they touch. */
   #wait(start: number, end: number, piece: Piece): void {
     const blocks = this.#blocks
     const from = this.#firstBlockReaching(start)
@@ -260,7 +266,7 @@ export class Reassembly {
     blocks.splice(from, to - from, joined as Block)
   }
 
-  /** A block of its own of what a piece at `start` has between two positions. */
+  /** Returns a block with a copy of the bytes of a piece at `start` between two positions. */
   #kept(piece: Piece, start: number, from: number, to: number): Block {
     const kept = part(piece, from - start, to - from)
     const bytes = copy(kept.bytes, 0, kept.bytes.length)
@@ -271,7 +277,10 @@ export class Reassembly {
     return { start: from, end: to, first: waiting, last: waiting }
   }
 
-  /** The first block that ends at or behind a position; most of what waits comes in order. */
+  /**
+   * Returns the index of the first block that ends at or after a position. Most queued pieces are
+   * in order.
+   */
   #firstBlockReaching(position: number): number {
     const blocks = this.#blocks
     let low = 0
@@ -288,7 +297,7 @@ export class Reassembly {
 
 const span = ({ bytes, cut, fin }: Piece): number => bytes.length + cut + Number(fin)
 
-/** `length` of the sequence numbers of a piece, from the one at `from` on. */
+/** Returns `length` sequence numbers of a piece, from the one at `from` on. */
 function part(piece: Piece, from: number, length: number): Piece {
   const dataEnd = Math.min(from + length, piece.bytes.length + piece.cut)
   const bytes = piece.bytes.subarray(from, from + length)

@@ -20,19 +20,19 @@ export interface Segment {
   syn: boolean
   fin: boolean
   rst: boolean
-  /** Its data, as far as they were captured; good during the call only. */
+  /** Its captured data, valid during the call only. */
   bytes: Uint8Array
-  /** Bytes of data after these, which were not captured. */
+  /** Number of bytes after these that were not captured. */
   cut: number
   /** The offset of `bytes` in the file. */
   offset: number
   time: Time
 }
 
-/** Address and port, 16 bits per character: fast to compare, and usable in keys. */
+/** Address and port, with 16 bits in each character: fast to compare, and usable in keys. */
 export type Address = string & { readonly __brand: "Address" }
 
-/** The segment in an IP packet; undefined when it is too short to be one. */
+/** Returns the segment in an IP packet; undefined if it is too short to be one. */
 export function segmentIn(
   bytes: Uint8Array,
   ip: IpPayload,
@@ -74,7 +74,7 @@ function addressOf(bytes: Uint8Array, at: number, addressBytes: number, port: nu
 
 export const portOf = (address: Address): number => address.charCodeAt(address.length - 1)
 
-/** Such as "127.0.0.1:5555" or "[::1]:5555". */
+/** Formats an address, such as "127.0.0.1:5555" or "[::1]:5555". */
 export function formatAddress(address: Address): string {
   const words = Array.from({ length: address.length - 1 }, (_, i) => address.charCodeAt(i))
   const port = portOf(address)

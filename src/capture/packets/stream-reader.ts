@@ -10,7 +10,7 @@ import { PacketReader } from "./packet-reader.js"
 import { segmentIn, TCP } from "./segment.js"
 import type { StreamSink, TcpConnection } from "./stream-sink.js"
 
-/** The bytes of a capture file in, those of its TCP connections out. */
+/** Reads the bytes of a capture file, and passes on those of its TCP connections. */
 export class StreamReader {
   readonly #open: (connection: TcpConnection) => StreamSink
   readonly #fileError: (error: CaptureError) => void
@@ -22,18 +22,18 @@ export class StreamReader {
       this.#time,
     ),
   )
-  /** The first bytes, until they are enough to know the type of the file. */
+  /** The first bytes, until there are enough to know the type of the file. */
   #head: Uint8Array = new Uint8Array(0)
   #input: PacketReader | RawStream | undefined
-  /** Of the packet that is being read. */
+  /** The offset of the current packet. */
   #offset = 0
   #time: Time
-  /** Messages that were reported, so that each is reported once. */
+  /** Messages that were already reported. */
   readonly #reported = new Set<string>()
 
   /**
-   * @param open makes the sink of a connection, when its first bytes come.
-   * @param fileError takes what is wrong with the file itself; `from` is undefined.
+   * @param open makes the sink of a connection when its first bytes arrive.
+   * @param fileError handles errors of the file itself; `from` is undefined.
    */
   constructor(
     open: (connection: TcpConnection) => StreamSink,
@@ -51,12 +51,12 @@ export class StreamReader {
   }
 
   /**
-   * The next bytes of the file. How it is cut into chunks makes no difference, but that the raw
-   * bytes of one direction are passed on as they come; a chunk is not kept. Throws a
-   * CaptureFormatError when the file is no capture.
+   * Reads the next bytes of the file, which are not kept. The sizes of the chunks do not matter,
+   * except that a raw stream is passed on in the same chunks. Throws a CaptureFormatError if the
+   * file is not a capture.
    */
   push(chunk: Uint8Array): void {
-    // Views of a Buffer take longer to make.
+    // Views of a Buffer take longer to create.
     let bytes: Uint8Array = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     if (!this.#input) {
       const more = bytes.subarray(0, SIGNATURE_BYTES - this.#head.length)
@@ -68,7 +68,7 @@ export class StreamReader {
     this.#input.push(bytes)
   }
 
-  /** The file ends here. Throws a CaptureFormatError when it was too short to be a capture. */
+  /** Ends the file. Throws a CaptureFormatError if it was too short to be a capture. */
   end(): void {
     this.#input ??= this.#begin()
     this.#input.end()
@@ -115,7 +115,7 @@ export class StreamReader {
   }
 }
 
-/** One direction of a connection, without packets around it. It is taken for the client's. */
+/** One direction of a connection, without packets. It is treated as the client's. */
 class RawStream {
   readonly #sink: StreamSink
   #wanted = true

@@ -4,33 +4,37 @@ export interface TcpConnection {
   /** Address and port, such as "127.0.0.1:5555" or "[::1]:5555". */
   client: string
   server: string
-  /** Whether the capture has its beginning. If not, the client was guessed by the ports. */
+  /**
+   * Whether the capture includes the connection's beginning. If not, the client was guessed from
+   * the ports.
+   */
   begun: boolean
-  /** Of its first packet. */
+  /** The time of its first packet. */
   time: Time
 }
 
 /**
- * A consumer of the bytes of one TCP connection. It is asked for when the first of them come, so that
- * connections that never say anything need none.
+ * A consumer of the bytes of one TCP connection. It is created when the first of them arrive, so
+ * that connections without data need none.
  */
 export interface StreamSink {
   /** Whether the connection is known to be of interest. The number of others is limited. */
   readonly isKnown: boolean
   /**
-   * Bytes of one side: in order, each once, good during the call only. `offset` is where they are
-   * in the file, `time` when they were captured, which may be before what came through first.
-   * Returns false if the connection is of no interest: nothing more is reported of it.
+   * Takes bytes of one side, in order and each once. They are valid during the call only. `offset`
+   * is their offset in the file, and `time` the time of their capture, which may be earlier than
+   * that of bytes passed on before. Returns false if the connection is of no interest; the sink is
+   * not called again then.
    */
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean
   /**
-   * Bytes that are missing from the capture. What follows continues after them; `offset` and
-   * `time` are of that, or, if nothing follows, of the packet that shows the gap.
+   * Reports bytes that are missing from the capture. `offset` and `time` are those of the bytes
+   * after them or, if there are none, of the packet that shows the gap.
    */
   gap(from: Side, bytes: number, offset: number, time: Time): void
   /**
-   * A side says no more: its FIN, an RST (both sides), or, with `cut`, the end of what was
-   * captured of the connection. Once for each side.
+   * Reports the end of a side, once for each: a FIN, an RST (both sides) or, with `cut`, the end of
+   * the connection's captured packets.
    */
   end(from: Side, time: Time, cut: boolean): void
 }

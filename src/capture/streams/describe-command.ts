@@ -8,7 +8,7 @@ const SHOWN_PROPERTIES = 16
 /** Replaces each byte of a password. */
 const BLANK = 0x2a
 
-/** Blanks out the password of PLAIN's HELLO, or all of one that is not well-formed. */
+/** Blanks out the password of a PLAIN HELLO, or the whole command if it is malformed. */
 export function withoutPassword(body: Uint8Array): Uint8Array {
   const blanked = new Uint8Array(body)
   const userEnd = 1 + (body[0] ?? 0)
@@ -18,7 +18,7 @@ export function withoutPassword(body: Uint8Array): Uint8Array {
   return blanked
 }
 
-/** Describes the data of a command in words. */
+/** Describes the data of a command. */
 export function describeCommand(name: string, body: Uint8Array): string {
   switch (name) {
     case "READY":
@@ -54,10 +54,10 @@ function context(bytes: Uint8Array): string {
   return bytes.length === 0 ? "" : `, context ${words(bytes)}`
 }
 
-/** Shows text in quotes and other bytes in hexadecimal, long ones up to a limit. */
+/** Formats text in quotes and other bytes in hexadecimal, up to a limit. */
 function words(bytes: Uint8Array): string {
   const front = bytes.subarray(0, SHOWN_BYTES)
-  // The limit may cut a character in two: `stream` leaves such a half out.
+  // The limit may cut a character in two; `stream` omits such a half.
   const text = decodeText(front, front.length < bytes.length)
   if (text !== undefined) return JSON.stringify(text) + (front.length < bytes.length ? " …" : "")
   const shown = bytes.subarray(0, SHOWN_HEX_BYTES)

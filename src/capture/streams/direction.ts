@@ -16,83 +16,92 @@ import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../../zmtp/gre
 import type { CaptureError, Side, Time } from "../events.js"
 import { type Expectation, FrameSearch } from "./frame-search.js"
 
-/** A body that comes in pieces starts with room for this many bytes. */
+/** Initial room for a body that arrives in pieces. */
 const BODY_ROOM_BYTES = 512
-/** The room grows to this many times what has come, so that few bytes are copied twice. */
+/** The factor by which the room grows, so that few bytes are copied twice. */
 const BODY_GROWTH = 4
-/** Messages of more parts are skipped: a small part takes more memory than its bytes. */
+/** Messages with more parts are skipped, because a small part takes more memory than its bytes. */
 const MESSAGE_MAX_PARTS = 1 << 20
-/** The maximum that a part adds to its plaintext on the wire: a head, and a length per block (RFC.md section 5.2). */
+/**
+ * The maximum that a part's form adds to its plaintext: a head, and a length for each block (RFC.md
+ * section 5.2).
+ */
 const PART_EXTRA_BYTES = 32
 const BLOCK_EXTRA_BYTES = 20
 const NOTHING = new Uint8Array(0)
 
 /** Events of a direction. */
 export interface DirectionHandlers {
-  /** The signature of a greeting came. */
+  /** The signature of a greeting was read. */
   signature(): void
-  /** A whole greeting came; of ZMTP 1 or 2, the bytes up to its version. */
+  /** A whole greeting was read; of ZMTP 1 or 2, the bytes up to its version. */
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void
-  /** Frames were found in a connection that may be of any protocol. */
+  /** Frames were found in a connection that might have been of any protocol. */
   framesFound(): void
   command(from: Side, body: Uint8Array, time: Time, offset: number): void
   message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void
   /** Bytes were lost or skipped. */
   missed(from: Side): void
   error(error: CaptureError): void
-  /** Whether the connection looks like ZMTP, so that it has been announced. */
+  /** Whether the connection looks like ZMTP and was announced. */
   readonly isAnnounced: boolean
   readonly expectation: Expectation
 }
 
 type State =
-  /** In the greeting. */
+  /** Reading the greeting. */
   | "greeting"
-  /** Another protocol; its first bytes are kept for the error. */
+  /** Another protocol. Its first bytes are kept for the error. */
   | "foreign"
   | "frames"
-  /** Between frames that were lost and the next one that can be found. */
+  /** Searching for the next frame after frames were lost. */
   | "search"
-  /** The rest is ignored. */
+  /** Ignoring the rest. */
   | "over"
 
-/** One direction of a connection: bytes in; greeting, commands and the parts of messages out. */
+/**
+ * One direction of a connection: reads its bytes, and passes on the greeting, commands and the
+ * parts of messages.
+ */
 export class Direction {
   readonly #from: Side
   readonly #handlers: DirectionHandlers
   readonly #begun: boolean
-  /** Maximum plaintext of a message; -1 for no limit. */
+  /** Maximum plaintext of a message; -1 is no limit. */
   readonly #budgetBytes: number
   #state: State = "greeting"
 
   /** The bytes of the greeting so far; those in a gap are zero. */
   #greeting: Uint8Array = new Uint8Array(GREETING_BYTES)
   #greetingBytes = 0
-  /** Bytes of the greeting are missing. */
+  /** Whether bytes of the greeting are missing. */
   #damaged = false
   #described = false
   #startOffset = -1
   #startTime: Time
-  /** File offset of the frame that is being read. */
+  /** The file offset of the current frame. */
   #offset = 0
 
   /** The first bytes of a head that is split between segments. */
   #head: Uint8Array = NOTHING
   #headBytes = 0
   #flags = 0
-  /** Bytes of the body; -1 between frames. */
+  /** Length of the body; -1 between frames. */
   #length = -1
-  /** The bytes of the body so far. It grows with what arrives, not with what the head declares. */
+  /**
+   * The bytes of the body so far. It grows with the bytes that arrive, not with the length that the
+   * head declares.
+   */
   #body: Uint8Array | undefined
   #bodyBytes = 0
-  /** Bytes of the body are missing. */
+  /** Whether bytes of the body are missing. */
   #bodyLost = false
 
-  /** The message so far. */
+  /** The parts of the current message so far. */
   #parts: Uint8Array[] = []
   #partsBytes = 0
   #ranges: number[] = []
-  /** A part is missing, so the whole message is dropped. */
+  /** Whether a part is missing, so that the whole message is dropped. */
   #messageLost = false
 
   #search: FrameSearch | undefined
@@ -111,7 +120,7 @@ export class Direction {
     return this.#state === "foreign"
   }
 
-  /** Bytes of the body that are still to come. */
+  /** Bytes of the body not yet read. */
   get #left(): number {
     return this.#length - this.#bodyBytes
   }
@@ -175,7 +184,7 @@ export class Direction {
     this.stop()
   }
 
-  /** Ignores all that follows. */
+  /** Ignores everything that follows. */
   stop(): void {
     this.#state = "over"
     this.#search = this.#body = undefined
@@ -191,7 +200,7 @@ export class Direction {
     this.#error("ERR_ZMTP_GREETING", `the greeting ${seen}`, this.#startOffset, this.#startTime)
   }
 
-  /** Takes the greeting; returns where its bytes end. */
+  /** Reads the greeting. Returns the position after its bytes. */
   #greet(bytes: Uint8Array, offset: number, time: Time): number {
     if (this.#startOffset < 0) {
       this.#startOffset = this.#offset = offset
@@ -202,7 +211,7 @@ export class Direction {
       }
     }
     let at = 0
-    // The signature is checked first: without one the rest is no greeting.
+    // The signature is checked first, because without one this is not a greeting.
     for (const end of [SIGNATURE_BYTES, GREETING_BYTES]) {
       const taken = Math.min(bytes.length - at, Math.max(0, end - this.#greetingBytes))
       this.#greeting.set(bytes.subarray(at, at + taken), this.#greetingBytes)
@@ -232,12 +241,12 @@ export class Direction {
     if (this.#greetingBytes === GREETING_BYTES) this.#state = "frames"
     else if (this.#greetingBytes <= SIGNATURE_BYTES || !isOld(greeting)) return at
     this.#handlers.greeting(this.#from, greeting, time, this.#startOffset)
-    // Many connections say no more than this.
+    // Many connections send nothing else.
     this.#greeting = NOTHING
     return at
   }
 
-  /** Reads frames. Returns where it stopped: at the end, or after a head that is not allowed. */
+  /** Reads frames. Returns the position where it stopped: the end, or after a head that is not allowed. */
   #frames(bytes: Uint8Array, start: number, offset: number, time: Time): number {
     let at = start
     while (at < bytes.length) {
@@ -258,7 +267,7 @@ export class Direction {
     return at
   }
 
-  /** Reads the head of a frame, or as much of it as there is. Returns where that ends. */
+  /** Reads the head of a frame, or a part of one. Returns the position after it. */
   #frameHead(bytes: Uint8Array, start: number, offset: number, time: Time): number {
     const whole = this.#headBytes === 0
     const flags = whole ? (bytes[start] as number) : (this.#head[0] as number)
@@ -288,7 +297,7 @@ export class Direction {
     } else {
       this.#length = length
       this.#bodyBytes = 0
-      // Decoded, longer ones would take many times their size.
+      // Decoding longer commands would take many times their size.
       if (flags & COMMAND && length > COMMAND_MAX_BYTES) {
         this.#bodyLost = true
         this.#tooMuch(`a command of ${length} bytes, more than ${COMMAND_MAX_BYTES}`, time)
@@ -319,7 +328,7 @@ export class Direction {
   #collect(bytes: Uint8Array, at: number, length: number, time: Time): void {
     const end = this.#bodyBytes + length
     if (!this.#body || this.#body.length < end) {
-      // With the last piece the size is known.
+      // The last piece shows the final size.
       const room = end === this.#length ? end : Math.max(BODY_GROWTH * end, BODY_ROOM_BYTES)
       const grown = this.#allocate(Math.min(this.#length, room)) ?? this.#allocate(end)
       if (!grown) {
@@ -401,7 +410,7 @@ export class Direction {
     this.#forgetMessage()
   }
 
-  /** Reads what the search has kept. */
+  /** Reads the bytes that the search has kept. */
   #find(search: FrameSearch, final: boolean): void {
     while (search.length > 0) {
       if (this.#state === "search") {
@@ -422,7 +431,7 @@ export class Direction {
     if (this.#state !== "search") this.#search = undefined
   }
 
-  /** After a search that found no more frames. */
+  /** Reports that a search found no more frames. */
   #reportNothingFound(time: Time): void {
     const skipped = this.#state === "search" ? (this.#search?.skipped ?? 0) : 0
     if (skipped === 0) return
@@ -443,12 +452,15 @@ function count(bytes: number): string {
   return bytes === 1 ? "1 byte" : `${bytes} bytes`
 }
 
-/** The maximum bytes on the wire, in any form, of so many parts whose plaintext is within a budget. */
+/**
+ * Returns the maximum size on the wire, in any form, of this many parts whose plaintext is within a
+ * budget.
+ */
 function wireMaxBytes(budgetBytes: number, parts: number): number {
   if (budgetBytes < 0) return Number.POSITIVE_INFINITY
   const blocks = Math.ceil(budgetBytes / BLOCK_MAX_BYTES)
   const plain = budgetBytes + Math.floor(budgetBytes / EXPANSION_MAX)
   const max = plain + parts * PART_EXTRA_BYTES + blocks * BLOCK_EXTRA_BYTES
-  // maxMessageSize does not limit dictionaries and arenas, of which none is larger than an arena.
+  // maxMessageSize does not limit dictionaries and arenas, which are at most as large as an arena.
   return parts === 1 ? Math.max(max, ARENA_PART_MAX_BYTES) : max
 }

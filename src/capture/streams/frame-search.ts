@@ -20,14 +20,14 @@ import type { Time } from "../events.js"
 import { kindOf } from "./messages.js"
 
 /**
- * Finds frames where a header was missed: by a run of them, each of which begins where the
- * one before ends, with enough evidence together.
+ * Finds frames after a header was missed. It looks for a run of frames, each of which begins where
+ * the previous one ends, with enough evidence in total.
  *
  * A weight says how unlikely a frame is to appear by chance. A sentinel that is not zero, or the
- * name of a command, takes 32 bits to guess besides flags and length; zeros and small lengths are
- * common in data of all kinds. A run has to reach ENOUGH, which takes two frames of the first sort,
- * or eight plain parts with text in them, or sixteen short frames of plain ZMTP. HALF will do where
- * a run ends exactly where the bytes do, or goes on out of sight.
+ * name of a command, takes 32 bits to guess besides flags and length. Zeros and small lengths are
+ * common in data of all kinds. A run must reach ENOUGH, which takes two frames of the first kind,
+ * or eight plain parts with text in them, or sixteen short frames of plain ZMTP. HALF is enough if
+ * a run ends exactly where the bytes do, or continues beyond them.
  */
 const ENOUGH = 16
 const HALF = 8
@@ -38,13 +38,13 @@ const SHORT_PLAIN = 2
 const SHORT_FRAME = 1
 const IMPOSSIBLE = -1
 
-/** Limits a run whose frames weigh nothing. */
+/** Limits a run whose frames have no weight. */
 const RUN_MAX_FRAMES = 64
-/** Bytes over which a run is followed; about as many are kept during a search. */
+/** Maximum bytes over which a run is followed. About as many are kept during a search. */
 const SIGHT_BYTES = 256 * 1024
-/** Less memory than this is not worth freeing. */
+/** Smaller memory is not worth freeing. */
 const SMALL_BYTES = 1024
-/** Bytes of a body that are read to see what it is. */
+/** Bytes of a body that are read to recognise it. */
 const PEEK_BYTES = 16
 /** Longer commands are allowed, but far too rare to be evidence. */
 const LIKELY_COMMAND_MAX_BYTES = 64 * 1024
@@ -60,15 +60,15 @@ export interface Extent {
   time: Time
 }
 
-/** The evidence asked for. */
+/** The evidence that is required. */
 export interface Expectation {
-  /** Parts have to begin with a sentinel. */
+  /** Whether parts must begin with a sentinel. */
   sentinels: boolean
-  /** Commands alone do not do: the connection may be of another protocol altogether. */
+  /** Whether there must be a message: with commands only, the connection may be of another protocol. */
   messages: boolean
 }
 
-/** Keeps bytes until it is known where frames begin in them. */
+/** Keeps bytes until it finds where frames begin in them. */
 export class FrameSearch {
   #bytes = new Uint8Array(0)
   #start = 0
@@ -76,9 +76,9 @@ export class FrameSearch {
   /** Offsets in the file by position; positions count from the first push. */
   readonly #extents: { position: number; offset: number; time: Time }[] = []
   #firstExtent = 0
-  /** Position of #start. */
+  /** The position of #start. */
   #position = 0
-  /** Bytes that were no frames, since the search began. */
+  /** Bytes skipped since the search began. */
   skipped = 0
 
   get length(): number {
@@ -89,7 +89,7 @@ export class FrameSearch {
     if (bytes.length === 0) return
     const position = this.#position + this.length
     const last = this.#extents.at(-1)
-    // Bytes contiguous with the last ones need no entry of their own.
+    // Bytes that are contiguous with the last ones need no entry of their own.
     if (!last || last.time !== time || last.offset + (position - last.position) !== offset)
       this.#extents.push({ position, offset, time })
     this.#reserve(bytes.length)
@@ -98,8 +98,8 @@ export class FrameSearch {
   }
 
   /**
-   * Skips what is no frame. Returns whether a frame begins now; if not, more bytes are needed. To
-   * `final` says that there are no more: then the rest is skipped.
+   * Skips bytes that are not frames. Returns whether a frame begins now; if not, more bytes are
+   * needed. If `final` is set, there are no more, and the rest is skipped.
    */
   find(expectation: Expectation, final: boolean): boolean {
     const bytes = this.#bytes
@@ -117,7 +117,7 @@ export class FrameSearch {
     return at < end && verdict === "frames"
   }
 
-  /** Frees memory that is no longer needed: most connections keep few bytes. */
+  /** Frees memory that is no longer needed. Most connections keep few bytes. */
   compact(): void {
     if (this.#bytes.length <= 4 * this.length + SMALL_BYTES) return
     this.#bytes = this.#bytes.slice(this.#start, this.#end)
@@ -125,7 +125,7 @@ export class FrameSearch {
     this.#start = 0
   }
 
-  /** The next bytes that are together in the file. */
+  /** Returns the next bytes that are contiguous in the file. */
   next(): Extent {
     while ((this.#extents[this.#firstExtent + 1]?.position ?? Infinity) <= this.#position)
       this.#firstExtent++
@@ -141,7 +141,7 @@ export class FrameSearch {
     return { bytes: this.#bytes.subarray(this.#start, end), offset, time }
   }
 
-  /** Takes bytes off the front. */
+  /** Removes bytes from the front. */
   advance(bytes: number): void {
     this.#start += bytes
     this.#position += bytes
@@ -155,7 +155,7 @@ export class FrameSearch {
     if (this.#end + more <= this.#bytes.length) return
     const { length } = this
     const kept = this.#bytes.subarray(this.#start, this.#end)
-    // Moving is worth it only when half the room is free, or bytes would be moved over and over.
+    // Only move bytes if half the room is free. Otherwise they would be moved over and over.
     const fits = length + more <= this.#bytes.length / 2
     const target = fits ? this.#bytes : new Uint8Array(2 * (length + more))
     target.set(kept)
@@ -167,7 +167,7 @@ export class FrameSearch {
   }
 }
 
-/** Whether frames begin at a place. */
+/** Returns whether frames begin at a position. */
 function judge(
   bytes: Uint8Array,
   start: number,
@@ -230,18 +230,18 @@ function weigh(
         ? STRONG
         : IMPOSSIBLE
     case "plain":
-      // Zeros after zeros say nothing: tables of numbers are full of them.
+      // Zeros after zeros are no evidence, because tables of numbers are full of them.
       if (length === SENTINEL_BYTES || bytes[at + SENTINEL_BYTES] === 0) return 0
       return flags & LONG ? STRONG : SHORT_PLAIN
     case "none":
       if (sentinels) return IMPOSSIBLE
       if (length > 0) return flags & LONG ? LONG_FRAME : SHORT_FRAME
-      // A delimiter; without MORE it is what a run of zeros looks like.
+      // A delimiter. Without MORE, a run of zeros looks the same.
       return flags & MORE ? 0 : IMPOSSIBLE
   }
 }
 
-/** Whether a part of this length can have the plain size that it declares. */
+/** Returns whether a part of this length can have the plain size that it declares. */
 function isPlausible(bytes: Uint8Array, at: number, length: number): boolean {
   if (length <= HEAD_BYTES) return false
   const view = new DataView(bytes.buffer, bytes.byteOffset)

@@ -3,10 +3,10 @@ import { findProperty, latin1 } from "../../zmtp/metadata.js"
 import type { Handshake } from "../events.js"
 
 const NOTHING = new Uint8Array(0)
-/** Further properties are dropped: each takes many times its size in memory. */
+/** Further properties are dropped, because each takes many times its size in memory. */
 const MAX_PROPERTIES = 256
 
-/** The part of a greeting that decides the handshake. */
+/** Reads the fields of a greeting that matter for the handshake. */
 export function greetingHandshake(bytes: Uint8Array): Handshake {
   const { major, minor, mechanism, asServer }: Greeting = readGreeting(bytes)
   return {

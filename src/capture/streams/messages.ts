@@ -6,7 +6,7 @@ import { ArraySource, SharedSource } from "../../codec/source.js"
 import { FIRST, LAST, SENTINEL, SENTINEL_BYTES } from "../../codec/wire.js"
 import type { CaptureError, CaptureMessage, CapturePart, PartKind, Side, Time } from "../events.js"
 
-/** The form of parts on the wire: with an envelope each over `lz4+tcp`, as they are over `tcp`. */
+/** The transport of parts: with envelopes over `lz4+tcp`, without over `tcp`. */
 export type TransportName = "lz4+tcp" | "tcp"
 
 /** Properties of a message besides its parts. */
@@ -23,7 +23,7 @@ export type DecodedMessage = Pick<CaptureMessage, "parts" | "wireBytes" | "plain
 const REVISION = 2
 const NOTHING = new Uint8Array(0)
 
-/** The form that a part has by its first bytes; "none" is one without a sentinel. */
+/** Returns the form of a part by its first bytes; "none" if it has no sentinel. */
 export function kindOf(bytes: Uint8Array, at = 0): PartKind {
   if (bytes.length - at < SENTINEL_BYTES) return "none"
   const word =
@@ -47,18 +47,18 @@ export function kindOf(bytes: Uint8Array, at = 0): PartKind {
   }
 }
 
-/** The dictionary that a part ships; undefined where it does not, or was refused. */
+/** Returns the dictionary that a part ships; undefined if it ships none, or it was refused. */
 export function shippedIn({ kind, wire, error }: CapturePart): Uint8Array | undefined {
   return kind === "LZ4D" && !error ? wire.subarray(SENTINEL_BYTES) : undefined
 }
 
-/** The messages of one direction: wire parts in, plaintext out. */
+/** Decodes the messages of one direction: wire parts to plaintext. */
 export class MessageDecoder {
   readonly #instance: Instance
   readonly #budgetBytes: number
   /** A likely cause, added to the error of a block that does not decode. */
   hint = ""
-  /** Opened for the first part that needs it: plain `tcp://` never does. */
+  /** Opened for the first part that needs it. Plain `tcp://` never does. */
   #receiver: Pointer = NULL
   #decoder: Decoder | undefined
   /** The dictionary from the options, until the peer ships one. */
@@ -70,13 +70,13 @@ export class MessageDecoder {
     this.#budgetBytes = budgetBytes
   }
 
-  /** Uses a dictionary that was not shipped. */
+  /** Sets a dictionary that was not shipped. */
   give(dictionary: Uint8Array): void {
     this.#given = dictionary
     this.#install(dictionary)
   }
 
-  /** Decodes the parts of one message; an arena gives several messages. */
+  /** Decodes the parts of one message. An arena returns several messages. */
   decode(wire: readonly Uint8Array[], transport: TransportName, place: Place): DecodedMessage[] {
     const parts: CapturePart[] = []
     let wireBytes = 0
@@ -171,7 +171,7 @@ export class MessageDecoder {
   }
 }
 
-/** The messages of an arena. Each has its share of the bytes on the wire, by those of its frames. */
+/** Returns the messages of an arena. Each gets a share of the wire bytes in proportion to its frames. */
 function arenaMessages(wire: Uint8Array, messages: Uint8Array[][]): DecodedMessage[] {
   const all = messages.reduce((sum, message) => sum + framesLength(message), 0)
   let seen = 0

@@ -23,12 +23,12 @@ import { kindOf, MessageDecoder, shippedIn, type TransportName } from "./message
 export interface CaptureContext {
   instance: Instance
   budgetBytes: number
-  /** For connections whose beginning is not in the capture. */
+  /** The dictionary for connections whose beginning is not in the capture. */
   dictionary: Uint8Array | undefined
   emit(event: CaptureEvent): void
-  /** The number of the next connection. */
+  /** Returns the number of the next connection. */
   nextId(): number
-  /** Nothing more comes of a connection, and it holds nothing. */
+  /** A connection has ended and freed its memory. */
   ended(connection: ZmtpConnection): void
 }
 
@@ -36,7 +36,7 @@ type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
 
 const other = (side: Side): Side => (side === "client" ? "server" : "client")
 
-/** One TCP connection: its bytes in; events out, if it turns out to be ZMTP. */
+/** Decodes one TCP connection, and emits events if it turns out to be ZMTP. */
 export class ZmtpConnection implements StreamSink, DirectionHandlers {
   readonly #context: CaptureContext
   readonly #tcp: TcpConnection
@@ -44,11 +44,11 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   readonly #decoders: Record<Side, MessageDecoder>
   readonly #transports: Record<Side, TransportName | undefined>
   readonly #ended = new Set<Side>()
-  /** The public view of it; undefined until it looks like ZMTP. */
+  /** The public object; undefined until the connection looks like ZMTP. */
   #connection: Mutable<CaptureConnection> | undefined
-  /** A whole greeting or a frame came. */
+  /** Whether a whole greeting or a frame was read. */
   #isKnown = false
-  /** The mechanism is neither NULL nor PLAIN. */
+  /** Whether the mechanism is neither NULL nor PLAIN. */
   #isEncrypted = false
 
   constructor(context: CaptureContext, tcp: TcpConnection) {
@@ -87,7 +87,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     if (connection) this.#context.emit({ type: "close", connection, time })
   }
 
-  /** Frees what it holds; emits nothing. */
+  /** Frees the memory of the connection. Emits nothing. */
   close(): void {
     this.#decoders.client.close()
     this.#decoders.server.close()
@@ -97,7 +97,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     return this.#connection !== undefined
   }
 
-  // Half a greeting is not enough: a port scan could fill the memory with them.
+  // Half a greeting is not enough, because a port scan could fill the memory with them.
   get isKnown(): boolean {
     return this.#isKnown
   }
@@ -169,7 +169,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     const connection = this.#announce()
     const offset = ranges[0] as number
     if (this.#isEncrypted) {
-      // libzmq sends the command MESSAGE without the flag of a command.
+      // libzmq sends the command MESSAGE without the command flag.
       for (const part of wire)
         if (commandName(part) !== undefined) this.command(from, part, time, offset)
       return
@@ -180,7 +180,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     const traffic = connection.traffic[from]
     for (const decoded of decoder.decode(wire, transport, { time, from, offset })) {
       const { parts, wireBytes, plainBytes, arena } = decoded
-      // A dictionary is alone in its message, or refused.
+      // A dictionary is either alone in its message or refused.
       const shipped = shippedIn(parts[0] as CapturePart)
       if (shipped) connection.dictionaries[from] = shipped
       else traffic.messages++
@@ -234,7 +234,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     this.#context.emit({ type: "handshake", connection, time, from, handshake })
   }
 
-  /** Which transport a side uses, by its first message. */
+  /** Detects the transport of a side by its first message. */
   #judge(
     connection: Mutable<CaptureConnection>,
     from: Side,
