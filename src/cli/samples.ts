@@ -28,9 +28,11 @@ export class Samples {
   #count = 0
   #bytes = 0
   #hinted = false
+  /** Whether a file had more than was kept of it. */
+  #isCut = false
 
   get full(): boolean {
-    return this.#bytes >= KEPT_MAX_BYTES || this.#count >= KEPT_MAX_SAMPLES
+    return this.#isCut || this.#bytes >= KEPT_MAX_BYTES || this.#count >= KEPT_MAX_SAMPLES
   }
 
   static async read(files: readonly string[], options: SampleOptions): Promise<Samples> {
@@ -41,9 +43,11 @@ export class Samples {
       else if (options.filter)
         throw new UsageError(`--filter is for captures, and ${nameOf(file)} is none`)
       else {
-        const bytes = await startOf(whole, KEPT_MAX_BYTES - samples.#bytes)
+        const room = KEPT_MAX_BYTES - samples.#bytes
+        const bytes = await startOf(whole, room)
         for (const sample of options.lines ? linesOf(bytes) : [bytes]) samples.#add([sample])
         if (!options.lines) samples.#hint(nameOf(file), bytes, files.length === 1)
+        samples.#isCut = bytes.length === room
       }
       if (!samples.full) continue
       printErrorLine(`zeromq-lz4: only the first ${count(samples.#count, "sample")} are used`)

@@ -147,6 +147,13 @@ describe("train", () => {
     expect(Number(with_)).toBeLessThan(95)
   })
 
+  test("of a file of over 64 MiB it says how many lines are used", () => {
+    const line = `${"x".repeat(99_999)}\n`
+    const large = file("large.gz", gzipSync(line.repeat(700), { level: 1 }))
+    const { stderr } = run(["train", "--lines", "-o", "large.dict", large, lines])
+    expect(stderr).toContain("zeromq-lz4: only the first 672 samples are used")
+  })
+
   test("few samples are not held out, and it says so", () => {
     const few = file("few", events(4))
     expect(run(["train", "--lines", "-o", "few.dict", few]).stdout).toContain("it was made of")
