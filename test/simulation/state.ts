@@ -38,7 +38,7 @@ export function isCalm({ actions, network, sockets, memoryShare, auth }: Scenari
   )
 }
 
-const usesThreads = ({ endpoints }: SocketSpec): boolean =>
+export const usesThreads = ({ endpoints }: SocketSpec): boolean =>
   endpoints.some(({ options }) => options.thread === true)
 
 /** Whether this socket is let in nowhere. */

@@ -19,11 +19,11 @@ export class Connections implements Checker {
   protocolError(
     socket: SocketSpec,
     { remoteAddress }: { remoteAddress: string },
-    error: Error,
+    error: Error & { code?: string },
   ): void {
     const { scenario, world } = this.#run
     // It is told that it is not let in.
-    if (isDenied(scenario, socket)) return
+    if (isDenied(scenario, socket) && error.code === "ERR_ZMTP_HANDSHAKE") return
     const other = `${socket.type} ${socket.number}`
     if (scenario.sockets.some(({ number }) => addressOf(number) === remoteAddress))
       world.fail(

@@ -2,7 +2,7 @@
 import type { Checker } from "../checker.js"
 import type { Program } from "../programs.js"
 import type { TypeName } from "../scenario.js"
-import { isDenied, mayLoseItsPeers, type Run } from "../state.js"
+import { isDenied, mayLoseItsPeers, type Run, usesThreads } from "../state.js"
 
 /** Types that send each message once, and those that give each that comes to the program. */
 const SENDS_ONCE: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Pair", "Client", "Request"]
@@ -57,7 +57,8 @@ export class Counters implements Checker {
     const missing = stats.received.messages - received
     // A connection that is given up takes what it had not handed over with it.
     if (spec.options.heartbeatInterval !== undefined) return
-    if (scenario.memoryShare > 0 && !isCalm) return
+    // So does one on a thread that has no memory.
+    if (scenario.memoryShare > 0 && !isCalm && usesThreads(spec)) return
     if (GIVES_ALL.includes(spec.type) && (missing < 0 || missing > cut))
       world.fail(
         "counters add up",
