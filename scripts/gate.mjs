@@ -38,7 +38,7 @@ const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
 /** @type {[name: string, suite: Suite, needs?: Needs][]} */
 const elsewhere = [
   ["runtimes", succeeds(own("runtimes"))],
-  ["sockets, Windows", counts(own("windows-sockets")), { cores: 0.5, after: ["runtimes"] }],
+  ["sockets, Windows", counts(own("windows-sockets")), { after: ["runtimes"] }],
   ["sockets, Node 22", vitest("sockets", "22"), { after: ["runtimes"] }],
   ["sockets, Node 24", vitest("sockets", "24"), { after: ["runtimes"] }],
   // Both use the same directory of Wine, and end all that runs there.

@@ -32,7 +32,7 @@ export function parseIpc(endpoint: string): string {
 
 /**
  * Starts to listen. First removes a socket file that a process left behind, but, unlike libzmq, not
- * one that somebody listens on. Rejects with an error that has a code.
+ * one that a process listens on. Rejects with an error that has a code.
  */
 export async function listenIpc(server: Server, path: string, backlog: number): Promise<void> {
   const isFile = !path.startsWith("\0")

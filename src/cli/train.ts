@@ -25,7 +25,7 @@ measure what the dictionary saves.
 
 /** About what training uses; samples are thinned out evenly to it. */
 const TRAINED_BYTES = 1 << 20
-/** The first of this many messages is held out. */
+/** One message in this many is held out for the test. */
 const HELD_OUT = 5
 
 export async function train(args: string[]): Promise<void> {

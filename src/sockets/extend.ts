@@ -337,7 +337,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       )
     }
 
-    // -- Options, some of which cannot be read back --------------------------------
+    // -- Options -------------------------------------------------------------------
 
     override setBoolOption(option: number, value: boolean): void {
       const state = ensureState(this)
@@ -410,7 +410,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     return timeoutMs !== 0 && !Reflect.get(Base.prototype, what, socket)
   }
 
-  // -- Only what the class has -----------------------------------------------------
+  // -- Methods that not every class has --------------------------------------------
 
   const define = (name: string, value: unknown) =>
     Object.defineProperty(Socket.prototype, name, { configurable: true, writable: true, value })

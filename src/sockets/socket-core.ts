@@ -431,7 +431,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     throw Object.assign(error as Error, { address })
   }
 
-  // -- What endpoints and the socket type tell -------------------------------------
+  // -- Events of endpoints and of the socket type ----------------------------------
 
   emit(event: Event): void {
     this.#state.monitor?.emit(event)

@@ -64,7 +64,7 @@ export class HostedConnection implements FrameRelaySink {
     this.state.effort = connection.effort
   }
 
-  // -- What leaves -----------------------------------------------------------------
+  // -- Sending ---------------------------------------------------------------------
 
   /**
    * Writes, or queues the write until the network has room. An ending connection stays blocked: its
@@ -192,7 +192,7 @@ export class HostedConnection implements FrameRelaySink {
     if (this.#isEnding && (this.#waiting?.length ?? 0) === 0) this.connection.end()
   }
 
-  // -- What comes ------------------------------------------------------------------
+  // -- Receiving -------------------------------------------------------------------
 
   get room(): number {
     return this.#granted === 0 || this.#isEnding

@@ -164,7 +164,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     return (this.#live.get(connection) as HostedConnection).number
   }
 
-  // -- What happens ----------------------------------------------------------------
+  // -- Events ----------------------------------------------------------------------
 
   accepted(connection: Connection): void {
     this.#opened(connection)

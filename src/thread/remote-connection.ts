@@ -119,7 +119,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#state.effort
   }
 
-  // -- What leaves -----------------------------------------------------------------
+  // -- Sending ---------------------------------------------------------------------
 
   get waiting(): Waiting {
     this.#releaseFlushed()
@@ -260,7 +260,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (!this.blocked) this.sink?.drained()
   }
 
-  // -- What comes ------------------------------------------------------------------
+  // -- Receiving -------------------------------------------------------------------
 
   setMarks(receiveHighWaterMark: number, conflate: boolean): void {
     this.#conflate = conflate
@@ -377,7 +377,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     resumed.delete(this)
   }
 
-  // -- Handshake and the end -------------------------------------------------------
+  // -- Handshake and end -----------------------------------------------------------
 
   authenticated(status: AuthStatus | undefined): void {
     if (!this.#closed) this.#thread.control(this.number, { type: "authenticated", status })

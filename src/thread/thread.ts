@@ -144,7 +144,7 @@ export class Thread implements SlabReader {
     }
   }
 
-  // -- What is posted --------------------------------------------------------------
+  // -- Messages to the worker ------------------------------------------------------
 
   /** Posts an operation when the current burst of the program ends. */
   post(...operation: unknown[]): void {
@@ -237,7 +237,7 @@ export class Thread implements SlabReader {
     if (!this.#isDead) this.#worker.postMessage(outbox, transfer)
   }
 
-  // -- What is told ----------------------------------------------------------------
+  // -- Messages from the worker ----------------------------------------------------
 
   #readAll(operations: unknown[]): void {
     for (let at = 0; at < operations.length; ) {

@@ -168,7 +168,7 @@ export class Connection
     }
   }
 
-  // -- What leaves -----------------------------------------------------------------
+  // -- Sending ---------------------------------------------------------------------
 
   get waiting(): Waiting {
     // Written chunks are kept until the stream is empty, and released with the next write after that.
@@ -369,7 +369,7 @@ export class Connection
     readSoon(this)
   }
 
-  // -- What comes ------------------------------------------------------------------
+  // -- Receiving -------------------------------------------------------------------
 
   data(chunk: Uint8Array): void {
     if (this.#discarding) return
@@ -547,7 +547,7 @@ export class Connection
     return !this.#stopped && !acceptsPlain
   }
 
-  // -- The end ---------------------------------------------------------------------
+  // -- End -------------------------------------------------------------------------
 
   /** The peer was silent for too long. */
   timedOut(): void {

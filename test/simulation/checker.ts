@@ -2,7 +2,7 @@ import type { Head } from "./messages.js"
 import type { Socket } from "./network.js"
 import type { SocketSpec } from "./scenario.js"
 
-/** A rule, or several that belong together. Checkers see what happens, and decide nothing. */
+/** One or several rules that belong together. Checkers only observe a run. */
 export interface Checker {
   /** A program is about to send. */
   sending?(socket: SocketSpec, head: Head, parts: readonly Buffer[]): void
@@ -10,24 +10,24 @@ export interface Checker {
   accepted?(socket: SocketSpec, head: Head): void
   /** send() has failed. */
   refused?(socket: SocketSpec, head: Head, code: string): void
-  /** A program has received a message, without what was put before it. */
+  /** A program has received a message. `parts` excludes parts that the socket type put in front. */
   received?(socket: SocketSpec, parts: readonly Buffer[]): void
-  /** A peer of a socket was said to have broken a rule. */
+  /** A peer of a socket was reported to have broken a rule. */
   protocolError?(
     socket: SocketSpec,
     peer: { remoteAddress: string; remotePort: number },
     error: Error,
   ): void
-  /** Bytes were written to a connection that is known to be over. */
+  /** Bytes were written to a connection that is known to have ended. */
   wroteInVain?(socket: Socket, bytes: Uint8Array, why: string): void
-  /** An event was handled; nobody is in the middle of anything. */
+  /** Called between events, when no callback is running. */
   between?(): void
-  /** Programs were given time, and stop to pause from now on. */
+  /** Programs had time to run, and will not pause any more. */
   busy?(): void
-  /** Nothing has happened for a while, though all programs receive. */
+  /** Nothing has happened for a while, although all programs receive. */
   quiet?(): void
-  /** What publishers have sent since that time, when nothing happened, has arrived. */
+  /** The messages that publishers have sent since that time, in a quiet phase, have had time to arrive. */
   probed?(socket: SocketSpec, heads: readonly Head[], sinceMs: number): void
-  /** All sockets are closed, and all that they began is over. */
+  /** All sockets are closed, and all their operations have ended. */
   end?(): void
 }

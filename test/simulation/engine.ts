@@ -1,6 +1,6 @@
 /**
- * The code under test, evaluated anew for each thread of a run, with everything that it could do to the
- * world outside replaced: modules, timers, clock, randomness, WebAssembly's compiler.
+ * The code under test, evaluated anew for each thread of a run. Everything that it could do to the
+ * outside world is replaced: modules, timers, clock, randomness, and the compiler of WebAssembly.
  */
 import * as assert from "node:assert"
 import { EventEmitter } from "node:events"
@@ -15,7 +15,7 @@ import type { Limits } from "./scenario.js"
 import { atomicsFor, channelsOf, type Port, threadsModule } from "./threads.js"
 import type { EventLoop, World } from "./world.js"
 
-/** Texts of the bundles that scripts/lib/simulation.mjs makes. */
+/** The texts of the bundles that scripts/lib/simulation.mjs makes. */
 export interface Code {
   main: string
   worker: string
@@ -23,10 +23,10 @@ export interface Code {
   wasm: Uint8Array<ArrayBuffer>
 }
 
-/** What the package exports. */
+/** The exports of the package. */
 export type Package = typeof exports & typeof draft
 
-/** The state of a pipe, which the bundle shows to rules that look inside. */
+/** The state of a pipe, which the bundle exposes to checkers. */
 export interface PipeState {
   waitingIn: number
   written: number
@@ -53,19 +53,19 @@ export interface ShownSlab {
   readonly live: number
 }
 
-/** What the bundle tells of itself. */
+/** The internal state that the bundle exposes. */
 export interface Inside {
-  /** The thread that has it. */
+  /** The thread that the bundle runs on. */
   loop: EventLoop
   pipes: ShownPipe[]
   slabs: Set<ShownSlab>
   /** Slots of open batches that are free. */
   slots: number[] | undefined
-  /** What was opened and not closed in WebAssembly, by kind. */
+  /** The number of objects in WebAssembly that were opened but not closed, by kind. */
   open: Map<string, number>
 }
 
-/** Modules that neither wait nor know the world outside. */
+/** Modules that do not wait and have no access to the outside world. */
 const PURE: ReadonlySet<string> = new Set([
   "node:diagnostics_channel",
   "node:os",
@@ -78,7 +78,7 @@ type Require = (id: string) => unknown
 type Globals = Record<string, unknown>
 type Modules = Readonly<Record<string, unknown>>
 
-/** Gives an evaluated bundle another world, and its variables the values that they began with. */
+/** Gives an evaluated bundle a new world, and resets its variables to their initial values. */
 type Renew = (require: Require, globals: Globals) => void
 type Evaluate = (require: Require, module: { exports: unknown }, globals: Globals) => Renew
 
@@ -113,7 +113,7 @@ ${initialisers(text)}
   return new vm.Script(code, { filename }).runInThisContext()
 }
 
-/** Statements that are left out: classes, functions, symbols, what esbuild adds, and exports. */
+/** Statements that are omitted: classes, functions, symbols, code added by esbuild, and exports. */
 const CONSTANTS: readonly RegExp[] = [
   /^(async )?function\b/,
   /^var \w+ = (class\b|extend\(|\/\* @__PURE__ \*\/ Symbol\(|(\w+|\(.*?\)) =>)/,
@@ -122,8 +122,8 @@ const CONSTANTS: readonly RegExp[] = [
 ]
 
 /**
- * The statements of a bundle that give its variables their first values. Classes and functions are kept:
- * made anew for each run, they would cost most of its time, since V8 optimises them for all runs.
+ * Returns the statements of a bundle that initialise its variables. Classes and functions are kept:
+ * creating them for each run would cost most of its time, because V8 optimises them across runs.
  */
 function initialisers(text: string): string {
   const statements = text.match(/^[A-Za-z_].*(\n[ })\]].*)*/gm) ?? []
@@ -137,23 +137,23 @@ function initialisers(text: string): string {
     .join("\n")
 }
 
-/** An instance of the module, and what its memory held when it was new. */
+/** An instance of the module, and the initial content of its memory. */
 interface UsedInstance {
   exports: WebAssembly.Exports
   memory: WebAssembly.Memory
   bytes: number
 }
 
-/** A bundle that was evaluated for a run, and may serve others. */
+/** A bundle that was evaluated for a run and can be reused by others. */
 interface Evaluated<T> {
   exports: T
   renew: Renew
 }
 
-/** The package, with the zeromq.js that it extends. */
+/** The package, and the zeromq.js that it extends. */
 type Main = Evaluated<Package> & { zeromq: Modules }
 
-/** Things that one run after the other has. */
+/** Objects that are reused by one run after the other. */
 interface Pool<T> {
   spare: T[]
   used: T[]
@@ -165,7 +165,7 @@ function take<T>({ spare, used }: Pool<T>): T | undefined {
   return item
 }
 
-/** Bundles that are compiled once for all runs, and what runs may use again: new ones cost more. */
+/** Bundles that are compiled once for all runs, and objects that runs reuse because new ones cost more. */
 export class Compiled {
   readonly #main: Evaluate
   readonly #worker: Evaluate
@@ -183,7 +183,7 @@ export class Compiled {
     this.wasm = new WebAssembly.Module(code.wasm)
   }
 
-  /** The package for a process, as if it were evaluated now. */
+  /** Returns the package for a process, as if it had just been evaluated. */
   main(requireWith: (zeromq: Modules) => Require, globals: Globals): Package {
     const known = take(this.#mains)
     if (known) {
@@ -204,7 +204,7 @@ export class Compiled {
     return { zeromq: module.exports.zeromq, "zeromq/draft.js": module.exports.draft }
   }
 
-  /** Runs the code of a thread, as if it were evaluated now. */
+  /** Runs the code of a thread, as if it had just been evaluated. */
   startWorker(require: Require, globals: Globals): void {
     const known = take(this.#workers)
     if (known) known.renew(require, globals)
@@ -215,7 +215,7 @@ export class Compiled {
     }
   }
 
-  /** An instance as good as new. */
+  /** Returns an instance in its initial state. */
   instance(imports: WebAssembly.Imports): WebAssembly.Exports {
     const known = take(this.#instances)
     if (known) return known.exports
@@ -226,7 +226,7 @@ export class Compiled {
     return exports
   }
 
-  /** Lets the next run use what this one had; not its code, where it was ended in the middle of something. */
+  /** Makes the objects of the last run available to the next one, but not its code if the run was aborted. */
   reclaim(isOver: boolean): void {
     const { spare, used } = this.#instances
     for (const instance of used) {
@@ -244,7 +244,7 @@ export class Compiled {
   }
 }
 
-/** A copy of memory up to the last byte that is not 0. */
+/** Returns a copy of memory up to the last byte that is not 0. */
 function contentOf({ buffer }: WebAssembly.Memory): Uint8Array {
   const bytes = new Uint8Array(buffer)
   let end = bytes.length
@@ -254,7 +254,10 @@ function contentOf({ buffer }: WebAssembly.Memory): Uint8Array {
 
 const ZEROS = new Uint8Array(1 << 16)
 
-/** Gives memory its initial content. Most of it was never written: to read that costs less than to write. */
+/**
+ * Restores the initial content of memory. Most of it was never written, and reading that costs less
+ * than writing.
+ */
 function restore({ buffer }: WebAssembly.Memory, initial: Uint8Array): void {
   const bytes = new Uint8Array(buffer)
   bytes.set(initial)
@@ -264,13 +267,16 @@ function restore({ buffer }: WebAssembly.Memory, initial: Uint8Array): void {
   }
 }
 
-/** Collected by nobody: when memory is collected does not follow from a seed. */
+/**
+ * A FinalizationRegistry that collects nothing, because the time of a collection does not follow
+ * from a seed.
+ */
 class NoRegistry {
   register(): void {}
   unregister(): void {}
 }
 
-/** Calls that open and close something in WebAssembly's memory. */
+/** Exports that open and close an object in WebAssembly's memory. */
 const OPENS: Readonly<Record<string, string>> = {
   zl_receiving_open: "transcoder",
   zl_sending_open: "transcoder",
@@ -289,7 +295,7 @@ export class Process {
   readonly loop: EventLoop
   readonly package: Package
   readonly inside: Inside[] = []
-  /** Ends its threads as errors of theirs would. */
+  /** Ends its threads as an uncaught error in each would. */
   readonly killThreads: () => void
   readonly #world: World
   readonly #network: Network
@@ -298,7 +304,7 @@ export class Process {
   readonly #atomicShare: number
   readonly #memoryShare: number
   readonly #limits: Limits
-  /** What performance.now() takes, in milliseconds: the time in which a program computes. */
+  /** Milliseconds that each call of performance.now() takes, to simulate computation. */
   readonly #clockMs: number
 
   constructor(
@@ -453,7 +459,7 @@ export class Process {
 
 type Call = (...args: number[]) => number
 
-/** Counts what is opened and closed, and refuses memory to encoders. */
+/** Counts opened and closed objects, and refuses memory to encoders. */
 function counted(
   given: WebAssembly.Exports,
   count: (kind: string, by: number) => void,

@@ -1,4 +1,4 @@
-/** Peers that break rules, beside those that keep them. */
+/** Peers that break rules, alongside peers that keep them. */
 
 import { concat, plainPart, SENTINELS } from "../support/wire.js"
 import { frame, frameHead, greeting, handshake, MORE } from "../support/zmtp.js"
@@ -8,10 +8,10 @@ import { Random } from "./random.js"
 import type { HostileSpec, TypeName } from "./scenario.js"
 import type { EventLoop } from "./world.js"
 
-/** How the addresses of hostile peers begin. */
+/** The beginning of hostile peers' addresses. */
 export const HOSTILE = "127.0.2."
 
-/** Names of types in ZMTP. */
+/** The names of types in ZMTP. */
 const NAMES: Readonly<Partial<Record<TypeName, string>>> = {
   Publisher: "PUB",
   Subscriber: "SUB",
@@ -78,7 +78,7 @@ function bytesOf({ kind, seed }: HostileSpec, type: TypeName): Uint8Array {
   }
 }
 
-/** Dials, writes, and stays or goes. */
+/** Dials, writes, and stays or leaves. */
 export function attack(
   spec: HostileSpec,
   partner: TypeName,
@@ -91,7 +91,7 @@ export function attack(
     const options = { port, allowHalfOpen: true, localAddress: `${HOSTILE}${number + 1}` }
     const socket = network.dial(loop, options) as Socket
     socket.on("error", () => {})
-    // One that floods does not read.
+    // A peer that floods does not read.
     if (spec.kind === "flood") socket.pause()
     socket.on("connect", () => socket.write(bytesOf(spec, partner)))
     socket.on("end", () => socket.destroy())

@@ -1,4 +1,4 @@
-/** What scripts/simulate.mjs uses of the simulator. */
+/** The parts of the simulator that scripts/simulate.mjs uses. */
 export { type Code, Compiled } from "./engine.js"
 export { mutations } from "./mutations.js"
 export { catchRejections, type Outcome, play } from "./run.js"

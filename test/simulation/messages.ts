@@ -1,4 +1,4 @@
-/** Messages that say who sent them, and whose every byte follows from that. */
+/** Messages that contain their sender and number, from which all of their bytes follow. */
 import { Random } from "./random.js"
 import type { SendSpec } from "./scenario.js"
 import { TOPICS } from "./scenario.js"
@@ -6,7 +6,7 @@ import { TOPICS } from "./scenario.js"
 const TOPIC_BYTES = 4
 const MAGIC = 0x5a4c
 const HEAD_BYTES = TOPIC_BYTES + 12
-/** For whom a message is that is for nobody in particular. */
+/** The recipient of a message that is not meant for a particular socket. */
 export const ANYBODY = 0xffff
 
 const POOL_BYTES = 1 << 20
@@ -24,14 +24,14 @@ const texts = Buffer.allocUnsafeSlow(POOL_BYTES)
   }
 }
 
-/** What a message says of itself. */
+/** The data in the head of a message. */
 export interface Head {
   sender: number
   sequence: number
   to: number
 }
 
-/** Who sends, how it sends, and whether messages have several parts. */
+/** The sender of messages, its way of sending, and whether messages have several parts. */
 export interface Author {
   number: number
   send: Pick<SendSpec, "maxBytes" | "maxParts" | "compressible">
@@ -50,11 +50,14 @@ function pool(random: Random, compressible: number, bytes: number): Buffer {
   return result
 }
 
-/** The topic of a message: by its number, so that each author has all. */
+/**
+ * Returns the topic of a message. It depends on the message's number, so that each author uses all
+ * topics.
+ */
 export const topicOf = ({ sender, sequence }: Head): string =>
   TOPICS[(sender + sequence) % TOPICS.length] as string
 
-/** The same, but for a first byte that would make it a subscription, as any part of an XSUB's may be. */
+/** Changes a first byte that would make a part a subscription, as any part of an XSUB's message may be. */
 function asContent(part: Buffer): Buffer {
   if (part.length === 0 || (part[0] as number) > 1) return part
   const content = Buffer.from(part)
@@ -62,7 +65,7 @@ function asContent(part: Buffer): Buffer {
   return content
 }
 
-/** The parts of a message; the first is the caller's to write over. */
+/** Returns the parts of a message. The caller may overwrite the first one. */
 export function build(author: Author, head: Head): Buffer[] {
   const { send, hasParts } = author
   const random = new Random(head.sequence * 65_536 + head.sender, head.to)
@@ -88,7 +91,7 @@ export function build(author: Author, head: Head): Buffer[] {
   return result
 }
 
-/** Reads what a message says of itself; undefined where that is no message of a run. */
+/** Reads the head of a message; undefined if it is not a message of a run. */
 export function readHead(parts: readonly Buffer[]): Head | undefined {
   const [first] = parts
   if (!first || first.length < HEAD_BYTES || first.readUInt16LE(TOPIC_BYTES) !== MAGIC)
@@ -100,7 +103,7 @@ export function readHead(parts: readonly Buffer[]): Head | undefined {
   }
 }
 
-/** How a message differs from what was sent; undefined where it does not. */
+/** Describes the difference between a message and the one that was sent; undefined if there is none. */
 export function difference(
   author: Author,
   head: Head,

@@ -1,9 +1,9 @@
 /**
- * Faults to put into the engine, one at a time, to see that the simulator finds them: those that the
- * engine has had, and others of their kind.
+ * Faults to inject into the engine, one at a time, to check that the simulator finds them: faults
+ * that the engine has had, and others of their kind.
  */
 
-/** A fault: changes of sources, each at a place that is there once. */
+/** A fault: changes to sources, each in a place that occurs only once. */
 export interface Mutation {
   name: string
   patches: { file: string; from: string; to: string }[]

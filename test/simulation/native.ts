@@ -1,6 +1,7 @@
 /**
- * A stand-in for the addon inside zeromq.js: sockets with options that are kept, and no endpoints. The
- * JavaScript of zeromq.js, with its classes and the names of options, runs on it as it is.
+ * A substitute for the addon inside zeromq.js: sockets that keep their options, and have no
+ * endpoints. The JavaScript of zeromq.js, with its classes and the names of options, runs on it
+ * unchanged.
  */
 import { EventEmitter } from "node:events"
 import type { ZapHandler } from "./zap.js"
@@ -25,20 +26,20 @@ const DEFAULTS: Readonly<Record<number, number>> = {
   77: -1,
 }
 
-/** PUB, ROUTER, XPUB, XSUB, SERVER and RADIO: what has nowhere to go is dropped. */
+/** PUB, ROUTER, XPUB, XSUB, SERVER and RADIO, which drop messages that have no destination. */
 const DROPS: ReadonlySet<number> = new Set([1, 6, 9, 10, 12, 14])
 
 const ZAP_ADDRESS = "inproc://zeromq.zap.01"
 
 type Value = number | boolean | string | Buffer | null
 
-/** Makes the addon's exports for one process of a run. */
+/** Returns the addon's exports for one process of a run. */
 export function makeNative(): object {
   class Options {
     readonly options = new Map<number, Value>()
 
     #number(option: number): number {
-      // The mechanism follows from what was set of PLAIN: to be its server, or a name.
+      // The mechanism follows from the options of PLAIN: the server flag, or a user name.
       if (option === 43) return this.options.get(44) || this.options.get(45) ? 1 : 0
       return Number(this.options.get(option) ?? DEFAULTS[option] ?? 0)
     }
@@ -120,7 +121,7 @@ export function makeNative(): object {
     readonly context: Context
     readonly #type: number
     #events: Observer | undefined
-    /** Of a socket that is connected to the handler of ZAP. */
+    /** Whether the socket is connected to the ZAP handler. */
     #asksZap = false
     readonly #replies: Buffer[][] = []
 
@@ -129,7 +130,7 @@ export function makeNative(): object {
       this.#type = type
       const { context: given, ...others } = options
       this.context = (given as Context) ?? context
-      // As zeromq.js does before fields of subclasses are there.
+      // As zeromq.js does, before the fields of subclasses are initialised.
       Object.assign(this, others)
     }
 
@@ -151,7 +152,7 @@ export function makeNative(): object {
       return DROPS.has(this.#type) && !this.#isMandatory
     }
 
-    /** Whether it is a ROUTER that tells of a peer that it does not know. */
+    /** Whether this is a ROUTER that reports unknown peers. */
     get #isMandatory(): boolean {
       return this.#type === 6 && this.getBoolOption(33)
     }

@@ -1,35 +1,36 @@
 /**
- * A simulated network, and node:net on top of it as far as src/transport uses it: what a write takes,
- * how bytes are cut, how long they travel, resets, half-closes and refusals follow from the seed.
+ * A simulated network, and the part of node:net that src/transport uses. The seed determines how
+ * much a write accepts, how bytes are split, how long they travel, resets, half-closes and
+ * refusals.
  */
 import { EventEmitter } from "node:events"
 import type { Random } from "./random.js"
 import type { EventLoop, World } from "./world.js"
 
-/** How a link treats what goes over it. */
+/** The properties of a link. */
 export interface LinkTraits {
   latencyMs: number
   jitterMs: number
-  /** Bytes that are on their way or not read yet, at most. */
+  /** Maximum number of bytes that are travelling or not read yet. */
   capacityBytes: number
-  /** The longest piece that arrives at once. */
+  /** Maximum size of a piece that arrives at once. */
   pieceBytes: number
-  /** The longest piece that is read at once. */
+  /** Maximum size of a piece that is read at once. */
   readBytes: number
 }
 
-/** What goes wrong with a link. */
+/** A fault of a link. */
 export interface Fault {
   kind: "reset" | "fin" | "pause"
-  /** Bytes of one direction after which it happens. */
+  /** Number of bytes in one direction after which the fault occurs. */
   afterBytes: number
-  /** Of the side that dialled, or the other. */
+  /** The direction: "out" is sent by the side that dialled. */
   direction: "out" | "in"
-  /** How long a pause lasts, in milliseconds. */
+  /** Duration of a pause, in milliseconds. */
   ms?: number
 }
 
-/** What a network does with a connection that is dialled. */
+/** The network's treatment of a connection that is dialled. */
 export interface Treatment {
   traits: LinkTraits
   refused: boolean
@@ -45,23 +46,23 @@ function systemError(code: string, syscall: string): NodeJS.ErrnoException {
 /** One direction of a link: bytes that one side wrote and the other has not read. */
 class Direction {
   readonly link: Link
-  /** Where bytes come out. */
+  /** The handle that reads the bytes. */
   readonly reader: Handle
   readonly writer: Handle
   readonly traits: LinkTraits
   readonly #random: Random
-  /** Bytes on their way. */
+  /** Number of bytes that are travelling. */
   travelling = 0
-  /** Pieces that arrived. */
+  /** Pieces that have arrived. */
   readonly arrived: Uint8Array[] = []
   arrivedBytes = 0
-  /** Bytes that were ever taken. */
+  /** Number of bytes that were ever accepted. */
   taken = 0
-  /** Whether the end was sent, and whether it arrived. */
+  /** Whether the end was sent, and whether it has arrived. */
   ended = false
   endArrived = false
   #lastArrival = 0
-  /** Until when nothing arrives. */
+  /** The time until which nothing arrives. */
   pausedUntil = 0
   faults: Fault[] = []
 
@@ -77,7 +78,7 @@ class Direction {
     return Math.max(0, this.traits.capacityBytes - this.travelling - this.arrivedBytes)
   }
 
-  /** Takes as many bytes as there is room for; they are copied. */
+  /** Accepts as many bytes as there is room for, and copies them. */
   take(bytes: Uint8Array): number {
     const length = Math.min(bytes.length, this.room)
     if (length > 0) this.#send(new Uint8Array(bytes.subarray(0, length)))
@@ -102,7 +103,7 @@ class Direction {
     this.#fault(fault, rest)
   }
 
-  /** What lies behind a cut is lost; behind a pause it is late. */
+  /** Bytes after a reset are lost; bytes after a pause are late. */
   #fault(fault: Fault, rest: Uint8Array): void {
     const { world } = this.link
     if (fault.kind === "pause") {
@@ -141,7 +142,7 @@ class Direction {
     })
   }
 
-  /** Sends the end behind what was taken. */
+  /** Sends the end, after all accepted bytes. */
   end(): void {
     if (this.ended) return
     this.#endAt(this.#arrivalTime())
@@ -158,7 +159,7 @@ class Direction {
     })
   }
 
-  /** Reads a piece into a buffer; 0 where nothing is there. */
+  /** Reads a piece into a buffer. Returns 0 if there is none. */
   read(into: Uint8Array): number {
     const limit = Math.min(into.length, 1 + this.#random.below(this.traits.readBytes))
     let length = 0
@@ -187,9 +188,9 @@ export class Link {
   readonly accepting: Handle
   /** Whether it was reset. */
   isOver = false
-  /** Whether the seed had it cut. */
+  /** Whether the seed made it end. */
   wasCut = false
-  /** Who closed it, while the other had not. */
+  /** The handle that was closed before the other one. */
   firstCloser: Handle | undefined
 
   constructor(
@@ -214,7 +215,7 @@ export class Link {
     accepting.plug(this.in, this.out)
   }
 
-  /** Ends it on both sides, with all that is on its way. */
+  /** Ends both sides, and drops all travelling bytes. */
   reset(by: "network" | Handle): void {
     if (this.isOver) return
     this.isOver = true
@@ -224,13 +225,13 @@ export class Link {
   }
 }
 
-/** What the system has of a socket, and what Node's handle of it does. */
+/** The operating system's socket, with the interface of Node's handle. */
 export class Handle {
   readonly world: World
   readonly loop: EventLoop
   readonly label: string
   owner: Socket | undefined
-  /** Where it is to be known as long as it is open. */
+  /** The set that contains the handle while it is open. */
   handles: Set<Handle> | undefined
   out: Direction | undefined
   in: Direction | undefined
@@ -297,7 +298,7 @@ export class Handle {
 
   // -- Writing ---------------------------------------------------------------------
 
-  /** Writes; returns true where all was taken at once, else `done` is called. */
+  /** Writes bytes. Returns true if all were accepted at once; otherwise `done` is called. */
   write(bytes: Uint8Array, done: (error?: Error) => void): boolean | Error {
     if (this.isReset) return systemError("EPIPE", "write")
     const to = this.out as Direction
@@ -340,7 +341,7 @@ export class Handle {
     this.loop.post(done, 0.001)
   }
 
-  // -- The end ---------------------------------------------------------------------
+  // -- End -------------------------------------------------------------------------
 
   wasReset(): void {
     this.isReset = true
@@ -348,7 +349,7 @@ export class Handle {
     this.writable()
   }
 
-  /** Closes; with bytes that nobody has read, the other side is reset. */
+  /** Closes the handle. If bytes are unread, the other side is reset. */
   close(done: () => void): void {
     if (this.isClosed) return
     this.isClosed = true
@@ -375,13 +376,13 @@ interface SocketOptions {
   onread?: OnRead
 }
 
-/** What watches sockets, for rules that hold for them. */
+/** A watcher of sockets, for the rules that they must follow. */
 export interface SocketWatcher {
-  /** Bytes are written to a connection that is known to be over. */
+  /** Bytes were written to a connection that is known to have ended. */
   wroteInVain(socket: Socket, bytes: Uint8Array, why: string): void
 }
 
-/** A net.Socket, as far as src/transport uses it. */
+/** The part of net.Socket that src/transport uses. */
 export class Socket extends EventEmitter {
   static watcher: SocketWatcher | undefined
   _handle: Handle | null
@@ -403,7 +404,7 @@ export class Socket extends EventEmitter {
   #endSeen = false
   #endEmitted = false
   #closeEmitted = false
-  /** Why it is over, once whoever has it was told or did it. */
+  /** The reason for its end, once its owner was notified of the end or caused it. */
   #over: string | undefined
   readonly #remotePort: number | undefined
   readonly #localPort: number | undefined
@@ -541,7 +542,7 @@ export class Socket extends EventEmitter {
     return hasRoom
   }
 
-  /** Hands all that waits to the system, in one go. */
+  /** Passes all queued writes to the system at once. */
   #writeNext(sync = false): void {
     if (this.destroyed || this.#isWriting || this.connecting) return
     const queue = this.#queue
@@ -606,7 +607,7 @@ export class Socket extends EventEmitter {
     })
   }
 
-  // -- The end ---------------------------------------------------------------------
+  // -- End -------------------------------------------------------------------------
 
   #checkOver(): void {
     if (this.#isFinished && this.#endEmitted) this.destroy()
@@ -646,7 +647,7 @@ export class Socket extends EventEmitter {
   }
 }
 
-/** A handle that listens, as net._createServerHandle makes one. */
+/** A handle that listens, as made by net._createServerHandle. */
 class ServerHandle {
   readonly network: Network
   readonly loop: EventLoop
@@ -671,7 +672,7 @@ class ServerHandle {
   }
 }
 
-/** A net.Server, as far as src/transport uses it. */
+/** The part of net.Server that src/transport uses. */
 export class Server extends EventEmitter {
   _handle: ServerHandle | null = null
   readonly loop: EventLoop
@@ -704,7 +705,7 @@ export class Server extends EventEmitter {
   }
 }
 
-/** Options of net.connect. The address that it is dialled from says who dials. */
+/** Options of net.connect. The local address identifies the dialling socket. */
 interface DialOptions {
   port: number
   localAddress?: string
@@ -719,7 +720,7 @@ export class Network {
   readonly #treat: (random: Random, port: number, from: string) => Treatment
   readonly #listening = new Map<number, ServerHandle>()
   readonly links: Link[] = []
-  /** Every handle of a connection, until it is closed. */
+  /** The handles of all connections, until they are closed. */
   readonly handles: Set<Handle> = new Set()
   #lastPort = 40_000
   #dialled = 0
@@ -734,7 +735,7 @@ export class Network {
     this.#treat = treat
   }
 
-  /** node:net for the code of one thread. */
+  /** Returns node:net for the code of one thread. */
   moduleFor(loop: EventLoop): object {
     return {
       Socket,
@@ -758,7 +759,7 @@ export class Network {
     return handle
   }
 
-  /** Closes all that a thread has, as the system does when it ends. */
+  /** Closes all sockets of a thread, as the system does when it ends. */
   ended(loop: EventLoop): void {
     for (const handle of this.handles) {
       if (handle.loop !== loop) continue

@@ -1,4 +1,4 @@
-/** What programs do with sockets: they send, receive, answer, compute, close. */
+/** The behaviour of programs: they send, receive, answer, compute and close. */
 
 import type { Checker } from "./checker.js"
 import type { Package, Process } from "./engine.js"
@@ -15,7 +15,7 @@ import type { World } from "./world.js"
 
 type Received = (Buffer | { routingId?: number; group?: Buffer })[]
 
-/** What programs use of a socket of any type. */
+/** The members that programs use of a socket of any type. */
 export interface AnySocket {
   send(message: Buffer | Buffer[], routing?: object): Promise<void>
   receive(): Promise<Received>
@@ -58,32 +58,32 @@ export interface Counts {
 }
 
 /**
- * Between messages that are to find out whether subscriptions hold: each has left by then, so that no
- * mark is reached.
+ * Milliseconds between messages that test subscriptions: each is written by then, so that no
+ * high-water mark is reached.
  */
 const PROBE_MS = 50
 const PROBE_BYTES_PER_MS = 150
 const PROBE_MAX_MS = 3000
-/** Pauses of a program that hurries, in milliseconds. */
+/** Milliseconds between the operations of a program that hurries. */
 const EAGER_MS = 5
 
-/** ZMQ_SUBSCRIBE, which subscribes the peer that asked last, on an XPUB that decides by itself. */
+/** ZMQ_SUBSCRIBE, with which an XPUB with `manual` subscribes the peer that asked last. */
 const SUBSCRIBE = 6
 
 const REPLY = { maxBytes: 600, maxParts: 2, compressible: 0.5 }
 
-/** The port that a socket binds. */
+/** Returns the port that a socket binds. */
 export const portOf = (socket: number, index: number): number => 10_000 + 10 * socket + index
 
-/** The address that a socket dials from, which says who it is. */
+/** Returns the address that a socket dials from, which identifies it. */
 export const addressOf = (socket: number): string => `127.0.1.${socket + 1}`
 
-/** The author of what a socket sends. */
+/** Returns the author of a socket's messages. */
 export function authorOf({ number, type, send }: SocketSpec): Author {
   return { number, send: send ?? REPLY, hasParts: takesParts(type) }
 }
 
-/** What is told of a message for whose encoding there is no memory. */
+/** The error for a message that there is no memory to encode. */
 export const OUT_OF_MEMORY = "ERR_LZ4_OUT_OF_MEMORY"
 
 function bytesOf(parts: readonly Buffer[]): number {
@@ -92,7 +92,7 @@ function bytesOf(parts: readonly Buffer[]): number {
   return bytes
 }
 
-/** A socket, and the program that has it. */
+/** A program and its socket. */
 export class Program {
   readonly spec: SocketSpec
   readonly author: Author
@@ -101,33 +101,33 @@ export class Program {
   readonly #world: World
   readonly #checkers: readonly Checker[]
   readonly #lacksMemory: boolean
-  /** Endpoints by their names. */
+  /** The names of its bound endpoints. */
   readonly #bound: string[] = []
   readonly #connected: string[] = []
-  /** Names that a ROUTER has given to those it connects to, by endpoint. */
+  /** The names that a ROUTER has given to the peers that it connects to, by endpoint. */
   readonly #names = new Map<string, Buffer>()
   #sequence = 0
   #waiting = new Set<() => void>()
-  /** Whether it has stopped to pause and to compute. */
+  /** Whether it no longer pauses and computes. */
   isEager = false
   isClosed = false
   #marksChanged = false
-  /** How many send() it waits for. */
+  /** Number of pending send() calls. */
   #sends = 0
-  /** Whether it waits in receive(). */
+  /** Whether a receive() is pending. */
   isReceiving = false
   hasSent = false
-  /** Messages that send() took, and that receive() gave. */
+  /** Number of messages that send() accepted, and that receive() returned. */
   accepted = 0
   received = 0
-  /** Messages that greeted a subscriber. */
+  /** Number of welcome messages that it received. */
   welcomes = 0
   acceptedBytes = 0
   receivedBytes = 0
   #proxy: Package["Proxy"]["prototype"] | undefined
-  /** The other socket of the proxy that has this. */
+  /** The other socket of the proxy, if this one belongs to a proxy. */
   #other: Program | undefined
-  /** What it last asked, of a REQ. */
+  /** The last request of a REQ. */
   #asked: Head | undefined
 
   constructor(
@@ -162,7 +162,7 @@ export class Program {
     else if (this.spec.type === "XSubscriber") this.#command(0, topic)
   }
 
-  /** Subscribes, or no longer does, as an XSUB has to: with a message. */
+  /** Subscribes or unsubscribes with a message, as an XSUB must. */
   #command(first: number, topic: string): void {
     try {
       this.socket.send(Buffer.concat([Buffer.of(first), Buffer.from(topic)])).catch(() => {})
@@ -179,7 +179,7 @@ export class Program {
     })
     if (!this.spec.listens) return
     const use = () => {
-      // In the end it would have something to send with each attempt to connect.
+      // Otherwise it would have something to send with each attempt to connect at the end.
       if (this.isClosed || this.isEager) return
       void lz4.stats.sent.messages
       void lz4.connections.length
@@ -216,7 +216,7 @@ export class Program {
     }
   }
 
-  /** Takes messages from here to another socket, and back. */
+  /** Forwards messages between this socket and another one, in both directions. */
   forward(back: Program): void {
     const { Proxy: Forwarding } = this.process.package
     type Socket = ConstructorParameters<typeof Forwarding>[0]
@@ -258,12 +258,12 @@ export class Program {
     try {
       await this.socket.bind(address, options)
     } catch (error) {
-      // The thread may be ended meanwhile.
+      // The thread may end meanwhile.
       this.#unless(["EBADF", "EBUSY", "ERR_LZ4_THREAD"], error)
     }
   }
 
-  /** What a program may see go wrong; anything else is a fault. */
+  /** Ignores errors that a program may see. Any other error is a fault. */
   #unless(codes: readonly string[], error: unknown): void {
     const { code } = error as { code?: string }
     if (code !== undefined && codes.includes(code)) return
@@ -286,13 +286,13 @@ export class Program {
     })
   }
 
-  /** From now on it receives all there is, without pauses. */
+  /** Makes the program receive all messages without pauses from now on. */
   hurry(): void {
     this.isEager = true
     for (const wake of [...this.#waiting]) wake()
   }
 
-  /** Publishes a message of each topic, with time in between for it to leave. */
+  /** Publishes a message with each topic, with pauses in which it is written. */
   async probe(): Promise<Head[]> {
     const heads: Head[] = []
     const { maxBytes, maxParts } = this.author.send
@@ -313,7 +313,7 @@ export class Program {
     return { sender: this.spec.number, sequence: this.#sequence++, to }
   }
 
-  /** The arguments of send() for a message. */
+  /** Returns the arguments of send() for a message. */
   #arguments(head: Head, parts: Buffer[]): [Buffer[] | Buffer, object?] {
     switch (this.spec.type) {
       case "Radio":
@@ -329,7 +329,7 @@ export class Program {
     }
   }
 
-  /** Sends a message; resolves when that is settled. */
+  /** Sends a message. Resolves when the call has settled. */
   #post(head: Head, parts: Buffer[], args: [Buffer[] | Buffer, object?]): Promise<boolean> {
     for (const checker of this.#checkers) checker.sending?.(this.spec, head, parts)
     const bytes = bytesOf(parts)
@@ -368,7 +368,7 @@ export class Program {
     return [...this.#names.values()].includes((message as Buffer[])[0] as Buffer)
   }
 
-  /** Who was given a name is reachable by it, connected or not. */
+  /** A peer that was given a name can be reached by it, connected or not. */
   #checkReachable({ sequence }: Head, args: [Buffer[] | Buffer, object?]): void {
     // As in libzmq, a pipe that was full under another mark is taken for one that has gone.
     if (!this.#hasName(args) || this.#lacksMemory || this.isClosed || this.#marksChanged) return
@@ -388,7 +388,7 @@ export class Program {
       if (this.isSending) await this.#sleep(1)
       if (this.isSending) continue
       if (eager && this.socket.writable && this.spec.type !== "Dealer") {
-        // Promises of what was taken at once need not be waited for.
+        // The promises of messages that are accepted at once need not be awaited.
         void this.#sendNow()
         if (this.isSending && !this.socket.writable) await this.#sleep(0)
         else if ((i + 1) % burst === 0) await this.#sleep(pauseMs)
@@ -401,7 +401,7 @@ export class Program {
     this.hasSent = true
   }
 
-  /** Asks, and waits for the answer, as a REQ has to. */
+  /** Sends a request and waits for its reply, as a REQ must. */
   async #ask(): Promise<void> {
     const { count, burst, pauseMs } = this.spec.send as NonNullable<SocketSpec["send"]>
     for (let i = 0; i < count && !this.isClosed; i++) {
@@ -442,7 +442,7 @@ export class Program {
     while (!this.isClosed) if (!(await this.#receiveOne())) return
   }
 
-  /** Receives a message, or finds none; false when there will be none any more. */
+  /** Receives a message, if there is one. Returns false if there will be no more. */
   async #receiveOne(): Promise<boolean> {
     let message: Received
     const polls = this.spec.receive?.how === "poll"
@@ -452,7 +452,7 @@ export class Program {
       message = await promise
     } catch (error) {
       this.isReceiving = false
-      // EFSM is what a REP is told that is closed before it has answered.
+      // EFSM is the error of a REP that is closed before it has replied.
       this.#unless(["EAGAIN", "EBADF", "EBUSY", "EFSM"], error)
       const { code } = error as { code?: string }
       if (code === "EBADF" || this.isClosed || !(polls || code === "EBUSY")) return false
@@ -483,7 +483,7 @@ export class Program {
     switch (type) {
       case "Router": {
         const [id, ...rest] = message as Buffer[]
-        // Before the delimiter there may be the number of the request.
+        // The request id may come before the delimiter.
         const delimiter = partner === "Request" ? rest.findIndex(({ length }) => length === 0) : -1
         const parts = rest.slice(delimiter + 1)
         if (partner === "Request" && delimiter < 0)
@@ -491,7 +491,7 @@ export class Program {
         this.#checkId((id as Buffer).toString("latin1"), parts)
         this.#tell(parts)
         const head = readHead(parts)
-        // What is answered is for anybody.
+        // Only messages that are not meant for a particular socket are answered.
         if (!head || head.to !== ANYBODY) return
         if (partner !== "Request" && head.sequence % 3 !== 0) return
         const reply = this.#next(head.sender)
@@ -536,7 +536,7 @@ export class Program {
         return
       case "XPublisher": {
         const [first] = message as [Buffer]
-        // Subscriptions are no messages of programs.
+        // Subscriptions are not messages of programs.
         if (first.length > 0 && (first[0] as number) > 1) this.#tell(message as Buffer[])
         else if (this.spec.options.manual === true && first[0] === 1)
           this.socket.setStringOption(SUBSCRIBE, first.subarray(1))
@@ -559,10 +559,10 @@ export class Program {
     }
   }
 
-  /** Who a routing id stands for. */
+  /** The socket that a routing id stands for. */
   readonly #ids = new Map<string, number>()
 
-  /** A routing id stands for one peer. */
+  /** Checks that a routing id stands for a single peer. */
   #checkId(id: string, parts: readonly Buffer[]): void {
     const head = readHead(parts)
     if (!head) return
@@ -651,7 +651,7 @@ export class Program {
     }
   }
 
-  /** Binds again, as one that reads arenas where it did not, and the other way round. */
+  /** Binds the address again, with the opposite setting for arenas. */
   async #rebind(address: string, options: EndpointSpec["options"], afterMs: number): Promise<void> {
     await this.#unbind(address)
     this.process.loop.setTimeout(() => {
@@ -678,7 +678,7 @@ export class Program {
     this.isClosed = true
     this.#other?.close()
     if (!this.#other) this.socket.close()
-    // Which closes both sockets.
+    // This closes both sockets.
     else this.#proxy?.terminate()
   }
 }

@@ -1,4 +1,4 @@
-/** Pseudo-random numbers that follow from a seed (sfc32). */
+/** Generates pseudo-random numbers from a seed (sfc32). */
 export class Random {
   #a: number
   #b: number
@@ -21,17 +21,17 @@ export class Random {
     return sum >>> 0
   }
 
-  /** Gives a number from 0 up to, but not including, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   fraction(): number {
     return this.#next() / 2 ** 32
   }
 
-  /** Gives an integer from 0 up to, but not including, `end`. */
+  /** Returns an integer from 0 up to, but not including, `end`. */
   below(end: number): number {
     return Math.floor(this.fraction() * end)
   }
 
-  /** Gives an integer from `min` to `max`. */
+  /** Returns an integer from `min` to `max`. */
   between(min: number, max: number): number {
     return min + this.below(max - min + 1)
   }
@@ -55,7 +55,7 @@ export class Random {
     return (items.at(-1) as readonly [number, T])[1]
   }
 
-  /** Gives an integer from `min` to `max`, of which small ones are more likely. */
+  /** Returns an integer from `min` to `max`, with smaller ones more likely. */
   skewed(min: number, max: number): number {
     return Math.floor(min * ((max + 1) / min) ** this.fraction())
   }
@@ -69,7 +69,7 @@ export class Random {
     return result
   }
 
-  /** Makes a generator whose numbers do not depend on how many this one has given. */
+  /** Returns a generator whose numbers do not depend on how many this one has returned. */
   fork(stream: number): Random {
     return new Random(this.#a ^ Math.imul(stream + 1, 0x9e3779b1), stream)
   }

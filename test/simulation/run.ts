@@ -1,4 +1,4 @@
-/** One run: a scenario, played to its end under all rules. */
+/** A run: plays a scenario to its end, and checks all rules. */
 import type { Checker } from "./checker.js"
 import { Connections } from "./checkers/connections.js"
 import { Counters } from "./checkers/counters.js"
@@ -16,27 +16,27 @@ import { isCalm, type Run } from "./state.js"
 import { World } from "./world.js"
 import { makeHandler } from "./zap.js"
 
-/** When programs stop to pause, and connections to fail, in simulated milliseconds. */
+/** The time at which programs stop pausing and connections stop failing, in simulated milliseconds. */
 const BUSY_MS = 100
-/** How long nothing has to happen for a run to be quiet. */
+/** Milliseconds without an event after which a run is quiet. */
 const QUIET_MS = 700
 const QUIET_ROUNDS = 60
-/** More events than any run has that does not turn in a circle. */
+/** More events than in any run that does not loop forever. */
 const STEPS_MAX = 300_000
-/** What sockets may take to end: threads, lingering, farewells. */
+/** Milliseconds that sockets have to end, including threads, linger and farewells. */
 const END_MS = 6000
 
-/** What became of a run. */
+/** The result of a run. */
 export interface Outcome {
   failure: { rule: string; detail: string } | undefined
-  /** The same for the same seed, every time. */
+  /** A hash of the log, which is always the same for a seed. */
   hash: number
   steps: number
   messages: number
   lines: readonly string[]
 }
 
-/** How hostile peers are treated: they bring enough trouble by themselves. */
+/** The network for hostile peers, without faults, because they are trouble enough. */
 const KIND: NetworkSpec = {
   latencyMs: 0.1,
   jitterMs: 0.1,
@@ -52,7 +52,7 @@ const KIND: NetworkSpec = {
 
 let current: World | undefined
 
-/** Counts a promise that nobody looked at against the run that made it. */
+/** Attributes an unhandled rejection to the run that caused it. */
 export function catchRejections(): void {
   process.on("unhandledRejection", (error) => {
     const { stack } = error as Error
@@ -145,7 +145,7 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
   }
 }
 
-/** Whether bytes are on their way, or wait to be read; a few may be heartbeats. */
+/** Returns whether more bytes are travelling or unread than heartbeats explain. */
 function isBusy({ handles }: Network): boolean {
   let bytes = 0
   for (const { in: from } of handles) if (from) bytes += from.travelling + from.arrivedBytes
@@ -179,7 +179,7 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
   }
 }
 
-/** Has publishers send when all is quiet, to see whether those are subscribed who are connected. */
+/** Makes publishers send in a quiet phase, to check that connected subscribers are subscribed. */
 function probe(
   run: Run,
   checkers: readonly Checker[],
@@ -220,9 +220,9 @@ function finish(run: Run, checkers: readonly Checker[]): void {
       (sum, { accepted, received }) => sum + accepted + received,
       run.scenario.auth ? 0 : network.links.length,
     )
-  // As in libzmq, a PAIR whose partner comes back before the old connection was noticed to be gone leaves
-  // the new one unread, and so does a ROUTER whose peer has a routing id of its own.
-  // Who is not let in may try again for ever, and a proxy without anybody behind it reads nothing.
+  // As in libzmq, a PAIR does not read a new connection of its partner that is made before the end
+  // of the old one is noticed. Neither does a ROUTER, if the peer has a routing id of its own. A
+  // peer that is refused may try again forever, and a proxy without a peer behind it reads nothing.
   const mayStay =
     run.scenario.auth !== undefined ||
     run.scenario.sockets.some(

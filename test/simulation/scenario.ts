@@ -1,4 +1,4 @@
-/** What a run does, as data: made from a seed, and made smaller when a run fails. */
+/** A scenario: the data that determines a run. It is made from a seed, and shrunk if the run fails. */
 import type { EndpointOptions } from "../../src/sockets/socket-core.js"
 import { Random } from "./random.js"
 import { credentialsOf } from "./zap.js"
@@ -25,7 +25,7 @@ export type TypeName =
 /** An endpoint that a socket binds, or a socket whose endpoints it connects to. */
 export interface EndpointSpec {
   kind: "bind" | "connect"
-  /** For "connect": the socket that binds, and which of its endpoints. */
+  /** For "connect": the socket that binds, and the index of its endpoint. */
   to?: number
   index?: number
   atMs: number
@@ -34,28 +34,28 @@ export interface EndpointSpec {
   options: EndpointOptions
 }
 
-/** What a program sends: sizes and contents follow from its number and that of the message. */
+/** The messages of a program. Their sizes and contents follow from its number and theirs. */
 export interface SendSpec {
   count: number
-  /** The largest part, in bytes. */
+  /** Maximum size of a part, in bytes. */
   maxBytes: number
   maxParts: number
-  /** The share of parts that compress. */
+  /** The share of parts that are compressible. */
   compressible: number
   startMs: number
-  /** Messages without a pause, and the pause, in milliseconds. */
+  /** The number of messages without a pause, and the pause in milliseconds. */
   burst: number
   pauseMs: number
-  /** Whether it writes over its memory once send() has returned. */
+  /** Whether it overwrites its memory once send() has returned. */
   scribbles: boolean
-  /** Whether it sends without waiting for promises while the socket is writable. */
+  /** Whether it sends without awaiting promises while the socket is writable. */
   eager: boolean
 }
 
 export interface ReceiveSpec {
   how: "wait" | "poll" | "iterate"
   startMs: number
-  /** After so many messages it pauses, and computes. */
+  /** The number of messages after which it pauses and computes. */
   every: number
   pauseMs: number
   computeMs: number
@@ -64,9 +64,9 @@ export interface ReceiveSpec {
 export interface SocketSpec {
   number: number
   type: TypeName
-  /** The type at the other end, where that decides what a message looks like. */
+  /** The type at the other end, if that determines the form of messages. */
   partner: TypeName
-  /** Sockets of one process share an event loop. */
+  /** The process. Sockets of one process share an event loop. */
   process: number
   options: Record<string, unknown>
   endpoints: EndpointSpec[]
@@ -74,7 +74,7 @@ export interface SocketSpec {
   receive?: ReceiveSpec
   /** The other socket of a proxy, whose front end this is. */
   forwardsTo?: number
-  /** Whether a proxy has it, and no program of its own. */
+  /** Whether it belongs to a proxy and has no program of its own. */
   isForwarded?: boolean
   /** Topics or groups. */
   topics: string[]
@@ -100,7 +100,7 @@ export interface Action {
   value: number
 }
 
-/** A peer that speaks to a bound endpoint and breaks rules. */
+/** A peer that connects to a bound endpoint and breaks rules. */
 export interface HostileSpec {
   to: number
   index: number
@@ -120,58 +120,58 @@ export interface NetworkSpec {
   fin: number
   pause: number
   refused: number
-  /** Bytes after which a fault comes, at most. */
+  /** Maximum number of bytes before a fault. */
   faultBytes: number
 }
 
-/** Limits of the engine, which may be smaller than they are, so that few messages reach them. */
+/** Limits of the engine, which may be lowered so that few messages reach them. */
 export interface Limits {
-  /** Operations without a wait. */
+  /** Number of operations without a wait. */
   operations: number
-  /** Plaintext that a connection decodes before others, and that is decoded at once, in bytes. */
+  /** Plaintext that a connection decodes before others get a turn, in bytes. */
   sliceBytes: number
   roomBytes: number
 }
 
-/** How peers are let in. */
+/** The authentication of peers. */
 export interface AuthSpec {
-  /** Whether they name themselves, with PLAIN. */
+  /** Whether they use PLAIN. */
   plain: boolean
-  /** What the handler takes to answer, at most. */
+  /** Maximum time until the handler replies, in milliseconds. */
   delayMs: number
-  /** Sockets that it does not let in, and the status that it gives them; "none" for no answer. */
+  /** Sockets that it refuses, and the status for them; "none" is no reply. */
   denied: number[]
   status: "300" | "400" | "500" | "short" | "none"
 }
 
 export interface Scenario {
   seed: number
-  /** Where peers are let in by a handler of ZAP. */
+  /** Set if a ZAP handler authenticates peers. */
   auth?: AuthSpec
   sockets: SocketSpec[]
   actions: Action[]
   hostile: HostileSpec[]
   network: NetworkSpec
   limits: Limits
-  /** The share of requests for memory that an encoder is refused. */
+  /** The share of an encoder's requests for memory that are refused. */
   memoryShare: number
-  /** The share of operations on shared memory before or after which other threads go on. */
+  /** The share of operations on shared memory before or after which other threads continue. */
   atomicShare: number
   clockMs: number
 }
 
-/** Types that speak with each other, and which of them send. */
+/** Types that exchange messages with each other. Those in `a` send. */
 interface Family {
   weight: number
   a: readonly TypeName[]
   b: readonly TypeName[]
   sends: "a" | "both"
   single?: boolean
-  /** Whether those that send connect, as they name who they send to. */
+  /** Whether the senders connect, because they address peers by name. */
   aConnects?: boolean
   /** The two sockets of a proxy between them. */
   proxy?: readonly [front: TypeName, back: TypeName]
-  /** Whether messages go to many, and to whom they go decides what is dropped. */
+  /** Whether messages go to several peers, so that dropping depends on the recipients. */
   distributes?: boolean
 }
 
@@ -210,11 +210,11 @@ const FAMILIES: readonly Family[] = [
 /** Longer than any run. */
 const LONG_RECONNECT_MS = 60_000
 
-/** Types that take several parts. */
+/** Returns whether messages of a type may have several parts. */
 export const takesParts = (type: TypeName): boolean =>
   !["Client", "Server", "Radio", "Dish", "Scatter", "Gather"].includes(type)
 
-/** What an XPUB greets its subscribers with. It has the first topic. */
+/** The welcome message of an XPUB, which has the first topic. */
 export const WELCOME: Buffer = Buffer.from("aaaa welcome")
 
 export const TOPICS = ["aaaa", "aabb", "abab", "bbbb", "cccc"] as const
@@ -223,7 +223,7 @@ const CONFLATING: readonly TypeName[] = ["Publisher", "Subscriber", "Push", "Pul
 
 const DICTIONARY = Buffer.from('{"id":0,"name":"aaaa","values":[0,1,2,3,4,5,6,7,8,9]}'.repeat(4))
 
-/** Marks that are often small. */
+/** Returns a high-water mark, which is often small. */
 const mark = (random: Random): number =>
   random.weighted([
     [4, 1],
@@ -249,7 +249,7 @@ export function makeScenario(seed: number): Scenario {
   const sockets: SocketSpec[] = []
   const add = (types: readonly TypeName[], side: "a" | "b") => {
     const type = random.pick(types)
-    // Whatever an XSUB sends but subscriptions goes to its publishers.
+    // An XSUB sends its messages, apart from subscriptions, to its publishers.
     const talks = type === "XSubscriber" && family.a.includes("XPublisher") && random.chance(0.3)
     const sends = side === "a" || family.sends === "both" || talks
     const number = sockets.length
@@ -276,7 +276,7 @@ export function makeScenario(seed: number): Scenario {
   const connecting = sockets.filter((socket) =>
     proxied ? !socket.isForwarded : socket.number < aCount !== aBinds,
   )
-  // Peers that read arenas, and others that do not.
+  // Some peers read arenas, and others do not.
   const mixed = random.chance(0.3)
   const common = endpointOptions(random)
   const options = (): EndpointOptions => {
@@ -294,7 +294,7 @@ export function makeScenario(seed: number): Scenario {
       socket.endpoints.push({
         kind: "bind",
         atMs: 0,
-        // A proxy begins with what is bound.
+        // A proxy binds before it starts.
         isSync: random.chance(0.7) || proxied !== undefined,
         options: options(),
       })
@@ -312,7 +312,7 @@ export function makeScenario(seed: number): Scenario {
         options: options(),
       })
   }
-  // What cannot leave would linger for ever.
+  // Messages that cannot be written would linger forever.
   if (faulty || acts)
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
   const network = networkSpec(random, faulty, sizes)
@@ -338,11 +338,12 @@ export function makeScenario(seed: number): Scenario {
     flood(random, sockets)
     Object.assign(network, { pieceBytes: 65_536, readBytes: 262_144, capacityBytes: 1_000_000 })
   }
-  // A dialer may still wait when its socket is closed. What senders keep for it would be missed.
+  // A dialer may be waiting when its socket is closed; messages that senders keep for it would then
+  // be missing.
   if (network.reset + network.fin > 0)
     for (const { options, send } of sockets)
       if (!send && random.chance(0.1)) options.reconnectInterval = LONG_RECONNECT_MS
-  // A proxy ends with what it cannot encode.
+  // A proxy ends at a message that it cannot encode.
   const lacksMemory = random.chance(0.04) && !proxied
   if (lacksMemory && random.chance(0.5)) {
     starve(random, sockets)
@@ -368,14 +369,14 @@ export function makeScenario(seed: number): Scenario {
     },
     memoryShare: lacksMemory ? random.pick([0.05, 0.2]) : 0,
     atomicShare: random.pick([0, 0.01, 0.1]),
-    // A slow machine on a network of single bytes would do nothing but read, and miss heartbeats.
+    // A slow machine on a network of single bytes would only read, and miss heartbeats.
     clockMs: random.pick(
       beats || network.readBytes < 1000 ? [0, 0.001, 0.01] : [0, 0.001, 0.1, 1.5],
     ),
   }
 }
 
-/** Adds the sockets of a proxy, which both bind. */
+/** Adds the sockets of a proxy, both of which bind. */
 function addProxy(
   random: Random,
   sockets: SocketSpec[],
@@ -410,12 +411,15 @@ const pauseOf = (random: Random, { number }: SocketSpec): Action => ({
   value: random.pick([1, 10, 100]),
 })
 
-/** Pieces that are so small that a run has many of them. */
+/** Maximum size of pieces that are so small that a run has many of them. */
 const TINY_BYTES = 20
-/** Pieces in which the messages of a run arrive, about, where they are small. */
+/** Approximate maximum number of pieces in which the messages of a run arrive, if pieces are small. */
 const PIECES_MAX = 6000
 
-/** Has programs send less where each byte travels by itself, as such a run takes the time of ten others. */
+/**
+ * Makes programs send less if each byte travels separately, because such a run takes as long as ten
+ * others.
+ */
 function limitPieces(sockets: readonly SocketSpec[], { pieceBytes, readBytes }: NetworkSpec): void {
   const piece = (pieceBytes + Math.min(pieceBytes, readBytes)) / 2
   let bytes = 0
@@ -441,7 +445,7 @@ function pickSizes(random: Random): Sizes {
   ])
 }
 
-/** Has senders send more small messages at once than a receiver takes without a wait. */
+/** Makes senders send more small messages at once than a receiver receives without a wait. */
 function flood(random: Random, sockets: readonly SocketSpec[]): void {
   for (const { options, send, receive } of sockets) {
     if (receive) {
@@ -451,16 +455,16 @@ function flood(random: Random, sockets: readonly SocketSpec[]): void {
     }
     if (!send) continue
     options.sendHighWaterMark = random.pick([0, 1000])
-    // One comes while the socket is busy with another.
+    // One message arrives while the socket is busy with another.
     const startMs = random.pick([0, 1, 2, 5, 20, 40])
     Object.assign(send, { startMs, count: random.between(550, 750), burst: 1000, eager: false })
-    // More than one read of the network holds, once it is decoded.
+    // More decoded bytes than one read of the network has.
     const maxBytes = random.pick([20, 3000, 3000])
     Object.assign(send, { maxBytes, maxParts: maxBytes > 20 ? 3 : 1, compressible: 1 })
   }
 }
 
-/** Has senders send more than may wait, while receivers do not receive. */
+/** Makes senders send more messages than can be queued, while receivers do not receive. */
 function stall(random: Random, sockets: readonly SocketSpec[]): void {
   for (const { type, options, endpoints, send, receive } of sockets) {
     for (const endpoint of endpoints) endpoint.atMs = 0
@@ -470,14 +474,17 @@ function stall(random: Random, sockets: readonly SocketSpec[]): void {
     options.receiveHighWaterMark &&= random.pick([1, 2, 10])
     if (!send) continue
     options.sendHighWaterMark = random.pick([1, 2, 10])
-    // By then there are connections, and subscriptions.
+    // Connections and subscriptions exist by then.
     Object.assign(send, { startMs: 30, count: 300, burst: 10, pauseMs: 0, eager: false })
     Object.assign(send, { maxBytes: 9000, maxParts: 1, compressible: 0 })
     if (type === "XSubscriber") Object.assign(send, { count: 500, maxBytes: 60_000 })
   }
 }
 
-/** Has one receiver stand still while others receive, so that writes of the same wait for some. */
+/**
+ * Makes one receiver stop while others receive, so that the same writes are queued for some
+ * connections only.
+ */
 function uneven(random: Random, sockets: readonly SocketSpec[]): void {
   let isFirst = true
   for (const { options, receive, send } of sockets) {
@@ -494,7 +501,7 @@ function uneven(random: Random, sockets: readonly SocketSpec[]): void {
   }
 }
 
-/** Has publishers decide otherwise than by default who gets what. */
+/** Gives publishers options that change who gets their messages. */
 function chooseSubscribers(random: Random, sockets: readonly SocketSpec[]): void {
   const inverts = random.chance(0.3)
   for (const { type, options } of sockets) {
@@ -507,7 +514,7 @@ function chooseSubscribers(random: Random, sockets: readonly SocketSpec[]): void
   }
 }
 
-/** Has a handler of ZAP decide who connects. */
+/** Adds a ZAP handler that decides who connects. */
 function authenticate(
   random: Random,
   binding: readonly SocketSpec[],
@@ -521,7 +528,7 @@ function authenticate(
     const { username, password } = credentialsOf(number)
     if (plain) Object.assign(options, { plainUsername: username, plainPassword: password })
   }
-  // What waits for one that is not let in would linger for ever.
+  // Messages for a peer that is refused would linger forever.
   if (denies)
     for (const { options } of [...binding, ...connecting])
       if (options.linger === -1) options.linger = 20
@@ -533,7 +540,7 @@ function authenticate(
   }
 }
 
-/** Has senders send large messages at small marks. */
+/** Makes senders send large messages at small high-water marks. */
 function starve(random: Random, sockets: readonly SocketSpec[]): void {
   for (const { options, send } of sockets) {
     if (!send) continue
@@ -631,13 +638,13 @@ function actions(
   mixed: boolean,
 ): Action[] {
   const kinds = ["close", "disconnect", "unbind", "reconnect", "topic", "compute", "reset", "marks"]
-  // Whoever was connected to what reads arenas is connected to what does not, or the other way round.
+  // Sockets that were connected to a peer that reads arenas get one that does not, or the other way round.
   if (mixed) kinds.push("rebind", "rebind", "rebind")
   const count = random.between(1, 4)
   const result: Action[] = []
   for (let i = 0; i < count; i++) {
     const kind = random.pick(kinds) as Action["kind"]
-    // What a thread sees of a socket that computes is worth more.
+    // A socket that computes is more interesting if it has a thread.
     const chosen = threads ? random.pick([kind, kind, "compute" as const, "kill" as const]) : kind
     result.push({
       kind: chosen,
@@ -670,12 +677,12 @@ function hostile(random: Random, binding: readonly SocketSpec[]): HostileSpec[] 
       seed: random.below(2 ** 31),
     }
   })
-  // A PAIR that met one of these first never reads from its partner, which then sends for ever.
+  // A PAIR that first met a hostile peer never reads from its partner, which then sends forever.
   return binding.some(({ type }) => type === "Pair") ? [] : peers
 }
 
 function networkSpec(random: Random, faulty: boolean, { maxBytes }: Sizes): NetworkSpec {
-  // Small pieces of large messages would take the time of many runs.
+  // Small pieces of large messages would take as long as many runs.
   const smallest = maxBytes > 50_000 ? 20_000 : maxBytes > 5000 ? 1500 : 1
   const atLeast = (bytes: number) => Math.max(bytes, smallest)
   const piece = atLeast(random.pick([1, 20, 1500, 1500, 65_536, 65_536, 65_536]))

@@ -1,17 +1,17 @@
-/** Makes a scenario that fails smaller, as long as it fails in the same way. */
+/** Shrinks a scenario that fails, as long as it fails in the same way. */
 import type { Compiled } from "./engine.js"
 import { play } from "./run.js"
 import type { Scenario, SocketSpec } from "./scenario.js"
 
-/** Attempts, at most, and the time that they may take, in milliseconds. */
+/** Maximum number of attempts, and maximum time for them in milliseconds. */
 const ATTEMPTS_MAX = 400
 const TIME_MAX_MS = 20_000
 
-/** Smaller scenarios, the smallest first. */
+/** Yields smaller scenarios, the smallest first. */
 function* smaller(scenario: Scenario): Generator<Scenario> {
   const { sockets, actions, hostile, network } = scenario
   for (const socket of sockets) {
-    // One end of a proxy is nothing without the other.
+    // One end of a proxy is useless without the other.
     const rest = sockets.filter(
       (other) => other !== socket && !(socket.isForwarded && other.isForwarded),
     )
@@ -72,7 +72,7 @@ function* simplerSockets(socket: SocketSpec): Generator<SocketSpec> {
   }
 }
 
-/** A scenario that breaks the same rule, and of which nothing can be left out. */
+/** Returns a scenario that breaks the same rule, and from which nothing can be removed. */
 export function shrink(scenario: Scenario, rule: string, compiled: Compiled): Scenario {
   let small = scenario
   const until = Date.now() + TIME_MAX_MS
@@ -90,7 +90,7 @@ export function shrink(scenario: Scenario, rule: string, compiled: Compiled): Sc
   return small
 }
 
-/** A scenario in a few lines. */
+/** Describes a scenario in a few lines. */
 export function describe({
   sockets,
   actions,

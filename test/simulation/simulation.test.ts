@@ -1,4 +1,4 @@
-/** The simulator itself, and scenarios that failed once, or fail with a fault of mutations.ts. */
+/** The simulator itself, and scenarios that have failed once, or fail with a fault of mutations.ts. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { beforeAll, expect, test } from "vitest"
@@ -24,7 +24,7 @@ beforeAll(async () => {
   engine = new Compiled(await bundleEngine())
 })
 
-/** Plays out of every promise: microtasks of a run are drained in the middle of it. */
+/** Plays a scenario outside of any promise, because a run drains the queue of microtasks. */
 function playAlone(scenario: Scenario, compiled = engine): Promise<Outcome> {
   return new Promise((resolve) => {
     setImmediate(() => resolve(play(scenario, compiled)))

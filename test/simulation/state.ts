@@ -4,14 +4,14 @@ import { addressOf, type Program } from "./programs.js"
 import type { Scenario, SocketSpec } from "./scenario.js"
 import type { World } from "./world.js"
 
-/** All there is in a run, for checkers to look at. */
+/** The whole state of a run, for checkers. */
 export interface Run {
   readonly scenario: Scenario
   readonly world: World
   readonly network: Network
   readonly processes: readonly Process[]
   readonly programs: readonly Program[]
-  /** Whether no connection ends before its time, so that nothing may be lost with it. */
+  /** Whether no connection ends early, so that no message may be lost with one. */
   readonly isCalm: boolean
 }
 
@@ -41,22 +41,22 @@ export function isCalm({ actions, network, sockets, memoryShare, auth }: Scenari
 export const usesThreads = ({ endpoints }: SocketSpec): boolean =>
   endpoints.some(({ options }) => options.thread === true)
 
-/** Whether this socket is let in nowhere. */
+/** Returns whether every peer refuses this socket. */
 export function isDenied({ auth }: Scenario, { number }: SocketSpec): boolean {
   return auth?.denied.includes(number) === true
 }
 
-/** Whether a program ends connections of this socket. */
+/** Returns whether a program ends connections of this socket. */
 export function mayEnd({ actions, sockets }: Scenario, socket: number): boolean {
   const isForwarded = (number: number) => sockets.find((one) => one.number === number)?.isForwarded
-  // Whichever socket of a proxy is closed, both are.
+  // If one socket of a proxy is closed, both are.
   const isIt = (other: number) => other === socket || (isForwarded(other) && isForwarded(socket))
   return actions.some(({ kind, socket: other }) => {
     return kind === "kill" || (ENDING.has(kind) && isIt(other) === true)
   })
 }
 
-/** The sockets at both ends of a link; undefined where a hostile peer has one of them. */
+/** Returns the sockets at both ends of a link; undefined if one end is a hostile peer. */
 export function endsOf(
   run: Run,
   link: Link,
@@ -68,7 +68,7 @@ export function endsOf(
   return dialling && accepting && { dialling, accepting }
 }
 
-/** Whether a socket has a connection now. */
+/** Returns whether a socket has a connection now. */
 export function isConnected(run: Run, socket: SocketSpec): boolean {
   for (const link of run.network.links) {
     if (link.isOver || link.firstCloser) continue
@@ -78,7 +78,7 @@ export function isConnected(run: Run, socket: SocketSpec): boolean {
   return false
 }
 
-/** Whether a program ends a socket that this one is connected to, or this one. */
+/** Returns whether a program ends this socket, or one that it is connected to. */
 export function mayLoseItsPeers({ scenario }: Run, { number, endpoints }: SocketSpec): boolean {
   return (
     mayEnd(scenario, number) || endpoints.some(({ to }) => to !== undefined && mayEnd(scenario, to))

@@ -1,4 +1,7 @@
-/** Scenarios as JSON, to keep those that failed: what a seed means changes with the generator. */
+/**
+ * Stores scenarios as JSON, to keep those that failed. A seed is not enough, because its meaning
+ * changes with the generator.
+ */
 import type { Scenario } from "./scenario.js"
 
 interface StoredBytes {
@@ -6,7 +9,8 @@ interface StoredBytes {
 }
 
 export function stringify(scenario: Scenario): string {
-  // Given to the replacer, a Buffer is an object of numbers already.
+  // A replacer is called with the result of Buffer's toJSON(), so it reads the original value from
+  // the object.
   const replacer = function (this: Record<string, unknown>, name: string, value: unknown) {
     const given = this[name]
     return Buffer.isBuffer(given) ? { base64: given.toString("base64") } : value

@@ -1,9 +1,9 @@
-/** Simulated node:worker_threads: what is posted is copied as Node does, and arrives after a while. */
+/** Simulates node:worker_threads: posted values are copied as Node does it, and arrive after a while. */
 import { EventEmitter } from "node:events"
 import type { Random } from "./random.js"
 import type { EventLoop, World } from "./world.js"
 
-/** Copies what is posted: memory that is shared stays shared, ports are handed over. */
+/** Copies a posted value: shared memory stays shared, and ports are transferred. */
 function copy(value: unknown): unknown {
   if (value instanceof Port) return value
   if (Array.isArray(value)) return value.map(copy)
@@ -51,7 +51,7 @@ export class Port extends EventEmitter {
   #deliver(): void {
     if (this.isClosed || this.#queue.length === 0) return
     if (this.listenerCount("message") === 0) {
-      // Its thread has yet to begin.
+      // Its thread has not started yet.
       this.loop.post(() => this.#deliver(), 0.1)
       return
     }
@@ -60,7 +60,7 @@ export class Port extends EventEmitter {
     this.emit("message", message)
   }
 
-  /** Takes what was posted, before it is delivered. */
+  /** Takes a posted message before it is delivered. */
   receive(): { message: unknown } | undefined {
     return this.#queue.length === 0 ? undefined : { message: this.#queue.shift() }
   }
@@ -73,10 +73,10 @@ export class Port extends EventEmitter {
   }
 }
 
-/** How a thread begins: the code of the worker is evaluated there. */
+/** Starts a thread, in which the code of the worker is evaluated. */
 export type StartThread = (loop: EventLoop, parentPort: Port, workerData: unknown) => void
 
-/** Makes node:worker_threads for the code of a process. */
+/** Returns node:worker_threads for the code of a process. */
 export function threadsModule(
   world: World,
   main: EventLoop,
@@ -116,7 +116,7 @@ export function threadsModule(
       return Promise.resolve(1)
     }
 
-    /** Ends it as an error that nobody catches does. */
+    /** Ends the thread as an uncaught error would. */
     die(): void {
       this.#end()
       main.post(() => this.emit("error", new Error("the simulation ends this thread")), 0.05)
@@ -147,7 +147,10 @@ export function threadsModule(
   return { module, killAll }
 }
 
-/** Makes MessageChannel for a thread. Either end may be handed over; where it is used decides nothing here. */
+/**
+ * Returns MessageChannel for a thread. Either end may be transferred; the thread that uses it does
+ * not matter here.
+ */
 export function channelsOf(loop: EventLoop, random: Random): new () => object {
   return class MessageChannel {
     readonly port1: Port
@@ -161,7 +164,7 @@ export function channelsOf(loop: EventLoop, random: Random): new () => object {
   }
 }
 
-/** Makes Atomics for a thread, whose calls let other threads go on in between now and then. */
+/** Returns Atomics for a thread. Some of its calls let other threads continue in between. */
 export function atomicsFor(loop: EventLoop, random: Random, share: number): object {
   const { world } = loop
   const before = () => {
@@ -185,7 +188,7 @@ export function atomicsFor(loop: EventLoop, random: Random, share: number): obje
       Atomics.compareExchange as (array: Int32Array, i: number, a: number, b: number) => number,
     ),
     notify: () => 0,
-    /** Sleeps until the value is another; other threads go on. */
+    /** Sleeps until the value changes, while other threads continue. */
     wait: (array: Int32Array, index: number, value: number, ms: number) => {
       const until = world.now + ms
       while (Atomics.load(array, index) === value && world.step(until));

@@ -1,6 +1,6 @@
 /**
- * Simulated time, and the event loops that share it. Nothing here waits: time is what the next event
- * says it is. Each event loop is a thread; what happens in the network belongs to none.
+ * Simulated time, and the event loops that share it. Nothing really waits: the next event sets the
+ * time. Each event loop is a thread; events of the network belong to none.
  */
 import type { Random } from "./random.js"
 
@@ -10,7 +10,7 @@ interface Event {
   run(): void
 }
 
-/** Events by their time, and by their order where that is the same. */
+/** Events ordered by time, and in the order of their creation if that is the same. */
 class EventHeap {
   readonly #events: Event[] = []
 
@@ -54,12 +54,12 @@ function isBefore(a: Event, b: Event): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order)
 }
 
-/** A timer of a simulated event loop, as Node's. */
+/** A timer of a simulated event loop, like Node's. */
 export class Timer {
   readonly loop: EventLoop
   readonly callback: (...args: unknown[]) => void
   readonly args: unknown[]
-  /** Milliseconds between calls; undefined for one call only. */
+  /** Milliseconds between calls; undefined for a single call. */
   readonly repeatMs: number | undefined
   isActive = true
   isReferenced = true
@@ -91,26 +91,26 @@ export class Timer {
   }
 }
 
-/** The latest that a timer is beyond its time on an idle event loop, in milliseconds. */
+/** Maximum delay of a timer on an idle event loop, in milliseconds. */
 const TIMER_LATE_MS = 1
 
-/** A thread with an event loop: timers, immediates, ticks, and what the network brings. */
+/** A thread with an event loop: timers, immediates, ticks, and events of the network. */
 export class EventLoop {
   readonly name: string
   readonly world: World
   readonly events: EventHeap = new EventHeap()
   readonly timers: Set<Timer> = new Set()
-  /** Whether it is in the middle of a callback, or waits for another thread. */
+  /** Whether a callback is running, or the thread waits for another one. */
   isBusy = false
   /** Whether it has ended. */
   isOver = false
-  /** Milliseconds that it has computed for. */
+  /** Milliseconds that it has spent computing. */
   busyMs = 0
   readonly #random: Random
   #ticks: (() => void)[] = []
   #immediates: { callback: (() => void) | undefined }[] = []
   #checking = false
-  /** The time of the latest timer that was set: those of one length keep their order. */
+  /** The time of the latest timer, by duration: timers of the same duration keep their order. */
   readonly #latest = new Map<number, number>()
 
   constructor(world: World, name: string, random: Random) {
@@ -119,7 +119,7 @@ export class EventLoop {
     this.#random = random
   }
 
-  // -- What programs call ----------------------------------------------------------
+  // -- Calls of programs -----------------------------------------------------------
 
   readonly setTimeout = (
     callback: (...args: unknown[]) => void,
@@ -164,19 +164,19 @@ export class EventLoop {
     this.#ticks.push(args.length === 0 ? callback : () => callback(...args))
   }
 
-  /** Whether something is to be done before time goes on. */
+  /** Whether there are callbacks to run before time advances. */
   get hasImmediates(): boolean {
     return this.#immediates.length > 0
   }
 
-  /** Whether nextTick was called, and what it was called for has not run. */
+  /** Whether callbacks of nextTick have not run yet. */
   get hasTicks(): boolean {
     return this.#ticks.length > 0
   }
 
   // -- Events ----------------------------------------------------------------------
 
-  /** Calls back from the event loop after a while, as for what the system tells. */
+  /** Runs a callback on the event loop after a while, like an event of the system. */
   post(run: () => void, afterMs = 0): void {
     this.postAt(run, this.world.now + afterMs)
   }
@@ -209,7 +209,7 @@ export class EventLoop {
   #checkLater(): void {
     if (this.#checking) return
     this.#checking = true
-    // What else the loop has to do first may take long.
+    // Other work of the event loop may take long.
     const maxMs = this.#random.chance(0.3) ? 3 : 0.05
     this.post(() => this.#check(), this.#random.fraction() * maxMs)
   }
@@ -224,7 +224,7 @@ export class EventLoop {
     }
   }
 
-  /** Runs what was asked for with nextTick, and what waits for promises. */
+  /** Runs callbacks of nextTick and of promises. */
   settle(): void {
     do {
       for (let i = 0; i < this.#ticks.length; i++) this.world.guard(this.#ticks[i] as () => void)
@@ -233,7 +233,7 @@ export class EventLoop {
     } while (this.#ticks.length > 0)
   }
 
-  /** Lets time pass in the middle of a callback, during which only other threads go on. */
+  /** Lets time pass during a callback, in which only other threads continue. */
   compute(ms: number): void {
     this.busyMs += ms
     const wasBusy = this.isBusy
@@ -243,25 +243,25 @@ export class EventLoop {
   }
 }
 
-/** Drains the queue of microtasks, which V8 refuses while one of them runs. */
+/** Drains the queue of microtasks, which V8 refuses while one of them is running. */
 const runMicrotasks = (process as unknown as { _tickCallback(): void })._tickCallback
 
-/** All there is in one run: time, threads, and a log of what happened. */
+/** The state of one run: time, threads, and a log of its events. */
 export class World {
   now = 0
   readonly loops: EventLoop[] = []
-  /** What happens in the network, on no thread. */
+  /** Events of the network, which belong to no thread. */
   readonly kernel: EventHeap = new EventHeap()
-  /** Called between events, when nobody is in the middle of anything. */
+  /** Called between events, when no callback is running. */
   afterEvent: (() => void) | undefined
   /** Lines of the log, if they are wanted. */
   readonly lines: string[] | undefined
-  /** A number that differs when anything in the log does. */
+  /** A hash of the log. */
   hash = 0
-  /** How many events there were. */
+  /** Number of events so far. */
   steps = 0
   failure: { rule: string; detail: string } | undefined
-  /** Codes of errors that may be thrown to nobody. */
+  /** Codes of errors that may be thrown without a handler. */
   readonly expected: Set<string> = new Set()
   #order = 0
   #depth = 0
@@ -280,7 +280,7 @@ export class World {
     return loop
   }
 
-  /** Notes what happens: `text` is asked for only where the log is kept. */
+  /** Logs an event. `text` is only called if lines are kept. */
   log(kind: number, value: number, text: () => string): void {
     let hash = Math.imul(this.hash ^ kind, 0x01000193) ^ value
     hash = Math.imul(hash ^ Math.floor(this.now * 1000), 0x85ebca6b)
@@ -288,18 +288,18 @@ export class World {
     this.lines?.push(`${this.now.toFixed(3)} ${text()}`)
   }
 
-  /** Notes that a rule was broken; the first counts. */
+  /** Records that a rule was broken. Only the first one counts. */
   fail(rule: string, detail: string): void {
     this.log(1, rule.length, () => `FAILED ${rule}: ${detail}`)
     this.failure ??= { rule, detail }
   }
 
-  /** Does something in the network at a time. */
+  /** Schedules an event of the network at a time. */
   at(at: number, run: () => void): void {
     this.kernel.push({ at, order: this.nextOrder(), run })
   }
 
-  /** Does something in the network after a while. */
+  /** Schedules an event of the network after a while. */
   later(afterMs: number, run: () => void): void {
     this.at(this.now + afterMs, run)
   }
@@ -308,7 +308,7 @@ export class World {
     if (this.#depth <= 1) runMicrotasks()
   }
 
-  /** When the next event is, and on which thread; undefined where there is none. */
+  /** Returns the time and the thread of the next event; undefined if there is none. */
   #next(): [at: number, loop: EventLoop | undefined] | undefined {
     let at = this.kernel.first?.at
     let order = this.kernel.first?.order ?? 0
@@ -325,7 +325,7 @@ export class World {
     return at === undefined ? undefined : [at, chosen]
   }
 
-  /** Runs the next event; false where there is none until then. */
+  /** Runs the next event. Returns false if there is none until then. */
   step(until: number): boolean {
     const next = this.#next()
     if (!next || next[0] > until) return false
@@ -344,7 +344,7 @@ export class World {
     loop.isBusy = true
     this.guard(run)
     loop.settle()
-    // Promises of a thread that ran within another are settled here, too, and may have asked for more.
+    // Also settle promises of a thread that ran inside another one, which may have scheduled more.
     if (this.#depth === 1) {
       let other = this.#unsettled
       for (; other; other = this.#unsettled) other.settle()
@@ -357,7 +357,7 @@ export class World {
     return this.loops.find(({ hasTicks, isOver }) => hasTicks && !isOver)
   }
 
-  /** Calls back as Node does, which goes on after an error that a program's handler has seen. */
+  /** Runs a callback like Node, which continues after an error that a program's handler has handled. */
   guard(callback: () => void): void {
     try {
       callback()
@@ -368,12 +368,12 @@ export class World {
     }
   }
 
-  /** Calls something on a thread, as its main script would be. */
+  /** Runs a script on a thread, as its main script. */
   runScript(loop: EventLoop, script: () => void): void {
     this.#runOn(loop, script)
   }
 
-  /** Runs all that happens until a time, with the exception of what busy threads would do. */
+  /** Runs all events until a time, except those of busy threads. */
   runUntil(until: number): void {
     while (this.failure === undefined && this.step(until));
     this.now = Math.max(this.now, until)

@@ -1,4 +1,4 @@
-/** A handler of ZAP: it asks who wants in, and takes its time to answer. */
+/** A ZAP handler that replies after a while. */
 import { addressOf } from "./programs.js"
 import type { Random } from "./random.js"
 import type { AuthSpec, SocketSpec } from "./scenario.js"
@@ -7,12 +7,12 @@ import type { EventLoop } from "./world.js"
 /** Sends the parts of a reply. */
 export type Answer = (reply: Buffer[]) => void
 
-/** What a context of zeromq.js has at inproc://zeromq.zap.01. */
+/** The handler that a context of zeromq.js has at inproc://zeromq.zap.01. */
 export interface ZapHandler {
   ask(request: readonly Buffer[], answer: Answer): void
 }
 
-/** The credentials of a socket, where peers are asked for any. */
+/** Returns the credentials of a socket, for scenarios in which peers need them. */
 export const credentialsOf = (number: number): { username: string; password: string } => ({
   username: `user ${number}`,
   password: `secret ${number}`,

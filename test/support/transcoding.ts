@@ -9,7 +9,7 @@ import { Transcoder } from "../../src/codec/transcoder.js"
 import { concat, dictionaryPart } from "./wire.js"
 import { frame, MORE } from "./zmtp.js"
 
-// -- What is in a stream -----------------------------------------------------------
+// -- Contents of a stream ----------------------------------------------------------
 
 /** A greeting, a command, or anything else that goes through as it is. */
 export interface Verbatim {
@@ -63,7 +63,7 @@ export function streamsOf(items: readonly Item[], options: CodecOptions = {}): S
   return { plain: concat(...plain), wire: concat(...wire), traffic }
 }
 
-// -- Ways to feed it ---------------------------------------------------------------
+// -- Ways to feed a stream ---------------------------------------------------------
 
 export interface Feed {
   chunks(stream: Uint8Array): Iterable<Uint8Array>
@@ -94,7 +94,7 @@ function* cut(stream: Uint8Array, next: () => number): Iterable<Uint8Array> {
   }
 }
 
-// -- Feeding it --------------------------------------------------------------------
+// -- Feeding a stream --------------------------------------------------------------
 
 export interface Outcome {
   output: Uint8Array

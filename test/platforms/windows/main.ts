@@ -32,7 +32,7 @@ const runner: VitestRunner = {
     sequence: { seed: 1, hooks: "stack", setupFiles: "list" },
     chaiConfig: undefined,
     maxConcurrency: 1,
-    testTimeout: 180_000,
+    testTimeout: 300_000,
     hookTimeout: 60_000,
     retry: 0,
     includeTaskLocation: false,

@@ -1,11 +1,11 @@
-/** Connections: those of good peers stay, and nothing is written to one that is over. */
+/** Rules for connections: those of good peers are kept, and nothing is written to one that has ended. */
 import type { Checker } from "../checker.js"
 import type { Link, Socket } from "../network.js"
 import { addressOf } from "../programs.js"
 import type { SocketSpec } from "../scenario.js"
 import { endsOf, isDenied, mayEnd, type Run } from "../state.js"
 
-/** Frames of commands are not messages; they may be lost. */
+/** Frames of commands are not messages, and may be lost. */
 const COMMAND = 4
 
 export class Connections implements Checker {
@@ -22,7 +22,7 @@ export class Connections implements Checker {
     error: Error & { code?: string },
   ): void {
     const { scenario, world } = this.#run
-    // It is told that it is not let in.
+    // The peer is told that it was refused.
     if (isDenied(scenario, socket) && error.code === "ERR_ZMTP_HANDSHAKE") return
     const other = `${socket.type} ${socket.number}`
     if (scenario.sockets.some(({ number }) => addressOf(number) === remoteAddress))
@@ -47,7 +47,7 @@ export class Connections implements Checker {
     this.#ending = true
   }
 
-  /** Whoever closes first has a reason. */
+  /** The side that closes first must have a reason. */
   #checkStays(link: Link): void {
     const { scenario, world, isCalm } = this.#run
     if (scenario.memoryShare > 0 && !isCalm) return

@@ -1,10 +1,10 @@
-/** Statistics: what programs send and receive is what both sides of their connections count. */
+/** Rules for statistics: both sides of a connection count the messages that programs send and receive. */
 import type { Checker } from "../checker.js"
 import type { Program } from "../programs.js"
 import type { TypeName } from "../scenario.js"
 import { isDenied, mayLoseItsPeers, type Run, usesThreads } from "../state.js"
 
-/** Types that send each message once, and those that give each that comes to the program. */
+/** Types that send each message once, and types that pass every received message to the program. */
 const SENDS_ONCE: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Pair", "Client", "Request"]
 const GIVES_ALL: readonly TypeName[] = ["Pull", "Gather", "Dealer", "Pair", "Client", "Server"]
 
@@ -52,10 +52,10 @@ export class Counters implements Checker {
         "counters add up",
         `${name} sent ${accepted} messages, and counts ${stats.sent.messages}`,
       )
-    // A message that was cut in its last part was counted, and is none.
+    // A message that was cut off in its last part was counted, but not delivered.
     const cut = isCalm ? 0 : this.#run.network.links.length
     const missing = stats.received.messages - received
-    // A connection that is given up takes what it had not handed over with it.
+    // When a connection is given up, messages that it had not passed on are lost.
     if (spec.options.heartbeatInterval !== undefined) return
     // So does one on a thread that has no memory.
     if (scenario.memoryShare > 0 && !isCalm && usesThreads(spec)) return

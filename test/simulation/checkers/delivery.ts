@@ -1,4 +1,4 @@
-/** What arrives: nothing changed, nothing twice, nothing out of order, nothing lost without a reason. */
+/** Rules for delivery: messages are not changed, repeated or reordered, and not lost without a reason. */
 import type { Checker } from "../checker.js"
 import { difference, type Head, readHead, topicOf } from "../messages.js"
 import { authorOf } from "../programs.js"
@@ -7,12 +7,12 @@ import { endsOf, isDenied, mayEnd, type Run } from "../state.js"
 
 type Fate = "sending" | "accepted" | "refused"
 
-/** Types that send each message to all who want it. */
+/** Types that send each message to all interested peers. */
 const DISTRIBUTES: readonly TypeName[] = ["Publisher", "XPublisher", "Radio", "XSubscriber"]
-/** Marks that no run reaches. */
+/** A high-water mark that no run reaches. */
 const LARGE_MARK = 1000
 
-/** How many sequences that only rise numbers can be made of, at least. */
+/** Counts the increasing sequences that numbers can be split into, at least. */
 class RisingRuns {
   readonly #ends: number[] = []
 
@@ -24,7 +24,7 @@ class RisingRuns {
   }
 }
 
-/** What one socket received of another. */
+/** The messages that one socket received from another. */
 interface Flow {
   numbers: Set<number>
   first: number
@@ -32,13 +32,13 @@ interface Flow {
   runs: RisingRuns
 }
 
-/** Whether a subscriber gets what this publisher sends under a topic. */
+/** Returns whether a subscriber gets this publisher's messages with a topic. */
 function wants(author: SocketSpec, subscriber: SocketSpec, topic: string): boolean {
   const matches = subscriber.topics.some((prefix) => topic.startsWith(prefix))
   return matches !== (author.options.invertMatching === true) && lets(subscriber, topic)
 }
 
-/** Whether it keeps what comes under a topic. An XSUB keeps all. */
+/** Returns whether a socket keeps messages with a topic. An XSUB keeps all. */
 function lets({ type, topics, options }: SocketSpec, topic: string): boolean {
   if (type !== "Subscriber") return true
   const matches = topics.some((prefix) => topic.startsWith(prefix))
@@ -47,7 +47,7 @@ function lets({ type, topics, options }: SocketSpec, topic: string): boolean {
 
 export class Delivery implements Checker {
   readonly #run: Run
-  /** By author and number. */
+  /** The fate of each message, by author and number. */
   readonly #fates = new Map<number, Fate[]>()
   readonly #heads = new Map<number, Head[]>()
   readonly #received = new Map<number, Set<number>>()
@@ -109,7 +109,7 @@ export class Delivery implements Checker {
     if (wrong !== undefined) this.#fail("content", `${name}: ${wrong}`)
     const fate = this.#fates.get(sender)?.[sequence]
     if (fate === undefined) this.#fail("content", `${name} was never sent`)
-    // Without memory for some of many, the others get it all the same.
+    // If memory is refused for some recipients, the others still get the message.
     const isForMany = scenario.memoryShare > 0 && DISTRIBUTES.includes(author.type)
     if (fate === "refused" && !isForMany) this.#fail("what was refused is not sent", name)
     if (this.#heads.get(sender)?.[sequence]?.to !== head.to)
@@ -164,7 +164,7 @@ export class Delivery implements Checker {
     return links
   }
 
-  /** Ways that messages may have taken, each of which keeps their order. */
+  /** Returns the number of paths that messages may have taken. Each path keeps their order. */
   #pathsBetween(socket: SocketSpec, author: SocketSpec): number {
     if (!this.#isProxied) return this.#linksBetween(socket, author)
     const [from, to] = [author, socket].map(
@@ -203,7 +203,7 @@ export class Delivery implements Checker {
     }
   }
 
-  /** A subscriber is greeted once by each XPUB with a message for that. */
+  /** An XPUB with a welcome message sends it to each subscriber once. */
   #checkWelcomes(): void {
     const { scenario, programs, network } = this.#run
     if (scenario.memoryShare > 0 || scenario.actions.some(({ kind }) => kind === "topic")) return
@@ -224,13 +224,13 @@ export class Delivery implements Checker {
     }
   }
 
-  /** A subscriber that is connected is subscribed, over however many connections. */
+  /** A connected subscriber is subscribed, however many connections it has had. */
   probed(author: SocketSpec, heads: readonly Head[], sinceMs: number): void {
     const { scenario, programs } = this.#run
-    // A connection whose one side has ended may look live, and actions may have changed the topics.
+    // A connection that one side has ended may look open, and actions may have changed the topics.
     if (scenario.network.fin > 0 || scenario.actions.some(({ kind }) => kind === "topic")) return
     for (const { spec, isClosed } of programs) {
-      // Those that conflate get others.
+      // Sockets that conflate get only some messages.
       if (spec.type !== "Subscriber" || isClosed || spec.options.conflate) continue
       if (isDenied(scenario, spec) || isDenied(scenario, author)) continue
       if (this.#liveLinks(spec, author, sinceMs) !== 1) continue
@@ -248,7 +248,7 @@ export class Delivery implements Checker {
     }
   }
 
-  /** Connections that have been there all the time since. */
+  /** Returns the number of connections that have been open since that time. */
   #liveLinks(one: SocketSpec, other: SocketSpec, sinceMs: number): number {
     let links = 0
     for (const link of this.#run.network.links) {
@@ -262,7 +262,7 @@ export class Delivery implements Checker {
     return links
   }
 
-  /** Of a socket that keeps the latest message only, that arrives. */
+  /** Checks that the latest message of a conflating socket arrives. */
   #checkLatest(author: SocketSpec): void {
     const { type, options, endpoints } = author
     if (options.conflate !== true || (type !== "Push" && type !== "Dealer")) return
@@ -275,7 +275,7 @@ export class Delivery implements Checker {
       this.#fail("nothing is lost", `${type} ${author.number}: ${latest}, the latest`)
   }
 
-  /** Messages that go to one peer arrive there. */
+  /** Checks that messages for a single peer arrive there. */
   #checkAll(author: SocketSpec): void {
     if (!this.#delivers(author)) return
     const received = this.#received.get(author.number)
@@ -291,35 +291,38 @@ export class Delivery implements Checker {
     }
   }
 
-  /** Whether a socket sends all that it accepts, where no connection ends. */
+  /** Returns whether a socket sends all messages that it accepts, if no connection ends. */
   #delivers({ type, partner, options, endpoints, number, send }: SocketSpec): boolean {
     const { sockets, hostile } = this.#run.scenario
-    // Some may go to peers that only look like good ones.
+    // Some messages may go to hostile peers that look like good ones.
     if (hostile.some(({ to }) => to === number || this.#isProxied)) return false
-    // One whose routing id another has is not heard; of two peers of a PAIR one is not.
+    // A peer with another's routing id is not read, and neither is the second peer of a PAIR.
     const ids = sockets.map(({ options }) => options.routingId).filter((id) => id !== undefined)
     if (new Set(ids).size < ids.length) return false
     if (mayEnd(this.#run.scenario, number)) return false
     const mark = Number(options.sendHighWaterMark ?? LARGE_MARK)
-    // What a ROUTER sends on its own may be to those it has no name for yet.
+    // A ROUTER may send messages of its own to peers that it has no name for yet.
     if (type === "Router")
       return options.mandatory === true || (!send && (mark === 0 || mark >= LARGE_MARK))
     if (type === "Reply") return mark === 0 || mark >= LARGE_MARK
-    // A pipe to nobody keeps what is in it.
+    // A pipe without a peer keeps its messages.
     const isHeard = ({ kind, to }: { kind: string; to?: number }) =>
       kind === "bind" || sockets.some((socket) => socket.number === to)
     if (this.#isProxied && !sockets.some((other) => other.type === partner)) return false
     return endpoints.every(isHeard)
   }
 
-  /** Whoever gets one gets all that follow, where no mark is reached. */
+  /**
+   * Checks that a subscriber which gets one message also gets all later ones, if no high-water mark
+   * is reached.
+   */
   #checkGaps(author: SocketSpec): void {
     const { scenario, programs } = this.#run
     if (scenario.actions.length > 0) return
-    // To a proxy the topics of its subscribers come one by one.
+    // A proxy gets the topics of its subscribers one at a time.
     const subscribers = scenario.sockets.filter(({ type }) => type === "Subscriber").length
     if (this.#isProxied && subscribers > 1) return
-    // For some of many, without memory.
+    // Memory may be refused for some of several recipients.
     if (scenario.memoryShare > 0) return
     const drops = ({ type, options, isForwarded }: SocketSpec) => {
       const mark = Number(options.sendHighWaterMark ?? LARGE_MARK)
@@ -336,13 +339,13 @@ export class Delivery implements Checker {
     const heads = this.#heads.get(author.number) ?? []
     for (const { spec } of programs) {
       const flow = this.#flows.get(`${author.number} ${spec.number}`)
-      // An XSUB gets what any of its topics asks for.
+      // An XSUB gets messages of all its topics.
       if (!flow) continue
       for (let i = flow.first; i < fates.length; i++) {
         const topic = topicOf(heads[i] as Head)
         const isWanted =
           spec.type === "Dish" ? spec.topics.includes(topic) : wants(author, spec, topic)
-        // Subscriptions come one by one.
+        // Subscriptions arrive one at a time.
         if (!isWanted || fates[i] !== "accepted" || flow.numbers.has(i) || spec.topics.length > 1)
           continue
         this.#fail(

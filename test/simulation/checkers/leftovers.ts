@@ -1,10 +1,10 @@
-/** The end: nothing is left of sockets that are closed. */
+/** Rules for the end: closed sockets leave nothing behind. */
 import type { Checker } from "../checker.js"
 import type { Run } from "../state.js"
 
-/** A timer of a longer interval is there only to keep a process alive. */
+/** A timer with a longer interval only keeps a process alive. */
 const FOREVER_MS = 1e9
-/** Batches that may be open at once. */
+/** Maximum number of open batches. */
 const SLOTS = 32
 
 export class Leftovers implements Checker {
@@ -31,7 +31,7 @@ export class Leftovers implements Checker {
       for (const { loop, slabs, slots, open } of inside) {
         if (loop.isOver) continue
         for (const slab of slabs) {
-          // Others are collected with the chunks that a connection did not write.
+          // Other slabs are collected together with the chunks that a connection did not write.
           const isShared = slab.bytes.buffer instanceof SharedArrayBuffer
           if (slab.live !== 0 && (isCalm || isShared)) left(`a slab with ${slab.live} chunks`)
         }

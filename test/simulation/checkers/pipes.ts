@@ -1,25 +1,25 @@
-/** Queues: marks are kept, and nobody waits while there is something to do. */
+/** Rules for queues: high-water marks are kept, and nothing waits while there is something to do. */
 import type { Checker } from "../checker.js"
 import type { PipeState } from "../engine.js"
 import type { Program } from "../programs.js"
 import type { TypeName } from "../scenario.js"
 import { endsOf, isConnected, type Run } from "../state.js"
 
-/** Events between looks at all pipes. */
+/** Number of events between two checks of all pipes. */
 const LOOK_STEPS = 4
-/** What a peer that does not read may make a socket hold, beyond one message of the run. */
+/** Maximum bytes that a peer which does not read can make a socket hold, besides one message of the run. */
 const UNSENT_MAX_BYTES = 1 << 20
 
-/** Bytes that a connection may have decoded beyond what is wanted. */
+/** Maximum bytes that a connection may have decoded in advance. */
 const DECODED_MAX_BYTES = 600 * 1024
 
-/** Types that give their program all that comes. */
+/** Types that pass every received message to their program. */
 const GIVES_ALL: readonly TypeName[] = ["Pull", "Gather", "Dealer", "Pair", "Client", "XPublisher"]
 
 export class Pipes implements Checker {
   readonly #run: Run
   readonly #marksChange: boolean
-  /** Whether subscriptions wait where only the latest message would. */
+  /** Whether subscriptions are queued although only the latest message would be. */
   readonly #subscribes: boolean
   readonly #maxBytes: number
 
@@ -78,7 +78,7 @@ export class Pipes implements Checker {
       world.fail("marks are kept", `${written - taken} wait at a send mark of ${sendHighWaterMark}`)
   }
 
-  /** What was sent and is not received fits into queues, buffers and the network. */
+  /** Checks that messages sent but not received fit into queues, buffers and the network. */
   busy(): void {
     const { programs, scenario, network, world } = this.#run
     const marks = programs.map(({ socket }) => socket)
@@ -87,7 +87,7 @@ export class Pipes implements Checker {
     let room = 0
     for (const { spec, acceptedBytes, receivedBytes } of programs) {
       if (spec.send) most = Math.max(most, spec.send.maxBytes * spec.send.maxParts + 100)
-      // What is distributed goes to many, or to nobody.
+      // Distributed messages go to several peers, or to none.
       if (["Publisher", "XPublisher", "Radio", "XSubscriber"].includes(spec.type)) continue
       waiting += acceptedBytes - receivedBytes
     }
@@ -101,7 +101,10 @@ export class Pipes implements Checker {
     for (const program of programs) this.#checkWaiting(program, most)
   }
 
-  /** What a socket has taken from the network, and its program has not received, is bounded by its mark. */
+  /**
+   * Checks that a high-water mark limits the messages that a socket has read and its program has
+   * not received.
+   */
   #checkWaiting({ spec, socket, receivedBytes }: Program, most: number): void {
     const { network, world } = this.#run
     const mark = socket.receiveHighWaterMark
@@ -115,7 +118,7 @@ export class Pipes implements Checker {
     const waiting = socket.lz4.stats.received.plainBytes - receivedBytes
     const links = network.links.filter((link) => {
       const ends = endsOf(this.#run, link)
-      // A hostile peer's may be to any socket.
+      // A hostile peer's connection may belong to any socket.
       return !ends || ends.dialling === spec || ends.accepting === spec
     })
     const room = links.length * (mark * most + DECODED_MAX_BYTES)
@@ -129,13 +132,14 @@ export class Pipes implements Checker {
   quiet(): void {
     const { world, isCalm, programs, scenario } = this.#run
     if (world.failure) return
-    // A REQ leaves what is late, a ROUTER the peer whose routing id another has, one with mandatory
-    // what comes while it waits to answer, and a socket that is closed what it has not received.
+    // Some messages are not received: late ones of a REQ, those of a ROUTER's peer whose routing id
+    // another has, those that arrive while a socket with `mandatory` waits to answer, and those of
+    // a closed socket.
     const reads =
       scenario.sockets.every(({ type, options }) => type !== "Request" && !options.mandatory) &&
       scenario.sockets.every(({ options }) => options.routingId === undefined) &&
       scenario.actions.every(({ kind }) => kind !== "close") &&
-      // A proxy that has lost those behind it takes no more.
+      // A proxy stops reading after it has lost the sockets behind it.
       (isCalm || !scenario.sockets.some(({ isForwarded }) => isForwarded))
     for (const state of this.#states()) {
       if (state.isTerminated) continue
