@@ -1,4 +1,4 @@
-/** What property tests draw from. */
+/** Generators for property tests. */
 import fc from "fast-check"
 
 import { payload } from "../../bench/payloads.mjs"
@@ -6,7 +6,7 @@ import { concat } from "./wire.js"
 
 const noise = fc.uint8Array({ maxLength: 300 })
 
-/** Pieces said again and again: matches near and far, overlapping ones and long runs. */
+/** Repeated pieces: near and far matches, overlapping ones and long runs. */
 const repetitive = fc
   .array(
     fc.tuple(fc.uint8Array({ minLength: 1, maxLength: 40 }), fc.integer({ min: 1, max: 200 })),
@@ -18,7 +18,7 @@ const repetitive = fc
     concat(...pieces.flatMap(([piece, times]) => Array<Uint8Array>(times).fill(piece))),
   )
 
-// Longer than a few blocks of the small-blocks build; made once, because it takes a while.
+// Longer than a few blocks of the small-blocks build. Generated once, because it takes a while.
 const LIFELIKE_BYTES = 200_000
 const streams = (["lorem", "json", "zeros", "random"] as const).map((kind) =>
   payload(kind, LIFELIKE_BYTES),
@@ -39,7 +39,7 @@ export const plaintexts = fc.oneof(
   { arbitrary: lifelike, weight: 2 },
 )
 
-/** Any dictionary that may be installed. */
+/** Any dictionary that can be installed. */
 export const dictionaries = fc.oneof(
   fc.uint8Array({ minLength: 1, maxLength: 100 }),
   fc
@@ -51,8 +51,8 @@ export const messages = fc.array(plaintexts, { minLength: 1, maxLength: 5 })
 
 type Mutation = (wire: Uint8Array) => Uint8Array
 
-// Positions are fractions, because the part's length is not known when they are drawn;
-// the first bytes carry the header and deserve half of the hits.
+// Positions are fractions, because the part's length is not known when they are drawn. Half of them
+// are in the first bytes, which hold the header.
 const position = fc.oneof(
   fc.integer({ min: 0, max: 16 }).map((at) => (length: number) => Math.min(at, length)),
   fc
@@ -82,7 +82,7 @@ const extend = fc.uint8Array({ minLength: 1, maxLength: 20 }).map(
       concat(wire, more),
 )
 
-/** Bytes from elsewhere, or from the part itself, in place of some. */
+/** Replaces some bytes by others, or by bytes of the part itself. */
 const splice = fc.tuple(position, position, fc.option(fc.uint8Array({ maxLength: 30 }))).map(
   ([from, to, bytes]): Mutation =>
     (wire) => {

@@ -1,4 +1,4 @@
-/** Bridges in a row, between an endpoint that is bound and one to connect to. */
+/** Chains of bridges between a bound endpoint and the endpoint to connect to. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -6,10 +6,10 @@ import { onTestFinished } from "vitest"
 
 import { RunningBridge } from "./running-bridge.js"
 
-/** What one leg of the way is. */
+/** The scheme of one leg of a chain. */
 export type Leg = "lz4+tcp" | "tcp" | "ipc"
 
-/** From who connects to who binds: plain ones and lz4+tcp in turn. */
+/** Chains from the connecting to the bound end, in which plain legs and lz4+tcp alternate. */
 export const ways: readonly (readonly Leg[])[] = [
   ["tcp", "lz4+tcp"],
   ["ipc", "lz4+tcp"],
@@ -19,7 +19,7 @@ export const ways: readonly (readonly Leg[])[] = [
   ["ipc", "lz4+tcp", "tcp"],
 ]
 
-/** Where one can listen: any port, or a path that goes with the test. */
+/** Returns an endpoint to listen at: any port, or a path that is deleted after the test. */
 export function anyEndpoint(leg: Leg): string {
   if (leg !== "ipc") return `${leg}://127.0.0.1:0`
   const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-ipc-"))
@@ -27,7 +27,7 @@ export function anyEndpoint(leg: Leg): string {
   return `ipc://${join(directory, "socket")}`
 }
 
-/** Starts the bridges of a way to a bound endpoint; returns where to connect to. */
+/** Starts the bridges of a chain to a bound endpoint. Returns the endpoint to connect to. */
 export async function bridgesTo(
   bound: string,
   way: readonly Leg[],

@@ -1,7 +1,7 @@
 /**
- * Captures spelled out: `conversation` gives the TCP packets of a connection, in an array to damage
- * at will; `framesOf` puts IP and a link layer around them; `pcapFile` and `pcapngFile` make a
- * file of the frames.
+ * Builds captures. `conversation` returns the TCP packets of a connection in an array, which tests
+ * may damage; `framesOf` adds IP and a link layer; `pcapFile` and `pcapngFile` write the frames to
+ * a file.
  */
 import type { Side } from "../../src/capture/events.js"
 import { concat } from "./wire.js"
@@ -13,14 +13,14 @@ export interface TcpPacket {
   server: string
   sequence: number
   acknowledged: number
-  /** Some of "SAFR". */
+  /** A combination of "SAFR". */
   flags: string
   data: Uint8Array
   /** Nanoseconds since 1970. */
   time: bigint
 }
 
-/** One after the other: who says what. */
+/** The data that the sides send, in order. */
 export type Said = readonly (readonly [from: Side, bytes: Uint8Array])[]
 
 export interface ConversationOptions {
@@ -28,12 +28,12 @@ export interface ConversationOptions {
   server?: string
   /** Sequence numbers of the SYNs. */
   initial?: Record<Side, number>
-  /** Bytes of data in a segment, at most. */
+  /** Maximum bytes of data in a segment. */
   segmentBytes?: number
   /** Whether there is a handshake. */
   begun?: boolean
   closed?: "FIN" | "RST" | undefined
-  /** Of the first packet; the others follow every microsecond. */
+  /** The time of the first packet. Each of the others is a microsecond later. */
   time?: bigint
 }
 
@@ -41,7 +41,7 @@ export const CLIENT = "127.0.0.1:40000"
 export const SERVER = "127.0.0.1:5555"
 export const START: bigint = 1_700_000_000_123_456_000n
 
-/** The packets of a connection, each of data acknowledged by the next. */
+/** Returns the packets of a connection. Each packet acknowledges the data of the previous one. */
 export function conversation(said: Said, options: ConversationOptions = {}): TcpPacket[] {
   const { client = CLIENT, server = SERVER, segmentBytes = 1448, time = START } = options
   const { initial = { client: 1000, server: 2000 }, begun = true, closed } = options
@@ -83,20 +83,20 @@ export function conversation(said: Said, options: ConversationOptions = {}): Tcp
 
 export const other = (side: Side): Side => (side === "client" ? "server" : "client")
 
-/** As a sequence number, which has 32 bits. */
+/** Wraps a number to a sequence number, which has 32 bits. */
 export const wrapped = (sequence: number): number => sequence >>> 0
 
 export interface Frame {
   /** Undefined only in Simple Packet Blocks. */
   time: bigint | undefined
   bytes: Uint8Array
-  /** Bytes on the wire, when the snap length cut some. */
+  /** Bytes on the wire, if a snap length cut the frame. */
   length?: number
-  /** Of pcapng. */
+  /** The interface, for pcapng. */
   interface?: number
 }
 
-/** Numbers of https://www.tcpdump.org/linktypes.html that there are builders for. */
+/** The supported numbers of https://www.tcpdump.org/linktypes.html. */
 export const LINK_TYPES = {
   NULL: 0,
   ETHERNET: 1,
@@ -112,13 +112,13 @@ export const LINK_TYPES = {
 
 export interface FrameOptions {
   linkType?: number
-  /** EtherTypes of tags in front of IP's: 0x8100 is 802.1Q. */
+  /** EtherTypes of tags before that of IP: 0x8100 is 802.1Q. */
   tags?: readonly number[]
-  /** For NULL. */
+  /** The byte order, for NULL. */
   littleEndian?: boolean
-  /** As segmentation offload writes it. */
+  /** Omits the length, as segmentation offload does. */
   withoutLength?: boolean
-  /** Bytes that are captured of a frame. */
+  /** Maximum bytes captured of a frame. */
   snapLength?: number
 }
 
@@ -130,7 +130,7 @@ export function framesOf(packets: readonly TcpPacket[], options: FrameOptions = 
   })
 }
 
-/** An IP packet with TCP in it. Checksums are left 0: who captures gets them like that. */
+/** Returns an IP packet with TCP in it. Checksums are 0, as they are when the sending machine captures. */
 export function ipPacket(packet: TcpPacket, options: FrameOptions = {}): Uint8Array {
   const { source, destination } =
     packet.from === "client"
@@ -142,7 +142,7 @@ export function ipPacket(packet: TcpPacket, options: FrameOptions = {}): Uint8Ar
 export function tcpSegment(packet: TcpPacket): Uint8Array {
   const { sequence, acknowledged, flags, data } = packet
   const ports = { client: portOf(packet.client), server: portOf(packet.server) }
-  // Time stamps, as most have: 12 bytes of options.
+  // Time stamps, which most packets have: 12 bytes of options.
   const options = Uint8Array.of(1, 1, 8, 10, 0, 0, 0, 0, 0, 0, 0, 0)
   const head = new Uint8Array(20)
   const view = new DataView(head.buffer)
@@ -156,7 +156,7 @@ export function tcpSegment(packet: TcpPacket): Uint8Array {
   return concat(head, options, data)
 }
 
-/** IPv4 or IPv6 in front of a payload. */
+/** Adds an IPv4 or IPv6 header to a payload. */
 export function ipHeader(
   source: string,
   destination: string,
@@ -180,7 +180,7 @@ export function ipHeader(
   return concat(head, addresses, payload)
 }
 
-/** The fragments of an IP packet, of so many bytes of payload each: a multiple of 8. */
+/** Splits an IP packet into fragments with `payloadBytes` of payload each, which is a multiple of 8. */
 export function ipFragments(packet: Uint8Array, payloadBytes: number, id = 1): Uint8Array[] {
   const v4 = packet[0] === 0x45
   const headBytes = v4 ? 20 : 40
@@ -208,11 +208,11 @@ export function ipFragments(packet: Uint8Array, payloadBytes: number, id = 1): U
   return fragments
 }
 
-/** What a link type has in front of an IP packet, and behind a short one. */
+/** Adds the header of a link type to an IP packet, and the padding of a short one. */
 export function linkPacket(ip: Uint8Array, options: FrameOptions = {}): Uint8Array {
   const { linkType = LINK_TYPES.ETHERNET, tags = [], littleEndian = true } = options
   const etherType = (ip[0] as number) >> 4 === 4 ? 0x0800 : 0x86dd
-  // A tag is a number, and the EtherType of what is in it.
+  // A tag is its number, followed by the EtherType of its content.
   const [outer = etherType, ...inner] = [...tags, etherType]
   const tagged = concat(...inner.map((type) => concat(u16(1), u16(type))), ip)
   switch (linkType) {
@@ -262,10 +262,10 @@ export function pcapFile(frames: readonly Frame[], options: PcapOptions = {}): U
 }
 
 export interface PcapngOptions {
-  /** Of each interface. */
+  /** The link type of each interface. */
   linkTypes?: readonly number[]
   littleEndian?: boolean
-  /** if_tsresol as in the file: 6 is microseconds, the highest bit says powers of 2. */
+  /** if_tsresol as in the file: 6 is microseconds; the highest bit selects powers of 2. */
   resolution?: number
   /** if_tsoffset. */
   offsetSeconds?: bigint
@@ -273,7 +273,7 @@ export interface PcapngOptions {
   block?: "enhanced" | "simple" | "obsolete"
 }
 
-/** A file, or one section of it. */
+/** Returns a file, or one section of it. */
 export function pcapngFile(frames: readonly Frame[], options: PcapngOptions = {}): Uint8Array {
   const { linkTypes = [LINK_TYPES.ETHERNET], littleEndian = true, snapLength = 0 } = options
   const { block: kind = "enhanced", resolution, offsetSeconds = 0n } = options
@@ -323,10 +323,10 @@ function padded(bytes: Uint8Array): Uint8Array {
   return concat(bytes, new Uint8Array(-bytes.length & 3))
 }
 
-/** More pieces than a call takes arguments. */
+/** There may be more pieces than a call can have arguments. */
 const joined = (pieces: Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(pieces))
 
-/** Integers in a byte order. */
+/** Writes integers in a byte order. */
 function integers(littleEndian: boolean) {
   const written = (bytes: number, write: (view: DataView) => void) => {
     const target = new Uint8Array(bytes)

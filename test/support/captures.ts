@@ -1,4 +1,4 @@
-/** Captures of ZMTP, and what is in them, written down to be compared. */
+/** Captures of ZMTP, and their content in a form that can be compared. */
 import {
   type CaptureEvent,
   type CaptureOptions,
@@ -15,20 +15,20 @@ import {
   type TcpPacket,
 } from "./capture-files.js"
 
-/** A .pcap file of packets. */
+/** Returns a .pcap file of packets. */
 export const captureOf = (packets: readonly TcpPacket[]): Uint8Array => pcapFile(framesOf(packets))
 
-/** A .pcap file of one connection. */
+/** Returns a .pcap file of one connection. */
 export const captured = (said: Said, options: ConversationOptions = {}): Uint8Array =>
   captureOf(conversation(said, options))
 
-/** A part in words: its text, its form in front where there is one, or the code of its error. */
+/** Formats a part: its text, after its form if it has one, or the code of its error. */
 export function show({ kind, plain, error }: CapturePart): string {
   const what = error ? `(${error.code})` : Buffer.from(plain as Uint8Array).toString("latin1")
   return kind === "none" ? what : `${kind} ${what}`
 }
 
-/** All that is said of a capture, a line for each event. */
+/** Formats the events of a capture, one line for each. */
 export function linesOf(events: Iterable<CaptureEvent>): string[] {
   const lines: string[] = []
   for (const event of events) {
@@ -52,7 +52,7 @@ export function linesOf(events: Iterable<CaptureEvent>): string[] {
   return lines
 }
 
-/** The events of a capture that comes in chunks, each of which is overwritten after its call. */
+/** Returns the events of a capture that is read in chunks. Each chunk is overwritten after its call. */
 export function eventsOf(
   file: Uint8Array,
   chunkBytes = file.length || 1,
@@ -69,7 +69,7 @@ export function eventsOf(
   return events
 }
 
-/** What there is besides handshakes and commands. */
+/** Returns the lines of events other than handshakes and commands. */
 export function saidIn(file: Uint8Array, options: CaptureOptions = {}): string[] {
   return linesOf(eventsOf(file, undefined, options)).filter(
     (line) => !/^(connection|close) \d|ZMTP \d|: (READY|SUBSCRIBE|PING) /.test(line),

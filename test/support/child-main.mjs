@@ -20,8 +20,8 @@ import { readdirSync, readFileSync } from "node:fs"
 /** @type {WebAssembly.Exports[]} */
 const instances = []
 
-// The package keeps its instances to itself, so each is noted when it is made. Only the first
-// is held: the others belong to large parts and have to be collectable.
+// Records each instance, because the package does not export them. Only the first is referenced
+// strongly: the others belong to large parts and must remain collectable.
 WebAssembly.Instance = class extends WebAssembly.Instance {
   /** @param {WebAssembly.Module} module @param {WebAssembly.Imports} [imports] */
   constructor(module, imports) {
@@ -42,7 +42,7 @@ const smallBlocks = () => {
 }
 
 const fillWasmMemory = () => {
-  // Memory grows by whole pages of 64 KiB to hold the region, at its end.
+  // Memory grows by whole pages of 64 KiB to hold the region, which is at its end.
   const { memory, zl_scratch } = /** @type {Record<string, any>} */ (instances[0])
   zl_scratch(0, 2 << 20)
   zl_scratch(1, memory.buffer.byteLength)
@@ -55,7 +55,7 @@ const memoryNow = () => {
 }
 
 const memory = async () => {
-  // Array buffers and weak references are only let go of between turns of the event loop.
+  // Array buffers and weak references are only released between turns of the event loop.
   for (let i = 0; i < 4; i++) {
     globalThis.gc?.()
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -72,7 +72,7 @@ const resources = () => ({
 })
 
 const sockets = () => {
-  // A worker needs them, and they are made when they are first asked for.
+  // A worker needs these streams, which are created on first use.
   void [process.stdout, process.stderr]
   return import("zeromq-lz4")
 }

@@ -1,4 +1,4 @@
-/** Work in a process of its own, where memory can be measured and run out. */
+/** Runs work in a separate process, where memory can be measured and can run out. */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
@@ -7,26 +7,26 @@ import type { Codec, ProtocolError } from "zeromq-lz4/codec"
 
 import type { Memory, Resources } from "./child-main.mjs"
 
-/** What the work is given. */
+/** The argument of the work. */
 export interface Child {
   CaptureReader: typeof CaptureReader
   Codec: typeof Codec
   ProtocolError: typeof ProtocolError
-  /** Bytes in use, after a collection. */
+  /** Returns the bytes in use, after a garbage collection. */
   memory(): Promise<Memory>
-  /** The same as it is, garbage included. */
+  /** Returns the bytes in use, including garbage. */
   memoryNow(): Memory
-  /** The exports of the instance of the module that all codecs share. */
+  /** Returns the exports of the module's instance that all codecs share. */
   sharedExports(): { memory: WebAssembly.Memory; zl_scratch(region: number, bytes: number): number }
   /** Leaves less than a page free in the memory of that instance, so that a leak makes it grow. */
   fillWasmMemory(): void
-  /** The build of small-blocks.ts. */
+  /** Returns the module of small-blocks.ts. */
   smallBlocks(): WebAssembly.Module
-  /** The package, with its sockets. */
+  /** Returns the package, with its sockets. */
   sockets(): Promise<typeof import("zeromq-lz4")>
-  /** Waits for something, for a minute at most. */
+  /** Waits for a condition, for at most a minute. */
   until(condition: () => boolean): Promise<void>
-  /** What is in use; waits, for some seconds at most, until it is no more than `before`. */
+  /** Returns the resources in use. Waits some seconds at most until they are no more than `before`. */
   snapshot(before?: Resources): Promise<Memory & Resources>
 }
 
@@ -34,8 +34,8 @@ const main = fileURLToPath(new URL("child-main.mjs", import.meta.url))
 const root = fileURLToPath(new URL("../../", import.meta.url))
 
 /**
- * Runs `work` in a new process and returns what it returns. The function is sent as text, so it
- * can use nothing but its arguments and Node's globals; the argument and the result are cloned.
+ * Runs `work` in a new process and returns its result. The function is sent as text, so it can only
+ * use its arguments and Node's globals. The argument and the result are cloned.
  */
 export function inChild<Result, Argument = undefined>(
   work: (child: Child, argument: Argument) => Result | Promise<Result>,

@@ -1,4 +1,4 @@
-/** Programs of users: made in a project that has the package installed, run where only zeromq is. */
+/** Programs of users, built in a project that has the package installed, and run where only zeromq is. */
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as esbuild from "esbuild"
@@ -6,18 +6,18 @@ import webpack from "webpack"
 
 import { pack, root, run } from "./packed.js"
 
-/** What test/package/tools/NAME has installed. @param name "jest-29", "jest-30" or "others" */
+/** Returns the modules installed in test/package/tools/NAME. @param name "jest-29", "jest-30" or "others" */
 export const toolsIn = (name: string): string => join(root, "test/package/tools", name)
 
 export interface Project {
   tarball: string
-  /** Has the package, and test/package/loaders. */
+  /** The directory with the package and test/package/loaders. */
   directory: string
-  /** Has zeromq and not the package, for bundles. */
+  /** The directory for bundles, which has zeromq but not the package. */
   bundles: string
 }
 
-/** Packs the package, and installs it in a project. */
+/** Packs the package and installs it in a project. */
 export function makeProject(directory: string): Project {
   const { tarball } = pack(directory)
   const [project, bundles] = [join(directory, "project"), join(directory, "bundles")]
@@ -34,7 +34,7 @@ export function makeProject(directory: string): Project {
 
 export type Format = "esm" | "cjs"
 
-/** Options that make every bundler leave zeromq out, or nothing. */
+/** Options with which a bundler leaves zeromq out, if it needs any. */
 interface Bundle {
   /** A program of test/package/loaders. */
   entry: string
@@ -42,7 +42,7 @@ interface Bundle {
   external: boolean
 }
 
-/** The file in the bundles' directory that a bundler makes. */
+/** Returns the file in the bundles' directory that a bundler writes. */
 export const bundleFile = (
   project: Project,
   bundler: string,
@@ -99,7 +99,7 @@ export async function bundleWithWebpack(project: Project, bundle: Bundle): Promi
   return file
 }
 
-/** Runs Jest on a file. TypeScript becomes CommonJS, and is checked. */
+/** Runs Jest on a file. TypeScript is checked and compiled to CommonJS. */
 export function runJest(
   project: Project,
   version: "29" | "30",

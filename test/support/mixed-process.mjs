@@ -1,6 +1,6 @@
 /**
- * A process whose socket has endpoints of libzmq beside one of lz4+tcp://, and that unbinds them all
- * while it receives. By hand, for many processes: node test/support/mixed-process.mjs --many 1000
+ * A process whose socket has endpoints of libzmq and one of lz4+tcp://, and unbinds all of them
+ * while it receives. To start many by hand: node test/support/mixed-process.mjs --many 1000
  */
 import { spawn } from "node:child_process"
 import { rmSync } from "node:fs"

@@ -8,13 +8,13 @@ import { fileURLToPath } from "node:url"
 export const root = fileURLToPath(new URL("../..", import.meta.url))
 
 export interface Packed {
-  /** Path of the tarball. */
+  /** The path of the tarball. */
   tarball: string
   /** The files in it. */
   files: string[]
 }
 
-/** Packs dist/ as it is. */
+/** Packs the current dist/. */
 export function pack(directory: string): Packed {
   const args = ["pack", "--json", "--silent", "--pack-destination", directory]
   const output = execFileSync("npm", args, { cwd: root, encoding: "utf8" })
@@ -26,15 +26,15 @@ export function pack(directory: string): Packed {
 }
 
 /**
- * An empty directory outside of the repository, where nothing resolves to the repository's own
- * node_modules or tsconfig.json.
+ * Creates an empty directory outside of the repository, so that its node_modules and tsconfig.json
+ * are not found.
  */
 export function temporaryDirectory(): Disposable & { path: string } {
   const path = mkdtempSync(join(tmpdir(), "zeromq-lz4-"))
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** What a program prints; throws with all of its output when it fails. */
+/** Returns the output of a program. Throws with all of its output if it fails. */
 export function run(program: string, args: string[], cwd: string): string {
   try {
     return execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
@@ -44,7 +44,7 @@ export function run(program: string, args: string[], cwd: string): string {
   }
 }
 
-/** Installs what a directory's lock file says, where that has not been done. */
+/** Installs the packages of a directory's lock file, unless that has been done. */
 export function installLocked(directory: string): void {
   const installed = join(directory, "node_modules/.package-lock.json")
   const wanted = join(directory, "package-lock.json")

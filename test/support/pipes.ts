@@ -1,4 +1,4 @@
-/** Pipes without a network: what is written to them is kept as text. */
+/** Pipes without a network, whose written messages are kept as text. */
 import { Chunk, type Packing } from "../../src/codec/chunk.js"
 import type { ProtocolError } from "../../src/codec/errors.js"
 import { flushAll } from "../../src/patterns/flusher.js"
@@ -20,9 +20,9 @@ export const parts = (text: string): Message =>
 export const textOf = (message: readonly Uint8Array[]): string =>
   message.map((part) => Buffer.from(part).toString("latin1")).join("|")
 
-/** Encodes nothing: frames go as they are. */
+/** An encoder that leaves frames unchanged. */
 export class PlainSender implements Encoder {
-  /** How often it was asked. */
+  /** Number of calls of encode(). */
   encodings = 0
   plainBelow = () => 0
 
@@ -59,16 +59,16 @@ export class PlainSender implements Encoder {
   close(): void {}
 }
 
-/** The end of a pipe that is the network's. */
+/** The network's side of a pipe. */
 export class FakeConnection implements PipeConnection {
   sink: MessageSink | undefined
-  /** Messages, and commands with their data, as they were written. */
+  /** Messages, and commands with their data, in the order in which they were written. */
   readonly written: string[] = []
   readonly chunks: Chunk[] = []
   readonly rejected: ProtocolError[] = []
   peerTakesCommands = true
   peerRevision: number | undefined = 2
-  /** Writes that there is room for. */
+  /** Number of further writes that there is room for. */
   room = Number.POSITIVE_INFINITY
   stops = 0
   resumes = 0
@@ -125,19 +125,19 @@ export class FakeConnection implements PipeConnection {
     this.ends++
   }
 
-  /** There is room for so many writes more. */
+  /** Makes room for this many further writes. */
   drain(writes = Number.POSITIVE_INFINITY): void {
     this.room = writes
     this.sink?.drained()
   }
 
-  /** What was written since the last time. */
+  /** Returns the messages written since the last call. */
   take(): string[] {
     return this.written.splice(0)
   }
 }
 
-/** Events of a pipe that nobody wants to hear. */
+/** Handlers of a pipe's events that do nothing. */
 export const silent: PipeEvents = {
   violation: undefined,
   readActivated: () => {},
@@ -153,7 +153,7 @@ export const noMarks: PipeOptions = {
   conflate: false,
 }
 
-/** A pipe and its connection; a pipe that is `connected` later has to be attached. */
+/** A pipe and its connection. A pipe that is `connected` later still has to be attached. */
 export class Peer {
   readonly pipe: Pipe
   readonly connection: FakeConnection = new FakeConnection()
@@ -167,7 +167,7 @@ export class Peer {
     return this
   }
 
-  /** Something comes from the peer. Returns whether more is wanted. */
+  /** Receives a message from the peer. Returns whether more may follow. */
   says(text: string): boolean {
     return this.pipe.message(parts(text))
   }
@@ -188,7 +188,7 @@ export const usualOptions: TypeOptions = {
 
 type Type = new (events: { readable(): void; writable(): void }, options: TypeOptions) => SocketType
 
-/** A socket type on its own, with peers that come and go. */
+/** A socket type with peers that come and go. */
 export class Bench<T extends SocketType = SocketType> {
   readonly type: T
   readonly options: TypeOptions
@@ -203,7 +203,7 @@ export class Bench<T extends SocketType = SocketType> {
     this.type = new Type(events, this.options) as T
   }
 
-  /** A peer whose handshake is over, of a bound endpoint. */
+  /** Adds a peer of a bound endpoint, whose handshake is over. */
   peer(options: Partial<PipeOptions> = {}, routingId = ""): Peer {
     const peer = new Peer(this.type, options, this.sender)
     peer.pipe.peerRoutingId = Buffer.from(routingId, "latin1")
@@ -212,7 +212,7 @@ export class Bench<T extends SocketType = SocketType> {
     return peer
   }
 
-  /** A pipe of a connected endpoint, whose peer is yet to come. */
+  /** Adds the pipe of a connected endpoint, whose peer is not connected yet. */
   connect(options: Partial<PipeOptions> = {}, routingId?: string): Peer {
     const peer = new Peer(this.type, options, this.sender)
     peer.pipe.routingId = routingId
@@ -222,18 +222,18 @@ export class Bench<T extends SocketType = SocketType> {
 
   readonly sender = new PlainSender()
 
-  /** Sends; the text of a refusal, or undefined. */
+  /** Sends a message. Returns the refusal, or undefined. */
   send(text: string): string | undefined {
     return this.type.send(parts(text), {})
   }
 
-  /** Receives; the text of a message, or of a refusal. */
+  /** Receives a message. Returns its text, or that of a refusal. */
   receive(): string {
     const message = this.type.receive()
     return typeof message === "string" ? message : textOf(message)
   }
 
-  /** All that there is. */
+  /** Receives all messages. */
   receiveAll(): string[] {
     const received: string[] = []
     for (let one = this.receive(); one !== "EAGAIN"; one = this.receive()) received.push(one)
@@ -241,7 +241,7 @@ export class Bench<T extends SocketType = SocketType> {
   }
 }
 
-/** The end of the burst of the program in which messages wait for each other, and of the rest behind it. */
+/** Waits for the end of the current burst, in which messages are collected, and of the rest after it. */
 export const burst = (): Promise<void> =>
   new Promise((resolve) =>
     process.nextTick(() => {
@@ -250,7 +250,7 @@ export const burst = (): Promise<void> =>
     }),
   )
 
-/** The messages of the errors that nobody catches, until the burst that comes is over. */
+/** Returns the messages of uncaught errors, until the end of the next burst. */
 export async function uncaught(act: () => void): Promise<string[]> {
   const messages: string[] = []
   const listeners = process.listeners("uncaughtException")

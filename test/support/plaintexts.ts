@@ -1,6 +1,6 @@
 /**
- * The plaintexts of the vectors: the same bytes that test/vectors/plaintexts.py
- * makes in Python. A change here is a change there.
+ * The plaintexts of the vectors: the same bytes that test/vectors/plaintexts.py makes in Python.
+ * Change both together.
  */
 import { createRandom, type Random } from "../../bench/random.mjs"
 
@@ -55,7 +55,7 @@ function* zeros(): Generator<number, never> {
   for (;;) yield 0
 }
 
-/** Text after LZW with 12-bit codes, as old GIF and compress(1) would do. */
+/** Generates text compressed by LZW with 12-bit codes, as in old GIFs and compress(1). */
 function* compressed(random: Random): Generator<number, never> {
   const codes = new Map<number, number>()
   let prefix = -1
@@ -101,7 +101,7 @@ function take(stream: Generator<number, never>, size: number): Uint8Array {
 
 const longest = new Map<Kind, Uint8Array>()
 
-/** The first `size` bytes of a stream: each size begins like the others. */
+/** Returns the first `size` bytes of a stream, so that all sizes begin alike. */
 export function plaintext(kind: Kind, size: number): Uint8Array {
   let bytes = longest.get(kind)
   if (bytes === undefined || bytes.length < size) {
@@ -111,7 +111,7 @@ export function plaintext(kind: Kind, size: number): Uint8Array {
   return bytes.slice(0, size)
 }
 
-/** The 2 KiB dictionary of the vectors: other text and JSON. */
+/** Returns the 2 KiB dictionary of the vectors: other text and JSON. */
 export function vectorDictionary(): Uint8Array {
   const bytes = new Uint8Array(2048)
   bytes.set(take(text(createRandom("text dictionary")), 1024))

@@ -1,12 +1,12 @@
-/** Both ends of a bridge as sockets that write and read bytes of the test's choice. */
+/** Both ends of a bridge, as sockets that write and read bytes chosen by the test. */
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { onTestFinished } from "vitest"
 
-/** What a socket has received, and how it ended. */
+/** A socket, the bytes that it received, and its end. */
 export class RawEnd {
   readonly socket: Socket
   readonly #chunks: Buffer[] = []
-  /** In an orderly way or not. */
+  /** Whether the socket ended, with or without an error. */
   ended = false
 
   constructor(socket: Socket) {
@@ -33,7 +33,7 @@ export class RawEnd {
   }
 }
 
-/** `tcp://…`, `lz4+tcp://…` or `ipc://…` as net takes it. */
+/** Returns `tcp://…`, `lz4+tcp://…` or `ipc://…` as node:net takes it. */
 function address(endpoint: string): { path: string } | { host: string; port: number } {
   const rest = endpoint.slice(endpoint.indexOf("://") + 3)
   if (endpoint.startsWith("ipc:")) return { path: rest.replace(/^@/, "\0") }
@@ -41,7 +41,7 @@ function address(endpoint: string): { path: string } | { host: string; port: num
   return { host: rest.slice(0, colon).replace(/[[\]]/g, ""), port: Number(rest.slice(colon + 1)) }
 }
 
-/** Connects. Both sides of it may be closed one by one. */
+/** Connects. Each direction can be closed separately. */
 export async function rawClient(endpoint: string): Promise<RawEnd> {
   const socket = connect({ ...address(endpoint), allowHalfOpen: true })
   const end = new RawEnd(socket)
@@ -55,7 +55,7 @@ export class RawServer {
   #taken = 0
   #changed = () => {}
 
-  /** Listens at a port that the system chooses, or at an endpoint. */
+  /** Listens at an endpoint, or at a port that the system chooses. */
   static async start(endpoint = "tcp://127.0.0.1:0"): Promise<RawServer> {
     const server = new RawServer()
     await new Promise<void>((resolve) => server.#server.listen(address(endpoint), resolve))
@@ -76,7 +76,7 @@ export class RawServer {
     return (this.#server.address() as { port: number }).port
   }
 
-  /** The next connection. */
+  /** Returns the next connection. */
   async accept(): Promise<RawEnd> {
     while (this.#taken === this.#accepted.length)
       await new Promise<void>((resolve) => {

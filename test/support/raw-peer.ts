@@ -1,4 +1,4 @@
-/** A peer that writes bytes of the test's choice to an endpoint. */
+/** A peer that writes bytes chosen by the test to an endpoint. */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
 
@@ -26,7 +26,7 @@ export async function rawPeer(endpoint: string, bytes: Uint8Array): Promise<RawP
   return { socket, address, closed, close: () => socket.destroy() }
 }
 
-/** The same after a proper handshake. libzmq takes no messages before it has sent its own READY. */
+/** Does the same after a valid handshake. libzmq accepts no messages before it has sent its own READY. */
 export async function rawZmtpPeer(
   endpoint: string,
   socketType: string,

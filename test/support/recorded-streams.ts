@@ -1,4 +1,4 @@
-/** What StreamReader tells of a capture, written down. */
+/** Records the calls that StreamReader makes for a capture. */
 import type { CaptureError, Side, Time } from "../../src/capture/events.js"
 import { StreamReader } from "../../src/capture/packets/stream-reader.js"
 import type { TcpConnection } from "../../src/capture/packets/stream-sink.js"
@@ -19,11 +19,11 @@ export interface Recording {
 }
 
 export interface RecordOptions {
-  /** Bytes of each chunk in turn, again and again; one chunk by default. */
+  /** Sizes of the chunks, which are repeated; one chunk by default. */
   chunks?: readonly number[]
-  /** Whether a connection is of interest, with each of its bytes that come. */
+  /** Returns whether a connection is of interest. Called for all of its bytes. */
   wanted?: (connection: RecordedConnection) => boolean
-  /** Whether connections are of interest for certain. */
+  /** Whether connections are known to be of interest. */
   known?: boolean
 }
 
@@ -49,7 +49,7 @@ export function record(file: Uint8Array, options: RecordOptions = {}): Recording
   )
   for (let at = 0, i = 0; at < file.length; i++) {
     const size = chunks[i % chunks.length] as number
-    // A copy that is cleared after the call, for nothing may be kept.
+    // A copy that is cleared after the call, because the reader must not keep it.
     const chunk = file.slice(at, at + size)
     reader.push(chunk)
     chunk.fill(0xee)
@@ -59,7 +59,7 @@ export function record(file: Uint8Array, options: RecordOptions = {}): Recording
   return recording
 }
 
-/** What one side said: runs of bytes, the numbers of missing ones between them, and how it ended. */
+/** Returns the data of one side: runs of bytes, the sizes of gaps between them, and how it ended. */
 export function saidBy(
   { calls }: RecordedConnection,
   side: Side,
@@ -78,7 +78,7 @@ export function saidBy(
   return said
 }
 
-/** The same, of text. */
+/** Does the same for text. */
 export function textBy(connection: RecordedConnection, side: Side): (number | string)[] {
   return saidBy(connection, side).map((item) =>
     typeof item === "object" ? `"${Buffer.from(item).toString("latin1")}"` : item,

@@ -1,4 +1,4 @@
-/** A TCP relay between two peers, which keeps what went each way. */
+/** A TCP relay between two peers, which records both directions. */
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
 
@@ -17,7 +17,7 @@ export class Relay {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
-  /** Starts one in front of an endpoint. */
+  /** Starts a relay in front of an endpoint. */
   static async before(endpoint: string): Promise<Relay> {
     const relay = new Relay(new URL(endpoint.replace("lz4+tcp", "http")))
     await once(relay.#server.listen(0, "127.0.0.1"), "listening")
@@ -39,12 +39,12 @@ export class Relay {
     return `${lz4.scheme}127.0.0.1:${port}`
   }
 
-  /** Ends all connections; new ones are welcome. */
+  /** Ends all connections. New ones are accepted. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
 
-  /** The same, with a reset. */
+  /** Does the same with a reset. */
   reset(): void {
     for (const socket of this.#sockets) socket.resetAndDestroy()
   }
@@ -67,11 +67,11 @@ export class Relay {
   }
 }
 
-/** The wire parts of the messages in a stream. */
+/** Returns the wire parts of the messages in a stream. */
 export const messagesIn = (stream: readonly Uint8Array[]): Uint8Array[][] =>
   messagesOf(parseStream(concat(...stream)).frames)
 
-/** The dictionaries in a stream. */
+/** Returns the dictionaries in a stream. */
 export const dictionariesIn = (stream: readonly Uint8Array[]): Uint8Array[] =>
   messagesIn(stream)
     .flat()

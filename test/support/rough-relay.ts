@@ -1,18 +1,18 @@
-/** A TCP relay that treats connections badly. */
+/** A TCP relay that splits, delays and ends connections. */
 import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
 import { onTestFinished } from "vitest"
 
-/** What is done to one direction of a connection. */
+/** The treatment of one direction of a connection. */
 export interface Treatment {
-  /** Both directions are cut once this many bytes went through this one. */
+  /** Number of bytes in this direction after which both are ended. */
   cutAfterBytes?: number
-  /** This many bytes go one by one before the rest. */
+  /** Number of bytes at the beginning that are passed on one by one. */
   dribbleBytes?: number
-  /** The most that goes in one piece, asked for each. */
+  /** Returns the maximum size of the next piece. */
   pieceBytes?: () => number
-  /** The longest that a chunk is held back, in milliseconds. */
+  /** Returns the maximum delay of the next chunk, in milliseconds. */
   delayMs?: () => number
 }
 
@@ -21,7 +21,7 @@ export type Treat = (connection: number) => { there: Treatment; back: Treatment 
 export const kindly: Treat = () => ({ there: {}, back: {} })
 
 export class Relay {
-  /** How many connections there have been. */
+  /** Number of connections so far. */
   connections = 0
   treat: Treat
   readonly #server: Server
@@ -46,7 +46,7 @@ export class Relay {
     return (this.#server.address() as { port: number }).port
   }
 
-  /** Ends all connections; new ones are welcome. */
+  /** Ends all connections. New ones are accepted. */
   cut(): void {
     for (const socket of this.#sockets) socket.destroy()
   }
@@ -98,7 +98,7 @@ async function forward(from: Socket, to: Socket, how: Treatment, cut: () => void
       }
     }
   } catch {
-    // The connection broke, as connections do.
+    // Connections may break.
   }
   to.end()
 }

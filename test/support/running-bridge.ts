@@ -1,4 +1,4 @@
-/** `zeromq-lz4 bridge` in a process of its own. */
+/** Runs `zeromq-lz4 bridge` in a separate process. */
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
@@ -6,15 +6,15 @@ import { Running } from "./running-script.js"
 
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
 
-/** What each line begins with, unless it is JSON. */
+/** The time at the beginning of each line, unless it is JSON. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z /
 
 export class RunningBridge extends Running {
-  /** What it has printed, without times, as far as it was waited for. */
+  /** The lines printed so far, without times, up to the last one that was waited for. */
   readonly lines: string[] = []
   #endpoint = ""
 
-  /** Resolves when it listens. */
+  /** Starts a bridge. Resolves when it listens. */
   static async start(from: string, to: string, ...options: string[]): Promise<RunningBridge> {
     const bridge = new RunningBridge(["--from", from, "--to", to, ...options])
     const [, words, json] = await bridge.until(/^listening on (\S+),|"endpoint":"(.*?)"/)
@@ -27,7 +27,7 @@ export class RunningBridge extends Running {
     super(spawn(process.execPath, [main, "bridge", ...args], { stdio }))
   }
 
-  /** Where it listens, with the real port. */
+  /** The endpoint at which it listens, with the real port. */
   get endpoint(): string {
     return this.#endpoint
   }

@@ -1,4 +1,4 @@
-/** Processes that are read and ended while they run: scripts, and other programs. */
+/** Processes whose output is read while they run, and that can be ended: scripts, and other programs. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
@@ -48,12 +48,12 @@ export class Running {
     return running.has(this.process)
   }
 
-  /** What it wrote to standard error. */
+  /** The text that it wrote to standard error. */
   get errors(): string {
     return this.#errors
   }
 
-  /** The next line that it prints. */
+  /** Returns the next line that it prints. */
   async line(): Promise<string> {
     while (this.#lines.length === 0) {
       if (!this.running) throw new Error(`the process ended: ${this.#errors.slice(-2000)}`)
@@ -73,14 +73,14 @@ export class Running {
 /** A running script. */
 export class Script extends Running {
   /**
-   * Starts the body of a module that has all of zeromq-lz4 as `zmq`, and `argument`. What it
-   * prints is read line by line. `descriptors` limits how many files it may have open.
+   * Starts the body of a module, with zeromq-lz4 as `zmq`, and `argument`. `descriptors` limits the
+   * number of open files.
    */
   constructor(source: string, argument: unknown, descriptors: number | "unlimited" = "unlimited") {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
     const node = [process.execPath, "--input-type=module", "--eval", head + source]
-    // Windows has no shell to set a limit with.
+    // Windows has no shell that could set a limit.
     const [program, ...args] =
       descriptors === "unlimited"
         ? node

@@ -1,6 +1,6 @@
 import { expect } from "vitest"
 
-/** vitest's own comparison takes seconds for a MiB. */
+/** Compares bytes. vitest's own comparison takes seconds for a MiB. */
 export function expectSameBytes(actual: Uint8Array | undefined, expected: Uint8Array): void {
   if (!actual) throw new Error("there are no bytes")
   if (Buffer.compare(actual, expected) === 0) return

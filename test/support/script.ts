@@ -1,4 +1,4 @@
-/** A script in a process of its own. */
+/** Runs a script in a separate process. */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 
@@ -6,7 +6,7 @@ import { root } from "./packed.js"
 
 const run = promisify(execFile)
 
-/** Runs the body of an async function, in which `zmq` is the package, and returns what it returns. */
+/** Runs the body of an async function, with the package as `zmq`, and returns its result. */
 export async function runScript(
   body: string,
   environment: NodeJS.ProcessEnv = {},

@@ -1,15 +1,15 @@
-/** A sender, a network and a receiver by tables, with a clock of their own. */
+/** A simulated sender, network and receiver, defined by tables, with their own clock. */
 import { EFFORTS } from "../../src/transport/effort-controller.js"
 import { type Clock, EffortMeter, Link, Load } from "../../src/transport/effort-meter.js"
 
-/** A number for each of EFFORTS: nanoseconds or bytes on the wire per byte of plaintext. */
+/** A number for each of EFFORTS: nanoseconds, or bytes on the wire, for each byte of plaintext. */
 export interface Payload {
   encode: readonly number[]
   decode: readonly number[]
   ratio: readonly number[]
 }
 
-// As measured on the machine that the table of DESIGN.md, section 6, is of.
+// Measurements from the machine of the table in DESIGN.md, section 6.
 export const JSON_TEXT: Payload = {
   encode: [0.05, 1.4, 9, 14, 20],
   decode: [0.05, 0.6, 0.5, 0.5, 0.5],
@@ -31,7 +31,7 @@ export const SMALL_JSON: Payload = {
   ratio: [1, 0.76, 0.68, 0.67, 0.67],
 }
 
-/** What the network takes, in bytes per millisecond. */
+/** Converts Mbit/s to bytes per millisecond. */
 export const mbit = (speed: number): number => (speed * 1e6) / 8 / 1000
 
 export interface Scene {
@@ -40,36 +40,36 @@ export interface Scene {
   /** Bytes of plaintext in a batch. */
   batchBytes: number
   payload(now: number, batch: number): Payload
-  /** Bytes per millisecond. */
+  /** The speed of the network, in bytes per millisecond. */
   network(now: number): number
-  /** Nanoseconds per byte of plaintext and per byte on the wire, for the sender. */
+  /** Nanoseconds for each byte of plaintext, and for each byte on the wire, on the side of the sender. */
   rest?: number
   writing?: number
   /** The same for the receiver. */
   receiving?: number
   reading?: number
-  /** Milliseconds that the program waits before a batch. */
+  /** Returns the milliseconds that the program waits before a batch. */
   pauseMs?(now: number): number
-  /** Makes a `pauseMs` for each time that it is played. */
+  /** Returns a `pauseMs` for each time that the scene is played. */
   bursts?(): (now: number) => number
-  /** Encoded batches that may wait for the network. Default: 1. */
+  /** Number of encoded batches that may be queued for the network. Default: 1. */
   queue?: number
-  /** Batches of a run: the next begins when all have arrived, after `betweenMs`. */
+  /** Number of batches in a run. The next run begins `betweenMs` after all have arrived. */
   run?: number
   betweenMs?: number
-  /** The share of waits that end at once, as the system asks for more though it has no room. */
+  /** The share of waits that end at once, because the system asks for more although it has no room. */
   hasty?: number
-  /** How often longer the first encodings of an effort take, before the engine has compiled it. */
+  /** The factor by which the first encodings of an effort take longer, until their code is compiled. */
   cold?: number
-  /** How much costs vary. */
+  /** The variation of costs. */
   noise?: number
 }
 
-/** What the system holds, and when it asks for more. */
+/** The size of the system's buffer, and the level at which it asks for more. */
 const BUFFER_BYTES = 2_500_000
-/** When it asks for more at once. */
+/** Milliseconds of a wait that ends at once. */
 const HASTY_MS = 0.3
-/** An effort is compiled after so many. */
+/** Number of encodings after which an effort's code is compiled. */
 const COLD_ENCODINGS = 1
 const DRAINED_BYTES = (2 * BUFFER_BYTES) / 3
 
@@ -100,13 +100,13 @@ function randomOf(seed: number): () => number {
 }
 
 export interface Outcome {
-  /** Plaintext that has arrived, in bytes, in each tenth of a second. */
+  /** Plaintext that has arrived in each tenth of a second, in bytes. */
   tenths: number[]
-  /** Share of the batches that were encoded at each effort. */
+  /** The share of the batches that were encoded at each effort. */
   shares: number[]
 }
 
-/** Plays a scene, with one fixed effort or with what is chosen. */
+/** Plays a scene with a fixed effort, or with the one that the controller chooses. */
 export function play(scene: Scene, fixed?: number): Outcome {
   const {
     rest = 0.05,
@@ -132,7 +132,7 @@ export function play(scene: Scene, fixed?: number): Outcome {
   }
   const tenths: number[] = []
   const shares = EFFORTS.map(() => 0)
-  /** What is on its way, by when it arrives. */
+  /** Batches that are travelling, by their time of arrival. */
   const onTheWay: { at: number; wire: number }[] = []
   let queued = 0
   let arrived = 0

@@ -1,19 +1,19 @@
 /**
- * A build of the module whose blocks hold less plaintext, so that parts of many
- * blocks (LZ4M) can be tested without gigabytes.
+ * A build of the module with smaller blocks, so that parts of many blocks (LZ4M) can be tested
+ * without gigabytes.
  */
 import { readFileSync } from "node:fs"
 
 const bytes = readFileSync(new URL("../../build/zeromq-lz4-small-blocks.wasm", import.meta.url))
 
-/** For `Codec.create({ wasm })`; one module, so that all tests share one instance. */
+/** The module for `Codec.create({ wasm })`. There is only one, so that all tests share an instance. */
 export const smallBlocks = new WebAssembly.Module(bytes)
 
-/** Plaintext per block in that build, as the module itself says. */
+/** Plaintext of a block in that build, as the module reports it. */
 export const smallBlockSize = readBlockSize()
 
 function readBlockSize(): number {
-  // Asking for the number calls none of the imports.
+  // Reading the number does not call any import.
   const imports: Record<string, Record<string, () => void>> = {}
   for (const { module, name } of WebAssembly.Module.imports(smallBlocks))
     imports[module] = { ...imports[module], [name]: () => {} }

@@ -1,4 +1,4 @@
-/** Sockets of a test, which are closed when it ends. */
+/** The sockets of a test, which are closed when it ends. */
 import { randomInt } from "node:crypto"
 import { once } from "node:events"
 import { createServer } from "node:net"
@@ -18,14 +18,14 @@ afterEach(() => {
   open.clear()
 })
 
-/** Closes it after the test, whatever it still wants to send. */
+/** Closes an object after the test, even if it still has messages to send. */
 export function use<S extends { close(): void }>(closable: S): S {
   open.add(closable)
   if ("linger" in closable) closable.linger = 0
   return closable
 }
 
-/** An endpoint on a port that the system chooses. */
+/** Returns an endpoint on a port that the system chooses. */
 export const anyPort = ({ scheme }: Transport): string => `${scheme}127.0.0.1:*`
 
 /** Binds one socket to an endpoint of its own and connects the other to it. */
@@ -41,10 +41,10 @@ export async function join(
   return endpoint
 }
 
-/** Ports that no system gives away by itself: other tests open thousands of connections meanwhile. */
+/** Ports that no system assigns by itself, because other tests open thousands of connections meanwhile. */
 const PORTS = { from: 10_000, to: 32_768 }
 
-/** Returns a port that was free a moment ago, for those who must know it before they bind. */
+/** Returns a port that was free a moment ago, for callers that must know it before they bind. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.to)
@@ -60,7 +60,7 @@ export async function freePort(): Promise<number> {
   }
 }
 
-/** Tries again until the attempt neither throws nor gives false. */
+/** Repeats an attempt until it neither throws nor returns false. */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,
   limitMs = 60_000,
@@ -85,7 +85,7 @@ interface Receives {
   receive(): Promise<unknown[]>
 }
 
-/** Waits until the subscriptions have arrived at a publisher that does not show them. */
+/** Waits until the subscriptions have arrived at a publisher that does not report them. */
 export async function subscribed(
   publisher: Sends,
   subscriber: Receives,

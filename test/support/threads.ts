@@ -10,10 +10,10 @@ export const ANY = "lz4+tcp://127.0.0.1:*"
 export const threaded: EndpointOptions = { thread: true }
 export const plain: EndpointOptions = { thread: false }
 
-/** A part of 64 KiB that does not shrink. */
+/** An incompressible part of 64 KiB. */
 export const noise = payload("random", 64 * 1024)
 
-/** The first part of the next message. */
+/** Returns the first part of the next message. */
 export const text = async (socket: { receive(): Promise<unknown[]> }): Promise<string> =>
   String((await socket.receive())[0])
 
@@ -30,7 +30,7 @@ export async function joinWith(
   return endpoint
 }
 
-/** Threads that are started from now on, until the test ends. */
+/** Returns a list of the threads that are started from now on, until the test ends. */
 export function startedThreads(): Worker[] {
   const started: Worker[] = []
   const add = (worker: Worker) => started.push(worker)

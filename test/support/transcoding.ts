@@ -1,4 +1,4 @@
-/** Streams for the transcoder, and the ways to feed them to it. */
+/** Streams for the transcoder, and ways to feed them to it. */
 
 import type { CodecOptions, Traffic } from "zeromq-lz4/codec"
 import { Codec } from "zeromq-lz4/codec"
@@ -11,7 +11,7 @@ import { frame, MORE } from "./zmtp.js"
 
 // -- Contents of a stream ----------------------------------------------------------
 
-/** A greeting, a command, or anything else that goes through as it is. */
+/** A greeting, a command, or other bytes that pass unchanged. */
 export interface Verbatim {
   verbatim: Uint8Array
 }
@@ -34,7 +34,7 @@ export interface Streams {
   traffic: Traffic
 }
 
-/** The same stream on both sides of a transcoder. Codec encodes the parts. */
+/** Returns the same stream on both sides of a transcoder. Codec encodes the parts. */
 export function streamsOf(items: readonly Item[], options: CodecOptions = {}): Streams {
   using codec = Codec.createSync(options)
   const plain: Uint8Array[] = []
@@ -75,7 +75,7 @@ export const atOnce: Feed = { chunks: (stream) => [stream], reluctant: false }
 
 export const byteByByte: Feed = { chunks: (stream) => cut(stream, () => 1), reluctant: false }
 
-/** Chunks of random sizes, small and large. Names of tests carry the seed. */
+/** Returns a feed with chunks of random sizes, small and large. Names of tests contain the seed. */
 export function atRandom(seed: string): Feed {
   return {
     chunks(stream) {
@@ -100,7 +100,7 @@ export interface Outcome {
   output: Uint8Array
   traffic: Traffic
   hasDictionary: boolean
-  /** What the transcoder threw. */
+  /** The error that the transcoder threw. */
   error: Error | undefined
 }
 
@@ -111,7 +111,7 @@ export const open = {
     Transcoder.receiving(instance, checkCodecOptions({ maxMessageSize })),
 }
 
-/** Runs a stream through a transcoder, which is closed. */
+/** Runs a stream through a transcoder and closes it. */
 export function run(transcoder: Transcoder, stream: Uint8Array, feed: Feed): Outcome {
   const pieces: Uint8Array[] = []
   let full = false

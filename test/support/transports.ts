@@ -2,7 +2,10 @@ import type { EndpointOptions } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
 
-/** What the same test body runs over: tcp:// first, because that is the behaviour to match. */
+/**
+ * A transport for a test that runs over several: tcp:// comes first, because its behaviour is the
+ * reference.
+ */
 export interface Transport {
   name: string
   scheme: "tcp://" | "lz4+tcp://"
@@ -14,8 +17,8 @@ export const dictionary = payload("json", 2048)
 export const tcp: Transport = { name: "tcp://", scheme: "tcp://", options: {} }
 
 /**
- * Options of all lz4+tcp:// endpoints, as JSON in the environment: the same suite with each way to
- * send. vitest.config.ts has a project for each.
+ * Options of all lz4+tcp:// endpoints, as JSON in the environment, to run the same suite with each
+ * way of sending. vitest.config.ts has a project for each.
  */
 const given = process.env.LZ4_OPTIONS
 export const lz4: Transport = {
@@ -24,10 +27,10 @@ export const lz4: Transport = {
   options: given ? JSON.parse(given) : {},
 }
 
-/** For tests of what the transport must not change. */
+/** For tests of behaviour that the transport must not change. */
 export const transports: readonly Transport[] = [tcp, lz4]
 
-/** For tests of what messages carry. */
+/** For tests of the contents of messages. */
 export const encodings: readonly Transport[] = [
   ...transports,
   ...(given ? [] : [{ ...lz4, name: "lz4+tcp:// with a dictionary", options: { dictionary } }]),

@@ -1,4 +1,4 @@
-/** Reads test/vectors: wire parts whose blocks another LZ4 compressed. */
+/** Reads test/vectors: wire parts whose blocks another LZ4 library compressed. */
 import { readFileSync } from "node:fs"
 
 import { type Kind, plaintext } from "./plaintexts.js"
@@ -14,9 +14,9 @@ export interface VectorPart {
   readonly size: number
   readonly dictionary: boolean
   readonly form: "LZ4B" | "LZ4M"
-  /** LZ4HC's level, where the block is not by the fast compressor. */
+  /** The level of LZ4HC; undefined if the fast compressor made the block. */
   readonly compression?: number
-  /** Plaintext per block of parts for the small-blocks build of the module. */
+  /** Plaintext of a block, in parts for the small-blocks build of the module. */
   readonly blockSize?: number
   readonly offset: number
   readonly length: number
@@ -42,7 +42,7 @@ export const wireOf = (part: VectorPart): Uint8Array =>
 export const plainOf = ({ kind, size }: { kind: Kind; size: number }): Uint8Array =>
   plaintext(kind, size)
 
-/** "text 4096 B, dictionary", for test names. */
+/** Returns a name for tests, such as "text 4096 B, dictionary". */
 export function nameOf(vector: Partial<VectorPart> & { kind: Kind; size: number }): string {
   const details = [
     vector.form,

@@ -1,4 +1,4 @@
-/** Parts of the wire format, spelled out for tests (RFC.md section 4). */
+/** Builds parts of the wire format for tests (RFC.md section 4). */
 
 const ascii = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -32,7 +32,7 @@ export function formOf(wire: Uint8Array): Form | undefined {
   return forms.find((form) => SENTINELS[form].every((byte, i) => wire[i] === byte))
 }
 
-/** The plaintext size that a part claims to have; undefined where it has none. */
+/** Returns the plaintext size that a part declares; undefined if it has none. */
 export function declaredSize(wire: Uint8Array): bigint | undefined {
   const form = formOf(wire)
   if (form === "plain") return BigInt(wire.length - 4)

@@ -1,4 +1,4 @@
-/** ZMTP 3, spelled out for tests (RFC.md section 3): what a peer writes and reads by hand. */
+/** Builds and parses ZMTP 3 for tests (RFC.md section 3). */
 import { concat } from "./wire.js"
 
 export const MORE = 1
@@ -9,16 +9,16 @@ export const GREETING_BYTES = 64
 export interface Frame {
   flags: number
   body: Uint8Array
-  /** Where the frame begins in its stream. */
+  /** The position of the frame in its stream. */
   offset: number
 }
 
-/** What one side of a connection has sent. */
+/** The data that one side of a connection has sent. */
 export interface ParsedStream {
   greeting: Uint8Array
-  /** Whole ones, the handshake's among them. */
+  /** Complete frames, including those of the handshake. */
   frames: Frame[]
-  /** Bytes of a frame that was cut. */
+  /** Bytes of an incomplete frame. */
   restBytes: number
 }
 
@@ -32,7 +32,7 @@ export function greeting({ major = 3, minor = 1, mechanism = "NULL" } = {}): Uin
   return bytes
 }
 
-/** The head of a frame whose body has, or claims to have, this many bytes. */
+/** Returns the head of a frame whose body has, or claims to have, this many bytes. */
 export function frameHead(bodyBytes: number | bigint, flags = 0): Uint8Array {
   if (bodyBytes <= 255) return Uint8Array.of(flags, Number(bodyBytes))
   const head = new Uint8Array(9)
@@ -44,11 +44,11 @@ export function frameHead(bodyBytes: number | bigint, flags = 0): Uint8Array {
 export const frame = (body: Uint8Array, flags = 0): Uint8Array =>
   concat(frameHead(body.length, flags), body)
 
-/** The frames of one message. */
+/** Returns the frames of one message. */
 export const message = (...parts: readonly Uint8Array[]): Uint8Array =>
   concat(...parts.map((part, i) => frame(part, i < parts.length - 1 ? MORE : 0)))
 
-/** READY of a peer, which announces the revision that it reads if one is given. */
+/** Returns the READY of a peer, which announces a revision if one is given. */
 export function ready(socketType: string, revision?: number): Uint8Array {
   const property = (name: string, value: string) =>
     concat(
@@ -66,7 +66,7 @@ export function ready(socketType: string, revision?: number): Uint8Array {
   return frame(body, COMMAND)
 }
 
-/** All that a peer with the mechanism NULL sends before its first message. */
+/** Returns everything that a peer with the mechanism NULL sends before its first message. */
 export const handshake = (socketType: string, revision?: number): Uint8Array =>
   concat(greeting(), ready(socketType, revision))
 
@@ -87,7 +87,7 @@ export function parseStream(bytes: Uint8Array): ParsedStream {
   return { greeting: bytes.subarray(0, GREETING_BYTES), frames, restBytes: bytes.length - at }
 }
 
-/** The wire parts of each whole message among the frames of a stream. */
+/** Returns the wire parts of each whole message among the frames of a stream. */
 export function messagesOf(frames: readonly Frame[]): Uint8Array[][] {
   const messages: Uint8Array[][] = []
   let parts: Uint8Array[] = []
