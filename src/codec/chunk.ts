@@ -81,7 +81,7 @@ export class Slabs {
     return slab
   }
 
-  /** Returns a slab with room for `bytes`; undefined if that is more than a slab has. */
+  /** A slab with room for `bytes`; undefined if that is more than a slab has. */
   withRoom(bytes: number): Slab | undefined {
     if (bytes > SLAB_BYTES) return undefined
     const { current } = this

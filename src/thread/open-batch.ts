@@ -45,7 +45,7 @@ function newCells(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(CELLS * FIELDS * Int32Array.BYTES_PER_ELEMENT))
 }
 
-/** A batch on the side of the socket thread. */
+/** A batch, as the thread of the sockets sees it. */
 export class OpenBatch implements OpenMemory {
   readonly bytes: Buffer
   /** The slot of the batch. A later batch in the same slot means that this one is over. */
@@ -99,7 +99,7 @@ export class OpenBatch implements OpenMemory {
   }
 }
 
-/** A batch on the side of the worker that may take messages from it. */
+/** A batch, as the worker that may take messages from it sees it. */
 export class SeenBatch {
   readonly connections: readonly number[]
   readonly #cells: Int32Array
