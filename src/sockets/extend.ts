@@ -100,7 +100,8 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of a mixin
     constructor(...args: any[]) {
-      checkSocketOptions(args[0], ENDPOINT_OPTIONS, Base.name)
+      const isRedefined = (name: string) => redefines(new.target.prototype, name, Socket.prototype)
+      checkSocketOptions(args[0], ENDPOINT_OPTIONS, Base.name, isRedefined)
       super(...args)
     }
 
@@ -508,6 +509,13 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     })
   Object.defineProperty(Socket, "name", { value: Base.name })
   return Socket as unknown as Lz4Class<C>
+}
+
+/** Whether a class that is derived from a base defines a member of this name, or one in between does. */
+function redefines(prototype: object, name: string, base: object): boolean {
+  for (let at: object | null = prototype; at && at !== base; at = Object.getPrototypeOf(at))
+    if (Object.hasOwn(at, name)) return true
+  return false
 }
 
 const NO_ROUTING: Routing = {}

@@ -18,15 +18,18 @@ const LZ4_MEMBERS = ["connections", "stats"]
  * in zeromq.js's own constructor, the process crashes on exit.
  *
  * @param names the endpoint options.
+ * @param isRedefined whether a subclass has a member of that name, which zeromq.js assigns.
  * @throws TypeError with code ERR_INVALID_ARG_VALUE.
  */
 export function checkSocketOptions(
   options: unknown,
   names: readonly string[],
   className: string,
+  isRedefined: (name: string) => boolean,
 ): void {
   if (typeof options !== "object" || options === null) return
   for (const name of Object.keys(options)) {
+    if (isRedefined(name)) continue
     if (names.includes(name)) throw misplacedOption(name, className)
     if (name === "lz4") throw wrongValue(`lz4 is not an option of ${className}; ${given("level")}`)
     if (LZ4_MEMBERS.includes(name))

@@ -313,6 +313,24 @@ describe("an option in the wrong place", () => {
     expect(() => new Mine()).toThrow("thread is not an option of Push")
   })
 
+  test.each(["level", "stats"])("a subclass may have an option %s of its own", (name) => {
+    const values = new WeakMap<object, unknown>()
+    class Mine extends zmq.Push {}
+    Object.defineProperty(Mine.prototype, name, {
+      get() {
+        return values.get(this)
+      },
+      set(value) {
+        values.set(this, value)
+      },
+    })
+    class Derived extends Mine {}
+    for (const Class of [Mine, Derived]) {
+      const socket = use(new Class({ linger: 0, [name]: 3 } as never))
+      expect(Reflect.get(socket, name)).toBe(3)
+    }
+  })
+
   test.each([
     ["lz4", /^lz4 is not an option of Push; it goes with an endpoint: .* \{ level \}/],
     ["stats", /^stats is not an option of Push; read socket\.lz4\.stats$/],
