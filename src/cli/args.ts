@@ -1,7 +1,7 @@
 import { type ParseArgsConfig, parseArgs } from "node:util"
 import { UsageError } from "./errors.js"
 
-/** Reads arguments; what is wrong with them is a UsageError. */
+/** Parses arguments. An error in them is a UsageError. */
 export function parse<const T extends ParseArgsConfig>(config: T): ReturnType<typeof parseArgs<T>> {
   try {
     return parseArgs(config)
@@ -11,8 +11,8 @@ export function parse<const T extends ParseArgsConfig>(config: T): ReturnType<ty
 }
 
 /**
- * The number that an option was given; undefined when it was not. What is allowed is checked by
- * others; `or` names what they take besides.
+ * Returns the number given for an option; undefined if it was not given. The range is checked
+ * elsewhere; `or` names other allowed values.
  */
 export function wholeNumber(
   option: string,

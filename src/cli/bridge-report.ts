@@ -6,7 +6,7 @@ import { ProtocolError } from "../codec/errors.js"
 import { count, printLine } from "./output.js"
 import { printableJson } from "./terminal-text.js"
 
-/** Lines on standard output, with the time in UTC: in words, or objects of JSON. */
+/** Prints lines on standard output, with the time in UTC: text, or JSON objects. */
 export class BridgeLog {
   readonly #json: boolean
 
@@ -14,21 +14,21 @@ export class BridgeLog {
     this.#json = json
   }
 
-  /** Prints what happened: `words` say to people what `type` and `fields` say to programs. */
+  /** Prints a line: `words` as text, or `type` and `fields` as JSON. */
   print(type: string, words: string, fields: object): void {
     const time = new Date().toISOString()
     printLine(this.#json ? printableJson({ type, time, ...fields }) : `${time} ${words}`)
   }
 }
 
-/** Prints what happens. */
+/** Prints the events of a bridge. */
 export class Report implements BridgeHandlers {
   readonly #to: string
   readonly #maxConnections: number
   readonly #log: BridgeLog
   readonly #totals = new Totals()
   #open = 0
-  /** Said once, and not for each attempt that fails like the last one. */
+  /** The last error reported for the endpoint, so that repeated failures are only reported once. */
   #unreachable: string | undefined
   #full = false
 
@@ -84,7 +84,7 @@ export class Report implements BridgeHandlers {
     this.#full = true
   }
 
-  /** A line every so many seconds, of what went through since the one before. */
+  /** Prints a line of statistics every `seconds`, about the traffic since the previous one. */
   repeatStatistics(seconds: number): NodeJS.Timeout {
     let before = this.#read()
     return setInterval(() => {
@@ -106,11 +106,11 @@ export class Report implements BridgeHandlers {
   }
 }
 
-/** The option of the command line for one of the package's. */
+/** Returns the command-line option for an option of the package. */
 export const flag = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
 
-/** An error in words: those of the system say little more than a code. */
+/** Formats an error. Errors of the system often have a code only. */
 export function words(error: unknown): string {
   const { code, message, syscall } = error as NodeJS.ErrnoException
   if (code === "ENODEV") return "there is no interface, address or host of that name"
@@ -119,7 +119,7 @@ export function words(error: unknown): string {
   return message
 }
 
-/** An error for programs; `why` need not repeat the code. */
+/** Returns the fields of an error for JSON; `why` need not repeat the code. */
 function errorFields(error: Error, why: string): { code: string | null; message: string } {
   const { code } = error as NodeJS.ErrnoException
   return { code: code ?? null, message: code ? why.replace(`${code}: `, "") : why }
@@ -147,7 +147,7 @@ function perSecond({ messages, plainBytes, wireBytes }: Traffic, seconds: number
   }
 }
 
-/** Formats the traffic of one direction, `per` some time or altogether. */
+/** Formats the traffic of one direction; `per` is a period, or empty for the total. */
 function flow(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
   const ratio = wireBytes > 0 ? ` (${(plainBytes / wireBytes).toFixed(2)} ×)` : ""
   return `${way} ${count(messages, "message")}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`

@@ -46,12 +46,12 @@ memory as a whole, so on a small machine lower both sizes and --max-connections.
 
 const MESSAGE_MAX_BYTES = 128 * 1024 * 1024
 const CONNECTIONS_MAX = 1000
-/** More open files than a process can have. */
+/** More than the number of files that a process can have open. */
 const COUNT_MAX = 2 ** 31 - 1
 
 const STATS_SECONDS = "5"
 const STATS_SECONDS_MAX = 86_400
-/** Milliseconds that connections may take to end. */
+/** Milliseconds that connections have to end. */
 const DRAIN_MS = 5000
 
 export async function bridge(args: string[]): Promise<void> {
@@ -60,7 +60,7 @@ export async function bridge(args: string[]): Promise<void> {
   const report = new Report(spec, log)
   const bridge = orUsageError(() => new Bridge(spec, report))
   const signalled = firstSignal()
-  // A service goes on when its output is no longer read.
+  // A service continues when its output is no longer read.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {})
   const { to } = spec
   try {
@@ -76,7 +76,7 @@ export async function bridge(args: string[]): Promise<void> {
   await bridge.drain(DRAIN_MS)
 }
 
-/** SIGINT or SIGTERM. The second one does what it does to any process. */
+/** Resolves with SIGINT or SIGTERM. A second signal has its default effect. */
 function firstSignal(): Promise<string> {
   return new Promise((resolve) => {
     const signals = ["SIGINT", "SIGTERM"] as const
@@ -98,7 +98,7 @@ interface Arguments {
 
 function readArgs(args: string[]): Arguments {
   const { values } = parse({
-    // The value is optional, which parseArgs does not know.
+    // parseArgs does not support options with an optional value.
     args: args.map((arg) => (arg === "--stats" ? `--stats=${STATS_SECONDS}` : arg)),
     options: {
       from: { type: "string" },
@@ -161,11 +161,11 @@ type NumberOption =
 
 function levelOf(value: string | undefined): Lz4Options["level"] {
   if (value === "none" || value === "adaptive") return value
-  // Which numbers are levels is checked with all other options.
+  // The number is checked together with all other options.
   return wholeNumber("--level", value, ', "none" or "adaptive"') as Lz4Options["level"]
 }
 
-/** Checks options; what is wrong is said of the command line's. */
+/** Checks options, and names command-line options in errors. */
 function checkOptions(options: Lz4Options, maxMessageSize: number | undefined): Settings {
   try {
     return checkLz4Options(options, checkBudget(maxMessageSize))
@@ -178,7 +178,10 @@ function checkOptions(options: Lz4Options, maxMessageSize: number | undefined): 
   }
 }
 
-/** An endpoint of the wrong form is wrong usage; one that this machine does not have is not. */
+/**
+ * Turns the error of a malformed endpoint into a UsageError, but not that of an unknown host or
+ * interface.
+ */
 function orUsageError<T>(make: () => T): T {
   try {
     return make()

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs"
 import { checkCodecOptions } from "../codec/options.js"
 import { fileError, InputError } from "./errors.js"
 
-/** The dictionary in a file that an option names. */
+/** Reads the dictionary in a file that an option names. */
 export function readDictionary(file: string): Uint8Array {
   let dictionary: Buffer
   try {

@@ -1,13 +1,13 @@
-/** Wrong arguments; exit code 2. */
+/** An error in the arguments; exit code 2. */
 export class UsageError extends Error {}
 
-/** A file cannot be read or written, or holds something else; exit code 1. */
+/** A file that cannot be read or written, or has the wrong content; exit code 1. */
 export class InputError extends Error {}
 
-/** A file is damaged from some byte on; what comes before it can be used. */
+/** A file that is damaged from some byte on. The bytes before it can be used. */
 export class DamagedInput extends InputError {}
 
-/** An error of the file system in words. */
+/** Describes an error of the file system. */
 export function fileError(file: string, error: unknown): InputError {
   const { code, message } = error as NodeJS.ErrnoException
   const words: Record<string, string> = {
@@ -20,7 +20,7 @@ export function fileError(file: string, error: unknown): InputError {
   return new InputError(`${file}: ${words[code ?? ""] ?? message}`)
 }
 
-/** Says which file is no capture; other errors are left as they are. */
+/** Adds the file's name to the error for a file that is not a capture. Returns other errors unchanged. */
 export function captureError(file: string, error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   if (code !== "ERR_CAPTURE_FORMAT") return error

@@ -1,7 +1,7 @@
 import { type Filter, parseFilter } from "../capture/filter.js"
 import { UsageError } from "./errors.js"
 
-/** The filter of all --filter options together, if there are any. */
+/** Combines all --filter options into one filter; undefined if there are none. */
 export function filterOf(expressions: readonly string[] = []): Filter | undefined {
   if (expressions.length === 0) return undefined
   try {

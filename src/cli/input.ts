@@ -3,24 +3,25 @@ import { pipeline } from "node:stream"
 import { createGunzip } from "node:zlib"
 import { DamagedInput, fileError } from "./errors.js"
 
-/** How a file is read. */
+/** Options of reading a file. */
 export interface ReadOptions {
-  /** Ends the reading, as the end of the file would. */
+  /** Ends the reading, like the end of the file. */
   signal?: AbortSignal
-  /** Told of the size of each chunk of the file, as it is before it is unpacked. */
+  /** Called with the size of each chunk of the file, before it is unpacked. */
   onRead?: (bytes: number) => void
 }
 
 const GZIP_MAGIC = Buffer.from([0x1f, 0x8b])
-/** The buffer is the smallest, since an error drops what it holds. */
+/** The smallest buffer, because an error drops its content. */
 const GUNZIP = { chunkSize: 1 << 16, readableHighWaterMark: 1 }
 
-/** The name of a file in messages. */
+/** Returns the name of a file for messages. */
 export const nameOf = (file: string): string => (file === "-" ? "standard input" : file)
 
 /**
- * Reads a file, or standard input for "-", in chunks; what gzip packed is unpacked as it is read.
- * Damage is thrown behind what was unpacked before it, but for the last chunk.
+ * Reads a file, or standard input for "-", in chunks. Files compressed by gzip are unpacked as they
+ * are read. An error is thrown after the bytes that were unpacked before it, except for the last
+ * chunk.
  */
 export async function* readChunks(
   file: string,
@@ -42,7 +43,7 @@ export async function* readChunks(
 export const readStart = (file: string, maxBytes: number): Promise<Buffer> =>
   startOf(readChunks(file), maxBytes)
 
-/** Joins chunks up to a number of bytes, and ends them there. */
+/** Joins chunks up to `maxBytes`, and stops reading there. */
 export async function startOf(chunks: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
   const taken: Buffer[] = []
   let bytes = 0
@@ -54,7 +55,7 @@ export async function startOf(chunks: AsyncIterable<Buffer>, maxBytes: number): 
   return Buffer.concat(taken).subarray(0, maxBytes)
 }
 
-/** Looks at the first bytes, or all if there are fewer; `whole` has them again, and all others. */
+/** Reads the first bytes, or all if there are fewer. `whole` yields them again, and then all others. */
 export async function peek(
   chunks: AsyncGenerator<Buffer>,
   bytes: number,

@@ -14,9 +14,12 @@ import type { Summary } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { printableJson, utf8 } from "./terminal-text.js"
 
-/** More content in one message or command is left out: a line of it would be longer than strings can be. */
+/**
+ * Maximum content of a message or command that is printed: a longer line could exceed the length of
+ * a string.
+ */
 const CONTENT_MAX_BYTES = 64 << 20
-/** Bytes of a line per part besides its content. */
+/** Bytes of a line for each part, besides its content. */
 const PART_BYTES = 256
 
 export function jsonRow(event: CaptureEvent): string {
@@ -114,7 +117,7 @@ function partFields({ kind, wire, plain, error }: CapturePart, withContent: bool
 
 const errorFields = ({ code, message }: CaptureError): object => ({ code, message })
 
-/** As text where that says it exactly. */
+/** Returns content as text if that is lossless, otherwise as base64. */
 function content(bytes: Uint8Array): { text?: string; base64?: string } {
   if (bytes.length > CONTENT_MAX_BYTES) return {}
   const text = utf8(bytes)
@@ -123,7 +126,7 @@ function content(bytes: Uint8Array): { text?: string; base64?: string } {
   return { base64: Buffer.from(buffer, byteOffset, byteLength).toString("base64") }
 }
 
-/** A line for each connection, and a last one for the whole. */
+/** Returns a line for each connection, and a last one for the whole capture. */
 export function jsonSummary(summary: Summary): string[] {
   const {
     connections,

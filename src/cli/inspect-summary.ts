@@ -5,10 +5,10 @@ import { isoTime } from "./inspect-time.js"
 import { count } from "./output.js"
 import { cutTo, printable } from "./terminal-text.js"
 
-/** Names of socket types are shorter, but may be anything. */
+/** Maximum width of a socket type. Known types are shorter, but a peer may send anything. */
 const TYPE_MAX_COLUMNS = 20
 
-/** A summary in words, line by line; the last one is the total. */
+/** Formats a summary as lines of text. The last one is the total. */
 export function summaryText(summary: Summary): string[] {
   const { connections, connectionCount, tcpConnections, rows, matching, traffic, errors } = summary
   if (connectionCount === 0) return [noConnections(tcpConnections)]
@@ -33,7 +33,7 @@ function period({ start, end }: Summary): string {
   const last = isoTime(end)
   if (start === undefined || end === undefined || !first || !last) return ""
   const [date, time] = first.slice(0, -"fffZ".length).split("T")
-  // Their difference is small enough for a number.
+  // The difference is small enough for a number.
   return `, ${(Number(end - start) / 1e9).toFixed(3)} s from ${date} ${time} UTC on`
 }
 

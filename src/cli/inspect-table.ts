@@ -13,28 +13,31 @@ import { clockTime } from "./inspect-time.js"
 import { cutTo, printable, startOf } from "./terminal-text.js"
 
 export interface TableLayout {
-  /** Of a line. */
+  /** The width of a line. */
   columns: number
   colour: boolean
 }
 
 const ARROWS: Record<Side, string> = { client: "→", server: "←" }
-/** Content gets these even where the line is then longer than the terminal is wide. */
+/** Minimum width of the content, even if the line becomes wider than the terminal. */
 const CONTENT_MIN_COLUMNS = 16
-/** Names of commands are shorter, but may be anything. */
+/** Maximum width of a command's name. Known names are shorter, but a peer may send anything. */
 const NAME_MAX_COLUMNS = 20
 
-/** The columns that all rows have; what follows is up to the kind of row. */
+/** Formats the columns that all rows have. The rest depends on the kind of row. */
 const lead = (time: string, id: string, arrow: string, kind: string): string =>
   `${time.padEnd(15)} ${id.padStart(4)} ${arrow} ${kind.padEnd(10)}`
 
 const sizes = (parts: string, plain: string, wire: string, ratio: string): string =>
   `${parts.padStart(5)} ${plain.padStart(7)} ${wire.padStart(7)} ${ratio.padStart(6)} `
 
-// The columns are named, and ordered, as in the inspector's page.
+// The names and the order of the columns are those of the inspector's page.
 export const tableHeader: string = `${lead("TIME (UTC)", "CONN", " ", "FORM")} ${sizes("PARTS", "PLAIN", "WIRE", "RATIO")} CONTENT`
 
-/** An event in one line, no longer than the layout allows, except for errors; undefined when another row says it. */
+/**
+ * Formats an event as one line within the layout's width, or longer for errors. Returns undefined
+ * if another row has the same information.
+ */
 export function tableRow(event: CaptureEvent, layout: TableLayout): string | undefined {
   switch (event.type) {
     case "message":
@@ -54,7 +57,7 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string | und
     }
     case "handshake": {
       const { connection, time, from, handshake } = event
-      // READY, which is a row of its own, says the rest.
+      // The row for READY has the rest.
       if (handshake.identity !== undefined) return undefined
       return wordsRow(
         lead(clock(time), id(connection), arrow(from), "greeting"),
@@ -113,7 +116,7 @@ function wordsRow(start: string, text: string, layout: TableLayout): string {
   return styled("cyan", (line + cutTo(printable(text), left(line, layout))).trimEnd(), layout)
 }
 
-// It is 255 at most, so this takes 6 columns.
+// The ratio is at most 255, so this takes 6 columns.
 const ratio = (times: number): string => `${times.toFixed(times < 100 ? 2 : 1)}×`
 
 const left = (start: string, { columns }: TableLayout): number =>
@@ -126,7 +129,7 @@ const clock = (time: bigint | undefined): string => clockTime(time) ?? ""
 const id = (connection: CaptureConnection | undefined): string => String(connection?.id ?? "")
 const arrow = (from: Side | undefined): string => (from ? ARROWS[from] : " ")
 
-// Whether there is colour is the layout's to say: styleText would ask standard output by itself.
+// Colours a line if the layout asks for it. styleText would check standard output itself.
 function styled(style: "red" | "cyan" | "magenta", line: string, { colour }: TableLayout): string {
   return colour ? styleText(style, line, { validateStream: false }) : line
 }

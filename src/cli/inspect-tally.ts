@@ -13,13 +13,13 @@ export interface TalliedConnection extends ConnectionSummary {
   closed: boolean
 }
 
-/** Totals of a whole capture, whatever a filter shows of it. */
+/** Totals of a whole capture, regardless of a filter. */
 export interface Summary {
-  /** The first ones, as many as the tally keeps. */
+  /** The first connections, up to the tally's maximum. */
   connections: TalliedConnection[]
   /** The number of all connections. */
   connectionCount: number
-  /** Those that carry something, ZMTP or not. */
+  /** Number of TCP connections with data, whether ZMTP or not. */
   tcpConnections: number
   /** The earliest and the latest time. */
   start: Time
@@ -27,7 +27,7 @@ export interface Summary {
   rows: number
   matching: number
   errors: number
-  /** Traffic of all connections, both ways. */
+  /** Traffic of all connections in both directions. */
   traffic: Traffic
 }
 
@@ -43,12 +43,15 @@ export class Tally {
   #start: Time
   #end: Time
   #rows = 0
-  /** Rows that a filter let through. */
+  /** Number of rows that matched the filter. */
   matching = 0
   /** The first error of the file itself. */
   fileError: CaptureError | undefined
 
-  /** @param maxConnections are kept; of others only the sum, so that memory does not grow with the capture. */
+  /**
+   * @param maxConnections connections to keep. Others are only counted, so that memory does not
+   * grow with the capture.
+   */
   constructor(maxConnections: number) {
     this.#maxConnections = maxConnections
   }
@@ -67,20 +70,20 @@ export class Tally {
     if (errors > 0) this.#errors.set(id, (this.#errors.get(id) ?? 0) + errors)
     if (event.type === "connection") this.#open.set(id, event.connection)
     if (event.type === "close") {
-      // So that the connection, with its dictionaries, is not kept.
+      // Drop the reference, so that the connection and its dictionaries can be freed.
       this.#open.delete(id)
       this.#closed.push(this.#summaryOf(event.connection, true))
     }
   }
 
   #addMessage({ parts, plainBytes, wireBytes }: CaptureMessage): void {
-    // As in a connection's traffic, a dictionary counts its bytes on the wire only.
+    // As in a connection's traffic, a dictionary only counts its bytes on the wire.
     if (parts[0]?.kind !== "LZ4D") this.#traffic.messages++
     this.#traffic.plainBytes += plainBytes
     this.#traffic.wireBytes += wireBytes
   }
 
-  // Segments that were lost and sent again are as old as they are, wherever they end up.
+  // Segments that were retransmitted come late but keep their old times.
   #addTime(time: Time): void {
     if (time === undefined) return
     if (this.#start === undefined || time < this.#start) this.#start = time

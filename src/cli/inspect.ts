@@ -37,20 +37,23 @@ EXPR: ${filterHelp}
 The exit code is 0 even if peers broke the protocol, and 1 if FILE is truncated, damaged or not a
 capture.`
 
-/** A line where there is no terminal. */
+/** Width of a line without a terminal. */
 const NO_TERMINAL_COLUMNS = 200
 
-/** As in the inspector's page: a small file can declare, and gzip can pack, a message of gigabytes. */
+/**
+ * The same limit as in the inspector's page: a small file can declare a message of gigabytes, or
+ * contain one compressed by gzip.
+ */
 const MESSAGE_MAX_BYTES = 256 << 20
 
-/** The output formats of rows and the summary. */
+/** An output format for rows and the summary. */
 interface Format {
-  /** Connections that the summary lists, at most. */
+  /** Maximum number of connections in the summary. */
   maxConnections: number
   header: string
-  /** Undefined for what another row says. */
+  /** Returns undefined for an event that another row describes. */
   row(event: CaptureEvent): string | undefined
-  /** In lines: together they may be longer than a string can be. */
+  /** Returns lines, which together may be longer than a string can be. */
   summary(summary: Summary): string[]
 }
 
@@ -129,7 +132,7 @@ function inspectArgs(args: string[]) {
   }
 }
 
-/** Writes what is in the file until it ends, or the user has seen enough. */
+/** Prints the content of the file until it ends, or the user stops it. */
 async function report(
   file: string,
   format: Format,
@@ -140,7 +143,7 @@ async function report(
   const stop = new AbortController()
   process.once("SIGINT", () => stop.abort())
   const progress = new Progress(file, filter !== undefined)
-  // At one terminal, what is printed takes the place of the progress.
+  // At the same terminal, output replaces the line of progress.
   const output = new Output(process.stdout, () => process.stdout.isTTY && progress.clear())
   const tally = new Tally(format.maxConnections)
   let begun = false
@@ -168,7 +171,7 @@ async function report(
       if (!(error instanceof DamagedInput)) throw error
       damage = error
     }
-    // Whoever stops it knows that the capture goes on.
+    // If the user stopped it, the capture has not ended.
     if (!stop.signal.aborted) await show(reader.end())
   } catch (error) {
     throw damage ?? captureError(name, error)

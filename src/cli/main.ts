@@ -32,7 +32,7 @@ const [name, ...args] = process.argv.slice(2)
 const command = commands.get(name ?? "")
 const helpFlags = ["--help", "-h"]
 
-/** The command of a name; a UsageError says which there are. */
+/** Returns the command with a name. Throws a UsageError that lists all commands. */
 function commandOf(name: string) {
   const found = commands.get(name)
   if (found) return found
@@ -46,7 +46,7 @@ function help(names: readonly string[]): void {
   console.log(of === undefined || of === "help" ? usage : commandOf(of).usage)
 }
 
-/** One line of usage, and where there is more. */
+/** Returns a line of usage, and a hint at --help. */
 function shortUsage(): string {
   const [line] = (command?.usage ?? usage).split("\n", 1)
   return `${line}\nsee zeromq-lz4 ${command ? `${name} --help` : "help"}`

@@ -8,22 +8,22 @@ import { captureError, fileError, InputError } from "./errors.js"
 import { nameOf, readStart } from "./input.js"
 import { printLine } from "./output.js"
 
-/** A larger capture is not put into the page: a browser would hold several times its size. */
+/** Maximum size of a capture in the page: a browser would need several times its size. */
 const EMBEDDED_MAX_BYTES = 64 << 20
 const MAX = `${EMBEDDED_MAX_BYTES >> 20} MiB`
-/** Enough to see whether a file is a capture. */
+/** Bytes that are enough to recognise a capture. */
 const HEAD_BYTES = 4096
-/** A browser that has not failed by then has started. */
+/** Milliseconds after which a browser that has not failed has started. */
 const START_MS = 2000
 const NAME = "inspector.html"
 
-/** A file, and what is in it. */
+/** A file and its content. */
 export interface Content {
   file: string
   bytes: Uint8Array
 }
 
-/** Shows a capture in the inspector page, in the default browser. */
+/** Opens a capture in the inspector page, in the default browser. */
 export async function openPage(file: string, dictionary: Content | undefined): Promise<void> {
   const capture = await readCapture(file)
   const page = writeTemporary(pageOf(capture, dictionary))
@@ -35,7 +35,7 @@ export async function openPage(file: string, dictionary: Content | undefined): P
   throw new InputError(`no browser could be started: open ${page} in one`)
 }
 
-/** Writes the inspector page with a capture in it, which any browser shows. */
+/** Writes the inspector page with a capture in it to a file. */
 export async function savePage(
   page: string,
   file: string,
@@ -55,7 +55,7 @@ export async function savePage(
   printLine(`${page}: the inspector page with ${nameOf(file)} in it`)
 }
 
-/** Undefined when it is too large to be put into the page. */
+/** Reads a capture; undefined if it is too large for the page. */
 async function readCapture(file: string): Promise<Content | undefined> {
   const bytes = await readStart(file, EMBEDDED_MAX_BYTES + 1)
   checkFormat(nameOf(file), bytes.subarray(0, HEAD_BYTES))
@@ -84,7 +84,7 @@ function pageOf(capture: Content | undefined, dictionary: Content | undefined): 
   }
 }
 
-/** Writes a page that only this user can read, as the capture may be. */
+/** Writes a page that only this user can read, because the capture may be private. */
 function writeTemporary(html: string): string {
   try {
     const path = join(mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-")), NAME)
@@ -95,7 +95,7 @@ function writeTemporary(html: string): string {
   }
 }
 
-/** The page with a file in the element that is there for it. */
+/** Puts a file into the element of the page that is reserved for it. */
 function put(content: Content | undefined, id: string, page: string): string {
   if (!content) return page
   const [before, after] = page.split(`id="${id}"></script>`) as [string, string]
@@ -106,14 +106,14 @@ function put(content: Content | undefined, id: string, page: string): string {
 
 const escaped = (text: string): string => text.replace(/[&<>"]/g, (c) => `&#${c.charCodeAt(0)};`)
 
-/** Command lines that open a page, to be tried in turn. */
+/** Returns command lines that open a page, to be tried in turn. */
 function browsers(): [program: string, ...args: string[]][] {
   const { BROWSER = "" } = process.env
   const lines = BROWSER.split(delimiter).map((line) => line.trim())
   const wanted = lines.filter((line) => line !== "")
   if (wanted.length > 0) return wanted.map((line) => line.split(/\s+/) as [string])
   if (process.platform === "darwin") return [["open"]]
-  // An empty title: `start` takes its first quoted argument for one.
+  // The empty argument is a title: `start` takes its first quoted argument as one.
   if (process.platform === "win32") return [["cmd", "/c", "start", '""']]
   return [["xdg-open"]]
 }

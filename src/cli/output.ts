@@ -1,25 +1,28 @@
 import { fileError } from "./errors.js"
 import { printable } from "./terminal-text.js"
 
-/** Prints a line in which nothing acts on a terminal. */
+/** Prints a line, without control characters that affect a terminal. */
 export function printLine(text: string): void {
   console.log(printable(text))
 }
 
-/** The same on standard error. */
+/** Prints such a line on standard error. */
 export function printErrorLine(text: string): void {
   console.error(printable(text))
 }
 
-/** A number of things, in words. */
+/** Formats a count with its noun. */
 export function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? "" : "s"}`
 }
 
-/** Text is written when there is more than this. */
+/** Characters that are buffered before they are written. */
 const BUFFER_CHARS = 1 << 16
 
-/** The reader of standard output has closed it, as `head` does: no error, but there is nothing left to do. */
+/**
+ * The reader of standard output has closed it, as `head` does. This is not an error, but there is
+ * nothing left to do.
+ */
 export class OutputClosed extends Error {}
 
 /** Standard output, written as fast as it is read. */
@@ -31,11 +34,11 @@ export class Output {
   constructor(stream: NodeJS.WriteStream, beforeWrite: () => void) {
     this.#stream = stream
     this.#beforeWrite = beforeWrite
-    // Without a listener an error would end the process; the callback of the write gets it too.
+    // Without a listener an error would end the process. The write's callback gets the error too.
     stream.on("error", () => {})
   }
 
-  /** Await what it returns, if anything, before the next call. */
+  /** Adds text. If it returns a promise, await it before the next call. */
   add(text: string): Promise<void> | undefined {
     this.#text += text
     return this.#text.length > BUFFER_CHARS ? this.flush() : undefined

@@ -4,8 +4,8 @@ const FIRST_MS = 1000
 const EACH_MS = 200
 
 /**
- * A line on standard error that tells how much of a file is read. It is shown at a terminal where
- * little else may be: the output goes elsewhere, or a filter holds most of it back.
+ * A line on standard error with the share of a file that was read. It is shown on a terminal with
+ * little other output, because that is redirected or filtered.
  */
 export class Progress {
   readonly #totalBytes: number
@@ -28,14 +28,14 @@ export class Progress {
     process.stderr.write(`\r${read} read, ${Math.min(percent, 100)} %\x1b[K`)
   }
 
-  /** Takes the line away, before something else is printed. */
+  /** Clears the line before other output is printed. */
   clear(): void {
     if (this.#shown) process.stderr.write("\r\x1b[K")
     this.#shown = false
   }
 }
 
-/** 0 where that is not known; what is wrong with the file shows when it is read. */
+/** Returns the size of a file; 0 if not known. Errors are reported when the file is read. */
 function sizeOf(file: string): number {
   try {
     return statSync(file).size

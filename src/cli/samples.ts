@@ -7,20 +7,20 @@ import { nameOf, peek, readChunks, startOf } from "./input.js"
 import { count, printErrorLine } from "./output.js"
 import { utf8 } from "./terminal-text.js"
 
-/** More is not kept of all files together: bytes, and samples, each of which takes some more. */
+/** Limits for all files together: bytes, and samples, each of which takes some more memory. */
 const KEPT_MAX_BYTES = 64 << 20
 const KEPT_MAX_SAMPLES = 1 << 18
 const LINE_FEED = 10
 
-/** How samples are read. */
+/** Options of reading samples. */
 export interface SampleOptions {
-  /** Each line of a file that is no capture is a sample. */
+  /** Whether each line of a file that is not a capture is a sample. */
   lines: boolean
-  /** Which messages of captures are. */
+  /** The filter for messages of captures. */
   filter: Filter | undefined
 }
 
-/** Samples by message: each has one part, or in a capture all that it had. */
+/** Samples, grouped by message. A message from a capture has all its parts, any other has one. */
 export class Samples {
   readonly messages: Uint8Array[][] = []
   /** Whether one of the files was a capture. */
@@ -56,7 +56,7 @@ export class Samples {
     return samples
   }
 
-  /** Adds the parts of a message, but for empty ones. */
+  /** Adds the parts of a message, except empty ones. */
   #add(parts: readonly Uint8Array[]): void {
     const kept = parts.filter(({ length }) => length > 0)
     if (kept.length === 0 || this.full) return
@@ -65,7 +65,7 @@ export class Samples {
     for (const { length } of kept) this.#bytes += length
   }
 
-  /** Adds the messages of a capture, as far as it can be read. */
+  /** Adds the messages of a capture, up to the point where it becomes unreadable. */
   async #addCapture(
     name: string,
     chunks: AsyncIterable<Buffer>,
@@ -81,7 +81,7 @@ export class Samples {
         if (event.type !== "message" || !(filter?.(filterRow(event)) ?? true)) continue
         const { parts } = event.message
         undecoded += parts.filter(({ error }) => error).length
-        // Copies, since a view keeps all of what it is a view of.
+        // Copied, because a view would keep all of its memory.
         this.#add(parts.flatMap(({ plain }) => (plain ? [plain.slice()] : [])))
       }
     }
@@ -99,7 +99,7 @@ export class Samples {
       printErrorLine(`zeromq-lz4: ${name}: ${count(undecoded, "part")} did not decode`)
   }
 
-  /** Says once that a file may hold a sample in each line. */
+  /** Prints once that a file may have a sample in each line. */
   #hint(name: string, bytes: Buffer, alone: boolean): void {
     if (this.#hinted || !looksLikeLines(bytes, alone)) return
     this.#hinted = true
@@ -129,12 +129,12 @@ function linesOf(bytes: Buffer): Uint8Array[] {
   return lines
 }
 
-/** Lines that are looked at. */
+/** Number of lines to check. */
 const LOOKED_AT_LINES = 10
 
 /**
- * Whether each line is likely to be a message: it is JSON, or the file is all that there is, and of
- * text. One document of JSON in several lines is one message.
+ * Returns whether each line is probably a message: it is JSON, or this is the only file and it is
+ * text. A single JSON document in several lines is one message.
  */
 function looksLikeLines(bytes: Buffer, alone: boolean): boolean {
   const lines = linesOf(bytes).slice(0, LOOKED_AT_LINES).map(utf8)
@@ -143,7 +143,7 @@ function looksLikeLines(bytes: Buffer, alone: boolean): boolean {
   return alone && lines.length === LOOKED_AT_LINES && isText && !isJson(utf8(bytes))
 }
 
-/** Whether this is an object or a list. */
+/** Returns whether a text is a JSON object or array. */
 function isJson(text: string | undefined): boolean {
   if (text === undefined || !/^\s*[[{]/.test(text)) return false
   try {

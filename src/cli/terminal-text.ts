@@ -1,13 +1,13 @@
 /**
- * Text and bytes of peers and files, made fit for a terminal: all that reaches one goes through
+ * Makes text and bytes of peers and files safe for a terminal. All output to one goes through
  * `printable` or, as JSON, `printableJson`.
  */
 
-// Control characters, and what is invisible or turns the direction of the text.
+// Control characters, invisible characters, and those that change the direction of text.
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
 const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
 
-/** In one line, and without anything that a terminal would act on. */
+/** Returns text in one line, with nothing that affects a terminal. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => NAMED[character] ?? escaped(character))
 }
@@ -17,12 +17,12 @@ function escaped(character: string): string {
   return code.length > 2 ? `\\u{${code}}` : `\\x${code.padStart(2, "0")}`
 }
 
-/** As JSON in one line that says the same to whoever parses it, and nothing to a terminal. */
+/** Returns JSON in one line that parses to the same value, with nothing that affects a terminal. */
 export function printableJson(value: unknown): string {
   return JSON.stringify(value).replace(UNPRINTABLE, escapedInJson)
 }
 
-/** In UTF-16, as JSON has it: two escapes for a character above U+FFFF. */
+/** Escapes a character in UTF-16, as JSON does: above U+FFFF it takes two escapes. */
 function escapedInJson(character: string): string {
   return Array.from(
     { length: character.length },
@@ -35,7 +35,7 @@ const NO_COLUMN = /^[\p{Mn}\p{Me}]$/u
 const TWO_COLUMNS =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}])$/u
 
-// The first combining character; all before it take one column.
+// The first combining character. All characters before it take one column.
 const COMBINING = "\u0300"
 
 function widthOf(character: string): number {
@@ -44,7 +44,7 @@ function widthOf(character: string): number {
   return NO_COLUMN.test(character) ? 0 : 1
 }
 
-/** No wider than so many columns of a terminal: what is cut off becomes "…". */
+/** Cuts text to a number of columns, with "…" at the end of text that was cut. */
 export function cutTo(text: string, columns: number): string {
   if (text.length <= columns && ASCII.test(text)) return text
   let width = 0
@@ -59,7 +59,10 @@ export function cutTo(text: string, columns: number): string {
   return text
 }
 
-/** The start of parts in so many columns: as text where it is UTF-8, otherwise in hexadecimal. */
+/**
+ * Formats the beginning of parts in a number of columns: as text if they are UTF-8, otherwise in
+ * hexadecimal.
+ */
 export function startOf(parts: readonly Uint8Array[], columns: number): string {
   const pieces: string[] = []
   let length = 0
@@ -76,14 +79,14 @@ const MAX_UTF8_BYTES = 4
 
 function startOfPart(part: Uint8Array, columns: number): string {
   if (part.length === 0) return "(empty)"
-  // One column more than there are, so that it shows when something is left out.
+  // One more column than available, so that omitted text is detected.
   const start = part.subarray(0, characterEnd(part, MAX_UTF8_BYTES * (columns + 1)))
   const text = utf8(start)
   if (text !== undefined && !text.includes("\0")) return printable(text)
   return Array.from(start, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
 }
 
-/** No further than `end`, and not within a character of UTF-8. */
+/** Returns a position up to `end` that is not within a character of UTF-8. */
 function characterEnd(bytes: Uint8Array, end: number): number {
   let at = Math.min(end, bytes.length)
   while (at > end - MAX_UTF8_BYTES && ((bytes[at] ?? 0) & 0xc0) === 0x80) at--
@@ -92,7 +95,7 @@ function characterEnd(bytes: Uint8Array, end: number): number {
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** Undefined where bytes are not UTF-8. */
+/** Decodes UTF-8; undefined if the bytes are not valid. */
 export function utf8(bytes: Uint8Array): string | undefined {
   try {
     return UTF8.decode(bytes)

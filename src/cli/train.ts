@@ -23,7 +23,7 @@ measure what the dictionary saves.
       --capacity BYTES  the maximum size of the dictionary, 1 to 8192; default 2048
   -h, --help            this text`
 
-/** About what training uses; samples are thinned out evenly to it. */
+/** Approximate size of the training data. More samples are thinned out evenly. */
 const TRAINED_BYTES = 1 << 20
 /** One message in this many is held out for the test. */
 const HELD_OUT = 5
@@ -100,7 +100,7 @@ function readArgs(args: string[]) {
   return { output, capacity: bytes, lines, filter: filterOf(parsed.values.filter), files }
 }
 
-/** As many samples as training uses, of messages that are evenly chosen. */
+/** Chooses messages evenly, up to the size that training uses. */
 function thinOut(messages: readonly (readonly Uint8Array[])[]): Uint8Array[] {
   const bytes = messages.flat().reduce((sum, { length }) => sum + length, 0)
   const step = Math.max(1, bytes / TRAINED_BYTES)
@@ -111,7 +111,7 @@ function thinOut(messages: readonly (readonly Uint8Array[])[]): Uint8Array[] {
   ).flat()
 }
 
-/** Returns the wire bytes of samples, however short; the dictionary itself is not counted. */
+/** Returns the wire bytes of samples, all of which are tried. The dictionary itself does not count. */
 function encode(samples: readonly Uint8Array[], dictionary?: Uint8Array): Sizes {
   using codec = Codec.createSync({ minCompressSize: 0, ...(dictionary && { dictionary }) })
   for (const sample of samples) codec.encodePart(sample)

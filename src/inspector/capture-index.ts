@@ -1,4 +1,4 @@
-/** All that a capture holds as rows of numbers, small enough to keep a million of them. */
+/** The content of a capture as rows of numbers, small enough to keep a million of them. */
 
 import { KEPT_CONNECTIONS_MAX, tooManyConnections } from "../capture/decode-capture.js"
 import type {
@@ -23,9 +23,9 @@ import {
 } from "./protocol.js"
 import { readable } from "./readable.js"
 
-/** Bytes of a message that the table shows and the filter looks at … */
+/** Bytes of a message that the table shows and the filter searches, */
 export const PREVIEW_BYTES = 1024
-/** … and what is left of that when those before have taken this much memory. */
+/** and the smaller limit once the previews have taken this much memory. */
 const SHORT_PREVIEW_BYTES = 96
 const LONG_PREVIEWS_BYTES = 32 << 20
 /** Bytes of a command that the detail pane can show. */
@@ -35,13 +35,16 @@ const KINDS: readonly RowKind[] = ["message", "dictionary", "command", "error"]
 const SIDES: readonly (Side | undefined)[] = [undefined, "client", "server"]
 const FORMS: readonly PartKind[] = ["none", "plain", "LZ4B", "LZ4M", "LZ4D", "LZ4A"]
 
-// A byte of #kind.
+// Masks of a byte of #kind.
 const KIND_MASK = 3
 const SIDE_SHIFT = 2
 const SIDE_MASK = 3
 const FAILED = 1 << 4
 
-/** Bytes of a handshake that are shown; a peer may send a megabyte, and each connection has two. */
+/**
+ * Characters of a handshake that are shown: a peer may send a megabyte, and each connection has two
+ * handshakes.
+ */
 const WORDS_MAX = 20
 const VALUE_MAX_BYTES = 100
 
@@ -51,7 +54,10 @@ interface Entry {
   connection: CaptureConnection
   closed: boolean
   errors: number
-  /** Which dictionary is good from which row on; the last one is the newest. */
+  /**
+   * The dictionaries of each side, each with the first row that it applies to; the last one is the
+   * newest.
+   */
   dictionaries: Record<Side, { row: number; bytes: Uint8Array | undefined }[]>
 }
 
@@ -63,10 +69,10 @@ export class CaptureIndex {
   readonly #parts = new Column(Uint32Array)
   readonly #plainBytes = new Column(Float64Array)
   readonly #wireBytes = new Column(Float64Array)
-  /** The place in an arena and its messages less one, both 0 to 255; then whether there is one. */
+  /** The index in an arena, the arena's messages less one (both 0 to 255), and whether there is an arena. */
   readonly #arena = new Column(Uint32Array)
   readonly #record = new Column(Float64Array)
-  /** The end of a row's run of #ranges; it begins where that of the row before ends. */
+  /** The end of each row's entries in #ranges, which begin at the end of the previous row's. */
   readonly #rangesEnd = new Column(Uint32Array)
   readonly #ranges = new Column(Float64Array)
   readonly #records = new Records()
@@ -118,7 +124,7 @@ export class CaptureIndex {
         this.#addError(event.connection, event.error)
         break
       case "handshake":
-      // Its commands are rows; what they said is in the connection.
+      // A handshake's commands have rows of their own; their content is shown with the connection.
     }
   }
 
@@ -155,7 +161,7 @@ export class CaptureIndex {
     return (this.#kind.get(index) & FAILED) !== 0
   }
 
-  /** Forms of a message's parts, each once. */
+  /** Returns the forms of a message's parts, without repetition. */
   forms(index: number): PartKind[] {
     const forms = this.#forms.get(index)
     return FORMS.filter((_, bit) => forms & (1 << bit))
@@ -165,7 +171,7 @@ export class CaptureIndex {
     return this.#connection.get(index)
   }
 
-  /** Nanoseconds since `origin`; NaN where the file does not say. */
+  /** Returns nanoseconds since `origin`; NaN if the file does not say. */
   time(index: number): number {
     return this.#time.get(index)
   }
@@ -178,12 +184,15 @@ export class CaptureIndex {
     return this.#wireBytes.get(index)
   }
 
-  /** The beginning of each part; of a command its name, meaning and body; of an error its code and message. */
+  /**
+   * Returns the beginning of each part; for a command its name, meaning and body; for an error its
+   * code and message.
+   */
   record(index: number): Uint8Array[] {
     return this.#records.get(this.#record.get(index))
   }
 
-  /** The text that filters search. */
+  /** Returns the text that filters search. */
   text(index: number): string {
     const pieces = this.record(index)
     if (this.kind(index) === "command") pieces.pop()
@@ -197,7 +206,10 @@ export class CaptureIndex {
       : { index: packed & 0xff, messages: ((packed >>> 8) & 0xff) + 1 }
   }
 
-  /** The ranges of its bytes in the file, as in CaptureMessage.ranges; the place of an error. */
+  /**
+   * Returns the ranges of a row's bytes in the file, as in CaptureMessage.ranges; for an error, its
+   * position.
+   */
   ranges(index: number): number[] {
     const start = index === 0 ? 0 : this.#rangesEnd.get(index - 1)
     const ranges: number[] = []
@@ -209,7 +221,7 @@ export class CaptureIndex {
     return this.#entries.get(id)?.connection
   }
 
-  /** The dictionary that was in use when a message was sent. */
+  /** Returns the dictionary that was in use when a message was sent. */
   dictionary(index: number): Uint8Array | undefined {
     const from = this.from(index)
     const entry = this.#entries.get(this.connectionId(index))
@@ -217,7 +229,7 @@ export class CaptureIndex {
     return entry.dictionaries[from].filter(({ row }) => row <= index).at(-1)?.bytes
   }
 
-  /** The first ones: a list of all would have no end in a capture of a port scan. */
+  /** Returns the first connections. A list of all could be endless in a capture of a port scan. */
   summaries(): ShownConnection[] {
     const summaries: ShownConnection[] = []
     for (const entry of this.#entries.values()) {

@@ -1,4 +1,4 @@
-/** Charts, drawn by hand: bars or lines over even steps, with axes, legend and values under the pointer. */
+/** Charts of bars or lines over even steps, with axes, a legend, and values under the pointer. */
 import { html, svg } from "./dom.js"
 import { roundUp } from "./rounding.js"
 
@@ -6,29 +6,29 @@ const MARGIN = { left: 62, right: 8, top: 8, bottom: 18 }
 
 export interface Series {
   name: string
-  /** As in style.css. */
+  /** A colour of style.css. */
   colour: "plain" | "wire" | "ratio"
-  /** Undefined where there is nothing to show. */
+  /** Undefined where there is no value. */
   values: readonly (number | undefined)[]
 }
 
 export interface Chart {
   kind: "area" | "line" | "bars"
   series: readonly Series[]
-  /** A value with its unit. */
+  /** Formats a value with its unit. */
   value(value: number): string
-  /** A step in words, and what all of them are. */
+  /** Describes a step; `stepsName` names all steps. */
   step(index: number): string
   stepsName: string
-  /** Marks on the horizontal axis; `at` is in steps. */
+  /** Marks on the horizontal axis; `at` is a step. */
   ticks: readonly { at: number; text: string }[]
-  /** The base of the units on the vertical axis, where it is not 10. */
+  /** The base of the units on the vertical axis; 10 if undefined. */
   unit?: 1024
-  /** Whether there is nothing between 0 and 1. */
+  /** Whether values are integers, so that there is no mark between 0 and 1. */
   whole?: boolean
 }
 
-/** A figure of index.html, with a caption, in which one chart after another is drawn. */
+/** A figure of index.html with a caption, in which charts are drawn. */
 export class ChartFigure {
   readonly #figure: HTMLElement
   readonly #plot = html("div", { class: "plot" })
@@ -168,7 +168,7 @@ export class ChartFigure {
     this.#figure.classList.remove("pointed")
   }
 
-  /** The same for screen readers. */
+  /** Fills a table with the values, for screen readers. */
   #fillTable({ series, stepsName, step, value }: Chart): void {
     const head = html(
       "tr",
@@ -235,7 +235,7 @@ function bars({ colour, values }: Series, index: number, of: number, scale: Scal
   return svg("path", { class: `bars ${colour}`, d: path })
 }
 
-/** The step between marks, so that there are two to four: a round number of a unit. */
+/** Returns a round step between marks, so that there are two to four. */
 function roundMark(highest: number, { unit, whole }: Chart): number {
   if (highest <= 0) return 1
   const power = unit ? unit ** Math.floor(Math.log(highest) / Math.log(unit)) : 1

@@ -11,7 +11,7 @@ export class Client {
   readonly #waiting = new Map<number, Waiting>()
   #nextId = 1
 
-  /** @param source the worker's script: a page from a file may not load another file */
+  /** @param source the worker's script. A page that was opened from a file may not load another file. */
   constructor(source: string, onState: (state: State) => void, onEnd: (reason: string) => void) {
     const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }))
     this.#worker = new Worker(url)

@@ -6,7 +6,7 @@ const BLOCK_MASK = BLOCK_LENGTH - 1
 
 type Numbers = Uint8Array | Uint16Array | Uint32Array | Float64Array
 
-/** A list of numbers that grows block by block: nothing is copied, and little stays unused. */
+/** A list of numbers that grows in blocks: nothing is copied, and little memory is unused. */
 export class Column {
   readonly #blocks: Numbers[] = []
   readonly #Block: new (
@@ -32,20 +32,20 @@ export class Column {
 const PAGE_BYTES = 1 << 20
 const LENGTH_BYTES = 2
 const MAX_PIECES = 32
-/** The most that a record may hold. */
+/** Maximum size of a record. */
 const MAX_RECORD_BYTES = 0xffff
 
-/** Records of byte strings, each string with its length before it. */
+/** Records of byte strings, each string preceded by its length. */
 export class Records {
   readonly #pages: Uint8Array[] = []
   #used = PAGE_BYTES
 
-  /** The memory that they take. */
+  /** The memory of all records, in bytes. */
   get bytes(): number {
     return this.#pages.length * PAGE_BYTES
   }
 
-  /** Keeps the first pieces, up to `limit` bytes of all together; returns where. */
+  /** Keeps the first pieces, up to `limit` bytes in total. Returns their address. */
   add(pieces: readonly Uint8Array[], limit = MAX_RECORD_BYTES): number {
     const start = this.#reserve(LENGTH_BYTES * (1 + MAX_PIECES) + limit)
     const page = this.#pages.at(-1)!
@@ -68,7 +68,7 @@ export class Records {
     return (this.#pages.length - 1) * PAGE_BYTES + start
   }
 
-  /** The pieces of a record; views, which stay as they are. */
+  /** Returns the pieces of a record as views, whose content does not change. */
   get(address: number): Uint8Array[] {
     const page = this.#pages[Math.floor(address / PAGE_BYTES)]!
     let at = address % PAGE_BYTES

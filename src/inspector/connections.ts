@@ -1,11 +1,11 @@
-/** The list of connections; one that is chosen becomes the filter. */
+/** The list of connections. Choosing one sets the filter. */
 import { html } from "./dom.js"
 import { bytes, count, plural, ratio } from "./format.js"
 import type { ShownConnection, ShownSide } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
 interface Options {
-  /** The chosen one's id, or undefined for all. */
+  /** Called with the id of the chosen connection, or undefined for all. */
   onChoose(id: number | undefined): void
 }
 
@@ -27,7 +27,7 @@ export class ConnectionList {
   }
 
   show(connections: readonly ShownConnection[], total: number, chosen: number | undefined): void {
-    // Most news of the worker changes nothing here, and drawing anew loses the focus.
+    // Most reports of the worker change nothing here, and redrawing would lose the focus.
     const shown = JSON.stringify([connections, total, chosen])
     if (shown === this.#shown) return
     this.#shown = shown

@@ -6,7 +6,7 @@ import type { Bytes, Calls, Details, PartDetails } from "./protocol.js"
 import { inLines, inOneLine } from "./readable.js"
 import { arrows } from "./table.js"
 
-/** Bytes of a part that are shown at first, and added with each press of the button. */
+/** Bytes of a part that are shown at first, and that each press of the button adds. */
 const WINDOW = 64 << 10
 
 export type Look = "auto" | "json" | "text" | "hex"
@@ -24,7 +24,7 @@ export class DetailPane {
   readonly #source: Source
   #details: Details | undefined
   #look: Look = "auto"
-  /** Counts what was shown: an answer for something else comes too late. */
+  /** Counts the rows shown, to ignore late answers for another row. */
   #shown = 0
 
   constructor(title: HTMLElement, facts: HTMLElement, content: HTMLElement, source: Source) {
@@ -42,7 +42,7 @@ export class DetailPane {
     this.#drawParts()
   }
 
-  /** The reason why a row cannot be shown. */
+  /** Shows the reason why a row cannot be shown. */
   fail(message: string): void {
     this.#details = undefined
     this.#shown++
@@ -190,7 +190,7 @@ export class DetailPane {
     return `Part ${index + 1} of ${count(row.parts)}`
   }
 
-  /** Adds the beginning, and a button for more. */
+  /** Adds the beginning of a part, and a button for more. */
   async #byWindow(
     body: HTMLElement,
     index: number,
@@ -259,7 +259,7 @@ function factsOf({ row, connection, offset, arena }: Details, origin: bigint | u
 }
 
 function sizesOf({ kind, plainBytes, wireBytes }: PartDetails): string {
-  // What is no part of a message says its length below.
+  // Bytes that are not a part have their length below.
   if (!kind) return ""
   const sizes = []
   if (plainBytes !== undefined) sizes.push(`${plural(plainBytes, "byte")} plain`)
@@ -289,7 +289,7 @@ function more(text: string, show: () => Promise<void>): HTMLElement {
 const TOKENS =
   /(?<name>"[^"\\]*(?:\\.[^"\\]*)*"(?=: ))|(?<string>"[^"\\]*(?:\\.[^"\\]*)*")|(?<number>-?\d[\d.eE+-]*)|(?<word>true|false|null)/g
 
-/** Indented JSON, its names and values set off by colour. */
+/** Returns indented JSON, with colours for names and values. */
 function coloured(text: string): Node[] {
   const nodes: Node[] = []
   let end = 0

@@ -1,4 +1,4 @@
-/** Elements, made of text only: nothing of a capture is ever read as HTML. */
+/** Creates elements from text only, so that nothing in a capture is ever parsed as HTML. */
 
 type Attributes = Record<string, string | number | boolean | undefined>
 type Child = Node | string | undefined
@@ -20,7 +20,7 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
   return fill(element, attributes, children)
 }
 
-/** `false` and undefined leave an attribute out. */
+/** `false` and undefined omit an attribute. */
 function fill<E extends Element>(element: E, attributes: Attributes, children: Child[]): E {
   for (const [name, value] of Object.entries(attributes))
     if (value !== undefined && value !== false) element.setAttribute(name, String(value))
@@ -28,7 +28,7 @@ function fill<E extends Element>(element: E, attributes: Attributes, children: C
   return element
 }
 
-/** The element of index.html with this id. */
+/** Returns the element of index.html with this id. */
 export function byId<E extends HTMLElement = HTMLElement>(id: string): E {
   return document.getElementById(id) as E
 }

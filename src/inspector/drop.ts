@@ -1,13 +1,13 @@
-/** Dropping a file anywhere on the page. */
+/** Accepts files that are dropped anywhere on the page. */
 
-/** While something hovers over `target`, its data-dropping attribute is there. */
+/** Sets the attribute data-dropping of `target` while a file is dragged over it. */
 export function listenForDrops(target: HTMLElement, onDrop: (file: File) => void): void {
   target.addEventListener("dragover", (event) => {
     event.preventDefault()
     target.dataset.dropping = ""
   })
   target.addEventListener("dragleave", (event) => {
-    // It leaves every element that it passes; relatedTarget is null outside of the page.
+    // The event fires for every element that is left; relatedTarget is null outside of the page.
     if (event.relatedTarget === null) delete target.dataset.dropping
   })
   target.addEventListener("drop", (event) => {

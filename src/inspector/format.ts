@@ -1,4 +1,4 @@
-/** Numbers and times as people read them. */
+/** Formats numbers and times for people. */
 
 const whole = new Intl.NumberFormat("en")
 export const count = (number: number): string => whole.format(number)
@@ -19,19 +19,19 @@ export function bytes(number: number): string {
   return `${digits(value)} ${BINARY[unit]}`
 }
 
-/** Three digits, or a whole number. */
+/** Formats a number with three digits, or as a whole number. */
 export function digits(value: number): string {
   if (Number.isInteger(value)) return String(value)
   const decimals = value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2
   return value.toFixed(decimals)
 }
 
-/** Formats the ratio of plaintext to wire bytes; a dash where there is no plaintext. */
+/** Formats the ratio of plaintext to wire bytes; a dash if there is no plaintext. */
 export function ratio(plainBytes: number, wireBytes: number): string {
   return plainBytes === 0 || wireBytes === 0 ? "–" : `${(plainBytes / wireBytes).toFixed(2)}×`
 }
 
-/** Seconds to the microsecond, of nanoseconds. */
+/** Formats nanoseconds as seconds, to the microsecond. */
 export function seconds(nanoseconds: number | undefined): string {
   return nanoseconds === undefined ? "" : (nanoseconds / 1e9).toFixed(6)
 }
@@ -44,7 +44,10 @@ const UNITS: [string, number][] = [
   ["ns", 1],
 ]
 
-/** "1.5 s", "20 ms", "2:40", "2:00:00", of nanoseconds; times that are `step` apart differ. */
+/**
+ * Formats nanoseconds as "1.5 s", "20 ms", "2:40" or "2:00:00". Times that are `step` apart have
+ * different texts.
+ */
 export function duration(nanoseconds: number, step = 0): string {
   if (Math.abs(nanoseconds) >= 2 * MINUTE) return clock(nanoseconds)
   if (nanoseconds === 0) return "0 s"
@@ -66,7 +69,7 @@ function clock(nanoseconds: number): string {
 const MILLISECOND = 1_000_000n
 const LAST_DATE = 8_640_000_000_000_000n
 
-/** Date and time of day, UTC, of nanoseconds since 1970. */
+/** Formats nanoseconds since 1970 as date and time in UTC. */
 export function dateTime(time: bigint): string {
   const milliseconds = time / MILLISECOND
   if (milliseconds > LAST_DATE || milliseconds < 0n) return `${time} ns since 1970`

@@ -1,11 +1,11 @@
-/** A hex dump: offset, bytes, and what of them is ASCII. */
+/** A hex dump: offset, bytes, and their ASCII characters. */
 import type { PartKind } from "../capture/events.js"
 import { html } from "./dom.js"
 import { hexByte } from "./readable.js"
 
 const ROW_BYTES = 16
 
-/** @param fields lengths of the fields that the bytes begin with; they are set off by colour */
+/** @param fields lengths of the first fields, which get different colours */
 export function hexDump(
   bytes: Uint8Array,
   offset: number,
@@ -69,7 +69,7 @@ function fieldAt(fields: readonly number[], at: number): number {
   return -1
 }
 
-/** The head of a part on the wire (RFC.md section 4 and appendix A). */
+/** The fields at the beginning of a part on the wire (RFC.md section 4 and appendix A). */
 export const envelopes: Partial<Record<PartKind, { name: string; bytes: number }[]>> = {
   plain: [{ name: "sentinel", bytes: 4 }],
   LZ4B: [

@@ -1,13 +1,13 @@
-/** JSON, indented as it is written: numbers keep their digits, and names that repeat stay. */
+/** Indents JSON without changing its text: numbers keep their digits, and repeated names stay. */
 
 const INDENT = "  "
-/** Deeper levels are not indented further: the text would grow with the square of its depth. */
+/** Deeper levels are not indented further, or the text would grow with the square of its depth. */
 const MAX_LEVELS = 40
 
-// Text that parses is strings, marks, words (a number is one) and blanks between them.
+// The tokens of valid JSON: strings, punctuation, and words (including numbers).
 const TOKENS = /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{},:]|[^\s"[\]{},:]+/g
 
-/** Indents up to a number of characters. Throws a SyntaxError when `text` is not JSON. */
+/** Indents up to a number of characters. Throws a SyntaxError if `text` is not JSON. */
 export function indentJson(text: string, characters: number): { text: string; more: boolean } {
   JSON.parse(text)
   let out = ""

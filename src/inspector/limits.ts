@@ -1,2 +1,2 @@
-/** The largest message that is decoded: a page must not run out of memory for one. */
+/** Maximum size of a message that is decoded, so that a single one cannot use up the page's memory. */
 export const MAX_MESSAGE_BYTES: number = 256 << 20

@@ -1,4 +1,4 @@
-/** A capture that is read, or was: its rows, and the view of them that the page shows. */
+/** A capture that is being read or was read: its rows, and the view of them that the page shows. */
 import { CaptureReader } from "../capture/index.js"
 import { CaptureIndex } from "./capture-index.js"
 import { MAX_MESSAGE_BYTES } from "./limits.js"
@@ -7,15 +7,15 @@ import type { Details, Phase, Row, State } from "./protocol.js"
 import { chartsOf } from "./series.js"
 import { View } from "./view.js"
 
-/** Read from the file at once. */
+/** Bytes to read from the file at once. */
 const READ_BYTES = 2 << 20
-/** Decoded at once: LZ4 makes up to 255 times as much of it. */
+/** Bytes to decode at once: LZ4 expands them up to 255 times. */
 const DECODE_BYTES = 256 << 10
 
 const STATE_MILLISECONDS = 100
 const CHARTS_MILLISECONDS = 1000
 
-/** Counts the views of all captures. */
+/** The number of views of all captures so far. */
 let views = 0
 
 export class Loading {
@@ -28,7 +28,10 @@ export class Loading {
   #view = new View(this.#index, ++views, "")
   #mistake: string | undefined
   #opened: Opened | undefined
-  /** Counts the calls of `details`: a long message may be read after a short one that was asked for later. */
+  /**
+   * Counts the calls of `details`: a long message may be ready after a short one that was requested
+   * later.
+   */
   #openings = 0
   #phase: Phase = "reading"
   #failure: string | undefined
@@ -57,7 +60,7 @@ export class Loading {
       if (this.#phase === "reading") this.#phase = "done"
     } catch (error) {
       this.#phase = "failed"
-      // In words: a code before them is for programs.
+      // The message without its code, which is for programs.
       this.#failure = String((error as Error).message).replace(/^ERR_[A-Z_]+: /, "")
     }
     this.#milliseconds = performance.now() - this.#started
@@ -96,7 +99,7 @@ export class Loading {
     return opened.details
   }
 
-  /** The row whose details were asked for last. */
+  /** The row whose details were requested last. */
   get opened(): Opened {
     if (!this.#opened) throw new Error("No message is open.")
     return this.#opened
@@ -123,7 +126,7 @@ export class Loading {
     }
   }
 
-  /** Brings the view up to date, in steps between which the page's calls get their turn. */
+  /** Updates the view in steps, between which calls of the page are handled. */
   async #look(): Promise<void> {
     if (this.#looking) return
     this.#looking = true
@@ -170,7 +173,7 @@ export class Loading {
   }
 }
 
-/** Lets the messages that wait be handled. */
+/** Lets queued messages be handled. */
 function turn(): Promise<void> {
   return new Promise((resolve) => {
     const { port1, port2 } = new MessageChannel()

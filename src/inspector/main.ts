@@ -1,4 +1,4 @@
-/** The page: takes a capture, hands it to the worker and shows what comes back. */
+/** The page: accepts a capture, passes it to the worker and shows the results. */
 import workerSource from "inspector-worker"
 import { filterHelp } from "../capture/filter.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
@@ -15,7 +15,7 @@ import sample from "./sample.pcap"
 import { Splitter } from "./splitter.js"
 import { Table } from "./table.js"
 
-/** While the arrow keys run over rows, only the one they stop at is read from the file. */
+/** While an arrow key is held, only the row where it stops is read from the file. */
 const OPEN_MILLISECONDS = 60
 const FILTER_MILLISECONDS = 80
 
@@ -27,11 +27,11 @@ const filterBox = byId<HTMLInputElement>("filter")
 const overview = new Overview()
 
 let file: File | undefined
-/** Counts the captures: what the worker still reports of the one before is not shown. */
+/** Counts the captures, to ignore reports about an earlier one. */
 let captures = 0
 let dictionary: { name: string; bytes: Uint8Array } | undefined
 let state: State | undefined
-/** Open, or wanted to be, in the detail pane. */
+/** Whether the detail pane is open, or will be. */
 let detailsOpen = false
 
 const connections = new ConnectionList(byId("connections"), {
@@ -115,7 +115,7 @@ function matchesOf({ view, rows }: State): string {
   return `${count(view.rows)} of ${plural(rows, "row")}${view.filtering ? " …" : ""}`
 }
 
-/** The connection that a filter is nothing but the choice of. */
+/** Returns the connection of a filter that only chooses a connection. */
 function chosenConnection(filter: string): number | undefined {
   const id = /^\s*connection=(\d+)\s*$/.exec(filter)?.[1]
   return id === undefined ? undefined : Number(id)
@@ -149,11 +149,11 @@ function openDetails(): void {
   byId("details").hidden = false
   byId("splitter").hidden = false
   openSoon()
-  // Its height changed: the row must stay in sight.
+  // The height has changed, and the row must stay visible.
   requestAnimationFrame(() => table.reveal())
 }
 
-/** Counts what was opened: an answer that comes after a later one is not shown. */
+/** Counts the rows opened, to ignore an answer that arrives after a later one. */
 let openings = 0
 
 function openSoon(): void {
@@ -200,7 +200,7 @@ for (const input of document.querySelectorAll<HTMLInputElement>(".open-capture")
   input.addEventListener("change", () => {
     const [chosen] = input.files ?? []
     if (chosen) open(chosen)
-    // The same file may be chosen again.
+    // So that the same file can be chosen again.
     input.value = ""
   })
 for (const button of document.querySelectorAll(".load-sample"))
@@ -224,7 +224,7 @@ async function readDictionary(file: File): Promise<void> {
   if (fits) setDictionary({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })
 }
 
-/** The capture that is open is decoded again with it. */
+/** Decodes the open capture again with a dictionary. */
 function setDictionary(given: typeof dictionary): void {
   dictionary = given
   byId("dictionary-name").textContent = given

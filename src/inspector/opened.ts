@@ -8,13 +8,13 @@ import { MAX_MESSAGE_BYTES } from "./limits.js"
 import type { Bytes, Details, PartDetails } from "./protocol.js"
 import { textOf } from "./readable.js"
 
-/** Parts that the detail pane lists. */
+/** Maximum number of parts that the detail pane lists. */
 const MAX_PARTS = 200
-/** The longest part that is tried as JSON. */
+/** Maximum size of a part that is tried as JSON. */
 const MAX_JSON_BYTES = 16 << 20
 /** Bytes of a part that decide whether it is text. */
 const SAMPLE_BYTES = 4096
-/** Bytes of the file that are shown where something broke. */
+/** Bytes of the file that are shown for an error. */
 const ERROR_BYTES = 256
 
 interface Part extends PartDetails {
@@ -59,7 +59,7 @@ export class Opened {
       default: {
         const frames = await bytesOf(file, ranges)
         const messages = decodeFrames(frames, {
-          // Known by the first message at the latest.
+          // Known from the first message on.
           transport: connection?.transport ?? "lz4+tcp",
           dictionary: index.dictionary(row),
           maxMessageSize: MAX_MESSAGE_BYTES,
@@ -74,7 +74,7 @@ export class Opened {
   }
 
   bytes(part: number, which: Bytes, from: number, to: number): Uint8Array {
-    // A copy: it is transferred.
+    // Copied, because it is transferred.
     return this.#bytes(part, which).slice(from, to)
   }
 
@@ -121,7 +121,7 @@ function reads(bytes: Uint8Array): PartDetails["reads"] {
   }
 }
 
-/** The runs of a file, one behind the other. */
+/** Returns ranges of a file, joined. */
 async function bytesOf(file: Blob, ranges: readonly number[]): Promise<Uint8Array> {
   const runs: Blob[] = []
   for (let i = 0; i < ranges.length; i += 2)

@@ -68,7 +68,7 @@ function sizes({ plainSizes, wireSizes }: Charts): Chart {
   const lowest = (step: number) => (first + step === 0 ? 0 : 2 ** (first + step - 1))
   const every = Math.max(1, Math.ceil((end - first) / TICKS))
   const ticks = []
-  // The last one needs room for its text.
+  // The last mark needs room for its text.
   for (let at = 0; at <= end - first - every / 2; at += every)
     ticks.push({ at, text: bytes(lowest(at)) })
   return {

@@ -1,34 +1,34 @@
-/** Messages between the page and its worker. */
+/** The messages between the page and its worker. */
 import type { CaptureError, PartKind, Side } from "../capture/events.js"
 import type { ConnectionSummary, SideSummary } from "../capture/summary.js"
 
 export type RowKind = "message" | "dictionary" | "command" | "error"
 
-/** A line of the table. */
+/** A row of the table. */
 export interface Row {
-  /** 1 for the first of the capture. */
+  /** The number of the row in the capture, from 1. */
   number: number
   kind: RowKind
   from: Side | undefined
-  /** Id of the connection; 0 for an error of the file itself. */
+  /** The id of the connection; 0 for an error of the file itself. */
   connection: number
-  /** Nanoseconds since the capture's first event; undefined where the file does not say. */
+  /** Nanoseconds since the capture's first event; undefined if the file does not say. */
   time: number | undefined
-  /** Forms of the parts, a command's name, an error's code. */
+  /** The forms of the parts, a command's name, or an error's code. */
   forms: string[]
   parts: number
   plainBytes: number
   wireBytes: number
-  /** Whether it, or a part of it, is an error. */
+  /** Whether the row, or a part of it, is an error. */
   failed: boolean
-  /** The beginning of each part, or what a command or an error says, for people to read. */
+  /** The beginning of each part, or the content of a command or an error, as readable text. */
   preview: string[]
   /** Whether there is more than the preview. */
   cut: boolean
 }
 
 export interface ShownSide extends SideSummary {
-  /** The beginning of what the handshake said: version and mechanism of ZMTP, and the rest. */
+  /** The beginning of the handshake's content: version and mechanism of ZMTP, and properties. */
   handshake: string | undefined
 }
 
@@ -42,10 +42,10 @@ export type Phase = "reading" | "done" | "cancelled" | "failed"
 
 /** A report of the worker, posted a few times a second while something changes. */
 export interface State {
-  /** Which capture it is about: the number that `open` was given. */
+  /** The capture that it is about: the number that was passed to `open`. */
   capture: number
   phase: Phase
-  /** In words, when `phase` is "failed". */
+  /** The reason, if `phase` is "failed". */
   failure: string | undefined
   bytes: number
   bytesRead: number
@@ -55,53 +55,53 @@ export interface State {
   plainBytes: number
   wireBytes: number
   errors: number
-  /** Nanoseconds since 1970 of the capture's first event, where Row.time is 0. */
+  /** Nanoseconds since 1970 of the capture's first event, from which Row.time counts. */
   origin: bigint | undefined
-  /** At most MAX_CONNECTIONS of them, the first ones. */
+  /** The first connections, at most MAX_CONNECTIONS. */
   connections: ShownConnection[]
   connectionCount: number
   view: ViewState
-  /** Of the rows that the filter leaves; undefined when nothing changed. */
+  /** Charts of the rows that match the filter; undefined if nothing changed. */
   charts: Charts | undefined
 }
 
 export const MAX_CONNECTIONS = 500
 
-/** The rows that the filter leaves. */
+/** The rows that match the filter. */
 export interface ViewState {
-  /** No two views have the same, whatever captures they are of. */
+  /** A number that is unique among the views of all captures. */
   number: number
   filter: string
   rows: number
-  /** Whether rows are still being looked at. */
+  /** Whether rows are still being filtered. */
   filtering: boolean
-  /** Why the newest filter was not taken, in words; the one before stays. */
+  /** The error in the newest filter, which leaves the previous one in use. */
   mistake: string | undefined
 }
 
 export interface Charts {
-  /** Of the first bin, and of each: nanoseconds as in Row.time. */
+  /** Start of the first bin, and length of each, in nanoseconds as in Row.time. */
   start: number
   binNanoseconds: number
-  /** Bytes of the messages of each bin. */
+  /** Bytes of the messages in each bin. */
   plain: number[]
   wire: number[]
-  /** Messages by size: index i counts those of 2^(i-1) to 2^i - 1 bytes, index 0 the empty ones. */
+  /** Number of messages by size: index i counts those of 2^(i-1) to 2^i - 1 bytes, index 0 empty ones. */
   plainSizes: number[]
   wireSizes: number[]
 }
 
-/** Details of a row. */
+/** The details of a row. */
 export interface Details {
   row: Row
   connection: ShownConnection | undefined
-  /** Of the capture, in bytes: where its first byte is. */
+  /** The offset of its first byte in the capture. */
   offset: number | undefined
   arena: { index: number; messages: number } | undefined
   parts: PartDetails[]
   /** A command's name and meaning. */
   command: { name: string; detail: string } | undefined
-  /** The error: that of its own row, or the reason why the message cannot be decoded again. */
+  /** The error of the row, or the reason why the message cannot be decoded again. */
   error: Pick<CaptureError, "code" | "message"> | undefined
 }
 
@@ -116,16 +116,16 @@ export interface PartDetails {
 
 export type Bytes = "plain" | "wire"
 
-/** The calls that the worker answers; `part` is one of the newest `details`. */
+/** The calls that the worker answers. `part` is a part of the newest `details`. */
 export interface Calls {
   open(capture: number, file: Blob, dictionary: Uint8Array | undefined): void
   cancel(): void
   filter(text: string): void
   rows(view: number, from: number, count: number): Row[]
-  /** Of a row of the view, by its place there. */
+  /** Returns the details of a row of a view, by its index. */
   details(view: number, index: number): Details
   bytes(part: number, which: Bytes, from: number, to: number): Uint8Array
-  /** Indented, up to a number of characters. */
+  /** Returns indented JSON, up to a number of characters. */
   json(part: number, characters: number): { text: string; more: boolean }
   download(part: number, which: Bytes): Blob
 }

@@ -1,11 +1,11 @@
-/** Bytes and text of strangers, made fit to be read. */
+/** Makes bytes and text of peers readable. */
 
-/** Text where it is UTF-8 without control characters, hexadecimal otherwise. */
+/** Returns text if the bytes are UTF-8 without control characters, otherwise hexadecimal. */
 export function readable(bytes: Uint8Array): string {
   return textOf(bytes) ?? hexOf(bytes)
 }
 
-/** The text of bytes that may end within a character; undefined when they are no text. */
+/** Returns the text of bytes that may end within a character; undefined if they are not text. */
 export function textOf(bytes: Uint8Array): string | undefined {
   const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
   try {
@@ -31,8 +31,8 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/
 
 /**
- * Text that shows every character where it is: what would be invisible, break the
- * line or turn the direction of the text becomes a sign.
+ * Replaces characters that are invisible, break the line or change the direction of text by visible
+ * symbols.
  */
 export const inOneLine = (text: string): string =>
   text
@@ -40,7 +40,7 @@ export const inOneLine = (text: string): string =>
     .replace(/\t/g, "⇥")
     .replace(DIRECTION, "�")
 
-/** The same for text that keeps its lines. */
+/** Does the same, but keeps line breaks. */
 export const inLines = (text: string): string => text.replace(DIRECTION, "�")
 
 const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g

@@ -6,7 +6,7 @@ import type { View } from "./view.js"
 
 const MAX_BINS = 200
 const MIN_BINS = 20
-/** A few messages in each bin, so that lines are no dots. */
+/** Average number of messages in a bin, so that lines do not become dots. */
 const BIN_MESSAGES = 4
 const MIN_BIN_NANOSECONDS = 1e6
 

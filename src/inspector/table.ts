@@ -1,22 +1,25 @@
-/** The table of rows: only those in sight are elements, and only those near are in memory. */
+/** The table of rows. Only visible rows are elements, and only nearby ones are in memory. */
 import { html } from "./dom.js"
 import { bytes, count, ratio, seconds } from "./format.js"
 import type { Row } from "./protocol.js"
 import { inOneLine } from "./readable.js"
 
-/** As in style.css. */
+/** The height in style.css. */
 const ROW_HEIGHT = 24
-/** Browsers cut what is taller, some at 17.9 million: then the scrollbar stands for rows in proportion. */
+/**
+ * Maximum height in pixels. Browsers limit it, some to 17.9 million, so with more rows the
+ * scrollbar is proportional.
+ */
 const MAX_HEIGHT = 16_000_000
-/** Rows that are fetched together. */
+/** Number of rows that are fetched together. */
 const PAGE_ROWS = 100
 const KEPT_PAGES = 60
 
 interface Options {
   fetch(view: number, from: number, count: number): Promise<Row[]>
-  /** The selected row changed. */
+  /** The selected row has changed. */
   onSelect(): void
-  /** It is to be shown in full. */
+  /** The selected row is to be shown in full. */
   onOpen(): void
 }
 
@@ -29,14 +32,17 @@ export class Table {
   readonly #lines: HTMLElement[] = []
   #view = 0
   #rows = 0
-  /** Pixels above the sight, if all rows were stacked. */
+  /** Pixels above the visible area, if all rows were stacked. */
   #top = 0
-  /** The scrollTop that was set last: the scrollbar's own changes differ from it. */
+  /** The scrollTop that was last set, to recognise changes by the scrollbar. */
   #scrolled = 0
   #selected = -1
   #frame = 0
 
-  /** @param grid scrolls; holds `spacer`, as tall as all rows, and `window`, which stays in sight */
+  /**
+   * @param grid the scrolling element. It contains `spacer`, as tall as all rows, and `window`,
+   * which stays visible.
+   */
   constructor(grid: HTMLElement, spacer: HTMLElement, window: HTMLElement, options: Options) {
     this.#grid = grid
     this.#spacer = spacer
@@ -54,7 +60,7 @@ export class Table {
     return this.#selected
   }
 
-  /** More rows, or other ones when `view` is another number. */
+  /** Shows more rows, or other ones if `view` has changed. */
   show(view: number, rows: number): void {
     if (view !== this.#view) {
       this.#view = view
@@ -62,11 +68,11 @@ export class Table {
       this.#selected = -1
       this.#top = 0
     } else if (rows !== this.#rows) {
-      // The last page was fetched before it was full.
+      // The last page was fetched before it was complete.
       this.#pages.delete(Math.floor(this.#rows / PAGE_ROWS))
     }
     this.#rows = rows
-    // The line of names counts.
+    // The header row counts.
     this.#grid.setAttribute("aria-rowcount", String(rows + 1))
     this.#spacer.style.height = `${Math.min(this.#height, MAX_HEIGHT)}px`
     this.#scrollTo(this.#top)
@@ -80,7 +86,7 @@ export class Table {
     this.#options.onSelect()
   }
 
-  /** Scrolls as little as brings the selected row into sight. */
+  /** Scrolls just enough to make the selected row visible. */
   reveal(): void {
     if (this.#selected < 0) return
     const above = this.#selected * ROW_HEIGHT
@@ -97,12 +103,12 @@ export class Table {
     return this.#rows * ROW_HEIGHT
   }
 
-  /** Pixels of rows in sight; the line of names takes its own. */
+  /** Pixels of visible rows, without the header row. */
   get #sight(): number {
     return Math.max(ROW_HEIGHT, this.#grid.clientHeight - ROW_HEIGHT)
   }
 
-  /** Pixels of rows for one of the scrollbar. */
+  /** Pixels of rows for each pixel of the scrollbar. */
   get #scale(): number {
     const bar = Math.min(this.#height, MAX_HEIGHT) - this.#sight
     return bar <= 0 ? 1 : (this.#height - this.#sight) / bar
@@ -122,7 +128,7 @@ export class Table {
     this.#draw()
   }
 
-  /** Scrolls rows with the wheel where one pixel of the scrollbar is many rows. */
+  /** Scrolls rows with the wheel if one pixel of the scrollbar stands for many rows. */
   #onWheel(event: WheelEvent): void {
     if (this.#scale === 1 || event.ctrlKey || event.deltaY === 0) return
     event.preventDefault()
@@ -178,14 +184,14 @@ export class Table {
       const place = first + i
       fillLine(line, place, this.#row(place), place === this.#selected)
     }
-    // Whole pixels, or text would blur.
+    // Whole pixels, because text would blur otherwise.
     this.#window.style.transform = `translateY(${-Math.round(this.#top - first * ROW_HEIGHT)}px)`
     const active = this.#lines.find((line) => line.getAttribute("aria-selected") === "true")
     if (active) this.#grid.setAttribute("aria-activedescendant", active.id)
     else this.#grid.removeAttribute("aria-activedescendant")
   }
 
-  /** A row, when it is there; else it is fetched. */
+  /** Returns a row if it is in memory; otherwise fetches it. */
   #row(place: number): Row | undefined {
     const page = Math.floor(place / PAGE_ROWS)
     if (this.#pages.has(page)) return this.#pages.get(page)?.[place % PAGE_ROWS]
@@ -198,7 +204,7 @@ export class Table {
     void this.#options.fetch(view, page * PAGE_ROWS, PAGE_ROWS).then((rows) => {
       if (view !== this.#view) return
       const wanted = Math.min(PAGE_ROWS, this.#rows - page * PAGE_ROWS)
-      // More came while these were on their way: once more.
+      // More rows were added during the fetch, so fetch the page again.
       if (rows.length < wanted) this.#pages.delete(page)
       else this.#pages.set(page, rows)
       this.#draw()
@@ -244,14 +250,14 @@ function cells(row: Row): string[] {
     row.from ? arrows[row.from] : "",
     inOneLine(row.kind === "error" ? "error" : row.forms.join(" ")),
     row.parts ? String(row.parts) : "",
-    // Where nothing decodes there is no length of it.
+    // If nothing decodes, its length is not known.
     kind === "message" && (plainBytes || !row.failed) ? bytes(plainBytes) : "",
     sized ? bytes(wireBytes) : "",
     kind === "message" ? ratio(plainBytes, wireBytes) : "",
   ]
 }
 
-/** The client is left. */
+/** The client is on the left. */
 export const arrows = { client: "→", server: "←" }
 
 function previewOf(row: Row | undefined): Node[] {

@@ -1,22 +1,22 @@
-/** The rows that a filter leaves, found piece by piece while more rows come. */
+/** The rows that match a filter, found in steps while rows are added. */
 import { type Filter, type FilterRow, parseFilter, type RowKind } from "../capture/filter.js"
 import type { CaptureIndex } from "./capture-index.js"
 import { Column } from "./columns.js"
 
-/** Rows that are looked at before others get their turn. */
+/** Number of rows that are tested in one step. */
 const STEP_ROWS = 20_000
 
 export class View {
   readonly number: number
   readonly filter: string
   readonly #index: CaptureIndex
-  /** Undefined when every row is wanted. */
+  /** Undefined if every row matches. */
   readonly #wanted: Filter | undefined
   readonly #rows = new Column(Uint32Array)
-  /** Rows of the capture that were tested. */
+  /** Number of rows of the capture that were tested. */
   #seen = 0
 
-  /** Throws a SyntaxError, in words for the user, where `filter` is wrong. */
+  /** Throws a SyntaxError, with a message for the user, if `filter` is invalid. */
   constructor(index: CaptureIndex, number: number, filter: string) {
     this.#index = index
     this.number = number
@@ -32,12 +32,12 @@ export class View {
     return this.#seen === this.#index.rows
   }
 
-  /** The row of the capture at a place of the view. */
+  /** Returns the index in the capture of a row of the view. */
   at(place: number): number {
     return this.#wanted ? this.#rows.get(place) : place
   }
 
-  /** Looks at some of the rows that are new. */
+  /** Tests some of the new rows. */
   step(): void {
     const { rows } = this.#index
     if (this.#wanted) {
@@ -49,7 +49,7 @@ export class View {
   }
 }
 
-/** A row as filters see it: nothing is looked up before it is asked for. */
+/** A row for filters. Its properties are only looked up when they are read. */
 class IndexedRow implements FilterRow {
   readonly #index: CaptureIndex
   readonly #row: number

@@ -1,4 +1,4 @@
-/** The page's worker: reads a capture, and answers what the page asks about it. */
+/** The page's worker: reads a capture, and answers the page's calls. */
 import { Loading } from "./loading.js"
 import type { Calls, Reply, Request, State } from "./protocol.js"
 
