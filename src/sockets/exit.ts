@@ -115,8 +115,12 @@ function depart(): void {
 }
 
 function warnOfLeaving(): void {
-  const [first] = leaving
-  if (first) warn(first.context)
+  // Endpoints whose `linger` is over only wait for their threads.
+  for (const { endpoint, context } of leaving)
+    if (endpoint.lingerLeftMs > 0) {
+      warn(context)
+      return
+    }
 }
 
 /** Prints zeromq.js's warning. Like zeromq.js, it cannot use process.emitWarning this late. */

@@ -50,7 +50,8 @@ scenario(
     observe("received", Object.keys(await attempt(() => pull.receive())))
     await happened(pull, "disconnect")
     await happened(push, "connect:retry")
-    observe("pull", eventTypes(pull))
+    // libzmq now and then keeps the connection until `handshakeInterval`, and tells of it again.
+    observe("pull", [...new Set(eventTypes(pull))])
     observe("push", eventTypes(push))
   },
   { mechanisms: ["plain", "plain"], received: ["rejects"] },
