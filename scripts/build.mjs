@@ -22,7 +22,7 @@ ES modules around that for Node (.mjs), makes the inspector one page, and rolls 
 
 /** Entries of package.json's "exports". */
 const entries = ["index", "draft", "codec/index", "capture/index"]
-/** What is run. */
+/** The program of package.json's "bin". */
 const program = "cli/main"
 
 /**

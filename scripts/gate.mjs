@@ -86,7 +86,7 @@ mkdirSync(directory, { recursive: true })
 
 let passed = 0
 let failed = 0
-/** What failed and why, shown again at the end. @type {string[]} */
+/** Failures with their reasons, shown again at the end. @type {string[]} */
 const failures = []
 /** @type {object[]} */
 const table = []

@@ -640,10 +640,7 @@ export class Pipe implements MessageSink, Flushable {
     this.#checkFinished()
   }
 
-  /**
-   * Takes the next item of the queue, encoded again if it was packed for another kind of peer.
-   * Returns undefined if that failed and the item stays queued.
-   */
+  /** Takes the next item, or returns undefined if encoding it again failed and it stays queued. */
   #next(connection: PipeConnection, chunks: Queue<PendingWrite>): PendingWrite | undefined {
     try {
       return this.#take(connection, chunks)
@@ -654,10 +651,10 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   /**
-   * Takes the first of what waits, encoded again if it was for a peer that read other packings, or
-   * ships the dictionary to one that has it.
+   * Takes the next item of the queue. Encodes it again if it was packed for another kind of peer, or
+   * ships the dictionary to a peer that has it.
    *
-   * @throws Error of the encoder: it waits on then.
+   * @throws Error of the encoder. The item stays queued then.
    */
   #take(connection: PipeConnection, chunks: Queue<PendingWrite>): PendingWrite {
     const first = chunks.first() as PendingWrite

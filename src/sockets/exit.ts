@@ -13,6 +13,7 @@ import type { SocketState } from "./state.js"
 
 /** Milliseconds after which zeromq.js prints why the process has not exited. */
 const WARNING_MS = 500
+
 /** An endpoint that was released. */
 interface Leaving {
   readonly lingerLeftMs: number

@@ -1,13 +1,10 @@
-/** What leaves a process that is made to end: by process.exit(), or by an error that nobody catches. */
-import { once } from "node:events"
-import { createServer } from "node:net"
 import { describe, expect, test } from "vitest"
 import { Context, Dealer, Pull, Reply, Router, Subscriber } from "zeromq-lz4"
 
 import { Script } from "../support/running-script.js"
 import { type AnySocket, anyPort, eventually, freePort, use } from "../support/sockets.js"
+import { stalledPeer } from "../support/stalled-peer.js"
 import { lz4 } from "../support/transports.js"
-import { handshake } from "../support/zmtp.js"
 
 const MESSAGES = 100
 const threads = [{ thread: false }, { thread: true }]
@@ -245,19 +242,10 @@ describe.each(threads)("with %o", (options) => {
   test.each([-1, 100, 30_000])(
     "a peer that reads nothing is not waited for, with linger %i",
     async (l) => {
-      const server = createServer((peer) => {
-        peer.on("error", () => {})
-        peer.write(handshake("PULL"))
-        use({ close: () => peer.destroy() })
-        peer.pause()
-      }).listen(0, "127.0.0.1")
-      await once(server, "listening")
-      use(server)
-      const { port } = server.address() as { port: number }
+      const { endpoint } = await stalledPeer()
       const script = `${head} const socket = new zmq.Push({ linger: ${l} }); const shaken = event(socket, "handshake");
       const { randomBytes } = await import("node:crypto"); socket.connect(endpoint, options); await shaken;
       for (let i = 0; i < 200; i++) await socket.send(randomBytes(100_000)); process.exit(3)`
-      const endpoint = `${lz4.scheme}127.0.0.1:${port}`
       const process = new Script(script, { endpoint, options })
       expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
     },

@@ -1,36 +1,15 @@
 /** Waiting until what was sent has been written: `socket.lz4.flush()`. */
-import { once } from "node:events"
-import { createServer, type Socket } from "node:net"
 import { describe, expect, test } from "vitest"
 import { Publisher, Pull, Push, Subscriber, XPublisher } from "zeromq-lz4"
 
 import { Script } from "../support/running-script.js"
 import { anyPort, freePort, use } from "../support/sockets.js"
+import { stalledPeer } from "../support/stalled-peer.js"
 import { lz4 } from "../support/transports.js"
-import { handshake } from "../support/zmtp.js"
 
 const noise = Buffer.from(Array.from({ length: 100_000 }, () => Math.floor(Math.random() * 256)))
 
 const absent = async () => `${lz4.scheme}127.0.0.1:${await freePort()}`
-
-/** A peer that reads nothing until it is told to. */
-async function stalled(): Promise<{ endpoint: string; read(): void }> {
-  const peers: Socket[] = []
-  const server = createServer((peer) => {
-    peers.push(peer)
-    peer.on("error", () => {})
-    peer.write(handshake("PULL"))
-    use({ close: () => peer.destroy() })
-    peer.pause()
-  }).listen(0, "127.0.0.1")
-  await once(server, "listening")
-  use(server)
-  const { port } = server.address() as { port: number }
-  const read = () => {
-    for (const peer of peers) peer.resume()
-  }
-  return { endpoint: `${lz4.scheme}127.0.0.1:${port}`, read }
-}
 
 test.each([
   ["a string", "1"],
@@ -70,7 +49,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (option
   })
 
   test("resolves when the system has taken what a peer did not read", async () => {
-    const { endpoint, read } = await stalled()
+    const { endpoint, read } = await stalledPeer()
     const push = use(new Push({ sendHighWaterMark: 0 }))
     push.connect(endpoint, options)
     for (let i = 0; i < 300; i++) await push.send(noise)

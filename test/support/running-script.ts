@@ -74,9 +74,14 @@ export class Running {
 export class Script extends Running {
   /**
    * Starts the body of a module, with zeromq-lz4 as `zmq`, and `argument`. `descriptors` limits the
-   * number of open files.
+   * number of open files; `environment` is added to this process's.
    */
-  constructor(source: string, argument: unknown, descriptors: number | "unlimited" = "unlimited") {
+  constructor(
+    source: string,
+    argument: unknown,
+    descriptors: number | "unlimited" = "unlimited",
+    environment: Record<string, string> = {},
+  ) {
     const head =
       'import * as zmq from "zeromq-lz4"; const argument = JSON.parse(process.env.SCRIPT_ARGUMENT);'
     const node = [process.execPath, "--input-type=module", "--eval", head + source]
@@ -90,6 +95,7 @@ export class Script extends Running {
         cwd: root,
         env: {
           ...process.env,
+          ...environment,
           SCRIPT_ARGUMENT: JSON.stringify(argument),
         },
         stdio: ["ignore", "pipe", "pipe"],

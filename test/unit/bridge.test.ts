@@ -77,6 +77,15 @@ async function joined(from: From, ...options: string[]): Promise<Sides> {
 
 const received = (end: RawEnd, bytes: number) => eventually(() => end.receivedBytes >= bytes)
 
+/** Resets one side of a link, once it is one, and closes the other when it has seen the end. */
+async function reset(side: RawEnd, other: RawEnd): Promise<void> {
+  side.socket.write(greeting())
+  await received(other, greeting().length)
+  side.socket.resetAndDestroy()
+  await eventually(() => other.ended)
+  other.socket.end()
+}
+
 describe("wrong usage ends with 2 and says what is right", () => {
   const ends = ["--from", PLAIN, "--to", "lz4+tcp://127.0.0.1:1"]
   test.each<[says: string, args: string[]]>([
@@ -254,12 +263,8 @@ describe.each(both)("from %s", (from) => {
 
   test.each(["plain", "lz4"] as const)("a reset of the %s side ends the other", async (side) => {
     const ends = await joined(from)
-    const [reset, other] = side === "plain" ? [ends.plain, ends.lz4] : [ends.lz4, ends.plain]
-    reset.socket.write(greeting())
-    await received(other, greeting().length)
-    reset.socket.resetAndDestroy()
-    await eventually(() => other.ended)
-    other.socket.end()
+    if (side === "plain") await reset(ends.plain, ends.lz4)
+    else await reset(ends.lz4, ends.plain)
     await ends.bridge.until(/^#1 closed/)
   })
 
@@ -707,11 +712,7 @@ test("--json tells why nobody can be reached, and why a connection broke", async
   })
 
   const { bridge, plain, lz4 } = await joined("plain", "--json")
-  lz4.socket.write(greeting())
-  await received(plain, greeting().length)
-  lz4.socket.resetAndDestroy()
-  await eventually(() => plain.ended)
-  plain.socket.end()
+  await reset(lz4, plain)
   const { input: ended } = await bridge.until(/"type":"closed"/)
   expect(JSON.parse(ended).error).toEqual({
     code: "ECONNRESET",

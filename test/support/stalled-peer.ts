@@ -1,0 +1,24 @@
+import { once } from "node:events"
+import { createServer, type Socket } from "node:net"
+import { use } from "./sockets.js"
+import { lz4 } from "./transports.js"
+import { handshake } from "./zmtp.js"
+
+/** Starts a PULL that shakes hands and reads nothing until `read` is called. It ends with the test. */
+export async function stalledPeer(): Promise<{ endpoint: string; read(): void }> {
+  const peers: Socket[] = []
+  const server = createServer((peer) => {
+    peers.push(peer)
+    peer.on("error", () => {})
+    peer.write(handshake("PULL"))
+    use({ close: () => peer.destroy() })
+    peer.pause()
+  }).listen(0, "127.0.0.1")
+  await once(server, "listening")
+  use(server)
+  const { port } = server.address() as { port: number }
+  const read = () => {
+    for (const peer of peers) peer.resume()
+  }
+  return { endpoint: `${lz4.scheme}127.0.0.1:${port}`, read }
+}
