@@ -23,6 +23,7 @@ import { LONGEST, ONE_THREAD, TWO_THREADS } from "./reports/threads.mjs"
  */
 
 const KIB = 1024
+const MIB = 1024 * KIB
 const SHAPED = ["100 Mbit/s", "1 Gbit/s"]
 const FAST = ["10 Gbit/s", "unshaped"]
 
@@ -62,21 +63,23 @@ const onThreads = (kind, bytes, atLeast) => ({
 
 /** @type {readonly Target[]} */
 const THROUGHPUT = [
-  loopback(TCP, "lorem", 64, 6),
-  loopback(TCP, "json", KIB, 2),
+  loopback(TCP, "lorem", 64, 10),
+  loopback(TCP, "json", KIB, 4.5),
   loopback(TCP, "lorem", 16 * KIB, 2.5),
-  loopback(TCP, "json", 16 * KIB, 0.85),
-  loopback(TCP, "random", 16 * KIB, 1.7),
-  loopback(TCP, "lorem", 128 * KIB, 1),
-  loopback(TCP, "json", 128 * KIB, 0.5),
-  loopback(TCP, "random", 128 * KIB, 0.85),
+  loopback(TCP, "json", 16 * KIB, 2.5),
+  loopback(TCP, "random", 16 * KIB, 2.5),
+  loopback(TCP, "lorem", 128 * KIB, 1.2),
+  loopback(TCP, "json", 128 * KIB, 1),
+  loopback(TCP, "random", 128 * KIB, 1.1),
+  loopback(TCP, "json", MIB, 0.95),
+  loopback(TCP, "random", MIB, 0.95),
   loopback(PYOMQ, "lorem", 64, 1.8),
   loopback(PYOMQ, "json", KIB, 0.6),
   loopback(PYOMQ, "json", 16 * KIB, 0.8),
   loopback(PYOMQ, "json", 128 * KIB, 1),
   onThreads("lorem", 64, 5),
-  onThreads("json", KIB, 1.5),
-  onThreads("lorem", 128 * KIB, 0.7),
+  onThreads("json", KIB, 2),
+  onThreads("json", 128 * KIB, 0.8),
 ]
 
 /** @param {string} link @param {(cell: { payload: string, size: number }) => boolean} applies @param {string} other */
