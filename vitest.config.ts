@@ -1,20 +1,17 @@
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
+import { entries } from "./scripts/lib/entries.mjs"
 import { threadWorkerCode } from "./scripts/lib/thread-worker.mjs"
-
-const dist = (file: string) => new URL(`./dist/${file}`, import.meta.url).pathname
 
 // Tests import the package by its name and get what ships, loaded by Node itself: one instance,
 // whether they import it or a program that they start does.
 const shared = {
   resolve: {
-    alias: [
-      { find: /^zeromq-lz4$/, replacement: dist("index.mjs") },
-      { find: /^zeromq-lz4\/draft$/, replacement: dist("draft.mjs") },
-      { find: /^zeromq-lz4\/codec$/, replacement: dist("codec/index.mjs") },
-      { find: /^zeromq-lz4\/capture$/, replacement: dist("capture/index.mjs") },
-    ],
+    alias: entries.map(({ name, module }) => ({
+      find: new RegExp(`^${name}$`),
+      replacement: new URL(`./dist/${module}.mjs`, import.meta.url).pathname,
+    })),
   },
 }
 

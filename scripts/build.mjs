@@ -5,6 +5,7 @@ import * as esbuild from "esbuild"
 import { readArgs } from "./lib/args.mjs"
 import { toCommonJs, wrapper } from "./lib/common-js.mjs"
 import { declarationFiles, rollUpDeclarations } from "./lib/declarations.mjs"
+import { entries } from "./lib/entries.mjs"
 import { inspectorPage } from "./lib/inspector-page.mjs"
 import * as paths from "./lib/paths.mjs"
 import { run, tool } from "./lib/run.mjs"
@@ -20,8 +21,7 @@ ES modules around that for Node (.mjs), makes the inspector one page, and rolls 
   { "keep-wasm": { type: "boolean" } },
 )
 
-/** Entries of package.json's "exports". */
-const entries = ["index", "draft", "codec/index", "capture/index"]
+const modules = entries.map(({ module }) => module)
 /** The program of package.json's "bin". */
 const program = "cli/main"
 
@@ -65,7 +65,7 @@ async function bundle() {
   const { outputFiles } = await esbuild
     .build({
       absWorkingDir: paths.root,
-      entryPoints: [...entries, program].map((entry) => `src/${entry}.ts`),
+      entryPoints: [...modules, program].map((entry) => `src/${entry}.ts`),
       outbase: "src",
       outdir: "dist",
       bundle: true,
@@ -102,7 +102,7 @@ async function bundle() {
     const module = text.replaceAll("nodeRequire", "require")
     add(file, module)
     const name = file.replace(/\.js$/, "")
-    if (entries.includes(name)) files.set(`${name}.mjs`, wrapper(module, `${basename(name)}.cjs`))
+    if (modules.includes(name)) files.set(`${name}.mjs`, wrapper(module, `${basename(name)}.cjs`))
   }
   for (const [file, text] of files) {
     mkdirSync(join(paths.dist, dirname(file)), { recursive: true })

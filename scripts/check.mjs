@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
+import { exportedFiles } from "./lib/entries.mjs"
 import { onPath } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, tool, tryRun } from "./lib/run.mjs"
@@ -37,13 +38,7 @@ const checks = [
   ["types", tool("tsc")],
   ["declarations", process.execPath, join(paths.root, "scripts/check-declarations.mjs")],
   ["publint", tool("publint"), "run", tarball, "--strict"],
-  [
-    "are the types wrong",
-    tool("attw"),
-    tarball,
-    // Not code.
-    ...["--exclude-entrypoints", "./codec.wasm", "./inspector.html"],
-  ],
+  ["are the types wrong", tool("attw"), tarball, "--exclude-entrypoints", ...exportedFiles],
   ["size", process.execPath, join(paths.root, "scripts/check-size.mjs")],
 ]
 

@@ -2,20 +2,22 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { Extractor, ExtractorConfig } from "@microsoft/api-extractor"
+import { entries } from "./entries.mjs"
 import * as paths from "./paths.mjs"
 
 /** Declarations that tsc emits: a file for each source. */
 const emitted = join(paths.build, "types")
 
-/** Declarations that are rolled up. */
-const ENTRIES = ["exports", "codec/index", "capture/index"]
-/** Declarations that stay as they are, as all that they refer to is in exports.d.ts. */
-const COPIED = ["index", "draft"]
+const modules = entries.map(({ module }) => module)
+/** Entries in src/ itself: all their declarations refer to is in exports.d.ts, so they are copied. */
+const copied = modules.filter((module) => !module.includes("/"))
+/** Modules whose declarations are rolled up: exports.ts, and entries that are directories. */
+const rolledUp = ["exports", ...modules.filter((module) => module.includes("/"))]
 
 /** Files under dist/. */
-export const declarationFiles = [...ENTRIES, ...COPIED].flatMap((entry) => [
-  `${entry}.d.cts`,
-  `${entry}.d.ts`,
+export const declarationFiles = [...rolledUp, ...copied].flatMap((module) => [
+  `${module}.d.cts`,
+  `${module}.d.ts`,
 ])
 
 /**
@@ -27,16 +29,17 @@ export function rollUpDeclarations() {
   const write = (/** @type {string} */ file, /** @type {string} */ text) =>
     writeFileSync(join(paths.dist, file), text)
   const rolled = join(paths.build, "rolled.d.ts")
-  for (const entry of ENTRIES) {
-    extract(entry, { target: rolled })
-    mkdirSync(join(paths.dist, dirname(entry)), { recursive: true })
-    write(`${entry}.d.cts`, commonJs(read(rolled)))
-    write(`${entry}.d.ts`, `export * from "./${basename(entry)}.cjs"\n`)
+  for (const module of rolledUp) {
+    extract(module, { target: rolled })
+    mkdirSync(join(paths.dist, dirname(module)), { recursive: true })
+    write(`${module}.d.cts`, commonJs(read(rolled)))
+    write(`${module}.d.ts`, `export * from "./${basename(module)}.cjs"\n`)
   }
-  for (const entry of COPIED) {
-    const text = commonJs(read(join(emitted, `${entry}.d.ts`)))
-    write(`${entry}.d.cts`, text)
-    write(`${entry}.d.ts`, entry === "index" ? text : `export * from "./${entry}.cjs"\n`)
+  for (const module of copied) {
+    const text = commonJs(read(join(emitted, `${module}.d.ts`)))
+    write(`${module}.d.cts`, text)
+    // `export *` leaves out the default export.
+    write(`${module}.d.ts`, module === "index" ? text : `export * from "./${module}.cjs"\n`)
   }
 }
 
@@ -45,20 +48,22 @@ const commonJs = (text) => text.replaceAll(/(from ["']\.\/\w+)\.js(["'])/g, "$1.
 
 /** Lists what is public and has no TSDoc, or can be reached and has no name. @returns {string[]} */
 export const declarationFaults = () => [
-  ...ENTRIES.flatMap((entry) => extract(entry, {})),
-  // What it refers to can be imported from the other entry.
-  ...extract("draft", {}).filter(
-    (fault) => fault.startsWith("build/types/draft.d.ts") && !fault.includes("Lz4Class"),
+  ...rolledUp.flatMap((module) => extract(module, {})),
+  // The types that it refers to can be imported from zeromq-lz4.
+  ...copied.flatMap((module) =>
+    extract(module, {}).filter(
+      (fault) => fault.startsWith(`build/types/${module}.d.ts`) && !fault.includes("Lz4Class"),
+    ),
   ),
 ]
 
 /**
- * @param {string} entry
+ * @param {string} module
  * @param {{ target?: string }} options  where the roll-up goes; without it faults are looked for
  * @returns {string[]} faults
  */
-function extract(entry, { target }) {
-  const main = join(emitted, `${entry}.d.ts`)
+function extract(module, { target }) {
+  const main = join(emitted, `${module}.d.ts`)
   const reports = join(paths.build, "api")
   mkdirSync(join(reports, "temp"), { recursive: true })
   const config = ExtractorConfig.prepare({
@@ -80,7 +85,7 @@ function extract(entry, { target }) {
       // Only with a report does it look for what has no TSDoc.
       apiReport: {
         enabled: !target,
-        reportFileName: `${entry.replace("/", "-")}.api.md`,
+        reportFileName: `${module.replace("/", "-")}.api.md`,
         reportFolder: reports,
         reportTempFolder: join(reports, "temp"),
       },
@@ -98,10 +103,10 @@ function extract(entry, { target }) {
       message.handled = message.logLevel !== "error"
       if (messageId === "ae-undocumented" || messageId === "ae-forgotten-export")
         faults.push(
-          `${paths.shown(sourceFilePath ?? entry)}:${sourceFileLine}: ${text.split("\n")[0]}`,
+          `${paths.shown(sourceFilePath ?? module)}:${sourceFileLine}: ${text.split("\n")[0]}`,
         )
     },
   })
-  if (errorCount > 0) throw new Error(`the declarations of ${entry} cannot be rolled up`)
+  if (errorCount > 0) throw new Error(`the declarations of ${module} cannot be rolled up`)
   return faults
 }

@@ -4,6 +4,7 @@
  */
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { entries } from "./entries.mjs"
 import { changed, lastChanged } from "./files.mjs"
 import * as paths from "./paths.mjs"
 
@@ -26,9 +27,9 @@ const steps = {
   js: {
     stamp: join(paths.build, "js.stamp"),
     outputs: [
-      "dist/codec/index.js",
-      "dist/codec/index.cjs",
-      "dist/codec/index.d.ts",
+      ...entries.flatMap(({ module }) =>
+        ["js", "cjs", "mjs", "d.ts"].map((extension) => `dist/${module}.${extension}`),
+      ),
       "dist/inspector.html",
       "dist/zeromq-lz4.wasm",
     ],

@@ -1,9 +1,10 @@
-/** What the entries export, beside what zeromq does. */
+/** The exports of each entry, beside zeromq's, and package.json's description of the entries. */
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import zmq, * as all from "zeromq-lz4"
 import * as draft from "zeromq-lz4/draft"
+import { entries } from "../../scripts/lib/entries.mjs"
 
 const require = createRequire(import.meta.url)
 
@@ -16,10 +17,10 @@ test("zeromq-lz4/draft exports all that zeromq/draft does", () => {
   expect(Object.keys(draft).sort()).toEqual(Object.keys(require("zeromq/draft.js")).sort())
 })
 
-test.each(["codec", "capture"])(
-  "zeromq-lz4/%s imports nothing of Node's, for browsers",
-  (entry) => {
-    const todo = [new URL(`../../dist/${entry}/index.js`, import.meta.url)]
+test.each(entries.filter(({ isForBrowsers }) => isForBrowsers))(
+  "$name is for browsers, and imports no module of Node",
+  ({ module }) => {
+    const todo = [new URL(`../../dist/${module}.js`, import.meta.url)]
     const seen = new Set<string>()
     for (const file of todo) {
       if (seen.has(file.href)) continue
@@ -33,7 +34,38 @@ test.each(["codec", "capture"])(
   },
 )
 
-test("the default export has them all", () => {
+describe("package.json", () => {
+  const { exports, main, types, typesVersions } = require("zeromq-lz4/package.json")
+
+  test.each(entries)("all conditions of $name lead to the same module", ({ name, module }) => {
+    const targets = (conditions: object): string[] =>
+      Object.values(conditions).flatMap((target) =>
+        typeof target === "string" ? target : targets(target),
+      )
+    const withoutExtension = targets(exports[name.replace("zeromq-lz4", ".")]).map((target) =>
+      target.replace(/(\.d)?\.[cm]?[jt]s$/, ""),
+    )
+    expect(new Set(withoutExtension)).toEqual(new Set([`./dist/${module}`]))
+  })
+
+  test("tools that do not know `exports` find the same entries", () => {
+    expect({ main, types }).toEqual({
+      main: exports["."].default,
+      types: exports["."].types.require,
+    })
+    const others = entries.filter(({ name }) => name !== "zeromq-lz4")
+    expect(typesVersions["*"]).toEqual(
+      Object.fromEntries(
+        others.map(({ name, module }) => [
+          name.replace("zeromq-lz4/", ""),
+          [`./dist/${module}.d.cts`],
+        ]),
+      ),
+    )
+  })
+})
+
+test("the default export has all names", () => {
   const { default: _, ...named } = all
   expect({ ...zmq }).toEqual(named)
   const push: zmq.Push = new zmq.Push()

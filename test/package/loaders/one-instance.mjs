@@ -2,17 +2,15 @@
 import assert from "node:assert"
 import { createRequire } from "node:module"
 import * as imported from "zeromq-lz4"
-import * as capture from "zeromq-lz4/capture"
 import * as codec from "zeromq-lz4/codec"
 
 const require = createRequire(import.meta.url)
 const required = require("zeromq-lz4")
-for (const [name, namespace] of [
-  ["zeromq-lz4", imported],
-  ["zeromq-lz4/capture", capture],
-  ["zeromq-lz4/codec", codec],
-]) {
-  const { default: _, ...named } = { ...namespace }
+const { exports: targets } = require("zeromq-lz4/package.json")
+for (const [path, target] of Object.entries(targets)) {
+  if (typeof target === "string") continue
+  const name = `zeromq-lz4${path.slice(1)}`
+  const { default: _, ...named } = { ...(await import(name)) }
   const { default: __, ...same } = { ...require(name) }
   assert.deepStrictEqual(Object.keys(same).sort(), Object.keys(named).sort())
   for (const key of Object.keys(named)) assert.strictEqual(same[key], named[key], key)
