@@ -17,7 +17,7 @@ to build/zeromq-lz4-small-blocks.wasm.`,
 
 const optimize = [
   "-O3",
-  // The engine's memory.copy in place of a loop; all that run WebAssembly have it since 2021.
+  // memory.copy instead of a loop; all engines have had it since 2021.
   "-mbulk-memory",
 ]
 
@@ -25,26 +25,26 @@ const compile = [...optimize, "-Wall", "-Wextra", "-Werror", `-I${paths.liblz4}`
 
 const compileLiblz4 = [
   ...optimize,
-  // liblz4 reads memory in steps of reg_t: 8 bytes where it is told that this is x86-64, or else
-  // 4, because pointers have 4 here. WebAssembly has 8-byte loads; nothing else hangs on it.
+  // Pointers have 4 bytes here, so liblz4 would access memory 4 bytes at a time. WebAssembly has
+  // 8-byte loads, which liblz4 uses for x86-64. The macro has no other effect.
   "-D__x86_64__",
-  // Its fast decode loop is off for processors it does not know.
+  // By default only on for processors that liblz4 knows.
   "-DLZ4_FAST_DEC_LOOP=1",
 ]
 
-// LZ4HC is for those who have time: half its size costs it a tenth of its speed.
+// -Os halves the size of LZ4HC and makes it a tenth slower.
 const compileLz4hc = ["-Os", "-DLZ4_FORCE_INLINE=static", "-D__x86_64__"]
 
 const link = [
   ...optimize,
-  // A library without main(): what zeromq_lz4.h marks ZL_EXPORT is exported.
+  // A library without main(), which exports all functions that are marked ZL_EXPORT.
   "--no-entry",
-  // No JavaScript from Emscripten: src/codec/instance.ts is all it takes.
+  // No JavaScript from Emscripten: src/codec/instance.ts loads the module.
   "-sSTANDALONE_WASM=1",
   "-sALLOW_MEMORY_GROWTH=1",
-  // Half the default: two instances of 16 MiB make V8 collect garbage, in the middle of the first handshake.
+  // Half the default: two instances of 16 MiB make V8 collect garbage during the first handshake.
   "-sINITIAL_MEMORY=8388608",
-  // A page short of 4 GiB: near the very end the allocator reads beyond it instead of giving up.
+  // One page less than 4 GiB: close to 4 GiB the allocator reads out of bounds instead of failing.
   "-sMAXIMUM_MEMORY=4294901760",
   // A tenth of the default allocator's size; nothing is allocated per part.
   "-sMALLOC=emmalloc",

@@ -16,18 +16,19 @@ const { "keep-wasm": keepWasm } = readArgs(
   `usage: npm run build [-- --keep-wasm]
 
 Builds the WebAssembly module, bundles src/ into dist/ as ES modules (.js) and as CommonJS (.cjs), with
-ES modules around that for Node (.mjs), makes the inspector one page, and rolls up the declarations.
-  --keep-wasm   use build/zeromq-lz4.wasm as it is`,
+ES modules for Node that re-export it (.mjs), builds the inspector as a single page, and rolls up the
+declarations.
+  --keep-wasm   do not rebuild build/zeromq-lz4.wasm`,
   { "keep-wasm": { type: "boolean" } },
 )
 
 const modules = entries.map(({ module }) => module)
-/** The program of package.json's "bin". */
+/** The program in package.json's `bin`. */
 const program = "cli/main"
 
 /**
- * Embeds the module as base64, which Node decodes at once; what esbuild's own loader brings for it
- * takes longer than to compile the module.
+ * Embeds the module as base64, which Node decodes quickly. The decoder of esbuild's own loader takes
+ * longer than compiling the module.
  * @type {esbuild.Plugin}
  */
 const embeddedWasm = {
@@ -49,7 +50,7 @@ await buildStep("js", async () => {
   rmSync(join(paths.build, "types"), { recursive: true, force: true })
   run(tool("tsc"), ["-p", "tsconfig.build.json"])
   rollUpDeclarations()
-  // Not a copy: Emscripten marks what it links executable.
+  // Written rather than copied: Emscripten makes the file executable.
   writeFileSync(
     join(paths.dist, "zeromq-lz4.wasm"),
     readFileSync(join(paths.build, "zeromq-lz4.wasm")),
@@ -60,8 +61,8 @@ await buildStep("js", async () => {
 
 /** @returns {Promise<string[]>} the files written, relative to dist/ */
 async function bundle() {
-  // One build for all entries: what they share is in chunks of its own, so that a process has
-  // one codec and one WebAssembly memory whichever of them it imports.
+  // A single build with shared chunks, so that a process has one codec and one WebAssembly memory,
+  // whichever entries it imports.
   const { outputFiles } = await esbuild
     .build({
       absWorkingDir: paths.root,
@@ -73,8 +74,8 @@ async function bundle() {
       chunkNames: "[name]-[hash]",
       format: "esm",
       target: "es2022",
-      // Neither a browser's nor Node's: the codec is for both. Imports of packages and of
-      // node: modules, which only the other entries have, stay imports.
+      // The codec is for browsers and Node. Only the other entries import packages and node:
+      // modules, and these imports stay as they are.
       platform: "neutral",
       packages: "external",
       plugins: [embeddedWasm, threadWorker],
@@ -112,7 +113,7 @@ async function bundle() {
   return [...files.keys()]
 }
 
-/** Takes away what earlier builds left. @param {Set<string>} written */
+/** Deletes the files of earlier builds. @param {Set<string>} written */
 function prune(written) {
   for (const entry of readdirSync(paths.dist, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue

@@ -1,4 +1,4 @@
-/** Whether all that is public has TSDoc, and all types that can be reached have a name to import. */
+/** Checks that all exports have TSDoc, and that all types they refer to are exported too. */
 import { readArgs } from "./lib/args.mjs"
 import { declarationFaults } from "./lib/declarations.mjs"
 import { fail, run, tool } from "./lib/run.mjs"
@@ -6,12 +6,12 @@ import { fail, run, tool } from "./lib/run.mjs"
 readArgs(
   `usage: node scripts/check-declarations.mjs
 
-Fails when an export, or a member of one, has no TSDoc, or when a type that exports refer to is not
-exported itself.`,
+Fails if an export or one of its members has no TSDoc, or if an export refers to a type that is not
+exported.`,
   {},
 )
 
 run(tool("tsc"), ["-p", "tsconfig.build.json"])
 const faults = declarationFaults()
 if (faults.length > 0) fail(faults.join("\n"))
-console.log("all that is public has TSDoc")
+console.log("all exports have TSDoc")

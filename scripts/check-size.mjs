@@ -2,14 +2,14 @@
 import { readArgs } from "./lib/args.mjs"
 import { bundledCodec } from "./lib/size.mjs"
 
-// docs/codec.md says what they go into.
+// docs/codec.md says what takes these bytes.
 const MAX_BYTES = 101_000
 const MAX_GZIP_BYTES = 42_000
 
 readArgs(
   `usage: node scripts/check-size.mjs
 
-Bundles and minifies dist/codec for browsers; fails above ${MAX_BYTES} bytes, ${MAX_GZIP_BYTES} with gzip.`,
+Bundles and minifies dist/codec for browsers. Fails above ${MAX_BYTES} bytes, or ${MAX_GZIP_BYTES} with gzip.`,
   {},
 )
 

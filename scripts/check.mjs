@@ -1,4 +1,4 @@
-/** Checks the package without running it. */
+/** Runs all checks that do not execute the package. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -13,12 +13,12 @@ import { finish } from "./lib/tally.mjs"
 readArgs(
   `usage: npm run check
 
-Format, lint, types, the packed package (publint, Are The Types Wrong) and the codec's size.`,
+Checks format, lint, types, TSDoc, the packed package (publint, Are The Types Wrong) and the codec's size.`,
   {},
 )
 if (!onPath("clang-format")) fail("clang-format is not on PATH: apt-get install clang-format")
 
-/** The package as npm would publish it. */
+/** Packs the package as npm would publish it. */
 function pack() {
   const directory = join(paths.build, "pack")
   mkdirSync(directory, { recursive: true })

@@ -1,4 +1,4 @@
-/** The fuzz target "capture", which scripts/fuzz.mjs runs: captures with some damage. */
+/** The fuzz target "capture", which scripts/fuzz.mjs runs: damaged captures. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { fuzz } from "./lib/capture-fuzzer.mjs"
@@ -9,12 +9,12 @@ const good = readdirSync(corpus).map((file) => readFileSync(join(corpus, file)))
 
 await fuzz(
   "capture",
-  "Reads test/fuzz-corpus/capture/ and what becomes of it.",
+  "Reads the captures of test/fuzz-corpus/capture/, with random changes.",
   /** @param {import("../bench/random.mjs").Random} random */
   (random) => {
     return { corpus: good, make: damaged }
 
-    /** A good capture with one to six changes, or, now and then, nothing good at all. */
+    /** Makes one to six changes to a valid capture, or sometimes returns random bytes. */
     function damaged() {
       if (random.below(50) === 0) return random.bytes(random.below(2000))
       let file = Uint8Array.from(random.pick(good))
@@ -35,7 +35,7 @@ await fuzz(
         () => Uint8Array.of(random.pick([0, 1, 2, 4, 0x7f, 0x80, 0xff])),
         () => random.bytes(length),
         () => other.subarray(from, from + length),
-        () => Buffer.concat([file.subarray(at, end), file.subarray(at, end)]), // said twice
+        () => Buffer.concat([file.subarray(at, end), file.subarray(at, end)]), // repeated
       ])()
       return Uint8Array.from(Buffer.concat([file.subarray(0, at), insert, file.subarray(end)]))
     }

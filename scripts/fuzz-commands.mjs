@@ -1,6 +1,6 @@
 /**
- * The fuzz target "commands", which scripts/fuzz.mjs runs: what one side sends, frames as they
- * should be with commands and properties that are anything.
+ * The fuzz target "commands", which scripts/fuzz.mjs runs: one direction of a connection, with valid
+ * frames but arbitrary commands and properties.
  */
 import { fuzz } from "./lib/capture-fuzzer.mjs"
 
@@ -18,7 +18,7 @@ const MECHANISMS = ["NULL", "NULL", "NULL", "PLAIN", "CURVE", "\x1b]0;", "\x9b\x
 
 await fuzz(
   "commands",
-  "Reads streams of commands.",
+  "Reads random streams of commands.",
   /** @param {import("../bench/random.mjs").Random} random */
   (random) => {
     return { corpus: [], make: stream }
@@ -72,7 +72,7 @@ await fuzz(
       return Buffer.concat([Uint8Array.of(name.length), name, length, content])
     }
 
-    /** As in ERROR and HELLO: a byte of length and the text, once or twice. */
+    /** Returns the body of an ERROR or HELLO: the length in a byte and the text, once or twice. */
     function text() {
       const one = Buffer.from(random.pick(TEXTS))
       const once = Buffer.concat([Uint8Array.of(one.length + random.pick([0, 0, 0, 1, 200])), one])

@@ -1,4 +1,4 @@
-/** libFuzzer on the C, under sanitizers, and damaged captures for the JavaScript. */
+/** Fuzzes the C code with libFuzzer and sanitizers, and the JavaScript with damaged captures. */
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs"
 import { basename, join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
@@ -11,12 +11,12 @@ import { finish } from "./lib/tally.mjs"
 
 const usage = `usage: npm run fuzz -- [--seconds N] [--target NAME] [--keep]
 
-Builds each program of wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME/. Inputs it finds
-go to build/fuzz/NAME/found/, those that fail to build/fuzz/NAME/. The targets "capture" and
-"commands" are not C but scripts/fuzz-NAME.mjs, which read captures with what is in dist/.
-  --seconds N     for each target; 60 when left out, 0 only replays the corpus
+Builds each program in wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME/. New inputs are
+written to build/fuzz/NAME/found/, failing ones to build/fuzz/NAME/. The targets "capture" and
+"commands" are not C programs but scripts/fuzz-NAME.mjs, which test the capture reader in dist/.
+  --seconds N     the time for each target; 60 by default, 0 only replays the corpus
   --target NAME   only wasm/fuzz/NAME.c, "capture" or "commands"
-  --keep          add what covers more than the corpus to it`
+  --keep          add inputs that increase coverage to the corpus`
 
 const {
   seconds: given = "60",
@@ -29,7 +29,7 @@ const {
 })
 const seconds = Number(given)
 if (!Number.isInteger(seconds) || seconds < 0)
-  fail(`--seconds ${given}: a whole number\n\n${usage}`)
+  fail(`--seconds ${given}: must be a whole number\n\n${usage}`)
 
 const isWanted = (/** @type {string} */ name) => !target || name === target
 const targets = programs("fuzz").filter(({ name }) => isWanted(name))
@@ -46,7 +46,7 @@ const flags = [
   "-fno-omit-frame-pointer",
   `-fsanitize=${SANITIZERS}`,
   "-fno-sanitize-recover=all",
-  // Inputs are small; so that they reach parts of many blocks, blocks are too.
+  // Small blocks, so that small inputs can be parts of several blocks.
   "-DZL_BLOCK_MAX=4096",
   `-I${paths.liblz4}`,
   `-I${paths.wasm}`,
@@ -84,7 +84,7 @@ async function succeeds(program, args) {
   return (await start(program, args)).status === 0
 }
 
-/** JavaScript that does not end would not notice the time: it is stopped from here. @param {string} name */
+/** Runs a script, and ends it after a timeout, which an endless loop could not do itself. @param {string} name */
 async function fuzzScript(name) {
   const script = join(paths.root, `scripts/fuzz-${name}.mjs`)
   const args = [script, "--seconds", String(seconds)]
@@ -119,7 +119,7 @@ async function fuzz(name, source) {
   const text = readFileSync(log, "utf8")
   const runs = /number_of_executed_units: (\d+)/.exec(text)?.[1] ?? "?"
   if (status === 0) {
-    // By the edges they reach, not also by how often: that would keep many times as many.
+    // Only by edges reached; counting hits too would keep many times as many inputs.
     if (keep)
       run(program, ["-merge=1", "-use_counters=0", "-verbosity=0", kept, found], {
         stdio: "ignore",
@@ -131,7 +131,7 @@ async function fuzz(name, source) {
   const artifact = /Test unit written to (.*)/.exec(text)?.[1]
   if (artifact)
     console.error(
-      `The input: ${paths.shown(artifact)}. Again: ${paths.shown(program)} ${paths.shown(artifact)}`,
+      `The input: ${paths.shown(artifact)}. To repeat: ${paths.shown(program)} ${paths.shown(artifact)}`,
     )
   console.log(`not ok ${name}: see ${paths.shown(log)}`)
   return false

@@ -1,7 +1,7 @@
 /**
- * Runs every suite and totals them: `N passed, N failed` alone on the last line. A suite that
- * crashes, hangs, runs nothing or skips anything counts as failed. Most suites wait rather than
- * compute, so they run side by side. No test is tried twice.
+ * Runs every suite and prints the totals on the last line: `N passed, N failed`. A suite that
+ * crashes, hangs, runs nothing or skips a test counts as failed. Suites run side by side, because
+ * most of them wait more than they compute. No test is tried twice.
  */
 import { mkdirSync, rmSync } from "node:fs"
 import { availableParallelism } from "node:os"
@@ -19,11 +19,11 @@ const { platforms } = readArgs(
   `usage: .ci/run
 
 Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs runs the suites only.)
-  --platforms   (of gate.mjs) only those that run elsewhere than in this Node on Linux`,
+  --platforms   (gate.mjs only) runs only the suites for other versions of Node and other platforms`,
   { platforms: { type: "boolean" } },
 )
 
-/** A suite that takes longer hangs, and is ended. */
+/** Time limit for a suite. */
 const LIMIT_MINUTES = 20
 const ALONE = Infinity
 
@@ -33,15 +33,15 @@ const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
   ...args,
 ]
 
-// `cores` is the CPU time of a suite through the time it takes on an idle machine. What takes longest
-// is first; what measures memory or shares of time is last and alone.
+// `cores` is a suite's CPU time divided by its duration on an idle machine. The slowest suites come
+// first; those that measure memory or shares of time come last and run alone.
 /** @type {[name: string, suite: Suite, needs?: Needs][]} */
 const elsewhere = [
   ["runtimes", succeeds(own("runtimes"))],
   ["sockets, Windows", counts(own("windows-sockets")), { after: ["runtimes"] }],
   ["sockets, Node 22", vitest("sockets", "22"), { after: ["runtimes"] }],
   ["sockets, Node 24", vitest("sockets", "24"), { after: ["runtimes"] }],
-  // Both use the same directory of Wine, and end all that runs there.
+  // Both use the same Wine prefix, and end all programs in it.
   ["platforms", vitest("platforms"), { cores: 0.5, after: ["runtimes", "sockets, Windows"] }],
 ]
 
@@ -69,7 +69,7 @@ const suites = [
   ["simulation", vitest("simulation")],
   ["simulate", counts(own("simulate", "--from", "2036", "--runs", "1700")), { cores: 2 }],
   ["interop", vitest("interop"), { cores: 0.5, after: ["python", "Rust peer"] }],
-  // Not beside the other: a peer that tries again could meet one of those on the port of its own.
+  // Not beside the other: a reconnecting peer could reach one of its peers on a reused port.
   ["interop, threads", vitest("interop-thread"), { cores: 0.5, after: ["interop"] }],
   [
     "matrix",
@@ -86,7 +86,7 @@ mkdirSync(directory, { recursive: true })
 
 let passed = 0
 let failed = 0
-/** Failures with their reasons, shown again at the end. @type {string[]} */
+/** Failures and their reasons, printed again at the end. @type {string[]} */
 const failures = []
 /** @type {object[]} */
 const table = []
@@ -121,7 +121,7 @@ async function run(name, suite) {
   const start = Date.now()
   const limit = new AbortController()
   const timer = setTimeout(
-    () => limit.abort(`it was not over after ${LIMIT_MINUTES} minutes`),
+    () => limit.abort(`not finished after ${LIMIT_MINUTES} minutes`),
     LIMIT_MINUTES * 60_000,
   )
   const stop = AbortSignal.any([limit.signal, interrupted.signal])
@@ -133,7 +133,7 @@ async function run(name, suite) {
   console.log(`\n== ${name} ==\n${output}`)
   if (own.length) failures.push(`== ${name} ==`, ...own)
   passed += counts.passed
-  // Everything runs here: what is skipped is not known to work.
+  // A skipped test has shown nothing.
   failed += counts.failed + counts.skipped
   table.push({ suite: name, ...counts, seconds: Math.round((Date.now() - start) / 1000) })
 }

@@ -1,4 +1,4 @@
-/** Which forms of the format were exchanged with which peer: from the tests into README.md. */
+/** Writes the matrix of peers, and of the forms exchanged with each in the interop tests, into README.md. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
@@ -10,8 +10,8 @@ import { fail } from "./lib/run.mjs"
 const { check } = readArgs(
   `usage: node scripts/interop-matrix.mjs [--check]
 
-Writes what the last run of the interop tests saw on the wire into README.md. --check only fails
-when that is not what README.md says.`,
+Writes into README.md which forms the last run of the interop tests saw on the wire.
+  --check   write nothing; fail if README.md differs`,
   { check: { type: "boolean" } },
 )
 
@@ -27,10 +27,10 @@ const row = (cells) => `| ${cells.join(" | ")} |`
 /** @type {{ peer: string, forms: Record<string, string[]> }[]} */
 const rows = filesIn(matrixDirectory, ".json").map((file) => JSON.parse(readFileSync(file, "utf8")))
 const [first] = rows
-if (!first) fail("the interop tests have left nothing: npm run test:interop")
+if (!first) fail("there are no results of the interop tests: npm run test:interop")
 
 const BOTH = ["ours", "theirs"]
-// No test can start it; test/recorded/ has some of its traffic.
+// No test can start this peer; test/recorded/ has some of its traffic.
 rows.push({
   peer: "omq-lz4 0.3.4, by hand",
   forms: {

@@ -1,4 +1,4 @@
-/** The tests under pressure, for as long and with what luck one likes. */
+/** Runs the pressure tests for a given time, or with a given seed. */
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
@@ -7,10 +7,10 @@ import { fail } from "./lib/run.mjs"
 
 const usage = `usage: npm run test:pressure -- [--seconds N] [--all] [--seed S]
 
-Runs test/pressure/ once, with combinations in which any two values meet.
-  --seconds N   goes on for that long with other combinations
-  --all         has any three values meet, and everything in its long form
-  --seed S      draws what the run that told this seed has drawn`
+Runs test/pressure/ once, with combinations of options that include all pairs of values.
+  --seconds N   continue with other combinations for N seconds
+  --all         include all triples of values, and run the long form of all tests
+  --seed S      repeat the run that printed this seed`
 
 const {
   seconds = "0",
@@ -21,7 +21,7 @@ const {
   all: { type: "boolean" },
   seed: { type: "string" },
 })
-if (!/^\d+$/.test(seconds)) fail(`--seconds ${seconds}: a whole number\n\n${usage}`)
+if (!/^\d+$/.test(seconds)) fail(`--seconds ${seconds}: must be a whole number\n\n${usage}`)
 
 const { status } = spawnSync(
   process.execPath,

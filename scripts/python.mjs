@@ -1,4 +1,4 @@
-/** Makes the Python environment that test/interop needs: other implementations, pinned. */
+/** Creates the Python environment for test/interop, with pinned versions of other implementations. */
 import { copyFileSync, readFileSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
@@ -9,11 +9,11 @@ import { commandLine, fail, run } from "./lib/run.mjs"
 readArgs(
   `usage: node scripts/python.mjs
 
-Makes build/venv from test/interop/requirements.txt. Does nothing when it is there.`,
+Creates build/venv from test/interop/requirements.txt, unless it is up to date.`,
   {},
 )
 
-// What was installed, so that another pin makes another environment.
+// The requirements that were installed: other pins need a new environment.
 const installed = join(environment, "installed-requirements.txt")
 const isReady =
   changed(pythonPath) &&

@@ -1,12 +1,12 @@
-/** Installs what test/platforms, and the suite of sockets elsewhere, run in. */
+/** Installs the runtimes for test/platforms, and for the sockets suite in other versions of Node. */
 import { readArgs } from "./lib/args.mjs"
 import { installNodeVersions, installRuntimes, makeWinePrefix } from "./lib/runtimes.mjs"
 
 readArgs(
   `usage: node scripts/runtimes.mjs
 
-Installs Node 22 and 24, Deno, and Node for Windows, from npm, and makes build/wine. Does nothing
-when they are there.`,
+Installs Node 22 and 24, Deno and Node for Windows from npm, and creates build/wine, unless they
+exist.`,
   {},
 )
 installNodeVersions()

@@ -1,4 +1,4 @@
-/** Builds the peer in Rust that test/interop needs. */
+/** Builds the Rust peer for test/interop. */
 import { readArgs } from "./lib/args.mjs"
 import { changed, lastChanged, onPath } from "./lib/files.mjs"
 import { commandLine, fail, run } from "./lib/run.mjs"
@@ -7,7 +7,7 @@ import { rustPeerPath, sources, target } from "./lib/rust.mjs"
 readArgs(
   `usage: node scripts/rust-peer.mjs
 
-Makes build/rust-peer from test/interop/rust-peer. Does nothing when it is newer than its sources.`,
+Builds build/rust-peer from test/interop/rust-peer, unless it is newer than its sources.`,
   {},
 )
 

@@ -1,4 +1,4 @@
-/** Records the capture that the inspector has built in. */
+/** Records the sample capture in the inspector. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { statSync } from "node:fs"
@@ -16,8 +16,8 @@ const MAX_BYTES = 30_000
 readArgs(
   `usage: node scripts/sample-capture.mjs
 
-Records src/inspector/sample.pcap with tcpdump, which may need root: a few seconds of an online
-shop's messages between sockets of the package in dist/. At most ${MAX_BYTES} bytes.`,
+Records src/inspector/sample.pcap with tcpdump, which may need root: a few seconds of messages of an
+online shop between sockets of dist/. Fails above ${MAX_BYTES} bytes.`,
   {},
 )
 if (!onPath("tcpdump")) fail("tcpdump is not on PATH: apt-get install tcpdump")
@@ -55,7 +55,7 @@ const order = (n) => ({
   currency: "EUR",
 })
 
-// Orders, one way, with a dictionary; in bursts they share arenas.
+// Orders in one direction, with a dictionary; those in a burst share arenas.
 async function orders() {
   const pull = new zmq.Pull()
   const push = new zmq.Push()
@@ -82,7 +82,7 @@ async function orders() {
   pull.close()
 }
 
-/** A PUSH socket whose second message is damaged: its block has fewer bytes than it announces. */
+/** Acts as a PUSH socket whose second message is damaged: its block decodes to less than declared. */
 async function stranger() {
   const socket = connect(PORTS.orders, "127.0.0.1")
   const greeting = Buffer.alloc(64)
@@ -90,7 +90,7 @@ async function stranger() {
   greeting.write("NULL", 12)
   const ready = Buffer.from("\x04\x1a\x05READY\x0bSocket-Type\0\0\0\x04PUSH", "latin1")
   socket.write(Buffer.concat([greeting, ready]))
-  // Its greeting and its READY: before that libzmq takes no message.
+  // Wait for the greeting and READY: before that libzmq accepts no message.
   let received = 0
   while (received <= greeting.length) received += (await once(socket, "data"))[0].length
   socket.resume()
@@ -99,7 +99,7 @@ async function stranger() {
   await once(socket, "close")
 }
 
-// Prices, by topic, and a list of all of them.
+// Prices by topic, and a list of all of them.
 async function prices() {
   const publisher = new zmq.Publisher()
   const subscriber = new zmq.Subscriber()
@@ -124,7 +124,7 @@ async function prices() {
   subscriber.close()
 }
 
-// Questions and answers; one answer is binary.
+// Requests and replies; one reply is binary.
 async function stock() {
   const reply = new zmq.Reply()
   const request = new zmq.Request()
@@ -145,7 +145,7 @@ async function stock() {
 }
 
 const ports = Object.values(PORTS).map((port) => `port ${port}`)
-// Without acknowledgements that carry nothing.
+// Without packets that only acknowledge.
 const carries =
   "(tcp[tcpflags] & (tcp-syn|tcp-fin|tcp-rst) != 0 or ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2) != 0)"
 const tcpdump = spawn(

@@ -1,7 +1,7 @@
 /**
- * Makes a clone ready for `npm test` and `npm run demo`: a compiler, packages, a build. It
- * works out what is missing from the times of files alone, so that it costs nothing when all
- * is in place. No dependencies: it runs before there are any.
+ * Prepares a clone for `npm test` and `npm run demo`: installs a compiler and the packages, and
+ * builds. It only compares modification times, so it takes no time if nothing has to be done. It has
+ * no dependencies, because it runs before they are installed.
  */
 import { onPath } from "./lib/files.mjs"
 import { root } from "./lib/paths.mjs"
@@ -9,8 +9,8 @@ import { isStale, modulesAreStale } from "./lib/stale.mjs"
 
 const usage = `usage: npm run setup
 
-Installs Emscripten (by apt, on Debian and Ubuntu), the npm packages of package-lock.json, and
-builds what is older than its sources. Does nothing when all is in place.`
+Installs Emscripten (with apt, on Debian and Ubuntu) and the npm packages of package-lock.json, and
+builds what is older than its sources. Does nothing if all is up to date.`
 
 const modules = modulesAreStale()
 const wasm = isStale("wasm")
@@ -20,7 +20,7 @@ if (process.argv.length > 2) console.log(usage)
 else if (modules || js) await setUp()
 
 async function setUp() {
-  // Not at the top: loading these takes longer than the check itself.
+  // Not a static import: loading it takes longer than the check.
   const { commandLine, fail, run } = await import("./lib/run.mjs")
 
   const announce = (

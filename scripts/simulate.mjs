@@ -1,4 +1,4 @@
-/** Plays scenarios of many sockets in a simulated world, under all rules, and makes small what fails. */
+/** Runs scenarios with many sockets in the simulator, checks all rules, and shrinks failing scenarios. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { join } from "node:path"
@@ -17,22 +17,22 @@ import { finish } from "./lib/tally.mjs"
 const usage = `usage: npm run simulate -- [--seconds N | --runs N] [--from SEED] [--seed SEED | --scenario FILE]
                                [--mutations] [--only NAME] [--store FOLDER]
 
-Plays scenarios: sockets of all types over a simulated network and clock, with the engine of src/ as it
-is. Everything in one follows from its seed. The last line counts the runs.
-  --seconds N   for how long, with other seeds each time; 60 when left out
-  --runs N      so many runs instead
-  --from SEED   the first seed, rather than one of the clock
-  --seed SEED   plays one scenario, prints what happened in it, and makes it smaller if it fails
-  --scenario FILE  the same with one that was stored
-  --mutations   puts known faults back, one at a time, and says after how many runs each is found
-  --only NAME   only the mutations with this in their names
-  --store FOLDER  puts there what failed, made smaller, as a file for each seed or mutation`
+Runs scenarios: sockets of all types over a simulated network and clock, with the code of src/. A seed
+determines everything in its scenario. The last line has the totals.
+  --seconds N      the duration, with new seeds each time; 60 by default
+  --runs N         the number of runs, instead of a duration
+  --from SEED      the first seed; by default one from the clock
+  --seed SEED      run one scenario, print its log, and shrink it if it fails
+  --scenario FILE  the same for a stored scenario
+  --mutations      inject known faults, one at a time, and print after how many runs each is found
+  --only NAME      only mutations whose name contains NAME
+  --store FOLDER   store failing scenarios there, shrunk, one file for each seed or mutation`
 
-/** Seeds of an invocation follow each other; those of the next begin elsewhere. */
+/** Distance between the first seeds of two invocations, whose seeds are consecutive. */
 const SEED_STEP = 1e6
-/** Failures of a rule that are made smaller and printed. */
+/** Failures of each rule that are shrunk and printed. */
 const SHOWN_MAX = 3
-/** Runs in which a mutation has to be found. */
+/** Maximum number of runs to find a mutation. */
 const FOUND_WITHIN = 2000
 const FOUND_SECONDS = 300
 
@@ -40,13 +40,13 @@ if (isMainThread) await main()
 else {
   const task = /** @type {Task} */ (workerData)
   const simulator = /** @type {Simulator} */ (await import(pathToFileURL(task.file).href))
-  // Out of every promise: microtasks of a run are drained in the middle of it.
+  // Outside of any promise, because a run drains microtasks.
   setImmediate(() => parentPort?.postMessage(playMany(simulator, task)))
 }
 
 /** @param {Simulator} simulator @param {Task} task @returns {Result} */
 function playMany(simulator, { code, seeds, until, share, of, sound }) {
-  Error.stackTraceLimit = 0 // stacks of errors that programs expect take longer than the rest
+  Error.stackTraceLimit = 0 // stacks of expected errors would take most of the time
   simulator.catchRejections()
   const compiled = new simulator.Compiled(code)
   const soundly = sound && new simulator.Compiled(sound)
@@ -59,7 +59,7 @@ function playMany(simulator, { code, seeds, until, share, of, sound }) {
     result.steps += steps
     result.messages += messages
     if (!failure) continue
-    // A scenario that fails without the mutation as well proves nothing.
+    // A scenario that fails without the mutation too proves nothing.
     if (soundly && simulator.play(simulator.makeScenario(seed), soundly).failure) continue
     result.failed.push({ seed, rule: failure.rule, runs: result.runs })
     if (soundly) break
@@ -67,14 +67,14 @@ function playMany(simulator, { code, seeds, until, share, of, sound }) {
   return result
 }
 
-/** Plays on all cores. @param {Omit<Task, "share" | "of">} task @returns {Promise<Result>} */
+/** Runs scenarios on all cores. @param {Omit<Task, "share" | "of">} task @returns {Promise<Result>} */
 async function playOnAll(task) {
   const of = availableParallelism()
   const results = await Promise.all(
     Array.from({ length: of }, (_, share) => {
       const worker = new Worker(fileURLToPath(import.meta.url), {
         workerData: { ...task, share, of },
-        // Most of what a run makes is garbage when it is over.
+        // Most allocations of a run are garbage after it.
         resourceLimits: { maxYoungGenerationSizeMb: 128 },
         argv: process.argv.slice(2),
       })
@@ -136,11 +136,12 @@ async function main() {
 /** @param {string} name @param {string | undefined} given */
 function number(name, given) {
   const value = Number(given)
-  if (!Number.isInteger(value) || value < 0) fail(`--${name} ${given}: a whole number\n\n${usage}`)
+  if (!Number.isInteger(value) || value < 0)
+    fail(`--${name} ${given}: must be a whole number\n\n${usage}`)
   return value
 }
 
-/** Calls something where no microtask runs. @template T @param {() => T} call @returns {Promise<T>} */
+/** Calls a function outside of microtasks. @template T @param {() => T} call @returns {Promise<T>} */
 function outOfPromises(call) {
   return new Promise((resolve, reject) => {
     setImmediate(() => {
@@ -165,7 +166,7 @@ async function report(simulator, code, { failed }, store) {
   }
 }
 
-/** Plays one scenario again with its log, and prints a smaller one that fails in the same way. */
+/** Runs a scenario again with its log, and prints a smaller one that fails in the same way. */
 function show(
   /** @type {Simulator} */ simulator,
   /** @type {Code} */ code,
@@ -178,7 +179,7 @@ function show(
   const { seed } = scenario
   Error.stackTraceLimit = 20
   const outcome = simulator.play(scenario, compiled, true)
-  console.log(`\nseed ${seed}: ${outcome.failure?.rule ?? "every rule was kept"}`)
+  console.log(`\nseed ${seed}: ${outcome.failure?.rule ?? "no rule was broken"}`)
   if (outcome.failure) {
     console.log(outcome.failure.detail)
     Error.stackTraceLimit = 0
@@ -206,7 +207,7 @@ function keep(simulator, folder, name, scenario) {
   console.log(`stored as ${file}`)
 }
 
-/** Makes a scenario smaller that fails with a mutation. @param {Simulator} simulator @param {Code} code @param {number} seed @param {string} rule */
+/** Shrinks a scenario that fails with a mutation. @param {Simulator} simulator @param {Code} code @param {number} seed @param {string} rule */
 function shrunk(simulator, code, seed, rule) {
   simulator.catchRejections()
   Error.stackTraceLimit = 0

@@ -1,4 +1,4 @@
-/** The C unit tests, as native programs that sanitizers watch. */
+/** Runs the C unit tests as native programs, under sanitizers. */
 import { mkdirSync } from "node:fs"
 import { basename, join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
@@ -14,7 +14,7 @@ const { only } = readArgs(
 
 Builds each program of wasm/test/ with gcc and with clang, under AddressSanitizer and
 UndefinedBehaviorSanitizer, with blocks of 1 GiB and of 4 KiB, and runs it.
-A program prints "ok NAME" or "not ok NAME" for every test and ends with 0 when all passed.
+A program prints "ok NAME" or "not ok NAME" for every test and exits with 0 if all passed.
   --only NAME   only wasm/test/NAME.c`,
   { only: { type: "string" } },
 )
@@ -24,7 +24,7 @@ const compilers = ["gcc", "clang"]
 const SANITIZERS = "address,undefined"
 const variants = [
   { name: "", defines: [] },
-  // Parts of many blocks, without gigabytes.
+  // For parts of several blocks, without gigabytes.
   { name: "-small-blocks", defines: ["-DZL_BLOCK_MAX=4096"] },
 ]
 const common = [
@@ -51,7 +51,7 @@ await onAllCores(
   compilers.flatMap((compiler) => {
     mkdirSync(directoryOf(compiler), { recursive: true })
     return [
-      // Not ours to warn about.
+      // Not our code: no warnings.
       ...liblz4Sources.map((source) => compiling(compiler, source, "", [...common, "-w"])),
       ...variants.flatMap(({ name, defines }) =>
         librarySources().map((source) =>
@@ -62,7 +62,7 @@ await onAllCores(
   }),
 )
 await onAllCores(
-  // Those of one program follow each other, as some take much longer than the rest.
+  // Grouped by program, as some programs take much longer than others.
   tests.flatMap((test) =>
     compilers.flatMap((compiler) =>
       variants.map((variant) => () => runTest(compiler, variant, test)),
@@ -82,7 +82,7 @@ function objectOf(compiler, source, suffix) {
 }
 
 /**
- * A task that compiles a source to an object named after it.
+ * Returns a task that compiles a source to an object file of the same name.
  * @param {string} compiler @param {string} source @param {string} suffix @param {string[]} flags
  */
 function compiling(compiler, source, suffix, flags) {

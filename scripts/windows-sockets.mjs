@@ -1,4 +1,4 @@
-/** The suite of sockets in Node for Windows, which runs in Wine. */
+/** Runs the sockets suite in Node for Windows, under Wine. */
 import { once } from "node:events"
 import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { availableParallelism } from "node:os"
@@ -24,17 +24,17 @@ import { finish } from "./lib/tally.mjs"
 const { file, only, all } = readArgs(
   `usage: node scripts/windows-sockets.mjs [--file NAME] [--only PATTERN] [--all]
 
-Runs the tests of test/sockets against dist/ in Node for Windows, but for those that
-test/platforms/windows/left-out.mjs names. Needs Wine; installs Node for Windows from npm.
+Runs the tests of test/sockets against dist/ in Node for Windows, except those listed in
+test/platforms/windows/left-out.mjs. Needs Wine; installs Node for Windows from npm.
   --file NAME      only test/sockets/NAME.test.ts
   --only PATTERN   only tests whose name matches
-  --all            also those that are left out`,
+  --all            include the tests that are left out`,
   { file: { type: "string" }, only: { type: "string" }, all: { type: "boolean" } },
 )
 
-/** No file of the suite takes that long, however slow the machine. */
+/** Time limit for a file, also on slow machines. */
 const LIMIT_MS = 10 * 60_000
-/** Files that run at once. */
+/** Number of files that run at the same time. */
 const AT_ONCE = availableParallelism()
 
 installRuntimes()
@@ -66,7 +66,7 @@ endWindows()
 if (failures.length) console.log(`\nFailed:\n${failures.join("\n")}`)
 finish(counts)
 
-/** Makes JavaScript of all that tests import, for hooks.mjs. */
+/** Compiles all files that tests import to JavaScript, for hooks.mjs. */
 function compile() {
   buildSync({
     entryPoints: ["test/**/*.ts", "src/**/*.ts"],

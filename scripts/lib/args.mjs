@@ -1,10 +1,10 @@
-/** Command lines of the scripts: `--name` and `--name VALUE`, anything else is refused. */
+/** Parses the scripts' command lines. Only `--name` and `--name VALUE` are allowed. */
 import { parseArgs } from "node:util"
 import { fail } from "./run.mjs"
 
 /**
  * @template {import("node:util").ParseArgsConfig["options"]} Options
- * @param {string} usage printed for --help and after a mistake
+ * @param {string} usage printed for --help and after an error
  * @param {Options} options as for util.parseArgs
  */
 export function readArgs(usage, options) {

@@ -1,6 +1,6 @@
 /**
- * The common part of the fuzz targets of `zeromq-lz4/capture`: any bytes give events or a
- * CaptureFormatError, the same however they are cut, and no more than they can hold.
+ * The common part of the fuzz targets for `zeromq-lz4/capture`. Any input must give events or a
+ * CaptureFormatError, the same ones whatever its chunks are, and a bounded number of events.
  */
 import { createHash } from "node:crypto"
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
@@ -9,19 +9,19 @@ import { createRandom } from "../../bench/random.mjs"
 import { readArgs } from "./args.mjs"
 import * as paths from "./paths.mjs"
 
-/** One block makes at most 255 times its bytes, and up to 256 messages share one. */
+/** A block decodes to at most 255 times its bytes, and up to 256 messages share one. */
 const EXPANSION_MAX = 256
-/** Events of the smallest input that makes any: two bytes of a frame, and errors of what is broken. */
+/** Maximum number of events per byte: a frame has at least two bytes, and may give errors too. */
 const EVENTS_PER_BYTE = 2
-/** Checks texts that people read: errors, and commands in words. */
+/** Maximum length of an error, or of the description of a command. */
 const ERROR_MAX_CHARS = 400
 const DETAIL_MAX_CHARS = 16 * 1024
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u
 
 /**
- * Runs a target as its arguments have it.
+ * Runs a target as the command line asks.
  * @param {string} name of the target and its script
- * @param {string} what it reads, for --help
+ * @param {string} what  a sentence about its inputs, for --help
  * @param {(random: import("../../bench/random.mjs").Random) => { corpus: readonly Uint8Array[], make: () => Uint8Array }} inputs
  */
 export async function fuzz(name, what, inputs) {
@@ -33,9 +33,9 @@ export async function fuzz(name, what, inputs) {
     `usage: node scripts/fuzz-${name}.mjs --seconds N [--seed SEED]
        node scripts/fuzz-${name}.mjs --input FILE
 
-${what} An input that fails goes to build/fuzz/${name}/.
-  --seconds N    0 only replays the corpus
-  --seed SEED    makes the same inputs again; the time when left out
+${what} Failing inputs are written to build/fuzz/${name}/.
+  --seconds N    the duration; 0 only replays the corpus
+  --seed SEED    generate the same inputs again; by default the time
   --input FILE   only this file`,
     { seconds: { type: "string" }, seed: { type: "string" }, input: { type: "string" } },
   )
@@ -82,7 +82,7 @@ async function checker(name, random) {
   }
 
   /**
-   * All that a reader says of a file.
+   * Returns the result of reading a file.
    * @param {Uint8Array} file @param {() => number} chunkBytes
    */
   function outcome(file, chunkBytes) {
@@ -108,7 +108,7 @@ async function checker(name, random) {
       }
       take(reader.end())
     } catch (error) {
-      // Which events came before it depends on the chunks; that it comes does not.
+      // The chunks determine which events come before this error, but not whether it occurs.
       if (error instanceof CaptureFormatError) return String(error)
       throw error
     }
@@ -132,7 +132,7 @@ function checkTexts({ error, command, message }) {
 }
 
 /**
- * For JSON.stringify: what it has no form for. A connection, which goes on changing, is its number.
+ * A replacer for JSON.stringify. A connection, which keeps changing, becomes its number.
  * @param {string} key @param {any} value
  */
 function plainly(key, value) {

@@ -1,14 +1,14 @@
-/** CommonJS of the ES modules that esbuild has made, and modules that name its exports for `import`. */
+/** Converts esbuild's ES modules to CommonJS, and makes ES modules that re-export these by name. */
 
-/** Statements of esbuild's output: each begins a line, and those with braces have a name on each. */
+/** Statements in esbuild's output. Each begins a line; those with braces have one name per line. */
 const IMPORT = /^import (?:(\* as )?(\w+)|\{([^}]*)\}) from "([^"]+)";$/gm
 const IMPORT_FOR_EFFECTS = /^import "([^"]+)";$/gm
 const EXPORT = /^export \{([^}]*)\};$/gm
 
-/** A file's name as CommonJS; names of packages stay. @param {string} name */
+/** Returns the name of the CommonJS file; names of packages do not change. @param {string} name */
 const renamed = (name) => name.replace(/^(\..*)\.js$/, "$1.cjs")
 
-/** Pairs of what `a as b, c` lists. @param {string} list @returns {[from: string, to: string][]} */
+/** Parses a list such as `a as b, c` into pairs. @param {string} list @returns {[from: string, to: string][]} */
 const pairs = (list) =>
   list
     .split(",")
@@ -19,8 +19,8 @@ const pairs = (list) =>
     })
 
 /**
- * The same module as CommonJS, line by line, so that it shares the source map. Bindings are taken when a
- * module is loaded: no export changes later, and no import is part of a circle.
+ * Converts a module to CommonJS, line by line, so that it shares the source map. Imports are read
+ * once, when a module is loaded: no export changes later, and there are no circular imports.
  * @param {string} module
  */
 export function toCommonJs(module) {
@@ -43,8 +43,9 @@ export function toCommonJs(module) {
 }
 
 /**
- * An ES module with the exports of its CommonJS form, in the same directory. No `import`: an error in what that
- * loads, such as that zeromq.js is missing, would end a process of Node 20 even if it were caught.
+ * Returns an ES module that re-exports the CommonJS file in the same directory. It does not use
+ * `import`: if that failed, because zeromq.js is missing for example, it would end a process of Node
+ * 20 even if the error were caught.
  * @param {string} module @param {string} file
  */
 export function wrapper(module, file) {

@@ -1,15 +1,15 @@
-/** The declarations of the package: one file for each entry, with what is public and nothing else. */
+/** Makes the declarations of the package: one file for each entry, with its public types only. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import { Extractor, ExtractorConfig } from "@microsoft/api-extractor"
 import { entries } from "./entries.mjs"
 import * as paths from "./paths.mjs"
 
-/** Declarations that tsc emits: a file for each source. */
+/** The directory of the declarations that tsc emits, one file for each source. */
 const emitted = join(paths.build, "types")
 
 const modules = entries.map(({ module }) => module)
-/** Entries in src/ itself: all their declarations refer to is in exports.d.ts, so they are copied. */
+/** Entries in src/ itself, whose declarations only refer to exports.d.ts and are copied. */
 const copied = modules.filter((module) => !module.includes("/"))
 /** Modules whose declarations are rolled up: exports.ts, and entries that are directories. */
 const rolledUp = ["exports", ...modules.filter((module) => module.includes("/"))]
@@ -21,8 +21,8 @@ export const declarationFiles = [...rolledUp, ...copied].flatMap((module) => [
 ])
 
 /**
- * Rolls up what tsc has emitted, into dist/: declarations of the CommonJS modules, and around them those
- * for ES modules, so that a type is the same whichever way it is imported.
+ * Rolls up tsc's declarations into dist/. Those of the ES modules re-export those of the CommonJS
+ * modules, so that a type is the same whichever way it is imported.
  */
 export function rollUpDeclarations() {
   const read = (/** @type {string} */ file) => readFileSync(file, "utf8")
@@ -43,10 +43,10 @@ export function rollUpDeclarations() {
   }
 }
 
-/** Declarations that import those of CommonJS. @param {string} text */
+/** Makes declarations import those of CommonJS modules. @param {string} text */
 const commonJs = (text) => text.replaceAll(/(from ["']\.\/\w+)\.js(["'])/g, "$1.cjs$2")
 
-/** Lists what is public and has no TSDoc, or can be reached and has no name. @returns {string[]} */
+/** Lists exports without TSDoc, and types that exports refer to and that are not exported. @returns {string[]} */
 export const declarationFaults = () => [
   ...rolledUp.flatMap((module) => extract(module, {})),
   // The types that it refers to can be imported from zeromq-lz4.
@@ -59,7 +59,7 @@ export const declarationFaults = () => [
 
 /**
  * @param {string} module
- * @param {{ target?: string }} options  where the roll-up goes; without it faults are looked for
+ * @param {{ target?: string }} options  the file for the roll-up; without one, only faults are collected
  * @returns {string[]} faults
  */
 function extract(module, { target }) {
@@ -82,7 +82,7 @@ function extract(module, { target }) {
           files: [main],
         },
       },
-      // Only with a report does it look for what has no TSDoc.
+      // API Extractor only looks for missing TSDoc if it writes a report.
       apiReport: {
         enabled: !target,
         reportFileName: `${module.replace("/", "-")}.api.md`,

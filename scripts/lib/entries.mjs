@@ -7,7 +7,7 @@ import { root } from "./paths.mjs"
  * @typedef {object} Entry
  * @property {string} name        as programs import it: zeromq-lz4/codec
  * @property {string} module      its path in src/ and dist/, without an extension: codec/index
- * @property {boolean} isForBrowsers  whether it is an ES module wherever Node does not say otherwise
+ * @property {boolean} isForBrowsers  whether it is an ES module, except in Node
  */
 
 const { name, exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))

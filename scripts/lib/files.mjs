@@ -1,16 +1,16 @@
-/** Looking at files without reading them. */
+/** Finds files and their modification times. */
 import { accessSync, constants, readdirSync, statSync } from "node:fs"
 import { delimiter, join } from "node:path"
 
-/** Milliseconds since the epoch; undefined when there is no such file. @param {string} path */
+/** Returns a file's modification time in milliseconds; undefined if it does not exist. @param {string} path */
 export const changed = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs
 
 /**
- * When a file, or anything in a directory, last changed. Directories count too: that is
- * how a file that was taken away shows.
+ * Returns the time of the last change to a file, or to anything in a directory. The directories'
+ * own times count too, because they show that a file was deleted.
  * @param {string} path
- * @param {(name: string) => boolean} [wanted] of files and directories; all when left out
- * @returns {number} 0 when there is nothing
+ * @param {(name: string) => boolean} [wanted] of files and directories; all by default
+ * @returns {number} 0 if there is no such file
  */
 export function lastChanged(path, wanted = () => true) {
   const stat = statSync(path, { throwIfNoEntry: false })
@@ -20,14 +20,14 @@ export function lastChanged(path, wanted = () => true) {
   return Math.max(stat.mtimeMs, ...inside.map((name) => lastChanged(join(path, name), wanted)))
 }
 
-/** The files of a directory with one extension, sorted. @param {string} directory @param {string} extension */
+/** Lists the files of a directory with an extension, sorted. @param {string} directory @param {string} extension */
 export function filesIn(directory, extension) {
   if (!changed(directory)) return []
   const names = readdirSync(directory).filter((name) => name.endsWith(extension))
   return names.sort().map((name) => join(directory, name))
 }
 
-/** The full path of the first of these programs that is on PATH. @param {string[]} names */
+/** Returns the full path of the first of these programs that is on PATH. @param {string[]} names */
 export function onPath(...names) {
   for (const name of names)
     for (const directory of (process.env.PATH ?? "").split(delimiter)) {
@@ -36,7 +36,7 @@ export function onPath(...names) {
         accessSync(path, constants.X_OK)
         return path
       } catch {
-        // Not here: the next directory.
+        // Try the next directory.
       }
     }
   return undefined

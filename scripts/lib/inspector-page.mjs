@@ -1,4 +1,4 @@
-/** The inspector as one file: its style, its script and in that its worker, behind a policy. */
+/** Builds the inspector as a single HTML file, with its style, script and worker, and a content security policy. */
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -26,7 +26,7 @@ export async function inspectorPage() {
     },
   ])
   const style = await bundle("style.css")
-  // Nothing but what is in the page runs, and nothing may be fetched or sent.
+  // Only scripts in the page run, and nothing can be fetched or sent.
   const policy = [
     "default-src 'none'",
     `script-src ${hash(script)} 'wasm-unsafe-eval'`,
@@ -36,7 +36,7 @@ export async function inspectorPage() {
     "base-uri 'none'",
     "form-action 'none'",
   ].join("; ")
-  // Functions, because `$` in a string to replace with has a meaning.
+  // Functions, because `$` is special in a replacement string.
   return readFileSync(at("index.html"), "utf8")
     .replace("POLICY", () => policy)
     .replace("STYLE", () => style)
@@ -56,14 +56,14 @@ async function bundle(entry, plugins = []) {
     minify: true,
     write: false,
     format: "iife",
-    // light-dark() is not rewritten: it is newer than the script's language, and style needs it.
+    // Keeps light-dark(), which needs newer browsers than the script.
     target: entry.endsWith(".css") ? "esnext" : "es2023",
     platform: "browser",
     loader: { ".wasm": "binary", ".pcap": "binary" },
     plugins,
     logLevel: "warning",
   })
-  // What stands between the tags, which is what the policy's hash is made of.
+  // Exactly the text between the tags, as the policy has its hash.
   return outputFiles[0].text
 }
 

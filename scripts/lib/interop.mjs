@@ -1,4 +1,4 @@
-/** The files in which the tests against other implementations leave their results. */
+/** The directory for results of the interop tests. */
 import { join } from "node:path"
 import { build } from "./paths.mjs"
 

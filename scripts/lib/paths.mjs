@@ -1,4 +1,4 @@
-/** Places in the repository. Absolute paths; directories without a slash at the end. */
+/** Absolute paths in the repository; directories have no slash at the end. */
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -7,10 +7,10 @@ export const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/[/
 export const build = join(root, "build")
 export const dist = join(root, "dist")
 export const wasm = join(root, "wasm")
-/** liblz4's C sources: its own, unmodified, carried by the npm package "lmdb". */
+/** liblz4's unmodified C sources, which the npm package "lmdb" contains. */
 export const liblz4 = join(root, "node_modules/liblz4/dependencies/lz4/lib")
 
-/** A path, or a word of a command line, as messages show it. @param {string} path */
+/** Shortens a path, or an argument of a command line, for messages. @param {string} path */
 export const shown = (path) =>
   path === process.execPath
     ? "node"

@@ -1,4 +1,4 @@
-/** The Python environment of test/interop, under build/. */
+/** The paths of the Python environment for test/interop. */
 import { join } from "node:path"
 import { build, root } from "./paths.mjs"
 

@@ -1,4 +1,4 @@
-/** Running programs, and ending a script with a message instead of a stack trace. */
+/** Runs programs, and ends scripts with a message instead of a stack trace. */
 import { spawn, spawnSync } from "node:child_process"
 import { root, shown } from "./paths.mjs"
 
@@ -12,11 +12,11 @@ export function fail(message) {
 export const commandLine = (program, args) => [program, ...args].map(shown).join(" ")
 
 /**
- * Runs a program and waits. Its output goes where ours goes.
+ * Runs a program to its end, with the same standard output.
  * @param {string} program
  * @param {string[]} args
  * @param {import("node:child_process").SpawnSyncOptions} [options]
- * @returns {boolean} whether it ended with 0
+ * @returns {boolean} whether its exit code was 0
  */
 export function tryRun(program, args, options = {}) {
   const { status, signal, error } = spawnSync(program, args, {
@@ -29,13 +29,13 @@ export function tryRun(program, args, options = {}) {
   return status === 0
 }
 
-/** The same, for what nothing works without. @type {(...args: Parameters<typeof tryRun>) => void} */
+/** Runs a program, and ends the script if it fails. @type {(...args: Parameters<typeof tryRun>) => void} */
 export function run(program, args, options) {
   if (!tryRun(program, args, options)) fail(`failed: ${commandLine(program, args)}`)
 }
 
 /**
- * Runs a program beside others. It hangs if it takes longer than `limitMs`, and is ended.
+ * Runs a program asynchronously, and ends it after `limitMs`.
  * @param {string} program
  * @param {string[]} args
  * @param {{ limitMs?: number, stdio?: import("node:child_process").StdioOptions }} [options]
@@ -66,5 +66,5 @@ export function start(
   })
 }
 
-/** A program of node_modules. @param {string} name */
+/** Returns the path of a program in node_modules. @param {string} name */
 export const tool = (name) => `${root}/node_modules/.bin/${name}`

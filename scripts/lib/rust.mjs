@@ -1,4 +1,4 @@
-/** The peer of test/interop that is written in Rust, built under build/. */
+/** The paths of the Rust peer for test/interop. */
 import { join } from "node:path"
 import { build, root } from "./paths.mjs"
 

@@ -1,4 +1,4 @@
-/** Whether a compiler has what its sanitizers need, which may be a package of its own. */
+/** Checks whether a compiler's sanitizers are installed, which may need a separate package. */
 import { execFileSync, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -9,14 +9,14 @@ const FUZZER =
   "int LLVMFuzzerTestOneInput(const char *bytes, __SIZE_TYPE__ n) { return !bytes && n; }"
 const PROGRAM = "int main(void) { return 0; }"
 
-/** The package that brings clang's sanitizers on Debian and Ubuntu: its name has the version in it. */
+/** Returns the name of the package with clang's sanitizers on Debian and Ubuntu, which includes the version. */
 function runtimePackage() {
   const version = execFileSync("clang", ["-dumpversion"], { encoding: "utf8" })
   return `libclang-rt-${version.split(".", 1)[0]}-dev`
 }
 
 /**
- * Names the package to install before `compiler` can link with the given sanitizers; undefined when it can.
+ * Returns a message with the package that `compiler` needs for the given sanitizers; undefined if none is missing.
  * @param {"clang" | "gcc"} compiler
  * @param {string} sanitizers such as "fuzzer,address,undefined"
  * @returns {string | undefined}

@@ -4,15 +4,15 @@ import { availableParallelism } from "node:os"
 /**
  * @typedef {object} Job
  * @property {string} name
- * @property {number} cores it keeps busy on average; Infinity if it has to be alone
- * @property {string[]} [after] names of jobs that have to be over before
+ * @property {number} cores  the average number that it keeps busy; Infinity to run alone
+ * @property {string[]} [after]  names of jobs that have to end first
  * @property {() => Promise<unknown>} run
  */
 
 /**
- * Starts each job as soon as it fits, the first ones first, and ends when all are over.
+ * Starts each job as soon as enough cores are free, in order, and resolves when all have ended.
  * @param {Job[]} jobs
- * @param {number} cores that jobs share; one that wants more runs alone
+ * @param {number} cores  that jobs share; a job that needs more runs alone
  */
 export async function runSideBySide(jobs, cores) {
   const waiting = new Set(jobs)

@@ -1,15 +1,15 @@
-/** Bundles for the simulator: itself, and the code that it simulates a world for. */
+/** Bundles the simulator, and the code that runs in it. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as esbuild from "esbuild"
 import * as paths from "./paths.mjs"
 
 /**
- * A change of one source: `from` has to be there once.
+ * A textual change of one source, in which `from` must occur exactly once.
  * @typedef {{ file: string, from: string | RegExp, to: string }} Patch
  */
 
-/** Lets a scenario have smaller limits, which few messages reach. @type {Patch[]} */
+/** Lets scenarios set smaller limits, which a few messages reach. @type {Patch[]} */
 const LIMITS = [
   {
     file: "src/sockets/socket-core.ts",
@@ -33,7 +33,7 @@ const LIMITS = [
   },
 ]
 
-/** Lets the simulator look at what has no other way out. @type {Patch[]} */
+/** Exposes private state to the simulator. @type {Patch[]} */
 const VIEWS = [
   {
     file: "src/patterns/pipe.ts",
@@ -107,7 +107,7 @@ function patched(patches) {
 const noWasm = {
   name: "no-wasm",
   setup(build) {
-    // It is compiled once for all runs.
+    // The module is compiled once for all runs.
     build.onLoad({ filter: /\.wasm$/ }, () => ({ contents: "export default new Uint8Array(8)" }))
   },
 }
@@ -150,9 +150,9 @@ async function text(options) {
   return /** @type {esbuild.OutputFile[]} */ (outputFiles)[0]?.text ?? ""
 }
 
-/** The code that is simulated, with faults put into it where these are asked for. @param {Patch[]} [faults] */
+/** Bundles the code under test, with injected faults if there are any. @param {Patch[]} [faults] */
 export async function bundleEngine(faults = []) {
-  // What shows the state has to find its place in what the faults leave.
+  // Faults first: LIMITS and VIEWS have to match the changed sources.
   const plugins = [patched([...faults, ...LIMITS, ...VIEWS]), noWasm, noThreadWorker]
   const [main, worker, zeromq] = await Promise.all([
     text({

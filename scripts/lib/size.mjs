@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib"
 import * as esbuild from "esbuild"
 import { dist } from "./paths.mjs"
 
-/** Bytes of dist/codec, bundled and minified for browsers, the WebAssembly module included. */
+/** Returns the size of dist/codec, bundled and minified for browsers, including the WebAssembly module. */
 export async function bundledCodec() {
   const { outputFiles } = await esbuild.build({
     entryPoints: [join(dist, "codec/index.js")],

@@ -1,6 +1,6 @@
 /**
- * Finds outputs older than their sources. Every build step leaves a stamp whose time is that of the
- * step's start, so that what changes while it runs counts as changed.
+ * Finds outputs that are older than their sources. Every build step writes a stamp file with the
+ * time of the step's start, so that sources that change during the step count as newer.
  */
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -58,7 +58,7 @@ export function isStale(name) {
   return !built || outputs.some((path) => !changed(at(path))) || sources() > built
 }
 
-/** Runs a step and, when it did not throw, records that it is done. @param {keyof typeof steps} name @param {() => void | Promise<void>} work */
+/** Runs a step, and writes its stamp if the step did not throw. @param {keyof typeof steps} name @param {() => void | Promise<void>} work */
 export async function buildStep(name, work) {
   const start = new Date()
   await work()
@@ -68,10 +68,10 @@ export async function buildStep(name, work) {
   utimesSync(stamp, start, start)
 }
 
-/** Whether node_modules is not what package-lock.json says. */
+/** Returns whether node_modules does not match package-lock.json. */
 export function modulesAreStale() {
   const installed = changed(at("node_modules/.package-lock.json"))
   const wanted = changed(at("package-lock.json")) ?? 0
-  // `npm install` writes the lock file a moment after what it installed.
+  // `npm install` writes package-lock.json shortly after the packages.
   return !installed || wanted > installed + 2000
 }

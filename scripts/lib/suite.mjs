@@ -1,4 +1,4 @@
-/** Runs one suite of the gate: a command whose output goes to a file and whose tests are counted. */
+/** Runs one suite of the gate: a command whose output goes to a file, and counts its tests. */
 import { spawn } from "node:child_process"
 import { closeSync, existsSync, openSync, readFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,7 +15,7 @@ import { readSummary } from "./tally.mjs"
  * @property {(ended: Ended) => Result} count
  */
 
-/** Characters of a failure that are shown again at the end of the gate. */
+/** Maximum number of characters of a failure that the gate repeats at its end. */
 const EXCERPT = 1500
 
 /** The directory of logs and reports. */
@@ -27,7 +27,7 @@ const failed = (why) => ({ counts: { passed: 0, failed: 1, skipped: 0 }, failure
 /** @param {Ended} ended */
 const ending = ({ status, output }) => `ended with ${status}\n${output.slice(-EXCERPT)}`
 
-/** A command that counts as one test. @param {string[]} command @returns {Suite} */
+/** Describes a command that counts as one test. @param {string[]} command @returns {Suite} */
 export const succeeds = (command) => ({
   command,
   count: (ended) =>
@@ -36,7 +36,7 @@ export const succeeds = (command) => ({
       : failed(ending(ended)),
 })
 
-/** A command that ends with its counts (tally.mjs). @param {string[]} command @returns {Suite} */
+/** Describes a command that prints its counts at the end (tally.mjs). @param {string[]} command @returns {Suite} */
 export const counts = (command) => ({
   command,
   count: (ended) => {
@@ -48,9 +48,9 @@ export const counts = (command) => ({
 })
 
 /**
- * A project of vitest.config.ts.
+ * Describes a project of vitest.config.ts.
  * @param {string} project
- * @param {"22" | "24"} [node] the version of Node to use, if not this one
+ * @param {"22" | "24"} [node] the version of Node, if not the current one
  * @returns {Suite}
  */
 export function vitest(project, node) {
@@ -73,7 +73,7 @@ function countReport(file, ended) {
     .flatMap(({ assertionResults }) => assertionResults)
     .filter(({ status }) => status !== "passed")
     .map((test) => `${test.fullName}\n${test.failureMessages.join("\n").slice(0, EXCERPT)}\n`)
-  // A file that could not be loaded has no tests, only a message.
+  // A file that could not be loaded has a message, but no tests.
   const broken = files.filter(
     ({ status, assertionResults }) =>
       status === "failed" && !assertionResults.some((test) => test.status === "failed"),
@@ -84,7 +84,7 @@ function countReport(file, ended) {
     failed: report.numFailedTests + broken.length,
     skipped: report.numPendingTests + report.numTodoTests,
   }
-  // An error outside of all tests, or no tests at all.
+  // An error outside of tests, or no tests at all.
   if (!counts.failed && (ended.status !== 0 || !counts.passed)) {
     counts.failed = 1
     failures.push(ending(ended))
@@ -93,7 +93,7 @@ function countReport(file, ended) {
 }
 
 /**
- * Runs a suite to its end, or until `stop`.
+ * Runs a suite until it ends or `stop` is aborted.
  * @param {Suite} suite
  * @param {string} file for its output
  * @param {AbortSignal} stop
@@ -113,12 +113,12 @@ export async function runSuite({ command, count }, file, stop) {
 }
 
 /**
- * Runs a command in a process group, which ends as a whole at `stop`. The output goes to a file,
- * as a process that outlives the command would keep a pipe open.
+ * Runs a command in a process group, which is killed as a whole at `stop`. The output goes to a
+ * file, because a process that outlives the command would keep a pipe open.
  * @param {string[]} command
  * @param {number} log
  * @param {AbortSignal} stop
- * @returns {Promise<number | string | null>} the exit code, or what ended it
+ * @returns {Promise<number | string | null>} the exit code, or the reason why it ended
  */
 function runCommand([program = "", ...args], log, stop) {
   return new Promise((resolve, reject) => {
@@ -129,7 +129,7 @@ function runCommand([program = "", ...args], log, stop) {
       try {
         process.kill(-Number(child.pid), "SIGKILL")
       } catch {
-        // It has ended meanwhile.
+        // It has already ended.
       }
     }
     stop.addEventListener("abort", kill)

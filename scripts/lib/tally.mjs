@@ -1,4 +1,4 @@
-/** Counting what passed. The last line a tally prints is what gate.mjs reads. */
+/** Prints a suite's counts, on a last line that gate.mjs reads. */
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
 
@@ -13,7 +13,7 @@ export function finish(counts) {
   console.log(summary(counts))
 }
 
-/** The counts of a finished script's output; undefined when it did not get to its end. @param {string} output @returns {Counts | undefined} */
+/** Parses the counts in a script's output; undefined if it did not reach its end. @param {string} output @returns {Counts | undefined} */
 export function readSummary(output) {
   const last = output.trimEnd().split("\n").at(-1) ?? ""
   const found = /^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$/.exec(last)

@@ -1,8 +1,8 @@
-/** The code of connections' threads as text, which needs no file beside the program that starts one. */
+/** Bundles the code of worker threads as text, so that starting one needs no file. */
 import * as esbuild from "esbuild"
 import { root } from "./paths.mjs"
 
-/** The thread that starts it has compiled the module. @type {esbuild.Plugin} */
+/** Leaves out the module, which the starting thread passes on compiled. @type {esbuild.Plugin} */
 const givenWasm = {
   name: "given-wasm",
   setup(build) {
@@ -22,7 +22,7 @@ export async function threadWorkerCode() {
     format: "cjs",
     target: "es2022",
     platform: "node",
-    // Names stay, for stacks of errors.
+    // Keeps names, for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
     plugins: [givenWasm],
@@ -31,10 +31,10 @@ export async function threadWorkerCode() {
   return outputFiles[0].text
 }
 
-/** The module of dist/ with that text, on its own: a source map would repeat it. */
+/** The module of dist/ that exports the text. It is separate, because a source map would repeat the text. */
 export const THREAD_WORKER = "thread-worker.js"
 
-/** Imports "thread-worker" from there. @type {esbuild.Plugin} */
+/** Resolves "thread-worker" to that module. @type {esbuild.Plugin} */
 export const threadWorker = {
   name: "thread-worker",
   setup(build) {
