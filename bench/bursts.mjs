@@ -1,4 +1,4 @@
-/** Messages that are sent a few at a time, and answered one by one. `--help` says more. */
+/** Measures programs that send a few messages at a time, or wait for each reply. See `--help`. */
 
 import { rawTcpPair, roundTrips, socketPair } from "./latency/pairs.mjs"
 import { benchmark } from "./lib/harness.mjs"
@@ -15,10 +15,10 @@ import { RAW_TCP } from "./reports/latency.mjs"
 
 const options = readOptions(
   "bursts",
-  `Programs that send a message, or 20, in each turn of their event loop, as most do: PUSH to a PULL and
-PUB to 64 and 512 SUBs in another process, over tcp:// of zeromq.js and over lz4+tcp://. Beside them
-a PUB that sends JSON of 16 KiB as fast as it goes, and round trips from REQ to REP. Deliveries per
-second, and the CPU time of the sender for each message. Linux. About six minutes.`,
+  `Measures programs that send one message or 20 in each turn of their event loop: PUSH to a PULL, and
+PUB to 64 and 512 SUBs in another process, over tcp:// of zeromq.js and over lz4+tcp://; also a PUB that
+sends JSON of 16 KiB as fast as possible, and round trips from REQ to REP. Prints deliveries per second
+and the sender's CPU time per message. Linux. About six minutes.`,
 )
 const seconds = options.quick ? 0.1 : 0.5
 const FIRST_MESSAGES = 20_000

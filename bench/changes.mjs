@@ -1,4 +1,4 @@
-/** What the default makes of payloads and links that change. `--help` says more. */
+/** Measures the default options with payloads and links that change. See `--help`. */
 import { setTimeout } from "node:timers/promises"
 
 import { benchmark, progress } from "./lib/harness.mjs"
@@ -12,11 +12,11 @@ import { LINK_PHASES } from "./reports/changes.mjs"
 
 const options = readOptions(
   "changes",
-  `PUSH to PULL between two network namespaces, messages of 128 KiB, with the default options and with
-each level that could be fixed: a stream that changes from Lorem ipsum to random bytes to JSON every
-three seconds, and a link that changes from 1 Gbit/s to 100 Mbit/s and back. Needs Linux and root
-(ip netns, tc tbf); nothing is measured where namespaces cannot be made. About half an hour; with
---quick, which runs everything once, six minutes.`,
+  `Measures PUSH to PULL between two network namespaces, with messages of 128 KiB, the default options and
+each fixed level: a stream that changes from Lorem ipsum to random bytes to JSON every three seconds, and
+a link that changes from 1 Gbit/s to 100 Mbit/s and back. Needs Linux and root (ip netns, tc tbf); skipped
+if namespaces cannot be created. About half an hour; six minutes with --quick, which runs everything
+once.`,
   5,
 )
 const runs = options.quick ? 1 : options.runs
@@ -27,12 +27,12 @@ const runs = options.quick ? 1 : options.runs
 const SIZE = 128 * 1024
 const PAYLOAD_MS = 3000
 const LINK_MS = 6000
-/** Both processes have read their messages by then. */
+/** Time for both processes to read their messages. */
 const SOON_MS = 500
-/** Messages that wait would belong to what was before the change. */
+/** Low marks, because queued messages would belong to the phase before a change. */
 const MARKS = { sender: { sendHighWaterMark: 8 }, receiver: { receiveHighWaterMark: 8 } }
 
-/** Parts of this size go into no arena. */
+/** Without arenas: parts of this size are not put into arenas anyway. */
 const contestants = Object.fromEntries([
   [OURS, ends[OURS]],
   ...Object.entries(FIXED)
@@ -41,8 +41,8 @@ const contestants = Object.fromEntries([
 ])
 
 /**
- * Sends, and says what arrives in each phase, in MB/s of plaintext; of the first ones nothing, while the
- * connection is new.
+ * Sends, and returns the MB/s of plaintext received in each phase, without the first phases of a new
+ * connection.
  * @param {{ push: import("./peers/peers.mjs").Peer, pull: import("./peers/peers.mjs").Peer }} pair
  * @param {{ files: string[], eachMs: number, phases: readonly string[], unmeasured: number }} what
  * @param {(from: number) => Promise<void>} [meanwhile]
@@ -108,7 +108,7 @@ const linkCells = /** @type {const} */ (["json", "lorem"]).map((kind) => {
         unmeasured: 1,
       }
       const change = async (/** @type {number} */ from) => {
-        // What waits in a bucket that becomes too small for it would wait for ever.
+        // A packet larger than a shrunk token bucket would wait forever.
         const { burst } = MIDDLING.shape
         for (const [i, { shape }] of [SLOW, MIDDLING].entries()) {
           await setTimeout(from + (1 + i) * LINK_MS - Date.now())

@@ -1,4 +1,4 @@
-/** Measures the codec beside native liblz4 and other packages. `--help` says more. */
+/** Compares the codec with native liblz4 and other packages. See `--help`. */
 
 import { implementations, NATIVE, OURS, versions } from "./codec/implementations.mjs"
 import { buildNative, compilerVersion, nativeCodec } from "./codec/native.mjs"
@@ -11,8 +11,8 @@ import { payload, sampleDictionary } from "./payloads.mjs"
 
 const options = readOptions(
   "codec",
-  `Encodes and decodes Lorem ipsum and JSON log lines of 64 B to 1 MiB, with and without a
-dictionary of 2 KiB, beside native liblz4 (gcc) and other packages. About three minutes.`,
+  `Encodes and decodes Lorem ipsum and JSON log lines of 64 B to 1 MiB, with and without a dictionary
+of 2 KiB, and compares the codec with native liblz4 (gcc) and other packages. About three minutes.`,
   9,
 )
 const milliseconds = options.quick ? 15 : 60
@@ -25,7 +25,7 @@ const DICTIONARY_BYTES = 2048
 /** @typedef {import("./codec/implementations.mjs").Implementation} Implementation */
 
 /**
- * Instances enough that branch prediction does not learn them, few enough to stay in the cache.
+ * Creates enough payloads to defeat branch prediction, but few enough to stay in the cache.
  * @param {Subject} subject
  */
 function payloadsOf({ payload: kind, size }) {
@@ -42,7 +42,7 @@ function checkSame(actual, expected, what) {
 }
 
 /**
- * Measures an implementation: microseconds per call.
+ * Returns a function that measures an implementation in microseconds per call.
  * @param {string} name @param {Uint8Array[]} plains @param {Uint8Array | undefined} dictionary
  * @returns {(operation: Operation, milliseconds: number) => number}
  */
@@ -55,7 +55,7 @@ function measureOf(name, plains, dictionary) {
   }
   const codec = implementations[name](dictionary)
   if (!codec) throw new Skipped("it has no dictionaries")
-  // Copies: what comes back may be an array that the next call writes to.
+  // Copied, because the next call may overwrite the returned array.
   const wires = plains.map((plain) => codec.encode(plain).slice())
   checkSame(
     wires.map((wire) => codec.decode(wire).slice()),

@@ -1,4 +1,4 @@
-/** Measures what small messages gain by dictionaries, arenas and levels. `--help` says more. */
+/** Measures the gain from dictionaries, arenas and levels for small messages. See `--help`. */
 import { fileURLToPath } from "node:url"
 import { Codec, trainDictionary } from "zeromq-lz4/codec"
 
@@ -14,17 +14,17 @@ import { socketVersions } from "./peers/versions.mjs"
 
 const options = readOptions(
   "corpora",
-  `Three streams of JSON events (tiny, small, larger): bytes on the wire, the speed of the codec, and
-messages per second between two processes on the loopback interface, with each way to send small
-messages; pyomq and Zstandard for comparison. Linux. About seven minutes.`,
+  `Measures three streams of JSON events (tiny, small, larger) with each way to send small messages: bytes
+on the wire, the speed of the codec, and messages per second between two processes on the loopback
+interface; pyomq and Zstandard for comparison. Linux. About seven minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 
-/** Messages that one encodeBatch gets: about what waits on a busy link. */
+/** Messages per call of encodeBatch: about as many as are queued on a busy link. */
 const BATCH = 100
-/** Of each corpus the codecs are timed with so much. */
+/** Bytes of each corpus with which codecs are timed. */
 const CODEC_BYTES = options.quick ? 1e6 : 3e6
-/** Samples for a dictionary, as autoDictionary would take them for such a capacity. */
+/** Messages to train on, as for autoDictionary, by capacity in KiB. */
 const SAMPLES = { 2: 100, 8: 400 }
 
 /** @typedef {import("./corpora/corpora.mjs").Corpus} Corpus */
@@ -32,7 +32,7 @@ const SAMPLES = { 2: 100, 8: 400 }
 /** @typedef {import("./lib/messages.mjs").Messages} Messages */
 /** @typedef {import("./peers/peers.mjs").End} End */
 
-/** Everything about a corpus that its contestants share. @param {Corpus} corpus */
+/** Prepares the data of a corpus, which all contestants share. @param {Corpus} corpus */
 async function subjectOf({ name, events: make, ...corpus }) {
   const events = eventsOf({ name, events: make, ...corpus })
   const some = head(events, CODEC_BYTES)
@@ -78,7 +78,7 @@ function codec({ some, file }, { lz4, dictionary }) {
   const batches = Array.from({ length: Math.ceil(some.length / BATCH) }, (_, i) =>
     some.slice(i * BATCH, (i + 1) * BATCH).map((event) => [event]),
   )
-  // No mode is adaptive.
+  // None of these modes is adaptive.
   const options = /** @type {import("zeromq-lz4/codec").CodecOptions} */ ({ ...lz4, dictionary })
   return () => {
     const sender = Codec.createSync(options)
@@ -118,7 +118,7 @@ async function zstd({ file }, { level, dictionary }) {
   }
 }
 
-/** Wire bytes with our trainer's dictionary, × those with the dictionary of zstd's COVER. */
+/** Divides the wire bytes with our trainer's dictionary by those with zstd's COVER dictionary. */
 async function besideCover(
   /** @type {Subject} */ { some, file },
   /** @type {Uint8Array} */ dictionary,

@@ -1,4 +1,4 @@
-/** One socket and many: PUB to SUBs, PUSHes to PULL. `--help` says more. */
+/** Measures fan-out and fan-in: PUB to SUBs, PUSHes to a PULL. See `--help`. */
 import { Codec } from "zeromq-lz4/codec"
 
 import { sizeName } from "./lib/format.mjs"
@@ -24,22 +24,22 @@ import { COMPRESSING_ONCE, HUB_CPU, SPOKES_CPU } from "./reports/fan.mjs"
 
 const options = readOptions(
   "fan",
-  `One socket in one process, the hub, and 1 to 512 in another: PUB to SUBs, and PUSHes to a PULL, with
-JSON over tcp:// of zeromq.js and over lz4+tcp://; pyomq and omq-tokio as the hub. Messages per second,
-and the CPU time of each. Linux. About five minutes.`,
+  `Measures one socket in one process, the hub, and 1 to 512 in another: PUB to SUBs, and PUSHes to a PULL,
+with JSON over tcp:// of zeromq.js and over lz4+tcp://; also with pyomq and omq-tokio as the hub. Prints
+messages per second and the CPU time of both processes. Linux. About five minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 
 const SPOKES = options.quick ? [64, 512] : [1, 8, 64, 512]
 const SIZES = [64, 16 * 1024]
-/** Messages that all spokes together are first sent, or send. */
+/** Number of messages for all spokes in the first, short run. */
 const FIRST_MESSAGES = 2000
 
 /** @typedef {import("./peers/peers.mjs").End} End */
 /** @typedef {import("./peers/peers.mjs").Peer} Peer */
 /** @typedef {{ hub: Peer, spokes: Peer }} Wheel */
 
-/** The hub, and what is around it: sockets of Node. @type {Record<string, [hub: End, spokes: End]>} */
+/** The module of the hub and that of the spokes, which always run in Node. @type {Record<string, [hub: End, spokes: End]>} */
 const wheels = {
   [TCP]: [ends[TCP], ends[TCP]],
   [OURS]: [ends[OURS], ends[OURS]],
@@ -54,7 +54,7 @@ const wheels = {
  * @property {string} hub
  * @property {string} spoke
  * @property {object} options  of the spokes
- * @property {(wheel: Wheel) => Promise<void>} open  returns when everyone is there
+ * @property {(wheel: Wheel) => Promise<void>} open  resolves when all spokes are connected
  * @property {(wheel: Wheel, file: string, each: number, spokes: number) => Promise<[{ seconds: number }, unknown]>} exchange
  *   `each` messages for each spoke
  */
@@ -85,7 +85,7 @@ const SHAPES = {
   },
 }
 
-/** Times a single Codec: the least that a publisher could take. @param {number} size */
+/** Times a single Codec: the minimum for a publisher. @param {number} size */
 function compressingOnce(size) {
   const codec = Codec.createSync()
   const messages = payloads("json", size)
@@ -127,7 +127,7 @@ async function wheelOf(shape, count, size, name) {
   const exchange = async (/** @type {number} */ each) =>
     (await shape.exchange(wheel, file, each, count))[0]
   const each = await countFor(exchange, Math.ceil(FIRST_MESSAGES / count), seconds)
-  // Of a publisher's messages each reaches everyone.
+  // Each message of a publisher goes to all spokes.
   const atHub = shape.hub === "PUB" ? each : each * count
   return {
     async run() {

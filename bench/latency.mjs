@@ -1,4 +1,4 @@
-/** Round trips of REQ and REP. `--help` says more. */
+/** Measures round trips of REQ and REP. See `--help`. */
 import { inprocPair, rawTcpPair, roundTrips, socketPair } from "./latency/pairs.mjs"
 import { sizeName } from "./lib/format.mjs"
 import { benchmark } from "./lib/harness.mjs"
@@ -10,9 +10,9 @@ import { INPROC, RAW_TCP } from "./reports/latency.mjs"
 
 const options = readOptions(
   "latency",
-  `Round trips from REQ to REP and back, one after another, over tcp:// and ipc:// of zeromq.js and
-over lz4+tcp://, between two processes on this machine; over inproc://, in one process; and of
-bytes between two plain TCP sockets of Node, which is the floor. About four minutes.`,
+  `Measures consecutive round trips from REQ to REP and back, over tcp:// and ipc:// of zeromq.js and over
+lz4+tcp://, between two processes on this machine; over inproc:// in one process; and between two
+plain TCP sockets of Node, as a lower bound. About four minutes.`,
 )
 const seconds = options.quick ? 0.2 : 1.5
 const SIZES = [10, 64, 1024, 16 * 1024, 64 * 1024]

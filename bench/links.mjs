@@ -1,4 +1,4 @@
-/** Measures what compression gains on links of a given speed. `--help` says more. */
+/** Measures the gain from compression on links of a given speed. See `--help`. */
 import { trainDictionary } from "zeromq-lz4/codec"
 
 import { sizeName } from "./lib/format.mjs"
@@ -23,13 +23,13 @@ import { socketVersions } from "./peers/versions.mjs"
 
 const options = readOptions(
   "links",
-  `PUSH to PULL between two network namespaces, over a link of 100 Mbit/s, of 1 and 10 Gbit/s, and of no
-set speed: Lorem ipsum and JSON, with the default options and with those that can be fixed in their
-place, with a dictionary and level 12; tcp:// of zeromq.js, and pyomq and omq-tokio with their defaults,
-for comparison. Needs Linux and root (ip netns, tc tbf); nothing is measured where namespaces cannot be
-made. About 40 minutes; with --quick, which leaves out dictionaries and level 12, four.`,
+  `Measures PUSH to PULL between two network namespaces, over links of 100 Mbit/s, 1 and 10 Gbit/s and
+unlimited speed: Lorem ipsum and JSON, with the default options, with fixed levels, with a dictionary and
+with level 12; tcp:// of zeromq.js, pyomq and omq-tokio for comparison. Needs Linux and root (ip netns,
+tc tbf); skipped if namespaces cannot be created. About 40 minutes; four minutes with --quick, which
+leaves out dictionaries and level 12.`,
 )
-/** The default needs longer to learn than --quick gives it: what that shows of it is a lower bound. */
+/** The adaptive default needs longer than --quick allows, whose results for it are lower bounds. */
 const seconds = options.quick ? 0.5 : 2
 
 /** @typedef {import("./links/network.mjs").Link} Link */
@@ -66,7 +66,7 @@ const others = (kind) => ({
   [`${OURS}, dictionary, level 9`]: { ...ours({ level: 9 }), dictionary: dictionaries[kind] },
 })
 
-/** Both ends are alike. @param {"lorem" | "json"} kind @param {number} size @returns {Record<string, End>} */
+/** Returns the contestants, with the same options at both ends. @param {"lorem" | "json"} kind @param {number} size @returns {Record<string, End>} */
 const contestants = (kind, size) => ({
   [TCP]: ends[TCP],
   [OURS]: ends[OURS],
@@ -82,7 +82,7 @@ const contestants = (kind, size) => ({
 })
 
 const cells = LINKS.flatMap((link) => {
-  /** One for all cells of the link. @type {ReturnType<typeof createNetwork> | undefined} */
+  /** The network that all cells of the link share. @type {ReturnType<typeof createNetwork> | undefined} */
   let network
   return MESSAGES.map(({ payload: kind, size }) => {
     const both = contestants(kind, size)

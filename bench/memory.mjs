@@ -1,4 +1,4 @@
-/** Measures the memory of connections. `--help` says more. */
+/** Measures the memory of connections. See `--help`. */
 import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 
@@ -13,31 +13,31 @@ import { socketVersions } from "./peers/versions.mjs"
 
 const options = readOptions(
   "memory",
-  `What one more connection takes of memory, on the side that binds and on the one that connects, while
-nothing happens and while messages flow, over tcp:// of zeromq.js and over lz4+tcp://, while nothing
-happens also with thread: true; and how much of it is WebAssembly's. As many connections as the limit
-of open files allows, 10,000 at most. Linux. About eight minutes.`,
+  `Measures the memory of one more connection, on the binding and the connecting side, while it is idle and
+while messages flow, over tcp:// of zeromq.js and over lz4+tcp://, when idle also with thread: true; and
+how much of it belongs to the WebAssembly module. Opens at most 10,000 connections, or as many as the
+limit of open files allows. Linux. About eight minutes.`,
 )
 
 const IDLE = options.quick ? [1, 100, 1000] : [1, 100, 1000, 4000, 10_000]
 const BUSY = 100
 const BUSY_BYTES = 16 * 1024
 const BUSY_MESSAGES = options.quick ? 5000 : 20_000
-/** Connections that are there before memory is first looked at; none before the first. */
+/** Connections before the first measurement; none if only one connection is measured. */
 const BEFORE = 200
-/** Connections made at once, for the listener's queue. */
+/** Connections opened at the same time, limited by the listener's queue. */
 const AT_ONCE = 500
-/** Open files of a process besides its connections, which take one each. */
+/** Open files of a process besides its connections, which need one each. */
 const OTHER_FILES = 1000
 
 /** @typedef {import("./peers/peers.mjs").Peer} Peer */
 
 const wanted = Math.max(...IDLE) + BEFORE + OTHER_FILES
 
-/** As little garbage as possible in what memory() says. */
+/** Keeps garbage small in the results of memory(). */
 const lean = ["env", "NODE_OPTIONS=--max-semi-space-size=1"]
 
-/** Files that a process of ours may open, and the command that allows it. */
+/** Returns the limit of open files, and the command prefix that raises it. */
 function openFiles() {
   const limits = readFileSync("/proc/self/limits", "utf8")
   const allowed = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(limits)?.[1] ?? 0)
@@ -54,7 +54,7 @@ function openFiles() {
 const { files, within } = openFiles()
 const most = Math.floor((files - OTHER_FILES - BEFORE) / 1000) * 1000
 
-/** Two processes, the one bound, the other not yet connected. @param {string} name */
+/** Starts two processes, one bound, the other not yet connected. @param {string} name */
 async function start(name) {
   const end = ends[name]
   const bind = freeEndpoint(end.scheme, LOOPBACK.address)
@@ -90,7 +90,7 @@ async function start(name) {
 /** @typedef {{ rss: number, heap: number, wasm: number }} Memory */
 
 /**
- * In new processes each time, because memory that was used once is not given back.
+ * Measures in new processes each time, because memory is not returned to the system.
  * @param {string} name @param {number} count
  */
 async function idle(name, count) {
@@ -106,14 +106,14 @@ async function idle(name, count) {
     return [
       { quantity: "bound side", unit: "KiB", value: each(0, "rss") / 1024 },
       { quantity: "connecting side", unit: "KiB", value: each(1, "rss") / 1024 },
-      // Of one connection this is noise.
+      // For one connection this is noise.
       ...(count > 1
         ? [
             { quantity: "heap, bound side", unit: "KiB", value: each(0, "heap") / 1024 },
             { quantity: "heap, connecting side", unit: "KiB", value: each(1, "heap") / 1024 },
           ]
         : []),
-      // The module grows by pages, which a few connections do not fill.
+      // The module grows in pages, which a few connections do not fill.
       ...(name === OURS && count >= 1000
         ? [
             { quantity: "wasm, bound side", unit: "B", value: each(0, "wasm") },
@@ -126,7 +126,7 @@ async function idle(name, count) {
   }
 }
 
-/** The most that is taken while messages flow over all connections. @param {string} name */
+/** Measures peak memory while messages flow over all connections. @param {string} name */
 async function busy(name) {
   const { bound, connecting, connect, both, stop } = await start(name)
   try {

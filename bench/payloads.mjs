@@ -1,6 +1,6 @@
 /**
- * Made-up data that looks like what people send, for benchmarks, tests and the
- * demo. The same seed gives the same bytes on every machine and Node version.
+ * Generates realistic data for benchmarks, tests and the demo. The same seed gives
+ * the same bytes on every machine and in every version of Node.
  */
 import { createRandom } from "./random.mjs"
 
@@ -59,8 +59,8 @@ const PRODUCTS = [
 ]
 
 /**
- * The paragraph of Lorem ipsum again and again, each time after a fresh UUID: a
- * schema that repeats, and values that do not.
+ * Yields the Lorem ipsum paragraph repeatedly, each time after a new UUID: a schema
+ * that repeats, with values that do not.
  * @param {number} [seed]
  * @returns {Generator<string, never, void>}
  */
@@ -70,7 +70,7 @@ export function* loremParagraphs(seed = 1) {
 }
 
 /**
- * The log of a small web shop: one JSON object of 200 to 2000 bytes per event,
+ * Yields the log of a small web shop: one JSON object of 200 to 2000 bytes per event,
  * without the line feed.
  * @param {number} [seed]
  * @returns {Generator<string, never, void>}
@@ -85,8 +85,8 @@ export function* logEvents(seed = 1) {
 }
 
 /**
- * The same few processes log everything, whatever the seed: that is what makes
- * a dictionary worth having.
+ * Creates the few processes that log everything, whatever the seed, so that a
+ * dictionary is useful.
  * @param {Random} random
  */
 function makePods(random) {
@@ -103,7 +103,7 @@ function makePods(random) {
 
 /** @typedef {[level: string, details: object]} Described */
 
-// An entry for each percent.
+// One entry for each percent.
 const EVENT_MIX = [
   ...Array(48).fill(httpEvent),
   ...Array(20).fill(queryEvent),
@@ -295,7 +295,7 @@ function* withLineFeeds(texts) {
 }
 
 /**
- * `size` bytes of one kind; the seed makes instances that differ.
+ * Returns `size` bytes of one kind. Different seeds give different bytes.
  * @param {PayloadKind} kind
  * @param {number} size
  * @param {number} [seed]
@@ -315,8 +315,8 @@ export function payload(kind, size, seed = 1) {
 }
 
 /**
- * A dictionary as a sender with some experience of such messages would have it:
- * what comes last is what a compressor finds first, so the end of other data.
+ * Returns a dictionary for such messages: the end of other data of the same kind,
+ * because a compressor finds the last bytes first.
  * @param {PayloadKind} kind
  * @param {number} [size]
  */

@@ -1,6 +1,6 @@
 /**
- * A small random generator in 32-bit integers only, so that other languages can
- * repeat it bit for bit (test/vectors/plaintexts.py does).
+ * A small random generator that only uses 32-bit integers, so that other languages
+ * can reproduce it exactly (as test/vectors/plaintexts.py does).
  */
 
 /**
@@ -15,7 +15,7 @@
  */
 
 /**
- * FNV-1a: names that differ by one digit still give unrelated streams.
+ * Hashes a name with FNV-1a, so that similar names give unrelated streams.
  * @param {string} name ASCII
  */
 function seedOf(name) {

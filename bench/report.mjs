@@ -1,4 +1,4 @@
-/** Prints the newest run of every benchmark, and puts them into bench/README.md. `--help` says more. */
+/** Prints the newest run of every benchmark, and writes it into bench/README.md. See `--help`. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 
 import { readArgs } from "../scripts/lib/args.mjs"
@@ -16,12 +16,12 @@ import { targetLines } from "./targets.mjs"
 const { against = "HEAD", only } = readArgs(
   `usage: npm run bench:report -- [options]
 
-Prints the run of each benchmark in bench/results.jsonl, what has changed beyond the spread since the
-run in an earlier commit, and whether the targets are met; then writes the tables of bench/README.md, the
-one of README.md, and the plots in bench/plots.
+Prints the run of each benchmark in bench/results.jsonl, the changes beyond the spread since the run in
+an earlier commit, and whether the targets are met. Then writes the tables of bench/README.md, the table
+of README.md, and the plots in bench/plots.
 
-  --against COMMIT the commit to compare with; by default the one that is checked out
-  --only BENCH     print one benchmark: ${Object.keys(reports).join(", ")}
+  --against COMMIT compare with the results in COMMIT; HEAD by default
+  --only BENCH     print only one benchmark: ${Object.keys(reports).join(", ")}
   --help`,
   { against: { type: "string" }, only: { type: "string" } },
 )

@@ -1,4 +1,4 @@
-/** Measures starting times and sizes. `--help` says more. */
+/** Measures start-up times and sizes. See `--help`. */
 import { execFileSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
@@ -11,13 +11,13 @@ import { socketVersions } from "./peers/versions.mjs"
 
 const options = readOptions(
   "start",
-  `Milliseconds that importing, the first bind and the first message take, each time in a new process,
-over tcp:// of zeromq.js and over lz4+tcp://; the first load of the codec; and the sizes of the
-package and of the codec in a page. Under a minute.`,
+  `Measures the time of the import, the first bind and the first message, each time in a new process, over
+tcp:// of zeromq.js and over lz4+tcp://; the first load of the codec; and the sizes of the package and of
+the codec in a page. Less than a minute.`,
   15,
 )
 
-/** Milliseconds by what took them. @param {string} script @param {string[]} args */
+/** Runs a script that prints milliseconds by name. @param {string} script @param {string[]} args */
 function timesOf(script, ...args) {
   const path = fileURLToPath(new URL(`start/${script}.mjs`, import.meta.url))
   const times = JSON.parse(execFileSync(process.execPath, [path, ...args], { encoding: "utf8" }))

@@ -1,4 +1,4 @@
-/** The targets. Printed, not asserted: results depend on the machine. */
+/** The targets, which are printed but not asserted, because results depend on the machine. */
 import { NATIVE, OURS_INTO, PEERS } from "./codec/implementations.mjs"
 import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "./corpora/modes.mjs"
 import { digits, sizeName } from "./lib/format.mjs"
@@ -19,7 +19,7 @@ import { LONGEST, ONE_THREAD, TWO_THREADS } from "./reports/threads.mjs"
  * @property {Bench} bench
  * @property {string} what
  * @property {{ atLeast: number } | { atMost: number }} goal
- * @property {(run: Run, cell: string) => number | undefined} value  undefined: it is not about this cell
+ * @property {(run: Run, cell: string) => number | undefined} value  undefined if the target does not apply to the cell
  */
 
 const KIB = 1024
@@ -28,9 +28,9 @@ const SHAPED = ["100 Mbit/s", "1 Gbit/s"]
 const FAST = ["10 Gbit/s", "unshaped"]
 
 /**
- * Messages per second, ours × theirs.
+ * Divides our messages per second by those of another implementation.
  * @param {string} other @param {(cell: { payload: string, size: number, link: string }) => boolean} applies
- * @param {string} [who]  of ours
+ * @param {string} [who]  our contestant
  * @returns {Target["value"]}
  */
 const rateOver =
@@ -42,7 +42,7 @@ const rateOver =
   }
 
 /**
- * Messages per second of one cell of the loopback, × those of another implementation.
+ * Returns a target for one cell of the throughput benchmark, relative to another implementation.
  * @param {string} other @param {"lorem" | "json" | "random"} kind @param {number} bytes @param {number} atLeast
  * @returns {Target}
  */
@@ -53,7 +53,7 @@ const loopback = (other, kind, bytes, atLeast) => ({
   value: rateOver(other, ({ payload, size }) => payload === kind && size === bytes),
 })
 
-/** The same on threads, × tcp://. @param {"lorem" | "json"} kind @param {number} bytes @param {number} atLeast @returns {Target} */
+/** Returns a target for one cell of the throughput benchmark on threads, relative to tcp://. @param {"lorem" | "json"} kind @param {number} bytes @param {number} atLeast @returns {Target} */
 const onThreads = (kind, bytes, atLeast) => ({
   bench: "throughput",
   what: `${kind} ${sizeName(bytes)}, ${ON_THREADS}, × ${TCP}`,
@@ -90,7 +90,7 @@ const rateOnLink = (link, other, applies) =>
 const isLargeLorem = ({ payload, size }) => payload === "lorem" && size === 128 * KIB
 
 /**
- * The default as a multiple of the best option that could be fixed.
+ * Divides the rate of the default by that of the best fixed option.
  * @param {(cell: { payload: string, size: number, link: string }) => boolean} applies
  * @returns {Target["value"]}
  */
@@ -104,13 +104,13 @@ const overFixed = (applies) => (run, cell) => {
 /** @param {{ link: string }} cell */
 const isShaped = ({ link }) => SHAPED.includes(link)
 
-/** On links that are hardly a limit. @param {{ payload: string, size: number, link: string }} cell */
+/** Selects large JSON on links that are hardly a limit. @param {{ payload: string, size: number, link: string }} cell */
 const isFastJson = ({ payload, size, link }) =>
   FAST.includes(link) && payload === "json" && size === 128 * KIB
 
 /**
- * The gain of a level over tcp:// beside the gain that its better ratio predicts from `usual`.
- * @param {number} level @param {number} usual  what level 0 is to gain
+ * Divides the gain of a level over tcp:// by the gain that its compression ratio predicts.
+ * @param {number} level @param {number} usual  the expected gain of level 0
  * @returns {Target["value"]}
  */
 const levelGain = (level, usual) => (run, cell) => {
@@ -243,7 +243,7 @@ const BURSTS = [
   burst(ROUND_TRIP, "median", { atMost: 1.2 }, RAW_TCP),
 ]
 
-/** Processor time of the hub for each message and spoke. @param {Run} run @param {string} cell @param {string} who */
+/** Returns the hub's CPU time for each message and spoke. @param {Run} run @param {string} cell @param {string} who */
 function hubCost(run, cell, who) {
   const measurement = run.get(`${cell}: ${HUB_CPU}`, who)
   if (!measurement) return Number.NaN
@@ -299,10 +299,10 @@ const THREADS = [
 
 const SIDES = ["bound side", "connecting side"]
 
-/** The idle cell with the most connections. @param {Run} run */
+/** Returns the idle cell with the most connections. @param {Run} run */
 const largestIdle = (run) => run.cells.filter((cell) => cell.startsWith("idle, ")).at(-1)
 
-/** Idle connections that targets are for. */
+/** Selects the idle cells that have targets. */
 const isMany = (/** @type {string} */ cell) => ["idle, 4000", "idle, 10000"].includes(cell)
 
 /** @type {readonly Target[]} */
@@ -443,7 +443,7 @@ export const TARGETS = [
 ]
 
 /**
- * A line for each target of what was measured: the worst cell decides.
+ * Returns a line for each target that was measured, with the result of its worst cell.
  * @param {Partial<Record<Bench, readonly Measurement[]>>} measured
  */
 export const targetLines = (measured) =>

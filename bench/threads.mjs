@@ -1,4 +1,4 @@
-/** Measures what a worker thread spares the event loop, and what a second one adds. `--help` says more. */
+/** Measures the event loop's delay with a worker thread, and the gain from a second thread. See `--help`. */
 import { fileURLToPath } from "node:url"
 import { Codec } from "zeromq-lz4/codec"
 
@@ -13,16 +13,16 @@ import { LONGEST, ONE_THREAD, PERCENTILE, TWO_THREADS } from "./reports/threads.
 
 const options = readOptions(
   "threads",
-  `How late the event loop of a PUSH is that sends large messages at level 9, half as many as a core can
-compress, on the calling thread and with thread: true; and how many a PUSH sends to two peers, with one
+  `Measures the delay of the event loop while a PUSH sends large messages at level 9, half as many as a core
+can compress, on the calling thread and with thread: true; and the rate of a PUSH with two peers, with one
 thread and with two. About two minutes.`,
 )
 const seconds = options.quick ? 0.5 : 3
 
 const LEVEL = 9
-/** Of what one core compresses. */
+/** Share of the messages that one core can compress. */
 const SHARE = 0.5
-/** Bytes compressed before the time is believed. */
+/** Minimum duration of the measurement in milliseconds. */
 const LEAST_MS = 200
 const PEERS = 2
 const SMALL_BYTES = 16 * 1024
@@ -44,14 +44,14 @@ const senders = {
   [ON_THREADS]: ours({ level: LEVEL, thread: true }),
 }
 
-/** To two peers. @type {Record<string, { end: End, ioThreads?: number }>} */
+/** Contestants that send to two peers. @type {Record<string, { end: End, ioThreads?: number }>} */
 const sendersToTwo = {
   [OURS]: { end: senders[OURS] },
   [ONE_THREAD]: { end: senders[ON_THREADS], ioThreads: 1 },
   [TWO_THREADS]: { end: senders[ON_THREADS], ioThreads: 2 },
 }
 
-/** Messages that a Codec compresses in a second. @param {readonly Uint8Array[]} messages */
+/** Measures how many messages a Codec compresses per second. @param {readonly Uint8Array[]} messages */
 function compressedPerSecond(messages) {
   const codec = Codec.createSync({ level: LEVEL })
   const compress = () => {
@@ -72,7 +72,7 @@ function compressedPerSecond(messages) {
 /** @type {Map<Stream, number>} */
 const rates = new Map()
 
-/** Messages per second, the same for everyone. @param {Stream} stream */
+/** Returns the messages per second of a stream, the same for all contestants. @param {Stream} stream */
 function rateOf(stream) {
   const { payload, size } = stream
   const rate = rates.get(stream) ?? SHARE * compressedPerSecond(payloads(payload, size))
@@ -117,7 +117,7 @@ async function toTwoPeers(name) {
   const program = fileURLToPath(new URL("threads/sink.mjs", import.meta.url))
   const sink = await startPeer([process.execPath, program], {})
   const push = await startSocket(end, { type: "PUSH", ioThreads })
-  // Each time it is another endpoint of the socket, so that each has a thread if there are two.
+  // Each connect() is another endpoint, so each has its own thread if there are two.
   await push.call("connectAgain", { endpoint: sink.endpoint, count: PEERS })
   await sink.call("connected", { count: PEERS })
   const file = payloadMessages("json", SMALL_BYTES).path

@@ -1,4 +1,4 @@
-/** Messages per second from one process to another. `--help` says more. */
+/** Measures messages per second from one process to another. See `--help`. */
 import { sizeName } from "./lib/format.mjs"
 import { benchmark } from "./lib/harness.mjs"
 import { payloadMessages } from "./lib/messages.mjs"
@@ -22,10 +22,10 @@ import { socketVersions } from "./peers/versions.mjs"
 
 const options = readOptions(
   "throughput",
-  `PUSH to PULL between two processes on this machine: Lorem ipsum with UUIDs, JSON and random bytes
-over tcp:// and ipc:// of zeromq.js, over lz4+tcp:// as usual and without compressing anything, and over
-pyomq and omq-tokio. Messages per second, bytes on the wire, CPU time and memory of both sides. Linux.
-About eight minutes.`,
+  `Measures PUSH to PULL between two processes on this machine: Lorem ipsum with UUIDs, JSON and random
+bytes over tcp:// and ipc:// of zeromq.js, over lz4+tcp:// with default options and without compression,
+and over pyomq and omq-tokio. Prints messages per second, bytes on the wire, CPU time and memory of both
+sides. Linux. About eight minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 
@@ -35,7 +35,7 @@ const SIZES = options.quick
   ? { lorem: FEW, json: [16 * KIB], random: [16 * KIB] }
   : {
       lorem: [8, 64, 256, KIB, 4 * KIB, 16 * KIB, 128 * KIB, 1024 * KIB],
-      // Below that it matters little what is in them.
+      // The content of smaller messages matters little.
       json: [256, KIB, 16 * KIB, 128 * KIB, 1024 * KIB],
       random: [256, KIB, 16 * KIB, 128 * KIB, 1024 * KIB],
     }

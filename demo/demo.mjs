@@ -1,6 +1,6 @@
 /**
- * Shows what compression saves: this process receives a stream of JSON events that another one
- * sends, at a steady rate and as fast as it can. `--help` says more.
+ * Shows the savings of compression: this process receives a stream of JSON events from another one,
+ * at a steady rate and as fast as possible. See `--help`.
  */
 import { fork } from "node:child_process"
 import { once } from "node:events"
@@ -16,13 +16,13 @@ const STEADY = 50_000
 
 const HELP = `npm run demo
 
-Two processes on this machine: one sends ${EVENTS} JSON events of a made-up web shop
-through a PUSH socket, the other receives them with a PULL socket: over lz4+tcp:// at
-${STEADY} events per second, without and with a dictionary made of a few such events, and
-as fast as possible, over lz4+tcp:// and over tcp://. The table says how many bytes of
-messages went over TCP each time, and which level the connection used in the end: 0 is
-LZ4; "none" is nothing compressed, which is best between two processes of one machine
-that do nothing else. Takes some seconds.
+Runs two processes on this machine: one sends ${EVENTS} JSON events of a fictitious web
+shop through a PUSH socket, the other receives them with a PULL socket: over lz4+tcp:// at
+${STEADY} events per second, without and with a dictionary of a few such events, and as
+fast as possible, over lz4+tcp:// and over tcp://. The table shows the bytes of messages
+sent over TCP each time, and the final level of the connection: 0 is LZ4; "none" is no
+compression, which is best between two processes on the same machine that do nothing
+else. Takes a few seconds.
 `
 
 /** @type {{ name: string, scheme: string, options: [object?], perSecond: number }[]} */
@@ -38,7 +38,7 @@ const runs = [
   { name: "tcp://, full speed", scheme: "tcp://", options: [], perSecond: Infinity },
 ]
 
-/** When progress was last shown. */
+/** Time of the last progress report. */
 let shown = 0
 
 const { values: args } = parseArgs({ options: { help: { type: "boolean", default: false } } })
@@ -78,7 +78,7 @@ async function receiveFrom(sender, { name, scheme, options, perSecond }) {
     if (count % 1000 === 0) progress(`${name}: ${count} of ${EVENTS} events`)
   }
   const seconds = (performance.now() - start) / 1000
-  // Over tcp:// parts travel as they are.
+  // Over tcp:// parts are not encoded.
   const wireBytes = scheme === "tcp://" ? plainBytes : pull.lz4.stats.received.wireBytes
   const [{ level = "" }] = await sent
   pull.close()
@@ -101,7 +101,7 @@ function row(name, { plainBytes, wireBytes, perSecond, level }) {
   ]
 }
 
-/** A line that is written over on a terminal; elsewhere one now and then. @param {string} text @param {boolean} [now] */
+/** Shows a line that is overwritten on a terminal; elsewhere it is printed now and then. @param {string} text @param {boolean} [now] */
 function progress(text, now = false) {
   const { isTTY } = process.stdout
   const time = performance.now()

@@ -8,7 +8,7 @@ export function* events() {
   for (let i = 0; i < EVENTS; i++) yield source.next().value
 }
 
-/** As many events of another day, one after the other, as a dictionary may hold. */
+/** Returns a dictionary: consecutive events of another day. */
 export function dictionary() {
   let text = ""
   for (const event of logEvents(2)) {

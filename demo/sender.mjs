@@ -1,9 +1,9 @@
-/** The sending process of the demo: has events, and sends them where demo.mjs says. */
+/** The sending process of the demo, controlled by demo.mjs. */
 import { setTimeout } from "node:timers/promises"
 import { Push } from "zeromq-lz4"
 import { events } from "./events.mjs"
 
-/** Events that are sent in a row before the clock is looked at. */
+/** Events that are sent before the clock is read again. */
 const BURST = 100
 
 const all = [...events()]
@@ -12,7 +12,7 @@ const all = [...events()]
  * @typedef {object} Order
  * @property {string} endpoint
  * @property {[object?]} options
- * @property {number} perSecond  how many to send, at most
+ * @property {number} perSecond  the maximum rate
  */
 
 process.on("message", async (/** @type {Order} */ { endpoint, options, perSecond }) => {

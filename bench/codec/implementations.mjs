@@ -14,14 +14,14 @@ const require = createRequire(import.meta.url)
 
 /** @typedef {(dictionary?: Uint8Array) => Implementation | undefined} Create undefined: it has no dictionaries */
 
-/** Room for whatever is measured. */
+/** Large enough for all payloads. */
 const TARGET_BYTES = 2 ** 21
 
 /** @param {Uint8Array} [dictionary] */
 function zeromqLz4Codecs(dictionary) {
   const sender = Codec.createSync(dictionary && { dictionary })
   const receiver = Codec.createSync()
-  // The first message brings the dictionary.
+  // The dictionary is part of the first message.
   for (const message of sender.encode([new Uint8Array(0)])) receiver.decode(message)
   return { sender, receiver }
 }
@@ -36,7 +36,7 @@ function zeromqLz4(dictionary) {
 }
 
 /**
- * The same into an array of the caller's, which is used again and again.
+ * Encodes and decodes into an array of the caller, which is reused.
  * @type {Create}
  */
 function zeromqLz4Into(dictionary) {
@@ -50,7 +50,7 @@ function zeromqLz4Into(dictionary) {
 
 /** @type {Create} */
 function lz4Napi(dictionary) {
-  // Its types ask for a Buffer; it takes any Uint8Array.
+  // Its types require a Buffer, but it accepts any Uint8Array.
   const { compressSync, uncompressSync } = /** @type {any} */ (require("lz4-napi"))
   return {
     encode: (plain) => compressSync(plain, dictionary),
@@ -64,7 +64,7 @@ function lz4WasmNodejs(dictionary) {
   return dictionary ? undefined : { encode: compress, decode: decompress }
 }
 
-/** The functions that lz4js documents: they write LZ4 frames. @type {Create} */
+/** Uses the documented functions of lz4js, which write LZ4 frames. @type {Create} */
 function lz4js(dictionary) {
   // @ts-expect-error It has no types.
   const { compress, decompress } = require("lz4js")
@@ -74,7 +74,7 @@ function lz4js(dictionary) {
 }
 
 export const OURS = "zeromq-lz4"
-/** With encodeInto and decodeInto. */
+/** The contestant that uses encodeInto and decodeInto. */
 export const OURS_INTO = "zeromq-lz4 …Into"
 export const NATIVE = "native liblz4"
 
@@ -91,7 +91,7 @@ export const PEERS = Object.keys(implementations).filter(
   (name) => name !== OURS && name !== OURS_INTO,
 )
 
-/** Versions of everything measured, for the stored results. */
+/** Returns the versions of all implementations, for the stored results. */
 export function versions() {
   return {
     node: process.versions.node,

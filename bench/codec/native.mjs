@@ -1,4 +1,4 @@
-/** Builds and runs bench/codec/lz4-bench.c: liblz4 from the same source, by gcc -O3. */
+/** Builds and runs bench/codec/lz4-bench.c: the same liblz4 source, compiled by gcc -O3. */
 import { execFileSync } from "node:child_process"
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -15,13 +15,13 @@ export function buildNative() {
   execFileSync("gcc", ["-O3", "-I", paths.liblz4, "-o", program, ...sources], { stdio: "inherit" })
 }
 
-/** First line of `gcc --version`. */
+/** Returns the first line of `gcc --version`. */
 export const compilerVersion = () =>
   execFileSync("gcc", ["--version"], { encoding: "utf8" }).split("\n", 1)[0]
 
 /**
- * The native side of one cell of the benchmark.
- * @param {string} directory for files to pass
+ * Runs the native program for one cell of the benchmark.
+ * @param {string} directory  for input and output files
  * @param {Uint8Array[]} payloads all of one size
  * @param {Uint8Array | undefined} dictionary
  */
@@ -30,7 +30,7 @@ export function nativeCodec(directory, payloads, dictionary) {
   const dictionaryFile = dictionary ? join(directory, "dictionary") : "-"
   writeFileSync(payloadFile, Buffer.concat(payloads))
   if (dictionary) writeFileSync(dictionaryFile, dictionary)
-  // As src/codec decides, so that both compress the same payloads.
+  // The thresholds of src/codec, so that both compress the same payloads.
   const minCompress = dictionary ? 128 : 512
   const size = payloads[0].length
 

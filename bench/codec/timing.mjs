@@ -2,21 +2,21 @@
 import { collectGarbage } from "../lib/garbage.mjs"
 
 /**
- * Microseconds per call. Collecting the garbage of these calls counts; what
- * others left is collected first.
+ * Returns the microseconds per call. This includes collecting the calls' own garbage;
+ * earlier garbage is collected first.
  * @param {(input: Uint8Array) => Uint8Array} call
  * @param {readonly Uint8Array[]} inputs
  * @param {number} milliseconds
  */
 export function microsecondsPerCall(call, inputs, milliseconds) {
   collectGarbage()
-  // A collection leaves a small heap, which has to grow again before times are steady.
+  // The heap is small after a collection and has to grow before times are steady.
   repeat(call, inputs, milliseconds / 2)
   return repeat(call, inputs, milliseconds)
 }
 
 /**
- * Whole cycles through the inputs.
+ * Measures whole cycles through the inputs.
  * @param {(input: Uint8Array) => Uint8Array} call
  * @param {readonly Uint8Array[]} inputs
  * @param {number} milliseconds

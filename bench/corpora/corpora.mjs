@@ -1,6 +1,6 @@
 /**
- * Streams of JSON events for bench/corpora, the same on every machine: what a shop's services
- * tell each other (small and larger), and what sensors report (tiny).
+ * Streams of JSON events for bench/corpora, the same on every machine: messages between the
+ * services of a shop (small and larger), and reports of sensors (tiny).
  */
 import { createRandom } from "../random.mjs"
 
@@ -10,7 +10,7 @@ import { createRandom } from "../random.mjs"
  * @typedef {object} Corpus
  * @property {string} name
  * @property {string} what
- * @property {number} bytes  of all events together, about
+ * @property {number} bytes  the approximate total of all events
  * @property {() => Generator<string, never, void>} events
  */
 
@@ -57,7 +57,7 @@ const address = (random) => ({
 })
 
 /**
- * An event of `size` bytes: as many lines of an order as fit, and a note in the rest.
+ * Returns an event of `size` bytes: as many lines of an order as fit, padded with a note.
  * @param {Random} random @param {number} sequence @param {number} size
  */
 function shopEvent(random, sequence, size) {
@@ -95,7 +95,7 @@ function shopEvent(random, sequence, size) {
   return `${text},"note":"${note(random, size - text.length - 11)}"}`
 }
 
-/** Words of `length` bytes together. @param {Random} random @param {number} length */
+/** Returns words with a total of `length` bytes. @param {Random} random @param {number} length */
 function note(random, length) {
   let text = ""
   while (text.length < length) text += `${random.pick(WORDS)} `
@@ -119,7 +119,7 @@ const UNITS = /** @type {const} */ ([
 const SITES = ["harbour-north", "harbour-south", "mill", "quarry"]
 const MACHINES = ["boiler", "pump", "valve", "compressor", "chiller", "conveyor"]
 
-/** Amounts of detail in an event. @type {((...details: object[]) => object[])[]} */
+/** Functions that select the details of an event. @type {((...details: object[]) => object[])[]} */
 const TELEMETRY_DETAILS = [
   () => [],
   (range) => [range],
@@ -183,7 +183,7 @@ export const corpora = [
   },
 ]
 
-/** All events of a corpus. @param {Corpus} corpus @returns {Uint8Array[]} */
+/** Returns all events of a corpus. @param {Corpus} corpus @returns {Uint8Array[]} */
 export function eventsOf({ bytes, events }) {
   const encoder = new TextEncoder()
   const all = []

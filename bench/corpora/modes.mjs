@@ -3,7 +3,7 @@ import { ends, ours, PYOMQ, TCP } from "../peers/ends.mjs"
 
 /** @typedef {import("../peers/peers.mjs").End} End */
 
-/** Trained beforehand, by capacity in KiB. @typedef {{ 2: Uint8Array, 8: Uint8Array }} Dictionaries */
+/** Dictionaries trained in advance, by capacity in KiB. @typedef {{ 2: Uint8Array, 8: Uint8Array }} Dictionaries */
 
 export const NO_DICTIONARY = "no dictionary"
 export const DICTIONARY = "dictionary of 2 KiB"
@@ -13,7 +13,7 @@ export const ARENAS = "arenas"
 
 const LEVELS = [3, 9, 12]
 
-/** Ways to send over a link, both ends alike. @param {Dictionaries} dictionaries @returns {Record<string, End>} */
+/** Returns the ways to send over a link, with the same options at both ends. @param {Dictionaries} dictionaries @returns {Record<string, End>} */
 export function modes(dictionaries) {
   const [small, large] = [dictionaries[2], dictionaries[8]]
   /** @param {object} lz4 @param {Uint8Array} dictionary @returns {End} */
@@ -40,7 +40,7 @@ export function modes(dictionaries) {
 
 const ZSTD_LEVELS = [-3, 1, 3, 22]
 
-/** Zstandard beside the codec. @param {Dictionaries} dictionaries @returns {Record<string, { level: number, dictionary?: Uint8Array }>} */
+/** Returns the modes of Zstandard, for comparison with the codec. @param {Dictionaries} dictionaries @returns {Record<string, { level: number, dictionary?: Uint8Array }>} */
 export const zstdModes = (dictionaries) =>
   Object.fromEntries(
     ZSTD_LEVELS.flatMap((level) => [

@@ -1,12 +1,12 @@
-"""Zstandard on events, for comparison; told what to do as test/interop/python_peer.py is.
+"""Zstandard for comparison, controlled with the protocol of test/interop/python_peer.py.
 
     zstd.py SETUP
 
-SETUP is JSON: {"file": EVENTS, "level": LEVEL, "dictionary": HEX}, the last one if there is one.
+SETUP is JSON: {"file": EVENTS, "level": LEVEL, "dictionary": HEX}; the dictionary is optional.
 The first line of standard output is {}. Commands, one per line of standard input:
 {"do": "measure"} compresses and decompresses the events; {"do": "cover", "samples": COUNT,
-"size": BYTES} gives the content, without zstd's tables, of the dictionary that zstd's COVER
-makes of the first events.
+"size": BYTES} returns the content, without zstd's tables, of the dictionary that zstd's COVER
+makes from the first events.
 """
 
 import json
@@ -35,7 +35,7 @@ def measure(events, compressor, decompressor):
         decompressor.decompress(block)
     end = time.perf_counter()
     return {
-        # 4 bytes of a sentinel, as our own parts have.
+        # 4 bytes for a sentinel, as in our parts.
         "wireBytes": sum(map(len, blocks)) + 4 * len(blocks),
         "encodeSeconds": middle - start,
         "decodeSeconds": end - middle,

@@ -1,4 +1,4 @@
-/** One end of a plain TCP connection of Node: what a round trip costs without ZeroMQ. */
+/** One end of a plain TCP connection in Node, for round trips without ZeroMQ. */
 import { once } from "node:events"
 import { connect, createServer } from "node:net"
 

@@ -1,4 +1,4 @@
-/** One run of a benchmark beside another. */
+/** Compares two runs of a benchmark. */
 import { Run } from "./run.mjs"
 
 /** @typedef {import("./results.mjs").Line} Line */
@@ -7,13 +7,13 @@ import { Run } from "./run.mjs"
 /** @typedef {"regression" | "improvement" | "same"} Verdict */
 /** @typedef {{ name: string, implementation: string, before: Measurement, after: Measurement, verdict: Verdict }} Change */
 
-/** Of these units more is better, of all others less. */
+/** Units in which higher values are better. */
 const MORE_IS_BETTER = ["msg/s", "MB/s"]
-/** The smallest change that is reported, even of values that hardly vary. */
+/** Minimum change that is reported, even if values hardly vary. */
 const LEAST_CHANGE = 0.03
 
 /**
- * Whether the values are beyond each other's spread.
+ * Compares the medians of two measurements whose ranges do not overlap.
  * @param {Measurement} before @param {Measurement} after
  * @returns {Verdict}
  */
@@ -25,7 +25,7 @@ export function verdict(before, after) {
   return change > 0 === MORE_IS_BETTER.includes(after.unit) ? "improvement" : "regression"
 }
 
-/** Everything that both measured. @param {readonly Measurement[]} before @param {readonly Measurement[]} after @returns {Change[]} */
+/** Compares all measurements that both runs have. @param {readonly Measurement[]} before @param {readonly Measurement[]} after @returns {Change[]} */
 export function compareRuns(before, after) {
   const run = new Run(before)
   return after.flatMap((measurement) => {

@@ -1,4 +1,4 @@
-/** Numbers and tables, for terminals and Markdown. */
+/** Formats numbers and tables for terminals and Markdown. */
 
 /** @param {number} number */
 export const digits = (number) => number.toFixed(number < 10 ? 2 : number < 100 ? 1 : 0)
@@ -11,7 +11,7 @@ export const withSpread = ({ median, minimum, maximum }, format = digits) =>
 export const sizeName = (bytes) =>
   bytes < 1024 ? `${bytes} B` : bytes < 2 ** 20 ? `${bytes / 1024} KiB` : `${bytes / 2 ** 20} MiB`
 
-/** Rows in columns for a terminal: the first ones to the left. @param {readonly string[][]} rows @param {number} [names] */
+/** Aligns columns for a terminal; the first `names` columns to the left. @param {readonly string[][]} rows @param {number} [names] */
 export function aligned(rows, names = 2) {
   const widths = rows[0].map((_, column) => Math.max(...rows.map((cells) => cells[column].length)))
   const line = (/** @type {string[]} */ cells) =>
@@ -23,13 +23,13 @@ export function aligned(rows, names = 2) {
   return rows.map(line).join("\n")
 }
 
-/** The same as Markdown. @param {readonly string[][]} rows @param {number} [names] */
+/** Formats a table as Markdown. @param {readonly string[][]} rows @param {number} [names] */
 export function markdown([headings, ...rows], names = 2) {
   const rule = headings.map((_, column) => (column < names ? ":--" : "--:"))
   return [headings, rule, ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n")
 }
 
-/** Rows of text, the first with headings; the first `names` columns say what a row is. */
+/** Rows of text, the first with headings; the first `names` columns identify a row. */
 /** @typedef {{ title: string, rows: string[][], names: number }} Table */
 
 /** @param {readonly Table[]} tables */

@@ -1,4 +1,4 @@
-/** The harness of all benchmarks: cells, in each of which all contestants take turns. */
+/** The harness of all benchmarks. A benchmark consists of cells, in which all contestants take turns. */
 import { fail } from "../../scripts/lib/run.mjs"
 import { reports } from "../reports/reports.mjs"
 import { targetLines } from "../targets.mjs"
@@ -12,7 +12,7 @@ import { summary } from "./statistics.mjs"
 /** The result of one run. @typedef {{ quantity?: string, unit: string, value: number }} Result */
 
 /**
- * Somebody ready for its runs.
+ * A contestant that is ready for its runs.
  * @typedef {object} Contestant
  * @property {() => Result[] | Promise<Result[]>} run
  * @property {() => void} [stop]
@@ -24,20 +24,20 @@ import { summary } from "./statistics.mjs"
  * @property {Record<string, string | number>} parameters
  * @property {readonly string[]} contestants
  * @property {(contestant: string) => Contestant | Promise<Contestant>} prepare
- *   starts what the contestant needs, and warms it up
+ *   starts and warms up the contestant
  */
 
-/** Thrown by `prepare` where something is missing: the others go on. */
+/** Thrown by `prepare` if something is missing; the other contestants still run. */
 export class Skipped extends Error {}
 
 export const progress = (/** @type {string} */ text) => process.stderr.write(`${text}\n`)
 
-// What is to be undone at the end of a benchmark is done by listeners of "exit".
+// Listeners of "exit" clean up after a benchmark.
 for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
   process.once(signal, () => process.exit(1))
 
 /**
- * Measures, shows and, unless it was a part or a rough one, stores.
+ * Runs a benchmark and prints its results. Stores them if the run was complete.
  * @param {{ bench: import("./results.mjs").Bench, cells: readonly Cell[], options: Options, versions: Record<string, string> }} benchmark
  */
 export async function benchmark({ bench, cells, options, versions }) {
@@ -48,7 +48,7 @@ export async function benchmark({ bench, cells, options, versions }) {
   const lines = targetLines({ [bench]: measurements })
   console.log(`\n${terminalTables(reports[bench].tables(measurements))}\n\n${lines.join("\n")}`)
   if (options.stored) storeResults(bench, details, measurements)
-  process.exit() // whatever a contestant has left behind
+  process.exit() // even if a contestant has left something open
 }
 
 /** @param {readonly Cell[]} cells @param {number} runs @returns {Promise<Measurement[]>} */
@@ -78,7 +78,7 @@ async function measureCell({ name, parameters, contestants, prepare }, runs, lab
     const names = [...ready.keys()]
     for (let round = 0; round < runs; round++) {
       progress(`${label}: run ${round + 1} of ${runs} …`)
-      // Another one begins each round, so that none always follows the same neighbour.
+      // Each round begins with another contestant, so that none always follows the same one.
       const first = round % names.length
       for (const implementation of [...names.slice(first), ...names.slice(0, first)])
         for (const { quantity, unit, value } of (await ready.get(implementation)?.run()) ?? []) {

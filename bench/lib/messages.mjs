@@ -1,4 +1,4 @@
-/** Files of messages, each behind its length as u32 LE, which peers in any language read. */
+/** Files of messages, each preceded by its length as u32 LE, which peers in all languages can read. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -10,7 +10,7 @@ import { payload } from "../payloads.mjs"
 /** @type {string | undefined} */
 let directory
 
-/** A directory that is gone when this process is. */
+/** Returns a directory that is deleted when this process ends. */
 export function scratch() {
   if (directory) return directory
   const made = mkdtempSync(join(tmpdir(), "zeromq-lz4-bench-"))
@@ -50,7 +50,7 @@ export function readMessages(path) {
   return messages
 }
 
-/** Instances enough that nothing learns them, few enough to be made before the clock starts. */
+/** Total size of the payloads: enough to defeat caches, but quick to generate. */
 const POOL_BYTES = 2 ** 21
 
 /** @param {import("../payloads.mjs").PayloadKind} kind @param {number} size */
@@ -62,7 +62,7 @@ export const payloads = (kind, size) =>
 /** @type {Map<string, Messages>} */
 const written = new Map()
 
-/** A file of them. @param {import("../payloads.mjs").PayloadKind} kind @param {number} size */
+/** Writes a file of payloads, once. @param {import("../payloads.mjs").PayloadKind} kind @param {number} size */
 export function payloadMessages(kind, size) {
   const name = `${kind}-${size}`
   const messages = written.get(name) ?? writeMessages(name, payloads(kind, size))

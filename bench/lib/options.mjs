@@ -1,16 +1,16 @@
-/** The options that all benchmarks have. */
+/** Reads the options that all benchmarks have. */
 import { readArgs } from "../../scripts/lib/args.mjs"
 import { fail } from "../../scripts/lib/run.mjs"
 
 /** @typedef {{ quick: boolean, only: string, runs: number, stored: boolean }} Options */
 
 const QUICK_RUNS = 2
-/** Fewer are not worth keeping. */
+/** Minimum number of runs for results to be stored. */
 const STORED_RUNS = 5
 
 /**
  * @param {string} name  of the benchmark
- * @param {string} what  it measures, for --help
+ * @param {string} what  a description for --help
  * @param {number} [usualRuns]
  * @returns {Options}
  */
@@ -20,12 +20,12 @@ export function readOptions(name, what, usualRuns = STORED_RUNS) {
 
 ${what}
 
-Everything takes its turn in every run. A full benchmark appends its measurements to
-bench/results.jsonl; npm run bench:report puts them into bench/README.md.
+All contestants take turns in every run. A full benchmark replaces its measurements in
+bench/results.jsonl; npm run bench:report writes them into bench/README.md.
 
-  --quick       short and rough; nothing is stored
-  --only TEXT   only what has TEXT in its name; nothing is stored
-  --runs N      runs of everything (default ${usualRuns}, with --quick ${QUICK_RUNS}); fewer than
+  --quick       a short, rough run; nothing is stored
+  --only TEXT   only cells with TEXT in their names; nothing is stored
+  --runs N      the number of runs (default ${usualRuns}, with --quick ${QUICK_RUNS}); fewer than
                 ${STORED_RUNS} are not stored
   --help`,
     {
@@ -36,6 +36,6 @@ bench/results.jsonl; npm run bench:report puts them into bench/README.md.
   )
   const number = Number(runs ?? (quick ? QUICK_RUNS : usualRuns))
   if (!Number.isInteger(number) || number < 1)
-    fail(`--runs ${runs}: a whole number from 1 up is needed`)
+    fail(`--runs ${runs}: must be a whole number of at least 1`)
   return { quick, only, runs: number, stored: !quick && !only && number >= STORED_RUNS }
 }

@@ -1,4 +1,4 @@
-/** The results in bench/README.md, each benchmark between marks of its own, and a few of them in README.md. */
+/** Writes results into bench/README.md, between marks for each benchmark, and some into README.md. */
 import { reports } from "../reports/reports.mjs"
 import { summaryOf } from "../reports/summary.mjs"
 import { markdown, markdownTables } from "./format.mjs"
@@ -18,8 +18,8 @@ const circumstances = ({ date, machine, versions }) =>
 const commitOf = ({ commit }) => (commit ? `, commit ${commit.slice(0, 10)}` : "")
 
 /**
- * Replaces what stands between marks.
- * @param {string} text @param {string} file @param {string} name @param {string | undefined} content  undefined keeps it
+ * Replaces the text between two marks.
+ * @param {string} text @param {string} file @param {string} name @param {string | undefined} content  undefined keeps the text
  */
 function fill(text, file, name, content) {
   const marked = new RegExp(`(<!-- bench:${name} -->\n)[\\s\\S]*?(<!-- /bench:${name} -->)`)
@@ -30,8 +30,8 @@ function fill(text, file, name, content) {
 }
 
 /**
- * bench/README.md with the newest run of each benchmark in it, and the plots it refers to. What
- * was not measured stays as it is.
+ * Returns bench/README.md with the newest run of each benchmark, and its plots. Benchmarks without
+ * results keep their text.
  * @param {string} text @param {Newest} newest
  */
 export function readme(text, newest) {
@@ -57,7 +57,7 @@ export function readme(text, newest) {
   return { text: filled, plots }
 }
 
-/** README.md with its one table of numbers. @param {string} text @param {Newest} newest */
+/** Returns README.md with its table of results. @param {string} text @param {Newest} newest */
 export function overview(text, newest) {
   const { rows, lines } = summaryOf(newest)
   const [first] = lines

@@ -8,7 +8,7 @@ const root = new URL("../..", import.meta.url)
 
 /**
  * @typedef {object} Measurement
- * @property {string} name  "encode json 1 KiB dict=on", or what else was measured
+ * @property {string} name  of the cell, such as "encode json 1 KiB dict=on"
  * @property {Record<string, string | number>} parameters  operation, payload, size, ...
  * @property {string} implementation
  * @property {number} median
@@ -16,13 +16,13 @@ const root = new URL("../..", import.meta.url)
  * @property {number} maximum
  * @property {number} runs
  * @property {number[]} values  in the order of the rounds, which all implementations share
- * @property {string} unit  of the five above
+ * @property {string} unit  of the median, minimum, maximum and values
  */
 
 /** @typedef {"codec" | "corpora" | "throughput" | "links" | "changes" | "latency" | "bursts" | "fan" | "threads" | "memory" | "start"} Bench */
 
 /**
- * The place and time of a run, repeated in every line of it.
+ * The circumstances of a run, repeated in each of its lines.
  * @typedef {object} Details
  * @property {string} date
  * @property {string | null} commit
@@ -43,13 +43,13 @@ function git(...args) {
       maxBuffer: 2 ** 28,
     }).trim()
   } catch {
-    return null // no checkout, or no commit yet
+    return null // not a checkout, or no commit yet
   }
 }
 
 /** @param {Record<string, string>} versions @returns {Details} */
 export function runDetails(versions) {
-  // Results of the benchmark before this one do not change what is measured.
+  // Stored results of other benchmarks do not affect this one.
   const changes = git("status", "--porcelain", "--", ".", ":!bench/results.jsonl")
   return {
     date: new Date().toISOString(),
@@ -64,9 +64,9 @@ export function runDetails(versions) {
   }
 }
 
-/** The version of an installed package. @param {string} name */
+/** Returns the version of an installed package. @param {string} name */
 export const packageVersion = (name) =>
-  // Not by require(): some packages do not export their package.json.
+  // Not require(): some packages do not export their package.json.
   JSON.parse(
     readFileSync(new URL(`../../node_modules/${name}/package.json`, import.meta.url), "utf8"),
   ).version
@@ -80,7 +80,7 @@ export function storeResults(bench, details, measurements) {
 
 export const readResults = () => (existsSync(file) ? parseResults(readFileSync(file, "utf8")) : [])
 
-/** The results as a commit has them; none where there is no such file. @param {string} revision */
+/** Reads the results in a commit; none if it has no such file. @param {string} revision */
 export const resultsOf = (revision) =>
   parseResults(git("show", `${revision}:bench/results.jsonl`) ?? "")
 

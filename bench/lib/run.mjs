@@ -1,4 +1,4 @@
-/** The measurements of one run of a benchmark, looked up by what was measured and of whom. */
+/** The measurements of one run of a benchmark, by cell and contestant. */
 import { ratio } from "./statistics.mjs"
 
 /** @typedef {import("./results.mjs").Measurement} Measurement */
@@ -6,9 +6,9 @@ import { ratio } from "./statistics.mjs"
 export class Run {
   /** @type {Map<string, Map<string, Measurement>>} */
   #byName = new Map()
-  /** The cells measured, in that order. @type {readonly string[]} */
+  /** The names of the measurements, in order. @type {readonly string[]} */
   names
-  /** The contestants, in that order. @type {readonly string[]} */
+  /** The contestants, in order. @type {readonly string[]} */
   implementations
 
   /** @param {readonly Measurement[]} measurements */
@@ -22,7 +22,7 @@ export class Run {
     this.implementations = [...new Set(measurements.map(({ implementation }) => implementation))]
   }
 
-  /** The cells of a benchmark that measures several quantities: names without those. */
+  /** The names without their quantities, if a benchmark measures several. */
   get cells() {
     return [...new Set(this.names.map((name) => name.split(": ", 1)[0]))]
   }
@@ -32,14 +32,14 @@ export class Run {
     return this.#byName.get(name)?.get(implementation)
   }
 
-  /** Parameters that all implementations share. @param {string} name */
+  /** Returns the parameters of a measurement, which all contestants share. @param {string} name */
   parameters(name) {
     const [first] = this.#byName.get(name)?.values() ?? []
     return first?.parameters ?? {}
   }
 
   /**
-   * One implementation as a multiple of another; undefined where one of them was not measured.
+   * Divides one implementation's value by another's; undefined if one of them was not measured.
    * @param {string} name @param {string} implementation @param {string} other
    */
   ratio(name, implementation, other) {

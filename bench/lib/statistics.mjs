@@ -1,4 +1,4 @@
-/** Statistics of values that were measured several times. */
+/** Statistics of repeated measurements. */
 
 /** @param {readonly number[]} values */
 export function median(values) {
@@ -16,8 +16,8 @@ export const summary = (values) => ({
 })
 
 /**
- * One measurement as a multiple of another. Each round is compared with itself before the median is
- * taken, so that a machine that was slow for a while slows both sides.
+ * Divides one measurement by another: the median of the ratios of each round, so that a round on a slow
+ * machine affects both sides.
  * @param {{ values: readonly number[] }} measurement @param {{ values: readonly number[] }} other
  */
 export const ratio = (measurement, other) =>

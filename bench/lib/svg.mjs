@@ -1,15 +1,15 @@
-/** Charts as SVG that looks right on light and on dark pages. */
+/** Draws charts as SVG, for light and dark pages. */
 
 /**
  * @typedef {object} Series
  * @property {string} name
- * @property {number} colour  which of the palette's
+ * @property {number} colour  an index into the palette
  * @property {readonly (readonly [x: number, y: number])[]} points
  */
 
 /** @typedef {{ name: string, colour: number, value: number }} Bar */
 
-/** Colours, each for a light and for a dark background. */
+/** Colours for light and for dark backgrounds. */
 const PALETTE = [
   ["#0060a8", "#4ea8f0"],
   ["#57606a", "#a8b1bb"],
@@ -91,7 +91,7 @@ function logTicks(least, most) {
 }
 
 /**
- * Lines over two logarithmic axes.
+ * Draws lines on two logarithmic axes.
  * @param {{ title: string, x: string, y: string, xName: (x: number) => string, series: readonly Series[] }} chart
  */
 export function lineChart({ title, x, y, xName, series }) {
@@ -142,7 +142,7 @@ export function lineChart({ title, x, y, xName, series }) {
 }
 
 /**
- * Bars from a common zero, in groups.
+ * Draws groups of bars with a common zero.
  * @param {{ title: string, unit: string, groups: readonly { name: string, bars: readonly Bar[] }[] }} chart
  */
 export function barChart({ title, unit, groups }) {

@@ -1,23 +1,23 @@
-/** Resources of other processes, read from Linux. */
+/** Reads the resource usage of other processes on Linux. */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
 
-/** Seconds of CPU that the threads of a process have had. @param {number} pid */
+/** Returns the CPU seconds of all threads of a process. @param {number} pid */
 export function cpuSeconds(pid) {
   const tasks = `/proc/${pid}/task`
   const nanoseconds = (/** @type {string} */ task) => {
     try {
       return Number(readFileSync(`${tasks}/${task}/schedstat`, "utf8").split(" ", 1)[0])
     } catch {
-      return 0 // it has just ended
+      return 0 // the thread has just ended
     }
   }
   return readdirSync(tasks).reduce((sum, task) => sum + nanoseconds(task), 0) / 1e9
 }
 
-/** Forgets how much memory a process once had. @param {number} pid */
+/** Resets the peak memory of a process. @param {number} pid */
 export const resetPeakMemory = (pid) => writeFileSync(`/proc/${pid}/clear_refs`, "5")
 
-/** The most bytes that were resident since then. @param {number} pid */
+/** Returns the peak resident bytes since the last reset. @param {number} pid */
 export function peakMemory(pid) {
   const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
   if (!kib) throw new Error("/proc does not say how much memory a process has had")
@@ -25,7 +25,7 @@ export function peakMemory(pid) {
 }
 
 /**
- * Measures the resources that processes use while `work` is done.
+ * Measures the resources that processes use during `work`.
  * @template {Record<string, { pid: number }>} Processes
  * @template T
  * @param {Processes} processes @param {() => Promise<T>} work

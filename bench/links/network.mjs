@@ -1,14 +1,14 @@
-/** Two network namespaces with a pair of virtual Ethernet devices between them. Linux, as root. */
+/** Creates two network namespaces, connected by a pair of virtual Ethernet devices. Needs Linux and root. */
 import { execFileSync } from "node:child_process"
 
 import { onPath } from "../../scripts/lib/files.mjs"
 
-/** The addresses of the two ends: RFC 2544 keeps them for benchmarks. */
+/** The addresses of the two ends, which RFC 2544 reserves for benchmarks. */
 const ADDRESSES = ["198.18.0.1", "198.18.0.2"]
 
 /**
- * Shapes by `tc` what one end sends, none for as fast as it goes. The burst is what the shaper needs
- * for such a rate and little more: bytes in it travel unshaped.
+ * Limits of `tc` for both ends; none for unlimited speed. The burst is hardly more than the shaper needs
+ * for the rate, because bytes in a burst are not shaped.
  * @typedef {{ rate: string, burst: string }} Shape
  */
 /** @typedef {{ name: string, shape?: Shape }} Link */
@@ -27,7 +27,7 @@ export const LINKS = [
 const run = (program, ...args) =>
   execFileSync(program, args, { stdio: ["ignore", "pipe", "pipe"], encoding: "utf8" })
 
-/** Why there can be no namespaces here; undefined when there can. */
+/** Returns why namespaces cannot be created; undefined if they can. */
 export function whyNot() {
   if (process.platform !== "linux") return "network namespaces are of Linux"
   for (const program of ["ip", "tc"])
@@ -43,7 +43,7 @@ export function whyNot() {
 let networks = 0
 
 /**
- * Everything is in the namespaces, so that it goes with them; at the latest when this process ends.
+ * Creates a network, all of it in namespaces, which are deleted when this process ends at the latest.
  * @param {Link} link
  */
 export function createNetwork({ shape }) {
@@ -56,7 +56,7 @@ export function createNetwork({ shape }) {
       try {
         run("ip", "netns", "delete", namespace)
       } catch {
-        // It was not made.
+        // It was not created.
       }
   }
   const reshape = (/** @type {Shape} */ { rate, burst }, how = "change") => {

@@ -1,4 +1,4 @@
-/** The implementations that are compared, by the names that results have for them. */
+/** The contestants, by their names in the results. */
 
 /** @typedef {import("./peers.mjs").End} End */
 
@@ -7,7 +7,7 @@ export const IPC = "zeromq.js ipc://"
 export const OURS = "zeromq-lz4"
 export const ON_THREADS = "zeromq-lz4, thread: true"
 export const NOTHING_COMPRESSED = "zeromq-lz4, nothing compressed"
-/** Bytes of a part from which on it is compressed; of smaller ones nothing is, anyway. */
+/** Minimum size in bytes of a part that is compressed. */
 export const LEAST_COMPRESSED = 512
 export const PYOMQ_TCP = "pyomq tcp://"
 export const PYOMQ = "pyomq lz4+tcp://"
@@ -29,7 +29,7 @@ export const ends = {
 }
 
 /**
- * What a user could fix in place of the default: without a dictionary, which both ends would have to have.
+ * Fixed options in place of the default, without a dictionary.
  * @type {Record<string, import("zeromq-lz4").EndpointOptions>}
  */
 export const FIXED = Object.fromEntries(
@@ -38,5 +38,5 @@ export const FIXED = Object.fromEntries(
     [`${OURS}, level ${level}, no arenas`, { level, arenas: false }],
   ]),
 )
-/** Parts beyond this size go into no arena, in bytes. */
+/** Maximum size in bytes of a message in an arena. */
 export const ARENA_MAX = 8192

@@ -1,4 +1,4 @@
-/** A PUB and its SUBs: what fan and bursts measure. */
+/** A PUB and its SUBs, for fan and bursts. */
 import { setTimeout } from "node:timers/promises"
 
 /** @typedef {import("./peers.mjs").Peer} Peer */
@@ -7,8 +7,8 @@ const PROBE = "70726f6265"
 export const PROBE_BYTES = PROBE.length / 2
 
 /**
- * Options that keep a publisher from dropping messages, by module. Those of omq-tokio
- * wait; those of pyomq drop, whatever `sndhwm` and `on_mute` say, so that they cannot take part.
+ * Options that keep a publisher from dropping messages, by module. omq-tokio waits instead; pyomq
+ * drops messages whatever `sndhwm` and `on_mute` are, so it cannot take part.
  * @type {Record<string, object>}
  */
 export const UNLIMITED = {
@@ -17,7 +17,7 @@ export const UNLIMITED = {
   "omq-tokio": {},
 }
 
-/** Publishes until all subscribers have got something. @param {{ hub: Peer, spokes: Peer }} wheel */
+/** Publishes until all subscribers have received a message. @param {{ hub: Peer, spokes: Peer }} wheel */
 export async function reachAll({ hub, spokes }) {
   let waiting = true
   const reached = spokes.call("reached").finally(() => {

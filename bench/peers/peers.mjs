@@ -1,4 +1,4 @@
-/** Processes with sockets in them, of us and of others, told what to do from here. */
+/** Starts and controls processes with sockets of this package and of other implementations. */
 import { spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { setTimeout } from "node:timers/promises"
@@ -13,7 +13,7 @@ import { Skipped } from "../lib/harness.mjs"
 const path = (/** @type {string} */ relative) => fileURLToPath(new URL(relative, import.meta.url))
 const NODE = [process.execPath, path("socket.mjs")]
 
-/** Commands that run the sockets of a module, without the set-up. @type {Record<string, string[]>} */
+/** Commands that run the sockets of a module, without the set-up argument. @type {Record<string, string[]>} */
 const PROGRAMS = {
   zeromq: NODE,
   "zeromq-lz4": NODE,
@@ -27,7 +27,7 @@ process.on("exit", () => {
   for (const stop of running) stop()
 })
 
-/** A command takes seconds; after so long a message has been lost. */
+/** Time after which a message must have been lost; a command takes seconds. */
 const PATIENCE_MS = 120_000
 
 /**
@@ -35,9 +35,9 @@ const PATIENCE_MS = 120_000
  * @typedef {object} End
  * @property {keyof typeof PROGRAMS} module
  * @property {string} scheme
- * @property {import("zeromq-lz4").EndpointOptions} [lz4]  options of an endpoint of ours
+ * @property {import("zeromq-lz4").EndpointOptions} [lz4]  options of our endpoints
  * @property {Uint8Array} [dictionary]
- * @property {object} [options]  of the socket, by the names the module has for them
+ * @property {object} [options]  of the socket, with the module's names
  */
 
 /** The role of an end in a benchmark. @typedef {Partial<import("./socket.mjs").Setup> & { type: string }} Role */
@@ -51,8 +51,8 @@ const PATIENCE_MS = 120_000
  */
 
 /**
- * A socket, or `copies` of them, in a process of its own.
- * @param {End} end @param {Role} role @param {readonly string[]} [within]  a command that runs it
+ * Starts a process with a socket, or with `copies` of it.
+ * @param {End} end @param {Role} role @param {readonly string[]} [within]  a command that runs the process
  */
 export function startSocket({ module, lz4, dictionary, options }, role, within = []) {
   const setup = {
@@ -66,7 +66,7 @@ export function startSocket({ module, lz4, dictionary, options }, role, within =
 }
 
 /**
- * Runs a program that does as serve.mjs says, the set-up as its last argument.
+ * Runs a program with the protocol of serve.mjs, and the set-up as its last argument.
  * @param {readonly string[]} command @param {object} setup
  * @returns {Promise<Peer>}
  */
@@ -81,7 +81,7 @@ export async function startPeer([program, ...args], setup) {
   const stop = () => {
     stopped = true
     running.delete(stop)
-    child.kill("SIGKILL") // it has nothing to tidy up
+    child.kill("SIGKILL") // it has nothing to clean up
   }
   running.add(stop)
   /** @type {Promise<never>} */
@@ -91,7 +91,7 @@ export async function startPeer([program, ...args], setup) {
       if (!stopped) reject(new Error(`${what} ended: ${signal ?? code}`))
     })
   })
-  ended.catch(() => {}) // whoever waits for an answer hears of it
+  ended.catch(() => {}) // reported by answer()
   const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
   const answer = async () => {
     const next = lines.next().then(({ done, value }) => (done ? ended : value))

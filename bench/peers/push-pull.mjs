@@ -1,4 +1,4 @@
-/** PUSH → PULL between two processes: what throughput, links and corpora measure. */
+/** PUSH to PULL between two processes, for throughput, links and corpora. */
 import { join } from "node:path"
 
 import { scratch } from "../lib/messages.mjs"
@@ -9,7 +9,7 @@ import { startSocket } from "./peers.mjs"
 /** @typedef {import("./peers.mjs").End} End */
 /** @typedef {import("../lib/messages.mjs").Messages} Messages */
 
-/** The place of the two processes: the receiver's address, and commands that run them there. */
+/** The network of the two processes: the receiver's address, and the commands that run them in it. */
 /** @typedef {{ address: string, sender: string[], receiver: string[] }} Place */
 
 /** @type {Place} */
@@ -44,14 +44,14 @@ export async function connected(sender, receiver, place) {
   return { push, pull, exchange, stop }
 }
 
-/** The shortest run whose rate is believed, as a part of the wanted time. */
+/** Minimum duration of a run whose rate is used, as a share of the wanted duration. */
 const BELIEVED = 0.3
 
 /**
- * Finds the number of messages that take about `seconds`. Compiles the code on the way.
+ * Finds the number of messages that take about `wanted` seconds. This also warms up the code.
  * @param {(count: number) => Promise<{ seconds: number }>} exchange
  * @param {number} first  count to begin with
- * @param {number} wanted seconds
+ * @param {number} wanted  seconds
  */
 export async function countFor(exchange, first, wanted) {
   await exchange(first)
@@ -61,7 +61,7 @@ export async function countFor(exchange, first, wanted) {
   }
 }
 
-/** A first count for messages of this size. @param {Messages} messages */
+/** Returns a first count for messages of this size. @param {Messages} messages */
 export const firstCount = ({ bytes, count }) =>
   Math.min(5000, Math.max(16, Math.ceil((2 ** 22 * count) / bytes)))
 
@@ -69,8 +69,8 @@ export const firstCount = ({ bytes, count }) =>
 const shares = new Map()
 
 /**
- * Bytes of all messages on the wire, in % of what was sent: once, to a socket of ours that counts.
- * Not known of a level that depends on the link.
+ * Measures the bytes of all messages on the wire, in % of plaintext, once and with one of our sockets as
+ * the receiver. Undefined for adaptive levels.
  * @param {End} sender @param {Messages} messages
  */
 function wireShare(sender, messages) {

@@ -1,4 +1,4 @@
-/** A socket of zeromq.js or of this package, or many alike, in a process of their own. */
+/** A process with one or more equal sockets of zeromq.js or of this package. */
 import { monitorEventLoopDelay } from "node:perf_hooks"
 import { setImmediate, setTimeout } from "node:timers/promises"
 
@@ -7,7 +7,7 @@ import { readMessages } from "../lib/messages.mjs"
 import { serve } from "./serve.mjs"
 import { fillWasm, wasmBytes } from "./wasm.mjs"
 
-/** Names of ZMTP to classes. @type {Record<string, string>} */
+/** Classes by their names in ZMTP. @type {Record<string, string>} */
 const CLASSES = {
   PUSH: "Push",
   PULL: "Pull",
@@ -26,7 +26,7 @@ const CLASSES = {
  * @property {object} [options]  of the socket
  * @property {number} [ioThreads]  of a context for it
  * @property {object} [lz4]  of the endpoint
- * @property {string} [dictionary]  the same, as hex
+ * @property {string} [dictionary]  of the endpoint, as hex
  * @property {number} [copies]  sockets, 1 by default
  * @property {boolean} [countHandshakes]
  */
@@ -54,8 +54,8 @@ serve(async (/** @type {Setup} */ setup) => {
 
   const commands = {
     /**
-     * Sends the messages of a file, again and again, until so many are sent by each socket; with a turn of
-     * the event loop after each `burst` of them.
+     * Sends the messages of a file repeatedly, until each socket has sent `count`, and waits for a turn of
+     * the event loop after each `burst` messages.
      */
     async pump(
       /** @type {{ file: string, count: number, burst?: number }} */ { file, count, burst = 0 },
@@ -71,7 +71,7 @@ serve(async (/** @type {Setup} */ setup) => {
       )
     },
 
-    /** Sends the messages of one file after another, of each for a while, and then an empty one. */
+    /** Sends the messages of each file for some time, and an empty message at the end. */
     async sendInTurn(
       /** @type {{ files: string[], eachMs: number, from: number, until: number }} */
       { files, eachMs, from, until },
@@ -85,7 +85,7 @@ serve(async (/** @type {Setup} */ setup) => {
       await sockets[0].send("")
     },
 
-    /** Receives until an empty message: the bytes of each while that begins after a time. */
+    /** Receives until an empty message, and returns the bytes of each period after a start time. */
     async arrivals(/** @type {{ eachMs: number, from: number }} */ { eachMs, from }) {
       /** @type {number[]} */
       const bytes = []
@@ -97,7 +97,7 @@ serve(async (/** @type {Setup} */ setup) => {
       }
     },
 
-    /** Sends so many at a steady rate: the milliseconds between turns of the event loop meanwhile. */
+    /** Sends messages at a steady rate, and returns the event loop's delays meanwhile, in milliseconds. */
     async stream(
       /** @type {{ file: string, count: number, perSecond: number }} */ { file, count, perSecond },
     ) {
@@ -115,7 +115,7 @@ serve(async (/** @type {Setup} */ setup) => {
       return { longest: delays.max / 1e6, percentile99: delays.percentile(99) / 1e6 }
     },
 
-    /** Receives so many with each socket: what came, and the time from the first to the last. */
+    /** Receives `count` messages with each socket, and returns their bytes and the time from first to last. */
     async drain(/** @type {{ count: number, probeBytes?: number }} */ { count, probeBytes = 0 }) {
       let bytes = 0
       let start = Number.POSITIVE_INFINITY
@@ -132,7 +132,7 @@ serve(async (/** @type {Setup} */ setup) => {
       return { bytes, seconds: (performance.now() - start) / 1000 }
     },
 
-    /** Microseconds of each of so many round trips. */
+    /** Returns the microseconds of each round trip. */
     async ask(/** @type {{ file: string, count: number }} */ { file, count }) {
       const messages = readMessages(file)
       const [socket] = sockets
@@ -155,27 +155,27 @@ serve(async (/** @type {Setup} */ setup) => {
       await sockets[0].send(parts.map((part) => Buffer.from(part, "hex")))
     },
 
-    /** Each socket has received a message: a subscription that works. */
+    /** Waits until each socket has received a message, so that all subscriptions work. */
     async reached() {
       await Promise.all(sockets.map((socket) => socket.receive()))
     },
 
-    /** Bytes of parts, as sent and as they are on the wire. */
+    /** Returns the plaintext and wire bytes of received parts. */
     received: () => sockets[0].lz4.stats.received,
 
-    /** Connects the socket again and again. */
+    /** Connects the socket `count` times. */
     connectAgain(/** @type {{ endpoint: string, count: number }} */ { endpoint, count }) {
       for (let i = 0; i < count; i++) sockets[0].connect(endpoint, ...rest)
     },
 
-    /** Waits until so many connections have been made in all. */
+    /** Waits until there have been `count` connections in total. */
     async shaken(/** @type {{ count: number }} */ { count }) {
       while (handshakes < count) await setTimeout(5)
     },
 
     fillWasm,
 
-    /** Bytes in use, without what garbage collection frees on this thread. */
+    /** Returns the bytes in use, after garbage collection on this thread. */
     async memory() {
       for (let i = 0; i < 5; i++) {
         collectGarbage()

@@ -1,4 +1,4 @@
-/** Versions of what has sockets, for the stored results. */
+/** Returns the versions of the implementations with sockets, for the stored results. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { version as libzmq } from "zeromq"

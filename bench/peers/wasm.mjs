@@ -3,7 +3,7 @@
 /** @type {{ memory: WebAssembly.Memory, zl_receiving_open: (low: number, high: number) => number } | undefined} */
 let wasm
 
-// The package keeps its module to itself, so it is noted when it is made. (Node has others.)
+// The package does not export its instance, so it is intercepted here. (Node has others.)
 WebAssembly.Instance = class extends WebAssembly.Instance {
   /** @param {WebAssembly.Module} module @param {WebAssembly.Imports} [imports] */
   constructor(module, imports) {
@@ -14,7 +14,7 @@ WebAssembly.Instance = class extends WebAssembly.Instance {
 
 export const wasmBytes = () => wasm?.memory.buffer.byteLength ?? 0
 
-/** Leaves less than a page of it free, so that what is taken next makes it grow. */
+/** Fills the memory until less than a page is free, so that the next allocation makes it grow. */
 export function fillWasm() {
   if (!wasm) return
   const { memory, zl_receiving_open } = wasm

@@ -1,18 +1,18 @@
-/** The report of the benchmark of messages that are sent a few at a time. */
+/** The report of the bursts benchmark. */
 import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
 import { byImplementation, runsOfEach } from "./tables.mjs"
 
-/** For each message that is sent, however many get it. */
+/** CPU time for each message sent, whatever the number of receivers. */
 export const SENDER_CPU = "CPU of the sender"
 export const ROUND_TRIP = "round trip of REQ and REP"
 
 /** @type {import("./tables.mjs").Report} */
 export const bursts = {
   introduction: (measurements) =>
-    "Messages of 64 B that are sent one in each turn of the event loop (`await socket.send(message); await setImmediate()`) " +
-    "or 20 in each, beside JSON of 16 KiB that is sent as fast as it goes, and round trips of 64 B. Two processes on the loopback interface; " +
+    "Messages of 64 B, one or 20 in each turn of the event loop (`await socket.send(message); await setImmediate()`), " +
+    "JSON of 16 KiB sent as fast as possible, and round trips of 64 B. Two processes on the loopback interface; " +
     `medians of ${runsOfEach(measurements)} runs.`,
 
   tables(measurements) {

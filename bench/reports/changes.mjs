@@ -1,19 +1,19 @@
-/** How the benchmark of payloads and links that change is shown. */
+/** The report of the changes benchmark. */
 import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { FIXED, OURS } from "../peers/ends.mjs"
 import { runsOfEach } from "./tables.mjs"
 
-/** What follows 1 Gbit/s. */
+/** The phases after the first, which is 1 Gbit/s. */
 export const LINK_PHASES = ["to 100 Mbit/s", "back to 1 Gbit/s"]
 
-/** Phases of a cell. @param {Run} run @param {string} cell */
+/** Returns the phases of a cell. @param {Run} run @param {string} cell */
 const phasesOf = (run, cell) =>
   run.names
     .filter((name) => name.startsWith(`${cell}: `))
     .map((name) => name.slice(cell.length + 2))
 
-/** The best fixed level of a phase. @param {Run} run @param {string} cell @param {string} phase */
+/** Returns the best fixed level of a phase. @param {Run} run @param {string} cell @param {string} phase */
 function bestOf(run, cell, phase) {
   const rate = (/** @type {string} */ who) => run.get(`${cell}: ${phase}`, who)?.median ?? 0
   const [first, ...rest] = Object.keys(FIXED)
@@ -21,7 +21,7 @@ function bestOf(run, cell, phase) {
   return { name: best, rate: rate(best) }
 }
 
-/** What the default brings through in all phases, as a part of the best level of each. @param {Run} run @param {string} cell */
+/** Divides the default's throughput in all phases by that of the best level of each phase. @param {Run} run @param {string} cell */
 export function shareOfBest(run, cell) {
   const phases = phasesOf(run, cell)
   const sum = (/** @type {(phase: string) => number} */ of) =>
@@ -32,7 +32,7 @@ export function shareOfBest(run, cell) {
 }
 
 /**
- * How long the best level takes for what the default is behind after each change, at the worst of them.
+ * Returns the seconds that the default loses after a change, compared with the best level; the worst change counts.
  * @param {Run} run @param {string} cell
  */
 export function secondsLost(run, cell) {
@@ -49,7 +49,7 @@ export const changes = {
   introduction: (measurements) =>
     "PUSH to PULL between two network namespaces, messages of 128 KiB: a stream that changes from Lorem ipsum to random bytes to JSON every " +
     "3 s, and a link that changes from 1 Gbit/s to 100 Mbit/s and back every 6 s. MB/s of plaintext in each phase, from the change on; " +
-    `medians of ${runsOfEach(measurements)} runs. At most eight messages wait at either end.`,
+    `medians of ${runsOfEach(measurements)} runs. At most eight messages are queued at either end.`,
 
   tables(measurements) {
     const run = new Run(measurements)

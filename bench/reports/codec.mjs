@@ -1,4 +1,4 @@
-/** The report of the benchmark of the codec. */
+/** The report of the codec benchmark. */
 import { NATIVE, OURS, OURS_INTO, PEERS } from "../codec/implementations.mjs"
 import { digits, sizeName, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
@@ -14,7 +14,7 @@ function peer(run, cell, name) {
   return `${digits(measurement.median)} (${digits(speedRatio(run, cell, name))} ×)`
 }
 
-/** Our speed, × another's. @param {Run} run @param {string} cell @param {string} other */
+/** Divides our speed by another implementation's. @param {Run} run @param {string} cell @param {string} other */
 export const speedRatio = (run, cell, other) => run.ratio(cell, other, OURS) ?? Number.NaN
 
 const HEADINGS = [
@@ -29,7 +29,7 @@ const HEADINGS = [
   ...PEERS.map((name) => `${name} µs`),
 ]
 
-/** The time with an array of the caller's. @param {Run} run @param {string} cell */
+/** Returns the measurement with an array of the caller. @param {Run} run @param {string} cell */
 function intoOf(run, cell) {
   const into = run.get(cell, OURS_INTO)
   return into
@@ -54,7 +54,7 @@ function row(run, cell) {
   ]
 }
 
-/** The cells of one operation. @param {Run} run @param {string} operation */
+/** Returns the cells of one operation. @param {Run} run @param {string} operation */
 const cellsOf = (run, operation) =>
   run.cells.filter((cell) => run.parameters(cell).operation === operation)
 
@@ -62,10 +62,10 @@ const cellsOf = (run, operation) =>
 export const codec = {
   introduction: (measurements) =>
     `Microseconds per call, median (minimum–maximum) of ${runsOfEach(measurements)} runs of ` +
-    `${measurements[0].parameters.milliseconds} ms; MB/s of plaintext. “× native” is the speed of ${OURS} over ` +
-    `that of ${NATIVE} (gcc -O3, the same copies); “${OURS_INTO}” writes into one array of the caller's; behind each of ${PEERS.join(", ")} stands how many times as ` +
-    `fast ${OURS} is. Below the compression threshold ${OURS} and native pass the part through; the others ` +
-    "always compress.",
+    `${measurements[0].parameters.milliseconds} ms; MB/s of plaintext. “× native” is the speed of ${OURS} divided by ` +
+    `that of ${NATIVE} (gcc -O3, with the same copies). “${OURS_INTO}” writes into one array of the caller. After ${PEERS.join(", ")}, the factor is how many times as ` +
+    `fast ${OURS} is. Below the compression threshold ${OURS} and native do not compress; the others ` +
+    "always do.",
 
   tables(measurements) {
     const run = new Run(measurements)

@@ -1,4 +1,4 @@
-/** The report of the benchmark of small messages. */
+/** The report of the corpora benchmark. */
 import { corpora as all } from "../corpora/corpora.mjs"
 import { ARENAS, AUTO_DICTIONARY, DICTIONARY, NO_DICTIONARY } from "../corpora/modes.mjs"
 import { digits } from "../lib/format.mjs"
@@ -6,7 +6,7 @@ import { Run } from "../lib/run.mjs"
 import { barChart } from "../lib/svg.mjs"
 import { runsOfEach } from "./tables.mjs"
 
-/** The contestants in the plot: not all of those in the tables. */
+/** The contestants in the plot; the tables have more. */
 const PLOTTED = [
   "tcp://",
   NO_DICTIONARY,
@@ -26,8 +26,8 @@ const HEADINGS = ["", "% on the wire", "ratio", "encode MB/s", "decode MB/s", "m
 /** @type {import("./tables.mjs").Report} */
 export const corpora = {
   introduction: (measurements) =>
-    `Medians of ${runsOfEach(measurements)} runs. Bytes and messages per second are those of a link between two processes on the ` +
-    "loopback interface; MB/s are those of the codec. Zstandard, from Python, is there for comparison: no peer speaks it.",
+    `Medians of ${runsOfEach(measurements)} runs. Bytes and messages per second are those between two processes on the ` +
+    "loopback interface; MB/s are those of the codec. Zstandard, in Python, is for comparison only: no peer supports it.",
 
   tables(measurements) {
     const run = new Run(measurements)

@@ -1,4 +1,4 @@
-/** The report of the benchmark of fan-out and fan-in. */
+/** The report of the fan benchmark. */
 import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart, shortNumber } from "../lib/svg.mjs"
@@ -7,17 +7,17 @@ import { byImplementation, colourOf, runsOfEach } from "./tables.mjs"
 
 export const COMPRESSING_ONCE = "compressing it once"
 
-/** For each message that the hub sends, however many get it, or that it receives. */
+/** CPU time for each message that the hub sends, whatever the number of receivers, or receives. */
 export const HUB_CPU = "CPU of the hub"
-/** For each message that a spoke sends or receives. */
+/** CPU time for each message that a spoke sends or receives. */
 export const SPOKES_CPU = "CPU of the spokes"
 
 /** @type {import("./tables.mjs").Report} */
 export const fan = {
   introduction: (measurements) =>
-    `One socket, the hub, and as many others as the number says, in another process, on the loopback interface; JSON; ` +
-    `medians of ${runsOfEach(measurements)} runs. Where pyomq or omq-tokio is the hub, the others are ${OURS}. A message ` +
-    "published counts once for the hub, and once for each that gets it.",
+    `One socket, the hub, and the given number of others in another process, on the loopback interface; JSON; ` +
+    `medians of ${runsOfEach(measurements)} runs. If pyomq or omq-tokio is the hub, the others are ${OURS}. A published ` +
+    "message counts once for the hub, and once for each subscriber.",
 
   tables(measurements) {
     const run = new Run(measurements)

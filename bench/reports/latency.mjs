@@ -1,4 +1,4 @@
-/** The report of the benchmark of round trips. */
+/** The report of the latency benchmark. */
 import { digits, sizeName, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart } from "../lib/svg.mjs"
@@ -12,8 +12,8 @@ export const QUANTITIES = ["median", "99th percentile", "99.9th percentile"]
 /** @type {import("./tables.mjs").Report} */
 export const latency = {
   introduction: (measurements) =>
-    `Round trips of REQ and REP with Lorem ipsum, in µs: what was the median (minimum–maximum) of ${runsOfEach(measurements)} ` +
-    "runs. Two processes on the loopback interface, but for inproc://, which is one.",
+    `Round trips of REQ and REP with Lorem ipsum, in µs: median (minimum–maximum) of ${runsOfEach(measurements)} ` +
+    "runs. Two processes on the loopback interface; one process for inproc://.",
 
   tables(measurements) {
     const run = new Run(measurements)

@@ -1,4 +1,4 @@
-/** The report of the benchmark of links. */
+/** The report of the links benchmark. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { barChart, shortNumber } from "../lib/svg.mjs"
@@ -7,7 +7,7 @@ import { colourOf, runsOfEach } from "./tables.mjs"
 
 const HEADINGS = ["", "msg/s", "MB/s", "× tcp", "% on the wire", "CPU s/GB, sender / receiver"]
 
-/** The fixed option that brings most through. @param {Run} run @param {string} cell */
+/** Returns the fixed option with the highest rate. @param {Run} run @param {string} cell */
 export function bestFixed(run, cell) {
   const rate = (/** @type {string} */ name) => run.get(`${cell}: messages`, name)?.median ?? 0
   const [first, ...rest] = Object.keys(FIXED)
@@ -15,13 +15,13 @@ export function bestFixed(run, cell) {
   return rate(best) > 0 ? best : undefined
 }
 
-/** The default as a multiple of the best fixed option. @param {Run} run @param {string} cell */
+/** Divides the rate of the default by that of the best fixed option. @param {Run} run @param {string} cell */
 export function overBestFixed(run, cell) {
   const best = bestFixed(run, cell)
   return best === undefined ? undefined : run.ratio(`${cell}: messages`, OURS, best)
 }
 
-/** The default beside what else could be used. @param {Run} run @returns {import("../lib/format.mjs").Table} */
+/** Compares the default with the alternatives. @param {Run} run @returns {import("../lib/format.mjs").Table} */
 function defaults(run) {
   const shown = (/** @type {number | undefined} */ ratio) =>
     ratio === undefined ? "—" : digits(ratio)
@@ -62,8 +62,8 @@ function row(run, cell, name) {
 export const links = {
   introduction: (measurements) =>
     `PUSH to PULL between two network namespaces, the link between them shaped by \`tc\`; medians of ${runsOfEach(measurements)} ` +
-    "runs. Both ends are alike. “× tcp” is the rate of messages over that of tcp:// of zeromq.js; dictionaries have 2 KiB. Parts of 128 KiB go into no arena. " +
-    'Fixed options are level 0, 3, 9 and "none", with and without arenas.',
+    "runs. Both ends have the same options. “× tcp” is the message rate divided by that of tcp:// of zeromq.js; dictionaries have 2 KiB. Parts of 128 KiB are not put into arenas. " +
+    'The fixed options are levels 0, 3, 9 and "none", with and without arenas.',
 
   tables(measurements) {
     const run = new Run(measurements)

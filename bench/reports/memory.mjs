@@ -1,4 +1,4 @@
-/** The report of the benchmark of memory. */
+/** The report of the memory benchmark. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart } from "../lib/svg.mjs"
@@ -7,10 +7,10 @@ import { runsOfEach } from "./tables.mjs"
 /** @type {import("./tables.mjs").Report} */
 export const memory = {
   introduction: (measurements) =>
-    `What one more connection takes, as resident memory of the process and as part of JavaScript's heap: median ` +
-    `(minimum–maximum) of ${runsOfEach(measurements)} runs, in new processes each time. The first connection, “idle, 1”, brings the ` +
-    "module and the code with it. A busy one is measured at its peak. What the memory of the WebAssembly module, “wasm”, " +
-    "grows by is part of the resident memory; the heaps of worker threads are, too, but not of the heap.",
+    `Memory of one more connection, as resident memory of the process and as part of JavaScript's heap: median ` +
+    `(minimum–maximum) of ${runsOfEach(measurements)} runs, in new processes each time. The first connection, “idle, 1”, includes the ` +
+    "module and the code. A busy connection is measured at its peak. Growth of the WebAssembly module's memory, “wasm”, " +
+    "is part of the resident memory. So are the heaps of worker threads, which are not part of the heap.",
 
   tables(measurements) {
     const run = new Run(measurements)

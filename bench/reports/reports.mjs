@@ -1,4 +1,4 @@
-/** Every benchmark, in the order of bench/README.md, and how it is shown. */
+/** The reports of all benchmarks, in the order of bench/README.md. */
 import { bursts } from "./bursts.mjs"
 import { changes } from "./changes.mjs"
 import { codec } from "./codec.mjs"

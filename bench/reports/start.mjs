@@ -1,4 +1,4 @@
-/** The report of the benchmark of starting. */
+/** The report of the start benchmark. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { runsOfEach } from "./tables.mjs"
@@ -6,9 +6,9 @@ import { runsOfEach } from "./tables.mjs"
 /** @type {import("./tables.mjs").Report} */
 export const start = {
   introduction: (measurements) =>
-    `Median (minimum–maximum) of ${runsOfEach(measurements)} new processes. “First message” is from connecting to having ` +
-    "received it, in one process; “first load” is importing the codec and `Codec.create`. Of sizes, “in a page” is " +
-    "minified, the WebAssembly module included.",
+    `Median (minimum–maximum) of ${runsOfEach(measurements)} new processes. “First message” is the time from connecting to ` +
+    "receiving it, in one process; “first load” is that of importing the codec and of `Codec.create`. The size “in a page” is " +
+    "minified and includes the WebAssembly module.",
 
   tables(measurements) {
     const run = new Run(measurements)

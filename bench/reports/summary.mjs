@@ -1,4 +1,4 @@
-/** The few results that README.md shows. */
+/** The results in README.md. */
 import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
@@ -27,7 +27,7 @@ const ROWS = [
 ]
 
 /**
- * A table of what was measured of us and of zeromq.js, and the lines that it is made of.
+ * Returns a table that compares this package with zeromq.js, and the lines that it comes from.
  * @param {Partial<Record<Bench, readonly Line[]>>} newest
  */
 export function summaryOf(newest) {

@@ -1,4 +1,4 @@
-/** The common part of the reports of benchmarks. */
+/** The common part of all reports. */
 import { COLOURS } from "../lib/svg.mjs"
 import { OURS, TCP } from "../peers/ends.mjs"
 
@@ -17,14 +17,14 @@ import { OURS, TCP } from "../peers/ends.mjs"
  */
 
 /**
- * The colour of an implementation: ours and what it is measured by have the same in every chart.
- * @param {string} name @param {number} position  among those that took part
+ * Returns the colour of an implementation. Ours and the reference have the same colours in all charts.
+ * @param {string} name @param {number} position  among the contestants
  */
 export const colourOf = (name, position) =>
   name === OURS ? 0 : name === TCP ? 1 : 2 + (position % (COLOURS - 2))
 
 /**
- * A row for each cell, a column for each implementation.
+ * Makes a table with a row for each cell and a column for each implementation.
  * @param {Run} run @param {string} title
  * @param {(cell: string, implementation: string) => string | undefined} content
  * @returns {Table}
@@ -41,5 +41,5 @@ export const byImplementation = (run, title, content) => ({
   ],
 })
 
-/** The runs of each cell. @param {readonly Measurement[]} measurements */
+/** Returns the number of runs of each cell. @param {readonly Measurement[]} measurements */
 export const runsOfEach = (measurements) => Math.max(...measurements.map(({ runs }) => runs))

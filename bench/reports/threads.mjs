@@ -1,4 +1,4 @@
-/** The report of the benchmark of worker threads. */
+/** The report of the threads benchmark. */
 import { digits, withSpread } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
@@ -14,10 +14,10 @@ export const PERCENTILE = "99th percentile"
 export const threads = {
   introduction: (measurements) =>
     `PUSH at level 9, on the loopback interface: median (minimum–maximum) of ${runsOfEach(measurements)} runs. Delays are those of ` +
-    "the event loop of the process that sends a steady stream to a PULL in another, half as many messages as a core " +
-    "can compress. They are from one turn of a timer to the next, so that its resolution of about 1 ms is in them. " +
-    `“To two peers” is JSON of 16 KiB as fast as it goes: “${ONE_THREAD}” and “${TWO_THREADS}” are \`thread: true\` ` +
-    "with `ioThreads` of 1 and 2. The peers read and do not decompress.",
+    "the sender's event loop while it sends a steady stream to a PULL in another process, half as many messages as a core " +
+    "can compress. They are measured from one run of a timer to the next, and so include its resolution of about 1 ms. " +
+    `“To two peers” is JSON of 16 KiB sent as fast as possible: “${ONE_THREAD}” and “${TWO_THREADS}” are \`thread: true\` ` +
+    "with `ioThreads` of 1 and 2. The peers read but do not decompress.",
 
   tables(measurements) {
     const table = (

@@ -1,4 +1,4 @@
-/** The report of the benchmark of throughput. */
+/** The report of the throughput benchmark. */
 import { digits, sizeName } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { lineChart, shortNumber } from "../lib/svg.mjs"
@@ -8,7 +8,7 @@ import { byImplementation, colourOf, runsOfEach } from "./tables.mjs"
 
 const PAYLOADS = { lorem: "Lorem ipsum with UUIDs", json: "JSON log lines", random: "random bytes" }
 
-/** MB/s of plaintext. @param {Run} run @param {string} cell @param {string} implementation */
+/** Returns the MB/s of plaintext. @param {Run} run @param {string} cell @param {string} implementation */
 function plainRate(run, cell, implementation) {
   const messages = run.get(`${cell}: messages`, implementation)
   return messages && (messages.median * Number(messages.parameters.size)) / 1e6
@@ -19,7 +19,7 @@ export const throughput = {
   introduction: (measurements) =>
     `PUSH to PULL, two processes on the loopback interface; medians of ${runsOfEach(measurements)} runs. Loopback ` +
     "is the one network that compression cannot make faster. “Nothing compressed” is the same format with " +
-    "every part sent plain. Where one name stands alone it is at both ends.",
+    "all parts sent plain. A single name is at both ends.",
 
   tables(measurements) {
     const run = new Run(measurements)

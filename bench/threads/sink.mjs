@@ -1,4 +1,4 @@
-/** A PULL as far as a PUSH can tell: it shakes hands, then counts messages by the heads of their frames. */
+/** Acts as a PULL: performs the handshake, then counts messages by their frame headers. */
 import { once } from "node:events"
 import { createServer } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -6,14 +6,14 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { serve } from "../peers/serve.mjs"
 
 const GREETING_BYTES = 64
-/** Between two reads of a connection. */
+/** Pause between two reads of a connection. */
 const REST_MS = 1
 /** Flags of a frame. */
 const MORE = 1
 const LONG = 2
 const COMMAND = 4
 
-/** ZMTP 3.1, NULL. */
+/** Returns the greeting of a ZMTP 3.1 peer with the mechanism NULL. */
 function greeting() {
   const bytes = Buffer.alloc(GREETING_BYTES)
   bytes[0] = 0xff
@@ -26,13 +26,13 @@ const READY = Buffer.from("\x05READY\x0bSocket-Type\0\0\0\x04PULL", "latin1")
 const HANDSHAKE = Buffer.concat([greeting(), Buffer.of(COMMAND, READY.length), READY])
 
 /**
- * Takes the bytes of a connection as they come.
- * @param {() => void} ready  the peer's first command is there
+ * Returns a function that parses the bytes of a connection.
+ * @param {() => void} ready  called after the peer's first command
  * @param {(messages: number) => void} found
  */
 function frames(ready, found) {
   let skip = GREETING_BYTES
-  /** The beginning of a frame header, as far as it has come. @type {Buffer} */
+  /** The received beginning of an incomplete frame header. @type {Buffer} */
   let head = Buffer.alloc(0)
   let isReady = false
   return (/** @type {Buffer} */ chunk) => {
@@ -59,7 +59,7 @@ function frames(ready, found) {
 
 serve(async () => {
   let connected = 0
-  /** Messages since the last `drain`, and when the first of them came. */
+  /** Messages since the last `drain`, and the time of the first. */
   let received = 0
   let start = 0
   /** @type {() => void} */
@@ -78,7 +78,7 @@ serve(async () => {
     const resume = () => socket.resume()
     socket.on("data", (chunk) => {
       take(chunk)
-      // To read each message as it comes would take time of a core, which a peer elsewhere would not.
+      // Reading each message as it arrives would use CPU time that a remote peer would not.
       socket.pause()
       setTimeout(resume, REST_MS)
     })
@@ -87,12 +87,12 @@ serve(async () => {
   const { port } = /** @type {import("node:net").AddressInfo} */ (server.address())
 
   const commands = {
-    /** Waits until so many connections have shaken hands. */
+    /** Waits until `count` connections have completed the handshake. */
     async connected(/** @type {{ count: number }} */ { count }) {
       while (connected < count) await sleep(5)
     },
 
-    /** Waits until so many messages have come: the time from the first to the last. */
+    /** Waits for `count` messages, and returns the time from the first to the last. */
     async drain(/** @type {{ count: number }} */ { count }) {
       while (received < count)
         await new Promise((resolve) => {
