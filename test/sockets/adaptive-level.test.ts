@@ -7,11 +7,11 @@ import { payload } from "../../bench/payloads.mjs"
 import { use } from "../support/sockets.js"
 import { handshake, messagesOf, parseStream } from "../support/zmtp.js"
 
-/** As a network of 40 Mbit/s would be, in one direction. */
+/** The speed of a network of 40 Mbit/s, in one direction. */
 const READ_BYTES = 50_000
 const READ_MS = 10
 
-/** Reads at a limited rate and keeps what it has read. */
+/** Reads at a limited rate and keeps the bytes read. */
 function readSlowly(socket: Socket, kept: Buffer[]): NodeJS.Timeout {
   socket.pause()
   return setInterval(() => {
@@ -24,7 +24,7 @@ function readSlowly(socket: Socket, kept: Buffer[]): NodeJS.Timeout {
   }, READ_MS)
 }
 
-test("parts get shorter while the peer is slow, and the level says so", async () => {
+test("with a slow peer, parts get shorter and the level rises", async () => {
   const kept: Buffer[] = []
   let timer: NodeJS.Timeout | undefined
   const server = createServer((socket) => {
@@ -44,7 +44,7 @@ test("parts get shorter while the peer is slow, and the level says so", async ()
     return others.some((length) => length < first * 0.9)
   }
   let isThorough = false
-  // What the system and the queues hold was encoded before.
+  // The system's buffers and the queues hold messages encoded earlier.
   while (!isThorough || !isShorter()) {
     for (let i = 0; i < 20; i++) await push.send(part)
     const level = push.lz4.connections[0]?.sent.level

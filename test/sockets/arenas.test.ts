@@ -1,4 +1,4 @@
-/** Arenas go to peers that have announced that they read them (RFC.md section 3.9), and to no others. */
+/** Arenas are sent only to peers that have announced that they read them (RFC.md section 3.9). */
 import { describe, expect, test } from "vitest"
 import * as zeromq from "zeromq"
 import {
@@ -17,7 +17,7 @@ import { eventually, use } from "../support/sockets.js"
 import { plain, threaded } from "../support/threads.js"
 
 const MESSAGES = 200
-/** What they take as parts: each has a sentinel, and none is long enough to be compressed. */
+/** Their size as separate parts: each has a sentinel, and none is long enough to be compressed. */
 const texts = Array.from({ length: MESSAGES }, (_, i) => payload("json", 200, i))
 const asParts = texts.reduce((sum, { length }) => sum + 4 + length, 0)
 
@@ -43,7 +43,7 @@ async function receiveAll(
   return { wireBytes: socket.lz4.stats.received.wireBytes, offences }
 }
 
-/** Answers all that ZAP asks with yes. */
+/** Accepts all ZAP requests. */
 async function letIn(context: Context): Promise<void> {
   const handler = use(new Reply({ context }))
   await handler.bind("inproc://zeromq.zap.01")
@@ -53,7 +53,7 @@ async function letIn(context: Context): Promise<void> {
   })()
 }
 
-/** Sends in one burst; what waits for the handshake waits together. */
+/** Sends in one burst, so that all messages wait for the handshake together. */
 async function pass(
   sends: EndpointOptions,
   receives: EndpointOptions,
@@ -86,7 +86,7 @@ describe.each([
     else expect(received.wireBytes).toBe(asParts)
   })
 
-  test("PLAIN announces as NULL does, whoever is the server", async () => {
+  test("with PLAIN both sides announce revisions, as with NULL", async () => {
     for (const [revision, binds] of [
       [2, true],
       [2, false],
@@ -113,7 +113,7 @@ describe.each([
     }
   })
 
-  test("a PUB sends each SUB what it reads", async () => {
+  test("a PUB sends arenas only to SUBs that read them", async () => {
     const publisher = use(new Publisher())
     await publisher.bind("lz4+tcp://127.0.0.1:*", thread)
     const subscribers = ([2, 1, 2, 1] as const).map((revision) => {
@@ -123,7 +123,7 @@ describe.each([
       subscriber.connect(publisher.lastEndpoint as string, { ...thread, revision })
       return { subscriber, offences, revision }
     })
-    // Until all are subscribed.
+    // Wait until all are subscribed.
     const ready = Buffer.from("ready")
     const heard = subscribers.map(({ subscriber }) => subscriber.receive())
     let missing = heard.length
@@ -154,28 +154,25 @@ test.each([
     { plainUsername: "user", plainPassword: "secret" },
     { plainServer: true, zapDomain: "test" },
   ],
-] as const)(
-  "libzmq passes over the announcement in its handshake: %s",
-  async (_, client, server) => {
-    const context = new Context()
-    await letIn(context)
-    const native = <T extends zeromq.Socket>(Type: new (options: object) => T, options: object) =>
-      use(new Type({ context, ...options }))
-    const handshake = async (socket: zeromq.Socket) => {
-      for await (const { type } of socket.events) if (type === "handshake") return type
-      return undefined
-    }
-    const bound = use(new Pull({ context, ...server }))
-    await bound.bind("lz4+tcp://127.0.0.1:*")
-    const dialling = native(zeromq.Push, client)
-    const dialled = handshake(dialling)
-    dialling.connect((bound.lastEndpoint as string).replace("lz4+", ""))
-    expect(await dialled).toBe("handshake")
+] as const)("libzmq ignores the announcement in the handshake: %s", async (_, client, server) => {
+  const context = new Context()
+  await letIn(context)
+  const native = <T extends zeromq.Socket>(Type: new (options: object) => T, options: object) =>
+    use(new Type({ context, ...options }))
+  const handshake = async (socket: zeromq.Socket) => {
+    for await (const { type } of socket.events) if (type === "handshake") return type
+    return undefined
+  }
+  const bound = use(new Pull({ context, ...server }))
+  await bound.bind("lz4+tcp://127.0.0.1:*")
+  const dialling = native(zeromq.Push, client)
+  const dialled = handshake(dialling)
+  dialling.connect((bound.lastEndpoint as string).replace("lz4+", ""))
+  expect(await dialled).toBe("handshake")
 
-    const listening = native(zeromq.Pull, server)
-    await listening.bind("tcp://127.0.0.1:*")
-    const accepted = handshake(listening)
-    use(new Push({ context, ...client })).connect(`lz4+${listening.lastEndpoint}`)
-    expect(await accepted).toBe("handshake")
-  },
-)
+  const listening = native(zeromq.Pull, server)
+  await listening.bind("tcp://127.0.0.1:*")
+  const accepted = handshake(listening)
+  use(new Push({ context, ...client })).connect(`lz4+${listening.lastEndpoint}`)
+  expect(await accepted).toBe("handshake")
+})

@@ -1,4 +1,4 @@
-/** Arguments of `send` of all kinds, over tcp:// and over lz4+tcp://: what libzmq sends decides. */
+/** All kinds of arguments of `send`, over tcp:// and lz4+tcp://, which must send the same. */
 import { runInNewContext } from "node:vm"
 import { describe, expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
@@ -7,7 +7,7 @@ import { join, use } from "../support/sockets.js"
 import { ANY } from "../support/threads.js"
 import { lz4, type Transport, tcp } from "../support/transports.js"
 
-/** Memory that was given away. */
+/** Detached memory. */
 const detached = <T>(value: T, memory: ArrayBuffer): T => {
   structuredClone(memory, { transfer: [memory] })
   return value
@@ -15,7 +15,7 @@ const detached = <T>(value: T, memory: ArrayBuffer): T => {
 const bytes = () => new Uint8Array([1, 2, 3, 4, 5, 6, 7, 8])
 const shared = () => new SharedArrayBuffer(4)
 
-/** Made anew for each transport, as some can be sent only once. */
+/** Created separately for each transport, because some can be sent only once. */
 const kinds: Record<string, () => unknown> = {
   "a string": () => "text ä \ud800",
   "an empty string": () => "",
@@ -70,7 +70,7 @@ const kinds: Record<string, () => unknown> = {
   "a Set": () => new Set([1]),
 }
 
-/** The parts that arrive, or the error. */
+/** Returns the parts that arrive, or the error. */
 async function outcome(transport: Transport, message: unknown): Promise<unknown> {
   const [pull, push] = [use(new Pull()), use(new Push())]
   await join(pull, push, transport)
@@ -91,11 +91,11 @@ describe.each(Object.entries(kinds))("%s is sent as zeromq.js sends it", (_, mak
   })
 })
 
-test("a DataView, which zeromq.js refuses, is sent as the bytes that it shows", async () => {
+test("a DataView, which zeromq.js refuses, is sent as its bytes", async () => {
   expect(await outcome(lz4, new DataView(bytes().buffer, 1, 3))).toEqual(["\x02\x03\x04"])
 })
 
-test("what was sent before the first endpoint is a copy", async () => {
+test("messages sent before the first endpoint are copies", async () => {
   const [pull, push] = [use(new Pull()), use(new Push())]
   await pull.bind(ANY)
   const bytes = Buffer.alloc(1000, "a")

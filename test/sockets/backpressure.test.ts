@@ -1,4 +1,4 @@
-/** A reader that is slow stops the writer at the other end, and little is held in between. */
+/** A slow reader stops the writer at the other end, and little is buffered in between. */
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -16,16 +16,16 @@ import { frameHead, handshake, message } from "../support/zmtp.js"
 
 const MIB = 2 ** 20
 
-/** What is measured from outside, so that the process may be as blocked as it likes. */
+/** Values measured from outside, because the process may be blocked. */
 const measured = `const { readFileSync } = await import("node:fs");
   const rss = () => Number(/VmRSS:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;`
 
-/** Grows by no more while nobody reads. Buffers of the system are not counted in it. */
+/** Limit of memory growth while nobody reads, without the system's buffers. */
 const HELD_MAX_BYTES = 64 * MIB
 
 const portOf = (endpoint: string) => Number(endpoint.split(":").at(-1))
 
-/** Connects as a PUSH socket would, and reads nothing that comes back. */
+/** Connects like a PUSH socket, and never reads. */
 async function rawPush(endpoint: string): Promise<Socket> {
   const socket = connect(portOf(endpoint), "127.0.0.1").on("error", () => {})
   onTestFinished(() => {
@@ -36,7 +36,7 @@ async function rawPush(endpoint: string): Promise<Socket> {
   return socket.resume()
 }
 
-/** Writes again and again until the other side takes no more for a while. Returns how much that was. */
+/** Writes repeatedly until the other side stops reading for a while. Returns the bytes written. */
 async function fill(socket: Socket, bytes: Uint8Array, limitBytes: number): Promise<number> {
   let taken = 0
   for (;;) {
@@ -51,7 +51,7 @@ async function fill(socket: Socket, bytes: Uint8Array, limitBytes: number): Prom
 
 const listening = `${measured}
   const pull = new zmq.Pull({ receiveHighWaterMark: 1, ...argument });
-  globalThis.kept = pull; // what nobody holds is collected, and closed
+  globalThis.kept = pull; // collect garbage, which also closes sockets
   process.on("SIGUSR2", () => console.log(rss()));
   setInterval(() => {}, 1000);
   await pull.bind("lz4+tcp://127.0.0.1:*"); console.log(pull.lastEndpoint);`
@@ -66,23 +66,23 @@ const bomb = message(codec.encodePart(new Uint8Array(8 * MIB)))
 const noise = message(codec.encodePart(Buffer.from(Array.from({ length: MIB }, Math.random))))
 const plain = message(concat(SENTINELS.plain, new Uint8Array(MIB)))
 
-describe("a process that does not get on", () => {
+describe("a process that is stuck", () => {
   test.each([
     { what: "bombs that expand 255 times", bytes: bomb },
     { what: "plain parts", bytes: plain },
     { what: "parts that hardly shrink", bytes: noise },
-  ])("a reader that stopped stops a peer that sends $what", async ({ bytes }) => {
+  ])("a reader that stops also stops a peer that sends $what", async ({ bytes }) => {
     const script = new Script(listening, {})
     const endpoint = await script.line()
     const peer = await rawPush(endpoint)
-    peer.write(bytes) // what the first one makes ready is no growth
+    peer.write(bytes) // set-up of the first one does not count as growth
     await sleep(200)
     const before = await rssOf(script)
     await fill(peer, bytes, 64 * MIB)
     expect((await rssOf(script)) - before).toBeLessThan(HELD_MAX_BYTES)
   })
 
-  test("a peer that stopped stops a sender, which holds little", async () => {
+  test("a peer that stops reading also stops the sender, which buffers little", async () => {
     const sockets: Socket[] = []
     const server = createServer((socket) => {
       sockets.push(socket.on("error", () => {}).pause())
@@ -115,7 +115,7 @@ describe("a process that does not get on", () => {
     const endpoint = await script.line()
     await rawPush(endpoint)
     const before = await rssOf(script)
-    // The frame claims to hold enough for the size that the part claims.
+    // The declared frame length is plausible for the declared plain size.
     const size = new Uint8Array(8)
     new DataView(size.buffer).setBigUint64(0, 2n ** 30n, true)
     const claims = concat(frameHead(5 * MIB), SENTINELS.LZ4B, size, new Uint8Array(100))
@@ -125,7 +125,7 @@ describe("a process that does not get on", () => {
   })
 })
 
-test("what stopped goes on when the reader does, and nothing is missing", async () => {
+test("sending resumes when the reader resumes, and no message is lost", async () => {
   const pull = use(new Pull({ receiveHighWaterMark: 1 }))
   await pull.bind("lz4+tcp://127.0.0.1:*")
   const count = 2000
@@ -135,7 +135,7 @@ test("what stopped goes on when the reader does, and nothing is missing", async 
     for (let i = 0; i < argument.count; i++) await push.send([String(i), noise])`,
     { endpoint: pull.lastEndpoint, count },
   )
-  // Both ends come to rest before anything is read.
+  // Both ends stop before anything is read.
   let last = -1
   await eventually(async () => {
     const now = pull.lz4.stats.received.messages
@@ -150,7 +150,7 @@ test("what stopped goes on when the reader does, and nothing is missing", async 
 })
 
 test.each([0, 4, 5])(
-  "close() delivers what waits to a peer that answers before it reads on, with %d of its messages not received",
+  "close() delivers queued messages to a peer that sends before it reads on, with %d of its messages not received",
   async (unread) => {
     const part = payload("random", 64 * 1024)
     const dealer = use(new Dealer({ sendHighWaterMark: 0, receiveHighWaterMark: 5 }))

@@ -1,4 +1,4 @@
-/** Sockets of zeromq.js with `zeromq-lz4 bridge` between them: the plain ones know nothing of it. */
+/** Sockets of zeromq.js with `zeromq-lz4 bridge` between them. */
 import { describe, expect, test } from "vitest"
 import * as zmq from "zeromq-lz4"
 
@@ -17,7 +17,7 @@ import { type AnySocket, freePort, subscribed, use } from "../support/sockets.js
 
 type Role = "connecting" | "bound"
 
-/** Joins two sockets by a way of bridges. */
+/** Connects two sockets through a chain of bridges. */
 async function join(
   connecting: AnySocket,
   bound: AnySocket,
@@ -28,7 +28,7 @@ async function join(
   connecting.connect(await bridgesTo(bound.lastEndpoint as string, way, ...options))
 }
 
-/** The same for a pair of which `left` has one role. */
+/** Connects a pair of sockets, of which `left` has the given role. */
 const joinPair = (left: AnySocket, right: AnySocket, role: Role, way: readonly Leg[]) =>
   role === "connecting" ? join(left, right, way) : join(right, left, way)
 
@@ -119,7 +119,7 @@ test.each([
   expect(received.messages).toBe(100_000)
 })
 
-test("what is sent while nobody is behind the bridge waits, and gets there", async () => {
+test("messages sent while there is no peer behind the bridge are delivered later", async () => {
   const port = await freePort()
   const { endpoint } = await RunningBridge.start("tcp://127.0.0.1:0", `lz4+tcp://127.0.0.1:${port}`)
   const push = use(new zmq.Push())
@@ -130,7 +130,7 @@ test("what is sent while nobody is behind the bridge waits, and gets there", asy
   for (let i = 0; i < 100; i++) expect(String(await pull.receive())).toBe(String(i))
 })
 
-test("a bridge that is replaced by another loses nothing of what it had taken", async () => {
+test("a bridge that is replaced by another loses no message that it had read", async () => {
   const replacements = 3
   const pull = use(new zmq.Pull())
   await pull.bind("lz4+tcp://127.0.0.1:*")
@@ -161,6 +161,6 @@ test("a bridge that is replaced by another loses nothing of what it had taken", 
   await send(1)
   await receiving
   expect(seen).toEqual([...new Set(seen)].sort((a, b) => a - b))
-  // libzmq gives up the one message that it was writing when a connection ends: half of it was here.
+  // libzmq drops the message that it was writing when a connection ends.
   expect(sent - seen.length).toBeLessThanOrEqual(replacements)
 })

@@ -1,4 +1,4 @@
-/** A peer that breaks a rule loses its connection, and nobody else anything (RFC.md sections 5 and 7). */
+/** A peer that breaks a rule only loses its own connection (RFC.md sections 5 and 7). */
 import { once } from "node:events"
 import { createServer } from "node:net"
 import { describe, expect, test } from "vitest"
@@ -98,7 +98,7 @@ const OFFENCES: readonly [what: string, code: string, stream: Uint8Array][] = [
 const protocolError = async (socket: AnySocket): Promise<ProtocolErrorEvent> =>
   (await once(socket.lz4, "protocolError"))[0]
 
-/** That a peer is told on with a code, loses its connection, and that a disconnect is reported. */
+/** Expects that a peer's error is reported with a code, that it loses its connection, and that the disconnect is reported. */
 const expectExpelled = async (
   peer: RawPeer,
   code: string,
@@ -116,7 +116,7 @@ const expectExpelled = async (
 
 describe("a peer that sends", () => {
   test.each(OFFENCES)(
-    "%s is expelled with %s, after what it sent before",
+    "%s is disconnected with %s, and its earlier messages are delivered",
     async (_, code, stream) => {
       const pull = use(new Pull({ maxMessageSize: BUDGET }))
       await pull.bind(address)
@@ -155,16 +155,19 @@ describe("a peer that opens with", () => {
     ["ZMTP 2", zmtp2, /is ZMTP 2; 3.0 or later/],
     ["garbage", payload("random", 100), /not a ZMTP signature/],
     ["CURVE", greeting({ mechanism: "CURVE" }), /"CURVE"; NULL and PLAIN/],
-  ])("%s is expelled with ERR_ZMTP_GREETING and what was seen", async (_, bytes, says) => {
-    const pull = use(new Pull())
-    await pull.bind(address)
-    const [reported, disconnected] = [protocolError(pull), once(pull.lz4, "disconnect")]
-    const peer = use(await rawPeer(pull.lastEndpoint as string, bytes))
-    await expectExpelled(peer, "ERR_ZMTP_GREETING", reported, disconnected)
-    expect((await reported).error.message).toMatch(says)
-  })
+  ])(
+    "%s is disconnected with ERR_ZMTP_GREETING, and the error shows the bytes",
+    async (_, bytes, says) => {
+      const pull = use(new Pull())
+      await pull.bind(address)
+      const [reported, disconnected] = [protocolError(pull), once(pull.lz4, "disconnect")]
+      const peer = use(await rawPeer(pull.lastEndpoint as string, bytes))
+      await expectExpelled(peer, "ERR_ZMTP_GREETING", reported, disconnected)
+      expect((await reported).error.message).toMatch(says)
+    },
+  )
 
-  test("tcp:// is expelled at its first message", async () => {
+  test("a tcp:// peer is disconnected at its first message", async () => {
     const [pull, push] = [use(new Pull()), use(new Push())]
     await pull.bind(address)
     push.connect((pull.lastEndpoint as string).replace("lz4+", ""))
@@ -177,9 +180,9 @@ describe("a peer that opens with", () => {
   })
 })
 
-test("a server that answers with something else is reported by who connects, and tried again", async () => {
+test("a connecting socket reports a server of another protocol, and reconnects", async () => {
   const server = createServer((peer) => {
-    peer.on("error", () => {}) // it is cut off
+    peer.on("error", () => {}) // the connection is closed
     peer.write("HTTP/1.1 400 Bad Request\r\n\r\n")
   }).listen(0, "127.0.0.1")
   use(server)
@@ -201,11 +204,11 @@ describe("maxMessageSize", () => {
     ["all parts together", [BUDGET / 2, 0, BUDGET / 2]],
   ] as const
 
-  test.each(sides)("lets pass what is exactly as large: %s", async (_, sizes) => {
+  test.each(sides)("accepts a message of exactly that size: %s", async (_, sizes) => {
     const [pull, push] = [use(new Pull({ maxMessageSize: BUDGET })), use(new Push())]
     await pull.bind(address)
     push.connect(pull.lastEndpoint as string)
-    // Zeros take few bytes on the wire, noise more than the budget with its envelope.
+    // Zeros take few bytes on the wire, random bytes more than the budget, with the envelope.
     for (const kind of ["zeros", "random"] as const) {
       await push.send(sizes.map((size) => payload(kind, size)))
       const received = await pull.receive()
@@ -213,7 +216,7 @@ describe("maxMessageSize", () => {
     }
   })
 
-  test.each(sides)("refuses what is one byte larger: %s", async (_, sizes) => {
+  test.each(sides)("refuses a message that is one byte larger: %s", async (_, sizes) => {
     const [pull, push] = [use(new Pull({ maxMessageSize: BUDGET })), use(new Push())]
     await pull.bind(address)
     push.connect(pull.lastEndpoint as string)
@@ -222,7 +225,7 @@ describe("maxMessageSize", () => {
     expect((await reported).error.code).toBe("ERR_LZ4_BUDGET_EXCEEDED")
   })
 
-  test("is per message: many small ones pass", async () => {
+  test("is a limit per message: many small ones are accepted", async () => {
     const [pull, push] = [use(new Pull({ maxMessageSize: 100 })), use(new Push())]
     await pull.bind(address)
     push.connect(pull.lastEndpoint as string)
@@ -244,7 +247,7 @@ describe("maxMessageSize", () => {
   })
 })
 
-test("while many peers offend, the messages of others arrive complete and in order", async () => {
+test("while many peers break rules, messages of others arrive complete and in order", async () => {
   const [PEERS, ROUNDS] = [4, 200]
   const pull = use(new Pull({ maxMessageSize: BUDGET }))
   await pull.bind(address)
@@ -271,7 +274,7 @@ test("while many peers offend, the messages of others arrive complete and in ord
   expect(reports).toBe(OFFENCES.length)
 })
 
-test("an error of a peer without a listener for protocolError throws nothing", async () => {
+test("without a listener for protocolError, a peer's error throws nothing", async () => {
   const pull = use(new Pull())
   await pull.bind(address)
   const disconnected = once(pull.lz4, "disconnect")

@@ -1,4 +1,4 @@
-/** Sockets that listeners mention, and what waits for listeners that never come. */
+/** Garbage collection of sockets that listeners refer to, and events without listeners. */
 import { expect, test } from "vitest"
 import { Dealer } from "zeromq-lz4"
 
@@ -42,7 +42,7 @@ test.each(cases)(
   },
 )
 
-test("listeners of a socket's lz4 are told though nobody refers to the socket any more", async () => {
+test("listeners of a socket's lz4 are called even if nothing refers to the socket any more", async () => {
   const told = await runScript(`
     const pull = new zmq.Pull({ linger: 0 })
     await pull.bind("lz4+tcp://127.0.0.1:*")
@@ -60,7 +60,7 @@ test("listeners of a socket's lz4 are told though nobody refers to the socket an
   expect(told).toBe(1)
 })
 
-test("events that nobody receives are dropped beyond 2,000, and the first are kept", async () => {
+test("of events that nobody receives, the first 2,000 are kept", async () => {
   const dealer = use(new Dealer())
   const { events } = dealer
   for (let i = 0; i < 2500; i++) expect(() => dealer.bindSync("lz4+tcp://192.0.2.1:1")).toThrow()

@@ -1,4 +1,4 @@
-/** With `conflate` only the latest message waits for a peer that is slower than its sender. */
+/** With `conflate`, only the latest message is queued for a slow peer. */
 import { once } from "node:events"
 import { setImmediate as turn } from "node:timers/promises"
 import { describe, expect, onTestFinished, test } from "vitest"
@@ -13,7 +13,7 @@ import { message } from "../support/zmtp.js"
 
 const MIB = 2 ** 20
 const noise = payload("random", 10_000)
-/** What both systems keep of a connection on loopback, and a few writes. */
+/** Messages that fit into both systems' buffers of a loopback connection, and a few writes. */
 const KERNEL_MAX_BYTES = 16 * MIB
 const MESSAGES = 8000
 
@@ -27,43 +27,46 @@ describe.each([
   { where: "", options: plain },
   { where: " on a thread", options: threaded },
 ])("a peer that does not read$where", ({ options }) => {
-  test.each(senders)("gets the latest message of a $what, and few before it", async (sender) => {
-    const socket = use(sender.make())
-    await socket.bind(ANY, options)
-    const { socket: peer } = await rawZmtpPeer(
-      socket.lastEndpoint as string,
-      sender.peer,
-      ...(sender.peer === "SUB" ? [message(concat(SENTINELS.plain, Uint8Array.of(1)))] : []),
-    )
-    onTestFinished(() => {
-      peer.destroy()
-    })
-    let bytes = 0
-    let tail = Buffer.alloc(0)
-    let arrived: () => void = () => {}
-    peer.on("data", (chunk: Buffer) => {
-      bytes += chunk.length
-      tail = Buffer.concat([tail, chunk]).subarray(-32)
-      arrived()
-    })
-    // Until the subscription is there.
-    while (bytes === 0) {
-      await socket.send("probe")
-      await turn()
-    }
-    peer.pause()
-    for (let i = 0; i < MESSAGES; i++) {
-      await socket.send([noise, `message ${i}`])
-      if (i % 8 === 0) await turn()
-    }
-    bytes = 0
-    peer.resume()
-    while (!tail.includes(`message ${MESSAGES - 1}`))
-      await new Promise<void>((resolve) => {
-        arrived = resolve
+  test.each(senders)(
+    "receives the latest message of a $what, and few earlier ones",
+    async (sender) => {
+      const socket = use(sender.make())
+      await socket.bind(ANY, options)
+      const { socket: peer } = await rawZmtpPeer(
+        socket.lastEndpoint as string,
+        sender.peer,
+        ...(sender.peer === "SUB" ? [message(concat(SENTINELS.plain, Uint8Array.of(1)))] : []),
+      )
+      onTestFinished(() => {
+        peer.destroy()
       })
-    expect(bytes).toBeLessThan(KERNEL_MAX_BYTES)
-  })
+      let bytes = 0
+      let tail = Buffer.alloc(0)
+      let arrived: () => void = () => {}
+      peer.on("data", (chunk: Buffer) => {
+        bytes += chunk.length
+        tail = Buffer.concat([tail, chunk]).subarray(-32)
+        arrived()
+      })
+      // Wait for the subscription.
+      while (bytes === 0) {
+        await socket.send("probe")
+        await turn()
+      }
+      peer.pause()
+      for (let i = 0; i < MESSAGES; i++) {
+        await socket.send([noise, `message ${i}`])
+        if (i % 8 === 0) await turn()
+      }
+      bytes = 0
+      peer.resume()
+      while (!tail.includes(`message ${MESSAGES - 1}`))
+        await new Promise<void>((resolve) => {
+          arrived = resolve
+        })
+      expect(bytes).toBeLessThan(KERNEL_MAX_BYTES)
+    },
+  )
 })
 
 const receivers = [
@@ -88,7 +91,7 @@ describe.each([
   { where: "", options: plain },
   { where: " on a thread", options: threaded },
 ])("a socket that does not receive$where", ({ options }) => {
-  test.each(receivers)("a $what takes all that comes, and keeps the latest", async (receiver) => {
+  test.each(receivers)("a $what reads all messages, and keeps the latest", async (receiver) => {
     const socket = use(receiver.make())
     await socket.bind(ANY, options)
     const { socket: peer } = await rawZmtpPeer(socket.lastEndpoint as string, receiver.peer)

@@ -1,4 +1,4 @@
-/** Contexts of zeromq.js: how many there are, and what their sockets get from them. */
+/** Contexts of zeromq.js: several of them, and options that sockets inherit. */
 import { describe, expect, test } from "vitest"
 import { Context, Pair, Pull, Push } from "zeromq-lz4"
 
@@ -21,7 +21,7 @@ describe.each(transports)("over $name", (transport) => {
       }
   })
 
-  test("endpoints take no sockets of maxSockets", async () => {
+  test("endpoints do not count against maxSockets", async () => {
     const context = new Context({ maxSockets: 2 })
     const [pull, push] = [use(new Pull({ context })), use(new Push({ context }))]
     for (let i = 0; i < 5; i++) {
@@ -33,7 +33,7 @@ describe.each(transports)("over $name", (transport) => {
     expect(String(await pull.receive())).toBe("text")
   })
 
-  test("ipv6 of a context is that of its sockets", async () => {
+  test("sockets inherit ipv6 from their context", async () => {
     const context = new Context({ ipv6: true })
     const [a, b] = [use(new Pair({ context })), use(new Pair({ context }))]
     await a.bind(`${transport.scheme}[::1]:*`)
@@ -43,7 +43,7 @@ describe.each(transports)("over $name", (transport) => {
   })
 })
 
-test("inproc:// and lz4+tcp:// of one context do not mix up", async () => {
+test("inproc:// and lz4+tcp:// of one context are separate", async () => {
   const context = new Context()
   const [pull, push, other] = [
     use(new Pull({ context })),

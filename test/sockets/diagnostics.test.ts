@@ -1,4 +1,4 @@
-/** What node:diagnostics_channel and NODE_DEBUG tell of connections. */
+/** Messages about connections in node:diagnostics_channel and NODE_DEBUG. */
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel"
 import { once } from "node:events"
 import { createServer } from "node:net"
@@ -23,7 +23,7 @@ import { handshake, message } from "../support/zmtp.js"
 
 const address = `${lz4.scheme}127.0.0.1:*`
 
-/** Collects what is told of sockets on a channel until the test ends; those of other tests may still close. */
+/** Collects a channel's messages about these sockets until the test ends; sockets of other tests may still be closing. */
 function heard<M extends DiagnosticsMessage>(name: string, ...sockets: (Pull | Push)[]): M[] {
   const messages: M[] = []
   listen<M>(name, (message) => {
@@ -50,7 +50,7 @@ describe("channels", () => {
     await pull.bind(address)
   })
 
-  test("tell of connections that are accepted, connected and closed", async () => {
+  test("report accepted, connected and closed connections", async () => {
     const messages = heard<ConnectionMessage>("connection", pull, push)
     const endpoint = pull.lastEndpoint as string
     push.connect(endpoint)
@@ -82,7 +82,7 @@ describe("channels", () => {
     ])
   })
 
-  test("tell what the network did to a connection", async () => {
+  test("report the network error that ended a connection", async () => {
     const messages = heard<ConnectionMessage>("connection", pull, push)
     const relay = use(await Relay.before(pull.lastEndpoint as string))
     push.connect(relay.endpoint)
@@ -99,7 +99,7 @@ describe("channels", () => {
     )
   })
 
-  test("tell of peers that break a rule, before their connection is closed", async () => {
+  test("report peers that break a rule, before their connection is closed", async () => {
     const errors = heard<ProtocolErrorMessage>("protocol-error", pull)
     const order: string[] = []
     for (const name of ["protocol-error", "connection"])
@@ -116,7 +116,7 @@ describe("channels", () => {
     expect(errors[0]?.error.code).toBe("ERR_LZ4_UNKNOWN_SENTINEL")
   })
 
-  test("tell when a connection will be tried again", async () => {
+  test("report when a socket will reconnect", async () => {
     const messages = heard<ReconnectMessage>("reconnect", push)
     const endpoint = `${lz4.scheme}127.0.0.1:${await freePort()}`
     push.connect(endpoint)
@@ -128,14 +128,14 @@ describe("channels", () => {
   })
 
   test.each([{}, { acceptPlain: true, thread: false }, { acceptPlain: true, thread: true }])(
-    "tell of another level, in step with what connections say: %o",
+    "report a new level at the same time as `connections`: %o",
     async (options) => {
       const slow = use(new Push({ sendHighWaterMark: 4 }))
       const messages = heard<LevelMessage>("level", slow)
       const server = createServer((socket) => {
         socket.on("error", () => {}).pause()
         socket.write(handshake("PULL", 2))
-        // As a network of 40 Mbit/s would take it.
+        // The speed of a network of 40 Mbit/s.
         const timer = setInterval(() => {
           socket.read(Math.min(50_000, socket.readableLength))
         }, 10)
@@ -171,12 +171,12 @@ describe("channels", () => {
     },
   )
 
-  test("let a subscriber send where it hears of another level", async () => {
+  test("let a subscriber send in the callback for a new level", async () => {
     const slow = use(new Push({ sendHighWaterMark: 4 }))
     slow.connect(pull.lastEndpoint as string)
     let inside: Promise<void> | undefined
     listen<LevelMessage>("level", ({ lz4 }) => {
-      // Where another send waits, it is refused.
+      // Refused if another send is pending.
       if (lz4 === slow.lz4) inside ??= (async () => slow.send("inside"))().catch(() => {})
     })
     const part = payload("json", 131_072)
@@ -198,7 +198,7 @@ describe("channels", () => {
     expect(received.inside).toBeLessThanOrEqual(1)
   })
 
-  test("have no subscribers of ours", () => {
+  test("have no subscribers in the package itself", () => {
     for (const name of ["connection", "protocol-error", "reconnect", "level"])
       expect(channel(`zeromq-lz4:${name}`).hasSubscribers).toBe(false)
   })
@@ -236,7 +236,7 @@ describe("NODE_DEBUG=zeromq-lz4", () => {
     }
   }
 
-  test("prints a line for each", async () => {
+  test("prints a line for each message", async () => {
     const { endpoint, lines: printed } = await lines("zeromq-lz4")
     const about = (type: string) => (line: string) => line.includes(`: ${type} ${endpoint}: `)
     const says = (type: string) =>
@@ -256,7 +256,7 @@ describe("NODE_DEBUG=zeromq-lz4", () => {
     expect(again).toMatch(/^tries to connect again in \d+ ms$/)
   })
 
-  test("of another name prints nothing", async () => {
+  test("with another name prints nothing", async () => {
     expect((await lines("net,zeromq")).lines).toEqual([])
   })
 })

@@ -13,7 +13,7 @@ const address = `${lz4.scheme}127.0.0.1:*`
 const json = sampleDictionary("json")
 const lorem = sampleDictionary("lorem")
 const other = payload("lorem", 8192, 7)
-/** Of a length that is compressed with a dictionary only. */
+/** A message of a length that is only compressed with a dictionary. */
 const event = payload("json", 400, 5)
 
 const same = (actual: readonly Uint8Array[], expected: readonly Uint8Array[]) =>
@@ -41,7 +41,7 @@ describe("between two peers", () => {
     b = use(new Dealer({ reconnectInterval: 10 }))
   })
 
-  test("each direction has its own, before its first message and never again", async () => {
+  test("each direction ships its own dictionary, once and before its first message", async () => {
     await start(json, lorem)
     for (let i = 0; i < 3; i++) await exchange()
     const { fromClient, fromServer } = relay.connections[0] as Relay["connections"][0]
@@ -60,7 +60,7 @@ describe("between two peers", () => {
     })
   })
 
-  test("one direction may have none", async () => {
+  test("one direction may have no dictionary", async () => {
     await start(undefined, json)
     await exchange()
     const { fromClient, fromServer } = relay.connections[0] as Relay["connections"][0]
@@ -72,7 +72,7 @@ describe("between two peers", () => {
     })
   })
 
-  test("each new connection is shipped it again", async () => {
+  test("the dictionary is shipped again on each new connection", async () => {
     await start(json, lorem)
     for (let i = 0; i < 3; i++) {
       await exchange()
@@ -102,7 +102,7 @@ describe("between two peers", () => {
   })
 })
 
-test("each endpoint of a socket has its own", async () => {
+test("each endpoint of a socket has its own dictionary", async () => {
   const push = use(new Push())
   for (const dictionary of [json, lorem]) {
     const pull = use(new Pull())

@@ -1,4 +1,4 @@
-/** What may be bound and connected, and how it is refused. */
+/** Endpoints that can be bound and connected, and the errors for others. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
@@ -30,7 +30,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     ["*:*", "0.0.0.0"],
     ["localhost:*", "127.0.0.1"],
     [`${loopback}:*`, "127.0.0.1"],
-  ])("%s can be bound, and lastEndpoint says where", async (address, host) => {
+  ])("%s can be bound, and lastEndpoint has the address", async (address, host) => {
     const [a, b] = [dealer(), dealer()]
     await a.bind(scheme + address)
     const port = portOf(a.lastEndpoint as string)
@@ -48,7 +48,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     await expectDelivery(b, a)
   })
 
-  test("with ipv6, * takes peers of both families", async () => {
+  test("with ipv6, * accepts peers of both families", async () => {
     const a = dealer({ ipv6: true })
     await a.bind(`${scheme}*:*`)
     const port = portOf(a.lastEndpoint as string)
@@ -67,7 +67,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     await expectDelivery(b, a)
   })
 
-  test("source;destination leaves from the source", async () => {
+  test("source;destination connects from the source address", async () => {
     const server = createServer().listen(0, "127.0.0.1")
     use(server)
     await once(server, "listening")
@@ -96,7 +96,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     const refusal = { code, errno: expect.any(Number), address: scheme + address }
     await expect(a.bind(scheme + address)).rejects.toMatchObject(refusal)
     expect(() => a.bindSync(scheme + address)).toThrow(expect.objectContaining(refusal))
-    await a.bind(`${scheme}127.0.0.1:*`) // the socket is as good as before
+    await a.bind(`${scheme}127.0.0.1:*`) // the socket still works
   })
 
   test.each([
@@ -119,7 +119,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     )
   })
 
-  test("an endpoint that is taken gives EADDRINUSE, by name of the endpoint", async () => {
+  test("an endpoint in use gives EADDRINUSE, with the endpoint", async () => {
     const a = dealer()
     await a.bind(`${scheme}127.0.0.1:*`)
     const address = a.lastEndpoint as string
@@ -129,14 +129,14 @@ describe.each(transports)("over $name", ({ scheme }) => {
     expect(() => dealer().bindSync(address)).toThrow(expect.objectContaining(refusal))
   })
 
-  test("what is not bound or connected gives ENOENT when it is unbound or disconnected", async () => {
+  test("unbind and disconnect of an unknown endpoint give ENOENT", async () => {
     const address = `${scheme}127.0.0.1:5000`
     const refusal = { code: "ENOENT", errno: expect.any(Number), address }
     await expect(dealer().unbind(address)).rejects.toMatchObject(refusal)
     expect(() => dealer().disconnect(address)).toThrow(expect.objectContaining(refusal))
   })
 
-  test.each(["127.0.0.1", "localhost"])("bindSync has bound %s when it returns", async (host) => {
+  test.each(["127.0.0.1", "localhost"])("after bindSync, %s is bound", async (host) => {
     const [a, b] = [dealer(), dealer()]
     a.bindSync(`${scheme}${host}:*`)
     b.connect(a.lastEndpoint as string)
@@ -164,7 +164,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     await unbinding
   })
 
-  test("connect may come before bind", async () => {
+  test("a socket may connect before its peer binds", async () => {
     const [a, b] = [dealer({ reconnectInterval: 10 }), dealer()]
     const address = `${scheme}127.0.0.1:${await freePort()}`
     a.connect(address)
@@ -173,7 +173,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     expect(String(await b.receive())).toBe("early")
   })
 
-  test("unbind takes no more peers and frees the port", async () => {
+  test("unbind accepts no more peers and frees the port", async () => {
     const [a, b, c] = [dealer(), dealer(), dealer()]
     await a.bind(`${scheme}127.0.0.1:*`)
     const address = a.lastEndpoint as string
@@ -183,7 +183,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     await expectDelivery(b, c)
   })
 
-  test("disconnect ends the connection, and connect makes a new one", async () => {
+  test("disconnect closes the connection, and connect opens a new one", async () => {
     const [push, pull] = [use(new Push()), use(new Pull())]
     await pull.bind(`${scheme}127.0.0.1:*`)
     const address = pull.lastEndpoint as string
@@ -203,7 +203,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
       await bound.bind(`${scheme}127.0.0.1:*`)
       push.connect(bound.lastEndpoint as string)
     }
-    // PUSH takes its peers in turn.
+    // PUSH sends to its peers in turn.
     for (let i = 0; i < 6; i++) await push.send(String(i))
     const received: Uint8Array[][] = []
     for (const from of [pull, pull, pull, pull, other, other]) received.push(await from.receive())
@@ -229,7 +229,7 @@ test("one socket may have endpoints of lz4+tcp://, tcp:// and inproc:// beside e
 })
 
 test.each(["tcp://127.0.0.1", "foo://127.0.0.1:5000"])(
-  "lastEndpoint is the last that succeeded, whatever became of %s",
+  "lastEndpoint is the last successful one, even after %s",
   async (bad) => {
     const [a, b] = [dealer(), dealer()]
     await a.bind(`${scheme}127.0.0.1:*`)
@@ -243,7 +243,7 @@ test.each(["tcp://127.0.0.1", "foo://127.0.0.1:5000"])(
   },
 )
 
-test("a name of another scheme is left to zeromq.js", async () => {
+test("other schemes are left to zeromq.js", async () => {
   await expect(dealer().bind("lz4+udp://127.0.0.1:*")).rejects.toMatchObject({
     code: "EPROTONOSUPPORT",
   })
@@ -290,7 +290,7 @@ interface TcpEntry {
   timer: string
 }
 
-/** The system's own list of TCP connections. */
+/** Reads the system's list of TCP connections. */
 function tcpEntries(): TcpEntry[] {
   const portOfHex = (address = "") => Number.parseInt(address.split(":")[1] ?? "", 16)
   const lines = readFileSync("/proc/net/tcp", "utf8").trim().split("\n").slice(1)
@@ -328,7 +328,7 @@ describe("options of the socket", () => {
     ["receiveBufferSize", { receiveBufferSize: 4096 }],
     ["interface", { interface: loopback }],
     ["socksProxy", { socksProxy: "127.0.0.1:1080" }],
-  ])("%s is refused with ENOTSUP, and by name", async (name, options) => {
+  ])("%s is refused with ENOTSUP, and the error names it", async (name, options) => {
     const socket = use(new Pair(options))
     const refusal = {
       code: "ENOTSUP",
@@ -343,7 +343,7 @@ describe("options of the socket", () => {
   test.each([
     ["bound", 0],
     ["connected", 1],
-  ] as const)("tcpKeepalive acts on the TCP connection of a %s socket", async (_, keeping) => {
+  ] as const)("tcpKeepalive is set on the TCP connection of a %s socket", async (_, keeping) => {
     const options = { tcpKeepalive: 1, tcpKeepaliveIdle: 60 }
     const [pull, push] = [
       use(new Pull(keeping === 0 ? options : {})),
@@ -363,7 +363,7 @@ describe("options of the socket", () => {
 })
 
 describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
-  /** How many connections come to a port within the time that many attempts would take. */
+  /** Counts the connections to a port within the time of several attempts. */
   const attemptsAt = async (port: number): Promise<number> => {
     let attempts = 0
     use(createServer(() => attempts++)).listen(port, "127.0.0.1")
@@ -379,7 +379,7 @@ describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
     const push = use(new Push({ reconnectInterval: 10 }))
     push.connect(`${scheme}127.0.0.1:${port}`)
     end(push, `${scheme}127.0.0.1:${port}`)
-    // libzmq goes on with a disconnect when the socket is used.
+    // libzmq completes a disconnect when the socket is used.
     for (let i = 0; i < 20; i++) {
       await sleep(5)
       void push.writable
@@ -391,12 +391,12 @@ describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
     const port = await freePort()
     const push = use(new Push({ reconnectInterval: -1 }))
     push.connect(`${scheme}127.0.0.1:${port}`)
-    await sleep(100) // the first is refused meanwhile
+    await sleep(100) // the first attempt is refused meanwhile
     expect(await attemptsAt(port)).toBe(0)
   })
 
-  test("are given up after connectTimeout", async () => {
-    // A server that never accepts: when its queue is full, nobody gets an answer.
+  test("end after connectTimeout", async () => {
+    // A server that never accepts: when its queue is full, it does not answer.
     const script = `
       const server = require("net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
         require("fs").writeSync(1, String(server.address().port))
@@ -423,7 +423,7 @@ describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
     })
   })
 
-  test("start again when a peer is lost", async () => {
+  test("start again after a connection is lost", async () => {
     const push = use(new Push({ reconnectInterval: 10 }))
     const server = use(createServer((peer) => peer.destroy())).listen(0, "127.0.0.1")
     await once(server, "listening")

@@ -1,4 +1,4 @@
-/** `socket.events`: what libzmq reports, in terms of the endpoints that the user knows. */
+/** `socket.events`: the events of libzmq, with the user's endpoints. */
 import { beforeEach, describe, expect, test } from "vitest"
 import { Dealer, type Event, type EventType } from "zeromq-lz4"
 
@@ -10,7 +10,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
   let [a, b] = [] as unknown as [Dealer, Dealer]
   let address: string
 
-  /** Collects events of the types, and says when all have come. */
+  /** Collects events of these types, and resolves when all have arrived. */
   const collect = ({ events }: Dealer, ...types: EventType[]) => {
     const collected: Event[] = []
     for (const type of types) events.on(type, (event) => collected.push(event))
@@ -26,7 +26,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     address = `${scheme}127.0.0.1:${await freePort()}`
   })
 
-  test("names the endpoint when it is bound, connected to, and closed", async () => {
+  test("report the endpoint when it is bound, connected and closed", async () => {
     const [ofA, ofB] = [
       collect(a, "accept", "handshake", "disconnect", "close", "end"),
       collect(b, "connect", "handshake", "end"),
@@ -44,7 +44,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
       if ("address" in event) expect(event).toMatchObject({ type: event.type, address })
   })
 
-  test("a lost peer is a disconnect, and the next one an accept", async () => {
+  test("report a disconnect for a lost peer, and an accept for the next", async () => {
     const events = collect(a, "disconnect")
     await a.bind(address)
     const peer = use(await rawZmtpPeer(address, "DEALER"))
@@ -52,7 +52,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     for (const event of await events()) expect(event).toMatchObject({ address })
   })
 
-  test("can be received one by one, until the socket is closed", async () => {
+  test("can be received one at a time, until the socket is closed", async () => {
     const { events } = a
     expect(a.events).toBe(events)
     a.close()
@@ -81,7 +81,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     expect(() => a.events.receive()).toThrow(/emitter mode/)
   })
 
-  test("a listener that is taken off hears nothing more", async () => {
+  test("a removed listener is not called any more", async () => {
     let heard = 0
     const listener = () => heard++
     a.events.on("accept", listener)

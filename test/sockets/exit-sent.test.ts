@@ -17,7 +17,7 @@ const endings = [
   { how: "rejects", script: 'Promise.reject(new Error("on purpose"))', code: 1 },
 ]
 
-/** Begins a script: what it is given, and how it sends its messages. */
+/** The beginning of a script, with its arguments and a function that sends its messages. */
 const head = `const { bytes, endpoint, options } = argument;
   const alive = setInterval(() => {}, 1000);
   const send = async (socket, ...first) => {
@@ -28,7 +28,7 @@ const head = `const { bytes, endpoint, options } = argument;
 
 type Receives = AnySocket & { receive(): Promise<Buffer[]>; receiveTimeout: number }
 
-/** Receives all messages, each once and in order, until their sender is gone. */
+/** Receives all messages, each once and in order, until the sender has ended. */
 async function expectAll(socket: Receives, bytes: number, parts = 0): Promise<void> {
   for (let i = 0; i < MESSAGES; i++) {
     const [number, body] = (await socket.receive()).slice(parts) as [Buffer, Buffer]
@@ -38,14 +38,14 @@ async function expectAll(socket: Receives, bytes: number, parts = 0): Promise<vo
   await expectNothing(socket)
 }
 
-/** Receives nothing more from a sender that has ended. */
+/** Expects no more messages from a sender that has ended. */
 async function expectNothing(socket: Receives): Promise<void> {
   await eventually(() => socket.lz4.connections.length === 0)
   socket.receiveTimeout = 0
   await expect(socket.receive()).rejects.toMatchObject({ code: "EAGAIN" })
 }
 
-/** Bound before it returns, to an endpoint that a script connects to. */
+/** Binds a socket to an endpoint for a script. */
 async function bound<S extends Receives>(socket: S): Promise<{ socket: S; endpoint: string }> {
   await use(socket).bind(anyPort(lz4))
   return { socket, endpoint: socket.lastEndpoint as string }
@@ -93,7 +93,7 @@ describe.each(threads)("with %o", (options) => {
       expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
     })
 
-    test("arrive at a ROUTER that knows the sender by its routing id", async () => {
+    test("arrive at a ROUTER that has the sender's routing id", async () => {
       const { socket, endpoint } = await bound(new Router())
       const script = `${head} const socket = new zmq.Dealer({ routingId: "me" });
         const connected = new Promise((resolve) => socket.lz4.once("connect", resolve));
@@ -103,7 +103,7 @@ describe.each(threads)("with %o", (options) => {
       expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
     })
 
-    test("arrive at a peer that has come back in the pause between attempts", async () => {
+    test("arrive at a peer that returns between two attempts", async () => {
       const gone = await bound(new Pull())
       const { endpoint } = gone
       const script = `${head} const socket = new zmq.Push({ reconnectInterval: 600_000 });
@@ -145,11 +145,11 @@ describe.each(threads)("with %o", (options) => {
     const process = new Script(script, { endpoint, options })
     expect(String(await socket.receive())).toBe("question")
     expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
-    await socket.send("answer") // to nobody
+    await socket.send("answer") // without a peer
     await expectNothing(socket)
   })
 
-  test("messages of a PUB that connected arrive", async () => {
+  test("messages of a connecting PUB arrive", async () => {
     const { socket, endpoint } = await bound(new Subscriber())
     socket.subscribe("")
     const script = `${head} const socket = new zmq.XPublisher(); socket.connect(endpoint, options);
@@ -173,7 +173,7 @@ describe.each(threads)("with %o", (options) => {
     expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
   })
 
-  test("messages of a client of PLAIN arrive", async () => {
+  test("messages of a PLAIN client arrive", async () => {
     const context = new Context()
     const zap = use(new Reply({ context }))
     await zap.bind("inproc://zeromq.zap.01")
@@ -195,7 +195,7 @@ describe.each(threads)("with %o", (options) => {
     await answering
   })
 
-  test("messages to a host by its name arrive", async () => {
+  test("messages to a host name arrive", async () => {
     const { socket, endpoint } = await bound(new Pull())
     const script = `${head} const socket = new zmq.Push(); socket.connect(endpoint, options);
       await send(socket); process.exit(3)`
@@ -226,9 +226,9 @@ describe.each(threads)("with %o", (options) => {
     await expectNothing(socket)
   })
 
-  // As over tcp://, where an absent peer is not waited for, whatever linger is.
+  // As over tcp://, where a process does not wait for an absent peer, whatever linger is.
   test.each([-1, 30_000])(
-    "a peer that is not there is not waited for, with linger %i",
+    "a process does not wait for an absent peer, with linger %i",
     async (l) => {
       const endpoint = `${lz4.scheme}127.0.0.1:${await freePort()}`
       const script = `${head} const socket = new zmq.Push({ linger: ${l} }); socket.connect(endpoint, options);
@@ -240,7 +240,7 @@ describe.each(threads)("with %o", (options) => {
   )
 
   test.each([-1, 100, 30_000])(
-    "a peer that reads nothing is not waited for, with linger %i",
+    "a process does not wait for a peer that does not read, with linger %i",
     async (l) => {
       const { endpoint } = await stalledPeer()
       const script = `${head} const socket = new zmq.Push({ linger: ${l} }); const shaken = event(socket, "handshake");

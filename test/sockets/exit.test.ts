@@ -1,4 +1,4 @@
-/** What a process that ends still delivers, and that it ends: as over tcp://. */
+/** A process that ends delivers its messages, and does end, as over tcp://. */
 import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -16,7 +16,7 @@ const connected = "const push = new zmq.Push(); push.connect(argument.endpoint);
 const natural = { code: 0, signal: null }
 const MIB = 2 ** 20
 
-/** Scripts with a peer that is there, and which of their messages must arrive. */
+/** Scripts with a connected peer, and the messages that must arrive. */
 const delivering = [
   { what: "sends and ends", script: `${connected} await push.send("1")`, arrive: ["1"] },
   {
@@ -93,7 +93,7 @@ const delivering = [
   },
 ]
 
-/** Scripts that nobody listens to. They must end, with this code. */
+/** Scripts without a peer, which must end with this code. */
 const unheard = [
   { what: "has sent and calls process.exit()", script: "process.exit(3)", code: 3 },
   { what: "has sent and throws", script: 'throw new Error("thrown on purpose")', code: 1 },
@@ -119,7 +119,7 @@ const unheard = [
   },
 ]
 
-/** Sockets that have nothing to do. They do not keep the process alive. */
+/** Idle sockets, which do not keep the process alive. */
 const idle = [
   { what: "bound", script: "await new zmq.Pull().bind(argument.any)" },
   { what: "connected to nobody", script: "new zmq.Push().connect(argument.away)" },
@@ -152,7 +152,7 @@ const idle = [
   },
 ]
 
-/** Bound before it returns; messages wait until they are received. */
+/** Binds a socket, whose messages are queued until they are received. */
 async function listen(transport: Transport): Promise<{ pull: Pull; endpoint: string }> {
   const pull = use(new Pull())
   await pull.bind(anyPort(transport))
@@ -180,7 +180,7 @@ describe.each(transports)("over $name", (transport) => {
         if (typeof one === "string") expect(received[i] === one).toBe(true)
     })
 
-    test("has thousands of messages waiting for a slow reader", async () => {
+    test("has thousands of messages queued for a slow reader", async () => {
       const { pull, endpoint } = await listen(transport)
       pull.receiveHighWaterMark = 1
       const script = `${connected} push.sendHighWaterMark = 0;
@@ -195,13 +195,13 @@ describe.each(transports)("over $name", (transport) => {
       expect(await process.ended(), process.errors).toEqual(natural)
     })
 
-    test("has sent to a peer that comes only now", async () => {
+    test("has sent to a peer that connects only now", async () => {
       const endpoint = await nobody(transport)
       const process = new Script(`${connected} await push.send("1"); console.log("sent")`, {
         endpoint,
       })
       expect(await process.line()).toBe("sent")
-      await sleep(500) // time to end, if it were to
+      await sleep(500) // time to end by mistake
       expect(process.running).toBe(true)
       const pull = use(new Pull())
       await pull.bind(endpoint)
@@ -210,7 +210,7 @@ describe.each(transports)("over $name", (transport) => {
     })
   })
 
-  describe("a process that nobody listens to ends when it", () => {
+  describe("a process without peers ends when it", () => {
     test.each(unheard)("$what", async ({ script, code }) => {
       const endpoint = await nobody(transport)
       const process = new Script(`${connected} await push.send("1"); ${script}`, { endpoint })
@@ -227,10 +227,10 @@ describe.each(transports)("over $name", (transport) => {
     })
   })
 
-  test("a process ends while peers send more than it can take in", async () => {
+  test("a process ends while peers send more than it can receive", async () => {
     const publisher = `const publisher = new zmq.Publisher();
       await publisher.bind(argument); console.log(publisher.lastEndpoint);
-      // Nothing else is left to do when messages have come for some turns.
+      // After some turns with messages nothing else is left to do.
       await new Promise((resolve) => {
         const timer = setInterval(() => {
           if (publisher.lz4.stats.received.messages < 100) return;
@@ -251,7 +251,7 @@ describe.each(transports)("over $name", (transport) => {
     expect(await script.ended()).toEqual(natural)
   })
 
-  test("a publisher that ends has delivered, to each that had subscribed", async () => {
+  test("a publisher that ends has delivered to all subscribers", async () => {
     const subscribers = [
       use(new Subscriber({ receiveHighWaterMark: 0 })),
       use(new Subscriber({ receiveHighWaterMark: 0 })),
@@ -298,7 +298,7 @@ describe.each(transports)("over $name", (transport) => {
       console.log(String((await pull.receive())[0]))`
     const process = new Script(script, { endpoint, any: anyPort(transport) })
     const there = await text(pull)
-    await sleep(300) // time to end, if it were to
+    await sleep(300) // time to end by mistake
     const push = use(new Push())
     push.connect(there)
     await push.send("1")
@@ -315,9 +315,9 @@ describe.each(transports)("over $name", (transport) => {
     expect(await process.ended()).toEqual({ code: null, signal: "SIGTERM" })
   })
 
-  // In Node a write that the system has not taken keeps a process, whose end would close the socket.
+  // In Node a pending write keeps a process alive, whose end would close the socket.
   test.each(transport === lz4 ? ["closes"] : ["closes", "ends"])(
-    "a peer that reads nothing does not outlive linger when the process %s",
+    "a peer that does not read delays the end by linger at most, when the process %s",
     async (how) => {
       const server = createServer().listen(0, "127.0.0.1")
       await once(server, "listening")
@@ -338,7 +338,7 @@ describe.each(transports)("over $name", (transport) => {
   )
 })
 
-/** A clock by which what was sent rests for ever after a few messages. */
+/** A clock with which messages after the first few are never flushed by time. */
 const endlessRest = `let now = 0; let step = 5; performance.now = () => (now += step);
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   for (let i = 0; i < 3; i++) { now += 100; await push.send("first"); await turn() }
@@ -353,9 +353,9 @@ test.each([
     "is left with no room and goes on",
     "push.sendHighWaterMark = 2; push.send('3'); setInterval(() => {}, 1000)",
   ],
-])("a process whose messages rest after a flush delivers them when it %s", async (_, ending) => {
+])("a process whose messages wait after a flush delivers them when it %s", async (_, ending) => {
   const { pull, endpoint } = await listen(lz4)
-  // On a thread, messages do not rest.
+  // With a thread, messages do not wait.
   const script = `const push = new zmq.Push(); const shaken = new Promise((resolve) => push.events.on("handshake", resolve));
     push.connect(argument.endpoint, { thread: false }); await shaken; ${endlessRest} ${ending}`
   const process = new Script(script, { endpoint })
@@ -364,16 +364,14 @@ test.each([
   expect(received, process.errors).toEqual(["first", "first", "first", "1", "2"])
 })
 
-// Over tcp:// zeromq.js ends the whole process in some of these.
+// Over tcp:// some of these crash zeromq.js and the whole process.
 test.each([
   ["idle", ""],
   ["receiving", "void pull.receive();"],
   ["sending", `for (;;) await push.send("text").catch(() => {});`],
-])(
-  "a worker thread that is terminated while it is %s takes nothing else down",
-  async (_, doing) => {
-    const { pull, endpoint } = await listen(lz4)
-    const script = `import { Worker } from "node:worker_threads";
+])("terminating a worker thread that is %s affects nothing else", async (_, doing) => {
+  const { pull, endpoint } = await listen(lz4)
+  const script = `import { Worker } from "node:worker_threads";
     const source = 'import { parentPort } from "node:worker_threads"; import * as zmq from "zeromq-lz4";'
       + 'const pull = new zmq.Pull(); await pull.bind(' + JSON.stringify(argument.any) + ');'
       + 'const push = new zmq.Push({ linger: 0 }); push.connect(pull.lastEndpoint); await push.send("1"); await pull.receive();'
@@ -383,11 +381,10 @@ test.each([
       await new Promise((resolve) => worker.once("message", resolve));
       await worker.terminate() }
     ${connected} await push.send("goes on")`
-    const process = new Script(script, { endpoint, any: anyPort(lz4) })
-    expect(await text(pull)).toBe("goes on")
-    expect(await process.ended(), process.errors).toEqual(natural)
-  },
-)
+  const process = new Script(script, { endpoint, any: anyPort(lz4) })
+  expect(await text(pull)).toBe("goes on")
+  expect(await process.ended(), process.errors).toEqual(natural)
+})
 
 const leaving = [
   { sends: "one message", script: `await push.send("text")`, ends: "" },
@@ -402,7 +399,7 @@ const leaving = [
 ]
 
 test.each(leaving.flatMap((one) => [false, true].map((thread) => ({ ...one, thread }))))(
-  "with linger 0 a process does not wait for a peer that keeps its side open: $sends, $ends, thread $thread",
+  "with linger 0, a process does not wait for a peer that keeps its side open: $sends, $ends, thread $thread",
   async ({ script, ends, thread }) => {
     const server = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1")
     await once(server, "listening")
@@ -418,13 +415,13 @@ test.each(leaving.flatMap((one) => [false, true].map((thread) => ({ ...one, thre
       ${ends}`
     const process = new Script(source, { endpoint: `${lz4.scheme}127.0.0.1:${port}`, thread })
     expect(await process.ended(), process.errors).toEqual(natural)
-    expect(process.errors).toBe("") // no warning that it waits
+    expect(process.errors).toBe("") // no warning that it is waiting
     for (const socket of stalled) socket.destroy()
     server.close()
   },
 )
 
-/** Lets peers send to it and reads nothing. */
+/** Accepts connections and never reads. */
 function stall(server: Server): Socket[] {
   const sockets: Socket[] = []
   server.on("connection", (socket) => {

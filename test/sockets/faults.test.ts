@@ -1,6 +1,6 @@
 /**
- * Connections that break, dribble and dawdle. What was in flight when one broke is lost, as over
- * tcp://; nothing comes twice, nothing is changed, and what is sent after it gets through.
+ * Connections that break, or deliver bytes slowly or one by one. Messages in flight when one breaks are
+ * lost, as over tcp://; none arrives twice or changed, and later messages arrive.
  */
 import { connect } from "node:net"
 import { describe, expect, onTestFinished, test } from "vitest"
@@ -16,7 +16,7 @@ import { handshake } from "../support/zmtp.js"
 const json = payload("json", 1 << 18)
 const noise = payload("random", 1 << 18)
 
-/** The parts of a message, which follow from its number. */
+/** Returns the parts of a message, which its number determines. */
 function message(number: number): Uint8Array[] {
   const random = createRandom(`message ${number}`)
   const parts = Array.from({ length: random.below(4) }, () => {
@@ -30,7 +30,7 @@ function message(number: number): Uint8Array[] {
 
 const GREETING_BYTES = 64
 
-/** Cut in the greeting, the handshake, the first frames, or anywhere. */
+/** Returns a position in the greeting, the handshake, the first frames, or anywhere. */
 function cutting(seed: string): Treat {
   const random = createRandom(seed)
   const place = () =>
@@ -40,7 +40,7 @@ function cutting(seed: string): Treat {
       random.below(5000),
       random.below(300_000),
     ])
-  // The way back has little more than a handshake, in which it is cut now and then.
+  // The other direction has little more than a handshake, which is sometimes cut.
   return () => ({
     there: { cutAfterBytes: place() },
     back: random.below(3) > 0 ? {} : { cutAfterBytes: random.below(2 * GREETING_BYTES) },
@@ -69,12 +69,12 @@ async function send(push: Push, parts: Uint8Array[]): Promise<void> {
 }
 
 interface Journey {
-  /** Numbers of the messages that arrived, in their order. */
+  /** Numbers of the received messages, in order. */
   arrived: number[]
   sent: number
 }
 
-/** Sends messages through a relay until it has seen enough and all is well; compares what arrives. */
+/** Sends messages through a relay until it has cut enough connections and messages arrive, and compares them. */
 async function travel(
   binding: Push | Pull,
   connecting: Push | Pull,
@@ -126,10 +126,10 @@ async function travel(
     for (;;) await pull.receive()
   }
   pull.receiveTimeout = 100
-  // A sender that is far ahead waits for room.
+  // A sender that is far ahead waits for the receiver.
   await Promise.all([sending, drain().catch(() => {})])
-  // libzmq aborts when a connection breaks in the middle of a message of a socket that is closing,
-  // so what is left goes through before the relay ends.
+  // libzmq aborts if a connection breaks in the middle of a message while its socket is closing,
+  // so the rest is delivered before the relay ends.
   push.linger = 10_000
   push.close()
   await drain().catch(() => {})
@@ -160,7 +160,7 @@ describe.each(encodings)("over $name", (transport) => {
       async (seed) => {
         const [binding, connecting] = sockets()
         const cut = cutting(seed)
-        // The sender's bytes are "there"; they come from the side that was dialled when that binds.
+        // The sender's bytes are "there"; if it binds, they come from the side that was dialled.
         const treat: Treat =
           binds === "the receiver"
             ? cut
@@ -176,7 +176,7 @@ describe.each(encodings)("over $name", (transport) => {
           (relay) => relay.connections >= 40,
         )
         expect(new Set(arrived).size).toBe(arrived.length)
-        // One that binds takes from an old connection and the next by turns, over tcp:// too.
+        // A binding receiver reads from an old connection and the next in turn, over tcp:// too.
         if (binds === "the sender") expect(arrived).toEqual([...arrived].sort((a, b) => a - b))
       },
     )
@@ -184,7 +184,7 @@ describe.each(encodings)("over $name", (transport) => {
     test.each([
       ["arrive byte by byte", dribbling],
       ["arrive late", dawdling("dawdling")],
-    ])("messages that %s arrive all, in order", async (_, treat) => {
+    ])("all messages that %s arrive, in order", async (_, treat) => {
       const [binding, connecting] = sockets()
       const { arrived } = await travel(
         binding as Push,
@@ -198,7 +198,7 @@ describe.each(encodings)("over $name", (transport) => {
   })
 })
 
-test("peers that flood a socket with what they may not send do not stop the others", async () => {
+test("peers that flood a socket with messages they may not send do not stop others", async () => {
   const pull = use(new Pull({ maxMessageSize: 1 << 20 }))
   await pull.bind(anyPort(lz4))
   let errors = 0

@@ -1,4 +1,4 @@
-/** README's first example: a stream that gets smaller, and says by how much. */
+/** README's first example, which prints by how much a stream was compressed. */
 import { readFileSync } from "node:fs"
 import { setImmediate as turn } from "node:timers/promises"
 import { expect, test } from "vitest"

@@ -1,4 +1,4 @@
-/** Waiting until what was sent has been written: `socket.lz4.flush()`. */
+/** `socket.lz4.flush()`, which waits until all messages have been written. */
 import { describe, expect, test } from "vitest"
 import { Publisher, Pull, Push, Subscriber, XPublisher } from "zeromq-lz4"
 
@@ -25,13 +25,13 @@ test("a socket without lz4+tcp:// endpoints has nothing to flush", async () => {
 })
 
 describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (options) => {
-  test("resolves at once when nothing was sent, though there is no peer", async () => {
+  test("resolves at once if nothing was sent, even without a peer", async () => {
     const push = use(new Push())
     push.connect(await absent(), options)
     await push.lz4.flush({ timeout: 0 })
   })
 
-  test("rejects with EAGAIN when its time is over, and messages still wait", async () => {
+  test("rejects with EAGAIN after its timeout, if messages are still queued", async () => {
     const endpoint = await absent()
     const push = use(new Push({ reconnectInterval: 10 }))
     push.connect(endpoint, options)
@@ -48,7 +48,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (option
     expect(String(await pull.receive())).toBe("text")
   })
 
-  test("resolves when the system has taken what a peer did not read", async () => {
+  test("resolves when the system has accepted the bytes, even if the peer does not read", async () => {
     const { endpoint, read } = await stalledPeer()
     const push = use(new Push({ sendHighWaterMark: 0 }))
     push.connect(endpoint, options)
@@ -60,7 +60,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (option
     expect(push.lz4.stats.sent.messages).toBe(300)
   })
 
-  test("waits for what was sent before, not for what is sent meanwhile", async () => {
+  test("waits for earlier messages, not for later ones", async () => {
     const pull = use(new Pull())
     await pull.bind(anyPort(lz4))
     const push = use(new Push({ sendHighWaterMark: 0 }))
@@ -80,7 +80,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (option
     await receiving
   })
 
-  test("goes on after close(), until the messages have left", async () => {
+  test("continues after close(), until the messages have been written", async () => {
     const endpoint = await absent()
     const push = new Push({ reconnectInterval: 10 })
     push.connect(endpoint, options)
@@ -104,7 +104,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (option
     await push.lz4.flush()
   })
 
-  test("resolves when a peer has gone with what was for it", async () => {
+  test("resolves when a peer has disconnected, with its messages", async () => {
     const push = use(new Push({ sendHighWaterMark: 0 }))
     await push.bind(anyPort(lz4), options)
     const pull = new Pull({ receiveHighWaterMark: 1, linger: 0 })
@@ -131,7 +131,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (option
     for (const subscriber of subscribers) for (let i = 0; i < 50; i++) await subscriber.receive()
   })
 
-  test("holds the process until it is settled", async () => {
+  test("keeps the process alive until it is settled", async () => {
     const endpoint = await absent()
     const script = `const push = new zmq.Push({ linger: 0, reconnectInterval: 10 }); push.connect(argument.endpoint, argument.options);
       await push.send("text"); console.log("sent"); await push.lz4.flush(); console.log("flushed")`
@@ -153,7 +153,7 @@ test("a publisher without subscribers has nothing to flush", async () => {
 })
 
 // README, "Shutting down".
-test("a service that is told to end delivers what it has sent, and no longer waits than it says", async () => {
+test("a service that receives SIGTERM delivers its messages, and waits no longer than its timeout", async () => {
   const pull = use(new Pull({ receiveHighWaterMark: 1 }))
   await pull.bind(anyPort(lz4))
   const script = `const push = new zmq.Push({ sendHighWaterMark: 0 }); push.connect(argument);

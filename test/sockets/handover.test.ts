@@ -1,4 +1,4 @@
-/** A routing id that another peer takes over, as over tcp://. */
+/** Handover of a routing id to another peer, as over tcp://. */
 import { describe, expect, test } from "vitest"
 import { Dealer, Router } from "zeromq-lz4"
 
@@ -14,7 +14,7 @@ describe.each([
   { where: "lz4+tcp://", endpoint: ANY, options: plain },
   { where: "lz4+tcp:// on a thread", endpoint: ANY, options: threaded },
 ])("over $where", ({ endpoint, options }) => {
-  test("what waits for the peer that had the routing id still reaches it", async () => {
+  test("messages queued for the peer that had the routing id still reach it", async () => {
     const router = use(new Router({ handover: true, sendHighWaterMark: 0 }))
     await (options ? router.bind(endpoint, options) : router.bind(endpoint))
     const [old, next] = [1, 2].map(() =>

@@ -13,7 +13,7 @@ const INTERVAL_MS = 10
 test.each([
   ["without a thread", plain],
   ["with a thread", threaded],
-])("a peer that sends and does not read finds one PING when it does: %s", async (_, options) => {
+])("a peer that sends but does not read later receives a single PING: %s", async (_, options) => {
   const began = performance.now()
   const pair = use(
     new Pair({
@@ -33,11 +33,11 @@ test.each([
       await pair.send(noise)
       sent++
     } catch {
-      break // it is full
+      break // its queue is full
     }
   }
   const full = performance.now()
-  // It goes on to send over some 60 intervals.
+  // It continues to send for about 60 intervals.
   const sending = setInterval(() => peer.socket.write(message(plainPart(Buffer.from("here")))), 15)
   for (let i = 0; i < 40; i++) await pair.receive()
   clearInterval(sending)
@@ -53,7 +53,7 @@ test.each([
   const resumed = performance.now()
   peer.socket.resume()
   await all
-  // PINGs also leave while there is room: before, after, and until the system has taken what it can.
+  // PINGs are also sent while there is room: before, after, and until the system's buffers are full.
   const intervals = (performance.now() - began - (resumed - full) / 2) / INTERVAL_MS
   const pings = Buffer.concat(stream).toString("latin1").split("\x04\x07\x04PING").length - 1
   expect(pings).toBeLessThan(intervals)

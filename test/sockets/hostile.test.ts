@@ -1,6 +1,6 @@
 /**
- * Peers that mean harm: each rule that they break ends their connection, what they are given is
- * bounded, and nobody else notices (RFC.md section 7).
+ * Malicious peers: breaking a rule ends their connection, their memory is bounded, and nobody else
+ * notices (RFC.md section 7).
  */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
@@ -16,7 +16,7 @@ import { concat, plainPart } from "../support/wire.js"
 import { COMMAND, frame, frameHead, greeting, handshake, MORE, message } from "../support/zmtp.js"
 
 const MIB = 2 ** 20
-/** What a process may grow by, whatever one peer does. */
+/** Limit of memory growth, whatever one peer does. */
 const HELD_MAX_BYTES = 128 * MIB
 const ADDRESS = "lz4+tcp://127.0.0.1:*"
 
@@ -26,7 +26,7 @@ const command = (name: string, data: Uint8Array): Uint8Array =>
 const repeat = (bytes: Uint8Array, times: number): Buffer =>
   Buffer.alloc(bytes.length * times, bytes)
 
-/** Writes, as fast as it goes, until all is taken, the other side closes, or takes nothing any more. */
+/** Writes as fast as possible until all is written, or the other side closes or stops reading. */
 async function flood(socket: Socket, chunks: Iterable<Uint8Array>): Promise<void> {
   for (const chunk of chunks) {
     if (socket.destroyed) return
@@ -40,8 +40,8 @@ function* times(count: number, make: (i: number) => Uint8Array): Generator<Uint8
 }
 
 /**
- * A process whose socket is attacked. It receives what comes and prints whatever begins with
- * "honest"; "idle" receives nothing.
+ * A process whose socket is attacked. It receives all messages and prints those that begin with
+ * "honest"; with "idle" it receives nothing.
  */
 class Victim {
   readonly script: Script
@@ -54,12 +54,12 @@ class Victim {
     this.script = new Script(
       `const { readFileSync } = await import("node:fs");
       const socket = new zmq[argument.type](argument.options);
-      globalThis.kept = socket; // what nobody holds is collected, and closed
+      globalThis.kept = socket; // collect garbage, which also closes sockets
       (await import("node:v8")).setFlagsFromString("--expose-gc");
       const collect = (await import("node:vm")).runInNewContext("gc");
       const rss = () => Number(/VmRSS:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
       process.on("SIGUSR2", () => {
-        collect(); // what is held counts, not what is yet to be collected
+        collect(); // live objects count, not uncollected garbage
         console.log(JSON.stringify({ rss: rss(), connections: socket.lz4.connections.length }));
       });
       process.on("uncaughtException", (error) => console.log("uncaught " + error.message));
@@ -91,7 +91,7 @@ class Victim {
   }
 }
 
-/** A peer of the other side that does as it should, and what it sends arrives. */
+/** An honest peer, whose messages must arrive. */
 class Honest {
   readonly #victim: Victim
   readonly #push: Push = use(new Push({ reconnectInterval: 20 }))
@@ -125,8 +125,8 @@ async function attacker(endpoint: string, socketType = "PUSH"): Promise<Socket> 
 }
 
 /**
- * Attacks a victim: it grows by no more than it may, and an honest peer, if there is to be one,
- * notices nothing.
+ * Attacks a victim: its memory must stay below the limit, and an honest peer, if there is one, must not
+ * notice.
  */
 async function attack(
   victim: Victim,
@@ -140,7 +140,7 @@ async function attack(
   expect((await victim.state()).rss - rss).toBeLessThan(maxBytes)
 }
 
-/** A peer that says much, whether or not anybody listens. */
+/** A peer that sends many bytes, whether or not they are read. */
 const flooding =
   (chunks: Iterable<Uint8Array>, socketType?: string) =>
   async ({ endpoint }: Victim): Promise<void> =>
@@ -164,7 +164,7 @@ describe("memory stays bounded, and an honest peer notices nothing, while one se
     await attack(victim, flooding(times(40, () => tiny)))
   })
 
-  test("64 MB of PINGs, and reads no PONG", async () => {
+  test("64 MB of PINGs, and never reads", async () => {
     const victim = await Victim.start("Pull")
     const ping = command("PING", concat(new Uint8Array(2), ascii("sixteen bytes :)")))
     const pings = repeat(ping, 10_000)
@@ -176,7 +176,7 @@ describe("memory stays bounded, and an honest peer notices nothing, while one se
     await attack(victim, deaf, { honest: new Honest(victim) })
   })
 
-  test("commands that nobody knows", async () => {
+  test("unknown commands", async () => {
     const victim = await Victim.start("Pull")
     const unknown = command("UNKNOWN", new Uint8Array(MIB - 10))
     await attack(victim, flooding(times(64, () => unknown)), { honest: new Honest(victim) })
@@ -187,7 +187,7 @@ describe("memory stays bounded, and an honest peer notices nothing, while one se
     const subscriptions = times(100, (i) =>
       concat(...times(10_000, (j) => command("SUBSCRIBE", ascii(`topic ${i * 10_000 + j}`)))),
     )
-    // 2^18 of them are kept; Node 24 takes most for them.
+    // 2^18 of them are kept, which uses the most memory in Node 24.
     await attack(victim, flooding(subscriptions, "SUB"), { maxBytes: 2 * HELD_MAX_BYTES })
   })
 
@@ -199,7 +199,7 @@ describe("memory stays bounded, and an honest peer notices nothing, while one se
     await attack(victim, flooding(subscriptions, "SUB"))
   })
 
-  test("frames that begin and never go on, over many connections", async () => {
+  test("beginnings of frames, over many connections", async () => {
     const victim = await Victim.start("Pull")
     const begin = async () => {
       for (let i = 0; i < 50; i++) {
@@ -211,7 +211,7 @@ describe("memory stays bounded, and an honest peer notices nothing, while one se
     expect((await victim.state()).connections).toBe(51)
   })
 
-  test("requests, and reads no answer", async () => {
+  test("requests, and never reads", async () => {
     const victim = new Script(
       `const { readFileSync } = await import("node:fs");
       const rss = () => Number(/VmRSS:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1]) * 1024;
@@ -231,7 +231,7 @@ describe("memory stays bounded, and an honest peer notices nothing, while one se
   })
 })
 
-describe("what cannot be right is refused at its head, before its body comes", () => {
+describe("an invalid frame is refused at its header, before its body arrives", () => {
   test.each<[what: string, code: string, head: Uint8Array]>([
     ["a frame that fits maxMessageSize in no form", "ERR_LZ4_BUDGET_EXCEEDED", frameHead(100_000)],
     ["a frame of 2^62 bytes", "ERR_LZ4_BUDGET_EXCEEDED", frameHead(2n ** 62n)],
@@ -258,7 +258,7 @@ describe("what cannot be right is refused at its head, before its body comes", (
   })
 })
 
-test("whatever a peer says in its handshake, an error is short and printable", async () => {
+test("whatever a peer sends in its handshake, the error is short and printable", async () => {
   const pull = use(new Pull())
   await pull.bind(ADDRESS)
   const bytes = (maxLength: number) => fc.uint8Array({ maxLength })
@@ -284,7 +284,7 @@ test("whatever a peer says in its handshake, an error is short and printable", a
       const reported: Promise<ProtocolErrorEvent[]> = once(pull.lz4, "protocolError")
       const gone = once(pull.lz4, "disconnect")
       const peer = await rawPeer(pull.lastEndpoint as string, hello)
-      // What is only the beginning of a handshake is no mistake yet.
+      // The beginning of a handshake is not an error yet.
       peer.socket.end()
       await gone
       peer.close()
@@ -301,7 +301,7 @@ test("whatever a peer says in its handshake, an error is short and printable", a
   expect(errors).toBeGreaterThan(20)
 })
 
-test("a listener that throws saves no peer, and spoils nothing for others", async () => {
+test("a listener that throws neither keeps a peer connected nor affects others", async () => {
   const victim = await Victim.start("Pull", { throws: true })
   const honest = new Honest(victim)
   await honest.works()
@@ -315,8 +315,8 @@ test("a listener that throws saves no peer, and spoils nothing for others", asyn
   expect((await victim.state()).connections).toBe(1)
 })
 
-describe("connections that never get on", () => {
-  test("the oldest of over 4096 in their handshake gives way, and honest peers are served", async () => {
+describe("connections that do not complete their handshake", () => {
+  test("beyond 4096 of them the oldest is closed, and honest peers are served", async () => {
     const victim = await Victim.start("Pull", { options: { backlog: 4096 } })
     const honest = new Honest(victim)
     await honest.works()
@@ -353,7 +353,7 @@ describe("connections that never get on", () => {
     await eventually(() => pull.lz4.connections.length === 0)
   })
 
-  test("a byte now and then does not make handshakeInterval longer", async () => {
+  test("a byte now and then does not extend handshakeInterval", async () => {
     const pull = use(new Pull({ handshakeInterval: 300 }))
     await pull.bind(ADDRESS)
     const peer = use(await rawPeer(pull.lastEndpoint as string, new Uint8Array()))
@@ -367,7 +367,7 @@ describe("connections that never get on", () => {
     expect(performance.now() - start).toBeLessThan(3000)
   })
 
-  test("a byte now and then is enough once messages flow", async () => {
+  test("after the handshake, a byte now and then is enough", async () => {
     const pull = use(new Pull({ handshakeInterval: 200 }))
     await pull.bind(ADDRESS)
     const socket = await attacker(pull.lastEndpoint as string)
@@ -379,7 +379,7 @@ describe("connections that never get on", () => {
   })
 })
 
-test("a subscriber that does not read costs a PUB its mark, and the others nothing", async () => {
+test("a subscriber that does not read uses no more memory than its high-water mark allows, and others do not notice", async () => {
   const publisher = use(new Publisher({ sendHighWaterMark: 10 }))
   await publisher.bind(ADDRESS)
   const endpoint = publisher.lastEndpoint as string
@@ -399,14 +399,14 @@ test("a subscriber that does not read costs a PUB its mark, and the others nothi
   expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(64 * MIB)
 })
 
-test("out of descriptors, a process goes on: connections work, and new ones do when there is room", async () => {
+test("out of file descriptors, existing connections work, and new ones do once there are descriptors", async () => {
   const victim = await Victim.start("Pull", { descriptors: 128 })
   const honest = new Honest(victim)
   await honest.works()
   const open = Array.from({ length: 200 }, () =>
     connect(portOf(victim.endpoint), "127.0.0.1").resume(),
   )
-  // Who finds no room may be reset before or after it knows to be connected.
+  // A peer that finds no room may be reset before or after it is connected.
   await Promise.all(
     open.map(
       (socket) => new Promise((settled) => socket.on("connect", settled).on("error", settled)),
@@ -417,7 +417,7 @@ test("out of descriptors, a process goes on: connections work, and new ones do w
     await honest.works()
   }
   for (const socket of open) socket.destroy()
-  // The system may still end what comes now, which is tried again.
+  // The system may still close new connections, which are retried.
   await new Honest(victim).arrives()
   await honest.works()
   await eventually(async () => (await victim.state()).connections === 2)

@@ -1,4 +1,4 @@
-/** Large parts beside other work of the same event loop. */
+/** Large parts and other work in the same event loop. */
 import { expect, test } from "vitest"
 import { Dealer, Pull, Push, Router } from "zeromq-lz4"
 

@@ -1,4 +1,4 @@
-/** A part of more than 1 GiB, which travels as several blocks (RFC.md section 4.4). */
+/** A part of more than 1 GiB, which is sent as several blocks (RFC.md section 4.4). */
 import { createHash } from "node:crypto"
 import { expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
@@ -10,13 +10,13 @@ import { lz4 } from "../support/transports.js"
 const GIB = 2 ** 30
 const json = payload("json", 2 ** 20)
 
-/** A pattern and no 1 GiB of random bytes, which take minutes to make. */
+/** A pattern, because 1 GiB of random bytes takes minutes to generate. */
 function* pieces() {
   for (let at = 0; at < GIB; at += json.length) yield json
   yield Uint8Array.of(42)
 }
 
-/** In a function of its own, so that the test does not hold what libzmq has copied. */
+/** A separate function, so that the test does not keep a reference to the copied message. */
 async function sendLarge(push: Push): Promise<void> {
   const part = Buffer.allocUnsafe(GIB + 1)
   let at = 0
@@ -27,7 +27,7 @@ async function sendLarge(push: Push): Promise<void> {
   await push.send(part)
 }
 
-test("a part of 1 GiB and one byte arrives as it was", async () => {
+test("a part of 1 GiB and one byte arrives unchanged", async () => {
   const hash = createHash("sha256")
   for (const piece of pieces()) hash.update(piece)
   const push = use(new Push({ maxMessageSize: -1 }))
@@ -39,6 +39,6 @@ test("a part of 1 GiB and one byte arrives as it was", async () => {
 
   expect(received.length).toBe(GIB + 1)
   expect(createHash("sha256").update(received).digest("hex")).toBe(hash.digest("hex"))
-  // Compressed, which above 1 GiB means in several blocks.
+  // Compressed, and therefore in several blocks.
   expect(pull.lz4.stats.received.wireBytes).toBeLessThan(GIB / 2)
 }, 300_000)

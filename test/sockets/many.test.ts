@@ -10,16 +10,16 @@ import { anyPort, use } from "../support/sockets.js"
 import { lz4, transports } from "../support/transports.js"
 
 const PEERS = 1000
-// The system queues as many connections until they are accepted. It drops what is beyond, and tries again in
+// The system queues this many connections until they are accepted. It drops others, and retries in
 // steps that may add up to more than `handshakeInterval`, after which nobody reconnects here.
 const backlog = PEERS
 
 describe.each(transports)("over $name", (transport) => {
-  test("a thousand peers connect to one socket at once, and each is heard and answered", async () => {
+  test("a thousand peers connect to one socket at once, and each gets a reply", async () => {
     const router = use(new Router({ backlog }))
     await router.bind(anyPort(transport))
     const endpoint = router.lastEndpoint as string
-    // Sockets of the test before may not be gone yet, and a context has 1023 at most.
+    // Sockets of the previous test may still be closing, and a context has at most 1023.
     const context = new Context()
     const dealers = Array.from({ length: PEERS }, () =>
       use(new Dealer({ context, reconnectInterval: -1 })),
@@ -39,7 +39,7 @@ describe.each(transports)("over $name", (transport) => {
       expect(String((await dealer.receive())[0])).toBe(String(i))
   })
 
-  test("a process that runs out of descriptors lives on", async () => {
+  test("a process that runs out of file descriptors continues", async () => {
     const script = new Script(
       `const router = new zmq.Router(); await router.bind(argument); console.log(router.lastEndpoint);
       for await (const [id, text] of router) { await router.send([id, text]); if (String(text) === "end") break }`,
@@ -54,7 +54,7 @@ describe.each(transports)("over $name", (transport) => {
     await sleep(500) // time to run out
     expect(script.running, script.errors).toBe(true)
     for (const socket of flood) socket.destroy()
-    // It may be refused until the descriptors are free again.
+    // Refused until descriptors are free again.
     const dealer = use(new Dealer({ reconnectInterval: 20 }))
     dealer.connect(endpoint)
     await dealer.send("end")
@@ -67,7 +67,7 @@ describe.each(transports)("over $name", (transport) => {
     await pull.bind(anyPort(transport))
     const push = use(new Push({ reconnectInterval: -1, sendHighWaterMark: 1 }))
     for (let i = 0; i < PEERS; i++) push.connect(pull.lastEndpoint as string)
-    // It sends by turns over all its connections.
+    // It sends over all its connections in turn.
     for (let i = 0; i < PEERS; i++) {
       await push.send(String(i))
     }
@@ -77,7 +77,7 @@ describe.each(transports)("over $name", (transport) => {
   })
 })
 
-test("connect() without descriptors left tries again until there are", async () => {
+test("connect() without free file descriptors retries until there are some", async () => {
   const pull = use(new Pull())
   await pull.bind(anyPort(lz4))
   let connects = 0
@@ -93,7 +93,7 @@ test("connect() without descriptors left tries again until there are", async () 
       try { for (;;) files.push(openSync("/dev/null", "r")) } catch {}
       push.connect(argument)
       await push.send("first")
-      await push.send("second") // by turns: one of them is for the connection that is yet to be
+      await push.send("second") // in turn: one of them is for the pending connection
       await new Promise((resolve) => setTimeout(resolve, 200))
       for (const file of files) closeSync(file)`,
     pull.lastEndpoint,

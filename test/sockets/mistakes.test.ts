@@ -1,4 +1,4 @@
-/** Mistakes of callers: each error says what was given, what is wrong, and what was probably meant. */
+/** Errors for callers' mistakes: each has the given value, what is wrong with it, and what was probably meant. */
 import { describe, expect, test } from "vitest"
 import * as zeromq from "zeromq"
 import * as zmq from "zeromq-lz4"
@@ -10,7 +10,7 @@ type Method = "bind" | "bindSync" | "connect" | "unbind" | "unbindSync" | "disco
 type AnyMethod = (...args: unknown[]) => unknown
 type AnyClass = new (options?: object) => zeromq.Socket
 
-/** How a call ended: the error, and whether it was thrown at once. */
+/** The result of a call: its error, and whether that was thrown synchronously. */
 async function refusal(socket: zeromq.Socket, method: Method, ...args: unknown[]) {
   try {
     const result = (socket[method] as AnyMethod)(...args)
@@ -23,7 +23,7 @@ async function refusal(socket: zeromq.Socket, method: Method, ...args: unknown[]
 
 type ZmqError = Error & { code?: string; errno?: number; address?: string }
 
-/** Expects an error of zeromq.js with these words, in its stack as well. */
+/** Expects an error of zeromq.js with this text, also in its stack. */
 async function expectRefusal(
   socket: zeromq.Socket,
   [method, ...args]: [Method, ...unknown[]],
@@ -37,13 +37,13 @@ async function expectRefusal(
   expect(thrown).toBe(!["bind", "unbind"].includes(method))
 }
 
-/** A pattern for a message in which … stands for what depends on the machine. */
+/** Returns a pattern for a message in which … stands for text that depends on the machine. */
 const text = (message: string) =>
   new RegExp(`^${message.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&").replaceAll("…", ".*")}$`)
 
 const dealer = () => use(new zmq.Dealer())
 
-describe("an lz4+tcp:// address that cannot be used is explained", () => {
+describe("errors for an lz4+tcp:// address that cannot be used", () => {
   const INVALID = "EINVAL Invalid argument"
   const NO_DEVICE = "ENODEV No such device"
   const BOTH = ["bind", "bindSync", "connect"] as const
@@ -165,7 +165,7 @@ describe("an lz4+tcp:// address that cannot be used is explained", () => {
     await expectRefusal(dealer(), [method, address], code, message)
   })
 
-  test("one that is taken is named, and so are those that a socket has", async () => {
+  test("the error names an address in use, or the endpoints of the socket", async () => {
     const a = dealer()
     const address = `lz4+tcp://127.0.0.1:${await freePort()}`
     await a.bind(address)
@@ -177,7 +177,7 @@ describe("an lz4+tcp:// address that cannot be used is explained", () => {
     await expectRefusal(a, ["disconnect", other], "ENOENT", unknown)
   })
 
-  test("a long one is cut off", async () => {
+  test("a long address is truncated in the error", async () => {
     const address = `lz4+tcp://${"x".repeat(10_000)}`
     const { error } = await refusal(dealer(), "connect", address)
     expect(error.message.length).toBeLessThan(1000)
@@ -185,7 +185,7 @@ describe("an lz4+tcp:// address that cannot be used is explained", () => {
   })
 })
 
-describe("a scheme that is nearly lz4+tcp:// is explained", () => {
+describe("errors for a scheme that is nearly lz4+tcp://", () => {
   const UNKNOWN = "EPROTONOSUPPORT Protocol not supported"
   const INVALID = "EINVAL Invalid argument"
   const meant = "does not begin with lz4+tcp:// (lz4+tcp://host:5555)"
@@ -218,7 +218,7 @@ describe("a scheme that is nearly lz4+tcp:// is explained", () => {
   })
 
   test.each(["tcp://host", "nonsense://host:5555", "", "host:5555"])(
-    "%j is zeromq.js's to explain, in its words",
+    "%j gives zeromq.js's own error",
     async (address) => {
       const [ours, theirs] = [dealer(), use(new zeromq.Dealer())]
       const [one, other] = [
@@ -229,7 +229,7 @@ describe("a scheme that is nearly lz4+tcp:// is explained", () => {
     },
   )
 
-  test("a closed socket says that it is closed", async () => {
+  test("the error of a closed socket says that it is closed", async () => {
     const socket = dealer()
     socket.close()
     const { error } = await refusal(socket, "connect", "lz4tcp://host:5555")
@@ -237,7 +237,7 @@ describe("a scheme that is nearly lz4+tcp:// is explained", () => {
   })
 })
 
-describe("a class without lz4+tcp:// says so", () => {
+describe("errors of classes without lz4+tcp://", () => {
   test.each<Method>(["bind", "bindSync", "connect"])("Stream: %s", async (method) => {
     const address = "lz4+tcp://127.0.0.1:5555"
     const message = `Protocol not supported: "${address}" is not for Stream, which speaks plain TCP, not ZMTP`
@@ -251,7 +251,7 @@ describe("a class without lz4+tcp:// says so", () => {
     await expectRefusal(datagram, ["connect", address], "EPROTONOSUPPORT", message)
   })
 
-  test("Stream is zeromq.js's but for that", async () => {
+  test("Stream otherwise works as in zeromq.js", async () => {
     const stream = use(new zmq.Stream())
     expect(stream).toBeInstanceOf(zeromq.Stream)
     expect(zmq.Stream.name).toBe("Stream")
@@ -282,7 +282,7 @@ describe("an option in the wrong place", () => {
   }
 
   test.each(Object.entries(endpointOptions))(
-    "%s is not for constructors, and an error says where it goes",
+    "%s is not for constructors, and the error says where it belongs",
     (name, value) => {
       expect(() => new zmq.Push({ linger: 0, [name]: value } as never)).toThrow(
         expect.objectContaining({
@@ -294,17 +294,17 @@ describe("an option in the wrong place", () => {
     },
   )
 
-  test.each(Object.entries(endpointOptions))("%s is not assigned to a socket", (name, value) => {
+  test.each(Object.entries(endpointOptions))("%s is not a property of sockets", (name, value) => {
     const push = use(new zmq.Push()) as unknown as Record<string, unknown>
     expect(() => Reflect.set(push, name, value)).toThrow(`${name} is not an option of Push`)
     expect(push[name]).toBe(undefined)
   })
 
-  test.each(classes)("new %s says its name", (name, Class) => {
+  test.each(classes)("the error of new %s has the name of the class", (name, Class) => {
     expect(() => new Class({ level: 9 })).toThrow(`level is not an option of ${name}; it goes with`)
   })
 
-  test("a subclass that passes its options on is told as well", () => {
+  test("a subclass that passes its options on gets the same error", () => {
     class Mine extends zmq.Push {
       constructor() {
         super({ thread: true } as never)
@@ -313,7 +313,7 @@ describe("an option in the wrong place", () => {
     expect(() => new Mine()).toThrow("thread is not an option of Push")
   })
 
-  test.each(["level", "stats"])("a subclass may have an option %s of its own", (name) => {
+  test.each(["level", "stats"])("a subclass may have its own option %s", (name) => {
     const values = new WeakMap<object, unknown>()
     class Mine extends zmq.Push {}
     Object.defineProperty(Mine.prototype, name, {
@@ -339,14 +339,14 @@ describe("an option in the wrong place", () => {
     expect(() => new zmq.Push({ [name]: {} } as never)).toThrow(message)
   })
 
-  test("a process in which that was caught ends as it would otherwise", async () => {
+  test("a process that caught such an error ends normally", async () => {
     const said = runScript(`
       try { new zmq.Push({ level: 9 }) } catch (error) { return error.message }`)
     expect(await said).toMatch(/^level is not an option of Push/)
   })
 
   test.each(["maxMessageSize", "sendHighWaterMark", "linger", "conflate", "routingId"])(
-    "%s is the socket's, and not given with an endpoint",
+    "%s is an option of the socket, not of an endpoint",
     async (name) => {
       for (const method of ["bind", "bindSync", "connect"] as const) {
         const { error } = await refusal(dealer(), method, "lz4+tcp://127.0.0.1:5555", { [name]: 1 })
@@ -358,7 +358,7 @@ describe("an option in the wrong place", () => {
     },
   )
 
-  test.each([5, "level", true])("options that are none are refused: %j", async (options) => {
+  test.each([5, "level", true])("values that are not options are refused: %j", async (options) => {
     for (const socket of [dealer(), use(new zmq.Router())])
       for (const method of ["bind", "bindSync", "connect"] as const) {
         const { error } = await refusal(socket, method, "lz4+tcp://127.0.0.1:5555", options)
@@ -384,7 +384,7 @@ describe("options with an endpoint of another scheme are refused with the reason
     )
   })
 
-  test("a Router, whose connect of zeromq.js has options, does not ignore ours", () => {
+  test("Router, whose connect() has options in zeromq.js, does not ignore ours", () => {
     const router = use(new zmq.Router())
     const address = "tcp://127.0.0.1:5555"
     expect(() => router.connect(address, { routingId: "peer", level: 9 })).toThrow(
@@ -393,13 +393,13 @@ describe("options with an endpoint of another scheme are refused with the reason
     router.connect(address, { routingId: "peer" })
   })
 
-  test("a scheme that is nearly ours is what is wrong", async () => {
+  test("with a scheme that is nearly lz4+tcp://, the error is about the scheme", async () => {
     const { error } = await refusal(dealer(), "connect", "lz4tcp://host:5555", { level: 9 })
     expect(error.message).toContain("(lz4+tcp://host:5555)")
   })
 })
 
-describe("options of the socket that lz4+tcp:// cannot have", () => {
+describe("errors for socket options that lz4+tcp:// does not support", () => {
   const keys = zeromq.curveKeyPair()
   const address = "lz4+tcp://127.0.0.1:5555"
   const says = (rest: string) => `Operation not supported: "${address}" ${rest}`
@@ -431,7 +431,7 @@ describe("options of the socket that lz4+tcp:// cannot have", () => {
   })
 })
 
-describe("messages that cannot be sent or received", () => {
+describe("errors for messages that cannot be sent or received", () => {
   const EFSM = "Operation cannot be accomplished in current state"
   const request = () => use(new zmq.Request({ receiveTimeout: 0 }))
   const reply = () => use(new zmq.Reply({ sendTimeout: 0 }))

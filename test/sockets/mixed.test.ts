@@ -1,4 +1,4 @@
-/** Sockets with endpoints of libzmq beside those of lz4+tcp://. */
+/** Sockets with endpoints of both libzmq and lz4+tcp://. */
 import dns from "node:dns/promises"
 import { syncBuiltinESMExports } from "node:module"
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
@@ -26,15 +26,15 @@ const blocked = expect.objectContaining({
   message: "Socket is blocked by a bind or unbind operation",
 })
 
-test(`none of ${PROCESSES} processes aborts that unbind all endpoints of a socket that receives`, {
+test(`none of ${PROCESSES} processes aborts when it unbinds all endpoints of a receiving socket`, {
   timeout: 120_000,
 }, async () => {
   expect(await mixedProcesses(PROCESSES)).toEqual([])
 })
 
-describe("while an endpoint of libzmq is bound or unbound beside one of lz4+tcp://", () => {
+describe("while an endpoint of libzmq is bound or unbound on a socket with lz4+tcp://", () => {
   let dealer: Dealer
-  /** A name of its own for each test: libzmq gives one back a moment after close(). */
+  /** Returns a new name for each test, because libzmq frees names some time after close(). */
   let inproc = "inproc://blocked"
   let bound: string
   let boundLz4: string
@@ -52,7 +52,7 @@ describe("while an endpoint of libzmq is bound or unbound beside one of lz4+tcp:
   test.each([
     ["bind", () => dealer.bind(TCP)],
     ["unbind", () => dealer.unbind(bound)],
-  ])("nothing else can be begun during %s()", async (_, begin) => {
+  ])("no other operation can start during %s()", async (_, begin) => {
     const under = begin()
     const calls = [
       () => dealer.send("text"),
@@ -74,7 +74,7 @@ describe("while an endpoint of libzmq is bound or unbound beside one of lz4+tcp:
     expect(String(await dealer.receive())).toBe("text")
   })
 
-  test("a receive() that was begun before gets its message", async () => {
+  test("an earlier receive() gets its message", async () => {
     const peer = use(new Dealer())
     peer.connect(inproc)
     const received = dealer.receive()
@@ -119,13 +119,13 @@ describe("while an endpoint of libzmq is bound or unbound beside one of lz4+tcp:
   })
 })
 
-test("names of hosts are looked up while others have their turn", async () => {
+test("host names are resolved while the event loop runs", async () => {
   const { lookup } = dns
   onTestFinished(() => {
     dns.lookup = lookup
     syncBuiltinESMExports()
   })
-  // libzmq itself would not find it.
+  // libzmq itself could not resolve it.
   dns.lookup = (async (name: string) => {
     if (name !== "made-up.test") throw new Error("not found")
     return { address: "127.0.0.1", family: 4 }
@@ -154,7 +154,7 @@ test("names of hosts are looked up while others have their turn", async () => {
   await dealer.unbind("tcp://unknown.test:9")
 })
 
-test("no endpoint of lz4+tcp:// is added while zeromq.js binds the first of libzmq's", async () => {
+test("no lz4+tcp:// endpoint can be added while zeromq.js binds the first of libzmq's", async () => {
   const pull = use(new Pull())
   const bound = pull.bind(TCP)
   expect(() => pull.bind(LZ4)).toThrow(blocked)
@@ -163,7 +163,7 @@ test("no endpoint of lz4+tcp:// is added while zeromq.js binds the first of libz
   await pull.bind(LZ4)
 })
 
-test("no endpoint of lz4+tcp:// is added while a proxy of libzmq uses the socket", async () => {
+test("no lz4+tcp:// endpoint can be added while a libzmq proxy uses the socket", async () => {
   const [front, back] = [new Pull(), new Push()]
   await front.bind(TCP)
   await back.bind(TCP)
@@ -174,7 +174,7 @@ test("no endpoint of lz4+tcp:// is added while a proxy of libzmq uses the socket
   await running
 })
 
-test("a receive() that libzmq has already does not keep another from being tried", async () => {
+test("after a receive() in libzmq, another can be called", async () => {
   const pull = use(new Pull())
   await pull.bind(TCP)
   const address = pull.lastEndpoint as string
@@ -191,7 +191,7 @@ test("a receive() that libzmq has already does not keep another from being tried
 describe("an XPUB on two transports", () => {
   let name = 0
 
-  /** The notices of an XPUB at both, of two subscribers at each that come and go. */
+  /** The notices that an XPUB receives on both transports, from two subscribers on each that come and go. */
   const notices = async (first: string, options: object): Promise<string[]> => {
     const publisher = use(new XPublisher(options))
     await publisher.bind(first)
@@ -199,7 +199,7 @@ describe("an XPUB on two transports", () => {
     await publisher.bind(endpoints[1] as string)
     const told: string[] = []
     let marks = 0
-    /** Receives until a subscription has come that was made behind all others of a subscriber. */
+    /** Receives until the last subscription of a subscriber has arrived. */
     const settle = async (subscriber: Subscriber) => {
       const mark = `mark ${marks++}`
       subscriber.subscribe(mark)
@@ -236,7 +236,7 @@ describe("an XPUB on two transports", () => {
   }
 
   test.each([{}, { verbosity: "allSubs" }, { verbosity: "allSubsUnsubs" }])(
-    "tells of subscriptions as libzmq does, with %o",
+    "reports subscriptions as libzmq does, with %o",
     async (options) => {
       const expected = await notices(TCP, options)
       expect(expected).toContain("0 b")
@@ -251,11 +251,11 @@ describe.each([
 ] as const)("%s with noDrop on two transports", (_, Type) => {
   const MARK = 5
   const COUNT = 150
-  /** Refusals after which the subscriber that stands still reads on. */
+  /** Number of refusals after which the stopped subscriber reads on. */
   const REFUSALS = 20
 
   let publisher: Publisher | XPublisher
-  /** A subscriber of libzmq's side that reads only when it is resumed, and what came to it. */
+  /** A subscriber on libzmq's side that only reads when it is resumed, and its messages. */
   let slow: RawPeer
   let slowBytes: Buffer[]
   let subscribers: Subscriber[]
@@ -282,7 +282,7 @@ describe.each([
     slow = use(await rawZmtpPeer(native, "SUB", message(Buffer.from([1]))))
     slowBytes = []
     slow.socket.on("data", (bytes) => slowBytes.push(bytes))
-    // All have subscribed when a probe has come to each.
+    // All have subscribed once each has received a probe.
     let waiting = subscribers.length
     const probed = subscribers.map(async (subscriber) => {
       await subscriber.receive()
@@ -302,7 +302,7 @@ describe.each([
   })
 
   test.each([0, -1])(
-    "sends to all or to none, so that who is refused may try again, with sendTimeout %i",
+    "sends to all or to none, so that a refused send can be repeated, with sendTimeout %i",
     async (sendTimeout) => {
       publisher.sendTimeout = sendTimeout
       const received = subscribers.map((subscriber) => receive(subscriber, COUNT))
@@ -323,7 +323,7 @@ describe.each([
     },
   )
 
-  test("keeps the order of what is sent at once, and sends it before it is closed", async () => {
+  test("keeps the order of concurrent sends, and sends all before it is closed", async () => {
     publisher.sendHighWaterMark = 1000
     publisher.linger = -1
     const sent = numbers(COUNT).map((text) => publisher.send(text))
@@ -334,7 +334,7 @@ describe.each([
       expect(await receive(subscriber, COUNT)).toEqual(numbers(COUNT))
   })
 
-  test("a program that tries again at once leaves timers their turn", async () => {
+  test("a program that retries at once does not starve timers", async () => {
     publisher.sendTimeout = 0
     let isLate = false
     const timer = setTimeout(() => {
@@ -372,7 +372,7 @@ test("a proxy waits for room at an XPUB with noDrop, and loses nothing", async (
   const push = use(new Push({ sendHighWaterMark: 0 }))
   push.connect("inproc://proxied")
   for (let i = 0; i < COUNT; i++) await push.send([`message ${i}`, noise])
-  // Each at its own pace, so that one has room while another has none.
+  // Each at its own pace, so that one is full while another is not.
   const received = subscribers.map(async (subscriber, pause) => {
     const texts: string[] = []
     while (texts.length < COUNT) {

@@ -1,6 +1,6 @@
 /**
- * Random sequences of what programs and networks do, beside a simple model: nothing comes twice,
- * nothing is reordered on its way, nothing is lost but what a cut may lose, no message is half.
+ * Random sequences of program and network events, checked by a simple model: no message arrives twice,
+ * in the wrong order or incomplete, and none is lost except where a connection was cut.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import fc from "fast-check"
@@ -27,7 +27,7 @@ const SIZES = [0, 1, 20, 100, 600, 3000, 9000, 40_000, 300_000]
 const texts = payload("json", 1 << 19)
 const noise = payload("random", 1 << 19)
 
-/** The parts of a message, which follow from who sent it and its number. */
+/** Returns the parts of a message, which its sender and number determine. */
 function message(sender: number, number: number, size: number): Buffer[] {
   const random = createRandom(`${sender} ${number}`)
   const parts = [Buffer.from(`${sender} ${number} ${size}`)]
@@ -49,7 +49,7 @@ function check(received: readonly Buffer[]): [sender: number, number: number] {
   return [sender, number]
 }
 
-/** How many sequences that only rise a sequence can be made of, at least. */
+/** Returns the minimum number of increasing sequences that a sequence consists of. */
 function risingRuns(numbers: readonly number[]): number {
   const ends: number[] = []
   for (const number of numbers) {
@@ -81,7 +81,7 @@ const options: readonly EndpointOptions[] = [
 
 // -- PUSH and PULL -----------------------------------------------------------------
 
-/** The way from one PUSH to one PULL. */
+/** The path from one PUSH to one PULL. */
 interface Way {
   endpoint: string
   relay: Relay | undefined
@@ -98,7 +98,7 @@ class Pushed {
     sent: number
     disturbed: boolean
   }[] = []
-  /** By PUSH, then by PULL: the numbers of messages, as they came. */
+  /** The numbers of received messages, by PUSH and then by PULL. */
   readonly received: number[][][] = []
 
   static async start(seed: string): Promise<Pushed> {
@@ -159,7 +159,7 @@ class Pushed {
         return
       }
       one.sent++
-      for (const part of parts) part.fill("?") // it is the program's again
+      for (const part of parts) part.fill("?") // the buffer belongs to the program again
     }
   }
 
@@ -184,7 +184,7 @@ class Pushed {
     one?.ways[where % one.ways.length]?.relay?.cut()
   }
 
-  /** Lets all that is under way arrive, over connections that nobody disturbs any more. */
+  /** Lets all messages in flight arrive, over undisturbed connections. */
   async finish(): Promise<void> {
     for (const { ways } of this.pushes)
       for (const { relay } of ways) {
@@ -207,12 +207,12 @@ class Pushed {
         )
           continue
         missing++
-        // What is sent just when a connection is cut is lost, which ends some day.
+        // Messages sent just when a connection is cut are lost, which stops at some point.
         if (one.disturbed || one.sent === last) await this.send(sender, 1, 1)
       }
       return missing === 0
     })
-    // With a small mark, and connections on another thread, they come a few at a time.
+    // With a small high-water mark and a thread, they arrive a few at a time.
     for (let quiet = 0, before = -1; quiet < 3; quiet++) {
       await sleep(5)
       await this.receiveAll()
@@ -226,12 +226,12 @@ class Pushed {
     })
   }
 
-  /** Messages that a PULL has counted. */
+  /** Returns the number of messages that a PULL has counted. */
   counted(i: number): number {
     return this.pulls[i]?.lz4.stats.received.messages ?? 0
   }
 
-  /** What it may have counted: one that was cut in its last part as well as those it has given. */
+  /** Returns the counts that are allowed: the delivered messages, and one that was cut in its last part. */
   countedMax(i: number): number {
     const given = this.received.reduce((sum, byPull) => sum + (byPull[i]?.length ?? 0), 0)
     return this.pushes.reduce((sum, { ways }) => sum + (ways[i]?.relay?.connections ?? 0), given)
@@ -248,7 +248,7 @@ class Pushed {
       expect(new Set(all).size).toBe(all.length)
       for (const [i, numbers] of byPull.entries()) {
         const { relay, connects } = one.ways[i] as Way
-        // Over each connection messages stay in order; PULL may take those of two in turn.
+        // Messages of each connection stay in order; PULL may read two connections in turn.
         const connections = relay?.connections ?? connects
         expect(risingRuns(numbers)).toBeLessThanOrEqual(connections)
       }
@@ -343,7 +343,7 @@ class Published {
     topics: Set<string>
     received: number[]
   }[] = []
-  /** The topic of each message, by its number. */
+  /** Returns the topic of a message, by its number. */
   readonly sent: string[] = []
 
   static async start(seed: string): Promise<Published> {
@@ -411,14 +411,14 @@ class Published {
       await this.receive(i, Number.POSITIVE_INFINITY)
   }
 
-  /** All get what they want, once nobody disturbs them, and nothing else, in order. */
+  /** Expects that undisturbed subscribers receive their topics and nothing else, in order. */
   async finish(): Promise<void> {
     for (const { relay } of this.subscribers) {
       if (!relay) continue
       relay.treat = kindly
       relay.cut()
     }
-    // What was sent before has come when this has, by which subscriptions are up to date as well.
+    // When this has arrived, earlier messages have too, and subscriptions are up to date.
     for (let who = 0; who < this.subscribers.length; who++) this.subscribe(who, 3)
     const last = this.sent.length
     await eventually(async () => {

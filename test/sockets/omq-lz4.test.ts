@@ -1,4 +1,4 @@
-/** Plays the part of Ruby's omq-lz4 0.3.4 to our sockets, byte for byte (test/recorded/README.md). */
+/** Replays recorded bytes of Ruby's omq-lz4 0.3.4 to our sockets (test/recorded/README.md). */
 import { once } from "node:events"
 import { createServer, type Socket } from "node:net"
 import { expect, test } from "vitest"
@@ -15,7 +15,7 @@ const ENDPOINT = "lz4+tcp://127.0.0.1:*"
 const [reqRep, pubSub, pushPull, plain] = streams() as [Stream, Stream, Stream, Stream]
 type Stream = ReturnType<typeof streams>[number]
 
-/** The messages of a stream, decoded. */
+/** Decodes the messages of a stream. */
 function decode(bytes: Uint8Array): Buffer[][] {
   using codec = Codec.createSync()
   return messagesOf(parseStream(bytes).frames)
@@ -23,7 +23,7 @@ function decode(bytes: Uint8Array): Buffer[][] {
     .map((message) => message.map((part) => Buffer.from(part)))
 }
 
-/** What comes before the first message, and each message with what is in front of it. */
+/** Splits a stream into the bytes before the first message, and each message with preceding commands. */
 function steps(bytes: Uint8Array): Uint8Array[] {
   const { frames } = parseStream(bytes)
   const first = frames.findIndex(({ flags }) => !(flags & COMMAND))
@@ -37,7 +37,7 @@ function steps(bytes: Uint8Array): Uint8Array[] {
   return cuts.slice(1).map((end, i) => bytes.subarray(cuts[i], end))
 }
 
-/** Collects what a peer is sent. */
+/** Collects the bytes sent to a peer. */
 function collect(socket: Socket): () => Uint8Array {
   const chunks: Uint8Array[] = []
   socket.on("data", (chunk) => chunks.push(chunk))
@@ -55,7 +55,7 @@ test("PULL receives the 1000 messages of Ruby's PUSH, which trained a dictionary
   expect(texts(received)).toEqual(texts(expected))
 })
 
-test("REQ gets the 100 replies of Ruby's REP", async () => {
+test("REQ receives the 100 replies of Ruby's REP", async () => {
   const request = use(new Request())
   await request.bind(ENDPOINT)
   const [handshake, ...replies] = steps(reqRep.client)
@@ -69,7 +69,7 @@ test("REQ gets the 100 replies of Ruby's REP", async () => {
   }
 })
 
-test("XPUB takes the subscription of Ruby's XSUB, and sends what it asked for", async () => {
+test("XPUB accepts the subscription of Ruby's XSUB, and sends matching messages", async () => {
   const publisher = use(new XPublisher())
   await publisher.bind(ENDPOINT)
   const peer = use(await rawPeer(publisher.lastEndpoint as string, pubSub.client))
@@ -82,7 +82,7 @@ test("XPUB takes the subscription of Ruby's XSUB, and sends what it asked for", 
   expect(texts(decode(received()))).toEqual(texts(messages))
 })
 
-test("PUSH gets past Ruby's PULL, a PLAIN server, and sends", async () => {
+test("PUSH authenticates to Ruby's PULL, a PLAIN server, and sends", async () => {
   const server = createServer((socket) => {
     use({ close: () => socket.destroy() })
     socket.on("error", () => {})

@@ -1,4 +1,4 @@
-/** Options of sockets that show in how messages flow. */
+/** Options of sockets that affect the flow of messages. */
 import { once } from "node:events"
 import { createServer, type Socket as TcpSocket } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -21,7 +21,7 @@ describe.each(transports)("over $name", (transport) => {
     test.each([
       ["DEALER", () => new Dealer({ routingId: "me" }), []],
       ["REQ", () => new Request({ routingId: "me" }), [""]],
-    ] as const)("a %s is known to a ROUTER by its routingId", async (_, make, delimiter) => {
+    ] as const)("a ROUTER identifies a %s by its routingId", async (_, make, delimiter) => {
       const [router, peer] = [use(new Router()), use(make())]
       await join(router, peer, transport)
       await peer.send("question")
@@ -30,7 +30,7 @@ describe.each(transports)("over $name", (transport) => {
       expect(String(await peer.receive())).toBe("answer")
     })
 
-    test("a ROUTER that connects may name its peer itself", async () => {
+    test("a connecting ROUTER may name its peer itself", async () => {
       const [router, dealer] = [use(new Router()), use(new Dealer())]
       await dealer.bind(`${scheme}127.0.0.1:*`)
       router.connect(dealer.lastEndpoint as string, { routingId: "peer" } as object)
@@ -54,7 +54,7 @@ describe.each(transports)("over $name", (transport) => {
       [true, "second"],
       [false, "first"],
     ])(
-      "with handover %s a routingId that two peers claim is the %s one's",
+      "with handover %s, a routingId that two peers have belongs to the %s one",
       async (handover, owner) => {
         const router = use(new Router({ handover, mandatory: true }))
         const [first, second] = [
@@ -69,14 +69,14 @@ describe.each(transports)("over $name", (transport) => {
           await second.send("second")
           expect(String((await router.receive())[1])).toBe("second")
         } else {
-          await sleep(100) // until the second one has been ignored
+          await sleep(100) // wait until the second one has been ignored
         }
         await router.send(["me", "to whom"])
         expect(String(await (owner === "first" ? first : second).receive())).toBe("to whom")
       },
     )
 
-    test("a ROUTER with mandatory refuses what it cannot route: EHOSTUNREACH", async () => {
+    test("a ROUTER with mandatory refuses messages that it cannot route, with EHOSTUNREACH", async () => {
       const [router, dealer] = [
         use(new Router({ mandatory: true, sendTimeout: 0 })),
         use(new Dealer({ routingId: "me" })),
@@ -93,7 +93,7 @@ describe.each(transports)("over $name", (transport) => {
   })
 
   describe("queues", () => {
-    test("a ROUTER with mandatory that is full in the middle of a burst goes on after it", async () => {
+    test("a ROUTER with mandatory whose queue fills up in a burst continues after it", async () => {
       const [router, dealer] = [
         use(new Router({ mandatory: true, sendHighWaterMark: 10 })),
         use(new Dealer({ routingId: "me" })),
@@ -109,7 +109,7 @@ describe.each(transports)("over $name", (transport) => {
       const [push, pull] = [use(new Push()), use(new Pull({ conflate: true }))]
       await join(pull, push, transport)
       for (let i = 0; i < 100; i++) await push.send(`${i}`)
-      // Each that is read is newer than the one before, and the last one is among them.
+      // Each message received is newer than the previous one, and the last one is received.
       let newest = -1
       let reads = 0
       while (newest < 99) {
@@ -134,7 +134,7 @@ describe.each(transports)("over $name", (transport) => {
       expect(String(await pull.receive())).toBe("text")
     })
 
-    test("a reader that does not read stops the writer, and gets all when it does", async () => {
+    test("a reader that stops also stops the writer, and later receives all messages", async () => {
       const [push, pull] = [
         use(new Push({ sendHighWaterMark: 5, sendTimeout: 250 })),
         use(new Pull({ receiveHighWaterMark: 5 })),
@@ -148,14 +148,14 @@ describe.each(transports)("over $name", (transport) => {
         }
       }
       await expect(fill()).rejects.toMatchObject(REFUSED)
-      // The queues hold 10; the rest is in the buffers of the system.
+      // The queues hold 10; the rest is in the system's buffers.
       expect(sent * noise.length).toBeLessThan(2 ** 25)
       for (let i = 0; i < sent; i++) expect(String((await pull.receive())[0])).toBe(`${i}`)
       await push.send("it goes on")
       expect(String(await pull.receive())).toBe("it goes on")
     })
 
-    test("a peer that is slow does not hold up another of the same socket", async () => {
+    test("a slow peer does not delay another peer of the same socket", async () => {
       const router = use(new Router({ sendHighWaterMark: 1 }))
       const [slow, quick] = [
         use(new Dealer({ routingId: "slow", receiveHighWaterMark: 1 })),
@@ -166,7 +166,7 @@ describe.each(transports)("over $name", (transport) => {
       for (const dealer of [slow, quick]) await dealer.send("hello")
       await router.receive()
       await router.receive()
-      // A ROUTER drops what is too much for one.
+      // A ROUTER drops messages for a full peer.
       for (let i = 0; i < 1000; i++) await router.send(["slow", noise])
       await router.send(["quick", "text"])
       expect(String(await quick.receive())).toBe("text")
@@ -176,7 +176,7 @@ describe.each(transports)("over $name", (transport) => {
       [0, false],
       [-1, true],
     ])(
-      "with linger %i what waits for a connection when the socket is closed is delivered: %s",
+      "with linger %i, messages queued for a connection when the socket is closed are delivered: %s",
       async (linger, delivered) => {
         const port = await freePort()
         const push = new Push({ linger, reconnectInterval: 10 })
@@ -190,7 +190,7 @@ describe.each(transports)("over $name", (transport) => {
       },
     )
 
-    test("what was sent before close() arrives, however much", async () => {
+    test("all messages sent before close() arrive, however many", async () => {
       const COUNT = 500
       const pull = use(new Pull())
       await pull.bind(`${scheme}127.0.0.1:*`)
@@ -203,7 +203,7 @@ describe.each(transports)("over $name", (transport) => {
   })
 
   describe("connections", () => {
-    test("a socket with immediate waits for its peer before it takes a message", async () => {
+    test("a socket with immediate accepts no message until it has a peer", async () => {
       const port = await freePort()
       const push = use(new Push({ immediate: true, reconnectInterval: 10, sendTimeout: 50 }))
       push.connect(`${scheme}127.0.0.1:${port}`)
@@ -214,7 +214,7 @@ describe.each(transports)("over $name", (transport) => {
       expect(String(await pull.receive())).toBe("in time")
     })
 
-    test("heartbeats keep an idle connection", async () => {
+    test("heartbeats keep an idle connection open", async () => {
       const options = { heartbeatInterval: 20, heartbeatTimeout: 2000, heartbeatTimeToLive: 2000 }
       const [a, b] = [use(new Pair(options)), use(new Pair(options))]
       await join(a, b, transport)
@@ -240,11 +240,11 @@ describe.each(transports)("over $name", (transport) => {
       expect(received).toContain("\x04PING")
     })
 
-    test("a bound peer that does not answer heartbeats is connected to again", async () => {
+    test("a socket reconnects to a bound peer that does not answer heartbeats", async () => {
       const peers: TcpSocket[] = []
       const server = createServer((peer) => {
         peers.push(peer)
-        peer.on("error", () => {}) // it is cut off
+        peer.on("error", () => {}) // the connection is closed
         peer.resume().write(handshake("PULL"))
       }).listen(0, "127.0.0.1")
       use({ close: () => peers.forEach((peer) => void peer.destroy()) })
@@ -256,14 +256,14 @@ describe.each(transports)("over $name", (transport) => {
       await eventually(() => peers.length >= 2)
     })
 
-    test("a peer that never sends its greeting is cut off after handshakeInterval", async () => {
+    test("a peer that never sends its greeting is disconnected after handshakeInterval", async () => {
       const pull = use(new Pull({ handshakeInterval: 100 }))
       await pull.bind(`${scheme}127.0.0.1:*`)
       const mute = use(await rawPeer(pull.lastEndpoint as string, new Uint8Array()))
       await mute.closed
     })
 
-    test("PLAIN lets in who knows the password; others get nowhere", async () => {
+    test("PLAIN accepts peers with the password, and no others", async () => {
       const zap = use(new Router())
       await zap.bind("inproc://zeromq.zap.01")
       const serving = (async () => {

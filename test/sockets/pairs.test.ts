@@ -1,4 +1,4 @@
-/** Every pair of socket types that may talk to each other, over tcp:// and then over lz4+tcp://. */
+/** Every compatible pair of socket types, over tcp:// and then over lz4+tcp://. */
 import { describe, expect, test } from "vitest"
 import * as zmq from "zeromq-lz4"
 import * as draft from "zeromq-lz4/draft"
@@ -10,16 +10,16 @@ import { encodings } from "../support/transports.js"
 
 type Message = Uint8Array[]
 
-/** Two types: how to make the sockets, and how a message gets from the left to the right one. */
+/** A pair of types, with functions that create the sockets and send a message from left to right. */
 interface Pair<L extends AnySocket = AnySocket, R extends AnySocket = AnySocket> {
   name: string
   left: () => L
   right: () => R
-  /** What is due before messages get through. */
+  /** Prepares the sockets, if they need it before they can exchange messages. */
   ready?: (left: L, right: R) => Promise<void>
-  /** Sends a message, back as well where that is possible, and returns what came out at each end. */
+  /** Sends a message, and back again if possible, and returns the messages received at both ends. */
   exchange: (left: L, right: R, message: Message) => Promise<Message[]>
-  /** Whether its messages are of one part always. */
+  /** Whether its messages always have one part. */
   singlePart?: true
 }
 
@@ -47,7 +47,7 @@ const bothWays = async (left: Plain, right: Plain, message: Message): Promise<Me
   ...(await oneWay(right, left, message)),
 ]
 
-/** The left one puts `before` in front of a message, the right one answers after a routing id and `between`. */
+/** The left socket prepends `before` to a message; the right one replies with the routing id and `between`. */
 const routed =
   (before: Message, between: Message) =>
   async (left: Plain, router: Plain, message: Message): Promise<Message[]> => {
@@ -56,7 +56,7 @@ const routed =
     return [request.slice(between.length), (reply as Message).slice(before.length)]
   }
 
-/** A subscriber that binds learns of its peer, and subscribes there, only when it is used. */
+/** A binding subscriber only notices a new peer, and subscribes, when it is used. */
 async function subscriptionSeen(left: Plain, right: Pick<Plain, "receive">): Promise<void> {
   const probe = right.receive()
   expect(await left.receive()).toEqual([Buffer.from(SUBSCRIBE)])
@@ -109,7 +109,7 @@ const pairs: readonly Pair[] = [
       await right.send(SUBSCRIBE)
       await subscriptionSeen(left, right)
     },
-    // What an XSUB sends is a subscription when its first byte says so; 2 means nothing.
+    // A message of an XSUB is a subscription if its first byte is 0 or 1; 2 means nothing.
     exchange: async (left, right, message) => {
       const there = await oneWay(left, right, message)
       const [[mark, ...back]] = (await oneWay(right, left, [Uint8Array.of(2), ...message])) as [
@@ -164,7 +164,7 @@ const pairs: readonly Pair[] = [
     name: "ROUTER/ROUTER",
     left: () => new zmq.Router({ routingId: "left", mandatory: true }),
     right: () => new zmq.Router({ routingId: "right", mandatory: true }),
-    // Neither knows the other before their handshake is over.
+    // Neither knows the other before the handshake is complete.
     ready: async (left, right) => {
       await eventually(() => left.send(["right", "hello"]))
       await right.receive()
@@ -216,7 +216,7 @@ const MIB = 2 ** 20
 const json = payload("json", MIB)
 const noise = payload("random", MIB)
 
-// Around what the frame header, the thresholds and the buffers in between are sized by.
+// Sizes around the limits of frame headers, thresholds and buffers.
 const sizes = [1, 4, 127, 128, 251, 252, 255, 256, 511, 512, 4096, 65_535, 65_536, MIB]
 
 const messages: readonly Message[] = [
@@ -249,7 +249,7 @@ describe.each(encodings)("over $name", (transport) => {
     })
   })
 
-  test("a part of 64 MiB arrives as it was, with small ones around it", async () => {
+  test("a part of 64 MiB between small ones arrives unchanged", async () => {
     const large = Buffer.concat(Array.from({ length: 32 }, () => [json, noise]).flat())
     const [push, pull] = [use(new zmq.Push()), use(new zmq.Pull())]
     await join(pull, push, transport)

@@ -1,4 +1,4 @@
-/** Parts that can never be Buffers, at sockets without maxMessageSize. */
+/** Parts that are too large for a Buffer, with sockets without maxMessageSize. */
 import { constants } from "node:buffer"
 import { once } from "node:events"
 import { describe, expect, test } from "vitest"
@@ -12,7 +12,7 @@ import { COMMAND, frameHead, MORE } from "../support/zmtp.js"
 
 const TOO_LONG = BigInt(constants.MAX_LENGTH) + 1n
 
-/** The head of an LZ4M part that declares so much plaintext. */
+/** Returns the head of an LZ4M part with this plain size. */
 const multi = (plainBytes: bigint): Uint8Array => {
   const size = new Uint8Array(8)
   new DataView(size.buffer).setBigUint64(0, plainBytes, true)
@@ -22,7 +22,7 @@ const multi = (plainBytes: bigint): Uint8Array => {
 describe.each([
   ["without a thread", plain],
   ["with a thread", threaded],
-])("what can be no Buffer is refused at its head, %s", (_, options) => {
+])("a part that is too large for a Buffer is refused at its header, %s", (_, options) => {
   test.each<[what: string, code: string, head: Uint8Array]>([
     ["a frame of 2^62 bytes", "ERR_LZ4_BUDGET_EXCEEDED", frameHead(2n ** 62n)],
     [

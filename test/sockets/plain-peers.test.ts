@@ -1,4 +1,4 @@
-/** Endpoints with `acceptPlain` serve peers on `tcp://` as libzmq would, and those that announce as always. */
+/** Endpoints with `acceptPlain` serve `tcp://` peers as libzmq would, and announcing peers as always. */
 import { createHash } from "node:crypto"
 import { describe, expect, onTestFinished, test } from "vitest"
 import * as zeromq from "zeromq"
@@ -16,7 +16,7 @@ const toLz4 = (endpoint: string) => endpoint.replace("tcp://", "lz4+tcp://")
 const ANY_TCP = "tcp://127.0.0.1:*"
 const ANY_LZ4 = "lz4+tcp://127.0.0.1:*"
 
-/** Of every kind of frame: empty, short, long, and so large that they come in pieces; some look like sentinels. */
+/** Messages with every kind of frame: empty, short, long, and large enough to arrive in pieces; some look like sentinels. */
 const MESSAGES: readonly (readonly Buffer[])[] = [
   [Buffer.from("short")],
   [Buffer.alloc(0)],
@@ -50,11 +50,11 @@ async function receiveAll(socket: Receives, count = MESSAGES.length): Promise<st
 interface Pairing {
   ours: zeromq.Socket & lz4.Lz4Socket
   theirs: zeromq.Socket
-  /** After they are joined; those with send() in both directions also before. */
+  /** Sent after the sockets are connected; sockets with send() in both directions also send before. */
   exchange: () => Promise<void>
 }
 
-/** Sends one way. */
+/** Sends in one direction. */
 const oneWay = (from: Sends, to: Receives) => async () => {
   const sending = sendAll(from)
   expect(await receiveAll(to)).toEqual(DIGESTS)
@@ -84,7 +84,7 @@ async function publish(
   else await (subscriber as unknown as Sends).send(Buffer.from("\x01topic"))
   if (!(publisher instanceof zeromq.XPublisher)) await subscribed(publisher, subscriber, "topic")
   const topic = Buffer.from("topic")
-  // Before the subscription has come: libzmq takes in new peers when it is asked for something.
+  // Wait for the subscription: libzmq only handles new peers when it is called.
   const receiving = receiveAll(subscriber)
   if (publisher instanceof zeromq.XPublisher)
     expect(String((await publisher.receive())[0])).toBe("\x01topic")
@@ -172,7 +172,7 @@ const PAIRINGS: Record<string, () => Pairing> = {
   },
 }
 
-/** Options that change nothing for a plain peer. */
+/** Options that do not affect a plain peer. */
 const SENDING: Record<string, lz4.EndpointOptions> = {
   "by default": {},
   "with a dictionary, and all parts tried": {
@@ -198,7 +198,7 @@ describe.each([
       expect(ours.lz4.connections).toMatchObject([{ scheme: "tcp", revision: undefined }])
     })
 
-    test("exchange messages when ours connects, before the other is there", async () => {
+    test("exchange messages when ours connects before the other binds", async () => {
       const { ours, theirs, exchange } = make()
       const port = await freePort()
       ours.connect(`lz4+tcp://127.0.0.1:${port}`, accepting)
@@ -210,13 +210,13 @@ describe.each([
   })
 
   test.each(Object.entries(SENDING))(
-    "a plain peer is sent bare messages %s",
+    "a plain peer receives plain messages %s",
     async (_, options) => {
       const push = use(new lz4.Push())
       const pull = use(new zeromq.Pull())
       await pull.bind(ANY_TCP)
       push.connect(toLz4(pull.lastEndpoint as string), { ...accepting, ...options })
-      await oneWay(push, pull)() // which waited
+      await oneWay(push, pull)() // which were queued
       await oneWay(push, pull)()
       const bytes = MESSAGES.flat().reduce((sum, part) => sum + part.length, 0)
       await eventually(() => push.lz4.stats.sent.messages === 2 * MESSAGES.length)
@@ -229,7 +229,7 @@ describe.each([
     },
   )
 
-  test("two that accept plain peers speak lz4+tcp:// with each other", async () => {
+  test("two sockets that accept plain peers use lz4+tcp:// with each other", async () => {
     const pull = use(new lz4.Pull())
     const push = use(new lz4.Push())
     const port = await freePort()
@@ -248,7 +248,7 @@ describe.each([
     ["plain", "lz4"],
     ["lz4", "plain"],
   ] as const)(
-    "what waits for a %s peer reaches a %s one on the same port",
+    "messages queued for a %s peer reach a %s one on the same port",
     async (first, second) => {
       const port = await freePort()
       const bind = async (kind: "plain" | "lz4") => {
@@ -278,7 +278,7 @@ describe.each([
     },
   )
 
-  test("a PUB sends each of its subscribers what that reads, in one order", async () => {
+  test("a PUB sends each subscriber the form that it reads, in the same order", async () => {
     const publisher = use(new lz4.Publisher({ sendHighWaterMark: 0 }))
     await publisher.bind(ANY_LZ4, accepting)
     const endpoint = publisher.lastEndpoint as string
@@ -311,7 +311,7 @@ describe.each([
     expect(schemes.filter((scheme) => scheme === "lz4+tcp").length).toBe(3)
   })
 
-  test("PLAIN and its handler let a plain peer in, and an announcing one", async () => {
+  test("PLAIN and its ZAP handler accept plain and announcing peers", async () => {
     const context = new lz4.Context()
     const handler = use(new lz4.Reply({ context }))
     await handler.bind("inproc://zeromq.zap.01")
@@ -338,7 +338,7 @@ describe.each([
     expect(await text(pull)).toBe("announced")
   })
 
-  test("a plain server that refuses is understood", async () => {
+  test("a refusal by a plain server is understood", async () => {
     const context = new zeromq.Context()
     const handler = use(new zeromq.Reply({ context }))
     await handler.bind("inproc://zeromq.zap.01")
@@ -400,7 +400,7 @@ describe.each([
     }
   })
 
-  test("bytes that come one by one are the same messages", async () => {
+  test("bytes that arrive one by one give the same messages", async () => {
     const pull = use(new lz4.Pull())
     await pull.bind(ANY_LZ4, accepting)
     const stream = concat(
@@ -421,7 +421,7 @@ describe.each([
     expect(digest(await pull.receive())).toEqual(digest([Buffer.alloc(300, 1)]))
   })
 
-  test("a full mark stops a plain peer, and reading lets it go on", async () => {
+  test("a reached high-water mark stops a plain peer, which continues after messages are read", async () => {
     const pull = use(new lz4.Pull({ receiveHighWaterMark: 5 }))
     await pull.bind(ANY_LZ4, accepting)
     const push = use(new zeromq.Push({ sendHighWaterMark: 5 }))
@@ -432,7 +432,7 @@ describe.each([
       for (; sent < 200; sent++) await push.send([String(sent), part])
     })()
     for (let i = 0; i < 200; i++) {
-      // As much as marks and the system take, which is far from all.
+      // As much as the marks and the system's buffers allow, which is far from all.
       if (i === 0) await eventually(() => sent > 10)
       expect(sent - i).toBeLessThan(150)
       expect(await text(pull)).toBe(String(i))
@@ -448,7 +448,7 @@ describe.each([
   const probably = /; the peer announced nothing, so it probably speaks tcp:\/\/$/
   const part = frames(Buffer.from("text"))
 
-  /** Connects, sends and waits until the connection has been ended. */
+  /** Connects, sends, and waits until the connection is closed. */
   async function offend(endpoint: string, revision: number | undefined, ...sent: Uint8Array[]) {
     const peer = await rawPeer(endpoint, concat(handshake("PUSH", revision), ...sent))
     await peer.closed
@@ -473,7 +473,7 @@ describe.each([
       false,
     ],
   ] as const)(
-    "the error says what is likely of a peer that %s",
+    "the error suggests the cause for a peer that %s",
     async (_, revision, sent, isPlain) => {
       const warnings = warned()
       const pull = use(new lz4.Pull())
@@ -489,7 +489,7 @@ describe.each([
     },
   )
 
-  test("where nobody listens, each endpoint warns once", async () => {
+  test("without a listener, each endpoint warns once", async () => {
     const warnings = warned()
     const pull = use(new lz4.Pull())
     const endpoints: string[] = []
@@ -508,7 +508,7 @@ describe.each([
     expect(warnings[0]).toMatch(/ERR_LZ4_UNKNOWN_SENTINEL: part 0 begins with 74 65 78 74, .* tcp:/)
   })
 
-  test("where nobody listens, no other mistake is warned of", async () => {
+  test("without a listener, there is no warning of other errors", async () => {
     const warnings = warned()
     const pull = use(new lz4.Pull())
     await pull.bind(ANY_LZ4, thread)
@@ -519,7 +519,7 @@ describe.each([
     expect(warnings).toEqual([])
   })
 
-  test("connections say that a plain peer announced nothing, which nothing else shows", async () => {
+  test("`connections` shows that a plain peer announced nothing, and nothing else does", async () => {
     const push = use(new lz4.Push())
     const pull = use(new zeromq.Pull())
     await pull.bind(ANY_TCP)

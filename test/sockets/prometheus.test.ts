@@ -18,7 +18,7 @@ function recipe(): (sockets: object) => void {
   return made(Counter, Gauge)
 }
 
-test("the recipe for Prometheus gives the numbers of each socket", async () => {
+test("the recipe for Prometheus exports the numbers of each socket", async () => {
   onTestFinished(() => register.clear())
   const [pull, push] = [use(new Pull()), use(new Push())]
   await pull.bind(`${lz4.scheme}127.0.0.1:*`)

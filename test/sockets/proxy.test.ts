@@ -21,7 +21,7 @@ import { lz4, tcp, transports } from "../support/transports.js"
 
 const json = payload("json", 10_000)
 
-/** Runs a proxy between two sockets for as long as `work` takes. */
+/** Runs a proxy between two sockets during `work`. */
 const through = async <F extends AnySocket, B extends AnySocket>(
   front: F,
   back: B,
@@ -45,7 +45,7 @@ describe.each([
   ["tcp:// and lz4+tcp://", [tcp, lz4]],
   ["lz4+tcp:// and tcp://", [lz4, tcp]],
 ] as const)("between %s a proxy", (_, sides) => {
-  test("takes requests to repliers and their answers back", () =>
+  test("forwards requests to repliers, and replies back", () =>
     through(use(new Router()), use(new Dealer()), sides, async (front, back) => {
       const replies = [use(new Reply()), use(new Reply())]
       for (const reply of replies) {
@@ -68,7 +68,7 @@ describe.each([
       )
     }))
 
-  test("forwards what is pushed, in order", () =>
+  test("forwards pushed messages, in order", () =>
     through(use(new Pull()), use(new Push()), sides, async (front, back) => {
       const [push, pull] = [use(new Push()), use(new Pull())]
       push.connect(front)
@@ -77,7 +77,7 @@ describe.each([
       for (let i = 0; i < 100; i++) expect(String((await pull.receive())[0])).toBe(`${i}`)
     }))
 
-  test("forwards subscriptions one way and topics the other", () =>
+  test("forwards subscriptions in one direction and messages in the other", () =>
     through(use(new XSubscriber()), use(new XPublisher()), sides, async (front, back) => {
       const [pub, sub] = [use(new Publisher()), use(new Subscriber())]
       pub.connect(front)

@@ -1,4 +1,4 @@
-/** Calls that cross each other, and work that is still under way when a socket goes. */
+/** Overlapping calls, and operations that are pending when a socket is closed. */
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -23,7 +23,7 @@ const accepts = async (port: number): Promise<boolean> => {
 }
 
 describe.each(transports)("over $name", (transport) => {
-  // Each wait, in turns of the event loop, meets bind() in another state.
+  // Each number of turns of the event loop finds bind() in another state.
   test.each([0, 1, 2, 3, 5, 10])(
     "close() %i turns into a bind() leaves nothing bound",
     async (turns) => {
@@ -43,7 +43,7 @@ describe.each(transports)("over $name", (transport) => {
     const endpoint = `${transport.scheme}127.0.0.1:${port}`
     const pull = use(new Pull())
     for (let i = 0; i < 10; i++) {
-      await eventually(() => pull.bind(endpoint)) // unbind() of tcp:// takes a moment longer
+      await eventually(() => pull.bind(endpoint)) // unbind() of tcp:// completes a little later
       const push = use(new Push())
       push.connect(endpoint)
       await push.send(String(i))
@@ -52,7 +52,7 @@ describe.each(transports)("over $name", (transport) => {
     }
   })
 
-  test("sockets that connect and close at once leave the others alone", async () => {
+  test("sockets that connect and close at once do not affect others", async () => {
     const pull = use(new Pull())
     await pull.bind(anyPort(transport))
     const endpoint = pull.lastEndpoint as string
@@ -70,7 +70,7 @@ describe.each(transports)("over $name", (transport) => {
     )
   })
 
-  test("what a closed socket sent arrives though the event loop was busy", async () => {
+  test("messages of a closed socket arrive even if the event loop was busy", async () => {
     const pull = use(new Pull())
     await pull.bind(anyPort(transport))
     const script = `const push = new zmq.Push(); push.connect(argument.endpoint); await push.send("1"); push.close();
@@ -81,7 +81,7 @@ describe.each(transports)("over $name", (transport) => {
   })
 })
 
-test("a bind that fails leaves the address as it was", async () => {
+test("a failed bind leaves the address free", async () => {
   const pull = use(new Pull())
   await pull.bind(anyPort(lz4))
   const endpoint = pull.lastEndpoint as string
@@ -93,9 +93,9 @@ test("a bind that fails leaves the address as it was", async () => {
   expect(String((await pull.receive())[0])).toBe("1")
 })
 
-// What was decoded is read in a module's memory, over which what waits must not be encoded.
+// Decoded messages are read from the module's memory, which encoding must not overwrite.
 test.each([60, 3000])(
-  "messages of %i bytes right behind READY arrive as they were, while what waited leaves",
+  "messages of %i bytes right after READY arrive unchanged while queued messages are sent",
   async (bytes) => {
     const count = 300_000 / bytes
     const text = (i: number): string => `message ${i} `.padEnd(bytes, "x")
@@ -119,7 +119,7 @@ test.each([60, 3000])(
   },
 )
 
-test("a program that sends large messages in a row gives timers and I/O their turn", async () => {
+test("a program that sends large messages in a loop does not starve timers and I/O", async () => {
   const push = use(new Push({ sendHighWaterMark: 0, linger: 0 }))
   push.connect(`lz4+tcp://127.0.0.1:${await freePort()}`)
   const text = Buffer.from(payload("json", 256 * 1024))
@@ -130,10 +130,10 @@ test("a program that sends large messages in a row gives timers and I/O their tu
   expect(turns).toBeGreaterThan(2)
 })
 
-/** So many operations in a row do not wait; the next waits a turn, though it need not. */
+/** Number of consecutive operations that complete at once; the next one waits for a turn. */
 const OPERATIONS = 512
 
-test("a receive() that waits a turn goes on waiting where its message goes with its peer", async () => {
+test("a receive() that waits for a turn keeps waiting if its message disappears with its peer", async () => {
   const [pull, gone, stays] = [new Pull(), new Push(), new Push()].map(use) as [Pull, Push, Push]
   await gone.bind(anyPort(lz4))
   const endpoint = gone.lastEndpoint as string
@@ -149,7 +149,7 @@ test("a receive() that waits a turn goes on waiting where its message goes with 
   expect(String((await received)[0])).toBe("stays")
 })
 
-test("a send() that waits a turn goes on waiting where the room goes with its peer", async () => {
+test("a send() that waits for a turn keeps waiting if its peer disappears", async () => {
   const [push, gone, stays] = [new Push(), new Pull(), new Pull()].map(use) as [Push, Pull, Pull]
   push.sendHighWaterMark = 0
   await gone.bind(anyPort(lz4))

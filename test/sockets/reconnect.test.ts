@@ -1,6 +1,6 @@
 /**
- * Coming back to a peer that is away: how often, and when no more. Attempts are counted, as
- * times depend on the machine; tcp:// says what the counts should be like.
+ * Reconnecting to an absent peer: how often, and when it stops. Attempts are counted, because times
+ * depend on the machine; tcp:// is the reference for the counts.
  */
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
@@ -20,7 +20,7 @@ interface Counter {
 
 const close = (socket: Socket) => socket.destroy()
 
-/** Counts connections, and does something with each. */
+/** Counts connections, and calls a function with each. */
 async function counter(answer: (socket: Socket) => void): Promise<Counter> {
   const sockets = new Set<Socket>()
   const counter = { port: 0, attempts: 0 }
@@ -51,13 +51,13 @@ async function expectPeace(
   push.connect(endpoint(transport, peer.port))
   await eventually(() => peer.attempts >= 3)
   end(push, endpoint(transport, peer.port))
-  await sleep(500) // time for what is under way
+  await sleep(500) // time for pending attempts
   const { attempts } = peer
-  await sleep(500) // time for more
+  await sleep(500) // time for more attempts
   expect(peer.attempts).toBe(attempts)
 }
 
-/** A port with a full queue, so that the system does not answer any more. */
+/** A port whose queue is full, so that the system does not answer. */
 async function deaf(): Promise<number> {
   const source = `const { parentPort } = require("node:worker_threads")
     const server = require("node:net").createServer()
@@ -77,7 +77,7 @@ async function deaf(): Promise<number> {
   return port
 }
 
-/** Local ports that wait for an answer of this one. */
+/** Returns the local ports that are waiting for an answer from this one. */
 function dialling(port: number): string[] {
   const SYN_SENT = "02"
   const hex = port.toString(16).toUpperCase().padStart(4, "0")
@@ -89,35 +89,35 @@ function dialling(port: number): string[] {
 }
 
 describe.each(transports)("over $name", (transport) => {
-  test("pauses last at least reconnectInterval, so a peer that closes meets no storm", async () => {
+  test("pauses last at least reconnectInterval, so a peer that closes is not flooded", async () => {
     const peer = await counter(close)
     const push = use(new Push({ reconnectInterval: 100 }))
     const start = performance.now()
     push.connect(endpoint(transport, peer.port))
     await eventually(() => peer.attempts >= 4)
-    // Each pause is 100 to 200 ms; a slow machine makes it fewer attempts, never more.
+    // Each pause is 100 to 200 ms; on a slow machine there are fewer attempts, never more.
     await sleep(500)
     expect(peer.attempts).toBeLessThanOrEqual(2 + (performance.now() - start) / 100)
   })
 
-  test("there are no more attempts after close()", async () => {
+  test("close() ends the attempts", async () => {
     await expectPeace(transport, (push) => push.close())
   })
 
   test.each([-1, 0])(
-    "reconnectInterval %i leaves a peer that closes alone",
+    "with reconnectInterval %i, a socket does not reconnect to a peer that closes",
     async (reconnectInterval) => {
       const peer = await counter(close)
       const push = use(new Push({ reconnectInterval }))
       push.connect(endpoint(transport, peer.port))
       await eventually(() => peer.attempts > 0)
-      await sleep(500) // time for more
+      await sleep(500) // time for more attempts
       expect(peer.attempts).toBe(1)
     },
   )
 
   test.each([-1, 0])(
-    "reconnectInterval %i gives up a peer that is away",
+    "with reconnectInterval %i, a socket tries an absent peer once",
     async (reconnectInterval) => {
       const port = await freePort()
       const push = use(new Push({ reconnectInterval }))
@@ -130,7 +130,7 @@ describe.each(transports)("over $name", (transport) => {
     },
   )
 
-  test("messages that were queued before the peer is there arrive in order", async () => {
+  test("messages queued before the peer exists arrive in order", async () => {
     const port = await freePort()
     const push = use(new Push({ reconnectInterval: 10 }))
     push.connect(endpoint(transport, port))
@@ -141,7 +141,7 @@ describe.each(transports)("over $name", (transport) => {
     for (let i = 0; i < 500; i++) expect(String((await pull.receive())[0])).toBe(String(i))
   })
 
-  test("messages stay queued when a handshake takes longer than libzmq waits for it", async () => {
+  test("messages stay queued if a handshake times out", async () => {
     const port = await freePort()
     const push = use(new Push({ reconnectInterval: 10, handshakeInterval: 50 }))
     push.connect(endpoint(transport, port))
@@ -152,7 +152,7 @@ describe.each(transports)("over $name", (transport) => {
     for (let i = 0; i < 500; i++) expect(String((await pull.receive())[0])).toBe(String(i))
   })
 
-  test("a peer that comes back gets what is sent from then on", async () => {
+  test("a peer that returns receives the messages sent from then on", async () => {
     const port = await freePort()
     const push = use(new Push({ reconnectInterval: 10, immediate: true }))
     push.connect(endpoint(transport, port))
@@ -163,7 +163,7 @@ describe.each(transports)("over $name", (transport) => {
       const received = pull.receive().finally(() => {
         done = true
       })
-      // What goes into a connection that is breaking is lost.
+      // Messages written to a breaking connection are lost.
       while (!done) {
         await push.send(`round ${round}`)
         await sleep(5)
@@ -173,11 +173,11 @@ describe.each(transports)("over $name", (transport) => {
     }
   })
 
-  test("an attempt that nobody answers ends after connectTimeout, and another follows", async () => {
+  test("an attempt without an answer ends after connectTimeout, and another follows", async () => {
     const port = await deaf()
     const push = use(new Push({ connectTimeout: 50, reconnectInterval: 10 }))
     push.connect(endpoint(transport, port))
-    // Every attempt comes from a port of its own.
+    // Every attempt has its own local port.
     const from = new Set<string>()
     await eventually(() => {
       for (const local of dialling(port)) from.add(local)
@@ -186,12 +186,12 @@ describe.each(transports)("over $name", (transport) => {
   })
 })
 
-// Over tcp:// libzmq goes on if the peer was closing just then.
-test("there are no more attempts after disconnect()", async () => {
+// Over tcp:// libzmq continues if the peer was just closing.
+test("disconnect() ends the attempts", async () => {
   await expectPeace(lz4, (push, address) => push.disconnect(address))
 })
 
-test("one connection is made, not more", async () => {
+test("only one connection is made", async () => {
   const pull = use(new Pull())
   await pull.bind(anyPort(lz4))
   let connects = 0

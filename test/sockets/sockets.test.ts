@@ -1,4 +1,4 @@
-/** What users of zeromq.js rely on: sending, receiving, iterating, closing, letting go. */
+/** The API of zeromq.js: sending, receiving, iterating, closing, garbage collection. */
 import { execFile } from "node:child_process"
 import { beforeEach, describe, expect, expectTypeOf, test } from "vitest"
 import * as zeromq from "zeromq"
@@ -28,21 +28,24 @@ describe("the package", () => {
     [zmq.Router, zeromq.Router],
   ] as const
 
-  test("exports all that zeromq does, the same but for sockets", () => {
-    // Newer versions of Node have the first two of any CommonJS module.
+  test("exports all that zeromq does, unchanged except for sockets", () => {
+    // Newer versions of Node export the first two for any CommonJS module.
     const names = ["__esModule", "module.exports", "Stream", ...extended.map(([{ name }]) => name)]
     for (const [name, value] of Object.entries(zeromq))
       if (!["default", "Proxy", ...names].includes(name)) expect(ours.get(name)).toBe(value)
   })
 
-  test.each(extended)("a socket is one of zeromq's, by the same name: %o", (Ours, Theirs) => {
-    expect(ours.get(Theirs.name)).toBe(Ours)
-    const socket = use(new Ours())
-    expect(socket).toBeInstanceOf(Theirs)
-    expect(socket.constructor.name).toBe(Theirs.name)
-  })
+  test.each(extended)(
+    "a socket is an instance of zeromq's class of the same name: %o",
+    (Ours, Theirs) => {
+      expect(ours.get(Theirs.name)).toBe(Ours)
+      const socket = use(new Ours())
+      expect(socket).toBeInstanceOf(Theirs)
+      expect(socket.constructor.name).toBe(Theirs.name)
+    },
+  )
 
-  test("its types are those of zeromq and more", () => {
+  test("its types extend those of zeromq", () => {
     expectTypeOf<zmq.Push>().toExtend<zeromq.Push>()
     expectTypeOf<zmq.Router>().toExtend<zeromq.Router>()
     expectTypeOf(new Subscriber().receive).returns.resolves.toEqualTypeOf<zeromq.Message[]>()
@@ -50,7 +53,7 @@ describe("the package", () => {
     expectTypeOf<zmq.Pull["lz4"]["connections"][0]["remotePort"]>().toBeNumber()
   })
 
-  test("options are taken by the constructor, and checked there as in zeromq", () => {
+  test("the constructor accepts options, and checks them as zeromq does", () => {
     const socket = use(new Dealer({ routingId: "me", backlog: 3, maxMessageSize: 100 }))
     expect([socket.routingId, socket.backlog, socket.maxMessageSize]).toEqual(["me", 3, 100])
     expect(() => new Dealer({ nonsense: 1 } as object)).toThrow(TypeError)
@@ -70,7 +73,7 @@ describe.each(transports)("over $name", (transport) => {
   describe("a connected socket", () => {
     beforeEach(() => join(b, a, transport))
 
-    test("sends strings, buffers, typed arrays and what can be made a string", async () => {
+    test("sends strings, buffers, typed arrays and values that can be converted to strings", async () => {
       const sent = [
         "text",
         Buffer.from("bytes"),
@@ -85,14 +88,14 @@ describe.each(transports)("over $name", (transport) => {
       expect(received).toEqual(["text", "bytes", "f\0\0\0", "\0\0", "", "16.2"])
     })
 
-    test("sends a copy: what is changed later arrives as it was", async () => {
+    test("sends a copy: later changes do not affect it", async () => {
       const small = Buffer.from("small")
       await a.send(small)
       small.fill(0)
       expect(String(await b.receive())).toBe("small")
     })
 
-    test("gives messages in order to an iteration, which may be left and taken up", async () => {
+    test("yields messages in order to an iteration, which can be left and resumed", async () => {
       for (let i = 0; i < 10; i++) await a.send(`${i}`)
       const received: string[] = []
       for await (const [message] of b) if (received.push(String(message)) === 4) break
@@ -100,7 +103,7 @@ describe.each(transports)("over $name", (transport) => {
       expect(received).toEqual(Array.from({ length: 10 }, (_, i) => `${i}`))
     })
 
-    test("may send while it waits to receive", async () => {
+    test("may send during a receive()", async () => {
       const received = a.receive()
       for (let i = 0; i < 20; i++) {
         await a.send(`${i}`)
@@ -110,14 +113,14 @@ describe.each(transports)("over $name", (transport) => {
       expect(String(await received)).toBe("answer")
     })
 
-    test("has one receive() at a time: EBUSY", async () => {
+    test("allows one receive() at a time: EBUSY", async () => {
       const first = b.receive()
       expect(() => b.receive()).toThrow(expect.objectContaining({ code: "EBUSY" }))
       await a.send("for the first")
       expect(String(await first)).toBe("for the first")
     })
 
-    test("says whether it is readable and writable", async () => {
+    test("has readable and writable", async () => {
       expect([a.writable, b.readable]).toEqual([true, false])
       await a.send("text")
       await eventually(() => b.readable)
@@ -143,7 +146,7 @@ describe.each(transports)("over $name", (transport) => {
     expect(String((await exchange)[0])).toBe("early")
   })
 
-  test("a PUSH shares out among its peers", async () => {
+  test("a PUSH distributes messages among its peers", async () => {
     const push = use(new Push())
     await push.bind(`${scheme}127.0.0.1:*`)
     const pulls = [use(new Pull()), use(new Pull())]
@@ -156,7 +159,7 @@ describe.each(transports)("over $name", (transport) => {
       }
       return count
     })
-    // Both are there when each was given something.
+    // Both are connected once each has received a message.
     let done = false
     const ends = Promise.all(counts).finally(() => {
       done = true
@@ -167,7 +170,7 @@ describe.each(transports)("over $name", (transport) => {
   })
 
   describe("close()", () => {
-    test("cancels what waits, and all that follows", async () => {
+    test("rejects pending and later calls", async () => {
       await b.bind(`${scheme}127.0.0.1:*`)
       const receiving = b.receive()
       const sending = a.send("nobody there")
@@ -209,7 +212,7 @@ describe.each(transports)("over $name", (transport) => {
       ["a bind that fails", false, (socket: Pair, address: string) => socket.bind(address)],
       ["an unbind", true, (socket: Pair, address: string) => socket.unbind(address)],
       ["an unbind that fails", false, (socket: Pair, address: string) => socket.unbind(address)],
-    ])("waits for %s that is under way", async (what, succeeds, start) => {
+    ])("waits for a pending %s", async (what, succeeds, start) => {
       await b.bind(`${scheme}127.0.0.1:*`)
       const taken = b.lastEndpoint as string
       const free = `${scheme}127.0.0.1:${await freePort()}`
@@ -222,7 +225,7 @@ describe.each(transports)("over $name", (transport) => {
       expect(a.closed).toBe(false)
       expect(await outcome).toBe(succeeds)
       expect(a.closed).toBe(true)
-      await eventually(() => use(new Pair()).bind(free)) // nobody listens there any more
+      await eventually(() => use(new Pair()).bind(free)) // the port is closed
     })
 
     test("frees the port", async () => {
@@ -232,7 +235,7 @@ describe.each(transports)("over $name", (transport) => {
       await eventually(() => a.bind(address))
     })
 
-    test("ends a conversation with ROUTER, whose other peers go on", async () => {
+    test("ends the connection with a ROUTER, whose other peers stay connected", async () => {
       const router = use(new Router())
       const [first, second] = [use(new Dealer()), use(new Dealer())]
       const address = await join(router, first, transport)
@@ -248,7 +251,7 @@ describe.each(transports)("over $name", (transport) => {
     })
   })
 
-  test("a socket that nobody refers to is collected, and its connections end", async () => {
+  test("an unreferenced socket is collected, and its connections end", async () => {
     const result = await runScript(`
       const pull = new zmq.Pull()
       await pull.bind("${scheme}127.0.0.1:*")
@@ -266,7 +269,7 @@ describe.each(transports)("over $name", (transport) => {
     expect(result).toEqual({ gone: true, collected: true })
   })
 
-  test("what a socket that nobody refers to had sent still arrives, within linger", async () => {
+  test("messages of an unreferenced socket still arrive, within linger", async () => {
     const port = await freePort()
     const result = await runScript(`
       const ref = await (async () => {
@@ -284,7 +287,7 @@ describe.each(transports)("over $name", (transport) => {
     expect(result).toEqual({ received: ["1", "2", "3"], collected: true })
   })
 
-  test("a bound socket that nobody refers to is collected, and its address is free again", async () => {
+  test("an unreferenced bound socket is collected, and its address is free again", async () => {
     const result = await runScript(`
       const push = new zmq.Push({ reconnectInterval: 20, linger: 0 })
       const [ref, address] = await (async () => {
@@ -306,7 +309,7 @@ describe.each(transports)("over $name", (transport) => {
     expect(result).toEqual({ bound: true, collected: true, text: "to the other" })
   })
 
-  test("a context is collected after its sockets were closed", async () => {
+  test("a context is collected after its sockets are closed", async () => {
     const result = await runScript(`
       const ref = await (async () => {
         const context = new zmq.Context()
@@ -325,8 +328,8 @@ describe.each(transports)("over $name", (transport) => {
   })
 })
 
-// Over tcp:// the addon itself crashes now and then when a worker ends with unsent messages.
-test("sockets of a worker thread talk to those of the main one, and the worker ends on its own", async () => {
+// Over tcp:// the addon itself sometimes crashes when a worker ends with unsent messages.
+test("sockets of a worker thread exchange messages with the main thread's, and the worker ends by itself", async () => {
   const result = await runScript(`
     const { Worker } = require("node:worker_threads")
     const pull = new zmq.Pull()
@@ -353,7 +356,7 @@ test("idle sockets do not keep a process alive", async () => {
   expect(code).toBe(0)
 })
 
-test("a publisher without subscribers does not wait for any", async () => {
+test("a publisher without subscribers does not wait for one", async () => {
   const publisher = use(new Publisher())
   await publisher.bind(`${lz4.scheme}127.0.0.1:*`)
   for (let i = 0; i < 5000; i++) await publisher.send("nobody there")

@@ -1,4 +1,4 @@
-/** What `lz4` tells of connections: the list, the totals, the events. */
+/** Information about connections in `lz4`: the list, the totals, the events. */
 import { once } from "node:events"
 import { inspect } from "node:util"
 import { expect, test } from "vitest"
@@ -29,12 +29,12 @@ const connected = async (options = {}) => {
   push.connect(relay.endpoint, options)
   await push.send("first")
   await pull.receive()
-  // Messages may be there before the news of the connection.
+  // Messages may arrive before the event of the connection.
   await eventually(() => [pull, push].every(({ lz4 }) => lz4.connections.length === 1))
   return { pull, push, relay }
 }
 
-test("a socket without connections has counted nothing", () => {
+test("a socket without connections has counts of 0", () => {
   const { lz4 } = use(new Push())
   expect(lz4.connections).toEqual([])
   expect(lz4.stats).toEqual({ sent: NOTHING, received: NOTHING, ...NO_INCIDENTS })
@@ -43,7 +43,7 @@ test("a socket without connections has counted nothing", () => {
 test.each([
   ["without a dictionary", {}],
   ["with a dictionary", { dictionary }],
-])("messages and bytes are those of the wire %s", async (_, options) => {
+])("messages and bytes are those on the wire %s", async (_, options) => {
   const { pull, push, relay } = await connected(options)
   const messages = [["text"], ["", "a", json], [json.subarray(0, 400)], [payload("random", 2000)]]
   for (const message of messages) {
@@ -65,7 +65,7 @@ test.each([
   expect(of?.sent).toEqual({ ...expected, dictionary: "dictionary" in options, level: 0 })
 })
 
-test.each([0, 3, 12, "adaptive"] as const)("says what level %s is in use", async (level) => {
+test.each([0, 3, 12, "adaptive"] as const)("shows the current level for %s", async (level) => {
   const { pull, push } = await connected({ level })
   await push.send(json)
   await pull.receive()
@@ -82,7 +82,7 @@ test("commands and subscriptions are not counted", async () => {
   expect(sub.lz4.stats).toEqual({ sent: NOTHING, received: NOTHING, ...NO_INCIDENTS })
 })
 
-test("connections names the endpoint of each, as it was bound or connected", async () => {
+test("connections have their endpoint, as it was bound or connected", async () => {
   const pull = use(new Pull())
   await pull.bind(address)
   const first = pull.lastEndpoint as string
@@ -97,7 +97,7 @@ test("connections names the endpoint of each, as it was bound or connected", asy
   expect(named(pull)).toEqual([first, pull.lastEndpoint].sort())
 })
 
-test("connections names each peer, as both sides see it", async () => {
+test("connections have their peer's address, as both sides see it", async () => {
   const pull = use(new Pull())
   await pull.bind(address)
   const pushes = [use(new Push()), use(new Push()), use(new Push())]
@@ -113,7 +113,7 @@ test("connections names each peer, as both sides see it", async () => {
   await eventually(() => pull.lz4.connections.length === 2)
 })
 
-test("totals keep what connections of the past have counted", async () => {
+test("totals include closed connections", async () => {
   const { pull, push, relay } = await connected()
   const before = pull.lz4.stats
   expect(before.received.messages).toBe(1)
@@ -131,7 +131,7 @@ test("totals keep what connections of the past have counted", async () => {
   expect(push.lz4.stats.sent).toEqual(pull.lz4.stats.received)
 })
 
-test("what was read does not change", async () => {
+test("values that were read do not change later", async () => {
   const { pull, push } = await connected()
   const { connections, stats } = pull.lz4
   const copy = structuredClone({ connections, stats })
@@ -140,7 +140,7 @@ test("what was read does not change", async () => {
   expect({ connections, stats }).toEqual(copy)
 })
 
-test("connect and disconnect come once for each connection, with its address", async () => {
+test("connect and disconnect are emitted once for each connection, with its address", async () => {
   const pull = use(new Pull())
   const events: [keyof Lz4Events, unknown][] = []
   for (const name of ["connect", "disconnect", "protocolError"] as const)
@@ -149,9 +149,9 @@ test("connect and disconnect come once for each connection, with its address", a
   const push = use(new Push())
   push.connect(pull.lastEndpoint as string)
   await push.send("text")
-  await pull.receive() // an end of the handshake could be one by the network
+  await pull.receive() // the end of a handshake could be reported as a network error
   await eventually(() => events.length === 1)
-  // A socket that closes before it has read everything resets the connection.
+  // Closing a socket with unread bytes resets the connection.
   await eventually(() => push.lz4.connections.length === 1)
   const { remoteAddress, remotePort } = pull.lz4.connections[0] ?? {}
   push.close()
@@ -162,14 +162,14 @@ test("connect and disconnect come once for each connection, with its address", a
   ])
 })
 
-test("disconnect says what the network did", async () => {
+test("disconnect has the network error", async () => {
   const { pull, relay } = await connected()
   const gone = once(pull.lz4, "disconnect")
   relay.reset()
   expect((await gone)[0].error).toMatchObject({ code: "ECONNRESET" })
 })
 
-test("lz4 is the same object each time, and can be read of a closed socket", async () => {
+test("lz4 is always the same object, also for a closed socket", async () => {
   const { pull } = await connected()
   const { lz4 } = pull
   expect(pull.lz4).toBe(lz4)
@@ -179,7 +179,7 @@ test("lz4 is the same object each time, and can be read of a closed socket", asy
   await eventually(() => pull.lz4.connections.length === 0)
 })
 
-test("what waits for a connection that is yet to be made is in the totals", async () => {
+test("totals include messages queued for a pending connection", async () => {
   const push = use(new Push())
   const endpoint = `${lz4.scheme}127.0.0.1:${await freePort()}`
   push.connect(endpoint)
@@ -192,7 +192,7 @@ test("what waits for a connection that is yet to be made is in the totals", asyn
   await eventually(() => push.lz4.stats.waiting.messages === 0)
 })
 
-test("what a closed socket still has to send is in the totals until linger is over", async () => {
+test("totals include the unsent messages of a closed socket until linger is over", async () => {
   const push = use(new Push())
   push.connect(`${lz4.scheme}127.0.0.1:${await freePort()}`)
   await push.send("text")
@@ -202,7 +202,7 @@ test("what a closed socket still has to send is in the totals until linger is ov
   await eventually(() => push.lz4.stats.waiting.messages === 0)
 })
 
-test("what waits is counted until the peer takes it", async () => {
+test("queued messages are counted until they are sent", async () => {
   const pushes = use(new Push({ sendTimeout: 0 }))
   await pushes.bind(address, { level: "none" })
   const peer = use(await rawZmtpPeer(pushes.lastEndpoint as string, "PULL"))
@@ -215,7 +215,7 @@ test("what waits is counted until the peer takes it", async () => {
   }
   await eventually(full)
   const [connection] = pushes.lz4.connections
-  // They change while the system takes some.
+  // They change while the system accepts some.
   await eventually(() => {
     const { waiting } = pushes.lz4.stats
     expect(pushes.lz4.connections[0]?.waiting).toEqual(waiting)
@@ -229,7 +229,7 @@ test("what waits is counted until the peer takes it", async () => {
   })
 })
 
-test("a publisher counts for each peer, and in all, what did not fit", async () => {
+test("a publisher counts dropped messages, for each peer and in total", async () => {
   const pub = use(new Publisher({ sendHighWaterMark: 10 }))
   await pub.bind(address, { level: "none" })
   const endpoint = pub.lastEndpoint as string
@@ -257,7 +257,7 @@ test("a publisher counts for each peer, and in all, what did not fit", async () 
   expect(pub.lz4.stats.waiting).toEqual(NONE)
 })
 
-test("connections that are made again are counted, with what their endpoint knows", async () => {
+test("reconnections are counted, by endpoint", async () => {
   const { pull, push, relay } = await connected({ arenas: false })
   for (const reconnects of [1, 2]) {
     relay.cut()
@@ -271,7 +271,7 @@ test("connections that are made again are counted, with what their endpoint know
   expect(push.lz4.stats.reconnects).toBe(2)
 })
 
-test("broken rules are counted, also when the connection is over", async () => {
+test("violations are counted, also after the connection has ended", async () => {
   const pull = use(new Pull())
   await pull.bind(address)
   for (const count of [1, 2]) {
@@ -284,7 +284,7 @@ test("broken rules are counted, also when the connection is over", async () => {
   expect(pull.lz4.stats.protocolErrors).toBe(2)
 })
 
-test("an endpoint that connects again shows how often its peer broke a rule", async () => {
+test("an endpoint that reconnects shows how often its peer broke a rule", async () => {
   const server = await RawServer.start()
   const pull = use(new Pull({ reconnectInterval: 1 }))
   pull.connect(`${lz4.scheme}127.0.0.1:${server.port}`)

@@ -1,4 +1,4 @@
-/** A process whose event loop is blocked: connections with a thread go on, as long as there is room. */
+/** A process with a blocked event loop: connections on a thread keep working while there is room. */
 import { describe, expect, test } from "vitest"
 import { Pair, Pull, Push } from "zeromq-lz4"
 
@@ -11,12 +11,12 @@ const MIB = 2 ** 20
 const BLOCKED_MS = 5000
 
 /**
- * A process with a socket that is bound with a thread. It prints its endpoint. When it is told to, it
- * does `before`, prints "blocked", blocks its event loop for 5 s, prints "over", and does `after`.
+ * A process with a socket that is bound with a thread. It prints its endpoint. On a signal, it runs
+ * `before`, prints "blocked", blocks its event loop for 5 s, prints "over", and runs `after`.
  */
 class BusyPeer {
   readonly script: Script
-  /** Whether its event loop goes on again. */
+  /** Whether its event loop is running again. */
   isOver = false
   over: Promise<void> = Promise.resolve()
 
@@ -45,7 +45,7 @@ class BusyPeer {
       expect(line).toBe("over")
       this.isOver = true
     })
-    this.over.catch(() => {}) // of a test that does not wait for it, and ends the process
+    this.over.catch(() => {}) // of a test that ends the process without waiting for it
   }
 }
 
@@ -56,7 +56,7 @@ describe("while the event loop is blocked for 5 s", () => {
   test.each([
     ["computes", false],
     ["sleeps", true],
-  ])("heartbeats go on, and neither side gives up: it %s", async (_, sleeps) => {
+  ])("heartbeats continue, and neither side disconnects: it %s", async (_, sleeps) => {
     const busy = new BusyPeer(
       `const socket = new zmq.Pair({ heartbeatInterval: 200, heartbeatTimeout: 600, heartbeatTimeToLive: 600 });
       socket.lz4.on("disconnect", ({ error }) => console.log("lost " + error?.code))`,
@@ -90,7 +90,7 @@ describe("while the event loop is blocked for 5 s", () => {
       1000,
       "await new Promise((resolve) => setImmediate(resolve))",
     ],
-  ])("what was sent just before it leaves: %s", async (_, count, pause) => {
+  ])("messages sent just before are written: %s", async (_, count, pause) => {
     const busy = new BusyPeer("const socket = new zmq.Push({ sendHighWaterMark: 0 })", {
       before: `for (let i = 0; i < ${count}; i++) await socket.send(String(i)); ${pause}`,
     })
@@ -103,7 +103,7 @@ describe("while the event loop is blocked for 5 s", () => {
     expect(busy.isOver).toBe(false)
   })
 
-  test("new peers are taken in", async () => {
+  test("new peers are accepted", async () => {
     const busy = new BusyPeer("const socket = new zmq.Pull()", {
       after: "for (let i = 0; i < 3; i++) console.log(String(await socket.receive()))",
     })
@@ -140,14 +140,14 @@ describe("while the event loop is blocked for 5 s", () => {
       for (; sent < total; sent++) await push.send([String(sent), noise])
     })()
     await busy.over
-    // What the system holds for both ends is 10 MB at most, 4 MB may be on their way between threads.
+    // The system buffers at most 10 MB for both ends, and up to 4 MB may be in transit between threads.
     expect(sent).toBeGreaterThan(10)
     expect(sent * noise.length).toBeLessThan(24 * MIB)
     await sending
     expect(await busy.script.line()).toBe("all")
   })
 
-  test("few of the small messages that a peer sends are taken from the network, and none is lost", async () => {
+  test("few of a peer's small messages are read from the network, and none is lost", async () => {
     const total = 100_000
     const busy = new BusyPeer("const socket = new zmq.Pull({ receiveHighWaterMark: 10 })", {
       after: `const taken = () => socket.lz4.stats.received.messages;
@@ -162,7 +162,7 @@ describe("while the event loop is blocked for 5 s", () => {
     await busy.block()
     for (let i = 0; i < total; i++) await push.send(String(i))
     await busy.over
-    // One read of the network brings thousands.
+    // One read from the network returns thousands.
     expect(Number(await busy.script.line())).toBeLessThan(total / 4)
     expect(await busy.script.line()).toBe("all")
   })

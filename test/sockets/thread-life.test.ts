@@ -1,4 +1,4 @@
-/** Threads of connections: when they start and end, what follows when one dies, and when the process ends. */
+/** Life of the connections' threads: start, end, death of a thread, and end of the process. */
 import { once } from "node:events"
 import { connect } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
@@ -15,7 +15,7 @@ import { ANY, joinWith, noise, plain, startedThreads, text, threaded } from "../
 
 const natural = { code: 0, signal: null }
 
-/** Warnings of the process from now on, until the test ends. */
+/** Collects warnings of the process from now until the test ends. */
 function warnings(): (Error & { code?: string })[] {
   const heard: Error[] = []
   const add = (warning: Error) => heard.push(warning)
@@ -33,7 +33,7 @@ describe("threads", () => {
     { ioThreads: 3, endpoints: 7, threads: 3 },
     { ioThreads: 0, endpoints: 2, threads: 1 },
   ])(
-    "of a context with $ioThreads ioThreads are $threads for $endpoints endpoints",
+    "a context with $ioThreads ioThreads has $threads for $endpoints endpoints",
     async ({ ioThreads, endpoints, threads }) => {
       const started = startedThreads()
       const context = new Context({ ioThreads })
@@ -48,14 +48,14 @@ describe("threads", () => {
     },
   )
 
-  test("are those of each context", async () => {
+  test("are separate for each context", async () => {
     const started = startedThreads()
     for (const context of [new Context(), new Context()])
       for (let i = 0; i < 2; i++) await use(new Pull({ context })).bind(ANY, threaded)
     await eventually(() => started.length === 2)
   })
 
-  test("start with the first endpoint that needs one, and end when none does", async () => {
+  test("start with the first endpoint that needs one, and end after the last", async () => {
     const started = startedThreads()
     const context = new Context()
     const [pull, push] = [use(new Pull({ context })), use(new Push({ context }))]
@@ -91,7 +91,7 @@ describe("threads", () => {
     }
   })
 
-  test("are kept for endpoints that follow each other quickly", async () => {
+  test("are reused by endpoints in quick succession", async () => {
     const started = startedThreads()
     const context = new Context()
     for (let i = 0; i < 20; i++) {
@@ -105,7 +105,7 @@ describe("threads", () => {
     expect(started).toHaveLength(1)
   })
 
-  test("end when they have only refused endpoints", async () => {
+  test("end if all their endpoints were refused", async () => {
     const started = startedThreads()
     const [pull, other] = [use(new Pull({ context: new Context() })), use(new Pull())]
     await other.bind(ANY, plain)
@@ -122,7 +122,7 @@ describe("threads", () => {
 test.each([
   ["address in use", async () => (await listening()).lastEndpoint as string],
   ["address of another machine", () => "lz4+tcp://203.0.113.1:5555"],
-])("bind() and bindSync() fail with the same error as without a thread: %s", async (_, where) => {
+])("bind() and bindSync() fail with the same errors as without a thread: %s", async (_, where) => {
   const address = await where()
   const refusals = []
   for (const options of [plain, threaded]) {
@@ -148,7 +148,7 @@ async function listening(): Promise<Pull> {
 }
 
 test.each(["close", "unbind"] as const)(
-  "%s() ends connections that its thread has accepted meanwhile, and the thread ends",
+  "%s() also ends connections that the thread accepts meanwhile, and the thread ends",
   async (end) => {
     const started = startedThreads()
     const pull = use(new Pull({ context: new Context() }))
@@ -157,7 +157,7 @@ test.each(["close", "unbind"] as const)(
     peer.on("error", () => {})
     const over = new Promise((resolve) => peer.on("close", resolve))
     const ended = once(started[0] as Worker, "exit")
-    await turn() // in which net connects
+    await turn() // time for net to connect
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
     if (end === "close") pull.close()
     else await pull.unbind(pull.lastEndpoint as string)
@@ -174,7 +174,7 @@ describe("when a thread dies", () => {
     return started[0] as Worker
   }
 
-  test("a warning says so, its connections end with the error, and those who connected come back", async () => {
+  test("there is a warning, its connections end with the error, and connecting endpoints reconnect", async () => {
     const [started, heard] = [startedThreads(), warnings()]
     const [pull, push] = [
       use(new Pull()),
@@ -199,7 +199,7 @@ describe("when a thread dies", () => {
     expect(started).toHaveLength(2)
   })
 
-  test("those who were bound are bound to the same port again, and peers come back", async () => {
+  test("bound endpoints are bound to the same port again, and peers reconnect", async () => {
     const started = startedThreads()
     const [pull, push] = [
       use(new Pull({ context: new Context() })),
@@ -224,7 +224,7 @@ describe("when a thread dies", () => {
     await eventually(() => other.bind(endpoint, plain))
   })
 
-  test("all its endpoints come back, time and again", async () => {
+  test("all its endpoints recover, repeatedly", async () => {
     const started = startedThreads()
     const context = new Context()
     const [request, reply] = [
@@ -253,14 +253,14 @@ describe("when a thread dies", () => {
     }
   })
 
-  test("what a connected PUSH was given while there was no thread arrives, and all that waited", async () => {
+  test("messages sent by a connected PUSH while there is no thread arrive, and all queued ones", async () => {
     const started = startedThreads()
     const [pull, push] = [
       use(new Pull({ receiveHighWaterMark: 1 })),
       use(new Push({ context: new Context(), sendHighWaterMark: 0, reconnectInterval: 10 })),
     ]
     await joinWith(pull, push, plain, threaded)
-    // More than the system takes, and the thread: some of it waits at the socket.
+    // More than the system and the thread buffer, so that some is queued at the socket.
     const total = 800
     for (let i = 0; i < total; i++) await push.send([String(i), noise])
     let seen = -1
@@ -282,7 +282,7 @@ describe("when a thread dies", () => {
       arrived.push(Number(number))
     }
     expect(new Set(arrived).size, "nothing comes twice").toBe(arrived.length)
-    // What had left and was on its way is lost with the connection: no more than streams of Node hold.
+    // Messages in flight are lost with the connection: no more than Node's streams buffer.
     const missing = Array.from({ length: total + 100 }, (_, i) => i).filter(
       (i) => !arrived.includes(i),
     )
@@ -291,7 +291,7 @@ describe("when a thread dies", () => {
       expect((missing.at(-1) as number) - (missing[0] as number)).toBe(missing.length - 1)
   })
 
-  test("what waits at a socket that is closed arrives over the next thread, within linger", async () => {
+  test("messages queued at a closed socket arrive over the next thread, within linger", async () => {
     const started = startedThreads()
     const [pull, push] = [
       use(new Pull({ receiveHighWaterMark: 1 })),
@@ -317,7 +317,7 @@ describe("when a thread dies", () => {
     await once(started[1] as Worker, "exit")
   })
 
-  test("what has left comes no second time, whenever that happens", async () => {
+  test("written messages do not arrive twice, whenever the thread dies", async () => {
     const started = startedThreads()
     const [pull, push] = [
       use(new Pull()),
@@ -333,7 +333,7 @@ describe("when a thread dies", () => {
     }
   })
 
-  test("what a connected PUSH was given before there was a connection arrives, once and in order", async () => {
+  test("messages sent by a connecting PUSH before there was a connection arrive, once and in order", async () => {
     const started = startedThreads()
     const port = await freePort()
     const push = use(new Push({ context: new Context(), reconnectInterval: 10 }))
@@ -345,7 +345,7 @@ describe("when a thread dies", () => {
     for (let i = 0; i < 100; i++) expect(await text(pull)).toBe(String(i))
   })
 
-  test("messages that had come are received", async () => {
+  test("messages that had arrived are received", async () => {
     const started = startedThreads()
     const [pull, push] = [
       use(new Pull({ context: new Context(), receiveHighWaterMark: 50 })),
@@ -354,7 +354,7 @@ describe("when a thread dies", () => {
     await joinWith(pull, push, threaded, plain)
     for (let i = 0; i < 50; i++) await push.send(String(i))
     await eventually(() => pull.lz4.stats.received.messages === 50)
-    // The thread has counted them, and posts them before it answers twice.
+    // The thread has counted them, and posts them before its second answer.
     await pull.bind(ANY, threaded)
     await pull.unbind(pull.lastEndpoint as string)
     const lost = once(pull.lz4, "disconnect")
@@ -363,7 +363,7 @@ describe("when a thread dies", () => {
     for (let i = 0; i < 50; i++) expect(await text(pull)).toBe(String(i))
   })
 
-  test("a subscriber that connected has its subscriptions again", async () => {
+  test("a connecting subscriber subscribes again", async () => {
     const started = startedThreads()
     const [publisher, subscriber] = [
       use(new Publisher()),
@@ -378,7 +378,7 @@ describe("when a thread dies", () => {
     await subscribed(publisher, subscriber, "topic")
   })
 
-  test("a socket with reconnectInterval -1 stays without a connection", async () => {
+  test("a socket with reconnectInterval -1 does not reconnect", async () => {
     const started = startedThreads()
     const [pull, push] = [
       use(new Pull()),
@@ -394,7 +394,7 @@ describe("when a thread dies", () => {
     expect(started).toHaveLength(1)
   })
 
-  test("a socket that is closed leaves nothing behind", async () => {
+  test("a closed socket leaves nothing behind", async () => {
     const started = startedThreads()
     const [pull, push] = [use(new Pull()), use(new Push({ context: new Context() }))]
     await joinWith(pull, push, plain, threaded)
@@ -411,7 +411,7 @@ describe("when a thread dies", () => {
   test.each([
     ["bound", (socket: Pair) => socket.bind(ANY, threaded)],
     ["connected", async (socket: Pair) => socket.connect("lz4+tcp://127.0.0.1:9", threaded)],
-  ])("there are pauses between threads that die at once: %s", async (_, open) => {
+  ])("threads that die at once are replaced after pauses: %s", async (_, open) => {
     const started: number[] = []
     const pair = use(new Pair({ context: new Context(), reconnectInterval: 100 }))
     const kill = (worker: Worker) => {
@@ -428,7 +428,7 @@ describe("when a thread dies", () => {
     expect((started[3] as number) - (started[0] as number)).toBeGreaterThan(250)
   })
 
-  test("bind() that waits for it is rejected", async () => {
+  test("a pending bind() is rejected", async () => {
     const started = startedThreads()
     process.once("worker", (worker) => void worker.terminate())
     const pull = use(new Pull({ context: new Context() }))
@@ -438,7 +438,7 @@ describe("when a thread dies", () => {
   })
 })
 
-describe("a process with endpoints that have a thread", () => {
+describe("a process with endpoints on a thread", () => {
   const sending =
     "const push = new zmq.Push({ sendHighWaterMark: 0 }); push.connect(argument, { thread: true });"
 
@@ -490,7 +490,7 @@ describe("a process with endpoints that have a thread", () => {
       const source = 'import("zeromq-lz4").then(async (zmq) => { await new zmq.Pull().bind("${ANY}", { thread: true }); new zmq.Push().connect("lz4+tcp://127.0.0.1:9", { thread: true }) })';
       new Worker(source, { eval: true })`,
     ],
-  ])("is not kept by a socket that is idle: %s", async (_, script) => {
+  ])("is not kept alive by an idle socket: %s", async (_, script) => {
     const pull = use(new Pull())
     await pull.bind(ANY, plain)
     const running = new Script(script, pull.lastEndpoint)
@@ -515,7 +515,7 @@ describe("a process with endpoints that have a thread", () => {
     expect(await running.ended(), running.errors).toEqual({ code: 3, signal: null })
   })
 
-  test("waits until bind() is done", async () => {
+  test("waits for a pending bind()", async () => {
     const running = new Script(
       `const pull = new zmq.Pull(); await pull.bind("${ANY}", { thread: true }); console.log("bound")`,
       {},
@@ -524,7 +524,7 @@ describe("a process with endpoints that have a thread", () => {
     expect(await running.ended(), running.errors).toEqual(natural)
   })
 
-  test("waits while somebody receives, and ends when a message has come", async () => {
+  test("waits for a pending receive(), and ends after a message", async () => {
     const running = new Script(
       `const pull = new zmq.Pull(); await pull.bind("${ANY}", { thread: true });
       console.log(pull.lastEndpoint); console.log(String(await pull.receive()))`,
@@ -538,7 +538,7 @@ describe("a process with endpoints that have a thread", () => {
   })
 })
 
-test("a socket that is dropped without close() is collected, its connections and its thread end", async () => {
+test("an unreferenced socket is collected without close(), and its connections and thread end", async () => {
   const result = await runScript(`
     const { once } = require("node:events")
     let ended = 0

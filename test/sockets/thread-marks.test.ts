@@ -1,4 +1,4 @@
-/** Small marks and several peers of a socket whose connections a thread has. */
+/** Small high-water marks and several peers of a socket with a thread. */
 import { setImmediate as turn } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
@@ -15,7 +15,7 @@ test.each([
   { mark: 10, bytes: 100, count: 5000 },
   { mark: 10, bytes: 30_000, count: 500 },
 ])(
-  "a mark of $mark: all of $count parts of $bytes bytes of each peer come once, whole and in order",
+  "with a mark of $mark, all messages of $count parts of $bytes bytes of each peer arrive once, complete and in order",
   async ({ mark, bytes, count }) => {
     const pull = use(new Pull({ receiveHighWaterMark: mark }))
     await pull.bind(ANY, threaded)

@@ -1,6 +1,6 @@
 /**
- * Endpoints with `thread: true`: their connections are on a worker thread. All that holds without
- * one is shown by the other suites, which run that way, too.
+ * Endpoints with `thread: true`, whose connections are on a worker thread. The other suites, which
+ * also run with threads, test all that does not depend on it.
  */
 import { once } from "node:events"
 import { connect } from "node:net"
@@ -62,7 +62,7 @@ const MESSAGES: { what: string; parts: (Uint8Array | string)[] }[] = [
   { what: "20 MB that do not", parts: [payload("random", 20_000_000), "tail"] },
 ]
 
-describe.each(pairs)("$what understand each other", ({ bound, connected }) => {
+describe.each(pairs)("$what exchange messages", ({ bound, connected }) => {
   test.each(MESSAGES)("PUSH and PULL: $what", async ({ parts }) => {
     const [pull, push] = [use(new Pull()), use(new Push())]
     await joinWith(pull, push, bound, connected)
@@ -83,7 +83,7 @@ describe.each(pairs)("$what understand each other", ({ bound, connected }) => {
     }
   })
 
-  test("10,000 messages both ways at once, with marks of 10, all and in order", async () => {
+  test("10,000 messages in both directions at once, with marks of 10, arrive in order", async () => {
     const options = { sendHighWaterMark: 10, receiveHighWaterMark: 10 }
     const [a, b] = [use(new Pair(options)), use(new Pair(options))]
     await joinWith(a, b, bound, connected)
@@ -102,7 +102,7 @@ describe.each(pairs)("$what understand each other", ({ bound, connected }) => {
   })
 })
 
-test("what comes right behind the handshake of a peer is received, whichever connection it is", async () => {
+test("messages right after a peer's handshake are received, on any connection", async () => {
   const pull = use(new Pull({ context: new Context() }))
   await pull.bind(ANY, threaded)
   for (let i = 1; i <= 8; i++) {
@@ -113,7 +113,7 @@ test("what comes right behind the handshake of a peer is received, whichever con
 })
 
 describe("with a thread", () => {
-  test("a PUB delivers everything to all, over several endpoints and threads", async () => {
+  test("a PUB delivers all messages to all subscribers, over several endpoints and threads", async () => {
     const context = new Context({ ioThreads: 2 })
     const publisher = use(new Publisher({ context, sendHighWaterMark: 0 }))
     const endpoints: string[] = []
@@ -176,7 +176,7 @@ describe("with a thread", () => {
     const bodyOf = (i: number) => Buffer.alloc(sizes[i % sizes.length] as number, i & 0xff)
     for (let i = 0; i < 300; i++) {
       await publisher.send([String(i), bodyOf(i)])
-      if (i % 50 === 0) await sleep(15) // a thread looks at what is sent every 10 ms
+      if (i % 50 === 0) await sleep(15) // the thread checks for messages every 10 ms
     }
     for (const subscriber of subscribers)
       for (let i = 0; i < 300; i++) {
@@ -187,7 +187,7 @@ describe("with a thread", () => {
       }
   })
 
-  test("a socket with immediate waits for a connection, and again when that is lost", async () => {
+  test("a socket with immediate waits for a connection, and again after losing it", async () => {
     const port = await freePort()
     const endpoint = `lz4+tcp://127.0.0.1:${port}`
     const push = use(new Push({ immediate: true, reconnectInterval: 10, sendTimeout: 50 }))
@@ -217,32 +217,35 @@ describe("with a thread", () => {
       concat(Uint8Array.of(COMMAND | LONG), frameHead(2 * MIB).subarray(1), ascii("\x07UNKNOWN")),
     ],
     ["ERR_ZMTP_PARTS", Buffer.alloc(65_537 * 6, frame(plainPart(ascii("")), 1))],
-  ])("a peer is expelled with %s, after what it sent before", async (code, bytes) => {
-    const pull = use(new Pull({ maxMessageSize: 1000 }))
-    await pull.bind(ANY, threaded)
-    const [reported, disconnected] = [
-      once(pull.lz4, "protocolError") as Promise<[ProtocolErrorEvent]>,
-      once(pull.lz4, "disconnect"),
-    ]
-    const hello = concat(handshake("PUSH"), good, good, bytes)
-    const peer = use(await rawPeer(pull.lastEndpoint as string, hello))
-    expect(await text(pull)).toBe("good")
-    expect(await text(pull)).toBe("good")
-    const [{ error, ...who }] = await reported
-    expect(error).toBeInstanceOf(ProtocolError)
-    expect(error.name).toBe("ProtocolError")
-    expect(error.code).toBe(code)
-    expect(error.message).toMatch(new RegExp(`^${code}: .`))
-    expect(who).toEqual(peer.address)
-    expect(await disconnected).toEqual([{ ...peer.address, error: undefined }])
-    await peer.closed
-    const honest = use(new Push())
-    honest.connect(pull.lastEndpoint as string, plain)
-    await honest.send("honest")
-    expect(await text(pull)).toBe("honest")
-  })
+  ])(
+    "a peer is disconnected with %s, and its earlier messages are delivered",
+    async (code, bytes) => {
+      const pull = use(new Pull({ maxMessageSize: 1000 }))
+      await pull.bind(ANY, threaded)
+      const [reported, disconnected] = [
+        once(pull.lz4, "protocolError") as Promise<[ProtocolErrorEvent]>,
+        once(pull.lz4, "disconnect"),
+      ]
+      const hello = concat(handshake("PUSH"), good, good, bytes)
+      const peer = use(await rawPeer(pull.lastEndpoint as string, hello))
+      expect(await text(pull)).toBe("good")
+      expect(await text(pull)).toBe("good")
+      const [{ error, ...who }] = await reported
+      expect(error).toBeInstanceOf(ProtocolError)
+      expect(error.name).toBe("ProtocolError")
+      expect(error.code).toBe(code)
+      expect(error.message).toMatch(new RegExp(`^${code}: .`))
+      expect(who).toEqual(peer.address)
+      expect(await disconnected).toEqual([{ ...peer.address, error: undefined }])
+      await peer.closed
+      const honest = use(new Push())
+      honest.connect(pull.lastEndpoint as string, plain)
+      await honest.send("honest")
+      expect(await text(pull)).toBe("honest")
+    },
+  )
 
-  test("a peer that is no ZMTP peer is expelled in its handshake", async () => {
+  test("a peer of another protocol is disconnected in the handshake", async () => {
     const pull = use(new Pull())
     await pull.bind(ANY, threaded)
     const reported = once(pull.lz4, "protocolError")
@@ -254,7 +257,7 @@ describe("with a thread", () => {
     await peer.closed
   })
 
-  test("a peer that the socket type refuses is expelled with ERR_ZMTP_MESSAGE", async () => {
+  test("a peer whose message the socket type refuses is disconnected with ERR_ZMTP_MESSAGE", async () => {
     const request = use(new Request())
     await request.bind(ANY, threaded)
     const reported = once(request.lz4, "protocolError")
@@ -266,7 +269,7 @@ describe("with a thread", () => {
     await peer.closed
   })
 
-  test("accept filters let in whom they name", async () => {
+  test("accept filters accept only matching addresses", async () => {
     const pull = use(new Pull({ tcpAcceptFilter: "203.0.113.0/24" }))
     await pull.bind(ANY, threaded)
     const refused = connect(portOf(pull.lastEndpoint as string), "127.0.0.1").resume()
@@ -281,7 +284,7 @@ describe("with a thread", () => {
     expect(await text(pull)).toBe("text")
   })
 
-  test("PLAIN asks the handler of ZAP, on the thread of the sockets", async () => {
+  test("PLAIN asks the ZAP handler, on the sockets' thread", async () => {
     const context = new Context()
     const zap = use(new Router({ context }))
     await zap.bind("inproc://zeromq.zap.01")
@@ -311,7 +314,7 @@ describe("with a thread", () => {
     await serving
   })
 
-  /** 20 MB: more than the system and the thread take, so that most wait at the socket. */
+  /** 20 MB: more than the system and the thread buffer, so that most are queued at the socket. */
   const fill = async (push: Push, pull: Pull, count = 320): Promise<string> => {
     const endpoint = await joinWith(pull, push, plain, threaded)
     for (let i = 0; i < count; i++) await push.send([String(i), noise])
@@ -320,7 +323,7 @@ describe("with a thread", () => {
   const big = { sendHighWaterMark: 0 }
   const small = { receiveHighWaterMark: 1 }
 
-  test("disconnect() with messages that wait delivers them all within linger", async () => {
+  test("disconnect() delivers all queued messages within linger", async () => {
     const [push, pull] = [use(new Push(big)), use(new Pull(small))]
     push.linger = -1
     const endpoint = await fill(push, pull)
@@ -330,7 +333,7 @@ describe("with a thread", () => {
     await eventually(() => push.lz4.connections.length === 0)
   })
 
-  test("close() with messages that wait delivers them all within linger", async () => {
+  test("close() delivers all queued messages within linger", async () => {
     const [push, pull] = [use(new Push(big)), use(new Pull(small))]
     push.linger = -1
     await fill(push, pull)
@@ -339,10 +342,10 @@ describe("with a thread", () => {
     await eventually(() => pull.lz4.connections.length === 0)
   })
 
-  test("close() with linger 0 drops what waits", async () => {
+  test("close() with linger 0 drops queued messages", async () => {
     const [push, pull] = [use(new Push(big)), use(new Pull(small))]
     await fill(push, pull)
-    expect(await text(pull)).toBe("0") // there is a connection
+    expect(await text(pull)).toBe("0") // wait for a connection
     push.close()
     let isLost = false
     pull.lz4.once("disconnect", () => {
@@ -350,7 +353,7 @@ describe("with a thread", () => {
     })
     let received = 1
     pull.receiveTimeout = 100
-    // A connection that waits for room does not see its end.
+    // A connection that waits for room does not notice the peer's end.
     while (!isLost) {
       try {
         expect(await text(pull)).toBe(String(received++))
@@ -362,7 +365,7 @@ describe("with a thread", () => {
     expect(received).toBeLessThan(320)
   })
 
-  test("unbind() with messages that wait delivers them all within linger, and frees the port", async () => {
+  test("unbind() delivers all queued messages within linger, and frees the port", async () => {
     const [push, pull] = [use(new Push(big)), use(new Pull(small))]
     push.linger = -1
     await joinWith(push, pull, threaded, plain)
@@ -374,13 +377,13 @@ describe("with a thread", () => {
     await eventually(() => push.lz4.connections.length === 0)
   })
 
-  test("close() delivers what waits to a peer that begins to send meanwhile", async () => {
+  test("close() delivers queued messages to a peer that starts to send meanwhile", async () => {
     const count = 256
     const bytes = count * noise.length
-    // Whoever loses its place in it sees heads of commands that are too long.
+    // A reader that loses its position finds headers of commands that are too long.
     const one = message(plainPart(new Uint8Array(70).fill(COMMAND | LONG)))
     const endless = Buffer.alloc(100 * one.length, one)
-    // How much it has not read yet when it begins: what the system holds is not known.
+    // Bytes that it has not read yet when it starts; the system's buffers are unknown.
     for (let left = 0; left < 12 * MIB; left += MIB / 2) {
       const dealer = use(new Dealer({ ...big, receiveHighWaterMark: 5 }))
       await dealer.bind(ANY, threaded)
@@ -392,7 +395,7 @@ describe("with a thread", () => {
       socket.on("data", ({ length }) => {
         came += length
         if (came < bytes - left) return
-        // Messages that are cut anywhere, more of them in a chunk than the dealer has room for.
+        // Chunks that cut messages anywhere, and hold more of them than fit into the dealer's queue.
         const from = sent % one.length
         socket.write(endless.subarray(from, from + 5003))
         sent += 5003
@@ -409,7 +412,7 @@ describe("with a thread", () => {
     }
   })
 
-  test("totals and connections are those of an endpoint without one", async () => {
+  test("totals and connections are the same as without a thread", async () => {
     const shown = async (options: EndpointOptions) => {
       const [pull, push] = [use(new Pull()), use(new Push())]
       await joinWith(pull, push, options, options)

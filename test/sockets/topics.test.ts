@@ -1,4 +1,4 @@
-/** Subscriptions: matched on what was sent, whatever travels. */
+/** Subscriptions, which match plaintext, not wire bytes. */
 import { describe, expect, test } from "vitest"
 import { Publisher, Subscriber, XPublisher, XSubscriber } from "zeromq-lz4"
 
@@ -8,11 +8,11 @@ import { eventually, freePort, join, subscribed, use } from "../support/sockets.
 import { encodings } from "../support/transports.js"
 
 const text = (parts: readonly unknown[]) => parts.map(String).join("|")
-/** What an XPUB is told. */
+/** Returns the notices that an XPUB receives. */
 const subscribe = (topic: string) => `\x01${topic}`
 const unsubscribe = (topic: string) => `\x00${topic}`
 
-/** The next messages as text. */
+/** Receives the next messages as text. */
 const take = async (count: number, from: { receive(): Promise<unknown[]> }) => {
   const taken: string[] = []
   while (taken.length < count) taken.push(text(await from.receive()))
@@ -31,7 +31,7 @@ describe.each(encodings)("over $name", (transport) => {
     return { pub, subscriber }
   }
 
-  test("a subscriber gets the topics it has subscribed to, until it unsubscribes", async () => {
+  test("a subscriber receives its topics until it unsubscribes", async () => {
     const { pub, subscriber } = await publisher()
     const sub = await subscriber()
     sub.subscribe("weather", "news")
@@ -45,11 +45,11 @@ describe.each(encodings)("over $name", (transport) => {
     expect(await take(1, sub)).toEqual(["news"])
   })
 
-  test("a topic is matched on the plaintext of a part that travels compressed", async () => {
+  test("a topic matches the plaintext of a compressed part", async () => {
     const { pub, subscriber } = await publisher()
     const sub = await subscriber()
     const json = payload("json", 5000)
-    const long = Buffer.from(json.subarray(0, 2000)) // longer than the least that is compressed
+    const long = Buffer.from(json.subarray(0, 2000)) // long enough to be compressed
     sub.subscribe(long, "LZ4B", "\0\0\0\0")
     await take(3, pub)
     await pub.send(payload("lorem", 5000))
@@ -89,7 +89,7 @@ describe.each(encodings)("over $name", (transport) => {
     [null, []],
     ["allSubs", [subscribe("a")]],
     ["allSubsUnsubs", [subscribe("a"), unsubscribe("a")]],
-  ] as const)("an XPUB with verbosity %s hears of %j more", async (verbosity, more) => {
+  ] as const)("an XPUB with verbosity %s also receives %j", async (verbosity, more) => {
     const { pub, subscriber } = await publisher()
     pub.verbosity = verbosity
     const [first, second] = [await subscriber(), await subscriber()]
@@ -101,7 +101,7 @@ describe.each(encodings)("over $name", (transport) => {
     expect(await take(more.length + 1, pub)).toEqual([...more, subscribe("end")])
   })
 
-  test("an XPUB with manual hears of each, and delivers nothing unless it agrees", async () => {
+  test("an XPUB with manual receives all subscriptions, and only delivers those it confirms", async () => {
     const { pub, subscriber } = await publisher()
     pub.manual = true
     const sub = await subscriber()
@@ -117,12 +117,12 @@ describe.each(encodings)("over $name", (transport) => {
     pub.welcomeMessage = "welcome"
     const sub = await subscriber()
     sub.subscribe("welcome")
-    // libzmq tends to the peers of a socket that is used.
+    // libzmq only handles peers when the socket is used.
     const [welcomed] = await Promise.all([take(1, sub), take(1, pub)])
     expect(welcomed).toEqual(["welcome"])
   })
 
-  test("a subscription is there again after a reconnect", async () => {
+  test("subscriptions are sent again after a reconnect", async () => {
     const { pub, subscriber } = await publisher()
     const sub = await subscriber()
     sub.subscribe("a")
@@ -131,13 +131,13 @@ describe.each(encodings)("over $name", (transport) => {
     pub.close()
     const again = use(new XPublisher())
     await eventually(() => again.bind(address))
-    const received = take(1, sub) // libzmq subscribes again for a socket that is used
+    const received = take(1, sub) // libzmq only subscribes again when the socket is used
     expect(await take(1, again)).toEqual([subscribe("a")])
     await again.send("a")
     expect(await received).toEqual(["a"])
   })
 
-  test("more subscriptions than the mark for sending: as many as it allows reach a publisher that comes later", async () => {
+  test("of more subscriptions than sendHighWaterMark, that many reach a later publisher", async () => {
     const pub = use(new XPublisher({ receiveHighWaterMark: 0 }))
     const sub = use(new Subscriber())
     const topics = Array.from({ length: 1200 }, (_, i) => String(i).padStart(4, "0"))
@@ -145,14 +145,14 @@ describe.each(encodings)("over $name", (transport) => {
     const endpoint = `${transport.scheme}127.0.0.1:${await freePort()}`
     sub.connect(endpoint)
     await pub.bind(endpoint)
-    const heard = await take(1000, pub) // which ones is not settled
+    const heard = await take(1000, pub) // which ones is not defined
     expect(topics.map(subscribe)).toEqual(expect.arrayContaining(heard))
     const [topic] = heard.map((notice) => notice.slice(1))
     await pub.send(topic as string)
     expect(await take(1, sub)).toEqual([topic])
   })
 
-  test("an XSUB subscribes and unsubscribes by what it sends", async () => {
+  test("an XSUB subscribes and unsubscribes with its messages", async () => {
     const pub = use(new XPublisher())
     const sub = use(new XSubscriber())
     await join(pub, sub, transport)
@@ -164,7 +164,7 @@ describe.each(encodings)("over $name", (transport) => {
     expect(await take(1, pub)).toEqual([unsubscribe("a")])
   })
 
-  test("with invertMatching a subscriber gets what does not match", async () => {
+  test("with invertMatching, a subscriber receives messages that do not match", async () => {
     const pub = use(new Publisher({ invertMatching: true }))
     const sub = use(new Subscriber({ invertMatching: true }))
     await join(pub, sub, transport)

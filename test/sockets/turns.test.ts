@@ -1,11 +1,11 @@
-/** A program that never waits for anything else does not keep the event loop from its turns. */
+/** A program that polls in a loop does not block the event loop. */
 import { describe, expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
 import { join, use } from "../support/sockets.js"
 import { lz4, transports } from "../support/transports.js"
 
-/** Tries until it succeeds, and does nothing else in between. */
+/** Retries at once until it succeeds. */
 async function persist<T>(attempt: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -17,7 +17,7 @@ async function persist<T>(attempt: () => Promise<T>): Promise<T> {
 }
 
 describe.each(transports)("over $name", (transport) => {
-  test("receive() with a timeout of 0 that is tried again at once gets what is on its way", async () => {
+  test("receive() with a timeout of 0, repeated at once, gets a message in transit", async () => {
     const pull = use(new Pull({ receiveTimeout: 0 }))
     const push = use(new Push())
     await join(pull, push, transport)
@@ -27,7 +27,7 @@ describe.each(transports)("over $name", (transport) => {
 })
 
 // Over tcp:// a receiver in the same process is starved by such a sender.
-test("send() with a timeout of 0 that is tried again at once finds the room that comes", async () => {
+test("send() with a timeout of 0, repeated at once, succeeds when there is room", async () => {
   const pull = use(new Pull({ receiveHighWaterMark: 1 }))
   const push = use(new Push({ sendTimeout: 0, sendHighWaterMark: 1 }))
   await join(pull, push, lz4)

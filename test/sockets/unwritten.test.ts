@@ -1,4 +1,4 @@
-/** What is not written when a peer closes its side is for the next connection. */
+/** Messages not yet written when a peer closes its side go to the next connection. */
 import { createServer, type Socket as NetSocket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
 import { describe, expect, onTestFinished, test } from "vitest"
@@ -8,11 +8,11 @@ import { use } from "../support/sockets.js"
 import { plain, threaded } from "../support/threads.js"
 import { handshake, messagesOf, parseStream } from "../support/zmtp.js"
 
-/** A PULL that closes its side of each connection when so many messages have come over it. */
+/** A PULL that closes its side of each connection after a number of messages. */
 class ClosingPull {
   readonly #server = createServer({ allowHalfOpen: true })
   readonly #patience: number
-  /** What came, by connections. */
+  /** The messages received, by connection. */
   readonly #streams: Buffer[] = []
   #counted: { count: number; resolve: () => void } | undefined
   closes = 0
@@ -75,7 +75,7 @@ describe.each([
   { where: "on a thread", options: threaded },
 ])("$where", ({ options }) => {
   test.each([1, 20, 200])(
-    "what is sent in bursts of %i while peers close comes once, in its order",
+    "messages sent in bursts of %i while peers close arrive once, in order",
     async (burst) => {
       const pull = new ClosingPull(3 * burst)
       const push = use(new Push({ reconnectInterval: 1, sendHighWaterMark: 0 }))

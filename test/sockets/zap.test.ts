@@ -1,4 +1,4 @@
-/** Handlers of ZAP (RFC 27) that are slow, come late, or change, and many peers that wait for them. */
+/** ZAP handlers (RFC 27) that are slow, start late or change, with many waiting peers. */
 import { once } from "node:events"
 import { describe, expect, test } from "vitest"
 import { Context, Pull, Push, Reply, Router } from "zeromq-lz4"
@@ -21,7 +21,7 @@ const hello = (user: string) =>
     frame(concat(string("HELLO"), string(user), string("secret")), COMMAND),
   )
 
-/** The name of the first command that a peer gets. */
+/** Returns the name of the first command that a peer receives. */
 async function firstCommand({ socket }: RawPeer): Promise<string> {
   let received = new Uint8Array()
   for (;;) {
@@ -32,10 +32,10 @@ async function firstCommand({ socket }: RawPeer): Promise<string> {
   }
 }
 
-/** Answers requests, and collects who they were about; "no" for those who are called so. */
+/** Answers requests, and collects their user names. Refuses the user "no". */
 async function handler(context: Context): Promise<{ asked: string[]; close(): void }> {
   const reply = use(new Reply({ context }))
-  await eventually(() => reply.bind(ZAP).then(() => true)) // a name is free some time after close()
+  await eventually(() => reply.bind(ZAP).then(() => true)) // an inproc:// name is free some time after close()
   const asked: string[] = []
   const serving = async () => {
     for await (const [version, id, , , , mechanism, user = mechanism] of reply) {
@@ -48,7 +48,7 @@ async function handler(context: Context): Promise<{ asked: string[]; close(): vo
   return { asked, close: () => reply.close() }
 }
 
-/** Whether a peer with NULL gets in. */
+/** Returns whether a NULL peer is accepted. */
 async function comesIn(context: Context, pull: Pull): Promise<void> {
   const push = use(new Push({ context, reconnectInterval: 5 }))
   push.connect(pull.lastEndpoint as string)
@@ -58,10 +58,10 @@ async function comesIn(context: Context, pull: Pull): Promise<void> {
 }
 
 describe.each([{ thread: false }, { thread: true }])("with %o", (options) => {
-  test(`${MANY} peers that wait for a handler leave the program its sockets, and come in in the end`, {
+  test(`${MANY} peers that wait for a handler do not use up the program's sockets, and are accepted in the end`, {
     timeout: 60_000,
   }, async () => {
-    // In a process of its own, which must not end.
+    // In a separate process, which must not end.
     const script = new Script(
       `const zap = new zmq.Router();
       await zap.bind("${ZAP}");
@@ -95,7 +95,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o", (options) => {
     expect(new Set(await Promise.all(answers))).toEqual(new Set(["WELCOME"]))
   })
 
-  test("each of many peers gets the answer to its own request, in whatever order they come", async () => {
+  test("each of many peers gets the reply to its own request, in any order", async () => {
     const context = new Context()
     const zap = use(new Router({ context }))
     await zap.bind(ZAP)
@@ -117,7 +117,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o", (options) => {
   })
 })
 
-test("NULL with a domain lets all in where there is no handler", async () => {
+test("NULL with a domain accepts all peers if there is no handler", async () => {
   const context = new Context()
   const pull = use(new Pull({ context, zapDomain: "domain" }))
   await pull.bind(ANY)
@@ -129,7 +129,7 @@ test("NULL with a domain lets all in where there is no handler", async () => {
   for (const _ of push) await pull.receive()
 })
 
-test("a handler that comes, goes, and is followed by another is asked while it is there", async () => {
+test("a handler is asked from its bind until its close, and another after it", async () => {
   const context = new Context()
   const pull = use(new Pull({ context, zapDomain: "domain" }))
   await pull.bind(ANY)
@@ -143,7 +143,7 @@ test("a handler that comes, goes, and is followed by another is asked while it i
     await comesIn(context, pull)
     expect(second.asked).toEqual(["NULL"])
     second.close()
-    // Its name is free only when libzmq has closed it.
+    // Its name is only free after libzmq has closed it.
     const probe = new Reply({ context })
     await eventually(() => probe.bind(ZAP).then(() => true))
     await probe.unbind(ZAP)
@@ -151,7 +151,7 @@ test("a handler that comes, goes, and is followed by another is asked while it i
   }
 })
 
-test("a handler can be bound whenever peers come", async () => {
+test("a handler can be bound at any time while peers connect", async () => {
   const context = new Context()
   const pull = use(new Pull({ context, zapDomain: "domain", handshakeInterval: 50 }))
   await pull.bind(ANY)
@@ -161,7 +161,7 @@ test("a handler can be bound whenever peers come", async () => {
   })()
   const elsewhere = "inproc://elsewhere"
   for (let i = 0; i < 75; i++) {
-    // It takes as many turns of the event loop as a bind() of its name does.
+    // As many turns of the event loop as a bind() of its name needs.
     const reply = new Reply({ context })
     await reply.bind(elsewhere)
     await reply.unbind(elsewhere)
@@ -175,7 +175,7 @@ test("a handler can be bound whenever peers come", async () => {
     reply.close()
     await serving
     const probe = new Reply({ context })
-    await eventually(() => probe.bind(ZAP).then(() => true)) // until libzmq has closed it
+    await eventually(() => probe.bind(ZAP).then(() => true)) // wait until libzmq has closed it
     await probe.unbind(ZAP)
     probe.close()
   }
@@ -198,7 +198,7 @@ test("a peer that waits for the handler does not keep the process alive", async 
   expect(await script.ended()).toEqual({ code: 0, signal: null })
 })
 
-test("a process ends in which nobody handled what was asked", async () => {
+test("a process without a handler for its requests ends", async () => {
   const script = new Script(
     `const pull = new zmq.Pull({ zapDomain: "domain" }), push = new zmq.Push();
     await pull.bind("${ANY}");
@@ -211,7 +211,7 @@ test("a process ends in which nobody handled what was asked", async () => {
 })
 
 test.each([true, false])(
-  "a context is collected after its peers came in, handler: %s",
+  "a context is collected after its peers were accepted, handler: %s",
   async (handled) => {
     const collected = await runScript(`
     const ref = await (async () => {
@@ -236,7 +236,7 @@ test.each([true, false])(
   },
 )
 
-test("a reply that names no request is the answer to the oldest; one to a peer that has gone is none", async () => {
+test("a reply without a request id answers the oldest request; one for a lost peer is ignored", async () => {
   const context = new Context()
   const zap = use(new Router({ context }))
   await zap.bind(ZAP)
@@ -261,7 +261,7 @@ test("a reply that names no request is the answer to the oldest; one to a peer t
   expect(await second).toBe("WELCOME")
 })
 
-test("a program without a socket left refuses peers, and goes on", async () => {
+test("a program without free sockets refuses peers, and continues", async () => {
   const result = await runScript(`
     const context = new zmq.Context({ maxSockets: 10 })
     const pull = new zmq.Pull({ context, zapDomain: "domain" })
@@ -271,7 +271,7 @@ test("a program without a socket left refuses peers, and goes on", async () => {
     const refused = new Promise((resolve) => pull.lz4.once("disconnect", resolve))
     const push = new zmq.Push({ reconnectInterval: 5 })
     push.connect(pull.lastEndpoint)
-    const received = pull.receive() // which keeps the process
+    const received = pull.receive() // keeps the process alive
     await push.send("text")
     await refused
     for (const socket of sockets) socket.close()

@@ -1,6 +1,6 @@
 /**
- * The tests of test/sockets that cannot pass in Node for Windows as Wine runs it, by file and name,
- * and why. What is not about lz4+tcp:// fails with zeromq.js over tcp:// as well.
+ * The tests of test/sockets that cannot pass in Node for Windows under Wine, by file and name, with the
+ * reason. Those not specific to lz4+tcp:// fail with zeromq.js over tcp:// too.
  */
 
 const shell = "sets a limit of open files with a shell"
@@ -8,7 +8,7 @@ const terminate = "Windows has no SIGTERM that a process could handle"
 const ask = "asks a process for its memory with SIGUSR2, which Windows does not have"
 const block = "tells a process with SIGUSR2 to block, which Windows does not have"
 const proc = "reads /proc"
-const slow = "zeromq.js does not get there within a minute"
+const slow = "zeromq.js takes more than a minute"
 const ipc = "zeromq.js has no ipc:// on Windows"
 const reset = "Wine ends a connection without an error where the peer reset it"
 
@@ -28,11 +28,11 @@ export const leftOut = {
   backpressure: all(
     ask,
     [
-      "a reader that stopped stops a peer that sends 'bombs that expand 255 times'",
-      "a reader that stopped stops a peer that sends 'plain parts'",
-      "a reader that stopped stops a peer that sends 'parts that hardly shrink'",
+      "a reader that stops also stops a peer that sends 'bombs that expand 255 times'",
+      "a reader that stops also stops a peer that sends 'plain parts'",
+      "a reader that stops also stops a peer that sends 'parts that hardly shrink'",
       "many peers that declare 1 GiB and send a few bytes cost a few bytes",
-    ].map((name) => `a process that does not get on > ${name}`),
+    ].map((name) => `a process that is stuck > ${name}`),
   ),
   bridge: {
     ...all(
@@ -43,9 +43,9 @@ export const leftOut = {
         ),
       ),
     ),
-    "a bridge that is replaced by another loses nothing of what it had taken": terminate,
+    "a bridge that is replaced by another loses no message that it had read": terminate,
   },
-  diagnostics: { "channels > tell what the network did to a connection": reset },
+  diagnostics: { "channels > report the network error that ended a connection": reset },
   exit: all(terminate, [
     "over 'tcp://' > a process delivers everything when it > 'closes in the handler of a signal'",
     "over 'lz4+tcp://' > a process delivers everything when it > 'closes in the handler of a signal'",
@@ -55,12 +55,12 @@ export const leftOut = {
     [false, true].flatMap((thread) =>
       [64, 100_000].map(
         (bytes) =>
-          `with { thread: ${thread} } > messages of ${bytes} bytes > arrive at a peer that has come back in the pause between attempts`,
+          `with { thread: ${thread} } > messages of ${bytes} bytes > arrive at a peer that returns between two attempts`,
       ),
     ),
   ),
   flush: all(terminate, [
-    "a service that is told to end delivers what it has sent, and no longer waits than it says",
+    "a service that receives SIGTERM delivers its messages, and waits no longer than its timeout",
   ]),
   hostile: {
     ...all(
@@ -68,50 +68,49 @@ export const leftOut = {
       [
         "18 MB of empty parts of one message: expelled with ERR_ZMTP_PARTS",
         "18 MB of messages of tiny parts, which nobody receives",
-        "64 MB of PINGs, and reads no PONG",
-        "commands that nobody knows",
+        "64 MB of PINGs, and never reads",
+        "unknown commands",
         "a million short subscriptions to a Publisher",
         "a million short subscriptions to a XPublisher",
         "a flood of long subscriptions to a Publisher",
         "a flood of long subscriptions to a XPublisher",
-        "frames that begin and never go on, over many connections",
+        "beginnings of frames, over many connections",
       ].map(
         (name) =>
           `memory stays bounded, and an honest peer notices nothing, while one sends > ${name}`,
       ),
     ),
-    "a listener that throws saves no peer, and spoils nothing for others": ask,
-    "connections that never get on > the oldest of over 4096 in their handshake gives way, and honest peers are served":
+    "a listener that throws neither keeps a peer connected nor affects others": ask,
+    "connections that do not complete their handshake > beyond 4096 of them the oldest is closed, and honest peers are served":
       ask,
-    "out of descriptors, a process goes on: connections work, and new ones do when there is room":
+    "out of file descriptors, existing connections work, and new ones do once there are descriptors":
       shell,
   },
   many: {
-    "over 'tcp://' > a thousand peers connect to one socket at once, and each is heard and answered":
-      slow,
+    "over 'tcp://' > a thousand peers connect to one socket at once, and each gets a reply": slow,
     "over 'tcp://' > one socket connects a thousand times at once": slow,
-    "over 'tcp://' > a process that runs out of descriptors lives on": shell,
-    "over 'lz4+tcp://' > a process that runs out of descriptors lives on": shell,
-    "connect() without descriptors left tries again until there are": shell,
+    "over 'tcp://' > a process that runs out of file descriptors continues": shell,
+    "over 'lz4+tcp://' > a process that runs out of file descriptors continues": shell,
+    "connect() without free file descriptors retries until there are some": shell,
   },
   reconnect: {
-    "over 'tcp://' > an attempt that nobody answers ends after connectTimeout, and another follows":
+    "over 'tcp://' > an attempt without an answer ends after connectTimeout, and another follows":
       proc,
-    "over 'lz4+tcp://' > an attempt that nobody answers ends after connectTimeout, and another follows":
+    "over 'lz4+tcp://' > an attempt without an answer ends after connectTimeout, and another follows":
       proc,
   },
   "thread-blocked": all(
     block,
     [
-      "heartbeats go on, and neither side gives up: it computes",
-      "heartbeats go on, and neither side gives up: it sleeps",
-      "what was sent just before it leaves: 1 message",
-      "what was sent just before it leaves: 1000 messages",
-      "what was sent just before it leaves: 1000 messages and a turn of the event loop",
-      "new peers are taken in",
+      "heartbeats continue, and neither side disconnects: it computes",
+      "heartbeats continue, and neither side disconnects: it sleeps",
+      "messages sent just before are written: 1 message",
+      "messages sent just before are written: 1000 messages",
+      "messages sent just before are written: 1000 messages and a turn of the event loop",
+      "new peers are accepted",
       "a peer that sends has to wait when receiveHighWaterMark is reached, and nothing is lost",
-      "few of the small messages that a peer sends are taken from the network, and none is lost",
+      "few of a peer's small messages are read from the network, and none is lost",
     ].map((name) => `while the event loop is blocked for 5 s > ${name}`),
   ),
-  stats: { "disconnect says what the network did": reset },
+  stats: { "disconnect has the network error": reset },
 }
