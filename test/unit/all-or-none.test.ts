@@ -1,10 +1,10 @@
-/** Messages of a PUB or XPUB with `noDrop` that go to libzmq's endpoints and the others. */
+/** Messages of a PUB or XPUB with `noDrop` and endpoints of both libzmq and lz4+tcp://. */
 import { expect, test } from "vitest"
 import type { Message } from "../../src/patterns/message.js"
 import type { SocketType } from "../../src/patterns/socket-type.js"
 import { AllOrNone } from "../../src/sockets/all-or-none.js"
 
-test("a message that cannot be encoded when the socket is closed keeps no other from leaving", async () => {
+test("a message that cannot be encoded after close() does not prevent others from being sent", async () => {
   const left: string[] = []
   const type = {
     hasRoomFor: () => true,
@@ -15,7 +15,7 @@ test("a message that cannot be encoded when the socket is closed keeps no other 
   } as unknown as SocketType
   const endless = new Promise<void>(() => {})
   let offers = 0
-  // libzmq has room for the first only when the socket is closed already.
+  // libzmq only has room for the first message after the socket is closed.
   const line = new AllOrNone(type, () => (offers++ === 0 ? endless : undefined))
   const outcomes = ["first", "too much", "last"].map((text) =>
     line.send([Buffer.from(text)]).then(

@@ -55,7 +55,7 @@ function arena(body: Uint8Array, { form = STORED, inner = body.length, count = 1
   return concat(SENTINELS.LZ4A, form, u32(inner), u32(count), body)
 }
 
-/** A block of up to 269 bytes of plaintext: one sequence of literals. */
+/** Returns a block of up to 269 bytes of plaintext: one sequence of literals. */
 const literals = (plain: Uint8Array) =>
   plain.length < 15
     ? concat(Uint8Array.of(plain.length << 4), plain)
@@ -70,7 +70,7 @@ function blockOf(plain: Uint8Array): Uint8Array {
 const compressed = (frames: Uint8Array, head: Head = {}) =>
   arena(blockOf(frames), { form: COMPRESSED, inner: frames.length, ...head })
 
-/** A frame with the long header, however short its body is. */
+/** Returns a frame with a long header, whatever its length. */
 const longFrame = (body: Uint8Array, flags = 0) =>
   concat(Uint8Array.of(flags | LONG, 0, 0, 0, 0, 0, 0, body.length >> 8, body.length), body)
 
@@ -128,7 +128,7 @@ describe("an arena is read", () => {
         }
       })
 
-  test("against the dictionary", () => {
+  test("with the dictionary", () => {
     const dictionary = payload("json", 1000)
     const frames = frame(dictionary.slice(100, 900))
     using sender = Codec.createSync({ dictionary })
@@ -148,7 +148,7 @@ describe("an arena is read", () => {
   })
 })
 
-test("decodePart refuses an arena, which is no part, and counts nothing", () => {
+test("decodePart refuses an arena, which is not a part, and counts nothing", () => {
   using codec = Codec.createSync()
   const { stats } = codec
   const wire = arena(run_([x], [x]), { count: 2 })
@@ -167,7 +167,7 @@ interface Refused {
   wire: Uint8Array
   code?: ProtocolErrorCode
   budget?: number
-  /** The parts around it. */
+  /** The parts before and after it. */
   before?: Uint8Array
   after?: Uint8Array
 }
@@ -309,7 +309,7 @@ function codeOf(work: () => unknown): string | undefined {
   }
 }
 
-/** By Codec and in a stream: the code, nothing delivered, and what comes after. */
+/** Expects the code from Codec and in a stream, and that nothing is delivered. */
 function expectRefusal(
   wire: Uint8Array,
   code: ProtocolErrorCode,
@@ -342,7 +342,7 @@ describe("an arena is refused as a whole", () => {
   for (const { step, what, wire, code = "ERR_LZ4_ARENA", ...where } of refused)
     test(`${step}: ${what}: ${code}`, () => expectRefusal(wire, code, where))
 
-  test("every step is tried", () => {
+  test("every step has a test", () => {
     const steps = new Set(refused.map(({ step }) => step))
     expect([...steps].sort()).toEqual(Array.from({ length: 13 }, (_, i) => `A${i + 1}`).sort())
   })
@@ -377,7 +377,7 @@ describe("revision 1", () => {
 
 // -- Sending --------------------------------------------------------------------------------
 
-/** Each message of the wire: how many an arena carries, or the forms of its parts. */
+/** Describes each wire message: the number of messages in an arena, or the forms of the parts. */
 const shapes = (wire: readonly (readonly Uint8Array[])[]): (number | Form | undefined)[][] =>
   wire.map((parts) =>
     parts.map((part) =>
@@ -388,10 +388,10 @@ const shapes = (wire: readonly (readonly Uint8Array[])[]): (number | Form | unde
 const small = (count: number, size = 10): Message[] =>
   Array.from({ length: count }, (_, i) => [payload("json", size, 1 + (i % 7))])
 
-/** A message of which two are shorter in an arena. */
+/** A message of which two copies are shorter in an arena. */
 const some: Message = [payload("json", 300)]
 
-/** One message whose frames take this many bytes, in so many parts. */
+/** Returns a message whose frames take this number of bytes, in this number of parts. */
 function sized(bytes: number, parts = 1): Message {
   const lengths = Array(parts).fill(Math.floor(bytes / parts))
   lengths[0] += bytes % parts
@@ -417,7 +417,7 @@ const batches: [what: string, batch: Message[], shapes: (number | Form)[][]][] =
   ],
 ]
 
-/** What is sent of messages that wait together: the transcoder makes the same as Codec. */
+/** Encodes messages that are queued together. The transcoder must give the same as Codec. */
 function sent(batch: Message[], options: CodecOptions): Uint8Array[][] {
   using codec = Codec.createSync(options)
   const wire = codec.encodeBatch(batch)
@@ -441,20 +441,20 @@ function expectReceived(wire: Uint8Array[][], batch: Message[]): void {
   expectSameBytes(run_(...received), run_(...batch))
 }
 
-describe("what shares an arena", () => {
+describe("messages that share an arena", () => {
   test.each(batches)("%s", (_, batch, expected) => {
     const wire = sent(batch, { arenas: true })
     expect(shapes(wire)).toEqual(expected)
     expectReceived(wire, batch)
   })
 
-  test("a message of more than 4096 parts is alone", () => {
+  test("a message of more than 4096 parts is not put into an arena", () => {
     using codec = Codec.createSync({ arenas: true })
     const wire = codec.encodeBatch([some, some, Array(4097).fill(none), some, some])
     expect(wire.map((parts) => parts.length)).toEqual([1, 4097, 1])
   })
 
-  test("nothing, when arenas are not asked for", () => {
+  test("none, if arenas are off", () => {
     expect(shapes(sent(small(5), {}))).toEqual(Array(5).fill(["plain"]))
   })
 
@@ -477,7 +477,7 @@ describe("an arena is compressed", () => {
     return wire.flat().reduce((sum, part) => sum + part.length, 0)
   }
 
-  test("together, better than one by one; better still with a level or a dictionary", () => {
+  test("better than separate messages; even better with a level or a dictionary", () => {
     using single = Codec.createSync()
     const alone = single.encodeBatch(events).flat()
     const apart = alone.reduce((sum, part) => sum + part.length, 0)
@@ -501,14 +501,14 @@ describe("an arena is compressed", () => {
     [{ dictionary }, 127, 0],
     [{ dictionary }, 128, 1],
     [{ minCompressSize: 9000 }, 8000, 0],
-  ])("with %j, from the threshold on: %i bytes of frames", (options, size, form) => {
-    // Messages without a byte, and one that makes up the rest.
+  ])("with %j, from the threshold of %i bytes of frames", (options, size, form) => {
+    // Empty messages, and one that makes up the rest.
     const batch = [sized(size - 20), ...Array(10).fill([none])]
     const [part] = sent(batch, { arenas: true, ...options }).at(-1)!
     expect(part!.subarray(0, 5)).toEqual(concat(SENTINELS.LZ4A, Uint8Array.of(form)))
   })
 
-  test("and stored when that is not shorter", () => {
+  test("or stored if that is not shorter", () => {
     const batch = Array.from({ length: 20 }, (_, i) => [payload("random", 200, i)])
     const wire = sent(batch, { arenas: true })
     expect(wire.flat().map((part) => part.length)).toEqual([16 + 20 * 202])
@@ -520,7 +520,7 @@ describe("in a stream", () => {
   const ping = frame(bytes("\x04PING\0\0"), COMMAND)
   const [x] = some as [Uint8Array]
 
-  /** What each chunk makes, as shapes; "PING" for a command. */
+  /** Describes the output for each chunk; "PING" is a command. */
   function written(chunks: Uint8Array[], options: CodecOptions = {}) {
     const transcoder = open.sending(instance, { arenas: true, ...options })
     const made = [shaken, ...chunks].map((chunk) => {
@@ -541,7 +541,7 @@ describe("in a stream", () => {
     })
   }
 
-  test("only what is in one chunk shares an arena; nothing waits for more", () => {
+  test("only messages in the same chunk share an arena; none waits for more", () => {
     const one = run_([x])
     expect(written([one, concat(one, one, one), one, concat(one, one)])).toEqual([
       ["plain"],
@@ -551,27 +551,27 @@ describe("in a stream", () => {
     ])
   })
 
-  test("a command closes an arena, and stays where it was", () => {
+  test("a command ends an arena, and keeps its place", () => {
     const two = run_([x], [x])
     expect(written([concat(two, ping, two, two, ping, ping, run_([x]))])).toEqual([
       [2, "PING", 4, "PING", "PING", "plain"],
     ])
   })
 
-  test("a command inside a message leaves that message outside", () => {
+  test("a message with a command inside it is not put into an arena", () => {
     const split = concat(frame(x, MORE), ping, frame(x))
     expect(written([concat(run_([x], [x]), split, run_([x], [x]))])).toEqual([
       [2, "plain", "PING", "plain", 2],
     ])
   })
 
-  test("a message that is cut waits, and what comes before it does not", () => {
+  test("an incomplete message waits, and earlier ones do not", () => {
     const big = run_([payload("json", 600)])
     const chunk = concat(run_([x], [x]), big.subarray(0, 300))
     expect(written([chunk, concat(big.subarray(300), run_([x]))])).toEqual([[2], [2]])
   })
 
-  test("a part of a message that is not there yet is sent as it comes", () => {
+  test("parts of an incomplete message are sent as they arrive", () => {
     const [first, last] = [frame(x, MORE), frame(x)]
     const chunk = concat(run_([x], [x]), first)
     expect(written([chunk, concat(last, run_([x], [x]))])).toEqual([
@@ -580,7 +580,7 @@ describe("in a stream", () => {
     ])
   })
 
-  test("there is no arena that is no shorter than its messages", () => {
+  test("an arena is always shorter than its messages", () => {
     const random = (count: number, size: number) =>
       run_(...Array.from({ length: count }, (_, i) => [payload("random", size, i)]))
     const plain = (count: number) => Array(count).fill("plain")
@@ -619,7 +619,7 @@ const someOptions: fc.Arbitrary<CodecOptions> = fc
   )
   .map((options) => ({ ...options, arenas: true }))
 
-describe("any messages come back as they were", () => {
+describe("any messages round-trip", () => {
   test("by Codec", () => {
     fc.assert(
       fc.property(someMessages, someOptions, (batch, options) => {
@@ -630,7 +630,7 @@ describe("any messages come back as they were", () => {
     )
   })
 
-  test("by the transcoder, and what it sends by Codec, in any cuts", () => {
+  test("by the transcoder, and from it by Codec, with any chunks", () => {
     fc.assert(
       fc.property(someMessages, someOptions, fc.string(), fc.string(), (batch, options, a, b) => {
         const stream = concat(shaken, run_(...batch))
@@ -645,7 +645,7 @@ describe("any messages come back as they were", () => {
     )
   })
 
-  test("any damage to an arena gives messages or a ProtocolError, and a good one is read after it", () => {
+  test("any damage to an arena gives messages or a ProtocolError, and a valid one can be read afterwards", () => {
     using sender = Codec.createSync({ arenas: true })
     const arenas = [small(3), small(60), events.slice(0, 30)].map(
       (batch) => sender.encodeBatch(batch)[0]![0]!,
@@ -654,7 +654,7 @@ describe("any messages come back as they were", () => {
     fc.assert(
       fc.property(fc.constantFrom(...arenas), mutations, (wire, mutate) => {
         const damaged = mutate(wire)
-        // A dictionary would change what comes after it.
+        // A dictionary would affect later messages.
         fc.pre(formOf(damaged) !== "LZ4D")
         codeOf(() => receiver.decode([damaged]))
         expect(receiver.decode([good])).toEqual([[x]])

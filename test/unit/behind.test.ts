@@ -1,4 +1,4 @@
-/** Programs that have more to receive than they may in one turn of the event loop. */
+/** Programs with more messages than they may receive in one turn of the event loop. */
 import { setImmediate as turn } from "node:timers/promises"
 import { expect, onTestFinished, test } from "vitest"
 import { Pull, Push } from "../../src/index.js"
@@ -6,7 +6,7 @@ import { mayReadNow } from "../../src/transport/read-turns.js"
 
 const COUNT = 600
 
-test("a receive() whose messages go with their endpoint while it waits its turn holds up nobody", async () => {
+test("a receive() that waits for a turn, and whose messages disappear with their endpoint, blocks nobody", async () => {
   const push = new Push({ linger: 0, sendHighWaterMark: 0 })
   const pull = new Pull({ linger: 0, receiveHighWaterMark: 0 })
   onTestFinished(() => {
@@ -19,7 +19,7 @@ test("a receive() whose messages go with their endpoint while it waits its turn 
   for (let i = 0; i < COUNT; i++) await push.send(`${i}`)
   while (pull.lz4.connections[0]?.received.messages !== COUNT || !mayReadNow()) await turn()
 
-  // So many at once that the last of them waits for a turn of the event loop.
+  // So many that the last of them waits for a turn of the event loop.
   const receive = () => pull.receive().then(String, (error) => error.code)
   const received: Promise<string>[] = []
   while (received.length < COUNT && mayReadNow()) received.push(receive())

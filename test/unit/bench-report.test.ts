@@ -21,7 +21,7 @@ function line(bench: Bench, given: Partial<Line> & { values: number[] }): Line {
   return { bench, ...DETAILS, ...usual, ...summary(given.values), ...given }
 }
 
-/** A line for each quantity of a cell. */
+/** Returns a line for each quantity of a cell. */
 const quantities = (bench: Bench, cell: string, parameters: Line["parameters"], names: string[]) =>
   ["zeromq.js tcp://", "zeromq-lz4"].flatMap((implementation) =>
     names.map((name) =>
@@ -34,7 +34,7 @@ const PUSH_PULL = [
   ...["memory of the sender", "memory of the receiver"],
 ]
 
-/** A little of everything that can be measured. */
+/** A few results of each benchmark. */
 const MEASURED: Record<Bench, Line[]> = {
   links: quantities(
     "links",
@@ -98,7 +98,7 @@ const MEASURED: Record<Bench, Line[]> = {
   ),
 }
 
-/** Fails where tags are not closed in order, or a text or an attribute is not escaped. */
+/** Fails if tags are not closed in order, or if a text or an attribute is not escaped. */
 function expectWellFormed(svg: string) {
   const open: string[] = []
   const rest = svg.replace(
@@ -114,7 +114,7 @@ function expectWellFormed(svg: string) {
 }
 
 describe("results", () => {
-  test("that are not JSON are refused by the number of their line", () => {
+  test("that are not JSON are refused with their line number", () => {
     expect(() => parseResults('{"bench":"fan"}\n{"bench"')).toThrow("line 2 of the results")
   })
 })
@@ -124,19 +124,19 @@ describe("a comparison", () => {
     compareRuns([line("fan", { unit, values: before })], [line("fan", { unit, values: after })])[0]
       ?.verdict
 
-  test("calls worse what is lower, of rates, and higher, of anything else", () => {
+  test("reports lower rates, and higher values of other units, as regressions", () => {
     expect(verdictOf("msg/s", [100, 101], [80, 81])).toBe("regression")
     expect(verdictOf("msg/s", [80, 81], [100, 101])).toBe("improvement")
     expect(verdictOf("µs", [80, 81], [100, 101])).toBe("regression")
     expect(verdictOf("µs", [100, 101], [80, 81])).toBe("improvement")
   })
 
-  test("tells nothing within the spread, nor of changes too small to matter", () => {
+  test("reports neither changes within the spread nor small ones", () => {
     expect(verdictOf("msg/s", [100, 120], [90, 101])).toBe("same")
     expect(verdictOf("msg/s", [100, 100], [99, 99])).toBe("same")
   })
 
-  test("leaves out what was measured once only", () => {
+  test("leaves out measurements that only one run has", () => {
     const before = [line("fan", { name: "gone", values: [1] })]
     expect(compareRuns(before, [line("fan", { name: "new", values: [1] })])).toEqual([])
   })
@@ -146,7 +146,7 @@ describe("bench/README.md", () => {
   const marks = (bench: string) => `<!-- bench:${bench} -->\n<!-- /bench:${bench} -->\n`
   const empty = `# Title\n\n${Object.keys(reports).map(marks).join("\ntext\n\n")}`
 
-  test("gets tables and plots between its marks, the same ones when it is filled again", () => {
+  test("has tables and plots between its marks, the same after a second run", () => {
     const { text, plots } = readme(empty, MEASURED)
     expect(readme(text, MEASURED).text).toBe(text)
     expect(text.match(/\ntext\n/g)).toHaveLength(Object.keys(reports).length - 1)
@@ -154,7 +154,7 @@ describe("bench/README.md", () => {
     for (const { name } of plots) expect(text).toContain(`(plots/${name}.svg)`)
   })
 
-  test("keeps what it has of benchmarks without results", () => {
+  test("keeps the text of benchmarks without results", () => {
     expect(readme(empty, {}).text).toBe(empty)
   })
 
@@ -176,20 +176,20 @@ describe("bench/README.md", () => {
 describe("README.md", () => {
   const empty = "# Title\n\n<!-- bench:summary -->\n<!-- /bench:summary -->\n"
 
-  test("gets a row for each result that it shows, the same ones when it is filled again", () => {
+  test("has a row for each result that it shows, the same after a second run", () => {
     const text = overview(empty, MEASURED)
     expect(overview(text, MEASURED)).toBe(text)
     expect(text).toContain("| REQ/REP round trip, 64 B | 2 msg/s | 2 msg/s | 1.00 |")
     expect(text).not.toMatch(/NaN|undefined|Infinity/)
   })
 
-  test("keeps what it has without results", () => {
+  test("keeps its text without results", () => {
     expect(overview(empty, {})).toBe(empty)
   })
 })
 
 describe("plots", () => {
-  test("escape what they are given", () => {
+  test("escape texts", () => {
     const name = 'a < b & "c"'
     const { svg } = barChart({
       title: name,
@@ -231,7 +231,7 @@ describe("targets", () => {
     ])
   })
 
-  test("of what was not measured are not mentioned", () => {
+  test("without measurements are not mentioned", () => {
     expect(targetLines({})).toEqual([])
   })
 })

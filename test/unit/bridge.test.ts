@@ -1,4 +1,4 @@
-/** `zeromq-lz4 bridge`, as a shell runs it, between sockets that write bytes by hand. */
+/** `zeromq-lz4 bridge` as a process, between sockets that write bytes directly. */
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
@@ -28,7 +28,7 @@ const file = (name: string, content: string | Uint8Array) => {
   return at(name)
 }
 
-/** For bridges that end by themselves. */
+/** Runs a bridge that ends by itself. */
 function run(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, "bridge", ...args], {
     encoding: "utf8",
@@ -53,7 +53,7 @@ const conversation: Item[] = [
 
 interface Sides {
   bridge: RunningBridge
-  /** Who connected, and who was dialled. */
+  /** The side that connected, and the side that was dialled. */
   client: RawEnd
   server: RawEnd
   plain: RawEnd
@@ -77,7 +77,7 @@ async function joined(from: From, ...options: string[]): Promise<Sides> {
 
 const received = (end: RawEnd, bytes: number) => eventually(() => end.receivedBytes >= bytes)
 
-/** Resets one side of a link, once it is one, and closes the other when it has seen the end. */
+/** Resets one side of an established link, and closes the other after its end. */
 async function reset(side: RawEnd, other: RawEnd): Promise<void> {
   side.socket.write(greeting())
   await received(other, greeting().length)
@@ -86,7 +86,7 @@ async function reset(side: RawEnd, other: RawEnd): Promise<void> {
   other.socket.end()
 }
 
-describe("wrong usage ends with 2 and says what is right", () => {
+describe("wrong usage exits with 2 and explains the right one", () => {
   const ends = ["--from", PLAIN, "--to", "lz4+tcp://127.0.0.1:1"]
   test.each<[says: string, args: string[]]>([
     ["--from URL", ["--to", LZ4]],
@@ -134,7 +134,7 @@ describe("wrong usage ends with 2 and says what is right", () => {
   })
 })
 
-describe("what cannot be had ends with 1 and one line", () => {
+describe("other failures exit with 1 and print one line", () => {
   const missing = "ipc:///nowhere/at/all"
   const dial = "lz4+tcp://127.0.0.1:1"
   test.each<[says: string, args: string[]]>([
@@ -158,7 +158,7 @@ describe("what cannot be had ends with 1 and one line", () => {
     expect(stderr.trimEnd().split("\n")).toHaveLength(1)
   })
 
-  test("a file that is in the way is left alone", () => {
+  test("an existing file is not deleted", () => {
     expect(readFileSync(at("file"), "utf8")).toBe("kept")
   })
 
@@ -171,7 +171,7 @@ describe("what cannot be had ends with 1 and one line", () => {
     })
   })
 
-  test("a Unix socket that somebody listens on, who keeps it", async () => {
+  test("a Unix socket in use, which its owner keeps", async () => {
     const endpoint = `ipc://${at("used")}`
     const server = await RawServer.start(endpoint)
     const { status, stderr } = run("--from", endpoint, "--to", dial)
@@ -179,13 +179,13 @@ describe("what cannot be had ends with 1 and one line", () => {
       status: 1,
       stderr: `zeromq-lz4: cannot listen on ${endpoint}: address already in use\n`,
     })
-    await server.accept() // the bridge, which looked
+    await server.accept() // the connection of the bridge, which checked
     await rawClient(endpoint)
     await server.accept()
   })
 })
 
-describe("what it listens on is said with the real port", () => {
+describe("the address is printed with the real port", () => {
   test.each([
     ["tcp://*:*", "lz4+tcp://127.0.0.1:1", /^tcp:\/\/0\.0\.0\.0:[1-9]\d*$/],
     ["lz4+tcp://127.0.0.1:0", "tcp://127.0.0.1:1", /^lz4\+tcp:\/\/127\.0\.0\.1:[1-9]\d*$/],
@@ -199,7 +199,7 @@ describe("what it listens on is said with the real port", () => {
 })
 
 describe.each(both)("from %s", (from) => {
-  test("both ways, byte for byte", async () => {
+  test("both directions are passed on byte for byte", async () => {
     const { bridge, plain, lz4 } = await joined(from)
     const streams = streamsOf(conversation)
     plain.socket.write(streams.plain)
@@ -219,7 +219,7 @@ describe.each(both)("from %s", (from) => {
     expect(line).toContain(`received ${flow}`)
   })
 
-  test("a connection is told with both addresses", async () => {
+  test("a connection is printed with both addresses", async () => {
     const { bridge, client, server } = await joined(from)
     const [, ...addresses] = await bridge.until(/^#1 connected: (\S+) to (\S+)$/)
     const [there, back] = from === "plain" ? ["tcp", "lz4+tcp"] : ["lz4+tcp", "tcp"]
@@ -229,7 +229,7 @@ describe.each(both)("from %s", (from) => {
     ])
   })
 
-  test("options say how it sends, and what it accepts", async () => {
+  test("options determine how it sends and what it accepts", async () => {
     const dictionary = payload("json", 2000)
     const options = ["--dictionary", file("json.dict", dictionary), "--level", "9"]
     const { bridge, plain, lz4 } = await joined(from, ...options, "--max-message-size", "5000")
@@ -245,7 +245,7 @@ describe.each(both)("from %s", (from) => {
   })
 
   test.each(["plain", "lz4"] as const)(
-    "an end of the %s side gets to the other, behind all it had sent",
+    "the end of the %s side reaches the other, after all its bytes",
     async (side) => {
       const ends = await joined(from)
       const streams = streamsOf([hello, ...Array(50).fill(message(text)).flat()])
@@ -256,7 +256,7 @@ describe.each(both)("from %s", (from) => {
       closing.socket.end(there)
       await eventually(() => other.ended)
       expect(sha256(other.received)).toBe(sha256(arrives))
-      // Neither closes the other way, which ZMTP has no use for.
+      // Neither side stays half-open, which ZMTP does not use.
       await ends.bridge.until(/^#1 closed/)
     },
   )
@@ -268,7 +268,7 @@ describe.each(both)("from %s", (from) => {
     await ends.bridge.until(/^#1 closed/)
   })
 
-  test("while nobody is there to be dialled, connections are closed, which is said once", async () => {
+  test("while the other side is unreachable, connections are closed, which is printed once", async () => {
     const port = await freePort()
     const [listen, dial] = from === "plain" ? [PLAIN, "lz4+tcp"] : [LZ4, "tcp"]
     const to = `${dial}://127.0.0.1:${port}`
@@ -290,7 +290,7 @@ describe.each(both)("from %s", (from) => {
     )
   })
 
-  test("a reader that stops stops the writer, and little is held", async () => {
+  test("a reader that stops also stops the writer, and little is buffered", async () => {
     const { bridge, plain, lz4 } = await joined(from)
     const stream = streamsOf([
       hello,
@@ -323,7 +323,7 @@ describe.each(both)("from %s", (from) => {
 })
 
 describe("a side that breaks a rule", () => {
-  test("loses its connection, and nobody else does", async () => {
+  test("loses its connection, and no other does", async () => {
     const server = await RawServer.start()
     const bridge = await RunningBridge.start(LZ4, `tcp://127.0.0.1:${server.port}`)
     const good = await rawClient(bridge.endpoint)
@@ -337,14 +337,14 @@ describe("a side that breaks a rule", () => {
     expect(line).toContain(`by lz4+tcp://127.0.0.1:${bad.socket.localPort}: `)
     expect(line).toContain("ERR_LZ4_UNKNOWN_SENTINEL")
     await eventually(() => bad.ended && badPlain.ended)
-    expect(sha256(badPlain.received)).toBe(sha256(streams.plain)) // what came before got through
+    expect(sha256(badPlain.received)).toBe(sha256(streams.plain)) // earlier bytes were passed on
 
     good.socket.write(streams.wire)
     await received(goodPlain, streams.plain.length)
     expect(sha256(goodPlain.received)).toBe(sha256(streams.plain))
   })
 
-  test("is named when it is the plain one", async () => {
+  test("is named if it is the plain side", async () => {
     const { bridge, plain, lz4 } = await joined("plain")
     plain.socket.write("GET / HTTP/1.1\r\n\r\n")
     const [, side, why] = await bridge.until(/^#1 protocol error by (\S+): (.*)$/)
@@ -353,7 +353,7 @@ describe("a side that breaks a rule", () => {
     await eventually(() => plain.ended && lz4.ended)
   })
 
-  test("is told that CURVE cannot be used", async () => {
+  test("gets the error that CURVE cannot be used", async () => {
     const { bridge, plain } = await joined("plain")
     plain.socket.write(greeting({ mechanism: "CURVE" }))
     const { input: line } = await bridge.until(/^#1 protocol error/)
@@ -362,18 +362,18 @@ describe("a side that breaks a rule", () => {
   })
 })
 
-/** The head of a frame with a body of 2^62 bytes. */
+/** Returns the header of a frame with a body of 2^62 bytes. */
 const endless = Uint8Array.of(2, 0x40, 0, 0, 0, 0, 0, 0, 0)
 
-/** What a bridge's process has in memory, in bytes. */
+/** Returns the memory of a bridge's process in bytes. */
 function residentBytes({ process: { pid } }: RunningBridge): number {
   const [, kilobytes] = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? []
   return Number(kilobytes) * 1024
 }
 
-describe("limits: a side that goes beyond one loses its connection", () => {
+describe("limits: a side that exceeds one loses its connection", () => {
   describe.each(both)("from %s", (from) => {
-    test("a plain frame of 2^62 bytes is refused at its head, and what came before gets through", async () => {
+    test("a plain frame of 2^62 bytes is refused at its header, and earlier messages are passed on", async () => {
       const { bridge, plain, lz4 } = await joined(from)
       const streams = streamsOf(conversation)
       plain.socket.write(Buffer.concat([streams.plain, endless]))
@@ -387,7 +387,7 @@ describe("limits: a side that goes beyond one loses its connection", () => {
       expect(residentBytes(bridge)).toBeLessThan(150 * 2 ** 20)
     })
 
-    test("so is one that comes over lz4+tcp", async () => {
+    test("a frame of 2^62 bytes over lz4+tcp is refused too", async () => {
       const { bridge, plain, lz4 } = await joined(from)
       lz4.socket.write(Buffer.concat([handshake("PUSH"), endless, Buffer.from("LZ4M")]))
       const [, side, why] = await bridge.until(/^#1 protocol error by (\S+): (.*)$/)
@@ -397,7 +397,7 @@ describe("limits: a side that goes beyond one loses its connection", () => {
     })
 
     test.each(["plain", "lz4"] as const)(
-      "a command of 2^62 bytes, of the %s side, goes through and takes no memory",
+      "a command of 2^62 bytes, from the %s side, is passed on without using memory",
       async (side) => {
         const ends = await joined(from)
         const [sends, gets] = side === "plain" ? [ends.plain, ends.lz4] : [ends.lz4, ends.plain]
@@ -417,22 +417,25 @@ describe("limits: a side that goes beyond one loses its connection", () => {
       },
     )
 
-    test.each(["plain", "lz4"] as const)("parts without an end, of the %s side", async (side) => {
-      const ends = await joined(from, "--max-parts", "10")
-      const [sends, gets] = side === "plain" ? [ends.plain, ends.lz4] : [ends.lz4, ends.plain]
-      const ten = frame(Buffer.alloc(side === "plain" ? 0 : 4), 1)
-      const parts = Buffer.concat(Array(9).fill(ten))
-      const last = frame(Buffer.alloc(4))
-      sends.socket.write(Buffer.concat([handshake("PUSH"), parts, last, parts, ten]))
-      await received(gets, handshake("PUSH").length + 19 * (side === "plain" ? 6 : 2) + 2)
-      sends.socket.write(ten)
-      const { input: line } = await ends.bridge.until(/^#1 protocol error/)
-      expect(line).toContain("ERR_ZMTP_PARTS: a message has over 10 parts, which is --max-parts")
-      await eventually(() => sends.ended && gets.ended)
-    })
+    test.each(["plain", "lz4"] as const)(
+      "endless parts, from the %s side, are refused",
+      async (side) => {
+        const ends = await joined(from, "--max-parts", "10")
+        const [sends, gets] = side === "plain" ? [ends.plain, ends.lz4] : [ends.lz4, ends.plain]
+        const ten = frame(Buffer.alloc(side === "plain" ? 0 : 4), 1)
+        const parts = Buffer.concat(Array(9).fill(ten))
+        const last = frame(Buffer.alloc(4))
+        sends.socket.write(Buffer.concat([handshake("PUSH"), parts, last, parts, ten]))
+        await received(gets, handshake("PUSH").length + 19 * (side === "plain" ? 6 : 2) + 2)
+        sends.socket.write(ten)
+        const { input: line } = await ends.bridge.until(/^#1 protocol error/)
+        expect(line).toContain("ERR_ZMTP_PARTS: a message has over 10 parts, which is --max-parts")
+        await eventually(() => sends.ended && gets.ended)
+      },
+    )
   })
 
-  test("parts inside of an arena count", async () => {
+  test("parts inside an arena count", async () => {
     const { bridge, plain, lz4 } = await joined("plain", "--max-parts", "2")
     const part = Buffer.from("part")
     const frames = Buffer.concat([
@@ -450,7 +453,7 @@ describe("limits: a side that goes beyond one loses its connection", () => {
     expect(messagesOf(parseStream(plain.received).frames)).toHaveLength(1)
   })
 
-  test("the size is that of all parts of a message together, however the stream is cut", async () => {
+  test("the limit is for all parts of a message together, whatever the chunks are", async () => {
     const { bridge, plain, lz4 } = await joined("plain", "--max-plain-message-size", "700")
     const whole = [
       handshake("PUSH"),
@@ -467,7 +470,7 @@ describe("limits: a side that goes beyond one loses its connection", () => {
     expect(messagesOf(parseStream(lz4.received).frames)).toHaveLength(2)
   })
 
-  test("what came before gets through to a reader that was slow, too", async () => {
+  test("earlier messages also reach a slow reader", async () => {
     const { bridge, plain, lz4 } = await joined("plain")
     const parts = Array(100).fill(message(payload("random", 100_000)))
     const streams = streamsOf([hello, ...parts.flat()])
@@ -489,7 +492,7 @@ describe("limits: a side that goes beyond one loses its connection", () => {
     expect(bridge.lines.join()).not.toContain("protocol error")
   })
 
-  test("connections beyond the maximum are closed as they come, which is said once, until one ends", async () => {
+  test("connections beyond the maximum are closed, which is printed once, until one ends", async () => {
     const server = await RawServer.start()
     const to = `lz4+tcp://127.0.0.1:${server.port}`
     const bridge = await RunningBridge.start(PLAIN, to, "--max-connections", "2")
@@ -519,7 +522,7 @@ describe("limits: a side that goes beyond one loses its connection", () => {
 })
 
 describe("connections without greetings", () => {
-  // In this process, so that the 30 seconds can be made to pass.
+  // In this process, with fake timers for the 30 seconds.
   async function started(): Promise<Ended & { client: RawEnd; server: RawEnd }> {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     const raw = await RawServer.start()
@@ -547,7 +550,7 @@ describe("connections without greetings", () => {
   interface Ended {
     errors: (string | undefined)[]
   }
-  /** Waits without timers, which are faked. */
+  /** Waits without timers, which are fake. */
   async function until(condition: () => boolean): Promise<void> {
     while (!condition()) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -556,7 +559,7 @@ describe("connections without greetings", () => {
     { says: "nothing", client: 0, server: 0, side: "lz4+tcp" },
     { says: "less than the other", client: 64, server: 63, side: "plain" },
     { says: "nothing, so that the other waits", client: 0, server: 10, side: "lz4+tcp" },
-  ])("are closed after 30 seconds: the $side side says $says", async (bytes) => {
+  ])("are closed after 30 seconds: the $side side sends $says", async (bytes) => {
     const ends = await started()
     ends.client.socket.write(greeting().subarray(0, bytes.client))
     ends.server.socket.write(greeting().subarray(0, bytes.server))
@@ -570,7 +573,7 @@ describe("connections without greetings", () => {
     await until(() => ends.client.ended && ends.server.ended)
   })
 
-  test("are the only ones that are", async () => {
+  test("are the only ones that are closed", async () => {
     const ends = await started()
     ends.client.socket.write(greeting())
     ends.server.socket.write(greeting())
@@ -583,7 +586,7 @@ describe("connections without greetings", () => {
 })
 
 describe("Unix sockets", () => {
-  test.each(["a path", "an abstract name"])("%s, either way", async (kind) => {
+  test.each(["a path", "an abstract name"])("%s, in both directions", async (kind) => {
     const name =
       kind === "a path" ? (n: number) => at(`way${n}`) : (n: number) => `@${at(`way${n}`)}`
     const streams = streamsOf(conversation)
@@ -609,7 +612,7 @@ describe("Unix sockets", () => {
     expect(sha256(end.received)).toBe(sha256(streams.plain))
   })
 
-  test("what a process left behind that was killed is replaced, and taken away at the end", async () => {
+  test("the file of a killed process is replaced, and removed at the end", async () => {
     const endpoint = `ipc://${at("stale")}`
     const killed = await RunningBridge.start(endpoint, "lz4+tcp://127.0.0.1:1")
     killed.signal("SIGKILL")
@@ -623,7 +626,7 @@ describe("Unix sockets", () => {
   })
 })
 
-test("statistics tell what went through since the line before", async () => {
+test("statistics are those since the previous line", async () => {
   const { bridge, plain, lz4 } = await joined("plain", "--stats=1")
   const streams = streamsOf(conversation)
   plain.socket.write(streams.plain)
@@ -639,7 +642,7 @@ test("statistics tell what went through since the line before", async () => {
   await bridge.until(/^connections: 0; sent 0 messages/)
 })
 
-test("each line has the time in UTC, that of when it is printed", async () => {
+test("each line has the time in UTC at which it is printed", async () => {
   const before = Date.now()
   const args = [main, "bridge", "--from", PLAIN, "--to", "lz4+tcp://127.0.0.1:1"]
   const bridge = new Running(spawn(process.execPath, args))
@@ -650,7 +653,7 @@ test("each line has the time in UTC, that of when it is printed", async () => {
   expect(Date.parse(time as string)).toBeLessThanOrEqual(Date.now())
 })
 
-test("--json prints all that is printed otherwise, in an object a line", async () => {
+test("--json prints the same information, one object per line", async () => {
   const { bridge, client, server, plain, lz4 } = await joined(
     "plain",
     ...["--json", "--stats=1", "--max-connections", "1", "--max-message-size", "5000"],
@@ -700,7 +703,7 @@ test("--json prints all that is printed otherwise, in an object a line", async (
   ])
 })
 
-test("--json tells why nobody can be reached, and why a connection broke", async () => {
+test("--json has the reasons for failed connections and for connections that broke", async () => {
   const nowhere = await RunningBridge.start(PLAIN, "lz4+tcp://127.0.0.1:1", "--json")
   const closed = await rawClient(nowhere.endpoint)
   const { input: line } = await nowhere.until(/"type":"unreachable"/)
@@ -720,7 +723,7 @@ test("--json tells why nobody can be reached, and why a connection broke", async
   })
 })
 
-describe("it goes on silently when its output is closed", () => {
+describe("it continues silently after its output is closed", () => {
   const args = (port: number) => ["--from", PLAIN, "--to", `lz4+tcp://127.0.0.1:${port}`]
 
   async function passesOn(endpoint: string, server: RawServer): Promise<void> {
@@ -765,7 +768,7 @@ describe("it goes on silently when its output is closed", () => {
     expect(shell.errors).toBe("")
   })
 
-  test("a pipe that nobody has ever read", async () => {
+  test("a pipe that was never read", async () => {
     const port = await freePort()
     const from = `tcp://127.0.0.1:${port}`
     const server = await RawServer.start()
@@ -807,7 +810,7 @@ describe("SIGINT and SIGTERM", () => {
   )
 
   test("a connection that is still being dialled does not matter", async () => {
-    // An address that is nobody's.
+    // An unused address.
     const bridge = await RunningBridge.start(PLAIN, "lz4+tcp://192.0.2.1:1")
     await rawClient(bridge.endpoint)
     bridge.signal("SIGTERM")
@@ -815,7 +818,7 @@ describe("SIGINT and SIGTERM", () => {
   })
 
   test.each(both.flatMap((from) => (["plain", "lz4"] as const).map((sends) => ({ from, sends }))))(
-    "all that the $sends side sent until it was told gets through; from $from",
+    "all bytes of the $sends side before the signal are passed on; from $from",
     async ({ from, sends }) => {
       const { bridge, plain, lz4 } = await joined(from)
       const [sender, receiver] = sends === "plain" ? [plain, lz4] : [lz4, plain]
@@ -847,10 +850,10 @@ describe("SIGINT and SIGTERM", () => {
     ["in one plain part", streamsOf(message(payload("lorem", 400))).plain],
     ["to be compressed", streamsOf(message(payload("lorem", 100_000))).plain],
   ])(
-    "a message that is half here goes through to its end before the side it goes to is told: %s",
+    "an incomplete message is passed on to its end before its receiver's connection is closed: %s",
     async (_, whole) => {
       const { bridge, plain, lz4 } = await joined("plain")
-      // More came the other way, so that side is told first.
+      // More bytes came in the other direction, so that side is closed first.
       const back = streamsOf([hello, ...message(text), ...message(text), ...message(text)])
       lz4.socket.write(back.wire)
       await received(plain, back.plain.length)
@@ -873,7 +876,7 @@ describe("SIGINT and SIGTERM", () => {
     },
   )
 
-  test("peers that do not close are not waited for long", async () => {
+  test("it does not wait long for peers that do not close", async () => {
     const { bridge } = await joined("plain")
     bridge.signal("SIGTERM")
     expect(await bridge.ended()).toEqual({ code: 0, signal: null })
@@ -888,7 +891,7 @@ describe("SIGINT and SIGTERM", () => {
   })
 })
 
-test("nothing of zeromq.js is loaded", () => {
+test("zeromq.js is not loaded", () => {
   const code = readFileSync(main, "utf8")
   const imported = (text: string): string[] =>
     [...text.matchAll(/^(?:import|export|\}).*"([^"\n]+)";$|\bimport\("([^"\n]+)"\)/gm)].map(

@@ -1,4 +1,4 @@
-/** Captures with bytes missing, and streams that go wrong: what is said, and that the rest is decoded. */
+/** Captures with missing bytes, and invalid streams: errors are reported, and the rest is decoded. */
 import { describe, expect, test } from "vitest"
 import { CaptureReader } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
@@ -26,7 +26,7 @@ function without(lost: readonly number[], frames: readonly Uint8Array[]): Uint8A
   const packets = conversation([client, ...frames].map((bytes) => ["client", bytes] as const))
   const carriers = packets.filter(({ data }) => data.length > 0)
   const gone = new Set<TcpPacket | undefined>(lost.map((i) => carriers[i + 1]))
-  // Nobody acknowledges what nobody saw; the reader has to do without.
+  // There are no acknowledgements, so the reader has to do without.
   return captureOf(packets.filter((packet) => !gone.has(packet)))
 }
 
@@ -34,7 +34,7 @@ describe("bytes missing inside a frame's body", () => {
   const big = frame(plainPart(text("x".repeat(300))))
   const cut = [big.subarray(0, 100), big.subarray(100, 200), big.subarray(200)]
 
-  test("cost that message, and no other", () => {
+  test("lose that message, and no other", () => {
     expect(saidIn(without([2], [plain("a"), ...cut, plain("b"), lz4(long)]))).toEqual([
       "client: plain a",
       "client: ERR_CAPTURE_GAP: 100 bytes missing from the capture, from a frame of 304 bytes: its message is lost",
@@ -51,7 +51,7 @@ describe("bytes missing inside a frame's body", () => {
     ])
   })
 
-  test("of one part cost the whole message", () => {
+  test("of one part lose the whole message", () => {
     const parts = [frame(plainPart(text("first")), MORE), ...cut]
     const more = frame(plainPart(text("x".repeat(300))), MORE)
     const last = frame(plainPart(text("last")))
@@ -65,7 +65,7 @@ describe("bytes missing inside a frame's body", () => {
       ])
   })
 
-  test("of a command cost the command alone", () => {
+  test("of a command lose only the command", () => {
     const topic = frame(concat(text("\x09SUBSCRIBE"), new Uint8Array(280)), COMMAND)
     const frames = [
       frame(plainPart(text("first")), MORE),
@@ -79,13 +79,13 @@ describe("bytes missing inside a frame's body", () => {
   })
 })
 
-describe("a frame's head that was missed", () => {
+describe("a missing frame header", () => {
   const lost = (bytes: number) =>
     `client: ERR_CAPTURE_GAP: ${bytes} bytes missing from the capture: their content is lost; the start of the next frame is a guess`
   const skipped = (bytes: number) =>
     `client: ERR_CAPTURE_UNREADABLE: ${bytes} bytes skipped up to the first frame that could be found`
 
-  test("lz4+tcp goes on at the next frame", () => {
+  test("lz4+tcp continues at the next frame", () => {
     const frames = [plain("a"), plain("lost"), lz4(long), plain("b"), plain("c"), lz4(long)]
     expect(saidIn(without([1], frames))).toEqual([
       "client: plain a",
@@ -108,7 +108,7 @@ describe("a frame's head that was missed", () => {
     ])
   })
 
-  test("a run of commands is a run of frames", () => {
+  test("commands are recognized as frames", () => {
     const ping = frame(text("\x04PING\0\0"), COMMAND)
     const frames = [lz4(long), plain("lost"), ping, ping, plain("b")]
     expect(saidIn(without([1], frames))).toEqual([
@@ -118,7 +118,7 @@ describe("a frame's head that was missed", () => {
     ])
   })
 
-  test("of tcp is found by many frames, not by a few", () => {
+  test("in tcp, many frames are recognized, but not a few", () => {
     const bare = (words: string) => message(text(words))
     const twenty = Array.from({ length: 20 }, (_, i) => `message ${i}`)
     expect(saidIn(without([1], ["a", "lost", ...twenty].map(bare)))).toEqual([
@@ -126,7 +126,7 @@ describe("a frame's head that was missed", () => {
       lost(6),
       ...twenty.map((words) => `client: ${words}`),
     ])
-    // Two frames and then something that is none: it may all be the body of a large one.
+    // Two frames and then invalid bytes: all of it may be the body of a large frame.
     const few = [bare("a"), bare("lost"), bare("b"), bare("c"), text("neither")]
     expect(saidIn(without([1], few))).toEqual([
       "client: a",
@@ -135,21 +135,21 @@ describe("a frame's head that was missed", () => {
     ])
   })
 
-  test("zeros and noise are no frames", () => {
+  test("zeros and random bytes are not frames", () => {
     for (const bytes of [new Uint8Array(100_000), noise(100_000, "no frames")]) {
       const lines = saidIn(without([1], [plain("a"), plain("lost"), bytes]))
       expect(lines.slice(2)).toEqual([
         "client: ERR_CAPTURE_UNREADABLE: 100000 bytes skipped: no frame was found in them",
       ])
     }
-    // A table of numbers looks like plain parts, but for what they would say.
+    // A table of numbers looks like plain parts, except for their content.
     const table = new Uint8Array(new BigUint64Array(10_000).fill(0x600n).buffer)
     expect(saidIn(without([1], [plain("a"), plain("lost"), table])).slice(2)).toEqual([
       "client: ERR_CAPTURE_UNREADABLE: 80000 bytes skipped: no frame was found in them",
     ])
   })
 
-  test("two gaps, the second in what is being searched", () => {
+  test("two gaps, the second in the bytes that are searched", () => {
     const big = frame(plainPart(noise(3000, "two gaps")))
     const pieces = [0, 1000, 2000].map((at) => big.subarray(at, at + 1000))
     const frames = [...pieces, big.subarray(3000), lz4(long), lz4(long)]
@@ -167,7 +167,7 @@ describe("a frame's head that was missed", () => {
 test.each([
   ["flags", Uint8Array.of(0x80, 1, 2), "begins with 80; its flags are not allowed", 3],
   ["a length", frameHead(1n << 63n), /begins with 02 80( 00){7}; its length is not allowed/, 9],
-])("%s that is not allowed is skipped with what follows, up to the next frame", (...row) => {
+])("%s that is not allowed is skipped, up to the next frame", (...row) => {
   const [, bad, error, bytes] = row
   const file = concat(client, plain("a"), bad, lz4(long), plain("b"), lz4(long))
   const { errors } = only(file)
@@ -189,7 +189,7 @@ describe("a connection that began before the capture", () => {
   const late = (...frames: Uint8Array[]) =>
     captured([["client", concat(...frames)]], { begun: false })
 
-  test("is told of once frames of lz4+tcp were found", () => {
+  test("is reported once frames of lz4+tcp are found", () => {
     const tail = lz4(long).subarray(9)
     const file = late(tail, plain("a"), lz4(long), lz4(long))
     expect(linesOf(eventsOf(file))).toEqual([
@@ -203,7 +203,7 @@ describe("a connection that began before the capture", () => {
     expect(only(file)).toMatchObject({ begun: false, transport: "lz4+tcp" })
   })
 
-  test("and of others not a word", () => {
+  test("and not reported for others", () => {
     const bare = Array.from({ length: 30 }, (_, i) => message(text(`message ${i}`)))
     const web = text("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n".repeat(100))
     const pings = Array(30).fill(frame(text("\x04PING\0\0"), COMMAND))
@@ -214,7 +214,7 @@ describe("a connection that began before the capture", () => {
   test("may still have its greeting", () => {
     expect(linesOf(eventsOf(late(client, message(text("a")))))).toEqual([
       "connection 1",
-      // First the greeting, then what READY adds to it; the connection shows both by now.
+      // First the greeting, then READY; the connection now has both.
       "client: ZMTP 3.1 NULL PUSH",
       "client: ZMTP 3.1 NULL PUSH",
       'client: READY Socket-Type "PUSH"',
@@ -239,7 +239,7 @@ describe("the greeting", () => {
     return captureOf(packets.filter((packet) => packet !== carriers[lost]))
   }
 
-  test("may have a hole: frames begin where it ends", () => {
+  test("may have a gap: frames begin after it", () => {
     expect(linesOf(eventsOf(cutAt(1)))).toEqual([
       "connection 1",
       "client: ERR_CAPTURE_GAP: 44 bytes missing from the capture: of the greeting",
@@ -272,14 +272,14 @@ describe("an end in the middle", () => {
     expect(events.at(-1)!.type).toBe("close")
   })
 
-  test("of the connection itself says so", () => {
+  test("of the connection itself is reported", () => {
     const cut = captured([["client", file.subarray(0, -3)]], { closed: "FIN" })
     expect(saidIn(cut)).toEqual([
       "client: ERR_CAPTURE_TRUNCATED: the connection ends after 5 of the 8 bytes of a frame",
     ])
   })
 
-  test("a length that nothing follows takes no memory", () => {
+  test("a length without a body uses no memory", () => {
     const before = process.memoryUsage().arrayBuffers
     const readers = Array.from({ length: 50 }, () => {
       const reader = new CaptureReader()
@@ -292,7 +292,7 @@ describe("an end in the middle", () => {
   })
 })
 
-describe("what would take far more memory than it has bytes is told of, and not kept", () => {
+describe("data that would use far more memory than bytes is reported, and not kept", () => {
   const most = 1 << 20
   const after = message(plainPart(text("after")))
 

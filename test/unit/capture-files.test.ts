@@ -29,7 +29,7 @@ const talk = (options: ConversationOptions = {}) =>
     { closed: "FIN", ...options },
   )
 
-/** What a capture of `talk` gives, but for the times. */
+/** The events of a capture of `talk`, without times. */
 function expectTalk(
   file: Uint8Array,
   { client = "127.0.0.1:40000", server = "127.0.0.1:5555" } = {},
@@ -78,7 +78,7 @@ describe("link types", () => {
       expectTalk(pcapFile(framesOf(talk(), { linkType, tags }), { linkType }))
   })
 
-  test("one that is not known is reported once, and others are read", () => {
+  test("an unknown one is reported once, and others are read", () => {
     const other: Frame = { time: START, bytes: ascii("whatever") }
     const frames = [other, ...framesOf(talk()).map((frame) => ({ ...frame, interface: 1 })), other]
     const { connections, errors } = record(pcapngFile(frames, { linkTypes: [127, 1] }))
@@ -87,7 +87,7 @@ describe("link types", () => {
     expect(textBy(connections[0]!, "client")).toEqual(['"hello"', "end"])
   })
 
-  test("what is not IP, or not TCP, is passed over", () => {
+  test("packets that are not IP, or not TCP, are ignored", () => {
     const arp = new Uint8Array(60)
     arp.set([8, 6], 12)
     const udp = linkPacket(ipHeader("10.0.0.1:1", "10.0.0.2:2", 17, new Uint8Array(40)))
@@ -102,7 +102,7 @@ describe("IP", () => {
   const frameOf = (bytes: Uint8Array): Frame => ({ time: START, bytes: linkPacket(bytes) })
 
   test.each([{ ends: v4 }, { ends: v6 }])(
-    "a length of 0, as segmentation offload leaves it, is that of the packet; $ends",
+    "a length of 0, as with segmentation offload, means that of the packet; $ends",
     ({ ends }) => {
       const linkType = LINK_TYPES.RAW
       const frames = framesOf(talk(ends), { linkType, withoutLength: true })
@@ -110,7 +110,7 @@ describe("IP", () => {
     },
   )
 
-  test("options of IPv4 are passed over", () => {
+  test("options of IPv4 are skipped", () => {
     const frames = talk().map((packet) => {
       const [source, destination] =
         packet.from === "client" ? [packet.client, packet.server] : [packet.server, packet.client]
@@ -122,7 +122,7 @@ describe("IP", () => {
     expectTalk(pcapFile(frames))
   })
 
-  test("extension headers of IPv6 are passed over", () => {
+  test("extension headers of IPv6 are skipped", () => {
     const hopByHop = Uint8Array.of(43, 0, 1, 4, 0, 0, 0, 0)
     const routing = Uint8Array.of(51, 1, 0, 0, ...new Uint8Array(12))
     const authentication = Uint8Array.of(60, 4, 0, 0, ...new Uint8Array(20))
@@ -147,7 +147,7 @@ describe(".pcapng", () => {
     { name: "a tenth of a nanosecond", resolution: 10 },
     { name: "2^-10 seconds", resolution: 0x80 | 10 },
     { name: "2^-30 seconds", resolution: 0x80 | 30 },
-  ])("time stamps of $name, from another beginning", ({ resolution }) => {
+  ])("time stamps of $name, with an offset", ({ resolution }) => {
     const units = (resolution & 0x80 ? 2n : 10n) ** BigInt(resolution & 0x7f)
     for (const offsetSeconds of [0n, 1_600_000_000n, -100_000_000n]) {
       const offset = offsetSeconds * 1_000_000_000n
@@ -165,20 +165,20 @@ describe(".pcapng", () => {
     expect(dataTimes(expectTalk(file))).toEqual(DATA_TIMES)
   })
 
-  test("Simple Packet Blocks have no time", () => {
+  test("Simple Packet Blocks have no time stamps stamps", () => {
     const file = pcapngFile(framesOf(talk()), { block: "simple" })
     expect(dataTimes(expectTalk(file))).toEqual([undefined, undefined])
   })
 
   test("Simple Packet Blocks are cut by the interface's snap length", () => {
     const packets = conversation([["client", ascii("hello, world")]])
-    // Its end leaves 5 of the block's bytes: they pad.
+    // 5 bytes of the block remain after it: padding.
     const snapLength = 14 + 20 + 32 + 7
     const file = pcapngFile(framesOf(packets, { snapLength }), { snapLength, block: "simple" })
     expect(textBy(record(file).connections[0]!, "client")).toEqual(['"hello, "', 5, "cut"])
   })
 
-  test("several sections, each with its byte order and interfaces", () => {
+  test("several sections, each with its own byte order and interfaces", () => {
     const [begin, rest] = [talk().slice(0, 4), talk().slice(4)]
     const raw = LINK_TYPES.RAW
     const file = concat(
@@ -199,7 +199,7 @@ describe(".pcapng", () => {
     expectTalk(pcapngFile(frames, { linkTypes }))
   })
 
-  test("blocks of other types are passed over", () => {
+  test("blocks of other types are skipped", () => {
     const file = concat(
       pcapngFile([]),
       pcapngBlock(5, new Uint8Array(64)),
@@ -212,7 +212,7 @@ describe(".pcapng", () => {
 })
 
 describe("the bytes of one direction", () => {
-  test("are what the client of one connection sent", () => {
+  test("can be those that the client of a connection sent", () => {
     const stream = concat(Uint8Array.of(0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f), ascii("and more"))
     for (const chunks of [[stream.length], [1], [9], [10], [11]]) {
       const { connections, errors } = record(stream, { chunks })
@@ -227,14 +227,14 @@ describe("the bytes of one direction", () => {
     }
   })
 
-  test("are read no further when they are of no interest", () => {
+  test("are not read further if they are of no interest", () => {
     const stream = concat(Uint8Array.of(0xff, 0, 0, 0, 0, 0, 0, 0, 1, 0x7f), new Uint8Array(100))
     const { connections } = record(stream, { chunks: [20], wanted: () => false })
     expect(connections[0]?.calls.map(({ call }) => call)).toEqual(["data"])
   })
 })
 
-describe("what is no capture", () => {
+describe("files that are not captures", () => {
   test.each([
     { file: [], message: "is empty" },
     { file: [0x1f, 0x8b, 8, 0], message: "is compressed with gzip: unpack it first" },
@@ -281,7 +281,7 @@ describe("damaged files", () => {
       const { errors, connections } = record(file.subarray(0, length))
       for (const error of errors) expect(error.code).toBe("ERR_CAPTURE_TRUNCATED")
       const [error] = errors
-      // Its place is where the whole records end, and what those hold is there.
+      // Its position is the end of the complete records, whose content is there.
       const place = error?.offset ?? length
       const said = JSON.stringify(
         connections.map((c) => [textBy(c, "client"), textBy(c, "server")]),
@@ -363,7 +363,7 @@ describe("damaged files", () => {
       ])
   })
 
-  test("what was good before the damage is there", () => {
+  test("the records before the damage are read", () => {
     const file = concat(files[".pcapng"], pcapngBlock(6, new Uint8Array(4)))
     const { connections, errors } = record(file)
     expect(errors.map(({ code }) => code)).toEqual(["ERR_CAPTURE_UNREADABLE"])
@@ -371,7 +371,7 @@ describe("damaged files", () => {
   })
 })
 
-test("how a file is cut into chunks makes no difference", () => {
+test("the chunks of a file do not matter", () => {
   const said = conversation(
     Array.from({ length: 20 }, (_, i) => [
       i % 3 ? "client" : "server",
@@ -387,7 +387,7 @@ test("how a file is cut into chunks makes no difference", () => {
   }
 })
 
-test("where bytes are in the file is told", () => {
+test("positions of bytes in the file are reported", () => {
   const file = pcapFile(framesOf(talk()))
   const places = record(file).connections[0]!.calls.flatMap((entry) =>
     entry.call === "data" ? [[entry.bytes, entry.offset] as const] : [],

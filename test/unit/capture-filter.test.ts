@@ -1,4 +1,4 @@
-/** The language of filters on captures, which the command line and the page share. */
+/** The filter language for captures, in the command line and the page. */
 import { describe, expect, test } from "vitest"
 import type { CaptureConnection, CaptureEvent, CapturePart } from "../../src/capture/events.js"
 import { type FilterRow, filterRow, parseFilter } from "../../src/capture/filter.js"
@@ -61,13 +61,13 @@ describe("does not match", () => {
     "hel.o",
     "h.*",
     "hello kind=LZ4M",
-    '"hello world', // A quote that is not closed is a character.
+    '"hello world', // An unclosed quote is an ordinary character.
   ])("%j", (expression) => {
     expect(parseFilter(expression)(row())).toBe(false)
   })
 })
 
-describe("is refused, in words", () => {
+describe("is refused with an explanation", () => {
   test.each([
     ["id=7", "no field \"id\", only connection, kind and from; for text write 'id=7' in quotes"],
     ["kind=LZ5", "kind= is one of message, command, error,"],
@@ -86,7 +86,7 @@ describe("is refused, in words", () => {
   })
 })
 
-test("text is not read where something else rules the row out", () => {
+test("text is not read if another condition excludes the row", () => {
   const filter = parseFilter("hello from=server")
   const unread = {
     ...row(),
@@ -138,7 +138,7 @@ describe("an event's row", () => {
   const found = (event: CaptureEvent, expression: string) =>
     parseFilter(expression)(filterRow(event))
 
-  test("of a message has the kinds and the text of all its parts", () => {
+  test("of a message matches the kinds and the text of all its parts", () => {
     const event = message(
       { plain: Buffer.from("first") },
       { kind: "LZ4B", plain: Buffer.from("Zweiter: ü") },
@@ -147,12 +147,12 @@ describe("an event's row", () => {
     expect(found(event, "kind=error")).toBe(false)
   })
 
-  test("of a part that does not decode is an error's too", () => {
+  test("of a part that does not decode also matches errors", () => {
     const event = message({ kind: "LZ4B", error })
     expect(found(event, "kind=error kind=message ERR_LZ4_CORRUPT")).toBe(true)
   })
 
-  test("of a dictionary is no message's", () => {
+  test("of a dictionary does not match messages", () => {
     const event = message({ kind: "LZ4D" })
     expect([found(event, "kind=LZ4D"), found(event, "kind=message")]).toEqual([true, false])
   })

@@ -32,11 +32,11 @@ const talk = (options: ConversationOptions): TcpPacket[] =>
 
 interface Options {
   bytes?: number
-  /** Changes the fragments of a packet: their order, for one. */
+  /** Changes the fragments of a packet, for example their order. */
   change?: (fragments: Frame[]) => Frame[]
 }
 
-/** A capture of packets, each in fragments. */
+/** Returns a capture of packets, each in fragments. */
 function inFragments(packets: readonly TcpPacket[], { bytes = 48, change }: Options = {}) {
   const frames = packets.flatMap((packet, id) => {
     const fragments = ipFragments(ipPacket(packet), bytes, id).map((ip) => frameOf(ip, packet.time))
@@ -60,7 +60,7 @@ const whole = { said: [[`"${letters}"`, "end"]], errors: [] }
 describe.each([
   ["IPv4", v4],
   ["IPv6", v6],
-])("fragments of %s are put together", (_, ends) => {
+])("fragments of %s are reassembled", (_, ends) => {
   test.each([8, 16, 24, 32, 40, 64, 128])("of %i bytes", (bytes) => {
     expect(said(inFragments(talk(ends), { bytes }))).toEqual(whole)
   })
@@ -74,14 +74,14 @@ describe.each([
     expect(said(inFragments(talk(ends), { change }))).toEqual(whole)
   })
 
-  test("in any order and size, again and again", () => {
+  test("in any order and size, and repeated", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 10 }),
         fc.array(fc.nat(), { minLength: 1, maxLength: 40 }),
         (eighths, picks) => {
           const change = (fragments: Frame[]) => {
-            // Each at least once, for the picks may leave some out.
+            // Each at least once, because random picks may leave some out.
             const some = picks.map((pick) => fragments[pick % fragments.length]!)
             return [...some, ...fragments]
           }
@@ -92,7 +92,7 @@ describe.each([
     )
   })
 
-  test("of several packets, one between the other", () => {
+  test("of several packets, interleaved", () => {
     const packets = talk({ ...ends, segmentBytes: 52 })
     const frames = packets.map((packet, id) =>
       ipFragments(ipPacket(packet), 24, id).map((ip) => frameOf(ip, packet.time)),
@@ -107,7 +107,7 @@ describe.each([
     expect(said(file)).toEqual(whole)
   })
 
-  test("with the same number again, for another packet", () => {
+  test("with the same number for another packet", () => {
     const second = 1_000_000_000n
     const packets = talk({ ...ends, segmentBytes: 52 }).map((packet, i) => ({
       ...packet,
@@ -119,7 +119,7 @@ describe.each([
     expect(said(pcapFile(frames))).toEqual(whole)
   })
 
-  test("and messages know where in the file they are", () => {
+  test("and messages have their positions in the file", () => {
     const stream: Said = [["client", concat(handshake("PUSH"), message(plainPart(ascii(letters))))]]
     for (const change of [undefined, (fragments: Frame[]) => fragments.reverse()]) {
       const file = inFragments(conversation(stream, ends), { bytes: 40, change } as Options)
@@ -139,8 +139,8 @@ describe.each([
   })
 })
 
-describe("what is missing of fragments", () => {
-  test("is said once, and the rest is read", () => {
+describe("missing fragments", () => {
+  test("are reported once, and the rest is read", () => {
     const packets = talk({ ...v4, segmentBytes: 26 })
     const lossy = (fragments: Frame[]) => fragments.slice(1)
     const data = packets.findIndex((packet) => packet.data.length > 0)
@@ -155,7 +155,7 @@ describe("what is missing of fragments", () => {
     expect(seen.errors).toEqual([expect.stringMatching(/^ERR_CAPTURE_UNREADABLE: fragments of IP/)])
   })
 
-  test("as a snap length leaves it, is a gap of its size", () => {
+  test("because of a snap length are a gap of that size", () => {
     const packets = talk(v4)
     const file = inFragments(packets, {
       bytes: 64,
@@ -166,12 +166,12 @@ describe("what is missing of fragments", () => {
             : frame,
         ),
     })
-    // 32 bytes of TCP's header and 96 of the letters are in the first two fragments.
+    // The first two fragments have 32 bytes of TCP's header and 96 of the letters.
     const expected = [`"${letters.slice(0, 92)}"`, 4, `"${letters.slice(96)}"`, "end"]
     expect(said(file)).toEqual({ said: [expected], errors: [] })
   })
 
-  test("of a header cannot be read around", () => {
+  test("of a header lose the packet", () => {
     const file = inFragments(talk(v4), {
       change: (fragments) =>
         fragments.map((frame, i) =>
@@ -182,7 +182,7 @@ describe("what is missing of fragments", () => {
     expect(said(file).said).toEqual([[letters.length, "end"]])
   })
 
-  test("is waited for 30 seconds of the capture", () => {
+  test("are waited for during 30 seconds of the capture", () => {
     const [syn, ...rest] = talk(v4)
     const late = (seconds: bigint) => {
       const parts = ipFragments(ipPacket(rest[2]!), 64, 9)
@@ -204,7 +204,7 @@ describe("hostile fragments", () => {
     return copy
   }
 
-  test("over each other: the first bytes count", () => {
+  test("that overlap: the first bytes count", () => {
     const other = a!.map((byte, i) => (i < 20 + 32 ? byte : 0x21))
     expect(said(file(a!, other, b!, c!)).said).toEqual([[`"${letters}"`, "cut"]])
     const over = changed(ipFragments(first, 128)[0]!, 52, Array(90).fill(0x21))
@@ -213,23 +213,23 @@ describe("hostile fragments", () => {
     ])
   })
 
-  test("behind the end, or with another end, are passed over", () => {
+  test("after the end, or with another end, are ignored", () => {
     const behind = changed(b!, 6, [0x20, 100])
     const another = changed(b!, 6, [0, 4])
     expect(said(file(a!, c!, behind, another, b!)).said).toEqual([[`"${letters}"`, "cut"]])
   })
 
-  test("beyond 65,535 bytes are passed over", () => {
+  test("beyond 65,535 bytes are ignored", () => {
     const beyond = changed(c!, 6, [0x1f, 0xff])
     expect(said(file(beyond, beyond)).errors).toEqual([expect.stringMatching(/are missing/)])
   })
 
-  test("of other protocols are of no interest", () => {
+  test("of other protocols are ignored", () => {
     const udp = ipHeader("10.0.0.1:1", "10.0.0.2:2", 17, new Uint8Array(100))
     expect(said(file(ipFragments(udp, 48)[0]!))).toEqual({ said: [], errors: [] })
   })
 
-  test("of many packets take bounded memory", () => {
+  test("of many packets use bounded memory", () => {
     const frames: Frame[] = []
     const large = ipHeader("10.0.0.1:1", "10.0.0.2:2", 6, new Uint8Array(60_000))
     for (let id = 0; id < 5000; id++)

@@ -1,4 +1,4 @@
-/** Captures of peers that send too much: what is said of them, and kept, has limits. */
+/** Captures of peers that send too much: texts and memory are limited. */
 import { describe, expect, test, vi } from "vitest"
 import { type CaptureEvent, CaptureReader, decodeCapture } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
@@ -32,7 +32,7 @@ const ready = (...properties: Uint8Array[]): Uint8Array =>
   frame(concat(Uint8Array.of(5), text("READY"), ...properties), COMMAND)
 
 describe("a READY", () => {
-  test("may have a socket type of 200 KB, and what follows is read", () => {
+  test("may have a socket type of 200 KB, and later messages are read", () => {
     const type = "T".repeat(200_000)
     const bytes = concat(greeting(), ready(property("Socket-Type", text(type))))
     const { handshakes, commands, messages, errors } = only(
@@ -44,7 +44,7 @@ describe("a READY", () => {
     expect(errors).toEqual([])
   })
 
-  test("of 80,000 properties is described by a few, of which 256 are kept", () => {
+  test("of 80,000 properties is described by a few, and 256 are kept", () => {
     const properties = Array.from({ length: 80_000 }, (_, i) => property(`X${i}`, text("v")))
     const file = capture([["client", concat(greeting(), ready(Buffer.concat(properties)))], server])
     const { handshakes, commands } = only(file)
@@ -68,7 +68,7 @@ describe("the interfaces of a section of a .pcapng", () => {
     expect(errors).toEqual([])
   })
 
-  test("may not be more: the rest of the file is not read", () => {
+  test("may not be more, or the rest of the file is not read", () => {
     const { connections, errors } = decodeCapture(withInterfaces(65_537))
     expect(connections).toEqual([])
     expect(errors).toMatchObject([
@@ -103,12 +103,12 @@ describe("an error quotes printable characters, and few of them", () => {
   })
 })
 
-describe("maxMessageSize bounds what is collected of a message", () => {
+describe("maxMessageSize limits the bytes collected for a message", () => {
   const client = handshake("PUSH")
   const MiB = 1 << 20
   const options = { maxMessageSize: MiB }
 
-  test("a frame that cannot fit is refused at its head, and what follows is read", () => {
+  test("a frame that cannot fit is refused at its header, and later ones are read", () => {
     const reader = new CaptureReader(options)
     const events = reader.push(concat(client, frameHead(1_200_000_000)))
     expect(linesOf(events).at(-1)).toMatch(
@@ -124,7 +124,7 @@ describe("maxMessageSize bounds what is collected of a message", () => {
     reader.close()
   })
 
-  test("so is a message whose parts cannot fit together", () => {
+  test("a message whose parts together cannot fit is refused too", () => {
     const part = (flags: number) => frame(plainPart(new Uint8Array(MiB / 2)), flags)
     const file = concat(client, part(MORE), part(MORE), part(MORE), part(0), message(text("hello")))
     expect(saidIn(file, options)).toEqual([
@@ -139,15 +139,18 @@ describe("maxMessageSize bounds what is collected of a message", () => {
     [70_000, 70_000],
     [MiB, MiB],
     [MiB, MiB / 2],
-  ])("what fits does, in every form: maxMessageSize %i", (maxMessageSize, bytes) => {
-    const plains = [new Uint8Array(bytes), createRandom("noise").bytes(bytes)]
-    using codec = Codec.createSync()
-    const sent = codec.encodeBatch(plains.map((plain) => [plain]))
-    const file = concat(client, ...sent.map((parts) => message(...parts)))
-    const { messages, errors } = decodeCapture(file, { maxMessageSize }).connections[0]!
-    expect(errors).toEqual([])
-    expect(messages.map(({ parts }) => parts[0]?.plain?.length)).toEqual([bytes, bytes])
-  })
+  ])(
+    "a message that fits is accepted, in every form: maxMessageSize %i",
+    (maxMessageSize, bytes) => {
+      const plains = [new Uint8Array(bytes), createRandom("noise").bytes(bytes)]
+      using codec = Codec.createSync()
+      const sent = codec.encodeBatch(plains.map((plain) => [plain]))
+      const file = concat(client, ...sent.map((parts) => message(...parts)))
+      const { messages, errors } = decodeCapture(file, { maxMessageSize }).connections[0]!
+      expect(errors).toEqual([])
+      expect(messages.map(({ parts }) => parts[0]?.plain?.length)).toEqual([bytes, bytes])
+    },
+  )
 
   test("dictionaries and arenas do not count", () => {
     const dictionary = createRandom("dictionary").bytes(8192)
@@ -160,7 +163,7 @@ describe("maxMessageSize bounds what is collected of a message", () => {
     expect(messages).toHaveLength(201)
   })
 
-  test("a frame for which there is no memory is an error, and what follows is read", () => {
+  test("a frame without enough memory is an error, and later ones are read", () => {
     const reader = new CaptureReader()
     const { allocUnsafeSlow } = Buffer
     const spy = vi.spyOn(Buffer, "allocUnsafeSlow").mockImplementation((bytes) => {
@@ -183,7 +186,7 @@ describe("maxMessageSize bounds what is collected of a message", () => {
   })
 })
 
-describe("what waits for missing segments", () => {
+describe("data that waits for missing segments", () => {
   const piece = (bytes: Uint8Array) => ({ bytes, cut: 0, fin: false, offset: 0, time: 0n })
   const direction = (backlog: Backlog) => {
     const said: string[] = []
@@ -207,7 +210,7 @@ describe("what waits for missing segments", () => {
   test.each([
     ["bytes", new Backlog(1000, 250)],
     ["segments", new Backlog(2, 1000)],
-  ])("has a limit over all connections: those that waited for longest give up %s", (_, backlog) => {
+  ])("has a limit over all connections: the ones that waited longest give up %s", (_, backlog) => {
     const [a, b, c] = [direction(backlog), direction(backlog), direction(backlog)]
     a.wait(10, 100)
     b.wait(20, 100)
@@ -222,7 +225,7 @@ describe("what waits for missing segments", () => {
     expect(a.said).toEqual(["gap 10", "data 100"])
   })
 
-  test("counts no more once it is dropped", () => {
+  test("is no longer counted once it is dropped", () => {
     const backlog = new Backlog(1000, 250)
     const [a, b] = [direction(backlog), direction(backlog)]
     a.wait(10, 200)
@@ -231,7 +234,7 @@ describe("what waits for missing segments", () => {
     expect([a.said, b.said]).toEqual([[], []])
   })
 
-  test("takes no more than 128 MiB, whatever the number of connections", () => {
+  test("uses at most 128 MiB, whatever the number of connections", () => {
     const reader = new CaptureReader()
     const events: CaptureEvent[] = []
     const data = new Uint8Array(60_000)
@@ -263,9 +266,9 @@ describe("many connections", () => {
     ["client", message(text("before"))],
     ["client", message(text("after"))],
   ])
-  /** In a packet: behind the heads of its record and of Ethernet. */
+  /** The offset in a packet, after the headers of its record and of Ethernet. */
   const SOURCE_ADDRESS = 16 + 14 + 12
-  /** Packets of peers that say so much of a greeting each, and no more. */
+  /** Packets of peers that each send only the beginning of a greeting. */
   const flood = (count: number, bytes: number): Uint8Array[] => {
     const packets = conversation([["client", greeting().subarray(0, bytes)]])
     const [syn, data] = [packetsOf([packets[0]!]), packetsOf([packets[3]!])]
@@ -281,7 +284,7 @@ describe("many connections", () => {
   const count = (events: readonly CaptureEvent[], type: CaptureEvent["type"]) =>
     events.filter((event) => event.type === type).length
 
-  test("of which none has a whole greeting are bounded, and cost the others nothing", () => {
+  test("without a complete greeting are limited, and do not affect others", () => {
     using reader = new CaptureReader()
     const events = reader.push(concat(head, packetsOf(steady.slice(0, 7))))
     for (const packets of flood(40_000, 10)) events.push(...reader.push(packets))
@@ -291,7 +294,7 @@ describe("many connections", () => {
     expect(events.filter(({ connection }) => !connection)).toEqual([])
   })
 
-  test("that are open at once are bounded: the quiet ones are left, and it is said once", () => {
+  test("open at the same time are limited: idle ones are dropped, which is reported once", () => {
     using reader = new CaptureReader()
     const events = reader.push(concat(head, packetsOf(steady.slice(0, 5))))
     for (const [i, packets] of flood(52_000, 64).entries()) {
@@ -305,7 +308,7 @@ describe("many connections", () => {
     ])
   })
 
-  test("are given by decodeCapture up to 100,000", () => {
+  test("are returned by decodeCapture up to 100,000", () => {
     const file = Buffer.concat([head, ...flood(100_100, 10), packetsOf(steady)])
     const { connections, errors } = decodeCapture(file)
     expect(connections).toHaveLength(100_000)
@@ -314,7 +317,7 @@ describe("many connections", () => {
     ])
   })
 
-  test("are summed up by themselves up to a maximum, and all of them in the total", () => {
+  test("are listed in the summary up to a maximum, and the total has all", () => {
     using reader = new CaptureReader()
     const tally = new Tally(10_000)
     const take = (events: CaptureEvent[]) => {

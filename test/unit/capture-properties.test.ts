@@ -33,7 +33,7 @@ const conversations = fc.record({
   initial: fc.record({ client: sequenceNumbers(), server: sequenceNumbers() }),
   closed: fc.constantFrom("FIN" as const, undefined),
 })
-/** Many of them close to where they wrap. */
+/** Sequence numbers, many of them close to the wrap-around. */
 function sequenceNumbers(): fc.Arbitrary<number> {
   return fc.oneof(
     fc.integer({ min: 0, max: 2 ** 32 - 1 }),
@@ -41,15 +41,15 @@ function sequenceNumbers(): fc.Arbitrary<number> {
   )
 }
 
-/** Packets that may be between one and its repetition: fewer than it takes to declare a gap. */
+/** Maximum number of packets before a repetition, so that no gap is declared. */
 const NEAR_PACKETS = 8
 
-/** What may happen to a packet, drawn for each in turn. */
+/** The changes to a packet, chosen for each in turn. */
 interface Damage {
   copies: number
-  /** Places later in the capture. */
+  /** The number of positions by which it is delayed. */
   late: number
-  /** Bytes that it repeats of what was sent before. */
+  /** The number of earlier bytes that it repeats. */
   overlap: number
 }
 const damages = (copies: { min: number; max: number }): fc.Arbitrary<Damage[]> =>
@@ -91,7 +91,7 @@ const linkType = LINK_TYPES.RAW
 const recordPackets = (packets: readonly TcpPacket[]) =>
   record(pcapFile(framesOf(packets, { linkType }), { linkType }))
 
-/** What a side said, as far as packets with it were captured. */
+/** The captured bytes of one side. */
 function expected(packets: readonly TcpPacket[], captured: readonly TcpPacket[], side: Side) {
   const mine = (list: readonly TcpPacket[]) =>
     list.filter(({ from, flags }) => from === side && !flags.includes("S"))
@@ -114,7 +114,7 @@ function expected(packets: readonly TcpPacket[], captured: readonly TcpPacket[],
         : [],
     ),
   )
-  // A FIN says where the stream ends; without one, what was acknowledged does, but for the FIN's.
+  // A FIN marks the end of the stream; without one, the last acknowledgement does, minus the FIN's.
   if (closed) end = stream.length
   else if (acknowledged > end + 1) end = acknowledged
   const result: (Uint8Array | number | string)[] = []
@@ -137,7 +137,7 @@ function expectSaid(
     client: expected(packets, captured, "client"),
     server: expected(packets, captured, "server"),
   }
-  // A connection of which neither bytes nor gaps are known says nothing.
+  // A connection without known bytes or gaps gives no events.
   const speaks = told.client.length > 1 || told.server.length > 1
   expect(connections.length).toBe(Number(speaks))
   for (const connection of connections)
@@ -145,7 +145,7 @@ function expectSaid(
       expect(saidBy(connection, side)).toEqual(told[side])
 }
 
-test("segments in another order, twice, and overlapping give the bytes that were sent", () => {
+test("reordered, repeated and overlapping segments give the bytes that were sent", () => {
   fc.assert(
     fc.property(conversations, damages({ min: 1, max: 3 }), (talk, damage) => {
       const packets = conversation(talk.said, talk)
@@ -158,7 +158,7 @@ test("segments in another order, twice, and overlapping give the bytes that were
   )
 })
 
-test("segments that are missing become gaps of their size", () => {
+test("missing segments become gaps of their size", () => {
   fc.assert(
     fc.property(conversations, damages({ min: 0, max: 2 }), (talk, damage) => {
       const packets = conversation(talk.said, talk)
@@ -205,7 +205,7 @@ test("any damage to a file gives a result or a CaptureFormatError, whatever the 
         const whole = attempt(() => record(bytes))
         expect(attempt(() => record(bytes, { chunks }))).toEqual(whole)
         if (typeof whole === "string") return
-        // No byte of the file comes twice, and nothing is told more often than the file has bytes.
+        // No byte of the file is used twice, and there are no more events than bytes.
         const calls = whole.connections.flatMap((connection) => connection.calls)
         const data = calls.map((entry) => (entry.call === "data" ? entry.bytes.length : 0))
         expect(data.reduce((sum, length) => sum + length, 0)).toBeLessThanOrEqual(bytes.length)
@@ -216,7 +216,7 @@ test("any damage to a file gives a result or a CaptureFormatError, whatever the 
   )
 })
 
-/** What was recorded, or the message of the CaptureFormatError; anything else fails the test. */
+/** Returns the events, or the message of the CaptureFormatError; any other error fails the test. */
 function attempt(reading: () => Recording): Recording | string {
   try {
     return reading()

@@ -1,4 +1,4 @@
-/** What reassembly makes of the segments of a connection, rule by rule. */
+/** The rules of reassembling a connection's segments. */
 import { describe, expect, test } from "vitest"
 
 import {
@@ -18,7 +18,7 @@ const linkType = LINK_TYPES.RAW
 const recordPackets = (packets: readonly TcpPacket[], options?: RecordOptions, snapLength = 1e9) =>
   record(pcapFile(framesOf(packets, { linkType, snapLength }), { linkType }), options)
 
-/** What the client said, of the only connection. */
+/** The client's bytes, of the only connection. */
 function clientSaid(packets: readonly TcpPacket[]) {
   const { connections, errors } = recordPackets(packets)
   expect(errors).toEqual([])
@@ -26,11 +26,11 @@ function clientSaid(packets: readonly TcpPacket[]) {
   return textBy(connections[0]!, "client")
 }
 
-// SYN, SYN+ACK, ACK, then data at 3, 5, 7, 9, each with its acknowledgement behind it; FIN at 11.
+// SYN, SYN+ACK, ACK, then data at 3, 5, 7, 9, each followed by its acknowledgement; FIN at 11.
 const letters = (options = {}) =>
   conversation([["client", ascii("aabbccdd")]], { segmentBytes: 2, closed: "FIN", ...options })
 const whole = ['"aabbccdd"', "end"]
-/** Packets that say nothing, as acknowledgements of a keep-alive do. */
+/** Packets without data, such as acknowledgements of a keep-alive. */
 const idle = (packets: readonly TcpPacket[], count: number): TcpPacket[] =>
   Array<TcpPacket>(count).fill({ ...packets.at(-1)!, flags: "A", data: new Uint8Array(0) })
 const moved = (packets: readonly TcpPacket[], from: number, to: number): TcpPacket[] => {
@@ -39,7 +39,7 @@ const moved = (packets: readonly TcpPacket[], from: number, to: number): TcpPack
 }
 
 describe("segments", () => {
-  test("that come twice count once", () => {
+  test("that arrive twice count once", () => {
     expect(clientSaid(letters().flatMap((packet) => [packet, packet]))).toEqual(whole)
   })
 
@@ -49,11 +49,11 @@ describe("segments", () => {
     { from: 9, to: 3 },
     { from: 11, to: 3 },
     { from: 12, to: 4 },
-  ])("that come in another order are sorted: $from at $to", ({ from, to }) => {
+  ])("in another order are sorted: $from at $to", ({ from, to }) => {
     expect(clientSaid(moved(letters(), from, to))).toEqual(whole)
   })
 
-  test("that all come in the opposite order are sorted", () => {
+  test("in reverse order are sorted", () => {
     const packets = letters()
     const data = packets.splice(3, 8).reverse()
     packets.splice(3, 0, ...data)
@@ -65,7 +65,7 @@ describe("segments", () => {
     { first: 0, text: "XXXX", waits: true, expected: '"XXXXccdd"' },
     { first: 1, text: "XXXX", waits: true, expected: '"aXXXXcdd"' },
     { first: 3, text: "XXXXX", waits: true, expected: '"aabXXXXX"' },
-  ])("that overlap: what came first stays; $text at $first", ({ first, text, waits, expected }) => {
+  ])("that overlap: the first bytes count; $text at $first", ({ first, text, waits, expected }) => {
     const packets = letters()
     const overlapping: TcpPacket = {
       ...packets[3]!,
@@ -76,7 +76,7 @@ describe("segments", () => {
     expect(clientSaid(packets)).toEqual([expected, "end"])
   })
 
-  test("that fill holes between others leave those as they are", () => {
+  test("that fill gaps between others do not change those", () => {
     const packets = letters()
     const all: TcpPacket = { ...packets[3]!, data: ascii("XXXXXXXX") }
     const tail: TcpPacket = { ...packets[5]!, data: ascii("YYYYYY") }
@@ -97,7 +97,7 @@ describe("segments", () => {
     }
   })
 
-  test("that probe an idle connection, or a window of 0, are no data", () => {
+  test("that probe an idle connection or a window of 0 are not data", () => {
     const packets = letters()
     const { sequence } = packets[5]!
     const probe = (sequence: number, text: string): TcpPacket => ({
@@ -116,7 +116,7 @@ describe("segments", () => {
     expect(clientSaid(packets)).toEqual(whole)
   })
 
-  test("that wait keep the place and the time they had", () => {
+  test("that wait keep their position and time", () => {
     const packets = moved(letters(), 3, 6)
     const inOrder = recordPackets(letters()).connections[0]!
     const sorted = recordPackets(packets).connections[0]!
@@ -130,14 +130,14 @@ describe("the client", () => {
   const whoIs = (packets: readonly TcpPacket[]) =>
     recordPackets(packets).connections.map(({ client, server, begun }) => [client, server, begun])
 
-  test("is who sends the SYN, whatever the ports", () => {
+  test("is the side that sends the SYN, whatever the ports are", () => {
     const ends = { client: "10.0.0.1:80", server: "10.0.0.2:50000" }
     expect(whoIs(letters(ends))).toEqual([[ends.client, ends.server, true]])
-    // The answer to it tells as well.
+    // The SYN+ACK is enough too.
     expect(whoIs(letters(ends).slice(1))).toEqual([[ends.client, ends.server, true]])
   })
 
-  test("is at the higher port, where the beginning is not there", () => {
+  test("is the side with the higher port, if the beginning is missing", () => {
     expect(whoIs(letters().slice(2))).toEqual([[CLIENT, SERVER, false]])
     const reversed = { client: SERVER, server: CLIENT }
     expect(whoIs(letters(reversed).slice(3))).toEqual([[CLIENT, SERVER, false]])
@@ -145,13 +145,13 @@ describe("the client", () => {
 })
 
 describe("connections", () => {
-  test("that never say anything have no sink", () => {
+  test("without data have no sink", () => {
     const attempt = conversation([], { closed: "FIN" })
     expect(recordPackets(attempt).connections).toEqual([])
     expect(recordPackets(attempt.slice(0, 1)).connections).toEqual([])
   })
 
-  test("between the same ports are told apart by their SYN", () => {
+  test("between the same ports are distinguished by their SYN", () => {
     const again = letters({ initial: { client: 77_000, server: 5 } })
     for (const firstPackets of [13, 14, 11, 10]) {
       const { connections } = recordPackets([...letters().slice(0, firstPackets), ...again])
@@ -161,13 +161,13 @@ describe("connections", () => {
     }
   })
 
-  test("between the same ports are told apart by the answer to a SYN that is missing", () => {
+  test("between the same ports are distinguished by the SYN+ACK, if the SYN is missing", () => {
     const again = letters({ initial: { client: 77_000, server: 5 } })
     const { connections } = recordPackets([...letters(), ...again.slice(1)])
     expect(connections.map((connection) => textBy(connection, "client"))).toEqual([whole, whole])
   })
 
-  test("begin where their own SYN says, whatever an old packet says", () => {
+  test("begin at their own SYN, whatever an old packet says", () => {
     const packets = conversation([["server", ascii("news")]])
     const old: TcpPacket = { ...packets[1]!, flags: "A", sequence: 4_000_000, acknowledged: 7 }
     const { connections } = recordPackets([packets[0]!, old, ...packets.slice(1)])
@@ -176,19 +176,19 @@ describe("connections", () => {
     ])
   })
 
-  test("that both sides open at once are one", () => {
+  test("opened by both sides at once are one connection", () => {
     const packets = letters()
     packets[1] = { ...packets[1]!, flags: "S", acknowledged: 0 }
     expect(clientSaid(packets)).toEqual(whole)
   })
 
-  test("that are closed take no more", () => {
+  test("that are closed accept no more data", () => {
     const packets = letters()
     const { connections } = recordPackets([...packets, ...packets.slice(3, 14), packets[0]!])
     expect(connections.map((connection) => textBy(connection, "client"))).toEqual([whole])
   })
 
-  test("that only one side closed go on", () => {
+  test("closed by one side continue", () => {
     const half = conversation([["client", ascii("question")]])
     const { sequence, acknowledged } = half.at(-2)!
     const fin: TcpPacket = { ...half.at(-2)!, flags: "FA", data: ascii(""), sequence: sequence + 8 }
@@ -209,23 +209,23 @@ describe("connections", () => {
     expect(textBy(connection!, "server")).toEqual(["end"])
   })
 
-  test("of no interest are told no more of", () => {
+  test("of no interest give no more events", () => {
     const { connections } = recordPackets(letters(), { wanted: () => false })
     expect(connections.map(({ calls }) => calls.length)).toEqual([1])
-    // Nor is what waits.
+    // Nor waiting data.
     const reordered = recordPackets(moved(letters(), 3, 10), { wanted: () => false })
     expect(reordered.connections.map(({ calls }) => calls.length)).toEqual([1])
   })
 
-  test("that began before the capture start with the first byte that is not old", () => {
+  test("that began before the capture start with the first new byte", () => {
     const packets = letters().slice(5)
     expect(clientSaid([...packets, letters()[3]!])).toEqual(['"bbccdd"', "end"])
-    // An acknowledgement tells where that is, too.
+    // An acknowledgement also tells its position.
     expect(clientSaid([letters()[4]!, ...packets])).toEqual(['"bbccdd"', "end"])
     expect(clientSaid([letters()[4]!, ...packets.slice(2)])).toEqual([2, '"ccdd"', "end"])
   })
 
-  test("are forgotten when there are too many that say nothing, or nothing of interest", () => {
+  test("are dropped if there are too many without data, or of no interest", () => {
     const silent = Array.from({ length: 20_000 }, (_, i): TcpPacket => {
       const client = `10.${i >> 8}.${i & 255}.1:40000`
       return conversation([], { client })[0]!
@@ -242,7 +242,7 @@ describe("connections", () => {
 })
 
 describe("gaps", () => {
-  /** Without the segments that hold these letters. */
+  /** Leaves out the segments with these letters. */
   const without = (text: string, packets = letters()) =>
     packets.filter(({ data }) => data.length === 0 || !Buffer.from(data).toString().match(text))
 
@@ -271,7 +271,7 @@ describe("gaps", () => {
     ])
   })
 
-  test("at the end are what was acknowledged, but for one that may be a FIN", () => {
+  test("at the end extend to the last acknowledgement, minus one byte that may be a FIN", () => {
     const cut = letters({ closed: undefined })
     expect(clientSaid(without("[cd]", cut))).toEqual(['"aabb"', 4, "cut"])
     expect(clientSaid(without("[cd]", letters({ closed: "RST" })))).toEqual(['"aabb"', 4, "end"])
@@ -279,7 +279,7 @@ describe("gaps", () => {
     expect(clientSaid(finLost)).toEqual(['"aabbccdd"', "cut"])
   })
 
-  test("are declared when more packets came than captures get out of order", () => {
+  test("are declared after more packets than captures usually reorder", () => {
     const packets = without("b").slice(0, 10)
     const late = letters()[5]!
     expect(clientSaid([...packets, ...idle(packets, 25), late])).toEqual(['"aabbccdd"', "cut"])
@@ -291,7 +291,7 @@ describe("gaps", () => {
     ])
   })
 
-  test("are not declared before the other side has acknowledged what is missing", () => {
+  test("are not declared before the other side has acknowledged the missing bytes", () => {
     const packets = without("b")
       .slice(0, 10)
       .filter(({ from }, i) => i < 3 || from === "client")
@@ -313,7 +313,7 @@ describe("gaps", () => {
   test.each([
     { what: "segments", segmentBytes: 1, most: 16384 },
     { what: "bytes", segmentBytes: 65_000, most: Math.floor((64 * 1024 * 1024) / 65_000) },
-  ])("are declared when too many $what wait", ({ segmentBytes, most }) => {
+  ])("are declared if too many $what wait", ({ segmentBytes, most }) => {
     const gapsBehind = (segments: number) => {
       const said = new Uint8Array((segments + 1) * segmentBytes)
       const all = conversation([["client", said]], { segmentBytes })
@@ -325,14 +325,14 @@ describe("gaps", () => {
     expect(gapsBehind(most + 1)).toEqual([segmentBytes])
   })
 
-  test("are what a snap length cut", () => {
+  test("are declared for bytes cut by a snap length", () => {
     const packets = conversation([["client", ascii("abcdefghij")]], {
       segmentBytes: 5,
       closed: "FIN",
     })
     const { connections } = recordPackets(packets, {}, 20 + 32 + 3)
     expect(textBy(connections[0]!, "client")).toEqual(['"abc"', 2, '"fgh"', 2, "end"])
-    // Out of order, twice and overlapping, too.
+    // Also out of order, repeated and overlapping.
     const again = { ...packets[3]!, data: ascii("abcdefg") }
     const shuffled = [...moved(packets, 3, 6), again, ...packets.slice(3, 6)]
     expect(textBy(recordPackets(shuffled, {}, 20 + 32 + 3).connections[0]!, "client")).toEqual([
@@ -344,7 +344,7 @@ describe("gaps", () => {
     ])
   })
 
-  test("say where and when what follows them was captured", () => {
+  test("have the position and time of the data after them", () => {
     const packets = without("b")
     const file = pcapFile(framesOf(packets, { linkType }), { linkType })
     const { calls } = record(file).connections[0]!

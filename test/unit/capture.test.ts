@@ -1,4 +1,4 @@
-/** What the streams of a capture are decoded to (docs/capture.md). */
+/** Events of decoded captures (docs/capture.md). */
 import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
@@ -38,7 +38,7 @@ const client = handshake("PUSH")
 const server = handshake("PULL")
 const long = "so it goes and so it goes, ".repeat(40)
 
-/** Messages as a sender puts them on the wire. */
+/** Encodes messages as a sender does. */
 function encoded(messages: string[][], options: CodecOptions = {}): Uint8Array {
   using codec = Codec.createSync(options)
   const plain = messages.map((parts) => parts.map(text))
@@ -108,7 +108,7 @@ describe("the forms of parts", () => {
     }
   })
 
-  test("bytes are counted: a dictionary's on the wire only, an arena's in shares that add up", () => {
+  test("bytes are counted: dictionaries only on the wire, arenas in shares that add up", () => {
     const messages = [["a".repeat(50)], ["", "b"], ["c".repeat(700)]]
     const file = concat(client, encoded(messages, { dictionary, arenas: true }))
     const { messages: found, traffic, dictionaries } = only(file)
@@ -125,7 +125,7 @@ describe("the forms of parts", () => {
   })
 })
 
-describe("what a side says of itself", () => {
+describe("properties of a side", () => {
   const property = (name: string, value: string) =>
     concat(
       Uint8Array.of(name.length),
@@ -149,7 +149,7 @@ describe("what a side says of itself", () => {
     expect(handshakes.server).toBeUndefined()
   })
 
-  test("the revision that a peer announces is a property, and in words in READY", () => {
+  test("an announced revision is a property, and described in READY", () => {
     const { handshakes, commands } = only(
       captured([
         ["client", handshake("PUSH", 2)],
@@ -176,7 +176,7 @@ describe("what a side says of itself", () => {
     expect(commands[0]!.detail).toBe('user "alice", password not shown')
   })
 
-  test("CURVE is told of once, its commands by name", () => {
+  test("CURVE is reported once, and its commands have names", () => {
     const greet = greeting({ mechanism: "CURVE" })
     const sealed = text("\x07MESSAGE and what nobody else can read")
     const file = captured([
@@ -198,7 +198,7 @@ describe("what a side says of itself", () => {
     ])
   })
 
-  test("ZMTP 2 is told of once, and no more is read", () => {
+  test("ZMTP 2 is reported once, and not read further", () => {
     const old = concat(greeting({ major: 1 }).subarray(0, 12), text("anything"))
     const file = captured([
       ["client", old],
@@ -226,12 +226,12 @@ test.each<[name: string, body: Uint8Array, detail: string]>([
   ["WELCOME", text(""), ""],
   ["SUBSCRIBE", text("x".repeat(200)), `topic "${"x".repeat(100)}" …`],
   ["SUBSCRIBE", new Uint8Array(40), `topic ${Array(32).fill("00").join(" ")} …`],
-])("the command %s in words: %#", (name, body, detail) => {
+])("the description of the command %s: %#", (name, body, detail) => {
   const { commands } = only(concat(client, command(name, body)))
   expect(commands.at(-1)).toMatchObject({ name, detail, from: "client" })
 })
 
-test("a command between two parts does not end the message, nor is it in its ranges", () => {
+test("a command between two parts does not end the message, and is not in its ranges", () => {
   const [one, two] = [frame(plainPart(text("a")), MORE), frame(plainPart(text("b")))]
   const file = concat(client, one, command("PING", new Uint8Array(2)), two)
   const { messages } = only(file)
@@ -240,10 +240,10 @@ test("a command between two parts does not end the message, nor is it in its ran
   expect(saidIn(file)).toEqual(["client: plain a | plain b"])
 })
 
-describe("which connections are ZMTP", () => {
+describe("recognition of ZMTP connections", () => {
   const web = text("GET / HTTP/1.1\r\nHost: example.org\r\n\r\n")
 
-  test("others are no events", () => {
+  test("other connections give no events", () => {
     const file = captured([
       ["client", web],
       ["server", text("HTTP/1.1 200 OK\r\n\r\n")],
@@ -263,7 +263,7 @@ describe("which connections are ZMTP", () => {
     expect(eventsOf(file)[0]).toMatchObject({ type: "connection", connection: { id: 1 } })
   })
 
-  test("lz4+tcp and tcp are told apart, each direction by itself", () => {
+  test("lz4+tcp and tcp are distinguished, separately for each direction", () => {
     const file = captured([
       ["client", concat(client, encoded([["a"]]), message(text("bare")))],
       ["server", concat(server, message(text("b")), message(text("c")))],
@@ -281,7 +281,7 @@ describe("which connections are ZMTP", () => {
   })
 })
 
-test("a part that does not decode has its error; what follows is decoded", () => {
+test("a part that does not decode has an error; later parts are decoded", () => {
   const bad = concat(text("LZ4B"), Uint8Array.of(9, 0, 0, 0, 0, 0, 0, 0, 0x30, 1))
   const file = concat(client, message(plainPart(text("a")), bad), encoded([[long]]))
   const { messages } = only(file)
@@ -315,19 +315,19 @@ describe("a dictionary that was shipped before the capture began", () => {
   const late = (stream: Uint8Array) => captured([["server", stream]], { begun: false })
   const decoded = Array(3).fill(`server: LZ4B ${long.slice(0, 150)}`)
 
-  test("is used when it is given", () => {
+  test("is used if it is given", () => {
     expect(saidIn(late(rest), { dictionary })).toEqual(decoded)
     expect(only(late(rest), { dictionary }).dictionaries.server).toEqual(new Uint8Array(dictionary))
   })
 
-  test("is asked for when it is not", () => {
+  test("is asked for if it is not given", () => {
     const { messages, errors } = only(late(rest))
     expect(messages[0]!.parts[0]!.error).toMatchObject({ code: "ERR_LZ4_CORRUPT_BLOCK" })
     expect(messages[0]!.parts[0]!.error!.message).toContain('the option "dictionary"')
     expect(errors).toEqual([])
   })
 
-  test("gives way to one that is shipped", () => {
+  test("is replaced by one that is shipped", () => {
     const given = { dictionary: other }
     const { messages, dictionaries } = only(late(concat(encoded([["a"], [long]]), wire)), given)
     expect(messages.map(({ parts }) => parts[0]!.kind)).toEqual([
@@ -337,7 +337,7 @@ describe("a dictionary that was shipped before the capture began", () => {
     expect(dictionaries.server).toEqual(new Uint8Array(dictionary))
   })
 
-  test("is not used where the beginning is captured", () => {
+  test("is not used if the beginning is captured", () => {
     const file = captured([["server", concat(server, rest)]], { begun: false })
     expect(saidIn(file, { dictionary })).toEqual(
       Array(3).fill("server: LZ4B (ERR_LZ4_CORRUPT_BLOCK)"),
@@ -345,7 +345,7 @@ describe("a dictionary that was shipped before the capture began", () => {
   })
 })
 
-describe("however a capture is cut into chunks", () => {
+describe("with any chunks", () => {
   const said = concat(
     client,
     encoded([["a"], ["b", long]], { dictionary: text(long.slice(0, 60)) }),
@@ -384,11 +384,11 @@ describe("however a capture is cut into chunks", () => {
       "of a body that is longer than a number can say",
       concat(client, frameHead(2n ** 62n), text(long)),
     ],
-  ])("so is the end in the middle %s", (_, bytes) => {
+  ])("the error for a truncated file is the same %s", (_, bytes) => {
     expect(eventsOf(bytes, 1)).toEqual(eventsOf(bytes))
   })
 
-  test("readCapture gives the same, with progress, from all it takes", async () => {
+  test("readCapture gives the same events from all kinds of input, with progress", async () => {
     const whole = linesOf(eventsOf(file))
     const pieces = [file.slice(0, 1000), file.slice(1000)]
     const sources = [
@@ -411,7 +411,7 @@ describe("however a capture is cut into chunks", () => {
     }
   })
 
-  test("readCapture stops when it is told to", async () => {
+  test("readCapture stops when it is aborted", async () => {
     const controller = new AbortController()
     let ended = false
     const source = (async function* () {
@@ -430,7 +430,7 @@ describe("however a capture is cut into chunks", () => {
   })
 })
 
-test("decodeFrames makes of a message's ranges what it was", () => {
+test("decodeFrames decodes the ranges of a message to the message", () => {
   const dictionary = text(long.slice(0, 60))
   const options = { dictionary, arenas: true }
   const file = captured(
@@ -472,7 +472,7 @@ describe("wrong arguments", () => {
     expect(await thrown(() => decodeFrames(client, { transport: "tcp", ...given }))).toMatch(error)
   })
 
-  test("what is no file, no chunk, no frames", async () => {
+  test("values that are not files, chunks or frames", async () => {
     expect(() => decodeCapture("file" as never)).toThrow(TypeError)
     expect(() => new CaptureReader().push([1] as never)).toThrow(TypeError)
     await expect(readCapture("file" as never).next()).rejects.toThrow(TypeError)
@@ -487,7 +487,7 @@ describe("wrong arguments", () => {
     expect(() => decodeFrames(Uint8Array.of(0x40, 0), tcp)).toThrow(/ERR_ZMTP_FRAME/)
   })
 
-  test("a file that is no capture closes the reader", () => {
+  test("a file that is not a capture closes the reader", () => {
     const reader = new CaptureReader()
     expect(() => {
       reader.push(text("<!doctype html><title>no capture</title>"))
@@ -498,12 +498,12 @@ describe("wrong arguments", () => {
   })
 })
 
-test("a connection of READY alone has no transport yet", () => {
+test("a connection with READY only has no transport yet", () => {
   const { transport }: CaptureConnection = only(concat(greeting(), ready("PUB")))
   expect(transport).toBeUndefined()
 })
 
-test("the example of docs/capture.md prints what is in a capture", async () => {
+test("the example of docs/capture.md prints the content of a capture", async () => {
   const docs = readFileSync(new URL("../../docs/capture.md", import.meta.url), "utf8")
   const [, program = ""] = /^```js\n(.*?)^```/ms.exec(docs) ?? []
   const file = fileURLToPath(new URL("../fuzz-corpus/capture/topics.pcap", import.meta.url))

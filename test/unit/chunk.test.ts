@@ -1,4 +1,4 @@
-/** Chunks are cut from memory that is used again: never while somebody still holds what is in it. */
+/** Chunks are allocated from memory that is reused, but only after all references are released. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
 
@@ -16,7 +16,7 @@ const content = {
 const builder = new ChunkBuilder()
 let made = 0
 
-/** A chunk of a fill of its own, in some pieces. */
+/** A chunk with its own fill byte, in several pieces. */
 function make(lengths: readonly number[]): { chunk: Chunk; expected: Buffer } {
   const fill = ++made & 0xff
   builder.begin()
@@ -51,10 +51,10 @@ const action = fc.record({
   which: fc.nat(1000),
 })
 
-test("what is held stays as it is, whatever is made, shared, joined, copied and released", () => {
+test("a referenced chunk does not change, whatever is allocated, shared, joined, copied and released", () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
-      // One entry for each that holds a chunk.
+      // One entry for each reference to a chunk.
       let held: { chunk: Chunk; expected: Buffer; shared: boolean }[] = []
       for (const { what, lengths, which } of actions) {
         const at = which % Math.max(1, held.length)
@@ -102,7 +102,7 @@ test("what is held stays as it is, whatever is made, shared, joined, copied and 
   )
 })
 
-test("chunks that are released in turn take no more memory than one slab", () => {
+test("chunks that are released in turn use no more than one slab", () => {
   const slabs = new Set<ArrayBufferLike>()
   for (let i = 0; i < 1000; i++) {
     const { chunk } = make([4000, 4000])

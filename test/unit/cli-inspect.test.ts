@@ -1,4 +1,4 @@
-/** `zeromq-lz4 inspect`, as a shell runs it, on captures made here. */
+/** `zeromq-lz4 inspect` as a process, with captures made here. */
 import { spawn, spawnSync } from "node:child_process"
 import {
   chmodSync,
@@ -53,7 +53,7 @@ function run(args: string[], input: string | Uint8Array = "", env = {}) {
   return { status, stdout, stderr }
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what is in a line is what is tested.
+// biome-ignore lint/suspicious/noExplicitAny: the content of a line is tested.
 const json = (stdout: string): any[] =>
   stdout
     .trimEnd()
@@ -64,11 +64,11 @@ const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 const command = (name: string, body: string) =>
   frame(bytes(`${String.fromCharCode(name.length)}${name}${body}`), COMMAND)
 
-/** A capture of one connection. */
+/** Returns a capture of one connection. */
 const capture = (said: Said, options?: ConversationOptions) =>
   pcapFile(framesOf(conversation(said, options)))
 
-/** What a codec sends for messages, in one stream. */
+/** Encodes messages to one stream. */
 function encoded(codec: Codec, messages: readonly (readonly Uint8Array[])[]): Uint8Array {
   return Buffer.concat(codec.encodeBatch(messages).map((parts) => message(...parts)))
 }
@@ -83,7 +83,7 @@ const events = (count: number, seed = 1): Uint8Array[] => {
   return Array.from({ length: count }, () => bytes(source.next().value as string))
 }
 
-/** A connection on which everything is sent that there is. */
+/** Returns a connection with all kinds of traffic. */
 const dictionary = Buffer.concat(events(6, 3)).subarray(0, 2000)
 const messages: Uint8Array[][] = [
   [bytes("hello")],
@@ -92,7 +92,7 @@ const messages: Uint8Array[][] = [
   [createRandom("noise").bytes(3000)],
   [bytes("x".repeat(5000))],
 ]
-/** An arena that is stored, with no more than 255 bytes of frames. */
+/** Returns a stored arena with at most 255 bytes of frames. */
 function arenaOf(...inner: Uint8Array[][]): Uint8Array {
   const frames = concat(...inner.map((parts) => message(...parts)))
   const sizes = Uint8Array.of(0, 0, 0, 0, frames.length, 0, 0, 0, inner.length, 0, 0, 0)
@@ -120,7 +120,7 @@ const broken = file(
   ]),
 )
 
-describe("wrong usage ends with 2 and says what is right", () => {
+describe("wrong usage exits with 2 and explains the right one", () => {
   test.each<[says: string, args: string[]]>([
     ["no FILE", []],
     ["one FILE", [good, good]],
@@ -157,7 +157,7 @@ describe("wrong usage ends with 2 and says what is right", () => {
   })
 })
 
-describe("bad input ends with 1 and one line", () => {
+describe("bad input exits with 1 and prints one line", () => {
   test.each<[says: string, args: string[]]>([
     ["missing: no such file", ["missing"]],
     ["is a directory, not a file", [directory]],
@@ -185,11 +185,11 @@ describe("bad input ends with 1 and one line", () => {
     expect(stderr.trimEnd().split("\n")).toHaveLength(1)
   })
 
-  test("a file that may not be read", () => {
+  test("a file without read permission", () => {
     const secret = file("secret.pcap", readFileSync(good))
     chmodSync(secret, 0)
     const command = [process.execPath, main, "inspect", secret]
-    // Root may read everything, unless it has no such capability.
+    // Root can read everything, unless it lacks the capability.
     const without = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"]
     const [program, ...args] = process.getuid?.() === 0 ? [...without, ...command] : command
     const { status, stdout, stderr } = spawnSync(program as string, args, { encoding: "utf8" })
@@ -197,7 +197,7 @@ describe("bad input ends with 1 and one line", () => {
     expect(stderr).toBe(`zeromq-lz4: ${secret}: permission denied\n`)
   })
 
-  test("after what is good of a file that is cut off", () => {
+  test("after the complete records of a truncated file", () => {
     const cut = file("cut.pcap", readFileSync(good).subarray(0, -10))
     const { status, stdout, stderr } = run([cut])
     expect(status).toBe(1)
@@ -206,7 +206,7 @@ describe("bad input ends with 1 and one line", () => {
     expect(stdout).toContain("connection 1: 127.0.0.1:40000 → 127.0.0.1:5555")
   })
 
-  test("after what is good of a file that is damaged", () => {
+  test("after the valid records of a damaged file", () => {
     const whole = readFileSync(good)
     const damaged = file("damaged.pcap", Buffer.concat([whole, new Uint8Array(50).fill(0xff)]))
     const { status, stdout, stderr } = run(["--json", damaged])
@@ -221,14 +221,14 @@ describe("--json", () => {
   const lines = json(stdout)
   const typed = (type: string) => lines.filter((line) => line.type === type)
 
-  test("is lines of JSON, and nothing else", () => {
+  test("prints only lines of JSON", () => {
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
     expect(new Set(lines.map(({ type }) => type))).toEqual(
       new Set(["connection", "handshake", "command", "dictionary", "message", "close", "summary"]),
     )
   })
 
-  test("has the messages exactly as they were sent", () => {
+  test("has the exact messages", () => {
     // biome-ignore lint/suspicious/noExplicitAny: see above.
     const content = ({ text, base64 }: any) =>
       text === undefined ? Buffer.from(base64, "base64") : Buffer.from(text)
@@ -243,7 +243,7 @@ describe("--json", () => {
     ])
   })
 
-  test("says what each part was on the wire", () => {
+  test("has the wire form of each part", () => {
     expect(typed("message")[1]).toMatchObject({
       connection: 1,
       from: "client",
@@ -293,7 +293,7 @@ describe("--json", () => {
     })
   })
 
-  test("ends with the summary: of each connection, and of all", () => {
+  test("ends with a summary of each connection, and of all", () => {
     expect(lines.slice(-2)).toEqual([
       {
         type: "summary",
@@ -343,13 +343,13 @@ describe("--json", () => {
     ])
   })
 
-  test("is the same for .pcapng, and from standard input", () => {
+  test("prints the same for .pcapng, and from standard input", () => {
     const frames = framesOf(conversation(everything(), { closed: "FIN" }))
     expect(run(["--json", file("good.pcapng", pcapngFile(frames))]).stdout).toBe(stdout)
     expect(run(["--json", "-"], readFileSync(good)).stdout).toBe(stdout)
   })
 
-  test("leaves content out of lines that it would make too long", () => {
+  test("omits content that would make lines too long", () => {
     using codec = Codec.createSync()
     const sent = encoded(codec, [[new Uint8Array((64 << 20) + 1)]])
     const { status, stdout } = run(["--json", "-"], capture([...opening, ["client", sent]]))
@@ -359,7 +359,7 @@ describe("--json", () => {
     ])
   })
 
-  test("tells of what broke", () => {
+  test("reports errors", () => {
     const { status, stdout } = run(["--json", broken])
     expect(status).toBe(0)
     expect(json(stdout).at(-2)).toMatchObject({ type: "summary", connection: 1, errors: 1 })
@@ -367,7 +367,7 @@ describe("--json", () => {
   })
 })
 
-test("the revision that a peer announces is in its handshake, as JSON and in the table", () => {
+test("an announced revision is shown in the handshake, as JSON and in the table", () => {
   const announcing = capture([
     ["client", handshake("PUSH", 2)],
     ["server", handshake("PULL")],
@@ -387,7 +387,7 @@ describe("the table", () => {
   const { stdout } = run([good])
   const rows = stdout.split("\n")
 
-  test("has a row for everything that happened, in words", () => {
+  test("has a row for every event, with a description", () => {
     for (const words of [
       /^TIME \(UTC\) +CONN +FORM +PARTS +PLAIN +WIRE +RATIO +CONTENT$/,
       /^22:13:20\.\d{6} +1 {3}open +127\.0\.0\.1:40000 → 127\.0\.0\.1:5555$/,
@@ -403,17 +403,17 @@ describe("the table", () => {
       expect(stdout.split("\n")).toContainEqual(expect.stringMatching(words))
   })
 
-  test("has no control characters, whatever peers send", () => {
+  test("prints no control characters, whatever peers send", () => {
     expect(stdout.replaceAll("\n", "")).not.toMatch(/\p{C}/u)
     expect(stdout).toContain("\\u{feff}żółw 🐢 \\x1b[31m\\x07")
     expect(stdout).toContain("weather\\x9b2J")
   })
 
-  test("cuts content, so that rows are not long where there is no terminal either", () => {
+  test("truncates content, even without a terminal", () => {
     expect(Math.max(...rows.map(({ length }) => length))).toBeLessThanOrEqual(200)
   })
 
-  test("ends with a summary, and that with the total", () => {
+  test("ends with a summary, whose last line is the total", () => {
     const summary = rows.slice(rows.indexOf("") + 1)
     expect(summary.slice(0, 2)).toEqual([
       expect.stringMatching(/^1 connection, 0\.\d{3} s from 2023-11-14 22:13:20\.123\d{3} UTC on$/),
@@ -430,7 +430,7 @@ describe("the table", () => {
     expect(client?.map((sum, i) => sum + (server?.[i] as number))).toEqual(total)
   })
 
-  test("says so where there is no ZMTP connection", () => {
+  test("reports if there is no ZMTP connection", () => {
     const http = capture([["client", bytes("GET / HTTP/1.1\r\n\r\n")]])
     expect(run([file("http.pcap", http)])).toEqual({
       status: 0,
@@ -444,7 +444,7 @@ describe("the table", () => {
     })
   })
 
-  test("tells of what broke, and goes on", () => {
+  test("reports errors, and continues", () => {
     const { status, stdout } = run([broken])
     expect(status).toBe(0)
     expect(stdout).toContain("ERR_LZ4_UNKNOWN_SENTINEL: part 0 begins with 6e 6f 74 20")
@@ -463,17 +463,17 @@ describe("at a terminal", () => {
     return all.flatMap((event) => tableRow(event, { columns, colour }) ?? [])
   }
 
-  test("a row is as wide as it, errors aside", () => {
+  test("rows have its width, except for errors", () => {
     for (const columns of [80, 120, 300])
       for (const row of rows(columns, false))
         if (!row.includes("ERR_")) expect(row.length).toBeLessThanOrEqual(columns)
   })
 
-  test("colour, if wanted, is around a whole row", () => {
+  test("colour, if enabled, is for whole rows", () => {
     const plain = rows(120, false)
     expect(plain.join("\n")).not.toContain("\x1b")
     const coloured = rows(120, true)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what colour is made of.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences.
     expect(coloured.map((row) => row.replace(/^\x1b\[3\dm(.*)\x1b\[39m$/, "$1"))).toEqual(plain)
     expect(coloured.filter((row) => row.startsWith("\x1b[31m"))).toEqual([
       expect.stringContaining("ERR_LZ4_BUDGET_EXCEEDED"),
@@ -498,7 +498,7 @@ describe("the summary of many connections", () => {
     return stdout.trimEnd().split("\n")
   }
 
-  test("lists the first 100, says how many more there are, and has the total of all", () => {
+  test("lists the first 100, the number of others, and the total of all", () => {
     const lines = summaryOf()
     expect(lines[0]).toMatch(/^1234 connections, /)
     expect(lines.filter((line) => line.startsWith("connection "))).toHaveLength(100)
@@ -515,7 +515,7 @@ describe("the summary of many connections", () => {
     expect(lines.at(-1)).toMatch(/^total: 1234 messages, /)
   })
 
-  test("as JSON lists the first 10,000, and with --all the others too", () => {
+  test("as JSON lists the first 10,000, or all with --all", () => {
     const crowd = file("crowd.pcap", many(10_002))
     const summaries = (...args: string[]) =>
       json(run(["--json", ...args, "--filter", "connection=0", crowd]).stdout)
@@ -525,22 +525,22 @@ describe("the summary of many connections", () => {
   })
 })
 
-describe("a file that gzip packed", () => {
+describe("a gzip file", () => {
   const packed = gzipSync(readFileSync(good))
 
-  test("is shown as it is unpacked, from standard input too", () => {
+  test("is shown while it is decompressed, also from standard input", () => {
     const unpacked = run([good])
     expect(run([file("good.pcap.gz", packed)])).toEqual(unpacked)
     expect(run(["-"], packed)).toEqual(unpacked)
   })
 
-  test("may have several members, and another name", () => {
+  test("may have several members, and any name", () => {
     const whole = readFileSync(good)
     const members = [whole.subarray(0, 3000), whole.subarray(3000)].map((part) => gzipSync(part))
     expect(run([file("members", Buffer.concat(members))])).toEqual(run([good]))
   })
 
-  test("and that is cut off is shown up to there", () => {
+  test("that is truncated is shown up to that point", () => {
     const cut = file("cut.gz", packed.subarray(0, -1000))
     const { status, stdout, stderr } = run([cut])
     expect(status).toBe(1)
@@ -549,7 +549,7 @@ describe("a file that gzip packed", () => {
     expect(stdout).toMatch(/\ntotal: /)
   })
 
-  test("and that is damaged is shown up to there", () => {
+  test("that is damaged is shown up to that point", () => {
     const large = capture([...opening, ["client", encoded(Codec.createSync(), noise(2000))]])
     const packed = gzipSync(large.subarray(0, 2_000_000))
     // A second member, of a method that does not exist.
@@ -565,7 +565,7 @@ describe("a file that gzip packed", () => {
 
   test.each([
     ["many messages", Array<Uint8Array>(512).fill(message(new Uint8Array(1 << 20)))],
-    // A frame of 2^40 bytes, of which 512 MiB are there.
+    // A frame of 2^40 bytes, of which 512 MiB are present.
     [
       "an endless message",
       [
@@ -576,7 +576,7 @@ describe("a file that gzip packed", () => {
   ])("a thousand times is read in little memory: %s", (_, frames) => {
     const bomb = gzipSync(Buffer.concat([handshake("PUSH"), ...frames]))
     expect(bomb.length).toBeLessThan(1 << 20)
-    // The highest that its memory was, in KiB; what the system says of children may be this process's.
+    // Its peak memory in KiB; the system's value for children may include this process.
     const told = `import { readFileSync } from "node:fs"
       process.on("exit", () => {
         console.error(/VmHWM:\\s+(\\d+)/.exec(readFileSync("/proc/self/status", "utf8"))[1])
@@ -614,7 +614,7 @@ describe("--filter", () => {
     expect(rows(...filters)).toHaveLength(count)
   })
 
-  test("looks for text in so much of a message as fits into a string", () => {
+  test("searches text in as much of a message as fits into a string", () => {
     using codec = Codec.createSync()
     const part = new Uint8Array(32 << 20).fill(0x61)
     const sent = encoded(codec, [[...Array<Uint8Array>(20).fill(part), bytes("b")]])
@@ -627,7 +627,7 @@ describe("--filter", () => {
     expect(["aaa", "b"].map(found)).toEqual(["message", "summary"])
   })
 
-  test("does not change the summary, which says how many rows match", () => {
+  test("does not change the summary, which has the number of matching rows", () => {
     const { stdout } = run(["--filter", "hello", good])
     expect(stdout).toMatch(/\n1 of \d+ rows match/)
     expect(stdout).toMatch(/→ 5 messages/)
@@ -659,7 +659,7 @@ describe("standard input", () => {
   const live = (...args: string[]) =>
     new Running(spawn(process.execPath, [main, "inspect", ...args, "-"], { cwd: directory }))
 
-  test("shows rows as they come, and SIGINT ends with the summary", async () => {
+  test("shows rows as they arrive, and prints the summary on SIGINT", async () => {
     const inspect = live("--filter", "kind=message")
     const whole = readFileSync(good)
     inspect.process.stdin?.write(whole.subarray(0, -1000))
@@ -673,7 +673,7 @@ describe("standard input", () => {
   })
 })
 
-test("ends quietly when who reads it has seen enough", () => {
+test("ends quietly when its output is closed", () => {
   const many = file("many.pcap", capture([...opening, ["client", numbered(20_000)]]))
   const script = `{ "$0" "$@"; echo "exit $?" >&2; } | head -n 2`
   const { stdout, stderr } = spawnSync(
@@ -685,17 +685,17 @@ test("ends quietly when who reads it has seen enough", () => {
   expect(stderr).toBe("exit 0\n")
 })
 
-/** Messages of plain parts in one stream. */
+/** Returns messages of plain parts in one stream. */
 function numbered(count: number): Uint8Array {
   const frames = Array.from({ length: count }, (_, i) => message(bytes(`\0\0\0\0message ${i}`)))
   return Buffer.concat(frames)
 }
 
-test("memory does not grow with the file", () => {
+test("memory does not depend on the size of the file", () => {
   const count = 200_000
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    // A few times this would be needed to keep what is shown.
+    // Keeping the shown content would need several times this.
     ["--max-old-space-size=24", main, "inspect", "--json", "-"],
     {
       input: capture([...opening, ["client", numbered(count)]]),
@@ -708,7 +708,7 @@ test("memory does not grow with the file", () => {
 })
 
 describe("--open", () => {
-  // A browser that keeps a copy of what it is to show.
+  // A browser that keeps a copy of the page.
   const seen = at("seen")
   const browser = file("browser.sh", `#!/bin/sh\nprintf %s "$1" > ${seen}\n`)
   const open = (capture: string, BROWSER = `sh ${browser}`, ...more: string[]) => {
@@ -716,7 +716,7 @@ describe("--open", () => {
     return run(["--open", capture, ...more], "", { BROWSER, TMPDIR: directory })
   }
 
-  test("starts the browser on a page with the capture in it, which no one else can read", () => {
+  test("starts the browser with a page that contains the capture, which other users cannot read", () => {
     const capture = file('a "good" <b>.pcap', readFileSync(good))
     const { status, stdout, stderr } = open(capture)
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
@@ -729,7 +729,7 @@ describe("--open", () => {
     )
   })
 
-  test("hands on a dictionary", () => {
+  test("passes on a dictionary", () => {
     const bytes = "what messages have in common"
     const dictionary = file("events.dict", bytes)
     expect(open(good, `sh ${browser}`, "--dictionary", dictionary).status).toBe(0)
@@ -740,7 +740,7 @@ describe("--open", () => {
     expect(html).toContain(`id="capture" data-name="${basename(good)}">`)
   })
 
-  test("leaves out a capture that is too large, and says what to do", () => {
+  test("omits a capture that is too large, and says what to do", () => {
     const large = at("large.pcap")
     writeFileSync(large, readFileSync(good))
     truncateSync(large, (64 << 20) + 1)
@@ -751,7 +751,7 @@ describe("--open", () => {
     expect(html).toContain('<script type="text/plain" id="capture"></script>')
   })
 
-  test("tries browsers in turn, and says where the page is when none starts", () => {
+  test("tries browsers in turn, and prints the path of the page if none starts", () => {
     expect(open(good, `/nonexistent:false: :sh ${browser}`).status).toBe(0)
     const { status, stderr } = open(good, "/nonexistent:false")
     expect(status).toBe(1)
@@ -765,7 +765,7 @@ describe("--html", () => {
   const embedded = (name: string, bytes: Buffer) =>
     `<script type="text/plain" id="capture" data-name="${name}">${bytes.toString("base64")}</script>`
 
-  test("writes the page with the capture in it", () => {
+  test("writes a page that contains the capture", () => {
     expect(run(["--html", page, good])).toEqual({
       status: 0,
       stdout: `${page}: the inspector page with ${good} in it\n`,
@@ -777,18 +777,18 @@ describe("--html", () => {
     expect(`${before}<script type="text/plain" id="capture"></script>${after}`).toBe(empty)
   })
 
-  test("hands on a dictionary", () => {
+  test("passes on a dictionary", () => {
     const dictionary = file("common.dict", "what messages have in common")
     expect(run(["--html", page, "--dictionary", dictionary, good]).status).toBe(0)
     expect(readFileSync(page, "utf8")).toContain('id="capture-dictionary" data-name="common.dict">')
   })
 
-  test("takes a capture from standard input, and one that gzip packed", () => {
+  test("reads a capture from standard input, and a gzip file", () => {
     expect(run(["--html", page, "-"], gzipSync(capture)).status).toBe(0)
     expect(readFileSync(page, "utf8")).toContain(embedded("standard input", capture))
   })
 
-  test("refuses a capture that is too large for a page, and writes none", () => {
+  test("refuses a capture that is too large for a page, and writes nothing", () => {
     const none = at("none.html")
     const large = Buffer.concat([capture, Buffer.alloc(64 << 20)])
     const { status, stdout, stderr } = run(["--html", none, file("large.gz", gzipSync(large))])
@@ -799,13 +799,13 @@ describe("--html", () => {
 })
 
 describe("progress", () => {
-  // Each look at the clock is a second later than the one before, however fast the file is read.
+  // Each reading of the clock is a second later, however fast the file is read.
   const clock = "let now = 0; performance.now = () => (now += 1000)"
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(clock)}`
   const long = file("long.pcap", capture([...opening, ["client", numbered(20_000)]]))
   const packed = file("long.pcap.gz", gzipSync(readFileSync(long), { level: 0 }))
 
-  /** Runs it in a terminal of its own. Returns all that came there. */
+  /** Runs it in its own terminal, and returns the terminal's output. */
   function atTerminal(line: string): string {
     const inspect = `${process.execPath} ${main} inspect ${line}`
     const { status, stdout } = spawnSync("script", ["-qec", inspect, "/dev/null"], {
@@ -817,18 +817,18 @@ describe("progress", () => {
     expect(status).toBe(0)
     return stdout
   }
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal's are what is tested.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are tested.
   const SHOWN = /\r\d+\.\d of \d+\.\d MiB read, (\d+) %\x1b\[K/g
   const percents = (printed: string) =>
     [...printed.matchAll(SHOWN)].map(([, percent]) => Number(percent))
-  /** Lines as they are when all is printed. */
+  /** Returns the lines visible at the end. */
   const linesOf = (printed: string) =>
     printed.split("\r\n").map((line) => line.split("\r\x1b[K").at(-1))
 
   test.each([
     { what: "a file", path: long },
     { what: "one that gzip packed", path: packed },
-  ])("is shown of $what, with --filter, and taken away before each row", ({ path }) => {
+  ])("is shown for $what, with --filter, and removed before each row", ({ path }) => {
     const printed = atTerminal(`--filter '"message 777" kind=message' ${path}`)
     const shown = percents(printed)
     expect(shown.length).toBeGreaterThan(1)
@@ -841,12 +841,12 @@ describe("progress", () => {
     expect(lines.join()).not.toContain("MiB read")
   })
 
-  test("is shown where the output goes elsewhere, and not between rows", () => {
+  test("is shown if the output is redirected, and not between rows", () => {
     expect(percents(atTerminal(`${long} > ${at("elsewhere")}`)).at(-1)).toBe(100)
     expect(atTerminal(long)).not.toContain("MiB read")
   })
 
-  test("is not shown where there is no terminal", () => {
+  test("is not shown without a terminal", () => {
     expect(run(["--filter", "kind=close", long], "", { NODE_OPTIONS }).stderr).toBe("")
   })
 })

@@ -1,4 +1,4 @@
-/** The command line, as a shell runs it. */
+/** The command line as a process. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -55,21 +55,21 @@ describe("help", () => {
     expect(stdout).toMatch(/^usage: zeromq-lz4/)
   })
 
-  test.each(["bridge", "inspect", "train"])("help %s prints what --help does", (name) => {
+  test.each(["bridge", "inspect", "train"])("help %s prints the same as --help", (name) => {
     const { stdout } = run(["help", name])
     expect(stdout).toMatch(new RegExp(`^usage: zeromq-lz4 ${name} `))
     expect(stdout).toBe(run([name, "--help"]).stdout)
   })
 })
 
-test("--version is that of the package", () => {
+test("--version prints the version of the package", () => {
   const { version } = JSON.parse(
     readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
   )
   expect(run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" })
 })
 
-describe("wrong usage ends with 2 and says what is right", () => {
+describe("wrong usage exits with 2 and explains the right one", () => {
   const samples = file("samples", events(10))
   test.each<[says: string, args: string[]]>([
     ["no command given", []],
@@ -98,7 +98,7 @@ describe("wrong usage ends with 2 and says what is right", () => {
   })
 })
 
-describe("bad input ends with 1 and one line", () => {
+describe("bad input exits with 1 and prints one line", () => {
   const noise = createRandom("cli").bytes(5000)
   const samples = file("good", events(10))
   test.each<[says: string, args: string[]]>([
@@ -137,7 +137,7 @@ describe("train", () => {
     expect(stdout).toContain("on 4 samples held out")
   })
 
-  test("samples that would go plain by default are told of, and measured as if they did not", () => {
+  test("samples below the default threshold are reported, and measured as if compressed", () => {
     const short = Array.from({ length: 100 }, (_, i) => `{"sensor":${i},"state":"nominal"}\n`)
     const { stdout } = run(["train", "--lines", "-o", "short.dict", file("short", short.join(""))])
     expect(stdout).toContain(
@@ -147,14 +147,14 @@ describe("train", () => {
     expect(Number(with_)).toBeLessThan(95)
   })
 
-  test("of a file of over 64 MiB it says how many lines are used", () => {
+  test("for a file of over 64 MiB, it prints the number of lines used", () => {
     const line = `${"x".repeat(99_999)}\n`
     const large = file("large.gz", gzipSync(line.repeat(700), { level: 1 }))
     const { stderr } = run(["train", "--lines", "-o", "large.dict", large, lines])
     expect(stderr).toContain("zeromq-lz4: only the first 672 samples are used")
   })
 
-  test("few samples are not held out, and it says so", () => {
+  test("with few samples, none are held out, which is printed", () => {
     const few = file("few", events(4))
     expect(run(["train", "--lines", "-o", "few.dict", few]).stdout).toContain("it was made of")
   })
@@ -165,7 +165,7 @@ describe("train", () => {
     expect(statSync(at("small.dict")).size).toBeLessThanOrEqual(capacity)
   })
 
-  test("the report holds for what comes next", () => {
+  test("the report is valid for later messages", () => {
     const { stdout } = run(["train", "--lines", "-o", "next.dict", lines])
     const [without, with_] = [...stdout.matchAll(/([\d.]+) %/g)].map(([, n]) => Number(n)) as [
       number,
@@ -179,10 +179,10 @@ describe("train", () => {
   })
 })
 
-describe("train, of a capture", () => {
+describe("train, with a capture", () => {
   const source = logEvents(7)
   const event = () => Buffer.from(source.next().value as string)
-  // Of the same topic each, so that where parts are held out matters.
+  // With the same topic each, so that it matters which parts are held out.
   const messages = Array.from({ length: 300 }, () => [
     ...[Buffer.from("events"), Buffer.from(""), event(), event()],
   ])
@@ -222,7 +222,7 @@ describe("train, of a capture", () => {
     expect(readFileSync(at("captured.dict"))).toEqual(dictionary)
   })
 
-  test("--filter chooses among its messages", () => {
+  test("--filter selects messages", () => {
     const all = run(["inspect", "--json", "--filter", "kind=message level", capture]).stdout
     const count = all.match(/"type":"message"/g)?.length as number
     const { stdout } = train("--filter", "level", "--filter", "from=client", capture)
@@ -234,7 +234,7 @@ describe("train, of a capture", () => {
     })
   })
 
-  test("what does not decode is left out, and what is cut off is told", () => {
+  test("undecodable messages are left out, and truncation is reported", () => {
     const broken = concat(encoded, message(Buffer.from("LZ4B, but not really")), encoded)
     const whole = pcapFile(captured(broken))
     const { status, stdout, stderr } = train(file("cut.pcap", whole.subarray(0, -10)))
@@ -243,7 +243,7 @@ describe("train, of a capture", () => {
     expect(stderr).toMatch(/cut\.pcap: the file ends .*\n.*cut\.pcap: 1 part did not decode\n$/)
   })
 
-  test("one without messages ends with 1", () => {
+  test("a capture without messages exits with 1", () => {
     const { status, stderr } = train(file("none.pcap", pcapFile([])))
     expect({ status, stderr }).toEqual({
       status: 1,

@@ -1,4 +1,4 @@
-/** The Codec's own promises; what it refuses from a peer is in hostile.test.ts. */
+/** The Codec's API; violations by peers are in hostile.test.ts. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -171,17 +171,17 @@ describe("a part is compressed", () => {
       expect(message!.map(formOf)).toEqual([form])
     })
 
-  test("only when block + 12 < plaintext + 4", () => {
+  test("only if block + 12 < plaintext + 4", () => {
     using codec = Codec.createSync({ minCompressSize: 0 })
     const forms = Array.from({ length: 40 }, (_, length) => codec.encodePart(zeros(length)))
     const first = forms.findIndex((wire) => formOf(wire) === "LZ4B")
-    // Zeros take a block of the same length whatever their number, so the first that gains gains 1.
+    // The block of zeros has the same length for any number of them, so the first gain is 1 byte.
     expect(forms[first]!.length).toBe(first + 3)
     for (const [length, wire] of forms.entries())
       expect(formOf(wire)).toBe(length < first ? "plain" : "LZ4B")
   })
 
-  test("not when it does not compress", () => {
+  test("not if it does not compress", () => {
     using codec = Codec.createSync()
     for (const length of [512, 4096, 65_536, 1 << 20, 3 << 20]) {
       const noise = payload("random", length)
@@ -191,7 +191,7 @@ describe("a part is compressed", () => {
     }
   })
 
-  test("less well but just as readably with a higher acceleration", () => {
+  test("less, but still decodably, with a higher acceleration", () => {
     const plain = payload("json", 65_536)
     const lengths = [1, 10, 100, 65_537].map((acceleration) => {
       using codec = Codec.createSync({ acceleration })
@@ -216,7 +216,7 @@ describe("a part is compressed", () => {
 // -- Messages ------------------------------------------------------------------------------------
 
 describe("encode", () => {
-  test("keeps the number and order of parts, empty ones too", () => {
+  test("keeps the number and order of parts, including empty ones", () => {
     using codec = Codec.createSync()
     const message = [none, text, none, text.subarray(0, 100), none]
     const wire = codec.encode(message)
@@ -242,7 +242,7 @@ describe("encode", () => {
     expect(codec.encode([none]).map((parts) => parts.map(formOf))).toEqual([["LZ4D"], ["plain"]])
   })
 
-  test("still owes the dictionary after what it refused", () => {
+  test("ships the dictionary after a refused message", () => {
     using codec = Codec.createSync({ dictionary })
     expect(() => codec.encodeBatch([[text], [null as unknown as Uint8Array]])).toThrow(TypeError)
     expect(codec.stats.sent.messages).toBe(0)
@@ -251,7 +251,7 @@ describe("encode", () => {
     expect(codec.encode([text]).map(([part]) => formOf(part!))).toEqual(["LZ4D", "LZ4B"])
   })
 
-  test("keeps the dictionary that it was given, whatever becomes of the array", () => {
+  test("copies the given dictionary", () => {
     const given = dictionary.slice()
     using sender = Codec.createSync({ dictionary: given })
     given.fill(0)
@@ -273,7 +273,7 @@ test("encodeBatch is encode of each message, in order", () => {
   expect(batch.stats.sent.messages).toBe(6)
 })
 
-test("encodePart uses the dictionary and leaves it to encode to ship it", () => {
+test("encodePart uses the dictionary, but only encode ships it", () => {
   using codec = Codec.createSync({ dictionary })
   using receiver = Codec.createSync()
   const plain = dictionary.slice(500, 1500)
@@ -287,7 +287,7 @@ describe("each direction has its own dictionary", () => {
   const theirs = payload("lorem", 2048, 3)
   const plain = [dictionary.slice(0, 700), theirs.slice(0, 700)]
 
-  test("two codecs with different ones understand each other", () => {
+  test("two codecs with different dictionaries can exchange messages", () => {
     using a = Codec.createSync({ dictionary })
     using b = Codec.createSync({ dictionary: theirs })
     for (const [from, to] of [
@@ -298,7 +298,7 @@ describe("each direction has its own dictionary", () => {
       expect(from.encode(plain).flatMap((message) => to.decode(message))).toEqual([plain])
   })
 
-  test("what was received is not sent with", () => {
+  test("a received dictionary is not used for sending", () => {
     using codec = Codec.createSync()
     const before = codec.encodePart(dictionary)
     expect(codec.decode([dictionaryPart(dictionary)])).toEqual([])
@@ -306,7 +306,7 @@ describe("each direction has its own dictionary", () => {
     expect(codec.encode([new Uint8Array(200)])).toEqual([[plainPart(new Uint8Array(200))]])
   })
 
-  test("what is sent with does not decode", () => {
+  test("the sender's own dictionary is not used for decoding", () => {
     using codec = Codec.createSync({ dictionary })
     const wire = codec.encodePart(dictionary)
     expect(() => codec.decodePart(wire)).toThrow(ProtocolError)
@@ -314,7 +314,7 @@ describe("each direction has its own dictionary", () => {
     expectSameBytes(codec.decodePart(wire), dictionary)
   })
 
-  test("large parts are sent and received with it, too", () => {
+  test("large parts use it too", () => {
     const large = new Uint8Array(2 << 20)
     for (let at = 0; at < large.length; at += 100_000) large.set(dictionary, at)
     using sender = Codec.createSync({ dictionary })
@@ -354,13 +354,13 @@ describe("stats", () => {
     expect(receiver.stats).toEqual({ sent: zero, received: expected })
   })
 
-  test("count a dictionary that decodePart receives as no message", () => {
+  test("do not count a dictionary received by decodePart as a message", () => {
     using codec = Codec.createSync()
     codec.decodePart(dictionaryPart(dictionary))
     expect(codec.stats.received).toEqual({ ...zero, wireBytes: 4 + dictionary.length })
   })
 
-  test("count nothing that failed", () => {
+  test("do not count failures", () => {
     using codec = Codec.createSync()
     expect(() => codec.decode([plainPart(text), new Uint8Array(3)])).toThrow(ProtocolError)
     expect(() => codec.encode([text, null as unknown as Uint8Array])).toThrow(TypeError)
@@ -400,7 +400,7 @@ describe("inputs", () => {
   }
 
   for (const [kind, make] of Object.entries(kinds))
-    test(`${kind} is taken, and left as it is`, () => {
+    test(`${kind} is accepted, and not modified`, () => {
       const small = text.subarray(0, 100)
       using usual = Codec.createSync({ dictionary })
       using codec = Codec.createSync({ dictionary: make(dictionary) })
@@ -444,7 +444,7 @@ describe("inputs", () => {
   afterAll(() => codec.close())
 
   for (const [value, shown] of wrong)
-    test(`${shown} is no part: TypeError`, () => {
+    test(`${shown} is not a part: TypeError`, () => {
       const calls = {
         encodePart: value,
         decodePart: value,
@@ -466,7 +466,7 @@ describe("inputs", () => {
     ...wrong.filter(([value]) => !Array.isArray(value)),
     [text, "Uint8Array"],
   ])
-    test(`${shown} is no message: TypeError`, () => {
+    test(`${shown} is not a message: TypeError`, () => {
       for (const method of ["encode", "decode"]) {
         const error = caught(() => unchecked[method]!(value))
         expect(error, method).toBeInstanceOf(TypeError)
@@ -494,7 +494,7 @@ describe("inputs", () => {
 })
 
 describe("results belong to the caller", () => {
-  // On V8's heap, from Node's pool, with a buffer of their own, and in a memory of their own.
+  // On V8's heap, in Node's pool, with an own buffer, and with an own WebAssembly memory.
   const sizes = [0, 1, 60, 64, 65, 500, 4091, 4095, 4096, 5000, 100_000, 3 << 20]
   const sample = (size: number) => new Uint8Array(size).map((_, i) => i % 13)
 
@@ -519,11 +519,11 @@ describe("results belong to the caller", () => {
         expect(bytes.buffer).toBeInstanceOf(ArrayBuffer)
       }
 
-      // Whatever the codec does next, they stay.
+      // Later calls do not change them.
       for (const other of sizes)
         codec.decodePart(codec.encodePart(new Uint8Array(other).fill(0xaa)))
       check()
-      // Writing to one changes neither the others nor what the codec makes next.
+      // Writing to one affects neither the others nor later results.
       for (const [name, bytes] of Object.entries(results)) {
         bytes.fill(0x55)
         expected[name]!.fill(0x55)
@@ -532,13 +532,13 @@ describe("results belong to the caller", () => {
       expectSameBytes(plain, sample(size))
       expectSameBytes(plainWire, plainPart(sample(size)))
       expectSameBytes(codec.decodePart(codec.encodePart(plain)), sample(size))
-      // Nor do changes to what was given change what came back.
+      // Nor do changes to the arguments affect results.
       plain.fill(0x66)
       plainWire.fill(0x66)
       check()
     })
 
-  test("the shipped dictionary is no view of the codec's", () => {
+  test("the shipped dictionary is not a view of the codec's", () => {
     using codec = Codec.createSync({ dictionary })
     codec.encode([text])[0]![0]!.fill(0)
     using receiver = Codec.createSync()
@@ -546,7 +546,7 @@ describe("results belong to the caller", () => {
     expectSameBytes(receiver.decodePart(codec.encodePart(dictionary)), dictionary)
   })
 
-  test("a received dictionary is no view of the caller's", () => {
+  test("a received dictionary is not a view of the caller's", () => {
     using sender = Codec.createSync({ dictionary })
     using receiver = Codec.createSync()
     const shipped = dictionaryPart(dictionary)
@@ -559,7 +559,7 @@ describe("results belong to the caller", () => {
   })
 })
 
-test("codecs of one thread do not notice each other", () => {
+test("codecs of one thread are independent", () => {
   const codecs = Array.from({ length: 20 }, (_, i) =>
     Codec.createSync({ dictionary: payload("lorem", 1000 + i, i), maxMessageSize: 5000 + i }),
   )
@@ -598,7 +598,7 @@ describe("a closed codec", () => {
       expect(() => call(codec)).toThrow(/closed/)
     })
 
-  test("can be closed again, and asked for its stats", () => {
+  test("can be closed again, and still has its stats", () => {
     const codec = Codec.createSync({ dictionary })
     codec.encodePart(text)
     codec.close()
@@ -606,7 +606,7 @@ describe("a closed codec", () => {
     expect(codec.stats.sent.messages).toBe(1)
   })
 
-  test("leaves others that have the same dictionary alone", () => {
+  test("does not affect others with the same dictionary", () => {
     const [a, b] = [Codec.createSync({ dictionary }), Codec.createSync({ dictionary })]
     a.close()
     a.close()
@@ -621,7 +621,7 @@ describe("a closed codec", () => {
     )
   })
 
-  test("is what `using` leaves", () => {
+  test("is the result of `using`", () => {
     const codec = Codec.createSync()
     expect(codec[Symbol.dispose]()).toBeUndefined()
     expect(() => codec.encodePart(text)).toThrow(/closed/)
@@ -639,7 +639,7 @@ describe("wasm", () => {
     return pathToFileURL(path)
   }
 
-  // What each address answers, in turn; the last answer stays.
+  // The responses of each address, in turn; the last one is repeated.
   const answers: Record<string, [status: number, body: Uint8Array | string][]> = {}
   const requests: string[] = []
   const server = createServer((request, response) => {
@@ -684,7 +684,7 @@ describe("wasm", () => {
       }
     })
 
-  // Not ours, but a module: it has a memory and nothing else.
+  // A valid module of another kind: it only has a memory.
   const foreign = Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0)
   const bad: Record<string, [() => CodecOptions["wasm"], ...says: (string | RegExp)[]]> = {
     "the URL of a file that is not there": [
@@ -720,7 +720,7 @@ describe("wasm", () => {
     "another module": [() => new WebAssembly.Module(foreign), "zeromq-lz4"],
   }
   for (const [kind, [make, ...says]] of Object.entries(bad))
-    test(`${kind} is an error that says so, each time`, async () => {
+    test(`${kind} gives an explanatory error, each time`, async () => {
       const wasm = make()!
       for (let attempt = 0; attempt < 2; attempt++) {
         const error = await rejection(Codec.create({ wasm }))
@@ -728,11 +728,11 @@ describe("wasm", () => {
         for (const words of says) expect(error.message).toMatch(words)
         if (!(wasm instanceof URL)) expect(() => Codec.createSync({ wasm })).toThrow()
       }
-      // And nobody else suffers.
+      // Others still work.
       expectSameBytes(pass(await Codec.create(), text), text)
     })
 
-  test("as a URL needs create", () => {
+  test("as a URL requires create", () => {
     expect(() => Codec.createSync({ wasm: wasmUrl })).toThrow(/Codec\.create\(\)/)
   })
 
@@ -757,7 +757,7 @@ describe("wasm", () => {
     expectSameBytes(pass(await Codec.create({ wasm }), text), text)
   })
 
-  test("is fetched once, however many wait for it", async () => {
+  test("is fetched once for all concurrent calls", async () => {
     const wasm = httpUrl("/once.wasm", [200, wasmBytes()])
     const urls = [wasm, wasm, new URL(wasm)]
     const codecs = await Promise.all(urls.map((wasm) => Codec.create({ wasm })))
@@ -769,7 +769,7 @@ describe("wasm", () => {
 
 // -- Helpers -------------------------------------------------------------------------------------------
 
-/** Through a codec and back. */
+/** Encodes and decodes. */
 function pass(codec: Codec, plain: Uint8Array): Uint8Array {
   using receiver = Codec.createSync()
   const messages = codec.encode([plain]).flatMap((message) => receiver.decode(message))
@@ -790,7 +790,7 @@ async function rejection(promise: Promise<Codec>): Promise<Error> {
   return outcome instanceof Codec ? expect.fail("nothing was thrown") : outcome
 }
 
-/** Options, for the names of tests. */
+/** Formats options for test names. */
 function shown(options: unknown): string {
   return JSON.stringify(options, (_, value) => {
     if (ArrayBuffer.isView(value)) return `${value.constructor.name} of ${value.byteLength}`

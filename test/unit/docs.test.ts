@@ -1,4 +1,4 @@
-/** What README.md and the other documents refer to. */
+/** References in README.md and the other documents. */
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -13,7 +13,7 @@ const markdownIn = (directory: string): string[] =>
 
 const documents = ["", "docs", "bench"].flatMap(markdownIn)
 
-/** The anchors of a document's headings, as GitHub makes them. */
+/** Returns the anchors of a document's headings, as on GitHub. */
 const anchors = (text: string): string[] =>
   [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
     heading!
@@ -25,7 +25,7 @@ const anchors = (text: string): string[] =>
 describe.each(documents)("%s", (file) => {
   const links = [...read(file).matchAll(/\]\(((?!\w+:)[^)\s]+)\)/g)].map(([, link]) => link!)
 
-  test("links to what is there", () => {
+  test("links to existing targets", () => {
     for (const link of links) {
       const [path = "", anchor] = link.split("#")
       const target = path === "" ? file : join(dirname(file), path)
@@ -35,7 +35,7 @@ describe.each(documents)("%s", (file) => {
   })
 })
 
-test("documents in the package link to nothing that is not", () => {
+test("documents in the package only link to files in the package", () => {
   const { files } = JSON.parse(read("package.json")) as { files: string[] }
   const inPackage = documents.filter((file) => file === "README.md" || isPacked(file, files))
   for (const file of inPackage)
@@ -48,7 +48,7 @@ test("documents in the package link to nothing that is not", () => {
 const isPacked = (file: string, packed: readonly string[]) =>
   packed.some((one) => file === one || file.startsWith(`${one}/`))
 
-test("links to files of the repository are to those that there are", () => {
+test("links to files of the repository lead to existing ones", () => {
   const links = read("README.md").matchAll(/OWNER\/zeromq-lz4\/(?:blob\/)?main\/([^)#\s]+)/g)
   for (const [, file] of links) expect(existsSync(join(root, file!)), file).toBe(true)
 })
@@ -57,7 +57,7 @@ test("README.md is no longer than 19 KB", () => {
   expect(Buffer.byteLength(read("README.md"))).toBeLessThanOrEqual(19_000)
 })
 
-test("README.md names the TCP options that are refused, and no others", () => {
+test("README.md lists exactly the TCP options that are refused", () => {
   const [, table = ""] = /const REFUSED = \{\n(.*?)\n\}/s.exec(
     read("src/sockets/socket-options.ts"),
   ) ?? [""]
@@ -70,7 +70,7 @@ test("README.md names the TCP options that are refused, and no others", () => {
   expect(named).toEqual(refused)
 })
 
-test("README.md has the limits of the source", () => {
+test("README.md has the same limits as the source", () => {
   const numberIn = (file: string, name: string): number =>
     Number(
       new RegExp(`\\b${name} = ([\\d_]+)`).exec(read(file))?.[1]?.replaceAll("_", "") ?? Number.NaN,

@@ -1,4 +1,4 @@
-/** What is chosen with `level: "adaptive"`, over simulated networks, beside the best fixed effort. */
+/** Choices of `level: "adaptive"` over simulated networks, compared with the best fixed effort. */
 import { describe, expect, test } from "vitest"
 import { NO_EFFORT } from "../../src/codec/options.js"
 import { EFFORTS, EffortController } from "../../src/transport/effort-controller.js"
@@ -32,11 +32,11 @@ const scene = (payload: Payload, network: number): Omit<Scene, "seed"> => ({
   network: () => network,
 })
 
-/** Plaintext that arrives between two times. */
+/** Returns the plaintext that arrives between two times. */
 const between = ({ tenths }: Outcome, fromMs: number, toMs: number) =>
   tenths.slice(fromMs / TENTH_MS, toMs / TENTH_MS).reduce((sum, bytes) => sum + (bytes ?? 0), 0)
 
-/** The share of what the best fixed effort brings through, which may be another one in each phase. */
+/** Divides the goodput by that of the best fixed effort of each phase. */
 function shareOfBest(
   what: Omit<Scene, "seed">,
   fromMs: number,
@@ -70,12 +70,12 @@ describe("reaches 0.97 of the best fixed effort", () => {
       expect(shareOfBest(scene(payload, mbit(speed)), 3000)).toBeGreaterThan(0.97)
     })
 
-  test.each([100, 1000])("with two payloads that take turns, at %i Mbit/s", (speed) => {
+  test.each([100, 1000])("with two alternating payloads, at %i Mbit/s", (speed) => {
     const payload = (_: number, batch: number) => (batch % 2 ? JSON_TEXT : RANDOM)
     expect(shareOfBest({ ...scene(LOREM, mbit(speed)), payload }, 3000)).toBeGreaterThan(0.97)
   })
 
-  test("with bursts of half a second and pauses as long", () => {
+  test("with bursts of half a second and equal pauses", () => {
     const bursts = () => {
       let end = 500
       return (now: number) => {
@@ -88,33 +88,30 @@ describe("reaches 0.97 of the best fixed effort", () => {
     expect(shareOfBest(what, 3000)).toBeGreaterThan(0.97)
   })
 
-  test.each([100, 1000])(
-    "with runs that are encoded at once, and pauses, at %i Mbit/s",
-    (speed) => {
-      const what = {
-        ...scene(JSON_TEXT, mbit(speed)),
-        ms: 30_000,
-        queue: 1000,
-        run: 6 * speed,
-        betweenMs: 400,
-        cold: 7,
-      }
-      expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
-    },
-  )
+  test.each([100, 1000])("with batches encoded at once, and pauses, at %i Mbit/s", (speed) => {
+    const what = {
+      ...scene(JSON_TEXT, mbit(speed)),
+      ms: 30_000,
+      queue: 1000,
+      run: 6 * speed,
+      betweenMs: 400,
+      cold: 7,
+    }
+    expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
+  })
 
   test.each([100, 1000])("with waits that end too early, at %i Mbit/s", (speed) => {
     const what = { ...scene(JSON_TEXT, mbit(speed)), ms: 20_000, queue: 200, hasty: 0.1 }
     expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
   })
 
-  test("with hundreds of messages that are encoded and wait", () => {
+  test("with hundreds of encoded messages that wait", () => {
     const what = { ...scene(JSON_TEXT, mbit(100)), ms: 30_000, queue: 200 }
     expect(shareOfBest(what, 6000)).toBeGreaterThan(0.97)
   })
 })
 
-describe("reaches 0.93 of the best fixed effort where that takes almost all of the processor's time", () => {
+describe("reaches 0.93 of the best fixed effort if that uses almost all processor time", () => {
   const payload = (encode: readonly number[], ratio: readonly number[]): Payload => ({
     encode,
     decode: JSON_TEXT.decode,
@@ -154,14 +151,14 @@ describe("reaches 0.93 of the best fixed effort of each phase", () => {
     ["JSON", JSON_TEXT],
     ["Lorem", LOREM],
     ["small JSON", SMALL_JSON],
-  ])("with 1 Gbit/s and 100 Mbit/s in turn, of %s", (_, payload) => {
+  ])("with alternating 1 Gbit/s and 100 Mbit/s, of %s", (_, payload) => {
     const network = alternate(mbit(1000), mbit(100))
     const what = { ...scene(payload, 0), ms: 30_000, network }
     expect(shareOfBest(what, PHASE_MS, PHASE_MS)).toBeGreaterThan(0.93)
   })
 })
 
-test("a network that changes is answered within 2 s", () => {
+test("it adapts to a changed network within 2 s", () => {
   const network = (now: number) => mbit(now < 6000 ? 10_000 : now < 12_000 ? 100 : 10_000)
   const what = { ...scene(JSON_TEXT, 0), ms: 18_000, network }
   for (const seed of SEEDS) {
@@ -174,18 +171,18 @@ test("a network that changes is answered within 2 s", () => {
   }
 })
 
-test("a receiver that decodes slowly is sent plain parts, though the model is against it", () => {
+test("a receiver that decodes slowly gets plain parts, although the model predicts otherwise", () => {
   const payload = { ...JSON_TEXT, decode: [0.05, 4, 4, 4, 4] }
   const what = { ...scene(payload, FAST), ms: 30_000, receiving: 0.5 }
   expect(shareOfBest(what, 10_000)).toBeGreaterThan(0.9)
 })
 
-test("a program that sends less than goes through gets level 0", () => {
+test("a program that sends less than the network allows gets level 0", () => {
   const { shares } = play({ ...scene(JSON_TEXT, mbit(1000)), seed: 1, pauseMs: () => 2 })
   expect(shares[EFFORTS.indexOf(1)]).toBe(1)
 })
 
-/** Publishes to connections with networks of these speeds; returns the effort that is chosen most. */
+/** Publishes to connections over networks of these speeds, and returns the most frequent effort. */
 function published(speeds: readonly number[], sendsPerMs: number): number {
   const controller = new EffortController()
   const { encode, ratio } = JSON_TEXT
@@ -228,33 +225,33 @@ function published(speeds: readonly number[], sendsPerMs: number): number {
   return [...counts].reduce((a, b) => (b[1] > a[1] ? b : a))[0]
 }
 
-describe("of many subscribers", () => {
+describe("with many subscribers", () => {
   const [slow, fast] = [mbit(50), FAST * 1000]
   const subscribers = (count: number, of: number) =>
     Array.from({ length: of }, (_, i) => (i < count ? slow : fast))
 
-  test("one slow one does not raise the effort of all", () => {
+  test("a single slow one does not raise the effort", () => {
     expect(published(subscribers(1, 16), 40_000)).toBe(1)
   })
 
-  test("those whose networks are the limit raise it, where they are most", () => {
+  test("a majority limited by their networks raises it", () => {
     expect(published(subscribers(12, 16), 40_000)).toBeLessThan(0)
   })
 
-  test("many slow ones are not given up for fast ones where the processor is the limit", () => {
+  test("many slow ones are not sacrificed for fast ones if the processor is the limit", () => {
     expect(published(subscribers(3, 4), Number.POSITIVE_INFINITY)).not.toBe(NO_EFFORT)
     expect(published(subscribers(0, 4), Number.POSITIVE_INFINITY)).toBe(NO_EFFORT)
   })
 })
 
-/** Sends over a network, of 100 Mbit/s if no other is named. */
+/** Sends over a network, of 100 Mbit/s by default. */
 class Sending {
   readonly controller = new EffortController()
   now = 0
   probes = 0
   #waiting = 0
 
-  /** Returns the effort after a window in which all was sent that the network takes, or just encoded. */
+  /** Returns the effort after a window in which the network was saturated, or messages were only encoded. */
   pass({ stalledMs = 0, probeMs = 0, spareMs = 0, network = mbit(100) } = {}): number {
     const { encode, ratio } = JSON_TEXT
     const plain = 65_536
@@ -294,15 +291,15 @@ class Sending {
   }
 }
 
-describe("a receiver that stands still", () => {
-  test("begins no trial, which nothing could be compared with", () => {
+describe("a receiver that stops", () => {
+  test("starts no trial, because there is nothing to compare it with", () => {
     const sending = new Sending()
     while (sending.now < 5000) sending.pass()
     const efforts = Array.from({ length: 8 }, () => sending.pass({ stalledMs: 600 }))
     expect(new Set(efforts)).toEqual(new Set([sending.controller.effort]))
   })
 
-  test("for a minute in a trial does not put off the next for hours", () => {
+  test("for a minute during a trial does not delay the next for hours", () => {
     const sending = new Sending()
     while (sending.now < 5000) sending.pass()
     const usual = sending.controller.effort
@@ -323,7 +320,7 @@ test("an effort that was being tried when the program paused is not used without
   expect(sending.pass()).toBe(usual)
 })
 
-test("a probe during which the process stood still does not put off the next for hours", () => {
+test("a probe during which the process stopped does not delay the next for hours", () => {
   const sending = new Sending()
   while (sending.now < 5000) sending.pass()
   const { probes } = sending
@@ -333,7 +330,7 @@ test("a probe during which the process stood still does not put off the next for
   expect(sending.probes).toBeGreaterThan(probes + 1)
 })
 
-test("a probe that was expensive on a slow network does not put off the next on a fast one", () => {
+test("a probe that was expensive on a slow network does not delay the next on a fast one", () => {
   const sending = new Sending()
   while (sending.now < 10_000) sending.pass({ network: mbit(0.1) })
   const { probes } = sending

@@ -1,4 +1,4 @@
-/** What endpoints mean: libzmq's grammar of tcp://. */
+/** Parsing of endpoints, with libzmq's grammar of tcp://. */
 import { networkInterfaces } from "node:os"
 import { describe, expect, test } from "vitest"
 
@@ -18,7 +18,7 @@ const [loopback = "lo"] = Object.entries(networkInterfaces())
 const error = (code: string, endpoint: string) =>
   expect.objectContaining({ code, errno: expect.any(Number), address: endpoint })
 
-describe("what may be bound", () => {
+describe("endpoints that can be bound", () => {
   test.each([
     ["127.0.0.1:5555", false, "127.0.0.1", 5555],
     ["127.0.0.1:*", false, "127.0.0.1", 0],
@@ -54,12 +54,12 @@ describe("what may be bound", () => {
     [" 127.0.0.1:5555", "ENODEV"],
     ["a b:5555", "ENODEV"],
     ["tcp://127.0.0.1:5555", "ENODEV"],
-  ])("%s may not: %s", (rest, code) => {
+  ])("%s is refused: %s", (rest, code) => {
     expect(() => parseBind(SCHEME + rest, false)).toThrow(error(code, SCHEME + rest))
   })
 })
 
-describe("what may be connected to", () => {
+describe("endpoints that can be connected", () => {
   test.each([
     ["127.0.0.1:5555", "127.0.0.1", 5555, undefined],
     ["host.example:1", "host.example", 1, undefined],
@@ -91,12 +91,12 @@ describe("what may be connected to", () => {
     ["127.0.0.2;127.0.0.1:5555", "EINVAL"],
     ["127.0.0.2:0;127.0.0.3:0;127.0.0.1:5555", "EINVAL"],
     ["no-such-interface:0;127.0.0.1:5555", "ENODEV"],
-  ])("%s may not: %s", (rest, code) => {
+  ])("%s is refused: %s", (rest, code) => {
     expect(() => parseConnect(SCHEME + rest, false)).toThrow(error(code, SCHEME + rest))
   })
 })
 
-test("an endpoint is formatted with the brackets that IPv6 needs", () => {
+test("an endpoint is formatted with brackets for IPv6", () => {
   expect(formatEndpoint({ host: "127.0.0.1", port: 1 })).toBe("lz4+tcp://127.0.0.1:1")
   expect(formatEndpoint({ host: "::1", port: 1 })).toBe("lz4+tcp://[::1]:1")
   expect(formatEndpoint({ host: "::1", port: 1 }, "tcp://")).toBe("tcp://[::1]:1")

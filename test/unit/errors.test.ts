@@ -1,4 +1,4 @@
-/** docs/errors.md against the source, and the code of every misuse. */
+/** docs/errors.md compared with the source, and the error code of every misuse. */
 import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import { CaptureReader, decodeCapture, decodeFrames, readCapture } from "zeromq-lz4/capture"
@@ -16,7 +16,7 @@ function sources(directory: string): [file: string, text: string][] {
     .map((file) => [`${directory}${file}`, readFileSync(new URL(file, at), "utf8")])
 }
 
-test("docs/errors.md lists each code once, and there are no others", () => {
+test("docs/errors.md lists every code exactly once", () => {
   const listed = [...document.matchAll(/^\| `(ERR_[A-Z0-9_]+)`/gm)].map(([, code]) => code)
   const used = sources("").flatMap(([, text]) =>
     [...text.matchAll(/"(ERR_[A-Z0-9_]+)"/g)].map(([, code]) => code),
@@ -31,7 +31,7 @@ test("docs/errors.md lists the codes that sockets have in common with zeromq.js"
   expect(listed).toEqual([...messages!.matchAll(/^ {2}(E[A-Z]+):/gm)].map(([, code]) => code))
 })
 
-test("the codes of RFC.md mean the same there", () => {
+test("docs/errors.md describes codes as RFC.md does", () => {
   const rows = (text: string) =>
     [...text.matchAll(/^\| `?(ERR_[A-Z0-9_]+)`? \| (sent|declared|greeted) /gm)].map(
       ([, code, verb]) => `${code} ${verb}`,
@@ -41,8 +41,8 @@ test("the codes of RFC.md mean the same there", () => {
   expect(rows(document)).toEqual(expect.arrayContaining(ofRfc))
 })
 
-test("codec and capture throw nothing without a code", () => {
-  // What is never thrown at users, and what makes the errors that are.
+test("all errors of codec and capture have a code", () => {
+  // Never thrown at users, or the places that create errors.
   const home = ["codec/errors.ts", "capture/errors.ts", "capture/filter.ts"]
   const bare = [...sources("codec/"), ...sources("capture/")]
     .filter(([file]) => !home.includes(file))
@@ -179,6 +179,6 @@ test.each<[says: RegExp, call: () => unknown]>([
     /^unknown option "all"; known: .*wasm, onProgress, signal$/,
     () => read(new Blob([bytes]), { all: 1 }),
   ],
-])("a mistake is answered with what is allowed: %s", async (says, call) => {
+])("the error for a mistake has the allowed values: %s", async (says, call) => {
   await expect((async () => call())()).rejects.toThrow(says)
 })

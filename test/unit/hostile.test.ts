@@ -1,4 +1,4 @@
-/** What a receiver refuses, and by which code: RFC.md section 5.2, step by step. */
+/** Violations that a receiver refuses, and their codes: RFC.md section 5.2, step by step. */
 import { describe, expect, test } from "vitest"
 import { Codec, ProtocolError, type ProtocolErrorCode } from "zeromq-lz4/codec"
 
@@ -11,16 +11,16 @@ const GIB = 1n << 30n
 const MIB = 1 << 20
 
 interface Case {
-  /** What is wrong. */
+  /** A description of the violation. */
   what: string
   code: ProtocolErrorCode
-  /** What the message says was seen and is allowed. */
+  /** The seen and allowed values in the error message. */
   says?: (string | RegExp)[]
   wire: Uint8Array
   budget?: number
-  /** What came before on the same connection. */
+  /** Earlier parts on the same connection. */
   before?: Uint8Array
-  /** Only in a message of its own, or only in a longer one. */
+  /** Whether it is only tested as a single part, or only in a longer message. */
   only?: "alone" | "multipart"
   wasm?: WebAssembly.Module
 }
@@ -44,7 +44,7 @@ const encode = (plain: Uint8Array): Uint8Array => {
   return codec.encodePart(plain)
 }
 const block = encode(text).subarray(12)
-/** A block of literals only. */
+/** Returns a block of literals only. */
 const literals = (bytes: Uint8Array): Uint8Array =>
   concat(Uint8Array.of(0xf0, bytes.length - 15), bytes)
 
@@ -340,7 +340,7 @@ const dictionaries: Case[] = [
   ),
 ]
 
-// Parts of several blocks, as they are beyond 1 GiB.
+// Parts of several blocks, as above 1 GiB.
 const first = smallBlocksOf(new Uint8Array(smallBlockSize))
 const several: Case[] = [
   {
@@ -407,7 +407,7 @@ function name(part: Uint8Array): string {
   return part[3] === 0 ? "plain" : String.fromCharCode(...part.subarray(0, 4))
 }
 
-/** LZ4B of the dictionary's own bytes: one long match into it. */
+/** LZ4B of the dictionary's bytes: one long match into it. */
 function withDictionary(dictionary: Uint8Array): Uint8Array {
   using codec = Codec.createSync({ dictionary })
   return codec.encodePart(dictionary)
@@ -423,10 +423,10 @@ function smallBlocksOf(plain: Uint8Array): Uint8Array {
 const none = new Uint8Array(0)
 const empty = plainPart(none)
 
-/** Larger than whatever a part of the table declares and may have. */
+/** Larger than all valid sizes in the table. */
 const largeTarget = new Uint8Array(4 << 20)
 
-/** The messages that a hostile part is tried in: where in them, and how. */
+/** The messages with which a hostile part is tested: its position in them, and the method. */
 const SHAPES: {
   shape: string
   multipart: boolean
@@ -502,7 +502,7 @@ function caught(work: () => unknown): Error {
   return expect.fail("nothing was thrown")
 }
 
-/** The longest good part that the budget allows, in both forms that always exist. */
+/** The longest valid parts that the budget allows, in both forms that always exist. */
 function expectGoodPart(codec: Codec, budget = text.length): void {
   const good = text.subarray(0, budget)
   for (const wire of [plainPart(good), encode(good)]) {
@@ -511,7 +511,7 @@ function expectGoodPart(codec: Codec, budget = text.length): void {
   }
 }
 
-describe("what is allowed", () => {
+describe("allowed parts", () => {
   const forms = { plain: plainPart(text), LZ4B: goodB, LZ4M: goodM }
 
   for (const [form, wire] of Object.entries(forms))
@@ -520,7 +520,7 @@ describe("what is allowed", () => {
       for (let message = 0; message < 3; message++) expectSameBytes(codec.decodePart(wire), text)
     })
 
-  test("parts that spend the budget together, to the last byte", () => {
+  test("parts that together use exactly the budget", () => {
     using codec = Codec.createSync({ maxMessageSize: 3 * text.length })
     const wire = Object.values(forms).flatMap((part) => [part, empty])
     for (let message = 0; message < 3; message++)
@@ -543,7 +543,7 @@ describe("what is allowed", () => {
         expect(other.decodePart(empty)).toEqual(none)
       })
 
-  test("a dictionary after some that were refused", () => {
+  test("a dictionary after refused ones", () => {
     using codec = Codec.createSync()
     for (const length of [0, 8193])
       expect(() => codec.decodePart(dictionaryPart(new Uint8Array(length)))).toThrow(ProtocolError)
@@ -562,7 +562,7 @@ describe("what is allowed", () => {
   })
 })
 
-test("the whole table takes less than 16 MiB", async () => {
+test("the whole table uses less than 16 MiB", async () => {
   const table = Object.values(groups).flat()
   const { refused, start, most } = await inChild(
     decodeAll,
@@ -580,7 +580,7 @@ interface TableRow {
   small: boolean
 }
 
-/** Decodes every part in every shape; counts those that were refused in any. */
+/** Decodes every part in every shape, and counts those that were refused in any. */
 async function decodeAll(
   { Codec, ProtocolError, memory, memoryNow, smallBlocks }: Child,
   table: TableRow[],

@@ -1,4 +1,4 @@
-/** What the inspector keeps of a capture, and what it makes of that. */
+/** The inspector's index of a capture, and its views. */
 import { describe, expect, test } from "vitest"
 import type {
   CaptureConnection,
@@ -76,7 +76,7 @@ function viewOf(index: CaptureIndex, filter: string): number[] {
   return Array.from({ length: view.length }, (_, place) => view.at(place))
 }
 
-test("a column keeps what was pushed, over many blocks", () => {
+test("a column keeps pushed values, over many blocks", () => {
   const column = new Column(Uint32Array)
   for (let i = 0; i < 200_000; i++) column.push(i * 3)
   expect(column.length).toBe(200_000)
@@ -126,7 +126,7 @@ describe("rows", () => {
     expect(index.ranges(1)).toEqual([200, 10, 300, 5])
   })
 
-  test("of commands and errors, with what they say", () => {
+  test("of commands and errors, with their texts", () => {
     const index = indexOf(
       {
         type: "command",
@@ -169,12 +169,12 @@ describe("rows", () => {
     expect(index.errors).toBe(1)
   })
 
-  test("say when the preview is not all", () => {
+  test("show if the preview is incomplete", () => {
     const index = indexOf(message(first, [part("x".repeat(PREVIEW_BYTES + 1))]))
     expect(index.row(0)).toMatchObject({ cut: true, preview: ["x".repeat(PREVIEW_BYTES)] })
   })
 
-  test("of a part that does not decode have the error in its place", () => {
+  test("of a part that does not decode have the error instead", () => {
     const error = {
       code: "ERR_LZ4_CORRUPT_BLOCK",
       message: "part 1 does not decode",
@@ -191,7 +191,7 @@ describe("rows", () => {
   })
 })
 
-test("a message has the dictionary that was in use when it was sent", () => {
+test("a message has the dictionary in use when it was sent", () => {
   const dictionary = ascii("dictionary")
   const dictionaries: CaptureConnection["dictionaries"] = { client: undefined, server: undefined }
   const of = { ...connection(1), dictionaries }
@@ -205,7 +205,7 @@ test("a message has the dictionary that was in use when it was sent", () => {
   expect(index.messages).toBe(2)
 })
 
-test("a view has the rows that its filter leaves, in order", () => {
+test("a view has the matching rows, in order", () => {
   const connections = [connection(1), connection(2)]
   const index = indexOf(
     ...Array.from({ length: 50_000 }, (_, i) =>
@@ -226,7 +226,7 @@ test("a view has the rows that its filter leaves, in order", () => {
 describe("charts", () => {
   const of = connection(1)
 
-  test("have every byte of the messages, in bins of a round length", () => {
+  test("include every byte of the messages, in bins of a round length", () => {
     const index = indexOf(
       ...Array.from({ length: 1000 }, (_, i) =>
         message(of, [part("x".repeat(i % 40))], { time: START + BigInt(i) * 1_234_567n }),
@@ -245,14 +245,14 @@ describe("charts", () => {
     expect(charts.plainSizes).toEqual([25, 25, 50, 100, 200, 400, 200])
   })
 
-  test("have nothing when there are no messages", () => {
+  test("are empty without messages", () => {
     const index = indexOf()
     const view = new View(index, 1, "")
     view.step()
     expect(chartsOf(index, view)).toMatchObject({ plain: [], wire: [], plainSizes: [] })
   })
 
-  test("have sizes where the file does not say when", () => {
+  test("show sizes if the file has no times", () => {
     const index = indexOf(message(of, [part("abc")], { time: undefined }))
     const view = new View(index, 1, "")
     view.step()
@@ -285,14 +285,14 @@ describe("JSON", () => {
     expect(indentJson(text, 1000)).toEqual({ text: indented, more: false })
   })
 
-  test("is indented up to a number of characters, however deep it is", () => {
+  test("is indented up to a number of characters, at any depth", () => {
     const deep = "[".repeat(5000) + "]".repeat(5000)
     const { text, more } = indentJson(deep, 10_000)
     expect(text).toHaveLength(10_000)
     expect(more).toBe(true)
   })
 
-  test("is refused where it is none", () => {
+  test("is refused if it is invalid", () => {
     expect(() => indentJson('{"a":', 1000)).toThrow(SyntaxError)
   })
 })
@@ -301,17 +301,17 @@ test.each([
   [ascii("text, \t\n and more"), "text, \t\n and more"],
   [Uint8Array.of(0, 255, 16), "00 ff 10"],
   [ascii("nul\0"), "6e 75 6c 00"],
-  // Cut within a character.
+  // Truncated within a character.
   [ascii("tea 明").subarray(0, -1), "tea "],
 ])("bytes are readable: %s", (bytes, text) => {
   expect(readable(bytes)).toBe(text)
 })
 
-test("a line shows where lines end, and keeps its direction", () => {
+test("a line shows line ends, and keeps its direction", () => {
   expect(inOneLine("a\r\nb\tc\u202ed")).toBe("a⏎b⇥c�d")
 })
 
-test("of a connection is shown which revision each side announced", () => {
+test("a connection shows the revision that each side announced", () => {
   const of = connection(1)
   const said = { version: "3.1", mechanism: "NULL", asServer: false, socketType: "PUSH" }
   const properties = new Map([["X-Lz4-Revision", ascii("2")]])
@@ -321,7 +321,7 @@ test("of a connection is shown which revision each side announced", () => {
   expect(sides?.server.handshake).toBeUndefined()
 })
 
-test("of more than 100,000 connections the first are kept, and an error says so", () => {
+test("of more than 100,000 connections the first are kept, and an error reports it", () => {
   const index = new CaptureIndex()
   for (let id = 1; id <= 100_010; id++) {
     const each = connection(id)

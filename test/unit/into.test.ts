@@ -10,7 +10,7 @@ import { concat, dictionaryPart, plainPart, SENTINELS } from "../support/wire.js
 const dictionary = payload("json", 2048, 1)
 const FILL = 0xa5
 
-/** An array in the middle of a larger one, all of it filled, and whether anything around it changed. */
+/** Returns an array in the middle of a larger, filled one, and a check that the rest has not changed. */
 function targetOf(bytes: number, Buffer: new (bytes: number) => ArrayBufferLike = ArrayBuffer) {
   const all = new Uint8Array(new Buffer(bytes + 64)).fill(FILL)
   const target = all.subarray(32, 32 + bytes)
@@ -51,7 +51,7 @@ const plains: Record<string, Uint8Array> = {
 for (const [way, options] of Object.entries(ways))
   describe(`with ${way}`, () => {
     for (const [what, plain] of Object.entries(plains))
-      test(`${what}: as encodePart and decodePart, and nothing behind it`, () => {
+      test(`${what}: the same as encodePart and decodePart, and nothing after it is written`, () => {
         using sender = Codec.createSync(options)
         using receiver = Codec.createSync(options.wasm ? { wasm: options.wasm } : {})
         if (options.dictionary) receiver.decodePart(dictionaryPart(options.dictionary))
@@ -107,7 +107,7 @@ test("encodeInto may write over the plaintext it is given", () => {
   }
 })
 
-test("shared memory, and a Buffer, are targets as well", () => {
+test("shared memory and Buffers can be targets too", () => {
   using codec = Codec.createSync()
   const plain = payload("json", 5000)
   const wire = codec.encodePart(plain)
@@ -117,7 +117,7 @@ test("shared memory, and a Buffer, are targets as well", () => {
   }
 })
 
-describe("what has no plaintext of its own", () => {
+describe("parts without their own plaintext", () => {
   const twoMessages = concat(
     ...[SENTINELS.LZ4A, Uint8Array.of(0, 0, 0, 0, 4, 0, 0, 0, 2, 0, 0, 0)],
     ...[Uint8Array.of(0, 0, 0, 0)],
@@ -126,7 +126,7 @@ describe("what has no plaintext of its own", () => {
     ["a dictionary", dictionaryPart(dictionary), 0],
     ["an arena", twoMessages, 2],
   ] as const)
-    test(`${what} is refused with ERR_LZ4_NO_PLAINTEXT, and is good for decode then`, () => {
+    test(`${what} is refused with ERR_LZ4_NO_PLAINTEXT, and can then be decoded`, () => {
       using codec = Codec.createSync()
       for (const call of [
         () => codec.decodedSize(wire),
@@ -142,7 +142,7 @@ describe("what has no plaintext of its own", () => {
 })
 
 describe("the budget", () => {
-  test("is checked by decodedSize and decodeInto, for each part anew", () => {
+  test("is checked by decodedSize and decodeInto, for each part separately", () => {
     using codec = Codec.createSync({ maxMessageSize: 1000 })
     const target = new Uint8Array(2000)
     for (const make of [plainPart, (plain: Uint8Array) => Codec.createSync().encodePart(plain)]) {
@@ -156,20 +156,20 @@ describe("the budget", () => {
     }
   })
 
-  test("comes before the size of the target", () => {
+  test("is checked before the size of the target", () => {
     using codec = Codec.createSync({ maxMessageSize: 10 })
     const call = () => codec.decodeInto(plainPart(new Uint8Array(11)), new Uint8Array(0))
     expect(call).toThrow(ProtocolError)
   })
 })
 
-test("decodedSize believes only what blocks can hold", () => {
+test("decodedSize only accepts sizes that the blocks can decode to", () => {
   using codec = Codec.createSync()
   const lie = concat(SENTINELS.LZ4B, Uint8Array.of(0, 0, 0, 0x10, 0, 0, 0, 0, 1, 2, 3))
   expect(caught(() => codec.decodedSize(lie))).toMatchObject({ code: "ERR_LZ4_IMPLAUSIBLE_SIZE" })
 })
 
-test("a block that does not decode leaves the target as it was", () => {
+test("a block that does not decode leaves the target unchanged", () => {
   using codec = Codec.createSync()
   const wire = codec.encodePart(payload("json", 5000))
   wire.fill(0xff, wire.length - 20)
@@ -178,7 +178,7 @@ test("a block that does not decode leaves the target as it was", () => {
   expectUntouchedFrom(0)
 })
 
-test("stats count them as encodePart and decodePart, and failures not at all", () => {
+test("stats count them like encodePart and decodePart, without failures", () => {
   using into = Codec.createSync()
   using parts = Codec.createSync()
   const target = new Uint8Array(10_000)
@@ -195,7 +195,7 @@ test("stats count them as encodePart and decodePart, and failures not at all", (
   }
 })
 
-test("what is no Uint8Array is a TypeError that names the argument", () => {
+test("a value that is not a Uint8Array gives a TypeError with the argument's name", () => {
   using codec = Codec.createSync()
   const unchecked = codec as unknown as Record<string, (...all: unknown[]) => unknown>
   const bytes = new Uint8Array(100)
@@ -214,7 +214,7 @@ test("what is no Uint8Array is a TypeError that names the argument", () => {
   }
 })
 
-test("memory stays as it was after 10,000 calls, good and failing", () => {
+test("memory does not grow over 10,000 successful and failing calls", () => {
   using codec = Codec.createSync()
   const plain = payload("json", 4000)
   const wire = codec.encodePart(plain)

@@ -1,4 +1,4 @@
-/** Parts of one block and of several (RFC.md sections 4.3 and 4.4), around where they meet. */
+/** Parts of one block and of several (RFC.md sections 4.3 and 4.4), around the limit between them. */
 import { afterAll, describe, expect, test } from "vitest"
 import { Codec, type CodecOptions } from "zeromq-lz4/codec"
 
@@ -19,7 +19,7 @@ interface Large {
   noise: boolean
 }
 
-/** Encodes and decodes one part, and says what the wire part is made of. */
+/** Encodes and decodes one part, and describes the wire part. */
 async function roundTrip({ Codec, memory }: Child, { size, noise }: Large) {
   const { randomFillSync } = process.getBuiltinModule("node:crypto")
   const start = await memory()
@@ -29,7 +29,7 @@ async function roundTrip({ Codec, memory }: Child, { size, noise }: Large) {
     const piece = Buffer.alloc(mib, "a message of many words, and some that were said before; ")
     if (noise) randomFillSync(piece)
     for (let at = 0; at < size; at += mib) {
-      // Each piece is another, so that none of them can be taken for its neighbour.
+      // All pieces differ, so that none can be mistaken for another.
       for (let i = 0; i < mib; i += 4096) piece.writeUInt32LE(at + i, i)
       plain.set(piece.subarray(0, size - at), at)
     }
@@ -57,7 +57,7 @@ async function roundTrip({ Codec, memory }: Child, { size, noise }: Large) {
   return { ...result, kept: end.rss - start.rss, sharedBytes: end.wasm - start.wasm }
 }
 
-describe("a part is one block up to 1 GiB, and several beyond", () => {
+describe("a part of up to 1 GiB is one block, a larger one several", () => {
   const rows: (Large & { what: string; form: string; blocks: number })[] = [
     { what: "1 GiB", size: GIB, noise: false, form: "LZ4B", blocks: 0 },
     { what: "1 GiB + 1", size: GIB + 1, noise: false, form: "LZ4M", blocks: 2 },
@@ -89,7 +89,7 @@ describe("a part is one block up to 1 GiB, and several beyond", () => {
         )
       }
       if (!noise) expect(result.wireBytes).toBeLessThan(size / 10)
-      // What it took is given back, and was never taken from the memory that all codecs share.
+      // Its memory is freed, and was never part of the memory that all codecs share.
       expect(result.kept).toBeLessThan(200 * MIB)
       expect(result.sharedBytes).toBe(0)
     })
@@ -139,13 +139,13 @@ describe("a part of several small blocks", () => {
         })
   }
 
-  test("does not depend on what minCompressSize says", () => {
+  test("does not depend on minCompressSize", () => {
     const codec = open({ wasm: smallBlocks, minCompressSize: Number.MAX_SAFE_INTEGER })
     expect(formOf(codec.encodePart(new Uint8Array(smallBlockSize)))).toBe("plain")
     expect(formOf(codec.encodePart(new Uint8Array(smallBlockSize + 1)))).toBe("LZ4M")
   })
 
-  test("comes among others, within the budget of all", () => {
+  test("may be among others, within the total budget", () => {
     const parts = [100, 3 * smallBlockSize, 0, smallBlockSize, smallBlockSize + 1].map((size) =>
       payload("lorem", size),
     )
@@ -163,7 +163,7 @@ describe("a part of several small blocks", () => {
   })
 })
 
-/** Every block holds the plaintext of its place, alone: each decodes as a part of its own. */
+/** Expects that each block decodes separately to its plaintext. */
 function expectBlocks(receiver: Codec, wire: Uint8Array, plain: Uint8Array): void {
   const view = new DataView(wire.buffer, wire.byteOffset, wire.byteLength)
   let at = 12

@@ -1,4 +1,4 @@
-/** LZ4HC: what `level` makes, and that any decoder reads it. */
+/** LZ4HC with `level`, which any decoder can read. */
 import { createRequire } from "node:module"
 
 import { describe, expect, test } from "vitest"
@@ -24,7 +24,7 @@ const KINDS = ["json", "lorem", "zeros", "random"] as const
 const MIB = 2 ** 20
 const dictionary = payload("json", 2048, 999)
 
-/** LZ4 as others wrote it, in JavaScript: from `source` into `target`, whose bytes before `at` it may refer to. */
+/** Decodes LZ4 with another implementation, in JavaScript. The block may refer to bytes of `target` before `at`. */
 const { decompressBlock } = createRequire(import.meta.url)("lz4js") as {
   decompressBlock(
     source: Uint8Array,
@@ -35,7 +35,7 @@ const { decompressBlock } = createRequire(import.meta.url)("lz4js") as {
   ): number
 }
 
-/** The plaintext of an LZ4B part, by that decoder. */
+/** Decodes an LZ4B part with that decoder. */
 function decodedElsewhere(wire: Uint8Array, history: Uint8Array = new Uint8Array(0)): Uint8Array {
   expect(formOf(wire)).toBe("LZ4B")
   const plainBytes = Number(new DataView(wire.buffer, wire.byteOffset).getBigUint64(4, true))
@@ -51,7 +51,7 @@ const encoded = (plain: Uint8Array, options: CodecOptions): Uint8Array => {
 }
 
 describe.each(LEVELS)("level %i", (level) => {
-  test.each(KINDS)("of %s comes back, with and without dictionary", (kind) => {
+  test.each(KINDS)("round-trips %s, with and without a dictionary", (kind) => {
     for (const options of [{}, { dictionary }])
       for (const size of [512, 1000, 4096, 5000, 65_536, 200_000, MIB]) {
         const plain = payload(kind, size)
@@ -83,14 +83,14 @@ describe.each(LEVELS)("level %i", (level) => {
   })
 })
 
-test("the higher the level, the shorter", () => {
+test("higher levels give shorter parts", () => {
   const plain = payload("json", 200_000)
   const lengths = ([0, 3, 6, 9, 12] as const).map((level) => encoded(plain, { level }).length)
   expect(lengths).toEqual(lengths.slice().sort((a, b) => b - a))
   expect(lengths[4]).toBeLessThan(lengths[0]! * 0.85)
 })
 
-test("parts over 1 MiB are compressed as hard", () => {
+test("parts over 1 MiB are compressed with the same level", () => {
   const plain = payload("json", 2 * MIB + 5)
   for (const options of [{}, { dictionary }]) {
     const wire = encoded(plain, { ...options, level: 9 })
@@ -99,7 +99,7 @@ test("parts over 1 MiB are compressed as hard", () => {
   }
 })
 
-test("parts of several blocks are", () => {
+test("parts of several blocks are compressed with the same level compressed with the same level", () => {
   const plain = payload("json", 3 * smallBlockSize + 100)
   for (const options of [{}, { dictionary }]) {
     using sender = Codec.createSync({ ...options, level: 9, wasm: smallBlocks })
@@ -112,7 +112,7 @@ test("parts of several blocks are", () => {
   }
 })
 
-test("a stream is sent as Codec would, large parts too", () => {
+test("a stream is encoded as by Codec, including large parts", () => {
   const plains = [payload("json", 1000), payload("lorem", 100_000), payload("json", MIB + 1)]
   const options = { dictionary, level: 6 } as const
   using codec = Codec.createSync(options)
@@ -123,7 +123,7 @@ test("a stream is sent as Codec would, large parts too", () => {
   expectSameBytes(sent.output, stream(wire))
 })
 
-test("codecs of different levels and accelerations take turns", () => {
+test("codecs with different levels and accelerations can alternate", () => {
   const options: CodecOptions[] = [{}, { level: 12 }, { acceleration: 50 }, { level: 3 }]
   const senders = [...options, ...options.map((of) => ({ ...of, dictionary }))].map((of) =>
     Codec.createSync(of),
@@ -176,7 +176,7 @@ describe("options", () => {
   )
 })
 
-test("LZ4HC's memory is taken by the first part that uses it, once for all", async () => {
+test("LZ4HC's memory is allocated once, by the first part that uses it", async () => {
   const [before, fast, first, second] = await inChild(({ Codec, memoryNow, fillWasmMemory }) => {
     const plain = new Uint8Array(1000)
     const fast = Codec.createSync()
@@ -201,7 +201,7 @@ test("LZ4HC's memory is taken by the first part that uses it, once for all", asy
 describe("an endpoint of a socket", () => {
   const check = (options: Lz4Options) => checkEndpointOptions(options, -1, [])
 
-  test("adapts unless it is told how hard to compress", () => {
+  test("is adaptive unless a level or acceleration is given", () => {
     expect(check({})).toMatchObject({ adaptive: true, effort: 1 })
     expect(check({ level: "adaptive" })).toMatchObject({ adaptive: true, effort: 1 })
     expect(check({ level: 0 })).toMatchObject({ adaptive: false, effort: 1 })

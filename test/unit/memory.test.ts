@@ -1,4 +1,4 @@
-/** What a codec takes it gives back, and running out of memory is not the end of it. */
+/** A codec frees its memory, and works again after running out of memory. */
 import { describe, expect, test } from "vitest"
 
 import { type Child, inChild } from "../support/child.js"
@@ -7,9 +7,9 @@ import type { Memory } from "../support/child-main.mjs"
 const MIB = 1 << 20
 
 /**
- * What is in use after each of several equal rounds of work. The first two fill pools and let the
- * engine compile. Had a round left something behind, it would show in all that follow; the engine
- * may hold on to the garbage of any one of them.
+ * Returns the memory in use after each of several equal rounds of work. The first two fill pools and
+ * let the engine compile. A leak shows in all later rounds, whereas the engine may keep garbage of a
+ * single one.
  */
 function expectFlat(rounds: Memory[]): void {
   const [, first, ...others] = rounds as [Memory, Memory, ...Memory[]]
@@ -18,7 +18,7 @@ function expectFlat(rounds: Memory[]): void {
   expect(others.at(-1)!.wasm - first.wasm, "wasm memory").toBe(0)
   expect(left("heap"), "heap").toBeLessThan(MIB)
   expect(left("arrayBuffers"), "array buffers").toBeLessThan(MIB)
-  // The engine's own pools come and go.
+  // The engine's own pools vary.
   expect(left("rss"), "resident memory").toBeLessThan(64 * MIB)
 }
 
@@ -41,7 +41,7 @@ describe("memory stays flat after", () => {
     expectFlat(rounds)
   })
 
-  test("twenty thousand codecs with dictionaries of their own in both directions", async () => {
+  test("twenty thousand codecs with different dictionaries in both directions", async () => {
     const rounds = await inChild(async ({ Codec, memory, fillWasmMemory }: Child) => {
       fillWasmMemory()
       const rounds = []
@@ -63,13 +63,13 @@ describe("memory stays flat after", () => {
     expectFlat(rounds)
   })
 
-  test("ten thousand codecs that were open at once", async () => {
+  test("ten thousand codecs open at the same time", async () => {
     const { rounds, perCodec } = await inChild(async ({ Codec, memory, fillWasmMemory }: Child) => {
       fillWasmMemory()
       const dictionary = new Uint8Array(8192).fill(1)
       const start = await memory()
       const rounds = []
-      // A function of its own: while one waits for memory(), its frame may hold on to the codecs.
+      // A separate function, because the frame of one that awaits memory() may reference the codecs.
       const work = () => {
         const codecs = Array.from({ length: 10_000 }, (_, i) =>
           Codec.createSync(i % 2 === 0 ? { dictionary } : {}),
@@ -111,7 +111,7 @@ describe("memory stays flat after", () => {
     expectFlat(rounds)
   })
 
-  test("ten thousand parts that did not decode, and as many arguments that were wrong", async () => {
+  test("ten thousand parts that do not decode, and as many wrong arguments", async () => {
     const rounds = await inChild(
       async ({ Codec, ProtocolError, memory, fillWasmMemory }: Child) => {
         fillWasmMemory()
@@ -156,7 +156,7 @@ describe("memory stays flat after", () => {
     expectFlat(rounds)
   })
 
-  test("ten thousand captures that failed, ended in the middle or were given up", async () => {
+  test("ten thousand captures that failed, were truncated or were aborted", async () => {
     const rounds = await inChild(
       async ({ CaptureReader, Codec, memory, fillWasmMemory }: Child) => {
         fillWasmMemory()
@@ -220,7 +220,7 @@ describe("memory stays flat after", () => {
   })
 })
 
-test("large parts in one turn of the event loop do not pile up", async () => {
+test("large parts in one turn of the event loop do not accumulate memory", async () => {
   const { rss, start } = await inChild(async ({ Codec, memory, memoryNow }: Child) => {
     const codec = Codec.createSync()
     const moderate = new Uint8Array(2 << 20).fill(7)
@@ -235,8 +235,8 @@ test("large parts in one turn of the event loop do not pile up", async () => {
     }
     return { rss, start: start.rss }
   })
-  // One instance for each of the two sizes, of about 5 and 75 MiB, and results that wait for the
-  // garbage collector. Had each part an instance of its own, it would be 25 times as much.
+  // One instance for each of the two sizes, of about 5 and 75 MiB, and uncollected results. With an
+  // instance for each part it would be 25 times as much.
   expect(rss - start).toBeLessThan(400 * MIB)
 })
 
@@ -255,7 +255,7 @@ test("views of the memory are renewed when it grows", async () => {
     for (let i = 0; grown < 5; i++) {
       const small = bytes(100 + (i % 500), i)
       const wire = codec.encodePart(small)
-      // Sending with a dictionary takes 24 KiB of wasm memory, so this grows it sooner or later.
+      // Sending with a dictionary uses 24 KiB of wasm memory, so this makes it grow at some point.
       const dictionary = bytes(8192, 2 * i + 1)
       new DataView(dictionary.buffer).setUint32(0, i)
       const other = Codec.createSync({ dictionary })
@@ -270,7 +270,7 @@ test("views of the memory are renewed when it grows", async () => {
       const now = size()
       if (now > before) grown++
       before = now
-      // A scratch region that has to grow comes right after small parts that fitted.
+      // Small parts that fit are followed by one for which the scratch region has to grow.
       if (i % 100 === 0) {
         const larger = bytes(1000 * i + 1, 3)
         if (!same(codec.decodePart(codec.encodePart(larger))!, larger)) wrong.push(`larger ${i}`)
@@ -289,7 +289,7 @@ test("addresses above 2 GiB are not negative", async () => {
     const large = new Uint8Array(2 << 20)
     for (let at = 0; at < large.length; at += 1 << 15) large.set(dictionary, at)
     const parts = [dictionary, large]
-    // Codecs are closed, so that the dictionary is opened anew each time, where there is room.
+    // Codecs are closed, so that the dictionary is opened again each time, wherever there is room.
     const encode = () => {
       const sender = Codec.createSync({ dictionary })
       const messages = sender.encode(parts)
@@ -303,7 +303,7 @@ test("addresses above 2 GiB are not negative", async () => {
       return decoded
     }
     const before = encode()
-    // Room that is never touched; then all that is left below it is taken.
+    // Reserves memory that is never touched, then allocates all that is left below it.
     sharedExports().zl_scratch(1, 2.5 * 2 ** 30)
     const fill = (i: number) => new Uint8Array(8192).fill(i).map((n, at) => n + ((at * i) >> 8))
     const open = Array.from({ length: 1000 }, (_, i) => Codec.createSync({ dictionary: fill(i) }))
@@ -332,7 +332,7 @@ test("a part larger than the memory at the start", async () => {
   expect(lengths).toEqual([true, true, true, true])
 })
 
-describe("running out of memory is a RangeError, and the codec works afterwards", () => {
+describe("running out of memory gives a RangeError, and the codec works afterwards", () => {
   interface Outcome {
     name: string
     code: string
@@ -345,7 +345,7 @@ describe("running out of memory is a RangeError, and the codec works afterwards"
     expect(outcome.afterwards).toBe(true)
   }
 
-  test("when a result is larger than an array can be", async () => {
+  test("if a result is larger than the maximum array", async () => {
     const outcome = await inChild(({ Codec, smallBlocks }: Child) => {
       const codec = Codec.createSync({ wasm: smallBlocks() })
       const plain = new Uint8Array(1000).fill(7)
@@ -366,7 +366,7 @@ describe("running out of memory is a RangeError, and the codec works afterwards"
     expectOutOfMemory(outcome, `${255 * (2 ** 30 - 12)} bytes`)
   })
 
-  test("when a large part finds no memory, in either direction", async () => {
+  test("if a large part finds no memory, in either direction", async () => {
     const { encoding, decoding } = await inChild(async ({ Codec, memory }: Child) => {
       const { setFlagsFromString } = process.getBuiltinModule("node:v8")
       const codec = Codec.createSync()
@@ -385,7 +385,7 @@ describe("running out of memory is a RangeError, and the codec works afterwards"
         throw new Error("there was memory")
       }
       await memory() // the instance that made it is collected
-      // From now on there are 64 MiB for an instance.
+      // From now on, an instance has at most 64 MiB.
       setFlagsFromString("--wasm-max-mem-pages=1024")
       return {
         encoding: outOfMemory(() => codec.encodePart(plain)),
@@ -396,7 +396,7 @@ describe("running out of memory is a RangeError, and the codec works afterwards"
     expectOutOfMemory(decoding, `${100 * MIB} bytes`)
   })
 
-  test("when the module's memory is full of dictionaries", async () => {
+  test("if the module's memory is full of dictionaries", async () => {
     const outcomes = await inChild(({ Codec, sharedExports }: Child) => {
       const plain = new Uint8Array(1000).fill(7)
       const first = Codec.createSync({ maxMessageSize: 1 << 20 })
@@ -437,7 +437,7 @@ describe("running out of memory is a RangeError, and the codec works afterwards"
           for (let i = 0; i < 100; i++) open.push(Codec.createSync())
         }),
       }
-      // What is given back can be had again.
+      // Freed memory can be allocated again.
       for (const codec of open) codec.close()
       const sender = Codec.createSync({ dictionary: dictionary(1) })
       const receiver = Codec.createSync()

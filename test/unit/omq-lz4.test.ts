@@ -1,4 +1,4 @@
-/** What Ruby's omq-lz4 0.3.4 sent, decoded as a capture and by the codec (test/recorded/README.md). */
+/** Recorded traffic of Ruby's omq-lz4 0.3.4, decoded as a capture and by the codec (test/recorded/README.md). */
 import { describe, expect, test } from "vitest"
 import { decodeCapture } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
@@ -18,7 +18,7 @@ const CONNECTIONS = [
 
 const SIDES: readonly Side[] = ["client", "server"]
 
-test("the capture has four connections, and nothing that cannot be read", () => {
+test("the capture has four connections, and no errors", () => {
   expect(errors).toEqual([])
   expect(connections).toHaveLength(CONNECTIONS.length)
 })
@@ -41,7 +41,7 @@ describe.each(CONNECTIONS)("$what", ({ index, peers, messages, dictionaries }) =
     }
   })
 
-  test.each(SIDES)("is decoded by the codec to the same, from the %s", (side) => {
+  test.each(SIDES)("is decoded by the codec to the same messages, from the %s", (side) => {
     const i = SIDES.indexOf(side)
     using codec = Codec.createSync()
     const wire = messagesOf(parseStream(streams()[index]![side]).frames)

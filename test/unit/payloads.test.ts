@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 import { logEvents, type PayloadKind, payload } from "../../bench/payloads.mjs"
 import { sha256 } from "../support/hash.js"
 
-// Stored benchmark results can be compared only while these bytes stay.
+// Stored benchmark results are only comparable while these bytes do not change.
 test.each<[PayloadKind, string]>([
   ["lorem", "bae4670fe39772bd6664dcae445aa9afc2eaecb0ffb315f5c8d1362c9efcf84c"],
   ["json", "eb77463140bc8f6e94d79ea0ffcc5825d7a14412072fcf952a14b53d91da1f30"],

@@ -1,4 +1,4 @@
-/** What goes plain: with no effort, below the threshold, and what does not compress; and how little of it enters the module. */
+/** Parts that are sent plain: with level "none", below the threshold, or incompressible; and how little of them enters the module. */
 import fc from "fast-check"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
@@ -42,7 +42,7 @@ const wireParts = (bytes: Uint8Array): Uint8Array[][] =>
 const formsOf = (bytes: Uint8Array): (string | undefined)[] =>
   wireParts(bytes).flatMap((parts) => parts.map(formOf))
 
-/** The plain frames of what a peer gets. */
+/** Decodes the frames that a peer receives. */
 function received(bytes: Uint8Array): Uint8Array {
   const transcoder = Transcoder.receiving(loadInstanceSync(), checkLz4Options({}, -1), true)
   const pieces: Uint8Array[] = []
@@ -56,7 +56,7 @@ const expectFrames = (bytes: Uint8Array, messages: readonly Message[]) =>
     0,
   )
 
-/** Bytes of the parts of some messages, as they are on the wire. */
+/** Returns the wire bytes of the parts of some messages. */
 const wireBytesOf = (bytes: Uint8Array): number =>
   wireParts(bytes)
     .flat()
@@ -65,7 +65,7 @@ const wireBytesOf = (bytes: Uint8Array): number =>
 describe('level "none"', () => {
   const options = { level: "none", dictionary } as const
 
-  test("of a codec makes plain parts, and ships no dictionary", () => {
+  test("of a codec gives plain parts, and no dictionary", () => {
     using codec = Codec.createSync(options)
     const message = [bytesOf("json", 10), bytesOf("json", 5000), bytesOf("json", 2 * MIB)]
     const sent = codec.encode(message)
@@ -76,7 +76,7 @@ describe('level "none"', () => {
       expect(Buffer.compare(part, message[i] as Buffer)).toBe(0)
   })
 
-  test("of a codec trains no dictionary and makes no arena", () => {
+  test("of a codec trains no dictionary and gives no arenas", () => {
     using codec = Codec.createSync({ level: "none", autoDictionary: { trigger: 1 }, arenas: true })
     const messages = Array.from({ length: 5 }, (_, i) => [bytesOf("json", 600, i)])
     const sent = codec.encodeBatch(messages)
@@ -89,7 +89,7 @@ describe('level "none"', () => {
     )
   })
 
-  test("of a sender makes plain parts of any size, which are counted", () => {
+  test("of a sender gives plain parts of any size, which are counted", () => {
     const sender = openSender(options)
     const message = [0, 251, 252, 5000, 9000, 300 * KIB, 3 * MIB].map((n) => bytesOf("json", n))
     const chunk = sender.encode(framesOf(...message), message)
@@ -125,7 +125,7 @@ describe("a sender whose effort changes", () => {
     ["a dictionary and arenas", { dictionary, arenas: true }],
     ["training", { autoDictionary: { trigger: 3 } }],
     ["training and arenas", { autoDictionary: { trigger: 2 }, arenas: true }],
-  ])("with %s is understood and counted, and compresses nothing at none", (_, options) => {
+  ])("with %s is decodable and counted, and compresses nothing with none", (_, options) => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 8 }), (steps) => {
         const sender = new Sender(checkLz4Options(options, -1))
@@ -166,7 +166,7 @@ describe("a sender whose effort changes", () => {
   })
 })
 
-describe("a sender knows which parts go plain", () => {
+describe("a sender knows which parts are sent plain", () => {
   const small = [bytesOf("json", 600)]
 
   test("all at no effort, those below the threshold else", () => {
@@ -193,13 +193,13 @@ describe("a sender knows which parts go plain", () => {
     expect(sender.plainBelow("parts")).toBe(128)
   })
 
-  test("none where small messages share parts", () => {
+  test("none if small messages share arenas", () => {
     expect(openSender({ arenas: true }).plainBelow("arenas")).toBe(0)
   })
 })
 
 describe("a batch", () => {
-  test("has the messages in wire form that come before the first that may be compressed", () => {
+  test("has the wire form of all messages before the first that may be compressed", () => {
     const batch = new Batch(512)
     const messages = [["a"], ["b", "c".repeat(511)], ["d".repeat(512)], ["e"]].map((parts) =>
       parts.map((part) => Buffer.from(part)),
@@ -216,7 +216,7 @@ describe("a batch", () => {
     batch.release()
   })
 
-  test("of plain messages is a chunk, whose memory no other batch has until it is written", () => {
+  test("of plain messages is a chunk, whose memory is not reused until it is written", () => {
     const fill = (text: string) => {
       const batch = new Batch(Number.POSITIVE_INFINITY)
       for (let i = 0; i < 100; i++) {
@@ -247,7 +247,7 @@ function attached(sender: Sender): { pipe: Pipe; connection: FakeConnection } {
   return { pipe, connection }
 }
 
-/** Messages of one and several parts, small, middling and large. */
+/** Messages of one and several parts, small, medium and large. */
 const mixed: Message[] = [10, 600, 9000, 20_000, 40_000, 300, 100_000, 5, 2 * MIB, 64].flatMap(
   (size, i) => [
     [bytesOf("json", size, i)],
@@ -264,7 +264,7 @@ test.each<[string, Lz4Options]>([
   ["a high threshold", { minCompressSize: 50_000 }],
   ["a dictionary", { dictionary }],
 ])(
-  "a pipe with %s sends messages of all sizes in order, whatever becomes of the program's memory",
+  "a pipe with %s sends messages of all sizes in order, even if the program reuses their memory",
   async (_, options) => {
     const { pipe, connection } = attached(openSender(options))
     for (const message of mixed) {
@@ -277,7 +277,7 @@ test.each<[string, Lz4Options]>([
   },
 )
 
-test("a distribution to endpoints with and without effort sends all of it to each", async () => {
+test("a distribution to endpoints with and without compression sends all messages to each", async () => {
   const distribution = new Distribution()
   const peers = ([{ level: "none" }, {}, { dictionary }, { arenas: true }] as const).map(
     (options) => attached(openSender(options)),
@@ -306,7 +306,7 @@ describe("the body of a large plain part does not enter the module", () => {
   const large = Buffer.alloc(64 * MIB, 1)
   const memoryBytes = () => loadInstanceSync().bytes.length
 
-  test("when it is sent with no effort", () => {
+  test("when it is sent with level none", () => {
     const sender = openSender({ level: "none" })
     sender.encode(NO_FRAMES, [Buffer.alloc(10)]).release()
     const before = memoryBytes()
@@ -314,7 +314,7 @@ describe("the body of a large plain part does not enter the module", () => {
     expect(memoryBytes()).toBe(before)
   })
 
-  test("when it is received behind others in a chunk", () => {
+  test("when it is received after others in a chunk", () => {
     const instance = loadInstanceSync()
     const transcoder = Transcoder.receiving(instance, checkLz4Options({}, -1), true)
     onTestFinished(() => transcoder.close())
@@ -333,9 +333,9 @@ describe("the body of a large plain part does not enter the module", () => {
   })
 })
 
-test("parts that were in vain are judged by a sample, until it shrinks", () => {
+test("after incompressible parts, only a sample is tried until it compresses", () => {
   const sender = openSender({})
-  // What could be found is neither in the beginning nor in the middle.
+  // The repetition is neither at the beginning nor in the middle.
   const hidden = bytesOf("random", 100_000).fill(0, 10_000, 40_000)
   const form = (part: Buffer) => {
     const chunk = sender.encode(NO_FRAMES, [part])

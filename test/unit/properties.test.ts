@@ -38,7 +38,7 @@ describe.each([
     for (const codec of codecs) codec.close()
   })
 
-  test("a part comes back as it was", () => {
+  test("a part round-trips", () => {
     const codec = createCodec()
     fc.assert(
       fc.property(plaintexts, (plain) => {
@@ -48,7 +48,7 @@ describe.each([
     )
   })
 
-  test("a message comes back as it was, with any dictionary", () => {
+  test("a message round-trips, with any dictionary", () => {
     fc.assert(
       fc.property(dictionaries, fc.array(messages, { maxLength: 3 }), (dictionary, sent) => {
         using sender = Codec.createSync({ ...wasm, dictionary })
@@ -68,7 +68,7 @@ describe.each([
     )
   })
 
-  test("a part goes plain when it is short or gets no smaller, LZ4M when it is long", () => {
+  test("a part is sent plain if it is short or does not compress, as LZ4M if it is long", () => {
     const codec = createCodec()
     fc.assert(
       fc.property(plaintexts, (plain) => {
@@ -119,7 +119,7 @@ describe.each([
   })
 })
 
-/** What `decode` returns, or the ProtocolError it throws; anything else fails the test. */
+/** Returns the result of `decode` or its ProtocolError; any other error fails the test. */
 function attempt<T>(decode: () => T): T | ProtocolError {
   try {
     return decode()

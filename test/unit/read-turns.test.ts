@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises"
 import { describe, expect, it } from "vitest"
 import { caughtUp, fellBehind, mayReadNow, readSoon } from "../../src/transport/read-turns.js"
 
-/** Something to decode that notes what happens, `slices` times. */
+/** A reader with `slices` slices to decode, which logs its calls. */
 function readable(log: string[], name: string, slices = 1) {
   let left = slices
   return {
@@ -15,7 +15,7 @@ function readable(log: string[], name: string, slices = 1) {
 }
 
 describe("turns of decoding", () => {
-  it("lets programs receive what a slice brought before the next is decoded", async () => {
+  it("let programs receive the messages of a slice before the next is decoded", async () => {
     const log: string[] = []
     readSoon(readable(log, "a", 2))
     readSoon(readable(log, "b"))
@@ -24,7 +24,7 @@ describe("turns of decoding", () => {
     expect(log).toEqual(["a", "a received", "b", "b received", "a", "a received"])
   })
 
-  it("decodes nothing while a program has more to receive than it may in a turn", async () => {
+  it("decode nothing while a program has more to receive than it may in a turn", async () => {
     const log: string[] = []
     fellBehind()
     readSoon(readable(log, "a"))
@@ -38,7 +38,7 @@ describe("turns of decoding", () => {
     expect(mayReadNow()).toBe(true)
   })
 
-  it("decodes a slice now and then for others where a program never catches up", async () => {
+  it("decode a slice for others from time to time, if a program never catches up", async () => {
     const log: string[] = []
     fellBehind()
     readSoon(readable(log, "a", 3))

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest"
 
 import { descriptorOf, Remainder, untakenBytes } from "../../src/transport/remainder.js"
 
-/** A file in the place of a connection; it takes all at once. */
+/** A file instead of a connection, which accepts all bytes at once. */
 function target(): { descriptor: number; text(): string } {
   const folder = mkdtempSync(join(tmpdir(), "remainder-"))
   const file = join(folder, "written")
@@ -23,7 +23,7 @@ const pieces = ["abc", "", "defg", "h"]
 const all = pieces.join("")
 
 test.each(Array.from({ length: all.length + 1 }, (_, left) => left))(
-  "writes the last %i bytes of all pieces, and no others",
+  "only the last %i bytes of all pieces are written",
   (left) => {
     const { descriptor, text } = target()
     const remainder = new Remainder(
@@ -38,21 +38,21 @@ test.each(Array.from({ length: all.length + 1 }, (_, left) => left))(
   },
 )
 
-test("nothing is left for a peer that has gone", () => {
+test("nothing remains for a peer that has disconnected", () => {
   const closed = -1
   expect(new Remainder(closed, [Buffer.from("abc")], 3).write()).toBe(0)
 })
 
 const socket = (fields: object) => fields as unknown as Socket
 
-test("what the system has not taken is what waits behind the write under way, and the rest of that", () => {
+test("the remainder is the rest of the pending write, and the writes queued after it", () => {
   const state = { _writableState: { writelen: 100 }, _handle: { writeQueueSize: 30 } }
   expect(untakenBytes(socket({ ...state, writableLength: 150 }))).toBe(80)
   expect(untakenBytes(socket({ ...state, writableLength: 0 }))).toBe(0)
   expect(untakenBytes(socket({ ...state, writableLength: 150, destroyed: true }))).toBe(0)
 })
 
-test("a descriptor is used only where it is known what is left", () => {
+test("a descriptor is only used if the remainder is known", () => {
   const _writableState = { writelen: 0 }
   const descriptor = (_handle: object | null, more: object = {}) =>
     descriptorOf(socket({ _writableState, _handle, ...more }))

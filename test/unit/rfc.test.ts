@@ -1,4 +1,4 @@
-/** Holds RFC.md to the code: its examples, its tables, and the sections that others cite. */
+/** Checks RFC.md against the code: its examples, its tables, and references to its sections. */
 import { readdirSync, readFileSync } from "node:fs"
 
 import { describe, expect, test } from "vitest"
@@ -17,7 +17,7 @@ const rfc = readFileSync(new URL("RFC.md", root), "utf8")
 
 interface Example {
   readonly name: string
-  /** Only decoding is checked. */
+  /** Whether only decoding is checked. */
   readonly receiverOnly: boolean
   readonly plain: Uint8Array[]
   readonly wire: Uint8Array[]
@@ -34,7 +34,7 @@ interface Example {
   readonly messages: Uint8Array[][]
 }
 
-/** The examples, in the notation of RFC.md section 11. */
+/** Reads the examples, in the notation of RFC.md section 11. */
 function readExamples(text: string): Example[] {
   const blocks = [...text.matchAll(/^```hex example=(\S+)( receiver)?\n(.*?)^```$/gms)]
   expect(blocks.length).toBe([...text.matchAll(/^```hex/gm)].length)
@@ -95,7 +95,7 @@ function bytesOf(text: string): Uint8Array {
   return parts[0]!
 }
 
-/** Bytes in the notation of RFC.md section 11, with a bar between two parts. */
+/** Parses bytes in the notation of RFC.md section 11, with a bar between two parts. */
 function partsOf(text: string): Uint8Array[] {
   const token = /\s*(?:'([^']*)'|([\da-f]{2})\.\.([\da-f]{2})|([\da-f]{2})|x (\d+)|([(|)])|$)/y
   const parts: Uint8Array[] = []
@@ -123,7 +123,7 @@ function run(from: number, to: number): Uint8Array {
   return Uint8Array.from({ length: Math.abs(to - from) + 1 }, (_, i) => from + i * step)
 }
 
-/** The first table under a heading, without its own head. */
+/** Reads the first table under a heading, without its header row. */
 function readTable(heading: string): string[][] {
   const start = rfc.indexOf(`\n${heading} `)
   if (start < 0) throw new Error(`RFC.md has no section ${heading}`)
@@ -142,14 +142,14 @@ function readTable(heading: string): string[][] {
 
 // -- Peers -----------------------------------------------------------------------------
 
-/** A receiver as an example wants it. */
+/** Creates the receiver of an example. */
 function receiver({ budget, dictionary }: Pick<Example, "budget" | "dictionary">): Codec {
   const codec = Codec.createSync({ maxMessageSize: budget })
   if (dictionary) codec.decodePart(dictionaryPart(dictionary))
   return codec
 }
 
-/** The error that a fresh receiver gives for a part; undefined when it takes it. */
+/** Returns a new receiver's error for a part; undefined if it accepts the part. */
 function refusal(wire: Uint8Array): string | undefined {
   return codeOf(() => Codec.createSync().decodePart(wire))
 }
@@ -169,7 +169,7 @@ class Refused extends Error {
   }
 }
 
-/** The mechanism of a greeting (RFC.md section 3.1). */
+/** Reads the mechanism of a greeting (RFC.md section 3.1). */
 function readGreeting(bytes: Uint8Array): string {
   expect(bytes).toHaveLength(64)
   const mechanism = new TextDecoder().decode(bytes.subarray(12, 32)).replace(/\0+$/, "")
@@ -181,7 +181,7 @@ function readGreeting(bytes: Uint8Array): string {
 interface Frame {
   readonly flags: number
   readonly body: Uint8Array
-  /** Where the next one begins. */
+  /** The offset of the next frame. */
   readonly end: number
 }
 
@@ -189,7 +189,7 @@ const MORE = 1
 const LONG = 2
 const COMMAND = 4
 
-/** The frame at an offset (RFC.md section 3.3). */
+/** Reads the frame at an offset (RFC.md section 3.3). */
 function readFrame(bytes: Uint8Array, at: number, allowed: number, code: string): Frame {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const flags = view.getUint8(at)
@@ -202,9 +202,9 @@ function readFrame(bytes: Uint8Array, at: number, allowed: number, code: string)
   return { flags, body: bytes.slice(start, end), end }
 }
 
-/** A receiver's session: it takes frames after the greetings, or after the handshake. */
+/** A receiver's session, which accepts frames after the greetings, or after the handshake. */
 class Receiver {
-  /** Why it closes. */
+  /** The error with which it closes. */
   error: string | undefined
   readonly #session: Session
 
@@ -245,7 +245,7 @@ class Receiver {
     if (afterHandshake) this.#session.receive(ready("PUSH"))
   }
 
-  /** What the peer announced. */
+  /** The revision that the peer announced. */
   get announced(): number | "nothing" {
     expect(this.#session.isReady).toBe(true)
     return this.#session.peerRevision ?? "nothing"
@@ -260,7 +260,7 @@ class Receiver {
   }
 }
 
-/** What a receiver of plaintext frames makes of an example. */
+/** Returns the error of a receiver of plaintext frames for an example. */
 function sessionError({ handshake, frames, socket }: Example): string | undefined {
   if (socket !== undefined) expect(socket).toBe("REQ")
   const { violation } = new Req({} as SocketTypeEvents, {} as TypeOptions)
@@ -294,7 +294,7 @@ function readFrames(bytes: Uint8Array): { commands: string[]; messages: Uint8Arr
   return { commands, messages }
 }
 
-/** The wire message of an example that is one message in frames. */
+/** Returns the wire message of an example that is one message in frames. */
 function framedMessage({ frames, error }: Example): Uint8Array[] | undefined {
   return frames && !error ? readFrames(frames).messages[0] : undefined
 }
@@ -303,7 +303,7 @@ function isArena({ wire }: { wire: Uint8Array[] | undefined }): boolean {
   return wire?.some((part) => formOf(part) === "LZ4A") ?? false
 }
 
-/** The messages of an arena (RFC.md section A.3). */
+/** Reads the messages of an arena (RFC.md section A.3). */
 function readArena(wire: Uint8Array[], budget = Number.POSITIVE_INFINITY): Uint8Array[][] {
   const refuse = (bad: boolean, code = "ERR_LZ4_ARENA"): void => {
     if (bad) throw new Refused(code)
@@ -320,7 +320,7 @@ function readArena(wire: Uint8Array[], budget = Number.POSITIVE_INFINITY): Uint8
   refuse(count < 1 || count > limit("ARENA_MESSAGES_MAX"))
   const body = part.slice(head)
   refuse(part[4] === 0 && body.length !== size)
-  // A block is a block: the codec decodes it in an envelope that it knows.
+  // The codec decodes the block as that of an LZ4B part.
   const run =
     part[4] === 0 ? body : Codec.createSync().decodePart(concat(SENTINELS.LZ4B, u64(size), body))!
 
@@ -348,7 +348,7 @@ function u64(value: number): Uint8Array {
 const hex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
 
-/** Messages in a form that fails readably. */
+/** Formats messages so that failures are readable. */
 const texts = (messages: readonly (readonly Uint8Array[])[]): string[][] =>
   messages.map((message) => message.map(hex))
 
@@ -398,7 +398,7 @@ describe("examples of parts", () => {
   })
 })
 
-describe("examples of what is refused", () => {
+describe("examples of refused input", () => {
   const refused = named(({ error }) => error !== undefined)
   const parts = refused.filter(([, { wire }]) => wire.length > 0)
 
@@ -447,7 +447,7 @@ describe("examples of frames", () => {
     for (const { greeting } of greetings) expect(readGreeting(greeting!)).toBe("NULL")
   })
 
-  test.each(streams)("%s carries what it says", (_, example) => {
+  test.each(streams)("%s has the given content", (_, example) => {
     const codec = receiver(example)
     const { commands, messages } = readFrames(example.frames!)
     const delivered = messages.flatMap((wire) => codec.decode(wire))
@@ -503,7 +503,7 @@ describe("examples of announcements", () => {
     expect(String(receiver.announced)).toBe(announces)
   })
 
-  test("one is what this project sends", () => {
+  test("one of them is what this project sends", () => {
     const { handshake } = examples.find(({ name }) => name === "announces-2")!
     const sent: Uint8Array[] = []
     const session = new Session(
@@ -636,7 +636,7 @@ describe("sections", () => {
     number!.replace(/\.$/, ""),
   )
 
-  test("have numbers of their own", () => {
+  test("have unique numbers", () => {
     expect(headings.length).toBeGreaterThan(30)
     expect(new Set(headings).size).toBe(headings.length)
   })

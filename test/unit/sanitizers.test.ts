@@ -1,4 +1,4 @@
-/** What `npm run fuzz` and `test:native` say where a compiler lacks its sanitizers. */
+/** Messages of `npm run fuzz` and `test:native` if a compiler lacks its sanitizers. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -19,7 +19,7 @@ afterEach(() => {
   rmSync(directory, { recursive: true })
 })
 
-/** A compiler that does nothing, or fails as a linker without the library does. */
+/** Creates a compiler that does nothing, or fails like a linker without the library. */
 function install(compiler: string, links: boolean): void {
   const file = join(directory, compiler)
   writeFileSync(
@@ -32,19 +32,19 @@ exit ${links ? 0 : 1}
   chmodSync(file, 0o755)
 }
 
-test("nothing where it links", () => {
+test("there is no message if it links", () => {
   install("clang", true)
   expect(missingSanitizers("clang", "fuzzer,address,undefined")).toBeUndefined()
 })
 
-test("the package of clang's runtime, by clang's version", () => {
+test("the message has the package of clang's runtime, by clang's version", () => {
   install("clang", false)
   expect(missingSanitizers("clang", "address,undefined")).toBe(
     "clang cannot link its sanitizers (address,undefined): apt-get install libclang-rt-19-dev",
   )
 })
 
-test("the compiler where it is not there at all", () => {
+test("the message has the compiler if it is missing", () => {
   expect(missingSanitizers("clang", "address")).toContain("apt-get install clang")
   expect(missingSanitizers("gcc", "address")).toContain("apt-get install gcc")
 })

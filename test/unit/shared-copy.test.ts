@@ -11,12 +11,12 @@ const memories = {
     new Uint8Array(new WebAssembly.Memory({ initial: 1 }).buffer).subarray(0, ROOM),
 }
 
-describe("bytes that are copied", () => {
+describe("copied bytes", () => {
   const pairs = Object.entries(memories).flatMap(([from, source]) =>
     Object.entries(memories).map(([to, target]) => ({ from, source, to, target })),
   )
 
-  test.each(pairs)("from $from to $to arrive, and nothing around them changes", (pair) => {
+  test.each(pairs)("from $from to $to are copied, and nothing around them changes", (pair) => {
     const source = pair.source()
     for (let i = 0; i < ROOM; i++) source[i] = (i * 7) & 0xff
     const range = fc.tuple(fc.nat(ROOM), fc.nat(ROOM)).map((ends) => ends.sort((a, b) => a - b))

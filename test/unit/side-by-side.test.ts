@@ -3,7 +3,7 @@ import { expect, test } from "vitest"
 
 import { runSideBySide } from "../../scripts/lib/side-by-side.mjs"
 
-/** Makes jobs that are over when the test says so, and keeps the order in which they begin and end. */
+/** Creates jobs that the test ends, and records the order in which they start and end. */
 function makeJobs() {
   const log: string[] = []
   const ends = new Map<string, () => void>()
@@ -23,7 +23,7 @@ function makeJobs() {
   return { log, job, end }
 }
 
-test("as many run at once as the cores allow, the first ones first", async () => {
+test("as many jobs run at once as the cores allow, in order", async () => {
   const { log, job, end } = makeJobs()
   const all = runSideBySide([job("a", 1), job("b", 1.5), job("c", 0.5), job("d", 1)], 2)
   expect(log).toEqual(["a begins", "c begins"])
@@ -36,7 +36,7 @@ test("as many run at once as the cores allow, the first ones first", async () =>
   await all
 })
 
-test("one that needs more than there is runs alone", async () => {
+test("a job that needs more cores than there are runs alone", async () => {
   const { log, job, end } = makeJobs()
   const all = runSideBySide([job("a", 1), job("alone", Number.POSITIVE_INFINITY), job("b", 1)], 2)
   expect(log).toEqual(["a begins", "b begins"])
@@ -48,7 +48,7 @@ test("one that needs more than there is runs alone", async () => {
   await all
 })
 
-test("one that follows others waits for them", async () => {
+test("a job that depends on others waits for them", async () => {
   const { log, job, end } = makeJobs()
   const all = runSideBySide([job("second", 1, ["first"]), job("first", 1)], 2)
   expect(log).toEqual(["first begins"])
@@ -58,13 +58,13 @@ test("one that follows others waits for them", async () => {
   await all
 })
 
-test("those that wait for each other are refused", async () => {
+test("jobs that wait for each other are refused", async () => {
   const { job } = makeJobs()
   const jobs = [job("a", 1, ["b"]), job("b", 1, ["a"])]
   await expect(runSideBySide(jobs, 2)).rejects.toThrow("jobs wait for each other")
 })
 
-test("one that fails ends all", async () => {
+test("a job that fails ends all", async () => {
   const failing = { name: "a", cores: 1, run: () => Promise.reject(new Error("failed")) }
   await expect(runSideBySide([failing], 2)).rejects.toThrow("failed")
 })

@@ -1,4 +1,4 @@
-/** What the gate counts of a suite, however it ends. */
+/** Counts of a suite in the gate, however it ends. */
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, expect, test } from "vitest"
@@ -17,7 +17,7 @@ afterAll(() => directory[Symbol.dispose]())
 
 const run = (suite: Parameters<typeof runSuite>[0], stop = never) => runSuite(suite, log, stop)
 
-test("the last line of its output", async () => {
+test("the last line of a suite's output has its counts", async () => {
   const suite = counts(program(`console.log("1 passed, 0 failed\\n7 passed, 0 failed, 2 skipped")`))
   const result = await run(suite)
   expect(result.counts).toEqual({ passed: 7, failed: 0, skipped: 2 })
@@ -30,13 +30,13 @@ test.each([
   ["a failure after its counts", `console.log("1 passed, 0 failed"); process.exitCode = 1`],
   ["an error", `throw new Error("oh")`],
   ["a signal", `process.kill(process.pid, "SIGKILL")`],
-])("it fails with %s", async (_, code) => {
+])("a suite fails with %s", async (_, code) => {
   const result = await run(counts(program(code)))
   expect(result.counts).toEqual(FAILED)
   expect(result.failures).toHaveLength(1)
 })
 
-test("it fails where its program is missing", async () => {
+test("a suite fails if its program is missing", async () => {
   const result = await run(counts(["no-such-program"]))
   expect(result.counts).toEqual(FAILED)
   expect(result.failures[0]).toContain("ENOENT")
@@ -47,7 +47,7 @@ test("a command without counts is one test", async () => {
   expect((await run(succeeds(program("process.exit(3)")))).counts).toEqual(FAILED)
 })
 
-test("one that hangs is ended, with what it has started, and fails", async () => {
+test("a suite that hangs is ended with its child processes, and fails", async () => {
   const hangs = "setInterval(() => {}, 1000)"
   const starts = `
     const { pid } = require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(hangs)}])
@@ -60,6 +60,6 @@ test("one that hangs is ended, with what it has started, and fails", async () =>
   const result = await running
   expect(result.counts).toEqual(FAILED)
   expect(result.failures[0]).toContain("ended with too slow")
-  // A signal of 0 asks whether it is there.
+  // Signal 0 checks whether the process exists.
   await eventually(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"))
 })

@@ -1,4 +1,4 @@
-/** Whatever peers and files say, nothing that is printed acts on a terminal. */
+/** Output is safe for terminals, whatever peers and files contain. */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -29,11 +29,11 @@ const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-terminal-"))
 afterAll(() => rmSync(directory, { recursive: true }))
 
-/** A window title, a CSI of one byte, a line of its own, the other direction, a tag. */
+/** A window title, a CSI of one byte, a line break, a change of direction, a tag. */
 const HOSTILE = "\x1b]0;owned\x07\x9b2J\r\n\u202egpj\u2028\u{e0041}\x7f"
 const ACTS = /[\p{C}\p{Zl}\p{Zp}]/u
 
-/** Holds no character that a terminal acts on, but the line feeds that end its lines. */
+/** Expects no character that a terminal interprets, except line feeds at the ends of lines. */
 function expectHarmless(printed: string): void {
   expect(printed.replaceAll("\n", "")).not.toMatch(ACTS)
 }
@@ -50,7 +50,7 @@ const command = (name: string, ...data: Uint8Array[]) =>
   frame(concat(Uint8Array.of(name.length), text(name), ...data), COMMAND)
 const short = (bytes: Uint8Array) => concat(Uint8Array.of(bytes.length), bytes)
 
-/** One side that is hostile wherever it may say something. */
+/** Returns one side with hostile text in all places. */
 function hostileSide(encoding: BufferEncoding, mechanism: string): Uint8Array {
   const hostile = text(HOSTILE, encoding)
   const metadata = [
@@ -102,7 +102,7 @@ const others: [what: string, said: Said][] = [
 const file = (said: Said) => pcapFile(framesOf(conversation(said)))
 
 describe("inspect, of hostile peers", () => {
-  test.each([...captures, ...others])("prints nothing that acts: %s", (_, said) => {
+  test.each([...captures, ...others])("prints no control characters: %s", (_, said) => {
     using reader = new CaptureReader()
     const tally = new Tally(1000)
     const events = [...reader.push(file(said)), ...reader.end()]
@@ -117,7 +117,7 @@ describe("inspect, of hostile peers", () => {
     for (const line of jsonSummary(tally.summary(1))) expectHarmless(line)
   })
 
-  test.each([[[]], [["--json"]]])("prints nothing that acts, as a shell runs it: %j", (args) => {
+  test.each([[[]], [["--json"]]])("prints no control characters, as a process: %j", (args) => {
     const path = join(directory, "hostile.pcap")
     writeFileSync(path, file(captures[0]![1]))
     const { stdout, stderr } = spawnSync(process.execPath, [main, "inspect", ...args, path], {
@@ -128,7 +128,7 @@ describe("inspect, of hostile peers", () => {
     expectHarmless(stderr)
   })
 
-  test("bounds what a summary says of a socket type", () => {
+  test("limits the length of a socket type in a summary", () => {
     const long = property("Socket-Type", "T".repeat(60_000), "utf8")
     const said: Said = [["client", concat(greeting(), command("READY", long))]]
     using reader = new CaptureReader()
@@ -193,7 +193,7 @@ describe("each field of each event", () => {
   })
 })
 
-describe("what one peer can make a line or a summary take", () => {
+describe("limits of a line and a summary", () => {
   const traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   const shouting = (id: number): CaptureConnection => {
     const megabyte = "\x01".repeat(1 << 20)
@@ -214,7 +214,7 @@ describe("what one peer can make a line or a summary take", () => {
   }
   const connections = Array.from({ length: 100 }, (_, i) => shouting(i + 1))
 
-  test("a summary, of a hundred socket types of 1 MiB", () => {
+  test("a summary with a hundred socket types of 1 MiB", () => {
     const tally = new Tally(1000)
     for (const connection of connections)
       tally.add({ type: "connection", connection, time: undefined }, true)
@@ -238,7 +238,7 @@ describe("what one peer can make a line or a summary take", () => {
   test.each([
     { parts: 1000, shown: true },
     { parts: 300_000, shown: false },
-  ])("a line, of a message of $parts parts: content is shown: $shown", ({ parts, shown }) => {
+  ])("a line with a message of $parts parts: content is shown: $shown", ({ parts, shown }) => {
     const said = text("said")
     const part = { kind: "plain" as const, wire: said, plain: said, error: undefined }
     const message = {
@@ -277,7 +277,7 @@ test("every event of a damaged capture can be shown, as a line and on the page",
   )
 })
 
-/** What a reader makes of a file: nothing where it is no capture any more. */
+/** Returns the events of a file; none if it is no longer a capture. */
 function eventsOf(reader: CaptureReader, file: Uint8Array): CaptureEvent[] {
   try {
     return [...reader.push(file), ...reader.end()]
@@ -288,7 +288,7 @@ function eventsOf(reader: CaptureReader, file: Uint8Array): CaptureEvent[] {
 }
 
 describe("JSON for a terminal", () => {
-  test("says what it was made of", () => {
+  test("parses back to the same value", () => {
     const value = { [HOSTILE]: [HOSTILE, "żółw 🐢", "\ud800", null] }
     const json = printableJson(value)
     expectHarmless(json)
@@ -326,7 +326,7 @@ describe("the bridge", () => {
     { how: "in words", json: false },
     { how: "as JSON", json: true },
   ])(
-    "prints nothing that acts, whatever a peer, an address or the system say: $how",
+    "prints no control characters, whatever a peer, an address or the system contain: $how",
     ({ json }) => {
       const lines: string[] = []
       const log = vi.spyOn(console, "log").mockImplementation((line) => lines.push(line))

@@ -1,4 +1,4 @@
-/** Text of strangers on a terminal. */
+/** Untrusted text on a terminal. */
 import { describe, expect, test } from "vitest"
 import { clockTime, isoTime } from "../../src/cli/inspect-time.js"
 import { cutTo, printable, startOf } from "../../src/cli/terminal-text.js"
@@ -18,13 +18,13 @@ describe("printable text", () => {
     expect(printable(text)).toBe(shown)
   })
 
-  test("holds no control character, whatever it is made of", () => {
+  test("has no control characters, whatever its source", () => {
     const all = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(code)).join("")
     expect(printable(all)).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u)
   })
 })
 
-describe("text is cut to so many columns", () => {
+describe("text is truncated to a number of columns", () => {
   test.each([
     ["abcde", 5, "abcde"],
     ["abcdef", 5, "abcd…"],

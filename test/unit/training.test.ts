@@ -24,13 +24,13 @@ const shaken = handshake("PUSH")
 const text = new TextEncoder()
 const none = new Uint8Array(0)
 
-/** Messages of one event each. */
+/** Returns messages of one event each. */
 function events(count: number, seed = 1): Message[] {
   const texts = logEvents(seed)
   return Array.from({ length: count }, () => [text.encode(texts.next().value as string)])
 }
 
-/** Messages of noise, no two the same. */
+/** Returns messages of random bytes, all different. */
 function noises(count: number, size: number): Message[] {
   const random = createRandom("noises")
   return Array.from({ length: count }, () => [random.bytes(size)])
@@ -71,7 +71,7 @@ const ways: [string, Send][] = [
   ["a stream in random cuts", byStream(atRandom("training"))],
 ]
 
-/** After how many messages each dictionary was shipped, and what was. */
+/** Returns the dictionaries, and the number of messages before each. */
 function shipped(wire: readonly Message[]): [after: number, dictionary: Uint8Array][] {
   const found: [number, Uint8Array][] = []
   for (const [i, [part]] of wire.entries())
@@ -106,7 +106,7 @@ describe.each(ways)("autoDictionary, by %s", (_, send) => {
     const plain = send(sent, {})
     expect(wireBytes(wire.slice(0, 100))).toBe(wireBytes(plain.slice(0, 100)))
     expect(wireBytes(wire.slice(101))).toBeLessThan(wireBytes(plain.slice(100)) * 0.6)
-    // From here on the threshold is the one with a dictionary.
+    // From here on, the threshold is that for a dictionary.
     for (const [i, [part]] of wire.slice(101).entries())
       if (sent[100 + i]![0]!.length < 512) expect(formOf(part!)).toBe("LZ4B")
   })
@@ -122,7 +122,7 @@ describe.each(ways)("autoDictionary, by %s", (_, send) => {
     [7, 300],
     [120, 8192],
   ])("after %i messages, of up to %i bytes", (trigger, capacity) => {
-    // Two parts each, so that even one message has something to repeat.
+    // Two parts each, so that even one message has repetitions.
     const sent = events(130).map(([event]) => [event!, event!, none])
     const wire = send(sent, { autoDictionary: { trigger, capacity } })
     const [[after, dictionary]] = shipped(wire) as [[number, Uint8Array]]
@@ -131,7 +131,7 @@ describe.each(ways)("autoDictionary, by %s", (_, send) => {
     expectReceived(wire, sent)
   })
 
-  test("keeps to a threshold that was given", () => {
+  test("uses the given threshold", () => {
     const sent = events(120)
     const wire = send(sent, { autoDictionary: true, minCompressSize: 700 })
     for (const [i, [part]] of wire.slice(101).entries())
@@ -143,14 +143,14 @@ describe.each(ways)("autoDictionary, by %s", (_, send) => {
     ["short noise", noises(10, 40)],
     ["parts of a few bytes", Array(10).fill([text.encode("1234567"), none])],
     ["nothing", Array(10).fill([none])],
-  ])("ships nothing when it samples %s, and does not try again", (_, useless) => {
+  ])("ships nothing after sampling %s, and does not try again", (_, useless) => {
     const sent = [...useless, ...events(150)]
     const wire = send(sent, { autoDictionary: { trigger: 10 } })
     expect(shipped(wire)).toEqual([])
     expectReceived(wire, sent)
   })
 
-  test("ships nothing before there have been enough messages", () => {
+  test("ships nothing before enough messages have been sent", () => {
     expect(shipped(send(events(100), { autoDictionary: true }))).toEqual([])
   })
 
@@ -183,26 +183,26 @@ describe("autoDictionary with arenas", () => {
   const options: CodecOptions = { autoDictionary: true, arenas: true }
   const arenaOf = (wire: Message[]) => wire.findIndex(([part]) => formOf(part!) === "LZ4A")
 
-  test.each(ways)("by %s, everything comes back", (_, send) => {
+  test.each(ways)("by %s, all messages round-trip", (_, send) => {
     const sent = events(400)
     const wire = send(sent, options)
     expect(shipped(wire).length).toBe(1)
     expectReceived(wire, sent)
   })
 
-  test("a stream has arenas once its dictionary is there", () => {
+  test("a stream has arenas after its dictionary is trained", () => {
     const wire = byStream(atOnce)(events(300), options)
     expect(shipped(wire).map(([after]) => after)).toEqual([100])
     expect(arenaOf(wire)).toBe(101)
   })
 
-  test("and when there is to be none", () => {
+  test("and if there will be no dictionary", () => {
     const wire = byStream(atOnce)(noises(110, 40), options)
     expect(shipped(wire)).toEqual([])
     expect(arenaOf(wire)).toBe(100)
   })
 
-  test("Codec samples what is in arenas", () => {
+  test("Codec samples the content of arenas", () => {
     using codec = Codec.createSync(options)
     const wire = codec.encodeBatch(events(150))
     expect(wire.map((parts) => parts.map(formOf))).toEqual([["LZ4A"], ["LZ4D"], ["LZ4A"]])
@@ -210,7 +210,7 @@ describe("autoDictionary with arenas", () => {
 })
 
 describe("Codec", () => {
-  test("counts the dictionary it has trained among the wire bytes", () => {
+  test("counts its trained dictionary as wire bytes", () => {
     using codec = Codec.createSync({ autoDictionary: true })
     const sent = events(120)
     const wire = sent.flatMap((parts) => codec.encode(parts))
@@ -221,7 +221,7 @@ describe("Codec", () => {
     })
   })
 
-  test("neither samples nor ships by encodePart, but uses what there is", () => {
+  test("encodePart neither samples nor ships a dictionary, but uses it", () => {
     using codec = Codec.createSync({ autoDictionary: { trigger: 50 } })
     const sent = events(120)
     for (const [part] of sent) codec.encodePart(part!)
@@ -230,13 +230,13 @@ describe("Codec", () => {
     expect(formOf(codec.encodePart(short!))).toBe("LZ4B")
   })
 
-  test("does not sample what it refuses", () => {
+  test("does not sample refused messages", () => {
     using codec = Codec.createSync({ autoDictionary: { trigger: 3 } })
     for (let i = 0; i < 10; i++) expect(() => codec.encode([null as never])).toThrow(TypeError)
     expect(shipped(events(10).flatMap((parts) => codec.encode(parts)))[0]![0]).toBe(3)
   })
 
-  test("gives its memory back, whenever it is closed", async () => {
+  test("frees its memory, whenever it is closed", async () => {
     const [before, after] = await inChild(({ Codec, fillWasmMemory, memoryNow }, sent) => {
       const cycle = () => {
         for (let i = 0; i < 200; i++) {
@@ -278,7 +278,7 @@ describe("several transcoders that share a trainer", () => {
 
   const streamOf = (messages: Message[]) => concat(...messages.map((parts) => message(...parts)))
 
-  test("one is sampled, all ship the same at their next message, later ones at their first", () => {
+  test("one is sampled; all ship the same dictionary with their next message, later ones with their first", () => {
     const { trainer, add, all } = open(3)
     const sent = events(30)
     for (const { send } of all) send(streamOf(sent.slice(0, 15)))
@@ -296,7 +296,7 @@ describe("several transcoders that share a trainer", () => {
     trainer.close()
   })
 
-  test("another goes on when the one that is sampled closes, even within a message", () => {
+  test("another continues if the sampled one closes, even within a message", () => {
     const { trainer, all } = open(2)
     const sent = events(30)
     const [first, second] = all
@@ -311,14 +311,14 @@ describe("several transcoders that share a trainer", () => {
     trainer.close()
   })
 
-  test("one that is idle does not keep the others waiting", () => {
+  test("an idle one does not delay the others", () => {
     const { trainer, all } = open(3)
     const sent = events(60)
     const [idle, busy, other] = all
     idle!.send(streamOf(sent.slice(0, 1)))
     busy!.send(streamOf(sent))
     other!.send(streamOf(sent.slice(0, 1)))
-    // 20 pass by, then 19 are sampled.
+    // 20 are skipped, then 19 are sampled.
     expect(shipped(busy!.wire()).map(([after]) => after)).toEqual([39])
     expect(shipped(other!.wire()).map(([after]) => after)).toEqual([0])
     expectReceived(busy!.wire(), sent)
@@ -326,7 +326,7 @@ describe("several transcoders that share a trainer", () => {
     trainer.close()
   })
 
-  test("leave no memory behind", () => {
+  test("free all memory", () => {
     const sent = events(25)
     const cycle = () => {
       for (let i = 0; i < 200; i++) {
@@ -342,7 +342,7 @@ describe("several transcoders that share a trainer", () => {
     expect(instance.exports.memory.buffer.byteLength).toBe(before)
   })
 
-  test("a dictionary does not come between the parts of a message", () => {
+  test("a dictionary is not sent between the parts of a message", () => {
     const { trainer, all } = open(2)
     const [first, second] = all
     const sent = events(21)
@@ -400,14 +400,14 @@ describe("trainDictionary", () => {
   const samples = events(200, 3).flat()
   const heldOut = events(300, 7)
 
-  /** What of the held-out messages a dictionary leaves, itself not counted. */
+  /** Returns the relative size of the held-out messages with a dictionary, which is not counted. */
   const ratio = (dictionary: Uint8Array) => {
     const options = dictionary.length > 0 ? { dictionary } : {}
     const wire = byCodec(heldOut, options).filter(([part]) => formOf(part!) !== "LZ4D")
     return wireBytes(wire) / wireBytes(heldOut)
   }
 
-  test("makes events that it has not seen smaller, the more so the more it may take", async () => {
+  test("compresses unseen events, and better with a larger capacity", async () => {
     const capacities = [256, 1024, 2048, 8192]
     const made = await Promise.all(
       capacities.map((capacity) => trainDictionary(samples, { capacity })),
@@ -416,11 +416,11 @@ describe("trainDictionary", () => {
     expect(ratios).toEqual(ratios.slice().sort((a, b) => b - a))
     expect(ratios[2]).toBeLessThan(ratio(none) * 0.55)
     expect(ratios[3]).toBeLessThan(ratio(none) * 0.48)
-    // Better than as much of the samples as they are.
+    // Better than unselected samples of the same size.
     expect(ratios[2]).toBeLessThan(ratio(concat(...samples).subarray(0, 2048)))
   })
 
-  test("makes 2 KiB unless it is told otherwise", async () => {
+  test("returns 2 KiB by default", async () => {
     const made = await trainDictionary(samples)
     expect(made.length).toBeGreaterThan(1500)
     expect(made.length).toBeLessThanOrEqual(2048)
@@ -428,7 +428,7 @@ describe("trainDictionary", () => {
     expectSameBytes(made, await trainDictionary(samples, { capacity: undefined as never }))
   })
 
-  test("makes what a sender makes of the same", async () => {
+  test("returns the same as a sender with the same messages", async () => {
     const sent = events(101, 3)
     const [[, dictionary]] = shipped(byCodec(sent, { autoDictionary: true })) as [
       [number, Uint8Array],
@@ -437,7 +437,7 @@ describe("trainDictionary", () => {
     expectSameBytes(dictionaryPart(made), dictionaryPart(dictionary))
   })
 
-  test("takes any iterable, once, and leaves the samples alone", async () => {
+  test("accepts any iterable, iterates once, and does not modify samples", async () => {
     const copies = samples.map((sample) => sample.slice())
     function* each() {
       yield* samples
@@ -448,7 +448,7 @@ describe("trainDictionary", () => {
     expectSameBytes(concat(...samples), concat(...copies))
   })
 
-  test("gives the event loop its turn while it works", async () => {
+  test("does not block the event loop", async () => {
     const full = events(8000, 3).flat()
     let turns = 0
     let done = false
@@ -462,11 +462,11 @@ describe("trainDictionary", () => {
     const longest = await made
     done = true
     expect(longest.length).toBeGreaterThan(8000)
-    // One for each step of the work at least, and one between the samples.
+    // At least one for each step, and one between the samples.
     expect(turns).toBeGreaterThanOrEqual(7)
   })
 
-  test("does several at once", async () => {
+  test("can run several times concurrently", async () => {
     const made = await trainDictionary(samples)
     for (const other of await Promise.all([samples, samples].map((all) => trainDictionary(all))))
       expectSameBytes(other, made)
@@ -485,7 +485,7 @@ describe("trainDictionary", () => {
     expect((await trainDictionary(useless)).length).toBe(0)
   })
 
-  test("takes huge samples, and more of them than it keeps", async () => {
+  test("accepts huge samples, and more of them than it keeps", async () => {
     const huge = Array.from({ length: 4 }, (_, i) => payload("json", 4 * MIB, 1 + (i % 2)))
     const made = await trainDictionary([...huge, ...huge], { capacity: 8192 })
     expect(made.length).toBeGreaterThan(0)
@@ -501,7 +501,7 @@ describe("trainDictionary", () => {
     },
   )
 
-  test("is the same each time and within its capacity, whatever the samples are", async () => {
+  test("is deterministic and within its capacity, whatever the samples are", async () => {
     const any = fc.array(plaintexts, { maxLength: 12 })
     await fc.assert(
       fc.asyncProperty(any, fc.integer({ min: 1, max: 8192 }), async (several, capacity) => {

@@ -21,14 +21,14 @@ function receiverFor({ dictionary, blockSize }: VectorPart): Codec {
   return codec
 }
 
-describe("the vectors are the ones that Python made", () => {
+describe("the vectors are those that Python generated", () => {
   test("vectors.bin", () => expect(sha256(bin)).toBe(manifest.binSha256))
 
   test("the dictionary", () => {
     expect(sha256(vectorDictionary())).toBe(manifest.dictionarySha256)
   })
 
-  test("the small blocks have the size that the module has", () => {
+  test("small blocks have the module's block size", () => {
     const sizes = new Set(manifest.parts.map((part) => part.blockSize).filter(Boolean))
     expect([...sizes]).toEqual([smallBlockSize])
   })
@@ -43,7 +43,7 @@ describe("plain parts", () => {
   })
 })
 
-describe("parts that another LZ4 compressed", () => {
+describe("parts that another LZ4 implementation compressed", () => {
   test.each(manifest.parts.map((part) => [nameOf(part), part] as const))("%s", (_, part) => {
     const [receiver, wire, plain] = [receiverFor(part), wireOf(part), plainOf(part)]
     expectSameBytes(receiver.decodePart(wire), plain)

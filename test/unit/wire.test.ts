@@ -1,4 +1,4 @@
-/** The numbers of the wire in TypeScript against those of the C. */
+/** The constants of the wire format in TypeScript, compared with those in C. */
 import { readdirSync, readFileSync } from "node:fs"
 import { expect, test } from "vitest"
 
@@ -15,7 +15,7 @@ const sources = readdirSync(directory)
   .map((file) => readFileSync(new URL(file, directory), "utf8"))
   .join("\n")
 
-/** What a name stands for, by #define or in an enum. */
+/** Returns the value of a name in C, from a #define or an enum. */
 function ofC(name: string): number {
   const [, value] = new RegExp(`\\b${name}(?: =)? (0x[0-9A-Fa-f]+|\\d+)u?\\b`).exec(sources) ?? []
   return value === undefined ? expect.fail(`the C has no ${name}`) : Number(value)
@@ -39,7 +39,7 @@ const NAMES: Record<string, string> = {
   LAST: "ZL_LAST",
 }
 
-test("every number of wire.ts is that of the C", () => {
+test("every constant of wire.ts equals that in C", () => {
   const { ALONE, ARENA_PART_MAX_BYTES, ...numbers } = Object.fromEntries(
     Object.entries(wire).filter(([, value]) => typeof value === "number"),
   )
@@ -58,11 +58,11 @@ test.each([
   ["LONG_HEAD_BYTES", frames.LONG_HEAD_BYTES, "ZMTP_LONG_HEAD"],
   ["GREETING_BYTES", GREETING_BYTES, "ZMTP_GREETING_BYTES"],
   ["DESCRIBED_BYTES", DESCRIBED_BYTES, "ZMTP_GREETING_CHECKED"],
-])("%s of frames and greetings is that of the C", (_, number, name) => {
+])("%s of frames and greetings equals that in C", (_, number, name) => {
   expect(number).toBe(ofC(name))
 })
 
-test("every sentinel is that of the C, and of RFC.md", () => {
+test("every sentinel equals that in C and in RFC.md", () => {
   for (const [form, word] of Object.entries(wire.SENTINEL)) {
     expect(word, form).toBe(ofC(`ZL_SENTINEL_${form}`))
     const part = new Uint8Array(6).fill(0xff)
@@ -72,6 +72,6 @@ test("every sentinel is that of the C, and of RFC.md", () => {
   }
 })
 
-test("the module has the block that the C says", () => {
+test("the module's block size equals that in C", () => {
   expect(loadInstanceSync().blockMax).toBe(ofC("ZL_BLOCK_MAX"))
 })

@@ -1,4 +1,4 @@
-/** Commands, read and written (RFC.md sections 3.1, 3.3, 3.4 and 3.5). */
+/** Reading and writing commands (RFC.md sections 3.1, 3.3, 3.4 and 3.5). */
 import { describe, expect, test } from "vitest"
 import {
   commandName,
@@ -33,7 +33,7 @@ describe("the name of a command (section 3.1)", () => {
     expect(commandName(body)).toBe(name)
   })
 
-  test("is none in a body that is cut anywhere in it", () => {
+  test("is missing in a body that is truncated within it", () => {
     const whole = body("SUBSCRIBE", "topic")
     for (let length = 0; length <= whole.length; length++)
       expect(commandName(whole.subarray(0, length))).toBe(length < 10 ? undefined : "SUBSCRIBE")
@@ -58,13 +58,10 @@ describe("a command that is written (section 3.3)", () => {
     ["READY", 250],
     ["SUBSCRIBE", 70_000],
     ["N".repeat(255), 1],
-  ])(
-    "is a frame with the flag of a command, long above 255 bytes: %s, %d bytes",
-    (name, length) => {
-      const data = "d".repeat(length)
-      expect(writeCommand(name, bytes(data))).toEqual(frame(body(name, data), COMMAND))
-    },
-  )
+  ])("is a frame with the COMMAND flag, long above 255 bytes: %s, %d bytes", (name, length) => {
+    const data = "d".repeat(length)
+    expect(writeCommand(name, bytes(data))).toEqual(frame(body(name, data), COMMAND))
+  })
 })
 
 describe("heartbeats (section 3.5)", () => {
@@ -83,7 +80,7 @@ describe("heartbeats (section 3.5)", () => {
   test.each([
     [[], 0],
     [[1], 25_600],
-  ])("a PING that is cut has zeros for what is missing: %j", (data, ms) => {
+  ])("a truncated PING has zeros for the missing bytes: %j", (data, ms) => {
     expect(pingTimeToLiveMs(Uint8Array.from(data))).toBe(ms)
   })
 
@@ -113,7 +110,7 @@ describe("the reason of an ERROR (section 3.1)", () => {
     expect(found && Buffer.from(found).toString("latin1")).toBe(reason)
   })
 
-  test("is none in data that are cut anywhere", () => {
+  test("is missing in truncated data", () => {
     const whole = body("reason")
     for (let length = 0; length < whole.length; length++)
       expect(errorReason(whole.subarray(0, length))).toBeUndefined()

@@ -1,4 +1,4 @@
-/** Greetings, read and written (RFC.md section 3.1). */
+/** Reading and writing greetings (RFC.md section 3.1). */
 import { describe, expect, test } from "vitest"
 import {
   GREETING_BYTES,
@@ -9,7 +9,7 @@ import {
   writeGreeting,
 } from "../../src/zmtp/greeting.js"
 
-/** The greeting of RFC.md section 3.1, with some of its bytes changed. */
+/** Returns the greeting of RFC.md section 3.1, with some bytes changed. */
 function greeting(changes: Record<number, number | string> = {}): Uint8Array {
   const bytes = new Uint8Array(64)
   bytes[0] = 0xff
@@ -36,7 +36,7 @@ describe("a greeting that is written", () => {
     expect([...written.subarray(33)]).toEqual([...new Uint8Array(31)])
   })
 
-  test("is what is read again", () => {
+  test("can be read again", () => {
     expect(readGreeting(writeGreeting("PLAIN"))).toEqual({
       ...{ major: 3, minor: 1, mechanism: "PLAIN", asServer: false },
     })
@@ -65,7 +65,7 @@ describe("a greeting that is read", () => {
     ["a filler that is not zero", { 33: "filler" }, plain],
     ["ZMTP 1", { 10: 0, 12: "CURVE", 32: 1 }, { ...old, major: 1 }],
     ["ZMTP 2", { 10: 1, 12: "CURVE", 32: 1 }, { ...old, major: 2 }],
-  ])("says what its fields do: %s", (_, changes, read) => {
+  ])("has the values of its fields: %s", (_, changes, read) => {
     expect(readGreeting(greeting(changes))).toEqual(read)
   })
 
@@ -82,14 +82,14 @@ describe("a greeting that is read", () => {
 })
 
 describe("a signature", () => {
-  test("may be one at every byte it is cut at", () => {
+  test("is possible after any of its bytes", () => {
     expect([SIGNATURE_BYTES, GREETING_BYTES]).toEqual([10, 64])
     for (let length = 0; length <= 64; length++)
       expect(mayGreet(greeting().subarray(0, length))).toBe(true)
   })
 
   test.each(Array.from({ length: 64 }, (_, at) => at))(
-    "is known by its first and its last byte alone: byte %d changed",
+    "is recognized by its first and last byte only: byte %d changed",
     (at) => {
       const changed = greeting({ [at]: 0x55 })
       for (let length = 0; length <= 64; length++) {

@@ -1,11 +1,11 @@
-/** The metadata of READY and INITIATE, read and written (RFC.md section 3.1). */
+/** Reading and writing the metadata of READY and INITIATE (RFC.md section 3.1). */
 import { describe, expect, test } from "vitest"
 import { findProperty, latin1, readMetadata, writeMetadata } from "../../src/zmtp/metadata.js"
 import { concat } from "../support/wire.js"
 
 const bytes = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, "latin1"))
 
-/** One property: a byte and the name, 4 bytes and the value. */
+/** Returns a property: its name after a byte, its value after 4 bytes. */
 function property(name: string, value: string | Uint8Array, valueBytes = value.length): Uint8Array {
   const length = new Uint8Array(4)
   new DataView(length.buffer).setUint32(0, valueBytes)
@@ -42,16 +42,16 @@ describe("metadata", () => {
     expect(pairs(body)).toEqual(properties)
   })
 
-  test.each(good)("is written as it is read: %s", (_, body, properties) => {
+  test.each(good)("is written in the same form: %s", (_, body, properties) => {
     const written = writeMetadata(properties.map(([name, value]) => [name, bytes(value)]))
     expect(Buffer.compare(written, body)).toBe(0)
   })
 
-  test("of which a name comes twice has the last value", () => {
+  test("with a repeated name has the last value", () => {
     expect(pairs(concat(property("A", "1"), property("A", "2")))).toEqual([["A", "2"]])
   })
 
-  test("is not well-formed when it is cut, but between two properties", () => {
+  test("is malformed if it is truncated, except between two properties", () => {
     const whole = concat(property("Socket-Type", "REQ"), property("Identity", "me"))
     const boundaries = new Set([0, property("Socket-Type", "REQ").length, whole.length])
     for (let length = 0; length <= whole.length; length++)
@@ -59,7 +59,7 @@ describe("metadata", () => {
   })
 
   test.each([1, 256, 65_536, 2 ** 31, 2 ** 32 - 1])(
-    "is not well-formed when a value is %d bytes longer than what is there",
+    "is malformed if a value is %d bytes longer than the data",
     (more) => {
       const length = Math.min(3 + more, 2 ** 32 - 1)
       expect(readMetadata(property("Name", "abc", length))).toBeUndefined()
@@ -89,12 +89,15 @@ describe("a property", () => {
     expect(findProperty(properties, wanted)).toEqual([name, properties.get(name)])
   })
 
-  test("that is not there is not found", () => {
+  test("that is missing is not found", () => {
     expect(findProperty(properties, "Socket")).toBeUndefined()
   })
 })
 
-test.each([0, 1, 4095, 4096, 4097, 8192, 1_000_000])("text of %d bytes is as long", (length) => {
-  const all = Uint8Array.from({ length }, (_, i) => i)
-  expect(latin1(all)).toBe(Buffer.from(all).toString("latin1"))
-})
+test.each([0, 1, 4095, 4096, 4097, 8192, 1_000_000])(
+  "text of %d bytes has that length",
+  (length) => {
+    const all = Uint8Array.from({ length }, (_, i) => i)
+    expect(latin1(all)).toBe(Buffer.from(all).toString("latin1"))
+  },
+)
