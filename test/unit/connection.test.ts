@@ -1,4 +1,4 @@
-/** Connections that share one module: one decodes at a time, and none for so long that others starve. */
+/** Connections that share one module: one decodes at a time, and for a limited time. */
 import type { Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest"
@@ -14,7 +14,7 @@ import type { MessageSink } from "../../src/transport/transport.js"
 import { concat } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
 
-// Those of the test before may have used up the time of a turn.
+// The previous test may have used up the time of a turn.
 beforeEach(async () => {
   while (!mayReadNow()) await turn()
 })
@@ -22,7 +22,7 @@ beforeEach(async () => {
 const codec = Codec.createSync()
 const settings = checkLz4Options({}, -1)
 
-/** A socket that takes what is written as far as it has room, and reads nothing by itself. */
+/** A socket that accepts writes while it has room, and does not read by itself. */
 class FakeSocket {
   readonly written: Uint8Array[] = []
   paused = false
@@ -57,7 +57,7 @@ class Peer implements MessageSink {
   readonly received: string[] = []
   readonly errors: string[] = []
   drains = 0
-  /** Called for each message; whether it wants the next one now. */
+  /** Called for each message; returns whether it wants the next one now. */
   wants: () => boolean = () => true
 
   constructor({
@@ -131,7 +131,7 @@ const names = (name: string, count: number, bytes = 5000) =>
 /** A part whose block does not decode. */
 const corrupt = stream("x", 1).fill(0xff, -20)
 
-test("a connection that resumes while another's messages are taken decodes when those were", async () => {
+test("a connection that resumes while another delivers messages decodes after those", async () => {
   const a = new Peer()
   const b = new Peer()
   b.wants = () => b.received.length !== 1
@@ -150,7 +150,7 @@ test("a connection that resumes while another's messages are taken decodes when 
   expect(b.socket.paused).toBe(false)
 })
 
-test("a connection that resumes within its own message goes on behind it", async () => {
+test("a connection that resumes within its own message continues after it", async () => {
   const peer = new Peer()
   peer.wants = () => {
     queueMicrotask(() => peer.connection.resume())
@@ -161,7 +161,7 @@ test("a connection that resumes within its own message goes on behind it", async
   expect(peer.received).toEqual(names("x", 60))
 })
 
-test("what decodes for long lets others have their turn, and is read no further meanwhile", async () => {
+test("a connection that decodes for long lets others take turns, and does not read meanwhile", async () => {
   const mib = 2 ** 20
   const flood = new Peer()
   const small = new Peer()
@@ -181,7 +181,7 @@ test.each([
   { what: "a frame", bytes: Uint8Array.of(0xff, 1, 2), code: "ERR_ZMTP_FRAME" },
   { what: "a block", bytes: corrupt, code: "ERR_LZ4_CORRUPT_BLOCK" },
   { what: "a sentinel", bytes: message(Buffer.from("plain")), code: "ERR_LZ4_UNKNOWN_SENTINEL" },
-])("what came before $what that breaks a rule is received first", async ({ bytes, code }) => {
+])("messages before $what that breaks a rule are received first", async ({ bytes, code }) => {
   const peer = new Peer()
   peer.wants = () => false
   peer.connection.data(concat(stream("x", 5), bytes))
@@ -195,14 +195,14 @@ test.each([
   expect(peer.received).toEqual(names("x", 5))
 })
 
-test("what waits for its turn when the connection ends is still received", () => {
+test("data that waits for its turn when the connection ends is still received", () => {
   const flood = new Peer()
   flood.connection.data(stream("f", 60, 2 ** 20))
   flood.connection.closed()
   expect(flood.received).toHaveLength(60)
 })
 
-test("what was decoded is received before the rest when the connection ends", () => {
+test("when the connection ends, decoded messages are received before the rest", () => {
   const peer = new Peer()
   peer.wants = () => peer.received.length !== 1
   peer.connection.data(stream("x", 60))
@@ -222,13 +222,13 @@ test.each(["ended", "destroy", "timedOut"] as const)("nothing is written after %
   expect(peer.drains).toBe(0)
 })
 
-test("nothing is written to a stream that has failed, of which it tells later", () => {
+test("nothing is written to a stream that has failed but not yet reported it", () => {
   const peer = new Peer()
   peer.socket.destroyed = true
   expect(peer.connection.blocked).toBe(true)
 })
 
-test("what is left of those that were sent the same is measured alone", () => {
+test("the last connection of a group is measured alone", () => {
   const sender = new Sender(settings)
   const [one, other] = [new Peer({ adaptive: true, sender }), new Peer({ adaptive: true, sender })]
   expect(one.connection.link).not.toBe(other.connection.link)
@@ -239,8 +239,8 @@ test("what is left of those that were sent the same is measured alone", () => {
   sender.close()
 })
 
-describe("a connection to a sink that is full already", () => {
-  test("hands over nothing before it resumes, also of what comes with the handshake", async () => {
+describe("a connection to a full sink", () => {
+  test("delivers nothing before it resumes, including data that arrived with the handshake", async () => {
     const peer = new Peer({ isFull: true, firstBytes: stream("x", 3) })
     peer.connection.data(stream("y", 3))
     await turn()
@@ -250,19 +250,19 @@ describe("a connection to a sink that is full already", () => {
     expect(peer.received).toEqual([...names("x", 3), ...names("y", 3)])
   })
 
-  test("hands over nothing when it ends", () => {
+  test("delivers nothing when it ends", () => {
     const peer = new Peer({ isFull: true, firstBytes: stream("x", 3) })
     peer.connection.closed()
     expect(peer.received).toEqual([])
   })
 })
 
-test("a handshake that waits in line when its connection ends leaves no timer behind", () => {
+test("a handshake that waits for its turn when its connection ends leaves no timer behind", () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "clearTimeout"] })
   onTestFinished(() => {
     vi.useRealTimers()
   })
-  new Peer().connection.data(stream("f", 60, 2 ** 20)) // takes the whole turn
+  new Peer().connection.data(stream("f", 60, 2 ** 20)) // uses up the whole turn
   const peer = new Peer({ intervalMs: 1000, firstBytes: stream("x", 1) })
   expect(peer.received).toEqual([])
   peer.connection.closed()

@@ -1,4 +1,4 @@
-/** ZMTP frames out of chunks that end anywhere. */
+/** Reads ZMTP frames from chunks that end anywhere. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
@@ -16,7 +16,7 @@ class Sink implements FrameSink {
   readonly frames: Taken[] = []
   readonly heads: [flags: number, bodyBytes: number][] = []
   readonly bodies: Buffer[] = []
-  /** After how many frames it has enough for now. */
+  /** The number of frames after which it stops. */
   wanted = Number.POSITIVE_INFINITY
 
   frame(flags: number, body: Buffer): boolean {
@@ -30,7 +30,7 @@ class Sink implements FrameSink {
   }
 }
 
-/** Reads chunks, each of which is overwritten afterwards, as the network's buffer is. */
+/** Reads chunks, and overwrites each afterwards, like the network's buffer. */
 function read(chunks: readonly Uint8Array[]): Sink {
   const sink = new Sink()
   const reader = new FrameReader()
@@ -80,7 +80,7 @@ describe("frames are the same", () => {
         ).toEqual(whole)
   })
 
-  test("a short body behind a long head", () => {
+  test("a short body after a long header", () => {
     const long = concat(Uint8Array.of(LONG, 0, 0, 0, 0, 0, 0, 0, 3), bytesOf(3))
     for (let at = 0; at <= long.length; at++)
       expect(read([long.subarray(0, at), long.subarray(at)]).frames).toEqual([
@@ -88,7 +88,7 @@ describe("frames are the same", () => {
       ])
   })
 
-  test("of any sizes, in any cuts", () => {
+  test("of any sizes, in any chunks", () => {
     const size = fc.oneof(
       fc.nat(10),
       fc.constantFrom(254, 255, 256, 2047, 2048, 2049, 8190, 8192, 70_000),
@@ -119,7 +119,7 @@ describe("frames are the same", () => {
   })
 })
 
-test("bodies belong to who took them: none changes with another", () => {
+test("bodies belong to their receiver: changing one does not change another", () => {
   const sink = read([concat(...[3, 200, 2000, 5000].map((length) => frame(bytesOf(length))))])
   for (const body of sink.bodies) {
     const others = sink.bodies.filter((other) => other !== body).map(text)
@@ -128,7 +128,7 @@ test("bodies belong to who took them: none changes with another", () => {
   }
 })
 
-test("a small body keeps no more than a slab of 8 KiB alive, a large one only itself", () => {
+test("a small body references a slab of at most 8 KiB, a large one only itself", () => {
   const sink = read([
     concat(...Array.from({ length: 3000 }, () => frame(bytesOf(20))), frame(bytesOf(100_000))),
   ])
@@ -136,7 +136,7 @@ test("a small body keeps no more than a slab of 8 KiB alive, a large one only it
     expect(buffer.byteLength).toBeLessThanOrEqual(length === 20 ? 8192 : length)
 })
 
-test("a body that is a whole chunk of its own is not copied", () => {
+test("a body that is a whole chunk is not copied", () => {
   const sink = new Sink()
   const reader = new FrameReader()
   reader.read(frameHead(100_000), 0, sink)
@@ -145,8 +145,8 @@ test("a body that is a whole chunk of its own is not copied", () => {
   expect(sink.bodies[0]?.buffer).toBe(body.buffer)
 })
 
-describe("a sink that has enough", () => {
-  test.each([1, 2, 3])("after %i frames gets the next ones later, and none twice", (wanted) => {
+describe("a sink that stops", () => {
+  test.each([1, 2, 3])("after %i frames gets the next ones later, each once", (wanted) => {
     for (let cut = 0; cut <= stream.length; cut++) {
       const sink = new Sink()
       const reader = new FrameReader()
@@ -162,7 +162,7 @@ describe("a sink that has enough", () => {
   })
 })
 
-test("a head that is refused leaves nothing behind it", () => {
+test("nothing is read after a refused header", () => {
   const sink = new Sink()
   sink.head = () => {
     throw new Error("refused")
@@ -172,7 +172,7 @@ test("a head that is refused leaves nothing behind it", () => {
   expect(sink.frames).toEqual([])
 })
 
-test("nothing is allocated on the word of a head alone", () => {
+test("nothing is allocated for a header alone", () => {
   const before = process.memoryUsage().arrayBuffers
   const readers = Array.from({ length: 50 }, () => new FrameReader())
   for (const reader of readers) {
@@ -182,7 +182,7 @@ test("nothing is allocated on the word of a head alone", () => {
   expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * 2 ** 20)
 })
 
-test("messages for a sink that takes few at a time keep little memory alive", () => {
+test("messages for a sink that takes few at a time use little memory", () => {
   const bytes = concat(...Array.from({ length: 1000 }, (_, i) => frame(bytesOf(15, i))))
   const sink = new Sink()
   const reader = new FrameReader()

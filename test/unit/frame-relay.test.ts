@@ -1,4 +1,4 @@
-/** ZMTP frames that are passed on as they come: what a reader makes of the pieces is the same. */
+/** Relays ZMTP frames in pieces, from which a reader gets the same frames. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
@@ -16,15 +16,15 @@ const bytesOf = (length: number, fill = length): Uint8Array =>
   Uint8Array.from({ length }, (_, i) => (i * 7 + fill) & 0xff)
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
 
-/** As expect(), for what is looked at a million times. */
+/** A fast expect(), for a million checks. */
 function must(condition: boolean, what: string): void {
   if (!condition) throw new Error(`not so: ${what}`)
 }
 
-/** Makes frames again of the pieces, and counts what ends in each. */
+/** Reads frames from the pieces, and counts those that end in each. */
 class Sink implements RelaySink, FrameSink {
   readonly heads: Taken[] = []
-  /** Frames of messages, and commands between them, in the order in which they came. */
+  /** Frames of messages and commands, in order. */
   readonly taken: Taken[] = []
   /** Messages that may still come, and answers to what is passed on: yes, when there are no more. */
   room = NO_LIMIT
@@ -69,7 +69,7 @@ class Sink implements RelaySink, FrameSink {
   }
 }
 
-/** Relays chunks, each of which is overwritten afterwards, as the network's buffer is. */
+/** Relays chunks, and overwrites each afterwards, like the network's buffer. */
 function relay(
   chunks: readonly Uint8Array[],
   { rooms = [], answers = [] }: { rooms?: number[]; answers?: boolean[] } = {},
@@ -116,13 +116,13 @@ const frames: [flags: number, body: Uint8Array][] = [
 const stream = concat(...frames.map(([flags, body]) => frame(body, flags)))
 const expected = frames.map(([flags, body]): Taken => [flags, text(body)])
 
-describe("what is passed on gives the same messages and commands, in the same order", () => {
+describe("relayed pieces give the same messages and commands, in the same order", () => {
   test("at once, and byte by byte", () => {
     expect(relay([stream]).taken).toEqual(expected)
     expect(relay(Array.from(stream, (byte) => Uint8Array.of(byte))).taken).toEqual(expected)
   })
 
-  test("cut at every byte, whatever room there is", () => {
+  test("cut at every byte, with any room", () => {
     for (const room of [0, 1, 2, NO_LIMIT])
       for (let at = 0; at <= stream.length; at++) {
         const rooms = Array<number>(20).fill(room)
@@ -142,7 +142,7 @@ describe("what is passed on gives the same messages and commands, in the same or
         expect(relay(cutAt(short, [a, b])).taken).toEqual(whole)
   })
 
-  test("of any sizes, in any cuts, with any room, and sinks that say stop", () => {
+  test("of any sizes, in any chunks, with any room, and sinks that stop", () => {
     const size = fc.oneof(
       fc.nat(10),
       fc.constantFrom(254, 255, 256, 2048, 4095, 4096, 4097, 8192, 70_000),
@@ -169,7 +169,7 @@ describe("what is passed on gives the same messages and commands, in the same or
     )
   })
 
-  test("a short body behind a long head", () => {
+  test("a short body after a long header", () => {
     const long = (flags: number) =>
       concat(Uint8Array.of(LONG | flags, 0, 0, 0, 0, 0, 0, 0, 3), bytesOf(3))
     const both = concat(long(0), long(COMMAND))
@@ -181,7 +181,7 @@ describe("what is passed on gives the same messages and commands, in the same or
   })
 })
 
-test("one message comes where no room is left, and no more", () => {
+test("without room, exactly one message is passed on", () => {
   const sink = new Sink()
   sink.room = 0
   const two = concat(frame(bytesOf(5)), frame(bytesOf(6)))
@@ -189,7 +189,7 @@ test("one message comes where no room is left, and no more", () => {
   expect(sink.messages).toBe(1)
 })
 
-test("a piece of a message is passed on before the rest has come", () => {
+test("a piece of a message is passed on before the rest has arrived", () => {
   const sink = new Sink()
   const pieces: [bytes: number, messages: number][] = []
   sink.frames = ({ length }, messages) => {
@@ -218,8 +218,8 @@ test("parts are counted until their message ends, and commands are not", () => {
   expect(relaying.parts).toBe(1)
 })
 
-describe("a head that is refused", () => {
-  test.each([0, 10, 300, 2 ** 40])("of %d bytes leaves nothing behind it", (bodyBytes) => {
+describe("a refused header", () => {
+  test.each([0, 10, 300, 2 ** 40])("of %d bytes ends reading", (bodyBytes) => {
     for (const flags of [0, COMMAND]) {
       const sink = new Sink()
       sink.head = () => {
@@ -233,7 +233,7 @@ describe("a head that is refused", () => {
   test.each([
     ["a message", 0],
     ["a command", COMMAND],
-  ])("is one of %s: the messages before it are passed on all the same", (_, flags) => {
+  ])("is one of %s: earlier messages are still passed on", (_, flags) => {
     const sink = new Sink()
     sink.head = (_, bodyBytes) => {
       if (bodyBytes === 99) throw new Error("refused")
@@ -247,7 +247,7 @@ describe("a head that is refused", () => {
 test.each([
   ["a command that declares 1 MiB", frameHead(MIB, COMMAND)],
   ["a part that declares 1 TiB", frameHead(2n ** 40n)],
-])("nothing is allocated on the word of a head alone: %s and never comes", (_, head) => {
+])("nothing is allocated for a header alone: %s and never arrives", (_, head) => {
   const before = process.memoryUsage().arrayBuffers
   const relays = Array.from({ length: 200 }, () => new FrameRelay())
   const sink: RelaySink = { room: 1, head: () => {}, frame: () => true, frames: () => true }

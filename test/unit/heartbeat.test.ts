@@ -1,4 +1,4 @@
-/** PINGs and the times within which something has to be heard (RFC 37). */
+/** PINGs and timeouts of heartbeats (RFC 37). */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 
 import { Heartbeat, type HeartbeatOptions } from "../../src/transport/heartbeat.js"
@@ -13,7 +13,7 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-/** What a connection is told, each with when. */
+/** The calls to a connection, each with its time. */
 function beating(options: HeartbeatOptions) {
   const told: string[] = []
   const start = Date.now()
@@ -49,26 +49,26 @@ describe("commands", () => {
       "0123456789abcdef",
     ],
     ["nothing, to a PING that is cut", [], ""],
-  ])("a PONG carries back %s", (_, data, context) => {
+  ])("a PONG returns %s", (_, data, context) => {
     expect(writePong(Uint8Array.from(data))).toEqual(
       frame(Buffer.from(`\x04PONG${context}`), COMMAND),
     )
   })
 })
 
-test("PINGs go out in the interval, with the time to live", () => {
+test("PINGs are sent at the interval, with the time to live", () => {
   const { told } = beating({ intervalMs: 100, timeoutMs: 0, timeToLive: 30 })
   vi.advanceTimersByTime(350)
   expect(told).toEqual(["100 PING 3000", "200 PING 3000", "300 PING 3000"])
 })
 
-test("a peer that is silent is given up after the timeout, counted from the first PING", () => {
+test("a silent peer is disconnected after the timeout, which starts with the first PING", () => {
   const { told } = beating({ intervalMs: 100, timeoutMs: 250, timeToLive: 0 })
   vi.advanceTimersByTime(360)
   expect(told).toEqual(["100 PING 0", "200 PING 0", "300 PING 0", "350 timed out"])
 })
 
-test("one PING leaves when there is room again, however many were due", () => {
+test("a single PING is sent when there is room again, however many were due", () => {
   const { heartbeat, connection, told } = beating({ intervalMs: 100, timeoutMs: 0, timeToLive: 0 })
   connection.blocked = true
   vi.advanceTimersByTime(550)
@@ -82,7 +82,7 @@ test("one PING leaves when there is room again, however many were due", () => {
   expect(told).toEqual(["550 PING 0", "600 PING 0"])
 })
 
-test("a peer has time to answer from when the PING leaves", () => {
+test("a peer's time to answer starts when the PING is sent", () => {
   const { heartbeat, connection, told } = beating({
     intervalMs: 100,
     timeoutMs: 250,
@@ -97,7 +97,7 @@ test("a peer has time to answer from when the PING leaves", () => {
   expect(told).toEqual(["510 PING 0", "760 timed out"])
 })
 
-test("whatever is heard counts, until the next PING", () => {
+test("any received data counts, until the next PING", () => {
   const { heartbeat, told } = beating({ intervalMs: 100, timeoutMs: 150, timeToLive: 0 })
   for (let i = 0; i < 4; i++) {
     vi.advanceTimersByTime(120)
@@ -109,16 +109,16 @@ test("whatever is heard counts, until the next PING", () => {
   expect(told.filter((one) => one.includes("timed"))).toEqual(["650 timed out"])
 })
 
-test("a peer has to be heard within the time to live that it named, first", () => {
+test("a peer has to send data within the time to live of its first PING", () => {
   const { heartbeat, told } = beating({ intervalMs: 0, timeoutMs: 0, timeToLive: 0 })
   heartbeat.mustHearWithin(300)
   vi.advanceTimersByTime(100)
-  heartbeat.mustHearWithin(300) // the first counts until something is heard
+  heartbeat.mustHearWithin(300) // the first one counts until data arrives
   vi.advanceTimersByTime(250)
   expect(told).toEqual(["300 timed out"])
 })
 
-test("what is heard within the time to live ends it", () => {
+test("data within the time to live ends it", () => {
   const { heartbeat, told } = beating({ intervalMs: 0, timeoutMs: 0, timeToLive: 0 })
   heartbeat.mustHearWithin(300)
   vi.advanceTimersByTime(299)
@@ -127,7 +127,7 @@ test("what is heard within the time to live ends it", () => {
   expect(told).toEqual([])
 })
 
-test("nothing comes after stop()", () => {
+test("nothing is sent after stop()", () => {
   const { heartbeat, told } = beating({ intervalMs: 100, timeoutMs: 50, timeToLive: 0 })
   heartbeat.mustHearWithin(500)
   vi.advanceTimersByTime(110)

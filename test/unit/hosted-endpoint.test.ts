@@ -1,4 +1,4 @@
-/** An endpoint on a thread: for whom the effort is chosen of what several connections write. */
+/** An endpoint on a thread: groups of connections for which one effort is chosen. */
 import { expect, onTestFinished, test } from "vitest"
 import { checkLz4Options } from "../../src/codec/options.js"
 import type { HostedConnection } from "../../src/thread/hosted-connection.js"
@@ -16,7 +16,7 @@ function endpoint() {
   } as unknown as EndpointSpec
   const one = new HostedEndpoint(1, spec, new Outbox(() => {}), new Map(), () => {})
   onTestFinished(() => one.close())
-  /** How many the effort was chosen for. */
+  /** The number of connections for which the effort was chosen. */
   const groups: number[] = []
   const connection = () => {
     const applyEffort = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
@@ -30,7 +30,7 @@ function endpoint() {
   return { connection, write }
 }
 
-test("those that write the same are a group, also while some catch up by themselves", () => {
+test("connections that write the same are a group, also while some catch up alone", () => {
   const { connection, write } = endpoint()
   const [a, b, c] = [connection(), connection(), connection()]
   write(a, b, c)
@@ -39,7 +39,7 @@ test("those that write the same are a group, also while some catch up by themsel
   expect(write(a, b, c)).toBe(3)
 })
 
-test("one that goes on alone is no group any more", () => {
+test("a single remaining connection is no longer a group", () => {
   const { connection, write } = endpoint()
   const [a, b, c] = [connection(), connection(), connection()]
   write(a, b, c)

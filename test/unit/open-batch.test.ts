@@ -1,4 +1,4 @@
-/** Batches that another thread may take from while they are open, without that thread. */
+/** Open batches, from which another thread may take data; tested without that thread. */
 import fc from "fast-check"
 import { describe, expect, test, vi } from "vitest"
 
@@ -10,7 +10,7 @@ const opened = (): { batch: OpenBatch; seen: SeenBatch } => {
   return { batch, seen: new SeenBatch(batch.cells, batch.at, memory, [1]) }
 }
 
-/** Adds as many bytes as the batch has, and says how many there are then. */
+/** Adds as many bytes as the batch has, and returns the new size. */
 const add = (batch: OpenBatch, from: number, text: string): number => {
   batch.bytes.write(text, from)
   batch.publish(from + text.length)
@@ -20,7 +20,7 @@ const add = (batch: OpenBatch, from: number, text: string): number => {
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString()
 
 describe("an open batch", () => {
-  test("gives what was added since the last time, and says at its end how much that was", () => {
+  test("gives the data added since the last time, and at its end the amount taken", () => {
     const { batch, seen } = opened()
     expect(text(seen.take())).toBe("")
     let length = add(batch, 0, "one")
@@ -37,7 +37,7 @@ describe("an open batch", () => {
     batch.close(length)
   })
 
-  test("that was sealed before anything was taken gives nothing", () => {
+  test("that is sealed before anything was taken gives nothing", () => {
     const { batch, seen } = opened()
     add(batch, 0, "one")
     expect(batch.seal()).toBe(0)
@@ -45,7 +45,7 @@ describe("an open batch", () => {
     batch.close(3)
   })
 
-  test("gives nothing of another that has its place now", () => {
+  test("gives nothing of another in the same slot", () => {
     const before = opened()
     before.batch.seal()
     before.batch.close(0)
@@ -59,14 +59,14 @@ describe("an open batch", () => {
     after.batch.close(3)
   })
 
-  test("that is over stays over, however many others have had its slot since", () => {
+  test("that has ended stays ended, however many others have used its slot since", () => {
     const before = opened()
     add(before.batch, 0, "stale")
     before.batch.seal()
     before.batch.close(5)
     for (let opening = 0; opening < 2 ** 18; opening++) {
       const batch = OpenBatch.open() as OpenBatch
-      // Not by expect(), which would take most of the time.
+      // Not expect(), which would take most of the time.
       if (batch.slot !== before.batch.slot) throw new Error("it has another slot")
       batch.bytes.write("other")
       batch.publish(5)
@@ -77,7 +77,7 @@ describe("an open batch", () => {
     }
   })
 
-  test("whose memory is used again while it is being copied gives nothing", () => {
+  test("whose memory is reused while it is being copied gives nothing", () => {
     const { batch, seen } = opened()
     add(batch, 0, "one")
     const slice = vi.spyOn(Uint8Array.prototype, "slice").mockImplementationOnce(function (
@@ -149,7 +149,7 @@ describe("an open batch", () => {
     )
   })
 
-  test("is not there when too many are open", () => {
+  test("does not exist if too many are open", () => {
     const all = Array.from({ length: 32 }, opened)
     expect(OpenBatch.open()).toBeUndefined()
     for (const { batch } of all) {

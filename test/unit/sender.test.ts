@@ -1,4 +1,4 @@
-/** What an endpoint encodes with, when memory is out. */
+/** An endpoint's encoder when memory runs out. */
 import { afterEach, expect, test, vi } from "vitest"
 
 import { payload } from "../../bench/payloads.mjs"
@@ -11,7 +11,7 @@ import { greeting, messagesOf, parseStream } from "../support/zmtp.js"
 const NO_FRAMES = new Uint8Array()
 const small = payload("json", 2000)
 const large = payload("json", 2 << 20)
-/** Goes plain. */
+/** A part that is sent plain. */
 const random = payload("random", 6000)
 
 class NoMemory {
@@ -31,7 +31,7 @@ const allocateNothing = () =>
 
 const messages = (bytes: Uint8Array) => messagesOf(parseStream(concat(greeting(), bytes)).frames)
 
-test("after a large part found no memory, others are encoded as before", () => {
+test("after running out of memory for a large part, others are encoded as before", () => {
   const senders = [[large], [small, large], [large, small]].map((message) => {
     const sender = new Sender(checkLz4Options({}, -1))
     sender.encode(NO_FRAMES, [small]).release()
@@ -56,13 +56,13 @@ test("after a large part found no memory, others are encoded as before", () => {
   }
 })
 
-test("after a plain part found no memory, others are encoded as before", () => {
+test("after running out of memory for a plain part, others are encoded as before", () => {
   const sender = new Sender(checkLz4Options({}, -1))
   sender.encode(NO_FRAMES, [small])
-  const many = new Array<Uint8Array>(60).fill(random) // more than a slab has room for
+  const many = new Array<Uint8Array>(60).fill(random) // more than fits into a slab
   const allocate = allocateNothing()
   const outOfMemory = expect.objectContaining({ code: "ERR_LZ4_OUT_OF_MEMORY" })
-  // Nothing is released, so those that were kept for use are soon used up.
+  // Nothing is released, so the spare ones are soon used up.
   const encodeMany = () => {
     for (let i = 0; i < 100; i++) sender.encode(NO_FRAMES, many)
   }
@@ -76,7 +76,7 @@ test("after a plain part found no memory, others are encoded as before", () => {
   sender.close()
 })
 
-test("what needs the dictionary finds no memory for that when it is encoded, not when it is written", () => {
+test("a lack of memory for the dictionary is reported when a message is encoded, not when it is written", () => {
   const sender = new Sender(checkLz4Options({ dictionary: large.subarray(0, 8192) }, -1))
   sender.encode(NO_FRAMES, [small])
   const allocate = allocateNothing()

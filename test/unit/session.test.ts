@@ -32,13 +32,13 @@ interface Side extends Partial<Omit<HandshakeSettings, "username" | "password" |
 interface Exchange {
   what: string
   side: Side
-  /** What the peer sends. */
+  /** The bytes that the peer sends. */
   stream: readonly Uint8Array[]
-  /** What this side sends behind its greeting. */
+  /** The bytes that this side sends after its greeting. */
   sends: readonly Uint8Array[]
-  /** What the session tells. */
+  /** The events of the session. */
   tells: readonly (string | RegExp)[]
-  /** The answer of ZAP; "later" comes when the peer has sent everything. */
+  /** ZAP's reply; "later" arrives after the peer has sent everything. */
   answer?: AuthStatus | "later" | "nobody"
 }
 
@@ -51,7 +51,7 @@ interface Outcome {
 const words = (bytes: Uint8Array | readonly Uint8Array[]): string =>
   Array.isArray(bytes) ? bytes.map(text).join("|") : text(bytes as Uint8Array)
 
-/** Passes chunks to a session until it is over, as a connection does. */
+/** Passes chunks to a session until it ends, as a connection does. */
 function run({ side, answer }: Pick<Exchange, "side" | "answer">, chunks: Uint8Array[]): Outcome {
   const sent: Uint8Array[] = []
   const told: string[] = []
@@ -100,12 +100,12 @@ function run({ side, answer }: Pick<Exchange, "side" | "answer">, chunks: Uint8A
   return { sent: concat(...sent), told, peerRevision: session.peerRevision }
 }
 
-/** Whatever the peer sent, an error is short and has nothing but printable characters. */
+/** Expects that an error is short and only has printable characters. */
 function expectReadable(message: string): void {
   expect(message).toMatch(/^[\x20-\x7e…]{1,400}$/u)
 }
 
-/** All at once, byte by byte, and cut in two at every byte. */
+/** Splits bytes: all at once, byte by byte, and in two at every byte. */
 function* cuts(stream: Uint8Array): Generator<Uint8Array[]> {
   yield [stream]
   yield Array.from(stream, (byte) => Uint8Array.of(byte))
@@ -375,7 +375,7 @@ describe.each([0, 1])("NULL with a peer of ZMTP 3.%i", (minor) => {
     },
   ])("$what", check)
 
-  test("whether subscriptions go as commands depends on the version", () => {
+  test("the version determines whether subscriptions are commands", () => {
     const session = new Session(
       {
         socketType: "SUB",
@@ -633,7 +633,7 @@ describe.each([0, 1])("PLAIN with a client of ZMTP 3.%i", (minor) => {
   ])("$what", check)
 })
 
-describe("a greeting is refused as soon as it can be", () => {
+describe("a greeting is refused as early as possible", () => {
   test.each<[what: string, bytes: Uint8Array, at: number, says: RegExp]>([
     ["a first byte that is not ff", Uint8Array.of(0, 1, 2), 1, /not a ZMTP signature/],
     ["HTTP", ascii("GET / HTTP/1.1\r\n"), 1, /./],
@@ -656,7 +656,7 @@ describe("a greeting is refused as soon as it can be", () => {
     expect(run({ side }, single.slice(0, at)).told).toEqual([expect.stringMatching(says)])
   })
 
-  test("a later version is spoken to as 3.1", () => {
+  test("a later version is treated as 3.1", () => {
     const { told } = run({ side: {} }, [greeting({ major: 4, minor: 0 }), pushReady])
     expect(told).toEqual(["ready "])
   })
@@ -681,14 +681,14 @@ describe("limits", () => {
   const hi = [greeting(), pushReady]
   const outcome = (...stream: Uint8Array[]) => run({ side: {} }, [concat(...stream)]).told
 
-  test("a command of the handshake has at most 64 KiB, which its head tells", () => {
+  test("a command of the handshake has at most 64 KiB, checked at its header", () => {
     expect(outcome(greeting(), frameHead(65_537, COMMAND))).toEqual([
       expect.stringMatching(/^throws ERR_ZMTP_COMMAND: .*65537.*65536/),
     ])
     expect(outcome(greeting(), frameHead(65_536, COMMAND))).toEqual([])
   })
 
-  test("a command has at most 1 MiB, which its head tells", () => {
+  test("a command has at most 1 MiB, checked at its header", () => {
     expect(outcome(...hi, frameHead(2 ** 20 + 1, COMMAND))).toEqual([
       "ready ",
       expect.stringMatching(/^throws ERR_ZMTP_COMMAND: .*1048577.*1048576/),
@@ -696,7 +696,7 @@ describe("limits", () => {
     expect(outcome(...hi, frameHead(2 ** 20, COMMAND))).toEqual(["ready "])
   })
 
-  test(`a message has at most ${PARTS_MAX} parts, and another may follow one that has`, () => {
+  test(`a message has at most ${PARTS_MAX} parts, and may be followed by another`, () => {
     const empty = frame(new Uint8Array(0), MORE)
     const parts = Buffer.alloc(empty.length * (PARTS_MAX - 1), empty)
     const last = frame(new Uint8Array(0))
@@ -709,7 +709,7 @@ describe("limits", () => {
   })
 })
 
-test("a handler that wants no more is asked no more, and what is left is passed again", () => {
+test("a handler that stops is not called any more, and the rest is passed again", () => {
   const stream = concat(
     message(ascii("a")),
     message(ascii("b"), ascii("c")),
@@ -803,7 +803,7 @@ describe("the revision that a peer announces (RFC.md section 3.9)", () => {
     })
   })
 
-  test.each(roles)("this side announces its own beside it: %s", (_, side, ...before) => {
+  test.each(roles)("this side also announces its own: %s", (_, side, ...before) => {
     for (const revision of [1, 2]) {
       const ready = command(side.plainServer ? "INITIATE" : "READY", type("PUSH"))
       const { sent } = run({ side: { ...side, revision }, answer: 200 }, [concat(...before, ready)])
@@ -811,7 +811,7 @@ describe("the revision that a peer announces (RFC.md section 3.9)", () => {
     }
   })
 
-  test("there is none before the handshake is over", () => {
+  test("there is none before the handshake is complete", () => {
     const stream = concat(greeting(), readyOf("PUSH"))
     const side: Side = { authenticate: true }
     const { told, peerRevision } = run({ side, answer: 300 }, [stream])
@@ -820,7 +820,7 @@ describe("the revision that a peer announces (RFC.md section 3.9)", () => {
   })
 })
 
-test("what this side sends is a greeting of ZMTP 3.1 and a READY", () => {
+test("this side sends a greeting of ZMTP 3.1 and a READY", () => {
   const { sent } = run({ side: { socketType: "XPUB" } }, [greeting()])
   const { greeting: mine, frames } = parseStream(sent)
   expect(mine).toEqual(greeting())

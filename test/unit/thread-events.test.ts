@@ -1,4 +1,4 @@
-/** What a thread tells of its endpoints, and handlers that throw. */
+/** Events of endpoints on a thread, and handlers that throw. */
 import type { EventEmitter } from "node:events"
 import { setImmediate as turn } from "node:timers/promises"
 import { expect, onTestFinished, test, vi } from "vitest"
@@ -35,7 +35,7 @@ vi.mock("node:worker_threads", async (original) => {
   return { ...(await original<typeof import("node:worker_threads")>()), Worker }
 })
 
-/** Errors that nobody caught, until the test ends. */
+/** Collects uncaught errors until the test ends. */
 function uncaught(): unknown[] {
   const errors: unknown[] = []
   const listeners = process.listeners("uncaughtException")
@@ -48,7 +48,7 @@ function uncaught(): unknown[] {
   return errors
 }
 
-/** An endpoint at a thread, whose handlers note what they are told, and throw when they are told so. */
+/** Creates an endpoint on a thread, whose handlers record events, and throw if requested. */
 function endpoint() {
   const thread = new Thread(() => {})
   const worker = workers.at(-1) as FakeWorker
@@ -87,7 +87,7 @@ const opened = (connection: number): EndpointEvent => ({
 })
 const error = { message: "text", rule: undefined, properties: {} }
 
-test("a handler that throws keeps none of what was posted with it from being told", async () => {
+test("a handler that throws does not suppress other events in the same post", async () => {
   const errors = uncaught()
   const { worker, log, take } = endpoint()
   const credentials = { mechanism: "NULL" as const, values: [] }
@@ -121,11 +121,11 @@ test("a handler that throws keeps none of what was posted with it from being tol
   expect(log).toEqual(told)
   await turn()
   expect(errors.map(String)).toEqual(told.map((what, i) => `Error: at ${what} ${i + 1}`))
-  // Those whose handshake cannot go on are over.
+  // Connections whose handshake cannot continue have ended.
   expect(worker.posted.filter((item) => (item as Control).type === "destroy")).toHaveLength(2)
 })
 
-test("an error of the thread that is no peer's fault is thrown as one that nobody caught", async () => {
+test("an error of the thread that no peer caused is thrown as an uncaught one", async () => {
   const errors = uncaught()
   const { log, take } = endpoint()
   take({ type: "threw", error }, opened(1))
@@ -134,7 +134,7 @@ test("an error of the thread that is no peer's fault is thrown as one that nobod
   expect(errors).toEqual([new Error("text"), new Error("at accepted 1")])
 })
 
-test("memory is given back when what came has been read, not while it is being read", () => {
+test("memory is released after its messages are read, not during reading", () => {
   const thread = new Thread(() => {})
   const worker = workers.at(-1) as FakeWorker
   const one = new RemoteConnection(thread, 7, 10, new SharedState(), "127.0.0.1", 5555)
@@ -156,7 +156,7 @@ test("memory is given back when what came has been read, not while it is being r
   expect(worker.posted).toEqual([toWorker.DIAL, 1, toWorker.FREE, 3, 1])
 })
 
-test("an endpoint whose thread died waits for another no longer once it is closed", () => {
+test("an endpoint whose thread died does not wait for another after close()", () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
   onTestFinished(() => {
     vi.useRealTimers()
@@ -170,7 +170,7 @@ test("an endpoint whose thread died waits for another no longer once it is close
   expect(vi.getTimerCount()).toBe(0)
 })
 
-test("a handler that throws when a thread dies keeps no other connection from being closed", async () => {
+test("a handler that throws when a thread dies does not prevent other connections from being closed", async () => {
   const errors = uncaught()
   const { worker, log, take } = endpoint()
   const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {})

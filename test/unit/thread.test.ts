@@ -1,4 +1,4 @@
-/** What crosses between the thread of the sockets and that of their connections, without either. */
+/** Data exchanged between the sockets' thread and the connections' thread; tested without threads. */
 import { readFileSync } from "node:fs"
 import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
 import fc from "fast-check"
@@ -36,17 +36,17 @@ const isShared = ({ buffer }: Uint8Array): boolean => buffer instanceof SharedAr
 
 // -- Errors ------------------------------------------------------------------------
 
-describe("an error that was posted", () => {
+describe("a posted error", () => {
   const posted = (error: Error) => fromPlain(structuredClone(toPlain(error)))
 
-  test("is a ProtocolError with its code and its words, if it was one", () => {
+  test("is a ProtocolError with its code and message, if it was one", () => {
     const error = new ProtocolError("ERR_LZ4_TRUNCATED", "part 2 ends after 5 bytes")
     const copy = posted(error)
     expect(copy).toBeInstanceOf(ProtocolError)
     expect(copy).toMatchObject({ code: error.code, message: error.message, name: error.name })
   })
 
-  test("has the code, errno and all else that the system said", () => {
+  test("has the code, errno and other properties of system errors", () => {
     const error = (() => {
       try {
         readFileSync("no such file")
@@ -62,7 +62,7 @@ describe("an error that was posted", () => {
     expect(copy).toMatchObject({ message, code, errno, syscall, path })
   })
 
-  test("leaves behind what cannot be posted", () => {
+  test("has no properties that cannot be posted", () => {
     const error = Object.assign(new Error("text"), {
       call: () => {},
       socket: { on: () => {} },
@@ -77,12 +77,12 @@ describe("an error that was posted", () => {
 
 // -- Memory ------------------------------------------------------------------------
 
-/** The frames of messages, as pipes give them. */
+/** Returns the frames of messages, as pipes do. */
 const framesOf = (...messages: Buffer[][]): Uint8Array =>
   concat(...messages.map((m) => message(...m)))
 
-describe("messages that are framed", () => {
-  test("lie in shared memory as plain frames, and are counted", () => {
+describe("framed messages", () => {
+  test("are plain frames in shared memory, and are counted", () => {
     const waiting = [[bytesOf(3)], [bytesOf(0), bytesOf(300)], [bytesOf(0)]]
     const last = [bytesOf(10), bytesOf(0), bytesOf(70_000)]
     const chunk = framer.encode(framesOf(...waiting), last)
@@ -94,7 +94,7 @@ describe("messages that are framed", () => {
     chunk.release()
   })
 
-  test("of any parts are the same", () => {
+  test("with any parts are unchanged", () => {
     const part = fc
       .oneof(fc.nat(20), fc.constantFrom(255, 256, 8000))
       .map((length) => bytesOf(length))
@@ -114,7 +114,7 @@ describe("messages that are framed", () => {
     )
   })
 
-  test("that follow each other lie in a row, and can be written as one", () => {
+  test("that follow each other are contiguous, and can be written at once", () => {
     const [first, second] = [
       framer.encode(framesOf([bytesOf(5)])),
       framer.encode(framesOf([bytesOf(6)])),
@@ -127,7 +127,7 @@ describe("messages that are framed", () => {
     both?.release()
   })
 
-  test("that are larger than a slab have shared memory of their own", () => {
+  test("larger than a slab have their own shared memory", () => {
     const large = bytesOf(SLAB_BYTES + 1)
     const chunk = framer.encode(framesOf([bytesOf(4)]), [large])
     expect(isShared(chunk.bytes)).toBe(true)
@@ -138,7 +138,7 @@ describe("messages that are framed", () => {
     chunk.release()
   })
 
-  test("that waited in memory of their own go to shared memory again", () => {
+  test("that waited in their own memory are copied to shared memory again", () => {
     const waited = framer.encode(framesOf([bytesOf(5)], [bytesOf(6)])).copied()
     expect(isShared(waited.bytes)).toBe(false)
     const again = framer.again(waited)
@@ -148,7 +148,7 @@ describe("messages that are framed", () => {
     again.release()
   })
 
-  test("take no new memory as long as they are released", () => {
+  test("use no new memory as long as they are released", () => {
     const memory = new Set<ArrayBufferLike>()
     for (let i = 0; i < 100; i++) {
       const chunk = framer.encode(NO_FRAMES, [bytesOf(100 * KIB)])
@@ -159,7 +159,7 @@ describe("messages that are framed", () => {
   })
 })
 
-describe("slabs that threads share", () => {
+describe("slabs shared by threads", () => {
   const fullSlabs = (slabs: SharedSlabs, count: number): Slab[] =>
     Array.from({ length: count }, () => {
       const slab = slabs.next()
@@ -167,7 +167,7 @@ describe("slabs that threads share", () => {
       return slab
     })
 
-  test("keep their numbers while they are kept, and are found by them", () => {
+  test("keep their numbers, by which they are found", () => {
     const slabs = new SharedSlabs()
     const [a, b] = fullSlabs(slabs, 2) as [Slab, Slab]
     expect(slabs.numberOf(a)).not.toBe(slabs.numberOf(b))
@@ -181,7 +181,7 @@ describe("slabs that threads share", () => {
     expect(slabs.numberOf(a)).toBe(number)
   })
 
-  test("are forgotten by all who know them when they were not needed for a second, and no number comes again", () => {
+  test("are dropped on both sides if they were not needed for a second, and numbers are not reused", () => {
     const slabs = new SharedSlabs()
     const forgotten: [number[], number[]] = [[], []]
     for (const list of forgotten) slabs.readers.add({ forget: (number) => list.push(number) })
@@ -197,14 +197,14 @@ describe("slabs that threads share", () => {
     const [gone] = forgotten
     expect(gone.length).toBeGreaterThan(20)
     expect(forgotten[1]).toEqual(gone)
-    expect(gone).not.toContain(numbers.at(-1)) // the one that the next chunk goes into
+    expect(gone).not.toContain(numbers.at(-1)) // the slab for the next chunk
     const next = fullSlabs(slabs, 40).filter((slab) => !all.includes(slab))
     expect(next.length).toBeGreaterThan(20)
     for (const slab of next) expect(numbers).not.toContain(slabs.numberOf(slab))
   })
 })
 
-// -- What a thread tells -----------------------------------------------------------
+// -- Events from a thread -----------------------------------------------------------
 
 interface Run {
   connection: number
@@ -213,12 +213,12 @@ interface Run {
   bytes: Buffer
 }
 
-/** The other end of an outbox: knows slabs, and takes runs apart. */
+/** The other end of an outbox, which knows slabs and splits runs. */
 class Told {
   readonly posts: unknown[][] = []
   readonly slabs = new Map<number, Uint8Array>()
   readonly runs: Run[] = []
-  /** All in its order, as words. */
+  /** All events in order, as text. */
   readonly log: string[] = []
 
   take(told: unknown[]): void {
@@ -258,7 +258,7 @@ class Told {
     }
   }
 
-  /** All that came over a connection. */
+  /** Returns all data of a connection. */
   of(connection: number): Buffer {
     return Buffer.concat(
       this.runs.filter((run) => run.connection === connection).map((r) => r.bytes),
@@ -271,10 +271,10 @@ function outbox(): { told: Told; box: Outbox } {
   return { told, box: new Outbox((post) => told.take(post)) }
 }
 
-describe("what a thread tells", () => {
+describe("the posts of a thread", () => {
   const happened: EndpointEvent = { type: "delayed" }
 
-  test("is posted once for a turn of the event loop, in its order", async () => {
+  test("are made once per turn of the event loop, in order", async () => {
     const { told, box } = outbox()
     box.frames(7, bytesOf(10))
     box.event(3, happened)
@@ -288,7 +288,7 @@ describe("what a thread tells", () => {
     expect(told.of(8).equals(bytesOf(20))).toBe(true)
   })
 
-  test("has pieces of one connection that follow each other as one run", async () => {
+  test("have consecutive pieces of one connection as one run", async () => {
     const { told, box } = outbox()
     for (let i = 0; i < 10; i++) box.frames(7, bytesOf(10, i))
     box.frames(8, bytesOf(10, 99))
@@ -302,7 +302,7 @@ describe("what a thread tells", () => {
     expect(told.of(7).equals(all)).toBe(true)
   })
 
-  test("has a piece that is larger than a slab as several runs", async () => {
+  test("have a piece larger than a slab as several runs", async () => {
     const { told, box } = outbox()
     const large = bytesOf(2 * SLAB_BYTES + 100)
     box.frames(7, bytesOf(10))
@@ -311,7 +311,7 @@ describe("what a thread tells", () => {
     expect(told.of(7).equals(Buffer.concat([bytesOf(10), large]))).toBe(true)
   })
 
-  test("lies in memory that is used again when it was read, and forgotten when there is too much", async () => {
+  test("are in memory that is reused after reading, and dropped if there is too much", async () => {
     const { told, box } = outbox()
     const freeAll = () => {
       for (const { slab } of told.runs.splice(0)) box.free(slab, 1)
@@ -337,10 +337,10 @@ describe("what a thread tells", () => {
     { where: "before them", first: [], connection: 3, endpoint: 1 },
     { where: "between them", first: [1], connection: 1, endpoint: 2 },
   ])(
-    "mixes up no frames with an event that comes $where, whatever their numbers are",
+    "keep frames separate from an event that arrives $where, whatever their numbers are",
     ({ first, connection, endpoint }) => {
       const { told, box } = outbox()
-      box.frames(connection, bytesOf(10, 1)) // from now on the slab is known
+      box.frames(connection, bytesOf(10, 1)) // from here on, the slab is known
       box.post()
       for (const number of first) box.frames(number, bytesOf(10, 2))
       box.event(endpoint, happened)
@@ -352,7 +352,7 @@ describe("what a thread tells", () => {
     },
   )
 
-  test("is all that came over each connection, and every event, in any order", async () => {
+  test("have all data of each connection, and every event, in any order", async () => {
     const number = fc.integer({ min: 1, max: 3 })
     const operation = fc.oneof(
       {
@@ -398,12 +398,12 @@ describe("what a thread tells", () => {
   })
 })
 
-// -- The connection, at its thread -------------------------------------------------
+// -- The connection on its thread -------------------------------------------------
 
-/** A connection of the network that takes what it is given, or is blocked. */
+/** A network connection that accepts writes, or is blocked. */
 class FakeConnection {
   blocked = false
-  /** Is blocked after so many writes. */
+  /** The number of writes after which it is blocked. */
   room = Number.POSITIVE_INFINITY
   readonly log: string[] = []
   waiting = { messages: 1, bytes: 100 }
@@ -460,8 +460,8 @@ function hosted(credit = 0) {
   return { one, network, told, box, threw }
 }
 
-describe("a connection, at its thread", () => {
-  test("that cannot encode what it is to write is over, and says why", () => {
+describe("a connection on its thread", () => {
+  test("that cannot encode a message ends, with the error", () => {
     const { one, network, threw } = hosted()
     one.write(writeOf("1"))
     one.write(writeOf("fails"))
@@ -470,7 +470,7 @@ describe("a connection, at its thread", () => {
     expect(one.state.left).toBe(1)
   })
 
-  test("writes what the network has room for, and the rest in its order when it has room again", () => {
+  test("writes as much as the network accepts, and the rest in order when there is room again", () => {
     const { one, network } = hosted()
     network.room = 2
     const subscribe: Command = { name: "SUBSCRIBE", data: Buffer.from("topic") }
@@ -488,13 +488,13 @@ describe("a connection, at its thread", () => {
     expect(one.state.left).toBe(5)
   })
 
-  test("ends when all that was written has left", () => {
+  test("ends when all data has been written", () => {
     const { one, network } = hosted()
     network.blocked = true
     one.write(writeOf("1"))
     one.write(writeOf("2"))
     one.control({ type: "end" })
-    // A peer may have to be heard before it takes what waits.
+    // A peer may only read the queued data after it has been read from.
     expect(network.log).toEqual(["resume"])
     network.blocked = false
     network.room = 1
@@ -505,7 +505,7 @@ describe("a connection, at its thread", () => {
     expect(network.log).toEqual(["resume", "1", "2", "end"])
   })
 
-  test("writes nothing more, and counts nothing as left, once the network is blocked for good", () => {
+  test("writes nothing more, and counts nothing as flushed, once the network is blocked for good", () => {
     const { one, network, told, box } = hosted()
     one.write(writeOf("1"))
     network.blocked = true // the peer has closed its side
@@ -519,7 +519,7 @@ describe("a connection, at its thread", () => {
     expect(told.log).toEqual([])
   })
 
-  test("writes nothing before what waits, even where the network has room by now", () => {
+  test("writes nothing ahead of queued data, even if the network has room again", () => {
     const { one, network } = hosted()
     network.blocked = true
     one.write(writeOf("1"))
@@ -530,14 +530,14 @@ describe("a connection, at its thread", () => {
     expect(network.log).toEqual(["1", "2"])
   })
 
-  test("ends at once when nothing waits", () => {
+  test("ends at once if nothing is queued", () => {
     const { one, network } = hosted()
     one.write(writeOf("1"))
     one.control({ type: "end" })
     expect(network.log).toEqual(["1", "resume", "end"])
   })
 
-  test("takes all that still comes while it ends, so that no frame is cut", () => {
+  test("accepts all remaining data while it ends, so that no frame is cut", () => {
     const { one, network, told, box } = hosted(3)
     expect(one.frames(bytesOf(10), 2)).toBe(true)
     network.blocked = true
@@ -549,7 +549,7 @@ describe("a connection, at its thread", () => {
     expect(told.of(7).length).toBe(10)
   })
 
-  test("tells that as much has left as is waited for, once", () => {
+  test("reports once that the awaited amount has been flushed", () => {
     const { one, network, told, box } = hosted()
     one.state.want(2)
     one.write(writeOf("1"))
@@ -565,7 +565,7 @@ describe("a connection, at its thread", () => {
     expect(told.log).toEqual(["left 7"])
   })
 
-  test("counts what goes through, for the other thread to see at any time", () => {
+  test("counts its traffic, visible to the other thread at any time", () => {
     const { one, network } = hosted()
     const other = new SharedState(structuredClone(one.state.fields))
     expect(other.counts.sent).toEqual({
@@ -581,11 +581,11 @@ describe("a connection, at its thread", () => {
     expect(other.counts).toEqual(network.counts)
   })
 
-  test("shares what a network without room has not taken, until it has room again", () => {
+  test("shares the bytes that a blocked network has not accepted, until it has room again", () => {
     const { one, network } = hosted()
     const other = new SharedState(structuredClone(one.state.fields))
     one.write(writeOf("1"))
-    // It may have a little to take, but does not tell when it has.
+    // It may have accepted some, but does not report it.
     expect(other.waiting).toEqual({ messages: 0, bytes: 0 })
     network.room = 1
     one.write(writeOf("2"))
@@ -595,7 +595,7 @@ describe("a connection, at its thread", () => {
     expect(other.waiting).toEqual({ messages: 0, bytes: 0 })
   })
 
-  test("counts a write before the network gets it: where the thread ends there, it does not come twice", () => {
+  test("counts a write before passing it to the network, so that it is not repeated if the thread ends there", () => {
     const { one, network } = hosted()
     let left = 0
     network.write = () => {
@@ -605,7 +605,7 @@ describe("a connection, at its thread", () => {
     expect(left).toBe(1)
   })
 
-  test("has room for as many messages as were granted, and wants more with the next grant", () => {
+  test("delivers as many messages as were granted, and continues with the next grant", () => {
     const { one, network } = hosted(10)
     expect(one.room).toBe(10)
     expect(one.frames(bytesOf(100), 4)).toBe(true)
@@ -620,7 +620,7 @@ describe("a connection, at its thread", () => {
     expect(one.room).toBe(Number.POSITIVE_INFINITY)
   })
 
-  test("lets no more bytes come than may be on their way, in however few messages", () => {
+  test("limits the bytes in transit, in however few messages", () => {
     const { one, network, told, box } = hosted(0)
     const piece = bytesOf(200 * KIB)
     let bytes = 0
@@ -636,7 +636,7 @@ describe("a connection, at its thread", () => {
     expect(told.of(7).length).toBe(bytes)
   })
 
-  test("passes on commands among the frames of messages, and counts them as none", () => {
+  test("passes on commands between frames of messages, without counting them as messages", () => {
     const { one, told, box } = hosted(1)
     one.command("SUBSCRIBE", Buffer.from("topic"))
     one.frames(message(bytesOf(3)), 1)
@@ -647,9 +647,9 @@ describe("a connection, at its thread", () => {
   })
 })
 
-// -- The connection, at the thread of the sockets ----------------------------------
+// -- The connection on the sockets' thread ----------------------------------
 
-/** A thread that notes what it is to do. */
+/** A thread that records its commands. */
 class FakeThread {
   readonly done: unknown[][] = []
   addConnection(): void {}
@@ -680,7 +680,7 @@ class FakeThread {
 class FakeSink implements MessageSink {
   readonly log: string[] = []
   wanted = Number.POSITIVE_INFINITY
-  /** Is called for each message. */
+  /** Called for each message. */
   took: ((message: string) => void) | undefined
   message(parts: Buffer[]): boolean {
     const message = parts.map(text).join("|")
@@ -710,7 +710,7 @@ function remote(credit = 10) {
   )
   const sink = new FakeSink()
   one.sink = sink
-  /** So many writes have left in all. What was waited for is told. */
+  /** Reports the total number of flushed writes. */
   const state = (left: number) => {
     while (shared.left < left) if (shared.leaves()) one.writesFlushed()
   }
@@ -720,10 +720,10 @@ function remote(credit = 10) {
 const named = (...names: string[]): Uint8Array =>
   concat(...names.map((name) => message(...name.split("|").map((part) => Buffer.from(part)))))
 
-describe("a connection, at the thread of the sockets", () => {
+describe("a connection on the sockets' thread", () => {
   const encoded = (bytes: number): Chunk => framer.encode(NO_FRAMES, [bytesOf(bytes)])
 
-  test("is blocked while a megabyte has not left, and says when a quarter of that has", () => {
+  test("is blocked while a megabyte is not flushed, and reports when a quarter of that is", () => {
     const { one, sink, state } = remote()
     let written = 0
     for (; !one.blocked; written++) one.write(encoded(100 * KIB))
@@ -737,7 +737,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(sink.log).toEqual(["drained"])
   })
 
-  test("with conflate, is blocked until the one that was written has left", () => {
+  test("with conflate, is blocked until the written message is flushed", () => {
     const { one, sink, state } = remote()
     one.setMarks(10, true)
     expect(one.blocked).toBe(false)
@@ -748,7 +748,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(sink.log).toEqual(["drained"])
   })
 
-  test("is to be asked to let go of memory, and does so when all has left", () => {
+  test("releases memory on request, once all is flushed", () => {
     const { one, thread, state } = remote()
     const chunks = [encoded(10), encoded(20)]
     for (const chunk of chunks) one.write(chunk)
@@ -763,7 +763,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(thread.holders).toEqual([7, 7])
   })
 
-  test("gives back what had not left when it is over, in its order", () => {
+  test("returns the unflushed data when it ends, in order", () => {
     const { one, state } = remote()
     const chunks = [1, 2, 3].map((n) => framer.encode(NO_FRAMES, [Buffer.from(`${n}`)]))
     one.write(chunks[0] as Chunk)
@@ -777,7 +777,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(one.takePendingWrites()).toEqual([])
   })
 
-  test("lets as many messages come as the mark says, and more in steps of half the mark", () => {
+  test("grants as many messages as the high-water mark, and more in steps of half the mark", () => {
     const { one, thread } = remote(10)
     one.setMarks(10, false)
     expect(thread.grants).toEqual([])
@@ -791,7 +791,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(thread.grants.at(-1)?.[0]).toBe(0)
   })
 
-  test("lets more bytes come when it has read what had come", () => {
+  test("grants more bytes after reading earlier ones", () => {
     const { one, thread } = remote(0)
     const piece = concat(message(bytesOf(700 * KIB)))
     one.receivedFrames(piece)
@@ -801,7 +801,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(thread.grants).toEqual([[0, 3 * piece.length + RECEIVE_WINDOW_BYTES]])
   })
 
-  test("keeps what the sink does not want, copied, and goes on with it", () => {
+  test("keeps a copy of data that the sink does not want yet, and continues with it", () => {
     const { one, sink } = remote()
     sink.wanted = 2
     const pieces = [named("1", "2|", "3", "4"), named("5")]
@@ -819,7 +819,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(sink.log).toEqual(["1", "2|", "3", "4", "5", "6"])
   })
 
-  test("makes messages and commands of pieces that end anywhere", () => {
+  test("reads messages and commands from pieces that end anywhere", () => {
     const command = frame(Buffer.from("\x09SUBSCRIBEtopic"), COMMAND)
     const all = concat(named("1|2"), command, named("|", "3"))
     for (let at = 0; at <= all.length; at++) {
@@ -830,7 +830,7 @@ describe("a connection, at the thread of the sockets", () => {
     }
   })
 
-  test("hands over all that had come when it is over, however much waits already", () => {
+  test("delivers all received data when it ends, however much is queued already", () => {
     const { one, sink } = remote()
     sink.wanted = 1
     one.receivedFrames(named("1", "2", "3"))
@@ -839,7 +839,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(sink.log).toEqual(["1", "2", "3", "4"])
   })
 
-  test("goes on when another has been read that made room for it, not in the middle of that", () => {
+  test("continues after another one that made room for it has been read, not during that", () => {
     const a = remote()
     const b = remote()
     const log: string[] = []
@@ -855,7 +855,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(log).toEqual(["a1", "a2", "b2", "b3"])
   })
 
-  test("that is asked to go on while it is being read repeats nothing and loses nothing", () => {
+  test("that is resumed while it is being read repeats nothing and loses nothing", () => {
     const { one, sink } = remote()
     sink.wanted = 1
     one.receivedFrames(named("1", "2", "3"))
@@ -867,7 +867,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(sink.log).toEqual(["1", "2", "3", "4", "5", "6"])
   })
 
-  test("that its sink stops after it was asked to go on stays stopped", () => {
+  test("that its sink stops after a resume stays stopped", () => {
     const { one, sink } = remote()
     sink.took = (message) => {
       if (message === "1") one.resume()
@@ -877,7 +877,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(sink.log).toEqual(["1", "2"])
   })
 
-  test("is ended when its sink throws, and others go on", async () => {
+  test("ends if its sink throws, and others continue", async () => {
     const a = remote()
     const b = remote()
     const thrown: unknown[] = []
@@ -901,7 +901,7 @@ describe("a connection, at the thread of the sockets", () => {
     expect(thrown).toEqual([new Error("no room")])
   })
 
-  test("hands over nothing any more once this side has ended it", () => {
+  test("delivers nothing after this side has ended it", () => {
     const { one, thread, sink } = remote()
     one.end()
     one.receivedFrames(named("1"))
@@ -910,7 +910,7 @@ describe("a connection, at the thread of the sockets", () => {
   })
 })
 
-test("a batch of small messages and what is framed of it are the same", () => {
+test("a batch of small messages and its frames are the same", () => {
   const batch = new Batch(framer.plainBelow())
   const messages = [[bytesOf(3)], [bytesOf(0), bytesOf(20)]]
   for (const one of messages) batch.append(one, plainLength(one))

@@ -1,4 +1,4 @@
-/** The two directions of a connection, as streams of bytes: RFC.md section 3, and section 5 as it applies there. */
+/** The two directions of a connection, as streams of bytes (RFC.md sections 3 and 5). */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
@@ -63,7 +63,7 @@ const feeds: [string, Feed][] = [
   ]),
 ]
 
-// -- Streams that are good ---------------------------------------------------------
+// -- Valid streams ---------------------------------------------------------
 
 interface Stream {
   name: string
@@ -161,7 +161,7 @@ const streams: Stream[] = [
     options: { minCompressSize: 0 },
   },
   {
-    // A run of zeros and then noise: the block is about as long as the noise.
+    // Zeros and then random bytes: the block is about as long as the random bytes.
     name: "compressed parts of about 255 bytes",
     items: parts(
       Array.from({ length: 40 }, (_, i) => 210 + i),
@@ -278,7 +278,7 @@ describe.each(builds)("a stream of $build, sent and received", (build) => {
   })
 })
 
-// -- What a sender never makes -----------------------------------------------------
+// -- Streams that our sender never sends -----------------------------------------------------
 
 const u64 = (value: number | bigint): Uint8Array => {
   const number = new Uint8Array(8)
@@ -292,7 +292,7 @@ const lz4b = (plainBytes: number | bigint, block: Uint8Array) =>
 const lz4m = (plainBytes: number | bigint, ...blocks: Uint8Array[]) =>
   concat(SENTINELS.LZ4M, u64(plainBytes), ...blocks.flatMap((b) => [u32(b.length), b]))
 
-/** The block of a plaintext of up to 14 bytes: one sequence of literals. */
+/** Returns the block of up to 14 bytes of plaintext: one sequence of literals. */
 const literals = (plain: string) => concat(Uint8Array.of(plain.length << 4), bytes(plain))
 /** 512 times "a" (RFC.md section 11). */
 const BLOCK = Uint8Array.of(0x1f, 0x61, 1, 0, 0xff, 0xe8, 0x50, 0x61, 0x61, 0x61, 0x61, 0x61)
@@ -301,7 +301,7 @@ const BLOCK_PLAIN = bytes("a".repeat(512))
 const longHead = (bodyBytes: number, flags = 0) =>
   concat(Uint8Array.of(flags | LONG), u64(bodyBytes).reverse())
 
-describe.each(feeds)("any form that a receiver has to read, %s", (_, feed) => {
+describe.each(feeds)("all forms that a receiver must accept, %s", (_, feed) => {
   const instance = loadInstanceSync()
   const handshake = streamsOf(shaken).wire
 
@@ -319,7 +319,7 @@ describe.each(feeds)("any form that a receiver has to read, %s", (_, feed) => {
     expectSameBytes(output, concat(handshake, frame(plain), frame(plain, MORE), frame(plain)))
   })
 
-  test("long headers in front of short bodies become short ones", () => {
+  test("long headers of short bodies become short ones", () => {
     const wire = concat(
       handshake,
       longHead(9, MORE),
@@ -347,7 +347,7 @@ describe.each(feeds)("any form that a receiver has to read, %s", (_, feed) => {
     )
   })
 
-  test("a message that uses exactly its budget, again and again", () => {
+  test("messages that each use exactly the budget", () => {
     const wire = concat(
       frame(plainPart(noise(100)), MORE),
       frame(lz4b(512, BLOCK), MORE),
@@ -368,7 +368,7 @@ describe.each(feeds)("any form that a receiver has to read, %s", (_, feed) => {
   })
 })
 
-test("a part of more than a block is LZ4M, and comes back in one piece", () => {
+test("a part larger than a block is LZ4M, and round-trips", () => {
   const { instance, wasm } = builds[1]!
   const long = concat(text(2 * smallBlockSize), bytes("end"))
   const { plain, wire } = streamsOf([...shaken, ...message(long)], wasm)
@@ -377,16 +377,16 @@ test("a part of more than a block is LZ4M, and comes back in one piece", () => {
     expectSameBytes(run(open.receiving(instance), wire, feed).output, plain)
 })
 
-// -- What is refused ---------------------------------------------------------------
+// -- Refused input ---------------------------------------------------------------
 
 interface Refused {
   code: ProtocolErrorCode
-  /** What the message says of it. */
+  /** Text of the error message. */
   says: string
-  /** Frames of the wire, behind a handshake and a good message. */
+  /** Wire frames, after a handshake and a valid message. */
   frames: Uint8Array[]
   budget?: number
-  /** What of the refused message went through before. */
+  /** The part of the refused message that was passed on before. */
   passed?: Uint8Array
 }
 
@@ -448,7 +448,7 @@ const refusedParts: Refused[] = [
     frames: [concat(frameHead(900), lz4b(2 ** 30, bytes("")))],
   },
   {
-    // In no form could so long a frame fit.
+    // No form of this frame length could fit.
     code: "ERR_LZ4_BUDGET_EXCEEDED",
     says: `part 0 declares ${8 * MIB - 4} bytes; 1000 left of maxMessageSize 1000`,
     budget: 1000,
@@ -566,7 +566,7 @@ const refusedParts: Refused[] = [
     says: "part 0 has bytes after the last block of its 1 bytes",
     frames: [concat(frameHead(2n ** 50n), lz4m(1))],
   },
-  // Parts that are left to an instance of their own.
+  // Parts that are decoded in their own instance.
   {
     code: "ERR_LZ4_CORRUPT_BLOCK",
     says: "part 1 declares 1048577 bytes; a block does not decode",
@@ -627,7 +627,7 @@ describe.each(feeds)("a peer that breaks a rule, %s", (_, feed) => {
 
   test.each(refusedParts)("$code: $says", ({ code, says, frames, budget = -1, passed }) => {
     if (budget >= 0) {
-      // The good message has to fit too.
+      // The valid message has to fit too.
       const head = streamsOf([...shaken, ...message(bytes("ok"))])
       const outcome = run(open.receiving(instance, budget), concat(head.wire, ...frames), feed)
       expect((outcome.error as ProtocolError).code).toBe(code)
@@ -676,7 +676,7 @@ describe("a greeting that is not accepted is described", () => {
       for (const transcoder of [open.receiving(instance), open.sending(instance)]) {
         const { error, output, traffic } = run(transcoder, opening, feed)
         expect((error as ProtocolError).code).toBe("ERR_ZMTP_GREETING")
-        // All of it has been seen only when it came at once.
+        // All of it has been seen only if it arrived at once.
         if (feed === atOnce) expect(error?.message).toContain(says)
         else expect(error?.message).toMatch(/^ERR_ZMTP_GREETING: the greeting /)
         expectSameBytes(output, opening.subarray(0, passed))
@@ -686,9 +686,9 @@ describe("a greeting that is not accepted is described", () => {
   })
 })
 
-// -- When things come out ------------------------------------------------------------
+// -- Times of the output ------------------------------------------------------------
 
-/** What a transcoder has written after each chunk. */
+/** Returns the transcoder's output after each chunk. */
 function written(transcoder: ReturnType<typeof open.sending>, chunks: readonly Uint8Array[]) {
   const lengths: number[] = []
   for (const chunk of chunks) {
@@ -704,7 +704,7 @@ function written(transcoder: ReturnType<typeof open.sending>, chunks: readonly U
   return lengths
 }
 
-describe("what can be said is said at once", () => {
+describe("output is written as early as possible", () => {
   const instance = loadInstanceSync()
 
   test("each byte of a greeting and of a command", () => {
@@ -712,25 +712,25 @@ describe("what can be said is said at once", () => {
     const chunks = [...byteByByte.chunks(stream)]
     for (const transcoder of [open.sending(instance), open.receiving(instance)]) {
       const lengths = written(transcoder, chunks)
-      // Flags and length of a frame belong together.
+      // Flags and length of a frame are written together.
       expect(lengths).toEqual([...Array(64).fill(1), 0, 2, ...Array(6).fill(1)])
     }
   })
 
-  test("a plain part streams through, however long it is", () => {
+  test("a plain part of any length is passed on as it arrives", () => {
     const head = concat(greeting(), frameHead(2 ** 40 + 4), SENTINELS.plain)
     const chunks = [head, ...Array.from({ length: 100 }, () => noise(65_536))]
     const lengths = written(open.receiving(instance), chunks)
     expect(lengths).toEqual([64 + 9, ...Array(100).fill(65_536)])
   })
 
-  test("a part below the threshold streams through", () => {
+  test("a part below the threshold is passed on as it arrives", () => {
     const chunks = [greeting(), frameHead(300), noise(100), noise(200), frameHead(600), noise(599)]
     const lengths = written(open.sending(instance), chunks)
     expect(lengths).toEqual([64, 9 + 4, 100, 200, 0, 0])
   })
 
-  test("a compressed part is known to be refused from its first twelve bytes", () => {
+  test("a compressed part is refused at its first twelve bytes", () => {
     const transcoder = open.receiving(instance, MIB)
     const head = concat(greeting(), frameHead(MIB), SENTINELS.LZ4B, u64(MIB + 1))
     const last = head.length - 1
@@ -744,7 +744,7 @@ describe("what can be said is said at once", () => {
 
 const memoryBytes = ({ exports }: Instance) => exports.memory.buffer.byteLength
 
-test("a message is under way from its first byte to its last, and so is a command", () => {
+test("a message or command is in progress from its first byte to its last", () => {
   const { instance } = builds[0] as (typeof builds)[number]
   const items = [message(text(9)), [ping], message(text(600), noise(5), text(0), text(600)), [ping]]
   const lengthUpTo = (count: number, side: "plain" | "wire") =>
@@ -764,7 +764,7 @@ test("a message is under way from its first byte to its last, and so is a comman
   }
 })
 
-test("a declared size costs no memory before its bytes are there", () => {
+test("no memory is allocated for a declared size before its bytes arrive", () => {
   const { instance } = builds[0]!
   const { arrayBuffers } = process.memoryUsage()
   const before = memoryBytes(instance)
@@ -779,7 +779,7 @@ test("a declared size costs no memory before its bytes are there", () => {
   for (const transcoder of transcoders) transcoder.close()
 })
 
-test.each(builds)("transcoders that take turns do not see each other's bytes: $build", (build) => {
+test.each(builds)("interleaved transcoders do not mix their bytes: $build", (build) => {
   const { instance, wasm } = build
   using codec = Codec.createSync(wasm)
   const jobs = [...streams, ...largeStreams].flatMap(({ items, options }) => {
@@ -811,7 +811,7 @@ test.each(builds)("transcoders that take turns do not see each other's bytes: $b
   }
 })
 
-test("transcoders leave no memory behind, whatever happened to them", () => {
+test("transcoders free all memory, whatever happened to them", () => {
   const { instance } = builds[0]!
   const stream = concat(good.wire, frame(dictionaryPart(DICTIONARY)), frame(lz4b(1, BLOCK)))
   const cycle = () => {
@@ -833,7 +833,7 @@ const command_: fc.Arbitrary<Item[]> = fc
   .uint8Array({ maxLength: 300 })
   .map((body) => [verbatim(frame(body, COMMAND))])
 
-/** A message, with a command somewhere inside now and then. */
+/** A message, sometimes with a command inside it. */
 const message_: fc.Arbitrary<Item[]> = fc
   .tuple(fc.array(plaintexts, { minLength: 1, maxLength: 4 }), fc.option(fc.nat(3)))
   .map(([plains, at]) => {
@@ -858,8 +858,8 @@ const options_: fc.Arbitrary<CodecOptions> = fc.record(
   { requiredKeys: [] },
 )
 
-describe.each(builds)("any stream comes back as it was: $build", ({ instance }) => {
-  test("sent and received, each in its own cuts", () => {
+describe.each(builds)("any stream round-trips: $build", ({ instance }) => {
+  test("sent and received, each with its own chunks", () => {
     fc.assert(
       fc.property(stream_, options_, fc.string(), fc.string(), (items, options, cut, other) => {
         const { plain, traffic } = streamsOf(items)
@@ -878,7 +878,7 @@ describe.each(builds)("any stream comes back as it was: $build", ({ instance }) 
     )
   })
 
-  test("a budget stops the first message above it, and nothing before", () => {
+  test("a budget stops the first message above it, and none before", () => {
     fc.assert(
       fc.property(
         stream_,
@@ -887,7 +887,7 @@ describe.each(builds)("any stream comes back as it was: $build", ({ instance }) 
         fc.string(),
         (items, options, budget, cut) => {
           const { plain } = streamsOf(items)
-          // Of an arena nothing passes when one of its messages may not.
+          // If one message of an arena is refused, none is passed on.
           const sent = run(open.sending(instance, { ...options, arenas: false }), plain, atOnce)
           const received = run(open.receiving(instance, budget), sent.output, atRandom(cut))
           const passed = withinBudget(items, budget)
@@ -901,7 +901,7 @@ describe.each(builds)("any stream comes back as it was: $build", ({ instance }) 
   })
 })
 
-/** What comes before the first part that its message's budget does not cover. */
+/** Returns the data before the first part that exceeds its message's budget. */
 function withinBudget(items: readonly Item[], budget: number): Item[] {
   let left = budget
   const over = items.findIndex((item) => {

@@ -1,4 +1,4 @@
-/** Who is sent arenas: peers that announced revision 2, and nobody else (RFC.md sections 3.9 and A.2). */
+/** Arenas are only sent to peers that announced revision 2 (RFC.md sections 3.9 and A.2). */
 import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import { payload } from "../../../bench/payloads.mjs"
@@ -17,7 +17,7 @@ function senderWith(options: Lz4Options): Sender {
   return sender
 }
 
-/** A connection whose peer decodes what is written, as far as its revision goes. */
+/** A connection whose peer decodes written data, according to its revision. */
 class Peer extends FakeConnection {
   readonly #codec: Codec
   readonly #sender: Sender
@@ -52,7 +52,7 @@ const attach = (pipe: Pipe, peer: Peer) => {
   return peer
 }
 
-/** Small messages of which several are shorter in an arena, by their numbers. */
+/** Returns small messages, several of which are shorter in an arena, by number. */
 const message = (number: number): Buffer[] => [
   Buffer.from(`${number} `),
   Buffer.from(payload("json", 400, 1)),
@@ -68,7 +68,7 @@ describe('with arenas: "auto"', () => {
     [3, 2, true],
     [999_999_999, 2, true],
   ] as const)(
-    "a peer that announced %s reads what it is sent",
+    "a peer that announced %s can read all messages",
     async (announced, reads, arenas) => {
       const sender = senderWith({ arenas: "auto" })
       const pipe = new Pipe(silent, sender, noMarks)
@@ -80,7 +80,7 @@ describe('with arenas: "auto"', () => {
     },
   )
 
-  test("a message that waits alone goes as parts", async () => {
+  test("a single message is sent as parts", async () => {
     const sender = senderWith({ arenas: "auto" })
     const pipe = new Pipe(silent, sender, noMarks)
     const peer = attach(pipe, new Peer(sender, 2))
@@ -89,7 +89,7 @@ describe('with arenas: "auto"', () => {
     expect(peer.forms).toEqual(["plain", "plain"])
   })
 
-  test("what is encoded before there is a peer is for any", async () => {
+  test("messages encoded before there is a peer suit any peer", async () => {
     const sender = senderWith({ arenas: "auto" })
     const pipe = new Pipe(silent, sender, noMarks)
     for (const number of upTo(400)) pipe.write(message(number))
@@ -102,7 +102,7 @@ describe('with arenas: "auto"', () => {
 test.each([
   [true, "LZ4A"],
   [false, "plain"],
-] as const)("with arenas: %s it does not matter what a peer announced", async (arenas, form) => {
+] as const)("with arenas: %s, a peer's announcement does not matter", async (arenas, form) => {
   const sender = senderWith({ arenas })
   for (const announced of [undefined, 2]) {
     const pipe = new Pipe(silent, sender, noMarks)
@@ -113,11 +113,11 @@ test.each([
   }
 })
 
-describe("a pipe that is connected to another peer than before", () => {
+describe("a pipe that is connected to another peer", () => {
   const dictionary = payload("json", 1000, 5)
   const large = [Buffer.from("1000000 "), Buffer.from(payload("json", 30_000, 3))]
 
-  /** Messages of all kinds that wait, encoded for a peer that reads arenas. */
+  /** Queues messages of all kinds, encoded for a peer that reads arenas. */
   async function waiting(options: Lz4Options) {
     const sender = senderWith({ arenas: "auto", ...options })
     const pipe = new Pipe(silent, sender, noMarks)
@@ -145,7 +145,7 @@ describe("a pipe that is connected to another peer than before", () => {
     ["with one that is trained", { autoDictionary: { trigger: 20 } }],
     ["at level 9", { level: 9 }],
     ["where all parts are tried", { minCompressSize: 0 }],
-  ])("loses nothing that waited in arenas: %s", async (_, options) => {
+  ])("loses no messages queued in arenas: %s", async (_, options) => {
     const { sender, pipe, first, sent } = await waiting(options)
     pipe.detach([])
     const second = attach(pipe, new Peer(sender, undefined))
@@ -154,7 +154,7 @@ describe("a pipe that is connected to another peer than before", () => {
     expect(second.written).toEqual(["SUBSCRIBE topic"])
   })
 
-  test("sends arenas again when it is connected to one that reads them", async () => {
+  test("sends arenas again after it is connected to a peer that reads them", async () => {
     const { sender, pipe, first, sent } = await waiting({})
     pipe.detach([])
     const second = attach(pipe, new Peer(sender, undefined))
@@ -169,13 +169,13 @@ describe("a pipe that is connected to another peer than before", () => {
     ])
   })
 
-  test("leaves as it is what the next peer reads", async () => {
+  test("does not re-encode messages that the next peer can read", async () => {
     const { sender, pipe } = await waiting({})
     pipe.detach([])
     const encode = vi.spyOn(sender, "encode")
     const second = attach(pipe, new Peer(sender, 3))
     expect(second.forms).toContain("LZ4A")
-    expect(encode).toHaveBeenCalledTimes(1) // what had not been encoded before
+    expect(encode).toHaveBeenCalledTimes(1) // messages that had not been encoded before
   })
 
   test("sends no arena behind a part that it sends as it is", async () => {
@@ -183,7 +183,7 @@ describe("a pipe that is connected to another peer than before", () => {
     const pipe = new Pipe(silent, sender, noMarks)
     const first = attach(pipe, new Peer(sender, 2))
     first.room = 0
-    // Chunks of 32 KiB and more stay side by side while they wait.
+    // Queued chunks of 32 KiB and more are kept separately.
     pipe.write([Buffer.from("0 "), Buffer.from(payload("random", 40_000))])
     for (const number of upTo(300, 1))
       pipe.write([
@@ -197,7 +197,7 @@ describe("a pipe that is connected to another peer than before", () => {
     expect(numbers(second.got)).toEqual(upTo(301))
   })
 
-  test("keeps all of it while memory is out, and sends it when there is some", async () => {
+  test("keeps all messages while it is out of memory, and sends them later", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     onTestFinished(() => void vi.useRealTimers())
     const { sender, pipe, first, sent } = await waiting({})
@@ -216,7 +216,7 @@ describe("a pipe that is connected to another peer than before", () => {
 })
 
 describe("a distribution to peers of both kinds", () => {
-  test("encodes once for each kind, and all of a kind get the same bytes", async () => {
+  test("encodes once for each kind of peer, and all of a kind get the same bytes", async () => {
     const sender = senderWith({ arenas: "auto" })
     const encode = vi.spyOn(sender, "encode")
     const distribution = new Distribution()
@@ -236,7 +236,7 @@ describe("a distribution to peers of both kinds", () => {
     }
   })
 
-  test("measures the networks of both kinds for the one effort that both are sent at", async () => {
+  test("measures the networks of both kinds for their common effort", async () => {
     const senders = [
       senderWith({ minCompressSize: 0 }),
       senderWith({ minCompressSize: 0 }),
@@ -257,13 +257,13 @@ describe("a distribution to peers of both kinds", () => {
       distribution.attach(pipe)
     }
     for (const number of upTo(20)) distribution.sendToAll(message(number))
-    groups.length = 0 // of those that opened the batch
+    groups.length = 0 // of the pipes that opened the batch
     await burst()
     expect(groups).toEqual([3, 1])
     expect(encoded).toHaveBeenCalledTimes(2)
   })
 
-  test("encodes once for all where it sends arenas to none, or to all", async () => {
+  test("encodes once for all if it sends arenas to none, or to all", async () => {
     for (const arenas of [false, true]) {
       const sender = senderWith({ arenas, minCompressSize: 0 })
       const encode = vi.spyOn(sender, "encode")

@@ -7,7 +7,7 @@ import { LoadBalancer } from "../../../src/patterns/load-balancer.js"
 import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
 import { Peer, parts, textOf } from "../../support/pipes.js"
 
-/** Events of pipes that go to what has the pipes. */
+/** Passes events of pipes to their owner. */
 const eventsFor = (
   users: { activated(pipe: Pipe): void; terminated(pipe: Pipe): void },
   of: "in" | "out",
@@ -33,7 +33,7 @@ class Balanced {
     return peer
   }
 
-  /** Whom messages went to, one after the other; "-" for nobody. */
+  /** Returns the receivers of messages, in order; "-" is nobody. */
   send(times: number): string {
     return Array.from({ length: times }, () => {
       const pipe = this.lb.send(parts("x".repeat(9000)))
@@ -43,14 +43,14 @@ class Balanced {
 }
 
 describe("load balancing", () => {
-  test("takes its peers in turn", () => {
+  test("sends to its peers in turn", () => {
     const balanced = new Balanced()
     expect(balanced.send(1)).toBe("-")
     for (const name of "abc") balanced.add(name)
     expect(balanced.send(7)).toBe("abcabca")
   })
 
-  test("has whoever comes later take part from the next round on", () => {
+  test("includes a new peer from the next round on", () => {
     const balanced = new Balanced()
     for (const name of "ab") balanced.add(name)
     expect(balanced.send(1)).toBe("a")
@@ -58,18 +58,18 @@ describe("load balancing", () => {
     expect(balanced.send(4)).toBe("bcab")
   })
 
-  test("leaves out who is full, and has it back when there is room", () => {
+  test("skips a full peer, and includes it again when there is room", () => {
     const balanced = new Balanced()
     balanced.add("a")
     const b = balanced.add("b", { sendHighWaterMark: 2 })
     balanced.add("c")
     expect(balanced.send(8)).toBe("abcabcac")
-    b.attach() // all that waits leaves
+    b.attach() // all queued messages are written
     b.connection.room = 0
     expect([...balanced.send(6)].sort().join("")).toBe("aabbcc")
   })
 
-  test("sends to nobody when all are full", () => {
+  test("sends to nobody if all are full", () => {
     const balanced = new Balanced()
     for (const name of "ab") balanced.add(name, { sendHighWaterMark: 2 })
     expect(balanced.lb.hasOut()).toBe(true)
@@ -84,7 +84,7 @@ describe("load balancing", () => {
     ["a", "bcbc"],
     ["b", "acac"],
     ["c", "abab"],
-  ])("goes on with the others when %s is gone", (gone, then) => {
+  ])("continues with the others after %s is gone", (gone, then) => {
     const balanced = new Balanced()
     for (const name of "abc") balanced.add(name)
     expect(balanced.send(3)).toBe("abc")
@@ -94,7 +94,7 @@ describe("load balancing", () => {
     expect(next.slice(0, 2)).toBe(next.slice(2))
   })
 
-  test("is even and loses nothing, whoever comes, goes, fills and drains", () => {
+  test("is even and loses nothing, while peers come, go, fill and drain", () => {
     const action = fc.tuple(fc.constantFrom("send", "come", "go", "drain"), fc.nat(7))
     fc.assert(
       fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
@@ -146,7 +146,7 @@ class Queued {
 }
 
 describe("fair queueing", () => {
-  test("takes one message of each peer that has some, in turn", () => {
+  test("receives one message from each peer in turn", () => {
     const queued = new Queued()
     expect(queued.receive(1)).toBe("-")
     const [a, b, c] = [queued.add(), queued.add(), queued.add()]
@@ -156,7 +156,7 @@ describe("fair queueing", () => {
     expect(queued.receive(8)).toBe("a1 b1 c1 a2 b2 a3 a4 -")
   })
 
-  test("has a peer that was silent back when it says something", () => {
+  test("includes a silent peer again when it sends", () => {
     const queued = new Queued()
     const [a, b] = [queued.add(), queued.add()]
     a.says("a1")
@@ -169,7 +169,7 @@ describe("fair queueing", () => {
     expect(queued.receive(4).split(" ").sort()).toEqual(["-", "a2", "b1", "b2"])
   })
 
-  test("knows whom a message is from", () => {
+  test("knows the sender of a message", () => {
     const queued = new Queued()
     const peers = [queued.add(), queued.add()]
     for (const [i, peer] of peers.entries()) peer.says(`${i}`)
@@ -179,7 +179,7 @@ describe("fair queueing", () => {
     }
   })
 
-  test("keeps the order of each peer and starves none, whatever comes and goes", () => {
+  test("keeps the order of each peer and starves none, while messages arrive and peers go", () => {
     const action = fc.tuple(
       fc.constantFrom("say", "say", "receive", "come", "go", "look"),
       fc.nat(5),
@@ -202,7 +202,7 @@ describe("fair queueing", () => {
           } else if (what === "look") {
             expect(queued.fq.hasIn()).toBe([...waiting.values()].some(({ length }) => length > 0))
           } else if (what === "receive") {
-            // A round takes one of each that has any, before it takes a second of one.
+            // A round receives one message from each peer before a second from any.
             const speaking = peers.filter((one) => waiting.get(one)?.length)
             const from = new Set<Pipe | undefined>()
             for (let i = 0; i < speaking.length; i++) {

@@ -1,4 +1,4 @@
-/** What pipes tell of messages that wait, and of those that a full pipe did not take. */
+/** Pipes' counts of queued messages, and of messages dropped because a pipe was full. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
@@ -17,7 +17,7 @@ const subscribe = (peer: Peer, ...topics: string[]) => {
 const waiting = ({ pipe }: Peer) => pipe.waiting.messages
 
 describe("a pipe", () => {
-  test("counts what waits for a connection, in batches and by itself", () => {
+  test("counts messages queued for a connection, in batches and separately", () => {
     const { pipe, connection } = new Peer(silent)
     expect(pipe.waiting).toEqual({ messages: 0, bytes: 0 })
     for (const text of ["a", "b|c", "x".repeat(20_000)]) pipe.write(parts(text))
@@ -33,7 +33,7 @@ describe("a pipe", () => {
     expect(pipe.waiting).toEqual({ messages: 0, bytes: 0 })
   })
 
-  test("counts what its connection has written and the system has not taken", () => {
+  test("counts messages that its connection has written and the system has not accepted", () => {
     const { pipe, connection } = new Peer(silent).attach()
     connection.waiting = { messages: 2, bytes: 100 }
     connection.room = 0
@@ -41,7 +41,7 @@ describe("a pipe", () => {
     expect(pipe.waiting.messages).toBe(3)
   })
 
-  test("counts what was not written when the connection was lost", async () => {
+  test("counts messages that were not written when the connection was lost", async () => {
     const { pipe, connection } = new Peer(silent).attach()
     pipe.write(parts("a"))
     await burst()
@@ -49,7 +49,7 @@ describe("a pipe", () => {
     expect(pipe.waiting.messages).toBe(1)
   })
 
-  test("that is gone has nothing that waits", () => {
+  test("that is gone has no queued messages", () => {
     const { pipe } = new Peer(silent)
     pipe.write(parts("a"))
     pipe.close()
@@ -57,7 +57,7 @@ describe("a pipe", () => {
   })
 })
 
-test("a batch counts what another thread has not taken", () => {
+test("a batch counts messages that another thread has not taken", () => {
   let left = 0
   const memory: OpenMemory = {
     bytes: Buffer.alloc(65_536),
@@ -83,7 +83,7 @@ describe("a publisher", () => {
     return { pub, full, free }
   }
 
-  test("counts for each peer what did not fit, once however many topics match", () => {
+  test("counts dropped messages for each peer, once even if several topics match", () => {
     const { pub, full, free } = published()
     subscribe(full, "a", "ab", "")
     subscribe(free, "a")
@@ -92,7 +92,7 @@ describe("a publisher", () => {
     expect(free.pipe.dropped).toBe(0)
   })
 
-  test("counts only what the peer has subscribed to", () => {
+  test("counts only messages that the peer has subscribed to", () => {
     const { pub, full, free } = published()
     subscribe(full, "a")
     subscribe(free, "")
@@ -100,7 +100,7 @@ describe("a publisher", () => {
     expect([waiting(full), full.pipe.dropped]).toEqual([2, 2])
   })
 
-  test("counts those that do not match where matching is the other way round", () => {
+  test("with invertMatching, counts messages that do not match", () => {
     const { pub, full, free } = published({ invertMatching: true })
     subscribe(full, "b")
     subscribe(free, "b")
@@ -115,7 +115,7 @@ describe("a publisher", () => {
     expect([waiting(full), full.pipe.dropped]).toEqual([2, 0])
   })
 
-  test("counts no more when there is room again", async () => {
+  test("stops counting when there is room again", async () => {
     const { pub, full } = published()
     subscribe(full, "")
     for (let i = 0; i < 5; i++) pub.send("a")
@@ -125,7 +125,7 @@ describe("a publisher", () => {
     expect(full.pipe.dropped).toBe(3)
   })
 
-  test("has written, keeps or has dropped each message that matches, whatever happens", async () => {
+  test("has written, queued or dropped each matching message, whatever happens", async () => {
     const topics = ["", "a", "ab", "b"]
     const peer = fc.nat(2)
     const step = fc.oneof(
@@ -162,7 +162,7 @@ describe("a publisher", () => {
   })
 })
 
-test("an XSUB counts messages that a full peer does not get", () => {
+test("an XSUB counts messages that a full peer does not receive", () => {
   const xsub = new Bench(XSub)
   const peer = xsub.peer({ sendHighWaterMark: 2 })
   peer.connection.room = 0

@@ -1,4 +1,4 @@
-/** One message to many pipes (libzmq's dist.cpp), encoded once for those that get the same. */
+/** One message to many pipes (libzmq's dist.cpp), encoded once for those that receive the same. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
@@ -33,8 +33,8 @@ class Distributed {
 
 const large = (text: string) => text.padEnd(9000, ".")
 
-describe("what goes to the same peers", () => {
-  test("is encoded once, and all get the same bytes", async () => {
+describe("messages to the same peers", () => {
+  test("are encoded once, and all get the same bytes", async () => {
     const dist = new Distributed()
     const peers = [dist.add(), dist.add(), dist.add()]
     for (const text of ["a", "b|c", "d"]) dist.dist.sendToAll(parts(text))
@@ -48,7 +48,7 @@ describe("what goes to the same peers", () => {
     expect(dist.sender.encodings).toBe(1)
   })
 
-  test("is encoded once for each endpoint", async () => {
+  test("are encoded once for each endpoint", async () => {
     const dist = new Distributed()
     const other = new PlainSender()
     const [a, b, c] = [dist.add(), dist.add({}, other), dist.add({}, other)]
@@ -59,7 +59,7 @@ describe("what goes to the same peers", () => {
     expect(a.connection.chunks[0]).not.toBe(b.connection.chunks[0])
   })
 
-  test("is encoded behind what waits in a pipe, as the first that is encoded ships the dictionary", () => {
+  test("are encoded after messages queued in a pipe, because the first encoding ships the dictionary", () => {
     const encoded: string[] = []
     class Recording extends PlainSender {
       override encode(batch: Uint8Array, message?: readonly Uint8Array[]) {
@@ -78,7 +78,7 @@ describe("what goes to the same peers", () => {
     expect(greeted.connection.take()).toEqual(["welcome", toAll])
   })
 
-  test("leaves at 256 KiB, and at once where it is large", async () => {
+  test("are written at 256 KiB, and at once if large", async () => {
     const dist = new Distributed()
     const { connection } = dist.add()
     for (let i = 0; i < 40; i++) dist.dist.sendToAll(parts("x".repeat(8000)))
@@ -90,7 +90,7 @@ describe("what goes to the same peers", () => {
     expect(connection.take()).toEqual([])
   })
 
-  test("is a copy: the memory may be used again", async () => {
+  test("are copies: the memory may be reused", async () => {
     const dist = new Distributed()
     const { connection } = dist.add()
     const memory = Buffer.from("small")
@@ -101,7 +101,7 @@ describe("what goes to the same peers", () => {
   })
 })
 
-describe("who gets what", () => {
+describe("the receivers of messages", () => {
   test("those that match, in order, whatever the others get", async () => {
     const dist = new Distributed()
     const [a, b, c] = [dist.add(), dist.add(), dist.add()]
@@ -117,7 +117,7 @@ describe("who gets what", () => {
     expect(c.connection.written).toEqual(["3", "5", "6"])
   })
 
-  test("a pipe that matches twice gets a message once", async () => {
+  test("a pipe that matches twice receives a message once", async () => {
     const dist = new Distributed()
     const a = dist.add()
     dist.send("1", a, a)
@@ -125,7 +125,7 @@ describe("who gets what", () => {
     expect(a.connection.written).toEqual(["1"])
   })
 
-  test("reverseMatch() takes the others", async () => {
+  test("reverseMatch() selects the others", async () => {
     const dist = new Distributed()
     const [a, b, c] = [dist.add(), dist.add(), dist.add()]
     dist.dist.match(b.pipe)
@@ -135,7 +135,7 @@ describe("who gets what", () => {
     expect([a, b, c].map(({ connection }) => connection.written)).toEqual([["1"], [], ["1"]])
   })
 
-  test("a pipe that is full is left out until there is room, and misses whole messages", async () => {
+  test("a full pipe is skipped until there is room, and misses whole messages", async () => {
     const dist = new Distributed()
     const [full, other] = [dist.add({ sendHighWaterMark: 2 }), dist.add()]
     full.connection.room = 0
@@ -150,7 +150,7 @@ describe("who gets what", () => {
     expect(other.connection.written).toEqual(["1", "2|2", "3", "4", "5", "6"])
   })
 
-  test("checkHwm() tells whether all that match have room", () => {
+  test("checkHwm() returns whether all matching pipes have room", () => {
     const dist = new Distributed()
     const [full, other] = [dist.add({ sendHighWaterMark: 1 }), dist.add()]
     full.connection.room = 0
@@ -161,7 +161,7 @@ describe("who gets what", () => {
     expect(dist.dist.checkHwm()).toBe(false)
   })
 
-  test("what is written to one pipe keeps its place among what goes to all", async () => {
+  test("a message to one pipe keeps its place among messages to all", async () => {
     const dist = new Distributed()
     const [a, b] = [dist.add(), dist.add()]
     dist.dist.sendToAll(parts("1"))
@@ -181,7 +181,7 @@ describe("who gets what", () => {
     expect(b.connection.written.map((text) => text[0]).join("")).toBe("13568")
   })
 
-  test("a command goes to all, behind what was sent", async () => {
+  test("a command goes to all, after earlier messages", async () => {
     const dist = new Distributed()
     const peers = [dist.add(), dist.add()]
     dist.dist.sendToAll(parts("1"))
@@ -192,7 +192,7 @@ describe("who gets what", () => {
       expect(connection.written).toEqual(["1", "SUBSCRIBE 2", "3"])
   })
 
-  test("a pipe that ends in the middle of a batch spoils nothing for the others", async () => {
+  test("a pipe that ends in the middle of a batch does not affect others", async () => {
     const dist = new Distributed()
     const [a, b, c] = [dist.add(), dist.add(), dist.add()]
     dist.dist.sendToAll(parts("1"))
@@ -207,7 +207,7 @@ describe("who gets what", () => {
   })
 })
 
-test("a pipe whose connection is made again in the middle of a batch has forgotten that, and counts right", async () => {
+test("a pipe that is reconnected in the middle of a batch drops the batch, and counts correctly", async () => {
   const dist = new Distributed()
   const [a, b] = [dist.add({ sendHighWaterMark: 2 }), dist.add()]
   a.pipe.detach([])
@@ -223,7 +223,7 @@ test("a pipe whose connection is made again in the middle of a batch has forgott
 })
 
 describe("with conflate", () => {
-  test("each pipe keeps only the latest message that matched it, and the others keep theirs", async () => {
+  test("each pipe keeps only the latest message that matched it, independently of others", async () => {
     const dist = new Distributed()
     const conflating = [dist.add({ conflate: true }), dist.add({ conflate: true })]
     const [a, b] = conflating as [Peer, Peer]
@@ -241,7 +241,7 @@ describe("with conflate", () => {
   })
 })
 
-test("each gets what matched it, in order, whatever comes, goes, fills and drains", async () => {
+test("each pipe receives what matched it, in order, while pipes come, go, fill and drain", async () => {
   const action = fc.oneof(
     {
       weight: 6,
@@ -314,7 +314,7 @@ test("each gets what matched it, in order, whatever comes, goes, fills and drain
   )
 })
 
-test("places stay right when pipes come and go", () => {
+test("positions stay correct while pipes come and go", () => {
   const dist = new Distributed()
   const peers = Array.from({ length: 10 }, () => dist.add())
   const gone = new Set<Pipe>()

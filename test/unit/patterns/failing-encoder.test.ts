@@ -1,4 +1,4 @@
-/** Encoders that throw, as they do when memory is out: what was taken, counted and shared stays right. */
+/** Encoders that throw, as when memory runs out: accepted messages and counts stay correct. */
 import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import type { Chunk } from "../../../src/codec/chunk.js"
@@ -8,7 +8,7 @@ import type { PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
 import { burst, Peer, PlainSender, parts, silent, uncaught } from "../../support/pipes.js"
 
 class FailingSender extends PlainSender {
-  /** Refuses to encode what contains this. */
+  /** Content that cannot be encoded. */
   refused: string | undefined
 
   override encode(batch: Uint8Array, message: readonly Uint8Array[] = []): Chunk {
@@ -32,7 +32,7 @@ describe("a pipe whose encoder throws", () => {
     return { sender, pipe: peer.pipe, connection: peer.connection }
   }
 
-  test("tells who sends, counts nothing, and takes the next message at a mark of 1", async () => {
+  test("throws at the sender, counts nothing, and accepts the next message at a mark of 1", async () => {
     const { sender, pipe, connection } = make({ sendHighWaterMark: 1 })
     sender.refused = "bad"
     for (let i = 0; i < 3; i++) expect(() => pipe.write(large("bad"))).toThrow("no memory for bad")
@@ -41,7 +41,7 @@ describe("a pipe whose encoder throws", () => {
     expect(short(connection.written)).toEqual(["good"])
   })
 
-  test("keeps what was taken before, in order", async () => {
+  test("keeps earlier messages, in order", async () => {
     const { sender, pipe, connection } = make()
     pipe.write(parts("1"))
     sender.refused = "bad"
@@ -52,7 +52,7 @@ describe("a pipe whose encoder throws", () => {
     expect(short(connection.written)).toEqual(["1", "2", "3"])
   })
 
-  test("does not take a command before what waits is encoded", async () => {
+  test("does not accept a command before queued messages are encoded", async () => {
     const { sender, pipe, connection } = make({ sendHighWaterMark: 2 })
     connection.room = 0
     pipe.write(parts("1"))
@@ -64,7 +64,7 @@ describe("a pipe whose encoder throws", () => {
     expect(connection.written).toEqual(["1", "JOIN b"])
   })
 
-  test("keeps a batch that fails when the burst ends, for the next one, and says so", async () => {
+  test("keeps a batch that fails at the end of a burst for the next one, and throws", async () => {
     const { sender, pipe, connection } = make({ sendHighWaterMark: 2 })
     sender.refused = "1"
     expect(await uncaught(() => pipe.write(parts("1")))).toEqual(["no memory for 1"])
@@ -76,7 +76,7 @@ describe("a pipe whose encoder throws", () => {
     expect(pipe.checkHwm()).toBe(true)
   })
 
-  test("tries again after a pause if nothing else is sent", async () => {
+  test("retries after a pause if nothing else is sent", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
     onTestFinished(() => {
       vi.useRealTimers()
@@ -103,7 +103,7 @@ describe("a distribution whose encoder throws", () => {
     return { dist, sender, add }
   }
 
-  test("tells who sends, and delivers what was taken before and comes after", async () => {
+  test("throws at the sender, and delivers earlier and later messages", async () => {
     const { dist, sender, add } = make()
     const peers = [add(), add()]
     dist.sendToAll(parts("1"))
@@ -118,7 +118,7 @@ describe("a distribution whose encoder throws", () => {
     }
   })
 
-  test("counts nothing of it: at a mark of 1 the next message is delivered", async () => {
+  test("does not count the message: at a mark of 1 the next one is delivered", async () => {
     const { dist, sender, add } = make({ sendHighWaterMark: 1 })
     const { connection } = add()
     sender.refused = "bad"
@@ -140,7 +140,7 @@ describe("a distribution whose encoder throws", () => {
     expect(short(b.connection.written)).toEqual(["1", "2"])
   })
 
-  test("says so once of a batch that fails when the burst ends, and goes on at a mark of 1", async () => {
+  test("throws once for a batch that fails at the end of a burst, and continues at a mark of 1", async () => {
     const { dist, sender, add } = make({ sendHighWaterMark: 1 })
     const { pipe, connection } = add()
     sender.refused = "bad"
@@ -151,8 +151,8 @@ describe("a distribution whose encoder throws", () => {
     expect(connection.written).toEqual(["good"])
   })
 
-  test("counts nothing for which there was no batch: at a mark of 1 the next message is delivered", async () => {
-    // Their batches take the memory that was kept for use.
+  test("does not count a message without a batch: at a mark of 1 the next one is delivered", async () => {
+    // Their batches use the spare memory.
     const others = Array.from({ length: 5 }, () => make())
     for (const { dist, add } of others) {
       add()
@@ -174,7 +174,7 @@ describe("a distribution whose encoder throws", () => {
     expect(connection.written).toEqual(["good"])
   })
 
-  test("closes its pipes all the same", async () => {
+  test("still closes its pipes", async () => {
     const { dist, sender, add } = make()
     const [a, b] = [add(), add()]
     dist.sendToAll(parts("bad"))
@@ -188,7 +188,7 @@ describe("a distribution whose encoder throws", () => {
   })
 })
 
-test("what waits for the end of a burst is flushed though one of it throws, which is uncaught, once", async () => {
+test("at the end of a burst all queues are flushed even if one throws, which is uncaught, once", async () => {
   const flushed: string[] = []
   const make = (name: string, throws = false): Flushable => ({
     rest: new Rest(),

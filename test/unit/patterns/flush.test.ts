@@ -1,21 +1,21 @@
-/** Who waits until a pipe has written what was sent. */
+/** Waiting until a pipe has written its messages. */
 import { expect, test } from "vitest"
 
 import { FakeConnection, Peer, parts, silent } from "../../support/pipes.js"
 
-/** Waits, and counts how often it was told. */
+/** A waiter that counts its calls. */
 function waiter() {
   const one = { isOver: false, told: 0, flushed: () => void one.told++ }
   return one
 }
 
-test("a pipe with nothing to send is flushed at once", () => {
+test("a pipe without messages is flushed at once", () => {
   const one = waiter()
   new Peer(silent).pipe.whenFlushed(one)
   expect(one.told).toBe(1)
 })
 
-test("a waiter is told once, when all that was sent before has been written", () => {
+test("a waiter is called once, when all earlier messages are written", () => {
   const { pipe, connection } = new Peer(silent).attach()
   connection.room = 0
   pipe.write(parts("a"))
@@ -29,7 +29,7 @@ test("a waiter is told once, when all that was sent before has been written", ()
   expect(one.told).toBe(1)
 })
 
-test("what is flushed does not wait for the end of the burst", () => {
+test("a flush does not wait for the end of the burst", () => {
   const { pipe, connection } = new Peer(silent).attach()
   pipe.write(parts("a"))
   const one = waiter()
@@ -38,7 +38,7 @@ test("what is flushed does not wait for the end of the burst", () => {
   expect(one.told).toBe(1)
 })
 
-test("what a connection did not write is waited for until the next has", () => {
+test("a flush waits until the next connection has written what the last one did not", () => {
   const { pipe, connection } = new Peer(silent)
   const flushes: (() => void)[] = []
   connection.flush = (done) => flushes.push(done)
@@ -73,7 +73,7 @@ test.each([
   expect(one.told).toBe(1)
 })
 
-test("those who wait no more are not told, and forgotten with the next", () => {
+test("cancelled waiters are not called, and removed with the next", () => {
   const { pipe, connection } = new Peer(silent)
   pipe.write(parts("a"))
   const one = waiter()
@@ -85,7 +85,7 @@ test("those who wait no more are not told, and forgotten with the next", () => {
   expect([one.told, next.told]).toEqual([0, 1])
 })
 
-test("as the process ends all that waits is written, though there is no room", () => {
+test("when the process ends, all queued messages are written even without room", () => {
   const { pipe, connection } = new Peer(silent).attach()
   connection.room = 0
   pipe.write(parts("a"))

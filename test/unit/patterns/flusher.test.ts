@@ -1,4 +1,4 @@
-/** When messages that were sent leave: at the end of a burst, but for a rest after each flush. */
+/** Times at which sent messages are flushed: at the end of a burst, with a pause after each flush. */
 import { performance } from "node:perf_hooks"
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest"
 
@@ -16,7 +16,7 @@ import { Bench } from "../../support/pipes.js"
 describe("a rest", () => {
   const at = (nowMs: number, idleMs = 0) => ({ nowMs, idleMs })
 
-  /** A rest after flushes, each from when it began to when it ended. */
+  /** Returns the rest after flushes, each with its start and end. */
   const restAfter = (...flushes: [start: number, end: number][]) => {
     const rest = new Rest()
     for (const [start, end] of flushes) rest.begin(start, at(end))
@@ -27,7 +27,7 @@ describe("a rest", () => {
     expect(new Rest().left(at(0))).toBeLessThanOrEqual(0)
   })
 
-  test("is as long as the flush was, from its end on", () => {
+  test("is as long as the flush, from its end on", () => {
     const rest = restAfter([0, 4], [10, 14])
     expect(rest.left(at(14))).toBe(4)
     expect(rest.left(at(17))).toBe(1)
@@ -35,7 +35,7 @@ describe("a rest", () => {
     expect(rest.left(at(1000))).toBeLessThan(0)
   })
 
-  test("is no longer than the flush before took: one that was interrupted is no measure", () => {
+  test("is no longer than the previous flush, because a flush may have been interrupted", () => {
     expect(restAfter([0, 1], [10, 60]).left(at(60))).toBe(1)
     expect(restAfter([0, 50], [100, 101]).left(at(101))).toBe(1)
   })
@@ -44,13 +44,13 @@ describe("a rest", () => {
     expect(restAfter([0, 50]).left(at(50))).toBe(0)
   })
 
-  test("is over when a message has come", () => {
+  test("ends when a message arrives", () => {
     const rest = restAfter([0, 4], [10, 14])
     rest.end()
     expect(rest.left(at(14))).toBeLessThanOrEqual(0)
   })
 
-  test("is over when the event loop has been idle", () => {
+  test("ends when the event loop has been idle", () => {
     const rest = restAfter([0, 4])
     rest.begin(10, at(14, 3))
     expect(rest.left(at(15, 3))).toBe(3)
@@ -72,7 +72,7 @@ describe("with a clock of the test's", () => {
     vi.restoreAllMocks()
   })
 
-  /** A queue whose flushes take as long as the test says, and are noted by when they began. */
+  /** A queue whose flushes take a given time, and which records when they start. */
   class Queue implements Flushable {
     readonly rest = new Rest()
     isUrgent = false
@@ -119,7 +119,7 @@ describe("with a clock of the test's", () => {
     return queue
   }
 
-  test("a burst leaves when it ends", async () => {
+  test("a burst is written when it ends", async () => {
     const queue = new Queue(1)
     queue.send()
     queue.send()
@@ -128,7 +128,7 @@ describe("with a clock of the test's", () => {
     expect(queue.flushes).toEqual([0])
   })
 
-  test("what is sent in a rest leaves together when it is over, though nothing more is sent", async () => {
+  test("messages sent during a rest are written together after it, even if nothing more is sent", async () => {
     const queue = await rested(0.5)
     for (let i = 0; i < 3; i++) {
       queue.send()
@@ -152,7 +152,7 @@ describe("with a clock of the test's", () => {
     expect(immediates).not.toHaveBeenCalled()
   })
 
-  test("a burst that ends after the rest leaves at once", async () => {
+  test("a burst that ends after the rest is written at once", async () => {
     const queue = await rested(0.5)
     queue.send()
     nowMs += 0.5
@@ -160,7 +160,7 @@ describe("with a clock of the test's", () => {
     expect(queue.flushes).toHaveLength(1)
   })
 
-  test("one message after the other, each as long after the flush as that took, are not held", async () => {
+  test("single messages, each as long after a flush as that took, are not delayed", async () => {
     const queue = new Queue(0.5)
     for (let i = 0; i < 10; i++) {
       queue.send()
@@ -170,7 +170,7 @@ describe("with a clock of the test's", () => {
     expect(queue.flushes).toHaveLength(10)
   })
 
-  test("one message after the other, for each of which the event loop has waited, are not held", async () => {
+  test("single messages, before each of which the event loop was idle, are not delayed", async () => {
     const queue = new Queue(0.5)
     for (let i = 0; i < 10; i++) {
       queue.send()
@@ -180,7 +180,7 @@ describe("with a clock of the test's", () => {
     expect(queue.flushes).toHaveLength(10)
   })
 
-  test("one message in each of many turns, which take less than a flush, leave in few", async () => {
+  test("single messages in many short turns are written in few flushes", async () => {
     const queue = await rested(0.9)
     for (let i = 0; i < 90; i++) {
       queue.send()
@@ -192,7 +192,7 @@ describe("with a clock of the test's", () => {
     expect(queue.flushes.length).toBeLessThanOrEqual(9)
   })
 
-  test("what another thread does for a flush counts", async () => {
+  test("another thread's work for a flush counts", async () => {
     const queue = await rested(0.5)
     queue.threadMs = 0.5
     for (let i = 0; i < 2; i++) {
@@ -217,7 +217,7 @@ describe("with a clock of the test's", () => {
     expect([one.flushes.length, other.flushes.length]).toEqual([0, 1])
   })
 
-  test("what somebody waits for does not rest, whenever that began", async () => {
+  test("awaited messages do not rest, whenever the waiting began", async () => {
     const queue = await rested(0.5)
     queue.isUrgent = true
     queue.send()
@@ -233,7 +233,7 @@ describe("with a clock of the test's", () => {
     expect(queue.flushes).toHaveLength(2)
   })
 
-  test("a pipe rests after a flush, but not with what answers a message", async () => {
+  test("a pipe rests after a flush, but not with replies to a message", async () => {
     const pair = new Bench(Pair)
     const peer = pair.peer()
     const write = peer.connection.write.bind(peer.connection)
@@ -274,7 +274,7 @@ describe("with a clock of the test's", () => {
     expect(peers.map(({ connection }) => connection.take().length)).toEqual([1, 1])
   })
 
-  test("all that rests leaves when the process ends", async () => {
+  test("all messages are written when the process ends", async () => {
     const queue = await rested(0.5)
     queue.send()
     await burst()
@@ -283,6 +283,6 @@ describe("with a clock of the test's", () => {
   })
 })
 
-/** The end of a burst, as `burst()` of the tests of pipes, which does not let anything rest. */
+/** Ends a burst, like `burst()` of the tests of pipes, which allows no rest. */
 const burst = () => new Promise<void>((resolve) => process.nextTick(resolve))
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve))

@@ -1,4 +1,4 @@
-/** What may wait in a pipe to be received, in bytes. */
+/** The limit in bytes of a pipe's receive queue. */
 import { expect, test } from "vitest"
 
 import { Pipe } from "../../../src/patterns/pipe.js"
@@ -17,7 +17,7 @@ function pipeWith(receiveHighWaterBytes: number, receiveHighWaterMark = 1000) {
   return { pipe, connection, bench }
 }
 
-test("a pipe wants no more once so many bytes wait, and again at half of them", () => {
+test("a pipe stops its connection at a limit of bytes, and resumes it at half", () => {
   const { pipe, connection, bench } = pipeWith(1000)
   expect(pipe.message(part(600))).toBe(true)
   expect(pipe.message(part(300))).toBe(true)
@@ -26,7 +26,7 @@ test("a pipe wants no more once so many bytes wait, and again at half of them", 
   expect(connection.resumes).toBe(1)
 })
 
-test("one message is taken, however large", () => {
+test("one message is always accepted, whatever its size", () => {
   const { pipe, connection, bench } = pipeWith(1000)
   expect(pipe.message(part(5000))).toBe(false)
   bench.receive()
@@ -34,12 +34,15 @@ test("one message is taken, however large", () => {
   expect(pipe.message(part(5))).toBe(true)
 })
 
-test.each([0, 1])("without a limit of bytes any number wait, with a mark of %i", (mark) => {
-  const { pipe } = pipeWith(0, mark)
-  expect(pipe.message(part(1 << 20))).toBe(mark === 0)
-})
+test.each([0, 1])(
+  "without a limit, any number of bytes can be queued, with a mark of %i",
+  (mark) => {
+    const { pipe } = pipeWith(0, mark)
+    expect(pipe.message(part(1 << 20))).toBe(mark === 0)
+  },
+)
 
-test("without a mark, bytes are limited all the same", () => {
+test("without a mark, bytes are limited too", () => {
   const { pipe, connection, bench } = pipeWith(1000, 0)
   expect(pipe.message(part(500))).toBe(true)
   expect(pipe.message(part(500))).toBe(false)
@@ -47,7 +50,7 @@ test("without a mark, bytes are limited all the same", () => {
   expect(connection.resumes).toBe(1)
 })
 
-test("a pipe that is full lets its next connection hand over nothing", () => {
+test("a full pipe accepts nothing from its next connection", () => {
   const { pipe, connection, bench } = pipeWith(0, 2)
   for (let i = 0; i < 2; i++) pipe.message(part(1))
   pipe.detach([])

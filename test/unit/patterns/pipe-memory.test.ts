@@ -1,4 +1,4 @@
-/** Memory that pipes keep: buffers of batches, and slabs of which chunks that wait are a small part. */
+/** Memory that pipes keep: buffers of batches, and slabs with few queued chunks. */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { expect, test } from "vitest"
@@ -56,7 +56,7 @@ async function usedBytes(): Promise<number> {
   return process.memoryUsage().arrayBuffers
 }
 
-test("batches of many pipes that are gone are not kept", async () => {
+test("batches of closed pipes are not kept", async () => {
   const message = [Buffer.alloc(1000)]
   const before = await usedBytes()
   const peers = Array.from({ length: 1000 }, () => new Peer(silent))
@@ -67,7 +67,7 @@ test("batches of many pipes that are gone are not kept", async () => {
   expect((await usedBytes()) - before).toBeLessThan(8 * MIB)
 })
 
-test("a peer that wants one message in ten and reads none holds little more than what waits for it", () => {
+test("a peer that matches one message in ten and does not read uses little more memory than its queue", () => {
   const sender = new SlabSender()
   const make = () => {
     const connection = new FakeConnection()
@@ -96,7 +96,7 @@ test("a peer that wants one message in ten and reads none holds little more than
   expect(waited).toBeGreaterThan(500 * 33_000)
   const heldBytes = [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0)
   expect(heldBytes).toBeLessThan(2 * waited)
-  // What was moved is what was written.
+  // Moved chunks are unchanged.
   const all = Buffer.concat(held.map(({ bytes }) => bytes))
   const expected = Array.from({ length: 500 }, (_, i) => frames(...fill(i * 10)))
   expect(all.equals(Buffer.concat(expected))).toBe(true)

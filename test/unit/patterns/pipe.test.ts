@@ -6,7 +6,7 @@ import { Chunk } from "../../../src/codec/chunk.js"
 import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
 import { burst, Peer, PlainSender, parts } from "../../support/pipes.js"
 
-/** What a pipe tells its socket type. */
+/** Records a pipe's events to its socket type. */
 class Told implements PipeEvents {
   readonly violation: PipeEvents["violation"] = undefined
   readonly told: string[] = []
@@ -34,7 +34,7 @@ const make = (options: Partial<PipeOptions> = {}, sender = new PlainSender()) =>
   return { ...peer, peer, pipe: peer.pipe, connection: peer.connection, told: events.told, sender }
 }
 
-/** Is encoded by itself, at once. */
+/** A message that is encoded separately, at once. */
 const large = (text: string) => [Buffer.from(text.padEnd(9000, "."))]
 const count = (attempt: () => boolean): number => {
   let taken = 0
@@ -43,18 +43,18 @@ const count = (attempt: () => boolean): number => {
 }
 
 describe("the high-water mark for sending", () => {
-  test.each([1, 2, 3, 10, 999])("of %i lets as many messages wait, whole ones", (mark) => {
+  test.each([1, 2, 3, 10, 999])("of %i allows that many queued messages, complete ones", (mark) => {
     const { pipe } = make({ sendHighWaterMark: mark })
     expect(count(() => pipe.write(parts("a|b|c")))).toBe(mark)
     expect(pipe.checkWrite()).toBe(false)
   })
 
-  test("of 0 is none", () => {
+  test("of 0 is no limit", () => {
     const { pipe } = make()
     expect(count(() => pipe.write(parts("a")))).toBe(1000)
   })
 
-  test("lets go on in steps of half the mark, as libzmq hears of what was read", () => {
+  test("allows more in steps of half the mark, like libzmq", () => {
     const { pipe, connection, peer, told } = make({ sendHighWaterMark: 4 })
     expect(count(() => pipe.write(large("a")))).toBe(4)
     connection.room = 1
@@ -69,7 +69,7 @@ describe("the high-water mark for sending", () => {
     expect(told).toEqual(["writable", "writable"])
   })
 
-  test("lets go on when a burst ends and finds the network free, which another thread may make it any time", async () => {
+  test("allows more when a burst ends and the network is free, even if another thread freed it", async () => {
     const { pipe, connection, peer, told } = make({ sendHighWaterMark: 4 })
     peer.attach()
     connection.room = 0
@@ -80,7 +80,7 @@ describe("the high-water mark for sending", () => {
     expect(told).toEqual(["writable"])
   })
 
-  test("lets go on when what was encoded for many finds the network free", async () => {
+  test("allows more when a batch for several pipes finds the network free", async () => {
     const { pipe, connection, peer, told, sender } = make({ sendHighWaterMark: 4 })
     peer.attach()
     connection.room = 0
@@ -89,13 +89,13 @@ describe("the high-water mark for sending", () => {
     expect(told).toEqual([])
     connection.room = 10
     pipe.writeChunk(sender.encode(new Uint8Array(), parts("b")))
-    expect(told).toEqual([]) // whoever wrote it is in the middle of its pipes
+    expect(told).toEqual([]) // the writer is iterating its pipes
     await burst()
     expect(connection.written).toHaveLength(5)
     expect(told).toEqual(["writable"])
   })
 
-  test("is told of when there is room for whoever asked, and wrote nothing", async () => {
+  test("reports room to a sender that asked but wrote nothing", async () => {
     const { pipe, connection, peer, told } = make({ sendHighWaterMark: 2 })
     peer.attach()
     for (const text of ["a", "b"]) pipe.write(parts(text))
@@ -136,7 +136,7 @@ describe("the high-water mark for sending", () => {
     )
   })
 
-  test("does not hold what only waits for the end of the burst", () => {
+  test("does not count messages that only wait for the end of the burst", () => {
     const { pipe, connection, peer } = make({ sendHighWaterMark: 2 })
     peer.attach()
     expect(count(() => pipe.write(parts("a")))).toBe(1000)
@@ -153,8 +153,8 @@ describe("the high-water mark for sending", () => {
   })
 })
 
-describe("what waits to be sent", () => {
-  test("leaves together when the burst ends, in one write", async () => {
+describe("queued messages", () => {
+  test("are written together when the burst ends, in one write", async () => {
     const { pipe, connection, peer, sender } = make()
     peer.attach()
     for (const text of ["a", "b|c", ""]) pipe.write(parts(text))
@@ -165,14 +165,14 @@ describe("what waits to be sent", () => {
     expect(sender.encodings).toBe(1)
   })
 
-  test("leaves at 64 KiB without waiting for that", () => {
+  test("are written at 64 KiB without waiting for that", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
     for (let i = 0; i < 10; i++) pipe.write([Buffer.alloc(8000, i)])
     expect(connection.written.length).toBe(8)
   })
 
-  test("is a copy: the memory may be used again", async () => {
+  test("are copies: the memory may be reused", async () => {
     const { pipe, connection, peer } = make()
     const memory = [Buffer.from("small"), Buffer.alloc(9000, "l")]
     for (const part of memory) pipe.write([part])
@@ -182,7 +182,7 @@ describe("what waits to be sent", () => {
     expect(connection.written).toEqual(["small", "l".repeat(9000)])
   })
 
-  test("keeps its order: small, large, commands, and what comes when there is no room", async () => {
+  test("keep their order: small, large, commands, and those sent without room", async () => {
     const { pipe, connection, peer } = make()
     peer.attach()
     connection.room = 2
@@ -207,7 +207,7 @@ describe("what waits to be sent", () => {
     ])
   })
 
-  test("waits for a connection, and for another when that is lost", async () => {
+  test("wait for a connection, and for another when that is lost", async () => {
     const { pipe, connection, peer } = make()
     pipe.write(parts("a"))
     await burst()
@@ -221,7 +221,7 @@ describe("what waits to be sent", () => {
     expect(connection.take().map((text) => text[0])).toEqual(["b", "c"])
   })
 
-  test("subscriptions go as messages to peers of ZMTP 3.0", async () => {
+  test("subscriptions are messages for peers of ZMTP 3.0", async () => {
     const { pipe, connection, peer } = make()
     connection.peerTakesCommands = false
     peer.attach()
@@ -233,8 +233,8 @@ describe("what waits to be sent", () => {
   })
 })
 
-describe("what came", () => {
-  test("is told once, when there was nothing before, and kept in order", () => {
+describe("received messages", () => {
+  test("are reported once, if the queue was empty, and kept in order", () => {
     const { pipe, peer, told } = make()
     expect(pipe.checkRead()).toBe(false)
     for (const text of ["a", "b", "c"]) expect(peer.says(text)).toBe(true)
@@ -254,24 +254,21 @@ describe("what came", () => {
     [2, [1]],
     [4, [1, 2]],
     [5, [1, 2, 3]],
-  ])(
-    "stops the peer at a high-water mark of %i, and lets it go on at half of it",
-    (mark, before) => {
-      const { pipe, connection, peer } = make({ receiveHighWaterMark: mark })
-      peer.attach()
-      for (let i = 1; i < mark; i++) expect(peer.says("a")).toBe(true)
-      expect(peer.says("last")).toBe(false)
-      for (const _ of before) {
-        expect(connection.resumes).toBe(0)
-        pipe.read()
-      }
-      expect(connection.resumes).toBe(1)
-      while (pipe.read());
-      expect(connection.resumes).toBe(1)
-    },
-  )
+  ])("stop the peer at a high-water mark of %i, and resume it at half of it", (mark, before) => {
+    const { pipe, connection, peer } = make({ receiveHighWaterMark: mark })
+    peer.attach()
+    for (let i = 1; i < mark; i++) expect(peer.says("a")).toBe(true)
+    expect(peer.says("last")).toBe(false)
+    for (const _ of before) {
+      expect(connection.resumes).toBe(0)
+      pipe.read()
+    }
+    expect(connection.resumes).toBe(1)
+    while (pipe.read());
+    expect(connection.resumes).toBe(1)
+  })
 
-  test("that offends ends the connection, and is not received", () => {
+  test("that break a rule end the connection, and are not received", () => {
     const events = Object.assign(new Told(), {
       violation: (message: Buffer[]) => (message.length > 1 ? "too many parts" : undefined),
     })
@@ -286,7 +283,7 @@ describe("what came", () => {
 })
 
 describe("with conflate", () => {
-  test("only the latest message waits, each way", async () => {
+  test("only the latest message is queued, in each direction", async () => {
     const { pipe, connection, peer } = make({
       conflate: true,
       sendHighWaterMark: 1,
@@ -303,7 +300,7 @@ describe("with conflate", () => {
   })
 })
 
-test("hiccup() forgets what waits, asks for what is to be sent again, and makes room", async () => {
+test("hiccup() drops queued messages, asks for those to send again, and makes room", async () => {
   const { pipe, connection, peer, told } = make({ sendHighWaterMark: 2 })
   pipe.write(parts("lost"))
   pipe.write(large("lost"))
@@ -317,7 +314,7 @@ test("hiccup() forgets what waits, asks for what is to be sent again, and makes 
 })
 
 describe("a pipe that is closed", () => {
-  test("takes no more, and ends when what came is read", async () => {
+  test("accepts no more, and ends when received messages are read", async () => {
     const { pipe, connection, peer, told } = make()
     peer.attach()
     for (const text of ["a", "b"]) peer.says(text)
@@ -331,7 +328,7 @@ describe("a pipe that is closed", () => {
     expect(connection.written).toEqual([])
   })
 
-  test("ends at once where nothing came", () => {
+  test("ends at once if nothing was received", () => {
     const { pipe, told } = make()
     pipe.close()
     expect(told).toEqual(["terminated"])
@@ -339,7 +336,7 @@ describe("a pipe that is closed", () => {
 })
 
 describe("a pipe that is finished", () => {
-  test("sends what waits, says so then, and drops what came", async () => {
+  test("sends queued messages, reports it, and drops received ones", async () => {
     const { pipe, connection, peer, told } = make()
     peer.attach()
     peer.says("never read")
@@ -357,7 +354,7 @@ describe("a pipe that is finished", () => {
     expect(connection.written.map((text) => text[0])).toEqual(["a", "b", "c"])
   })
 
-  test("keeps what came, where it is told to, and takes nothing more", async () => {
+  test("keeps received messages on request, and accepts no more", async () => {
     const { pipe, peer, told } = make()
     peer.attach()
     for (const text of ["1", "2"]) peer.says(text)
@@ -371,7 +368,7 @@ describe("a pipe that is finished", () => {
     expect(told).toEqual(["finished", "terminated"])
   })
 
-  test("waits for a connection that is yet to come", () => {
+  test("waits for a future connection", () => {
     const { pipe, connection, peer, told } = make()
     pipe.write(parts("a"))
     pipe.finish(() => told.push("finished"), false)
@@ -381,7 +378,7 @@ describe("a pipe that is finished", () => {
     expect(told).toEqual(["terminated", "finished"])
   })
 
-  test("is done at once where nothing waits, or when that is given up", () => {
+  test("ends at once if nothing is queued, or if that is given up", () => {
     const [idle, busy] = [make(), make()]
     idle.pipe.finish(() => idle.told.push("finished"), false)
     expect(idle.told).toEqual(["terminated", "finished"])
@@ -396,7 +393,7 @@ describe("a pipe that is finished", () => {
   })
 })
 
-test("a pipe that is abandoned still sends what waits", async () => {
+test("an abandoned pipe still sends queued messages", async () => {
   const { pipe, connection, peer, told } = make({ sendHighWaterMark: 3 })
   peer.attach()
   connection.room = 1
@@ -409,7 +406,7 @@ test("a pipe that is abandoned still sends what waits", async () => {
   expect(told).toEqual([])
 })
 
-test("a pipe that is abandoned takes and gives nothing, and stops its peer", () => {
+test("an abandoned pipe accepts and delivers nothing, and stops its peer", () => {
   const { pipe, peer, told } = make()
   peer.attach()
   peer.says("a")
@@ -421,7 +418,7 @@ test("a pipe that is abandoned takes and gives nothing, and stops its peer", () 
 })
 
 describe("a pipe that is finished", () => {
-  test("is so when its connection has written all that another might have to", () => {
+  test("has ended when its connection has written all that another might have to write", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
     connection.hasPendingWrites = true
@@ -437,7 +434,7 @@ describe("a pipe that is finished", () => {
     expect(finished).toBe(1)
   })
 
-  test("does not wait for that when it is to drop what waits", () => {
+  test("does not wait for that if queued messages are to be dropped", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
     connection.hasPendingWrites = true
@@ -448,7 +445,7 @@ describe("a pipe that is finished", () => {
     expect(finished).toBe(1)
   })
 
-  test("lets as much come as the peer likes, unread", () => {
+  test("lets the peer send without limit, unread", () => {
     const { pipe, connection, peer } = make({ receiveHighWaterMark: 2 })
     const marks: number[] = []
     connection.setMarks = (...[mark]: unknown[]) => {
@@ -463,7 +460,7 @@ describe("a pipe that is finished", () => {
   })
 })
 
-describe("chunks that nobody writes are given back", () => {
+describe("unwritten chunks are released", () => {
   const released = () => {
     const release = vi.spyOn(Chunk.prototype, "release")
     onTestFinished(() => release.mockRestore())
@@ -489,7 +486,7 @@ describe("chunks that nobody writes are given back", () => {
     expect(release).toHaveBeenCalledTimes(2)
   })
 
-  test("when they come too late", () => {
+  test("when they arrive too late", () => {
     const { pipe, sender } = make()
     pipe.close()
     const release = released()
@@ -500,7 +497,7 @@ describe("chunks that nobody writes are given back", () => {
   })
 })
 
-test("conflate is settled when a pipe is made", () => {
+test("conflate is fixed when a pipe is created", () => {
   const { pipe, connection, peer } = make({ conflate: true })
   peer.attach()
   pipe.options = { sendHighWaterMark: 5, receiveHighWaterMark: 5, conflate: false }

@@ -1,4 +1,4 @@
-/** What pipes send to peers that speak plain tcp://, and to those that come after them, or before. */
+/** Messages of pipes to plain tcp:// peers, and to peers before and after them. */
 import { describe, expect, onTestFinished, test } from "vitest"
 
 import { payload } from "../../../bench/payloads.mjs"
@@ -17,7 +17,7 @@ function senderWith(options: Lz4Options = {}): Sender {
   return sender
 }
 
-/** A connection whose peer decodes what is written, unless it announced nothing. */
+/** A connection whose peer decodes written data, unless it announced nothing. */
 class Peer extends FakeConnection {
   readonly #codec = Codec.createSync()
   readonly #sender: Sender
@@ -68,7 +68,7 @@ const OPTIONS: [string, Lz4Options][] = [
 
 describe.each(OPTIONS)("%s", (_, options) => {
   test.each([undefined, 1, 2])(
-    "what waits before there is a peer is for one that announces %s",
+    "messages queued before there is a peer suit one that announces %s",
     async (announced) => {
       const sender = senderWith(options)
       const pipe = new Pipe(silent, sender, noMarks)
@@ -86,7 +86,7 @@ describe.each(OPTIONS)("%s", (_, options) => {
     [2, undefined],
     [1, undefined],
   ])(
-    "what waits for a peer that announced %s is for the next, which announces %s",
+    "messages queued for a peer that announced %s suit the next, which announces %s",
     async (first, second) => {
       const sender = senderWith(options)
       const pipe = new Pipe(silent, sender, noMarks)
@@ -102,7 +102,7 @@ describe.each(OPTIONS)("%s", (_, options) => {
         peer.room = 1
         write(120)
         await burst()
-        // In a batch that is still open.
+        // In an open batch.
         write(3)
         pipe.detach([])
         got.push(...peer.got)
@@ -114,7 +114,7 @@ describe.each(OPTIONS)("%s", (_, options) => {
     },
   )
 
-  test("a distribution sends all their own, also to one that becomes another kind meanwhile", async () => {
+  test("a distribution sends each peer its own form, even if its kind changes meanwhile", async () => {
     const sender = senderWith(options)
     const distribution = new Distribution()
     const pipes = [undefined, 2, undefined, 1].map((announced) => {
@@ -144,8 +144,8 @@ describe.each([
   [undefined, 2],
   [2, undefined],
   [2, 1],
-] as const)("with messages that waited for a peer that announced %s", (first, second) => {
-  /** A pipe with chunks for that peer, connected to one that announced `second`, with room for one. */
+] as const)("with messages queued for a peer that announced %s", (first, second) => {
+  /** Returns a pipe with chunks for that peer, connected to one that announced `second`, with room for one. */
   function reconnected(options: Lz4Options) {
     const sender = senderWith(options)
     const pipe = new Pipe(silent, sender, noMarks)
@@ -163,7 +163,7 @@ describe.each([
   }
 
   test.each(OPTIONS)(
-    `what is written as the process ends is for one of ${second}, %s`,
+    `messages written as the process ends suit one of ${second}, %s`,
     (_, options) => {
       const { pipe, peer, writeUntil } = reconnected(options)
       writeUntil(120)
@@ -173,7 +173,7 @@ describe.each([
   )
 
   test.each([30, 90])(
-    `a dictionary of %i messages is shipped once to one of ${second}, though chunks before it are encoded behind it`,
+    `a dictionary after %i messages is shipped once to one of ${second}, although earlier chunks are encoded after it`,
     (trigger) => {
       const { peer, writeUntil } = reconnected({ autoDictionary: { trigger } })
       writeUntil(120)
@@ -183,7 +183,7 @@ describe.each([
   )
 })
 
-test("a plain peer of ZMTP 3.0 gets subscriptions as messages", async () => {
+test("a plain peer of ZMTP 3.0 receives subscriptions as messages", async () => {
   const sender = senderWith()
   const pipe = new Pipe(silent, sender, noMarks)
   const peer = new Peer(sender, undefined)
@@ -194,7 +194,7 @@ test("a plain peer of ZMTP 3.0 gets subscriptions as messages", async () => {
   expect(peer.got).toEqual(["\x01topic"])
 })
 
-test("bytes that leave are counted as they are", () => {
+test("written bytes are counted unencoded", () => {
   const sender = senderWith({ minCompressSize: 0 })
   const parts = [Buffer.alloc(1000), Buffer.alloc(0), Buffer.alloc(300)]
   const chunk = sender.encode(new Uint8Array(), parts, undefined, "frames")

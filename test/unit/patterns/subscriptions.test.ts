@@ -1,16 +1,16 @@
-/** Topics, and who wants them (libzmq's trie.cpp and generic_mtrie_impl.hpp), beside a list of them. */
+/** Topics and their subscribers (libzmq's trie.cpp and generic_mtrie_impl.hpp), compared with a simple list. */
 import fc from "fast-check"
 import { expect, test } from "vitest"
 
 import { MultiTopics, Topics } from "../../../src/patterns/subscriptions.js"
 
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1")
-// Few letters, so that topics begin with one another; bytes above 127 among them.
+// Few letters, so that topics are prefixes of others; including bytes above 127.
 const topic = fc
   .array(fc.constantFrom(0, 97, 98, 200, 255), { maxLength: 4 })
   .map((bytes) => Buffer.from(bytes))
 
-test("a SUB's topics count, and match by their beginning", () => {
+test("a SUB's topics are counted, and match prefixes", () => {
   const action = fc.tuple(fc.constantFrom("add", "remove", "match", "list"), topic)
   fc.assert(
     fc.property(fc.array(action, { maxLength: 100 }), (actions) => {
@@ -35,7 +35,7 @@ test("a SUB's topics count, and match by their beginning", () => {
   )
 })
 
-test("a PUB knows who wants what", () => {
+test("a PUB knows the subscribers of each topic", () => {
   const action = fc.tuple(fc.constantFrom("add", "remove", "match", "leave"), topic, fc.nat(3))
   fc.assert(
     fc.property(fc.array(action, { maxLength: 100 }), (actions) => {
@@ -72,7 +72,7 @@ test("a PUB knows who wants what", () => {
   )
 })
 
-test("topics of all lengths match as far as they go, and are told in order when their subscriber leaves", () => {
+test("topics of all lengths match prefixes, and are removed in order when their subscriber leaves", () => {
   const topics = new MultiTopics<string>()
   const longest = Buffer.alloc(5000, "a")
   for (let length = 1; length <= longest.length; length++) {
