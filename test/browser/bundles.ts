@@ -1,4 +1,4 @@
-/** The same page made for a browser in every way that users have. */
+/** Builds the same page for browsers with every tool that users have. */
 import { execFileSync } from "node:child_process"
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,12 +8,12 @@ import webpack from "webpack"
 
 import { pack, root } from "../support/packed.js"
 
-/** A project that has the packed package installed, and the page. */
+/** Creates a project with the packed package and the page. */
 export function prepareProject(project: string): void {
   const { tarball } = pack(project)
   const installed = installedPackage(project)
   mkdirSync(installed, { recursive: true })
-  // Not `npm install`: a page has no use for the peer dependency.
+  // Not `npm install`, because a page does not need the peer dependency.
   execFileSync("tar", ["-xzf", tarball, "-C", installed, "--strip-components=1"])
   cpSync(join(root, "test/browser/page"), project, { recursive: true })
   writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type: "module" }))
@@ -21,7 +21,7 @@ export function prepareProject(project: string): void {
 
 const installedPackage = (project: string) => join(project, "node_modules/zeromq-lz4")
 
-/** Each makes a site of the project, in a directory of it. */
+/** Functions that build the project's site in one of its directories. */
 const builders = {
   async "a plain script"(project: string, site: string) {
     const dist = join(installedPackage(project), "dist")

@@ -1,4 +1,4 @@
-/** The inspector, open in Chromium from its file and offline, and what tests read from it. */
+/** The inspector, opened from its file in Chromium, offline, with functions that read the page. */
 import { readFileSync } from "node:fs"
 import { basename } from "node:path"
 import { pathToFileURL } from "node:url"
@@ -8,16 +8,16 @@ import { root } from "../support/packed.js"
 export const pageFile = `${root}dist/inspector.html`
 
 export interface InspectorOptions {
-  /** Instead of the page as it was built. */
+  /** A page to open instead of the built one. */
   file?: string
   colorScheme?: "light" | "dark"
 }
 
 export class Inspector {
   readonly page: Page
-  /** Addresses of all that the page asked for. */
+  /** Addresses of all requests of the page. */
   readonly requests: string[] = []
-  /** What went wrong in the page. */
+  /** Errors in the page. */
   readonly failures: string[] = []
 
   private constructor(page: Page) {
@@ -67,7 +67,7 @@ export class Inspector {
     return this.page.locator(".welcome .load-sample").click()
   }
 
-  /** Waits for the end of reading; says how it ended. */
+  /** Waits until the file is read, and returns the status. */
   async settled(timeout = 60_000): Promise<string> {
     const phases = ["done", "cancelled", "failed"].map((phase) => `[data-phase=${phase}]`)
     await this.page.locator(phases.join()).waitFor({ timeout })
@@ -82,12 +82,12 @@ export class Inspector {
     await this.page.locator("#filter").fill(text)
   }
 
-  /** Waits until the count of rows is this. */
+  /** Waits until there is this number of rows. */
   async matches(text: string): Promise<void> {
     await this.page.locator("#matches").filter({ hasText: text }).waitFor()
   }
 
-  /** The rows in sight, as text of their cells. */
+  /** Returns the visible rows, as the text of their cells. */
   async rows(): Promise<string[][]> {
     await this.page.waitForFunction(
       () => !document.querySelector('.row[data-kind="loading"]') && document.querySelector(".row"),
@@ -97,7 +97,7 @@ export class Inspector {
     )
   }
 
-  /** Waits until the details of this row are there in full. */
+  /** Waits until the details of this row are complete. */
   async details(number: number): Promise<void> {
     const title = `#${number.toLocaleString("en")} `
     await this.page.waitForFunction(
@@ -108,7 +108,7 @@ export class Inspector {
     )
   }
 
-  /** What a figure shows: the name of each step and its values. */
+  /** Returns the data of a figure: the name of each step and its values. */
   chart(id: "throughput" | "ratio" | "sizes"): Promise<{ step: string; values: number[] }[]> {
     return this.page.$$eval(`#${id} tbody tr`, (rows) =>
       rows.map((row) => ({
@@ -118,7 +118,7 @@ export class Inspector {
     )
   }
 
-  /** The most memory that the page and its worker had so far. Linux only. */
+  /** Returns the peak memory of the page and its worker. Linux only. */
   async peakMemoryBytes(): Promise<number> {
     const session = await this.page.context().browser()!.newBrowserCDPSession()
     const { processInfo } = await session.send("SystemInfo.getProcessInfo")
@@ -130,7 +130,7 @@ export class Inspector {
   }
 }
 
-/** The bytes that a hex dump shows. */
+/** Returns the bytes in a hex dump. */
 export function bytesOfDump(text: string): Uint8Array {
   const lines = text.split("\n").filter(Boolean)
   // 8 digits of the offset and two blanks; 16 bytes with blanks between them take 48 characters.

@@ -1,4 +1,4 @@
-/** The inspector page: what an engineer does with it, in Chromium, from its file and offline. */
+/** The inspector page in use, opened from its file in Chromium, offline. */
 import { execFileSync } from "node:child_process"
 import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
@@ -41,12 +41,12 @@ afterEach(async () => {
   const { requests, failures } = inspector
   await inspector.close()
   expect(failures).toEqual([])
-  // The page itself, and its worker, which is in it.
+  // The page itself, and its embedded worker.
   const others = requests.filter((url) => !/^(file:.*\.html|blob:.*)$/.test(url))
   expect(others).toEqual([])
 })
 
-/** A capture of one connection, in which the client says this after the handshake. */
+/** Returns a capture of one connection, in which the client sends these bytes after the handshake. */
 function captureOf(...frames: readonly Uint8Array[]): Uint8Array {
   const said = [
     ["client", handshake("PUSH")],
@@ -61,7 +61,7 @@ function write(name: string, bytes: Uint8Array): string {
   return inDirectory(name)
 }
 
-describe("a capture that is dropped", () => {
+describe("a dropped capture", () => {
   test("is decoded and shown", async () => {
     await open()
     expect(await inspector.text("name")).toBe("")
@@ -78,7 +78,7 @@ describe("a capture that is dropped", () => {
     expect(connections.join("\n")).toMatch(/dictionary 2\d\d B/)
   })
 
-  test("is filtered as one types", async () => {
+  test("is filtered during typing", async () => {
     await open()
     await inspector.drop(sample)
     await inspector.settled()
@@ -99,7 +99,7 @@ describe("a capture that is dropped", () => {
     expect(await inspector.text("none")).toBe("No row matches the filter.")
   })
 
-  test("keeps its rows while a filter is wrong, and says what is", async () => {
+  test("keeps its rows while a filter is invalid, and shows the error", async () => {
     await open()
     await inspector.drop(sample)
     await inspector.settled()
@@ -111,7 +111,7 @@ describe("a capture that is dropped", () => {
     expect(await inspector.text("mistake")).toBe("")
   })
 
-  test("is cut to a connection by a click, and whole again by another", async () => {
+  test("is limited to a connection by a click, and complete again after another", async () => {
     await open()
     await inspector.drop(sample)
     await inspector.settled()
@@ -125,7 +125,7 @@ describe("a capture that is dropped", () => {
   })
 })
 
-describe("a message that is opened", () => {
+describe("an opened message", () => {
   const json = '{"id":12345678901234567890,"a":[],"a":[1,{"b":"\\u00e9"}]}'
   const long = ascii("0123456789abcdef".repeat(10_000))
 
@@ -135,7 +135,7 @@ describe("a message that is opened", () => {
   }
   const look = (name: string) => inspector.page.getByLabel(name, { exact: true }).check()
 
-  test("is JSON where it parses: indented, with the digits and names it came with", async () => {
+  test("is shown as JSON if it parses: indented, with its original digits and names", async () => {
     await open()
     using codec = Codec.createSync()
     const parts = ["topic", json].map((text) => codec.encodePart(ascii(text)))
@@ -157,7 +157,7 @@ describe("a message that is opened", () => {
     expect(await inspector.text("parts")).toContain("It is not shown as JSON")
   })
 
-  test("has its wire bytes beside its plain bytes", async () => {
+  test("has its wire bytes next to its plain bytes", async () => {
     await open()
     using codec = Codec.createSync()
     const plain = ascii("the same again and again, ".repeat(60))
@@ -174,7 +174,7 @@ describe("a message that is opened", () => {
     expect(facts).toContain("2023-11-14 22:13:20.123")
   })
 
-  test("is shown in windows where it is long, and can be saved whole", async () => {
+  test("is shown in windows if it is long, and can be saved completely", async () => {
     await open()
     using codec = Codec.createSync()
     await inspector.drop(write("long.pcap", captureOf(message(codec.encodePart(long)))))
@@ -193,7 +193,7 @@ describe("a message that is opened", () => {
     expect(Uint8Array.from(readFileSync(await saved.path()))).toEqual(long)
   })
 
-  test("is text and nothing else, whatever it says", async () => {
+  test("is only text, whatever its content", async () => {
     await open()
     const hostile = '<img src=x onerror="document.title=1"><script>document.title=2</script>'
     using codec = Codec.createSync()
@@ -222,7 +222,7 @@ test.each([
   expect(await inspector.text("summary")).toMatch(/^4 connections · \d+ messages · .* · 1 error$/)
 })
 
-test("`inspect` names the columns as the page does, and sums up to the same", async () => {
+test("`inspect` has the same columns and totals as the page", async () => {
   const inspect = [join(root, "dist/cli/main.js"), "inspect", sample]
   const said = execFileSync(process.execPath, inspect, { encoding: "utf8" }).trimEnd().split("\n")
   await open()
@@ -236,7 +236,7 @@ test("`inspect` names the columns as the page does, and sums up to the same", as
   expect([total[0], total[3], total[4]]).toEqual([messages, ratio, errors])
 })
 
-test("what a peer did wrong is said where it happened", async () => {
+test("violations of a peer are shown where they happened", async () => {
   await open()
   await inspector.drop(sample)
   await inspector.settled()
@@ -249,7 +249,7 @@ test("what a peer did wrong is said where it happened", async () => {
   expect(await inspector.text("parts")).toContain("ERR_LZ4_CORRUPT_BLOCK")
 })
 
-test("charts say in a table what they draw, and the values under the pointer", async () => {
+test("charts have a table of their data, and show the values under the pointer", async () => {
   await open()
   await inspector.drop(sample)
   await inspector.settled()
@@ -278,7 +278,7 @@ test("charts say in a table what they draw, and the values under the pointer", a
   await inspector.page.locator("#sizes .nothing").waitFor()
 })
 
-test("the keyboard is enough", async () => {
+test("everything works with the keyboard", async () => {
   await open()
   await inspector.drop(sample)
   await inspector.settled()
@@ -312,8 +312,8 @@ test("the keyboard is enough", async () => {
   await expect.poll(selected).toBe("2")
 })
 
-describe("what cannot be read", () => {
-  test("a file that is no capture", async () => {
+describe("unreadable files", () => {
+  test("a file that is not a capture", async () => {
     await open()
     await inspector.drop(
       write("notes.txt", ascii("These are notes, and nothing that was captured.")),
@@ -329,7 +329,7 @@ describe("what cannot be read", () => {
     expect(await inspector.text("failure")).toMatch(/empty/)
   })
 
-  test("a capture that is cut: what is there is shown, and that it is cut", async () => {
+  test("a truncated capture: its records are shown, and that it is truncated", async () => {
     await open()
     await inspector.drop(write("cut.pcap", readFileSync(sample).subarray(0, -50)))
     expect(await inspector.settled()).toBe("done")
@@ -355,7 +355,7 @@ test("the sample is built in", async () => {
   expect(await inspector.text("name")).toBe("sample.pcap")
 })
 
-test("a capture in the page itself is opened at once", async () => {
+test("a capture embedded in the page is opened at once", async () => {
   const html = readFileSync(pageFile, "utf8")
   const place = '<script type="text/plain" id="capture"></script>'
   expect(html.split(place)).toHaveLength(2)
@@ -369,14 +369,14 @@ test("a capture in the page itself is opened at once", async () => {
   expect((await inspector.rows()).length).toBeGreaterThan(10)
 })
 
-test("a dictionary that the capture does not have can be given", async () => {
+test("a dictionary missing in the capture can be given", async () => {
   await open()
   const dictionary = ascii('{"event":"order.created","customer":"","country":"","lines":[]}')
   const plain = ascii(
     '{"event":"order.created","customer":"Ada","country":"GB","lines":[1,2,3]} '.repeat(3),
   )
   using codec = Codec.createSync({ dictionary })
-  // The dictionary itself, which is sent once, before the capture begins.
+  // The dictionary, which is sent once, before the capture begins.
   const [shipped, ...wire] = codec.encode([plain])
   expect(shipped).toEqual([dictionaryPart(dictionary)])
   const said = [
@@ -399,7 +399,7 @@ test("a dictionary that the capture does not have can be given", async () => {
   await page.locator("#dictionary").setInputFiles(write("long.dict", new Uint8Array(8193)))
   await page.locator("#dictionary-mistake").filter({ hasText: "8,193 bytes" }).waitFor()
 
-  // In the page itself, both of them.
+  // Both embedded in the page.
   const put = (html: string, id: string, content: Uint8Array) =>
     html.replace(
       `id="${id}"></script>`,
@@ -417,7 +417,7 @@ test("a dictionary that the capture does not have can be given", async () => {
   )
 })
 
-test("dark where that is wanted", async () => {
+test("dark mode follows the system", async () => {
   await open({ colorScheme: "dark" })
   const background = () =>
     inspector.page.evaluate(() => getComputedStyle(document.body).backgroundColor)
@@ -429,7 +429,7 @@ test("dark where that is wanted", async () => {
   expect(brightness(light)).toBeGreaterThan(200)
 })
 
-test("its policy lets nothing out, even if it were told to", async () => {
+test("its policy blocks all requests, even from its own scripts", async () => {
   let asked = 0
   const server = createServer((_, response) => {
     asked++
@@ -451,7 +451,7 @@ test("its policy lets nothing out, even if it were told to", async () => {
   await new Promise((resolve) => server.close(resolve))
   expect(tried.slice(0, 2)).toEqual(["failed", "failed"])
   expect(asked).toBe(0)
-  // Chromium tells of each that was refused.
+  // Chromium reports each refused request.
   for (const failure of inspector.failures.splice(0))
     expect(failure).toContain("Content Security Policy")
   inspector.requests.length = 1
@@ -512,7 +512,7 @@ describe("large captures", () => {
   beforeAll(() => {
     const events = logEvents(1)
     const text = Array.from({ length: 4000 }, () => events.next().value as string)
-    // Of 8 events each, and each after others, so that they compress as such messages do.
+    // 8 events each, all different, so that they compress as such messages do.
     writeCapture(
       file,
       times(messages, (i) => ascii(text.slice((i * 7) % 3900, ((i * 7) % 3900) + 8).join("\n"))),
@@ -529,7 +529,7 @@ describe("large captures", () => {
     expect(await inspector.text("progress-text")).toMatch(/^Cancelled at \d+ %/)
   })
 
-  test("of 200 MB take at most 10 seconds and 500 MB of memory", async () => {
+  test("of 200 MB need at most 10 seconds and 500 MB of memory", async () => {
     await open()
     await inspector.choose(file)
     expect(await inspector.settled(10_000)).toBe("done")

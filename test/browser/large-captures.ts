@@ -1,4 +1,4 @@
-/** Captures of any size, written to a file piece by piece. */
+/** Writes captures of any size to a file, piece by piece. */
 import { closeSync, openSync, writeSync } from "node:fs"
 import { Codec } from "zeromq-lz4/codec"
 import {
@@ -13,10 +13,10 @@ import { concat } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
 
 const FILE_HEAD_BYTES = 24
-/** Bytes of a connection that are put into packets at once. */
+/** Bytes of a connection that are split into packets at once. */
 const PIECE_BYTES = 1 << 20
 
-/** A connection of PUSH to PULL, from its beginning, whose messages have the plaintext of `parts`. */
+/** Returns a connection of PUSH to PULL, from its beginning, with `parts` as messages. */
 export function writeCapture(file: string, parts: Iterable<Uint8Array>): void {
   using codec = Codec.createSync()
   const descriptor = openSync(file, "w")
@@ -24,7 +24,7 @@ export function writeCapture(file: string, parts: Iterable<Uint8Array>): void {
   let time = START
   const write = (begun: boolean, ...said: Said) => {
     const packets = conversation(said, { initial: { ...next }, begun, time })
-    // It begins behind its initial numbers, whether that is shown or not.
+    // It begins after its initial sequence numbers.
     for (const [from, bytes] of said) next[from] = wrapped(next[from] + bytes.length)
     time += BigInt(packets.length) * 1000n
     const bytes = pcapFile(framesOf(packets))

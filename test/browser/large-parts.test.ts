@@ -1,4 +1,4 @@
-/** As large as a browser allows: a right result, or an error that says what is the matter. */
+/** Parts up to the limits of a browser: a correct result, or an explanatory error. */
 import type { Browser } from "playwright-core"
 import { afterAll, beforeAll, expect, test } from "vitest"
 import { temporaryDirectory } from "../support/packed.js"
@@ -31,7 +31,7 @@ test.each([
   expect(result).toMatchObject({ plainBytes: bytes, sentinel, same: true })
 })
 
-// Past what one array may hold the page cannot even make the text.
+// Above the size limit of an array, the page cannot even create the text.
 test.each([2 * GIB + 1, 16 * GIB])("%d bytes, or a clear error", async (bytes) => {
   const result = await site.open(`bytes=${bytes}`)
   if (result.error === undefined) expect(result).toMatchObject({ plainBytes: bytes, same: true })

@@ -41,14 +41,14 @@ describe.each(builderNames)("a page made with %s", (name) => {
     expect(result).toMatchObject({ same: true })
   })
 
-  test("says which URL gave no module", async () => {
+  test("reports the URL that returned no module", async () => {
     const { error, message } = await site.open("bytes=1&wasm=missing.wasm")
     expect(error).toBe("TypeError")
     expect(message).toMatch(/missing\.wasm.*404/)
   })
 })
 
-test("without 'wasm-unsafe-eval' the page gets an error, and no hang", async () => {
+test("without 'wasm-unsafe-eval' the page gets an error, and does not hang", async () => {
   const site = await serve(
     browser,
     await buildSite(project.path, "a plain script"),

@@ -1,4 +1,4 @@
-/** Serves a directory to Chromium and reads what its page shows. */
+/** Serves a directory to Chromium and reads the results in its page. */
 import { accessSync, constants, readFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -11,12 +11,12 @@ const types: Record<string, string> = {
   ".wasm": "application/wasm",
 }
 
-/** What docs/codec.md asks of a page's policy, and nothing more. */
+/** The minimum content security policy according to docs/codec.md. */
 export const POLICY = "script-src 'self' 'wasm-unsafe-eval'"
 
-/** What the page shows: what came of the round trip. */
+/** The result of the round trip in the page. */
 export interface Result {
-  /** Of a capture: the type of each event, and what a message was. */
+  /** For a capture: the type of each event, and the message. */
   events?: unknown[][]
   plainBytes?: number
   wireBytes?: number

@@ -1,4 +1,4 @@
-/** What was observed, as JSON in which nothing depends on the run: ports, ids and intervals get names. */
+/** Converts observations to JSON that does not depend on the run: ports, ids and intervals get names. */
 import { createHash } from "node:crypto"
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
@@ -36,7 +36,7 @@ export class Normaliser {
     return Object.fromEntries(
       Object.entries(seen)
         .filter(([, one]) => one !== undefined)
-        // Explanations are cut off later: what they mention gets no name, and they may be long.
+        // Explanations are removed later, so their content gets no names.
         .map(([key, one]) => [key, key === "message" ? (one as string) : this.of(one)]),
     )
   }
@@ -54,7 +54,7 @@ export class Normaliser {
     return named.length <= SHOWN_BYTES ? named : summary(Buffer.from(named))
   }
 
-  // Topics of four letters would be taken for ids where XPUB shows their unsubscriptions: scenarios
+  // Topics of four letters would be mistaken for ids in XPUB's notices: scenarios
   // have none.
   #bytes(bytes: Uint8Array): string {
     if (bytes.length === AUTO_ID_BYTES && bytes[0] === 0)

@@ -1,10 +1,10 @@
 /**
- * Sockets of this package that meet plain ones: those of one side of each connection have
- * `lz4+tcp://` endpoints with `acceptPlain`, those of the other are libzmq's.
+ * Sockets of this package with plain peers: on one side of each connection, sockets have `lz4+tcp://`
+ * endpoints with `acceptPlain`; on the other side, they are libzmq's.
  */
 import type { Socket } from "zeromq"
 
-/** The side that is this package's. */
+/** The side of this package. */
 export type Side = "binds" | "connects"
 
 type Call = (address: string, ...more: unknown[]) => unknown
@@ -15,24 +15,24 @@ type Endpoints = Record<
 
 const bare = (address: unknown) =>
   typeof address === "string" ? address.replace(/^(lz4\+)?tcp:\/\//, "") : address
-/** As libzmq knows it. */
+/** The endpoint in libzmq. */
 const nameOf = (address: unknown) => String(bare(address)).replace("localhost", "127.0.0.1")
 
-/** Scenarios that cannot be the same, or are no test of plain peers. */
+/** Scenarios that cannot give the same, or do not test plain peers. */
 const LEFT_OUT: Record<Side, readonly string[]> = {
-  // libzmq's client takes no ERROR but that of its own server, whose name begins with "^".
+  // libzmq's client only accepts the ERROR of its own server, whose name begins with "^".
   binds: ["PLAIN with a handler that says 400", "PLAIN with a handler that says 500"],
   connects: [
-    // A socket of both kinds takes turns between all of libzmq's peers and each of its own.
+    // A socket of both kinds alternates between all of libzmq's peers and each of its own.
     "several endpoints on one socket, bound and connected",
-    // libzmq, which has nobody to ask, may keep the connection.
+    // libzmq may keep the connection if there is no handler.
     "PLAIN without a handler lets nobody in",
   ],
 }
 const LEFT_OUT_OF_BOTH = [
   // libzmq waits for our version before it sends its mechanism, and has closed by then.
   "PLAIN against NULL: mechanisms that differ",
-  // The scheme decides what is wrong with the call.
+  // The error depends on the scheme.
   "STREAM with a scheme that it does not have",
   "options with an endpoint of libzmq's",
 ]
@@ -41,7 +41,7 @@ export function isLeftOut(name: string, side: Side | undefined): boolean {
   return side !== undefined && [...LEFT_OUT_OF_BOTH, ...LEFT_OUT[side]].includes(name)
 }
 
-/** The same classes, whose sockets choose the scheme of each of their endpoints by its side. */
+/** The same classes, whose sockets choose the scheme of each endpoint by its side. */
 export function meetingPlain<Classes extends object>(classes: Classes, side: Side): Classes {
   const made = Object.entries(classes).map(([name, value]) => [
     name,
@@ -57,7 +57,7 @@ function isSocketClass(value: unknown): value is new (options?: object) => Socke
 function choosing(Base: new (options?: object) => Socket, side: Side) {
   const base = Base.prototype as Endpoints
   class Choosing extends Base {}
-  /** What each has bound or connected, without the schemes. */
+  /** The bound and connected endpoints of each socket, without schemes. */
   const sides = new WeakMap<Choosing, Map<unknown, Side>>()
   const note = (socket: Choosing, address: unknown, side: Side) => {
     if (!sides.has(socket)) sides.set(socket, new Map())
@@ -80,7 +80,7 @@ function choosing(Base: new (options?: object) => Socket, side: Side) {
     note(socket, address, "connects")
     return side === "connects"
   }
-  // Where "*" was bound, the name is that of an endpoint that nobody has connected to.
+  // After binding "*", the name is that of an endpoint without connections.
   const known = (socket: Choosing, address: string) =>
     (sides.get(socket)?.get(nameOf(address)) ?? "binds") === side
   const changed = {

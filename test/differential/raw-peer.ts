@@ -1,4 +1,4 @@
-/** Peers that speak ZMTP by hand, over `tcp://` and over `lz4+tcp://`. */
+/** Peers that write ZMTP bytes directly, over `tcp://` and `lz4+tcp://`. */
 import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
 
@@ -22,7 +22,7 @@ export interface HandshakeOptions {
   asServer?: boolean
 }
 
-/** Parts of `lz4+tcp://` that are not compressed begin with it. */
+/** The sentinel of uncompressed parts. */
 const PLAIN = Buffer.alloc(4)
 
 export class RawPeer {
@@ -59,7 +59,7 @@ export class RawPeer {
     return this.#received
   }
 
-  /** What it has received: `message TEXT|TEXT` and `command NAME`. */
+  /** The received frames: `message TEXT|TEXT` and `command NAME`. */
   get frames(): string[] {
     let text = ""
     const lines: string[] = []
@@ -84,14 +84,14 @@ export class RawPeer {
     return this.#received.subarray(0, GREETING_BYTES)
   }
 
-  /** The bodies of the commands of this name. */
+  /** Returns the bodies of commands with this name. */
   commands(name: string): Buffer[] {
     return parseStream(this.#received)
       .frames.filter((one) => one.flags & COMMAND && commandName(one) === name)
       .map(({ body }) => Buffer.from(body.subarray(1 + name.length)))
   }
 
-  /** The metadata of READY or INITIATE, but for what `lz4+tcp://` adds (RFC.md section 3.9). */
+  /** Returns the metadata of READY or INITIATE, without the property of `lz4+tcp://` (RFC.md section 3.9). */
   metadata(command: "READY" | "INITIATE"): Buffer | undefined {
     const [metadata] = this.commands(command)
     if (!metadata) return metadata
@@ -128,7 +128,7 @@ export class RawPeer {
     this.command("READY", Buffer.concat(properties))
   }
 
-  /** One message, its parts as this scheme has them. */
+  /** Writes one message, with parts in the form of this scheme. */
   message(...parts: readonly (Uint8Array | string)[]): void {
     for (const [i, part] of parts.entries()) {
       const plain = Buffer.from(part as string)

@@ -1,6 +1,6 @@
 /**
  * Scenarios that run once over `tcp://` with plain zeromq.js and once over `lz4+tcp://` with this
- * package. What they observe must be equal: libzmq says what is right.
+ * package. Their observations must be equal: libzmq is the reference.
  *
  * DIFFERENTIAL_PLAIN=binds has the sockets that connect stay plain and those that bind accept that, and
  * "connects" the other way round. DIFFERENTIAL_ORACLE=N runs each one N times over `tcp://` instead, to see that a scenario gives the
@@ -18,7 +18,7 @@ import { type Json, Normaliser, withoutExplanations } from "./normalise.js"
 import { isLeftOut, meetingPlain, type Side } from "./plain-peers.js"
 import { type HandshakeOptions, RawListener, RawPeer } from "./raw-peer.js"
 
-/** The classes of all socket types but the drafts. */
+/** The classes of all socket types except the drafts. */
 export const SOCKET_TYPES = [
   "Pair",
   "Publisher",
@@ -50,7 +50,7 @@ const LZ4: Way = {
   draft: lz4Draft as unknown as Draft,
 }
 
-/** Raw peers speak tcp:// then, as do those that they stand for. */
+/** Raw peers then use tcp://, like the peers that they replace. */
 const plain = (side: Side): Way => ({
   scheme: "tcp",
   zmq: meetingPlain(LZ4.zmq, side),
@@ -58,10 +58,10 @@ const plain = (side: Side): Way => ({
 })
 
 const side = process.env.DIFFERENTIAL_PLAIN as Side | undefined
-/** What is compared with tcp://. */
+/** The transport that is compared with tcp://. */
 const COMPARED = side ? plain(side) : LZ4
 
-/** How a call ended, thrown at once and rejected later told apart. */
+/** Describes the result of a call, and whether an error was thrown or rejected. */
 export type Outcome =
   | { returns: unknown }
   | { resolves: unknown }
@@ -70,7 +70,7 @@ export type Outcome =
 
 export type Log = Record<string, Json>[]
 
-/** A scenario ends long before; one that does not has stopped where its log ends. */
+/** Time limit of a scenario; one that exceeds it is stuck where its log ends. */
 const SCENARIO_MS = 60_000
 const CONDITION_MS = 30_000
 
@@ -80,7 +80,7 @@ interface Closable {
   close(): void
 }
 
-/** What a scenario has at hand. All that it opens is closed after it. */
+/** The functions for a scenario. Everything that they open is closed after it. */
 export class Run {
   readonly scheme: Scheme
   readonly zmq: Zmq
@@ -101,7 +101,7 @@ export class Run {
     if (!this.#over) this.log.push({ [label]: this.#normaliser.of(value) })
   }
 
-  /** A socket whose events are collected. */
+  /** Creates a socket whose events are collected. */
   readonly make = <S extends zeromq.Socket, O>(
     Class: new (options?: O) => S,
     options?: NoInfer<O>,
@@ -111,7 +111,7 @@ export class Run {
     return socket
   }
 
-  /** A socket whose events nobody asks for. */
+  /** Creates a socket whose events are not requested. */
   readonly plain = <S extends zeromq.Socket, O>(
     Class: new (options?: O) => S,
     options?: NoInfer<O>,
@@ -122,16 +122,16 @@ export class Run {
     return closable
   }
 
-  /** Binds to a port that the system chooses; gives the endpoint. */
+  /** Binds to a port that the system chooses, and returns the endpoint. */
   readonly bind = async (socket: zeromq.Socket, host = "127.0.0.1"): Promise<string> => {
     await socket.bind(`${this.scheme}://${host}:*`)
     return socket.lastEndpoint as string
   }
 
-  /** An endpoint of this scheme. */
+  /** Returns an endpoint of this scheme. */
   readonly at = (rest: string): string => `${this.scheme}://${rest}`
 
-  /** A name for inproc that no other scenario has. */
+  /** Returns a unique inproc name. */
   readonly inproc = (): string => `inproc://differential-${++inprocNames}`
 
   readonly attempt = async (call: () => unknown): Promise<Outcome> => {
@@ -149,7 +149,7 @@ export class Run {
     }
   }
 
-  /** Sees how a call ends, and says so in the log. */
+  /** Waits for a call, and writes its result into the log. */
   readonly attempted = async (label: string, call: () => unknown): Promise<void> => {
     this.observe(label, await this.attempt(call))
   }
@@ -162,7 +162,7 @@ export class Run {
     }
   }
 
-  /** The events of a socket that `make` made. */
+  /** Returns the events of a socket that `make` created. */
   readonly events = (socket: zeromq.Socket): readonly zeromq.Event[] =>
     this.#events.get(socket) as zeromq.Event[]
 
@@ -172,10 +172,10 @@ export class Run {
   readonly happened = (socket: zeromq.Socket, type: zeromq.EventType, count = 1): Promise<void> =>
     this.until(() => this.eventTypes(socket).filter((one) => one === type).length >= count)
 
-  /** Waits until that many peers have finished the handshake with it, and it knows. */
+  /** Waits until the socket has noticed the completed handshakes of that many peers. */
   readonly joined = async (socket: zeromq.Socket, peers = 1): Promise<void> => {
     await this.happened(socket, "handshake", peers)
-    // Asking makes libzmq take in what its other threads have told it.
+    // Reading an option makes libzmq process commands of its other threads.
     void socket.writable
   }
 
@@ -204,7 +204,7 @@ export class Run {
     return messages
   }
 
-  /** Receives. Where libzmq passes over a message, zeromq.js may reject with EAGAIN. */
+  /** Receives. If libzmq skips a message, zeromq.js may reject with EAGAIN. */
   readonly receiveAtLast = async <M>(socket: { receive(): Promise<M> }): Promise<M> => {
     for (;;) {
       try {
@@ -215,7 +215,7 @@ export class Run {
     }
   }
 
-  /** What comes before the message that ends with this part. */
+  /** Receives up to the message that ends with this part. */
   readonly takeUntil = async (
     socket: { receive(): Promise<unknown[]> },
     last: string,
@@ -253,11 +253,11 @@ export class Run {
     await this.takeUntil(subscriber, `${topic}last probe`)
   }
 
-  /** A peer that has only connected. */
+  /** Connects a peer, without a handshake. */
   readonly rawConnection = async (endpoint: string): Promise<RawPeer> =>
     this.use(await RawPeer.connect(endpoint, this.scheme))
 
-  /** A peer that has done its part of the handshake, and has got the other's. */
+  /** Connects a peer, and completes the handshake. */
   readonly rawPeer = async (endpoint: string, options: HandshakeOptions): Promise<RawPeer> => {
     const peer = await this.rawConnection(endpoint)
     peer.greet(options)
@@ -269,7 +269,7 @@ export class Run {
   readonly rawListener = async (port?: number): Promise<RawListener> =>
     this.use(await RawListener.start(this.scheme, port))
 
-  /** A port that was free a moment ago. */
+  /** Returns a port that was just free. */
   readonly freePort = freePort
 
   readonly sleep = (ms: number): Promise<void> => sleep(ms)
@@ -313,7 +313,7 @@ async function logOf(way: Way, body: (run: Run) => Promise<void>): Promise<Log> 
   try {
     await Promise.race([running, unfinished])
   } catch (error) {
-    // Over tcp:// the scenario itself is wrong; over lz4+tcp:// this is where they differ.
+    // Over tcp:// the scenario itself is wrong; over lz4+tcp:// this is the difference.
     if (way === TCP) {
       console.log(`so far:\n${shown(run.log)}`)
       throw error

@@ -19,7 +19,7 @@ const ways: Leg[][] = [
   ["lz4+tcp", "ipc"],
 ]
 
-/** A peer on each side of a bridge: the first of the way connects, the last one binds. */
+/** Starts a peer on each side of a bridge: the first connects, the last binds. */
 async function peers(
   way: Leg[],
   plain: { type: string; subscribe?: string[] },
@@ -98,7 +98,7 @@ describe.each(ways.map((way) => ({ way, path: way.join(" → ") })))("$path", ({
       plain === "PUB" ? [pair.plain, pair.lz4] : [pair.lz4, pair.plain]
     do await publisher.do({ do: "sendOne", parts: [hex(PROBE)] })
     while (!(await subscriber.do({ do: "receiveOne", timeoutMs: 50 })).parts)
-    // Message by message, as a publisher drops what it cannot send at once.
+    // One message at a time, because a publisher drops what it cannot send at once.
     for (const [i, topic] of Array(200).fill(topics.topics).flat().entries()) {
       const stream: Stream = { name: `${topic} ${i}`, count: 1, topics: [topic] }
       await publisher.do({ do: "send", stream })
@@ -177,7 +177,7 @@ describe.each([
     ])
   })
 
-  test("PUB and SUB, which gets no more than it subscribed to", async () => {
+  test("PUB and SUB, which only receives its topics", async () => {
     const publisher = new zmq.Publisher({ sendHighWaterMark: 0 })
     await using subscriber = await join(publisher, "SUB")
     await subscriber.do({ do: "subscribe", topic: "news" })

@@ -1,4 +1,4 @@
-/** Sessions with other implementations, captured and decoded: what was sent is what is seen. */
+/** Sessions with other implementations, captured and decoded to the messages that were sent. */
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -37,7 +37,7 @@ const small: Stream = { name: "small, seen", count: 3000, most: 250 }
 
 const portOf = (endpoint: string) => Number(new URL(endpoint.replace("lz4+", "")).port)
 
-/** The only connection of a capture, once it has so many messages of each side. */
+/** Waits until a capture's only connection has this number of messages from each side. */
 async function seen(
   capture: Capture,
   counts: Partial<Record<Side, number>>,
@@ -46,7 +46,7 @@ async function seen(
     if (capture.file().length < 24) return false
     const { connections, errors } = decodeCapture(capture.file())
     const [connection] = connections
-    // The end of the last packet may still be on its way from tcpdump.
+    // tcpdump may not have written the last packet completely.
     if (!connection || errors.length > 0) return false
     for (const side of ["client", "server"] as const)
       if (connection.traffic[side].messages < (counts[side] ?? 0)) return false
@@ -54,7 +54,7 @@ async function seen(
   })
 }
 
-/** Fails unless a side is seen to have sent a stream; the kinds of its parts, dictionaries included. */
+/** Expects that a side has sent a stream. Returns the forms of its parts, including dictionaries. */
 async function expectSent(
   { messages }: CapturedConnection,
   from: Side,
@@ -145,7 +145,7 @@ test.each<{
   expect(connection.handshakes.server).toMatchObject({ version: "3.1", socketType: "DEALER" })
   expect(connection.errors).toEqual([])
 
-  // Arenas take what is there: whether a message is alone is a matter of time.
+  // Whether a message is alone in an arena depends on timing.
   expect([...(await expectSent(connection, "server", stream))]).toEqual(
     expect.arrayContaining(kinds),
   )
@@ -155,7 +155,7 @@ test.each<{
   if (ours.dictionary) expectSameBytes(connection.dictionaries.server!, ours.dictionary)
   if (ours.autoDictionary) expect(connection.dictionaries.server).toBeDefined()
 
-  // What the sockets count is what is seen.
+  // The sockets have the same counts.
   const { messages, plainBytes, wireBytes } = dealer.lz4.stats.sent
   expect(connection.traffic.server).toEqual({ messages, plainBytes, wireBytes })
   const received = dealer.lz4.stats.received
@@ -173,7 +173,7 @@ test.each<{
   expectInspected(capture.file(), connection)
 })
 
-test("a part of over 1 GiB, which pyomq takes", async () => {
+test("a part of over 1 GiB, which pyomq accepts", async () => {
   await using peer = await pyomq({ type: "PULL", bind: "lz4+tcp://127.0.0.1:0" })
   await using capture = await Capture.start(portOf(peer.endpoint))
   const push = use(new zmq.Push())
@@ -243,7 +243,7 @@ test("plain tcp:// between pyzmq and zeromq.js", async () => {
 
 const textOf = ({ plain }: { plain: Uint8Array | undefined }) => String.fromCharCode(...plain!)
 
-/** A .pcap file of this machine's byte order with packets repeated, and taken out of their order. */
+/** Repeats and reorders packets of a .pcap file in this machine's byte order. */
 function duplicatedAndSwapped(file: Buffer): Uint8Array {
   const HEADER = 24
   const records: Buffer[] = []
@@ -253,7 +253,7 @@ function duplicatedAndSwapped(file: Buffer): Uint8Array {
     at = end
   }
   const random = createRandom("damage")
-  // The handshake tells who is the client.
+  // The handshake shows which side is the client.
   for (let i = 8; i < records.length - 1; i++) {
     const dice = random.below(10)
     if (dice === 0) records.splice(i, 0, records[i - random.below(5)] as Buffer)
@@ -262,7 +262,7 @@ function duplicatedAndSwapped(file: Buffer): Uint8Array {
   return Buffer.concat([file.subarray(0, HEADER), ...records])
 }
 
-/** The same, from the command line. */
+/** Decodes with the command line. */
 function expectInspected(file: Uint8Array, { messages }: CapturedConnection): void {
   const directory = temporaryDirectory()
   onTestFinished(() => directory[Symbol.dispose]())

@@ -1,4 +1,4 @@
-/** tshark as a second opinion: on the files that tests make, and on connections in damaged ones. */
+/** Comparison with tshark: for the files that tests generate, and connections in damaged ones. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
@@ -21,7 +21,7 @@ import { follow, packetFields, type Wire } from "./tshark.js"
 
 const ascii = (text: string): Uint8Array => Buffer.from(text, "latin1")
 
-/** What a side said as tshark shows it, which tells of gaps only when something follows. */
+/** Returns the bytes of a side according to tshark, which only reports gaps if data follows. */
 function asTshark(connection: RecordedConnection, side: Side): Uint8Array {
   const said = saidBy(connection, side).slice(0, -1)
   if (typeof said.at(-1) === "number") said.pop()
@@ -40,7 +40,7 @@ function expectSame(connection: RecordedConnection, wire: Wire, hint: string): v
   expect(sides, hint).toEqual([wire.fromClient, wire.fromServer])
 }
 
-describe("the files that tests make are what they say", () => {
+describe("the files that tests generate are valid", () => {
   const talk = [
     ["client", ascii("hello")],
     ["server", ascii("world!")],
@@ -93,7 +93,7 @@ describe("the files that tests make are what they say", () => {
   })
 })
 
-// tshark gives up what is missing with the first acknowledgement of it: segments are out of order
+// tshark gives up missing segments with their first acknowledgement: segments are out of order
 // only within a flight, which is acknowledged as a whole.
 const flights = fc.record({
   from: fc.constantFrom<Side>("client", "server"),
@@ -146,7 +146,7 @@ test("connections with segments dropped, repeated, swapped and overlapping", () 
     const data = flights.flatMap((flight, j) =>
       damagedFlight(whole.slice(3 + 2 * j, 5 + 2 * j), flight),
     )
-    // Without a handshake, both sides are seen to be alive before they say something.
+    // Without a handshake, both sides send a packet before data.
     const acknowledgements = whole.slice(1, 3).map((packet) => ({
       ...packet,
       flags: "A",
@@ -166,7 +166,7 @@ test("connections with segments dropped, repeated, swapped and overlapping", () 
   }
 })
 
-describe("fragments of IP packets are put together as tshark does", () => {
+describe("fragments of IP packets are reassembled as by tshark", () => {
   const said = [
     ["client", ascii("hello ".repeat(50))],
     ["server", ascii("world! ".repeat(50))],

@@ -1,4 +1,4 @@
-/** What really went over the wire in a session with pyomq, read by others than the codec. */
+/** Wire bytes of a session with pyomq, read independently of the codec. */
 import { expect, test } from "vitest"
 import { Dealer } from "zeromq-lz4"
 
@@ -29,7 +29,7 @@ const theirs = vectorDictionary().reverse()
 test.each([
   { threshold: 512, dictionaries: undefined },
   { threshold: 128, dictionaries: { ours, theirs } },
-])("what is on the wire follows RFC.md, both ways; threshold: $threshold", async (session) => {
+])("the wire bytes follow RFC.md in both directions; threshold: $threshold", async (session) => {
   const { threshold, dictionaries } = session
   const dealer = use(new Dealer())
   await dealer.bind("lz4+tcp://127.0.0.1:*", dictionaries && { dictionary: dictionaries.ours })
@@ -60,21 +60,21 @@ test.each([
 
   for (const side of ["ours", "theirs"] as const) {
     const { greeting: seen, frames } = directions[side]
-    // Section 3.1: an ordinary greeting and handshake. What fills the signature is anybody's.
+    // Section 3.1: an ordinary greeting and handshake. The padding of the signature is arbitrary.
     expect(seen.subarray(9, 32)).toEqual(greeting().subarray(9, 32))
     expect(frames.slice(0, 1).map(commandName)).toEqual(["READY"])
 
-    // Section 4: what another LZ4 reads there is what was sent.
+    // Section 4: another LZ4 implementation decodes what was sent.
     const wire = messagesOf(frames)
     const decoded = decodeInPython(wire.flat(), GIB)
     expect(decoded.map(({ size, sha256 }) => ({ size, sha256 }))).toEqual(plaintexts)
 
-    // Section 4.5: one dictionary, in a message of its own, before all parts.
+    // Section 4.5: one dictionary, in its own message, before all parts.
     if (dictionaries) expect(wire.shift()).toEqual([dictionaryPart(dictionaries[side])])
     const parts = wire.flat()
     expect(new Set(parts.map(formOf))).toEqual(new Set(["plain", "LZ4B"]))
 
-    // Section 5.1: LZ4B only where it is shorter than plain, and from the threshold on.
+    // Section 5.1: LZ4B only if it is shorter than plain, and from the threshold on.
     const compressed = parts.filter((part) => formOf(part) === "LZ4B")
     const sizes = compressed.map((part) => Number(declaredSize(part)))
     for (const [i, part] of compressed.entries())

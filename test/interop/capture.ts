@@ -1,4 +1,4 @@
-/** What goes over the wire, as tcpdump sees it and tshark puts it together. */
+/** Captures wire bytes with tcpdump, and reassembles them with tshark. */
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { on, once } from "node:events"
 import { createInterface } from "node:readline"
@@ -13,10 +13,10 @@ export class Capture implements AsyncDisposable {
   readonly #closed: Promise<unknown>
   readonly #chunks: Buffer[] = []
 
-  /** Captures what goes to and from a port of the loopback interface. May need root. */
+  /** Captures packets to and from a port of the loopback interface. May need root. */
   static async start(port: number): Promise<Capture> {
     const capture = new Capture(port)
-    // A line for each thing that is wrong, until it listens. The stream must stay open after that.
+    // It prints errors until it is listening. The stream must stay open after that.
     const lines: string[] = []
     for await (const [line] of on(createInterface(capture.#tcpdump.stderr), "line", UNTIL_CLOSE)) {
       if (line.includes("listening on")) return capture

@@ -1,4 +1,4 @@
-/** A socket of ours and a peer's, with a tap between them. */
+/** Connects one of our sockets with a peer's, through a tap. */
 import type { EndpointOptions } from "zeromq-lz4"
 
 import { rustPeerPath } from "../../scripts/lib/rust.mjs"
@@ -15,7 +15,7 @@ export const startPeer: Record<PeerName, (setup: Setup) => Promise<Peer>> = {
 
 export interface Joining {
   with: PeerName
-  /** Which side binds. */
+  /** The side that binds. */
   binds: Side
   ours?: EndpointOptions
   theirs: Omit<Setup, "bind" | "connect">
@@ -26,7 +26,7 @@ export class Joined implements AsyncDisposable {
   readonly #tap: Tap
   readonly #joining: Joining
 
-  /** A broken rule of the format fails the test. */
+  /** Fails the test if a rule of the format is broken. */
   static async make(socket: AnySocket, joining: Joining): Promise<Joined> {
     use(socket).lz4.on("protocolError", ({ error }) => {
       throw error
@@ -50,7 +50,7 @@ export class Joined implements AsyncDisposable {
     this.peer = peer
   }
 
-  /** What one side has sent, and the other has received as it should. */
+  /** Records what one side has sent, and the other has received correctly. */
   understood(from: Side): Sent {
     const { ours, theirs, binds } = this.#joining
     const { dictionary } = (from === "ours" ? ours : theirs) ?? {}

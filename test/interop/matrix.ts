@@ -1,6 +1,6 @@
 /**
- * Which forms of the format were seen on the wire between us and whom. What a test file saw
- * goes to build/interop-matrix, from where scripts/interop-matrix.mjs makes README.md's table.
+ * The forms of the format seen on the wire, by peer. Test files write theirs to
+ * build/interop-matrix, from which scripts/interop-matrix.mjs generates README.md's table.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { matrixDirectory } from "../../scripts/lib/interop.mjs"
 import { FORMS, type Form, type Sent } from "./tap.js"
 
-/** Who sends. */
+/** The sender. */
 export type Side = "ours" | "theirs"
 
 const VERSIONS = {
@@ -19,7 +19,7 @@ export type PeerName = keyof typeof VERSIONS
 
 const seen = new Map<PeerName, Map<Form, Set<Side>>>()
 
-/** Adds what the other side of a connection has read and understood. */
+/** Adds the forms that the other side of a connection has decoded. */
 export function record(peer: PeerName, from: Side, sent: Sent): void {
   const forms = seen.get(peer) ?? new Map(FORMS.map((form) => [form, new Set<Side>()]))
   seen.set(peer, forms)

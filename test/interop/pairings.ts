@@ -1,4 +1,4 @@
-/** Sockets of ours and the peers' that belong together, and what a stream does between them. */
+/** Pairs of our sockets and the peers', and the exchange of a stream between them. */
 import * as zmq from "zeromq-lz4"
 
 import type { AnySocket } from "../support/sockets.js"
@@ -10,9 +10,9 @@ export const hex = (text: string): string => Buffer.from(text).toString("hex")
 export interface Pairing {
   ours: string
   theirs: { type: string; options?: { identity: string } }
-  /** What the peer does with the stream. */
+  /** The peer's action with the stream. */
   does: "send" | "receive" | "ask" | "echo" | "echoFrames"
-  /** Parts that a ROUTER of theirs puts before a message, as hex. */
+  /** Parts that their ROUTER adds before a message, as hex. */
   envelope?: string[]
   stream?: Partial<Stream>
   open(): { socket: AnySocket; exchange(stream: Stream): Promise<Summary> }
@@ -20,7 +20,7 @@ export interface Pairing {
 
 type Exchange = (stream: Stream, send: Send, receive: Receive) => Promise<Summary>
 
-/** A socket whose messages are parts and nothing else. */
+/** A socket with messages that consist of parts only. */
 export function speaking(
   socket: AnySocket & Partial<zmq.Writable<zmq.MessageLike[]> & zmq.Readable>,
   exchange: Exchange,
@@ -31,7 +31,7 @@ export function speaking(
   return { socket, exchange: (stream: Stream) => exchange(stream, send, receive) }
 }
 
-/** Our side of a stream, where an `envelope` says who is asking. */
+/** Our side of a stream whose messages have an `envelope`. */
 const echoingBehind =
   (envelope: number): Exchange =>
   (stream, send, receive) =>
@@ -39,7 +39,7 @@ const echoingBehind =
 const sending: Exchange = (stream, send) => streams.sendAll(stream, send)
 export const receiving: Exchange = (stream, _, receive) => streams.receiveAll(stream, receive)
 
-/** All types of sockets that exchange messages with one peer as they come. */
+/** All socket types that exchange unchanged messages with one peer. */
 export const pairings: readonly Pairing[] = [
   {
     ours: "PUSH",
@@ -57,7 +57,7 @@ export const pairings: readonly Pairing[] = [
     ours: "REQ",
     theirs: { type: "REP" },
     does: "echo",
-    // Their REP takes an empty part for the end of the envelope, over tcp:// too.
+    // Their REP takes any empty part for the end of the envelope, over tcp:// too.
     stream: { least: 1 },
     open: () => speaking(new zmq.Request(), streams.askAll),
   },

@@ -1,4 +1,4 @@
-/** A socket in a process of its own that does what it is told: python_peer.py says how. */
+/** A socket in a separate process, controlled with the protocol of python_peer.py. */
 import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { once } from "node:events"
 import { createInterface } from "node:readline"
@@ -10,7 +10,7 @@ export interface Setup {
   type: string
   bind?: string
   connect?: string
-  /** Options of the socket, by the names that the peer has for them. */
+  /** Options of the socket, with the peer's names. */
   options?: Record<string, string | number | boolean>
   dictionary?: Uint8Array
   subscribe?: readonly string[]
@@ -30,7 +30,7 @@ export type Command =
 export interface Answer extends Summary {
   endpoint: string
   envelope: string[]
-  /** As hex; null when there was no message. */
+  /** The parts as hex; null if there was no message. */
   parts: string[] | null
 }
 
@@ -58,7 +58,7 @@ export class Peer implements AsyncDisposable {
     this.#lines = createInterface(this.#child.stdout)[Symbol.asyncIterator]()
   }
 
-  /** Where it is bound. */
+  /** The bound endpoint. */
   get endpoint(): string {
     return this.#endpoint
   }

@@ -8,7 +8,7 @@ import { use } from "../support/sockets.js"
 import { PythonPeer } from "./python-peer.js"
 import { receivingAhead } from "./stream.js"
 
-/** A plain socket that is told what to do. */
+/** A plain socket that the test controls. */
 interface PlainPeer extends AsyncDisposable {
   endpoint: string
   send(part: string): Promise<unknown>
@@ -77,7 +77,7 @@ const cases = peers.flatMap((peer) =>
 )
 
 test.each(cases)(
-  "a plain $theirs of $by loses its connection when it sends, and nobody else does; $binds binds",
+  "a plain $theirs of $by loses its connection when it sends, and no other does; $binds binds",
   async ({ start, theirs, ours, good, seen, binds }) => {
     const [receiver, sender] = [use(ours()), use(good())]
     const errors: zmq.ProtocolErrorEvent[] = []
@@ -111,7 +111,7 @@ test.each(cases)(
 )
 
 test.each([{ binds: "ours" }, { binds: "theirs" }])(
-  "a plain peer that goes on sending comes back no sooner than reconnectInterval; $binds binds",
+  "a plain peer that continues to send reconnects no sooner than reconnectInterval; $binds binds",
   async ({ binds }) => {
     const reconnectInterval = 50
     const attempts = 6
@@ -132,7 +132,7 @@ test.each([{ binds: "ours" }, { binds: "theirs" }])(
 
     let refused = 0
     for await (const _ of on(pull.lz4, "protocolError")) if (++refused === attempts) break
-    // Each pause is a little shorter or longer by different clocks.
+    // Different clocks make each pause a little shorter or longer.
     expect(performance.now() - start).toBeGreaterThan((attempts - 1) * (reconnectInterval - 2))
     push.close()
     await sending.catch(() => {}) // the last one was not taken

@@ -1,4 +1,4 @@
-/** What is optional in the format, with pyomq: an older omq-tokio, which knows no arenas. */
+/** Optional forms with pyomq, an older omq-tokio without arenas. */
 import { once } from "node:events"
 import { expect, test } from "vitest"
 import * as zmq from "zeromq-lz4"
@@ -23,7 +23,7 @@ const small: Stream = {
 interface Case {
   how: string
   binds: Side
-  /** What is on the wire, in the order of FORMS. */
+  /** The forms on the wire, in the order of FORMS. */
   forms: Form[]
   stream: Stream
 }
@@ -45,7 +45,7 @@ test.each<Case & { theirs: object }>([
     stream: small,
   },
   { how: "in several blocks", binds: "ours", theirs: {}, forms: ["LZ4M"], stream: OVER_A_GIBIBYTE },
-])("PULL gets what their PUSH sends $how; $binds binds", async (session) => {
+])("PULL receives from their PUSH $how; $binds binds", async (session) => {
   const { binds, theirs, forms, stream } = session
   const pull = new zmq.Pull()
   await using joined = await Joined.make(pull, {
@@ -92,7 +92,7 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
     stream: small,
   },
   { how: "in several blocks", binds: "theirs", ours: {}, forms: ["LZ4M"], stream: OVER_A_GIBIBYTE },
-])("their PULL gets what PUSH sends $how; $binds binds", async (session) => {
+])("their PULL receives from PUSH $how; $binds binds", async (session) => {
   const { binds, ours, forms, stream } = session
   const push = new zmq.Push()
   await using joined = await Joined.make(push, {
@@ -111,7 +111,7 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
 
 const REFUSED = "for an arena"
 
-test("a peer that knows no arenas closes on one: a disconnect, and the next connection works", async () => {
+test("a peer without arenas disconnects at one, and the next connection works", async () => {
   await using peer = await PythonPeer.start({
     module: "pyomq",
     type: "PULL",
@@ -122,7 +122,7 @@ test("a peer that knows no arenas closes on one: a disconnect, and the next conn
   refused.lz4.on("protocolError", ({ error }) => errors.push(error))
   refused.connect(peer.endpoint, { arenas: true })
   const disconnected = once(refused.lz4, "disconnect")
-  // The first go alone, as nothing waits with them, and arrive.
+  // The first messages are sent alone, and arrive.
   await Promise.all(Array.from({ length: 100 }, () => refused.send(REFUSED)))
   await disconnected
   refused.close()

@@ -1,4 +1,4 @@
-/** Against pyomq, an implementation that shares no code with this one. */
+/** Interoperability with pyomq, which shares no code with this package. */
 import { expect, test } from "vitest"
 import * as zmq from "zeromq-lz4"
 import * as draft from "zeromq-lz4/draft"
@@ -19,13 +19,13 @@ const DICTIONARIES: Record<Side, Uint8Array> = {
 }
 
 interface Joining extends Omit<Setup, "module" | "bind" | "connect" | "dictionary"> {
-  /** Which side binds. */
+  /** The side that binds. */
   binds: Side
-  /** Which sides have a dictionary to send with. */
+  /** The sides that send with a dictionary. */
   dictionaries?: readonly Side[]
 }
 
-/** Joins a socket of ours with one of pyomq's. A broken rule of the format fails the test. */
+/** Connects one of our sockets with pyomq's. Fails the test if a rule of the format is broken. */
 async function join(
   socket: AnySocket,
   { binds, dictionaries = [], ...setup }: Joining,
@@ -45,14 +45,14 @@ async function join(
   return peer
 }
 
-/** Which of the connections' directions use a dictionary. */
+/** The directions that use a dictionary. */
 const dictionariesOf = ({ lz4 }: zmq.Lz4Socket) =>
   lz4.connections.map(({ sent, received }) => ({
     ours: sent.dictionary,
     theirs: received.dictionary,
   }))
 
-/** The draft sockets that both have, too. */
+/** Also the draft sockets that both have. */
 const allPairings: Pairing[] = [
   ...pairings,
   {
@@ -161,7 +161,7 @@ const byTopic: Stream = { name: "by topic", count: 2000, topics: TOPICS }
 const news: Stream = { ...byTopic, only: "news" }
 const PROBE = "news?"
 
-/** Publishes until the subscriber has seen something, as its subscription takes a while. */
+/** Publishes until the subscriber has received a message, because its subscription takes a while. */
 async function untilSubscribed(
   publish: () => Promise<unknown>,
   seen: () => Promise<unknown>,
@@ -171,7 +171,7 @@ async function untilSubscribed(
 }
 
 test.each(eachSideAndDictionary)(
-  "their SUB gets what it subscribed to; $binds binds, dictionary: $dictionary",
+  "their SUB receives its topics; $binds binds, dictionary: $dictionary",
   async ({ binds, dictionary }) => {
     const publisher = new zmq.Publisher({ sendHighWaterMark: 0 })
     const dictionaries: Side[] = dictionary ? ["ours"] : []
@@ -190,13 +190,13 @@ test.each(eachSideAndDictionary)(
       peer.do({ do: "receive", stream: news, probe: hex(PROBE) }),
     ])
     expect(received).toEqual(streams.summarize(news))
-    // What nobody subscribed to is not sent: libzmq compares topics, not sentinels.
+    // Other topics are not sent: the publisher compares topics, not sentinels.
     expect(publisher.lz4.stats.sent.messages).toBeLessThan(byTopic.count)
     expect(dictionariesOf(publisher)).toEqual([{ ours: dictionary, theirs: false }])
   },
 )
 
-/** Has the peer publish message by message: even one on the way can make its PUB drop the next. */
+/** Makes the peer publish one message at a time, because its PUB may drop the next one otherwise. */
 async function publishedBy(peer: PythonPeer, receive: Receive): Promise<void> {
   for (let i = 0; i < 400; i++) {
     const topic = TOPICS[i % TOPICS.length] as string
@@ -207,7 +207,7 @@ async function publishedBy(peer: PythonPeer, receive: Receive): Promise<void> {
 }
 
 test.each(eachSideAndDictionary)(
-  "SUB gets what it subscribed to from their PUB; $binds binds, dictionary: $dictionary",
+  "SUB receives its topics from their PUB; $binds binds, dictionary: $dictionary",
   async ({ binds, dictionary }) => {
     const subscriber = new zmq.Subscriber({ receiveTimeout: 50 })
     subscriber.subscribe("news")
@@ -230,7 +230,7 @@ test.each(eachSideAndDictionary)(
 )
 
 test.each(eachSide)(
-  "XPUB sees their XSUB subscribe and unsubscribe; $binds binds",
+  "XPUB receives their XSUB's subscriptions and cancels; $binds binds",
   async ({ binds }) => {
     const publisher = new zmq.XPublisher({ sendHighWaterMark: 0 })
     await using peer = await join(publisher, { type: "XSUB", binds })
@@ -247,7 +247,7 @@ test.each(eachSide)(
 )
 
 test.each(eachSide)(
-  "their XPUB sees XSUB subscribe and unsubscribe; $binds binds",
+  "their XPUB receives XSUB's subscriptions and cancels; $binds binds",
   async ({ binds }) => {
     const subscriber = new zmq.XSubscriber()
     await using peer = await join(subscriber, { type: "XPUB", binds })
@@ -262,7 +262,7 @@ test.each(eachSide)(
 )
 
 test.each(eachSide)(
-  "a dictionary that pyomq trains itself is taken; $binds binds",
+  "a dictionary trained by pyomq is accepted; $binds binds",
   async ({ binds }) => {
     const pull = new zmq.Pull()
     const options = { compression_auto_train: 1 }
@@ -277,7 +277,7 @@ test.each(eachSide)(
   },
 )
 
-/** Lets one client in: a PLAIN server of libzmq asks this handler. */
+/** Accepts one client: a ZAP handler for a PLAIN server of libzmq. */
 async function admitOne(): Promise<void> {
   const handler = use(new zmq.Reply())
   await handler.bind("inproc://zeromq.zap.01")
@@ -298,7 +298,7 @@ const logins: { binds: Side; ours: zmq.SocketOptions<zmq.Push>; theirs: Partial<
   },
 ]
 
-test.each(logins)("PLAIN is spoken with pyomq; $binds binds", async ({ binds, ours, theirs }) => {
+test.each(logins)("PLAIN works with pyomq; $binds binds", async ({ binds, ours, theirs }) => {
   if (binds === "ours") void admitOne()
   const push = new zmq.Push(ours)
   await using peer = await join(push, { type: "PULL", binds, ...theirs })

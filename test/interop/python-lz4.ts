@@ -13,7 +13,7 @@ export interface Decoded {
   sha256: string
 }
 
-/** What Python's lz4 makes of the parts of one connection. */
+/** The result of Python's lz4 for the parts of one connection. */
 export function decodeInPython(parts: readonly Uint8Array[], blockSize: number): Decoded[] {
   const withLengths = parts.flatMap((part) => {
     const length = new Uint8Array(4)

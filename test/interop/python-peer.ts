@@ -9,7 +9,7 @@ const PEER = fileURLToPath(new URL("python_peer.py", import.meta.url))
 export interface Setup extends PeerSetup {
   /** pyomq, or pyzmq by its name in Python. */
   module: "pyomq" | "zmq"
-  /** Makes it a server for this name and password. */
+  /** Makes it a PLAIN server for this user name and password. */
   plainAuth?: readonly [name: string, password: string]
 }
 

@@ -1,4 +1,4 @@
-/** Against omq-tokio, which shares no code with this one, and sends arenas by itself. */
+/** Interoperability with omq-tokio, which shares no code with this package, and sends arenas by default. */
 import { expect, test } from "vitest"
 import * as zmq from "zeromq-lz4"
 
@@ -24,7 +24,7 @@ const theirDictionary = vectorDictionary().reverse()
 const join = (socket: AnySocket, joining: Omit<Joining, "with">): Promise<Joined> =>
   Joined.make(socket, { with: "omq-tokio", ...joining })
 
-/** What takes turns among the sockets: who binds, and how either side sends. */
+/** The variations of a pair of sockets: which side binds, and how both sides send. */
 const arrangements = [
   { binds: "ours", how: "as usual", options: { ours: {}, theirs: {} } },
   {
@@ -73,7 +73,7 @@ const small: Stream = {
 interface Case {
   how: string
   binds: Side
-  /** What is on the wire, in the order of FORMS. */
+  /** The forms on the wire, in the order of FORMS. */
   forms: Form[]
 }
 
@@ -93,7 +93,7 @@ test.each<Case & { theirs: object }>([
     forms: ["plain", "LZ4B", "trained LZ4D", "LZ4A"],
   },
 ])(
-  "PULL gets 100,000 messages from a PUSH that sends $how; $binds binds",
+  "PULL receives 100,000 messages from a PUSH that sends $how; $binds binds",
   async ({ binds, theirs, forms }) => {
     const pull = new zmq.Pull()
     await using joined = await join(pull, { binds, theirs: { type: "PUSH", ...theirs } })
@@ -135,7 +135,7 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
     forms: ["plain", "LZ4B", "given LZ4D"],
   },
 ])(
-  "their PULL gets 100,000 messages from a PUSH with $how; $binds binds",
+  "their PULL receives 100,000 messages from a PUSH with $how; $binds binds",
   async ({ binds, ours, forms }) => {
     const push = new zmq.Push()
     await using joined = await join(push, { binds, ours, theirs: { type: "PULL" } })
@@ -148,8 +148,8 @@ test.each<Case & { ours: zmq.EndpointOptions }>([
   },
 )
 
-// The other way it closes the connection on parts of 1 GiB and more.
-test("PULL gets a part of over 1 GiB from their PUSH; theirs binds", async () => {
+// In the other direction it closes the connection at parts of 1 GiB and more.
+test("PULL receives a part of over 1 GiB from their PUSH; theirs binds", async () => {
   const pull = new zmq.Pull()
   await using joined = await join(pull, { binds: "theirs", theirs: { type: "PUSH" } })
   const [sent, received] = await Promise.all([
@@ -168,7 +168,7 @@ const PROBE = "news?"
 const eitherWay = SIDES.flatMap((binds) => [false, true].map((trains) => ({ binds, trains })))
 
 test.each(eitherWay)(
-  "their SUB gets what it subscribed to, arenas and autoDictionary: $trains; $binds binds",
+  "their SUB receives its topics, arenas and autoDictionary: $trains; $binds binds",
   async ({ binds, trains }) => {
     const publisher = new zmq.Publisher({ sendHighWaterMark: 0 })
     await using joined = await join(publisher, {
@@ -189,7 +189,7 @@ test.each(eitherWay)(
 )
 
 test.each(eitherWay)(
-  "SUB gets what it subscribed to from their PUB, which trains: $trains; $binds binds",
+  "SUB receives its topics from their PUB, which trains: $trains; $binds binds",
   async ({ binds, trains }) => {
     const subscriber = new zmq.Subscriber({ receiveTimeout: 50 })
     subscriber.subscribe("news")
@@ -215,36 +215,42 @@ test.each(eitherWay)(
   },
 )
 
-test.each(SIDES)("XPUB sees their XSUB subscribe and unsubscribe; %s binds", async (binds) => {
-  const publisher = new zmq.XPublisher({ sendHighWaterMark: 0 })
-  await using joined = await join(publisher, { binds, theirs: { type: "XSUB" } })
-  const { peer } = joined
-  await peer.do({ do: "subscribe", topic: "news" })
-  expect(String(await publisher.receive())).toBe("\u0001news")
-  const [, received] = await Promise.all([
-    sendAll(byTopic, (parts) => publisher.send([...parts])),
-    peer.do({ do: "receive", stream: news }),
-  ])
-  expect(received).toEqual(summarize(news))
-  await peer.do({ do: "unsubscribe", topic: "news" })
-  expect(String(await publisher.receive())).toBe("\u0000news")
-  joined.understood("ours")
-})
+test.each(SIDES)(
+  "XPUB receives their XSUB's subscriptions and cancels; %s binds",
+  async (binds) => {
+    const publisher = new zmq.XPublisher({ sendHighWaterMark: 0 })
+    await using joined = await join(publisher, { binds, theirs: { type: "XSUB" } })
+    const { peer } = joined
+    await peer.do({ do: "subscribe", topic: "news" })
+    expect(String(await publisher.receive())).toBe("\u0001news")
+    const [, received] = await Promise.all([
+      sendAll(byTopic, (parts) => publisher.send([...parts])),
+      peer.do({ do: "receive", stream: news }),
+    ])
+    expect(received).toEqual(summarize(news))
+    await peer.do({ do: "unsubscribe", topic: "news" })
+    expect(String(await publisher.receive())).toBe("\u0000news")
+    joined.understood("ours")
+  },
+)
 
-test.each(SIDES)("their XPUB sees XSUB subscribe and unsubscribe; %s binds", async (binds) => {
-  const subscriber = new zmq.XSubscriber()
-  await using joined = await join(subscriber, { binds, theirs: { type: "XPUB" } })
-  const { peer } = joined
-  const receive = receivingAhead(subscriber)
-  const seen = async () => (await peer.do({ do: "receiveOne", timeoutMs: 30_000 })).parts
-  await subscriber.send("\u0001news")
-  expect(await seen()).toEqual([hex("\u0001news")])
-  const [, received] = await Promise.all([
-    peer.do({ do: "send", stream: byTopic }),
-    receiveAll(news, receive),
-  ])
-  expect(received).toEqual(summarize(news))
-  await subscriber.send("\u0000news")
-  expect(await seen()).toEqual([hex("\u0000news")])
-  joined.understood("theirs")
-})
+test.each(SIDES)(
+  "their XPUB receives XSUB's subscriptions and cancels; %s binds",
+  async (binds) => {
+    const subscriber = new zmq.XSubscriber()
+    await using joined = await join(subscriber, { binds, theirs: { type: "XPUB" } })
+    const { peer } = joined
+    const receive = receivingAhead(subscriber)
+    const seen = async () => (await peer.do({ do: "receiveOne", timeoutMs: 30_000 })).parts
+    await subscriber.send("\u0001news")
+    expect(await seen()).toEqual([hex("\u0001news")])
+    const [, received] = await Promise.all([
+      peer.do({ do: "send", stream: byTopic }),
+      receiveAll(news, receive),
+    ])
+    expect(received).toEqual(summarize(news))
+    await subscriber.send("\u0000news")
+    expect(await seen()).toEqual([hex("\u0000news")])
+    joined.understood("theirs")
+  },
+)

@@ -8,23 +8,23 @@ import { type Kind, plaintext } from "../support/plaintexts.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 
 export interface Stream {
-  /** Streams of different names have nothing in common. */
+  /** Streams with different names have no common content. */
   name: string
   count: number
   singlePart?: boolean
-  /** Bytes of a part, at least. Default: 0. */
+  /** Minimum bytes of a part. Default: 0. */
   least?: number
-  /** Bytes of a part, at most. Default: `LONGEST`. */
+  /** Maximum bytes of a part. Default: `LONGEST`. */
   most?: number
-  /** Sizes of parts that are a message each, one after the other, and come in between now and then. */
+  /** Sizes of parts that are messages of their own, inserted from time to time. */
   large?: readonly number[]
   /** Put in front of the parts of one message after the other. */
   topics?: readonly string[]
-  /** Leaves out the messages whose topic begins otherwise. */
+  /** Leaves out the messages whose topics have another prefix. */
   only?: string
 }
 
-/** One part that takes several blocks, and compresses well. */
+/** One part of several blocks, which compresses well. */
 export const OVER_A_GIBIBYTE: Stream = {
   name: "large",
   count: 1,
@@ -33,7 +33,7 @@ export const OVER_A_GIBIBYTE: Stream = {
   most: 2 ** 30 + 7,
 }
 
-/** What went through one side, to be compared with what went through the other. */
+/** The data that passed one side, for comparison with the other. */
 export interface Summary {
   messages: number
   plainBytes: number
@@ -41,10 +41,10 @@ export interface Summary {
 }
 
 const LONGEST = 300_000
-/** Around the thresholds, the lengths of short frames, and nothing at all. */
+/** Sizes around the thresholds and the maximum of short frames, and 0. */
 const EDGES = [0, 1, 3, 4, 12, 127, 128, 251, 252, 255, 256, 511, 512, 513, LONGEST]
 const PART_COUNTS = [1, 1, 1, 2, 3, 5]
-/** Of so many messages the last is a large one. */
+/** The interval of large messages. */
 const LARGE_EVERY = 2500
 const KINDS: readonly Kind[] = ["text", "json", "random", "zeros"]
 
@@ -56,7 +56,7 @@ function pool(kind: Kind): Uint8Array {
   return bytes
 }
 
-/** `size` bytes of a pool, which begins again after its end. */
+/** Returns `size` bytes of a pool, which is repeated. */
 function piece(kind: Kind, start: number, size: number): Uint8Array {
   const bytes = pool(kind)
   const end = start + size
@@ -124,13 +124,13 @@ export type Send = (parts: readonly Uint8Array[]) => Promise<void>
 export type Receive = () => Promise<readonly Uint8Array[]>
 
 /**
- * Receives with the next message always awaited already. A bound socket of zeromq.js takes in new
- * peers, and sends them its subscriptions, only while somebody waits for a message.
+ * Receives with the next receive() always pending. A bound socket of zeromq.js only handles new
+ * peers, and sends them its subscriptions, during a receive().
  */
 export function receivingAhead(socket: { receive(): Promise<Uint8Array[]> }): Receive {
   const start = () => {
     const parts = socket.receive()
-    parts.catch(() => {}) // the last one is still awaited when the socket is closed
+    parts.catch(() => {}) // the last one is pending when the socket is closed
     return parts
   }
   let next = start()
@@ -141,7 +141,7 @@ export function receivingAhead(socket: { receive(): Promise<Uint8Array[]> }): Re
   }
 }
 
-/** Sends the whole of a stream. */
+/** Sends a whole stream. */
 export async function sendAll(stream: Stream, send: Send): Promise<Summary> {
   const summing = new Summing()
   for (const parts of messages(stream)) {
@@ -151,7 +151,7 @@ export async function sendAll(stream: Stream, send: Send): Promise<Summary> {
   return summing.result()
 }
 
-/** Receives the whole of a stream, and fails at the first byte that is another. */
+/** Receives a whole stream, and fails at the first different byte. */
 export async function receiveAll(stream: Stream, receive: Receive): Promise<Summary> {
   const summing = new Summing()
   for (const expected of messages(stream)) {
@@ -163,8 +163,8 @@ export async function receiveAll(stream: Stream, receive: Receive): Promise<Summ
 }
 
 /**
- * Sends a stream to one who sends it back, some messages ahead of those received. No more than
- * that, because pyomq stops for good when both ways are full, over tcp:// too.
+ * Sends a stream to a peer that sends it back, a few messages ahead of those received. Not more,
+ * because pyomq stops for good when both directions are full, over tcp:// too.
  */
 export async function duplexAll(stream: Stream, send: Send, receive: Receive): Promise<Summary> {
   const ahead = messages(stream)
@@ -180,7 +180,7 @@ export async function duplexAll(stream: Stream, send: Send, receive: Receive): P
   })
 }
 
-/** The same message by message. */
+/** Sends a stream one message at a time, each after the previous reply. */
 export async function askAll(stream: Stream, send: Send, receive: Receive): Promise<Summary> {
   const summing = new Summing()
   for (const expected of messages(stream)) {
@@ -192,7 +192,7 @@ export async function askAll(stream: Stream, send: Send, receive: Receive): Prom
   return summing.result()
 }
 
-/** Sends each message of a stream back, with the `envelope` parts that a ROUTER puts before it. */
+/** Sends each message of a stream back, with the `envelope` parts that a ROUTER adds. */
 export async function echoAll(
   stream: Stream,
   send: Send,

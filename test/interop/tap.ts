@@ -1,27 +1,27 @@
-/** What two peers put on the wire, by a relay between them. */
+/** Records the wire bytes of two peers, with a relay between them. */
 import { Relay } from "../support/relay.js"
 import { formOf } from "../support/wire.js"
 import { messagesOf, parseStream } from "../support/zmtp.js"
 
-/** What a part can be on the wire: as RFC.md section 4 has it, and who made the dictionary. */
+/** The forms of a part on the wire: those of RFC.md section 4, and the origin of a dictionary. */
 export const FORMS = ["plain", "LZ4B", "LZ4M", "given LZ4D", "trained LZ4D", "LZ4A"] as const
 export type Form = (typeof FORMS)[number]
 
-/** What one side has put on the wire. */
+/** The data that one side has sent. */
 export interface Sent {
-  /** How many there were, those in arenas too. */
+  /** The number of messages, including those in arenas. */
   messages: number
-  /** Those of its parts, in the order of FORMS. */
+  /** The forms of its parts, in the order of FORMS. */
   forms: Form[]
 }
 
-/** Where an arena says how many messages it holds. RFC.md appendix A. */
+/** The offset of the message count in an arena (RFC.md appendix A). */
 const ARENA_COUNT_OFFSET = 12
 
 export class Tap implements Disposable {
   readonly #relay: Relay
 
-  /** In front of a bound peer. */
+  /** Places a tap in front of a bound peer. */
   static async before(endpoint: string): Promise<Tap> {
     return new Tap(await Relay.before(endpoint))
   }
@@ -30,12 +30,12 @@ export class Tap implements Disposable {
     this.#relay = relay
   }
 
-  /** What to connect to. */
+  /** The endpoint to connect to. */
   get endpoint(): string {
     return this.#relay.endpoint
   }
 
-  /** What the one side has sent so far. There is one connection, unless a peer gave up on the first. */
+  /** Returns the data that one side has sent so far. There is one connection, unless a peer gave up the first. */
   sentBy(side: "connecting" | "bound", dictionary?: Uint8Array): Sent {
     const way = side === "connecting" ? "fromClient" : "fromServer"
     const chunks = this.#relay.connections.flatMap((connection) => connection[way])
@@ -60,7 +60,7 @@ function nameOf(part: Uint8Array, dictionary: Uint8Array | undefined): Form {
   return isGiven ? "given LZ4D" : "trained LZ4D"
 }
 
-/** How many messages one on the wire stands for, by its first part. */
+/** Returns the number of messages in a wire message, by its first part. */
 function messagesIn(part: Uint8Array): number {
   const form = formOf(part)
   if (form === "LZ4A") return Buffer.from(part).readUInt32LE(ARENA_COUNT_OFFSET)

@@ -1,19 +1,19 @@
-/** A capture as tshark reads it. */
+/** Reads a capture with tshark. */
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 
 import { temporaryDirectory } from "../support/packed.js"
 
-/** What each side of one TCP connection sent. */
+/** The bytes that each side of one TCP connection sent. */
 export interface Wire {
-  /** Address and port; without a SYN it is who is seen first. */
+  /** Address and port of the client; without a SYN, of the side seen first. */
   client: string
   fromClient: Uint8Array
   fromServer: Uint8Array
 }
 
-/** What tshark puts together of the connections that it numbers from 0 on. */
+/** Reassembles connections, which tshark numbers from 0. */
 export function follow(capture: Uint8Array, connections: number): Wire[] {
   const numbers = Array.from({ length: connections }, (_, i) => i)
   const stdout = tshark(
@@ -24,7 +24,7 @@ export function follow(capture: Uint8Array, connections: number): Wire[] {
   const sections = stdout.split("Follow: tcp,raw").slice(1)
   return numbers.map((number) => {
     const section = sections.find((text) => text.includes(`tcp.stream eq ${number}\n`)) ?? ""
-    // One line of hex for each piece; what the server said is indented.
+    // One line of hex for each piece; the server's are indented.
     const hex = { fromClient: "", fromServer: "" }
     for (const [, indent, piece] of section.matchAll(/^(\t?)([0-9a-f]+)$/gm))
       hex[indent ? "fromServer" : "fromClient"] += piece
@@ -36,7 +36,7 @@ export function follow(capture: Uint8Array, connections: number): Wire[] {
   })
 }
 
-/** Fields of each packet; see tshark -G fields. */
+/** Returns fields of each packet; see tshark -G fields. */
 export function packetFields(capture: Uint8Array, fields: readonly string[]): string[][] {
   const stdout = tshark(capture, "-T", "fields", ...fields.flatMap((field) => ["-e", field]))
   return stdout

@@ -1,4 +1,4 @@
-/** What loads the package in programs, beside what test/package/loaders.test.ts tries each time. */
+/** Other tools that load the package, besides those in test/package/loaders.test.ts. */
 import { execFileSync } from "node:child_process"
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -30,7 +30,7 @@ beforeAll(() => {
 
 afterAll(() => directory[Symbol.dispose]())
 
-/** What a program prints that has been bundled. */
+/** Returns the output of a bundled program. */
 const output = (file: string) => run(process.execPath, [file], project.bundles).trim()
 
 describe("Jest 29, without flags", () => {
@@ -39,7 +39,7 @@ describe("Jest 29, without flags", () => {
   })
 })
 
-// ES modules in Jest need this flag, whatever they import.
+// Jest needs this flag for ES modules.
 describe.each(["29", "30"] as const)("Jest %s, with ES modules", (version) => {
   test.each(["imported.spec.mjs", "required.spec.cjs"])("%s", (file) => {
     runJest(project, version, file, ["--experimental-vm-modules"])
@@ -95,7 +95,7 @@ describe("Vite SSR", () => {
   })
 })
 
-test("a single executable works, with zeromq installed beside it", async () => {
+test("a single executable works, with zeromq installed next to it", async () => {
   const options = { entry: "program.mjs", format: "cjs", external: true } as const
   const main = await bundleWithEsbuild(project, options)
   const blob = join(project.bundles, "program.blob")
@@ -130,7 +130,7 @@ describe("package managers", () => {
       return execFileSync(process.execPath, [join(others, tool!), ...rest], {
         cwd: at,
         encoding: "utf8",
-        // Yarn expects another lock file where it is told that nobody is there to see.
+        // With CI set, Yarn refuses to create a lock file.
         env: { ...process.env, CI: "", YARN_ENABLE_TELEMETRY: "0" },
         stdio: ["ignore", "pipe", "pipe"],
       })

@@ -1,4 +1,4 @@
-/** What loads the package in programs: both module systems at once, Jest, bundlers, TypeScript. `test/loaders` has the rest. */
+/** Loading the package: both module systems at once, Jest, bundlers, TypeScript. `test/loaders` has other tools. */
 import { copyFileSync, cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
@@ -24,7 +24,7 @@ beforeAll(() => {
 
 afterAll(() => directory[Symbol.dispose]())
 
-test("import and require() give one instance", () => {
+test("import and require() give the same instance", () => {
   expect(run(process.execPath, ["one-instance.mjs"], project.directory).trim()).toBe("one instance")
 })
 
@@ -46,7 +46,7 @@ describe.each([
   })
 })
 
-test("a bundle that has zeromq.js without its addon says that it was bundled", async () => {
+test("a bundle with zeromq.js but without its addon gives an error about bundling", async () => {
   const options = { entry: "program.mjs", format: "cjs", external: false } as const
   const file = await bundleWithEsbuild(project, options)
   const start = () => run(process.execPath, [file], project.bundles)
@@ -54,7 +54,7 @@ test("a bundle that has zeromq.js without its addon says that it was bundled", a
   expect(start).toThrow("ERR_LZ4_ZEROMQ_ADDON")
 })
 
-test("zeromq.js without an addon says that it was not built", () => {
+test("zeromq.js without an addon gives an error that it was not built", () => {
   const modules = join(directory.path, "unbuilt", "node_modules")
   for (const file of ["package.json", "lib"])
     cpSync(join(root, "node_modules/zeromq", file), join(modules, "zeromq", file), {
@@ -90,7 +90,7 @@ describe("TypeScript", () => {
   ])("%s", (name, program, options) => {
     const usual = { target: "es2022", strict: true, noEmit: true, skipLibCheck: false }
     const sources = ["consumer", "sockets", "es2022"]
-    // Where the extension says which module system a file is in, both are tried.
+    // Both module systems, if the extension determines them.
     const extensions = /node10|bundler/.test(name) ? ["ts"] : ["cts", "mts"]
     const files = sources.flatMap((source) => extensions.map((end) => `${source}.${end}`))
     const at = (file: string) => join(project.directory, file)

@@ -46,7 +46,7 @@ describe.each([
 ])("Node $version", ({ version, node }) => {
   test("is that version", () => {
     const [major] = run(node, ["-p", "process.versions.node"], project).split(".")
-    // The first row is the version that runs the suite, whichever it is.
+    // The first row is the version that runs the suite.
     if (node !== process.execPath) expect(major).toBe(version)
   })
 
@@ -69,7 +69,7 @@ describe("TypeScript", () => {
     { name: "NodeNext, ES module", type: "module", options: { ...nodeNext, lib: recent } },
     { name: "NodeNext, CommonJS", type: "commonjs", options: { ...nodeNext, lib: recent } },
     { name: "bundler", type: "module", options: { ...bundler, lib: recent } },
-    // As in a browser project: the declarations bring what they need.
+    // As in a browser project: the declarations are self-contained.
     { name: "the libraries of ES2022 alone", type: "module", options: bundler, file: "es2022.ts" },
   ])("$name", ({ type, options, file = "consumer.ts" }) => {
     writeFileSync(join(project, "package.json"), JSON.stringify({ private: true, type }))

@@ -1,4 +1,4 @@
-/** The codec and captures of the tarball in Deno, Bun and workerd. No zeromq is installed there. */
+/** The codec and captures of the tarball in Deno, Bun and workerd, without zeromq. */
 import { copyFileSync, cpSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { build } from "esbuild"
@@ -26,7 +26,7 @@ beforeAll(() => {
 
 afterAll(() => directory[Symbol.dispose]())
 
-// npm does not have every version of it for arm64.
+// npm does not have every version for arm64.
 test.runIf(x64)("Deno", () => {
   const may = ["--allow-read", "--allow-env", "--node-modules-dir=manual", "--no-prompt"]
   expect(run(deno, ["run", ...may, "esm.mjs"], project).trim()).toBe("round trip")
@@ -36,7 +36,7 @@ test("Bun", () => {
   expect(run(bun, ["esm.mjs"], project).trim()).toBe("round trip")
 })
 
-test("workerd, which is given the module", async () => {
+test("workerd, with a compiled module", async () => {
   await build({
     absWorkingDir: project,
     entryPoints: ["worker.mjs"],

@@ -22,7 +22,7 @@ beforeAll(() => {
     writeFileSync(join(at, "package.json"), JSON.stringify({ private: true }))
     run("npm", ["install", "--no-audit", "--no-fund", tarball], at)
   }
-  // As zeromq is installed here already, with its types.
+  // zeromq is already installed here, with its types.
   for (const name of ["zeromq", "@types"])
     symlinkSync(join(root, "node_modules", name), join(project, "node_modules", name))
   installNodeVersions()
@@ -31,12 +31,12 @@ beforeAll(() => {
 afterAll(() => directory[Symbol.dispose]())
 
 describe("without zeromq", () => {
-  test("there is none in a directory above", () => {
+  test("there is none in a parent directory", () => {
     const find = () => createRequire(join(bare, "any.js")).resolve("zeromq")
     expect(find, "a zeromq that all in the directory for temporary files find").toThrow()
   })
 
-  test.each(["zeromq-lz4", "zeromq-lz4/draft"])("%s says what to install", (entry) => {
+  test.each(["zeromq-lz4", "zeromq-lz4/draft"])("the error of %s says what to install", (entry) => {
     const says = ["ERR_LZ4_ZEROMQ_MISSING", "npm install zeromq"].join(" ")
     const print = "({ code, message }) => console.log(code, message.match(/npm install zeromq/)[0])"
     const imported = `import(${JSON.stringify(entry)}).catch(${print})`
@@ -45,7 +45,7 @@ describe("without zeromq", () => {
       expect(run(process.execPath, ["-e", script], bare).trim()).toBe(says)
   })
 
-  test("the codec does not miss it", () => {
+  test("the codec works without it", () => {
     expect(run(process.execPath, ["esm.mjs"], bare).trim()).toBe("round trip")
   })
 })
@@ -64,7 +64,7 @@ describe.each([
   })
 })
 
-/** README's quick start: the examples by their headings, and what the comment behind the last one says. */
+/** The examples of README's quick start, with their headings, and the expected output from the last comment. */
 const examples = (() => {
   const readme = readFileSync(join(root, "README.md"), "utf8")
   const [, section] = /^## Quick start\n(.*?)^## /ms.exec(readme) ?? expect.fail("no quick start")
@@ -75,7 +75,7 @@ const examples = (() => {
 })()
 
 describe("README's quick start", () => {
-  test("has its examples, each on a port of its own", () => {
+  test("has three examples, each with its own port", () => {
     expect(examples.map(({ title }) => title)).toEqual([
       "PUSH and PULL",
       "PUB and SUB",
@@ -84,7 +84,7 @@ describe("README's quick start", () => {
   })
 
   test.each(examples)(
-    "$title: prints what it says, and ends unless it repeats",
+    "$title: prints its expected output, and ends unless it repeats",
     async (example) => {
       const { code, prints } = example
       const port = await freePort()
@@ -104,7 +104,7 @@ describe("TypeScript", () => {
   const lib = ["es2022", "esnext.disposable", "dom"]
   const recent = [join(root, "node_modules/.bin/tsc")]
 
-  test("README's quick start, as it is", () => {
+  test("README's quick start compiles", () => {
     const files = examples.map((_, i) => `example-${i}.mts`)
     for (const [i, file] of files.entries()) writeFileSync(join(project, file), examples[i]!.code)
     const config = join(project, "tsconfig.json")

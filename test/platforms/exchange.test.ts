@@ -1,4 +1,4 @@
-/** The packed package in Deno and in Node for Windows, which talk to Node here and to themselves. */
+/** The packed package in Deno and in Node for Windows, with Node on Linux and with themselves. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { closeSync, cpSync, openSync, readFileSync, writeFileSync } from "node:fs"
@@ -53,7 +53,7 @@ const runtimes = {
     startInWindows(["peer.mjs"], outputFile, environment, project),
 } satisfies Record<string, Start>
 
-/** Who binds, and who connects. */
+/** The binding and the connecting runtime. */
 const pairs = [
   ["deno", "node"],
   ["node", "deno"],
@@ -62,7 +62,7 @@ const pairs = [
   ["node", "windows"],
 ] as const
 
-/** What the side that binds does, and the other one. */
+/** The actions of the binding side and of the other. */
 const patterns = [
   ["pull", "push"],
   ["push", "pull"],
@@ -70,7 +70,7 @@ const patterns = [
   ["publish", "subscribe"],
 ] as const
 
-// Not over tcp://: in Deno, zeromq.js alone loses wake-ups, and a REQ and a REP wait for ever.
+// Not over tcp://: in Deno, zeromq.js loses wake-ups, and a REQ and a REP wait forever.
 describe.each(encodings.filter(({ scheme }) => scheme !== "tcp://"))("over $name", (transport) => {
   describe.each(pairs)("%s binds and %s connects", (binding, connecting) => {
     test.each(patterns)("%s and %s", async (binds, connects) => {
@@ -101,7 +101,7 @@ async function peer(
   const timer = setTimeout(() => child.kill("SIGKILL"), 60_000)
   const [status] = await once(child, "exit")
   clearTimeout(timer)
-  // zeromq.js says so in Windows, also over tcp://, when the end of its context takes a while.
+  // zeromq.js prints this in Windows, also over tcp://, if its context takes long to end.
   const noise = /^.*WARNING: Waiting for queued ZeroMQ messages.*$/m
   return { status, output: readFileSync(outputFile, "utf8").replace(noise, "").trim() }
 }

@@ -1,6 +1,6 @@
 /**
- * One side of an exchange, in any runtime: what to do is in the environment. It ends by itself, with
- * sockets left open, so what it has sent has to arrive all the same; a mismatch ends it with 1.
+ * One side of an exchange, in any runtime, controlled by environment variables. It ends by itself, with
+ * open sockets, so its messages have to arrive anyway. After a mismatch it exits with 1.
  */
 import assert from "node:assert"
 import * as zmq from "zeromq-lz4"
@@ -40,7 +40,7 @@ const roles = {
     publisher.events.on("disconnect", () => {
       gone = true
     })
-    // Nothing tells a PUB that somebody has subscribed, so it goes on until they have enough.
+    // A PUB does not know its subscribers, so it continues until they have received enough.
     for (let i = 0; !gone; i++) {
       await publisher.send(["other", ...message(i)])
       await publisher.send(["topic", ...message(i)])
@@ -70,7 +70,7 @@ async function open(socket) {
   return socket
 }
 
-/** A message of several parts, some of which shrink and one of which does not. @param {number} i */
+/** Returns a message of several parts, of which one does not compress. @param {number} i */
 function message(i) {
   const event = { i, user: `user-${i % 7}`, items: ["tea", "sugar", "milk"], note: "n".repeat(i) }
   const noise = Uint8Array.from({ length: i % 97 }, (_, at) => (at * 151 + i * 89) ^ (at * at))

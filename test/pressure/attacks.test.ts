@@ -1,4 +1,4 @@
-/** Attacks on a socket in a process of its own, and what memory is left of each when it is over. */
+/** Attacks on a socket in a separate process, and its memory after each. */
 import { describe, expect, test } from "vitest"
 import { type EndpointOptions, Request } from "zeromq-lz4"
 import { Codec } from "zeromq-lz4/codec"
@@ -12,11 +12,11 @@ import { COMMAND, frame, frameHead, greeting, handshake, message } from "../supp
 import { ALL } from "./extent.js"
 
 const MIB = 2 ** 20
-/** What may be left, in resident memory and in that of buffers. */
+/** Limits of remaining resident memory and buffers. */
 const LEFT_MAX_BYTES = 32 * MIB
 /**
- * Has the allocators return what is freed: glibc keeps it, and V8's young generation grows by what a
- * process does, so that resident memory would say more about them than about us.
+ * Makes allocators return freed memory. glibc keeps it, and V8's young generation grows with activity,
+ * so resident memory would say more about them than about this package.
  */
 const TRIM = {
   MALLOC_ARENA_MAX: "1",
@@ -24,13 +24,13 @@ const TRIM = {
   MALLOC_TRIM_THRESHOLD_: "65536",
   NODE_OPTIONS: "--max-semi-space-size=1",
 }
-/** Looks at a victim without a change in what it has received, which is all that it will. */
+/** Number of checks without new messages, after which no more will arrive. */
 const QUIET_LOOKS = 40
-/** A codec, an engine and a thread that have been used take memory of their own. */
+/** Extra memory of a codec, an engine and a thread that have been used. */
 const WARM_MESSAGES = 100
 const WARM_PUBLISHED = { count: 5000, bytes: 10_000 }
 
-/** The victim: it does as it is told by a REQ, whose words are calls of these. */
+/** The victim, controlled by a REQ, whose messages name these functions. */
 const VICTIM = `
   import { setFlagsFromString } from "node:v8"
   import { runInNewContext } from "node:vm"
@@ -109,7 +109,7 @@ class Victim {
     return this.call<Look>("look")
   }
 
-  /** Waits until as much has come as will. */
+  /** Waits until no more messages arrive. */
   async quiet(): Promise<void> {
     let before = await this.look()
     for (let looks = 0; looks < QUIET_LOOKS; looks++) {
@@ -119,7 +119,7 @@ class Victim {
     }
   }
 
-  /** So many peers, each after its handshake; those that are not `read` read nothing more. */
+  /** Connects peers, each with a completed handshake; those without `read` then stop reading. */
   async join(count: number, type: string, reads: boolean, bytes?: Uint8Array): Promise<RawPeer[]> {
     const joined = await Promise.all(
       Array.from({ length: count }, () => rawZmtpPeer(this.endpoint, type)),
@@ -132,13 +132,13 @@ class Victim {
     return joined
   }
 
-  /** So many peers that send what they like. */
+  /** Connects peers that send arbitrary bytes. */
   async dial(count: number, bytes: Uint8Array): Promise<void> {
     const dialled = Array.from({ length: count }, () => rawPeer(this.endpoint, bytes))
     this.peers.push(...(await Promise.all(dialled)))
   }
 
-  /** All peers are gone, and the victim has noticed. */
+  /** Waits until all peers are gone and the victim has noticed. */
   async leave(): Promise<void> {
     for (const { socket } of this.peers.splice(0)) socket.destroy()
     await eventually(async () => (await this.look()).connections === 0)
@@ -166,7 +166,7 @@ interface Attack {
   attack(victim: Victim): Promise<unknown>
 }
 
-/** Bytes for a socket that does not receive, or one that does. */
+/** Numbers of bytes for a socket that does not receive, or one that does. */
 const sends = (peers: number, type: string, bytes: Uint8Array, count: number) => {
   return async (victim: Victim) => {
     await victim.join(peers, type, true, repeated(bytes, count))
@@ -178,7 +178,7 @@ const whileReceiving = (attack: Attack["attack"]) => async (victim: Victim) => {
   await attack(victim)
 }
 
-/** Subscribers to all, and what is published meanwhile. */
+/** Subscribers to all topics, and messages published meanwhile. */
 const published = (peers: number, count: number, bytes: number) => async (victim: Victim) => {
   await victim.join(peers, "SUB", false, subscribeAll)
   await victim.quiet()
@@ -330,7 +330,7 @@ describe.each([
     }
     const before = await victim.call<Memory>("memory")
     await attack(victim)
-    // As libzmq's, a connection that is not read does not hear that its peer has left.
+    // As in libzmq, a connection that is not read does not notice that its peer has left.
     for (const { socket } of victim.peers) socket.destroy()
     await victim.call("close")
     let left = before

@@ -1,13 +1,13 @@
-/** Few combinations of factors, among which any few values of different factors meet. */
+/** Covering arrays: few combinations of factors that include all small sets of values. */
 import { createRandom } from "../../bench/random.mjs"
 
 export type Factors = Record<string, readonly unknown[]>
 export type Row<F extends Factors> = { -readonly [Name in keyof F]: F[Name][number] }
 
-/** Rows that are tried for each that is taken. */
+/** Number of candidates for each row. */
 const CANDIDATES = 30
 
-/** All ways to choose `size` of `count`. */
+/** Returns all ways to choose `size` of `count`. */
 function choices(count: number, size: number, from = 0): number[][] {
   if (size === 0) return [[]]
   const all: number[][] = []
@@ -17,15 +17,15 @@ function choices(count: number, size: number, from = 0): number[][] {
 }
 
 /**
- * Makes rows until each set of `strength` values of different factors is in one of them. Each
- * row begins with a set that is missing, and is the best of some that are drawn at random.
+ * Creates rows until each set of `strength` values of different factors is in one of them. Each row
+ * begins with a missing set, and is the best of several random candidates.
  */
 export function coveringRows<F extends Factors>(factors: F, seed: string, strength = 2): Row<F>[] {
   const random = createRandom(`covering ${seed}`)
   const names = Object.keys(factors)
   const values = Object.values(factors)
   const groups = choices(names.length, strength)
-  /** Sets are named by the factors and the places of their values. */
+  /** Returns the key of a set: its factors and the indexes of their values. */
   const keysOf = (row: number[]): string[] =>
     groups.map((group) => group.map((factor) => `${factor}=${row[factor]}`).join())
   const missing = new Set<string>()

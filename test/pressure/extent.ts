@@ -1,9 +1,9 @@
-/** How much is tried, and with what luck: scripts/pressure.mjs sets it. */
+/** The extent and seed of the tests, which scripts/pressure.mjs sets. */
 const { PRESSURE_SEED, PRESSURE_SECONDS = "0", PRESSURE_ALL } = process.env
 
-/** Names what is drawn at random; the same one gives the same. */
+/** The seed of all random choices. */
 export const SEED: string = PRESSURE_SEED ?? String(Date.now() % 1e6)
-/** For more combinations than the gate has time for. */
+/** Seconds for more combinations than the gate tests. */
 export const SECONDS: number = Number(PRESSURE_SECONDS)
-/** Whether all is tried in its long form. */
+/** Whether all tests run in their long form. */
 export const ALL: boolean = PRESSURE_ALL === "1"

@@ -1,4 +1,4 @@
-/** Peers that want more than their share of memory and of time. */
+/** Peers that try to use more than their share of memory and time. */
 import { expect, test } from "vitest"
 import { Request } from "zeromq-lz4"
 import { Codec } from "zeromq-lz4/codec"
@@ -11,7 +11,7 @@ import { message } from "../support/zmtp.js"
 const MIB = 2 ** 20
 const FLOODS = 4
 
-/** A process with a socket that is flooded, and a REP that tells how it is. */
+/** A process with a flooded socket, and a REP that reports its state. */
 const VICTIM = `
   const socket = new zmq[argument.type]({ maxMessageSize: 1 << 20 })
   const control = new zmq.Reply()
@@ -33,7 +33,7 @@ const VICTIM = `
 interface State {
   messages: number
   plainBytes: number
-  /** The most plaintext that came between two turns of the event loop. */
+  /** The maximum plaintext received between two turns of the event loop. */
   mostPerTurn: number
   rss: number
 }
@@ -58,16 +58,16 @@ async function throwBombs(endpoint: string, peerType: string): Promise<void> {
   for (const peer of await Promise.all(peers)) use(peer)
 }
 
-/** Answers within which nothing more came, which is all that will. */
+/** Number of answers without new messages, after which no more will arrive. */
 const QUIET_ANSWERS = 200
-/** Plaintext that may wait for each peer, and as much again for what is on its way. */
+/** Plaintext that may be queued for each peer, and as much again in transit. */
 const WAITING_MAX = FLOODS * 64 * MIB * 2
 
 test.each([
   ["PULL", "Pull", "PUSH"],
   ["XPUB", "XPublisher", "XSUB"],
 ])(
-  "bombs for a %s that does not receive take bounded memory",
+  "decompression bombs for a %s that does not receive use bounded memory",
   async (_, type, peerType) => {
     const { endpoint, state } = await startVictim({ type, receives: false })
     const before = await state()
@@ -86,7 +86,7 @@ test.each([
 /** Some milliseconds of decoding. */
 const TURN_MAX_BYTES = 64 * MIB
 
-test("bombs that are received leave a turn of the event loop every few milliseconds, and little memory in use", async () => {
+test("while decompression bombs are received, the event loop runs every few milliseconds, with little memory in use", async () => {
   const { endpoint, state } = await startVictim({ type: "Pull", receives: true })
   const before = await state()
   await throwBombs(endpoint, "PUSH")
@@ -101,10 +101,10 @@ test("bombs that are received leave a turn of the event loop every few milliseco
 }, 120_000)
 
 const ANSWERS = 100
-/** What a flood may bring for each small answer. */
+/** Maximum bytes of a flood received for each small reply. */
 const SHARE_MAX_BYTES = 24 * MIB
 
-test("a REQ has its share beside four floods of 64 KiB", async () => {
+test("a REQ gets its share of time despite four floods of 64 KiB", async () => {
   const { endpoint, state } = await startVictim({ type: "Pull", receives: true })
   const flood = `
     const push = new zmq.Push({ linger: 0 })

@@ -1,4 +1,4 @@
-/** Every pair of socket types, with all that can be different about them. */
+/** Every pair of socket types, with all options that can vary. */
 import { describe, expect, test } from "vitest"
 
 import { payload } from "../../bench/payloads.mjs"
@@ -32,13 +32,13 @@ const factors = {
 
 type Combination = Row<typeof factors>
 
-/** Bytes of one run, over all of its peers: on the wire, and as plaintext. */
+/** Bytes of one run over all its peers: on the wire, and as plaintext. */
 const WIRE_BYTES = 5e6
 const PLAIN_BYTES = 30e6
 const MESSAGES_MAX = 6000
-/** Where the receiver pauses. */
+/** Limits if the receiver pauses. */
 const COMPUTE_MESSAGES_MAX = 2000
-/** Where a message or two are under way at a time. */
+/** Limits if only one or two messages are in transit at a time. */
 const STEPS_MAX = 300
 const STREAM_MESSAGES_MIN = 5
 
@@ -71,14 +71,14 @@ const named = ({ shape, peers, mark, bytes, content, partsMax, how, late, ...mor
   `${shape}, ${peers} peers, mark ${mark}, ${bytes} bytes of ${content}, 1-${partsMax} parts, ` +
   `${how}${late ? " late" : ""}, ${more.encoding}, threads: ${more.threads}, ${more.binds} bind`
 
-describe(`messages arrive once, in order and as they were, seed ${SEED}`, () => {
+describe(`messages arrive once, in order and unchanged, seed ${SEED}`, () => {
   const rows = coveringRows(factors, SEED, ALL ? 3 : 2)
   test.each(rows.map((row) => [named(row), row] as const))("%s", (_, row) => check(row))
 })
 
 if (SECONDS > 0)
   test(
-    `so they do in other combinations for ${SECONDS} seconds`,
+    `also in other combinations, for ${SECONDS} seconds`,
     async () => {
       const end = performance.now() + SECONDS * 1000
       for (let round = 1; performance.now() < end; round++)

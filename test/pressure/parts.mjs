@@ -1,11 +1,11 @@
-/** Messages that say where they come from: each is made from its stream and its number, and checked in full. */
+/** Messages that identify their origin: each is generated from its stream and number, and checked completely. */
 import { createCipheriv } from "node:crypto"
 
 /**
  * @typedef {object} Contents
  * @property {number | "mixed"} bytes                of a part
  * @property {"text" | "random" | "mixed"} content   whether parts compress
- * @property {number} [partsMax]                     parts of a message; 1 when left out
+ * @property {number} [partsMax]                     parts of a message; 1 by default
  */
 
 const MIXED_BYTES = [
@@ -16,7 +16,7 @@ const LABEL = /^P(\d+)-(\d+)-0-/
 const LABEL_BYTES_MAX = 40
 
 /**
- * Draws from all of a message's coordinates; the same ones give the same number.
+ * Returns a random number that the coordinates of a message determine.
  * @param {...number} coordinates
  */
 function hash(...coordinates) {
@@ -29,7 +29,7 @@ function hash(...coordinates) {
 }
 
 /**
- * Large parts are rare among the mixed ones.
+ * Returns the size of a part; large ones are rare among mixed ones.
  * @param {Contents["bytes"]} bytes @param {number} draw
  */
 function sizeOf(bytes, draw) {
@@ -73,7 +73,7 @@ export function makeMessage(stream, sequence, contents) {
 }
 
 /**
- * Finds out which message this should be, and whether it is.
+ * Identifies a message, and checks its content.
  * @param {Buffer[]} parts
  * @param {Contents} contents
  * @returns {{ stream: number, sequence: number, problem?: string } | { problem: string }}

@@ -1,4 +1,4 @@
-/** A process with ends of a run: sockets that send and check what run.ts says. */
+/** A process with the ends of a run: sockets that send and check messages as run.ts specifies. */
 import * as zmq from "zeromq-lz4"
 import * as draft from "zeromq-lz4/draft"
 

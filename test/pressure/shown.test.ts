@@ -1,4 +1,4 @@
-/** Programs in which messages once changed places, bytes and senders. */
+/** Regression tests: programs in which messages were once reordered, changed or mixed up. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Pull } from "zeromq-lz4"
@@ -24,7 +24,7 @@ const usual = {
   binds: "hub",
 } as const satisfies Partial<Run>
 
-/** Counts are those with which it took seconds, not minutes, to be seen. */
+/** Counts with which the bugs showed within seconds. */
 const programs: Record<string, Run> = {
   "four PUSHes of 30,000 bytes, mark 10": {
     ...usual,
@@ -89,7 +89,7 @@ const programs: Record<string, Run> = {
   },
 }
 
-describe("messages arrive once, in order and as they were", () => {
+describe("messages arrive once, in order and unchanged", () => {
   test.each(Object.entries(programs))("%s", async (_, run) => {
     const { problems } = await exchange(run)
     expect(problems.join("\n")).toBe("")
@@ -98,12 +98,12 @@ describe("messages arrive once, in order and as they were", () => {
 
 const codec = Codec.createSync()
 
-/** A receive() that waits only so that others have their turn, after so many that did not. */
+/** Number of receive() calls after which the next one waits for a turn. */
 const OPERATIONS = 512
 
-// Around the mark at which the message after those is the one that makes room for more.
+// Around the mark at which the next message is the one that makes room for more.
 test.each([0, 1, 2, 3].map((more) => 2 * OPERATIONS + more))(
-  "what comes while receive() waits is not mixed up with what waits behind a mark of %i",
+  "messages that arrive during a receive() are not mixed up with those beyond a mark of %i",
   async (mark) => {
     const count = 3 * mark
     const text = (peer: string, i: number) => String(Buffer.alloc(1000, `${peer}${i} `))
@@ -117,7 +117,7 @@ test.each([0, 1, 2, 3].map((more) => 2 * OPERATIONS + more))(
     ]
     b.socket.write(Buffer.concat(stream("B", count)))
     await eventually(() => (pull.lz4.connections[1]?.received.messages ?? 0) >= mark)
-    // Before its turn there is I/O only if a timer has just gone off.
+    // I/O only runs before its turn if a timer has just fired.
     await sleep(1)
     a.socket.write(Buffer.concat(stream("A", 61)))
     const received: Record<string, string[]> = { A: [], B: [] }

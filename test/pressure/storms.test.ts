@@ -1,4 +1,4 @@
-/** Connections that come and go beside one that stays. */
+/** Connections that come and go, and one that stays. */
 import { once } from "node:events"
 import { expect, test } from "vitest"
 import { Push } from "zeromq-lz4"
@@ -26,10 +26,10 @@ async function visit(endpoint: string, stream: number): Promise<void> {
   const push = new Push()
   push.connect(endpoint)
   for (let i = 0; i < MESSAGES; i++) await push.send(makeMessage(stream, i, contents))
-  push.close() // what was sent still arrives
+  push.close() // sent messages still arrive
 }
 
-/** Ends somewhere between its first byte and a message that is not whole. */
+/** Ends at some point between its first byte and an incomplete message. */
 async function breakOff(endpoint: string): Promise<void> {
   const bytes = concat(handshake("PUSH"), message(plainPart(Buffer.alloc(5000))))
   const peer = await rawPeer(endpoint, bytes.subarray(0, random.between(1, bytes.length - 1)))
@@ -37,7 +37,7 @@ async function breakOff(endpoint: string): Promise<void> {
   peer.close()
 }
 
-test(`${CONNECTIONS} connections that come and go disturb nobody, seed ${SEED}`, async () => {
+test(`${CONNECTIONS} connections that come and go do not affect others, seed ${SEED}`, async () => {
   const { problems } = await exchange({
     ...contents,
     shape: SHAPES["n PUSH → PULL"]!,

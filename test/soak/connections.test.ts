@@ -4,23 +4,23 @@ import { describe, expect, test } from "vitest"
 import { handshake } from "../support/zmtp.js"
 import { expectNothingLeft, inTidyChild } from "./leftovers.js"
 
-/** By hand, and of our own sockets: 100,000. */
+/** Connections of raw peers, and of our own sockets: 100,000 in total. */
 const VISITS = 84_000
 const CONNECTS = 16_000
 const AT_ONCE = 1000
 const MESSAGES = 20_000
-/** 10,000 together. */
+/** 10,000 in total. */
 const STORM = 1000
 const STORMS = 10
 
 describe("connections", () => {
-  test(`leave nothing behind after ${VISITS + CONNECTS} connections`, async () => {
+  test(`leave nothing behind, ${VISITS + CONNECTS} of them`, async () => {
     const argument = { visits: VISITS, connects: CONNECTS, hello: handshake("PUSH") }
     const { connections, ...snapshots } = await inTidyChild(
       async ({ sockets, snapshot, until, fillWasmMemory }, { visits, connects, hello }) => {
         const net = process.getBuiltinModule("node:net")
         const { Pull, Push } = await sockets()
-        new Pull().close() // libzmq's own threads stay
+        new Pull().close() // libzmq's own threads remain
         fillWasmMemory()
         const first = await snapshot()
 
@@ -35,7 +35,7 @@ describe("connections", () => {
         const inBatches = async (total: number, size: number, batch: () => Promise<unknown>) => {
           for (let done = 0; done < total; done += size) await batch()
         }
-        /** Connects a peer that goes in one way or another: in the greeting, or after the handshake. */
+        /** Connects a peer that disconnects during the greeting, or after the handshake. */
         const visit = (way: number) =>
           new Promise<unknown>((resolve) => {
             const peer = net.connect(port, "127.0.0.1")
@@ -83,12 +83,12 @@ describe("connections", () => {
     expectNothingLeft(snapshots)
   })
 
-  test(`are there for ${AT_ONCE} connections of one socket at once`, async () => {
+  test(`work for ${AT_ONCE} connections of one socket at once`, async () => {
     const argument = { atOnce: AT_ONCE, messages: MESSAGES }
     const { received, sum, ...snapshots } = await inTidyChild(
       async ({ sockets, snapshot, until, fillWasmMemory }, { atOnce, messages }) => {
         const { Pull, Push } = await sockets()
-        new Pull().close() // libzmq's own threads stay
+        new Pull().close() // libzmq's own threads remain
         fillWasmMemory()
         const first = await snapshot()
 
@@ -129,13 +129,13 @@ describe("connections", () => {
     expectNothingLeft(snapshots)
   })
 
-  test(`are made and dropped in storms of ${STORM}, and no descriptor or byte is left`, async () => {
+  test(`can be opened and closed in storms of ${STORM}, without leaks of descriptors or memory`, async () => {
     const argument = { storm: STORM, storms: STORMS, hello: handshake("PUSH") }
     const { connections, ...snapshots } = await inTidyChild(
       async ({ sockets, snapshot, until, fillWasmMemory }, { storm, storms, hello }) => {
         const net = process.getBuiltinModule("node:net")
         const { Pull } = await sockets()
-        new Pull().close() // libzmq's own threads stay
+        new Pull().close() // libzmq's own threads remain
         fillWasmMemory()
         const first = await snapshot()
 
@@ -152,7 +152,7 @@ describe("connections", () => {
             return peer.resume()
           })
           await until(() => connections === goal)
-          // All at once, of which some are still in their handshake.
+          // All at once, some of them still in their handshake.
           for (const [i, peer] of peers.entries())
             if (i % 2) peer.destroy()
             else peer.resetAndDestroy()

@@ -1,4 +1,4 @@
-/** What a child process has before, while and after it uses sockets, and what may be left of it. */
+/** Resources of a child process before, while and after it uses sockets, and their limits. */
 import { mkdtempSync, readdirSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -22,7 +22,7 @@ export interface Snapshots {
   last: Snapshot
 }
 
-/** Runs `work` in a child with a temporary directory of its own, which has to be empty again in the end. */
+/** Runs `work` in a child process with its own temporary directory, which must be empty at the end. */
 export async function inTidyChild<Result, Argument>(
   work: (child: Child, argument: Argument) => Promise<Result>,
   argument: Argument,
@@ -37,7 +37,7 @@ export async function inTidyChild<Result, Argument>(
   }
 }
 
-/** Nothing grows with the work that is done, and everything is gone when the sockets are. */
+/** Expects that nothing grows with the amount of work, and everything is freed with the sockets. */
 export function expectNothingLeft({ first, early, late, last }: Snapshots): void {
   const { descriptors, threads, active, listeners } = early
   expect(late).toMatchObject({ descriptors, threads, active, listeners })

@@ -7,18 +7,18 @@ import { expectNothingLeft, inTidyChild } from "./leftovers.js"
 
 const MESSAGES = 1_000_000
 
-/** Their number is prime to those of everything else, so that none can take another's place. */
+/** Their number is coprime to all other counts, so that none can be mistaken for another. */
 const payloads = Array.from({ length: 997 }, (_, i) =>
   payload(i % 10 ? "json" : "random", (i * i) % 1500, i),
 )
 
 describe("over one connection", () => {
-  test(`${MESSAGES} messages arrive, each as it was, and leave nothing behind`, async () => {
+  test(`${MESSAGES} messages arrive unchanged, and leave nothing behind`, async () => {
     const argument = { dictionary, payloads, messages: MESSAGES }
     const { wrong, stats, ...snapshots } = await inTidyChild(
       async ({ sockets, snapshot, until, fillWasmMemory }, { dictionary, payloads, messages }) => {
         const { Pull, Push } = await sockets()
-        new Pull().close() // libzmq's own threads stay
+        new Pull().close() // libzmq's own threads remain
         fillWasmMemory()
         const first = await snapshot()
 
@@ -59,18 +59,18 @@ describe("over one connection", () => {
   })
 })
 
-/** The connection is cut as often as this, in milliseconds. */
+/** The interval in milliseconds at which the connection is cut. */
 const CUT_MS = 300
-/** Messages that may be under way when it is. */
+/** Messages that may be in transit when it is cut. */
 const UNDER_WAY_MAX = 20_000
 
-test(`${MESSAGES} messages arrive over a connection that is cut again and again, none twice, and leave nothing behind`, async () => {
+test(`${MESSAGES} messages arrive over a connection that is cut repeatedly, none twice, and leave nothing behind`, async () => {
   const argument = { payloads, messages: MESSAGES, cutMs: CUT_MS }
   const { wrong, twice, lost, cuts, ...snapshots } = await inTidyChild(
     async ({ sockets, snapshot, until, fillWasmMemory }, { payloads, messages, cutMs }) => {
       const net = process.getBuiltinModule("node:net")
       const { Pull, Push } = await sockets()
-      new Pull().close() // libzmq's own threads stay
+      new Pull().close() // libzmq's own threads remain
       fillWasmMemory()
       const first = await snapshot()
 
@@ -124,7 +124,7 @@ test(`${MESSAGES} messages arrive over a connection that is cut again and again,
         }
         over = true
         clearInterval(cutting)
-        // The sender may wait for room.
+        // The sender may be waiting for room.
         pull.receiveTimeout = 300
         for (;;) {
           try {

@@ -1,4 +1,4 @@
-/** Who gets the next message, and whose is received next (RFC 28 and 30). */
+/** Load balancing and fair queueing (RFC 28 and 30). */
 import { randomBytes } from "node:crypto"
 import { expect } from "vitest"
 import type { Dealer, Push } from "zeromq"
@@ -78,7 +78,7 @@ scenario(
   async ({ zmq, make, bind, take, at, observe }) => {
     const push = make(zmq.Push, { sendHighWaterMark: 2, linger: 0 })
     const pull = make(zmq.Pull)
-    // Nobody listens at port 9: what goes there waits.
+    // Nothing listens at port 9, so messages for it are queued.
     push.connect(at("127.0.0.1:9"))
     const endpoint = await bind(pull)
     push.connect(endpoint)
@@ -101,7 +101,7 @@ scenario(
       pull.connect(await bind(push))
       pushes.push(push)
     }
-    // Until no more goes in: then the queue of the pull is full of each.
+    // Until no more can be sent: then the receive queue is full of each.
     const noise = randomBytes(100_000)
     let quiet = 0
     await until(async () => {

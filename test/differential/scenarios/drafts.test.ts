@@ -1,4 +1,4 @@
-/** The draft sockets: queues, time-outs, reconnection, and what they say on the wire. */
+/** The draft sockets: queues, timeouts, reconnection, and commands on the wire. */
 import { expect } from "vitest"
 
 import { type Outcome, scenario } from "../scenario.js"
@@ -88,7 +88,7 @@ scenario(
     const [, options] = await server.receive()
     client.close()
     await happened(server, "disconnect")
-    // EAGAIN for as long as libzmq has not taken leave of it.
+    // EAGAIN until libzmq has removed the peer.
     let last: Outcome | undefined
     await until(async () => {
       void server.readable

@@ -58,7 +58,7 @@ scenario(
   "names of an endpoint that is bound to all addresses",
   async ({ zmq, make, at, attempted, freePort }) => {
     for (const host of ["*", "lo", "0.0.0.0", "127.0.0.1"]) {
-      const port = await freePort() // libzmq takes its time to give one back
+      const port = await freePort() // libzmq frees an address some time later
       const pull = make(zmq.Pull)
       await attempted(`bind for ${host}`, () => pull.bind(at(`*:${port}`)))
       await attempted(`unbind ${host}`, () => pull.unbind(at(`${host}:${port}`)))
@@ -82,7 +82,7 @@ scenario(
   { lastEndpoint: expect.stringContaining("127.0.0.1") },
 )
 
-// Sockets whose events nobody asks for: libzmq's own report of a failed bind overwrites its errno.
+// Sockets without event requests, because libzmq's own report of a failed bind overwrites its errno.
 const WRONG = [
   "",
   "127.0.0.1",

@@ -1,5 +1,5 @@
 /**
- * What socket.events tells, and in which order.
+ * The events of socket.events, and their order.
  *
  * Observers are closed by their sockets only: after a call to events.close() the next event blocks
  * libzmq for good.
@@ -77,7 +77,7 @@ scenario(
     await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
     await happened(push, "handshake", 2)
     await happened(second, "handshake")
-    // How often it was tried in between is a matter of time.
+    // The number of attempts in between depends on time.
     const types = eventTypes(push)
     observe("push", types.slice(0, 4))
     observe("push at last", types.slice(-2))

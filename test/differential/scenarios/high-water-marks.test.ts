@@ -1,4 +1,4 @@
-/** How much waits, and what happens when there is no more room. */
+/** High-water marks, and the behaviour when they are reached. */
 import { randomBytes } from "node:crypto"
 
 import { type Outcome, scenario } from "../scenario.js"

@@ -1,4 +1,4 @@
-/** What may be sent, and what arrives. */
+/** Arguments of send(), and the messages that arrive. */
 import { expect } from "vitest"
 
 import { SOCKET_TYPES, scenario } from "../scenario.js"

@@ -1,7 +1,7 @@
-/** Options: what they are at first, what is read back, which warn, which take effect when. */
+/** Options: defaults, values read back, warnings, and when they take effect. */
 import { SOCKET_TYPES, scenario } from "../scenario.js"
 
-/** Names and two values that may be set. */
+/** Names, each with two valid values. */
 const READABLE: Record<string, readonly unknown[]> = {
   affinity: [0, 1],
   backlog: [1, 200],
@@ -120,7 +120,7 @@ scenario(
   { options: [5, "id", 7, 9, 1000, true, 100] },
 )
 
-/** The warnings that zeromq.js gives while `act` runs. */
+/** Collects zeromq.js's warnings while `act` runs. */
 async function warnings(act: () => void): Promise<string[]> {
   const seen: string[] = []
   const emitWarning = process.emitWarning

@@ -1,4 +1,4 @@
-/** Each type of socket with each that it may talk to. */
+/** Every compatible pair of socket types. */
 import { expect } from "vitest"
 
 import { scenario } from "../scenario.js"
@@ -262,7 +262,7 @@ scenario(
     const [radio, dish] = [make(draft.Radio), make(draft.Dish)]
     dish.join("movies", "tv")
     dish.connect(await bind(radio))
-    // A radio does not show who has joined: probes until the first comes through.
+    // A RADIO does not show who has joined, so probes are sent until one arrives.
     let arrived = false
     const first = dish.receive().then((message) => {
       arrived = true

@@ -1,4 +1,4 @@
-/** Proxy: what goes through, steering, and what is refused. */
+/** Proxy: forwarding, steering and errors. */
 import { expect } from "vitest"
 import type { Socket, Proxy as ZmqProxy } from "zeromq"
 
@@ -109,7 +109,7 @@ scenario(
   { a: ["to a"], b: ["to", "b"] },
 )
 
-// What they do is left out: libzmq 4.3.5 takes each for the other.
+// Their effect is not tested: libzmq 4.3.5 confuses the two.
 scenario(
   "pause and resume",
   async (run) => {

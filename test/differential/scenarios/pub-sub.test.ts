@@ -1,4 +1,4 @@
-/** Publish-subscribe (RFC 29): what matches, what subscriptions are shown, what XPUB and XSUB pass on. */
+/** Publish-subscribe (RFC 29): matching, notices of subscriptions, and forwarding by XPUB and XSUB. */
 import { expect } from "vitest"
 import type { Subscriber, XPublisher } from "zeromq"
 
@@ -499,7 +499,7 @@ scenario(
     observe("first", await first.receive())
     await first.send("a1")
     observe("received", await take(subscriber, 1))
-    // libzmq subscribes again only when the socket is used.
+    // libzmq only subscribes again when the socket is used.
     const next = subscriber.receive()
     first.close()
     subscriber.subscribe("c")

@@ -1,14 +1,14 @@
 /**
- * Peers that speak ZMTP by hand: what they see, and what happens to those that break the rules.
+ * Peers that write ZMTP bytes directly: the bytes they receive, and the handling of violations.
  *
- * What does not begin like ZMTP 3 is left out: libzmq takes it for ZMTP 1 or 2.
+ * Other greetings than those of ZMTP 3 are left out: libzmq takes them for ZMTP 1 or 2.
  */
 import { expect } from "vitest"
 
 import { property } from "../raw-peer.js"
 import { type Run, SOCKET_TYPES, scenario } from "../scenario.js"
 
-/** The types of ZMTP that each may talk to. */
+/** The compatible socket types of each type. */
 const PARTNER: Record<(typeof SOCKET_TYPES)[number], string> = {
   Pair: "PAIR",
   Publisher: "SUB",
@@ -172,7 +172,7 @@ scenario(
     const endpoint = await bind(pull)
     const peer = await rawPeer(endpoint, { socketType: "PUSH" })
     peer.message("whole")
-    // MORE, and no more.
+    // MORE, without another part.
     peer.write(Buffer.from([1, 5, 0, 0, 0, 0, 65]))
     observe("whole", await take(pull, 1))
     peer.socket.end()

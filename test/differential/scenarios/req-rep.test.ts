@@ -1,4 +1,4 @@
-/** The request-reply pattern (RFC 28): turns, envelopes, relaxed and correlated requests. */
+/** The request-reply pattern (RFC 28): order of calls, envelopes, relaxed and correlated requests. */
 import { expect } from "vitest"
 
 import { scenario } from "../scenario.js"

@@ -1,4 +1,4 @@
-/** Routing ids (RFC 28): who is called what, and what happens to messages for nobody. */
+/** Routing ids (RFC 28), and messages to unknown ones. */
 import { expect } from "vitest"
 
 import { scenario } from "../scenario.js"
@@ -158,7 +158,7 @@ scenario(
     observe("router", await router.receive())
     first.close()
     await happened(router, "disconnect")
-    // The id is free once libzmq has taken leave of the first, which nothing shows.
+    // The id is free once libzmq has removed the first peer, which cannot be observed.
     let second = first
     await until(async () => {
       second = make(zmq.Dealer, { routingId: "same" })
@@ -334,7 +334,7 @@ scenario(
     const router = make(zmq.Router, { probeRouter: true })
     const dealer = make(zmq.Dealer)
     const endpoint = await bind(router)
-    // libzmq takes in new peers only when the socket is used.
+    // libzmq only handles new peers when the socket is used.
     const text = router.receive()
     dealer.connect(endpoint)
     observe("probe", await dealer.receive())

@@ -14,10 +14,10 @@ const answers = {
   500: ([version, id]: Buffer[]) => [version!, id!, "500", "broken", "", ""],
 }
 
-/** Answers what libzmq asks at inproc://zeromq.zap.01; collects the requests. */
+/** Answers libzmq's requests at inproc://zeromq.zap.01, and collects them. */
 async function zap({ zmq, plain, until, attempt }: Run, answer: Answer): Promise<Buffer[][]> {
   const handler: Reply = plain(zmq.Reply)
-  // The name is free only some time after the handler before has been closed.
+  // The name is only free some time after the previous handler was closed.
   await until(
     async () => "resolves" in (await attempt(() => handler.bind("inproc://zeromq.zap.01"))),
   )
@@ -50,7 +50,7 @@ scenario(
     observe("received", Object.keys(await attempt(() => pull.receive())))
     await happened(pull, "disconnect")
     await happened(push, "connect:retry")
-    // libzmq now and then keeps the connection until `handshakeInterval`, and tells of it again.
+    // libzmq sometimes keeps the connection until `handshakeInterval`, and reports it again.
     observe("pull", [...new Set(eventTypes(pull))])
     observe("push", eventTypes(push))
   },
@@ -123,7 +123,7 @@ for (const code of [300, 400, 500] as const) {
         "error",
         events(pull).find(({ type }) => type.includes("error")),
       )
-      // With 300 libzmq may or may not end the connection: that depends on how fast the reply came.
+      // With 300 libzmq may or may not close the connection, depending on the reply's timing.
       if (code === 300) {
         observe("pull", eventTypes(pull).slice(0, 3))
         return

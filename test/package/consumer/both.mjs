@@ -1,4 +1,4 @@
-// One build, so one class whichever way it is loaded.
+// A single build, so the same class however it is loaded.
 import { createRequire } from "node:module"
 import { Codec } from "zeromq-lz4/codec"
 

@@ -1,7 +1,7 @@
 import { type Capture, type CaptureEvent, decodeCapture, readCapture } from "zeromq-lz4/capture"
 import { Codec, ProtocolError, type ProtocolErrorCode } from "zeromq-lz4/codec"
 
-/** Compiled, not run: the declarations as a user meets them. */
+/** Compiled, not run: the declarations in a user's program. */
 export async function consume(bytes: Uint8Array): Promise<Uint8Array[]> {
   using codec = await Codec.create({ maxMessageSize: 1 << 20, dictionary: bytes })
   const same: Codec = Codec.createSync()

@@ -1,5 +1,5 @@
-// Newer Node adds the name "module.exports" to what an ES module sees of CommonJS. Passed on by an
-// `export *`, it would make require() give zeromq's own classes.
+// Newer versions of Node add the name "module.exports" to a CommonJS module's exports in ES modules.
+// Re-exported by `export *`, it would make require() return zeromq's own classes.
 for (const [entry, theirs, name] of [
   ["zeromq-lz4", "zeromq", "Push"],
   ["zeromq-lz4/draft", "zeromq/draft.js", "Server"],

@@ -1,7 +1,7 @@
 import zmq, { type EndpointOptions, Push, Router, type Traffic } from "zeromq-lz4"
 import { Client } from "zeromq-lz4/draft"
 
-/** Compiled, not run: the sockets as a user meets them. */
+/** Compiled, not run: the sockets in a user's program. */
 export async function consume(address: string): Promise<Traffic> {
   const options: EndpointOptions = { level: 9, arenas: true }
   const push: zmq.Push = new Push({ linger: 0 })

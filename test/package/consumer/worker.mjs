@@ -1,4 +1,4 @@
-// Run by workerd, which compiles no bytes: the module is given to it.
+// Run by workerd, which does not compile bytes: it gets the module.
 import { decodeCapture } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 import wasm from "./zeromq-lz4.wasm"

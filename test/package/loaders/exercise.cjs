@@ -1,4 +1,4 @@
-/** All that a program has to be able to do, however it was loaded: send, without and with a thread, and code. */
+/** Everything that must work however the package is loaded: sending, with and without a thread, and the codec. */
 exports.exercise = async ({ Pull, Push }, { Codec }) => {
   for (const thread of [false, true]) {
     const [push, pull] = [new Push(), new Pull()]

@@ -1,4 +1,4 @@
-// The package loaded in both ways: the same classes, and the same state behind them.
+// The package loaded in both ways has the same classes and the same state.
 import assert from "node:assert"
 import { createRequire } from "node:module"
 import * as imported from "zeromq-lz4"
@@ -19,7 +19,7 @@ assert.strictEqual(codec.ProtocolError, imported.ProtocolError)
 assert.strictEqual(imported.default.Push, required.Push)
 assert.strictEqual(imported.default, required.default)
 
-// Of one context all endpoints share a thread.
+// All endpoints of a context share a thread.
 let threads = 0
 process.on("worker", () => threads++)
 const sockets = [new imported.Pull(), new required.Pull(), new imported.default.Pull()]

@@ -1,6 +1,6 @@
 /**
- * Gives Node what the tests of sockets import: for x.ts, which they call x.js, the JavaScript that
- * scripts/windows-sockets.mjs has made of it, and for "vitest" what vitest.ts makes of its parts.
+ * Resolves imports of the tests of sockets: x.js to the JavaScript that scripts/windows-sockets.mjs
+ * compiled from x.ts, and "vitest" to vitest.ts.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { registerHooks } from "node:module"
@@ -13,7 +13,7 @@ const standIn = new URL("vitest.ts", import.meta.url).href
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === "vitest") return next(standIn, context)
-    // Wherever npm has put them.
+    // In whichever directory npm installed them.
     if (/^(@vitest\/|expect-type$)/.test(specifier))
       return next(specifier, { ...context, parentURL: vitest })
     if (/^\..*\.js$/.test(specifier)) {

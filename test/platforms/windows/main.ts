@@ -10,7 +10,7 @@ import { getTestName, getTests } from "@vitest/runner/utils"
 
 import { checkCount, startCounting } from "./vitest.js"
 
-/** What is written to REPORT, as JSON. */
+/** The content of REPORT, as JSON. */
 export interface Report {
   tests: { name: string; state: string; milliseconds: number; errors: string[] }[]
   /** Errors outside of all tests. */
@@ -51,7 +51,7 @@ const runner: VitestRunner = {
 const textOf = ({ message, stack = "" }: { message: string; stack?: string }) =>
   stack.includes(message) ? stack : `${message}\n${stack}`
 
-// A test that waits for what does not come has to last until its time is over.
+// A test that waits for something that never happens must last until its timeout.
 setInterval(() => {}, 1 << 30)
 
 const errors: string[] = []

@@ -1,5 +1,5 @@
 /**
- * What the tests of sockets import from "vitest", made of vitest's own runner and assertions.
+ * The imports of the tests of sockets from "vitest", built from vitest's own runner and assertions.
  * Vitest as a whole does not start in Wine 8: the bundler that it loads needs a library that Wine
  * does not have, bcryptprimitives.dll.
  */
@@ -28,7 +28,7 @@ export {
 } from "@vitest/runner"
 export { expectTypeOf } from "expect-type"
 
-// What the plugins add to chai's own; vitest declares it for itself.
+// Assertions that the plugins add to chai; vitest declares them internally.
 interface Attachable {
   withTest(test: Test): Attachable
 }
