@@ -3,6 +3,7 @@ import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import { entries } from "./scripts/lib/entries.mjs"
 import { threadWorkerCode } from "./scripts/lib/thread-worker.mjs"
+import { sameEverywhere } from "./test/platforms/same-everywhere.mjs"
 
 // Tests import the package by its name and get what ships, loaded by Node itself: one instance,
 // whether they import it or a program that they start does.
@@ -65,6 +66,12 @@ export default defineConfig({
     projects: [
       project("unit", { testTimeout: 120_000 }),
       project("sockets", { testTimeout: 120_000 }),
+      // Other versions of Node.
+      project("sockets-platform", {
+        include: ["test/sockets/**/*.test.ts"],
+        exclude: sameEverywhere.map((file) => `test/sockets/${file}.test.ts`),
+        testTimeout: 120_000,
+      }),
       ...Object.entries(waysToSend).map(([name, options]) =>
         project(`sockets-${name}`, {
           include: MESSAGES.map((file) => `test/sockets/${file}.test.ts`),

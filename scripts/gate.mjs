@@ -19,7 +19,8 @@ const { platforms } = readArgs(
   `usage: .ci/run
 
 Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs runs the suites only.)
-  --platforms   (gate.mjs only) runs only the suites for other versions of Node and other platforms`,
+  --platforms   (gate.mjs only) runs only the suites for other versions of Node and other platforms, with
+                every test of sockets`,
   { platforms: { type: "boolean" } },
 )
 
@@ -35,12 +36,14 @@ const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
 
 // `cores` is a suite's CPU time divided by its duration on an idle machine. The slowest suites come
 // first; those that measure memory or shares of time come last and run alone.
+const sockets = platforms ? "sockets" : "sockets-platform"
+const everywhere = platforms ? ["--every"] : []
 /** @type {[name: string, suite: Suite, needs?: Needs][]} */
 const elsewhere = [
   ["runtimes", succeeds(own("runtimes"))],
-  ["sockets, Windows", counts(own("windows-sockets")), { after: ["runtimes"] }],
-  ["sockets, Node 22", vitest("sockets", "22"), { after: ["runtimes"] }],
-  ["sockets, Node 24", vitest("sockets", "24"), { after: ["runtimes"] }],
+  ["sockets, Windows", counts(own("windows-sockets", ...everywhere)), { after: ["runtimes"] }],
+  ["sockets, Node 22", vitest(sockets, "22"), { after: ["runtimes"] }],
+  ["sockets, Node 24", vitest(sockets, "24"), { after: ["runtimes"] }],
   // Both use the same Wine prefix, and end all programs in it.
   ["platforms", vitest("platforms"), { cores: 0.5, after: ["runtimes", "sockets, Windows"] }],
 ]

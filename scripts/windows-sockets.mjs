@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { basename, join, relative } from "node:path"
 import { buildSync } from "esbuild"
+import { sameEverywhere } from "../test/platforms/same-everywhere.mjs"
 import { leftOut } from "../test/platforms/windows/left-out.mjs"
 import { readArgs } from "./lib/args.mjs"
 import { filesIn } from "./lib/files.mjs"
@@ -21,15 +22,22 @@ import { finish } from "./lib/tally.mjs"
 
 /** @typedef {import("../test/platforms/windows/main.js").Report} Report */
 
-const { file, only, all } = readArgs(
-  `usage: node scripts/windows-sockets.mjs [--file NAME] [--only PATTERN] [--all]
+const { file, only, all, every } = readArgs(
+  `usage: node scripts/windows-sockets.mjs [--every | --file NAME] [--only PATTERN] [--all]
 
-Runs the tests of test/sockets against dist/ in Node for Windows, except those listed in
-test/platforms/windows/left-out.mjs. Needs Wine; installs Node for Windows from npm.
+Runs the tests of test/sockets against dist/ in Node for Windows, except the files listed in
+test/platforms/same-everywhere.mjs and the tests in test/platforms/windows/left-out.mjs. Needs Wine;
+installs Node for Windows from npm.
+  --every          every file
   --file NAME      only test/sockets/NAME.test.ts
   --only PATTERN   only tests whose name matches
   --all            include the tests that are left out`,
-  { file: { type: "string" }, only: { type: "string" }, all: { type: "boolean" } },
+  {
+    file: { type: "string" },
+    only: { type: "string" },
+    all: { type: "boolean" },
+    every: { type: "boolean" },
+  },
 )
 
 /** Time limit for a file, also on slow machines. */
@@ -46,9 +54,10 @@ mkdirSync(output, { recursive: true })
 compile()
 
 const suffix = ".test.ts"
-const files = filesIn(join(root, "test/sockets"), suffix).filter(
-  (path) => !file || basename(path, suffix) === file,
-)
+const files = filesIn(join(root, "test/sockets"), suffix).filter((path) => {
+  const name = basename(path, suffix)
+  return file ? name === file : every || !sameEverywhere.includes(name)
+})
 if (!files.length) fail(`no such file in test/sockets: ${file}`)
 
 const counts = { passed: 0, failed: 0, skipped: 0 }

@@ -33,9 +33,9 @@ const factors = {
 type Combination = Row<typeof factors>
 
 /** Bytes of one run over all its peers: on the wire, and as plaintext. */
-const WIRE_BYTES = 5e6
-const PLAIN_BYTES = 30e6
-const MESSAGES_MAX = 6000
+const WIRE_BYTES = ALL ? 5e6 : 2.5e6
+const PLAIN_BYTES = ALL ? 30e6 : 15e6
+const MESSAGES_MAX = ALL ? 6000 : 3000
 /** Limits if the receiver pauses. */
 const COMPUTE_MESSAGES_MAX = 2000
 /** Limits if only one or two messages are in transit at a time. */
