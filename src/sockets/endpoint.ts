@@ -6,17 +6,16 @@ import type { Destination, HostPort } from "../transport/endpoint.js"
 import { formatEndpoint } from "../transport/endpoint.js"
 import type {
   Departure,
-  DialerHandlers,
   Encoder,
   Ending,
-  ListenerHandlers,
+  EndpointEvent,
   PeerConnection,
   PeerDialer,
   PeerListener,
   Transport,
 } from "../transport/transport.js"
 import { systemError } from "../transport/zmq-error.js"
-import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
+import type { Credentials, HandshakeReason } from "../zmtp/handshake.js"
 import { type Authenticator, refusalOf } from "./authenticator.js"
 import type { Lz4, Source } from "./lz4.js"
 
@@ -51,6 +50,7 @@ type EventType = Event["type"]
 abstract class Endpoint implements Source {
   /** The endpoint's address in events. */
   abstract readonly address: string
+  abstract readonly kind: "bind" | "connect"
   protected readonly host: EndpointHost
   protected readonly settings: EndpointSettings
   protected readonly encoder: Encoder
@@ -160,7 +160,59 @@ abstract class Endpoint implements Source {
     this.host.emit({ type, address: this.address, ...more } as Event)
   }
 
-  authenticate(connection: PeerConnection, credentials: Credentials): void {
+  protected onEvent(event: EndpointEvent): void {
+    switch (event.type) {
+      case "delayed":
+        this.emit("connect:delay")
+        break
+      case "attemptFailed":
+        this.emit("close")
+        break
+      case "retried":
+        this.emit("connect:retry", { interval: event.intervalMs })
+        this.host.lz4.retried(this, event.intervalMs)
+        break
+      case "gaveUp":
+        this.gaveUp(event.isWrongPeer)
+        break
+      case "acceptFailed": {
+        const { code } = event.error as NodeJS.ErrnoException
+        this.emit("accept:error", { error: systemError(code) })
+        break
+      }
+      case "opened":
+        this.opened(event.connection)
+        break
+      case "authenticate":
+        this.#authenticate(event.connection, event.credentials)
+        break
+      case "refused":
+        this.#refused(event.status)
+        break
+      case "failed":
+        this.#failed(event.connection, event.error, event.reason)
+        break
+      case "ready":
+        this.emit("handshake")
+        this.host.lz4.ready(event.connection)
+        this.ready(event.connection, Buffer.from(event.peerRoutingId))
+        break
+      case "effortChanged":
+        this.host.lz4.effortChanged(event.connection)
+        break
+      case "closed":
+        this.closed(event.connection, event)
+    }
+  }
+
+  protected abstract opened(connection: PeerConnection): void
+  /** Attaches the connection to its pipe. */
+  protected abstract ready(connection: PeerConnection, peerRoutingId: Buffer): void
+  protected abstract closed(connection: PeerConnection, ending: Ending): void
+  /** Called when a connected endpoint has no connection and will have none. */
+  protected gaveUp(_isWrongPeer: boolean): void {}
+
+  #authenticate(connection: PeerConnection, credentials: Credentials): void {
     this.settings.authenticator.ask(connection, credentials, (answer) => {
       const refusal = refusalOf(answer, credentials)
       if (refusal) {
@@ -170,7 +222,7 @@ abstract class Endpoint implements Source {
     })
   }
 
-  refused(_connection: PeerConnection, status: number): void {
+  #refused(status: number): void {
     const words: Record<number, string> = {
       300: "Temporary error",
       400: "Authentication failure",
@@ -180,9 +232,14 @@ abstract class Endpoint implements Source {
     this.emit("handshake:error:auth", { error })
   }
 
-  failed(connection: PeerConnection, error: ProtocolError, failure?: HandshakeFailure): void {
-    if (failure?.reason) {
-      const code = `ERR_ZMTP_${failure.reason}`
+  #failed(
+    connection: PeerConnection,
+    error: ProtocolError,
+    reason: HandshakeReason | undefined,
+  ): void {
+    if (this.kind === "connect") this.protocolErrors++
+    if (reason) {
+      const code = `ERR_ZMTP_${reason}`
       const told = Object.assign(new Error("ZMTP protocol error"), { code })
       this.emit("handshake:error:protocol", { error: told })
     }
@@ -218,10 +275,6 @@ abstract class Endpoint implements Source {
     this.host.lz4.closed(connection, this, counts, told)
   }
 
-  effortChanged(connection: PeerConnection): void {
-    this.host.lz4.effortChanged(connection)
-  }
-
   protected newPipe(): Pipe {
     const { host, settings } = this
     const { receiveHighWaterBytes } = settings
@@ -232,14 +285,14 @@ abstract class Endpoint implements Source {
 }
 
 /** A bound endpoint: a pipe for each peer that connects. */
-export class BoundEndpoint extends Endpoint implements ListenerHandlers {
+export class BoundEndpoint extends Endpoint {
   readonly kind = "bind"
   address = ""
   readonly #listener: PeerListener
 
   constructor(host: EndpointHost, settings: EndpointSettings) {
     super(host, settings)
-    this.#listener = settings.transport.listener(this)
+    this.#listener = settings.transport.listener((event) => this.onEvent(event))
   }
 
   /** @throws Error in the form of zeromq.js. */
@@ -301,18 +354,12 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
     for (const [connection, pipe] of this.pipes) if (connection.depart(departure)) pipe.writeOut()
   }
 
-  accepted(connection: PeerConnection): void {
+  protected opened(connection: PeerConnection): void {
     this.emit("accept")
     this.host.lz4.opened(connection, this, "accepted")
   }
 
-  acceptFailed(error: Error): void {
-    this.emit("accept:error", { error: systemError((error as NodeJS.ErrnoException).code) })
-  }
-
-  ready(connection: PeerConnection, peerRoutingId: Buffer): void {
-    this.emit("handshake")
-    this.host.lz4.ready(connection)
+  protected ready(connection: PeerConnection, peerRoutingId: Buffer): void {
     const pipe = this.newPipe()
     pipe.peerRoutingId = peerRoutingId
     this.pipes.set(connection, pipe)
@@ -321,7 +368,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
     this.host.type.attach(pipe)
   }
 
-  closed(connection: PeerConnection, ending: Ending): void {
+  protected closed(connection: PeerConnection, ending: Ending): void {
     const pipe = this.pipes.get(connection)
     this.pipes.delete(connection)
     this.tellClosed(connection, ending)
@@ -335,7 +382,7 @@ export class BoundEndpoint extends Endpoint implements ListenerHandlers {
 }
 
 /** A connected endpoint: one pipe for all of its connections, which follow one another. */
-export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
+export class ConnectedEndpoint extends Endpoint {
   readonly kind = "connect"
   readonly address: string
   readonly #dialer: PeerDialer
@@ -359,7 +406,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     super(host, settings)
     this.address = address
     this.#gone = gone
-    this.#dialer = settings.transport.dialer(destination, this)
+    this.#dialer = settings.transport.dialer(destination, (event) => this.onEvent(event))
   }
 
   /** Adds the pipe and begins to dial. */
@@ -428,38 +475,14 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     this.checkReleased()
   }
 
-  delayed(): void {
-    this.emit("connect:delay")
-  }
-
-  attemptFailed(): void {
-    this.emit("close")
-  }
-
-  retried(interval: number): void {
-    this.emit("connect:retry", { interval })
-    this.host.lz4.retried(this, interval)
-  }
-
-  override failed(
-    connection: PeerConnection,
-    error: ProtocolError,
-    failure?: HandshakeFailure,
-  ): void {
-    this.protocolErrors++
-    super.failed(connection, error, failure)
-  }
-
-  connected(connection: PeerConnection): void {
+  protected opened(connection: PeerConnection): void {
     this.emit("connect")
     if (this.#wasOpened) this.reconnects++
     this.#wasOpened = true
     this.host.lz4.opened(connection, this, "connected")
   }
 
-  ready(connection: PeerConnection, peerRoutingId: Buffer): void {
-    this.emit("handshake")
-    this.host.lz4.ready(connection)
+  protected ready(connection: PeerConnection, peerRoutingId: Buffer): void {
     const { type } = this.host
     const isNew = !this.#pipe
     this.#pipe ??= this.newPipe()
@@ -475,7 +498,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     } else type.identified(pipe)
   }
 
-  closed(connection: PeerConnection, ending: Ending): void {
+  protected closed(connection: PeerConnection, ending: Ending): void {
     this.pipes.delete(connection)
     this.tellClosed(connection, ending)
     if (this.#pipe && this.host.immediate && !this.isReleased) {
@@ -487,7 +510,7 @@ export class ConnectedEndpoint extends Endpoint implements DialerHandlers {
     this.checkReleased()
   }
 
-  gaveUp(isWrongPeer: boolean): void {
+  protected override gaveUp(isWrongPeer: boolean): void {
     this.#finished = true
     if (this.#pipe) {
       this.#pipe.close()

@@ -1,18 +1,16 @@
 import type { MessagePort } from "node:worker_threads"
 import type { Chunk, Packing } from "../codec/chunk.js"
-import type { ProtocolError } from "../codec/errors.js"
 import { Sender } from "../codec/sender.js"
 import type { Connection } from "../transport/connection.js"
 import type { Dialer } from "../transport/dialer.js"
 import type { HostPort } from "../transport/endpoint.js"
 import type { Listener } from "../transport/listener.js"
 import { LocalTransport } from "../transport/local-transport.js"
-import type { DialerHandlers, Ending, ListenerHandlers } from "../transport/transport.js"
-import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
+import type { EndpointEvent } from "../transport/transport.js"
 import { HostedConnection, type Write } from "./hosted-connection.js"
 import type { Outbox } from "./outbox.js"
 import { toPlain } from "./plain-error.js"
-import type { EndpointEvent, EndpointSpec, ListenResult } from "./protocol.js"
+import type { EndpointSpec, ListenResult, PostedEvent } from "./protocol.js"
 
 /** Number of consecutive writes to a single connection after which it no longer counts as part of a group. */
 const ALONE_MAX = 100
@@ -20,13 +18,13 @@ const ALONE_MAX = 100
 let lastConnection = 0
 
 /** An endpoint on a worker, which reports its events to the socket thread. */
-export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
+export class HostedEndpoint {
   readonly #number: number
   readonly #outbox: Outbox
   readonly #credit: number
   readonly #sender: Sender
   readonly #target: Listener | Dialer
-  readonly #live = new Map<object, HostedConnection>()
+  readonly #live = new Map<Connection, HostedConnection>()
   /** The connections of all endpoints of this worker. */
   readonly #connections: Map<number, HostedConnection>
   readonly #gone: () => void
@@ -56,7 +54,10 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#gone = gone
     this.#sender = new Sender(options.settings, options.acceptsPlain)
     const transport = new LocalTransport({ ...options, sender: this.#sender, relays: true }, tcp)
-    this.#target = destination ? transport.dialer(destination, this) : transport.listener(this)
+    const onEvent = (event: EndpointEvent<Connection>) => this.#onEvent(event)
+    this.#target = destination
+      ? transport.dialer(destination, onEvent)
+      : transport.listener(onEvent)
   }
 
   /**
@@ -71,7 +72,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
       result = { error: toPlain(error as Error) }
     }
     if (!port || !signal) {
-      this.#tell({ type: "listening", result })
+      this.#post({ type: "listening", result })
       return
     }
     port.postMessage(result)
@@ -115,7 +116,7 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#isGone = true
     this.forgetLatest()
     this.#sender.close()
-    this.#tell({ type: "gone" })
+    this.#post({ type: "gone" })
     this.#gone()
   }
 
@@ -156,22 +157,47 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#latest = undefined
   }
 
-  #tell(event: EndpointEvent): void {
+  #post(event: PostedEvent): void {
     this.#outbox.event(this.#number, event)
-  }
-
-  #numberOf(connection: object): number {
-    return (this.#live.get(connection) as HostedConnection).number
   }
 
   // -- Events ----------------------------------------------------------------------
 
-  accepted(connection: Connection): void {
-    this.#opened(connection)
+  #onEvent(event: EndpointEvent<Connection>): void {
+    switch (event.type) {
+      case "opened":
+        this.#opened(event.connection)
+        break
+      case "ready":
+        this.#ready(event.connection, event.peerRoutingId)
+        break
+      case "effortChanged":
+        this.#hosted(event.connection).state.effort = event.connection.effort
+        this.#passOn(event)
+        break
+      case "attemptFailed":
+        this.#deliveries = []
+        this.#passOn(event)
+        break
+      case "closed":
+        this.#passOn(event)
+        this.#closed(event.connection)
+        break
+      default:
+        this.#passOn(event)
+    }
   }
 
-  connected(connection: Connection): void {
-    this.#opened(connection)
+  /** Posts an event of the transport, with the connection's number and without the class of an error. */
+  #passOn(event: EndpointEvent<Connection>): void {
+    const posted: Record<string, unknown> = { ...event }
+    if ("connection" in event) posted.connection = this.#hosted(event.connection).number
+    if ("error" in event && event.error) posted.error = toPlain(event.error)
+    this.#post(posted as PostedEvent)
+  }
+
+  #hosted(connection: Connection): HostedConnection {
+    return this.#live.get(connection) as HostedConnection
   }
 
   #opened(connection: Connection): void {
@@ -181,17 +207,17 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#connections.set(number, hosted)
     const { remoteAddress, remotePort } = connection
     const state = hosted.state.fields
-    this.#tell({ type: "opened", connection: number, state, remoteAddress, remotePort })
+    this.#post({ type: "opened", connection: number, state, remoteAddress, remotePort })
   }
 
-  ready(connection: Connection, peerRoutingId: Buffer): void {
-    const hosted = this.#live.get(connection) as HostedConnection
+  #ready(connection: Connection, peerRoutingId: Uint8Array): void {
+    const hosted = this.#hosted(connection)
     connection.sink = hosted
     hosted.state.effort = connection.effort
     const { peerTakesCommands, peerRevision, scheme } = connection
-    this.#tell({
+    this.#post({
       type: "ready",
-      connection: this.#numberOf(connection),
+      connection: hosted.number,
       peerRoutingId: new Uint8Array(peerRoutingId), // a copy, without the pool that it is in
       peerTakesCommands,
       peerRevision,
@@ -200,72 +226,21 @@ export class HostedEndpoint implements ListenerHandlers, DialerHandlers {
     this.#deliverTo(hosted)
   }
 
-  flushed(connection: number): void {
-    this.#tell({ type: "flushed", connection })
-  }
-
-  authenticate(connection: Connection, credentials: Credentials): void {
-    this.#tell({ type: "authenticate", connection: this.#numberOf(connection), credentials })
-  }
-
-  refused(connection: Connection, status: number): void {
-    this.#tell({ type: "refused", connection: this.#numberOf(connection), status })
-  }
-
-  failed(connection: Connection, error: ProtocolError, failure?: HandshakeFailure): void {
-    this.#tell({
-      type: "failed",
-      connection: this.#numberOf(connection),
-      error: toPlain(error),
-      failure: failure && { reason: failure.reason, error: toPlain(failure.error) },
-    })
-  }
-
-  effortChanged(connection: Connection): void {
-    const { number, state } = this.#live.get(connection) as HostedConnection
-    state.effort = connection.effort
-    this.#tell({ type: "effort", connection: number })
-  }
-
-  closed(connection: Connection, { error, counts, ...ending }: Ending): void {
-    const hosted = this.#live.get(connection) as HostedConnection
+  #closed(connection: Connection): void {
+    this.#connections.delete(this.#hosted(connection).number)
     this.#live.delete(connection)
     this.#deliveries = []
     this.#takers = []
     this.#group = []
-    this.#connections.delete(hosted.number)
-    hosted.state.counts = counts
-    this.#tell({
-      type: "closed",
-      connection: hosted.number,
-      ending: { ...ending, error: error && toPlain(error) },
-    })
     this.#checkGone()
+  }
+
+  flushed(connection: number): void {
+    this.#post({ type: "flushed", connection })
   }
 
   /** Reports an error, which the socket thread throws as an uncaught exception. */
   threw(error: unknown): void {
-    this.#tell({ type: "threw", error: toPlain(error as Error) })
-  }
-
-  acceptFailed(error: Error): void {
-    this.#tell({ type: "acceptFailed", error: toPlain(error) })
-  }
-
-  delayed(): void {
-    this.#tell({ type: "delayed" })
-  }
-
-  attemptFailed(): void {
-    this.#deliveries = []
-    this.#tell({ type: "attemptFailed" })
-  }
-
-  retried(intervalMs: number): void {
-    this.#tell({ type: "retried", intervalMs })
-  }
-
-  gaveUp(isWrongPeer: boolean): void {
-    this.#tell({ type: "gaveUp", isWrongPeer })
+    this.#post({ type: "threw", error: toPlain(error as Error) })
   }
 }

@@ -1,6 +1,6 @@
 import { SLAB_BYTES, type Slab } from "../codec/chunk.js"
 import { copyShared } from "../codec/shared-copy.js"
-import { type EndpointEvent, fromWorker } from "./protocol.js"
+import { fromWorker, type PostedEvent } from "./protocol.js"
 import { SharedSlabs, type SlabReader } from "./shared-slabs.js"
 
 const NONE = -1
@@ -21,7 +21,7 @@ export class Outbox implements SlabReader {
     this.#slabs.readers.add(this)
   }
 
-  event(endpoint: number, event: EndpointEvent): void {
+  event(endpoint: number, event: PostedEvent): void {
     this.#add([fromWorker.EVENT, endpoint, event])
   }
 

@@ -6,8 +6,8 @@
 
 import type { Destination, HostPort } from "../transport/endpoint.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
-import type { Ending, PeerScheme, PlainConnectionOptions } from "../transport/transport.js"
-import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshake.js"
+import type { EndpointEvent, PeerScheme, PlainConnectionOptions } from "../transport/transport.js"
+import type { AuthStatus } from "../zmtp/handshake.js"
 import type { PlainError } from "./plain-error.js"
 
 /** Operations for the worker. Connections and endpoints are identified by numbers. */
@@ -54,7 +54,7 @@ export const fromWorker = {
   FRAMES: 1,
   /** connection: the wanted number of writes has been flushed. */
   FLUSHED: 2,
-  /** endpoint, EndpointEvent. */
+  /** endpoint, PostedEvent. */
   EVENT: 3,
 } as const
 
@@ -107,12 +107,16 @@ export interface EndpointSpec {
 /** The result of LISTEN. */
 export type ListenResult = { address: HostPort } | { error: PlainError }
 
-/** An ending that can be posted. */
-export type PlainEnding = Omit<Ending, "error" | "counts"> & { error: PlainError | undefined }
+/** An event of the transport in the form in which it is posted: a number stands for its connection. */
+export type PostedTransportEvent = Plain<EndpointEvent<number>> | OpenedEvent | ReadyEvent
 
-export type PlainFailure = Pick<HandshakeFailure, "reason"> & { error: PlainError }
+type Plain<Event> = Event extends { type: "opened" | "ready" }
+  ? never
+  : Event extends { error: Error | undefined }
+    ? Omit<Event, "error"> & { error: PlainError | undefined }
+    : Event
 
-/** A connection was made, and its handshake begins. */
+/** "opened", with what the socket thread needs to show the connection. */
 export interface OpenedEvent {
   type: "opened"
   connection: number
@@ -122,30 +126,21 @@ export interface OpenedEvent {
   remotePort: number | undefined
 }
 
-/** Events of an endpoint. */
-export type EndpointEvent =
+/** "ready", with what is known of the peer from now on. */
+export interface ReadyEvent {
+  type: "ready"
+  connection: number
+  peerRoutingId: Uint8Array
+  peerTakesCommands: boolean
+  peerRevision: number | undefined
+  scheme: PeerScheme | undefined
+}
+
+/** Events of an endpoint: those of the transport, and those of its thread. */
+export type PostedEvent =
+  | PostedTransportEvent
   | { type: "listening"; result: ListenResult }
-  | OpenedEvent
-  | {
-      type: "ready"
-      connection: number
-      peerRoutingId: Uint8Array
-      peerTakesCommands: boolean
-      peerRevision: number | undefined
-      scheme: PeerScheme | undefined
-    }
-  | { type: "authenticate"; connection: number; credentials: Credentials }
-  | { type: "refused"; connection: number; status: number }
-  | { type: "failed"; connection: number; error: PlainError; failure: PlainFailure | undefined }
-  /** The compression effort has changed; see SharedState. */
-  | { type: "effort"; connection: number }
   | { type: "flushed"; connection: number }
-  | { type: "closed"; connection: number; ending: PlainEnding }
-  | { type: "acceptFailed"; error: PlainError }
-  | { type: "delayed" }
-  | { type: "attemptFailed" }
-  | { type: "retried"; intervalMs: number }
-  | { type: "gaveUp"; isWrongPeer: boolean }
   /** An error that no peer caused. */
   | { type: "threw"; error: PlainError }
   /** The endpoint was closed, and its last connection has ended. */

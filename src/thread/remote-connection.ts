@@ -20,7 +20,7 @@ import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
-import { type Control, RECEIVE_WINDOW_BYTES, toWorker } from "./protocol.js"
+import { type Control, RECEIVE_WINDOW_BYTES, type ReadyEvent, toWorker } from "./protocol.js"
 import type { SharedState } from "./shared-state.js"
 
 /** Bytes posted to the worker but not yet written at which a connection is blocked. */
@@ -50,8 +50,6 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   peerTakesCommands = false
   peerRevision: number | undefined
   scheme: PeerScheme | undefined
-  /** Whether the handshake is over. */
-  isReady = false
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
   readonly #thread: ConnectionThread
@@ -104,6 +102,13 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     this.remoteAddress = remoteAddress
     this.remotePort = remotePort
     thread.addConnection(this)
+  }
+
+  /** Takes what the handshake has shown of the peer. */
+  knowPeer({ peerTakesCommands, peerRevision, scheme }: ReadyEvent): void {
+    this.peerTakesCommands = peerTakesCommands
+    this.peerRevision = peerRevision
+    this.scheme = scheme
   }
 
   /** Whether this side has ended the connection. */

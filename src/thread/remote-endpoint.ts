@@ -1,25 +1,24 @@
 import { MessageChannel, receiveMessageOnPort } from "node:worker_threads"
-import type { ProtocolError } from "../codec/errors.js"
 import { threadError } from "../codec/errors.js"
 import { Backoff } from "../transport/backoff.js"
 import type { HostPort } from "../transport/endpoint.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
-  ConnectionHandlers,
   Departure,
-  DialerHandlers,
   DialSpec,
   Ending,
-  ListenerHandlers,
+  EndpointEvent,
+  OnEvent,
   PeerDialer,
   PeerListener,
 } from "../transport/transport.js"
 import { fromPlain } from "./plain-error.js"
 import {
-  type EndpointEvent,
   type EndpointSpec,
   type ListenResult,
   type OpenedEvent,
+  type PostedEvent,
+  type PostedTransportEvent,
   toWorker,
 } from "./protocol.js"
 import { RemoteConnection } from "./remote-connection.js"
@@ -45,12 +44,12 @@ abstract class RemoteEndpoint implements ThreadUser {
   /** The timer of the next attempt. */
   protected retry: NodeJS.Timeout | undefined
   readonly #threads: () => Thread
-  readonly #handlers: ConnectionHandlers
+  protected readonly emit: OnEvent
 
-  constructor(spec: EndpointSpec, threads: () => Thread, handlers: ConnectionHandlers) {
+  constructor(spec: EndpointSpec, threads: () => Thread, onEvent: OnEvent) {
     this.spec = spec
     this.#threads = threads
-    this.#handlers = handlers
+    this.emit = onEvent
     this.thread = threads()
     this.number = this.#open()
   }
@@ -86,81 +85,60 @@ abstract class RemoteEndpoint implements ThreadUser {
     this.thread.post(toWorker.CLOSE, this.number)
   }
 
-  onEvent(event: EndpointEvent): void {
+  onEvent(event: PostedEvent): void {
     switch (event.type) {
       case "opened":
         // The connection may have been made before the worker learned of close().
         if (this.isClosed) this.thread.control(event.connection, { type: "destroy" })
         else this.#opened(event)
         break
-      case "ready":
-        this.#proceed(event.connection, (connection) => {
-          connection.peerTakesCommands = event.peerTakesCommands
-          connection.peerRevision = event.peerRevision
-          connection.scheme = event.scheme
-          connection.isReady = true
-          this.#handlers.ready(connection, Buffer.from(event.peerRoutingId))
-        })
-        break
-      case "authenticate":
-        this.#proceed(event.connection, (connection) =>
-          this.#handlers.authenticate(connection, event.credentials),
-        )
-        break
-      case "refused":
-        this.on(event.connection, (connection) => this.#handlers.refused(connection, event.status))
-        break
-      case "failed":
-        this.on(event.connection, (connection) => {
-          const error = fromPlain(event.error) as ProtocolError
-          this.#handlers.failed(
-            connection,
-            error,
-            event.failure && { error, reason: event.failure.reason },
-          )
-        })
-        break
-      case "effort":
-        this.on(event.connection, (connection) => this.#handlers.effortChanged(connection))
-        break
       case "flushed":
-        this.on(event.connection, (connection) => connection.flushed())
+        this.live.get(event.connection)?.flushed()
         break
-      case "closed":
-        this.on(event.connection, (connection) => {
-          const { error, ...ending } = event.ending
-          this.#over(connection, { ...ending, error: error && fromPlain(error) })
-        })
-        break
+      case "listening":
+        break // only for a listener
       case "threw":
         throw fromPlain(event.error)
       case "gone":
         this.thread.remove(this.number)
+        break
+      default:
+        this.#passOn(event)
     }
   }
 
-  protected on(number: number, call: (connection: RemoteConnection) => void): void {
-    const connection = this.live.get(number)
-    if (connection) call(connection)
+  /** Emits an event of the transport that happened on the worker. */
+  #passOn(posted: Exclude<PostedTransportEvent, OpenedEvent>): void {
+    if (!("connection" in posted)) {
+      if (!this.isClosed) this.emit(fromPosted(posted))
+      return
+    }
+    const connection = this.live.get(posted.connection)
+    if (!connection) return
+    const event = fromPosted(posted, connection)
+    if (event.type === "closed") this.#over(connection, event)
+    else if (event.type === "ready" || event.type === "authenticate") {
+      if (posted.type === "ready") connection.knowPeer(posted)
+      this.#proceed(connection, event)
+    } else this.emit(event)
   }
 
   /** Performs a step of a connection, and ends the connection if the step throws. */
-  #proceed(number: number, step: (connection: RemoteConnection) => void): void {
-    const connection = this.live.get(number)
-    if (!connection || connection.isEnded) return
+  #proceed(connection: RemoteConnection, event: EndpointEvent): void {
+    if (connection.isEnded) return
     try {
-      step(connection)
+      this.emit(event)
     } catch (error) {
       connection.destroy()
       throw error
     }
   }
 
-  #over(connection: RemoteConnection, ending: Omit<Ending, "counts">): void {
+  #over(connection: RemoteConnection, { error, stage, final, counts }: Ending): void {
     connection.closing()
     this.live.delete(connection.number)
     try {
-      this.#handlers.closed(connection, { ...ending, counts: connection.counts })
+      this.emit({ type: "closed", connection, error, stage, final, counts })
     } finally {
       connection.closed()
     }
@@ -176,18 +154,20 @@ abstract class RemoteEndpoint implements ThreadUser {
       remotePort,
     )
     this.live.set(number, connection)
-    this.opened(connection)
+    this.opened()
+    this.emit({ type: "opened", connection })
   }
 
-  protected abstract opened(connection: RemoteConnection): void
+  /** Called when there is a connection. */
+  protected opened(): void {}
   /** The thread died, and the connections with it. */
   protected abstract revive(error: Error): void
 
   threadDied(error: Error): void {
     for (const connection of this.live.values()) {
-      const stage = connection.isReady ? "traffic" : "handshaking"
+      const stage = connection.scheme ? "traffic" : "handshaking"
       try {
-        this.#over(connection, { error, stage, final: false })
+        this.#over(connection, { error, stage, final: false, counts: connection.counts })
       } catch (thrown) {
         throwLater(thrown) // the other connections must end too
       }
@@ -198,15 +178,9 @@ abstract class RemoteEndpoint implements ThreadUser {
 
 /** A bound endpoint whose listener is on another thread. */
 export class RemoteListener extends RemoteEndpoint implements PeerListener {
-  readonly #handlers: ListenerHandlers
   readonly #backoff = new Backoff(REVIVE_FIRST_MS, REVIVE_MAX_MS)
   #address: HostPort | undefined
   #listening: { resolve(address: HostPort): void; reject(error: Error): void } | undefined
-
-  constructor(spec: EndpointSpec, threads: () => Thread, handlers: ListenerHandlers) {
-    super(spec, threads, handlers)
-    this.#handlers = handlers
-  }
 
   listen(address: HostPort): Promise<HostPort> {
     return new Promise((resolve, reject) => {
@@ -237,9 +211,8 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
     return result.address
   }
 
-  override onEvent(event: EndpointEvent): void {
+  override onEvent(event: PostedEvent): void {
     if (event.type === "listening") this.#listens(event.result)
-    else if (event.type === "acceptFailed") this.#handlers.acceptFailed(fromPlain(event.error))
     else super.onEvent(event)
   }
 
@@ -254,10 +227,6 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
       if (listening) listening.reject(error as Error)
       else this.#listenLater(error as Error)
     }
-  }
-
-  protected opened(connection: RemoteConnection): void {
-    this.#handlers.accepted(connection)
   }
 
   protected revive(error: Error): void {
@@ -277,7 +246,7 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
 
   /** Tries again later, because the address is still in use. */
   #listenLater(error: Error): void {
-    this.#handlers.acceptFailed(error)
+    this.emit({ type: "acceptFailed", error })
     this.retry = setTimeout(
       () => this.#listenAt(this.#address as HostPort),
       this.#backoff.next(),
@@ -285,22 +254,12 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
   }
 }
 
-/** Events of an attempt to connect, which do not belong to a connection. */
-const DIALING: ReadonlySet<EndpointEvent["type"]> = new Set([
-  "delayed",
-  "attemptFailed",
-  "retried",
-  "gaveUp",
-])
-
 /** A connected endpoint whose connections are on another thread. */
 export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
-  readonly #handlers: DialerHandlers
   readonly #backoff: Backoff
 
-  constructor(spec: EndpointSpec, threads: () => Thread, handlers: DialerHandlers) {
-    super(spec, threads, handlers)
-    this.#handlers = handlers
+  constructor(spec: EndpointSpec, threads: () => Thread, onEvent: OnEvent) {
+    super(spec, threads, onEvent)
     this.#backoff = new Backoff(spec.tcp.reconnectMs, spec.tcp.reconnectMaxMs)
   }
 
@@ -322,36 +281,31 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
     departure.addThread(this.thread)
   }
 
-  override onEvent(event: EndpointEvent): void {
-    if (DIALING.has(event.type)) {
-      if (!this.isClosed) this.#dials(event)
-    } else super.onEvent(event)
-  }
-
-  #dials(event: EndpointEvent): void {
-    if (event.type === "delayed") this.#handlers.delayed()
-    else if (event.type === "attemptFailed") this.#handlers.attemptFailed()
-    else if (event.type === "retried") this.#handlers.retried(event.intervalMs)
-    else if (event.type === "gaveUp") this.#handlers.gaveUp(event.isWrongPeer)
-  }
-
-  protected opened(connection: RemoteConnection): void {
+  protected override opened(): void {
     this.#backoff.reset()
-    this.#handlers.connected(connection)
   }
 
   protected revive(): void {
     const intervalMs = this.#backoff.next()
     if (intervalMs === undefined) {
       this.isClosed = true
-      this.#handlers.gaveUp(false)
+      this.emit({ type: "gaveUp", isWrongPeer: false })
       return
     }
-    this.#handlers.retried(intervalMs)
+    this.emit({ type: "retried", intervalMs })
     this.reopenLater(
       intervalMs,
       () => this.dial(),
       () => this.revive(),
     )
   }
+}
+
+/** Returns an event of the transport as its own thread has emitted it. */
+function fromPosted(
+  posted: Exclude<PostedTransportEvent, OpenedEvent>,
+  connection?: RemoteConnection,
+): EndpointEvent {
+  const error = "error" in posted && posted.error && fromPlain(posted.error)
+  return { ...posted, ...(connection && { connection }), ...(error && { error }) } as EndpointEvent
 }

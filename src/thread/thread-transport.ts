@@ -1,9 +1,8 @@
 import type { Destination } from "../transport/endpoint.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import type {
-  DialerHandlers,
   Encoder,
-  ListenerHandlers,
+  OnEvent,
   PeerDialer,
   PeerListener,
   PlainConnectionOptions,
@@ -41,12 +40,12 @@ export class ThreadTransport implements Transport {
     return framer
   }
 
-  listener(handlers: ListenerHandlers): PeerListener {
-    return new RemoteListener(this.#spec(undefined), this.#threads, handlers)
+  listener(onEvent: OnEvent): PeerListener {
+    return new RemoteListener(this.#spec(undefined), this.#threads, onEvent)
   }
 
-  dialer(destination: Destination, handlers: DialerHandlers): PeerDialer {
-    return new RemoteDialer(this.#spec(destination), this.#threads, handlers)
+  dialer(destination: Destination, onEvent: OnEvent): PeerDialer {
+    return new RemoteDialer(this.#spec(destination), this.#threads, onEvent)
   }
 
   #spec(destination: Destination | undefined): EndpointSpec {

@@ -8,9 +8,9 @@ import { framer } from "./framer.js"
 import { OpenBatch } from "./open-batch.js"
 import {
   type Control,
-  type EndpointEvent,
   fromWorker,
   fromWorkerLengths,
+  type PostedEvent,
   toWorker,
 } from "./protocol.js"
 import type { RemoteConnection } from "./remote-connection.js"
@@ -25,7 +25,7 @@ const HOLD_MS = 100
 
 /** The user of an endpoint, which handles its events. */
 export interface ThreadUser {
-  onEvent(event: EndpointEvent): void
+  onEvent(event: PostedEvent): void
   /** The thread has ended, and its connections with it. */
   threadDied(error: Error): void
 }
@@ -273,7 +273,7 @@ export class Thread implements SlabReader {
         this.#connections.get(number)?.writesFlushed()
         break
       case fromWorker.EVENT:
-        this.#users.get(number)?.onEvent(operations[at + 2] as EndpointEvent)
+        this.#users.get(number)?.onEvent(operations[at + 2] as PostedEvent)
         break
       case fromWorker.SLAB: {
         const memory = operations[at + 2] as SharedArrayBuffer | undefined

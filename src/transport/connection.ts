@@ -7,7 +7,7 @@ import { receivingInstance } from "../codec/module.js"
 import { NO_EFFORT, type Settings } from "../codec/options.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { pingTimeToLiveMs, writeCommand, writePong } from "../zmtp/commands.js"
-import type { AuthStatus, Credentials, HandshakeFailure } from "../zmtp/handshake.js"
+import type { AuthStatus, HandshakeEvent, HandshakeReason } from "../zmtp/handshake.js"
 import { PlainReceiver } from "../zmtp/plain-receiver.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
@@ -18,7 +18,7 @@ import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
 import { descriptorOf, Remainder, untakenBytes } from "./remainder.js"
 import type {
   ConnectionCounts,
-  ConnectionHandlers,
+  ConnectionEvent,
   ConnectionOptions,
   Departing,
   Departure,
@@ -61,7 +61,7 @@ export class Connection
   sink: MessageSink | undefined
   readonly #socket: Socket
   readonly #options: ConnectionOptions
-  readonly #handlers: ConnectionHandlers
+  readonly #emit: (event: ConnectionEvent<Connection>) => void
   readonly #session: Session
   #receiving: Receiver
   #heartbeat: Heartbeat | undefined
@@ -109,11 +109,15 @@ export class Connection
   /** Chooses the effort, for this connection or for a group of them. */
   #meter: EffortMeter | undefined
 
-  constructor(channel: Channel, options: ConnectionOptions, handlers: ConnectionHandlers) {
+  constructor(
+    channel: Channel,
+    options: ConnectionOptions,
+    onEvent: (event: ConnectionEvent<Connection>) => void,
+  ) {
     const { settings, handshakeMs, handshake, relays, acceptsPlain } = options
     this.#socket = channel.socket
     this.#options = options
-    this.#handlers = handlers
+    this.#emit = onEvent
     this.#session = new Session(handshake, this, relays ? this : undefined)
     if (acceptsPlain) {
       const receiver = new PlainReceiver(settings.budgetBytes)
@@ -262,7 +266,7 @@ export class Connection
   }
 
   effortChanged(): void {
-    this.#handlers.effortChanged(this)
+    this.#emit({ type: "effortChanged", connection: this })
   }
 
   encoded(chunk: Chunk): void {
@@ -512,26 +516,23 @@ export class Connection
 
   // -- Handshake -------------------------------------------------------------------
 
-  authenticate(credentials: Credentials): void {
-    this.#handlers.authenticate(this, credentials)
-  }
-
   authenticated(status: AuthStatus | undefined): void {
     if (!this.#closed && !this.#discarding) this.#session.authenticated(status)
   }
 
-  refused(status: number): void {
-    this.#stage = "refused"
-    this.#handlers.refused(this, status)
+  onEvent(event: HandshakeEvent): void {
+    if (event.type === "failed") {
+      this.#stage = "refused"
+      this.#final = true
+      this.#fail(event.error, event.reason)
+      return
+    }
+    if (event.type === "refused") this.#stage = "refused"
+    else if (event.type === "ready") this.#ready()
+    this.#emit({ ...event, connection: this })
   }
 
-  failed(failure: HandshakeFailure): void {
-    this.#stage = "refused"
-    this.#final = true
-    this.#fail(failure.error, failure)
-  }
-
-  ready(peerRoutingId: Buffer): boolean {
+  #ready(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#stage = "traffic"
@@ -542,9 +543,11 @@ export class Connection
       this.#session.headCheck = undefined
       this.#receiving = openTranscoder(settings)
     }
-    this.#handlers.ready(this, peerRoutingId)
-    // The bytes after the handshake have not been received yet.
-    return !this.#stopped && !acceptsPlain
+  }
+
+  get goesOn(): boolean {
+    // With `acceptsPlain`, the bytes after the handshake have not been received yet.
+    return !this.#stopped && !this.#options.acceptsPlain
   }
 
   // -- End -------------------------------------------------------------------------
@@ -569,11 +572,12 @@ export class Connection
     this.destroy()
   }
 
-  #fail(error: Error, failure?: HandshakeFailure): void {
+  #fail(error: Error, reason?: HandshakeReason): void {
     if (this.#discarding) return
     this.#error = error
     this.destroy()
-    if (error instanceof ProtocolError) this.#handlers.failed(this, error, failure)
+    if (error instanceof ProtocolError)
+      this.#emit({ type: "failed", connection: this, error, reason })
   }
 
   #stopListening(): void {
@@ -606,9 +610,9 @@ export class Connection
     this.#releaseWritten()
     if (this.#link) this.#link.sender = undefined // a meter may still refer to the link
     const error = this.#error ?? this.#socket.errored ?? undefined
-    const { counts } = this
+    const ending = { error, stage: this.#stage, final: this.#final, counts: this.counts }
     this.#receiving.close()
-    this.#handlers.closed(this, { error, stage: this.#stage, final: this.#final, counts })
+    this.#emit({ type: "closed", connection: this, ...ending })
     this.sink = undefined
     this.#flushed()
   }

@@ -1,5 +1,3 @@
-import type { ProtocolError } from "../codec/errors.js"
-import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { Backoff } from "./backoff.js"
 import type { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
@@ -7,20 +5,20 @@ import { type Destination, familyOf } from "./endpoint.js"
 import { connectTcp } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 import type {
-  ConnectionHandlers,
+  ConnectionEvent,
   ConnectionOptions,
   Departure,
-  DialerHandlers,
-  Ending,
+  OnEvent,
   PeerDialer,
 } from "./transport.js"
 
-export class Dialer implements PeerDialer, ConnectionHandlers {
+/** A connected endpoint: keeps one connection, and makes it again when it is lost. */
+export class Dialer implements PeerDialer {
   connection: Connection | undefined
   readonly #destination: Destination
   readonly #options: ConnectionOptions
   readonly #tcp: TcpOptions
-  readonly #handlers: DialerHandlers
+  readonly #emit: OnEvent<Connection>
   readonly #backoff: Backoff
   #attempt: Channel | undefined
   #pause: NodeJS.Timeout | undefined
@@ -30,12 +28,12 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
     destination: Destination,
     options: ConnectionOptions,
     tcp: TcpOptions,
-    handlers: DialerHandlers,
+    onEvent: OnEvent<Connection>,
   ) {
     this.#destination = destination
     this.#options = options
     this.#tcp = tcp
-    this.#handlers = handlers
+    this.#emit = onEvent
     this.#backoff = new Backoff(tcp.reconnectMs, tcp.reconnectMaxMs)
   }
 
@@ -54,18 +52,18 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
         this.#attempt = undefined
         this.#backoff.reset()
         // Report it first: the handshake may end as soon as it begins.
-        const connection = new Connection(channel, this.#options, this)
+        const connection = new Connection(channel, this.#options, this.#onConnectionEvent)
         this.connection = connection
-        this.#handlers.connected(connection)
+        this.#emit({ type: "opened", connection })
       },
       closed: () => {
         this.#attempt = undefined
         if (this.#closed) return
-        this.#handlers.attemptFailed()
+        this.#emit({ type: "attemptFailed" })
         this.#retry()
       },
     }
-    this.#handlers.delayed()
+    this.#emit({ type: "delayed" })
   }
 
   /** Makes the next attempt at once, without the rest of the pause. */
@@ -96,39 +94,22 @@ export class Dialer implements PeerDialer, ConnectionHandlers {
     const intervalMs = this.#backoff.next()
     if (intervalMs === undefined) return
     this.#pause = setTimeout(dialAgain, intervalMs, this).unref()
-    this.#handlers.retried(intervalMs)
+    this.#emit({ type: "retried", intervalMs })
   }
 
-  effortChanged(connection: Connection): void {
-    this.#handlers.effortChanged(connection)
+  readonly #onConnectionEvent = (event: ConnectionEvent<Connection>): void => {
+    if (event.type === "closed") this.connection = undefined
+    this.#emit(event)
+    if (event.type === "closed" && !this.#closed) this.#goOn(event.final)
   }
 
-  closed(connection: Connection, ending: Ending): void {
-    this.connection = undefined
-    this.#handlers.closed(connection, ending)
-    if (this.#closed) return
-    if (ending.final || this.#tcp.reconnectMs <= 0) {
+  #goOn(isWrongPeer: boolean): void {
+    if (isWrongPeer || this.#tcp.reconnectMs <= 0) {
       this.#closed = true
-      this.#handlers.gaveUp(ending.final)
+      this.#emit({ type: "gaveUp", isWrongPeer })
     } else {
       this.#retry()
     }
-  }
-
-  ready(connection: Connection, peerRoutingId: Buffer): void {
-    this.#handlers.ready(connection, peerRoutingId)
-  }
-
-  authenticate(connection: Connection, credentials: Credentials): void {
-    this.#handlers.authenticate(connection, credentials)
-  }
-
-  refused(connection: Connection, status: number): void {
-    this.#handlers.refused(connection, status)
-  }
-
-  failed(connection: Connection, error: ProtocolError, failure?: HandshakeFailure): void {
-    this.#handlers.failed(connection, error, failure)
   }
 }
 

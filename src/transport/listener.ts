@@ -1,37 +1,29 @@
 import { BlockList, createServer, type Server, type Socket } from "node:net"
-import type { ProtocolError } from "../codec/errors.js"
-import type { Credentials, HandshakeFailure } from "../zmtp/handshake.js"
 import { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { familyOf, type HostPort } from "./endpoint.js"
 import { listenTcp, serverOptions } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
-import type {
-  ConnectionHandlers,
-  ConnectionOptions,
-  Ending,
-  ListenerHandlers,
-  PeerListener,
-} from "./transport.js"
+import type { ConnectionEvent, ConnectionOptions, OnEvent, PeerListener } from "./transport.js"
 
 /** Maximum number of connections in their handshake. One more closes the oldest. */
 const HALF_OPEN_MAX = 4096
 
 /** A bound endpoint: makes a connection of each TCP connection that it accepts. */
-export class Listener implements PeerListener, ConnectionHandlers {
+export class Listener implements PeerListener {
   readonly connections: Set<Connection> = new Set()
   readonly #options: ConnectionOptions
-  readonly #handlers: ListenerHandlers
+  readonly #emit: OnEvent<Connection>
   readonly #server: Server
   readonly #tcp: TcpOptions
   readonly #filter: BlockList | undefined
   /** The connections in their handshake, oldest first. */
   readonly #halfOpen = new Set<Connection>()
 
-  constructor(options: ConnectionOptions, tcp: TcpOptions, handlers: ListenerHandlers) {
+  constructor(options: ConnectionOptions, tcp: TcpOptions, onEvent: OnEvent<Connection>) {
     this.#options = options
     this.#tcp = tcp
-    this.#handlers = handlers
+    this.#emit = onEvent
     this.#filter = readFilters(tcp.acceptFilters)
     this.#server = createServer(serverOptions(tcp), (socket) => this.#accept(socket))
     this.#server.unref()
@@ -43,7 +35,7 @@ export class Listener implements PeerListener, ConnectionHandlers {
 
   listenSync(address: HostPort): HostPort {
     const bound = listenTcp(this.#server, address, this.#tcp)
-    this.#server.on("error", (error) => this.#handlers.acceptFailed(error))
+    this.#server.on("error", (error) => this.#emit({ type: "acceptFailed", error }))
     return bound
   }
 
@@ -56,10 +48,10 @@ export class Listener implements PeerListener, ConnectionHandlers {
       socket.destroy()
       return
     }
-    const connection = new Connection(Channel.adopt(socket), this.#options, this)
+    const connection = new Connection(Channel.adopt(socket), this.#options, this.#onConnectionEvent)
     this.connections.add(connection)
     this.#halfOpen.add(connection)
-    this.#handlers.accepted(connection)
+    this.#emit({ type: "opened", connection })
     if (this.#halfOpen.size <= HALF_OPEN_MAX) return
     for (const oldest of this.#halfOpen) {
       this.#halfOpen.delete(oldest)
@@ -73,31 +65,11 @@ export class Listener implements PeerListener, ConnectionHandlers {
     return this.#filter.check(address, familyOf(address) === 6 ? "ipv6" : "ipv4")
   }
 
-  ready(connection: Connection, peerRoutingId: Buffer): void {
-    this.#halfOpen.delete(connection)
-    this.#handlers.ready(connection, peerRoutingId)
-  }
-
-  effortChanged(connection: Connection): void {
-    this.#handlers.effortChanged(connection)
-  }
-
-  closed(connection: Connection, ending: Ending): void {
-    this.connections.delete(connection)
-    this.#halfOpen.delete(connection)
-    this.#handlers.closed(connection, ending)
-  }
-
-  authenticate(connection: Connection, credentials: Credentials): void {
-    this.#handlers.authenticate(connection, credentials)
-  }
-
-  refused(connection: Connection, status: number): void {
-    this.#handlers.refused(connection, status)
-  }
-
-  failed(connection: Connection, error: ProtocolError, failure?: HandshakeFailure): void {
-    this.#handlers.failed(connection, error, failure)
+  readonly #onConnectionEvent = (event: ConnectionEvent<Connection>): void => {
+    const { type, connection } = event
+    if (type === "closed") this.connections.delete(connection)
+    if (type === "closed" || type === "ready") this.#halfOpen.delete(connection)
+    this.#emit(event)
   }
 }
 

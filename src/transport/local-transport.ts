@@ -1,15 +1,10 @@
 import { loadInstance, receivingInstance } from "../codec/module.js"
+import type { Connection } from "./connection.js"
 import { Dialer } from "./dialer.js"
 import type { Destination } from "./endpoint.js"
 import { Listener } from "./listener.js"
 import type { TcpOptions } from "./tcp-options.js"
-import type {
-  ConnectionOptions,
-  DialerHandlers,
-  Encoder,
-  ListenerHandlers,
-  Transport,
-} from "./transport.js"
+import type { ConnectionOptions, Encoder, OnEvent, Transport } from "./transport.js"
 
 /** The transport whose connections are on this thread. */
 export class LocalTransport implements Transport {
@@ -25,16 +20,16 @@ export class LocalTransport implements Transport {
     return this.#options.sender
   }
 
-  listener(handlers: ListenerHandlers): Listener {
+  listener(onEvent: OnEvent<Connection>): Listener {
     // Load the module now, so that it is ready when a peer connects.
     loadInstance()
       .then(receivingInstance)
       .catch(() => {})
-    return new Listener(this.#options, this.#tcp, handlers)
+    return new Listener(this.#options, this.#tcp, onEvent)
   }
 
-  dialer(destination: Destination, handlers: DialerHandlers): Dialer {
+  dialer(destination: Destination, onEvent: OnEvent<Connection>): Dialer {
     receivingInstance() // made on first use, and here rather than while a peer waits
-    return new Dialer(destination, this.#options, this.#tcp, handlers)
+    return new Dialer(destination, this.#options, this.#tcp, onEvent)
   }
 }

@@ -4,12 +4,7 @@ import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
 import type { PlainMessages, Sender } from "../codec/sender.js"
-import type {
-  AuthStatus,
-  Credentials,
-  HandshakeFailure,
-  HandshakeSettings,
-} from "../zmtp/handshake.js"
+import type { AuthStatus, HandshakeEvent, HandshakeSettings } from "../zmtp/handshake.js"
 import type { Link, LinkHolder } from "./effort-meter.js"
 import type { Destination, HostPort } from "./endpoint.js"
 import type { HeartbeatOptions } from "./heartbeat.js"
@@ -50,27 +45,35 @@ export interface FrameRelaySink extends MessageSink {
   frames(piece: Uint8Array, messages: number): boolean
 }
 
-/** Events of a connection. */
-export interface ConnectionHandlers {
-  /** The handshake has succeeded. The handler sets `connection.sink`. */
-  ready(connection: PeerConnection, peerRoutingId: Buffer): void
-  /** Requests a call of `connection.authenticated`. */
-  authenticate(connection: PeerConnection, credentials: Credentials): void
-  /** The peer or the ZAP handler has refused the other side. */
-  refused(connection: PeerConnection, status: number): void
+/**
+ * An event of an endpoint or of one of its connections. The thread that has the connections passes
+ * it to the sockets' thread.
+ */
+export type EndpointEvent<Connection = PeerConnection> =
+  | ConnectionEvent<Connection>
+  | { type: "acceptFailed"; error: Error }
+  /** An attempt to connect has begun. */
+  | { type: "delayed" }
+  /** An attempt has failed. "retried" follows if there will be another. */
+  | { type: "attemptFailed" }
+  | { type: "retried"; intervalMs: number }
   /**
-   * The peer broke a rule and its connection has ended. `failure` is set if that was during the
-   * handshake.
+   * There is no connection and there will be none: the peer is the wrong one, or reconnecting is
+   * disabled.
    */
-  failed(
-    connection: PeerConnection,
-    error: ProtocolError,
-    failure: HandshakeFailure | undefined,
-  ): void
+  | { type: "gaveUp"; isWrongPeer: boolean }
+
+/** An event of a connection. The listener or dialer adds the first and takes note of the last. */
+export type ConnectionEvent<Connection = PeerConnection> = { connection: Connection } & (
+  | { type: "opened" }
+  /** The handler of "ready" sets `connection.sink`. */
+  | HandshakeEvent
   /** The compression effort has changed. */
-  effortChanged(connection: PeerConnection): void
-  closed(connection: PeerConnection, ending: Ending): void
-}
+  | { type: "effortChanged" }
+  | ({ type: "closed" } & Ending)
+)
+
+export type OnEvent<Connection = PeerConnection> = (event: EndpointEvent<Connection>) => void
 
 /** Traffic in one direction, and whether a dictionary is in use. */
 export interface DirectionCounts extends Traffic {
@@ -266,11 +269,6 @@ export interface Command {
 
 export type PendingWrite = Chunk | Command
 
-export interface ListenerHandlers extends ConnectionHandlers {
-  accepted(connection: PeerConnection): void
-  acceptFailed(error: Error): void
-}
-
 /** A bound endpoint: makes a connection of each TCP connection that it accepts. */
 export interface PeerListener {
   readonly connections: Iterable<PeerConnection>
@@ -283,20 +281,6 @@ export interface PeerListener {
   listen(address: HostPort): Promise<HostPort>
   /** Stops listening; connections continue. The port may become free a moment later. */
   close(): void
-}
-
-export interface DialerHandlers extends ConnectionHandlers {
-  /** An attempt has begun. */
-  delayed(): void
-  connected(connection: PeerConnection): void
-  /** An attempt has failed. "retried" follows if there will be another. */
-  attemptFailed(): void
-  retried(intervalMs: number): void
-  /**
-   * There is no connection and there will be none: the peer is the wrong one, or reconnecting is
-   * disabled.
-   */
-  gaveUp(isWrongPeer: boolean): void
 }
 
 /** A connected endpoint: keeps one connection, and makes it again when it is lost. */
@@ -315,6 +299,6 @@ export interface PeerDialer {
 /** A factory for the connections of an endpoint. */
 export interface Transport {
   readonly encoder: Encoder
-  listener(handlers: ListenerHandlers): PeerListener
-  dialer(destination: Destination, handlers: DialerHandlers): PeerDialer
+  listener(onEvent: OnEvent): PeerListener
+  dialer(destination: Destination, onEvent: OnEvent): PeerDialer
 }

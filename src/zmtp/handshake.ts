@@ -42,22 +42,24 @@ export type HandshakeReason =
   | "INVALID_METADATA"
   | "MECHANISM_MISMATCH"
 
-/** The failure that ended a handshake. */
-export interface HandshakeFailure {
-  error: ProtocolError
-  /** The name of the failure in libzmq's monitor; undefined if it has none. */
-  reason: HandshakeReason | undefined
-}
-
-export interface HandshakeSink {
-  /** Sends a command frame. */
-  sendCommand(frame: Uint8Array): void
+/** An event of a handshake. */
+export type HandshakeEvent =
   /** Requests a call of `authenticated`. */
-  authenticate(credentials: Credentials): void
+  | { type: "authenticate"; credentials: Credentials }
   /** The peer or the ZAP handler has refused the connection, with this status. */
-  refused(status: number): void
-  fail(failure: HandshakeFailure): void
-  ready(peerRoutingId: Uint8Array): void
+  | { type: "refused"; status: number }
+  /**
+   * The peer broke a rule. `reason` is the name of the failure in libzmq's monitor; undefined if it
+   * has none.
+   */
+  | { type: "failed"; error: ProtocolError; reason: HandshakeReason | undefined }
+  /** The handshake has succeeded. */
+  | { type: "ready"; peerRoutingId: Uint8Array }
+
+export interface HandshakeHandlers {
+  /** Sends bytes to the peer. */
+  send(bytes: Uint8Array): void
+  onEvent(event: HandshakeEvent): void
 }
 
 type State =
@@ -80,7 +82,7 @@ const encoder = new TextEncoder()
  */
 export class Handshake {
   readonly #settings: HandshakeSettings
-  readonly #sink: HandshakeSink
+  readonly #handlers: HandshakeHandlers
   #state: State = "start"
   /** NULL: the peer's routing id from its READY, which may arrive before the reply of ZAP. */
   #peerRoutingId: Uint8Array | undefined
@@ -88,9 +90,9 @@ export class Handshake {
   /** The revision that the peer announced; undefined if none. */
   peerRevision: number | undefined
 
-  constructor(settings: HandshakeSettings, sink: HandshakeSink) {
+  constructor(settings: HandshakeSettings, handlers: HandshakeHandlers) {
     this.#settings = settings
-    this.#sink = sink
+    this.#handlers = handlers
   }
 
   start(): void {
@@ -99,10 +101,9 @@ export class Handshake {
       this.#state = plainServer ? "waiting for HELLO" : "waiting for WELCOME"
       if (plainServer) return
       const hello = [username.length, ...username, password.length, ...password]
-      this.#sink.sendCommand(writeCommand("HELLO", Uint8Array.from(hello)))
+      this.#handlers.send(writeCommand("HELLO", Uint8Array.from(hello)))
     } else if (authenticate) {
-      this.#state = "authenticating"
-      this.#sink.authenticate({ mechanism, values: [] })
+      this.#authenticate({ mechanism, values: [] })
     } else {
       this.#state = "waiting for READY"
       this.#sendReady()
@@ -127,7 +128,7 @@ export class Handshake {
       this.#refuse(status)
     } else if (this.#settings.mechanism === "PLAIN") {
       this.#state = "waiting for INITIATE"
-      this.#sink.sendCommand(writeCommand("WELCOME", NOTHING))
+      this.#handlers.send(writeCommand("WELCOME", NOTHING))
     } else {
       this.#state = "waiting for READY"
       this.#sendReady()
@@ -154,7 +155,7 @@ export class Handshake {
         return
       }
       this.#state = "waiting for READY"
-      this.#sink.sendCommand(writeCommand("INITIATE", this.#metadata()))
+      this.#handlers.send(writeCommand("INITIATE", this.#metadata()))
     } else if (name === "READY" && welcomed) {
       const routingId = this.#readPeer(data, "INVALID_METADATA")
       if (routingId) this.#ready(routingId)
@@ -187,9 +188,13 @@ export class Handshake {
       this.#fail("a HELLO is not well-formed", "MALFORMED_COMMAND_HELLO")
       return
     }
-    this.#state = "authenticating"
     const values = [data.slice(1, nameEnd), data.slice(nameEnd + 1)]
-    this.#sink.authenticate({ mechanism: "PLAIN", values })
+    this.#authenticate({ mechanism: "PLAIN", values })
+  }
+
+  #authenticate(credentials: Credentials): void {
+    this.#state = "authenticating"
+    this.#handlers.onEvent({ type: "authenticate", credentials })
   }
 
   /** Checks the peer's metadata and returns its routing id; undefined if the handshake has failed. */
@@ -219,13 +224,13 @@ export class Handshake {
       return
     }
     const text = latin1(words)
-    if (/^[345]00$/.test(text)) this.#sink.refused(Number(text))
+    if (/^[345]00$/.test(text)) this.#handlers.onEvent({ type: "refused", status: Number(text) })
     this.#fail(`the peer refused with ${quoted(words)}`, undefined)
   }
 
   #sendReady(): void {
     this.#readySent = true
-    this.#sink.sendCommand(writeCommand("READY", this.#metadata()))
+    this.#handlers.send(writeCommand("READY", this.#metadata()))
   }
 
   #metadata(): Uint8Array {
@@ -243,17 +248,17 @@ export class Handshake {
 
   #ready(peerRoutingId: Uint8Array): void {
     this.#state = "over"
-    this.#sink.ready(peerRoutingId)
+    this.#handlers.onEvent({ type: "ready", peerRoutingId })
   }
 
   #refuse(status: AuthStatus): void {
     this.#state = "over"
-    this.#sink.refused(status)
+    this.#handlers.onEvent({ type: "refused", status })
     // A temporary failure is not sent to the peer. The peer closes the connection, or the handshake
     // times out.
     if (status === 300) return
     const reason = encoder.encode(String(status))
-    this.#sink.sendCommand(writeCommand("ERROR", Uint8Array.of(reason.length, ...reason)))
+    this.#handlers.send(writeCommand("ERROR", Uint8Array.of(reason.length, ...reason)))
   }
 
   #unexpected(name: string | undefined): void {
@@ -262,7 +267,8 @@ export class Handshake {
 
   #fail(what: string, reason: HandshakeReason | undefined): void {
     this.#state = "over"
-    this.#sink.fail({ error: new ProtocolError("ERR_ZMTP_HANDSHAKE", what), reason })
+    const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
+    this.#handlers.onEvent({ type: "failed", error, reason })
   }
 }
 

@@ -14,27 +14,20 @@ import {
 } from "./greeting.js"
 import {
   type AuthStatus,
-  type Credentials,
   Handshake,
-  type HandshakeFailure,
+  type HandshakeEvent,
+  type HandshakeHandlers,
   type HandshakeSettings,
-  type HandshakeSink,
 } from "./handshake.js"
 import type { HeadCheck } from "./plain-receiver.js"
 
 /** Maximum number of parts in a message (RFC.md section 7): each takes more memory than its bytes. */
 export const PARTS_MAX = 65_536
 
-/** Events of a session. */
-export interface SessionHandlers {
-  /** Sends bytes to the peer: the greeting and commands. */
-  send(bytes: Uint8Array): void
-  /** Requests a call of `session.authenticated`. */
-  authenticate(credentials: Credentials): void
-  refused(status: number): void
-  failed(failure: HandshakeFailure): void
-  /** The handshake has succeeded; messages follow. Returns whether to go on at once. */
-  ready(peerRoutingId: Buffer): boolean
+/** The consumer of a session's events, messages and commands. */
+export interface SessionHandlers extends HandshakeHandlers {
+  /** Whether to go on at once with messages that arrive together with the end of the handshake. */
+  readonly goesOn: boolean
   /** Takes ownership of a message. Returns whether to go on at once. */
   message(parts: Buffer[]): boolean
   /**
@@ -53,7 +46,7 @@ type State = "greeting" | "handshake" | "traffic" | "over"
  * One side of a ZMTP 3 connection as bytes and events: greeting, handshake, then messages and
  * commands (RFC.md section 3). It does no I/O and has no timers.
  */
-export class Session implements RelaySink, HandshakeSink {
+export class Session implements RelaySink, HandshakeHandlers {
   readonly #settings: HandshakeSettings
   readonly #handlers: SessionHandlers
   readonly #frames = new FrameReader()
@@ -65,8 +58,6 @@ export class Session implements RelaySink, HandshakeSink {
   #greeting: Uint8Array | undefined = new Uint8Array(GREETING_BYTES)
   #greetingBytes = 0
   #handshake: Handshake | undefined
-  /** Whether to go on with messages that arrive together with the end of the handshake. */
-  #goesOn = true
   /** The parts received so far of an incomplete message. */
   #parts: Buffer[] | undefined
   /** Whether the peer takes subscriptions as commands, as ZMTP 3.1 does. */
@@ -108,9 +99,9 @@ export class Session implements RelaySink, HandshakeSink {
   receive(bytes: Uint8Array, start = 0, copied = false): number {
     const relay = this.#relay
     if (!relay) return this.#frames.read(bytes, start, this, copied)
-    this.#goesOn = true
-    const from = this.isReady ? start : this.#frames.read(bytes, start, this)
-    return this.isReady && this.#goesOn ? relay.read(bytes, from, this) : from
+    if (this.isReady) return relay.read(bytes, start, this)
+    const from = this.#frames.read(bytes, start, this)
+    return this.isReady && this.#handlers.goesOn ? relay.read(bytes, from, this) : from
   }
 
   get room(): number {
@@ -146,7 +137,7 @@ export class Session implements RelaySink, HandshakeSink {
   frame(flags: number, body: Buffer): boolean {
     if (this.#state !== "traffic") {
       this.#handshake?.command(body, (flags & COMMAND) !== 0)
-      return !this.isReady || (this.#goesOn && !this.#relay)
+      return !this.isReady || (this.#handlers.goesOn && !this.#relay)
     }
     if (flags === 0 && this.#parts === undefined) return this.#handlers.message([body])
     if (flags & COMMAND) {
@@ -189,7 +180,7 @@ export class Session implements RelaySink, HandshakeSink {
           ? `asks for ${mechanism}; this side has ${this.#settings.mechanism}`
           : describeGreeting(greeting)
       const error = new ProtocolError("ERR_ZMTP_GREETING", `the greeting ${detail}`)
-      this.fail({ error, reason: "MECHANISM_MISMATCH" })
+      this.onEvent({ type: "failed", error, reason: "MECHANISM_MISMATCH" })
       return
     }
     this.peerTakesCommands = major > 3 || minor > 0
@@ -198,41 +189,28 @@ export class Session implements RelaySink, HandshakeSink {
     this.#handshake.start()
   }
 
-  sendCommand(frame: Uint8Array): void {
+  send(frame: Uint8Array): void {
     this.#handlers.send(frame)
   }
 
-  authenticate(credentials: Credentials): void {
-    this.#handlers.authenticate(credentials)
-  }
-
-  refused(status: number): void {
-    this.#handlers.refused(status)
-  }
-
-  fail(failure: HandshakeFailure): void {
-    this.#end()
-    this.#handlers.failed(failure)
-  }
-
-  /** Ignores everything received from now on. */
-  #end(): void {
-    this.#state = "over"
-    this.#handshake = undefined
-  }
-
-  ready(peerRoutingId: Uint8Array): void {
-    // Whoever reads on would take the rest of a frame for the beginning of another.
-    if (this.#frames.insideFrame) {
-      const what = "a frame began before the handshake was over"
-      const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
-      this.fail({ error, reason: "UNEXPECTED_COMMAND" })
-      return
+  /** Passes on an event of the handshake, which "ready" and "failed" end. */
+  onEvent(event: HandshakeEvent): void {
+    if (event.type === "ready") {
+      // Whoever reads on would take the rest of a frame for the beginning of another.
+      if (this.#frames.insideFrame) {
+        const what = "a frame began before the handshake was over"
+        const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
+        this.onEvent({ type: "failed", error, reason: "UNEXPECTED_COMMAND" })
+        return
+      }
+      this.#state = "traffic"
+      this.peerRevision = this.#handshake?.peerRevision
+      this.#handshake = undefined
+    } else if (event.type === "failed") {
+      this.#state = "over" // everything received from now on is ignored
+      this.#handshake = undefined
     }
-    this.#state = "traffic"
-    this.peerRevision = this.#handshake?.peerRevision
-    this.#handshake = undefined
-    this.#goesOn = this.#handlers.ready(Buffer.from(peerRoutingId))
+    this.#handlers.onEvent(event)
   }
 }
 

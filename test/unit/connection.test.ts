@@ -86,22 +86,13 @@ class Peer implements MessageSink {
       relays: false,
       acceptsPlain,
     }
-    const unexpected = (what: string) => () => {
-      throw new Error(`unexpected: ${what}`)
-    }
     const channel = { socket: this.socket as unknown as Socket, handlers: {} }
-    this.connection = new Connection(channel as unknown as Channel, options, {
-      ready: (connection) => {
-        connection.sink = this
-        if (isFull) connection.stop()
-      },
-      authenticate: unexpected("authenticate"),
-      effortChanged: unexpected("effortChanged"),
-      refused: unexpected("refused"),
-      failed: (_, error) => {
-        this.errors.push(error.code)
-      },
-      closed: () => {},
+    this.connection = new Connection(channel as unknown as Channel, options, (event) => {
+      if (event.type === "ready") {
+        event.connection.sink = this
+        if (isFull) event.connection.stop()
+      } else if (event.type === "failed") this.errors.push(event.error.code)
+      else if (event.type !== "closed") throw new Error(`unexpected: ${event.type}`)
     })
     this.connection.data(concat(handshake("PUSH"), firstBytes))
   }

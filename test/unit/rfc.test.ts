@@ -221,10 +221,8 @@ class Receiver {
 
   static readonly ignoring = {
     send: () => {},
-    authenticate: () => {},
-    refused: () => {},
-    ready: () => true,
-    failed: () => {},
+    onEvent: () => {},
+    goesOn: true,
     message: () => true,
     command: () => true,
   }
@@ -232,8 +230,8 @@ class Receiver {
   constructor(afterHandshake: boolean, refuses: (message: readonly Buffer[]) => boolean) {
     this.#session = new Session(Receiver.settings, {
       ...Receiver.ignoring,
-      failed: ({ error }) => {
-        this.error = error.code
+      onEvent: (event) => {
+        if (event.type === "failed") this.error = event.error.code
       },
       message: (parts) => {
         if (refuses(parts)) this.error = "ERR_ZMTP_MESSAGE"

@@ -70,17 +70,19 @@ function run({ side, answer }: Pick<Exchange, "side" | "answer">, chunks: Uint8A
   }
   const session = new Session(settings, {
     send: (bytes) => sent.push(bytes),
-    authenticate: ({ mechanism, values }) => {
-      told.push(["authenticate", mechanism, ...values.map(words)].join(" "))
-      if (answer !== "later") session.authenticated(answer === "nobody" ? undefined : answer)
+    onEvent: (event) => {
+      if (event.type === "authenticate") {
+        const { mechanism, values } = event.credentials
+        told.push(["authenticate", mechanism, ...values.map(words)].join(" "))
+        if (answer !== "later") session.authenticated(answer === "nobody" ? undefined : answer)
+      } else if (event.type === "failed") {
+        over = true
+        expectReadable(event.error.message)
+        told.push(`failed ${event.reason}: ${event.error.message}`)
+      } else if (event.type === "refused") told.push(`refused ${event.status}`)
+      else told.push(`ready ${words(event.peerRoutingId)}`)
     },
-    refused: (status) => told.push(`refused ${status}`),
-    failed: ({ error, reason }) => {
-      over = true
-      expectReadable(error.message)
-      told.push(`failed ${reason}: ${error.message}`)
-    },
-    ready: (id) => told.push(`ready ${words(id)}`) > 0,
+    goesOn: true,
     message: (parts) => told.push(`message ${words(parts)}`) > 0,
     command: (name, data) => told.push(`command ${name} ${words(data)}`) > 0,
   })
@@ -389,10 +391,8 @@ describe.each([0, 1])("NULL with a peer of ZMTP 3.%i", (minor) => {
       },
       {
         send: () => {},
-        authenticate: () => {},
-        refused: () => {},
-        failed: () => {},
-        ready: () => true,
+        onEvent: () => {},
+        goesOn: true,
         message: () => true,
         command: () => true,
       },
@@ -730,10 +730,8 @@ test("a handler that stops is not called any more, and the rest is passed again"
     },
     {
       send: () => {},
-      authenticate: () => {},
-      refused: () => {},
-      failed: () => {},
-      ready: () => true,
+      onEvent: () => {},
+      goesOn: true,
       message: (parts) => {
         told.push(words(parts))
         return false

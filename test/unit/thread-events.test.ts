@@ -4,16 +4,16 @@ import { setImmediate as turn } from "node:timers/promises"
 import { expect, onTestFinished, test, vi } from "vitest"
 import {
   type Control,
-  type EndpointEvent,
   type EndpointSpec,
   fromWorker,
+  type PostedEvent,
   toWorker,
 } from "../../src/thread/protocol.js"
 import { RemoteConnection } from "../../src/thread/remote-connection.js"
 import { RemoteListener } from "../../src/thread/remote-endpoint.js"
 import { SharedState } from "../../src/thread/shared-state.js"
 import { Thread } from "../../src/thread/thread.js"
-import type { ListenerHandlers } from "../../src/transport/transport.js"
+import type { EndpointEvent } from "../../src/transport/transport.js"
 import { message } from "../support/zmtp.js"
 
 type FakeWorker = EventEmitter & { posted: unknown[] }
@@ -53,23 +53,14 @@ function endpoint() {
   const thread = new Thread(() => {})
   const worker = workers.at(-1) as FakeWorker
   const log: string[] = []
-  const tell = (what: string) => () => {
-    log.push(what)
-    throw new Error(`at ${what} ${log.length}`)
-  }
-  const handlers: Partial<ListenerHandlers> = {
-    accepted: tell("accepted"),
-    authenticate: tell("authenticate"),
-    ready: tell("ready"),
-    refused: tell("refused"),
-    failed: tell("failed"),
-    closed: tell("closed"),
-    acceptFailed: tell("acceptFailed"),
+  const onEvent = ({ type }: EndpointEvent) => {
+    log.push(type)
+    throw new Error(`at ${type} ${log.length}`)
   }
   const spec = { credit: 10 } as EndpointSpec
-  const one = new RemoteListener(spec, () => thread, handlers as ListenerHandlers)
+  const one = new RemoteListener(spec, () => thread, onEvent)
   onTestFinished(() => one.close())
-  const take = (...events: EndpointEvent[]) => {
+  const take = (...events: PostedEvent[]) => {
     worker.emit(
       "message",
       events.flatMap((event) => [fromWorker.EVENT, 1, event]),
@@ -78,7 +69,7 @@ function endpoint() {
   return { worker, log, take, one }
 }
 
-const opened = (connection: number): EndpointEvent => ({
+const opened = (connection: number): PostedEvent => ({
   type: "opened",
   connection,
   state: new SharedState().fields,
@@ -86,6 +77,7 @@ const opened = (connection: number): EndpointEvent => ({
   remotePort: 5555,
 })
 const error = { message: "text", rule: undefined, properties: {} }
+const counts = new SharedState().counts
 
 test("a handler that throws does not suppress other events in the same post", async () => {
   const errors = uncaught()
@@ -104,13 +96,13 @@ test("a handler that throws does not suppress other events in the same post", as
       scheme: "lz4+tcp",
     },
     { type: "refused", connection: 1, status: 400 },
-    { type: "failed", connection: 1, error, failure: undefined },
-    { type: "closed", connection: 1, ending: { error, stage: "traffic", final: false } },
+    { type: "failed", connection: 1, error, reason: undefined },
+    { type: "closed", connection: 1, error, stage: "traffic", final: false, counts },
     { type: "acceptFailed", error },
   )
   const told = [
-    "accepted",
-    "accepted",
+    "opened",
+    "opened",
     "authenticate",
     "ready",
     "refused",
@@ -130,8 +122,8 @@ test("an error of the thread that no peer caused is thrown as an uncaught one", 
   const { log, take } = endpoint()
   take({ type: "threw", error }, opened(1))
   await turn()
-  expect(log).toEqual(["accepted"])
-  expect(errors).toEqual([new Error("text"), new Error("at accepted 1")])
+  expect(log).toEqual(["opened"])
+  expect(errors).toEqual([new Error("text"), new Error("at opened 1")])
 })
 
 test("memory is released after its messages are read, not during reading", () => {
@@ -177,7 +169,7 @@ test("a handler that throws when a thread dies does not prevent other connection
   onTestFinished(() => warned.mockRestore())
   take(opened(1), opened(2))
   worker.emit("error", new Error("it died"))
-  expect(log).toEqual(["accepted", "accepted", "closed", "closed"])
+  expect(log).toEqual(["opened", "opened", "closed", "closed"])
   await turn()
   expect(errors).toHaveLength(4)
 })

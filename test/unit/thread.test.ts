@@ -14,8 +14,8 @@ import { Outbox } from "../../src/thread/outbox.js"
 import { fromPlain, toPlain } from "../../src/thread/plain-error.js"
 import {
   type Control,
-  type EndpointEvent,
   fromWorker,
+  type PostedEvent,
   RECEIVE_WINDOW_BYTES,
   toWorker,
 } from "../../src/thread/protocol.js"
@@ -249,7 +249,7 @@ class Told {
           at += 2
           break
         case fromWorker.EVENT:
-          this.log.push(`${(told[at + 2] as EndpointEvent).type} ${number}`)
+          this.log.push(`${(told[at + 2] as PostedEvent).type} ${number}`)
           at += 3
           break
         default:
@@ -272,7 +272,7 @@ function outbox(): { told: Told; box: Outbox } {
 }
 
 describe("the posts of a thread", () => {
-  const happened: EndpointEvent = { type: "delayed" }
+  const happened: PostedEvent = { type: "delayed" }
 
   test("are made once per turn of the event loop, in order", async () => {
     const { told, box } = outbox()
