@@ -1,5 +1,5 @@
 import { ProtocolError } from "../codec/errors.js"
-import { COMMAND, frameBodyBytes, frameHeadBytes, LONG_HEAD_BYTES, MORE } from "../codec/frames.js"
+import { COMMAND, type FrameHead, MORE, StreamHead } from "../codec/frames.js"
 import { GREETING_BYTES } from "../zmtp/greeting.js"
 
 /** Limits of one message, in either direction. */
@@ -10,16 +10,15 @@ export interface MessageLimits {
 }
 
 /**
- * Reads the heads of the frames of a ZMTP stream, to refuse a message that exceeds the limits
- * before any byte of the excessive part is kept. Malformed frames are left to the transcoder.
+ * Reads the heads of the frames of a ZMTP stream (RFC.md section 3.3; ZMTP 3.1), to refuse a message
+ * that exceeds the limits before any byte of the excessive part is kept. Malformed frames are left
+ * to the transcoder.
  */
 export class LimitedStream {
   readonly #limits: MessageLimits
   /** Bytes of the greeting, or of a body, not yet received. */
   #passing = GREETING_BYTES
-  /** The bytes received so far of a frame's head. */
-  readonly #head = new Uint8Array(LONG_HEAD_BYTES)
-  #headBytes = 0
+  readonly #head = new StreamHead()
   /** Counts of the current message. */
   #parts = 0
   #bytes = 0
@@ -42,17 +41,16 @@ export class LimitedStream {
         at += passed
         continue
       }
-      if (this.#headBytes === 0) frameAt = at
-      this.#head[this.#headBytes++] = chunk[at++] as number
-      if (this.#headBytes < frameHeadBytes(this.#head[0] as number)) continue
-      this.#headBytes = 0
-      const error = this.#frame(this.#head[0] as number, frameBodyBytes(this.#head, 0))
+      if (!this.#head.isIncomplete) frameAt = at
+      at = this.#head.readNext(chunk, at)
+      if (this.#head.isIncomplete) break
+      const error = this.#frame(this.#head)
       if (error) return { error, at: frameAt }
     }
     return undefined
   }
 
-  #frame(flags: number, bodyBytes: number): ProtocolError | undefined {
+  #frame({ flags, bodyBytes }: FrameHead): ProtocolError | undefined {
     this.#passing = bodyBytes
     if (flags & COMMAND) return undefined
     const { maxBytes, maxParts } = this.#limits

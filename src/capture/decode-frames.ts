@@ -1,14 +1,6 @@
 import { copy } from "../codec/arrays.js"
 import { outOfRange, shown, wrongValue } from "../codec/errors.js"
-import {
-  areFlags,
-  BODY_MAX_BYTES,
-  COMMAND,
-  frameBodyBytes,
-  frameError,
-  frameHeadBytes,
-  MORE,
-} from "../codec/frames.js"
+import { areFlags, BODY_MAX_BYTES, COMMAND, FrameHead, frameError, MORE } from "../codec/frames.js"
 import { loadInstanceSync, type WasmSource } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
 import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
@@ -46,16 +38,17 @@ export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): 
     const messages: DecodedMessage[] = []
     let parts: Uint8Array[] = []
     let offset = 0
+    const head = new FrameHead()
     for (let at = 0; at < frames.length; ) {
-      const flags = frames[at] as number
-      if (!areFlags(flags) || flags & COMMAND) throw frameError(frames.subarray(at))
-      const start = at + frameHeadBytes(flags)
-      const length = start <= frames.length ? frameBodyBytes(frames, at) : 0
-      if (length >= BODY_MAX_BYTES) throw frameError(frames.subarray(at))
-      if (start + length > frames.length) break
-      parts.push(copy(frames, start, start + length))
-      at = start + length
-      if (flags & MORE) continue
+      const start = head.read(frames, at)
+      if (!areFlags(head.flags) || head.flags & COMMAND) throw frameError(frames.subarray(at))
+      if (start > frames.length) break
+      if (head.bodyBytes >= BODY_MAX_BYTES) throw frameError(frames.subarray(at))
+      const end = start + head.bodyBytes
+      if (end > frames.length) break
+      parts.push(copy(frames, start, end))
+      at = end
+      if (head.flags & MORE) continue
       messages.push(
         ...decoder.decode(parts, transport, { time: undefined, from: undefined, offset }),
       )

@@ -1,4 +1,7 @@
-/** ZMTP frames (RFC.md section 3.3), and sequences of frames inside an arena (appendix A). */
+/**
+ * ZMTP frames (RFC.md section 3.3), and sequences of frames inside an arena (appendix A). All
+ * TypeScript reads and writes the heads of frames here; all C does in wasm/zmtp.c.
+ */
 import { copy } from "./arrays.js"
 import { hex, ProtocolError } from "./errors.js"
 import { copyShared } from "./shared-copy.js"
@@ -12,12 +15,78 @@ export const SHORT_HEAD_BYTES = 2
 export const LONG_HEAD_BYTES = 9
 export const SHORT_MAX_BYTES = 255
 
+/** The length of a body from which on a receiver refuses it (RFC.md section 3.3). */
+export const BODY_MAX_BYTES: number = 2 ** 63
+
 type Message = readonly Uint8Array[]
 
-/** Returns the length of a message's frames in bytes. */
-export function framesLength(message: Message): number {
+/**
+ * The head of a frame (RFC.md section 3.3; ZMTP 3.1): its flags, and the length of its body in one
+ * byte, or with LONG in eight. One object reads many heads, one after another. It checks nothing.
+ */
+export class FrameHead {
+  flags = 0
+  /** Length of the body: exact below 2^53, and at least BODY_MAX_BYTES if it is not allowed. */
+  bodyBytes = 0
+
+  /**
+   * Reads the head at `at`, which is before the end of `bytes`. Returns the position of the body.
+   * If that is after the end, the head is incomplete, and only its flags are read.
+   */
+  read(bytes: Uint8Array, at: number): number {
+    this.flags = bytes[at] as number
+    const body = at + (this.flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES)
+    if (body <= bytes.length) {
+      let length = 0
+      for (let i = at + 1; i < body; i++) length = length * 256 + (bytes[i] as number)
+      this.bodyBytes = length
+    }
+    return body
+  }
+}
+
+/** The heads of the frames in a stream, whose chunks may end anywhere. */
+export class StreamHead extends FrameHead {
+  /** The bytes received so far of a head that chunks split, and their number. */
+  #received: Uint8Array | undefined
+  #receivedBytes = 0
+
+  /** Whether the last chunk ended within a head. Only its flags are known then. */
+  get isIncomplete(): boolean {
+    return this.#received !== undefined
+  }
+
+  /**
+   * Reads the head at `at`, or goes on with an incomplete one. Returns the position after the bytes
+   * that it took.
+   */
+  readNext(chunk: Uint8Array, at: number): number {
+    if (this.#received === undefined) {
+      const body = this.read(chunk, at)
+      if (body <= chunk.length) return body
+      this.#received = new Uint8Array(LONG_HEAD_BYTES)
+      this.#receivedBytes = 0
+    }
+    const received = this.#received
+    const headBytes = this.flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
+    let next = at
+    while (next < chunk.length && this.#receivedBytes < headBytes)
+      received[this.#receivedBytes++] = chunk[next++] as number
+    if (this.#receivedBytes === headBytes) {
+      this.read(received, 0)
+      this.#received = undefined
+    }
+    return next
+  }
+}
+
+/** Returns the length of a message's frames in bytes. Each body is `extraBytes` longer than its part. */
+export function framesLength(message: Message, extraBytes: number = 0): number {
   let length = 0
-  for (const part of message) length += frameHeadLength(part.length) + part.length
+  for (let i = 0; i < message.length; i++) {
+    const bodyBytes = extraBytes + (message[i] as Uint8Array).length
+    length += frameHeadLength(bodyBytes) + bodyBytes
+  }
   return length
 }
 
@@ -61,24 +130,6 @@ export function areFlags(flags: number): boolean {
   return flags <= (MORE | LONG | COMMAND) && (flags & (MORE | COMMAND)) !== (MORE | COMMAND)
 }
 
-/** Returns the length of a frame's head in bytes, by its flags. */
-export function frameHeadBytes(flags: number): number {
-  return flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
-}
-
-/**
- * Returns the length of the body that a frame's head declares: exact below 2^53, and at least 2^63
- * if the real value is not allowed.
- */
-export function frameBodyBytes(frames: Uint8Array, at: number): number {
-  const end = at + frameHeadBytes(frames[at] as number)
-  let length = 0
-  for (let byte = at + 1; byte < end; byte++) length = length * 256 + (frames[byte] as number)
-  return length
-}
-
-export const BODY_MAX_BYTES: number = 2 ** 63
-
 /** Returns the error for a frame whose head is not allowed. `frame` begins with that head. */
 export function frameError(frame: Uint8Array): ProtocolError {
   const allowed = areFlags(frame[0] as number)
@@ -93,12 +144,12 @@ export function frameError(frame: Uint8Array): ProtocolError {
 export function splitFrames(frames: Uint8Array): Uint8Array[][] {
   const messages: Uint8Array[][] = []
   let message: Uint8Array[] = []
+  const head = new FrameHead()
   for (let at = 0; at < frames.length; ) {
-    const flags = frames[at] as number
-    const start = at + frameHeadBytes(flags)
-    at = start + frameBodyBytes(frames, at)
+    const start = head.read(frames, at)
+    at = start + head.bodyBytes
     message.push(copy(frames, start, at))
-    if (flags & MORE) continue
+    if (head.flags & MORE) continue
     messages.push(message)
     message = []
   }
@@ -109,12 +160,11 @@ export function splitFrames(frames: Uint8Array): Uint8Array[][] {
 export function countFrames(frames: Uint8Array): { messages: number; plainBytes: number } {
   let messages = 0
   let plainBytes = 0
+  const head = new FrameHead()
   for (let at = 0; at < frames.length; ) {
-    const flags = frames[at] as number
-    const bodyBytes = frameBodyBytes(frames, at)
-    if (!(flags & MORE)) messages++
-    plainBytes += bodyBytes
-    at += frameHeadBytes(flags) + bodyBytes
+    at = head.read(frames, at) + head.bodyBytes
+    plainBytes += head.bodyBytes
+    if (!(head.flags & MORE)) messages++
   }
   return { messages, plainBytes }
 }

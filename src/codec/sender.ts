@@ -4,8 +4,7 @@ import { encodeLarge } from "./encoder.js"
 import { closed, outOfMemory } from "./errors.js"
 import {
   countFrames,
-  frameBodyBytes,
-  frameHeadBytes,
+  FrameHead,
   frameHeadLength,
   LONG_HEAD_BYTES,
   MORE,
@@ -301,12 +300,13 @@ export class Sender {
     // Searching many small frames would take longer than transcoding them.
     let left = frames.length > this.#instance.partMax ? Number.POSITIVE_INFINITY : LOOKED_AT_MAX
     let from = 0
+    const head = new FrameHead()
     for (let at = 0; at < frames.length && left-- > 0; ) {
-      const start = at + frameHeadBytes(frames[at] as number)
-      const end = start + frameBodyBytes(frames, at)
-      if (end - start > PASSED_MIN_BYTES) {
+      const start = head.read(frames, at)
+      const end = start + head.bodyBytes
+      if (head.bodyBytes > PASSED_MIN_BYTES) {
         this.#gather(frames.subarray(from, at))
-        this.#gatherPart(frames.subarray(start, end), (frames[at] as number) & MORE)
+        this.#gatherPart(frames.subarray(start, end), head.flags & MORE)
         from = end
         left = Math.max(left, LOOKED_AT_MAX)
       }

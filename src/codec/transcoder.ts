@@ -4,7 +4,7 @@ import type { Traffic } from "./codec.js"
 import { budgetHalves, Decoder, refusal, uint64 } from "./decoder.js"
 import { encodeLarge } from "./encoder.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
-import { COMMAND, frameBodyBytes, frameError, frameHeadBytes, LONG_HEAD_BYTES } from "./frames.js"
+import { COMMAND, FrameHead, frameError, LONG_HEAD_BYTES } from "./frames.js"
 import { describeGreeting } from "./greeting.js"
 import {
   BODY,
@@ -298,8 +298,10 @@ export class Transcoder {
       )
     }
     if (status === E_FRAME) return frameError(refused)
-    const [head, wireBytes] = readFrame(refused)
-    const seen = { head, wireBytes, part: zl_part_index(this.#handle) }
+    const frame = new FrameHead()
+    const body = frame.read(refused, 0)
+    const head = refused.slice(body, body + HEAD_BYTES)
+    const seen = { head, wireBytes: frame.bodyBytes, part: zl_part_index(this.#handle) }
     return refusal(instance, status, seen, this.#budgetBytes)
   }
 }
@@ -310,28 +312,19 @@ export class Transcoder {
  * all heads.
  */
 function findPlainBody(frames: Uint8Array): number {
+  const head = new FrameHead()
   let at = 0
-  for (
-    let i = 0;
-    i < LOOKED_AT_MAX && at + LONG_HEAD_BYTES + SENTINEL_BYTES <= frames.length;
-    i++
-  ) {
-    const flags = frames[at] as number
-    const start = at + frameHeadBytes(flags)
-    const length = frameBodyBytes(frames, at)
-    if (length > PASSED_MIN_BYTES && !(flags & COMMAND) && isPlain(frames, start))
-      return start + SENTINEL_BYTES
-    at = start + length
+  for (let i = 0; i < LOOKED_AT_MAX && at < frames.length; i++) {
+    const body = head.read(frames, at)
+    if (body + SENTINEL_BYTES > frames.length) break
+    const { flags, bodyBytes } = head
+    if (bodyBytes > PASSED_MIN_BYTES && !(flags & COMMAND) && isPlain(frames, body))
+      return body + SENTINEL_BYTES
+    at = body + bodyBytes
   }
   return frames.length
 }
 
 function isPlain(bytes: Uint8Array, at: number): boolean {
   return bytes[at] === 0 && bytes[at + 1] === 0 && bytes[at + 2] === 0 && bytes[at + 3] === 0
-}
-
-/** Returns the first bytes of a frame's body, and the length of the whole body. */
-function readFrame(frame: Uint8Array): [head: Uint8Array, bodyBytes: number] {
-  const headBytes = frameHeadBytes(frame[0] as number)
-  return [frame.slice(headBytes, headBytes + HEAD_BYTES), frameBodyBytes(frame, 0)]
 }

@@ -1,5 +1,5 @@
 import { Chunk, type Slab, Slabs } from "../codec/chunk.js"
-import { countFrames, frameHeadLength, MORE, writeFrameHead } from "../codec/frames.js"
+import { countFrames, framesLength, MORE, writeFrameHead } from "../codec/frames.js"
 import type { PlainMessages } from "../codec/sender.js"
 import { SENTINEL_BYTES } from "../codec/wire.js"
 import type { OpenMemory, Waiting } from "../transport/transport.js"
@@ -27,12 +27,7 @@ const largeBuffers = new Slabs(allocate, SPARE_LARGE_MAX, KEEPS_BYTES, SHARED_BA
 
 /** Returns the bytes that `message` takes on the wire if it is sent plain; its frames alone are shorter. */
 export function plainLength(message: Message): number {
-  let length = 0
-  for (let i = 0; i < message.length; i++) {
-    const bytes = SENTINEL_BYTES + (message[i] as Uint8Array).length
-    length += frameHeadLength(bytes) + bytes
-  }
-  return length
+  return framesLength(message, SENTINEL_BYTES)
 }
 
 /** Returns whether every part of `message` is smaller than `bytes`. */

@@ -2,7 +2,7 @@ import type { Socket } from "node:net"
 import { Chunk } from "../codec/chunk.js"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
-import { frameHeadBytes } from "../codec/frames.js"
+import { FrameHead } from "../codec/frames.js"
 import { receivingInstance } from "../codec/module.js"
 import { NO_EFFORT, type Settings } from "../codec/options.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
@@ -199,7 +199,7 @@ export class Connection
     if (chunk.needsDictionary && !this.dictionarySent) {
       const frame = this.#options.sender.dictionaryFrame
       this.send(frame)
-      this.#sentWireBytes += frame.length - frameHeadBytes(frame[0] as number)
+      this.#sentWireBytes += frame.length - new FrameHead().read(frame, 0)
     }
     if (chunk.needsDictionary || chunk.shipsDictionary) this.dictionarySent = true
     this.#sentMessages += chunk.messages

@@ -1,4 +1,4 @@
-import { LONG, LONG_HEAD_BYTES, SHORT_HEAD_BYTES } from "../codec/frames.js"
+import { LONG, StreamHead } from "../codec/frames.js"
 import { copyShared } from "../codec/shared-copy.js"
 
 /**
@@ -23,22 +23,21 @@ export interface FrameSink {
 }
 
 /**
- * Splits a stream of ZMTP frames, whose heads have been checked, into frames. Chunks may end
- * anywhere. A head alone never causes an allocation of the size that it declares.
+ * Splits a stream of ZMTP frames (RFC.md section 3.3; ZMTP 3.1), whose heads have been checked, into
+ * frames. Chunks may end anywhere. A head alone never causes an allocation of the size that it
+ * declares.
  */
 export class FrameReader {
-  /** The bytes received so far of an incomplete head. */
-  #head: number[] | undefined
-  #flags = 0
-  /** Length of the body being collected; -1 between frames. */
-  #length = -1
+  readonly #head = new StreamHead()
+  /** Whether the body of the frame is being collected. */
+  #isInBody = false
   #body: Buffer = EMPTY
   #filled = 0
   #slabBytes = SLAB_MAX_BYTES
 
   /** Whether a frame is incomplete. */
   get insideFrame(): boolean {
-    return this.#length >= 0 || this.#head !== undefined
+    return this.#isInBody || this.#head.isIncomplete
   }
 
   /**
@@ -46,39 +45,31 @@ export class FrameReader {
    * `copied` is set, nobody else uses the bytes, so a piece that is a whole body is not copied.
    */
   read(bytes: Uint8Array, start: number, sink: FrameSink, copied = false): number {
+    const head = this.#head
     const end = bytes.length
     let at = start
     while (at < end) {
-      if (this.#length >= 0) {
+      if (this.#isInBody) {
         at = this.#collect(bytes, at, copied)
-        if (this.#filled < this.#length) return end
+        if (this.#filled < head.bodyBytes) return end
         if (!this.#finish(sink)) return at
         continue
       }
-      if (this.#head !== undefined) {
-        at = this.#completeHead(bytes, at, sink)
-        if (this.#head !== undefined) return end
-        if (this.#length === 0 && !this.#finish(sink)) return at
-        continue
+      if (!head.isIncomplete) {
+        const stop = head.read(bytes, at) + head.bodyBytes
+        if (stop <= end && head.bodyBytes <= SMALL_MAX_BYTES) {
+          const next = this.#slab(bytes, at, stop - at, sink)
+          if (next < 0) return -next
+          at = next
+          continue
+        }
       }
-      const flags = bytes[at] as number
-      const left = end - at
-      if (left < (flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES)) {
-        this.#head = Array.from(bytes.subarray(at))
-        return end
-      }
-      const bodyBytes = flags & LONG ? readLength(bytes, at + 1) : (bytes[at + 1] as number)
-      const head = flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
-      if (bodyBytes <= SMALL_MAX_BYTES && head + bodyBytes <= left) {
-        const next = this.#slab(bytes, at, head + bodyBytes, sink)
-        if (next < 0) return -next
-        at = next
-        continue
-      }
-      sink.head(flags, bodyBytes)
-      this.#begin(flags, bodyBytes)
-      at += head
-      if (bodyBytes === 0 && !this.#finish(sink)) return at
+      at = head.readNext(bytes, at)
+      if (head.isIncomplete) return end
+      sink.head(head.flags, head.bodyBytes)
+      this.#isInBody = true
+      this.#filled = 0
+      if (head.bodyBytes === 0 && !this.#finish(sink)) return at
     }
     return end
   }
@@ -92,22 +83,13 @@ export class FrameReader {
     this.#slabBytes = Math.min(2 * this.#slabBytes, SLAB_MAX_BYTES)
     const slab = Buffer.allocUnsafeSlow(window)
     copyShared(slab, 0, window === bytes.length ? bytes : bytes.subarray(at, at + window))
+    const head = this.#head
     let read = 0
-    for (;;) {
-      if (window - read < SHORT_HEAD_BYTES) return at + read
-      const flags = slab[read] as number
-      let start: number
-      let bodyBytes: number
-      if (flags & LONG) {
-        if (window - read < LONG_HEAD_BYTES) return at + read
-        bodyBytes = readLength(slab, read + 1)
-        start = read + LONG_HEAD_BYTES
-      } else {
-        bodyBytes = slab[read + 1] as number
-        start = read + SHORT_HEAD_BYTES
-      }
+    while (read < window) {
+      const start = head.read(slab, read)
+      const { flags, bodyBytes } = head
       const stop = start + bodyBytes
-      if (bodyBytes > SMALL_MAX_BYTES || stop > window) return at + read
+      if (stop > window || bodyBytes > SMALL_MAX_BYTES) break
       read = stop
       sink.head(flags, bodyBytes)
       const body = bodyBytes === 0 ? EMPTY : slab.subarray(start, stop)
@@ -116,44 +98,22 @@ export class FrameReader {
         return -(at + read)
       }
     }
-  }
-
-  #completeHead(bytes: Uint8Array, start: number, sink: FrameSink): number {
-    const head = this.#head as number[]
-    let at = start
-    for (;;) {
-      const flags = head[0] as number
-      const headBytes = flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES
-      if (head.length === headBytes) {
-        this.#head = undefined
-        const bodyBytes = flags & LONG ? readLength(head, 1) : (head[1] as number)
-        sink.head(flags, bodyBytes)
-        this.#begin(flags, bodyBytes)
-        return at
-      }
-      if (at === bytes.length) return at
-      head.push(bytes[at++] as number)
-    }
-  }
-
-  #begin(flags: number, bodyBytes: number): void {
-    this.#flags = flags & ~LONG
-    this.#length = bodyBytes
-    this.#filled = 0
+    return at + read
   }
 
   #collect(bytes: Uint8Array, at: number, copied: boolean): number {
-    if (copied && at === 0 && this.#filled === 0 && bytes.length === this.#length) {
+    const length = this.#head.bodyBytes
+    if (copied && at === 0 && this.#filled === 0 && bytes.length === length) {
       this.#body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
       this.#filled = bytes.length
       return bytes.length
     }
-    const take = Math.min(bytes.length - at, this.#length - this.#filled)
+    const take = Math.min(bytes.length - at, length - this.#filled)
     const filled = this.#filled + take
     if (filled > this.#body.length) {
       // Bounded by the bytes received, whatever the head declares.
       const room = Math.max(BODY_ROOM_BYTES, BODY_GROWTH * filled)
-      const larger = Buffer.allocUnsafeSlow(Math.min(this.#length, room))
+      const larger = Buffer.allocUnsafeSlow(Math.min(length, room))
       larger.set(this.#body.subarray(0, this.#filled))
       this.#body = larger
     }
@@ -166,17 +126,7 @@ export class FrameReader {
   #finish(sink: FrameSink): boolean {
     const body = this.#body
     this.#body = EMPTY
-    this.#length = -1
-    return sink.frame(this.#flags, body)
+    this.#isInBody = false
+    return sink.frame(this.#head.flags & ~LONG, body)
   }
-}
-
-/**
- * Reads a 64-bit length, exact below 2^53. frameBodyBytes does this too, but would read the flags
- * again for every frame.
- */
-function readLength(bytes: ArrayLike<number>, at: number): number {
-  let length = 0
-  for (let i = at; i < at + 8; i++) length = length * 256 + (bytes[i] as number)
-  return length
 }

@@ -1,4 +1,4 @@
-import { COMMAND, frameBodyBytes, frameHeadBytes, MORE } from "../codec/frames.js"
+import { COMMAND, MORE, StreamHead } from "../codec/frames.js"
 import type { FrameSink } from "./frame-reader.js"
 
 /** Initial room for a command that arrives in pieces; it grows to four times the bytes received. */
@@ -17,15 +17,13 @@ export interface RelaySink extends FrameSink {
 }
 
 /**
- * Passes on a stream of ZMTP frames, whose heads have been checked, without splitting it into
- * messages. Commands are extracted.
+ * Passes on a stream of ZMTP frames (RFC.md section 3.3; ZMTP 3.1), whose heads have been checked,
+ * without splitting it into messages. Commands are extracted.
  */
 export class FrameRelay {
   /** Number of parts of the incomplete message. */
   parts = 0
-  /** The bytes received so far of an incomplete head. */
-  #head: number[] | undefined
-  #flags = 0
+  readonly #head = new StreamHead()
   /** Bytes of the current body not yet received. */
   #left = 0
   /** The bytes received so far of a command's body. */
@@ -34,6 +32,7 @@ export class FrameRelay {
 
   /** Reads `bytes` from `start` on. Returns the position where the sink stopped, or the end. */
   read(bytes: Uint8Array, start: number, sink: RelaySink): number {
+    const head = this.#head
     const end = bytes.length
     let { room } = sink
     let from = start
@@ -41,9 +40,7 @@ export class FrameRelay {
     let messages = 0
     while (at < end) {
       if (this.#left === 0) {
-        const startsHere = this.#head === undefined
-        const flags = startsHere ? (bytes[at] as number) : (this.#head as number[])[0]
-        if (startsHere && (flags as number) & COMMAND && at > from) {
+        if (!head.isIncomplete && (bytes[at] as number) & COMMAND && at > from) {
           if (!sink.frames(bytes.subarray(from, at), messages)) return at
           room = sink.room
           messages = 0
@@ -55,8 +52,8 @@ export class FrameRelay {
           if (at > from) sink.frames(bytes.subarray(from, at), messages)
           throw error
         }
-        if (this.#command !== undefined || (flags as number) & COMMAND) from = at
-        if (this.#head !== undefined) break
+        if (head.flags & COMMAND) from = at
+        if (head.isIncomplete) break
         if (this.#left > 0) continue
       } else {
         at = this.#readBody(bytes, at)
@@ -66,8 +63,8 @@ export class FrameRelay {
       if (this.#command !== undefined) {
         const command = this.#command
         this.#command = undefined
-        if (!sink.frame(this.#flags, command)) return at
-      } else if (!(this.#flags & MORE)) {
+        if (!sink.frame(head.flags, command)) return at
+      } else if (!(head.flags & MORE)) {
         this.parts = 0
         if (++messages >= room) break
       }
@@ -78,23 +75,10 @@ export class FrameRelay {
 
   /** Reads a head, or a part of one. */
   #readHead(bytes: Uint8Array, start: number, sink: RelaySink): number {
-    let at = start
-    const flags = this.#head?.[0] ?? (bytes[at] as number)
-    const headBytes = frameHeadBytes(flags)
-    let bodyBytes: number
-    if (this.#head === undefined && bytes.length - at >= headBytes) {
-      bodyBytes = frameBodyBytes(bytes, at)
-      at += headBytes
-    } else {
-      this.#head ??= []
-      const head = this.#head
-      while (head.length < headBytes && at < bytes.length) head.push(bytes[at++] as number)
-      if (head.length < headBytes) return at
-      this.#head = undefined
-      bodyBytes = frameBodyBytes(Uint8Array.from(head), 0)
-    }
+    const at = this.#head.readNext(bytes, start)
+    if (this.#head.isIncomplete) return at
+    const { flags, bodyBytes } = this.#head
     sink.head(flags, bodyBytes)
-    this.#flags = flags
     this.#left = bodyBytes
     if (flags & COMMAND) {
       this.#command = Buffer.allocUnsafe(Math.min(bodyBytes, COMMAND_ROOM_BYTES))

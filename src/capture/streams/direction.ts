@@ -1,13 +1,11 @@
-import { allocate } from "../../codec/arrays.js"
+import { allocate, concat } from "../../codec/arrays.js"
 import {
   areFlags,
   BODY_MAX_BYTES,
   COMMAND,
-  frameBodyBytes,
   frameError,
-  frameHeadBytes,
-  LONG_HEAD_BYTES,
   MORE,
+  StreamHead,
 } from "../../codec/frames.js"
 import { DESCRIBED_BYTES, describeGreeting } from "../../codec/greeting.js"
 import { ARENA_PART_MAX_BYTES, BLOCK_MAX_BYTES, EXPANSION_MAX } from "../../codec/wire.js"
@@ -82,10 +80,9 @@ export class Direction {
   /** The file offset of the current frame. */
   #offset = 0
 
-  /** The first bytes of a head that is split between segments. */
-  #head: Uint8Array = NOTHING
-  #headBytes = 0
-  #flags = 0
+  #head = new StreamHead()
+  /** The bytes of a head that is split between segments. */
+  #headStart: Uint8Array = NOTHING
   /** Length of the body; -1 between frames. */
   #length = -1
   /**
@@ -152,7 +149,7 @@ export class Direction {
         return
       }
     } else if (this.#state === "frames" && this.#left >= bytes) {
-      const what = this.#flags & COMMAND ? "command" : "message"
+      const what = this.#head.flags & COMMAND ? "command" : "message"
       lose(`, from a frame of ${this.#length} bytes: its ${what} is lost`)
       this.#bodyBytes += bytes
       this.#bodyLost = true
@@ -176,7 +173,7 @@ export class Direction {
       truncated(`${what} ends in the middle of the greeting`)
     } else if (this.#state === "frames" && this.#length >= 0) {
       truncated(`${what} ends after ${this.#bodyBytes} of the ${this.#length} bytes of a frame`)
-    } else if (this.#state === "frames" && this.#headBytes > 0) {
+    } else if (this.#state === "frames" && this.#head.isIncomplete) {
       truncated(`${what} ends in the middle of a frame's head`)
     } else if (this.#state === "frames" && (this.#parts.length > 0 || this.#messageLost)) {
       truncated(`${what} ends between two parts of a message`)
@@ -269,31 +266,22 @@ export class Direction {
 
   /** Reads the head of a frame, or a part of one. Returns the position after it. */
   #frameHead(bytes: Uint8Array, start: number, offset: number, time: Time): number {
-    const whole = this.#headBytes === 0
-    const flags = whole ? (bytes[start] as number) : (this.#head[0] as number)
-    if (!areFlags(flags)) {
-      this.#refuse(bytes.subarray(start, start + 1), offset + start, time)
-      return start + 1
+    const head = this.#head
+    if (!head.isIncomplete) {
+      this.#offset = offset + start
+      if (!areFlags(bytes[start] as number)) {
+        this.#refuse(bytes.subarray(start, start + 1), this.#offset, time)
+        return start + 1
+      }
     }
-    this.#flags = flags
-    if (whole) this.#offset = offset + start
-    const headBytes = frameHeadBytes(flags)
-    const taken = Math.min(headBytes - this.#headBytes, bytes.length - start)
-    this.#addRange(offset + start, taken)
-    let head = bytes
-    let at = start
-    if (taken < headBytes) {
-      if (this.#headBytes === 0) this.#head = new Uint8Array(LONG_HEAD_BYTES)
-      this.#head.set(bytes.subarray(start, start + taken), this.#headBytes)
-      this.#headBytes += taken
-      if (this.#headBytes < headBytes) return start + taken
-      head = this.#head
-      at = 0
-    }
-    const length = frameBodyBytes(head, at)
-    this.#headBytes = 0
+    const at = head.readNext(bytes, start)
+    this.#addRange(offset + start, at - start)
+    const before = this.#headStart
+    this.#headStart = head.isIncomplete ? concat([before, bytes.subarray(start, at)]) : NOTHING
+    if (head.isIncomplete) return at
+    const { flags, bodyBytes: length } = head
     if (length >= BODY_MAX_BYTES) {
-      this.#refuse(head.subarray(at, at + headBytes), this.#offset, time)
+      this.#refuse(concat([before, bytes.subarray(start, at)]), this.#offset, time)
     } else {
       this.#length = length
       this.#bodyBytes = 0
@@ -305,7 +293,7 @@ export class Direction {
         this.#checkBudget(length, time)
       }
     }
-    return start + taken
+    return at
   }
 
   /** Refuses a part whose length exceeds the budget in every form, before any of its body is kept. */
@@ -357,7 +345,7 @@ export class Direction {
     this.#length = -1
     this.#body = undefined
     this.#bodyLost = false
-    if (this.#flags & COMMAND) {
+    if (this.#head.flags & COMMAND) {
       if (!lost) this.#handlers.command(this.#from, body, time, end - body.length)
       return
     }
@@ -370,7 +358,7 @@ export class Direction {
       this.#tooMuch(`a message of more than ${MESSAGE_MAX_PARTS} parts`, time)
       this.#loseMessage()
     }
-    if (this.#flags & MORE) return
+    if (this.#head.flags & MORE) return
     const parts = this.#parts
     const ranges = this.#ranges
     this.#forgetMessage()
@@ -390,7 +378,7 @@ export class Direction {
   }
 
   #addRange(offset: number, length: number): void {
-    if (this.#flags & COMMAND || length === 0 || this.#messageLost) return
+    if (this.#head.flags & COMMAND || length === 0 || this.#messageLost) return
     const ranges = this.#ranges
     const last = ranges.length - 2
     if (last >= 0 && (ranges[last] as number) + (ranges[last + 1] as number) === offset)
@@ -403,7 +391,9 @@ export class Direction {
     this.#searchOffset = offset
     this.#search ??= new FrameSearch()
     this.#search.skipped = skipped
-    this.#headBytes = this.#bodyBytes = 0
+    this.#head = new StreamHead()
+    this.#headStart = NOTHING
+    this.#bodyBytes = 0
     this.#length = -1
     this.#body = undefined
     this.#bodyLost = this.#messageLost = false

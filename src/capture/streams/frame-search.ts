@@ -1,12 +1,4 @@
-import {
-  areFlags,
-  COMMAND,
-  frameBodyBytes,
-  frameHeadBytes,
-  LONG,
-  MORE,
-  SHORT_MAX_BYTES,
-} from "../../codec/frames.js"
+import { areFlags, COMMAND, FrameHead, LONG, MORE, SHORT_MAX_BYTES } from "../../codec/frames.js"
 import {
   ARENA_HEAD_BYTES,
   ARENA_PART_MAX_BYTES,
@@ -175,6 +167,7 @@ function judge(
   { sentinels, messages }: Expectation,
   final: boolean,
 ): Verdict {
+  const head = new FrameHead()
   let weight = 0
   let seen = !messages
   let at = start
@@ -185,11 +178,10 @@ function judge(
     if (at - start > SIGHT_BYTES) return enough(HALF)
     if (at >= end) return final ? enough(HALF) : "unknown"
 
-    const flags = bytes[at] as number
+    const bodyStart = head.read(bytes, at)
+    const { flags, bodyBytes: length } = head
     if (!areFlags(flags)) return "no frames"
-    const bodyStart = at + frameHeadBytes(flags)
     if (bodyStart > end) return final ? enough(HALF) : "unknown"
-    const length = frameBodyBytes(bytes, at)
     if (flags & LONG && (length <= SHORT_MAX_BYTES || length > LENGTH_MAX_BYTES)) return "no frames"
     const peeked = Math.min(length, PEEK_BYTES)
     if (bodyStart + peeked > end) return final ? enough(HALF) : "unknown"
