@@ -28,6 +28,7 @@ export type {
   ProtocolErrorMessage,
   ReconnectMessage,
 } from "./sockets/diagnostics.js"
+export type { EndpointOptions } from "./sockets/endpoint-options.js"
 export type { Lz4Class, Lz4Instance, Lz4Socket, SocketClass } from "./sockets/extend.js"
 export type {
   ConnectEvent,
@@ -37,7 +38,6 @@ export type {
   Lz4Events,
   ProtocolErrorEvent,
 } from "./sockets/lz4.js"
-export type { EndpointOptions } from "./sockets/socket-core.js"
 export type {
   Connection,
   ConnectionTraffic,

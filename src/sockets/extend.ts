@@ -5,6 +5,7 @@ import { isLz4 } from "../transport/endpoint.js"
 import { explained } from "../transport/zmq-error.js"
 import type { Received } from "./core.js"
 import { EarlyOperations } from "./early-operations.js"
+import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoint-options.js"
 import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { copyMessage, toMessage } from "./message.js"
@@ -19,14 +20,10 @@ import {
 } from "./mistakes.js"
 import { Monitor } from "./monitor.js"
 import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
-import {
-  checkFree,
-  ENDPOINT_OPTIONS,
-  type EndpointOptions,
-  SocketCore,
-  turn,
-} from "./socket-core.js"
-import { ensureState, OPTION, type SocketState, stateOf } from "./state.js"
+import { checkFree, SocketCore } from "./socket-core.js"
+import { ensureState, type SocketState, stateOf } from "./state.js"
+import { turn } from "./turn.js"
+import { OPTION } from "./zmq-numbers.js"
 
 /** The additions to a socket class. `Options` are those of zeromq.js's `connect`. */
 export interface Lz4Socket<Options = unknown> {

@@ -1,14 +1,8 @@
 import type { Context, Event, Socket } from "zeromq"
-import {
-  boolean,
-  checkEndpointOptions,
-  integer,
-  LZ4_NAMES,
-  type Lz4Options,
-} from "../codec/options.js"
+import { boolean, checkEndpointOptions } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import type { Message } from "../patterns/message.js"
-import type { FlushWaiter, Pipe, PipeOptions } from "../patterns/pipe.js"
+import type { Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { SOCKET_TYPES } from "../patterns/types.js"
 import { ThreadTransport } from "../thread/thread-transport.js"
@@ -35,39 +29,30 @@ import {
   type EndpointHost,
   type EndpointSettings,
 } from "./endpoint.js"
+import {
+  ENDPOINT_OPTIONS,
+  type EndpointOptions,
+  OWN_OPTIONS,
+  readHighWaterBytes,
+  readThread,
+} from "./endpoint-options.js"
 import { exitsLater } from "./exit.js"
+import { flush } from "./flush.js"
 import { Hold } from "./hold.js"
 import type { Lz4 } from "./lz4.js"
 import { copyMessage } from "./message.js"
 import { refused, refuseSocketOptions, whyNotBound } from "./mistakes.js"
 import type { NativeSide } from "./native-side.js"
-import { readHandshakeSettings, readHeartbeat, readTcpOptions } from "./socket-options.js"
+import {
+  readHandshakeSettings,
+  readHeartbeat,
+  readPipeOptions,
+  readTcpOptions,
+} from "./socket-options.js"
 import type { SocketState } from "./state.js"
+import { turn } from "./turn.js"
 
-/** Options of one `lz4+tcp://` endpoint. */
-export interface EndpointOptions extends Lz4Options {
-  /**
-   * Whether the endpoint's connections and their compression run on a worker thread, so that they
-   * continue while the event loop is busy. Default: false, or true if the environment has
-   * ZEROMQ_LZ4_THREAD=1. A context has up to `ioThreads` such threads.
-   */
-  thread?: boolean
-  /**
-   * Maximum plaintext in bytes that is queued for receiving from each connection. A connection with
-   * more is not read, as with more messages than `receiveHighWaterMark`; one message is always
-   * accepted. 0 is no limit. Default: 64 MiB, or no limit if `receiveHighWaterMark` is 0.
-   */
-  receiveHighWaterBytes?: number
-  /**
-   * Whether peers may also speak plain `tcp://`. A peer that announces this format in its handshake
-   * gets it; any other peer is served as `tcp://` would serve it, in both directions. Other
-   * implementations of the format announce nothing, so they cannot be told from plain peers.
-   * Default: false. RFC.md section 3.9.
-   */
-  acceptPlain?: boolean
-}
-
-/** The result of `receive`: the parts and, for some draft types, the routing. */
+/** Maximum number of operations before one waits for a turn of the event loop. */
 const OPERATIONS_MAX = 512
 /**
  * Milliseconds after which the next operation waits too, because 512 large messages take long; the
@@ -76,12 +61,8 @@ const OPERATIONS_MAX = 512
 const TURN_MAX_MS = 4
 const POLL_BYTES = 128 * 1024
 
-/** Endpoint options that are not the codec's. */
-const OWN_OPTIONS = ["thread", "receiveHighWaterBytes", "acceptPlain"]
-export const ENDPOINT_OPTIONS: readonly string[] = [...LZ4_NAMES, ...OWN_OPTIONS]
 /** Maximum number of endpoints that an error names. */
 const NAMES_MAX = 10
-const RECEIVE_HIGH_WATER_BYTES = 64 << 20
 
 const RESOLVED = Promise.resolve()
 
@@ -298,26 +279,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     const pipes: Pipe[] = []
     for (const endpoint of [...this.openEndpoints, ...this.#leaving])
       pipes.push(...endpoint.sendingPipes)
-    return new Promise((resolve, reject) => {
-      let pending = pipes.length
-      const over = (settle: () => void) => {
-        clearTimeout(timer)
-        this.#hold.unref()
-        waiter.isOver = true
-        settle()
-      }
-      const waiter: FlushWaiter & { isOver: boolean } = {
-        isOver: false,
-        flushed: () => {
-          if (--pending === 0 && !waiter.isOver) over(resolve)
-        },
-      }
-      const timeOut = () => over(() => reject(flushTimedOut(timeoutMs)))
-      const timer = timeoutMs < 0 ? undefined : setTimeout(timeOut, timeoutMs)
-      this.#hold.ref()
-      if (pending === 0) over(resolve)
-      for (const pipe of pipes) pipe.whenFlushed(waiter)
-    })
+    return flush(pipes, timeoutMs, this.#hold)
   }
 
   #closeDefaultSettings(): void {
@@ -680,16 +642,6 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
   }
 }
 
-function flushTimedOut(timeoutMs: number): Error {
-  const message = `flush() timed out: after ${timeoutMs} ms, messages still wait to be written`
-  return zmqError("EAGAIN", undefined, message)
-}
-
-/** Waits for a turn of the event loop. */
-export function turn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
-}
-
 /** @throws Error with code EBUSY while an operation needs the socket for itself. */
 export function checkFree(state: SocketState): void {
   if (state.blocked !== undefined)
@@ -713,27 +665,4 @@ function hadTurn(receiving: Receiving): void {
 
 function receiveNow(core: SocketCore, receiving: Receiving): void {
   core.receiveNow(receiving)
-}
-
-/** @throws TypeError with code ERR_INVALID_ARG_TYPE. */
-function readThread({ thread = process.env.ZEROMQ_LZ4_THREAD === "1" }: EndpointOptions): boolean {
-  return boolean("thread", thread)
-}
-
-/** @throws TypeError or RangeError. */
-function readHighWaterBytes(options: EndpointOptions, receiveHighWaterMark: number): number {
-  const defaultBytes = receiveHighWaterMark > 0 ? RECEIVE_HIGH_WATER_BYTES : 0
-  return integer("receiveHighWaterBytes", options.receiveHighWaterBytes, defaultBytes, 0)
-}
-
-/** PUB, SUB, DEALER, PULL and PUSH, by libzmq's numbers. */
-const CONFLATING: ReadonlySet<number> = new Set([1, 2, 5, 7, 8])
-
-function readPipeOptions(socket: Socket, { conflate }: SocketState): PipeOptions {
-  const native = socket as unknown as { getInt32Option(option: number): number }
-  return {
-    sendHighWaterMark: native.getInt32Option(23),
-    receiveHighWaterMark: native.getInt32Option(24),
-    conflate: conflate && CONFLATING.has(socket.type),
-  }
 }

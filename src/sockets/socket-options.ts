@@ -1,4 +1,5 @@
 import type { Socket } from "zeromq"
+import type { PipeOptions } from "../patterns/pipe.js"
 import type { HeartbeatOptions } from "../transport/heartbeat.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import { mistake } from "../transport/zmq-error.js"
@@ -23,6 +24,9 @@ const MECHANISM_OPTIONS = {
   curve: "curveServer, curveServerKey and the other keys",
   gssapi: "gssapiServer and the other options of GSSAPI",
 }
+
+/** PUB, SUB, DEALER, PULL and PUSH, by libzmq's numbers. */
+const CONFLATING: ReadonlySet<number> = new Set([1, 2, 5, 7, 8])
 
 /**
  * Reads the options of a socket that apply to its TCP connections.
@@ -95,5 +99,15 @@ export function readHeartbeat(socket: Socket): HeartbeatOptions {
     intervalMs: heartbeatInterval,
     timeoutMs: heartbeatTimeout === -1 ? heartbeatInterval : heartbeatTimeout,
     timeToLive: Math.floor(heartbeatTimeToLive / 100),
+  }
+}
+
+/** Reads the options of a socket that apply to its pipes. */
+export function readPipeOptions(socket: Socket, { conflate }: SocketState): PipeOptions {
+  const native = socket as unknown as { getInt32Option(option: number): number }
+  return {
+    sendHighWaterMark: native.getInt32Option(23),
+    receiveHighWaterMark: native.getInt32Option(24),
+    conflate: conflate && CONFLATING.has(socket.type),
   }
 }

@@ -4,32 +4,7 @@ import type { Core } from "./core.js"
 import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
 import type { Monitor } from "./monitor.js"
-
-/** Option numbers of zmq.h, as zeromq.js passes them. */
-export const OPTION = {
-  routingId: 5,
-  subscribe: 6,
-  unsubscribe: 7,
-  linger: 17,
-  sendHighWaterMark: 23,
-  receiveHighWaterMark: 24,
-  receiveTimeout: 27,
-  sendTimeout: 28,
-  mandatory: 33,
-  tcpAcceptFilter: 38,
-  xpubVerbose: 40,
-  probeRouter: 51,
-  correlate: 52,
-  relaxed: 53,
-  conflate: 54,
-  handover: 56,
-  connectRoutingId: 61,
-  noDrop: 69,
-  manual: 71,
-  welcomeMessage: 72,
-  invertMatching: 74,
-  xpubVerboser: 78,
-} as const
+import { OPTION } from "./zmq-numbers.js"
 
 /** Options that take effect at once; the others apply to later endpoints only. */
 const IMMEDIATE: ReadonlySet<number> = new Set([

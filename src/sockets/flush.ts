@@ -1,0 +1,36 @@
+import type { FlushWaiter, Pipe } from "../patterns/pipe.js"
+import { zmqError } from "../transport/zmq-error.js"
+import type { Hold } from "./hold.js"
+
+/**
+ * Waits until the pipes have written all messages sent so far, or never will.
+ *
+ * @throws Error with code EAGAIN after `timeoutMs`; -1 is no limit.
+ */
+export function flush(pipes: readonly Pipe[], timeoutMs: number, hold: Hold): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let pending = pipes.length
+    const over = (settle: () => void) => {
+      clearTimeout(timer)
+      hold.unref()
+      waiter.isOver = true
+      settle()
+    }
+    const waiter: FlushWaiter & { isOver: boolean } = {
+      isOver: false,
+      flushed: () => {
+        if (--pending === 0 && !waiter.isOver) over(resolve)
+      },
+    }
+    const timeOut = () => over(() => reject(flushTimedOut(timeoutMs)))
+    const timer = timeoutMs < 0 ? undefined : setTimeout(timeOut, timeoutMs)
+    hold.ref()
+    if (pending === 0) over(resolve)
+    for (const pipe of pipes) pipe.whenFlushed(waiter)
+  })
+}
+
+function flushTimedOut(timeoutMs: number): Error {
+  const message = `flush() timed out: after ${timeoutMs} ms, messages still wait to be written`
+  return zmqError("EAGAIN", undefined, message)
+}

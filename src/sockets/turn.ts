@@ -1,0 +1,4 @@
+/** Waits for a turn of the event loop. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
