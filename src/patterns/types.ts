@@ -1,3 +1,4 @@
+import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { Client } from "./client.js"
 import { Dealer } from "./dealer.js"
 import { Dish } from "./dish.js"
@@ -19,23 +20,23 @@ import { XSub } from "./xsub.js"
 
 type Type = new (events: SocketTypeEvents, options: TypeOptions) => SocketType
 
-/** The socket types by libzmq's number (`socket.type`). 11 is STREAM, which does not speak ZMTP. */
-export const SOCKET_TYPES: Readonly<Record<number, Type>> = {
-  0: Pair,
-  1: Pub,
-  2: Sub,
-  3: Req,
-  4: Rep,
-  5: Dealer,
-  6: Router,
-  7: Pull,
-  8: Push,
-  9: XPub,
-  10: XSub,
-  12: Server,
-  13: Client,
-  14: Radio,
-  15: Dish,
-  16: Gather,
-  17: Scatter,
+/** The classes of all socket types. */
+export const SOCKET_TYPES: Readonly<Record<SocketTypeName, Type>> = {
+  PAIR: Pair,
+  PUB: Pub,
+  SUB: Sub,
+  REQ: Req,
+  REP: Rep,
+  DEALER: Dealer,
+  ROUTER: Router,
+  PULL: Pull,
+  PUSH: Push,
+  XPUB: XPub,
+  XSUB: XSub,
+  SERVER: Server,
+  CLIENT: Client,
+  RADIO: Radio,
+  DISH: Dish,
+  GATHER: Gather,
+  SCATTER: Scatter,
 }

@@ -51,6 +51,7 @@ import {
 } from "./socket-options.js"
 import type { SocketState } from "./state.js"
 import { turn } from "./turn.js"
+import { SOCKET_TYPE_NAMES } from "./zmq-numbers.js"
 
 /** Maximum number of operations before one waits for a turn of the event loop. */
 const OPERATIONS_MAX = 512
@@ -123,12 +124,12 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     this.#state = state
     this.#context = socket.context
     this.lingerMs = socket.linger
-    const Type = SOCKET_TYPES[socket.type]
-    if (!Type) throw explained("ENOTSUP", "STREAM sockets do not speak ZMTP")
-    this.type = new Type(this, state.typeOptions)
+    const typeName = SOCKET_TYPE_NAMES[socket.type]
+    if (!typeName) throw explained("ENOTSUP", "STREAM sockets do not speak ZMTP")
+    this.type = new SOCKET_TYPES[typeName](this, state.typeOptions)
     this.canSend = "send" in socket
     this.canReceive = "receive" in socket
-    this.pipeOptions = readPipeOptions(socket, state)
+    this.pipeOptions = readPipeOptions(socket, typeName, state)
     for (const [subscribe, topic] of state.subscriptions)
       if (subscribe) this.type.subscribe(topic)
       else this.type.cancel(topic)
@@ -324,7 +325,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
     const thread = readThread(options)
     const { acceptPlain = false } = options
     const acceptsPlain = boolean("acceptPlain", acceptPlain)
-    const pipeOptions = readPipeOptions(socket, this.#state)
+    const pipeOptions = readPipeOptions(socket, this.type.name, this.#state)
     const { conflate, receiveHighWaterMark } = pipeOptions
     const receiveHighWaterBytes = readHighWaterBytes(options, receiveHighWaterMark)
     const tcp = readTcpOptions(socket, this.#state, address)
@@ -421,7 +422,7 @@ export class SocketCore implements Core, EndpointHost, SocketTypeEvents {
   }
 
   changeHighWaterMarks(socket: Socket): void {
-    this.pipeOptions = readPipeOptions(socket, this.#state)
+    this.pipeOptions = readPipeOptions(socket, this.type.name, this.#state)
     for (const pipe of this.#pipes) pipe.options = this.pipeOptions
   }
 

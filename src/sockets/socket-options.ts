@@ -6,6 +6,7 @@ import { mistake } from "../transport/zmq-error.js"
 import type { HandshakeSettings } from "../zmtp/handshake.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import type { SocketState } from "./state.js"
+import { OPTION } from "./zmq-numbers.js"
 
 /** TCP options of libzmq that Node cannot apply, with their defaults. */
 const REFUSED = {
@@ -25,8 +26,8 @@ const MECHANISM_OPTIONS = {
   gssapi: "gssapiServer and the other options of GSSAPI",
 }
 
-/** PUB, SUB, DEALER, PULL and PUSH, by libzmq's numbers. */
-const CONFLATING: ReadonlySet<number> = new Set([1, 2, 5, 7, 8])
+/** The types that the option `conflate` applies to. */
+const CONFLATING: ReadonlySet<SocketTypeName> = new Set(["PUB", "SUB", "DEALER", "PULL", "PUSH"])
 
 /**
  * Reads the options of a socket that apply to its TCP connections.
@@ -103,11 +104,15 @@ export function readHeartbeat(socket: Socket): HeartbeatOptions {
 }
 
 /** Reads the options of a socket that apply to its pipes. */
-export function readPipeOptions(socket: Socket, { conflate }: SocketState): PipeOptions {
+export function readPipeOptions(
+  socket: Socket,
+  socketType: SocketTypeName,
+  { conflate }: SocketState,
+): PipeOptions {
   const native = socket as unknown as { getInt32Option(option: number): number }
   return {
-    sendHighWaterMark: native.getInt32Option(23),
-    receiveHighWaterMark: native.getInt32Option(24),
-    conflate: conflate && CONFLATING.has(socket.type),
+    sendHighWaterMark: native.getInt32Option(OPTION.sendHighWaterMark),
+    receiveHighWaterMark: native.getInt32Option(OPTION.receiveHighWaterMark),
+    conflate: conflate && CONFLATING.has(socketType),
   }
 }

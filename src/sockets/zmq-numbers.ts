@@ -1,4 +1,7 @@
-/** Option numbers of zmq.h, as zeromq.js passes them. */
+/** Numbers of zmq.h, as zeromq.js passes them. */
+import type { SocketTypeName } from "../zmtp/socket-types.js"
+
+/** Numbers of options. */
 export const OPTION = {
   routingId: 5,
   subscribe: 6,
@@ -23,3 +26,24 @@ export const OPTION = {
   invertMatching: 74,
   xpubVerboser: 78,
 } as const
+
+/** Socket types by number (`socket.type`). 11 is STREAM, which does not speak ZMTP. */
+export const SOCKET_TYPE_NAMES: Readonly<Record<number, SocketTypeName | undefined>> = {
+  0: "PAIR",
+  1: "PUB",
+  2: "SUB",
+  3: "REQ",
+  4: "REP",
+  5: "DEALER",
+  6: "ROUTER",
+  7: "PULL",
+  8: "PUSH",
+  9: "XPUB",
+  10: "XSUB",
+  12: "SERVER",
+  13: "CLIENT",
+  14: "RADIO",
+  15: "DISH",
+  16: "GATHER",
+  17: "SCATTER",
+}
