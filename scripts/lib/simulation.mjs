@@ -12,7 +12,7 @@ import * as paths from "./paths.mjs"
 /** Lets scenarios set smaller limits, which a few messages reach. @type {Patch[]} */
 const LIMITS = [
   {
-    file: "src/sockets/socket-core.ts",
+    file: "src/sockets/turn-budget.ts",
     from: /const OPERATIONS_MAX = .+/g,
     to: "const OPERATIONS_MAX = (__simulation as any).limits.operations",
   },

@@ -109,7 +109,7 @@ function depart(): void {
   }
   for (const { core } of watched) {
     if (!core) continue
-    for (const endpoint of core.openEndpoints) add(endpoint, core.lingerMs, core.context)
+    for (const endpoint of core.endpoints.open) add(endpoint, core.lingerMs, core.endpoints.context)
   }
   for (const { endpoint, context } of leaving) add(endpoint, endpoint.lingerLeftMs, context)
   departure.wait(limitMs, { afterMs: WARNING_MS, warn: () => warn(context) })

@@ -3,12 +3,11 @@ import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { isLz4 } from "../transport/endpoint.js"
 import { explained } from "../transport/zmq-error.js"
-import type { Received } from "./core.js"
 import { EarlyOperations } from "./early-operations.js"
 import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoint-options.js"
 import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
-import { copyMessage, toMessage } from "./message.js"
+import { copyMessage, type Received, toMessage } from "./message.js"
 import {
   checkRouting,
   checkRoutingId,
@@ -19,9 +18,10 @@ import {
   whyNative,
 } from "./mistakes.js"
 import { Monitor } from "./monitor.js"
+import { resolveNative } from "./native-endpoints.js"
 import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
-import { checkFree, SocketCore } from "./socket-core.js"
-import { ensureState, type SocketState, stateOf } from "./state.js"
+import { SocketCore } from "./socket-core.js"
+import { checkFree, ensureState, type SocketState, stateOf } from "./state.js"
 import { turn } from "./turn.js"
 import { OPTION } from "./zmq-numbers.js"
 
@@ -119,7 +119,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
           bound ?? blockingNative(state, native.bind.apply(this, this.#nativeArgs(args)), added)
         )
       }
-      return blocking(this, state, () => this.#open(state).bind(this, address, options))
+      return blocking(this, state, () => this.#open(state).endpoints.bind(this, address, options))
     }
 
     override bindSync(...args: [address: string, options?: EndpointOptions]): void {
@@ -131,7 +131,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         this.#nativeAdded(state)
         return
       }
-      this.#open(state).bindSync(this, address, options)
+      this.#open(state).endpoints.bindSync(this, address, options)
     }
 
     override unbind(...args: [address: string]): Promise<void> {
@@ -147,7 +147,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       return blocking(this, state, async () => {
         await turn()
-        this.#open(state).disconnect(this, address)
+        this.#open(state).endpoints.disconnect(this, address)
       })
     }
 
@@ -155,7 +155,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const [address] = args
       const state = ensureState(this)
       if (this.#isNative(state, address)) native.unbindSync.call(this, ...args)
-      else this.#open(state).disconnect(this, address)
+      else this.#open(state).endpoints.disconnect(this, address)
     }
 
     override connect(...args: [address: string, options?: ConnectOptions]): void {
@@ -170,7 +170,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       }
       const core = this.#open(state)
       if (core.type.name !== "ROUTER" || typeof given !== "object") {
-        core.connect(this, address, given ?? {})
+        core.endpoints.connect(this, address, given ?? {})
         return
       }
       const { routingId, ...options } = given ?? {}
@@ -179,7 +179,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         state.changing(OPTION.connectRoutingId)
         state.connectRoutingId = Buffer.from(routingId)
       }
-      core.connect(this, address, options)
+      core.endpoints.connect(this, address, options)
     }
 
     override disconnect(...args: [address: string]): void {
@@ -188,7 +188,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       if (this.#isNative(state, address)) {
         native.disconnect.call(this, ...args)
         state.nativeEndpoints--
-      } else this.#open(state).disconnect(this, address)
+      } else this.#open(state).endpoints.disconnect(this, address)
     }
 
     override close(...args: []): void {
@@ -217,7 +217,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override get lastEndpoint(): string | null {
-      const lastEndpoint = this.closed ? undefined : coreOf(this)?.lastEndpoint
+      const lastEndpoint = this.closed ? undefined : coreOf(this)?.endpoints.lastEndpoint
       return lastEndpoint ?? super.lastEndpoint
     }
 
@@ -273,9 +273,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         await turn()
         let resolved = address
         try {
-          resolved = await core.resolveNative(this, address)
+          resolved = await resolveNative(this, address)
         } catch (error) {
-          if (binds) core.bindError(address, error)
+          if (binds) throw core.endpoints.bindError(address, error)
         }
         try {
           change.call(this, resolved)
@@ -297,8 +297,8 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       state.nativeEndpoints++
       const core = this.#core
       if (!core) return
-      core.lastEndpoint = null
-      if (!core.native) this.#mix(core)
+      core.endpoints.lastEndpoint = null
+      if (!core.operations.native) this.#mix(core)
     }
 
     /** Makes the socket core use libzmq's endpoints as well. */
@@ -326,12 +326,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
             native.receive ? native.receive.call(self) : new Promise<never>(() => {}),
         }
       }
-      core.native = new NativeSide(
+      core.operations.native = new NativeSide(
         core.type,
         ensureState(this).typeOptions,
         socket,
-        () => core.readable(),
-        () => core.writable(),
+        () => core.operations.readable(),
+        () => core.operations.writable(),
       )
     }
 
@@ -351,7 +351,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       state.setNumber(option, value, this)
       const core = coreOf(this)
       // With libzmq's endpoints in use, the socket core sets libzmq's own timeouts.
-      if (!core?.native) return
+      if (!core?.operations.native) return
       if (option === OPTION.sendTimeout) super.setInt32Option(option, 0)
       if (option === OPTION.receiveTimeout) super.setInt32Option(option, NATIVE_RECEIVE_MS)
     }
@@ -373,7 +373,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override getInt32Option(option: number): number {
       const state = stateOf(this)
-      if (state && coreOf(this)?.native) {
+      if (state && coreOf(this)?.operations.native) {
         if (option === OPTION.sendTimeout) return state.sendTimeoutMs
         if (option === OPTION.receiveTimeout) return state.receiveTimeoutMs
       }
@@ -427,17 +427,17 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         const more = args.slice(1)
         return state.early.wait("send", state.sendTimeoutMs, (core, now) =>
           core
-            ? core.send(message, toRouting(more[0] ?? {}))
+            ? core.operations.send(message, toRouting(more[0] ?? {}))
             : natively(this, now && OPTION.sendTimeout, () => send.call(this, message, ...more)),
         )
       }
       checkSendArguments(args, takesRouting ? 2 : 1)
-      core.checkUsable()
-      if (!takesRouting) return core.send(toMessage(args[0]), NO_ROUTING)
+      core.operations.checkUsable()
+      if (!takesRouting) return core.operations.send(toMessage(args[0]), NO_ROUTING)
       const routing = toRouting(args[1])
       const { routingId, group } = routing
       if (!routingId && !group) throw explained("EINVAL", ROUTING[Base.name] as string)
-      return core.send(toMessage(args[0]), routing)
+      return core.operations.send(toMessage(args[0]), routing)
     })
   }
 
@@ -452,12 +452,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         state.early ??= new EarlyOperations()
         return state.early.wait("receive", state.receiveTimeoutMs, (core, now) =>
           core
-            ? core.receive()
+            ? core.operations.receive()
             : natively(this, now && OPTION.receiveTimeout, () => receive.apply(this)),
         )
       }
-      core.checkUsable()
-      return core.receive()
+      core.operations.checkUsable()
+      return core.operations.receive()
     })
   }
 
@@ -487,8 +487,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       },
     })
   const inherited = (name: string, socket: ZmqSocket) => Reflect.get(Base.prototype, name, socket)
-  defineGetter("readable", (socket) => coreOf(socket)?.isReadable ?? inherited("readable", socket))
-  defineGetter("writable", (socket) => coreOf(socket)?.isWritable ?? inherited("writable", socket))
+  defineGetter(
+    "readable",
+    (socket) => coreOf(socket)?.operations.isReadable ?? inherited("readable", socket),
+  )
+  defineGetter(
+    "writable",
+    (socket) => coreOf(socket)?.operations.isWritable ?? inherited("writable", socket),
+  )
   defineGetter("events", (socket) => {
     const observer = inherited("events", socket) as Observer
     const state = ensureState(socket)

@@ -1,5 +1,9 @@
 import { isArrayBuffer } from "node:util/types"
 import type { Message } from "../patterns/message.js"
+import type { Routing } from "../patterns/socket-type.js"
+
+/** The result of `receive`: the parts, and for some draft types their routing. */
+export type Received = (Buffer | Routing)[]
 
 const EMPTY = Buffer.alloc(0)
 

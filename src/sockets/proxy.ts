@@ -4,8 +4,8 @@ import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
-import type { Received } from "./core.js"
 import { coreFor } from "./extend.js"
+import type { Received } from "./message.js"
 import type { SocketCore } from "./socket-core.js"
 import { ensureState, type SocketState, stateOf } from "./state.js"
 
@@ -63,7 +63,7 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
 }
 
 function checkEndpoints(state: SocketState | undefined, name: string): void {
-  if (state && (state.nativeEndpoints > 0 || (state.core?.endpoints ?? 0) > 0)) return
+  if (state && (state.nativeEndpoints > 0 || (state.core?.endpoints.size ?? 0) > 0)) return
   throw zmqError("EINVAL", undefined, `${name} socket must be bound or connected`)
 }
 
@@ -110,9 +110,9 @@ class Forwarding {
     if (!from.canReceive || !to.canSend) return
     try {
       while (!this.#terminated) {
-        const received = await from.receiveForProxy()
+        const received = await from.operations.receiveForProxy()
         if (this.#paused) await this.#paused
-        await to.sendForProxy(...split(received))
+        await to.operations.sendForProxy(...split(received))
       }
     } catch (error) {
       // Operations that are pending when the sockets are closed fail, which is expected.

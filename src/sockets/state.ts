@@ -1,5 +1,6 @@
 import type { Socket } from "zeromq"
 import type { TypeOptions } from "../patterns/socket-type.js"
+import { zmqError } from "../transport/zmq-error.js"
 import type { Core } from "./core.js"
 import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
@@ -170,7 +171,7 @@ export class SocketState {
     this.changes++
     if (IMMEDIATE.has(option) || this.nativeEndpoints > 0) return
     // While zeromq.js itself blocks the socket, it warns too.
-    if (this.blocked === "own" || (this.core?.endpoints ?? 0) > 0)
+    if (this.blocked === "own" || (this.core?.endpoints.size ?? 0) > 0)
       process.emitWarning("Socket option will not take effect until next connect/bind.")
   }
 
@@ -180,4 +181,10 @@ export class SocketState {
       else this.core.type.cancel(topic)
     } else this.subscriptions.push([subscribe, topic])
   }
+}
+
+/** @throws Error with code EBUSY while an operation needs the socket for itself. */
+export function checkFree(state: SocketState): void {
+  if (state.blocked !== undefined)
+    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
 }

@@ -287,7 +287,7 @@ export const mutations: readonly Mutation[] = [
     name: "a ROUTER forgets the name of whom it connects to",
     patches: [
       {
-        file: "src/sockets/socket-core.ts",
+        file: "src/sockets/endpoint-registry.ts",
         from: 'endpoint.dial(connectRoutingId?.toString("latin1"))',
         to: "endpoint.dial(undefined)",
       },

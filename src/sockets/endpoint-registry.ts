@@ -1,0 +1,235 @@
+import type { Context, Event, Socket } from "zeromq"
+import type { Pipe, PipeOptions } from "../patterns/pipe.js"
+import type { SocketType } from "../patterns/socket-type.js"
+import {
+  canonicalEndpoint,
+  type HostPort,
+  parseBind,
+  parseConnect,
+  withoutScheme,
+} from "../transport/endpoint.js"
+import { resolveHost, resolveHostSync } from "../transport/tcp.js"
+import { explain, mistake, zmqError } from "../transport/zmq-error.js"
+import {
+  BoundEndpoint,
+  ConnectedEndpoint,
+  type EndpointHost,
+  type EndpointSettings,
+} from "./endpoint.js"
+import type { EndpointOptions } from "./endpoint-options.js"
+import { SettingsReader } from "./endpoint-settings.js"
+import { exitsLater } from "./exit.js"
+import type { Hold } from "./hold.js"
+import type { Lz4 } from "./lz4.js"
+import { whyNotBound } from "./mistakes.js"
+import { readPipeOptions } from "./socket-options.js"
+import type { SocketState } from "./state.js"
+import { turn } from "./turn.js"
+
+/** Maximum number of endpoints that an error names. */
+const NAMES_MAX = 10
+
+type Endpoint = BoundEndpoint | ConnectedEndpoint
+
+/** The `lz4+tcp://` endpoints of a socket, by name, and what they share: options and pipes. */
+export class EndpointRegistry implements EndpointHost {
+  readonly type: SocketType
+  pipeOptions: PipeOptions
+  immediate = false
+  lastEndpoint: string | null = null
+  readonly #state: SocketState
+  /** Undefined after the socket was closed. */
+  #context: Context | undefined
+  readonly #hold: Hold
+  readonly #settings: SettingsReader
+  /** Endpoints by name. Connecting repeatedly may give several with one name. */
+  readonly #endpoints = new Map<string, Endpoint[]>()
+  /** Endpoints that were released and still have messages to send. */
+  readonly #leaving = new Set<Endpoint>()
+  readonly #pipes = new Set<Pipe>()
+
+  constructor(socket: Socket, type: SocketType, state: SocketState, hold: Hold) {
+    this.type = type
+    this.#state = state
+    this.#context = socket.context
+    this.#hold = hold
+    this.#settings = new SettingsReader(type.name, state)
+    this.pipeOptions = readPipeOptions(socket, type.name, state)
+  }
+
+  get context(): Context | undefined {
+    return this.#context
+  }
+
+  get lz4(): Lz4 {
+    return this.#state.lz4
+  }
+
+  /** The number of names. */
+  get size(): number {
+    return this.#endpoints.size
+  }
+
+  /** The endpoints that were not released. */
+  get open(): Endpoint[] {
+    return [...this.#endpoints.values()].flat()
+  }
+
+  /** The pipes of all endpoints that messages may be queued in, those of released endpoints included. */
+  get sendingPipes(): Pipe[] {
+    return [...this.open, ...this.#leaving].flatMap((endpoint) => [...endpoint.sendingPipes])
+  }
+
+  async bind(socket: Socket, address: string, options: EndpointOptions): Promise<void> {
+    let resolved: HostPort
+    try {
+      resolved = await resolveHost(parseBind(address, socket.ipv6), socket.ipv6, address)
+    } catch (error) {
+      throw this.bindError(address, error)
+    }
+    await turn() // takes as long as in zeromq.js, which binds on another thread
+    const endpoint = new BoundEndpoint(this, this.#readSettings(socket, address, options))
+    this.#hold.ref()
+    try {
+      await endpoint.listen(resolved)
+    } catch (error) {
+      throw this.#listenError(address, error)
+    } finally {
+      this.#hold.unref()
+    }
+    this.#listens(endpoint)
+  }
+
+  bindSync(socket: Socket, address: string, options: EndpointOptions): void {
+    let resolved: HostPort
+    try {
+      resolved = resolveHostSync(parseBind(address, socket.ipv6), socket.ipv6, address)
+    } catch (error) {
+      throw this.bindError(address, error)
+    }
+    const endpoint = new BoundEndpoint(this, this.#readSettings(socket, address, options))
+    try {
+      endpoint.listenSync(resolved)
+    } catch (error) {
+      throw this.#listenError(address, error)
+    }
+    this.#listens(endpoint)
+  }
+
+  #listens(endpoint: BoundEndpoint): void {
+    this.lastEndpoint = endpoint.address
+    this.#add(endpoint.address, endpoint)
+  }
+
+  #listenError(address: string, error: unknown): Error {
+    this.emit({ type: "close" } as Event) // without an address, as libzmq has it
+    const why = whyNotBound(address, (error as { code?: string }).code)
+    return this.bindError(address, why === undefined ? error : explain(error as Error, why))
+  }
+
+  connect(socket: Socket, address: string, options: EndpointOptions): void {
+    const destination = parseConnect(address, socket.ipv6)
+    const settings = this.#readSettings(socket, address, options)
+    if (this.type.connectsOnce && this.#endpoints.has(address)) {
+      settings.transport.encoder.close()
+      return
+    }
+    this.immediate = socket.immediate
+    const gone = (isWrongPeer: boolean) => this.#forget(address, endpoint, isWrongPeer)
+    const endpoint = new ConnectedEndpoint(this, settings, address, destination, gone)
+    this.#add(address, endpoint)
+    this.lastEndpoint = address
+    const { connectRoutingId } = this.#state
+    this.#state.connectRoutingId = undefined
+    endpoint.dial(connectRoutingId?.toString("latin1"))
+  }
+
+  /**
+   * Releases the endpoints with this name. As in libzmq, unbind() and disconnect() both do this.
+   *
+   * @throws Error with code ENOENT.
+   */
+  disconnect(socket: Socket, address: string): void {
+    if (withoutScheme(address) === "")
+      throw mistake("EINVAL", address, "has neither host nor port", this.#names())
+    const name = this.#endpoints.has(address) ? address : canonicalEndpoint(address, socket.ipv6)
+    const endpoints = this.#endpoints.get(name)
+    if (!endpoints) throw mistake("ENOENT", address, "is not bound or connected", this.#names())
+    this.#endpoints.delete(name)
+    const { linger } = socket
+    for (const endpoint of endpoints) this.#release(endpoint, linger, true)
+  }
+
+  /** Returns the names of the endpoints, for use in errors. */
+  #names(): string {
+    const names = [...this.#endpoints.keys()]
+    if (names.length === 0) return "the socket has no lz4+tcp:// endpoint"
+    const more = names.length > NAMES_MAX ? ` and ${names.length - NAMES_MAX} more` : ""
+    return `the socket has ${names.slice(0, NAMES_MAX).join(", ")}${more}`
+  }
+
+  close(lingerMs: number): void {
+    for (const endpoint of this.open) this.#release(endpoint, lingerMs, false)
+    this.#endpoints.clear()
+    this.#context = undefined
+    this.#settings.close()
+  }
+
+  #release(endpoint: Endpoint, lingerMs: number, keepsReceived: boolean): void {
+    const gone = exitsLater(endpoint, this.#context)
+    this.#leaving.add(endpoint)
+    const released = () => {
+      this.#leaving.delete(endpoint)
+      gone()
+    }
+    endpoint.release(lingerMs, released, keepsReceived)
+  }
+
+  #add(name: string, endpoint: Endpoint): void {
+    const endpoints = this.#endpoints.get(name)
+    if (endpoints) endpoints.push(endpoint)
+    else this.#endpoints.set(name, [endpoint])
+  }
+
+  /** Removes an endpoint that gave up. As with libzmq, its name may stay until it is disconnected. */
+  #forget(name: string, endpoint: Endpoint, keepsName: boolean): void {
+    const rest = (this.#endpoints.get(name) ?? []).filter((other) => other !== endpoint)
+    if (rest.length > 0 || keepsName) this.#endpoints.set(name, rest)
+    else this.#endpoints.delete(name)
+    endpoint.release(0, () => {}, false)
+  }
+
+  #readSettings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
+    const pipeOptions = readPipeOptions(socket, this.type.name, this.#state)
+    const settings = this.#settings.read(socket, address, options, pipeOptions)
+    this.pipeOptions = pipeOptions
+    return settings
+  }
+
+  /** Emits the event for an endpoint that cannot be bound, and returns the error to throw. */
+  bindError(address: string, error: unknown): Error {
+    const told = zmqError((error as { code: "EINVAL" }).code)
+    this.emit({ type: "bind:error", address: withoutScheme(address), error: told })
+    // Under the name that the program gave.
+    return Object.assign(error as Error, { address })
+  }
+
+  changeHighWaterMarks(socket: Socket): void {
+    this.pipeOptions = readPipeOptions(socket, this.type.name, this.#state)
+    for (const pipe of this.#pipes) pipe.options = this.pipeOptions
+  }
+
+  // -- Events of endpoints ---------------------------------------------------------
+
+  emit(event: Event): void {
+    this.#state.monitor?.emit(event)
+  }
+
+  added(pipe: Pipe): void {
+    this.#pipes.add(pipe)
+  }
+
+  removed(pipe: Pipe): void {
+    this.#pipes.delete(pipe)
+  }
+}

@@ -1,0 +1,114 @@
+import type { Socket } from "zeromq"
+import { boolean, checkEndpointOptions } from "../codec/options.js"
+import { Sender } from "../codec/sender.js"
+import type { PipeOptions } from "../patterns/pipe.js"
+import { ThreadTransport } from "../thread/thread-transport.js"
+import { threadsOf } from "../thread/threads.js"
+import { LocalTransport } from "../transport/local-transport.js"
+import type { SocketTypeName } from "../zmtp/socket-types.js"
+import { Authenticator } from "./authenticator.js"
+import type { EndpointSettings } from "./endpoint.js"
+import {
+  ENDPOINT_OPTIONS,
+  type EndpointOptions,
+  OWN_OPTIONS,
+  readHighWaterBytes,
+  readThread,
+} from "./endpoint-options.js"
+import { refuseSocketOptions } from "./mistakes.js"
+import { readHandshakeSettings, readHeartbeat, readTcpOptions } from "./socket-options.js"
+import type { SocketState } from "./state.js"
+
+/**
+ * Reads the settings of a socket's endpoints. Endpoints without options of their own share them, and
+ * with them an encoder, until an option of the socket changes.
+ */
+export class SettingsReader {
+  readonly #socketType: SocketTypeName
+  readonly #state: SocketState
+  #shared: { settings: EndpointSettings; changes: number } | undefined
+
+  constructor(socketType: SocketTypeName, state: SocketState) {
+    this.#socketType = socketType
+    this.#state = state
+  }
+
+  /** @throws TypeError, RangeError, or Error in the form of zeromq.js. */
+  read(
+    socket: Socket,
+    address: string,
+    options: EndpointOptions,
+    pipeOptions: PipeOptions,
+  ): EndpointSettings {
+    refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
+    const hasNoOptions = Object.keys(options ?? {}).length === 0
+    if (hasNoOptions && this.#shared?.changes === this.#state.changes) {
+      const { settings } = this.#shared
+      settings.transport.encoder.share()
+      return settings
+    }
+    const settings = readSettings(
+      socket,
+      this.#socketType,
+      this.#state,
+      address,
+      options,
+      pipeOptions,
+    )
+    if (hasNoOptions) {
+      this.close()
+      settings.transport.encoder.share()
+      this.#shared = { settings, changes: this.#state.changes }
+    }
+    return settings
+  }
+
+  /** Releases the shared encoder. */
+  close(): void {
+    this.#shared?.settings.transport.encoder.close()
+    this.#shared = undefined
+  }
+}
+
+/** @throws TypeError, RangeError, or Error in the form of zeromq.js. */
+function readSettings(
+  socket: Socket,
+  socketType: SocketTypeName,
+  state: SocketState,
+  address: string,
+  options: EndpointOptions,
+  { conflate, receiveHighWaterMark }: PipeOptions,
+): EndpointSettings {
+  const settings = checkEndpointOptions(options, socket.maxMessageSize, OWN_OPTIONS)
+  const thread = readThread(options)
+  const { acceptPlain = false } = options
+  const acceptsPlain = boolean("acceptPlain", acceptPlain)
+  const receiveHighWaterBytes = readHighWaterBytes(options, receiveHighWaterMark)
+  const tcp = readTcpOptions(socket, state, address)
+  const handshake = readHandshakeSettings(socket, socketType, state, address, settings.revision)
+  const { context, zapDomain, zapEnforceDomain } = socket
+  const connection = {
+    settings,
+    handshake,
+    handshakeMs: socket.handshakeInterval,
+    heartbeat: readHeartbeat(socket),
+    acceptsPlain,
+  }
+  const credit = conflate ? 0 : receiveHighWaterMark
+  return {
+    transport: thread
+      ? new ThreadTransport(threadsOf(context), connection, tcp, credit)
+      : new LocalTransport(
+          { ...connection, sender: new Sender(settings, acceptsPlain), relays: false },
+          tcp,
+        ),
+    authenticator: new Authenticator(
+      context,
+      zapDomain ?? "",
+      zapEnforceDomain,
+      handshake.routingId,
+    ),
+    authenticates: handshake.plainServer || handshake.authenticate,
+    receiveHighWaterBytes,
+  }
+}

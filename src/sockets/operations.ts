@@ -1,0 +1,279 @@
+import type { Message } from "../patterns/message.js"
+import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
+import { SOCKET_TYPES } from "../patterns/types.js"
+import { caughtUp, fellBehind } from "../transport/read-turns.js"
+import { zmqError } from "../transport/zmq-error.js"
+import type { SocketTypeName } from "../zmtp/socket-types.js"
+import { busy } from "./early-operations.js"
+import type { Hold } from "./hold.js"
+import { copyMessage, type Received } from "./message.js"
+import { refused } from "./mistakes.js"
+import type { NativeSide } from "./native-side.js"
+import { checkFree, type SocketState } from "./state.js"
+import { TurnBudget } from "./turn-budget.js"
+
+const RESOLVED = Promise.resolve()
+
+interface Sending {
+  message: Message
+  routing: Routing
+  resolve: () => void
+  reject: (error: Error) => void
+  timer: NodeJS.Timeout | undefined
+}
+
+interface Receiving {
+  resolve: (message: Received) => void
+  reject: (error: Error) => void
+  timer: NodeJS.Timeout | undefined
+  /** Whether the operation only waits for its turn. */
+  isBehind: boolean
+}
+
+/**
+ * The calls of send() and receive() of a socket. One of each may wait: for a peer or a message,
+ * until a timeout, or for its turn of the event loop.
+ */
+export class Operations implements SocketTypeEvents {
+  readonly type: SocketType
+  /** libzmq's endpoints, if the socket has any. */
+  native: NativeSide | undefined
+  isClosed = false
+  readonly #state: SocketState
+  readonly #hold: Hold
+  readonly #budget = new TurnBudget()
+  #sending: Sending | undefined
+  #receiving: Receiving | undefined
+
+  constructor(typeName: SocketTypeName, state: SocketState, hold: Hold) {
+    this.#state = state
+    this.#hold = hold
+    this.type = new SOCKET_TYPES[typeName](this, state.typeOptions)
+  }
+
+  readable(): void {
+    if (this.#receiving && this.#hasIn()) this.#finishReceiving()
+  }
+
+  writable(): void {
+    if (this.#sending && this.#hasOut()) this.#finishSending()
+  }
+
+  close(): void {
+    // As in zeromq.js, pending calls get one last try.
+    if (this.#receiving) this.#finishReceiving()
+    if (this.#sending) this.#finishSending()
+    this.native?.close()
+    this.isClosed = true
+  }
+
+  // -- Sending ---------------------------------------------------------------------
+
+  get isWritable(): boolean {
+    return !this.isClosed && this.#hasOut()
+  }
+
+  get isReadable(): boolean {
+    if (this.isClosed) return false
+    return this.native ? this.native.isReadable : this.type.hasIn()
+  }
+
+  #hasOut(): boolean {
+    return this.native ? this.native.hasOut() : this.type.hasOut()
+  }
+
+  #hasIn(): boolean {
+    return this.native ? this.native.hasIn() : this.type.hasIn()
+  }
+
+  #trySend(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    if (message.length === 0) return undefined
+    return this.native ? this.native.send(message, routing) : this.type.send(message, routing)
+  }
+
+  #tryReceive(): Received | Refusal {
+    if (this.native) return this.native.receive()
+    const message = this.type.receive()
+    if (typeof message === "string") return message
+    const { routing } = this.type
+    return routing === undefined ? message : [...message, routing]
+  }
+
+  /** @throws Error with code EBUSY or EBADF if the socket can neither send nor receive now. */
+  checkUsable(): void {
+    checkFree(this.#state)
+    if (this.isClosed) throw zmqError("EBADF")
+  }
+
+  send(message: Message, routing: Routing): Promise<void> {
+    if (this.#sending) throw busy("send")
+    const { sendTimeoutMs } = this.#state
+    if (sendTimeoutMs === 0 || this.#hasOut()) {
+      if (sendTimeoutMs === 0 || this.#budget.count()) {
+        const refusal = this.#trySend(message, routing)
+        if (this.#receiving !== undefined) this.readable()
+        if (typeof refusal === "string") return this.#refuse(refused(refusal, this.type.name))
+        if (refusal) return refusal.catch((error) => this.#refuse(error))
+        return this.#budget.turnAfter(message) ?? RESOLVED
+      }
+      return this.#waitToSend(message, routing, undefined)
+    }
+    return this.#waitToSend(message, routing, sendTimeoutMs)
+  }
+
+  /** Rejects. From time to time it does so a turn later, for programs that try again at once. */
+  #refuse(error: Error): Promise<never> {
+    if (this.#budget.count()) return Promise.reject(error)
+    return this.#budget.nextTurn().then(() => {
+      throw error
+    })
+  }
+
+  /** Sends a message of a proxy, however long that takes. */
+  sendForProxy(message: Message, routing: Routing): Promise<void> {
+    if (!this.#hasOut()) return this.#sendForProxyLater(message, routing)
+    const refusal = this.#trySend(message, routing)
+    // Any other refusal means that the message has no destination.
+    if (refusal === "EAGAIN") return this.#sendForProxyLater(message, routing)
+    if (typeof refusal === "object")
+      return refusal.catch((error) => {
+        if (error.code === "EAGAIN") return this.#sendForProxyLater(message, routing)
+      })
+    if (!this.#budget.count()) return this.#budget.nextTurn()
+    return this.#budget.turnAfter(message) ?? RESOLVED
+  }
+
+  /** Tries again each time there is room, which may be in the pipes of other peers. */
+  async #sendForProxyLater(message: Message, routing: Routing): Promise<void> {
+    for (;;) {
+      try {
+        return await this.#waitToSend(message, routing, -1)
+      } catch (error) {
+        if ((error as { code?: string }).code !== "EAGAIN" || this.isClosed) throw error
+      }
+    }
+  }
+
+  /** Waits until there is room, or for a turn of the event loop if `timeoutMs` is undefined. */
+  #waitToSend(message: Message, routing: Routing, timeoutMs: number | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const copied = copyMessage(message)
+      const sending: Sending = { message: copied, routing, resolve, reject, timer: undefined }
+      this.#sending = sending
+      this.#hold.ref()
+      if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
+      else if (timeoutMs > 0) sending.timer = setTimeout(sendNow, timeoutMs, this, sending)
+      this.native?.wantRoom(true)
+    })
+  }
+
+  #finishSending(): void {
+    const sending = this.#sending as Sending
+    this.#sending = undefined
+    this.#budget.begin()
+    clearTimeout(sending.timer)
+    this.#hold.unref()
+    this.native?.wantRoom(false)
+    try {
+      const refusal = this.#trySend(sending.message, sending.routing)
+      if (refusal === undefined) sending.resolve()
+      else outcome(refusal, this.type.name).then(sending.resolve, sending.reject)
+    } catch (error) {
+      sending.reject(error as Error)
+    }
+    if (this.#receiving !== undefined) this.readable()
+  }
+
+  sendNow(sending: Sending): void {
+    if (this.#sending !== sending) return
+    const { sendTimeoutMs } = this.#state
+    // Room that there was before the turn may have gone with its peer.
+    if (sending.timer !== undefined || sendTimeoutMs === 0 || this.#hasOut()) this.#finishSending()
+    else if (sendTimeoutMs > 0) sending.timer = setTimeout(sendNow, sendTimeoutMs, this, sending)
+  }
+
+  // -- Receiving -------------------------------------------------------------------
+
+  receive(): Promise<Received> {
+    if (this.#receiving) throw busy("receive")
+    const { receiveTimeoutMs } = this.#state
+    if (receiveTimeoutMs === 0 || this.#hasIn()) {
+      if (receiveTimeoutMs === 0 || this.#budget.count()) {
+        const message = this.#tryReceive()
+        if (typeof message === "string") return this.#refuse(refused(message, this.type.name))
+        if (this.#sending !== undefined) this.writable()
+        return this.#budget.turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
+      }
+      return this.#waitToReceive(undefined)
+    }
+    return this.#waitToReceive(receiveTimeoutMs)
+  }
+
+  /** Receives a message for a proxy, however long that takes. */
+  receiveForProxy(): Promise<Received> {
+    const message = this.#hasIn() ? this.#tryReceive() : "EAGAIN"
+    return typeof message === "string" ? this.#waitToReceive(-1) : Promise.resolve(message)
+  }
+
+  #waitToReceive(timeoutMs: number | undefined): Promise<Received> {
+    return new Promise((resolve, reject) => {
+      const receiving: Receiving = {
+        resolve,
+        reject,
+        timer: undefined,
+        isBehind: timeoutMs === undefined,
+      }
+      this.#receiving = receiving
+      this.#hold.ref()
+      if (timeoutMs === undefined) {
+        fellBehind()
+        setImmediate(receiveNow, this, receiving)
+      } else if (timeoutMs > 0) receiving.timer = setTimeout(receiveNow, timeoutMs, this, receiving)
+      this.native?.want(true)
+    })
+  }
+
+  #finishReceiving(): void {
+    const receiving = this.#receiving as Receiving
+    this.#receiving = undefined
+    hadTurn(receiving)
+    this.#budget.begin()
+    if (receiving.timer) clearTimeout(receiving.timer)
+    this.#hold.unref()
+    this.native?.want(false)
+    const message = this.#tryReceive()
+    if (typeof message === "string") receiving.reject(refused(message, this.type.name))
+    else receiving.resolve(message)
+    if (this.#sending !== undefined) this.writable()
+  }
+
+  receiveNow(receiving: Receiving): void {
+    if (this.#receiving !== receiving) return
+    hadTurn(receiving)
+    const { receiveTimeoutMs } = this.#state
+    // A message that there was before the turn may have gone with its peer.
+    if (receiving.timer !== undefined || receiveTimeoutMs === 0 || this.#hasIn())
+      this.#finishReceiving()
+    else if (receiveTimeoutMs > 0)
+      receiving.timer = setTimeout(receiveNow, receiveTimeoutMs, this, receiving)
+  }
+}
+
+/** Returns the result of a send that was refused, or that libzmq carries out. */
+function outcome(refusal: Refusal | Promise<void>, type: string): Promise<void> {
+  return typeof refusal === "string" ? Promise.reject(refused(refusal, type)) : refusal
+}
+
+function sendNow(operations: Operations, sending: Sending): void {
+  operations.sendNow(sending)
+}
+
+/** Records that the turn which a program waited for is over. */
+function hadTurn(receiving: Receiving): void {
+  if (receiving.isBehind) caughtUp()
+  receiving.isBehind = false
+}
+
+function receiveNow(operations: Operations, receiving: Receiving): void {
+  operations.receiveNow(receiving)
+}

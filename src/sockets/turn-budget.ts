@@ -1,0 +1,55 @@
+import type { Received } from "./message.js"
+import { turn } from "./turn.js"
+
+/** Maximum number of operations in a turn of the event loop. */
+const OPERATIONS_MAX = 512
+/**
+ * Milliseconds after which the next operation waits too, because 512 large messages take long; the
+ * clock is read every `POLL_BYTES`.
+ */
+const TURN_MAX_MS = 4
+const POLL_BYTES = 128 * 1024
+
+/**
+ * Counts a socket's operations and their bytes, so that a program that sends or receives in a loop
+ * lets the event loop have its turn from time to time.
+ */
+export class TurnBudget {
+  /** Number of operations since the last one that waited. */
+  #operations = 0
+  /** Bytes sent and received since the clock was last read. */
+  #bytes = 0
+  /** The time when the clock was first read after an operation waited. */
+  #turnStart: number | undefined
+  #turn: Promise<void> | undefined
+
+  /** Counts an operation. Returns whether it still belongs to this turn of the event loop. */
+  count(): boolean {
+    return this.#operations++ < OPERATIONS_MAX
+  }
+
+  /** Returns the turn of the event loop that is due after a message; undefined if none is. */
+  turnAfter(message: Received): Promise<void> | undefined {
+    for (let i = 0; i < message.length; i++)
+      this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
+    if (this.#bytes < POLL_BYTES) return this.#turn
+    this.#bytes = 0
+    const now = performance.now()
+    this.#turnStart ??= now
+    return now - this.#turnStart < TURN_MAX_MS ? this.#turn : this.nextTurn()
+  }
+
+  nextTurn(): Promise<void> {
+    this.#turn ??= turn().then(() => {
+      this.begin()
+      this.#turn = undefined
+    })
+    return this.#turn
+  }
+
+  /** Resets the counts, because an operation has waited for the event loop. */
+  begin(): void {
+    this.#operations = 0
+    this.#turnStart = undefined
+  }
+}
