@@ -222,6 +222,8 @@ export class Distribution implements Flushable, SharedBatch {
     const pipes = this.#shared
     this.#shared = []
     for (const pipe of pipes) pipe.shared = undefined
+    // Before the efforts are chosen, because each pipe chooses one for its own batch.
+    for (const pipe of pipes) pipe.encodeOwn()
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
     const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
@@ -234,7 +236,6 @@ export class Distribution implements Flushable, SharedBatch {
       const isAdapted = adapted.has(encoder)
       if (!isAdapted) connection?.applyEffort(pipes.filter((pipe) => pipe.encoder === encoder))
       adapted.add(encoder)
-      for (const pipe of group) pipe.encodeOwn()
       const chunk = isPlain ? batch.takeChunk() : encode(first, frames, message, batch, errors)
       if (chunk && !isAdapted) connection?.encoded(chunk)
       const left = messages - (chunk?.messages ?? 0)

@@ -110,7 +110,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/distribution.ts",
-        from: "      for (const pipe of group) pipe.encodeOwn()\n",
+        from: "    for (const pipe of pipes) pipe.encodeOwn()\n",
         to: "",
       },
     ],

@@ -78,6 +78,27 @@ describe("messages to the same peers", () => {
     expect(greeted.connection.take()).toEqual(["welcome", toAll])
   })
 
+  test("are encoded with the effort that was chosen for all, whatever waits in one of the pipes", () => {
+    class Recording extends PlainSender {
+      effort = ""
+      readonly efforts: string[] = []
+      override encode(batch: Uint8Array, message?: readonly Uint8Array[]) {
+        this.efforts.push(this.effort)
+        return super.encode(batch, message)
+      }
+    }
+    const dist = new Distributed()
+    const sender = new Recording()
+    const [greeted, other] = [dist.add({}, sender), dist.add({}, sender)]
+    for (const { connection } of [greeted, other])
+      connection.applyEffort = (group?: unknown) => {
+        sender.effort = group ? "for all" : "for one"
+      }
+    greeted.pipe.write(parts("welcome"))
+    dist.dist.sendToAll(parts("to all".padEnd(200_000)))
+    expect(sender.efforts).toEqual(["for one", "for all"])
+  })
+
   test("are written at 256 KiB, and at once if large", async () => {
     const dist = new Distributed()
     const { connection } = dist.add()
