@@ -41,13 +41,11 @@ const VIEWS = [
     to: `export class Pipe implements MessageSink, Flushable {
   get simulated(): any {
     return {
-      waitingIn: this.#received.length,
+      ...(this.#inbound as any).simulated,
       written: this.#written,
       taken: this.#sent,
       chunks: this.#chunks?.length ?? 0,
       batched: this.#batch?.count ?? 0,
-      isStopped: this.#stopped,
-      isInActive: this.#inActive,
       isDraining: this.#isEnding,
       isTerminated: this.#terminated,
       isWritable: this.#writable,
@@ -55,6 +53,18 @@ const VIEWS = [
       flushing: this.#flushing,
       connection: this.#connection,
       marks: this.#options,
+    }
+  }`,
+  },
+  {
+    file: "src/patterns/inbound.ts",
+    from: "export class Inbound {",
+    to: `export class Inbound {
+  get simulated(): any {
+    return {
+      waitingIn: this.#messages.length,
+      isStopped: this.#isStopped,
+      isInActive: this.#isActive,
     }
   }`,
   },

@@ -12,6 +12,7 @@ import type {
 } from "../transport/transport.js"
 import { areBelow, BATCH_BYTES, Batch, plainLength } from "./batch.js"
 import { type Flushable, flushSoon, pollSoon, Rest } from "./flusher.js"
+import { Inbound } from "./inbound.js"
 import type { Message } from "./message.js"
 
 /**
@@ -25,8 +26,6 @@ const NO_FRAMES = new Uint8Array(0)
 const COPY_SHARE = 8
 /** Milliseconds until a failed encoding, such as one that ran out of memory, is tried again. */
 const RETRY_MS = 100
-/** Maximum number of received parts in the queue: each part takes more memory than its bytes. */
-const PARTS_MAX = 65_536
 
 /** The members of a connection that a pipe uses. */
 export type PipeConnection = Pick<
@@ -151,13 +150,7 @@ export class Pipe implements MessageSink, Flushable {
   /** Callers of `whenFlushed`, each with the number of messages that must be written first. */
   #flushes: { written: number; waiter: FlushWaiter }[] = []
 
-  readonly #received = new Queue<Message>()
-  #receivedParts = 0
-  #receivedBytes = 0
-  readonly #receivedMaxBytes: number
-  #inActive = true
-  /** Whether the connection has been told to stop reading until there is room. */
-  #stopped = false
+  readonly #inbound: Inbound
   /** Whether no more messages will be received. The pipe is terminated once its queue is empty. */
   #isEnding = false
 
@@ -172,23 +165,19 @@ export class Pipe implements MessageSink, Flushable {
     this.encoder = encoder
     this.packing = encoder.packingFor(undefined)
     this.#options = options
-    this.#receivedMaxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
+    const maxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
+    this.#inbound = new Inbound(options.receiveHighWaterMark, maxBytes, options.conflate)
   }
 
   /** Changes the high-water marks. As in libzmq, a full pipe stays full until a message has been written. */
   set options(options: PipeOptions) {
     // As in libzmq, `conflate` cannot change after the pipe was created.
     this.#options = { ...options, conflate: this.#options.conflate }
-    if (!this.#isEnding) this.#setMarks()
+    if (!this.#isEnding) this.#inbound.highWaterMark = options.receiveHighWaterMark
   }
 
   get conflates(): boolean {
     return this.#options.conflate
-  }
-
-  #setMarks(): void {
-    const { receiveHighWaterMark, conflate } = this.#options
-    this.#connection?.setMarks(receiveHighWaterMark, conflate)
   }
 
   // -- The connection --------------------------------------------------------------
@@ -213,18 +202,14 @@ export class Pipe implements MessageSink, Flushable {
     this.packing = packing
     this.#connection = connection
     connection.sink = this
-    this.#setMarks()
-    if (this.#isReceivedFull()) {
-      this.#stopped = true
-      connection.stop()
-    }
+    this.#inbound.attach(connection)
     this.flush()
   }
 
   /** Detaches a lost connection that may be replaced. The next one will write `pending`. */
   detach(pending: readonly PendingWrite[]): void {
     this.#connection = undefined
-    this.#stopped = false
+    this.#inbound.detach()
     if (pending.length > 0) this.#requeue(pending)
     if (!this.#writable && !this.#finished) this.#drop()
   }
@@ -255,6 +240,7 @@ export class Pipe implements MessageSink, Flushable {
   /** Detaches the last connection. Messages already received can still be read. */
   close(): void {
     this.#connection = undefined
+    this.#inbound.detach()
     this.#drop()
     this.#beginEnd()
   }
@@ -266,12 +252,11 @@ export class Pipe implements MessageSink, Flushable {
    */
   finish(finished: () => void, keepsReceived: boolean): void {
     this.shared?.seal()
-    if (!keepsReceived) this.#received.clear()
+    if (!keepsReceived) this.#inbound.clear()
     this.#beginEnd()
     this.#finished = finished
     // The peer may send more before it reads the queued messages, so reading must not stop.
-    this.#connection?.setMarks(0, this.#options.conflate)
-    this.#resume()
+    this.#inbound.removeLimit()
     this.flush()
     this.#checkFinished()
   }
@@ -285,7 +270,7 @@ export class Pipe implements MessageSink, Flushable {
     this.#writable = false
     this.#isEnding = true
     this.#terminated = true
-    this.#received.clear()
+    this.#inbound.clear()
     this.#abandoned = true
   }
 
@@ -333,7 +318,7 @@ export class Pipe implements MessageSink, Flushable {
   #beginEnd(): void {
     this.#writable = false
     this.#isEnding = true
-    if (this.#received.length === 0) this.#terminate()
+    if (this.#inbound.isEmpty) this.#terminate()
     else this.#events.ending?.(this)
   }
 
@@ -774,29 +759,8 @@ export class Pipe implements MessageSink, Flushable {
       this.#connection?.messageConsumed()
       return true
     }
-    if (this.#options.conflate) {
-      this.#received.clear()
-      this.#receivedParts = 0
-      this.#receivedBytes = 0
-    }
-    this.#received.push(message)
-    this.#receivedParts += message.length
-    this.#receivedBytes += bytesOf(message)
-    if (!this.#inActive) {
-      this.#inActive = true
-      this.#events.readActivated(this)
-    }
-    if (!this.#isReceivedFull()) return true
-    this.#stopped = true
-    return false
-  }
-
-  /** Whether the connection must stop reading until a message is read. */
-  #isReceivedFull(): boolean {
-    if (this.#options.conflate) return false
-    if (this.#receivedBytes >= this.#receivedMaxBytes) return true
-    const max = this.#options.receiveHighWaterMark
-    return max > 0 && (this.#received.length >= max || this.#receivedParts >= PARTS_MAX)
+    if (this.#inbound.push(message)) this.#events.readActivated(this)
+    return this.#inbound.checkRoom()
   }
 
   command(name: string, data: Buffer): boolean {
@@ -804,49 +768,19 @@ export class Pipe implements MessageSink, Flushable {
   }
 
   checkRead(): boolean {
-    if (this.#received.length > 0) return true
-    this.#inActive = false
-    return false
+    return this.#inbound.checkRead()
   }
 
   read(): Message | undefined {
-    const message = this.#received.shift()
-    if (message === undefined) {
-      this.#inActive = false
-      return undefined
-    }
-    this.#receivedParts -= message.length
-    this.#receivedBytes -= bytesOf(message)
-    this.#connection?.messageConsumed()
-    if (this.#stopped && this.#isReceivedLow()) this.#resume()
+    const message = this.#inbound.read()
     // Deferred, because the caller is iterating its pipes.
-    if (this.#isEnding && this.#received.length === 0) queueMicrotask(() => this.#terminate())
+    if (message && this.#isEnding && this.#inbound.isEmpty) queueMicrotask(() => this.#terminate())
     return message
-  }
-
-  /** Whether enough was read to resume: the queue is at most half full. */
-  #isReceivedLow(): boolean {
-    if (this.#receivedBytes > this.#receivedMaxBytes / 2) return false
-    const max = this.#options.receiveHighWaterMark
-    return max <= 0 || (this.#received.length <= max / 2 && this.#receivedParts <= PARTS_MAX / 2)
-  }
-
-  /** Resumes the connection if it was stopped. */
-  #resume(): void {
-    if (!this.#stopped) return
-    this.#stopped = false
-    this.#connection?.resume()
   }
 }
 
 function flushAgain(pipe: Pipe): void {
   pipe.flush()
-}
-
-function bytesOf(message: Message): number {
-  let bytes = 0
-  for (let i = 0; i < message.length; i++) bytes += (message[i] as Buffer).length
-  return bytes
 }
 
 /** Takes the first item of the queue, joined with the chunks that follow it in memory and fit the peer. */

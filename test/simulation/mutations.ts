@@ -10,6 +10,7 @@ export interface Mutation {
 }
 
 const PIPE = "src/patterns/pipe.ts"
+const INBOUND = "src/patterns/inbound.ts"
 const CONNECTION = "src/transport/connection.ts"
 const TURNS = "src/transport/read-turns.ts"
 
@@ -130,9 +131,9 @@ export const mutations: readonly Mutation[] = [
     name: "a connection is not resumed",
     patches: [
       {
-        file: PIPE,
-        from: "max <= 0 || (this.#received.length <= max / 2 &&",
-        to: "max <= 0 || (this.#received.length > 0 && this.#received.length <= max / 2 &&",
+        file: INBOUND,
+        from: "max <= 0 || (this.#messages.length <= max / 2 &&",
+        to: "max <= 0 || (this.#messages.length > 0 && this.#messages.length <= max / 2 &&",
       },
     ],
   },
@@ -140,9 +141,9 @@ export const mutations: readonly Mutation[] = [
     name: "the receive mark is off by one",
     patches: [
       {
-        file: PIPE,
-        from: "(this.#received.length >= max ||",
-        to: "(this.#received.length > max ||",
+        file: INBOUND,
+        from: "(this.#messages.length >= max ||",
+        to: "(this.#messages.length > max ||",
       },
     ],
   },

@@ -1,0 +1,139 @@
+import { Queue } from "../transport/queue.js"
+import type { PeerConnection } from "../transport/transport.js"
+import type { Message } from "./message.js"
+
+/** Maximum number of received parts in the queue: each part takes more memory than its bytes. */
+const PARTS_MAX = 65_536
+
+/** The members of a connection that an inbound queue uses. */
+export type InboundConnection = Pick<
+  PeerConnection,
+  "stop" | "resume" | "messageConsumed" | "setMarks"
+>
+
+/**
+ * The messages that a pipe has received and that its socket type has not read. Stops the connection
+ * when the queue is full, and resumes it when the queue is half empty.
+ */
+export class Inbound {
+  readonly #messages = new Queue<Message>()
+  /** Parts of the queued messages, and their bytes. */
+  #parts = 0
+  #bytes = 0
+  #highWaterMark: number
+  readonly #maxBytes: number
+  readonly #conflates: boolean
+  #connection: InboundConnection | undefined
+  /** Whether the reader may find messages. If not, it must be told of the next one. */
+  #isActive = true
+  /** Whether the connection has been told to stop reading until there is room. */
+  #isStopped = false
+
+  /**
+   * @param highWaterMark maximum number of messages; 0 is no limit.
+   * @param maxBytes maximum plaintext in bytes.
+   * @param conflates whether only the latest message is kept.
+   */
+  constructor(highWaterMark: number, maxBytes: number, conflates: boolean) {
+    this.#highWaterMark = highWaterMark
+    this.#maxBytes = maxBytes
+    this.#conflates = conflates
+  }
+
+  set highWaterMark(messages: number) {
+    this.#highWaterMark = messages
+    this.#connection?.setMarks(messages, this.#conflates)
+  }
+
+  get isEmpty(): boolean {
+    return this.#messages.length === 0
+  }
+
+  attach(connection: InboundConnection): void {
+    this.#connection = connection
+    connection.setMarks(this.#highWaterMark, this.#conflates)
+    if (!this.checkRoom()) connection.stop()
+  }
+
+  detach(): void {
+    this.#connection = undefined
+    this.#isStopped = false
+  }
+
+  /** Queues a message. Returns whether the reader must be told, because it found the queue empty. */
+  push(message: Message): boolean {
+    if (this.#conflates) this.clear()
+    this.#messages.push(message)
+    this.#parts += message.length
+    this.#bytes += bytesOf(message)
+    const wasActive = this.#isActive
+    this.#isActive = true
+    return !wasActive
+  }
+
+  /** Returns whether the connection may go on reading now. If not, it is resumed once there is room. */
+  checkRoom(): boolean {
+    if (!this.#isFull) return true
+    this.#isStopped = true
+    return false
+  }
+
+  checkRead(): boolean {
+    if (!this.isEmpty) return true
+    this.#isActive = false
+    return false
+  }
+
+  read(): Message | undefined {
+    const message = this.#messages.shift()
+    if (message === undefined) {
+      this.#isActive = false
+      return undefined
+    }
+    this.#parts -= message.length
+    this.#bytes -= bytesOf(message)
+    this.#connection?.messageConsumed()
+    if (this.#isStopped && this.#isLow) this.#resume()
+    return message
+  }
+
+  clear(): void {
+    this.#messages.clear()
+    this.#parts = 0
+    this.#bytes = 0
+  }
+
+  /** Lets the connection read without a limit, because everything it receives will be discarded. */
+  removeLimit(): void {
+    this.#connection?.setMarks(0, this.#conflates)
+    this.#resume()
+  }
+
+  /** Whether the connection must stop reading until a message is read. */
+  get #isFull(): boolean {
+    if (this.#conflates) return false
+    if (this.#bytes >= this.#maxBytes) return true
+    const max = this.#highWaterMark
+    return max > 0 && (this.#messages.length >= max || this.#parts >= PARTS_MAX)
+  }
+
+  /** Whether enough was read to resume: the queue is at most half full. */
+  get #isLow(): boolean {
+    if (this.#bytes > this.#maxBytes / 2) return false
+    const max = this.#highWaterMark
+    return max <= 0 || (this.#messages.length <= max / 2 && this.#parts <= PARTS_MAX / 2)
+  }
+
+  /** Resumes the connection if it was stopped. */
+  #resume(): void {
+    if (!this.#isStopped) return
+    this.#isStopped = false
+    this.#connection?.resume()
+  }
+}
+
+function bytesOf(message: Message): number {
+  let bytes = 0
+  for (let i = 0; i < message.length; i++) bytes += (message[i] as Buffer).length
+  return bytes
+}
