@@ -17,6 +17,14 @@ export class Push extends SocketType {
     this.#out.terminated(pipe)
   }
 
+  /**
+   * Drops what a peer sends. Nobody receives it, and a pipe with received messages would stay when
+   * its connection has ended.
+   */
+  takes(): boolean {
+    return true
+  }
+
   override writeActivated(pipe: Pipe): void {
     this.#out.activated(pipe)
     this.events.writable()

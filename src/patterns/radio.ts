@@ -46,8 +46,12 @@ export class Radio extends SocketType {
     return true
   }
 
-  override readActivated(pipe: Pipe): void {
-    while (pipe.read() !== undefined);
+  /**
+   * Drops what a peer sends. Nobody receives it, and a pipe with received messages would stay when
+   * its connection has ended.
+   */
+  takes(): boolean {
+    return true
   }
 
   override writeActivated(pipe: Pipe): void {

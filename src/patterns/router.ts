@@ -53,6 +53,14 @@ export class Router extends SocketType {
     this.in.terminated(pipe)
   }
 
+  /**
+   * Drops what came from a peer without a routing id of its own. Nobody can receive it, and the pipe
+   * would stay.
+   */
+  ending(pipe: Pipe): void {
+    if (this.#anonymous.has(pipe)) while (pipe.read() !== undefined);
+  }
+
   override readActivated(pipe: Pipe): void {
     if (!this.in.has(pipe)) return
     this.in.activated(pipe)

@@ -1,5 +1,5 @@
 /** The behaviour of each socket type, as sequences of events (RFCs 28 to 31, libzmq's sources). */
-import { describe, expect, test } from "vitest"
+import { describe, expect, test, vi } from "vitest"
 
 import { Client } from "../../../src/patterns/client.js"
 import { Dealer } from "../../../src/patterns/dealer.js"
@@ -68,6 +68,20 @@ test("receive-only types do not send, and send-only types do not receive", () =>
     expect(bench.receive()).toBe("EAGAIN")
     expect(bench.type.hasIn()).toBe(false)
   }
+})
+
+test.each([
+  ["PUSH", Push],
+  ["SCATTER", Scatter],
+  ["RADIO", Radio],
+  ["PUB", Pub],
+])("%s lets go of a peer that has sent it a message", (_, Type) => {
+  const bench = new Bench(Type)
+  const terminated = vi.spyOn(bench.type, "terminated")
+  const peer = bench.peer()
+  peer.says("a")
+  peer.pipe.close()
+  expect(terminated).toHaveBeenCalledWith(peer.pipe)
 })
 
 describe("PUSH and PULL", () => {
@@ -335,6 +349,17 @@ describe("ROUTER", () => {
     const third = router.peer({}, "a")
     router.send("a|3")
     expect(await taken(third)).toEqual([["3"]])
+  })
+
+  test("lets go of a peer whose name another has, whatever it has sent", async () => {
+    const router = new Bench(Router)
+    const [, second] = [router.peer({}, "a"), router.peer({}, "a")]
+    for (const text of ["1", "2"]) second.says(text)
+    const terminated = vi.spyOn(router.type, "terminated")
+    second.pipe.close()
+    await burst()
+    expect(terminated).toHaveBeenCalledWith(second.pipe)
+    expect(router.receiveAll()).toEqual([])
   })
 
   test("with handover, the newer peer takes over the routing id", async () => {
