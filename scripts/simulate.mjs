@@ -11,7 +11,7 @@ import { finish } from "./lib/tally.mjs"
 
 /** @typedef {typeof import("../test/simulation/index.js")} Simulator */
 /** @typedef {import("../test/simulation/index.js").Code} Code */
-/** @typedef {{ file: string, code: Code, seeds: { from: number, to: number } | undefined, until: number, share: number, of: number, sound: Code | undefined }} Task */
+/** @typedef {{ file: string, code: Code, seeds: { from: number, to: number } | undefined, until: number, share: number, of: number, sound: Code | undefined, first: Int32Array }} Task */
 /** @typedef {{ runs: number, steps: number, messages: number, failed: { seed: number, rule: string, runs: number }[] }} Result */
 
 const usage = `usage: npm run simulate -- [--seconds N | --runs N] [--from SEED] [--seed SEED | --scenario FILE]
@@ -45,7 +45,7 @@ else {
 }
 
 /** @param {Simulator} simulator @param {Task} task @returns {Result} */
-function playMany(simulator, { code, seeds, until, share, of, sound }) {
+function playMany(simulator, { code, seeds, until, share, of, sound, first }) {
   Error.stackTraceLimit = 0 // stacks of expected errors would take most of the time
   simulator.catchRejections()
   const compiled = new simulator.Compiled(code)
@@ -54,6 +54,8 @@ function playMany(simulator, { code, seeds, until, share, of, sound }) {
   const result = { runs: 0, steps: 0, messages: 0, failed: [] }
   const { from, to } = seeds ?? { from: 0, to: 0 }
   for (let seed = from + share; seed < to && Date.now() < until; seed += of) {
+    // Another thread has found the mutation with a seed before this one.
+    if (soundly && seed > Atomics.load(first, 0)) break
     const { failure, steps, messages } = simulator.play(simulator.makeScenario(seed), compiled)
     result.runs++
     result.steps += steps
@@ -62,18 +64,21 @@ function playMany(simulator, { code, seeds, until, share, of, sound }) {
     // A scenario that fails without the mutation too proves nothing.
     if (soundly && simulator.play(simulator.makeScenario(seed), soundly).failure) continue
     result.failed.push({ seed, rule: failure.rule, runs: result.runs })
-    if (soundly) break
+    if (!soundly) continue
+    Atomics.store(first, 0, Math.min(seed, Atomics.load(first, 0)))
+    break
   }
   return result
 }
 
-/** Runs scenarios on all cores. @param {Omit<Task, "share" | "of">} task @returns {Promise<Result>} */
+/** Runs scenarios on all cores. @param {Omit<Task, "share" | "of" | "first">} task @returns {Promise<Result>} */
 async function playOnAll(task) {
   const of = availableParallelism()
+  const first = new Int32Array(new SharedArrayBuffer(4)).fill(2 ** 31 - 1)
   const results = await Promise.all(
     Array.from({ length: of }, (_, share) => {
       const worker = new Worker(fileURLToPath(import.meta.url), {
-        workerData: { ...task, share, of },
+        workerData: { ...task, share, of, first },
         // Most allocations of a run are garbage after it.
         resourceLimits: { maxYoungGenerationSizeMb: 128 },
         argv: process.argv.slice(2),
