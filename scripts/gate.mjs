@@ -70,7 +70,7 @@ const suites = [
   ["browser", vitest("browser")],
   ["package", vitest("package"), { after: ["runtimes"] }],
   ["simulation", vitest("simulation")],
-  ["simulate", counts(own("simulate", "--from", "2036", "--runs", "1700")), { cores: 2 }],
+  ["simulate", counts(own("simulate", "--from", "3000000", "--runs", "1700")), { cores: 2 }],
   ["interop", vitest("interop"), { cores: 0.5, after: ["python", "Rust peer"] }],
   // Not beside the other: a reconnecting peer could reach one of its peers on a reused port.
   ["interop, threads", vitest("interop-thread"), { cores: 0.5, after: ["interop"] }],

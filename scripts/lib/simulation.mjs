@@ -33,6 +33,20 @@ const LIMITS = [
   },
 ]
 
+/** Lets sockets of one process behave as those of tcp://. @type {Patch[]} */
+const PLAIN = [
+  {
+    file: "src/zmtp/handshake.ts",
+    from: "    properties.push(revisionProperty(revision))\n",
+    to: "    if (!(__simulation as any).isPlain) properties.push(revisionProperty(revision))\n",
+  },
+  {
+    file: "src/zmtp/handshake.ts",
+    from: "this.peerRevision = findRevision(read)",
+    to: "this.peerRevision = (__simulation as any).isPlain ? undefined : findRevision(read)",
+  },
+]
+
 /** Exposes private state to the simulator. @type {Patch[]} */
 const VIEWS = [
   {
@@ -162,8 +176,8 @@ async function text(options) {
 
 /** Bundles the code under test, with injected faults if there are any. @param {Patch[]} [faults] */
 export async function bundleEngine(faults = []) {
-  // Faults first: LIMITS and VIEWS have to match the changed sources.
-  const plugins = [patched([...faults, ...LIMITS, ...VIEWS]), noWasm, noThreadWorker]
+  // Faults first: LIMITS, PLAIN and VIEWS have to match the changed sources.
+  const plugins = [patched([...faults, ...LIMITS, ...PLAIN, ...VIEWS]), noWasm, noThreadWorker]
   const [main, worker, zeromq] = await Promise.all([
     text({
       stdin: {

@@ -304,6 +304,7 @@ export class Process {
   readonly #atomicShare: number
   readonly #memoryShare: number
   readonly #limits: Limits
+  readonly #isPlain: boolean
   /** Milliseconds that each call of performance.now() takes, to simulate computation. */
   readonly #clockMs: number
 
@@ -318,6 +319,8 @@ export class Process {
       atomicShare: number
       clockMs: number
       memoryShare: number
+      /** Whether its sockets announce nothing, and ignore what others announce, as those of tcp://. */
+      isPlain: boolean
     },
   ) {
     this.#world = world
@@ -328,6 +331,7 @@ export class Process {
     this.#atomicShare = traits.atomicShare
     this.#clockMs = traits.clockMs
     this.#memoryShare = traits.memoryShare
+    this.#isPlain = traits.isPlain
     this.loop = world.addLoop(traits.name, random.fork(1))
     const globals = this.#globals(this.loop, random.fork(2))
     const threads = threadsModule(
@@ -452,7 +456,7 @@ export class Process {
         Memory: WebAssembly.Memory,
       },
       FinalizationRegistry: NoRegistry,
-      __simulation: Object.assign(inside, { limits: this.#limits }),
+      __simulation: Object.assign(inside, { limits: this.#limits, isPlain: this.#isPlain }),
     }
   }
 }

@@ -1,7 +1,7 @@
 /** Peers that break rules, alongside peers that keep them. */
 
 import { concat, plainPart, SENTINELS } from "../support/wire.js"
-import { frame, frameHead, greeting, handshake, MORE } from "../support/zmtp.js"
+import { frame, frameHead, greeting, handshake, MORE, message } from "../support/zmtp.js"
 import type { Network, Socket } from "./network.js"
 import { portOf } from "./programs.js"
 import { Random } from "./random.js"
@@ -70,6 +70,19 @@ function bytesOf({ kind, seed }: HostileSpec, type: TypeName): Uint8Array {
         4,
       )
       return concat(hello, ...Array.from({ length: PINGS }, () => ping))
+    }
+    case "messages": {
+      // A peer that announces nothing is a plain one where plain ones are accepted.
+      const part = () => plainPart(noise(random.below(100)))
+      const messages = [
+        message(part()),
+        message(plainPart(noise(0)), part()),
+        message(part(), part()),
+      ]
+      return concat(
+        hello,
+        ...Array.from({ length: random.between(1, 20) }, () => random.pick(messages)),
+      )
     }
     case "half":
       return concat(hello, frame(plainPart(noise(30)), MORE), frameHead(1000), noise(10))

@@ -116,6 +116,16 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: "a PUSH keeps what its peers send",
+    patches: [
+      {
+        file: "src/patterns/push.ts",
+        from: "  takes(): boolean {\n    return true\n",
+        to: "  takes(): boolean {\n    return false\n",
+      },
+    ],
+  },
   // -- Others ----------------------------------------------------------------------
   {
     name: "arenas go to peers that announced revision 1",
@@ -134,6 +144,16 @@ export const mutations: readonly Mutation[] = [
         file: INBOUND,
         from: "max <= 0 || (this.#messages.length <= max / 2 &&",
         to: "max <= 0 || (this.#messages.length > 0 && this.#messages.length <= max / 2 &&",
+      },
+    ],
+  },
+  {
+    name: "a connection that bytes have stopped is not resumed",
+    patches: [
+      {
+        file: PIPE,
+        from: "if (this.#receivedBytes > this.#receivedMaxBytes / 2) return false",
+        to: "if (this.#receivedMaxBytes < 2000) return false",
       },
     ],
   },
@@ -211,6 +231,46 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a topic that is subscribed to later is not sent",
+    patches: [
+      {
+        file: "src/patterns/xsub.ts",
+        from: 'this.#out.commandToAll("SUBSCRIBE", Buffer.from(topic))',
+        to: "",
+      },
+    ],
+  },
+  {
+    name: "a topic that is cancelled is still received",
+    patches: [
+      {
+        file: "src/patterns/subscriptions.ts",
+        from: "    if (--node.value > 0) return false\n    this.#counts.remove(node)\n",
+        to: "    if (--node.value >= 0) return false\n    this.#counts.remove(node)\n",
+      },
+    ],
+  },
+  {
+    name: "peers that speak tcp:// are sent parts",
+    patches: [
+      {
+        file: "src/codec/sender.ts",
+        from: 'if (this.#acceptsPlain && peerRevision === undefined) return "frames"',
+        to: "",
+      },
+    ],
+  },
+  {
+    name: "what waited for peers of one kind goes to one of the other as it is",
+    patches: [
+      {
+        file: PIPE,
+        from: "(first.fits(this.packing) && !isRepeated)",
+        to: "!isRepeated",
+      },
+    ],
+  },
+  {
     name: "a batch is not flushed",
     patches: [
       {
@@ -277,6 +337,26 @@ export const mutations: readonly Mutation[] = [
         file: "src/transport/dialer.ts",
         from: "    this.#closed = true\n    clearTimeout(this.#pause)",
         to: "    this.#closed = true",
+      },
+    ],
+  },
+  {
+    name: "a dialer does not try again after an error",
+    patches: [
+      {
+        file: "src/transport/dialer.ts",
+        from: "    } else {\n      this.#retry()\n    }",
+        to: "    } else if (ending.error === undefined) {\n      this.#retry()\n    }",
+      },
+    ],
+  },
+  {
+    name: "what a socket has sent is lost when it disconnects",
+    patches: [
+      {
+        file: "src/sockets/endpoint.ts",
+        from: "if (lingerMs === 0) this.#expire()",
+        to: "if (lingerMs <= 0) this.#expire()",
       },
     ],
   },

@@ -6,6 +6,7 @@ import { ANYBODY, type Author, build, type Head, readHead, topicOf } from "./mes
 import {
   type Action,
   type EndpointSpec,
+  type Scenario,
   type SocketSpec,
   TOPICS,
   takesParts,
@@ -67,8 +68,9 @@ const PROBE_MAX_MS = 3000
 /** Milliseconds between the operations of a program that hurries. */
 const EAGER_MS = 5
 
-/** ZMQ_SUBSCRIBE, with which an XPUB with `manual` subscribes the peer that asked last. */
+/** ZMQ_SUBSCRIBE and its opposite, with which an XPUB with `manual` does what the last peer asked for. */
 const SUBSCRIBE = 6
+const UNSUBSCRIBE = 7
 
 const REPLY = { maxBytes: 600, maxParts: 2, compressible: 0.5 }
 
@@ -101,9 +103,14 @@ export class Program {
   readonly #world: World
   readonly #checkers: readonly Checker[]
   readonly #lacksMemory: boolean
+  /** Whether some peers may send anything. */
+  readonly #hasHostilePeers: boolean
+  /** The topics that it is subscribed to, each as often as it subscribed. */
+  readonly topics: string[] = []
   /** The names of its bound endpoints. */
   readonly #bound: string[] = []
-  readonly #connected: string[] = []
+  /** The names of the endpoints that it connects to, and has not disconnected from. */
+  readonly connected: string[] = []
   /** The names that a ROUTER has given to the peers that it connects to, by endpoint. */
   readonly #names = new Map<string, Buffer>()
   #sequence = 0
@@ -135,9 +142,10 @@ export class Program {
     process: Process,
     world: World,
     checkers: readonly Checker[],
-    lacksMemory: boolean,
+    scenario: Scenario,
   ) {
-    this.#lacksMemory = lacksMemory
+    this.#lacksMemory = scenario.memoryShare > 0
+    this.#hasHostilePeers = scenario.hostile.length > 0
     this.spec = spec
     this.author = authorOf(spec)
     this.process = process
@@ -151,12 +159,15 @@ export class Program {
   }
 
   #subscribe(topic: string): void {
+    this.topics.push(topic)
     if (this.spec.type === "Subscriber") this.socket.subscribe(topic)
     else if (this.spec.type === "Dish") this.socket.join(topic)
     else if (this.spec.type === "XSubscriber") this.#command(1, topic)
   }
 
   #unsubscribe(topic: string): void {
+    const at = this.topics.indexOf(topic)
+    if (at >= 0) this.topics.splice(at, 1)
     if (this.spec.type === "Subscriber") this.socket.unsubscribe(topic)
     else if (this.spec.type === "Dish") this.socket.leave(topic)
     else if (this.spec.type === "XSubscriber") this.#command(0, topic)
@@ -239,7 +250,7 @@ export class Program {
     const named = type === "Router" && partner === "Router" && { routingId: `name ${port}` }
     try {
       this.socket.connect(address, { ...options, ...named })
-      this.#connected.push(address)
+      this.connected.push(address)
       if (named) this.#names.set(address, Buffer.from(named.routingId))
     } catch (error) {
       this.#unless(["EBUSY"], error)
@@ -299,7 +310,7 @@ export class Program {
     const ms = Math.min(PROBE_MS + (maxBytes * maxParts) / PROBE_BYTES_PER_MS, PROBE_MAX_MS)
     for (let i = 0; i < TOPICS.length && !this.isSending && !this.isClosed; i++) {
       const head = this.#next()
-      const parts = build(this.author, head)
+      const parts = this.#build(head)
       heads.push(head)
       await this.#post(head, parts, this.#arguments(head, parts))
       await new Promise<void>((resolve) => {
@@ -307,6 +318,12 @@ export class Program {
       })
     }
     return heads
+  }
+
+  /** Builds a message, in memory of its own if the program overwrites it. */
+  #build(head: Head): Buffer[] {
+    const parts = build(this.author, head)
+    return this.spec.send?.scribbles ? parts.map((part) => Buffer.from(part)) : parts
   }
 
   #next(to = ANYBODY): Head {
@@ -340,7 +357,7 @@ export class Program {
     } catch (error) {
       promise = Promise.reject(error)
     }
-    if (this.spec.send?.scribbles) parts[0]?.fill(0xee)
+    if (this.spec.send?.scribbles) for (const part of parts) part.fill(0xee)
     this.#sends++
     return promise.then(
       () => {
@@ -378,7 +395,7 @@ export class Program {
 
   #sendNow(): Promise<boolean> {
     const head = this.#next()
-    const parts = build(this.author, head)
+    const parts = this.#build(head)
     return this.#post(head, parts, this.#arguments(head, parts))
   }
 
@@ -430,9 +447,8 @@ export class Program {
         }
       } catch (error) {
         this.#unless(["EBADF", "EAGAIN", "EBUSY", "EFSM"], error)
-        const { code } = error as { code?: string }
         this.isReceiving = false
-        if (code !== "EBUSY") return
+        if (this.isClosed || !this.#isTriedAgain(error)) return
         await this.#sleep(1)
         await this.#receive()
       }
@@ -453,15 +469,28 @@ export class Program {
     } catch (error) {
       this.isReceiving = false
       // EFSM is the error of a REP that is closed before it has replied.
-      this.#unless(["EAGAIN", "EBADF", "EBUSY", "EFSM"], error)
+      this.#unless(["EBADF", "EBUSY", "EFSM", ...(this.#mayFindNothing ? ["EAGAIN"] : [])], error)
       const { code } = error as { code?: string }
-      if (code === "EBADF" || this.isClosed || !(polls || code === "EBUSY")) return false
+      if (code === "EBADF" || this.isClosed || !(polls || this.#isTriedAgain(error))) return false
       await this.#sleep(1)
       return this.spec.type === "Request" ? this.#receiveOne() : true
     }
     this.isReceiving = false
     await this.#took(message)
     return true
+  }
+
+  /** Whether a receive() may end although there is no message. A REQ is woken up by late replies. */
+  get #mayFindNothing(): boolean {
+    const { type, receive } = this.spec
+    const polls = receive?.how === "poll"
+    return polls || this.isClosed || this.#hasHostilePeers || type === "Request"
+  }
+
+  /** As in libzmq, a request without a delimiter wakes up a receive() that then has nothing to return. */
+  #isTriedAgain(error: unknown): boolean {
+    const { code } = error as { code?: string }
+    return code === "EBUSY" || (code === "EAGAIN" && this.#hasHostilePeers)
   }
 
   async #took(message: Received): Promise<void> {
@@ -486,7 +515,7 @@ export class Program {
         // The request id may come before the delimiter.
         const delimiter = partner === "Request" ? rest.findIndex(({ length }) => length === 0) : -1
         const parts = rest.slice(delimiter + 1)
-        if (partner === "Request" && delimiter < 0)
+        if (partner === "Request" && delimiter < 0 && !this.#hasHostilePeers)
           this.#world.fail("content", "a request at a ROUTER has no delimiter")
         this.#checkId((id as Buffer).toString("latin1"), parts)
         this.#tell(parts)
@@ -495,7 +524,7 @@ export class Program {
         if (!head || head.to !== ANYBODY) return
         if (partner !== "Request" && head.sequence % 3 !== 0) return
         const reply = this.#next(head.sender)
-        const answer = build(this.author, reply)
+        const answer = this.#build(reply)
         const envelope = rest.slice(0, delimiter + 1)
         await this.#post(reply, answer, [[id as Buffer, ...envelope, ...answer]])
         return
@@ -504,7 +533,7 @@ export class Program {
         this.#tell(message as Buffer[])
         const head = readHead(message as Buffer[])
         const reply = this.#next(head?.sender)
-        const answer = build(this.author, reply)
+        const answer = this.#build(reply)
         await this.#post(reply, answer, [answer])
         return
       }
@@ -515,7 +544,7 @@ export class Program {
         const head = readHead([body])
         if (!head || head.sequence % 3 !== 0) return
         const reply = this.#next(head.sender)
-        const answer = build(this.author, reply)
+        const answer = this.#build(reply)
         await this.#post(reply, answer, [answer, routing])
         return
       }
@@ -529,7 +558,7 @@ export class Program {
       }
       case "Dealer":
         if (partner === "Reply") {
-          if ((message[0] as Buffer).length !== 0)
+          if ((message[0] as Buffer).length !== 0 && !this.#hasHostilePeers)
             this.#world.fail("content", "a reply at a DEALER has no delimiter")
           this.#tell(message.slice(1) as Buffer[])
         } else this.#tell(message as Buffer[])
@@ -538,8 +567,8 @@ export class Program {
         const [first] = message as [Buffer]
         // Subscriptions are not messages of programs.
         if (first.length > 0 && (first[0] as number) > 1) this.#tell(message as Buffer[])
-        else if (this.spec.options.manual === true && first[0] === 1)
-          this.socket.setStringOption(SUBSCRIBE, first.subarray(1))
+        else if (this.spec.options.manual === true && first.length > 0)
+          this.socket.setStringOption(first[0] === 1 ? SUBSCRIBE : UNSUBSCRIBE, first.subarray(1))
         return
       }
       case "Subscriber":
@@ -585,7 +614,7 @@ export class Program {
         this.close()
         break
       case "disconnect": {
-        const address = this.#connected.shift()
+        const address = this.connected.shift()
         if (address) this.#ended(address)
         break
       }
@@ -601,7 +630,7 @@ export class Program {
         break
       }
       case "reconnect": {
-        const address = this.#connected.shift()
+        const address = this.connected.shift()
         if (!address) break
         this.#ended(address)
         this.process.loop.setTimeout(() => {
@@ -610,8 +639,8 @@ export class Program {
         break
       }
       case "topic":
-        if (value > 2) this.#subscribe("b")
-        else this.#unsubscribe(this.spec.topics[0] ?? "a")
+        if (value > 2) this.#subscribe(value > 10 ? "a" : "b")
+        else this.#unsubscribe(this.topics.at(value === 1 ? 0 : -1) ?? "a")
         break
       case "pause":
         this.#proxy?.pause()
@@ -636,8 +665,9 @@ export class Program {
   #connectAgain(address: string): void {
     if (this.isClosed) return
     try {
-      this.socket.connect(address, {})
-      this.#connected.push(address)
+      const acceptPlain = this.spec.endpoints.some(({ options }) => options.acceptPlain)
+      this.socket.connect(address, acceptPlain ? { acceptPlain } : {})
+      this.connected.push(address)
     } catch (error) {
       this.#unless(["EBUSY"], error)
     }

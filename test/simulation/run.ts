@@ -98,6 +98,7 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
         clockMs,
         memoryShare: scenario.memoryShare,
         limits: scenario.limits,
+        isPlain: name === scenario.plainProcess,
       }),
   )
   const checkers: Checker[] = []
@@ -159,7 +160,7 @@ function begin(run: Run, names: readonly number[], checkers: readonly Checker[])
       const own: Program[] = []
       for (const spec of scenario.sockets)
         if (spec.process === names[i])
-          own.push(new Program(spec, process, world, checkers, scenario.memoryShare > 0))
+          own.push(new Program(spec, process, world, checkers, scenario))
       ;(programs as Program[]).push(...own)
       for (const program of own) program.start()
       for (const front of own) {

@@ -105,7 +105,16 @@ export interface HostileSpec {
   to: number
   index: number
   atMs: number
-  kind: "noise" | "greeting" | "frame" | "envelope" | "block" | "silent" | "flood" | "half"
+  kind:
+    | "noise"
+    | "greeting"
+    | "frame"
+    | "envelope"
+    | "block"
+    | "silent"
+    | "flood"
+    | "half"
+    | "messages"
   seed: number
 }
 
@@ -151,6 +160,8 @@ export interface Scenario {
   sockets: SocketSpec[]
   actions: Action[]
   hostile: HostileSpec[]
+  /** The process whose sockets speak plain tcp://, if there is one; the others accept that. */
+  plainProcess?: number | undefined
   network: NetworkSpec
   limits: Limits
   /** The share of an encoder's requests for memory that are refused. */
@@ -208,7 +219,7 @@ const FAMILIES: readonly Family[] = [
 ]
 
 /** Longer than any run. */
-const LONG_RECONNECT_MS = 60_000
+export const LONG_RECONNECT_MS = 60_000
 
 /** Returns whether messages of a type may have several parts. */
 export const takesParts = (type: TypeName): boolean =>
@@ -278,6 +289,7 @@ export function makeScenario(seed: number): Scenario {
   )
   // Some peers read arenas, and others do not.
   const mixed = random.chance(0.3)
+  const limitsBytes = random.chance(0.1)
   const common = endpointOptions(random)
   const options = (): EndpointOptions => {
     const chosen = random.chance(0.7) ? common : endpointOptions(random)
@@ -286,6 +298,7 @@ export function makeScenario(seed: number): Scenario {
       ...(mixed && { revision: random.pick([1, 2]) }),
       ...(mixed && chosen.arenas && { arenas: "auto" as const }),
       ...(threads && random.chance(0.6) && { thread: true }),
+      ...(limitsBytes && { receiveHighWaterBytes: random.pick([1, 1000, 50_000]) }),
     }
   }
   for (const socket of binding) {
@@ -312,8 +325,10 @@ export function makeScenario(seed: number): Scenario {
         options: options(),
       })
   }
+  const acted = acts ? actions(random, sockets, threads, mixed) : []
+  if (proxied && random.chance(0.5)) acted.push(pauseOf(random, proxied[0]))
   // Messages that cannot be written would linger forever.
-  if (faulty || acts)
+  if (faulty || !acted.every((action) => onlyLingers(sockets, action)))
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
   const network = networkSpec(random, faulty, sizes)
   if (network.pieceBytes <= TINY_BYTES) limitPieces(sockets, network)
@@ -351,15 +366,14 @@ export function makeScenario(seed: number): Scenario {
   }
   if (family.distributes && !proxied && random.chance(0.3)) chooseSubscribers(random, sockets)
   const auth = random.chance(0.1) ? authenticate(random, binding, connecting) : undefined
+  const plainProcess = random.chance(0.12) ? acceptPlain(random, sockets) : undefined
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
     ...(auth && { auth }),
+    ...(plainProcess !== undefined && { plainProcess }),
     sockets,
-    actions: [
-      ...(acts ? actions(random, sockets, threads, mixed) : []),
-      ...(proxied && random.chance(0.5) ? [pauseOf(random, proxied[0])] : []),
-    ],
+    actions: acted,
     hostile: random.chance(0.15) ? hostile(random, binding) : [],
     network,
     limits: {
@@ -540,6 +554,19 @@ function authenticate(
   }
 }
 
+/**
+ * Makes all endpoints accept peers that speak plain tcp://. Returns the process whose sockets do, or
+ * undefined if only hostile peers may.
+ */
+function acceptPlain(random: Random, sockets: readonly SocketSpec[]): number | undefined {
+  for (const { endpoints } of sockets)
+    for (const { options } of endpoints) options.acceptPlain = true
+  if (random.chance(0.3)) return undefined
+  // Both sockets of a proxy are in one process.
+  for (const socket of sockets) if (!socket.isForwarded) socket.process = random.below(2)
+  return 1
+}
+
 /** Makes senders send large messages at small high-water marks. */
 function starve(random: Random, sockets: readonly SocketSpec[]): void {
   for (const { options, send } of sockets) {
@@ -656,6 +683,13 @@ function actions(
   return result
 }
 
+/** Returns whether an action loses no message that lingers for as long as it has to. */
+export function onlyLingers(sockets: readonly SocketSpec[], { kind, socket }: Action): boolean {
+  if (kind === "compute" || kind === "pause") return true
+  const type = sockets.find(({ number }) => number === socket)?.type
+  return (kind === "disconnect" || kind === "reconnect") && (type === "Push" || type === "Scatter")
+}
+
 function hostile(random: Random, binding: readonly SocketSpec[]): HostileSpec[] {
   const kinds: HostileSpec["kind"][] = [
     "noise",
@@ -666,6 +700,7 @@ function hostile(random: Random, binding: readonly SocketSpec[]): HostileSpec[] 
     "silent",
     "flood",
     "half",
+    "messages",
   ]
   const peers = Array.from({ length: random.between(1, 3) }, () => {
     const to = random.pick(binding)

@@ -32,8 +32,9 @@ function* smaller(scenario: Scenario): Generator<Scenario> {
     yield { ...scenario, hostile: hostile.filter((other) => other !== peer) }
   for (const name of ["reset", "fin", "pause", "refused"] as const)
     if (network[name] > 0) yield { ...scenario, network: { ...network, [name]: 0 } }
+  if (scenario.plainProcess !== undefined) yield { ...scenario, plainProcess: undefined }
   for (const [i, socket] of sockets.entries())
-    for (const simpler of simplerSockets(socket))
+    for (const simpler of simplerSockets(socket, scenario.plainProcess !== undefined))
       yield { ...scenario, sockets: sockets.map((other, j) => (i === j ? simpler : other)) }
   if (network.pieceBytes < 65_536)
     yield { ...scenario, network: { ...network, pieceBytes: 65_536, readBytes: 65_536 } }
@@ -42,7 +43,8 @@ function* smaller(scenario: Scenario): Generator<Scenario> {
   if (scenario.clockMs > 0) yield { ...scenario, clockMs: 0 }
 }
 
-function* simplerSockets(socket: SocketSpec): Generator<SocketSpec> {
+/** @param needsPlain whether peers speak plain tcp://, which endpoints have to accept then. */
+function* simplerSockets(socket: SocketSpec, needsPlain: boolean): Generator<SocketSpec> {
   const { send, receive, endpoints, options } = socket
   if (send && send.count > 1) {
     yield { ...socket, send: { ...send, count: send.count >> 1 } }
@@ -61,6 +63,7 @@ function* simplerSockets(socket: SocketSpec): Generator<SocketSpec> {
     if (endpoint.kind === "connect" && endpoints.length > 1)
       yield { ...socket, endpoints: endpoints.filter((other) => other !== endpoint) }
     for (const name of Object.keys(endpoint.options)) {
+      if (name === "acceptPlain" && needsPlain) continue
       const { [name as "thread"]: _, ...rest } = endpoint.options
       const plain = { ...endpoint, options: rest }
       yield { ...socket, endpoints: endpoints.map((other) => (other === endpoint ? plain : other)) }
@@ -96,6 +99,7 @@ export function describe({
   actions,
   hostile,
   network,
+  plainProcess,
   atomicShare,
   clockMs,
 }: Scenario): string {
@@ -119,6 +123,7 @@ export function describe({
     ...lines,
     ...actions.map((action) => `  ${short(action)}`),
     ...hostile.map((peer) => `  hostile ${short(peer)}`),
+    ...(plainProcess === undefined ? [] : [`  process ${plainProcess} speaks plain tcp://`]),
     `  network ${short(network)} atomicShare ${atomicShare} clockMs ${clockMs}`,
   ].join("\n")
 }

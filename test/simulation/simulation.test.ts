@@ -54,8 +54,9 @@ test("a seed replays exactly, and no other does the same", async () => {
 })
 
 test("a fault is found, and its scenario made smaller", async () => {
-  const [first] = mutations
-  const faulty = new Compiled(await bundleEngine([...(first?.patches ?? [])]))
+  // One that few runs show.
+  const mutation = mutations.find(({ name }) => name === "peers that speak tcp:// are sent parts")
+  const faulty = new Compiled(await bundleEngine([...(mutation?.patches ?? [])]))
   let seed = 0
   let { failure } = await playAlone(makeScenario(seed), faulty)
   while (!failure && seed < 2000) ({ failure } = await playAlone(makeScenario(++seed), faulty))

@@ -56,6 +56,9 @@ export function mayEnd({ actions, sockets }: Scenario, socket: number): boolean 
   })
 }
 
+/** Returns the number of the socket that binds a port. */
+export const boundBy = (port: number): number => Math.floor((port - 10_000) / 10)
+
 /** Returns the sockets at both ends of a link; undefined if one end is a hostile peer. */
 export function endsOf(
   run: Run,
@@ -63,7 +66,7 @@ export function endsOf(
 ): { dialling: SocketSpec; accepting: SocketSpec } | undefined {
   const { sockets } = run.scenario
   const dialling = sockets.find(({ number }) => addressOf(number) === link.accepting.remoteAddress)
-  const at = Math.floor((link.accepting.localPort - 10_000) / 10)
+  const at = boundBy(link.accepting.localPort)
   const accepting = sockets.find(({ number }) => number === at)
   return dialling && accepting && { dialling, accepting }
 }

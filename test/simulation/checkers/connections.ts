@@ -2,8 +2,8 @@
 import type { Checker } from "../checker.js"
 import type { Link, Socket } from "../network.js"
 import { addressOf } from "../programs.js"
-import type { SocketSpec } from "../scenario.js"
-import { endsOf, isDenied, mayEnd, type Run } from "../state.js"
+import { LONG_RECONNECT_MS, type SocketSpec } from "../scenario.js"
+import { boundBy, endsOf, isDenied, mayEnd, type Run } from "../state.js"
 
 /** Frames of commands are not messages, and may be lost. */
 const COMMAND = 4
@@ -44,7 +44,31 @@ export class Connections implements Checker {
 
   quiet(): void {
     for (const link of this.#run.network.links) this.#checkStays(link)
+    this.#checkReconnects()
     this.#ending = true
+  }
+
+  /** Checks that each socket is connected to what it connects to, however often a connection was lost. */
+  #checkReconnects(): void {
+    const { scenario, programs, network, world } = this.#run
+    if (scenario.auth !== undefined || scenario.actions.some(({ kind }) => kind === "kill")) return
+    const live = new Set<string>()
+    for (const link of network.links)
+      if (!link.isOver && !link.firstCloser)
+        live.add(`${link.accepting.remoteAddress} ${link.accepting.localPort}`)
+    for (const { spec, connected, isClosed } of programs) {
+      if (isClosed || spec.options.reconnectInterval === LONG_RECONNECT_MS) continue
+      for (const name of connected) {
+        const port = Number(name.slice(name.lastIndexOf(":") + 1))
+        const accepting = boundBy(port)
+        if (!scenario.sockets.some(({ number }) => number === accepting)) continue
+        if (mayEnd(scenario, accepting) || live.has(`${addressOf(spec.number)} ${port}`)) continue
+        world.fail(
+          "who connects is connected in the end",
+          `${spec.type} ${spec.number} has no connection to ${name}`,
+        )
+      }
+    }
   }
 
   /** The side that closes first must have a reason. */

@@ -2,8 +2,8 @@
 import type { Checker } from "../checker.js"
 import { difference, type Head, readHead, topicOf } from "../messages.js"
 import { authorOf } from "../programs.js"
-import { type SocketSpec, TOPICS, type TypeName } from "../scenario.js"
-import { endsOf, isDenied, mayEnd, type Run } from "../state.js"
+import { onlyLingers, type SocketSpec, TOPICS, type TypeName } from "../scenario.js"
+import { endsOf, isCalm, isDenied, mayEnd, type Run } from "../state.js"
 
 type Fate = "sending" | "accepted" | "refused"
 
@@ -32,14 +32,17 @@ interface Flow {
   runs: RisingRuns
 }
 
+/** A subscriber, with the topics that it had from the beginning, or has now. */
+type Subscribed = Pick<SocketSpec, "type" | "topics" | "options">
+
 /** Returns whether a subscriber gets this publisher's messages with a topic. */
-function wants(author: SocketSpec, subscriber: SocketSpec, topic: string): boolean {
+function wants(author: SocketSpec, subscriber: Subscribed, topic: string): boolean {
   const matches = subscriber.topics.some((prefix) => topic.startsWith(prefix))
   return matches !== (author.options.invertMatching === true) && lets(subscriber, topic)
 }
 
 /** Returns whether a socket keeps messages with a topic. An XSUB keeps all. */
-function lets({ type, topics, options }: SocketSpec, topic: string): boolean {
+function lets({ type, topics, options }: Subscribed, topic: string): boolean {
   if (type !== "Subscriber") return true
   const matches = topics.some((prefix) => topic.startsWith(prefix))
   return matches !== (options.invertMatching === true)
@@ -192,7 +195,11 @@ export class Delivery implements Checker {
 
   quiet(): void {
     const { scenario, isCalm } = this.#run
-    if (!isCalm || this.#run.world.failure) return
+    if (this.#run.world.failure) return
+    if (!isCalm) {
+      if (this.#onlyLingers) for (const author of scenario.sockets) this.#checkLingering(author)
+      return
+    }
     for (const author of scenario.sockets) this.#checkLatest(author)
     this.#checkWelcomes()
     if (scenario.sockets.some(({ options }) => options.conflate === true)) return
@@ -227,9 +234,19 @@ export class Delivery implements Checker {
   /** A connected subscriber is subscribed, however many connections it has had. */
   probed(author: SocketSpec, heads: readonly Head[], sinceMs: number): void {
     const { scenario, programs } = this.#run
-    // A connection that one side has ended may look open, and actions may have changed the topics.
-    if (scenario.network.fin > 0 || scenario.actions.some(({ kind }) => kind === "topic")) return
-    for (const { spec, isClosed } of programs) {
+    for (const { spec, topics } of programs) {
+      if (spec.type !== "Subscriber") continue
+      const flow = this.#flow(spec, author)
+      for (const head of heads)
+        if (flow.numbers.has(head.sequence) && !lets({ ...spec, topics }, topicOf(head)))
+          this.#fail(
+            "only what was subscribed to",
+            `Subscriber ${spec.number} got ${head.sequence} of ${author.type} ${author.number}`,
+          )
+    }
+    // A connection that one side has ended may look open.
+    if (scenario.network.fin > 0) return
+    for (const { spec, topics, isClosed } of programs) {
       // Sockets that conflate get only some messages.
       if (spec.type !== "Subscriber" || isClosed || spec.options.conflate) continue
       if (isDenied(scenario, spec) || isDenied(scenario, author)) continue
@@ -237,7 +254,7 @@ export class Delivery implements Checker {
       const flow = this.#flow(spec, author)
       for (const head of heads) {
         const topic = topicOf(head)
-        if (!wants(author, spec, topic)) continue
+        if (!wants(author, { ...spec, topics }, topic)) continue
         if (this.#fates.get(author.number)?.[head.sequence] !== "accepted") continue
         if (!flow.numbers.has(head.sequence))
           this.#fail(
@@ -275,9 +292,31 @@ export class Delivery implements Checker {
       this.#fail("nothing is lost", `${type} ${author.number}: ${latest}, the latest`)
   }
 
+  /** Whether connections only end where all that was sent over them lingers. */
+  get #onlyLingers(): boolean {
+    const { scenario } = this.#run
+    const { sockets, actions } = scenario
+    return isCalm({
+      ...scenario,
+      actions: actions.filter((action) => !onlyLingers(sockets, action)),
+    })
+  }
+
+  /** Checks that a socket which only sends loses nothing when it disconnects. */
+  #checkLingering(author: SocketSpec): void {
+    const { sockets } = this.#run.scenario
+    const { type, options, endpoints } = author
+    if ((type !== "Push" && type !== "Scatter") || options.linger !== -1 || this.#isProxied) return
+    if (sockets.some(({ options }) => options.conflate === true)) return
+    if (endpoints.every(({ kind }) => kind === "connect")) this.#checkArrived(author)
+  }
+
   /** Checks that messages for a single peer arrive there. */
   #checkAll(author: SocketSpec): void {
-    if (!this.#delivers(author)) return
+    if (this.#delivers(author)) this.#checkArrived(author)
+  }
+
+  #checkArrived(author: SocketSpec): void {
     const received = this.#received.get(author.number)
     const fates = this.#fates.get(author.number) ?? []
     for (const [sequence, fate] of fates.entries()) {

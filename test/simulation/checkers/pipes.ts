@@ -22,12 +22,17 @@ export class Pipes implements Checker {
   /** Whether subscriptions are queued although only the latest message would be. */
   readonly #subscribes: boolean
   readonly #maxBytes: number
+  /** Whether bytes may stop a connection that has few messages. */
+  readonly #limitsBytes: boolean
 
   constructor(run: Run) {
     this.#run = run
     const { actions, sockets } = run.scenario
     this.#subscribes = sockets.some(
       ({ type, options }) => type === "Subscriber" && options.conflate === true,
+    )
+    this.#limitsBytes = sockets.some(({ endpoints }) =>
+      endpoints.some(({ options }) => options.receiveHighWaterBytes !== undefined),
     )
     this.#marksChange = actions.some(({ kind }) => kind === "marks")
     this.#maxBytes =
@@ -158,7 +163,8 @@ export class Pipes implements Checker {
     const { waitingIn, isStopped, connection, chunks, batched, marks, isWritable } = state
     const waits = (what: string) => world.fail("nobody waits while there is something to do", what)
     if (reads && waitingIn > 0) waits(`${waitingIn} messages wait, and all receive`)
-    if (isStopped && connection && waitingIn <= marks.receiveHighWaterMark >> 1)
+    const low = this.#limitsBytes ? 0 : marks.receiveHighWaterMark >> 1
+    if (isStopped && connection && waitingIn <= low)
       waits(`a connection stands still with ${waitingIn} of ${marks.receiveHighWaterMark} messages`)
     if (!connection) return
     if (!connection.blocked && !marks.conflate && isWritable && state.written !== state.taken)
