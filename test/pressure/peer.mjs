@@ -130,7 +130,7 @@ class End {
     }
   }
 
-  /** From now on peers may go. */
+  /** Allows peers to go from now on. */
   finish() {
     this.#closing = true
   }
@@ -171,7 +171,7 @@ class End {
   #greeting
 
   /**
-   * Says for each stream what is up, again and again.
+   * Sends a word for each stream repeatedly.
    * @param {string} word @param {() => boolean} goesOn
    */
   #repeat(word, goesOn) {
@@ -193,7 +193,7 @@ class End {
         const body = message.length === 1 ? message[0] : message
         return await (routing ? this.#socket.send(body, routing) : this.#socket.send(body))
       } catch (error) {
-        // A ROUTER may know its peer later, and does not wait for room at one of many.
+        // A ROUTER may not know its peer yet, and does not wait for a full one.
         const { code } = /** @type {{ code: string }} */ (error)
         if (code !== "EAGAIN" && code !== "EHOSTUNREACH") throw error
         await turn()

@@ -1,4 +1,4 @@
-/** Messages through a proxy that delays, splits and cuts connections, as a seed says. */
+/** Messages through a proxy that delays, splits and cuts connections, determined by a seed. */
 import { expect, test } from "vitest"
 
 import { createRandom } from "../../bench/random.mjs"
@@ -21,7 +21,7 @@ const slow: Treatment = {
 }
 const unreliable = (): Treatment => ({ ...slow, cutAfterBytes: random.between(20_000, 400_000) })
 
-/** Peers that reach the hub through one relay. */
+/** Number of peers that reach the hub through one relay. */
 async function throughRelay(treat: () => Treatment, run: Omit<Run, "binds" | "through">) {
   let relay: Promise<Relay> | undefined
   const through = async (endpoint: string) => {
@@ -44,7 +44,7 @@ const usual = {
   peerOptions: { autoDictionary: true },
 } as const
 
-test(`messages that are delayed and split arrive once, in order and as they were, seed ${SEED}`, async () => {
+test(`delayed and split messages arrive once, in order and unchanged, seed ${SEED}`, async () => {
   const { problems } = await throughRelay(() => slow, {
     ...usual,
     shape: SHAPES["n PUSH → PULL"]!,
@@ -52,7 +52,7 @@ test(`messages that are delayed and split arrive once, in order and as they were
   expect(problems.join("\n")).toBe("")
 })
 
-/** Breaches of order, and of at most once, by the connections that a ROUTER names. */
+/** Returns messages out of order or repeated, by the connections that a ROUTER identifies. */
 function breaches(arrivals: readonly Arrival[]): string[] {
   const seen = new Set<string>()
   const last = new Map<string, Arrival>()
@@ -79,7 +79,7 @@ function breaches(arrivals: readonly Arrival[]): string[] {
   return found
 }
 
-test(`messages over connections that are cut arrive at most once, in order and whole, seed ${SEED}`, async () => {
+test(`messages over connections that are cut arrive at most once, in order and complete, seed ${SEED}`, async () => {
   const { problems, arrivals, connections } = await throughRelay(unreliable, {
     ...usual,
     shape: SHAPES["n DEALER → ROUTER"]!,
@@ -88,6 +88,6 @@ test(`messages over connections that are cut arrive at most once, in order and w
   expect(problems.join("\n")).toBe("")
   expect(breaches(arrivals)).toEqual([])
   expect(connections).toBeGreaterThan(3 * PEERS)
-  // How many are lost with a cut depends on what the system holds of them, which is much of what shrinks.
+  // The number lost in a cut depends on the system's buffers, which hold many compressed messages.
   expect(arrivals.length).toBeGreaterThan(usual.count / 10)
 })

@@ -1,4 +1,4 @@
-/** A hub and its peers in processes of their own, over TCP, and all that has to hold of them. */
+/** A hub and its peers in separate processes, over TCP, and the rules that must hold. */
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { fileURLToPath } from "node:url"
@@ -12,7 +12,7 @@ import type { Shape, Side } from "./shapes.js"
 export interface Run extends Contents {
   shape: Shape
   peers: number
-  /** Processes that the peers share; a process for each when left out. */
+  /** Number of processes that the peers share; one for each by default. */
   processes?: number
   /** High-water marks, in messages. */
   receiveMark: number
@@ -20,41 +20,41 @@ export interface Run extends Contents {
   how: How
   hubOptions?: EndpointOptions
   peerOptions?: EndpointOptions
-  /** Whether nothing is received before all has been sent, or no more can be. */
+  /** Whether nothing is received before all is sent, or no more can be sent. */
   late?: boolean
   binds: "hub" | "peers"
-  /** Messages of each stream. */
+  /** Number of messages in each stream. */
   count: number
-  /** Others that come and go, each with a stream of so many messages. */
+  /** Visitors that come and go, each with a stream of this number of messages. */
   visitors?: { streams: number[]; count: number }
-  /** Whether connections may be cut. The hub must be a ROUTER, which then names each. */
+  /** Whether connections may be cut. The hub must be a ROUTER, which identifies each. */
   cuts?: boolean
-  /** Gives the endpoints that peers connect to in place of the hub's. */
+  /** Returns the endpoints to which peers connect instead of the hub's. */
   through?: (endpoint: string, peer: number) => Promise<string>
-  /** Runs beside the messages. */
+  /** Runs concurrently with the messages. */
   meanwhile?: (endpoint: string) => Promise<void>
 }
 
 export interface Outcome {
   problems: string[]
-  /** What came over connections that were cut. */
+  /** Messages received over connections that were cut. */
   arrivals: Arrival[]
 }
 
-/** A run in which nothing happens for so long is stuck, and none takes longer than the second. */
+/** Time without events after which a run is stuck, and maximum duration of a run. */
 const STALL_MS = 20_000
 const LIMIT_MS = 300_000
 const POLL_MS = 5
 const POLLS_AT_REST = 10
 const ERRORS_MAX = 2000
-/** Streams of the hub have numbers from here on, those of visitors from twice that. */
+/** First number of the hub's streams; those of visitors start at twice that. */
 const HUB_STREAMS = 1000
 export const VISITOR_STREAMS = 2 * HUB_STREAMS
 
 const program = fileURLToPath(new URL("peer.mjs", import.meta.url))
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** A process that does as it is told, one call at a time. */
+/** A process that executes one call at a time. */
 class Peer {
   readonly #process: ChildProcess
   #errors = ""
@@ -92,7 +92,7 @@ class Peer {
   }
 }
 
-/** Used again and again, until something goes wrong in one. */
+/** Processes that are reused until one fails. */
 let pool: Peer[] = []
 
 async function killAll(): Promise<void> {
@@ -106,7 +106,7 @@ afterAll(killAll)
 const numbers = (count: number, from = 0): number[] =>
   Array.from({ length: count }, (_, i) => from + i)
 
-/** What each end has to do: the hub's, and each peer's. */
+/** Returns the task of each end: the hub's, and each peer's. */
 function makeSpecs(run: Run): { hub: EndSpec[]; peers: EndSpec[] } {
   const { shape, count, cuts = false, visitors } = run
   const { fromHub, before = [], group, lockstep = false, greets = false, pairs = false } = shape
@@ -184,7 +184,7 @@ function makeSpecs(run: Run): { hub: EndSpec[]; peers: EndSpec[] } {
 const routingId = (type: string, peer: number) =>
   ["Dealer", "Router", "Request"].includes(type) ? { routingId: `peer-${peer}` } : {}
 
-/** Runs one, in bounded time, and tells all that is wrong. */
+/** Runs one within a time limit, and returns all problems. */
 export async function exchange(run: Run): Promise<Outcome> {
   try {
     return await attempt(run)
@@ -199,14 +199,14 @@ async function attempt(run: Run): Promise<Outcome> {
   const processes = Math.min(run.processes ?? run.peers, run.peers)
   while (pool.length <= processes) pool.push(new Peer())
   const [hub, ...others] = pool.slice(0, processes + 1) as [Peer, ...Peer[]]
-  /** The ends of each process: the hub's first, then the peers' by turns. */
+  /** Returns the ends of each process: the hub's first, then the peers' in turn. */
   const share = <T>(all: readonly T[], process: number) =>
     all.filter((_, i) => i % processes === process)
   const all = [hub, ...others]
   let before = ""
   let stalledAt = 0
 
-  /** Waits until that is so of the hub's sockets and the peers', or something is wrong. */
+  /** Waits until the condition holds for the sockets of the hub and the peers, or there is a problem. */
   const until = async (isSo: (hub: Status[], peers: Status[]) => boolean): Promise<void> => {
     for (;;) {
       const [hubs = [], ...peers] = await Promise.all(all.map((one) => one.call("status")))
@@ -244,7 +244,7 @@ async function attempt(run: Run): Promise<Outcome> {
     await Promise.all(others.map((one, i) => one.call("start", share(perPeer, i))))
 
     const receive = () => Promise.all(all.map((one) => one.call("receive")))
-    // Those that greet have to be heard first.
+    // Greetings have to be received first.
     const late = run.late === true && !run.shape.greets
     if (!late) await receive()
     if (run.shape.greets)
@@ -262,7 +262,7 @@ async function attempt(run: Run): Promise<Outcome> {
     meanwhile?.catch(() => {}) // thrown below
     await until((hubs, peers) => isDone(run, hubs, peers))
     await meanwhile
-    // Threads tell a little later what they have counted.
+    // Threads report their counts a little later.
     if (!run.cuts && !run.visitors) await until(trafficAgrees)
     const arrivals = run.cuts ? (await hub.call("arrivals")).flat() : []
     await Promise.all(all.map((one) => one.call("finish")))
@@ -276,7 +276,7 @@ async function attempt(run: Run): Promise<Outcome> {
 const sum = (values: number[]): number => values.reduce((a, b) => a + b, 0)
 const received = (status: Status, stream: number): number => status.received[stream] ?? 0
 
-/** Whether nothing has been sent for a while. */
+/** Returns whether nothing has been sent for a while. */
 function atRest(): (hubs: Status[], peers: Status[]) => boolean {
   let before = ""
   let polls = 0
@@ -288,7 +288,7 @@ function atRest(): (hubs: Status[], peers: Status[]) => boolean {
   }
 }
 
-/** Whether all has been sent and has come. */
+/** Returns whether all messages have been sent and received. */
 function isDone(run: Run, hubs: Status[], peers: Status[]): boolean {
   const { count, shape, visitors } = run
   if (![...hubs, ...peers].every(({ sent }) => sent)) return false
@@ -308,7 +308,7 @@ function isDone(run: Run, hubs: Status[], peers: Status[]): boolean {
   )
 }
 
-/** Whether what one side counts as sent is what the other counts as received. */
+/** Returns whether one side's sent counts equal the other's received counts. */
 function trafficAgrees(hubs: Status[], peers: Status[]): boolean {
   const total = (statuses: Status[], way: "sent" | "received"): Traffic => ({
     messages: sum(statuses.map(({ stats }) => stats[way].messages)),

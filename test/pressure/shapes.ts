@@ -1,32 +1,32 @@
-/** Pairs of socket types: one socket, the hub, and three to six peers of it. */
+/** Pairs of socket types: one socket, the hub, and its three to six peers. */
 
 export interface Side {
   type: string
   options?: Record<string, unknown>
-  /** Whether libzmq drops a message that finds a pipe full: it sends without a mark. */
+  /** Whether the hub drops messages to full pipes; it then sends without a mark. */
   dropsWhenFull?: true
 }
 
 export interface Shape {
   hub: Side
   peer: Side
-  /** Whether peers send messages of their own. */
+  /** Whether peers send their own messages. */
   toHub: boolean
-  /** Messages of the hub: dealt out, the same for all, for each its own, or the peers' own. */
+  /** Messages of the hub: distributed, the same for all, addressed to each, or the peers' own returned. */
   fromHub?: "dealt" | "copied" | "addressed" | "echo"
-  /** Frames that peers put in front of a message, and find there. */
+  /** Number of frames that peers add before a message, and receive before one. */
   before?: string[]
-  /** Frames that the hub finds in front of a message. */
+  /** Number of frames that the hub receives before a message. */
   skips?: number
-  /** Whether the first of those is the peer's routing id. */
+  /** Whether the first of them is the peer's routing id. */
   named?: true
   /** Whether peers wait for each echo. */
   lockstep?: true
-  /** Whether senders know nothing of receivers before they are asked for messages. */
+  /** Whether senders do not know receivers before these request messages. */
   greets?: true
   /** Whether the hub is a socket for each peer. */
   pairs?: true
-  /** Whether its messages are of one part always. */
+  /** Whether its messages always have one part. */
   singlePart?: true
   group?: string
 }

@@ -1,4 +1,5 @@
-/* Arenas: what a receiver refuses (RFC.md section A.3), and what a sender puts into one. */
+/* Arenas: violations that a receiver refuses (RFC.md section A.3), and the content of a sender's.
+ */
 #include "../arena.h"
 
 #include "samples.h"
@@ -27,7 +28,7 @@ static bytes filled(fill_function *fill, size_t length) {
   return b;
 }
 
-/* An arena that declares anything. */
+/* Builds an arena with any declared values. */
 static bytes arena_part(uint32_t compressed, size_t inner, uint32_t count, bytes body) {
   bytes part = bytes_new(ZL_ARENA_HEAD_BYTES + body.length);
   memcpy(part.at, "LZ4A", 4);
@@ -38,7 +39,7 @@ static bytes arena_part(uint32_t compressed, size_t inner, uint32_t count, bytes
   return part;
 }
 
-/* Receives a stored arena of `frames`, which is freed: they come out as they are. */
+/* Receives a stored arena of `frames`, which is freed, and expects the same frames. */
 static void check_frames(bytes frames, uint32_t count, uint64_t budget, int32_t expected) {
   zl_receiver *receiver = open_receiver(budget, 2);
   bytes wire = arena_part(0, frames.length, count, frames);
@@ -51,7 +52,7 @@ static void check_frames(bytes frames, uint32_t count, uint64_t budget, int32_t 
   free(frames.at);
 }
 
-/* `parts` empty frames, of which every `each`-th ends a message. */
+/* Returns `parts` empty frames, of which every `each`-th ends a message. */
 static bytes empty_frames(uint32_t parts, uint32_t each) {
   bytes frames = bytes_new(2 * parts);
   fill_zeros(frames.at, frames.length);
@@ -127,12 +128,12 @@ static void test_arena(const void *of) {
   if (c->expected == ZL_LZ4A) CHECK_EQUAL(frames.length, c->inner);
   free(frames.at);
 
-  /* A1: it stands alone, which is known before all else. */
+  /* A1: it is the only part, which is checked first. */
   for (uint32_t place = 0; place < ALONE; place++) {
     CHECK_EQUAL(receive_part(receiver, wire, place, &frames), ZL_E_ARENA);
     free(frames.at);
   }
-  /* After whatever came before, a good one still passes. */
+  /* A valid one is still accepted afterwards. */
   CHECK_EQUAL(receive_part(receiver, good, ALONE, &frames), ZL_LZ4A);
   CHECK_EQUAL(frames.length, 2);
   free(frames.at);
@@ -143,7 +144,7 @@ static void test_arena(const void *of) {
   free(frames.at);
   zl_receiver_close(receiver);
 
-  /* In a stream nothing of it is delivered unless all of it is good. */
+  /* In a stream, nothing of it is delivered unless all of it is valid. */
   bytes stream = greeting("NULL", 3, 1);
   stream_add(&stream, part_frame(bytes_copy(good.at, good.length), 0));
   stream_add(&stream, part_frame(bytes_copy(wire.at, wire.length), 0));
@@ -174,7 +175,7 @@ static void test_limits(const void *of) {
     int32_t expected = more ? ZL_E_ARENA : ZL_LZ4A;
     check_frames(part_frame(filled(fill_text, plain), 0), 1, NO_BUDGET, expected);
   }
-  /* The budget starts anew with each message, and the arena itself is not counted. */
+  /* Each message has the whole budget, and the arena itself is not counted. */
   bytes frames = bytes_new(0);
   for (int i = 0; i < 20; i++) {
     stream_add(&frames, part_frame(filled(fill_text, 60), 1));
@@ -186,7 +187,7 @@ static void test_limits(const void *of) {
 
 /* -- What is sent -------------------------------------------------------------- */
 
-/* Frames of every kind of content, with every effort, come back. */
+/* Frames with all kinds of content round-trip, with every effort. */
 static void test_encode(const void *of) {
   (void)of;
   static const int32_t efforts[] = {1, 50, -3, -9, -12};
@@ -284,7 +285,7 @@ static void test_groups(const void *of) {
   add_messages(&stream, 600, 10);
   check_forms(stream, no_dictionary, " 256 256 88");
 
-  /* An arena that is no shorter than its messages is not made: here it would be stored. */
+  /* An arena that is not shorter than its messages is not sent: here it would be stored. */
   stream = greeting("NULL", 3, 1);
   add_messages(&stream, 6, 10);
   check_forms(stream, no_dictionary, " p p p p p p");
@@ -336,7 +337,7 @@ static void test_many_parts(const void *of) {
   free(dictionary.at);
 }
 
-/* A message that is not there as a whole waits, and so does what follows it. */
+/* An incomplete message waits, and so do later ones. */
 static void test_cut(const void *of) {
   (void)of;
   bytes stream = greeting("NULL", 3, 1);

@@ -1,4 +1,4 @@
-/* Dictionaries: one copy of each in the module, kept while anyone uses it. */
+/* Dictionaries: one copy of each in the module, kept while it is used. */
 #include "../dictionary.h"
 #include "parts.h"
 #include "samples.h"
@@ -6,7 +6,7 @@
 
 #define NO_BUDGET UINT32_MAX
 
-/* Opens a dictionary from memory that is gone when it returns. */
+/* Opens a dictionary from memory that is freed when it returns. */
 static zl_dictionary *open_text(size_t length, uint8_t first) {
   bytes text = bytes_new(length);
   fill_text(text.at, length);
@@ -54,7 +54,7 @@ static void test_close_of_nothing(const void *of) {
   zl_dictionary_close(NULL);
 }
 
-/* More dictionaries than the table has buckets, so that chains are walked. */
+/* More dictionaries than the table has buckets, so that there are chains. */
 static void test_many(const void *of) {
   (void)of;
   enum { COUNT = 3000 };
@@ -62,7 +62,7 @@ static void test_many(const void *of) {
   for (uint32_t i = 0; i < COUNT; i++)
     opened[i] = zl_dictionary_open((const uint8_t *)&i, sizeof i);
 
-  /* Closed in an order that takes the heads, middles and ends of chains. */
+  /* Closed in an order that removes the heads, middles and ends of chains. */
   uint32_t left = COUNT;
   uint32_t state = 1;
   while (left > 0) {
@@ -94,7 +94,7 @@ static void test_prepared_once(const void *of) {
   zl_dictionary_close(dictionary);
 }
 
-/* A connection's peer may ship what another peer, or we, have already. */
+/* A peer may ship a dictionary that another peer, or this side, already has. */
 static void test_receivers_share(const void *of) {
   (void)of;
   bytes text = bytes_new(500);
@@ -142,7 +142,7 @@ static void test_receiver_keeps_it(const void *of) {
   free(plain.at);
   zl_receiver_close(receiver);
 
-  /* Without the dictionary the same block reaches back to before its start. */
+  /* Without the dictionary, the same block reaches back beyond its start. */
   receiver = zl_receiver_open(NO_BUDGET, NO_BUDGET, 2);
   CHECK_EQUAL(receive_part(receiver, wire, ALONE, &plain), ZL_E_CORRUPT_BLOCK);
   free(plain.at);
@@ -166,7 +166,7 @@ static void test_wrong_dictionary(const void *of) {
     bytes plain;
     CHECK_EQUAL(receive_part(receiver, shipped, ALONE, &plain), ZL_LZ4D);
     free(plain.at);
-    /* Garbage of the right size when the match is inside, an error when not. */
+    /* Wrong bytes of the right size if the match is inside, otherwise an error. */
     int32_t status = receive_part(receiver, wire, ALONE, &plain);
     if (status == ZL_LZ4B)
       CHECK_EQUAL(plain.length, text.length);

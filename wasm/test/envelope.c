@@ -1,4 +1,4 @@
-/* What a receiver accepts and by which code it refuses the rest. */
+/* Parts that a receiver accepts, and the codes with which it refuses others. */
 #include "../zeromq_lz4.h"
 #include "parts.h"
 #include "samples.h"
@@ -6,7 +6,7 @@
 
 #define BLOCK ((uint64_t)ZL_BLOCK_MAX)
 #define NO_BUDGET UINT64_MAX
-/* More than any part of the tests; as the length of a part it makes any size plausible. */
+/* Larger than all parts in the tests; as the length of a part it makes any size plausible. */
 #define ENDLESS UINT64_MAX
 
 static zl_receiver *open_receiver(uint64_t budget) {
@@ -25,7 +25,7 @@ static void check_good_part(zl_receiver *receiver) {
   free(wire.at);
 }
 
-/* -- Heads: what is known before any block ------------------------------------ */
+/* -- Heads: checks before any block -------------------------------------------- */
 
 typedef struct {
   const char *rule;
@@ -188,7 +188,7 @@ static void test_cut(const void *of) {
     zl_receiver *receiver = open_receiver(NO_BUDGET);
     bytes got;
     int32_t status = receive_part(receiver, wire, ALONE, &got);
-    /* Where the cut is between two sequences of a block, the rest is a good block. */
+    /* If the cut is between two sequences of a block, the rest is a valid block. */
     if (form == 'B' && status == ZL_E_SIZE_MISMATCH) status = ZL_E_CORRUPT_BLOCK;
     CHECK_EQUAL(status, expected_of_cut(form, length, whole.length, plain.length));
     check_good_part(receiver);
@@ -200,7 +200,7 @@ static void test_cut(const void *of) {
   free(plain.at);
 }
 
-/* -- Sizes that are not what the blocks hold ----------------------------------- */
+/* -- Sizes that do not match the blocks ---------------------------------------- */
 
 /* Receives `wire` with its size changed by `change`. */
 static int32_t receive_resized(bytes wire, int change) {
@@ -344,7 +344,7 @@ static void test_lz4m(const void *of) {
 
 #if ZL_BLOCK_MAX < 65536
 
-/* A part of two blocks of noise, the first of which the test may change. */
+/* A part of two blocks of random bytes, the first of which the test may change. */
 static bytes two_blocks(size_t *second) {
   bytes plain = bytes_new(ZL_BLOCK_MAX + 100);
   fill_noise(plain.at, plain.length);
@@ -383,7 +383,7 @@ static void test_several_blocks(const void *of) {
   CHECK_EQUAL(receive_once(shorter), ZL_E_SIZE_MISMATCH);
   free(plain.at);
 
-  /* The blocks' lengths may not lie about each other's. */
+  /* Wrong block lengths must not compensate each other. */
   wire = two_blocks(&second);
   zl_write_u32le(wire.at + ZL_HEAD_BYTES, zl_block_bound(ZL_BLOCK_MAX) + 1);
   CHECK_EQUAL(receive_once(wire), ZL_E_CORRUPT_BLOCK);
@@ -395,7 +395,7 @@ static void test_several_blocks(const void *of) {
   CHECK_EQUAL(receive_once(wire), ZL_E_TRUNCATED);
 }
 
-/* A block of literals, then one whose match reaches back into it. */
+/* A block of literals, and one whose match reaches back into it. */
 static void test_blocks_are_independent(const void *of) {
   (void)of;
   static const uint8_t reaching[] = {0x10, 'a', 2, 0, 0x50, 'a', 'b', 'c', 'd', 'e'};
@@ -424,7 +424,7 @@ static void test_budget_of_a_message(const void *of) {
   bytes wires[] = {plain_part(plain), send_part(NULL, plain, 1), send_multi(NULL, plain, 1)};
   zl_receiver *receiver = open_receiver(2 * 600 + 599);
   zl_part part;
-  /* Twice, because a message begins with the whole budget whatever the last one spent. */
+  /* Twice, because each message has the whole budget, whatever the last one used. */
   for (int message = 0; message < 2; message++) {
     CHECK_EQUAL(receive_head(receiver, wires[0], ZL_FIRST, &part), ZL_PLAIN);
     CHECK_EQUAL(part.budget_left, 2 * 600 + 599);

@@ -1,4 +1,4 @@
-/* LZ4HC: what it gains, and that it and LZ4 leave each other's state alone. */
+/* LZ4HC: its gain, and that it and LZ4 do not affect each other's state. */
 #include "parts.h"
 #include "samples.h"
 #include "test.h"
@@ -42,7 +42,7 @@ static void test_never_longer(const void *of) {
   }
 }
 
-/* All kinds of blocks in turn, in too little room now and then. */
+/* All kinds of blocks in turn, sometimes with too little room. */
 static void test_turns(const void *of) {
   zl_dictionary *dictionary = (zl_dictionary *)of;
   static const int32_t efforts[] = {-12, 1, -3, -9, 100, -4};
@@ -64,7 +64,7 @@ static void test_turns(const void *of) {
   }
 }
 
-/* A dictionary that is gone leaves nothing in the state that met it. */
+/* A closed dictionary leaves nothing in the state that used it. */
 static void test_dictionaries_come_and_go(const void *of) {
   (void)of;
   bytes plain = bytes_new(3000);

@@ -1,13 +1,13 @@
-/* Parts that several senders encode: the same bytes as without a memory of them. */
+/* Parts that several senders encode: the same bytes as without the memo. */
 #include "../memo.h"
 #include "parts.h"
 #include "samples.h"
 #include "test.h"
 
-/* A part that is large beside the others, in builds with small blocks too. */
+/* A part that is larger than the others, in builds with small blocks too. */
 #define LARGE (ZL_PART_MAX < 60000 ? ZL_PART_MAX : 60000)
 
-/* Only their addresses count. */
+/* Only their addresses matter. */
 static const char senders[64];
 
 static void check_part(const char *sender, zl_dictionary *dictionary, bytes plain, int32_t effort) {
@@ -72,7 +72,7 @@ static void test_all_senders(const void *of) {
     }
 }
 
-/* More than is remembered, senders in any order, lagging by any number of parts. */
+/* More parts than the memo holds, with senders in any order, lagging by any number of parts. */
 static void test_many_parts(const void *of) {
   (void)of;
   uint32_t state = 99;

@@ -1,4 +1,4 @@
-/* What is encoded decodes to the same bytes, in the room that the header promises. */
+/* Encoded parts decode to the same bytes, within the bounds documented in the header. */
 #include "../zeromq_lz4.h"
 #include "parts.h"
 #include "samples.h"
@@ -93,11 +93,11 @@ static void test_round_trip(const void *of) {
   zl_receiver_close(receiver);
 }
 
-/* LZ4B is sent when block + 12 < plaintext + 4, and only then. */
+/* LZ4B is sent if, and only if, block + 12 < plaintext + 4. */
 static void test_not_shorter_goes_plain(const void *of) {
   (void)of;
   for (size_t noise = 0; noise < 100; noise++) {
-    /* The more zeros follow the noise, the more there is to gain. */
+    /* The more zeros follow the random bytes, the larger the gain. */
     for (size_t zeros = 0; zeros < 40; zeros++) {
       bytes plain = bytes_new(noise + zeros);
       fill_noise(plain.at, noise);
@@ -131,7 +131,7 @@ static void test_room(const void *of) {
       bytes target = bytes_new(room);
       uint32_t length =
           zl_block_encode(dictionaries[i], plain.at, (uint32_t)plain.length, target.at, room, 1);
-      /* Where it just about fits, liblz4 may give up a little early. */
+      /* If it only just fits, liblz4 may give up a little early. */
       CHECK(length == 0 || length == needed);
       if (room < needed) CHECK_EQUAL(length, 0);
       if (room >= needed + 16) CHECK_EQUAL(length, needed);
@@ -143,7 +143,7 @@ static void test_room(const void *of) {
   free(plain.at);
 }
 
-/* A block that found no room must not show in the next, though their compressor is one. */
+/* A block that did not fit must not affect the next one of the same compressor. */
 static void test_nothing_is_left_behind(const void *of) {
   (void)of;
   zl_receiver *receivers[] = {zl_receiver_open(NO_BUDGET, NO_BUDGET, 2),

@@ -11,7 +11,7 @@ static const cut dribbled = {.chunk = 1, .room = 1, .effort = 1};
 
 /* -- Helpers ------------------------------------------------------------------- */
 
-/* An event of a log, of about 120 bytes: `i` makes the values. */
+/* Returns an event of a log, of about 120 bytes, with values from `i`. */
 static bytes event(uint32_t i) {
   static const char *levels[] = {"info", "warn", "debug"};
   uint32_t state = i * 2654435761u + 1;
@@ -94,7 +94,7 @@ static void test_same_again(const void *of) {
   zl_trainer_close(other);
 }
 
-/* What does not repeat from sample to sample makes no dictionary, however much there is. */
+/* Without repetition between samples there is no dictionary, however many there are. */
 static void test_steps(const void *of) {
   (void)of;
   zl_trainer *one = trainer_of_events(2048, 100);
@@ -127,7 +127,7 @@ static void test_nothing_to_gain(const void *of) {
     CHECK(zl_trainer_train(trainer) == NULL);
     zl_trainer_close(trainer);
   }
-  /* Neither does one sample, which has nothing to be like. */
+  /* Nor with a single sample. */
   zl_trainer *trainer = zl_trainer_open(2048, 1, 128);
   sample(trainer, event(1));
   CHECK(zl_trainer_train(trainer) == NULL);
@@ -166,7 +166,7 @@ static bytes events_stream(uint32_t count) {
   return stream;
 }
 
-/* Where in a stream of wire parts the only dictionary is, counted in data frames. */
+/* Returns the position of the only dictionary in a stream of wire parts, counted in data frames. */
 static int dictionary_at(bytes stream) {
   int found = -1;
   int index = 0;
@@ -189,7 +189,7 @@ static void check_received(bytes wire, bytes plain) {
   free(received.output.at);
 }
 
-/* After `trigger` messages, however the stream is cut; with arenas the rest is one. */
+/* After `trigger` messages, with any chunks; with arenas the rest is one arena. */
 static void test_ships_once(const void *of) {
   (void)of;
   bytes stream = events_stream(150);
@@ -230,7 +230,7 @@ static void test_no_second_try(const void *of) {
   free(stream.at);
 }
 
-/* Feeds a stream to a transcoder that stays open, and gives what it made. */
+/* Feeds a stream to a transcoder that stays open, and returns its output. */
 static bytes feed(zl_transcoder *t, bytes stream) {
   bytes output = bytes_new(1 << 18);
   zl_progress progress;
@@ -242,7 +242,7 @@ static bytes feed(zl_transcoder *t, bytes stream) {
   return output;
 }
 
-/* One of several is sampled. When it closes, another goes on; all ship what comes of it. */
+/* One of several is sampled. If it closes, another continues; all ship the resulting dictionary. */
 static void test_shared(const void *of) {
   (void)of;
   bytes stream = events_stream(60);

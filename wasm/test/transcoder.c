@@ -1,4 +1,4 @@
-/* Streams through a transcoder, either way, in many cuts and in little room. */
+/* Streams through a transcoder, in both directions, with many chunk sizes and little room. */
 #include "samples.h"
 #include "streams.h"
 #include "test.h"
@@ -6,7 +6,7 @@
 #define NO_BUDGET UINT64_MAX
 #define MINIMUM_DEFAULT 512u
 
-/* At once in ample room; byte by byte in as little room as goes; and between. */
+/* At once with ample room; byte by byte with minimal room; and in between. */
 static const cut cuts[] = {
     {.room = 1 << 20, .effort = 1},
     {.chunk = 1, .room = 1, .effort = 1},
@@ -53,7 +53,7 @@ static void check_bytes(bytes actual, bytes expected) {
   }
 }
 
-/* A part as it is sent, from the functions that envelope.c tests. */
+/* Encodes a part with the functions that envelope.c tests. */
 static bytes wire_part(bytes plain, bytes dictionary, uint32_t min_bytes) {
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, (uint32_t)dictionary.length);
   bytes wire = plain.length > ZL_BLOCK_MAX ? send_multi(opened, plain, 1)
@@ -63,7 +63,7 @@ static bytes wire_part(bytes plain, bytes dictionary, uint32_t min_bytes) {
   return wire;
 }
 
-/* The same stream on both sides, while it grows. */
+/* The same growing stream on both sides. */
 typedef struct {
   bytes plain;
   bytes wire;
@@ -112,7 +112,7 @@ static void check_traffic(zl_traffic actual, zl_traffic expected) {
   CHECK_EQUAL(actual.wire_bytes, expected.wire_bytes);
 }
 
-/* Each side becomes the other. */
+/* Converts each side to the other. */
 static void check_cut(const streams *s, cut how) {
   outcome sent = send(s->plain, s->dictionary, s->min_bytes, how);
   CHECK_EQUAL(sent.status, 0);
@@ -127,19 +127,19 @@ static void check_cut(const streams *s, cut how) {
   free(received.output.at);
 }
 
-/* The same however the streams are cut. Frees them. */
+/* Converts them with all chunk sizes. Frees them. */
 static void check_streams(streams *s) {
   for (size_t i = 0; i < CUTS; i++)
     check_cut(s, cuts[i]);
   streams_free(s);
 }
 
-/* Parts of more than a block go byte by byte only where blocks are small. */
+/* Parts of more than a block are only tested byte by byte if blocks are small. */
 static int fits(cut how) {
   return how.chunk == 0 || how.chunk >= 1000 || ZL_PART_MAX <= 100000;
 }
 
-/* -- Good streams -------------------------------------------------------------- */
+/* -- Valid streams ------------------------------------------------------------- */
 
 static const bytes no_dictionary = {(uint8_t *)"", 0};
 
@@ -211,7 +211,7 @@ static void test_dictionary_waits(const void *of) {
   free(dictionary.at);
 }
 
-/* Larger than its samples by far, with something to find only where these are not. */
+/* Much larger than its samples, with repetition only outside of them. */
 #define HIDDEN_BYTES 8192u
 
 static bytes hidden(void) {
@@ -316,7 +316,7 @@ static void test_long_heads(const void *of) {
   free(expected.at);
 }
 
-/* A stream may end anywhere. What is held back then is part of a frame header,
+/* A stream may end anywhere. The bytes held back then are part of a frame header,
  * of a head, or of a part that has to be there as a whole. */
 static void test_ends_anywhere(const void *of) {
   (void)of;
@@ -370,12 +370,12 @@ static void test_budget(const void *of) {
   streams_free(&s);
 }
 
-/* -- What is refused ----------------------------------------------------------- */
+/* -- Refused input ------------------------------------------------------------- */
 
 typedef struct {
   const char *rule;
   int32_t expected;
-  const char *frames; /* behind a greeting and a good message */
+  const char *frames; /* after a greeting and a valid message */
   size_t length;
 } refusal;
 
@@ -450,7 +450,7 @@ static void test_greetings(const void *of) {
   }
 }
 
-/* What another protocol opens with is refused at the first byte that tells. */
+/* The beginning of another protocol is refused at the first different byte. */
 static void test_other_protocols(const void *of) {
   (void)of;
   static const struct {
@@ -509,7 +509,7 @@ static void test_limit(const void *of) {
   }
 }
 
-/* What the caller can ask for a message about a greeting. */
+/* Details of a refused greeting for the caller's error message. */
 static void test_greeting_seen(const void *of) {
   (void)of;
   bytes opening = greeting("NULL", 3, 1);
@@ -532,7 +532,7 @@ static void test_dictionary_of(const void *of) {
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, 100);
   zl_transcoder *sending = zl_sending_open(opened, 128, 1, 0, NULL, 0);
   zl_transcoder *receiving = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 0);
-  CHECK(zl_transcoder_dictionary(sending) == NULL); /* it is not shipped yet */
+  CHECK(zl_transcoder_dictionary(sending) == NULL); /* not shipped yet */
   CHECK(zl_transcoder_dictionary(receiving) == NULL);
 
   bytes stream = greeting("NULL", 3, 1);
