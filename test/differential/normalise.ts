@@ -68,8 +68,8 @@ export class Normaliser {
 }
 
 /**
- * What was observed, without the explanations of its errors: libzmq's words, a colon, and what the
- * mistake is. Each must begin with what libzmq said at the same place.
+ * Removes the explanations from observed errors, which have libzmq's message, a colon and the
+ * explanation. Each must begin with libzmq's message at the same place.
  */
 export function withoutExplanations(seen: Json, libzmq: Json): Json {
   if (typeof seen !== "object" || typeof libzmq !== "object" || !seen || !libzmq) return seen

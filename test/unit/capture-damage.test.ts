@@ -223,7 +223,7 @@ describe("a connection that began before the capture", () => {
     ])
   })
 
-  test("what comes in the middle of a message of several parts is shown as what it is", () => {
+  test("parts from the middle of a message are shown as they are", () => {
     const parts = concat(...["b", "c"].map((p, i) => frame(plainPart(text(p)), i < 1 ? MORE : 0)))
     expect(saidIn(late(parts, lz4(long), lz4(long)))[0]).toBe("client: plain b | plain c")
   })

@@ -234,7 +234,7 @@ static void add_parts(bytes *stream, size_t parts, size_t plain) {
     stream_add(stream, part_frame(filled(fill_text, plain), i < parts));
 }
 
-/* What a sender makes of a stream that is there at once: each arena as its number of
+/* Checks a sender's output for a stream that arrives at once: each arena as its number of
  * messages, p for any other part, d for a dictionary, c for a command. */
 static void check_forms(bytes stream, bytes dictionary, const char *expected) {
   zl_dictionary *opened = zl_dictionary_open(dictionary.at, (uint32_t)dictionary.length);

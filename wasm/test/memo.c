@@ -28,7 +28,7 @@ static bytes sample(size_t kind, size_t length, uint32_t number) {
   return plain;
 }
 
-/* Where a part was, the same plaintext comes to stand with what another dictionary made of it. */
+/* The same plaintext, encoded with another dictionary, in the place of an earlier part. */
 static void test_overwritten(const void *of) {
   (void)of;
   const uint32_t ring =

@@ -58,10 +58,10 @@ static inline bytes part_frame(bytes body, int more) {
 
 /* -- Driving ----------------------------------------------------------------- */
 
-/* How a stream reaches the transcoder. */
+/* The chunks and the room with which a stream passes through the transcoder. */
 typedef struct {
   uint32_t chunk;  /* bytes at a time, on average; 0 is all at once */
-  uint32_t room;   /* bytes of output at a time; what needs more gets just that */
+  uint32_t room;   /* bytes of output at a time, or more if needed */
   uint32_t random; /* state; 0 makes every chunk the same */
   int32_t effort;  /* of large parts that are sent */
 } cut;

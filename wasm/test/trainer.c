@@ -278,7 +278,7 @@ static void test_shared(const void *of) {
   free(stream.at);
 }
 
-/* Who is not sampled waits for the one that is as long as it takes to be sampled. */
+/* The others wait for the sampled one for as many messages as sampling takes. */
 static void test_idle(const void *of) {
   (void)of;
   bytes stream = events_stream(20);

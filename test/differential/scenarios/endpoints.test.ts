@@ -1,10 +1,10 @@
 /**
- * What endpoints may look like, what errors wrong ones give, and lastEndpoint.
+ * The form of endpoints, errors for wrong ones, and lastEndpoint.
  *
- * Left out, because lz4+tcp:// refuses at once what libzmq takes and never gets to work, or takes for
- * something else: connecting to port 0 or to `[::1:5555`, numbers followed by letters as a
- * port, ports below 0 and above 65535 to bind, what is not a source address before `;`, and a source
- * address to bind.
+ * Some are left out, because lz4+tcp:// refuses at once what libzmq accepts without effect, or with
+ * another meaning: connecting to port 0 or to `[::1:5555`, ports with letters after the number, ports
+ * below 0 and above 65535 for bind, invalid source addresses before `;`, and source addresses for
+ * bind.
  */
 import { expect } from "vitest"
 

@@ -166,7 +166,7 @@ scenario(
 )
 
 scenario(
-  "what waits is rejected with EAGAIN when the socket is closed",
+  "pending calls are rejected with EAGAIN when the socket is closed",
   async ({ zmq, make, bind, attempt, observe }) => {
     const dealer = make(zmq.Dealer)
     await bind(dealer)

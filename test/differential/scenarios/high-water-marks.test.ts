@@ -312,7 +312,7 @@ scenario(
 const noise = randomBytes(200_000)
 
 scenario(
-  "PUB drops what is beyond the high-water mark of a subscriber that does not read",
+  "PUB drops messages beyond the high-water mark of a subscriber that does not read",
   async ({ zmq, make, rawPeer, bind, until, sleep, observe }) => {
     const publisher = make(zmq.XPublisher, { sendHighWaterMark: 5 })
     const peer = await rawPeer(await bind(publisher), { socketType: "SUB" })
@@ -337,7 +337,7 @@ scenario(
 )
 
 scenario(
-  "XPUB with noDrop refuses what is beyond the high-water mark",
+  "XPUB with noDrop refuses messages beyond the high-water mark",
   async ({ zmq, make, rawPeer, bind, attempt, until, sleep, observe }) => {
     const publisher = make(zmq.XPublisher, { sendHighWaterMark: 5, noDrop: true, sendTimeout: 0 })
     const peer = await rawPeer(await bind(publisher), { socketType: "SUB" })
@@ -366,7 +366,7 @@ scenario(
 )
 
 scenario(
-  "ROUTER drops what is beyond the high-water mark of a peer, or refuses it with mandatory",
+  "ROUTER drops messages beyond the high-water mark of a peer, or refuses them with mandatory",
   async ({ zmq, make, rawPeer, bind, joined, attempt, until, sleep, observe }) => {
     const router = make(zmq.Router, { sendHighWaterMark: 5, sendTimeout: 0 })
     const peer = await rawPeer(await bind(router), { socketType: "DEALER", routingId: "slow" })

@@ -5,7 +5,7 @@ import type * as zeromq from "zeromq"
 import { scenario } from "../scenario.js"
 
 scenario(
-  "close with linger -1 delivers what waits, when the peer comes",
+  "close with linger -1 delivers queued messages when the peer connects",
   async ({ zmq, plain, at, freePort, take, observe }) => {
     const endpoint = at(`127.0.0.1:${await freePort()}`)
     const push = plain(zmq.Push, { linger: -1, reconnectInterval: 10 })
@@ -20,7 +20,7 @@ scenario(
 )
 
 scenario(
-  "close with linger 0 drops what waits",
+  "close with linger 0 drops queued messages",
   async ({ zmq, plain, at, freePort, sleep, take, observe }) => {
     const endpoint = at(`127.0.0.1:${await freePort()}`)
     const push = plain(zmq.Push, { linger: 0, reconnectInterval: 10 })
@@ -41,7 +41,7 @@ scenario(
 )
 
 scenario(
-  "close with a linger that ends drops what waits, one that lasts delivers it",
+  "close drops queued messages when linger ends, or delivers them before",
   async ({ zmq, plain, at, freePort, sleep, take, observe }) => {
     const endpoint = at(`127.0.0.1:${await freePort()}`)
     const short = plain(zmq.Push, { linger: 20, reconnectInterval: 10 })
@@ -113,7 +113,7 @@ scenario(
 )
 
 scenario(
-  "what waited is delivered when the peer has come back to its port",
+  "queued messages are delivered when the peer has returned to its port",
   async ({ zmq, make, bind, until, attempt, take, observe, happened }) => {
     const push = make(zmq.Push, { reconnectInterval: 10 })
     const first = make(zmq.Pull)

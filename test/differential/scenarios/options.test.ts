@@ -189,7 +189,7 @@ for (const how of ["new", "bound", "connected", "disconnected", "unbound"] as co
 }
 
 scenario(
-  "receiveTimeout and sendTimeout take effect at once, also for what is bound",
+  "receiveTimeout and sendTimeout take effect at once, also for bound endpoints",
   async ({ zmq, make, bind, attempted }) => {
     const dealer = make(zmq.Dealer)
     await bind(dealer)

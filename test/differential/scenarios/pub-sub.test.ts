@@ -291,7 +291,7 @@ scenario(
 )
 
 scenario(
-  "manual: XPUB subscribes whom it likes",
+  "manual: XPUB sets subscriptions itself",
   async (run) => {
     const { zmq, make, bind, observe, joined, take } = run
     const publisher = make(zmq.XPublisher, { manual: true })

@@ -176,7 +176,7 @@ scenario(
 )
 
 scenario(
-  "what a peer sent before it went is received, under its id",
+  "messages sent by a peer before it disconnects are received, with its id",
   async ({ zmq, make, bind, happened, take, observe }) => {
     const router = make(zmq.Router)
     const endpoint = await bind(router)
