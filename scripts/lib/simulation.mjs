@@ -51,22 +51,15 @@ const PLAIN = [
 const VIEWS = [
   {
     file: "src/patterns/pipe.ts",
-    from: "export class Pipe implements MessageSink, Flushable {",
-    to: `export class Pipe implements MessageSink, Flushable {
+    from: "export class Pipe implements MessageSink {",
+    to: `export class Pipe implements MessageSink {
   get simulated(): any {
     return {
       ...(this.#inbound as any).simulated,
-      written: this.#written,
-      taken: this.#sent,
-      chunks: this.#chunks?.length ?? 0,
-      batched: this.#batch?.count ?? 0,
-      isDraining: this.#isEnding,
-      isTerminated: this.#terminated,
-      isWritable: this.#writable,
-      roomWanted: this.#roomWanted,
-      flushing: this.#flushing,
+      ...(this.outbound as any).simulated,
+      isTerminated: this.#isTerminated,
+      isWritable: this.#state === "active",
       connection: this.#connection,
-      marks: this.#options,
     }
   }`,
   },
@@ -78,7 +71,22 @@ const VIEWS = [
     return {
       waitingIn: this.#messages.length,
       isStopped: this.#isStopped,
-      isInActive: this.#isActive,
+      receiveHighWaterMark: this.#highWaterMark,
+    }
+  }`,
+  },
+  {
+    file: "src/patterns/outbound.ts",
+    from: "export class Outbound implements Flushable {",
+    to: `export class Outbound implements Flushable {
+  get simulated(): any {
+    return {
+      written: this.#credit.written,
+      taken: this.#credit.sent,
+      chunks: this.#pending?.length ?? 0,
+      batched: this.packer.count,
+      sendHighWaterMark: this.#credit.highWaterMark,
+      conflate: this.conflates,
     }
   }`,
   },

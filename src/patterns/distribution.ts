@@ -4,7 +4,9 @@ import type { Encoder, OpenMemory, Waiting } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, plainLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
-import type { Pipe, SharedBatch } from "./pipe.js"
+import type { Outbound, SharedBatch } from "./outbound.js"
+import type { Packer } from "./packer.js"
+import type { Pipe } from "./pipe.js"
 import { PipeArray } from "./pipe-array.js"
 
 /** Messages larger than this are encoded at once, directly from the caller's memory. */
@@ -28,8 +30,8 @@ export class Distribution implements Flushable, SharedBatch {
   #active = 0
   /** Number of pipes that match but have no room. */
   #missing = 0
-  /** The pipes that the open batch is for. */
-  #shared: Pipe[] = []
+  /** The queues of the pipes that the open batch is for. */
+  #shared: Outbound[] = []
   #batch: Batch | undefined
   #flushing = false
   readonly rest: Rest = new Rest()
@@ -78,7 +80,7 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   terminated(pipe: Pipe): void {
-    if (pipe.shared === this) this.seal()
+    if (pipe.outbound.shared === this) this.seal()
     if (this.#pipes.indexOf(pipe) < this.#matching)
       this.#pipes.swap(this.#pipes.indexOf(pipe), --this.#matching)
     if (this.#pipes.indexOf(pipe) < this.#active)
@@ -134,12 +136,12 @@ export class Distribution implements Flushable, SharedBatch {
   flush(): void {
     this.#flushing = false
     this.threadMs = 0
-    for (const pipe of this.#shared) this.threadMs += pipe.threadMs
+    for (const outbound of this.#shared) this.threadMs += outbound.threadMs
     this.seal()
   }
 
   /**
-   * Encodes the open batch and passes it to its pipes. The pipes have already accepted its
+   * Encodes the open batch and passes it to its queues. They have already accepted its
    * messages, so an error of an encoder is thrown as an uncaught exception.
    */
   seal(): void {
@@ -152,7 +154,7 @@ export class Distribution implements Flushable, SharedBatch {
   #share(message: Message): void {
     if (!this.#isShared()) {
       this.seal()
-      this.#shared = this.#pipes.first(this.#matching)
+      this.#shared = this.#matchingOutbounds()
     }
     const bytes = plainLength(message)
     const batch = this.#batch
@@ -171,15 +173,22 @@ export class Distribution implements Flushable, SharedBatch {
     flushSoon(this)
   }
 
+  #matchingOutbounds(): Outbound[] {
+    const outbounds: Outbound[] = []
+    for (let i = 0; i < this.#matching; i++) outbounds.push(this.#pipes.at(i).outbound)
+    return outbounds
+  }
+
   #countShared(): void {
     const shared = this.#shared
-    for (let i = 0; i < shared.length; i++) (shared[i] as Pipe).countShared(this)
+    for (let i = 0; i < shared.length; i++) (shared[i] as Outbound).countShared(this)
   }
 
   /** Whether the open batch is for exactly the pipes that match now. */
   #isShared(): boolean {
     if (this.#shared.length !== this.#matching || !this.#batch) return false
-    for (let i = 0; i < this.#matching; i++) if (this.#pipes.at(i).shared !== this) return false
+    for (let i = 0; i < this.#matching; i++)
+      if (this.#pipes.at(i).outbound.shared !== this) return false
     return true
   }
 
@@ -189,11 +198,12 @@ export class Distribution implements Flushable, SharedBatch {
     return new Batch(this.#plainBelow, SHARED_BATCH_BYTES, memory)
   }
 
-  /** The size below which all pipes of the open batch send parts plain. */
+  /** The size below which all queues of the open batch send parts plain. */
   get #plainBelow(): number {
     let below = Number.POSITIVE_INFINITY
     let last: Encoder | undefined
-    for (const { encoder, connection, peerPacking } of this.#shared) {
+    for (const { packer, connection } of this.#shared) {
+      const { encoder, peerPacking } = packer
       if (encoder !== last) connection?.applyEffort(this.#shared)
       last = encoder
       below = Math.min(below, encoder.plainBelow(peerPacking))
@@ -202,48 +212,51 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   #openMemory(): OpenMemory | undefined {
-    const pipes = this.#shared
-    const [first] = pipes
+    const [first] = this.#shared
     if (!first?.connection?.opensMemory) return undefined
     const connections: object[] = []
-    for (const pipe of pipes) {
-      if (!pipe.isFree) return undefined
-      connections.push(pipe.connection as object)
+    for (const { isFree, connection } of this.#shared) {
+      if (!isFree) return undefined
+      connections.push(connection as object)
     }
     return first.connection.openMemory(connections)
   }
 
   /**
-   * Writes the batch, and `message` after it, to the pipes of the open batch. Returns the errors
+   * Writes the batch, and `message` after it, to the queues of the open batch. Returns the errors
    * that encoders threw.
    */
   #deliver(batch: Batch | undefined, message?: Message): unknown[] {
     const errors: unknown[] = []
-    const pipes = this.#shared
+    const outbounds = this.#shared
     this.#shared = []
-    for (const pipe of pipes) pipe.shared = undefined
-    // Before the efforts are chosen, because each pipe chooses one for its own batch.
-    for (const pipe of pipes) pipe.encodeOwn()
+    for (const outbound of outbounds) outbound.shared = undefined
+    // Before the efforts are chosen, because each queue chooses one for its own batch.
+    for (const outbound of outbounds) outbound.encodeOwn()
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
     const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
-    const groups = isPlain ? [pipes as Group] : groupsOf(pipes)
+    const groups = isPlain ? [outbounds as Group] : groupsOf(outbounds)
     const adapted = new Set<Encoder>()
     for (const group of groups) {
       const [first] = group
-      const { encoder, connection } = first
+      const { connection } = first
+      const { encoder } = first.packer
       // Compressing and plain peers share one effort, although each message is encoded once for each kind.
       const isAdapted = adapted.has(encoder)
-      if (!isAdapted) connection?.applyEffort(pipes.filter((pipe) => pipe.encoder === encoder))
+      if (!isAdapted)
+        connection?.applyEffort(outbounds.filter((one) => one.packer.encoder === encoder))
       adapted.add(encoder)
-      const chunk = isPlain ? batch.takeChunk() : encode(first, frames, message, batch, errors)
+      const chunk = isPlain
+        ? batch.takeChunk()
+        : encode(first.packer, frames, message, batch, errors)
       if (chunk && !isAdapted) connection?.encoded(chunk)
       const left = messages - (chunk?.messages ?? 0)
       chunk?.share(group.length)
-      for (const pipe of group) {
-        if (left > 0) pipe.countFlushed(left)
+      for (const outbound of group) {
+        if (left > 0) outbound.countFlushed(left)
         try {
-          if (chunk) pipe.writeChunk(chunk)
+          if (chunk) outbound.writeChunk(chunk)
         } catch (error) {
           errors.push(error)
         }
@@ -255,11 +268,11 @@ export class Distribution implements Flushable, SharedBatch {
 }
 
 /**
- * Encodes a batch and a message for a pipe, or the batch alone if that fails. Returns undefined if
+ * Encodes a batch and a message, or the batch alone if that fails. Returns undefined if
  * there is nothing to write.
  */
 function encode(
-  pipe: Pipe,
+  packer: Packer,
   frames: Uint8Array,
   message: Message | undefined,
   batch: Batch | undefined,
@@ -267,28 +280,29 @@ function encode(
 ): Chunk | undefined {
   if (frames.length === 0 && message === undefined && !batch?.messages) return undefined
   try {
-    return pipe.encoder.encode(frames, message, batch, pipe.packing)
+    return packer.encoder.encode(frames, message, batch, packer.packing)
   } catch (error) {
     errors.push(error)
     // The earlier messages were already accepted, so they must not be lost with this one.
-    return message === undefined ? undefined : encode(pipe, frames, undefined, batch, errors)
+    return message === undefined ? undefined : encode(packer, frames, undefined, batch, errors)
   }
 }
 
-/** Pipes that write the same bytes. */
-type Group = [Pipe, ...Pipe[]]
+/** Queues that write the same bytes. */
+type Group = [Outbound, ...Outbound[]]
 
-/** Groups pipes by endpoint (most sockets have one) and by the packing that their peers read. */
-function groupsOf(pipes: Pipe[]): Iterable<Group> {
+/** Groups queues by endpoint (most sockets have one) and by the packing that their peers read. */
+function groupsOf(outbounds: Outbound[]): Iterable<Group> {
   const inParts = new Map<Encoder, Group>()
   const inArenas = new Map<Encoder, Group>()
   const inFrames = new Map<Encoder, Group>()
   const byPacking = { parts: inParts, arenas: inArenas, frames: inFrames }
-  for (const pipe of pipes) {
-    const groups = byPacking[pipe.packing]
-    const group = groups.get(pipe.encoder)
-    if (group) group.push(pipe)
-    else groups.set(pipe.encoder, [pipe])
+  for (const outbound of outbounds) {
+    const { encoder, packing } = outbound.packer
+    const groups = byPacking[packing]
+    const group = groups.get(encoder)
+    if (group) group.push(outbound)
+    else groups.set(encoder, [outbound])
   }
   // Frames come last, because they are not compressed and so choose no effort.
   return [...inParts.values(), ...inArenas.values(), ...inFrames.values()]

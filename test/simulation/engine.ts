@@ -34,14 +34,12 @@ export interface PipeState {
   chunks: number
   batched: number
   isStopped: boolean
-  isInActive: boolean
-  isDraining: boolean
   isTerminated: boolean
   isWritable: boolean
-  roomWanted: boolean
-  flushing: boolean
   connection: { blocked: boolean } | undefined
-  marks: { sendHighWaterMark: number; receiveHighWaterMark: number; conflate: boolean }
+  sendHighWaterMark: number
+  receiveHighWaterMark: number
+  conflate: boolean
 }
 
 export interface ShownPipe {

@@ -9,7 +9,7 @@ export interface Mutation {
   patches: { file: string; from: string; to: string }[]
 }
 
-const PIPE = "src/patterns/pipe.ts"
+const OUTBOUND = "src/patterns/outbound.ts"
 const INBOUND = "src/patterns/inbound.ts"
 const CONNECTION = "src/transport/connection.ts"
 const TURNS = "src/transport/read-turns.ts"
@@ -90,9 +90,9 @@ export const mutations: readonly Mutation[] = [
     name: "a message is counted before it is encoded",
     patches: [
       {
-        file: PIPE,
-        from: "      this.#encode(message)\n      this.#written++\n",
-        to: "      this.#written++\n      this.#encode(message)\n",
+        file: OUTBOUND,
+        from: "      this.#encode(message)\n      this.#credit.written++\n",
+        to: "      this.#credit.written++\n      this.#encode(message)\n",
       },
     ],
   },
@@ -111,7 +111,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/distribution.ts",
-        from: "    for (const pipe of pipes) pipe.encodeOwn()\n",
+        from: "    for (const outbound of outbounds) outbound.encodeOwn()\n",
         to: "",
       },
     ],
@@ -171,9 +171,9 @@ export const mutations: readonly Mutation[] = [
     name: "the send mark is off by one",
     patches: [
       {
-        file: PIPE,
-        from: "    return this.#written - (this.#sent - (this.#sent % step)) < max",
-        to: "    return this.#written - (this.#sent - (this.#sent % step)) <= max",
+        file: "src/patterns/send-credit.ts",
+        from: "    return this.written - (this.sent - (this.sent % step)) < max",
+        to: "    return this.written - (this.sent - (this.sent % step)) <= max",
       },
     ],
   },
@@ -274,9 +274,9 @@ export const mutations: readonly Mutation[] = [
     name: "a batch is not flushed",
     patches: [
       {
-        file: PIPE,
-        from: "    this.#batch.append(message, bytes)\n    this.#written++\n    this.#flushLater()",
-        to: "    this.#batch.append(message, bytes)\n    this.#written++\n    if (this.#batch.messages > 1) this.#flushLater()",
+        file: OUTBOUND,
+        from: "    this.packer.append(message, bytes)\n    this.#credit.written++\n    this.#flushLater()",
+        to: "    this.packer.append(message, bytes)\n    this.#credit.written++\n    if (this.packer.count > 1) this.#flushLater()",
       },
     ],
   },
@@ -294,9 +294,9 @@ export const mutations: readonly Mutation[] = [
     name: "who waits to send is not told of room",
     patches: [
       {
-        file: PIPE,
+        file: OUTBOUND,
         from: "    this.#writeWaiting()\n    this.#checkWriteActive()",
-        to: "    this.#writeWaiting()\n    if (this.#roomWanted && this.#written % 2 === 0) this.#checkWriteActive()",
+        to: "    this.#writeWaiting()\n    if (this.#credit.written % 2 === 0) this.#checkWriteActive()",
       },
     ],
   },
@@ -314,9 +314,9 @@ export const mutations: readonly Mutation[] = [
     name: "what a thread has not written is sent before what it has",
     patches: [
       {
-        file: PIPE,
-        from: "    for (const item of pending) {\n      chunks.push(item)",
-        to: "    for (const item of [...unwritten].reverse()) {\n      chunks.push(item)",
+        file: "src/patterns/pending-writes.ts",
+        from: "    for (const item of items) this.push(item)",
+        to: "    for (const item of [...items].reverse()) this.push(item)",
       },
     ],
   },

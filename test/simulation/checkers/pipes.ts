@@ -66,9 +66,10 @@ export class Pipes implements Checker {
       }
   }
 
-  #checkMarks({ marks, waitingIn, written, taken, chunks, batched, isWritable }: PipeState): void {
+  #checkMarks(state: PipeState): void {
     const { world } = this.#run
-    const { sendHighWaterMark, receiveHighWaterMark, conflate } = marks
+    const { waitingIn, written, taken, chunks, batched, isWritable } = state
+    const { sendHighWaterMark, receiveHighWaterMark, conflate } = state
     const receiveMax = conflate ? 1 : receiveHighWaterMark
     if (receiveMax > 0 && waitingIn > receiveMax)
       world.fail("marks are kept", `${waitingIn} messages wait at a receive mark of ${receiveMax}`)
@@ -160,14 +161,15 @@ export class Pipes implements Checker {
 
   #checkWakeUps(state: PipeState, reads: boolean): void {
     const { world, isCalm } = this.#run
-    const { waitingIn, isStopped, connection, chunks, batched, marks, isWritable } = state
+    const { waitingIn, isStopped, connection, chunks, batched, isWritable } = state
+    const { receiveHighWaterMark, conflate } = state
     const waits = (what: string) => world.fail("nobody waits while there is something to do", what)
     if (reads && waitingIn > 0) waits(`${waitingIn} messages wait, and all receive`)
-    const low = this.#limitsBytes ? 0 : marks.receiveHighWaterMark >> 1
+    const low = this.#limitsBytes ? 0 : receiveHighWaterMark >> 1
     if (isStopped && connection && waitingIn <= low)
-      waits(`a connection stands still with ${waitingIn} of ${marks.receiveHighWaterMark} messages`)
+      waits(`a connection stands still with ${waitingIn} of ${receiveHighWaterMark} messages`)
     if (!connection) return
-    if (!connection.blocked && !marks.conflate && isWritable && state.written !== state.taken)
+    if (!connection.blocked && !conflate && isWritable && state.written !== state.taken)
       world.fail(
         "marks are kept",
         `${state.written - state.taken} messages count as waiting where ${chunks + batched} do`,

@@ -84,7 +84,7 @@ test("a peer that matches one message in ten and does not read uses little more 
   for (let i = 0; i < 5000; i++) {
     reading.pipe.write(fill(i))
     if (i % 10 === 0) lazy.pipe.write(fill(i))
-    reading.pipe.flush()
+    reading.pipe.drained()
   }
   lazy.connection.drain()
   let waited = 0

@@ -88,7 +88,7 @@ describe("the high-water mark for sending", () => {
     await burst()
     expect(told).toEqual([])
     connection.room = 10
-    pipe.writeChunk(sender.encode(new Uint8Array(), parts("b")))
+    pipe.outbound.writeChunk(sender.encode(new Uint8Array(), parts("b")))
     expect(told).toEqual([]) // the writer is iterating its pipes
     await burst()
     expect(connection.written).toHaveLength(5)
@@ -490,7 +490,7 @@ describe("unwritten chunks are released", () => {
     const { pipe, sender } = make()
     pipe.close()
     const release = released()
-    pipe.writeChunk(sender.encode(new Uint8Array(), parts("a")))
+    pipe.outbound.writeChunk(sender.encode(new Uint8Array(), parts("a")))
     expect(release).toHaveBeenCalledTimes(1)
     pipe.detach([sender.encode(new Uint8Array(), parts("b"))])
     expect(release).toHaveBeenCalledTimes(2)
@@ -502,6 +502,6 @@ test("conflate is fixed when a pipe is created", () => {
   peer.attach()
   pipe.options = { sendHighWaterMark: 5, receiveHighWaterMark: 5, conflate: false }
   for (const text of ["a", "b", "c"]) pipe.write(parts(text))
-  pipe.flush()
+  pipe.drained()
   expect(connection.written).toEqual(["c"])
 })

@@ -1,0 +1,464 @@
+import { Chunk } from "../codec/chunk.js"
+import { throwLater } from "../transport/throw-later.js"
+import type {
+  Command,
+  Encoder,
+  PeerConnection,
+  PendingWrite,
+  Waiting,
+} from "../transport/transport.js"
+import { BATCH_BYTES, plainLength } from "./batch.js"
+import { type FlushWaiter, FlushWaiters } from "./flush-waiters.js"
+import { type Flushable, flushSoon, pollSoon, Rest } from "./flusher.js"
+import type { Message } from "./message.js"
+import { Packer, type PackerConnection } from "./packer.js"
+import { PendingWrites } from "./pending-writes.js"
+import { SendCredit } from "./send-credit.js"
+
+/** Milliseconds until a failed encoding, such as one that ran out of memory, is tried again. */
+const RETRY_MS = 100
+
+/** The members of a connection that an outbound queue uses. */
+export type OutboundConnection = PackerConnection &
+  Pick<
+    PeerConnection,
+    | "blocked"
+    | "threadMs"
+    | "peerTakesCommands"
+    | "waiting"
+    | "link"
+    | "write"
+    | "sendCommand"
+    | "flush"
+  >
+
+/** Events of an outbound queue, handled by its pipe. */
+export interface OutboundEvents {
+  /** The queue has room again. */
+  writeActivated(): void
+  /** All queued messages were passed to the connection. */
+  emptied(): void
+}
+
+/** An open batch of messages that several queues share and that will be encoded once for all of them. */
+export interface SharedBatch {
+  readonly waiting: Waiting
+  seal(): void
+}
+
+/**
+ * The messages that a pipe has accepted and that its connection has not taken: an open batch, and
+ * what was encoded before it. Limits them to a high-water mark.
+ */
+export class Outbound implements Flushable {
+  readonly packer: Packer
+  /** The open batch of a distribution that has messages for this queue. */
+  shared: SharedBatch | undefined
+  /** Whether only the latest message is kept. */
+  readonly conflates: boolean
+  readonly rest: Rest = new Rest()
+  readonly #events: OutboundEvents
+  #connection: OutboundConnection | undefined
+  readonly #credit: SendCredit
+  readonly #flushes: FlushWaiters
+  #dropped = 0
+  /** What is encoded and not written; undefined until there is something. */
+  #pending: PendingWrites | undefined
+  /** Bytes of the chunks queued since the last flush. */
+  #queuedBytes = 0
+  #isScheduled = false
+  /** The timer that flushes again after an encoding failed. */
+  #retry: NodeJS.Timeout | undefined
+
+  constructor(encoder: Encoder, highWaterMark: number, conflates: boolean, events: OutboundEvents) {
+    this.packer = new Packer(encoder)
+    this.conflates = conflates
+    this.#events = events
+    this.#credit = new SendCredit(conflates ? 0 : highWaterMark)
+    this.#flushes = new FlushWaiters(this.#credit)
+  }
+
+  /** @param messages maximum number; 0 is no limit. A full queue stays full until a message has been sent. */
+  set highWaterMark(messages: number) {
+    if (!this.conflates) this.#credit.highWaterMark = messages
+  }
+
+  // -- The connection --------------------------------------------------------------
+
+  get connection(): OutboundConnection | undefined {
+    return this.#connection
+  }
+
+  /**
+   * Attaches a connection. The next flush writes the queued messages to it.
+   *
+   * @throws Error of the encoder, if the messages cannot be encoded for this peer. They stay queued
+   * for the next one.
+   */
+  attach(connection: OutboundConnection): void {
+    if (!this.packer.canSwitchTo(connection)) {
+      this.shared?.seal()
+      this.#encode()
+    }
+    this.packer.attach(connection)
+    this.#connection = connection
+  }
+
+  /** Detaches the connection. The next one will write `pending` first. */
+  detach(pending: readonly PendingWrite[] = []): void {
+    this.#connection = undefined
+    this.packer.detach()
+    if (pending.length === 0) return
+    for (const item of pending) this.#credit.sent -= item instanceof Chunk ? item.messages : 1
+    this.#pending ??= new PendingWrites()
+    this.#pending.putBack(pending)
+  }
+
+  // -- Room ------------------------------------------------------------------------
+
+  /** Returns whether the high-water mark leaves room. */
+  checkHwm(): boolean {
+    return this.#credit.checkHwm()
+  }
+
+  /** Flushes if the queue is full, and returns whether there is room. If not, `writeActivated` will follow. */
+  hasRoom(): boolean {
+    if (this.#credit.checkHwm()) return true
+    // The network may have room: the messages may only be waiting for the end of the burst.
+    this.shared?.seal()
+    this.#flushNow()
+    if (this.#credit.checkHwm()) return true
+    this.#credit.want()
+    return false
+  }
+
+  /** Returns whether a message would be accepted. If not, `writeActivated` will follow. */
+  checkWrite(): boolean {
+    if (this.#credit.isRefusing) return false
+    if (this.hasRoom()) return true
+    this.#credit.refuse()
+    return false
+  }
+
+  /** Whether a sender waits for room. */
+  get isUrgent(): boolean {
+    return this.#credit.isWanted
+  }
+
+  #checkWriteActive(): void {
+    if (this.#credit.regain()) this.#events.writeActivated()
+  }
+
+  /** Accepts no more messages. Those in the queue are still written. */
+  end(): void {
+    this.#credit.end()
+  }
+
+  /** Number of messages dropped because the queue was full. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  /** Counts a message as dropped because the queue is full. */
+  countDropped(): void {
+    if (!this.#credit.hasEnded) this.#dropped++
+  }
+
+  // -- Queueing --------------------------------------------------------------------
+
+  /** The messages that were accepted but not yet written, wherever they are queued; commands do not count. */
+  get waiting(): Waiting {
+    const total = { messages: 0, bytes: 0 }
+    for (const place of [this.#pending, this.packer, this.shared, this.#connection]) {
+      if (!place) continue
+      const { messages, bytes } = place.waiting
+      total.messages += messages
+      total.bytes += bytes
+    }
+    return total
+  }
+
+  /** Whether nothing is queued, apart from a shared batch. */
+  get isEmpty(): boolean {
+    return this.packer.isEmpty && (this.#pending?.length ?? 0) === 0
+  }
+
+  /** Whether the queue is empty and the network has room, so that the next message can be written at once. */
+  get isFree(): boolean {
+    return this.isEmpty && this.#connection !== undefined && !this.#connection.blocked
+  }
+
+  /**
+   * Queues a message, of which only copies are kept. Returns false if there is no room.
+   *
+   * @throws Error of the encoder. The message was not accepted then, and those before it stay
+   * queued.
+   */
+  write(message: Message): boolean {
+    if (!this.checkWrite()) return false
+    this.shared?.seal()
+    const bytes = plainLength(message)
+    if (this.conflates) this.drop()
+    else if (this.packer.isLarge(message, bytes)) {
+      this.#encode(message)
+      this.#credit.written++
+      if (this.#queuedBytes >= BATCH_BYTES) this.#flushNow()
+      else this.#flushLater()
+      return true
+    } else if (this.packer.isFull(bytes)) {
+      this.#encode()
+      this.#flushNow()
+    }
+    // A conflated message must not leave early: the next one may replace it.
+    if (this.packer.isEmpty) this.packer.open(!this.conflates && this.isFree)
+    this.packer.append(message, bytes)
+    this.#credit.written++
+    this.#flushLater()
+    return true
+  }
+
+  /** Queues a command behind the messages before it, or drops it if there is no room. */
+  writeCommand(name: Command["name"], data: Uint8Array): void {
+    if (!this.checkWrite()) return
+    this.shared?.seal()
+    this.#encode()
+    this.#credit.written++
+    this.#enqueue({ name, data })
+    this.#flushLater()
+  }
+
+  /** Drops the queued messages. */
+  drop(): void {
+    this.#pending?.clear()
+    this.packer.drop()
+    this.#credit.sent = this.#credit.written
+    this.#flushes.check(this.#connection)
+  }
+
+  /** Drops the queued messages and makes room. Returns whether a sender was waiting for it. */
+  reset(): boolean {
+    this.shared?.seal()
+    this.drop()
+    return this.#credit.regain()
+  }
+
+  // -- Sharing a batch with other queues -------------------------------------------
+
+  /** Counts a message in `batch`, which this queue shares with others. */
+  countShared(batch: SharedBatch): void {
+    this.shared = batch
+    this.#credit.written++
+  }
+
+  /** Counts messages of the shared batch that the other thread has already sent. */
+  countFlushed(messages: number): void {
+    this.#credit.sent += messages
+    this.#checkWriteActive()
+    this.#flushes.check(this.#connection)
+  }
+
+  /**
+   * Encodes the queue's own batch before a chunk for several queues is encoded. One chunk of an
+   * endpoint contains its dictionary, so chunks must be written in the order in which they were
+   * encoded.
+   */
+  encodeOwn(): void {
+    try {
+      this.#encode()
+    } catch {
+      // The batch stays queued, and writeChunk() tries again.
+    }
+  }
+
+  /**
+   * Queues a chunk that was encoded for several queues and whose messages `countShared` has counted.
+   *
+   * @throws Error of the encoder, if the messages before the chunk cannot be encoded. The chunk is
+   * lost then.
+   */
+  writeChunk(chunk: Chunk): void {
+    if (this.#credit.hasEnded) {
+      chunk.release()
+      return
+    }
+    try {
+      this.#encode()
+    } catch (error) {
+      this.#credit.sent += chunk.messages
+      chunk.release()
+      throw error
+    }
+    this.#enqueue(chunk)
+    this.#flushNow()
+  }
+
+  // -- Encoding --------------------------------------------------------------------
+
+  /** Encodes the batch, with `message` after it, and queues the chunk. */
+  #encode(message?: Message): void {
+    if (message === undefined && this.packer.isEmpty) return
+    const chunk = this.#pack(message)
+    if (chunk) this.#enqueue(chunk)
+  }
+
+  #pack(message?: Message): Chunk | undefined {
+    const messages = this.packer.count + (message ? 1 : 0)
+    const chunk = this.packer.encode(message)
+    // The other thread has already sent the rest.
+    this.#credit.sent += messages - (chunk?.messages ?? 0)
+    return chunk
+  }
+
+  #enqueue(item: PendingWrite): void {
+    this.#pending ??= new PendingWrites()
+    if (!(item instanceof Chunk)) {
+      this.#pending.push(item)
+      return
+    }
+    this.#queuedBytes += item.bytes.length
+    if (!this.#connection || this.#connection.blocked) this.#pending.pushCopy(item)
+    else this.#pending.push(item)
+  }
+
+  // -- Writing to the connection ---------------------------------------------------
+
+  get threadMs(): number {
+    return this.#connection?.threadMs ?? 0
+  }
+
+  #flushLater(): void {
+    if (this.#isScheduled || !this.#connection) return
+    this.#isScheduled = true
+    flushSoon(this)
+  }
+
+  /** Ends the rest after the last flush, because the next message sent may be a reply to one just received. */
+  endRest(): void {
+    this.rest.end()
+    if (this.#isScheduled) pollSoon()
+  }
+
+  /** Writes queued messages while the network has room, and reports room in the queue. */
+  flush(): void {
+    this.#isScheduled = false
+    clearTimeout(this.#retry)
+    this.#retry = undefined
+    this.#writeWaiting()
+    this.#checkWriteActive()
+    this.#flushes.check(this.#connection)
+  }
+
+  /**
+   * Does the same for a caller that is iterating its pipes: `writeActivated` is deferred to the end
+   * of the burst.
+   */
+  #flushNow(): void {
+    this.#writeWaiting()
+    this.#flushes.check(this.#connection)
+    if (!this.isUrgent) return
+    this.#flushLater()
+    pollSoon()
+  }
+
+  #writeWaiting(): void {
+    const connection = this.#connection
+    if (!connection || connection.blocked) return
+    const pending = this.#pending
+    while (pending !== undefined && pending.length > 0) {
+      const item = this.#next(pending)
+      if (!item) return
+      this.#writeItem(connection, item)
+      if (connection.blocked) {
+        pending.copy()
+        return
+      }
+    }
+    this.#queuedBytes = 0
+    if (!this.packer.isEmpty) {
+      let chunk: Chunk | undefined
+      try {
+        chunk = this.#pack()
+      } catch (error) {
+        this.#retryLater(error)
+        return
+      }
+      if (chunk) this.#writeItem(connection, chunk)
+    }
+    this.#events.emptied()
+  }
+
+  /** Takes the next item, or returns undefined if encoding it again failed and it stays queued. */
+  #next(pending: PendingWrites): PendingWrite | undefined {
+    try {
+      return pending.take(this.packer)
+    } catch (error) {
+      this.#retryLater(error)
+      return undefined
+    }
+  }
+
+  /**
+   * Schedules another flush after an encoding failed: the messages were already accepted, so they
+   * stay queued.
+   */
+  #retryLater(error: unknown): void {
+    throwLater(error)
+    this.#retry ??= setTimeout(flushAgain, RETRY_MS, this)
+  }
+
+  #writeItem(connection: OutboundConnection, item: PendingWrite): void {
+    if (item instanceof Chunk) {
+      connection.write(item)
+      this.#credit.sent += item.messages
+      return
+    }
+    this.#credit.sent++
+    const { name, data } = item
+    if (connection.peerTakesCommands || name === "JOIN" || name === "LEAVE")
+      connection.sendCommand(name, data)
+    else connection.write(this.packer.encodeSubscription(item))
+  }
+
+  /** Notifies `waiter` when all messages sent so far have been written, or never will be. */
+  whenFlushed(waiter: FlushWaiter): void {
+    this.shared?.seal()
+    this.#flushes.add(waiter)
+    this.flush()
+  }
+
+  // -- The exit of the process -----------------------------------------------------
+
+  /**
+   * Writes all queued messages even if the network has no room, because the process is about to
+   * exit.
+   *
+   * @throws Error of the encoder.
+   */
+  writeOut(): void {
+    this.shared?.seal()
+    this.#encode()
+    const connection = this.#connection
+    const pending = this.#pending
+    while (connection && pending !== undefined && pending.length > 0)
+      this.#writeItem(connection, pending.take(this.packer))
+  }
+
+  /**
+   * Returns the plain frames of all queued messages, for a connection of another thread, because
+   * the process is about to exit.
+   *
+   * @throws Error of the encoder.
+   */
+  takeFrames(): Uint8Array[] {
+    this.shared?.seal()
+    this.#encode()
+    const frames: Uint8Array[] = []
+    for (let item = this.#pending?.shift(); item; item = this.#pending?.shift())
+      if (item instanceof Chunk) frames.push(this.packer.encoder.plainFrames(item))
+    return frames
+  }
+}
+
+function flushAgain(outbound: Outbound): void {
+  outbound.flush()
+}

@@ -1,0 +1,166 @@
+import type { Chunk, Packing } from "../codec/chunk.js"
+import type { Command, Encoder, PeerConnection, Waiting } from "../transport/transport.js"
+import { areBelow, BATCH_BYTES, Batch } from "./batch.js"
+import type { Message } from "./message.js"
+
+/**
+ * Messages larger than this are encoded at once, directly from the caller's memory. The second
+ * limit is for plain messages.
+ */
+const LARGE_BYTES = 8192
+const PLAIN_LARGE_BYTES = 32 * 1024
+const NO_FRAMES = new Uint8Array(0)
+const NOTHING: Waiting = { messages: 0, bytes: 0 }
+
+/** The members of a connection that a packer uses. */
+export type PackerConnection = Pick<
+  PeerConnection,
+  "peerRevision" | "dictionarySent" | "opensMemory" | "openMemory" | "applyEffort" | "encoded"
+>
+
+/** Collects the messages of a pipe in a batch, and encodes them as the current peer reads them. */
+export class Packer {
+  readonly encoder: Encoder
+  #packing: Packing
+  #connection: PackerConnection | undefined
+  #batch: Batch | undefined
+
+  constructor(encoder: Encoder) {
+    this.encoder = encoder
+    this.#packing = encoder.packingFor(undefined)
+  }
+
+  attach(connection: PackerConnection): void {
+    this.#connection = connection
+    this.#packing = this.encoder.packingFor(connection.peerRevision)
+  }
+
+  detach(): void {
+    this.#connection = undefined
+  }
+
+  /** The packing for the current peer, or the latest one. */
+  get packing(): Packing {
+    return this.#packing
+  }
+
+  /** The packing for the current peer; undefined if there is no connection. */
+  get peerPacking(): Packing | undefined {
+    return this.#connection && this.#packing
+  }
+
+  /**
+   * Returns whether the peer of a connection can read the open batch. It may hold messages in wire
+   * form, which a peer that reads frames cannot read.
+   */
+  canSwitchTo({ peerRevision }: PackerConnection): boolean {
+    return this.#packing === "frames" || this.encoder.packingFor(peerRevision) !== "frames"
+  }
+
+  // -- The batch -------------------------------------------------------------------
+
+  get isEmpty(): boolean {
+    return this.#batch === undefined || this.#batch.length === 0
+  }
+
+  /** Number of messages in the batch, with those that another thread has already sent. */
+  get count(): number {
+    return this.#batch?.count ?? 0
+  }
+
+  get waiting(): Waiting {
+    return this.#batch?.waiting ?? NOTHING
+  }
+
+  /** Returns whether a message of `bytes` is to be encoded at once, without a copy in the batch. */
+  isLarge(message: Message, bytes: number): boolean {
+    if (bytes <= LARGE_BYTES) return false
+    return bytes > PLAIN_LARGE_BYTES || !areBelow(message, this.#plainBelow)
+  }
+
+  /** Returns whether the batch must be encoded before a message of `bytes` can be appended. */
+  isFull(bytes: number): boolean {
+    return this.#batch !== undefined && this.#batch.length + bytes > this.#batch.maxBytes
+  }
+
+  /**
+   * Opens a batch if there is none.
+   *
+   * @param mayShare whether another thread may send its messages early, because nothing has to be
+   * written before them.
+   */
+  open(mayShare: boolean): void {
+    if (this.#batch) return
+    const connection = this.#connection
+    const memory =
+      mayShare && connection?.opensMemory ? connection.openMemory([connection]) : undefined
+    this.#batch = new Batch(this.#plainBelow, BATCH_BYTES, memory)
+  }
+
+  /** Appends a copy of a message to the open batch. `bytes` is its `plainLength`. */
+  append(message: Message, bytes: number): void {
+    const batch = this.#batch as Batch
+    batch.append(message, bytes)
+  }
+
+  get #plainBelow(): number {
+    this.#connection?.applyEffort()
+    return this.encoder.plainBelow(this.peerPacking)
+  }
+
+  /** Drops the batch. */
+  drop(): void {
+    this.#batch?.release()
+    this.#batch = undefined
+  }
+
+  // -- Encoding --------------------------------------------------------------------
+
+  /**
+   * Encodes the batch and `message` after it, without the messages that another thread has already
+   * sent. Returns undefined if none is left.
+   *
+   * @throws Error of the encoder. The batch stays then.
+   */
+  encode(message?: Message): Chunk | undefined {
+    const batch = this.#batch
+    const frames = batch?.seal() ?? NO_FRAMES
+    const connection = this.#connection
+    let chunk: Chunk | undefined
+    if (message || this.count > 0) connection?.applyEffort()
+    if (frames.length > 0 || message)
+      chunk = this.encoder.encode(frames, message, batch, this.#packing)
+    else if (batch && batch.messages > 0) chunk = batch.takeChunk()
+    if (chunk) connection?.encoded(chunk)
+    this.drop()
+    return chunk
+  }
+
+  /** Encodes a subscription as a message, for a peer that speaks ZMTP 3.0. */
+  encodeSubscription({ name, data }: Command): Chunk {
+    const message = Buffer.alloc(1 + data.length)
+    message[0] = name === "SUBSCRIBE" ? 1 : 0
+    message.set(data, 1)
+    const packing = this.#packing === "arenas" ? "parts" : this.#packing
+    return this.encoder.encode(NO_FRAMES, [message], undefined, packing)
+  }
+
+  /**
+   * Returns whether a chunk must be encoded again: it was packed for another kind of peer, or ships
+   * the dictionary to a peer that has it.
+   */
+  mustRepack(chunk: Chunk): boolean {
+    const isRepeated = chunk.shipsDictionary && this.#connection?.dictionarySent === true
+    return isRepeated || !chunk.fits(this.#packing)
+  }
+
+  /**
+   * Encodes a chunk again and releases it.
+   *
+   * @throws Error of the encoder. The chunk is unchanged then.
+   */
+  repack(chunk: Chunk): Chunk {
+    this.#connection?.applyEffort()
+    return this.encoder.repack(chunk, this.#packing)
+  }
+}

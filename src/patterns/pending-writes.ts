@@ -1,0 +1,86 @@
+import { Chunk, type Packing } from "../codec/chunk.js"
+import { Queue } from "../transport/queue.js"
+import type { PendingWrite, Waiting } from "../transport/transport.js"
+import type { Packer } from "./packer.js"
+
+/** Waiting chunks are checked for copying once for every `1 / COPY_SHARE` of the queue that is new. */
+const COPY_SHARE = 8
+
+/** Encoded messages and commands that the network has not had room for. */
+export class PendingWrites extends Queue<PendingWrite> {
+  /** Chunks added since the queue was last checked for copying. */
+  #addedSinceCopied = 0
+
+  /** The messages of the chunks; commands do not count. */
+  get waiting(): Waiting {
+    const total = { messages: 0, bytes: 0 }
+    for (const item of this) {
+      if (!(item instanceof Chunk)) continue
+      total.messages += item.messages
+      total.bytes += item.bytes.length
+    }
+    return total
+  }
+
+  /**
+   * Adds a chunk that has to wait. Copies the waiting chunks from time to time, because slabs empty
+   * while chunks are queued.
+   */
+  pushCopy(chunk: Chunk): void {
+    this.push(chunk.copied())
+    if (++this.#addedSinceCopied * COPY_SHARE < this.length) return
+    this.#addedSinceCopied = 0
+    this.copy()
+  }
+
+  /**
+   * Takes the next item, encoded again if the current peer needs that, or joined with the chunks
+   * that follow it in memory.
+   *
+   * @throws Error of the encoder. The item stays queued then.
+   */
+  take(packer: Packer): PendingWrite {
+    const first = this.first() as PendingWrite
+    if (first instanceof Chunk && packer.mustRepack(first)) {
+      const repacked = packer.repack(first)
+      this.shift()
+      return repacked
+    }
+    return this.#takeJoined(packer.packing)
+  }
+
+  #takeJoined(packing: Packing): PendingWrite {
+    let item = this.shift() as PendingWrite
+    while (item instanceof Chunk) {
+      const next = this.first()
+      const joined = next instanceof Chunk && next.fits(packing) ? item.joined(next) : undefined
+      if (!joined) break
+      this.shift()
+      item = joined
+    }
+    return item
+  }
+
+  /** Puts back, in front of the others, items that a lost connection did not write. */
+  putBack(items: readonly PendingWrite[]): void {
+    const others = [...this]
+    super.clear()
+    for (const item of items) this.push(item)
+    for (const item of others) this.push(item)
+    this.copy()
+  }
+
+  /** Copies chunks into memory of their own, so that their slabs can be reused. */
+  copy(): void {
+    for (let i = this.length; i > 0; i--) {
+      const item = this.shift() as PendingWrite
+      this.push(item instanceof Chunk ? item.copied() : item)
+    }
+  }
+
+  /** Drops everything. */
+  override clear(): void {
+    for (let item = this.shift(); item; item = this.shift())
+      if (item instanceof Chunk) item.release()
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Whether senders may write:
+ * - "free": a message is accepted if the high-water mark leaves room.
+ * - "wanted": the same, but a sender found no room and must be told when there is some.
+ * - "full": a message was refused, and so are all others until there is room.
+ * - "ended": no more messages are accepted.
+ */
+type Room = "free" | "wanted" | "full" | "ended"
+
+/** The counts of messages that a pipe accepts and sends, which a high-water mark keeps together. */
+export class SendCredit {
+  /** Maximum number of messages accepted but not sent; 0 is no limit. */
+  highWaterMark: number
+  /** Number of messages and commands accepted. */
+  written = 0
+  /** Number of those that were passed to a connection, or dropped. */
+  sent = 0
+  #room: Room = "free"
+
+  constructor(highWaterMark: number) {
+    this.highWaterMark = highWaterMark
+  }
+
+  /** Returns whether the high-water mark leaves room. */
+  checkHwm(): boolean {
+    const max = this.highWaterMark
+    if (max <= 0) return true
+    // libzmq updates its count in steps of half the mark.
+    const step = (max + 1) >> 1
+    return this.written - (this.sent - (this.sent % step)) < max
+  }
+
+  /** Whether messages are refused, whatever the high-water mark says. */
+  get isRefusing(): boolean {
+    return this.#room === "full" || this.#room === "ended"
+  }
+
+  /** Whether a sender waits for room. */
+  get isWanted(): boolean {
+    return this.#room === "wanted" || this.#room === "full"
+  }
+
+  get hasEnded(): boolean {
+    return this.#room === "ended"
+  }
+
+  /** Records that a sender found no room. */
+  want(): void {
+    if (this.#room === "free") this.#room = "wanted"
+  }
+
+  /** Records that a message was refused. */
+  refuse(): void {
+    if (this.#room !== "ended") this.#room = "full"
+  }
+
+  /** Returns whether a sender was waiting for room and there is some now. */
+  regain(): boolean {
+    if (!this.isWanted || !this.checkHwm()) return false
+    this.#room = "free"
+    return true
+  }
+
+  end(): void {
+    this.#room = "ended"
+  }
+}
