@@ -57,7 +57,7 @@ const VIEWS = [
     return {
       ...(this.#inbound as any).simulated,
       ...(this.outbound as any).simulated,
-      isTerminated: this.#isTerminated,
+      isTerminated: this.#events === undefined,
       isWritable: this.#state === "active",
       connection: this.#connection,
     }

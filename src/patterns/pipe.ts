@@ -78,10 +78,10 @@ export class Pipe implements MessageSink {
   distIndex = -1
   readonly outbound: Outbound
   readonly #inbound: Inbound
-  readonly #events: PipeEvents
+  /** The socket type; undefined once the pipe was terminated or abandoned. */
+  #events: PipeEvents | undefined
   #connection: PipeConnection | undefined
   #state: State = "active"
-  #isTerminated = false
   /** Callback of `finish()`. */
   #finished: (() => void) | undefined
 
@@ -97,7 +97,7 @@ export class Pipe implements MessageSink {
     this.#events = events
     this.#inbound = new Inbound(receiveHighWaterMark, maxBytes, conflate)
     this.outbound = new Outbound(encoder, sendHighWaterMark, conflate, {
-      writeActivated: () => events.writeActivated(this),
+      writeActivated: () => this.#events?.writeActivated(this),
       emptied: () => this.#checkFinished(),
     })
   }
@@ -143,8 +143,8 @@ export class Pipe implements MessageSink {
   /** Drops the queued outgoing messages, as libzmq does for subscribers, and reports it with `hiccuped`. */
   hiccup(): void {
     const wasFull = this.outbound.reset()
-    this.#events.hiccuped(this)
-    if (wasFull) this.#events.writeActivated(this)
+    this.#events?.hiccuped(this)
+    if (wasFull) this.#events?.writeActivated(this)
   }
 
   drained(): void {
@@ -191,7 +191,7 @@ export class Pipe implements MessageSink {
    */
   abandon(): void {
     this.#state = "abandoned"
-    this.#isTerminated = true
+    this.#events = undefined
     this.outbound.end()
     this.#inbound.clear()
   }
@@ -201,13 +201,13 @@ export class Pipe implements MessageSink {
     this.#state = state
     this.outbound.end()
     if (this.#inbound.isEmpty) this.#terminate()
-    else this.#events.ending?.(this)
+    else this.#events?.ending?.(this)
   }
 
   #terminate(): void {
-    if (this.#isTerminated) return
-    this.#isTerminated = true
-    this.#events.terminated(this)
+    const events = this.#events
+    this.#events = undefined
+    events?.terminated(this)
   }
 
   /**
@@ -298,21 +298,21 @@ export class Pipe implements MessageSink {
       this.#connection?.messageConsumed()
       return this.#state !== "abandoned"
     }
-    const violation = this.#events.violation?.(message)
+    const violation = this.#events?.violation?.(message)
     if (violation !== undefined) {
       this.#connection?.reject(new ProtocolError("ERR_ZMTP_MESSAGE", violation))
       return true
     }
-    if (this.#events.takes?.(this, message)) {
+    if (this.#events?.takes?.(this, message)) {
       this.#connection?.messageConsumed()
       return true
     }
-    if (this.#inbound.push(message)) this.#events.readActivated(this)
+    if (this.#inbound.push(message)) this.#events?.readActivated(this)
     return this.#inbound.checkRoom()
   }
 
   command(name: string, data: Buffer): boolean {
-    return this.#events.command(this, name, data)
+    return this.#events?.command(this, name, data) ?? true
   }
 
   checkRead(): boolean {

@@ -542,6 +542,19 @@ describe("PUB and XPUB", () => {
     expect(xpub.receiveAll()).toEqual(["\x00a"])
   })
 
+  test("a subscription of a peer whose pipe has ended counts for nobody", () => {
+    const xpub = new Bench(XPub)
+    const [ended, other] = [xpub.peer(), xpub.peer()]
+    ended.connection.room = 0
+    ended.pipe.write(parts("welcome"))
+    ended.pipe.finish(() => {}, true)
+    expect(ended.pipe.command("SUBSCRIBE", topic("a"))).toBe(true)
+    expect(xpub.receiveAll()).toEqual([])
+    other.pipe.command("SUBSCRIBE", topic("a"))
+    other.pipe.command("CANCEL", topic("a"))
+    expect(xpub.receiveAll()).toEqual(["\x01a", "\x00a"])
+  })
+
   test("an XPUB that does not receive handles every peer, however often they change their topics", async () => {
     const xpub = new Bench(XPub)
     const restless = xpub.peer()
