@@ -21,7 +21,7 @@ export class Inbound {
   #parts = 0
   #bytes = 0
   #highWaterMark: number
-  readonly #maxBytes: number
+  #maxBytes: number
   readonly #conflates: boolean
   #connection: InboundConnection | undefined
   /** Whether the reader may find messages. If not, it must be told of the next one. */
@@ -103,9 +103,13 @@ export class Inbound {
     this.#bytes = 0
   }
 
-  /** Lets the connection read without a limit, because everything it receives will be discarded. */
-  removeLimit(): void {
-    this.#connection?.setMarks(0, this.#conflates)
+  /**
+   * Lets this connection and later ones read without a limit, because all they receive will be
+   * discarded.
+   */
+  removeLimits(): void {
+    this.highWaterMark = 0
+    this.#maxBytes = Number.POSITIVE_INFINITY
     this.#resume()
   }
 

@@ -164,7 +164,7 @@ export class Pipe implements MessageSink {
     this.#finished = finished
     this.#end("finishing")
     // The peer may send more before it reads the queued messages, so reading must not stop.
-    this.#inbound.removeLimit()
+    this.#inbound.removeLimits()
     this.outbound.flush()
     this.#checkFinished()
   }

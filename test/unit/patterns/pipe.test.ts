@@ -460,6 +460,19 @@ describe("a pipe that is finished", () => {
   })
 })
 
+test("a pipe that is finished lets another connection read, however much waits to be received", () => {
+  const { pipe, connection, peer } = make({ receiveHighWaterMark: 1 })
+  peer.attach()
+  expect(peer.says("a")).toBe(false)
+  pipe.write(parts("b"))
+  pipe.finish(() => {}, true)
+  pipe.detach([])
+  peer.attach()
+  expect(connection.stops).toBe(0)
+  expect(peer.says("c")).toBe(true)
+  expect([pipe.read(), pipe.read()].map(String)).toEqual(["a", "undefined"])
+})
+
 describe("unwritten chunks are released", () => {
   const released = () => {
     const release = vi.spyOn(Chunk.prototype, "release")
