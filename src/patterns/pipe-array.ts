@@ -1,7 +1,7 @@
 import type { Pipe } from "./pipe.js"
 
 /** The field in which a pipe keeps its index in an array. */
-type Place = "lbIndex" | "fqIndex" | "distIndex"
+export type Place = "lbIndex" | "fqIndex" | "distIndex"
 
 /**
  * An array of pipes that know their own indexes, so that moving and removing one takes constant

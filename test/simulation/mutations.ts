@@ -304,9 +304,9 @@ export const mutations: readonly Mutation[] = [
     name: "a fair queue passes over a pipe that has messages again",
     patches: [
       {
-        file: "src/patterns/fair-queue.ts",
-        from: "    if (index < this.#active) {\n      this.#active--\n      this.#pipes.swap(index, this.#active)",
-        to: "    if (index < this.#active) {\n      this.#active--\n      this.#pipes.swap(index, 0)",
+        file: "src/patterns/round-robin.ts",
+        from: "    this.#active--\n    this.#pipes.swap(index, this.#active)",
+        to: "    this.#active--\n    this.#pipes.swap(index, 0)",
       },
     ],
   },
