@@ -17,9 +17,10 @@ import {
   misplacedOption,
   whyNative,
 } from "./mistakes.js"
+import { MixedSocket } from "./mixed-socket.js"
 import { Monitor } from "./monitor.js"
 import { resolveNative } from "./native-endpoints.js"
-import { NATIVE_RECEIVE_MS, NativeSide, type NativeSocket } from "./native-side.js"
+import { NATIVE_RECEIVE_MS, type NativeSocket } from "./native-pipe.js"
 import { SocketCore } from "./socket-core.js"
 import { checkFree, ensureState, type SocketState, stateOf } from "./state.js"
 import { turn } from "./turn.js"
@@ -298,7 +299,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const core = this.#core
       if (!core) return
       core.endpoints.lastEndpoint = null
-      if (!core.operations.native) this.#mix(core)
+      if (!core.operations.mixed) this.#mix(core)
     }
 
     /** Makes the socket core use libzmq's endpoints as well. */
@@ -326,12 +327,11 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
             native.receive ? native.receive.call(self) : new Promise<never>(() => {}),
         }
       }
-      core.operations.native = new NativeSide(
+      core.operations.mixed = new MixedSocket(
         core.type,
         ensureState(this).typeOptions,
         socket,
-        () => core.operations.readable(),
-        () => core.operations.writable(),
+        core.operations,
       )
     }
 
@@ -351,7 +351,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       state.setNumber(option, value, this)
       const core = coreOf(this)
       // With libzmq's endpoints in use, the socket core sets libzmq's own timeouts.
-      if (!core?.operations.native) return
+      if (!core?.operations.mixed) return
       if (option === OPTION.sendTimeout) super.setInt32Option(option, 0)
       if (option === OPTION.receiveTimeout) super.setInt32Option(option, NATIVE_RECEIVE_MS)
     }
@@ -373,7 +373,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override getInt32Option(option: number): number {
       const state = stateOf(this)
-      if (state && coreOf(this)?.operations.native) {
+      if (state && coreOf(this)?.operations.mixed) {
         if (option === OPTION.sendTimeout) return state.sendTimeoutMs
         if (option === OPTION.receiveTimeout) return state.receiveTimeoutMs
       }

@@ -1,6 +1,6 @@
 import { isArrayBuffer } from "node:util/types"
 import type { Message } from "../patterns/message.js"
-import type { Routing } from "../patterns/socket-type.js"
+import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
 
 /** The result of `receive`: the parts, and for some draft types their routing. */
 export type Received = (Buffer | Routing)[]
@@ -34,4 +34,12 @@ function view(memory: ArrayBufferLike, offset: number, length: number): Buffer {
 /** Copies a message that will be queued, because the program may reuse its memory meanwhile. */
 export function copyMessage(message: Message): Message {
   return message.map((part) => Buffer.from(part))
+}
+
+/** Receives a message and its routing, if it has one. */
+export function receiveFrom(type: SocketType): Received | Refusal {
+  const message = type.receive()
+  if (typeof message === "string") return message
+  const { routing } = type
+  return routing === undefined ? message : [...message, routing]
 }

@@ -6,9 +6,9 @@ import { zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { busy } from "./early-operations.js"
 import type { Hold } from "./hold.js"
-import { copyMessage, type Received } from "./message.js"
+import { copyMessage, type Received, receiveFrom } from "./message.js"
 import { refused } from "./mistakes.js"
-import type { NativeSide } from "./native-side.js"
+import type { MixedSocket } from "./mixed-socket.js"
 import { checkFree, type SocketState } from "./state.js"
 import { TurnBudget } from "./turn-budget.js"
 
@@ -36,8 +36,8 @@ interface Receiving {
  */
 export class Operations implements SocketTypeEvents {
   readonly type: SocketType
-  /** libzmq's endpoints, if the socket has any. */
-  native: NativeSide | undefined
+  /** Takes the place of `type` if the socket has endpoints of libzmq, too. */
+  mixed: MixedSocket | undefined
   isClosed = false
   readonly #state: SocketState
   readonly #hold: Hold
@@ -63,7 +63,7 @@ export class Operations implements SocketTypeEvents {
     // As in zeromq.js, pending calls get one last try.
     if (this.#receiving) this.#finishReceiving()
     if (this.#sending) this.#finishSending()
-    this.native?.close()
+    this.mixed?.close()
     this.isClosed = true
   }
 
@@ -75,28 +75,24 @@ export class Operations implements SocketTypeEvents {
 
   get isReadable(): boolean {
     if (this.isClosed) return false
-    return this.native ? this.native.isReadable : this.type.hasIn()
+    return this.mixed ? this.mixed.isReadable : this.type.hasIn()
   }
 
   #hasOut(): boolean {
-    return this.native ? this.native.hasOut() : this.type.hasOut()
+    return (this.mixed ?? this.type).hasOut()
   }
 
   #hasIn(): boolean {
-    return this.native ? this.native.hasIn() : this.type.hasIn()
+    return (this.mixed ?? this.type).hasIn()
   }
 
   #trySend(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
     if (message.length === 0) return undefined
-    return this.native ? this.native.send(message, routing) : this.type.send(message, routing)
+    return (this.mixed ?? this.type).send(message, routing)
   }
 
   #tryReceive(): Received | Refusal {
-    if (this.native) return this.native.receive()
-    const message = this.type.receive()
-    if (typeof message === "string") return message
-    const { routing } = this.type
-    return routing === undefined ? message : [...message, routing]
+    return this.mixed ? this.mixed.receive() : receiveFrom(this.type)
   }
 
   /** @throws Error with code EBUSY or EBADF if the socket can neither send nor receive now. */
@@ -163,7 +159,7 @@ export class Operations implements SocketTypeEvents {
       this.#hold.ref()
       if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
       else if (timeoutMs > 0) sending.timer = setTimeout(sendNow, timeoutMs, this, sending)
-      this.native?.wantRoom(true)
+      this.mixed?.wantOut(true)
     })
   }
 
@@ -173,7 +169,7 @@ export class Operations implements SocketTypeEvents {
     this.#budget.begin()
     clearTimeout(sending.timer)
     this.#hold.unref()
-    this.native?.wantRoom(false)
+    this.mixed?.wantOut(false)
     try {
       const refusal = this.#trySend(sending.message, sending.routing)
       if (refusal === undefined) sending.resolve()
@@ -229,7 +225,7 @@ export class Operations implements SocketTypeEvents {
         fellBehind()
         setImmediate(receiveNow, this, receiving)
       } else if (timeoutMs > 0) receiving.timer = setTimeout(receiveNow, timeoutMs, this, receiving)
-      this.native?.want(true)
+      this.mixed?.wantIn(true)
     })
   }
 
@@ -240,7 +236,7 @@ export class Operations implements SocketTypeEvents {
     this.#budget.begin()
     if (receiving.timer) clearTimeout(receiving.timer)
     this.#hold.unref()
-    this.native?.want(false)
+    this.mixed?.wantIn(false)
     const message = this.#tryReceive()
     if (typeof message === "string") receiving.reject(refused(message, this.type.name))
     else receiving.resolve(message)

@@ -1,0 +1,208 @@
+import type { Message } from "../patterns/message.js"
+import type {
+  Refusal,
+  Routing,
+  SocketType,
+  SocketTypeEvents,
+  TypeOptions,
+} from "../patterns/socket-type.js"
+import type { SocketTypeName } from "../zmtp/socket-types.js"
+import { AllOrNone } from "./all-or-none.js"
+import { copyMessage, type Received, receiveFrom } from "./message.js"
+import { NativePipe, type NativeSocket } from "./native-pipe.js"
+import { type Side, SubscriptionNotices } from "./subscription-notices.js"
+
+/** The rules by which a mixed socket chooses a side. */
+interface Rules {
+  /** The side that a message is sent to. Default: one after the other. */
+  readonly sendsTo?: "both" | "the peer's"
+  /** Whether a message that one side refuses, with `noDrop`, must not be sent to the other. */
+  readonly allOrNone?: boolean
+  /** The operation that begins an exchange. The next operation has to be the other one, on the same side. */
+  readonly exchangeBegins?: "send" | "receive"
+  /** Whether both sides report the subscriptions of their peers to the program. */
+  readonly mergesNotices?: boolean
+}
+
+/** The socket types that do more than take turns. */
+const RULES: Readonly<Partial<Record<SocketTypeName, Rules>>> = {
+  PUB: { sendsTo: "both", allOrNone: true },
+  XPUB: { sendsTo: "both", allOrNone: true, mergesNotices: true },
+  XSUB: { sendsTo: "both" },
+  RADIO: { sendsTo: "both" },
+  ROUTER: { sendsTo: "the peer's" },
+  SERVER: { sendsTo: "the peer's" },
+  REQ: { exchangeBegins: "send" },
+  REP: { exchangeBegins: "receive" },
+}
+
+/**
+ * A socket that has endpoints of libzmq and `lz4+tcp://` endpoints: it chooses the side that a
+ * message is sent to or received from.
+ *
+ * libzmq's side cannot be one of the pipes of our socket type. Pipes carry messages as they are on
+ * the wire, but libzmq has already applied the rules of the type: it matches subscriptions itself,
+ * adds and removes routing ids and envelopes, pairs requests with replies, and represents many
+ * peers. So there are two sockets of one type, and rules for their cooperation.
+ */
+export class MixedSocket {
+  readonly #type: SocketType
+  readonly #options: TypeOptions
+  readonly #rules: Rules
+  readonly #native: NativePipe
+  readonly #allOrNone: AllOrNone
+  /** The merged notices of both sides, and a notice of our side for the program. */
+  readonly #notices: SubscriptionNotices | undefined
+  #ownNotice: Received | undefined
+  /** The side whose turn it is to send, and to receive. */
+  #sendTurn: Side = "own"
+  #receiveTurn: Side = "own"
+  /** The side that the current exchange is on. */
+  #exchange: Side | undefined
+
+  constructor(
+    type: SocketType,
+    options: TypeOptions,
+    socket: () => NativeSocket | undefined,
+    events: SocketTypeEvents,
+  ) {
+    this.#type = type
+    this.#options = options
+    this.#rules = RULES[type.name] ?? {}
+    if (this.#rules.mergesNotices) this.#notices = new SubscriptionNotices(options)
+    this.#native = new NativePipe(socket, {
+      readable: () => events.readable(),
+      writable: () => events.writable(),
+      mayReceive: () => this.#mayReceive("native"),
+      accepts: (message) => this.#notices?.concern(message as Message, "native") ?? true,
+    })
+    this.#allOrNone = new AllOrNone(type, (message) => this.#native.write(message, {}))
+  }
+
+  /** Sends all queued messages before either side is closed. */
+  close(): void {
+    this.#allOrNone.close()
+  }
+
+  // -- Receiving -------------------------------------------------------------------
+
+  hasIn(): boolean {
+    return (this.#mayReceive("native") && this.#native.hasIn()) || this.#hasOwn()
+  }
+
+  /** Whether a message can be received, including those that libzmq has not handed over yet. */
+  get isReadable(): boolean {
+    return this.#hasOwn() || (this.#mayReceive("native") && this.#native.isReadable)
+  }
+
+  receive(): Received | Refusal {
+    const hasNative = this.#mayReceive("native") && this.#native.hasIn()
+    const side = hasNative && (this.#receiveTurn === "native" || !this.#hasOwn()) ? "native" : "own"
+    const message = side === "native" ? (this.#native.read() as Received) : this.#receiveOwn()
+    if (typeof message === "string") return message
+    this.#receiveTurn = side === "native" ? "own" : "native"
+    const { exchangeBegins } = this.#rules
+    if (exchangeBegins) this.#exchange = exchangeBegins === "receive" ? side : undefined
+    return message
+  }
+
+  /** Receives from libzmq while `wanted`, because a receive() of the program is pending. */
+  wantIn(wanted: boolean): void {
+    this.#native.wantIn(wanted)
+  }
+
+  /** Returns whether the current exchange, if there is one, lets a side receive. */
+  #mayReceive(side: Side): boolean {
+    switch (this.#rules.exchangeBegins) {
+      case "send":
+        // Without an exchange it is our side that says so.
+        return (this.#exchange ?? "own") === side
+      case "receive":
+        return this.#exchange === undefined
+      default:
+        return true
+    }
+  }
+
+  #hasOwn(): boolean {
+    if (!this.#mayReceive("own")) return false
+    // With `manual`, the notice received last matters, so none may be taken before the program asks.
+    if (this.#notices && !this.#options.manual)
+      while (this.#ownNotice === undefined && this.#type.hasIn()) {
+        const message = this.#type.receive() as Message
+        if (this.#notices.concern(message, "own")) this.#ownNotice = message
+      }
+    return this.#ownNotice !== undefined || this.#type.hasIn()
+  }
+
+  #receiveOwn(): Received | Refusal {
+    if (!this.#mayReceive("own")) return this.#rules.exchangeBegins === "send" ? "EAGAIN" : "EFSM"
+    const notice = this.#ownNotice
+    this.#ownNotice = undefined
+    return notice ?? receiveFrom(this.#type)
+  }
+
+  // -- Sending ---------------------------------------------------------------------
+
+  hasOut(): boolean {
+    const { exchangeBegins } = this.#rules
+    if (exchangeBegins === "receive")
+      return this.#exchange === "native" ? this.#native.hasOut() : this.#type.hasOut()
+    if (!this.#mayBegin()) return false
+    return this.#type.hasOut() || this.#native.hasOut()
+  }
+
+  send(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    const { sendsTo, exchangeBegins, allOrNone } = this.#rules
+    if (exchangeBegins === "receive") return this.#reply(message, routing)
+    if (!this.#mayBegin()) return "EFSM"
+    if (sendsTo === "the peer's")
+      return this.#sendTo(this.#type.knows(message, routing) ? "own" : "native", message, routing)
+    if (sendsTo !== "both") return this.#sendInTurn(message, routing)
+    if (allOrNone && (this.#options.noDrop || this.#allOrNone.isWaiting))
+      return this.#allOrNone.send(copyMessage(message))
+    return this.#sendTo("own", message, routing) ?? this.#sendTo("native", message, routing)
+  }
+
+  /** Polls libzmq for room while `wanted`. */
+  wantOut(wanted: boolean): void {
+    this.#native.wantOut(wanted)
+  }
+
+  /** Returns whether a REQ may send a request. Other types always may. */
+  #mayBegin(): boolean {
+    return this.#exchange === undefined || this.#options.relaxed
+  }
+
+  #sendInTurn(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    const isNative = this.#native.hasOut() && (this.#sendTurn === "native" || !this.#type.hasOut())
+    const side = isNative ? "native" : "own"
+    const outcome = this.#sendTo(side, message, routing)
+    if (typeof outcome === "string") return outcome
+    this.#sendTurn = isNative ? "own" : "native"
+    if (this.#rules.exchangeBegins) this.#beginExchange(side)
+    return outcome
+  }
+
+  #beginExchange(side: Side): void {
+    this.#exchange = side
+    // A reply to an earlier request, which the program has given up.
+    this.#native.read()
+    this.#native.listen()
+  }
+
+  #reply(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    // Without an exchange our side refuses.
+    const outcome = this.#sendTo(this.#exchange ?? "own", message, routing)
+    if (typeof outcome === "string") return outcome
+    this.#exchange = undefined
+    this.#native.listen()
+    return outcome
+  }
+
+  #sendTo(side: Side, message: Message, routing: Routing): Refusal | Promise<void> | undefined {
+    if (side === "own") return this.#type.send(message, routing)
+    // The memory belongs to the program, which may reuse it.
+    return this.#native.write(copyMessage(message), routing)
+  }
+}

@@ -1,0 +1,125 @@
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Message } from "../patterns/message.js"
+import type { Routing } from "../patterns/socket-type.js"
+import type { Received } from "./message.js"
+
+/** Milliseconds after which libzmq's receive() ends, as a pending one cannot be cancelled. */
+export const NATIVE_RECEIVE_MS = 50
+/** Milliseconds after which libzmq is asked again whether it has room. */
+const POLL_MS = 10
+
+/** The methods of zeromq.js for libzmq's endpoints of a socket. */
+export interface NativeSocket {
+  readonly readable: boolean
+  readonly writable: boolean
+  send(message: Message, routing: Routing): Promise<void>
+  receive(): Promise<Received>
+}
+
+/** Events of a native pipe, and the rules for what is received from it. */
+export interface NativePipeEvents {
+  readable(): void
+  writable(): void
+  /** Returns whether a message may be received from libzmq now. */
+  mayReceive(): boolean
+  /** Returns whether the program is to have a message. */
+  accepts(message: Received): boolean
+}
+
+/**
+ * libzmq's endpoints of a socket that also has `lz4+tcp://` endpoints. It holds one message received
+ * from libzmq, because libzmq gives messages to pending calls of receive() only.
+ */
+export class NativePipe {
+  readonly #socket: () => NativeSocket | undefined
+  readonly #events: NativePipeEvents
+  #received: Received | undefined
+  #isReceiving = false
+  #isWanted = false
+  #poll: NodeJS.Timeout | undefined
+
+  constructor(socket: () => NativeSocket | undefined, events: NativePipeEvents) {
+    this.#socket = socket
+    this.#events = events
+  }
+
+  // -- Receiving -------------------------------------------------------------------
+
+  hasIn(): boolean {
+    return this.#received !== undefined
+  }
+
+  /** Whether there is a message, which libzmq may still have to hand over. */
+  get isReadable(): boolean {
+    return this.hasIn() || (this.#socket()?.readable ?? false)
+  }
+
+  read(): Received | undefined {
+    const received = this.#received
+    this.#received = undefined
+    return received
+  }
+
+  /** Receives from libzmq while `wanted`, because a receive() of the program is pending. */
+  wantIn(wanted: boolean): void {
+    this.#isWanted = wanted
+    this.listen()
+  }
+
+  /** Starts to receive from libzmq, if that is wanted and allowed and there is no message yet. */
+  listen(): void {
+    if (!this.#isWanted || this.#isReceiving || this.hasIn()) return
+    if (!this.#events.mayReceive()) return
+    const socket = this.#socket()
+    if (!socket) return
+    this.#isReceiving = true
+    receiveFrom(socket).then(
+      (message) => {
+        this.#isReceiving = false
+        if (!this.#events.accepts(message)) {
+          this.listen()
+          return
+        }
+        this.#received = message
+        this.#events.readable()
+      },
+      () => {
+        // The call has timed out.
+        this.#isReceiving = false
+        this.listen()
+      },
+    )
+  }
+
+  // -- Sending ---------------------------------------------------------------------
+
+  hasOut(): boolean {
+    return this.#socket()?.writable ?? false
+  }
+
+  /** Sends a message, which must not be modified until the promise settles. */
+  write(message: Message, routing: Routing): Promise<void> | undefined {
+    return this.#socket()?.send(message, routing)
+  }
+
+  /** Polls libzmq for room while `wanted`, because libzmq does not report it. */
+  wantOut(wanted: boolean): void {
+    clearInterval(this.#poll)
+    this.#poll = undefined
+    if (wanted)
+      this.#poll = setInterval(() => {
+        if (this.hasOut()) this.#events.writable()
+      }, POLL_MS).unref()
+  }
+}
+
+/** Receives from libzmq. Rejects after the timeout. */
+async function receiveFrom(socket: NativeSocket): Promise<Received> {
+  try {
+    return await socket.receive()
+  } catch (error) {
+    // An earlier receive() of the program, from before there was a socket core, is still pending.
+    if ((error as { code?: string }).code === "EBUSY") await sleep(NATIVE_RECEIVE_MS)
+    throw error
+  }
+}
