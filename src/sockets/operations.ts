@@ -9,6 +9,7 @@ import type { Hold } from "./hold.js"
 import { copyMessage, type Received, receiveFrom } from "./message.js"
 import { refused } from "./mistakes.js"
 import type { MixedSocket } from "./mixed-socket.js"
+import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
 import { checkFree, type SocketState } from "./state.js"
 import { TurnBudget } from "./turn-budget.js"
 
@@ -196,7 +197,11 @@ export class Operations implements SocketTypeEvents {
     if (receiveTimeoutMs === 0 || this.#hasIn()) {
       if (receiveTimeoutMs === 0 || this.#budget.count()) {
         const message = this.#tryReceive()
-        if (typeof message === "string") return this.#refuse(refused(message, this.type.name))
+        if (typeof message === "string") {
+          // libzmq has a message, which it gives to a pending call only.
+          if (this.mixed?.isReadable) return this.#waitToReceive(NATIVE_RECEIVE_MS)
+          return this.#refuse(refused(message, this.type.name))
+        }
         if (this.#sending !== undefined) this.writable()
         return this.#budget.turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
       }

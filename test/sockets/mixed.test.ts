@@ -7,6 +7,8 @@ import {
   Publisher,
   Pull,
   Push,
+  Reply,
+  Request,
   Subscriber,
   XPublisher,
   Proxy as ZmqProxy,
@@ -186,6 +188,88 @@ test("after a receive() in libzmq, another can be called", async () => {
   await push.send("first")
   await push.send("second")
   expect([String(await first), String(await second)]).toEqual(["first", "second"])
+})
+
+test("a receive() that must not wait gets the message that libzmq has", async () => {
+  const pull = use(new Pull({ receiveTimeout: 0 }))
+  await pull.bind(LZ4)
+  await pull.bind(TCP)
+  await expect(pull.receive()).rejects.toMatchObject({ code: "EAGAIN" })
+  const push = use(new Push())
+  push.connect(pull.lastEndpoint as string)
+  await push.send("text")
+  await eventually(() => pull.readable)
+  expect(String(await pull.receive())).toBe("text")
+})
+
+describe("an exchange on two transports stays on its side", () => {
+  test("a REQ asks each side in turn, and nobody before it has a reply", async () => {
+    const request = use(new Request({ sendTimeout: 0, receiveTimeout: 0 }))
+    const replies: Reply[] = []
+    for (const address of [LZ4, TCP]) {
+      const reply = use(new Reply())
+      await reply.bind(address)
+      request.connect(reply.lastEndpoint as string)
+      replies.push(reply)
+    }
+    // libzmq's side is writable at once, ours too: both queue for a peer to come.
+    for (const reply of [...replies, ...replies]) {
+      await request.send("question")
+      await expect(request.send("another")).rejects.toMatchObject({ code: "EFSM" })
+      await expect(request.receive()).rejects.toMatchObject({ code: "EAGAIN" })
+      expect(String(await reply.receive())).toBe("question")
+      await reply.send("answer")
+      await eventually(() => request.readable)
+      expect(String(await request.receive())).toBe("answer")
+      await expect(request.receive()).rejects.toMatchObject({ code: "EFSM" })
+    }
+  })
+
+  test("a REQ that waits for a reply before it asks gets the reply of either side", async () => {
+    const request = use(new Request())
+    const replies: Reply[] = []
+    for (const address of [LZ4, TCP]) {
+      const reply = use(new Reply())
+      await reply.bind(address)
+      request.connect(reply.lastEndpoint as string)
+      replies.push(reply)
+    }
+    for (const reply of replies) {
+      const received = request.receive()
+      await request.send("question")
+      await reply.receive()
+      await reply.send("answer")
+      expect(String(await received)).toBe("answer")
+    }
+  })
+
+  test("a REP receives nothing from one side before it has answered the other", async () => {
+    const reply = use(new Reply({ receiveTimeout: 0 }))
+    const requests: Request[] = []
+    for (const address of [LZ4, TCP]) {
+      await reply.bind(address)
+      const request = use(new Request())
+      request.connect(reply.lastEndpoint as string)
+      requests.push(request)
+    }
+    const [own, native] = requests as [Request, Request]
+    await native.send("first")
+    await eventually(() => reply.readable)
+    expect(String(await reply.receive())).toBe("first")
+    await own.send("second")
+    await eventually(() => reply.lz4.stats.received.messages === 1)
+    expect(reply.readable).toBe(false)
+    await expect(reply.receive()).rejects.toMatchObject({ code: "EFSM" })
+    await reply.send("to first")
+    expect(String(await native.receive())).toBe("to first")
+    expect(String(await reply.receive())).toBe("second")
+    await native.send("third")
+    await expect(reply.receive()).rejects.toMatchObject({ code: "EFSM" })
+    await reply.send("to second")
+    expect(String(await own.receive())).toBe("to second")
+    await eventually(() => reply.readable)
+    expect(String(await reply.receive())).toBe("third")
+  })
 })
 
 describe("an XPUB on two transports", () => {
