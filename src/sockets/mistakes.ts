@@ -7,6 +7,7 @@ import { shown, wrongType, wrongValue } from "../codec/errors.js"
 import type { Refusal } from "../patterns/socket-type.js"
 import { interfaceNames, isLz4, SCHEME } from "../transport/endpoint.js"
 import { explain, explained, explanation, zmqError } from "../transport/zmq-error.js"
+import { defineEndpointMethods } from "./endpoint-methods.js"
 
 // -- Options -----------------------------------------------------------------------
 
@@ -136,10 +137,6 @@ const isTextOrBytes = (value: unknown): boolean =>
 
 // -- Endpoints of zeromq.js ----------------------------------------------------------
 
-const METHODS = ["bind", "bindSync", "unbind", "unbindSync", "connect", "disconnect"] as const
-
-type Call = (...args: unknown[]) => unknown
-
 /**
  * A function that returns the reason why zeromq.js will refuse the arguments; undefined if it may
  * accept them.
@@ -147,28 +144,17 @@ type Call = (...args: unknown[]) => unknown
 type Why = (args: readonly unknown[]) => string | undefined
 
 /**
- * Makes the methods of a class that take an address explain why zeromq.js refuses it. The errors
- * remain those of zeromq.js, with their codes, and are thrown or rejected as before.
+ * Calls a method of zeromq.js that takes an address. If it refuses its arguments, its error is
+ * completed with the reason. The errors remain those of zeromq.js, with their codes, and are thrown
+ * or rejected as before.
  */
-export function explainAddresses(prototype: object, why: Why): void {
-  for (const name of METHODS) {
-    const call = Reflect.get(prototype, name) as Call
-    const { [name]: value } = {
-      [name](this: unknown, ...args: unknown[]): unknown {
-        const reason = why(args)
-        return reason === undefined ? call.apply(this, args) : explaining(this, call, args, reason)
-      },
-    }
-    Object.defineProperty(prototype, name, { configurable: true, writable: true, value })
-  }
-}
-
-function explaining(self: unknown, call: Call, args: unknown[], reason: string): unknown {
+export function explainRefusal(reason: string | undefined, call: () => unknown): unknown {
+  if (reason === undefined) return call()
   const fail = (error: unknown): never => {
     throw isRefusal(error) ? explain(error, reason) : error
   }
   try {
-    const result = call.apply(self, args)
+    const result = call()
     return result instanceof Promise ? result.catch(fail) : result
   } catch (error) {
     return fail(error)
@@ -213,11 +199,14 @@ const meantTcp = (address: string): string =>
 // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
 export function withoutLz4<C extends new (...args: any[]) => Socket>(Base: C, speaks: string): C {
   class Socket extends Base {}
-  explainAddresses(Socket.prototype, ([address]) =>
-    isLz4(address)
+  defineEndpointMethods(Socket.prototype, (name, socket, args) => {
+    const [address] = args
+    const reason = isLz4(address)
       ? explanation(address, `is not for ${Base.name}, which speaks ${speaks}, not ZMTP`)
-      : whyNative([address]),
-  )
+      : whyNative([address])
+    const call = Base.prototype[name] as (...args: unknown[]) => unknown
+    return explainRefusal(reason, () => call.apply(socket, args))
+  })
   Object.defineProperty(Socket, "name", { value: Base.name })
   return Socket
 }

@@ -1,6 +1,5 @@
 import type { Socket } from "zeromq"
 import type { TypeOptions } from "../patterns/socket-type.js"
-import { zmqError } from "../transport/zmq-error.js"
 import type { Core } from "./core.js"
 import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
@@ -181,10 +180,4 @@ export class SocketState {
       else this.core.type.cancel(topic)
     } else this.subscriptions.push([subscribe, topic])
   }
-}
-
-/** @throws Error with code EBUSY while an operation needs the socket for itself. */
-export function checkFree(state: SocketState): void {
-  if (state.blocked !== undefined)
-    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
 }

@@ -1,0 +1,45 @@
+/** Blocks sockets while an endpoint is bound or unbound, during which nothing else may use them. */
+import type { Socket } from "zeromq"
+import { zmqError } from "../transport/zmq-error.js"
+import type { SocketState } from "./state.js"
+
+/** @throws Error with code EBUSY while an operation needs the socket for itself. */
+export function checkFree(state: SocketState): void {
+  if (state.blocked !== undefined)
+    throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
+}
+
+/** Does something during which the socket is blocked. As in zeromq.js, close() takes effect afterwards. */
+export async function blocking(
+  socket: Socket,
+  state: SocketState,
+  work: () => Promise<void>,
+): Promise<void> {
+  state.blocked = "own"
+  try {
+    await work()
+  } finally {
+    state.blocked = undefined
+    if (state.closing) socket.close()
+  }
+}
+
+/**
+ * Records that zeromq.js blocks the socket, so that no socket core is created meanwhile: creating
+ * it reads options.
+ */
+export function blockingNative(
+  state: SocketState,
+  work: Promise<void>,
+  done: () => void,
+): Promise<void> {
+  state.blocked = "native"
+  const over = () => {
+    state.blocked = undefined
+  }
+  work.then(() => {
+    over()
+    done()
+  }, over)
+  return work
+}

@@ -1,0 +1,65 @@
+import type { Socket } from "zeromq"
+import { blocking } from "./blocking.js"
+import type { EndpointMethods } from "./endpoint-methods.js"
+import type { EndpointOptions } from "./endpoint-options.js"
+import { checkRoutingId } from "./mistakes.js"
+import type { SocketCore } from "./socket-core.js"
+import type { SocketState } from "./state.js"
+import { turn } from "./turn.js"
+import { OPTION } from "./zmq-numbers.js"
+
+type Args = [address: string, options?: EndpointOptions & { routingId?: string }]
+
+/** Binds and connects `lz4+tcp://` endpoints. */
+export class Lz4Endpoints implements EndpointMethods {
+  readonly #coreFor: (socket: Socket) => SocketCore
+
+  /** @param coreFor returns the core of a socket, which the first endpoint creates. */
+  constructor(coreFor: (socket: Socket) => SocketCore) {
+    this.#coreFor = coreFor
+  }
+
+  bind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
+    const [address, options = {}] = args as Args
+    return blocking(socket, state, () =>
+      this.#coreFor(socket).endpoints.bind(socket, address, options),
+    )
+  }
+
+  bindSync(socket: Socket, _state: SocketState, args: unknown[]): void {
+    const [address, options = {}] = args as Args
+    this.#coreFor(socket).endpoints.bindSync(socket, address, options)
+  }
+
+  unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
+    return blocking(socket, state, async () => {
+      await turn()
+      this.disconnect(socket, state, args)
+    })
+  }
+
+  unbindSync(socket: Socket, state: SocketState, args: unknown[]): void {
+    this.disconnect(socket, state, args)
+  }
+
+  connect(socket: Socket, state: SocketState, args: unknown[]): void {
+    const [address, given] = args as Args
+    const core = this.#coreFor(socket)
+    if (core.type.name !== "ROUTER" || typeof given !== "object") {
+      core.endpoints.connect(socket, address, given ?? {})
+      return
+    }
+    const { routingId, ...options } = given ?? {}
+    if (routingId) {
+      checkRoutingId(routingId)
+      state.changing(OPTION.connectRoutingId)
+      state.connectRoutingId = Buffer.from(routingId)
+    }
+    core.endpoints.connect(socket, address, options)
+  }
+
+  disconnect(socket: Socket, _state: SocketState, args: unknown[]): void {
+    const [address] = args as Args
+    this.#coreFor(socket).endpoints.disconnect(socket, address)
+  }
+}

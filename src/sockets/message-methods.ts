@@ -1,0 +1,141 @@
+import type { Socket as ZmqSocket } from "zeromq"
+import type { Routing } from "../patterns/socket-type.js"
+import { explained } from "../transport/zmq-error.js"
+import { EarlyOperations } from "./early-operations.js"
+import { copyMessage, type Received, toMessage } from "./message.js"
+import { checkRouting } from "./mistakes.js"
+import type { NativeMethods } from "./native-endpoints.js"
+import type { SocketCore } from "./socket-core.js"
+import { ensureState, stateOf } from "./state.js"
+import { OPTION } from "./zmq-numbers.js"
+
+/**
+ * Defines send(), receive(), join() and leave() for the sockets of a class that have them. They use
+ * the socket core if there is one, and zeromq.js otherwise.
+ *
+ * @param native the prototype of zeromq.js's class.
+ */
+export function defineMessageMethods(
+  prototype: object,
+  native: NativeMethods,
+  className: string,
+  coreOf: (socket: ZmqSocket) => SocketCore | undefined,
+): void {
+  /** Makes libzmq do something, without waiting if `option` names the timeout to suspend. */
+  const natively = <T>(socket: ZmqSocket, option: number | false, work: () => Promise<T>) => {
+    if (option === false || socket.closed) return work()
+    const timeoutMs = native.getInt32Option.call(socket, option)
+    native.setInt32Option.call(socket, option, 0)
+    try {
+      return work()
+    } finally {
+      native.setInt32Option.call(socket, option, timeoutMs)
+    }
+  }
+
+  /** Returns whether an operation would wait, on a socket that has never had an endpoint. */
+  const mayWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
+    const state = stateOf(socket)
+    if (state?.nativeUsed || socket.closed) return false
+    const timeoutMs = what === "readable" ? state?.receiveTimeoutMs : state?.sendTimeoutMs
+    return timeoutMs !== 0 && !Reflect.get(native, what, socket)
+  }
+
+  const define = (name: string, value: unknown) =>
+    Object.defineProperty(prototype, name, { configurable: true, writable: true, value })
+
+  if (native.send) {
+    const send = native.send
+    const takesRouting = className in ROUTING
+    define("send", function (this: ZmqSocket, ...args: unknown[]): Promise<void> {
+      const core = coreOf(this)
+      if (core === undefined) {
+        if (!mayWait(this, "writable") || args[0] === undefined) return send.apply(this, args)
+        const state = ensureState(this)
+        state.early ??= new EarlyOperations()
+        // The program may reuse its memory while the operation is pending.
+        const message = copyMessage(toMessage(args[0]))
+        const more = args.slice(1)
+        return state.early.wait("send", state.sendTimeoutMs, (core, now) =>
+          core
+            ? core.operations.send(message, toRouting(more[0] ?? {}))
+            : natively(this, now && OPTION.sendTimeout, () => send.call(this, message, ...more)),
+        )
+      }
+      checkSendArguments(args, takesRouting ? 2 : 1)
+      core.operations.checkUsable()
+      if (!takesRouting) return core.operations.send(toMessage(args[0]), NO_ROUTING)
+      const routing = toRouting(args[1])
+      const { routingId, group } = routing
+      if (!routingId && !group) throw explained("EINVAL", ROUTING[className] as string)
+      return core.operations.send(toMessage(args[0]), routing)
+    })
+  }
+
+  if (native.receive) {
+    const receive = native.receive
+    define("receive", function (this: ZmqSocket, ...args: unknown[]): Promise<Received> {
+      const core = coreOf(this)
+      if (args.length > 0) return receive.apply(this, args)
+      if (core === undefined) {
+        if (!mayWait(this, "readable")) return receive.apply(this)
+        const state = ensureState(this)
+        state.early ??= new EarlyOperations()
+        return state.early.wait("receive", state.receiveTimeoutMs, (core, now) =>
+          core
+            ? core.operations.receive()
+            : natively(this, now && OPTION.receiveTimeout, () => receive.apply(this)),
+        )
+      }
+      core.operations.checkUsable()
+      return core.operations.receive()
+    })
+  }
+
+  for (const name of ["join", "leave"] as const) {
+    const change = native[name]
+    if (!change) continue
+    define(name, function (this: ZmqSocket, ...groups: (Buffer | string)[]): void {
+      for (const group of groups) {
+        change.call(this, group)
+        const state = ensureState(this)
+        const key = toGroup(group).toString("latin1")
+        if (name === "join") state.joined(key)
+        else state.left(key)
+      }
+    })
+  }
+}
+
+const NO_ROUTING: Routing = {}
+
+/** Classes whose messages need routing, with the error if it is missing. */
+const ROUTING: Readonly<Record<string, string>> = {
+  Server:
+    "a Server sends with the routing id that came with a message: send(message, { routingId })",
+  Radio: "a Radio sends to a group: send(message, { group })",
+}
+
+/** Returns a group as libzmq reads it: a string that ends at a zero byte. */
+function toGroup(given: string | Buffer): Buffer {
+  const group = Buffer.from(given as string)
+  const end = group.indexOf(0)
+  return end < 0 ? group : group.subarray(0, end)
+}
+
+function checkSendArguments(args: unknown[], max: number): void {
+  if (args[0] === undefined) throw new TypeError("Message must be present")
+  if (args.length <= max) return
+  const expected = max === 1 ? "1 argument" : `${max} arguments`
+  throw new TypeError(`Expected ${expected} but received ${args.length}`)
+}
+
+function toRouting(given: unknown): Routing {
+  if (typeof given !== "object" || given === null) throw new TypeError("Options must be an object")
+  checkRouting(given)
+  const { routingId, group } = given as { routingId?: number; group?: string | Buffer }
+  return {
+    ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),
+    ...(group !== undefined && { group: toGroup(group) }),
+  }
+}
