@@ -1,3 +1,4 @@
+import { shown, wrongValue } from "../codec/errors.js"
 import { boolean, integer, LZ4_NAMES, type Lz4Options } from "../codec/options.js"
 
 /** Options of one `lz4+tcp://` endpoint. */
@@ -5,7 +6,8 @@ export interface EndpointOptions extends Lz4Options {
   /**
    * Whether the endpoint's connections and their compression run on a worker thread, so that they
    * continue while the event loop is busy. Default: false, or true if the environment has
-   * ZEROMQ_LZ4_THREAD=1. A context has up to `ioThreads` such threads.
+   * ZEROMQ_LZ4_THREAD=1 (0 is false; anything else is an error). A context has up to `ioThreads`
+   * such threads.
    */
   thread?: boolean
   /**
@@ -29,11 +31,16 @@ export const ENDPOINT_OPTIONS: readonly string[] = [...LZ4_NAMES, ...OWN_OPTIONS
 
 const RECEIVE_HIGH_WATER_BYTES = 64 << 20
 
-/** @throws TypeError with code ERR_INVALID_ARG_TYPE. */
-export function readThread({
-  thread = process.env.ZEROMQ_LZ4_THREAD === "1",
-}: EndpointOptions): boolean {
+/** @throws TypeError with code ERR_INVALID_ARG_TYPE or ERR_INVALID_ARG_VALUE. */
+export function readThread({ thread = defaultThread() }: EndpointOptions): boolean {
   return boolean("thread", thread)
+}
+
+function defaultThread(): boolean {
+  const { ZEROMQ_LZ4_THREAD: value = "" } = process.env
+  if (value !== "" && value !== "0" && value !== "1")
+    throw wrongValue(`ZEROMQ_LZ4_THREAD in the environment must be 1 or 0; got ${shown(value)}`)
+  return value === "1"
 }
 
 /** @throws TypeError or RangeError. */

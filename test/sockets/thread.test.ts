@@ -459,6 +459,22 @@ describe("the option", () => {
   })
 
   test.each([
+    ["true", ""],
+    ["TRUE", ", {}"],
+    ["2", ", { thread: undefined }"],
+  ])("has no default if ZEROMQ_LZ4_THREAD is %s", async (environment, options) => {
+    const failed = await runScript(
+      `const pull = new zmq.Pull()
+      return pull.bind("${ANY}"${options}).then(() => "bound", ({ code, message }) => ({ code, message }))`,
+      { ZEROMQ_LZ4_THREAD: environment },
+    )
+    expect(failed).toEqual({
+      code: "ERR_INVALID_ARG_VALUE",
+      message: `ZEROMQ_LZ4_THREAD in the environment must be 1 or 0; got "${environment}"`,
+    })
+  })
+
+  test.each([
     { environment: "", options: "", threads: 0 },
     { environment: "0", options: "", threads: 0 },
     { environment: "1", options: "", threads: 1 },
@@ -466,6 +482,7 @@ describe("the option", () => {
     { environment: "1", options: ", { thread: undefined }", threads: 1 },
     { environment: "1", options: ", { thread: false }", threads: 0 },
     { environment: "", options: ", { thread: true }", threads: 1 },
+    { environment: "true", options: ", { thread: false }", threads: 0 },
   ])(
     "ZEROMQ_LZ4_THREAD=$environment and bind(address$options) give $threads threads",
     async ({ environment, options, threads }) => {
