@@ -167,7 +167,8 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
 
   /** @internal */
   [inspect.custom](depth: number, options: InspectOptions): string {
-    if (depth < 0) return "[Lz4]"
+    // A Proxy of the object has no private fields, and util.inspect passes it as `this`.
+    if (depth < 0 || !(#live in this)) return "[Lz4]"
     const { stats, connections } = this
     const wide = { ...options, depth: SHOWN_DEPTH, breakLength: SHOWN_COLUMNS }
     return `Lz4 ${inspect({ stats, connections }, wide)}`

@@ -311,3 +311,9 @@ test("console.log shows the totals and the connections", async () => {
   expect(shown).not.toContain("[Object]")
   expect(inspect([[[[push.lz4]]]], { depth: 3 })).toContain("[Lz4]")
 })
+
+test("console.log shows a JavaScript Proxy of it by name only", async () => {
+  const { push } = await connected()
+  expect(inspect(new Proxy(push.lz4, {}))).toBe("[Lz4]")
+  expect(inspect({ lz4: Object.create(push.lz4) })).toBe("{ lz4: [Lz4] }")
+})
