@@ -8,7 +8,7 @@ interface Sending {
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
   /** Settles when libzmq has accepted or refused the message; undefined until it was offered to libzmq. */
-  taken: Promise<void> | undefined
+  accepted: Promise<void> | undefined
 }
 
 /**
@@ -19,7 +19,7 @@ interface Sending {
 export class AllOrNone {
   readonly #type: SocketType
   readonly #sendNative: (message: Message) => Promise<void> | undefined
-  readonly #line = new Queue<Sending>()
+  readonly #queue = new Queue<Sending>()
 
   constructor(type: SocketType, sendNative: (message: Message) => Promise<void> | undefined) {
     this.#type = type
@@ -28,7 +28,7 @@ export class AllOrNone {
 
   /** Whether messages are queued. */
   get isWaiting(): boolean {
-    return this.#line.length > 0
+    return this.#queue.length > 0
   }
 
   /**
@@ -37,38 +37,38 @@ export class AllOrNone {
    */
   send(message: Message): Promise<void> {
     return new Promise((resolve, reject) => {
-      this.#line.push({ message, resolve, reject, taken: undefined })
-      if (this.#line.length === 1) this.#offer()
+      this.#queue.push({ message, resolve, reject, accepted: undefined })
+      if (this.#queue.length === 1) this.#offerFirst()
     })
   }
 
   /** Offers the first queued message to libzmq, unless one of our endpoints has no room for it. */
-  #offer(): void {
-    for (let first = this.#line.first(); first; first = this.#line.first()) {
+  #offerFirst(): void {
+    for (let first = this.#queue.first(); first; first = this.#queue.first()) {
       if (this.#type.hasRoomFor(first.message)) {
         const offered = first
-        first.taken = this.#offerNative(first.message)
-        first.taken.then(
+        first.accepted = this.#offerToNative(first.message)
+        first.accepted.then(
           () => this.#settle(offered),
           (error) => this.#settle(offered, error),
         )
         return
       }
-      this.#line.shift()
+      this.#queue.shift()
       first.reject(zmqError("EAGAIN"))
     }
   }
 
-  async #offerNative(message: Message): Promise<void> {
+  async #offerToNative(message: Message): Promise<void> {
     await this.#sendNative(message)
   }
 
   #settle(sending: Sending, refusal?: unknown): void {
-    if (this.#line.first() !== sending) return // close() has already sent it
-    this.#line.shift()
+    if (this.#queue.first() !== sending) return // close() has already sent it
+    this.#queue.shift()
     if (refusal === undefined) this.#sendOwn(sending)
     else sending.reject(refusal)
-    this.#offer()
+    this.#offerFirst()
   }
 
   #sendOwn({ message, resolve, reject }: Sending): void {
@@ -82,11 +82,11 @@ export class AllOrNone {
 
   /** Sends all queued messages before the socket is closed, because they cannot be sent again later. */
   close(): void {
-    for (let next = this.#line.shift(); next; next = this.#line.shift()) {
+    for (let next = this.#queue.shift(); next; next = this.#queue.shift()) {
       const { message, resolve, reject } = next
       try {
         if (this.#type.send(message, {}) !== undefined) reject(zmqError("EAGAIN"))
-        else (next.taken ?? this.#offerNative(message)).then(resolve, reject)
+        else (next.accepted ?? this.#offerToNative(message)).then(resolve, reject)
       } catch (error) {
         reject(error) // an error of the encoder; the others are still sent
       }

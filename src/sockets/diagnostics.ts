@@ -70,12 +70,12 @@ const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
 /** A diagnostics channel, and the format of its lines for stderr. */
 class Topic<M extends DiagnosticsMessage> {
   readonly #channel: Channel
-  readonly #line: (message: M) => string
+  readonly #format: (message: M) => string
 
   /** @param line formats a message, without the socket's type and endpoint, which come first. */
   constructor(name: string, line: (message: M) => string) {
     this.#channel = channel(`zeromq-lz4:${name}`)
-    this.#line = line
+    this.#format = line
   }
 
   /** Whether the channel has subscribers or NODE_DEBUG is set. */
@@ -83,26 +83,26 @@ class Topic<M extends DiagnosticsMessage> {
     return this.#channel.hasSubscribers || debug.enabled
   }
 
-  tell(message: M): void {
+  publish(message: M): void {
     this.#channel.publish(message)
     if (!debug.enabled) return
-    const line = `${message.socketType} ${message.endpoint}: ${this.#line(message)}`
+    const line = `${message.socketType} ${message.endpoint}: ${this.#format(message)}`
     debug("%s", line.replace(UNPRINTABLE, "?"))
   }
 }
 
 export const CONNECTION: Topic<ConnectionMessage> = new Topic("connection", (message) => {
   const { state, error, sent, received } = message
-  const peer = peerOf(message)
+  const peer = formatPeer(message)
   if (state !== "closed" || !sent || !received)
     return `${state === "accepted" ? state : "connected to"} ${peer}`
   const why = error ? ` (${error.message})` : ""
-  return `closed ${peer}${why}, sent ${amount(sent)}, received ${amount(received)}`
+  return `closed ${peer}${why}, sent ${formatTraffic(sent)}, received ${formatTraffic(received)}`
 })
 
 export const PROTOCOL_ERROR: Topic<ProtocolErrorMessage> = new Topic(
   "protocol-error",
-  (message) => `${peerOf(message)} broke a rule: ${message.error.message}`,
+  (message) => `${formatPeer(message)} broke a rule: ${message.error.message}`,
 )
 
 export const RECONNECT: Topic<ReconnectMessage> = new Topic(
@@ -112,15 +112,15 @@ export const RECONNECT: Topic<ReconnectMessage> = new Topic(
 
 export const LEVEL: Topic<LevelMessage> = new Topic(
   "level",
-  (message) => `sends to ${peerOf(message)} at level ${message.level}, was ${message.previous}`,
+  (message) => `sends to ${formatPeer(message)} at level ${message.level}, was ${message.previous}`,
 )
 
-function peerOf({ remoteAddress, remotePort }: PeerMessage): string {
+function formatPeer({ remoteAddress, remotePort }: PeerMessage): string {
   return remoteAddress.includes(":")
     ? `[${remoteAddress}]:${remotePort}`
     : `${remoteAddress}:${remotePort}`
 }
 
-function amount({ messages, plainBytes, wireBytes }: Traffic): string {
+function formatTraffic({ messages, plainBytes, wireBytes }: Traffic): string {
   return `${messages} messages (${plainBytes} bytes as ${wireBytes})`
 }

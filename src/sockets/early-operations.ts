@@ -4,10 +4,10 @@ import { Hold } from "./hold.js"
 
 interface Operation {
   /**
-   * Begins the operation with the socket core, or with libzmq if there is none. `now` makes libzmq
-   * fail instead of waiting.
+   * Begins the operation with the socket core, or with libzmq if there is none. `mustNotWait` makes
+   * libzmq fail instead of waiting.
    */
-  begin(core: Core | undefined, now: boolean): Promise<unknown>
+  begin(core: Core | undefined, mustNotWait: boolean): Promise<unknown>
   resolve(value: unknown): void
   reject(error: unknown): void
   timer: NodeJS.Timeout | undefined
@@ -24,9 +24,9 @@ export class EarlyOperations {
   wait<T>(
     name: "send" | "receive",
     timeoutMs: number,
-    begin: (core: Core | undefined, now: boolean) => Promise<T>,
+    begin: (core: Core | undefined, mustNotWait: boolean) => Promise<T>,
   ): Promise<T> {
-    if (this.#waiting.has(name)) throw busy(name)
+    if (this.#waiting.has(name)) throw busyError(name)
     return new Promise<unknown>((resolve, reject) => {
       const timer =
         timeoutMs > 0 ? setTimeout(() => this.#begin(name, undefined, true), timeoutMs) : undefined
@@ -40,17 +40,17 @@ export class EarlyOperations {
     for (const name of [...this.#waiting.keys()]) this.#begin(name, core, false)
   }
 
-  #begin(name: "send" | "receive", core: Core | undefined, now: boolean): void {
+  #begin(name: "send" | "receive", core: Core | undefined, mustNotWait: boolean): void {
     const operation = this.#waiting.get(name) as Operation
     this.#waiting.delete(name)
     clearTimeout(operation.timer)
     this.#hold.unref()
-    operation.begin(core, now).then(operation.resolve, operation.reject)
+    operation.begin(core, mustNotWait).then(operation.resolve, operation.reject)
   }
 }
 
 /** Returns the error for a second operation while one is pending. */
-export function busy(name: "send" | "receive"): Error {
+export function busyError(name: "send" | "receive"): Error {
   const doing = name === "send" ? "writing" : "reading"
   return zmqError(
     "EBUSY",

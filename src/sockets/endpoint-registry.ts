@@ -21,7 +21,7 @@ import { SettingsReader } from "./endpoint-settings.js"
 import { exitsLater } from "./exit.js"
 import type { Hold } from "./hold.js"
 import type { Lz4 } from "./lz4.js"
-import { whyNotBound } from "./mistakes.js"
+import { bindFailureReason } from "./mistakes.js"
 import { readPipeOptions } from "./socket-options.js"
 import type { SocketState } from "./state.js"
 import { turn } from "./turn.js"
@@ -97,7 +97,7 @@ export class EndpointRegistry implements EndpointHost {
     } finally {
       this.#hold.unref()
     }
-    this.#listens(endpoint)
+    this.#addBound(endpoint)
   }
 
   bindSync(socket: Socket, address: string, options: EndpointOptions): void {
@@ -113,17 +113,17 @@ export class EndpointRegistry implements EndpointHost {
     } catch (error) {
       throw this.#listenError(address, error)
     }
-    this.#listens(endpoint)
+    this.#addBound(endpoint)
   }
 
-  #listens(endpoint: BoundEndpoint): void {
+  #addBound(endpoint: BoundEndpoint): void {
     this.lastEndpoint = endpoint.address
     this.#add(endpoint.address, endpoint)
   }
 
   #listenError(address: string, error: unknown): Error {
     this.emit({ type: "close" } as Event) // without an address, as libzmq has it
-    const why = whyNotBound(address, (error as { code?: string }).code)
+    const why = bindFailureReason(address, (error as { code?: string }).code)
     return this.bindError(address, why === undefined ? error : explain(error as Error, why))
   }
 
@@ -135,8 +135,8 @@ export class EndpointRegistry implements EndpointHost {
       return
     }
     this.immediate = socket.immediate
-    const gone = (isWrongPeer: boolean) => this.#forget(address, endpoint, isWrongPeer)
-    const endpoint = new ConnectedEndpoint(this, settings, address, destination, gone)
+    const gaveUp = (isWrongPeer: boolean) => this.#forget(address, endpoint, isWrongPeer)
+    const endpoint = new ConnectedEndpoint(this, settings, address, destination, gaveUp)
     this.#add(address, endpoint)
     this.lastEndpoint = address
     const { connectRoutingId } = this.#state
@@ -208,8 +208,8 @@ export class EndpointRegistry implements EndpointHost {
 
   /** Emits the event for an endpoint that cannot be bound, and returns the error to throw. */
   bindError(address: string, error: unknown): Error {
-    const told = zmqError((error as { code: "EINVAL" }).code)
-    this.emit({ type: "bind:error", address: withoutScheme(address), error: told })
+    const reported = zmqError((error as { code: "EINVAL" }).code)
+    this.emit({ type: "bind:error", address: withoutScheme(address), error: reported })
     // Under the name that the program gave.
     return Object.assign(error as Error, { address })
   }

@@ -26,7 +26,7 @@ import type { SocketState } from "./state.js"
 export class SettingsReader {
   readonly #socketType: SocketTypeName
   readonly #state: SocketState
-  #shared: { settings: EndpointSettings; changes: number } | undefined
+  #sharedSettings: { settings: EndpointSettings; changes: number } | undefined
 
   constructor(socketType: SocketTypeName, state: SocketState) {
     this.#socketType = socketType
@@ -42,8 +42,8 @@ export class SettingsReader {
   ): EndpointSettings {
     refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
     const hasNoOptions = Object.keys(options ?? {}).length === 0
-    if (hasNoOptions && this.#shared?.changes === this.#state.changes) {
-      const { settings } = this.#shared
+    if (hasNoOptions && this.#sharedSettings?.changes === this.#state.optionChanges) {
+      const { settings } = this.#sharedSettings
       settings.transport.encoder.share()
       return settings
     }
@@ -58,15 +58,15 @@ export class SettingsReader {
     if (hasNoOptions) {
       this.close()
       settings.transport.encoder.share()
-      this.#shared = { settings, changes: this.#state.changes }
+      this.#sharedSettings = { settings, changes: this.#state.optionChanges }
     }
     return settings
   }
 
   /** Releases the shared encoder. */
   close(): void {
-    this.#shared?.settings.transport.encoder.close()
-    this.#shared = undefined
+    this.#sharedSettings?.settings.transport.encoder.close()
+    this.#sharedSettings = undefined
   }
 }
 

@@ -24,14 +24,14 @@ interface Leaving {
 const watched = new Set<SocketState>()
 /** Endpoints that were closed but have messages to send, with the contexts of their sockets. */
 const leaving = new Set<{ endpoint: Leaving; context: Context | undefined }>()
-let listening = false
+let isListening = false
 /** Whether the other handlers of "beforeExit" have had a turn to send messages. */
-let announced = false
-let holding = false
-const staying = new Hold()
+let isAnnounced = false
+let isHolding = false
+const hold = new Hold()
 
 // zeromq.js closes a socket that is collected without close().
-const dropped = new FinalizationRegistry<SocketState>((state) => {
+const collected = new FinalizationRegistry<SocketState>((state) => {
   watched.delete(state)
   closeCore(state)
 })
@@ -43,17 +43,17 @@ function closeCore({ core }: SocketState): void {
 /** Makes the endpoints of a socket end before the process does, or when the socket is collected. */
 export function watch(socket: Socket, state: SocketState): void {
   watched.add(state)
-  dropped.register(socket, state, state)
-  if (listening) return
-  listening = true
-  process.on("beforeExit", closeAll)
+  collected.register(socket, state, state)
+  if (isListening) return
+  isListening = true
+  process.on("beforeExit", closeCores)
   process.on("exit", depart)
 }
 
 /** Drops the state of a closed socket, because its listeners may refer to the socket. */
 export function unwatch(state: SocketState): void {
   watched.delete(state)
-  dropped.unregister(state)
+  collected.unregister(state)
 }
 
 /** Registers an endpoint that still has messages to send. Returns the callback for when it has none. */
@@ -62,9 +62,9 @@ export function exitsLater(endpoint: Leaving, context: Context | undefined): () 
   leaving.add(entry)
   return () => {
     leaving.delete(entry)
-    if (!holding || leaving.size > 0) return
-    holding = false
-    staying.unref()
+    if (!isHolding || leaving.size > 0) return
+    isHolding = false
+    hold.unref()
   }
 }
 
@@ -72,22 +72,22 @@ export function exitsLater(endpoint: Leaving, context: Context | undefined): () 
  * Closes the socket cores; zeromq.js closes the sockets. Calling the addon here would crash the
  * process if a worker were terminated meanwhile.
  */
-function closeAll(): void {
+function closeCores(): void {
   const open: SocketState[] = []
   for (const state of watched) {
     if (state.core?.isClosed !== false) watched.delete(state)
     else open.push(state)
   }
-  if (open.length > 0 && !announced) {
-    announced = true
+  if (open.length > 0 && !isAnnounced) {
+    isAnnounced = true
     setImmediate(() => {}) // "beforeExit" will be emitted again
     return
   }
-  announced = false
+  isAnnounced = false
   for (const state of open) closeCore(state)
-  if (leaving.size === 0 || holding) return
-  holding = true
-  staying.ref()
+  if (leaving.size === 0 || isHolding) return
+  isHolding = true
+  hold.ref()
   setTimeout(warnOfLeaving, WARNING_MS).unref()
 }
 

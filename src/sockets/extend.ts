@@ -7,7 +7,12 @@ import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { Lz4Endpoints } from "./lz4-endpoints.js"
 import { defineMessageMethods } from "./message-methods.js"
-import { checkSocketOptions, explainRefusal, misplacedOption, whyNative } from "./mistakes.js"
+import {
+  checkSocketOptions,
+  explainRefusal,
+  misplacedOption,
+  nativeRefusalReason,
+} from "./mistakes.js"
 import { Monitor } from "./monitor.js"
 import { NativeEndpoints, type NativeMethods } from "./native-endpoints.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
@@ -105,7 +110,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       state.core?.close(lingerMs)
       unwatch(state)
       // libzmq decides how pending operations fail, which is not always with EAGAIN.
-      state.early?.begin(undefined)
+      state.earlyOperations?.begin(undefined)
       state.monitor?.useNative()
       native.close.call(this, ...args)
     }
@@ -125,7 +130,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       state.core = core
       watch(this, state)
       if (state.nativeEndpoints > 0) nativeEndpoints.mix(this, state, core)
-      state.early?.begin(core)
+      state.earlyOperations?.begin(core)
       return core
     }
 
@@ -133,14 +138,14 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override setBoolOption(option: number, value: boolean): void {
       const state = ensureState(this)
-      state.changing(option)
+      state.optionChanging(option)
       super.setBoolOption(option, value)
-      state.setFlag(option, value)
+      state.setBoolean(option, value)
     }
 
     override setInt32Option(option: number, value: number): void {
       const state = ensureState(this)
-      state.changing(option)
+      state.optionChanging(option)
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
       const core = coreOf(this)
@@ -151,17 +156,17 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override setUint32Option(option: number, value: number): void {
-      ensureState(this).changing(option)
+      ensureState(this).optionChanging(option)
       super.setUint32Option(option, value)
     }
 
     override setInt64Option(option: number, value: number): void {
-      ensureState(this).changing(option)
+      ensureState(this).optionChanging(option)
       super.setInt64Option(option, value)
     }
 
     override setUint64Option(option: number, value: number): void {
-      ensureState(this).changing(option)
+      ensureState(this).optionChanging(option)
       super.setUint64Option(option, value)
     }
 
@@ -176,7 +181,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override setStringOption(option: number, value: string | Buffer | null): void {
       const state = ensureState(this)
-      state.changing(option)
+      state.optionChanging(option)
       super.setStringOption(option, value)
       state.setBytes(option, typeof value === "string" ? Buffer.from(value) : value)
     }
@@ -188,7 +193,9 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     // zeromq.js itself checks sockets that only have libzmq's endpoints.
     if (state.core || isOurs) checkFree(state)
     if (isOurs) return lz4Endpoints[name](socket, state, args)
-    return explainRefusal(whyNative(args), () => nativeEndpoints[name](socket, state, args))
+    return explainRefusal(nativeRefusalReason(args), () =>
+      nativeEndpoints[name](socket, state, args),
+    )
   })
   defineMessageMethods(Socket.prototype, native, Base.name, coreOf)
 

@@ -2,21 +2,21 @@
 
 const FOREVER_MS = 2 ** 31 - 1
 
-let holders = 0
+let references = 0
 let timer: NodeJS.Timeout | undefined
 
 function add(): void {
-  if (holders++ > 0) return
+  if (references++ > 0) return
   if (timer) timer.ref()
   else timer = setInterval(() => {}, FOREVER_MS)
 }
 
 function remove(): void {
-  if (--holders === 0) timer?.unref()
+  if (--references === 0) timer?.unref()
 }
 
 // An operation that was collected no longer waits for anything.
-const dropped = new FinalizationRegistry<{ count: number }>(({ count }) => {
+const collected = new FinalizationRegistry<{ count: number }>(({ count }) => {
   for (let i = 0; i < count; i++) remove()
 })
 
@@ -25,7 +25,7 @@ export class Hold {
   readonly #held = { count: 0 }
 
   constructor() {
-    dropped.register(this, this.#held)
+    collected.register(this, this.#held)
   }
 
   ref(): void {

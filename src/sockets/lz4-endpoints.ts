@@ -52,7 +52,7 @@ export class Lz4Endpoints implements EndpointMethods {
     const { routingId, ...options } = given ?? {}
     if (routingId) {
       checkRoutingId(routingId)
-      state.changing(OPTION.connectRoutingId)
+      state.optionChanging(OPTION.connectRoutingId)
       state.connectRoutingId = Buffer.from(routingId)
     }
     core.endpoints.connect(socket, address, options)

@@ -71,7 +71,7 @@ const SHOWN_DEPTH = 3
 const SHOWN_COLUMNS = 120
 
 /** The data of an open connection, part of which is no longer available from it when it has ended. */
-interface Live {
+interface OpenConnection {
   peer: ConnectEvent
   source: Source
   /** The level reported last. */
@@ -85,11 +85,11 @@ interface Live {
  * rule of RFC.md and loses its connection; a "disconnect" follows.
  */
 export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
-  readonly #live = new Map<PeerConnection, Live>()
+  readonly #open = new Map<PeerConnection, OpenConnection>()
   /** Pipes, which queue and drop messages. */
   readonly #pipes = new Set<Pipe>()
   /** Totals of connections and pipes that have ended. */
-  readonly #past = {
+  readonly #ended = {
     sent: { messages: 0, plainBytes: 0, wireBytes: 0 },
     received: { messages: 0, plainBytes: 0, wireBytes: 0 },
     dropped: 0,
@@ -121,7 +121,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
 
   /** The open connections. */
   get connections(): readonly Connection[] {
-    return Array.from(this.#live, ([connection, { peer, source }]) => {
+    return Array.from(this.#open, ([connection, { peer, source }]) => {
       const { scheme, peerRevision: revision, effort } = connection
       const { sent, received } = connection.counts
       const pipe = source.pipes.get(connection)
@@ -146,7 +146,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
    * made yet count as waiting.
    */
   get stats(): Stats {
-    const past = this.#past
+    const past = this.#ended
     const stats = {
       sent: { ...past.sent },
       received: { ...past.received },
@@ -155,7 +155,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
       dropped: past.dropped,
       waiting: { messages: 0, bytes: 0 },
     }
-    for (const connection of this.#live.keys()) count(stats, connection.counts)
+    for (const connection of this.#open.keys()) addCounts(stats, connection.counts)
     for (const pipe of this.#pipes) {
       const { messages, bytes } = pipe.waiting
       stats.waiting.messages += messages
@@ -168,25 +168,25 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /** @internal */
   [inspect.custom](depth: number, options: InspectOptions): string {
     // A Proxy of the object has no private fields, and util.inspect passes it as `this`.
-    if (depth < 0 || !(#live in this)) return "[Lz4]"
+    if (depth < 0 || !(#open in this)) return "[Lz4]"
     const { stats, connections } = this
-    const wide = { ...options, depth: SHOWN_DEPTH, breakLength: SHOWN_COLUMNS }
-    return `Lz4 ${inspect({ stats, connections }, wide)}`
+    const layout = { ...options, depth: SHOWN_DEPTH, breakLength: SHOWN_COLUMNS }
+    return `Lz4 ${inspect({ stats, connections }, layout)}`
   }
 
   /** @internal */
   opened(connection: PeerConnection, source: Source, state: "accepted" | "connected"): void {
     const { remoteAddress = "unknown", remotePort = 0, effort } = connection // it may have ended already
     const peer = { remoteAddress, remotePort }
-    this.#live.set(connection, { peer, source, level: levelOf(effort) })
+    this.#open.set(connection, { peer, source, level: levelOf(effort) })
     if (source.reconnects > 0) this.#reconnects++
-    tell(() => this.emit("connect", { ...peer }))
-    if (CONNECTION.isWanted) CONNECTION.tell({ ...this.#about(source), ...peer, state })
+    callListeners(() => this.emit("connect", { ...peer }))
+    if (CONNECTION.isWanted) CONNECTION.publish({ ...this.#describe(source), ...peer, state })
   }
 
   /** @internal The handshake is over, which says whether anything is compressed for the peer. */
   ready(connection: PeerConnection): void {
-    const live = this.#live.get(connection)
+    const live = this.#open.get(connection)
     if (live) live.level = levelOf(connection.effort)
   }
 
@@ -194,8 +194,9 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   failed(connection: PeerConnection, source: Source, error: ProtocolError): void {
     const peer = this.#peerOf(connection)
     this.#protocolErrors++
-    tell(() => this.emit("protocolError", { ...peer, error }))
-    if (PROTOCOL_ERROR.isWanted) PROTOCOL_ERROR.tell({ ...this.#about(source), ...peer, error })
+    callListeners(() => this.emit("protocolError", { ...peer, error }))
+    if (PROTOCOL_ERROR.isWanted)
+      PROTOCOL_ERROR.publish({ ...this.#describe(source), ...peer, error })
   }
 
   /** @internal */
@@ -206,29 +207,36 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     error: Error | undefined,
   ): void {
     const peer = this.#peerOf(connection)
-    this.#live.delete(connection)
-    count(this.#past, counts)
-    tell(() => this.emit("disconnect", { ...peer, error }))
+    this.#open.delete(connection)
+    addCounts(this.#ended, counts)
+    callListeners(() => this.emit("disconnect", { ...peer, error }))
     if (!CONNECTION.isWanted) return
     const [sent, received] = [trafficOf(counts.sent), trafficOf(counts.received)]
-    CONNECTION.tell({ ...this.#about(source), ...peer, state: "closed", error, sent, received })
+    CONNECTION.publish({
+      ...this.#describe(source),
+      ...peer,
+      state: "closed",
+      error,
+      sent,
+      received,
+    })
   }
 
   /** @internal */
   retried(source: Source, intervalMs: number): void {
-    if (RECONNECT.isWanted) RECONNECT.tell({ ...this.#about(source), intervalMs })
+    if (RECONNECT.isWanted) RECONNECT.publish({ ...this.#describe(source), intervalMs })
   }
 
   /** @internal */
   effortChanged(connection: PeerConnection): void {
-    const live = this.#live.get(connection)
+    const live = this.#open.get(connection)
     const level = levelOf(connection.effort)
     if (!live || level === live.level) return
     const { peer, source, level: previous } = live
     live.level = level
     // Deferred, because this is called while sending, and a subscriber may send too.
     if (LEVEL.isWanted)
-      queueMicrotask(() => LEVEL.tell({ ...this.#about(source), ...peer, level, previous }))
+      queueMicrotask(() => LEVEL.publish({ ...this.#describe(source), ...peer, level, previous }))
   }
 
   /** @internal Adds a pipe whose queue counts as waiting. */
@@ -238,16 +246,16 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
 
   /** @internal Removes a pipe that has nothing queued and will not be used any more. */
   pipeRemoved(pipe: Pipe): void {
-    if (this.#pipes.delete(pipe)) this.#past.dropped += pipe.dropped
+    if (this.#pipes.delete(pipe)) this.#ended.dropped += pipe.dropped
   }
 
-  #about({ socketType, address }: Source): DiagnosticsMessage {
+  #describe({ socketType, address }: Source): DiagnosticsMessage {
     return { socketType, endpoint: address, lz4: this }
   }
 
   /** Returns empty fields for a socket that was collected. */
   #peerOf(connection: PeerConnection): ConnectEvent {
-    return this.#live.get(connection)?.peer ?? { remoteAddress: "unknown", remotePort: 0 }
+    return this.#open.get(connection)?.peer ?? { remoteAddress: "unknown", remotePort: 0 }
   }
 }
 
@@ -257,7 +265,7 @@ function levelOf(effort: number): Lz4Level | "none" {
 }
 
 /** Calls listeners. An error of theirs is the program's, and must not interrupt the socket. */
-function tell(emit: () => void): void {
+function callListeners(emit: () => void): void {
   try {
     emit()
   } catch (error) {
@@ -269,12 +277,12 @@ function trafficOf({ messages, plainBytes, wireBytes }: DirectionCounts): Traffi
   return { messages, plainBytes, wireBytes }
 }
 
-function count(total: { sent: Traffic; received: Traffic }, counts: ConnectionCounts): void {
-  add(total.sent, counts.sent)
-  add(total.received, counts.received)
+function addCounts(total: { sent: Traffic; received: Traffic }, counts: ConnectionCounts): void {
+  addTraffic(total.sent, counts.sent)
+  addTraffic(total.received, counts.received)
 }
 
-function add(total: Traffic, { messages, plainBytes, wireBytes }: DirectionCounts): void {
+function addTraffic(total: Traffic, { messages, plainBytes, wireBytes }: DirectionCounts): void {
   total.messages += messages
   total.plainBytes += plainBytes
   total.wireBytes += wireBytes

@@ -22,7 +22,7 @@ export function defineMessageMethods(
   coreOf: (socket: ZmqSocket) => SocketCore | undefined,
 ): void {
   /** Makes libzmq do something, without waiting if `option` names the timeout to suspend. */
-  const natively = <T>(socket: ZmqSocket, option: number | false, work: () => Promise<T>) => {
+  const callNative = <T>(socket: ZmqSocket, option: number | false, work: () => Promise<T>) => {
     if (option === false || socket.closed) return work()
     const timeoutMs = native.getInt32Option.call(socket, option)
     native.setInt32Option.call(socket, option, 0)
@@ -34,7 +34,7 @@ export function defineMessageMethods(
   }
 
   /** Returns whether an operation would wait, on a socket that has never had an endpoint. */
-  const mayWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
+  const wouldWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
     const state = stateOf(socket)
     if (state?.nativeUsed || socket.closed) return false
     const timeoutMs = what === "readable" ? state?.receiveTimeoutMs : state?.sendTimeoutMs
@@ -50,16 +50,18 @@ export function defineMessageMethods(
     define("send", function (this: ZmqSocket, ...args: unknown[]): Promise<void> {
       const core = coreOf(this)
       if (core === undefined) {
-        if (!mayWait(this, "writable") || args[0] === undefined) return send.apply(this, args)
+        if (!wouldWait(this, "writable") || args[0] === undefined) return send.apply(this, args)
         const state = ensureState(this)
-        state.early ??= new EarlyOperations()
+        state.earlyOperations ??= new EarlyOperations()
         // The program may reuse its memory while the operation is pending.
         const message = copyMessage(toMessage(args[0]))
         const more = args.slice(1)
-        return state.early.wait("send", state.sendTimeoutMs, (core, now) =>
+        return state.earlyOperations.wait("send", state.sendTimeoutMs, (core, mustNotWait) =>
           core
             ? core.operations.send(message, toRouting(more[0] ?? {}))
-            : natively(this, now && OPTION.sendTimeout, () => send.call(this, message, ...more)),
+            : callNative(this, mustNotWait && OPTION.sendTimeout, () =>
+                send.call(this, message, ...more),
+              ),
         )
       }
       checkSendArguments(args, takesRouting ? 2 : 1)
@@ -78,13 +80,13 @@ export function defineMessageMethods(
       const core = coreOf(this)
       if (args.length > 0) return receive.apply(this, args)
       if (core === undefined) {
-        if (!mayWait(this, "readable")) return receive.apply(this)
+        if (!wouldWait(this, "readable")) return receive.apply(this)
         const state = ensureState(this)
-        state.early ??= new EarlyOperations()
-        return state.early.wait("receive", state.receiveTimeoutMs, (core, now) =>
+        state.earlyOperations ??= new EarlyOperations()
+        return state.earlyOperations.wait("receive", state.receiveTimeoutMs, (core, mustNotWait) =>
           core
             ? core.operations.receive()
-            : natively(this, now && OPTION.receiveTimeout, () => receive.apply(this)),
+            : callNative(this, mustNotWait && OPTION.receiveTimeout, () => receive.apply(this)),
         )
       }
       core.operations.checkUsable()

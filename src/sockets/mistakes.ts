@@ -32,7 +32,8 @@ export function checkSocketOptions(
   for (const name of Object.keys(options)) {
     if (isRedefined(name)) continue
     if (names.includes(name)) throw misplacedOption(name, className)
-    if (name === "lz4") throw wrongValue(`lz4 is not an option of ${className}; ${given("level")}`)
+    if (name === "lz4")
+      throw wrongValue(`lz4 is not an option of ${className}; ${correctUse("level")}`)
     if (LZ4_MEMBERS.includes(name))
       throw wrongValue(`${name} is not an option of ${className}; read socket.lz4.${name}`)
   }
@@ -40,10 +41,10 @@ export function checkSocketOptions(
 
 /** Returns the error for an endpoint option given to a socket. */
 export function misplacedOption(name: string, className: string): TypeError {
-  return wrongValue(`${name} is not an option of ${className}; ${given(name)}`)
+  return wrongValue(`${name} is not an option of ${className}; ${correctUse(name)}`)
 }
 
-const given = (name: string): string =>
+const correctUse = (name: string): string =>
   `it goes with an endpoint: socket.connect("${SCHEME}HOST:PORT", { ${name} }), or the same with bind`
 
 /**
@@ -74,7 +75,7 @@ const isSocketOption = (socket: Socket, name: string): boolean =>
  * Returns the reason why a valid address cannot be bound; undefined if there is nothing to add to
  * the error.
  */
-export function whyNotBound(address: string, code: string | undefined): string | undefined {
+export function bindFailureReason(address: string, code: string | undefined): string | undefined {
   switch (code) {
     case "EADDRINUSE":
       return explanation(
@@ -98,7 +99,7 @@ export function whyNotBound(address: string, code: string | undefined): string |
 // -- Messages ----------------------------------------------------------------------
 
 /** Returns the error for an operation that a socket type refuses. */
-export function refused(code: Refusal, type: string): Error {
+export function refusalError(code: Refusal, type: string): Error {
   switch (code) {
     case "EFSM":
       return type === "REQ"
@@ -141,7 +142,7 @@ const isTextOrBytes = (value: unknown): boolean =>
  * A function that returns the reason why zeromq.js will refuse the arguments; undefined if it may
  * accept them.
  */
-type Why = (args: readonly unknown[]) => string | undefined
+type RefusalReason = (args: readonly unknown[]) => string | undefined
 
 /**
  * Calls a method of zeromq.js that takes an address. If it refuses its arguments, its error is
@@ -172,7 +173,7 @@ const LIKE_OURS = /^\s*([^:/]*lz4[^:/]*):?\/*(.*)$/is
 const OTHER_TRANSPORT = /(ipc|inproc|udp|wss?|tls|e?pgm|norm|vmci|tipc)$/i
 
 /** Explains why an endpoint that is not `lz4+tcp://` is refused by a socket that could speak it. */
-export const whyNative: Why = ([address, ...more]) => {
+export const nativeRefusalReason: RefusalReason = ([address, ...more]) => {
   if (typeof address !== "string" || isLz4(address)) return undefined
   const [, scheme, rest = ""] = LIKE_OURS.exec(address) ?? []
   if (scheme !== undefined) {
@@ -203,7 +204,7 @@ export function withoutLz4<C extends new (...args: any[]) => Socket>(Base: C, sp
     const [address] = args
     const reason = isLz4(address)
       ? explanation(address, `is not for ${Base.name}, which speaks ${speaks}, not ZMTP`)
-      : whyNative([address])
+      : nativeRefusalReason([address])
     const call = Base.prototype[name] as (...args: unknown[]) => unknown
     return explainRefusal(reason, () => call.apply(socket, args))
   })

@@ -74,7 +74,7 @@ export class MixedSocket {
       readable: () => events.readable(),
       writable: () => events.writable(),
       mayReceive: () => this.#mayReceive("native"),
-      accepts: (message) => this.#notices?.concern(message as Message, "native") ?? true,
+      accepts: (message) => this.#notices?.isForProgram(message as Message, "native") ?? true,
     })
     this.#allOrNone = new AllOrNone(type, (message) => this.#native.write(message, {}))
   }
@@ -130,7 +130,7 @@ export class MixedSocket {
     if (this.#notices && !this.#options.manual)
       while (this.#ownNotice === undefined && this.#type.hasIn()) {
         const message = this.#type.receive() as Message
-        if (this.#notices.concern(message, "own")) this.#ownNotice = message
+        if (this.#notices.isForProgram(message, "own")) this.#ownNotice = message
       }
     return this.#ownNotice !== undefined || this.#type.hasIn()
   }

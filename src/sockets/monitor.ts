@@ -8,7 +8,7 @@ import { Hold } from "./hold.js"
  */
 const EVENTS_MAX = 2000
 
-interface Waiting {
+interface PendingReceive {
   resolve(event: Event): void
   reject(error: unknown): void
 }
@@ -23,14 +23,14 @@ export class Monitor {
   readonly #hold = new Hold()
   readonly #events: Event[] = []
   /** The pending call for the next event. */
-  #waiting: Waiting | undefined
+  #waiting: PendingReceive | undefined
   #nativeReceiving = false
   /** Whether libzmq has events, or will have. */
-  #native = false
+  #usesNative = false
 
   constructor(observer: Observer, native: boolean) {
     this.#observer = observer
-    this.#native = native
+    this.#usesNative = native
     this.#receiveNative = observer.receive.bind(observer)
     const close = observer.close.bind(observer)
     const own = (name: string, value: unknown) =>
@@ -45,9 +45,9 @@ export class Monitor {
   /** Passes an event to the pending call, or queues it. */
   emit(event: Event): void {
     if (this.#observer.closed) return
-    const waiting = this.#stopWaiting()
+    const waiting = this.#endWait()
     if (waiting) waiting.resolve(event)
-    else this.#keep(event)
+    else this.#queue(event)
   }
 
   /**
@@ -55,7 +55,7 @@ export class Monitor {
    * event of libzmq's.
    */
   useNative(): void {
-    this.#native = true
+    this.#usesNative = true
     if (this.#waiting) this.#listen()
   }
 
@@ -72,7 +72,7 @@ export class Monitor {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
       this.#hold.ref()
-      if (this.#native) this.#listen()
+      if (this.#usesNative) this.#listen()
     })
   }
 
@@ -82,22 +82,22 @@ export class Monitor {
     this.#receiveNative().then(
       (event) => {
         this.#nativeReceiving = false
-        const waiting = this.#stopWaiting()
+        const waiting = this.#endWait()
         if (waiting) waiting.resolve(event)
-        else if (event) this.#keep(event)
+        else if (event) this.#queue(event)
       },
       (error) => {
         this.#nativeReceiving = false
-        this.#stopWaiting()?.reject(error)
+        this.#endWait()?.reject(error)
       },
     )
   }
 
-  #keep(event: Event): void {
+  #queue(event: Event): void {
     if (this.#events.length < EVENTS_MAX) this.#events.push(event)
   }
 
-  #stopWaiting(): Waiting | undefined {
+  #endWait(): PendingReceive | undefined {
     const waiting = this.#waiting
     if (waiting) this.#hold.unref()
     this.#waiting = undefined

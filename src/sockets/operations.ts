@@ -5,10 +5,10 @@ import { caughtUp, fellBehind } from "../transport/read-turns.js"
 import { zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { checkFree } from "./blocking.js"
-import { busy } from "./early-operations.js"
+import { busyError } from "./early-operations.js"
 import type { Hold } from "./hold.js"
 import { copyMessage, type Received, receiveFrom } from "./message.js"
-import { refused } from "./mistakes.js"
+import { refusalError } from "./mistakes.js"
 import type { MixedSocket } from "./mixed-socket.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
 import type { SocketState } from "./state.js"
@@ -16,7 +16,7 @@ import { TurnBudget } from "./turn-budget.js"
 
 const RESOLVED = Promise.resolve()
 
-interface Sending {
+interface PendingSend {
   message: Message
   routing: Routing
   resolve: () => void
@@ -24,7 +24,7 @@ interface Sending {
   timer: NodeJS.Timeout | undefined
 }
 
-interface Receiving {
+interface PendingReceive {
   resolve: (message: Received) => void
   reject: (error: Error) => void
   timer: NodeJS.Timeout | undefined
@@ -44,8 +44,8 @@ export class Operations implements SocketTypeEvents {
   readonly #state: SocketState
   readonly #hold: Hold
   readonly #budget = new TurnBudget()
-  #sending: Sending | undefined
-  #receiving: Receiving | undefined
+  #sending: PendingSend | undefined
+  #receiving: PendingReceive | undefined
 
   constructor(typeName: SocketTypeName, state: SocketState, hold: Hold) {
     this.#state = state
@@ -104,14 +104,15 @@ export class Operations implements SocketTypeEvents {
   }
 
   send(message: Message, routing: Routing): Promise<void> {
-    if (this.#sending) throw busy("send")
+    if (this.#sending) throw busyError("send")
     const { sendTimeoutMs } = this.#state
     if (sendTimeoutMs === 0 || this.#hasOut()) {
-      if (sendTimeoutMs === 0 || this.#budget.count()) {
+      if (sendTimeoutMs === 0 || this.#budget.countOperation()) {
         const refusal = this.#trySend(message, routing)
         if (this.#receiving !== undefined) this.readable()
-        if (typeof refusal === "string") return this.#refuse(refused(refusal, this.type.name))
-        if (refusal) return refusal.catch((error) => this.#refuse(error))
+        if (typeof refusal === "string")
+          return this.#rejectSoon(refusalError(refusal, this.type.name))
+        if (refusal) return refusal.catch((error) => this.#rejectSoon(error))
         return this.#budget.turnAfter(message) ?? RESOLVED
       }
       return this.#waitToSend(message, routing, undefined)
@@ -120,8 +121,8 @@ export class Operations implements SocketTypeEvents {
   }
 
   /** Rejects. From time to time it does so a turn later, for programs that try again at once. */
-  #refuse(error: Error): Promise<never> {
-    if (this.#budget.count()) return Promise.reject(error)
+  #rejectSoon(error: Error): Promise<never> {
+    if (this.#budget.countOperation()) return Promise.reject(error)
     return this.#budget.nextTurn().then(() => {
       throw error
     })
@@ -137,7 +138,7 @@ export class Operations implements SocketTypeEvents {
       return refusal.catch((error) => {
         if (error.code === "EAGAIN") return this.#sendForProxyLater(message, routing)
       })
-    if (!this.#budget.count()) return this.#budget.nextTurn()
+    if (!this.#budget.countOperation()) return this.#budget.nextTurn()
     return this.#budget.turnAfter(message) ?? RESOLVED
   }
 
@@ -156,7 +157,7 @@ export class Operations implements SocketTypeEvents {
   #waitToSend(message: Message, routing: Routing, timeoutMs: number | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const copied = copyMessage(message)
-      const sending: Sending = { message: copied, routing, resolve, reject, timer: undefined }
+      const sending: PendingSend = { message: copied, routing, resolve, reject, timer: undefined }
       this.#sending = sending
       this.#hold.ref()
       if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
@@ -166,23 +167,23 @@ export class Operations implements SocketTypeEvents {
   }
 
   #finishSending(): void {
-    const sending = this.#sending as Sending
+    const sending = this.#sending as PendingSend
     this.#sending = undefined
-    this.#budget.begin()
+    this.#budget.reset()
     clearTimeout(sending.timer)
     this.#hold.unref()
     this.mixed?.wantOut(false)
     try {
       const refusal = this.#trySend(sending.message, sending.routing)
       if (refusal === undefined) sending.resolve()
-      else outcome(refusal, this.type.name).then(sending.resolve, sending.reject)
+      else settled(refusal, this.type.name).then(sending.resolve, sending.reject)
     } catch (error) {
       sending.reject(error as Error)
     }
     if (this.#receiving !== undefined) this.readable()
   }
 
-  sendNow(sending: Sending): void {
+  sendNow(sending: PendingSend): void {
     if (this.#sending !== sending) return
     const { sendTimeoutMs } = this.#state
     // Room that there was before the turn may have gone with its peer.
@@ -193,15 +194,15 @@ export class Operations implements SocketTypeEvents {
   // -- Receiving -------------------------------------------------------------------
 
   receive(): Promise<Received> {
-    if (this.#receiving) throw busy("receive")
+    if (this.#receiving) throw busyError("receive")
     const { receiveTimeoutMs } = this.#state
     if (receiveTimeoutMs === 0 || this.#hasIn()) {
-      if (receiveTimeoutMs === 0 || this.#budget.count()) {
+      if (receiveTimeoutMs === 0 || this.#budget.countOperation()) {
         const message = this.#tryReceive()
         if (typeof message === "string") {
           // libzmq has a message, which it gives to a pending call only.
           if (this.mixed?.isReadable) return this.#waitToReceive(NATIVE_RECEIVE_MS)
-          return this.#refuse(refused(message, this.type.name))
+          return this.#rejectSoon(refusalError(message, this.type.name))
         }
         if (this.#sending !== undefined) this.writable()
         return this.#budget.turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
@@ -219,7 +220,7 @@ export class Operations implements SocketTypeEvents {
 
   #waitToReceive(timeoutMs: number | undefined): Promise<Received> {
     return new Promise((resolve, reject) => {
-      const receiving: Receiving = {
+      const receiving: PendingReceive = {
         resolve,
         reject,
         timer: undefined,
@@ -236,22 +237,22 @@ export class Operations implements SocketTypeEvents {
   }
 
   #finishReceiving(): void {
-    const receiving = this.#receiving as Receiving
+    const receiving = this.#receiving as PendingReceive
     this.#receiving = undefined
-    hadTurn(receiving)
-    this.#budget.begin()
+    endTurnWait(receiving)
+    this.#budget.reset()
     if (receiving.timer) clearTimeout(receiving.timer)
     this.#hold.unref()
     this.mixed?.wantIn(false)
     const message = this.#tryReceive()
-    if (typeof message === "string") receiving.reject(refused(message, this.type.name))
+    if (typeof message === "string") receiving.reject(refusalError(message, this.type.name))
     else receiving.resolve(message)
     if (this.#sending !== undefined) this.writable()
   }
 
-  receiveNow(receiving: Receiving): void {
+  receiveNow(receiving: PendingReceive): void {
     if (this.#receiving !== receiving) return
-    hadTurn(receiving)
+    endTurnWait(receiving)
     const { receiveTimeoutMs } = this.#state
     // A message that there was before the turn may have gone with its peer.
     if (receiving.timer !== undefined || receiveTimeoutMs === 0 || this.#hasIn())
@@ -262,20 +263,20 @@ export class Operations implements SocketTypeEvents {
 }
 
 /** Returns the result of a send that was refused, or that libzmq carries out. */
-function outcome(refusal: Refusal | Promise<void>, type: string): Promise<void> {
-  return typeof refusal === "string" ? Promise.reject(refused(refusal, type)) : refusal
+function settled(refusal: Refusal | Promise<void>, type: string): Promise<void> {
+  return typeof refusal === "string" ? Promise.reject(refusalError(refusal, type)) : refusal
 }
 
-function sendNow(operations: Operations, sending: Sending): void {
+function sendNow(operations: Operations, sending: PendingSend): void {
   operations.sendNow(sending)
 }
 
 /** Records that the turn which a program waited for is over. */
-function hadTurn(receiving: Receiving): void {
+function endTurnWait(receiving: PendingReceive): void {
   if (receiving.isBehind) caughtUp()
   receiving.isBehind = false
 }
 
-function receiveNow(operations: Operations, receiving: Receiving): void {
+function receiveNow(operations: Operations, receiving: PendingReceive): void {
   operations.receiveNow(receiving)
 }

@@ -77,11 +77,11 @@ class Forwarding {
 
   constructor(front: Socket, back: Socket) {
     this.#sockets = [front, back]
-    const [frontEngine, backEngine] = [coreFor(front), coreFor(back)]
+    const [frontCore, backCore] = [coreFor(front), coreFor(back)]
     for (const socket of this.#sockets) (stateOf(socket) as SocketState).blocked = "own"
     this.done = Promise.all([
-      this.#forward(frontEngine, backEngine),
-      this.#forward(backEngine, frontEngine),
+      this.#forward(frontCore, backCore),
+      this.#forward(backCore, frontCore),
     ]).then(() => {})
   }
 
@@ -112,7 +112,7 @@ class Forwarding {
       while (!this.#terminated) {
         const received = await from.operations.receiveForProxy()
         if (this.#paused) await this.#paused
-        await to.operations.sendForProxy(...split(received))
+        await to.operations.sendForProxy(...splitRouting(received))
       }
     } catch (error) {
       // Operations that are pending when the sockets are closed fail, which is expected.
@@ -122,7 +122,7 @@ class Forwarding {
 }
 
 /** Splits a received message into its parts and its routing. */
-function split(received: Received): [message: Message, routing: Routing] {
+function splitRouting(received: Received): [message: Message, routing: Routing] {
   const last = received.at(-1)
   if (Buffer.isBuffer(last)) return [received as Message, {}]
   return [received.slice(0, -1) as Message, last as Routing]

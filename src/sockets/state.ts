@@ -24,7 +24,7 @@ const IMMEDIATE: ReadonlySet<number> = new Set([
   OPTION.receiveTimeout,
 ])
 
-const FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
+const TYPE_FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
   [OPTION.mandatory]: "mandatory",
   [OPTION.probeRouter]: "probeRouter",
   [OPTION.correlate]: "correlate",
@@ -37,7 +37,7 @@ const FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
 
 const states = new WeakMap<Socket, SocketState>()
 /** Listeners may refer to the socket, so only the socket may keep these alive. */
-const emitters = new WeakMap<Socket, Lz4>()
+const lz4Objects = new WeakMap<Socket, Lz4>()
 
 /** Returns the state of a socket; undefined if it has none. */
 export function stateOf(socket: Socket): SocketState | undefined {
@@ -85,9 +85,9 @@ export class SocketState {
   monitor: Monitor | undefined
   #lz4: WeakRef<Lz4> | undefined
   /** Number of option changes. */
-  changes = 0
+  optionChanges = 0
   /** Operations that wait for the first endpoint. */
-  early: EarlyOperations | undefined
+  earlyOperations: EarlyOperations | undefined
   /** The bind, unbind or proxy in progress, during which the socket cannot be used. */
   blocked: "own" | "native" | undefined
   /** Whether to close the socket once it is no longer blocked. */
@@ -102,10 +102,10 @@ export class SocketState {
   }
 
   lz4Of(socket: Socket): Lz4 {
-    let lz4 = emitters.get(socket)
+    let lz4 = lz4Objects.get(socket)
     if (!lz4) {
       lz4 = this.#newLz4()
-      emitters.set(socket, lz4)
+      lz4Objects.set(socket, lz4)
       this.#lz4 = new WeakRef(lz4)
     }
     return lz4
@@ -118,13 +118,13 @@ export class SocketState {
   /** Records that libzmq gets an endpoint. */
   useNative(): void {
     this.nativeUsed = true
-    this.early?.begin(this.core)
+    this.earlyOperations?.begin(this.core)
     this.monitor?.useNative()
   }
 
-  setFlag(option: number, value: boolean): void {
+  setBoolean(option: number, value: boolean): void {
     const { typeOptions } = this
-    const name = FLAGS[option]
+    const name = TYPE_FLAGS[option]
     if (name) (typeOptions[name] as boolean) = value
     else if (option === OPTION.conflate) this.conflate = value
     else if (option === OPTION.xpubVerbose) typeOptions.verbosity = value ? "allSubs" : "none"
@@ -166,8 +166,8 @@ export class SocketState {
   }
 
   /** Counts a change. Warns, as zeromq.js does, if the option is set too late to take effect. */
-  changing(option: number): void {
-    this.changes++
+  optionChanging(option: number): void {
+    this.optionChanges++
     if (IMMEDIATE.has(option) || this.nativeEndpoints > 0) return
     // While zeromq.js itself blocks the socket, it warns too.
     if (this.blocked === "own" || (this.core?.endpoints.size ?? 0) > 0)

@@ -17,7 +17,7 @@ export class SubscriptionNotices {
   }
 
   /** Returns whether the program is to receive a message of one side. */
-  concern(message: Message, side: Side): boolean {
+  isForProgram(message: Message, side: Side): boolean {
     const { manual, verbosity } = this.#options
     const [first] = message as [Buffer]
     if (manual || message.length > 1 || first.length === 0 || (first[0] as number) > 1) return true

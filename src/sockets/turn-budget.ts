@@ -24,7 +24,7 @@ export class TurnBudget {
   #turn: Promise<void> | undefined
 
   /** Counts an operation. Returns whether it still belongs to this turn of the event loop. */
-  count(): boolean {
+  countOperation(): boolean {
     return this.#operations++ < OPERATIONS_MAX
   }
 
@@ -41,14 +41,14 @@ export class TurnBudget {
 
   nextTurn(): Promise<void> {
     this.#turn ??= turn().then(() => {
-      this.begin()
+      this.reset()
       this.#turn = undefined
     })
     return this.#turn
   }
 
   /** Resets the counts, because an operation has waited for the event loop. */
-  begin(): void {
+  reset(): void {
     this.#operations = 0
     this.#turnStart = undefined
   }
