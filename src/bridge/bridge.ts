@@ -81,7 +81,7 @@ export class Bridge {
   readonly #listen: () => Promise<string>
   readonly #links = new Set<Link>()
   /** Callbacks that close a connection which is accepted but not joined yet. */
-  readonly #waiting = new Set<() => void>()
+  readonly #unjoined = new Set<() => void>()
   #trainer: Trainer | undefined
   #count = 0
   #drained: (() => void) | undefined
@@ -92,8 +92,8 @@ export class Bridge {
     this.#handlers = handlers
     checkSchemes(spec)
     this.#server = createServer(serverOptions(TCP), (accepted) => this.#accept(accepted))
-    this.#listen = listening(this.#server, spec.from)
-    this.#dial = dialling(spec.to)
+    this.#listen = listenerFor(this.#server, spec.from)
+    this.#dial = dialerFor(spec.to)
     checkAddresses(spec)
   }
 
@@ -108,7 +108,7 @@ export class Bridge {
    */
   async drain(limitMs: number): Promise<void> {
     this.#server.close()
-    for (const close of this.#waiting) close()
+    for (const close of this.#unjoined) close()
     for (const link of this.#links) link.drain()
     if (this.#links.size > 0) {
       const limit = setTimeout(() => {
@@ -124,7 +124,7 @@ export class Bridge {
 
   #accept(accepted: Socket): void {
     const from = addressOf(accepted, this.#spec.from)
-    if (this.#links.size + this.#waiting.size >= this.#spec.maxConnections) {
+    if (this.#links.size + this.#unjoined.size >= this.#spec.maxConnections) {
       accepted.on("error", () => {})
       accepted.destroy()
       this.#handlers.full(from)
@@ -132,16 +132,16 @@ export class Bridge {
     }
     const dialled = this.#dial()
     const close = () => {
-      this.#waiting.delete(close)
+      this.#unjoined.delete(close)
       dialled.handlers = {}
       dialled.socket.destroy()
       accepted.destroy()
     }
-    this.#waiting.add(close)
+    this.#unjoined.add(close)
     accepted.on("error", () => {}) // until a link handles it
     dialled.handlers = {
       connected: () => {
-        this.#waiting.delete(close)
+        this.#unjoined.delete(close)
         this.#join(Channel.adopt(accepted), from, dialled)
       },
       closed: ({ socket }) => {
@@ -159,18 +159,18 @@ export class Bridge {
     const to = addressOf(dialled.socket, this.#spec.to)
     const fromIsLz4 = isLz4(this.#spec.from)
     const [lz4, plain] = fromIsLz4 ? [accepted, dialled] : [dialled, accepted]
-    const sayFarewell = () => destroyWhenSent(plain.socket)
+    const closePlain = () => destroyWhenSent(plain.socket)
     const link = new Link(lz4, plain, instance, settings, limits, this.#trainer, {
       failed: (error, end) =>
         this.#handlers.failed(joined, (end === "lz4") === fromIsLz4 ? from : to, error),
-      disconnected: sayFarewell,
+      disconnected: closePlain,
       ended: (error) => {
         this.#links.delete(link)
         this.#handlers.ended(joined, error)
         if (this.#links.size === 0) this.#drained?.()
       },
     })
-    lz4.socket.once("end", sayFarewell)
+    lz4.socket.once("end", closePlain)
     const joined: Joined = { number: ++this.#count, from, to, counts: () => link.counts }
     this.#links.add(link)
     this.#handlers.joined(joined)
@@ -211,7 +211,7 @@ const schemeOf = (endpoint: string): TcpScheme => (isLz4(endpoint) ? SCHEME : "t
 /** As with libzmq, `*` is all addresses of IPv4; IPv6 must be written explicitly. */
 const usesIpv6 = (endpoint: string) => /\[|::/.test(endpoint)
 
-function listening(server: Server, endpoint: string): () => Promise<string> {
+function listenerFor(server: Server, endpoint: string): () => Promise<string> {
   if (endpoint.startsWith(IPC)) {
     const path = parseIpc(endpoint)
     return async () => {
@@ -228,7 +228,7 @@ function listening(server: Server, endpoint: string): () => Promise<string> {
     )
 }
 
-function dialling(endpoint: string): () => Channel {
+function dialerFor(endpoint: string): () => Channel {
   if (endpoint.startsWith(IPC)) {
     const path = parseIpc(endpoint)
     return () => Channel.connect({ path, allowHalfOpen: true })

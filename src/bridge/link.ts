@@ -55,9 +55,9 @@ export class Link implements ChannelHandlers, PumpHandlers {
   #end: Ending | undefined
   #farewell: NodeJS.Timeout | undefined
   /** Bytes of the greetings not yet received, and the timer for them. */
-  #lz4Ungreeted = GREETING_BYTES
-  #plainUngreeted = GREETING_BYTES
-  #greeting: NodeJS.Timeout | undefined
+  #lz4GreetingLeft = GREETING_BYTES
+  #plainGreetingLeft = GREETING_BYTES
+  #greetingTimer: NodeJS.Timeout | undefined
   #open = 2
 
   /** Joins two channels. */
@@ -85,7 +85,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
 
   /** Starts to pass on data. */
   start(): void {
-    this.#greeting = setTimeout(() => this.#ungreeted(), GREETING_MS).unref()
+    this.#greetingTimer = setTimeout(() => this.#greetingTimedOut(), GREETING_MS).unref()
     this.#plain.resume()
     this.#lz4.resume()
   }
@@ -97,7 +97,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   data(chunk: Uint8Array, { socket }: Channel): void {
-    if (this.#greeting) this.#countGreeting(socket, chunk.length)
+    if (this.#greetingTimer) this.#countGreeting(socket, chunk.length)
     if (socket === this.#plain) this.#fromPlain.push(chunk)
     else this.#fromLz4.push(chunk)
   }
@@ -139,7 +139,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
     }
     this.#open--
     if (this.#open > 0) return
-    clearTimeout(this.#greeting)
+    clearTimeout(this.#greetingTimer)
     this.#count()
     this.#receiving.close()
     this.#sending.close()
@@ -154,8 +154,8 @@ export class Link implements ChannelHandlers, PumpHandlers {
   drain(): void {
     if (this.#end) return
     const moreReceived = this.#receiving.messages > this.#sending.messages
-    if (moreReceived) this.#fromPlain.conclude()
-    else this.#fromLz4.conclude()
+    if (moreReceived) this.#fromPlain.endAfterMessage()
+    else this.#fromLz4.endAfterMessage()
   }
 
   /** Ends the link at once, with all the data that it holds. */
@@ -165,17 +165,17 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   #countGreeting(socket: Socket, bytes: number): void {
-    if (socket === this.#plain) this.#plainUngreeted -= bytes
-    else this.#lz4Ungreeted -= bytes
-    if (this.#plainUngreeted > 0 || this.#lz4Ungreeted > 0) return
-    clearTimeout(this.#greeting)
-    this.#greeting = undefined
+    if (socket === this.#plain) this.#plainGreetingLeft -= bytes
+    else this.#lz4GreetingLeft -= bytes
+    if (this.#plainGreetingLeft > 0 || this.#lz4GreetingLeft > 0) return
+    clearTimeout(this.#greetingTimer)
+    this.#greetingTimer = undefined
   }
 
-  #ungreeted(): void {
+  #greetingTimedOut(): void {
     // The side that sent less: libzmq sends the rest of its greeting after it has received some of
     // the peer's.
-    const side = this.#lz4Ungreeted >= this.#plainUngreeted ? "lz4+tcp" : "plain"
+    const side = this.#lz4GreetingLeft >= this.#plainGreetingLeft ? "lz4+tcp" : "plain"
     const message = `the ${side} side sent no whole greeting in ${GREETING_MS / 1000} seconds`
     this.#end ??= { error: zmqError("ETIMEDOUT", undefined, message) }
     this.destroy()

@@ -41,7 +41,7 @@ export class Pump implements TranscoderSink {
   #ended = false
   #stopped = false
   /** The number of messages at which the other side is ended at the latest. */
-  #concludeAt: number | undefined
+  #endAtMessages: number | undefined
 
   constructor(
     from: Socket,
@@ -92,10 +92,10 @@ export class Pump implements TranscoderSink {
   }
 
   /** Ends the other side once it has the message in progress. Drops the rest. */
-  conclude(): void {
+  endAfterMessage(): void {
     // A message that is counted but whose body is incomplete has ended when two more are counted.
-    this.#concludeAt = this.#transcoder.messages + 2
-    this.#checkConcluded()
+    this.#endAtMessages = this.#transcoder.messages + 2
+    this.#endIfComplete()
   }
 
   /** Drops everything read from now on. */
@@ -138,39 +138,39 @@ export class Pump implements TranscoderSink {
       this.#handlers.failed(this.#transcoder, error as Error)
       return
     }
-    if (this.#concludeAt !== undefined) this.#checkConcluded()
+    if (this.#endAtMessages !== undefined) this.#endIfComplete()
     if (this.#blocked && !this.#stopped) this.#from.pause()
   }
 
-  #checkConcluded(): void {
+  #endIfComplete(): void {
     const { insideMessage, messages } = this.#transcoder
-    if (this.#stopped || (insideMessage && messages < (this.#concludeAt as number))) return
+    if (this.#stopped || (insideMessage && messages < (this.#endAtMessages as number))) return
     this.stop()
     this.#to.end()
   }
 
   take(piece: Uint8Array, copied: boolean): boolean {
     const refused = this.#output?.check(piece)
-    const taken = refused ? piece.subarray(0, refused.at) : piece
-    const begunAt = this.#network ? performance.now() : 0
-    if (copied) this.#to.write(taken)
-    else this.#writeCopy(taken)
+    const allowed = refused ? piece.subarray(0, refused.at) : piece
+    const startedAt = this.#network ? performance.now() : 0
+    if (copied) this.#to.write(allowed)
+    else this.#writeCopy(allowed)
     if (refused) throw refused.error
     // The stream also asks for a pause when the system took everything at once.
     this.#blocked = this.#to.writableNeedDrain && this.#to.writableLength > 0
-    if (this.#network) this.#measureWrite(this.#network, begunAt)
+    if (this.#network) this.#measureWrite(this.#network, startedAt)
     return !this.#blocked
   }
 
-  #measureWrite(network: Link, begunAt: number): void {
+  #measureWrite(network: Link, startedAt: number): void {
     const { plainBytes, wireBytes } = this.#written
     this.#transcoder.count(this.#written)
     const plain = this.#written.plainBytes - plainBytes
     const wire = this.#written.wireBytes - wireBytes
-    network.wrote(plain, wire, begunAt, this.#blocked)
+    network.wrote(plain, wire, startedAt, this.#blocked)
     this.#encoded.plainBytes += plain
     this.#encoded.wireBytes += wire
-    this.#encoded.writeMs += performance.now() - begunAt
+    this.#encoded.writeMs += performance.now() - startedAt
   }
 
   /** Writes a copy, in a buffer that is reused if the system takes all of it at once. */

@@ -58,20 +58,20 @@ export class Report implements BridgeHandlers {
     this.#full = false
     this.#totals.end(number)
     const reason = error && !(error instanceof ProtocolError) ? error : undefined
-    const why = reason ? ` (${words(reason)})` : ""
+    const why = reason ? ` (${errorText(reason)})` : ""
     const { sent, received } = counts()
-    const flows = `${flow("sent", sent)}; ${flow("received", received)}`
+    const flows = `${trafficText("sent", sent)}; ${trafficText("received", received)}`
     this.#log.print("closed", `#${number} closed${why}: ${flows}`, {
       connection: number,
-      error: reason ? errorFields(reason, words(reason)) : null,
+      error: reason ? errorFields(reason, errorText(reason)) : null,
       sent: trafficFields(sent),
       received: trafficFields(received),
     })
   }
 
   unreachable(from: string, error: Error): void {
-    const line = `cannot connect to ${this.#to}: ${words(error)}`
-    const fields = { to: this.#to, closed: from, ...errorFields(error, words(error)) }
+    const line = `cannot connect to ${this.#to}: ${errorText(error)}`
+    const fields = { to: this.#to, closed: from, ...errorFields(error, errorText(error)) }
     if (line !== this.#unreachable)
       this.#log.print("unreachable", `${line}; closed ${from}`, fields)
     this.#unreachable = line
@@ -93,8 +93,8 @@ export class Report implements BridgeHandlers {
       const received = difference(before.received, now.received)
       before = now
       const flows = [
-        flow("sent", perSecond(sent, seconds), "/s"),
-        flow("received", perSecond(received, seconds), "/s"),
+        trafficText("sent", perSecond(sent, seconds), "/s"),
+        trafficText("received", perSecond(received, seconds), "/s"),
       ]
       const fields = { seconds, connections: this.#open, sent, received }
       this.#log.print("statistics", `connections: ${this.#open}; ${flows.join("; ")}`, fields)
@@ -111,7 +111,7 @@ export const flag = (name: string): string =>
   `--${name.replace(/[A-Z]/g, (c) => `-${c.toLowerCase()}`)}`
 
 /** Formats an error. Errors of the system often have a code only. */
-export function words(error: unknown): string {
+export function errorText(error: unknown): string {
   const { code, message, syscall } = error as NodeJS.ErrnoException
   if (code === "ENODEV") return "there is no interface, address or host of that name"
   if (message && !syscall) return message
@@ -148,7 +148,7 @@ function perSecond({ messages, plainBytes, wireBytes }: Traffic, seconds: number
 }
 
 /** Formats the traffic of one direction; `per` is a period, or empty for the total. */
-function flow(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
+function trafficText(way: string, { messages, plainBytes, wireBytes }: Traffic, per = ""): string {
   const ratio = wireBytes > 0 ? ` (${(plainBytes / wireBytes).toFixed(2)} ×)` : ""
   return `${way} ${count(messages, "message")}${per}, ${plainBytes} bytes${per} as ${wireBytes}${per} on the wire${ratio}`
 }

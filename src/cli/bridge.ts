@@ -3,7 +3,7 @@ import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "..
 import type { ZmqError } from "../transport/zmq-error.js"
 import { PARTS_MAX } from "../zmtp/session.js"
 import { parse, wholeNumber } from "./args.js"
-import { BridgeLog, flag, Report, words } from "./bridge-report.js"
+import { BridgeLog, errorText, flag, Report } from "./bridge-report.js"
 import { readDictionary } from "./dictionary.js"
 import { InputError, UsageError } from "./errors.js"
 
@@ -67,7 +67,7 @@ export async function bridge(args: string[]): Promise<void> {
     const endpoint = await bridge.start()
     log.print("listening", `listening on ${endpoint}, connecting to ${to}`, { endpoint, to })
   } catch (error) {
-    throw new InputError(`cannot listen on ${spec.from}: ${words(error)}`)
+    throw new InputError(`cannot listen on ${spec.from}: ${errorText(error)}`)
   }
   const stats = statsSeconds === undefined ? undefined : report.repeatStatistics(statsSeconds)
   const signal = await signalled
@@ -189,7 +189,7 @@ function orUsageError<T>(make: () => T): T {
     const { code, message, address } = error as ZmqError
     if (code === "EINVAL")
       throw new UsageError(`${message.replace("Invalid argument: ", "")}; ${EXPECTED}`)
-    if (code === "ENODEV") throw new InputError(`${address}: ${words(error)}`)
+    if (code === "ENODEV") throw new InputError(`${address}: ${errorText(error)}`)
     throw error
   }
 }

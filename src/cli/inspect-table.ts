@@ -46,22 +46,22 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string | und
       const { time, from } = event.error
       const line = [
         lead(clock(time), id(event.connection), arrow(from), "error"),
-        words(event.error),
+        errorText(event.error),
       ]
       return styled("red", line.join(" "), layout)
     }
     case "command": {
       const { time, from, name, detail } = event.command
       const kind = cutTo(printable(name), NAME_MAX_COLUMNS)
-      return wordsRow(lead(clock(time), id(event.connection), arrow(from), kind), detail, layout)
+      return textRow(lead(clock(time), id(event.connection), arrow(from), kind), detail, layout)
     }
     case "handshake": {
       const { connection, time, from, handshake } = event
       // The row for READY has the rest.
       if (handshake.identity !== undefined) return undefined
-      return wordsRow(
+      return textRow(
         lead(clock(time), id(connection), arrow(from), "greeting"),
-        greetingWords(handshake),
+        greetingText(handshake),
         layout,
       )
     }
@@ -69,10 +69,10 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string | und
       const { client, server, begun } = event.connection
       const note = begun ? "" : ", began before the capture: which of them is the client is a guess"
       const start = lead(clock(event.time), id(event.connection), " ", "open")
-      return wordsRow(start, `${client} → ${server}${note}`, layout)
+      return textRow(start, `${client} → ${server}${note}`, layout)
     }
     case "close":
-      return wordsRow(lead(clock(event.time), id(event.connection), " ", "close"), "", layout)
+      return textRow(lead(clock(event.time), id(event.connection), " ", "close"), "", layout)
   }
 }
 
@@ -97,7 +97,7 @@ function messageRow(
     String(wireBytes),
     measured && wireBytes > 0 ? ratio(plainBytes / wireBytes) : "",
   )} `
-  if (error) return styled("red", start + words(error), layout)
+  if (error) return styled("red", start + errorText(error), layout)
   const columns = left(start, layout)
   if (!dictionary)
     return (
@@ -111,7 +111,7 @@ function messageRow(
   return styled("magenta", start + cutTo(said, columns), layout)
 }
 
-function wordsRow(start: string, text: string, layout: TableLayout): string {
+function textRow(start: string, text: string, layout: TableLayout): string {
   const line = `${start} `
   return styled("cyan", (line + cutTo(printable(text), left(line, layout))).trimEnd(), layout)
 }
@@ -122,9 +122,9 @@ const ratio = (times: number): string => `${times.toFixed(times < 100 ? 2 : 1)}�
 const left = (start: string, { columns }: TableLayout): number =>
   Math.max(columns - start.length, CONTENT_MIN_COLUMNS)
 
-const greetingWords = ({ version, mechanism, asServer }: Handshake): string =>
+const greetingText = ({ version, mechanism, asServer }: Handshake): string =>
   `ZMTP ${version}, ${mechanism}${asServer ? " server" : ""}`
-const words = ({ code, message }: CaptureError): string => `${code}: ${printable(message)}`
+const errorText = ({ code, message }: CaptureError): string => `${code}: ${printable(message)}`
 const clock = (time: bigint | undefined): string => clockTime(time) ?? ""
 const id = (connection: CaptureConnection | undefined): string => String(connection?.id ?? "")
 const arrow = (from: Side | undefined): string => (from ? ARROWS[from] : " ")

@@ -31,7 +31,7 @@ export async function openPage(file: string, dictionary: Content | undefined): P
   if (!capture)
     printLine(`${file} has more than ${MAX}, so it is not in the page: drop the file on it`)
   for (const [program, ...args] of browsers())
-    if (await starts(program, [...args, pathToFileURL(page).href])) return
+    if (await startBrowser(program, [...args, pathToFileURL(page).href])) return
   throw new InputError(`no browser could be started: open ${page} in one`)
 }
 
@@ -78,7 +78,7 @@ function pageOf(capture: Content | undefined, dictionary: Content | undefined): 
   const source = new URL(`../${NAME}`, import.meta.url)
   try {
     const empty = readFileSync(source, "utf8")
-    return put(capture, "capture", put(dictionary, "capture-dictionary", empty))
+    return embed(capture, "capture", embed(dictionary, "capture-dictionary", empty))
   } catch (error) {
     throw fileError(source.pathname, error)
   }
@@ -96,7 +96,7 @@ function writeTemporary(html: string): string {
 }
 
 /** Puts a file into the element of the page that is reserved for it. */
-function put(content: Content | undefined, id: string, page: string): string {
+function embed(content: Content | undefined, id: string, page: string): string {
   if (!content) return page
   const [before, after] = page.split(`id="${id}"></script>`) as [string, string]
   const name = escaped(basename(nameOf(content.file)))
@@ -118,7 +118,7 @@ function browsers(): [program: string, ...args: string[]][] {
   return [["xdg-open"]]
 }
 
-function starts(program: string, args: readonly string[]): Promise<boolean> {
+function startBrowser(program: string, args: readonly string[]): Promise<boolean> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: "ignore", detached: true })
     const timer = setTimeout(() => end(true), START_MS)

@@ -31,7 +31,8 @@ const HELD_OUT = 5
 export async function train(args: string[]): Promise<void> {
   const { output, capacity, files, ...options } = readArgs(args)
   const { messages, captured } = await Samples.read(files, options)
-  if (messages.length === 0) throw new InputError(`no samples: ${whyNone(options, captured)}`)
+  if (messages.length === 0)
+    throw new InputError(`no samples: ${noSamplesReason(options, captured)}`)
   const few = messages.length < HELD_OUT
   const heldOut = few ? messages.flat() : messages.filter((_, i) => i % HELD_OUT === 0).flat()
   const used = few ? messages : messages.filter((_, i) => i % HELD_OUT !== 0)
@@ -62,7 +63,7 @@ export async function train(args: string[]): Promise<void> {
     )
 }
 
-function whyNone({ lines, filter }: SampleOptions, captured: boolean): string {
+function noSamplesReason({ lines, filter }: SampleOptions, captured: boolean): string {
   if (captured) return filter ? "no message matches" : "there is no message that decodes"
   return lines ? "there is no line" : "all files are empty"
 }

@@ -132,14 +132,14 @@ export class Loading {
     this.#looking = true
     do {
       this.#view.step()
-      this.#tellSometimes()
+      this.#reportSometimes()
       await turn()
     } while (!this.#view.complete)
     this.#looking = false
-    this.#tellSometimes()
+    this.#reportSometimes()
   }
 
-  #tellSometimes(): void {
+  #reportSometimes(): void {
     const now = performance.now()
     const settled = this.#phase !== "reading" && !this.#looking
     if (!settled && now - this.#reportedAt < STATE_MILLISECONDS) return
