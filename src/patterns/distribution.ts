@@ -213,13 +213,14 @@ export class Distribution implements Flushable, SharedBatch {
 
   #openMemory(): OpenMemory | undefined {
     const [first] = this.#shared
-    if (!first?.connection?.opensMemory) return undefined
+    const sharing = first?.connection?.sharing
+    if (!sharing) return undefined
     const connections: object[] = []
     for (const { isFree, connection } of this.#shared) {
       if (!isFree) return undefined
       connections.push(connection as object)
     }
-    return first.connection.openMemory(connections)
+    return sharing.openMemory(connections)
   }
 
   /**

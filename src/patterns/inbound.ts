@@ -6,10 +6,7 @@ import type { Message } from "./message.js"
 const PARTS_MAX = 65_536
 
 /** The members of a connection that an inbound queue uses. */
-export type InboundConnection = Pick<
-  PeerConnection,
-  "stop" | "resume" | "messageConsumed" | "setMarks"
->
+export type InboundConnection = Pick<PeerConnection, "stop" | "resume" | "sharing">
 
 /**
  * The messages that a pipe has received and that its socket type has not read. Stops the connection
@@ -42,7 +39,7 @@ export class Inbound {
 
   set highWaterMark(messages: number) {
     this.#highWaterMark = messages
-    this.#connection?.setMarks(messages, this.#conflates)
+    this.#connection?.sharing?.setMarks(messages, this.#conflates)
   }
 
   get isEmpty(): boolean {
@@ -51,7 +48,7 @@ export class Inbound {
 
   attach(connection: InboundConnection): void {
     this.#connection = connection
-    connection.setMarks(this.#highWaterMark, this.#conflates)
+    connection.sharing?.setMarks(this.#highWaterMark, this.#conflates)
     if (!this.checkRoom()) connection.stop()
   }
 
@@ -92,7 +89,7 @@ export class Inbound {
     }
     this.#parts -= message.length
     this.#bytes -= bytesOf(message)
-    this.#connection?.messageConsumed()
+    this.#connection?.sharing?.messageConsumed()
     if (this.#isStopped && this.#isLow) this.#resume()
     return message
   }

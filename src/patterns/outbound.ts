@@ -23,7 +23,6 @@ export type OutboundConnection = PackerConnection &
   Pick<
     PeerConnection,
     | "blocked"
-    | "threadMs"
     | "peerTakesCommands"
     | "waiting"
     | "link"
@@ -323,7 +322,7 @@ export class Outbound implements Flushable {
   // -- Writing to the connection ---------------------------------------------------
 
   get threadMs(): number {
-    return this.#connection?.threadMs ?? 0
+    return this.#connection?.sharing?.threadMs ?? 0
   }
 
   #flushLater(): void {

@@ -15,7 +15,7 @@ const NOTHING: Waiting = { messages: 0, bytes: 0 }
 /** The members of a connection that a packer uses. */
 export type PackerConnection = Pick<
   PeerConnection,
-  "peerRevision" | "dictionarySent" | "opensMemory" | "openMemory" | "applyEffort" | "encoded"
+  "peerRevision" | "dictionarySent" | "sharing" | "applyEffort" | "encoded"
 >
 
 /** Collects the messages of a pipe in a batch, and encodes them as the current peer reads them. */
@@ -92,8 +92,7 @@ export class Packer {
   open(mayShare: boolean): void {
     if (this.#batch) return
     const connection = this.#connection
-    const memory =
-      mayShare && connection?.opensMemory ? connection.openMemory([connection]) : undefined
+    const memory = mayShare ? connection?.sharing?.openMemory([connection]) : undefined
     this.#batch = new Batch(this.#plainBelow, BATCH_BYTES, memory)
   }
 

@@ -17,7 +17,7 @@ export type { FlushWaiter } from "./flush-waiters.js"
 /** The members of a connection that a pipe and its queues use. */
 export type PipeConnection = InboundConnection &
   OutboundConnection &
-  Pick<PeerConnection, "sink" | "hasPendingWrites" | "reject">
+  Pick<PeerConnection, "sink" | "sharing" | "reject">
 
 /** Events of a pipe, handled by the socket type that owns it. */
 export interface PipeEvents {
@@ -215,8 +215,8 @@ export class Pipe implements MessageSink {
    * connection: the next one may send them.
    */
   #checkFinished(): void {
-    if (this.#state !== "finishing" || this.#connection?.hasPendingWrites) return
-    if (this.outbound.isEmpty) this.#finish()
+    if (this.#state !== "finishing" || !this.outbound.isEmpty) return
+    if (!this.#connection?.sharing?.awaitPendingWrites()) this.#finish()
   }
 
   #finish(): void {
@@ -295,7 +295,7 @@ export class Pipe implements MessageSink {
   message(message: Message): boolean {
     this.outbound.endRest()
     if (this.#state !== "active") {
-      this.#connection?.messageConsumed()
+      this.#connection?.sharing?.messageConsumed()
       return this.#state !== "abandoned"
     }
     const violation = this.#events?.violation?.(message)
@@ -304,7 +304,7 @@ export class Pipe implements MessageSink {
       return true
     }
     if (this.#events?.takes?.(this, message)) {
-      this.#connection?.messageConsumed()
+      this.#connection?.sharing?.messageConsumed()
       return true
     }
     if (this.#inbound.push(message)) this.#events?.readActivated(this)

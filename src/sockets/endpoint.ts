@@ -506,7 +506,7 @@ export class ConnectedEndpoint extends Endpoint {
       this.host.removed(this.#pipe)
       this.host.lz4.pipeRemoved(this.#pipe)
       this.#pipe = undefined
-    } else this.#pipe?.detach(connection.takePendingWrites())
+    } else this.#pipe?.detach(connection.sharing?.takePendingWrites() ?? [])
     this.checkReleased()
   }
 

@@ -13,6 +13,7 @@ import type {
   PeerConnection,
   PeerScheme,
   PendingWrite,
+  Sharing,
   Waiting,
 } from "../transport/transport.js"
 import { commandName } from "../zmtp/commands.js"
@@ -45,13 +46,14 @@ export interface ConnectionThread extends DepartingThread {
 }
 
 /** A connection that another thread has. */
-export class RemoteConnection implements PeerConnection, FrameSink {
+export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   sink: MessageSink | undefined
   peerTakesCommands = false
   peerRevision: number | undefined
   scheme: PeerScheme | undefined
   readonly remoteAddress: string | undefined
   readonly remotePort: number | undefined
+  readonly sharing: Sharing = this
   readonly #thread: ConnectionThread
   readonly number: number
   readonly #state: SharedState
@@ -136,13 +138,8 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   }
 
   get blocked(): boolean {
-    if (this.#closed) return true
-    if (!this.#isFull) return false
-    this.#releaseFlushed()
-    if (!this.#isFull) return false
-    // Ask early enough that the worker still has bytes to write until this thread is awake.
-    this.#want((this.#waiting + 3) >> 2)
-    return this.#isFull
+    if (this.#isFull) this.#releaseFlushed()
+    return this.#closed || this.#isFull
   }
 
   /** Number of writes that were not flushed when the counter was last read. */
@@ -150,7 +147,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#pending?.length ?? 0
   }
 
-  /** Requests a notification when no more than `writes` are left to flush. */
+  /** Requests a notification when `writes` more have been flushed. */
   #want(writes: number): void {
     this.#state.want((this.#written + writes) | 0)
     this.#releaseFlushed() // they may have been flushed before the request
@@ -166,15 +163,11 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return this.#state.writeMs
   }
 
-  get opensMemory(): boolean {
-    return !this.#closed && !this.#conflate
-  }
-
   openMemory(connections: readonly object[]): OpenMemory | undefined {
     const numbers: number[] = []
     for (const one of connections) {
-      if (!(one instanceof RemoteConnection) || one.#thread !== this.#thread || !one.opensMemory)
-        return undefined
+      if (!(one instanceof RemoteConnection) || one.#thread !== this.#thread) return undefined
+      if (one.#closed || one.#conflate) return undefined
       numbers.push(one.number)
     }
     return this.#thread.openBatch(numbers)
@@ -209,6 +202,12 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     if (this.#pending.length === 0) this.#thread.holds(this)
     this.#pending.push(item)
     this.#pendingBytes += bytes
+    if (this.#isFull) this.#wantRoom()
+  }
+
+  /** Requests a notification early enough that the worker still has bytes to write until it is read. */
+  #wantRoom(): void {
+    this.#want((this.#waiting + 3) >> 2)
   }
 
   /** Releases the memory of flushed writes. Returns whether none is left. */
@@ -234,7 +233,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
     return items
   }
 
-  get hasPendingWrites(): boolean {
+  awaitPendingWrites(): boolean {
     if (this.release()) return false
     this.#want(this.#waiting)
     return this.#waiting > 0
@@ -263,6 +262,7 @@ export class RemoteConnection implements PeerConnection, FrameSink {
   /** The wanted number of writes has been flushed. */
   writesFlushed(): void {
     if (!this.blocked) this.sink?.drained()
+    else if (!this.#closed) this.#wantRoom()
   }
 
   // -- Receiving -------------------------------------------------------------------

@@ -27,7 +27,6 @@ import type {
   MessageSink,
   PeerConnection,
   PeerScheme,
-  PendingWrite,
   Waiting,
 } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
@@ -39,7 +38,6 @@ const MEASURED_BYTES = 1 << 20
 
 /** The shared value of connections that are not writing anything. */
 const NOTHING: (Chunk | Uint8Array)[] = []
-const NO_ITEMS: PendingWrite[] = []
 const NO_BYTES = new Uint8Array(0)
 
 /** A decoder of received bytes into plain frames. */
@@ -336,17 +334,6 @@ export class Connection
     this.#stopListening()
     this.#isOver = true
     this.#socket.end()
-  }
-
-  // Queued messages belong to the pipe; messages already written are lost with the connection.
-  readonly opensMemory = false
-  readonly threadMs = 0
-  readonly hasPendingWrites = false
-  openMemory(): undefined {}
-  messageConsumed(): void {}
-  setMarks(): void {}
-  takePendingWrites(): PendingWrite[] {
-    return NO_ITEMS
   }
 
   destroy(): void {

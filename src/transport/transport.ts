@@ -158,6 +158,31 @@ export interface OpenMemory {
   close(bytes: number): void
 }
 
+/**
+ * A connection's dealings with its thread: memory that both threads see, credit for messages to
+ * receive, and messages that are still on their way to the thread.
+ */
+export interface Sharing {
+  /** Milliseconds that the latest write took on the other thread. */
+  readonly threadMs: number
+  /** Returns memory for messages to `connections`, which include this one; undefined if there is none. */
+  openMemory(connections: readonly object[]): OpenMemory | undefined
+  /** The application consumed a message that the sink took. */
+  messageConsumed(): void
+  /**
+   * Sets the number of messages that the sink queues (0 is no limit) and whether only the latest is
+   * kept, in each direction.
+   */
+  setMarks(receiveHighWaterMark: number, conflate: boolean): void
+  /**
+   * Returns whether there are chunks that were written but not sent. If so, the sink's `drained` is
+   * called once there are none.
+   */
+  awaitPendingWrites(): boolean
+  /** Takes back such chunks, which another connection can write. */
+  takePendingWrites(): PendingWrite[]
+}
+
 /** The protocol of a peer. "tcp" is a peer that announced no revision and is served without sentinels. */
 export type PeerScheme = "lz4+tcp" | "tcp"
 
@@ -167,8 +192,6 @@ export interface PeerConnection {
   sink: MessageSink | undefined
   /** Whether a write would be queued. */
   readonly blocked: boolean
-  /** Milliseconds that a write takes on another thread; 0 if this thread writes. */
-  readonly threadMs: number
   /** Whether the peer takes subscriptions as commands. */
   readonly peerTakesCommands: boolean
   /** The format revision that the peer announced; undefined if none. */
@@ -181,10 +204,8 @@ export interface PeerConnection {
   readonly counts: ConnectionCounts
   /** Messages written that the system has not accepted yet. */
   readonly waiting: Waiting
-  /** Whether `openMemory` may return memory. */
-  readonly opensMemory: boolean
-  /** Returns memory for messages to `connections`, which include this one; undefined if there is none. */
-  openMemory(connections: readonly object[]): OpenMemory | undefined
+  /** Set if another thread has the connection. */
+  readonly sharing?: Sharing
   /** The current compression effort, as in Settings. */
   readonly effort: number
   /** The measurements of the network; undefined if another thread makes them. */
@@ -201,17 +222,6 @@ export interface PeerConnection {
   stop(): void
   /** Goes on with messages that the sink had no room for. */
   resume(): void
-  /** The application consumed a message that the sink took. */
-  messageConsumed(): void
-  /**
-   * Sets the number of messages that the sink queues (0 is no limit) and whether only the latest is
-   * kept, in each direction.
-   */
-  setMarks(receiveHighWaterMark: number, conflate: boolean): void
-  /** Takes back the chunks that were written but not sent, which another connection can write. */
-  takePendingWrites(): PendingWrite[]
-  /** Whether there are such chunks. If so, the sink's `drained` is called once there are none. */
-  readonly hasPendingWrites: boolean
   /** Calls `done` when the system has accepted all that was written so far, or the connection has ended. */
   flush(done: () => void): void
   /**

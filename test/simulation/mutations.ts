@@ -151,9 +151,9 @@ export const mutations: readonly Mutation[] = [
     name: "a connection that bytes have stopped is not resumed",
     patches: [
       {
-        file: PIPE,
-        from: "if (this.#receivedBytes > this.#receivedMaxBytes / 2) return false",
-        to: "if (this.#receivedMaxBytes < 2000) return false",
+        file: INBOUND,
+        from: "if (this.#bytes > this.#maxBytes / 2) return false",
+        to: "if (this.#maxBytes < 2000) return false",
       },
     ],
   },
@@ -264,9 +264,9 @@ export const mutations: readonly Mutation[] = [
     name: "what waited for peers of one kind goes to one of the other as it is",
     patches: [
       {
-        file: PIPE,
-        from: "(first.fits(this.packing) && !isRepeated)",
-        to: "!isRepeated",
+        file: "src/patterns/packer.ts",
+        from: "return isRepeated || !chunk.fits(this.#packing)",
+        to: "return isRepeated",
       },
     ],
   },

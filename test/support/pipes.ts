@@ -10,7 +10,13 @@ import {
   type PipeOptions,
 } from "../../src/patterns/pipe.js"
 import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
-import type { Encoder, MessageSink, Waiting } from "../../src/transport/transport.js"
+import type {
+  Encoder,
+  MessageSink,
+  PendingWrite,
+  Sharing,
+  Waiting,
+} from "../../src/transport/transport.js"
 import { concat } from "./wire.js"
 import { message as frames, greeting, messagesOf, parseStream } from "./zmtp.js"
 
@@ -59,6 +65,30 @@ export class PlainSender implements Encoder {
   close(): void {}
 }
 
+/** What a pipe's connection shares with its thread. */
+export class FakeSharing implements Sharing {
+  threadMs = 0
+  hasPendingWrites = false
+  /** The receive marks that were set. */
+  readonly marks: number[] = []
+
+  openMemory(): undefined {}
+
+  messageConsumed(): void {}
+
+  setMarks(receiveHighWaterMark: number): void {
+    this.marks.push(receiveHighWaterMark)
+  }
+
+  awaitPendingWrites(): boolean {
+    return this.hasPendingWrites
+  }
+
+  takePendingWrites(): PendingWrite[] {
+    return []
+  }
+}
+
 /** The network's side of a pipe. */
 export class FakeConnection implements PipeConnection {
   sink: MessageSink | undefined
@@ -79,12 +109,8 @@ export class FakeConnection implements PipeConnection {
   }
 
   dictionarySent = false
-  readonly opensMemory = false
-  threadMs = 0
-  hasPendingWrites = false
+  sharing: FakeSharing | undefined
   waiting: Waiting = { messages: 0, bytes: 0 }
-
-  openMemory(): undefined {}
 
   applyEffort(): void {}
   encoded(): void {}
@@ -108,10 +134,6 @@ export class FakeConnection implements PipeConnection {
   resume(): void {
     this.resumes++
   }
-
-  messageConsumed(): void {}
-
-  setMarks(): void {}
 
   flush(done: () => void): void {
     done()

@@ -737,6 +737,15 @@ describe("a connection on the sockets' thread", () => {
     expect(sink.log).toEqual(["drained"])
   })
 
+  test("says that there is room though nobody has asked whether it is blocked, and not before there is", () => {
+    const { one, sink, state } = remote()
+    for (const bytes of [10, 20, 2 * 1024 * KIB, 30]) one.write(encoded(bytes))
+    state(2) // the large one still fills the window
+    expect(sink.log).toEqual([])
+    state(3)
+    expect(sink.log).toEqual(["drained"])
+  })
+
   test("with conflate, is blocked until the written message is flushed", () => {
     const { one, sink, state } = remote()
     one.setMarks(10, true)

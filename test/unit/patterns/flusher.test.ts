@@ -11,7 +11,7 @@ import {
 } from "../../../src/patterns/flusher.js"
 import { Pair } from "../../../src/patterns/pair.js"
 import { Pub } from "../../../src/patterns/pub.js"
-import { Bench } from "../../support/pipes.js"
+import { Bench, FakeSharing } from "../../support/pipes.js"
 
 describe("a rest", () => {
   const at = (nowMs: number, idleMs = 0) => ({ nowMs, idleMs })
@@ -256,7 +256,8 @@ describe("with a clock of the test's", () => {
     const pub = new Bench(Pub)
     const peers = [pub.peer(), pub.peer()]
     for (const { connection, pipe } of peers) {
-      connection.threadMs = 0.25
+      connection.sharing = new FakeSharing()
+      connection.sharing.threadMs = 0.25
       pipe.command("SUBSCRIBE", Buffer.alloc(0))
     }
     const publish = async () => {

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import { Chunk } from "../../../src/codec/chunk.js"
 import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
-import { burst, Peer, PlainSender, parts } from "../../support/pipes.js"
+import { burst, FakeSharing, Peer, PlainSender, parts } from "../../support/pipes.js"
 
 /** Records a pipe's events to its socket type. */
 class Told implements PipeEvents {
@@ -421,14 +421,16 @@ describe("a pipe that is finished", () => {
   test("has ended when its connection has written all that another might have to write", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
-    connection.hasPendingWrites = true
+    const sharing = new FakeSharing()
+    connection.sharing = sharing
+    sharing.hasPendingWrites = true
     let finished = 0
     pipe.write(parts("a"))
     pipe.finish(() => finished++, false)
     expect(connection.written).toEqual(["a"])
     connection.drain()
     expect(finished).toBe(0)
-    connection.hasPendingWrites = false
+    sharing.hasPendingWrites = false
     connection.drain()
     connection.drain()
     expect(finished).toBe(1)
@@ -437,7 +439,8 @@ describe("a pipe that is finished", () => {
   test("does not wait for that if queued messages are to be dropped", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
-    connection.hasPendingWrites = true
+    connection.sharing = new FakeSharing()
+    connection.sharing.hasPendingWrites = true
     let finished = 0
     pipe.finish(() => finished++, false)
     expect(finished).toBe(0)
@@ -447,16 +450,14 @@ describe("a pipe that is finished", () => {
 
   test("lets the peer send without limit, unread", () => {
     const { pipe, connection, peer } = make({ receiveHighWaterMark: 2 })
-    const marks: number[] = []
-    connection.setMarks = (...[mark]: unknown[]) => {
-      marks.push(mark as number)
-    }
+    const sharing = new FakeSharing()
+    connection.sharing = sharing
     peer.attach()
-    connection.hasPendingWrites = true
+    sharing.hasPendingWrites = true
     pipe.finish(() => {}, true)
-    expect(marks).toEqual([2, 0])
+    expect(sharing.marks).toEqual([2, 0])
     pipe.options = { sendHighWaterMark: 5, receiveHighWaterMark: 5, conflate: false }
-    expect(marks).toEqual([2, 0])
+    expect(sharing.marks).toEqual([2, 0])
   })
 })
 
