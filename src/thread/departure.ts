@@ -1,6 +1,5 @@
 import type { Departing, DepartingThread, Departure, DialSpec } from "../transport/transport.js"
 import { DepartureCells } from "./departure-cells.js"
-import { toWorker } from "./protocol.js"
 import { Thread } from "./thread.js"
 
 /** Milliseconds without progress after which the process no longer waits for its peers. */
@@ -32,9 +31,9 @@ export class BlockingDeparture implements Departure {
   deliver(spec: DialSpec, frames: Uint8Array[]): void {
     this.#own ??= new Thread(() => {})
     const number = this.#own.add(nobody)
-    this.#own.post(toWorker.OPEN, number, { ...spec, credit: 0 })
-    this.#own.post(toWorker.DIAL, number)
-    this.#own.deliver(number, frames)
+    this.#own.post({ type: "open", endpoint: number, spec: { ...spec, credit: 0 } })
+    this.#own.post({ type: "dial", endpoint: number })
+    this.#own.post({ type: "deliver", endpoint: number, frames })
     this.addThread(this.#own)
   }
 

@@ -6,7 +6,7 @@ import type { Command, FrameRelaySink, Waiting } from "../transport/transport.js
 import { writeCommand } from "../zmtp/commands.js"
 import type { Outbox } from "./outbox.js"
 import { fromPlain } from "./plain-error.js"
-import { type Control, RECEIVE_WINDOW_BYTES } from "./protocol.js"
+import { type ConnectionRequest, RECEIVE_WINDOW_BYTES } from "./protocol.js"
 import { SharedState } from "./shared-state.js"
 
 /**
@@ -163,9 +163,12 @@ export class HostedConnection implements FrameRelaySink {
     this.#checkEnd()
   }
 
-  control(control: Control): void {
+  carryOut(request: ConnectionRequest): void {
     const { connection } = this
-    switch (control.type) {
+    switch (request.type) {
+      case "command":
+        this.write({ name: request.name, data: request.data })
+        break
       case "end":
         this.#isEnding = true
         connection.resume() // the peer may send more before it reads the queued messages
@@ -181,10 +184,10 @@ export class HostedConnection implements FrameRelaySink {
         connection.refuse()
         break
       case "authenticated":
-        connection.authenticated(control.status)
+        connection.authenticated(request.status)
         break
       case "reject":
-        connection.reject(fromPlain(control.error) as ProtocolError)
+        connection.reject(fromPlain(request.error) as ProtocolError)
     }
   }
 

@@ -1,32 +1,32 @@
 import { SLAB_BYTES, type Slab } from "../codec/chunk.js"
 import { copyShared } from "../codec/shared-copy.js"
-import { fromWorker, type PostedEvent } from "./protocol.js"
-import { SharedSlabs, type SlabReader } from "./shared-slabs.js"
+import { fromWorker, type MessageFromWorker, type PostedEvent } from "./protocol.js"
+import { AnnouncedSlabs, SharedSlabs } from "./shared-slabs.js"
 
 const NONE = -1
 
 /** Events for the socket thread, collected during a turn of the event loop. */
-export class Outbox implements SlabReader {
-  readonly #send: (told: unknown[]) => void
+export class Outbox {
+  readonly #send: (message: MessageFromWorker) => void
   readonly #slabs = new SharedSlabs()
-  readonly #known = new Set<number>()
-  #operations: unknown[] = []
+  readonly #announced: AnnouncedSlabs
+  #message: MessageFromWorker = []
   #posting = false
   /** The index of the latest run of frames, which may still grow, and the end of the run in the slab. */
   #latest = 0
   #end = NONE
 
-  constructor(send: (told: unknown[]) => void) {
+  constructor(send: (message: MessageFromWorker) => void) {
     this.#send = send
-    this.#slabs.readers.add(this)
+    this.#announced = new AnnouncedSlabs(this.#slabs, (notice) => this.#add(notice))
   }
 
   event(endpoint: number, event: PostedEvent): void {
-    this.#add([fromWorker.EVENT, endpoint, event])
+    this.#add({ type: "event", endpoint, event })
   }
 
-  #add(operation: unknown[]): void {
-    this.#operations.push(...operation)
+  #add(...items: MessageFromWorker): void {
+    this.#message.push(...items)
     this.#end = NONE
     this.#postSoon()
   }
@@ -42,18 +42,14 @@ export class Outbox implements SlabReader {
     const start = slab.used
     copyShared(slab.bytes, start, bytes)
     slab.used += bytes.length
-    const number = this.#slabs.numberOf(slab)
-    const told = this.#operations
+    const number = this.#announced.numberOf(slab)
+    const message = this.#message
     const latest = this.#latest
-    if (this.#end === start && told[latest + 1] === connection && told[latest + 2] === number)
-      told[latest + 4] = (told[latest + 4] as number) + bytes.length
+    if (this.#end === start && message[latest + 1] === connection && message[latest + 2] === number)
+      message[latest + 4] = (message[latest + 4] as number) + bytes.length
     else {
-      if (!this.#known.has(number)) {
-        this.#known.add(number)
-        told.push(fromWorker.SLAB, number, slab.bytes.buffer)
-      }
-      this.#latest = told.length
-      told.push(fromWorker.FRAMES, connection, number, start, bytes.length)
+      this.#latest = message.length
+      message.push(fromWorker.FRAMES, connection, number, start, bytes.length)
       slab.live++
       this.#postSoon()
     }
@@ -67,13 +63,9 @@ export class Outbox implements SlabReader {
     if (slab.live === 0) this.#slabs.emptied(slab)
   }
 
-  forget(slab: number): void {
-    if (this.#known.delete(slab)) this.#add([fromWorker.SLAB, slab, undefined])
-  }
-
   /** Reports that the socket thread's wanted number of a connection's writes has been flushed. */
   writesFlushed(connection: number): void {
-    this.#add([fromWorker.FLUSHED, connection])
+    this.#add(fromWorker.FLUSHED, connection)
   }
 
   #postSoon(): void {
@@ -84,11 +76,11 @@ export class Outbox implements SlabReader {
 
   post(): void {
     this.#posting = false
-    if (this.#operations.length === 0) return
-    const told = this.#operations
-    this.#operations = []
+    if (this.#message.length === 0) return
+    const message = this.#message
+    this.#message = []
     this.#end = NONE
-    this.#send(told)
+    this.#send(message)
   }
 }
 

@@ -1,99 +1,109 @@
 /**
  * The messages between the socket thread, which has the sockets, and a worker, which has their
- * connections. A message is an array of operations, each a number followed by its operands. The
- * operations for every batch of messages consist of numbers only, which are cheap to post.
+ * connections. A message is an array. Requests and events are objects; the operations that every
+ * batch of messages needs are numbers, each followed by its operands, which cost less to post.
+ *
+ * Memory that both threads see is either a slab, which the thread that owns it announces with a
+ * number, or a few cells, which are part of the request or event that introduces them: the state of
+ * a connection, the cells of open batches, and the counts of a departure.
  */
 
+import type { MessagePort } from "node:worker_threads"
 import type { Destination, HostPort } from "../transport/endpoint.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
-import type { EndpointEvent, PeerScheme, PlainConnectionOptions } from "../transport/transport.js"
+import { throwLater } from "../transport/throw-later.js"
+import type {
+  Command,
+  EndpointEvent,
+  PeerScheme,
+  PlainConnectionOptions,
+} from "../transport/transport.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import type { PlainError } from "./plain-error.js"
-
-/** Operations for the worker. Connections and endpoints are identified by numbers. */
-export const toWorker = {
-  /** slab, memory: memory for chunks. Without memory, the slab was released. */
-  SLAB: 0,
-  /** connection, slab, start, length: frames of whole messages to encode and write. */
-  WRITE: 1,
-  /** connection, memory: like WRITE, for frames too large for a slab. */
-  WRITE_LARGE: 2,
-  /** connection: the same frames as the previous write, for another connection. */
-  WRITE_SAME: 3,
-  /** connection, name, data. */
-  COMMAND: 4,
-  /** connection, messages, bytes: the totals that may be received; 0 messages is no limit. */
-  GRANT: 5,
-  /** slab, runs: the number of its runs that have been read. */
-  FREE: 6,
-  /** connection, operation: see `Control`. */
-  CONTROL: 7,
-  /** endpoint, EndpointSpec. */
-  OPEN: 8,
-  /** endpoint, address, port for the result or undefined, signal. */
-  LISTEN: 9,
-  /** endpoint. */
-  DIAL: 10,
-  /** endpoint: make no more connections. */
-  CLOSE: 11,
-  /** cells: the array for the cells of later open batches. */
-  CELLS: 12,
-  /** slot, index of the cell, slab, start, connections: see OpenBatch. */
-  BATCH: 13,
-  /** endpoint, frames: whole messages for its current or next connection only. */
-  DELIVER: 14,
-  /** cells, place: start counting what is left to write; see DepartureCells. */
-  DEPART: 15,
-} as const
-
-/** Operations for the socket thread. */
-export const fromWorker = {
-  /** slab, memory: memory for received frames. Without memory, the slab was released. */
-  SLAB: 0,
-  /** connection, slab, start, length: a piece of the received frames. */
-  FRAMES: 1,
-  /** connection: the wanted number of writes has been flushed. */
-  FLUSHED: 2,
-  /** endpoint, PostedEvent. */
-  EVENT: 3,
-} as const
-
-/** The length of each operation in items, including its own number. */
-export const toWorkerLengths: Readonly<Record<number, number>> = {
-  [toWorker.SLAB]: 3,
-  [toWorker.WRITE]: 5,
-  [toWorker.WRITE_LARGE]: 3,
-  [toWorker.WRITE_SAME]: 2,
-  [toWorker.COMMAND]: 4,
-  [toWorker.GRANT]: 4,
-  [toWorker.FREE]: 3,
-  [toWorker.CONTROL]: 3,
-  [toWorker.OPEN]: 3,
-  [toWorker.LISTEN]: 5,
-  [toWorker.DIAL]: 2,
-  [toWorker.CLOSE]: 2,
-  [toWorker.CELLS]: 2,
-  [toWorker.BATCH]: 6,
-  [toWorker.DELIVER]: 3,
-  [toWorker.DEPART]: 3,
-}
-export const fromWorkerLengths: Readonly<Record<number, number>> = {
-  [fromWorker.SLAB]: 3,
-  [fromWorker.FRAMES]: 5,
-  [fromWorker.FLUSHED]: 2,
-  [fromWorker.EVENT]: 3,
-}
 
 /** Maximum bytes received over a connection that are posted but not yet read by the application. */
 export const RECEIVE_WINDOW_BYTES: number = 4 << 20
 
-/** Rare requests to a connection. */
-export type Control =
-  | { type: "end" | "destroy" | "refuse" }
-  | { type: "reject"; error: PlainError }
-  | { type: "authenticated"; status: AuthStatus | undefined }
+// -- To the worker -------------------------------------------------------------------
+
+/** Operations for the worker. Connections, endpoints and slabs are identified by numbers. */
+export const toWorker = {
+  /** connection, slab, start, length: frames of whole messages to encode and write. */
+  WRITE: 0,
+  /** connection: the same frames as the previous write, for another connection. */
+  WRITE_SAME: 1,
+  /** connection, messages, bytes: the totals that may be received; 0 messages is no limit. */
+  GRANT: 2,
+  /** slab, runs: the number of its runs that have been read. */
+  FREE: 3,
+  /** slot, index of the cell, slab, start, number of connections, connections: see OpenBatch. */
+  BATCH: 4,
+} as const
+
+export type MessageToWorker = (number | Request)[]
+
+/** The worker's side of the operations. */
+export interface WorkerOperations {
+  write(connection: number, slab: number, start: number, length: number): void
+  writeSame(connection: number): void
+  grant(connection: number, messages: number, bytes: number): void
+  free(slab: number, runs: number): void
+  batch(slot: number, at: number, slab: number, start: number, connections: number[]): void
+  carryOut(request: Request): void
+}
+
+/** Reads a message to the worker. */
+export function readToWorker(message: MessageToWorker, worker: WorkerOperations): void {
+  let at = 0
+  const next = () => message[at++] as number
+  while (at < message.length) {
+    const item = message[at++] as number | Request
+    if (typeof item === "object") worker.carryOut(item)
+    else if (item === toWorker.WRITE) worker.write(next(), next(), next(), next())
+    else if (item === toWorker.WRITE_SAME) worker.writeSame(next())
+    else if (item === toWorker.GRANT) worker.grant(next(), next(), next())
+    else if (item === toWorker.FREE) worker.free(next(), next())
+    else worker.batch(next(), next(), next(), next(), Array.from({ length: next() }, next))
+  }
+}
+
+/** Memory of the other thread from now on or, without memory, no longer. */
+export interface SlabNotice {
+  type: "slab"
+  slab: number
+  memory: SharedArrayBuffer | undefined
+}
+
+export type Request =
+  | SlabNotice
+  /** Like WRITE, for frames too large for a slab. */
+  | { type: "write"; connection: number; bytes: Uint8Array }
+  /** The array for the cells of later open batches. */
+  | { type: "cells"; cells: Int32Array }
+  /** The worker starts counting what is left to write; see DepartureCells. */
+  | { type: "depart"; cells: Int32Array; place: number }
+  | EndpointRequest
+  | ConnectionRequest
+
+export type EndpointRequest = { endpoint: number } & (
+  | { type: "open"; spec: EndpointSpec }
+  /** The result is posted to `port`, and `signal` is woken; without them, it is an event. */
+  | { type: "listen"; address: HostPort; port?: MessagePort; signal?: Int32Array }
+  | { type: "dial" }
+  /** The endpoint makes no more connections. */
+  | { type: "close" }
+  /** Whole messages for its current or next connection only. */
+  | { type: "deliver"; frames: Uint8Array[] }
+)
+
+export type ConnectionRequest = { connection: number } & (
+  | ({ type: "command" } & Command)
   /** "flushed" follows once everything posted before has been written, unless the connection ends first. */
   | { type: "flush" }
+  | { type: "authenticated"; status: AuthStatus | undefined }
+  | { type: "reject"; error: PlainError }
+  | { type: "end" | "destroy" | "refuse" }
+)
 
 export interface EndpointSpec {
   options: PlainConnectionOptions
@@ -104,7 +114,48 @@ export interface EndpointSpec {
   destination: Destination | undefined
 }
 
-/** The result of LISTEN. */
+// -- From the worker -----------------------------------------------------------------
+
+/** Operations for the socket thread. */
+export const fromWorker = {
+  /** connection, slab, start, length: a piece of the received frames. */
+  FRAMES: 0,
+  /** connection: the wanted number of writes has been flushed. */
+  FLUSHED: 1,
+} as const
+
+export type MessageFromWorker = (number | SlabNotice | EventNotice)[]
+
+export interface EventNotice {
+  type: "event"
+  endpoint: number
+  event: PostedEvent
+}
+
+/** The socket thread's side of the operations. */
+export interface SocketOperations {
+  frames(connection: number, slab: number, start: number, length: number): void
+  flushed(connection: number): void
+  notice(notice: SlabNotice | EventNotice): void
+}
+
+/** Reads a message from the worker. An error is thrown later: the other operations must not be lost. */
+export function readFromWorker(message: MessageFromWorker, sockets: SocketOperations): void {
+  let at = 0
+  const next = () => message[at++] as number
+  while (at < message.length) {
+    const item = message[at++] as number | SlabNotice | EventNotice
+    try {
+      if (typeof item === "object") sockets.notice(item)
+      else if (item === fromWorker.FRAMES) sockets.frames(next(), next(), next(), next())
+      else sockets.flushed(next())
+    } catch (error) {
+      throwLater(error)
+    }
+  }
+}
+
+/** The result of "listen". */
 export type ListenResult = { address: HostPort } | { error: PlainError }
 
 /** An event of the transport in the form in which it is posted: a number stands for its connection. */

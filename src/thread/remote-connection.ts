@@ -21,7 +21,7 @@ import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
-import { type Control, RECEIVE_WINDOW_BYTES, type ReadyEvent, toWorker } from "./protocol.js"
+import { type ConnectionRequest, RECEIVE_WINDOW_BYTES, type ReadyEvent } from "./protocol.js"
 import type { SharedState } from "./shared-state.js"
 
 /** Bytes posted to the worker but not yet written at which a connection is blocked. */
@@ -41,8 +41,8 @@ export interface ConnectionThread extends DepartingThread {
   holds(connection: RemoteConnection): void
   openBatch(connections: readonly number[]): OpenMemory | undefined
   write(connection: number, chunk: Chunk): void
-  post(...operation: unknown[]): void
-  control(connection: number, control: Control): void
+  grant(connection: number, messages: number, bytes: number): void
+  post(request: ConnectionRequest): void
 }
 
 /** A connection that another thread has. */
@@ -193,7 +193,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     if (this.#closed) return
     // Copied, because a posted array takes its whole ArrayBuffer along.
     const copied = new Uint8Array(data)
-    this.#thread.post(toWorker.COMMAND, this.number, name, copied)
+    this.#thread.post({ type: "command", connection: this.number, name, data: copied })
     this.#posted({ name, data: copied }, data.length)
   }
 
@@ -245,7 +245,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
       return
     }
     this.#flushes.push(done)
-    this.#thread.control(this.number, { type: "flush" })
+    this.#thread.post({ type: "flush", connection: this.number })
   }
 
   /** Everything posted before the first `flush()` has been written. */
@@ -285,8 +285,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   #grant(messages: number): void {
     this.#granted = messages
     this.#grantedBytes = this.#readBytes + RECEIVE_WINDOW_BYTES
-    if (!this.#closed)
-      this.#thread.post(toWorker.GRANT, this.number, this.#granted, this.#grantedBytes)
+    if (!this.#closed) this.#thread.grant(this.number, this.#granted, this.#grantedBytes)
   }
 
   /** Reads a piece of the received frames. */
@@ -385,7 +384,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   // -- Handshake and end -----------------------------------------------------------
 
   authenticated(status: AuthStatus | undefined): void {
-    if (!this.#closed) this.#thread.control(this.number, { type: "authenticated", status })
+    if (!this.#closed) this.#thread.post({ type: "authenticated", connection: this.number, status })
   }
 
   refuse(): void {
@@ -404,12 +403,13 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   #end(type: "refuse" | "end" | "destroy"): void {
     this.#discarding = true
     this.#kept = undefined
-    if (!this.#closed) this.#thread.control(this.number, { type })
+    if (!this.#closed) this.#thread.post({ type, connection: this.number })
   }
 
   reject(error: ProtocolError): void {
     this.#discarding = true
-    if (!this.#closed) this.#thread.control(this.number, { type: "reject", error: toPlain(error) })
+    if (!this.#closed)
+      this.#thread.post({ type: "reject", connection: this.number, error: toPlain(error) })
   }
 
   /** The connection is ending. */

@@ -13,13 +13,12 @@ import type {
   PeerListener,
 } from "../transport/transport.js"
 import { fromPlain } from "./plain-error.js"
-import {
-  type EndpointSpec,
-  type ListenResult,
-  type OpenedEvent,
-  type PostedEvent,
-  type PostedTransportEvent,
-  toWorker,
+import type {
+  EndpointSpec,
+  ListenResult,
+  OpenedEvent,
+  PostedEvent,
+  PostedTransportEvent,
 } from "./protocol.js"
 import { RemoteConnection } from "./remote-connection.js"
 import { SharedState } from "./shared-state.js"
@@ -56,7 +55,7 @@ abstract class RemoteEndpoint implements ThreadUser {
 
   #open(): number {
     const number = this.thread.add(this)
-    this.thread.post(toWorker.OPEN, number, this.spec)
+    this.thread.post({ type: "open", endpoint: number, spec: this.spec })
     return number
   }
 
@@ -82,14 +81,14 @@ abstract class RemoteEndpoint implements ThreadUser {
     if (this.isClosed) return
     this.isClosed = true
     clearTimeout(this.retry)
-    this.thread.post(toWorker.CLOSE, this.number)
+    this.thread.post({ type: "close", endpoint: this.number })
   }
 
   onEvent(event: PostedEvent): void {
     switch (event.type) {
       case "opened":
         // The connection may have been made before the worker learned of close().
-        if (this.isClosed) this.thread.control(event.connection, { type: "destroy" })
+        if (this.isClosed) this.thread.post({ type: "destroy", connection: event.connection })
         else this.#opened(event)
         break
       case "flushed":
@@ -191,13 +190,13 @@ export class RemoteListener extends RemoteEndpoint implements PeerListener {
 
   /** Listens at an address; the event "listening" follows. */
   #listenAt(address: HostPort): void {
-    this.thread.post(toWorker.LISTEN, this.number, address, undefined, undefined)
+    this.thread.post({ type: "listen", endpoint: this.number, address })
   }
 
   listenSync(address: HostPort): HostPort {
     const signal = new Int32Array(new SharedArrayBuffer(4))
-    const { port1, port2 } = new MessageChannel()
-    this.thread.postNow([toWorker.LISTEN, this.number, address, port2, signal], [port2])
+    const { port1, port2: port } = new MessageChannel()
+    this.thread.postNow({ type: "listen", endpoint: this.number, address, port, signal }, [port])
     Atomics.wait(signal, 0, 0, ANSWER_MS)
     const answer = receiveMessageOnPort(port1) as { message: ListenResult } | undefined
     port1.close()
@@ -269,7 +268,7 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
   }
 
   dial(): void {
-    this.thread.post(toWorker.DIAL, this.number)
+    this.thread.post({ type: "dial", endpoint: this.number })
   }
 
   handOver(frames: Uint8Array[], departure: Departure): void {
@@ -277,7 +276,7 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
       departure.deliver(this.spec as DialSpec, frames)
       return
     }
-    this.thread.deliver(this.number, frames)
+    this.thread.post({ type: "deliver", endpoint: this.number, frames })
     departure.addThread(this.thread)
   }
 

@@ -1,5 +1,6 @@
 import { type Slab, Slabs, SPARE_MAX } from "../codec/chunk.js"
 import { outOfMemory } from "../codec/errors.js"
+import type { SlabNotice } from "./protocol.js"
 
 /**
  * Maximum number of spare slabs while messages flow. High-water marks allow many, and new memory
@@ -82,6 +83,55 @@ export class SharedSlabs extends Slabs {
     this.#numbers.delete(slab)
     this.#slabs.delete(number)
     for (const reader of this.readers) reader.forget(number)
+  }
+}
+
+/** The slabs that another thread has been told of. */
+export class AnnouncedSlabs implements SlabReader {
+  readonly #slabs: SharedSlabs
+  readonly #announce: (notice: SlabNotice) => void
+  readonly #known = new Set<number>()
+
+  constructor(slabs: SharedSlabs, announce: (notice: SlabNotice) => void) {
+    this.#slabs = slabs
+    this.#announce = announce
+    slabs.readers.add(this)
+  }
+
+  /** Returns the number of a slab, which the other thread knows from now on. */
+  numberOf(slab: Slab): number {
+    const number = this.#slabs.numberOf(slab)
+    if (!this.#known.has(number)) {
+      this.#known.add(number)
+      const memory = slab.bytes.buffer as SharedArrayBuffer
+      this.#announce({ type: "slab", slab: number, memory })
+    }
+    return number
+  }
+
+  forget(number: number): void {
+    if (this.#known.delete(number))
+      this.#announce({ type: "slab", slab: number, memory: undefined })
+  }
+
+  /** Announces no more, because the other thread has ended. */
+  close(): void {
+    this.#slabs.readers.delete(this)
+  }
+}
+
+/** The slabs of another thread. */
+export class SeenSlabs {
+  readonly #slabs = new Map<number, Uint8Array>()
+
+  take({ slab, memory }: SlabNotice): void {
+    if (memory) this.#slabs.set(slab, new Uint8Array(memory))
+    else this.#slabs.delete(slab)
+  }
+
+  bytes(slab: number, start: number, length?: number): Uint8Array {
+    const end = length === undefined ? undefined : start + length
+    return (this.#slabs.get(slab) as Uint8Array).subarray(start, end)
   }
 }
 

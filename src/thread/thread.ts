@@ -1,20 +1,24 @@
 import { type Transferable, Worker } from "node:worker_threads"
 import code from "thread-worker"
-import type { Chunk, Slab } from "../codec/chunk.js"
+import type { Chunk } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
 import { embeddedModule } from "../codec/module.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { OpenBatch } from "./open-batch.js"
 import {
-  type Control,
-  fromWorker,
-  fromWorkerLengths,
+  type EventNotice,
+  type MessageFromWorker,
+  type MessageToWorker,
   type PostedEvent,
+  type Request,
+  readFromWorker,
+  type SlabNotice,
+  type SocketOperations,
   toWorker,
 } from "./protocol.js"
 import type { RemoteConnection } from "./remote-connection.js"
-import type { SlabReader } from "./shared-slabs.js"
+import { AnnouncedSlabs, SeenSlabs } from "./shared-slabs.js"
 
 /** Bytes of writes at which they are posted before the program's current burst ends. */
 const POST_BYTES = 64 * 1024
@@ -31,7 +35,7 @@ export interface ThreadUser {
 }
 
 /** A worker thread with connections, as seen by the socket thread. */
-export class Thread implements SlabReader {
+export class Thread implements SocketOperations {
   readonly #worker: Worker
   readonly #ended: (thread: Thread) => void
   readonly #users = new Map<number, ThreadUser>()
@@ -42,19 +46,19 @@ export class Thread implements SlabReader {
   #lastUser = 0
   #isDead = false
 
-  #outbox: unknown[] = []
+  #outbox: MessageToWorker = []
   #transfer: Transferable[] = []
   #outboxBytes = 0
   #posting = false
-  /** Numbers of our slabs that the worker knows. */
-  readonly #known = new Set<number>()
+  /** Our slabs that the worker knows. */
+  readonly #announced: AnnouncedSlabs
   /** The cells of open batches that the worker knows. */
   #cells: Int32Array | undefined
   /** The chunk of the last write that has not been posted. */
   #latest: Chunk | undefined
   /** The worker's slabs, and the number of runs read in each since the last post. */
-  readonly #slabs = new Map<number, Uint8Array>()
-  readonly #read = new Map<number, number>()
+  readonly #slabs = new SeenSlabs()
+  readonly #runsRead = new Map<number, number>()
   #readBytes = 0
 
   /** @param ended called when the thread ends or dies, and accepts no more users. */
@@ -68,11 +72,11 @@ export class Thread implements SlabReader {
       // The program's own flags, such as --import and --inspect, must not apply to this thread.
       execArgv: [],
     })
-    this.#worker.on("message", (told: unknown[]) => this.#readAll(told))
+    this.#worker.on("message", (message: MessageFromWorker) => this.#read(message))
     this.#worker.on("error", (error) => this.#died(error))
     this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))
     this.#worker.unref() // last, because adding a message listener references the worker again
-    framer.slabs.readers.add(this)
+    this.#announced = new AnnouncedSlabs(framer.slabs, (notice) => this.post(notice))
   }
 
   /** The number of endpoints that use the thread. */
@@ -123,7 +127,7 @@ export class Thread implements SlabReader {
 
   end(): void {
     this.#isDead = true
-    framer.slabs.readers.delete(this)
+    this.#announced.close()
     this.#worker.terminate()
   }
 
@@ -146,31 +150,27 @@ export class Thread implements SlabReader {
 
   // -- Messages to the worker ------------------------------------------------------
 
-  /** Posts an operation when the current burst of the program ends. */
-  post(...operation: unknown[]): void {
-    this.#outbox.push(...operation)
+  /** Posts a request when the current burst of the program ends. */
+  post(request: Request): void {
+    this.#outbox.push(request)
     this.#postSoon()
   }
 
-  /** Posts an operation at once, and transfers ownership of `transfer`. */
-  postNow(operation: unknown[], transfer: Transferable[] = []): void {
-    this.#outbox.push(...operation)
+  /** Posts a request at once, and transfers ownership of `transfer`. */
+  postNow(request: Request, transfer: Transferable[] = []): void {
+    this.#outbox.push(request)
     this.#transfer.push(...transfer)
     this.#post()
   }
 
-  /** Makes the worker write frames of whole messages over an endpoint's connection, as the process exits. */
-  deliver(endpoint: number, frames: Uint8Array[]): void {
-    this.post(toWorker.DELIVER, endpoint, frames)
-  }
-
-  /** Makes the worker count what it has left to write. */
   depart(cells: Int32Array, place: number): void {
-    this.postNow([toWorker.DEPART, cells, place])
+    this.postNow({ type: "depart", cells, place })
   }
 
-  control(connection: number, control: Control): void {
-    this.post(toWorker.CONTROL, connection, control)
+  /** Lets a connection receive more. */
+  grant(connection: number, messages: number, bytes: number): void {
+    this.#outbox.push(toWorker.GRANT, connection, messages, bytes)
+    this.#postSoon()
   }
 
   /** Opens a batch for messages to these connections, and shows it to the worker. */
@@ -180,37 +180,26 @@ export class Thread implements SlabReader {
     const { slot, cells, at, start } = batch
     if (cells !== this.#cells) {
       this.#cells = cells
-      this.#outbox.push(toWorker.CELLS, cells)
+      this.#outbox.push({ type: "cells", cells })
     }
-    this.postNow([toWorker.BATCH, slot, at, this.#numberOf(batch.slab), start, connections])
+    const slab = this.#announced.numberOf(batch.slab)
+    this.#outbox.push(toWorker.BATCH, slot, at, slab, start, connections.length)
+    for (const connection of connections) this.#outbox.push(connection)
+    this.#post()
     return batch
-  }
-
-  /** Returns the number of a slab, and makes the slab known to the worker. */
-  #numberOf(slab: Slab): number {
-    const number = framer.slabs.numberOf(slab)
-    if (!this.#known.has(number)) {
-      this.#known.add(number)
-      this.#outbox.push(toWorker.SLAB, number, slab.bytes.buffer)
-    }
-    return number
   }
 
   write(connection: number, chunk: Chunk): void {
     if (chunk === this.#latest) this.#outbox.push(toWorker.WRITE_SAME, connection)
     else if (chunk.slab) {
-      const slab = this.#numberOf(chunk.slab)
+      const slab = this.#announced.numberOf(chunk.slab)
       const { byteOffset, length } = chunk.bytes
       this.#outbox.push(toWorker.WRITE, connection, slab, byteOffset, length)
-    } else this.#outbox.push(toWorker.WRITE_LARGE, connection, chunk.bytes)
+    } else this.#outbox.push({ type: "write", connection, bytes: chunk.bytes })
     this.#latest = chunk
     this.#outboxBytes += chunk.bytes.length
     if (this.#outboxBytes >= POST_BYTES) this.#post()
     else this.#postSoon()
-  }
-
-  forget(slab: number): void {
-    if (this.#known.delete(slab)) this.post(toWorker.SLAB, slab, undefined)
   }
 
   #postSoon(): void {
@@ -225,8 +214,8 @@ export class Thread implements SlabReader {
   }
 
   #post(): void {
-    for (const [slab, runs] of this.#read) this.#outbox.push(toWorker.FREE, slab, runs)
-    this.#read.clear()
+    for (const [slab, runs] of this.#runsRead) this.#outbox.push(toWorker.FREE, slab, runs)
+    this.#runsRead.clear()
     this.#readBytes = 0
     const outbox = this.#outbox
     const transfer = this.#transfer
@@ -239,48 +228,28 @@ export class Thread implements SlabReader {
 
   // -- Messages from the worker ----------------------------------------------------
 
-  #readAll(operations: unknown[]): void {
-    for (let at = 0; at < operations.length; ) {
-      const length = fromWorkerLengths[operations[at] as number] as number
-      try {
-        this.#readOne(operations, at)
-      } catch (error) {
-        throwLater(error) // the remaining operations must not be lost
-      }
-      at += length
-    }
+  #read(message: MessageFromWorker): void {
+    readFromWorker(message, this)
     if (this.#readBytes >= FREE_BYTES) this.#post()
   }
 
-  #readOne(operations: unknown[], at: number): void {
-    const number = operations[at + 1] as number
-    switch (operations[at]) {
-      case fromWorker.FRAMES: {
-        const slab = operations[at + 2] as number
-        const start = operations[at + 3] as number
-        const bytes = operations[at + 4] as number
-        const memory = this.#slabs.get(slab) as Uint8Array
-        try {
-          this.#connections.get(number)?.receivedFrames(memory.subarray(start, start + bytes))
-        } finally {
-          // Count the run only now: a post in the meantime would release memory that is still being read.
-          this.#read.set(slab, (this.#read.get(slab) ?? 0) + 1)
-          this.#readBytes += bytes
-        }
-        break
-      }
-      case fromWorker.FLUSHED:
-        this.#connections.get(number)?.writesFlushed()
-        break
-      case fromWorker.EVENT:
-        this.#users.get(number)?.onEvent(operations[at + 2] as PostedEvent)
-        break
-      case fromWorker.SLAB: {
-        const memory = operations[at + 2] as SharedArrayBuffer | undefined
-        if (memory) this.#slabs.set(number, new Uint8Array(memory))
-        else this.#slabs.delete(number)
-      }
+  frames(connection: number, slab: number, start: number, length: number): void {
+    try {
+      this.#connections.get(connection)?.receivedFrames(this.#slabs.bytes(slab, start, length))
+    } finally {
+      // Count the run only now: a post in the meantime would release memory that is still being read.
+      this.#runsRead.set(slab, (this.#runsRead.get(slab) ?? 0) + 1)
+      this.#readBytes += length
     }
+  }
+
+  flushed(connection: number): void {
+    this.#connections.get(connection)?.writesFlushed()
+  }
+
+  notice(notice: SlabNotice | EventNotice): void {
+    if (notice.type === "event") this.#users.get(notice.endpoint)?.onEvent(notice.event)
+    else this.#slabs.take(notice)
   }
 }
 

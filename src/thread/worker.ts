@@ -1,13 +1,18 @@
 /** The program of a worker thread: carries out posted operations, and posts events. */
 import { type MessagePort, parentPort } from "node:worker_threads"
-import type { HostPort } from "../transport/endpoint.js"
-import type { Command } from "../transport/transport.js"
 import { DepartureCells } from "./departure-cells.js"
 import type { HostedConnection, Write } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
 import { SeenBatch } from "./open-batch.js"
 import { Outbox } from "./outbox.js"
-import { type Control, type EndpointSpec, toWorker, toWorkerLengths } from "./protocol.js"
+import {
+  type EndpointSpec,
+  type MessageToWorker,
+  type Request,
+  readToWorker,
+  type WorkerOperations,
+} from "./protocol.js"
+import { SeenSlabs } from "./shared-slabs.js"
 
 /** Milliseconds between polls of open batches, whose program may be busy. */
 const POLL_MS = 10
@@ -15,7 +20,7 @@ const POLL_MS = 10
 const COUNT_MS = 1
 
 const port = parentPort as MessagePort
-const outbox = new Outbox((told) => port.postMessage(told))
+const outbox = new Outbox((message) => port.postMessage(message))
 const endpoints = new Map<number, HostedEndpoint>()
 const connections = new Map<number, HostedConnection>()
 /** The cells of the socket thread's open batches. */
@@ -24,102 +29,77 @@ let cells: Int32Array
 const batches = new Map<number, SeenBatch>()
 let polling = false
 /** The socket thread's slabs. */
-const slabs = new Map<number, Uint8Array>()
+const slabs = new SeenSlabs()
 
-port.on("message", (batch: unknown[]) => {
-  let latest: Write | undefined
-  for (let at = 0; at < batch.length; ) {
-    const operation = batch[at] as number
-    const number = batch[at + 1] as number
-    switch (operation) {
-      case toWorker.WRITE: {
-        const start = batch[at + 3] as number
-        const bytes = (slabs.get(batch[at + 2] as number) as Uint8Array).subarray(
-          start,
-          start + (batch[at + 4] as number),
-        )
-        latest = { bytes }
-        connections.get(number)?.write(latest)
-        break
-      }
-      case toWorker.WRITE_LARGE:
-        latest = { bytes: batch[at + 2] as Uint8Array }
-        connections.get(number)?.write(latest)
-        break
-      case toWorker.WRITE_SAME:
-        connections.get(number)?.write(latest as Write)
-        break
-      case toWorker.COMMAND:
-        connections.get(number)?.write({
-          name: batch[at + 2] as Command["name"],
-          data: batch[at + 3] as Uint8Array,
-        })
-        break
-      case toWorker.GRANT:
-        connections.get(number)?.grant(batch[at + 2] as number, batch[at + 3] as number)
-        break
-      case toWorker.FREE:
-        outbox.free(number, batch[at + 2] as number)
-        break
-      case toWorker.CONTROL:
-        connections.get(number)?.control(batch[at + 2] as Control)
-        break
-      case toWorker.SLAB: {
-        const memory = batch[at + 2] as SharedArrayBuffer | undefined
-        if (memory) slabs.set(number, new Uint8Array(memory))
-        else slabs.delete(number)
-        break
-      }
-      case toWorker.OPEN: {
-        const spec = batch[at + 2] as EndpointSpec
-        const hosted = new HostedEndpoint(number, spec, outbox, connections, () =>
-          endpoints.delete(number),
-        )
-        endpoints.set(number, hosted)
-        break
-      }
-      case toWorker.LISTEN:
-        endpoints
-          .get(number)
-          ?.listen(
-            batch[at + 2] as HostPort,
-            batch[at + 3] as MessagePort | undefined,
-            batch[at + 4] as Int32Array | undefined,
-          )
-        break
-      case toWorker.DIAL:
-        endpoints.get(number)?.dial()
-        break
-      case toWorker.CELLS:
-        cells = batch[at + 1] as Int32Array
-        break
-      case toWorker.BATCH: {
-        const memory = (slabs.get(batch[at + 3] as number) as Uint8Array).subarray(
-          batch[at + 4] as number,
-        )
-        const to = batch[at + 5] as number[]
-        batches.set(number, new SeenBatch(cells, batch[at + 2] as number, memory, to))
-        pollLater()
-        break
-      }
-      case toWorker.CLOSE:
-        endpoints.get(number)?.close()
-        break
-      case toWorker.DELIVER:
-        endpoints.get(number)?.deliver(batch[at + 2] as Uint8Array[])
-        break
-      case toWorker.DEPART:
-        setInterval(
-          countLeft,
-          COUNT_MS,
-          new DepartureCells(batch[at + 1] as Int32Array),
-          batch[at + 2] as number,
-        )
-    }
-    at += toWorkerLengths[operation] as number
-  }
+/** The latest frames to write, which other connections may write too. */
+let latest: Write
+
+const operations: WorkerOperations = {
+  write(connection, slab, start, length) {
+    latest = { bytes: slabs.bytes(slab, start, length) }
+    connections.get(connection)?.write(latest)
+  },
+  writeSame(connection) {
+    connections.get(connection)?.write(latest)
+  },
+  grant(connection, messages, bytes) {
+    connections.get(connection)?.grant(messages, bytes)
+  },
+  free(slab, runs) {
+    outbox.free(slab, runs)
+  },
+  batch(slot, at, slab, start, connections) {
+    const memory = slabs.bytes(slab, start)
+    batches.set(slot, new SeenBatch(cells, at, memory, connections))
+    pollLater()
+  },
+  carryOut,
+}
+
+port.on("message", (message: MessageToWorker) => {
+  readToWorker(message, operations)
   for (const endpoint of endpoints.values()) endpoint.forgetLatest()
 })
+
+function carryOut(request: Request): void {
+  switch (request.type) {
+    case "slab":
+      slabs.take(request)
+      break
+    case "cells":
+      cells = request.cells
+      break
+    case "depart":
+      setInterval(countLeft, COUNT_MS, new DepartureCells(request.cells), request.place)
+      break
+    case "open":
+      open(request.endpoint, request.spec)
+      break
+    case "listen":
+      endpoints.get(request.endpoint)?.listen(request.address, request.port, request.signal)
+      break
+    case "dial":
+      endpoints.get(request.endpoint)?.dial()
+      break
+    case "close":
+      endpoints.get(request.endpoint)?.close()
+      break
+    case "deliver":
+      endpoints.get(request.endpoint)?.deliver(request.frames)
+      break
+    case "write":
+      latest = { bytes: request.bytes }
+      connections.get(request.connection)?.write(latest)
+      break
+    default:
+      connections.get(request.connection)?.carryOut(request)
+  }
+}
+
+function open(number: number, spec: EndpointSpec): void {
+  const gone = () => endpoints.delete(number)
+  endpoints.set(number, new HostedEndpoint(number, spec, outbox, connections, gone))
+}
 
 /** Reports what is left to write to the thread that waits for it. */
 function countLeft(cells: DepartureCells, place: number): void {

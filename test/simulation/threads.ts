@@ -8,6 +8,7 @@ function copy(value: unknown): unknown {
   if (value instanceof Port) return value
   if (Array.isArray(value)) return value.map(copy)
   if (typeof value !== "object" || value === null) return value
+  if ("port" in value && value.port instanceof Port) return { ...value }
   return structuredClone(value)
 }
 

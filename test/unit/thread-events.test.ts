@@ -3,10 +3,10 @@ import type { EventEmitter } from "node:events"
 import { setImmediate as turn } from "node:timers/promises"
 import { expect, onTestFinished, test, vi } from "vitest"
 import {
-  type Control,
   type EndpointSpec,
   fromWorker,
   type PostedEvent,
+  type Request,
   toWorker,
 } from "../../src/thread/protocol.js"
 import { RemoteConnection } from "../../src/thread/remote-connection.js"
@@ -63,7 +63,7 @@ function endpoint() {
   const take = (...events: PostedEvent[]) => {
     worker.emit(
       "message",
-      events.flatMap((event) => [fromWorker.EVENT, 1, event]),
+      events.map((event) => ({ type: "event", endpoint: 1, event })),
     )
   }
   return { worker, log, take, one }
@@ -114,7 +114,7 @@ test("a handler that throws does not suppress other events in the same post", as
   await turn()
   expect(errors.map(String)).toEqual(told.map((what, i) => `Error: at ${what} ${i + 1}`))
   // Connections whose handshake cannot continue have ended.
-  expect(worker.posted.filter((item) => (item as Control).type === "destroy")).toHaveLength(2)
+  expect(worker.posted.filter((item) => (item as Request).type === "destroy")).toHaveLength(2)
 })
 
 test("an error of the thread that no peer caused is thrown as an uncaught one", async () => {
@@ -130,10 +130,11 @@ test("memory is released after its messages are read, not during reading", () =>
   const thread = new Thread(() => {})
   const worker = workers.at(-1) as FakeWorker
   const one = new RemoteConnection(thread, 7, 10, new SharedState(), "127.0.0.1", 5555)
+  const dial: Request = { type: "dial", endpoint: 1 }
   const posted: unknown[][] = []
   one.sink = {
     message: () => {
-      thread.postNow([toWorker.DIAL, 1])
+      thread.postNow(dial)
       posted.push(worker.posted.splice(0))
       return true
     },
@@ -142,10 +143,11 @@ test("memory is released after its messages are read, not during reading", () =>
   }
   const memory = new Uint8Array(new SharedArrayBuffer(100))
   memory.set(message(Buffer.from("text")))
-  worker.emit("message", [fromWorker.SLAB, 3, memory.buffer, fromWorker.FRAMES, 7, 3, 0, 6])
-  expect(posted).toEqual([[toWorker.DIAL, 1]])
-  thread.postNow([toWorker.DIAL, 1])
-  expect(worker.posted).toEqual([toWorker.DIAL, 1, toWorker.FREE, 3, 1])
+  const slab = { type: "slab", slab: 3, memory: memory.buffer }
+  worker.emit("message", [slab, fromWorker.FRAMES, 7, 3, 0, 6])
+  expect(posted).toEqual([[dial]])
+  thread.postNow(dial)
+  expect(worker.posted).toEqual([dial, toWorker.FREE, 3, 1])
 })
 
 test("an endpoint whose thread died does not wait for another after close()", () => {

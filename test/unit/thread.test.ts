@@ -13,11 +13,11 @@ import type { HostedEndpoint } from "../../src/thread/hosted-endpoint.js"
 import { Outbox } from "../../src/thread/outbox.js"
 import { fromPlain, toPlain } from "../../src/thread/plain-error.js"
 import {
-  type Control,
-  fromWorker,
+  type ConnectionRequest,
+  type MessageFromWorker,
   type PostedEvent,
   RECEIVE_WINDOW_BYTES,
-  toWorker,
+  readFromWorker,
 } from "../../src/thread/protocol.js"
 import { RemoteConnection } from "../../src/thread/remote-connection.js"
 import { SharedSlabs } from "../../src/thread/shared-slabs.js"
@@ -215,47 +215,33 @@ interface Run {
 
 /** The other end of an outbox, which knows slabs and splits runs. */
 class Told {
-  readonly posts: unknown[][] = []
+  readonly posts: MessageFromWorker[] = []
   readonly slabs = new Map<number, Uint8Array>()
   readonly runs: Run[] = []
   /** All events in order, as text. */
   readonly log: string[] = []
 
-  take(told: unknown[]): void {
-    this.posts.push(told)
-    for (let at = 0; at < told.length; ) {
-      const number = told[at + 1] as number
-      switch (told[at]) {
-        case fromWorker.SLAB: {
-          const memory = told[at + 2] as SharedArrayBuffer | undefined
-          if (memory) this.slabs.set(number, new Uint8Array(memory))
-          else this.slabs.delete(number)
-          this.log.push(memory ? `slab ${number}` : `no slab ${number}`)
-          at += 3
-          break
+  take(message: MessageFromWorker): void {
+    this.posts.push(message)
+    readFromWorker(message, {
+      frames: (connection, slab, start, length) => {
+        const memory = this.slabs.get(slab) as Uint8Array
+        const bytes = Buffer.from(memory.subarray(start, start + length))
+        expect(bytes.length).toBe(length)
+        this.runs.push({ connection, slab, start, bytes })
+        this.log.push(`came ${connection}`)
+      },
+      flushed: (connection) => this.log.push(`left ${connection}`),
+      notice: (notice) => {
+        if (notice.type === "event") this.log.push(`${notice.event.type} ${notice.endpoint}`)
+        else {
+          const { slab, memory } = notice
+          if (memory) this.slabs.set(slab, new Uint8Array(memory))
+          else this.slabs.delete(slab)
+          this.log.push(memory ? `slab ${slab}` : `no slab ${slab}`)
         }
-        case fromWorker.FRAMES: {
-          const [slab, start, length] = told.slice(at + 2, at + 5) as [number, number, number]
-          const memory = this.slabs.get(slab) as Uint8Array
-          const bytes = Buffer.from(memory.subarray(start, start + length))
-          expect(bytes.length).toBe(length)
-          this.runs.push({ connection: number, slab, start, bytes })
-          this.log.push(`came ${number}`)
-          at += 5
-          break
-        }
-        case fromWorker.FLUSHED:
-          this.log.push(`left ${number}`)
-          at += 2
-          break
-        case fromWorker.EVENT:
-          this.log.push(`${(told[at + 2] as PostedEvent).type} ${number}`)
-          at += 3
-          break
-        default:
-          throw new Error(`${told[at]} is no operation, at ${at} of ${told.length}`)
-      }
-    }
+      },
+    })
   }
 
   /** Returns all data of a connection. */
@@ -493,7 +479,7 @@ describe("a connection on its thread", () => {
     network.blocked = true
     one.write(writeOf("1"))
     one.write(writeOf("2"))
-    one.control({ type: "end" })
+    one.carryOut({ type: "end", connection: 7 })
     // A peer may only read the queued data after it has been read from.
     expect(network.log).toEqual(["resume"])
     network.blocked = false
@@ -512,7 +498,7 @@ describe("a connection on its thread", () => {
     for (const what of ["2", "3"]) one.write(writeOf(what))
     expect(one.isFree).toBe(false)
     one.state.want(2)
-    one.control({ type: "end" })
+    one.carryOut({ type: "end", connection: 7 })
     box.post()
     expect(network.log).toEqual(["1", "resume"])
     expect(one.state.left).toBe(1)
@@ -533,7 +519,7 @@ describe("a connection on its thread", () => {
   test("ends at once if nothing is queued", () => {
     const { one, network } = hosted()
     one.write(writeOf("1"))
-    one.control({ type: "end" })
+    one.carryOut({ type: "end", connection: 7 })
     expect(network.log).toEqual(["1", "resume", "end"])
   })
 
@@ -542,7 +528,7 @@ describe("a connection on its thread", () => {
     expect(one.frames(bytesOf(10), 2)).toBe(true)
     network.blocked = true
     one.write(writeOf("1"))
-    one.control({ type: "end" })
+    one.carryOut({ type: "end", connection: 7 })
     expect(one.room).toBe(Number.POSITIVE_INFINITY)
     for (let i = 0; i < 10; i++) expect(one.frames(bytesOf(10), 1)).toBe(true)
     box.post()
@@ -651,29 +637,20 @@ describe("a connection on its thread", () => {
 
 /** A thread that records its commands. */
 class FakeThread {
-  readonly done: unknown[][] = []
-  addConnection(): void {}
+  readonly requests: ConnectionRequest[] = []
+  readonly grants: [messages: number, bytes: number][] = []
   readonly holders: number[] = []
+  addConnection(): void {}
+  removeConnection(): void {}
+  write(): void {}
   holds({ number }: RemoteConnection): void {
     this.holders.push(number)
   }
-  removeConnection({ number }: RemoteConnection): void {
-    this.done.push(["removed", number])
+  post(request: ConnectionRequest): void {
+    this.requests.push(request)
   }
-  post(...operation: unknown[]): void {
-    this.done.push(operation)
-  }
-  control(number: number, control: Control): void {
-    this.done.push([toWorker.CONTROL, number, control])
-  }
-  write(number: number, chunk: Chunk): void {
-    this.done.push([toWorker.WRITE, number, chunk.bytes.length])
-  }
-
-  get grants(): number[][] {
-    return this.done
-      .filter(([what]) => what === toWorker.GRANT)
-      .map((one) => one.slice(2) as number[])
+  grant(_connection: number, messages: number, bytes: number): void {
+    this.grants.push([messages, bytes])
   }
 }
 
@@ -904,7 +881,7 @@ describe("a connection on the sockets' thread", () => {
       throw new Error("no room")
     }
     a.one.receivedFrames(named("a1", "a2"))
-    expect(a.thread.done).toEqual([[toWorker.CONTROL, 7, { type: "destroy" }]])
+    expect(a.thread.requests).toEqual([{ type: "destroy", connection: 7 }])
     expect(b.sink.log).toEqual(["b1", "b2"])
     await turn()
     expect(thrown).toEqual([new Error("no room")])
@@ -915,7 +892,7 @@ describe("a connection on the sockets' thread", () => {
     one.end()
     one.receivedFrames(named("1"))
     expect(sink.log).toEqual([])
-    expect(thread.done).toEqual([[toWorker.CONTROL, 7, { type: "end" }]])
+    expect(thread.requests).toEqual([{ type: "end", connection: 7 }])
   })
 })
 
