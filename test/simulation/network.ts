@@ -192,6 +192,8 @@ export class Link {
   wasCut = false
   /** The handle that was closed before the other one. */
   firstCloser: Handle | undefined
+  /** The time of the reset, or of the first close. */
+  endedMs = Number.POSITIVE_INFINITY
 
   constructor(
     world: World,
@@ -215,10 +217,15 @@ export class Link {
     accepting.plug(this.in, this.out)
   }
 
+  ended(): void {
+    this.endedMs = Math.min(this.endedMs, this.world.now)
+  }
+
   /** Ends both sides, and drops all travelling bytes. */
   reset(by: "network" | Handle): void {
     if (this.isOver) return
     this.isOver = true
+    this.ended()
     if (by === "network") this.wasCut = true
     this.world.log(12, this.number, () => `link ${this.number} is reset`)
     for (const handle of [this.dialling, this.accepting]) if (handle !== by) handle.wasReset()
@@ -358,8 +365,9 @@ export class Handle {
     this.handles?.delete(this)
     const { link } = (this.out ?? {}) as { link?: Link }
     this.world.log(17, 0, () => `${this.label} is closed`)
-    if (link && !link.isOver) link.firstCloser ??= this
     if (link && !link.isOver) {
+      link.firstCloser ??= this
+      link.ended()
       const from = this.in as Direction
       if (from.arrivedBytes > 0) link.reset(this)
       else (this.out as Direction).end()

@@ -5,6 +5,9 @@ import { addressOf } from "../programs.js"
 import { LONG_RECONNECT_MS, type SocketSpec } from "../scenario.js"
 import { boundBy, endsOf, isDenied, mayEnd, type Run } from "../state.js"
 
+/** Milliseconds after which a lost connection has been replaced. */
+const RECONNECTED_MS = 500
+
 /** Frames of commands are not messages, and may be lost. */
 const COMMAND = 4
 
@@ -53,8 +56,9 @@ export class Connections implements Checker {
     const { scenario, programs, network, world } = this.#run
     if (scenario.auth !== undefined || scenario.actions.some(({ kind }) => kind === "kill")) return
     const live = new Set<string>()
+    // One that heartbeats showed to be broken may just have ended.
     for (const link of network.links)
-      if (!link.isOver && !link.firstCloser)
+      if (link.endedMs > world.now - RECONNECTED_MS)
         live.add(`${link.accepting.remoteAddress} ${link.accepting.localPort}`)
     for (const { spec, connected, isClosed } of programs) {
       if (isClosed || spec.options.reconnectInterval === LONG_RECONNECT_MS) continue
