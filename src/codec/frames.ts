@@ -34,13 +34,13 @@ export class FrameHead {
    * If that is after the end, the head is incomplete, and only its flags are read.
    */
   read(bytes: Uint8Array, at: number): number {
-    this.flags = bytes[at] as number
-    const body = at + (this.flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES)
-    if (body <= bytes.length) {
-      let length = 0
-      for (let i = at + 1; i < body; i++) length = length * 256 + (bytes[i] as number)
-      this.bodyBytes = length
-    }
+    const flags = bytes[at] as number
+    const body = at + (flags & LONG ? LONG_HEAD_BYTES : SHORT_HEAD_BYTES)
+    this.flags = flags
+    if (body > bytes.length) return body
+    let length = bytes[at + 1] as number
+    for (let i = at + 2; i < body; i++) length = length * 256 + (bytes[i] as number)
+    this.bodyBytes = length
     return body
   }
 }
