@@ -83,8 +83,8 @@ export class StreamHead extends FrameHead {
 /** Returns the length of a message's frames in bytes. Each body is `extraBytes` longer than its part. */
 export function framesLength(message: Message, extraBytes: number = 0): number {
   let length = 0
-  for (let i = 0; i < message.length; i++) {
-    const bodyBytes = extraBytes + (message[i] as Uint8Array).length
+  for (const part of message) {
+    const bodyBytes = extraBytes + part.length
     length += frameHeadLength(bodyBytes) + bodyBytes
   }
   return length
@@ -93,8 +93,9 @@ export function framesLength(message: Message, extraBytes: number = 0): number {
 /** Writes the frames of a message and returns the position after them. */
 export function writeFrames(target: Uint8Array, start: number, message: Message): number {
   let at = start
-  for (const [i, part] of message.entries()) {
-    at = writeFrameHead(target, at, i < message.length - 1 ? MORE : 0, part.length)
+  let left = message.length
+  for (const part of message) {
+    at = writeFrameHead(target, at, --left > 0 ? MORE : 0, part.length)
     copyShared(target, at, part)
     at += part.length
   }
@@ -114,13 +115,11 @@ export function writeFrameHead(
     return start + SHORT_HEAD_BYTES
   }
   target[start] = flags | LONG
-  let high = Math.floor(bodyBytes / 2 ** 32)
-  let low = bodyBytes >>> 0
-  for (let at = start + 8; at > start + 4; at--) {
-    target[at] = low & 0xff
-    target[at - 4] = high & 0xff
-    low >>>= 8
-    high >>>= 8
+  // Each element takes the lowest 8 bits.
+  const high = bodyBytes / 2 ** 32
+  for (let i = 0; i < 4; i++) {
+    target[start + 4 - i] = high >>> (8 * i)
+    target[start + 8 - i] = bodyBytes >>> (8 * i)
   }
   return start + LONG_HEAD_BYTES
 }

@@ -176,7 +176,8 @@ export class Instance {
   readonly partMax: number
   #bytes = new Uint8Array(0)
   #words = new Uint32Array(0)
-  #inputUser: InputUser | undefined
+  /** The owner of bytes in INPUT, which stay there until `scratch` is called for it. */
+  inputUser: InputUser | undefined
 
   constructor(module: WebAssembly.Module) {
     this.module = module
@@ -213,18 +214,9 @@ export class Instance {
     return this.word(pointer, index) + this.word(pointer, index + 1) * 2 ** 32
   }
 
-  /** Lets bytes stay in INPUT until `scratch` is called for it again. */
-  useInput(user: InputUser): void {
-    this.#inputUser = user
-  }
-
-  leaveInput(user: InputUser): void {
-    if (this.#inputUser === user) this.#inputUser = undefined
-  }
-
   /** Returns a region of scratch memory. Throws if memory runs out. */
   scratch(region: number, bytes: number): Pointer {
-    if (region === INPUT) this.#inputUser?.moveOut()
+    if (region === INPUT) this.inputUser?.moveOut()
     const pointer = this.exports.zl_scratch(region, bytes) >>> 0
     if (pointer === 0) throw outOfMemory("a part", bytes)
     return pointer as Pointer

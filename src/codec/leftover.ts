@@ -47,7 +47,7 @@ export class Leftover implements InputUser {
   /** Drops the bytes before `from`, which were consumed. */
   keep(from: number): void {
     this.#at = from
-    if (this.#at < this.#end) this.#instance.useInput(this)
+    if (this.#at < this.#end) this.#instance.inputUser = this
     else this.#leave()
   }
 
@@ -103,6 +103,6 @@ export class Leftover implements InputUser {
 
   #leave(): void {
     this.#at = this.#end = 0
-    this.#instance.leaveInput(this)
+    if (this.#instance.inputUser === this) this.#instance.inputUser = undefined
   }
 }
