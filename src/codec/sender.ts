@@ -1,7 +1,7 @@
 import { allocate, concat } from "./arrays.js"
 import { type Chunk, ChunkBuilder, type Content, type Packing } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
-import { closed, outOfMemory } from "./errors.js"
+import { closed } from "./errors.js"
 import {
   countFrames,
   FrameHead,
@@ -11,28 +11,22 @@ import {
   writeFrameHead,
 } from "./frames.js"
 import {
-  BODY,
   GOES_PLAIN,
   INPUT,
   type Instance,
   IS_TRIED,
   LARGE_PART,
-  NEEDS_ROOM,
-  NULL,
   OUTPUT,
   type Pointer,
 } from "./instance.js"
-import { openDictionary } from "./large.js"
 import { loadInstanceSync } from "./module.js"
 import { ARENAS_REVISION, NO_EFFORT, type Settings } from "./options.js"
 import { copyShared } from "./shared-copy.js"
 import { ArraySource } from "./source.js"
 import { Trainer } from "./trainer.js"
-import { Transcoder } from "./transcoder.js"
+import { Transcoder, type TranscoderSink } from "./transcoder.js"
 import { SENTINEL, SENTINEL_BYTES, writeSentinel } from "./wire.js"
 
-/** Maximum size of the pieces in which output is taken. */
-const ROOM_BYTES = 256 * 1024
 /** Maximum size of the gathered input, unless one part is larger. */
 const GATHERED_MAX_BYTES = 512 * 1024
 /** The bytes of a part that a trainer may sample. */
@@ -66,7 +60,7 @@ export class Sender {
   readonly #settings: Settings
   readonly #acceptsPlain: boolean
   /** Opened for the first message, because the module takes milliseconds to load. */
-  #opened: { instance: Instance; handle: Pointer; trainer: Trainer | undefined } | undefined
+  #opened: { instance: Instance; transcoder: Transcoder; trainer: Trainer | undefined } | undefined
   #effort: number
   /** Whether messages currently share arenas. */
   #arenas = false
@@ -75,6 +69,12 @@ export class Sender {
   #gathered: Uint8Array[] = []
   #gatheredBytes = 0
   readonly #made = new ChunkBuilder()
+  readonly #sink: TranscoderSink = {
+    take: (piece) => {
+      this.#made.append(piece)
+      return true
+    },
+  }
   #dictionaryFrame: Uint8Array | undefined
 
   /** @param acceptsPlain whether peers without an announced revision are sent bare frames. */
@@ -84,38 +84,40 @@ export class Sender {
     this.#effort = settings.effort
   }
 
-  #open(): { instance: Instance; handle: Pointer; trainer: Trainer | undefined } {
+  #open(): { instance: Instance; transcoder: Transcoder } {
     if (this.#opened) return this.#opened
     if (this.#users <= 0) throw closed("the endpoint")
     const instance = loadInstanceSync()
-    const { minCompressBytes, dictionary, training } = this.#settings
+    const { training } = this.#settings
     const trainer = training && new Trainer(instance, training)
-    const given = dictionary ? openDictionary(instance, dictionary) : NULL
-    const min = Math.min(minCompressBytes, instance.blockMax + 1)
-    const { zl_sending_open, zl_dictionary_close } = instance.exports
-    const handle = zl_sending_open(given, min, this.#effort, 0, trainer?.handle ?? NULL, 1)
-    if (handle === NULL) {
-      zl_dictionary_close(given)
+    const settings = { ...this.#settings, effort: this.#effort, arenas: this.#arenas }
+    try {
+      const transcoder = Transcoder.sending(instance, settings, trainer, true)
+      this.#opened = { instance, transcoder, trainer }
+      return this.#opened
+    } catch (error) {
       trainer?.close()
-      throw outOfMemory("an endpoint", 256)
+      throw error
     }
-    this.#opened = { instance, handle, trainer }
-    return this.#opened
   }
 
   get #instance(): Instance {
     return this.#open().instance
   }
 
+  get #transcoder(): Transcoder {
+    return this.#open().transcoder
+  }
+
   get #handle(): Pointer {
-    return this.#open().handle
+    return this.#transcoder.handle
   }
 
   /** Sets the compression effort from the next message on, as in Settings. */
   set effort(effort: number) {
     if (effort === this.#effort) return
     this.#effort = effort
-    if (this.#opened) this.#instance.exports.zl_sending_effort(this.#handle, effort)
+    if (this.#opened) this.#opened.transcoder.effort = effort
   }
 
   /** Returns the packing for a peer that announced this revision, or none. */
@@ -138,7 +140,8 @@ export class Sender {
     const { arenas: mayUse, dictionary, training, minCompressBytes } = this.#settings
     if (packing !== "parts" && mayUse) return 0
     if (!dictionary && !training) return minCompressBytes
-    return this.#opened && this.#hasDictionary ? (training ?? this.#settings).minCompressBytes : 0
+    if (!this.#opened?.transcoder.hasDictionary) return 0
+    return (training ?? this.#settings).minCompressBytes
   }
 
   /**
@@ -158,7 +161,7 @@ export class Sender {
     this.#useArenas(arenas)
     const instance = this.#instance
     const handle = this.#handle
-    const had = this.#hasDictionary
+    const had = this.#transcoder.hasDictionary
     const needsDictionary = had && this.#effort !== NO_EFFORT
     const messages = instance.wide(handle, 0)
     const plainBytes = instance.wide(handle, 2)
@@ -177,7 +180,7 @@ export class Sender {
         messages: plain.messages + encoded,
         plainBytes: plain.plainBytes + instance.wide(handle, 2) - plainBytes,
         wireBytes: plain.wireBytes + instance.wide(handle, 4) - wireBytes,
-        shipsDictionary: !had && this.#hasDictionary,
+        shipsDictionary: !had && this.#transcoder.hasDictionary,
         needsDictionary,
         packing: arenas && encoded > 1 ? "arenas" : "parts",
       })
@@ -279,14 +282,10 @@ export class Sender {
 
   close(): void {
     if (--this.#users > 0 || !this.#opened) return
-    const { instance, handle, trainer } = this.#opened
+    const { transcoder, trainer } = this.#opened
     this.#opened = undefined
-    instance.exports.zl_transcoder_close(handle)
+    transcoder.close()
     trainer?.close()
-  }
-
-  get #hasDictionary(): boolean {
-    return this.#instance.exports.zl_transcoder_dictionary(this.#handle) !== NULL
   }
 
   #gather(bytes: Uint8Array): void {
@@ -387,16 +386,12 @@ export class Sender {
       zl_large_done(this.#handle, head, 0, 0) // otherwise no more could be encoded
       throw error
     }
-    const high = Math.floor(body.length / 2 ** 32)
-    const headBytes = zl_large_done(this.#handle, head, body.length >>> 0, high)
-    this.#made.append(instance.view(head, headBytes))
-    this.#made.append(body)
+    this.#transcoder.passLarge(body, this.#sink)
   }
 
   /** Transcodes the gathered input. Only the body of a large part may be missing at its end. */
   #transcode(): number {
     const instance = this.#instance
-    const { zl_transcode, zl_progress_slot, zl_body_taken } = instance.exports
     const length = this.#gatheredBytes
     if (length === 0) return 0
     const input = instance.scratch(INPUT, length)
@@ -407,27 +402,7 @@ export class Sender {
     }
     this.#gathered.length = 0
     this.#gatheredBytes = 0
-
-    const progress = zl_progress_slot()
-    let roomBytes = ROOM_BYTES
-    let at = 0
-    let status: number
-    do {
-      const output = instance.scratch(OUTPUT, roomBytes)
-      const from = (input + at) as Pointer
-      status = zl_transcode(this.#handle, from, length - at, output, roomBytes, progress)
-      at += instance.word(progress, 0)
-      const produced = instance.word(progress, 1)
-      const need = instance.word(progress, 2)
-      roomBytes = status === NEEDS_ROOM ? Math.max(ROOM_BYTES, need) : ROOM_BYTES
-      if (produced > 0) this.#made.append(instance.view(output, produced))
-      if (status === BODY) {
-        this.#made.append(instance.view((input + at) as Pointer, need))
-        zl_body_taken(this.#handle, need)
-        at += need
-      }
-    } while (status === NEEDS_ROOM || status === BODY)
-    return status
+    return this.#transcoder.run(input, length, this.#sink)
   }
 }
 

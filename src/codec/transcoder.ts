@@ -62,7 +62,8 @@ export interface TranscoderSink {
  */
 export class Transcoder {
   readonly #instance: Instance
-  readonly #handle: Pointer
+  /** The module's transcoder. */
+  readonly handle: Pointer
   /** Whether it writes lz4+tcp; otherwise it reads it. */
   readonly sends: boolean
   readonly #budgetBytes: number
@@ -73,6 +74,9 @@ export class Transcoder {
   #roomBytes = ROOM_MAX_BYTES
   /** Minimum number of bytes needed to make progress. */
   #need = 1
+  /** Bytes of the input that were consumed, and whether the sink goes on. */
+  #consumed = 0
+  #goesOn = true
   /** The large part whose body is being collected. */
   #large: Large | undefined
 
@@ -94,8 +98,16 @@ export class Transcoder {
     return new Transcoder(instance, handle, false, budgetBytes, 0)
   }
 
-  /** Opens a transcoder from plain ZMTP to the wire. Close the trainer after all transcoders that use it. */
-  static sending(instance: Instance, settings: Settings, trainer?: Trainer): Transcoder {
+  /**
+   * Opens a transcoder from plain ZMTP to the wire. If `greeted` is set, the stream begins after the
+   * greeting. Close the trainer after all transcoders that use it.
+   */
+  static sending(
+    instance: Instance,
+    settings: Settings,
+    trainer?: Trainer,
+    greeted: boolean = false,
+  ): Transcoder {
     const { minCompressBytes, effort, arenas, dictionary } = settings
     const { zl_sending_open, zl_dictionary_close } = instance.exports
     const opened = dictionary ? openDictionary(instance, dictionary) : NULL
@@ -106,7 +118,7 @@ export class Transcoder {
       effort,
       arenas === true ? 1 : 0,
       trainer?.handle ?? NULL,
-      0,
+      greeted ? 1 : 0,
     )
     if (handle === NULL) {
       zl_dictionary_close(opened)
@@ -123,7 +135,7 @@ export class Transcoder {
     effort: number,
   ) {
     this.#instance = instance
-    this.#handle = handle
+    this.handle = handle
     this.sends = sends
     this.#budgetBytes = budgetBytes
     this.#effort = effort
@@ -164,7 +176,7 @@ export class Transcoder {
   /** Sets the compression effort of a sending transcoder from the next part on, as in Settings. */
   set effort(effort: number) {
     this.#effort = effort
-    this.#instance.exports.zl_sending_effort(this.#handle, effort)
+    this.#instance.exports.zl_sending_effort(this.handle, effort)
   }
 
   /** Keeps a copy of a chunk for `resume`. */
@@ -180,48 +192,65 @@ export class Transcoder {
   /** Sets the counts in an object that the caller reuses. */
   count(traffic: Traffic): void {
     traffic.messages = this.messages
-    traffic.plainBytes = this.#instance.wide(this.#handle, 2)
-    traffic.wireBytes = this.#instance.wide(this.#handle, 4)
+    traffic.plainBytes = this.#instance.wide(this.handle, 2)
+    traffic.wireBytes = this.#instance.wide(this.handle, 4)
   }
 
   /** The number of messages so far. The body of the last one may be incomplete. */
   get messages(): number {
-    return this.#instance.wide(this.#handle, 0)
+    return this.#instance.wide(this.handle, 0)
   }
 
   /** Whether a message is incomplete, in the input or in the output. */
   get insideMessage(): boolean {
-    return this.#leftover.length > 0 || this.#instance.exports.zl_inside_message(this.#handle) !== 0
+    return this.#leftover.length > 0 || this.#instance.exports.zl_inside_message(this.handle) !== 0
   }
 
   /** Whether a dictionary is in use, either sent or received. */
   get hasDictionary(): boolean {
-    return this.#instance.exports.zl_transcoder_dictionary(this.#handle) !== NULL
+    return this.#instance.exports.zl_transcoder_dictionary(this.handle) !== NULL
   }
 
   close(): void {
     this.#leftover.close()
-    this.#instance.exports.zl_transcoder_close(this.#handle)
+    this.#instance.exports.zl_transcoder_close(this.handle)
   }
 
   /** Bytes left of a body that is passed on unchanged. */
   get #bodyLeft(): number {
-    return this.#instance.exports.zl_body_left(this.#handle) >>> 0
+    return this.#instance.exports.zl_body_left(this.handle) >>> 0
   }
 
   /** Passes on bytes of such a body. Returns whether to go on. */
   #passOn(bytes: Uint8Array, sink: TranscoderSink): boolean {
-    this.#instance.exports.zl_body_taken(this.#handle, bytes.length)
+    this.#instance.exports.zl_body_taken(this.handle, bytes.length)
     return sink.take(bytes, false)
   }
 
   /** Transcodes the kept bytes and then `following`, and keeps the rest. Returns whether to go on. */
   #window(following: Uint8Array, sink: TranscoderSink): boolean {
-    const instance = this.#instance
     const length = this.#leftover.length + following.length
     const input = this.#leftover.gather(following)
-    const progress = instance.exports.zl_progress_slot()
-    const { zl_transcode } = instance.exports
+    const status = this.run(input, length, sink)
+    const rest = (input + this.#consumed) as Pointer
+    const goOn = this.#goesOn
+    if (!goOn) this.#roomBytes = Math.max(this.#roomBytes / 4, ROOM_MIN_BYTES)
+    // If the sink has stopped, the bytes are refused again when it goes on.
+    if (status < 0 && goOn)
+      throw this.#error(status, this.#instance.copy(rest, length - this.#consumed))
+    this.#leftover.keep(rest)
+    if (status === LARGE_PART) this.#announceLarge()
+    return goOn
+  }
+
+  /**
+   * Transcodes `length` bytes at `input` in the module's memory until the sink stops, or the module
+   * can go no further. Returns its status.
+   */
+  run(input: Pointer, length: number, sink: TranscoderSink): number {
+    const instance = this.#instance
+    const { zl_progress_slot, zl_transcode } = instance.exports
+    const progress = zl_progress_slot()
     let roomBytes = this.#roomBytes
     let at = 0
     let status: number
@@ -229,7 +258,7 @@ export class Transcoder {
     do {
       const output = instance.scratch(OUTPUT, roomBytes)
       const from = (input + at) as Pointer
-      status = zl_transcode(this.#handle, from, length - at, output, roomBytes, progress)
+      status = zl_transcode(this.handle, from, length - at, output, roomBytes, progress)
       at += instance.word(progress, 0)
       const produced = instance.word(progress, 1)
       const need = instance.word(progress, 2)
@@ -242,19 +271,14 @@ export class Transcoder {
         at += need
       }
     } while (goOn && (status === NEEDS_ROOM || status === BODY))
-
-    if (!goOn) this.#roomBytes = Math.max(this.#roomBytes / 4, ROOM_MIN_BYTES)
-    // If the sink has stopped, the bytes are refused again when it goes on.
-    if (status < 0 && goOn)
-      throw this.#error(status, instance.copy((input + at) as Pointer, length - at))
-    this.#leftover.keep(input + at)
-    if (status === LARGE_PART) this.#announceLarge()
-    return goOn
+    this.#consumed = at
+    this.#goesOn = goOn
+    return status
   }
 
   #announceLarge(): void {
     const instance = this.#instance
-    const part = instance.exports.zl_large_part(this.#handle)
+    const part = instance.exports.zl_large_part(this.handle)
     const bodyBytes = instance.wide(part, 0)
     this.#large = { bodyBytes, place: instance.word(part, 2), index: instance.word(part, 3) }
     this.#need = bodyBytes
@@ -262,14 +286,17 @@ export class Transcoder {
 
   /** Transcodes the complete body of a large part. Returns whether to go on. */
   #finishLarge(large: Large, sink: TranscoderSink): boolean {
-    const instance = this.#instance
     const body = this.#transcodeLarge(large)
-    const low = body.length >>> 0
-    const high = Math.floor(body.length / 2 ** 32)
-    const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
-    const headBytes = instance.exports.zl_large_done(this.#handle, head, low, high)
     this.#large = undefined
     this.#need = 1
+    return this.passLarge(body, sink)
+  }
+
+  /** Passes on the head of a large part and its transcoded body. Returns whether to go on. */
+  passLarge(body: Uint8Array, sink: TranscoderSink): boolean {
+    const instance = this.#instance
+    const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
+    const headBytes = instance.exports.zl_large_done(this.handle, head, ...uint64(body.length))
     sink.take(instance.view(head, headBytes), false)
     return sink.take(body, true)
   }
@@ -279,8 +306,8 @@ export class Transcoder {
     const { zl_transcoder_dictionary, zl_transcoder_receiver } = instance.exports
     const body = new FrontSource(this.#leftover.asSource(), bodyBytes)
     if (this.sends)
-      return encodeLarge(instance, zl_transcoder_dictionary(this.#handle), this.#effort, body)
-    const receiver = zl_transcoder_receiver(this.#handle)
+      return encodeLarge(instance, zl_transcoder_dictionary(this.handle), this.#effort, body)
+    const receiver = zl_transcoder_receiver(this.handle)
     // Dictionaries and arenas are never large, so there is always plaintext.
     return new Decoder(instance, receiver, this.#budgetBytes).part(body, place, index) as Uint8Array
   }
@@ -291,7 +318,7 @@ export class Transcoder {
     const { zl_greeting_seen, zl_greeting_count, zl_part_index } = instance.exports
     if (status === E_GREETING) {
       // The refused bytes are not among those seen. Both together help to identify the protocol.
-      const seen = instance.copy(zl_greeting_seen(this.#handle), zl_greeting_count(this.#handle))
+      const seen = instance.copy(zl_greeting_seen(this.handle), zl_greeting_count(this.handle))
       return new ProtocolError(
         "ERR_ZMTP_GREETING",
         `the greeting ${describeGreeting(concat([seen, refused]))}`,
@@ -301,7 +328,7 @@ export class Transcoder {
     const frame = new FrameHead()
     const body = frame.read(refused, 0)
     const head = refused.slice(body, body + HEAD_BYTES)
-    const seen = { head, wireBytes: frame.bodyBytes, part: zl_part_index(this.#handle) }
+    const seen = { head, wireBytes: frame.bodyBytes, part: zl_part_index(this.handle) }
     return refusal(instance, status, seen, this.#budgetBytes)
   }
 }
