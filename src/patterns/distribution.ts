@@ -174,8 +174,8 @@ export class Distribution implements Flushable, SharedBatch {
   }
 
   #matchingOutbounds(): Outbound[] {
-    const outbounds: Outbound[] = []
-    for (let i = 0; i < this.#matching; i++) outbounds.push(this.#pipes.at(i).outbound)
+    const outbounds = new Array<Outbound>(this.#matching)
+    for (let i = 0; i < outbounds.length; i++) outbounds[i] = this.#pipes.at(i).outbound
     return outbounds
   }
 
