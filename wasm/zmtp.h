@@ -27,8 +27,8 @@ typedef struct {
  * later, mechanism NULL or PLAIN. */
 int zmtp_greeting_accepts(const uint8_t *greeting, uint32_t count);
 
-/* Reads a frame header (RFC.md section 3.3; ZMTP 3.1) of at most `have` bytes. Returns 0, the number
- * of bytes that it needs if there are too few, or ZL_E_FRAME. */
+/* Reads a frame header (RFC.md section 3.3; ZMTP 3.1) of at most `have` bytes. Returns 0, the
+ * number of bytes that it needs if there are too few, or ZL_E_FRAME. */
 int32_t zmtp_frame_read(const uint8_t *bytes, uint64_t have, zmtp_frame *frame);
 
 /* Writes the header of a data frame in its shortest form. Returns its length, at most
