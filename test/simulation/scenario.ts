@@ -327,6 +327,7 @@ export function makeScenario(seed: number): Scenario {
   }
   const acted = acts ? actions(random, sockets, threads, mixed) : []
   if (proxied && random.chance(0.5)) acted.push(pauseOf(random, proxied[0]))
+  if (!proxied) acted.push(...moreActions(new Random(seed, 19), sockets, faulty || acts))
   // Messages that cannot be written would linger forever.
   if (faulty || !acted.every((action) => onlyLingers(sockets, action)))
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
@@ -681,6 +682,22 @@ function actions(
     })
   }
   return result
+}
+
+/** Makes subscribers change their topics, or sockets that only send disconnect with messages to write. */
+function moreActions(random: Random, sockets: readonly SocketSpec[], mayLose: boolean): Action[] {
+  const subscribers = sockets.filter(({ type }) => type === "Subscriber")
+  const senders = sockets.filter(({ type }) => type === "Push" || type === "Scatter")
+  const kinds: Action["kind"][] = senders.length > 0 ? ["disconnect", "reconnect"] : ["topic"]
+  const acting = senders.length > 0 && !mayLose ? senders : subscribers
+  if (acting.length === 0 || !random.chance(0.15)) return []
+  for (const { options } of senders) options.linger = -1
+  return Array.from({ length: random.between(1, 4) }, () => ({
+    kind: random.pick(kinds),
+    atMs: random.between(0, 60),
+    socket: random.pick(acting).number,
+    value: random.pick([1, 2, 10, 1000]),
+  }))
 }
 
 /** Returns whether an action loses no message that lingers for as long as it has to. */
