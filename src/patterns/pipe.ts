@@ -12,8 +12,6 @@ import { Inbound, type InboundConnection } from "./inbound.js"
 import type { Message } from "./message.js"
 import { Outbound, type OutboundConnection } from "./outbound.js"
 
-export type { FlushWaiter } from "./flush-waiters.js"
-
 /** The members of a connection that a pipe and its queues use. */
 export type PipeConnection = InboundConnection &
   OutboundConnection &

@@ -43,8 +43,6 @@ export abstract class SocketType implements PipeEvents {
   readonly resubscribes: boolean = false
   /** Whether a second connect() to the same endpoint has no effect. */
   readonly connectsOnce: boolean = false
-  /** Whether messages received over a lost connection can still be read. */
-  readonly keepsReceived: boolean = true
   readonly violation: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
   protected readonly options: TypeOptions

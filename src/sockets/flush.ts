@@ -1,4 +1,5 @@
-import type { FlushWaiter, Pipe } from "../patterns/pipe.js"
+import type { FlushWaiter } from "../patterns/flush-waiters.js"
+import type { Pipe } from "../patterns/pipe.js"
 import { zmqError } from "../transport/zmq-error.js"
 import type { Hold } from "./hold.js"
 
