@@ -6,7 +6,7 @@ import { FrameHead } from "../codec/frames.js"
 import { receivingInstance } from "../codec/module.js"
 import { NO_EFFORT, type Settings } from "../codec/options.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
-import { pingTimeToLiveMs, writeCommand, writePong } from "../zmtp/commands.js"
+import { writeCommand } from "../zmtp/commands.js"
 import type { AuthStatus, HandshakeEvent, HandshakeReason } from "../zmtp/handshake.js"
 import { PlainReceiver } from "../zmtp/plain-receiver.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
@@ -87,8 +87,6 @@ export class Connection
   #stage: Ending["stage"] = "handshaking"
   #final = false
   #error: Error | undefined
-  /** The PONG for the latest PING, kept while a peer does not read. */
-  #pong: Uint8Array | undefined
   /**
    * Chunks and frames passed to the stream whose bytes it may still hold. Bytes that the stream has
    * not written are at the end.
@@ -465,26 +463,13 @@ export class Connection
   command(name: string, data: Buffer): boolean {
     if (this.#discarding || name === "PONG") return true
     if (name === "PING") {
-      this.#answer(data)
+      this.#heartbeat ??= new Heartbeat(this, this.#options.heartbeat)
+      this.#heartbeat.answer(data)
       return true
     }
     if ((this.sink as MessageSink).command(name, data)) return true
     this.#stopped = true
     return false
-  }
-
-  /**
-   * Answers a PING. A peer that does not read gets a single PONG once it does, however many PINGs
-   * it sent.
-   */
-  #answer(ping: Buffer): void {
-    const timeToLiveMs = pingTimeToLiveMs(ping)
-    if (timeToLiveMs > 0) {
-      this.#heartbeat ??= new Heartbeat(this, this.#options.heartbeat)
-      this.#heartbeat.mustHearWithin(timeToLiveMs)
-    }
-    if (this.blocked) this.#pong = writePong(ping)
-    else this.send(writePong(ping))
   }
 
   drained(): void {
@@ -493,11 +478,7 @@ export class Connection
     this.#isFull = false
     this.#link?.drained()
     if (this.#meter?.isAlone) this.#meter.drained()
-    if (this.#pong) {
-      this.send(this.#pong)
-      this.#pong = undefined
-    }
-    if (!this.blocked) this.#heartbeat?.drained()
+    this.#heartbeat?.drained()
     if (!this.blocked) this.sink?.drained()
   }
 

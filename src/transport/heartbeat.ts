@@ -1,4 +1,4 @@
-import { writePing } from "../zmtp/commands.js"
+import { pingTimeToLiveMs, writePing, writePong } from "../zmtp/commands.js"
 
 /** The heartbeat options of a socket. */
 export interface HeartbeatOptions {
@@ -18,7 +18,7 @@ export interface Beating {
   timedOut(): void
 }
 
-/** The heartbeat of a connection (RFC 37): sends PINGs and times out a silent peer. */
+/** The heartbeat of a connection (RFC 37): sends PINGs, answers them, and times out a silent peer. */
 export class Heartbeat {
   readonly #connection: Beating
   readonly #options: HeartbeatOptions
@@ -28,6 +28,8 @@ export class Heartbeat {
   #timeToLive: NodeJS.Timeout | undefined
   /** Whether a PING is due once the connection has room. */
   #due = false
+  /** The PONG for the latest PING, kept while a peer does not read. */
+  #pong: Uint8Array | undefined
 
   constructor(connection: Beating, options: HeartbeatOptions) {
     this.#connection = connection
@@ -44,9 +46,17 @@ export class Heartbeat {
     this.#timeToLive = undefined
   }
 
-  /** The peer set the time within which it must be heard again. */
-  mustHearWithin(ms: number): void {
-    this.#timeToLive ??= setTimeout(giveUp, ms, this.#connection).unref()
+  /**
+   * Answers a PING, which may set the time within which its sender must be heard again. A peer that
+   * does not read gets a single PONG once it does, however many PINGs it sent.
+   */
+  answer(ping: Uint8Array): void {
+    const timeToLiveMs = pingTimeToLiveMs(ping)
+    if (timeToLiveMs > 0)
+      this.#timeToLive ??= setTimeout(giveUp, timeToLiveMs, this.#connection).unref()
+    const pong = writePong(ping)
+    if (this.#connection.blocked) this.#pong = pong
+    else this.#connection.send(pong)
   }
 
   stop(): void {
@@ -60,8 +70,11 @@ export class Heartbeat {
     if (!this.#due) this.#ping()
   }
 
-  /** The connection has room again. */
+  /** The system has accepted what was written: the connection may have room again. */
   drained(): void {
+    const pong = this.#pong
+    this.#pong = undefined
+    if (pong) this.#connection.send(pong)
     if (this.#due) this.beat()
   }
 

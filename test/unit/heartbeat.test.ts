@@ -13,6 +13,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
+/** The data of a PING with a time to live in milliseconds. */
+const pingWithin = (ms: number) => Uint8Array.of(0, ms / 100)
+
 /** The calls to a connection, each with its time. */
 function beating(options: HeartbeatOptions) {
   const told: string[] = []
@@ -20,7 +23,10 @@ function beating(options: HeartbeatOptions) {
   const tell = (what: string) => told.push(`${Date.now() - start} ${what}`)
   const connection = {
     blocked: false,
-    send: (bytes: Uint8Array) => tell(`PING ${pingTimeToLiveMs(bytes.subarray(7))}`),
+    send: (bytes: Uint8Array) => {
+      const name = String.fromCharCode(...bytes.subarray(3, 7))
+      tell(name === "PING" ? `PING ${pingTimeToLiveMs(bytes.subarray(7))}` : name)
+    },
     timedOut: () => tell("timed out"),
   }
   const heartbeat = new Heartbeat(connection, options)
@@ -111,28 +117,38 @@ test("any received data counts, until the next PING", () => {
 
 test("a peer has to send data within the time to live of its first PING", () => {
   const { heartbeat, told } = beating({ intervalMs: 0, timeoutMs: 0, timeToLive: 0 })
-  heartbeat.mustHearWithin(300)
+  heartbeat.answer(pingWithin(300))
   vi.advanceTimersByTime(100)
-  heartbeat.mustHearWithin(300) // the first one counts until data arrives
+  heartbeat.answer(pingWithin(300)) // the first one counts until data arrives
   vi.advanceTimersByTime(250)
-  expect(told).toEqual(["300 timed out"])
+  expect(told).toEqual(["0 PONG", "100 PONG", "300 timed out"])
 })
 
 test("data within the time to live ends it", () => {
   const { heartbeat, told } = beating({ intervalMs: 0, timeoutMs: 0, timeToLive: 0 })
-  heartbeat.mustHearWithin(300)
+  heartbeat.answer(pingWithin(300))
   vi.advanceTimersByTime(299)
   heartbeat.heard()
   vi.advanceTimersByTime(1000)
-  expect(told).toEqual([])
+  expect(told).toEqual(["0 PONG"])
+})
+
+test("a peer that does not read gets one PONG for all of its PINGs, before a PING", () => {
+  const { heartbeat, connection, told } = beating({ intervalMs: 100, timeoutMs: 0, timeToLive: 0 })
+  connection.blocked = true
+  for (let i = 0; i < 3; i++) heartbeat.answer(pingWithin(0))
+  vi.advanceTimersByTime(150)
+  connection.blocked = false
+  heartbeat.drained()
+  expect(told).toEqual(["150 PONG", "150 PING 0"])
 })
 
 test("nothing is sent after stop()", () => {
   const { heartbeat, told } = beating({ intervalMs: 100, timeoutMs: 50, timeToLive: 0 })
-  heartbeat.mustHearWithin(500)
+  heartbeat.answer(pingWithin(500))
   vi.advanceTimersByTime(110)
   heartbeat.stop()
   vi.advanceTimersByTime(1000)
-  expect(told).toEqual(["100 PING 0"])
+  expect(told).toEqual(["0 PONG", "100 PING 0"])
   expect(vi.getTimerCount()).toBe(0)
 })
