@@ -10,12 +10,9 @@ import {
 } from "../transport/endpoint.js"
 import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { explain, mistake, zmqError } from "../transport/zmq-error.js"
-import {
-  BoundEndpoint,
-  ConnectedEndpoint,
-  type EndpointHost,
-  type EndpointSettings,
-} from "./endpoint.js"
+import { BoundEndpoint } from "./bound-endpoint.js"
+import { ConnectedEndpoint } from "./connected-endpoint.js"
+import type { EndpointHost, EndpointSettings } from "./endpoint.js"
 import type { EndpointOptions } from "./endpoint-options.js"
 import { SettingsReader } from "./endpoint-settings.js"
 import { exitsLater } from "./exit.js"

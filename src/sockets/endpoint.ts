@@ -2,16 +2,12 @@ import type { Event } from "zeromq"
 import { ProtocolError } from "../codec/errors.js"
 import { Pipe, type PipeOptions } from "../patterns/pipe.js"
 import type { SocketType } from "../patterns/socket-type.js"
-import type { Destination, HostPort } from "../transport/endpoint.js"
-import { formatEndpoint } from "../transport/endpoint.js"
 import type {
   Departure,
   Encoder,
   Ending,
   EndpointEvent,
   PeerConnection,
-  PeerDialer,
-  PeerListener,
   Transport,
 } from "../transport/transport.js"
 import { systemError } from "../transport/zmq-error.js"
@@ -47,7 +43,7 @@ const FLUSH_MS = 1000
 type EventType = Event["type"]
 
 /** The common part of bound and connected endpoints: their connections and the events of these. */
-abstract class Endpoint implements Source {
+export abstract class Endpoint implements Source {
   /** The endpoint's address in events. */
   abstract readonly address: string
   abstract readonly kind: "bind" | "connect"
@@ -281,244 +277,6 @@ abstract class Endpoint implements Source {
     const pipe = new Pipe(host.type, this.encoder, host.pipeOptions, receiveHighWaterBytes)
     host.lz4.pipeAdded(pipe)
     return pipe
-  }
-}
-
-/** A bound endpoint: a pipe for each peer that connects. */
-export class BoundEndpoint extends Endpoint {
-  readonly kind = "bind"
-  address = ""
-  readonly #listener: PeerListener
-
-  constructor(host: EndpointHost, settings: EndpointSettings) {
-    super(host, settings)
-    this.#listener = settings.transport.listener((event) => this.onEvent(event))
-  }
-
-  /** @throws Error in the form of zeromq.js. */
-  async listen(address: HostPort): Promise<void> {
-    try {
-      this.#listens(await this.#listener.listen(address))
-    } catch (error) {
-      this.#cannotListen(error)
-    }
-  }
-
-  /** @throws Error in the form of zeromq.js. */
-  listenSync(address: HostPort): void {
-    try {
-      this.#listens(this.#listener.listenSync(address))
-    } catch (error) {
-      this.#cannotListen(error)
-    }
-  }
-
-  #listens(address: HostPort): void {
-    this.address = formatEndpoint(address)
-    this.emit("bind")
-  }
-
-  #cannotListen(error: unknown): never {
-    this.#listener.close()
-    this.encoder.close()
-    throw error
-  }
-
-  protected get connections(): Iterable<PeerConnection> {
-    return this.#listener.connections
-  }
-
-  protected get isWaiting(): boolean {
-    return false
-  }
-
-  protected finishPipes(keepsReceived: boolean): void {
-    this.#listener.close()
-    this.emit("close")
-    for (const connection of this.connections) {
-      const pipe = this.pipes.get(connection)
-      if (pipe) pipe.finish(() => this.end(connection), keepsReceived)
-      else connection.destroy()
-    }
-  }
-
-  protected dropWaiting(): void {
-    for (const pipe of this.pipes.values()) pipe.dropWaiting()
-  }
-
-  get sendingPipes(): Iterable<Pipe> {
-    return this.pipes.values()
-  }
-
-  depart(departure: Departure): void {
-    for (const [connection, pipe] of this.pipes) if (connection.depart(departure)) pipe.writeOut()
-  }
-
-  protected opened(connection: PeerConnection): void {
-    this.emit("accept")
-    this.host.lz4.opened(connection, this, "accepted")
-  }
-
-  protected ready(connection: PeerConnection, peerRoutingId: Buffer): void {
-    const pipe = this.newPipe()
-    pipe.peerRoutingId = peerRoutingId
-    this.pipes.set(connection, pipe)
-    pipe.attach(connection)
-    this.host.added(pipe)
-    this.host.type.attach(pipe)
-  }
-
-  protected closed(connection: PeerConnection, ending: Ending): void {
-    const pipe = this.pipes.get(connection)
-    this.pipes.delete(connection)
-    this.tellClosed(connection, ending)
-    if (pipe) {
-      pipe.close()
-      this.host.removed(pipe)
-      this.host.lz4.pipeRemoved(pipe)
-    }
-    this.checkReleased()
-  }
-}
-
-/** A connected endpoint: one pipe for all of its connections, which follow one another. */
-export class ConnectedEndpoint extends Endpoint {
-  readonly kind = "connect"
-  readonly address: string
-  readonly #dialer: PeerDialer
-  /** With `immediate`, undefined while there is no connection. */
-  #pipe: Pipe | undefined
-  /** Whether there has been a connection, and whether one has been ready. */
-  #wasOpened = false
-  #wasConnected = false
-  /** Whether the endpoint was released and has no queued messages left. */
-  #finished = false
-  #gone: (isWrongPeer: boolean) => void
-
-  /** @param gone called when there is no connection and there will be none. */
-  constructor(
-    host: EndpointHost,
-    settings: EndpointSettings,
-    address: string,
-    destination: Destination,
-    gone: (isWrongPeer: boolean) => void,
-  ) {
-    super(host, settings)
-    this.address = address
-    this.#gone = gone
-    this.#dialer = settings.transport.dialer(destination, (event) => this.onEvent(event))
-  }
-
-  /** Adds the pipe and begins to dial. */
-  dial(routingId: string | undefined): void {
-    if (!this.host.immediate) {
-      this.#pipe = this.newPipe()
-      this.#pipe.routingId = routingId
-      this.host.added(this.#pipe)
-      this.host.type.attach(this.#pipe)
-    }
-    this.#dialer.dial()
-  }
-
-  protected get connections(): Iterable<PeerConnection> {
-    const { connection } = this.#dialer
-    return connection ? [connection] : []
-  }
-
-  protected get isWaiting(): boolean {
-    return this.#pipe !== undefined && !this.#finished
-  }
-
-  protected finishPipes(keepsReceived: boolean): void {
-    if (!this.#pipe) {
-      this.#finish()
-      return
-    }
-    // As in libzmq: it drops the pipe of an endpoint, and its messages, unless the connection created it.
-    this.#pipe.finish(() => this.#finish(), keepsReceived && this.host.immediate)
-    this.host.removed(this.#pipe)
-  }
-
-  protected dropWaiting(): void {
-    this.#pipe?.dropWaiting()
-  }
-
-  protected override over(): void {
-    if (this.#pipe) this.host.lz4.pipeRemoved(this.#pipe)
-  }
-
-  get sendingPipes(): Iterable<Pipe> {
-    return this.#pipe ? [this.#pipe] : []
-  }
-
-  depart(departure: Departure): void {
-    const pipe = this.#pipe
-    if (!pipe) return
-    const { connection } = this.#dialer
-    const isReady = connection !== undefined && this.pipes.has(connection)
-    if (isReady && connection.depart(departure)) {
-      pipe.writeOut()
-      return
-    }
-    // The ZAP handler cannot run, as the event loop has stopped.
-    const frames = this.settings.authenticates ? [] : pipe.takeFrames()
-    if (frames.length > 0) this.#dialer.handOver(frames, departure)
-  }
-
-  /** Stops dialling and ends the connection, because no queued messages are left. */
-  #finish(): void {
-    this.#finished = true
-    this.#dialer.close()
-    const { connection } = this.#dialer
-    if (connection?.sink) this.end(connection)
-    else connection?.destroy()
-    this.checkReleased()
-  }
-
-  protected opened(connection: PeerConnection): void {
-    this.emit("connect")
-    if (this.#wasOpened) this.reconnects++
-    this.#wasOpened = true
-    this.host.lz4.opened(connection, this, "connected")
-  }
-
-  protected ready(connection: PeerConnection, peerRoutingId: Buffer): void {
-    const { type } = this.host
-    const isNew = !this.#pipe
-    this.#pipe ??= this.newPipe()
-    const pipe = this.#pipe
-    this.pipes.set(connection, pipe)
-    pipe.peerRoutingId = peerRoutingId
-    if (this.#wasConnected && type.resubscribes && !isNew) pipe.hiccup()
-    this.#wasConnected = true
-    pipe.attach(connection)
-    if (isNew) {
-      this.host.added(pipe)
-      type.attach(pipe)
-    } else type.identified(pipe)
-  }
-
-  protected closed(connection: PeerConnection, ending: Ending): void {
-    this.pipes.delete(connection)
-    this.tellClosed(connection, ending)
-    if (this.#pipe && this.host.immediate && !this.isReleased) {
-      this.#pipe.close()
-      this.host.removed(this.#pipe)
-      this.host.lz4.pipeRemoved(this.#pipe)
-      this.#pipe = undefined
-    } else this.#pipe?.detach(connection.sharing?.takePendingWrites() ?? [])
-    this.checkReleased()
-  }
-
-  protected override gaveUp(isWrongPeer: boolean): void {
-    this.#finished = true
-    if (this.#pipe) {
-      this.#pipe.close()
-      this.host.removed(this.#pipe)
-    }
-    this.#dialer.close()
-    if (this.isReleased) this.checkReleased()
-    else this.#gone(isWrongPeer)
   }
 }
 

@@ -1,0 +1,145 @@
+import type { Pipe } from "../patterns/pipe.js"
+import type { Destination } from "../transport/endpoint.js"
+import type { Departure, Ending, PeerConnection, PeerDialer } from "../transport/transport.js"
+import { Endpoint, type EndpointHost, type EndpointSettings } from "./endpoint.js"
+
+/** A connected endpoint: one pipe for all of its connections, which follow one another. */
+export class ConnectedEndpoint extends Endpoint {
+  readonly kind = "connect"
+  readonly address: string
+  readonly #dialer: PeerDialer
+  /** With `immediate`, undefined while there is no connection. */
+  #pipe: Pipe | undefined
+  /** Whether there has been a connection, and whether one has been ready. */
+  #wasOpened = false
+  #wasConnected = false
+  /** Whether the endpoint was released and has no queued messages left. */
+  #finished = false
+  #gone: (isWrongPeer: boolean) => void
+
+  /** @param gone called when there is no connection and there will be none. */
+  constructor(
+    host: EndpointHost,
+    settings: EndpointSettings,
+    address: string,
+    destination: Destination,
+    gone: (isWrongPeer: boolean) => void,
+  ) {
+    super(host, settings)
+    this.address = address
+    this.#gone = gone
+    this.#dialer = settings.transport.dialer(destination, (event) => this.onEvent(event))
+  }
+
+  /** Adds the pipe and begins to dial. */
+  dial(routingId: string | undefined): void {
+    if (!this.host.immediate) {
+      this.#pipe = this.newPipe()
+      this.#pipe.routingId = routingId
+      this.host.added(this.#pipe)
+      this.host.type.attach(this.#pipe)
+    }
+    this.#dialer.dial()
+  }
+
+  protected get connections(): Iterable<PeerConnection> {
+    const { connection } = this.#dialer
+    return connection ? [connection] : []
+  }
+
+  protected get isWaiting(): boolean {
+    return this.#pipe !== undefined && !this.#finished
+  }
+
+  protected finishPipes(keepsReceived: boolean): void {
+    if (!this.#pipe) {
+      this.#finish()
+      return
+    }
+    // As in libzmq: it drops the pipe of an endpoint, and its messages, unless the connection created it.
+    this.#pipe.finish(() => this.#finish(), keepsReceived && this.host.immediate)
+    this.host.removed(this.#pipe)
+  }
+
+  protected dropWaiting(): void {
+    this.#pipe?.dropWaiting()
+  }
+
+  protected override over(): void {
+    if (this.#pipe) this.host.lz4.pipeRemoved(this.#pipe)
+  }
+
+  get sendingPipes(): Iterable<Pipe> {
+    return this.#pipe ? [this.#pipe] : []
+  }
+
+  depart(departure: Departure): void {
+    const pipe = this.#pipe
+    if (!pipe) return
+    const { connection } = this.#dialer
+    const isReady = connection !== undefined && this.pipes.has(connection)
+    if (isReady && connection.depart(departure)) {
+      pipe.writeOut()
+      return
+    }
+    // The ZAP handler cannot run, as the event loop has stopped.
+    const frames = this.settings.authenticates ? [] : pipe.takeFrames()
+    if (frames.length > 0) this.#dialer.handOver(frames, departure)
+  }
+
+  /** Stops dialling and ends the connection, because no queued messages are left. */
+  #finish(): void {
+    this.#finished = true
+    this.#dialer.close()
+    const { connection } = this.#dialer
+    if (connection?.sink) this.end(connection)
+    else connection?.destroy()
+    this.checkReleased()
+  }
+
+  protected opened(connection: PeerConnection): void {
+    this.emit("connect")
+    if (this.#wasOpened) this.reconnects++
+    this.#wasOpened = true
+    this.host.lz4.opened(connection, this, "connected")
+  }
+
+  protected ready(connection: PeerConnection, peerRoutingId: Buffer): void {
+    const { type } = this.host
+    const isNew = !this.#pipe
+    this.#pipe ??= this.newPipe()
+    const pipe = this.#pipe
+    this.pipes.set(connection, pipe)
+    pipe.peerRoutingId = peerRoutingId
+    if (this.#wasConnected && type.resubscribes && !isNew) pipe.hiccup()
+    this.#wasConnected = true
+    pipe.attach(connection)
+    if (isNew) {
+      this.host.added(pipe)
+      type.attach(pipe)
+    } else type.identified(pipe)
+  }
+
+  protected closed(connection: PeerConnection, ending: Ending): void {
+    this.pipes.delete(connection)
+    this.tellClosed(connection, ending)
+    if (this.#pipe && this.host.immediate && !this.isReleased) {
+      this.#pipe.close()
+      this.host.removed(this.#pipe)
+      this.host.lz4.pipeRemoved(this.#pipe)
+      this.#pipe = undefined
+    } else this.#pipe?.detach(connection.sharing?.takePendingWrites() ?? [])
+    this.checkReleased()
+  }
+
+  protected override gaveUp(isWrongPeer: boolean): void {
+    this.#finished = true
+    if (this.#pipe) {
+      this.#pipe.close()
+      this.host.removed(this.#pipe)
+    }
+    this.#dialer.close()
+    if (this.isReleased) this.checkReleased()
+    else this.#gone(isWrongPeer)
+  }
+}
