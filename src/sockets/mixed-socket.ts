@@ -57,8 +57,8 @@ export class MixedSocket {
   /** The side whose turn it is to send, and to receive. */
   #sendTurn: Side = "own"
   #receiveTurn: Side = "own"
-  /** The side that the current exchange is on. */
-  #exchange: Side | undefined
+  /** The side that the current exchange is on. "unknown" is libzmq's, if there is one. */
+  #exchange: Side | "unknown" | undefined
 
   constructor(
     type: SocketType,
@@ -77,6 +77,19 @@ export class MixedSocket {
       accepts: (message) => this.#notices?.isForProgram(message as Message, "native") ?? true,
     })
     this.#allOrNone = new AllOrNone(type, (message) => this.#native.write(message, {}))
+    this.#exchange = this.#earlierExchange()
+  }
+
+  /** Returns the side of the exchange in progress when the second side was added. */
+  #earlierExchange(): Side | "unknown" | undefined {
+    const { exchangeBegins } = this.#rules
+    if (exchangeBegins === "receive") {
+      if (this.#type.hasOut()) return "own"
+      return this.#native.hasOut() ? "native" : undefined
+    }
+    if (exchangeBegins === undefined) return undefined
+    // Without an exchange our side would refuse to receive.
+    return this.#type.hasIn() || this.#type.receive() === "EAGAIN" ? "own" : "unknown"
   }
 
   /** Sends all queued messages before either side is closed. */
@@ -115,8 +128,8 @@ export class MixedSocket {
   #mayReceive(side: Side): boolean {
     switch (this.#rules.exchangeBegins) {
       case "send":
-        // Without an exchange it is our side that says so.
-        return (this.#exchange ?? "own") === side
+        // libzmq knows whether there is an exchange.
+        return this.#exchange === side || this.#exchange === "unknown"
       case "receive":
         return this.#exchange === undefined
       default:
@@ -136,7 +149,8 @@ export class MixedSocket {
   }
 
   #receiveOwn(): Received | Refusal {
-    if (!this.#mayReceive("own")) return this.#rules.exchangeBegins === "send" ? "EAGAIN" : "EFSM"
+    if (!this.#mayReceive("own"))
+      return this.#rules.exchangeBegins === "send" && this.#exchange ? "EAGAIN" : "EFSM"
     const notice = this.#ownNotice
     this.#ownNotice = undefined
     return notice ?? receiveFrom(this.#type)
@@ -147,7 +161,7 @@ export class MixedSocket {
   hasOut(): boolean {
     const { exchangeBegins } = this.#rules
     if (exchangeBegins === "receive")
-      return this.#exchange === "native" ? this.#native.hasOut() : this.#type.hasOut()
+      return this.#replySide === "native" ? this.#native.hasOut() : this.#type.hasOut()
     if (!this.#mayBegin()) return false
     return this.#type.hasOut() || this.#native.hasOut()
   }
@@ -171,7 +185,7 @@ export class MixedSocket {
 
   /** Returns whether a REQ may send a request. Other types always may. */
   #mayBegin(): boolean {
-    return this.#exchange === undefined || this.#options.relaxed
+    return this.#exchange === undefined || this.#exchange === "unknown" || this.#options.relaxed
   }
 
   #sendInTurn(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
@@ -191,9 +205,15 @@ export class MixedSocket {
     this.#native.listen()
   }
 
+  /** The side that a reply is sent to. Without an exchange our side refuses it. */
+  get #replySide(): Side {
+    if (this.#exchange !== undefined) return this.#exchange === "native" ? "native" : "own"
+    // A receive() from before there was our side may have got a request from libzmq.
+    return !this.#native.hasIn() && this.#native.hasOut() ? "native" : "own"
+  }
+
   #reply(message: Message, routing: Routing): Refusal | Promise<void> | undefined {
-    // Without an exchange our side refuses.
-    const outcome = this.#sendTo(this.#exchange ?? "own", message, routing)
+    const outcome = this.#sendTo(this.#replySide, message, routing)
     if (typeof outcome === "string") return outcome
     this.#exchange = undefined
     this.#native.listen()

@@ -9,6 +9,7 @@ import {
   Push,
   Reply,
   Request,
+  Router,
   Subscriber,
   XPublisher,
   Proxy as ZmqProxy,
@@ -269,6 +270,89 @@ describe("an exchange on two transports stays on its side", () => {
     expect(String(await own.receive())).toBe("to second")
     await eventually(() => reply.readable)
     expect(String(await reply.receive())).toBe("third")
+  })
+
+  describe.each([
+    [LZ4, TCP],
+    [TCP, LZ4],
+  ])("begun on %s before there was %s", (first, second) => {
+    test("a REQ gets its reply, and then asks again", async () => {
+      const request = use(new Request())
+      const replies: Reply[] = []
+      for (const address of [first, second]) {
+        const reply = use(new Reply())
+        await reply.bind(address)
+        request.connect(reply.lastEndpoint as string)
+        replies.push(reply)
+        if (replies.length === 1) await request.send("question")
+      }
+      const [reply] = replies as [Reply, Reply]
+      expect(String(await reply.receive())).toBe("question")
+      await reply.send("answer")
+      expect(String(await request.receive())).toBe("answer")
+      request.receiveTimeout = 0
+      await expect(request.receive()).rejects.toMatchObject({ code: "EFSM" })
+      request.receiveTimeout = -1
+      await request.send("another")
+      const asked = await Promise.race(replies.map((reply) => reply.receive()))
+      expect(String(asked)).toBe("another")
+    })
+
+    test("a REP answers before it receives from the other side", async () => {
+      const reply = use(new Reply())
+      const requests = [use(new Request()), use(new Request())] as const
+      await reply.bind(first)
+      requests[0].connect(reply.lastEndpoint as string)
+      await requests[0].send("first")
+      expect(String(await reply.receive())).toBe("first")
+      await reply.bind(second)
+      requests[1].connect(reply.lastEndpoint as string)
+      await requests[1].send("second")
+      reply.receiveTimeout = 0
+      await expect(reply.receive()).rejects.toMatchObject({ code: "EFSM" })
+      reply.receiveTimeout = -1
+      for (const [at, request] of requests.entries()) {
+        if (at === 1) expect(String(await reply.receive())).toBe("second")
+        await reply.send("answer")
+        expect(String(await request.receive())).toBe("answer")
+      }
+    })
+
+    test("a REP answers a request that it was waiting for", async () => {
+      const reply = use(new Reply())
+      const request = use(new Request())
+      await reply.bind(first)
+      request.connect(reply.lastEndpoint as string)
+      const received = reply.receive()
+      reply.bindSync(second)
+      await request.send("question")
+      expect(String(await received)).toBe("question")
+      await reply.send("answer")
+      expect(String(await request.receive())).toBe("answer")
+    })
+  })
+
+  test("a relaxed REQ never gets a reply to a request that it has given up", async () => {
+    const request = use(new Request({ relaxed: true, sendTimeout: 0 }))
+    const routers: Router[] = []
+    for (const address of [LZ4, TCP]) {
+      const router = use(new Router())
+      await router.bind(address)
+      request.connect(router.lastEndpoint as string)
+      routers.push(router)
+    }
+    const [own, native] = routers as [Router, Router]
+    await request.send("first")
+    const [id, delimiter] = await own.receive()
+    await request.send("second")
+    const envelope = (await native.receive()).slice(0, 2)
+    await own.send([id as Buffer, delimiter as Buffer, "late"])
+    await eventually(() => request.lz4.stats.received.messages === 1)
+    await native.send([...envelope, "answer"])
+    expect(String(await request.receive())).toBe("answer")
+    expect(request.readable).toBe(false)
+    request.receiveTimeout = 0
+    await expect(request.receive()).rejects.toMatchObject({ code: "EFSM" })
   })
 })
 
