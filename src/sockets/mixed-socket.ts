@@ -116,6 +116,8 @@ export class MixedSocket {
     this.#receiveTurn = side === "native" ? "own" : "native"
     const { exchangeBegins } = this.#rules
     if (exchangeBegins) this.#exchange = exchangeBegins === "receive" ? side : undefined
+    // The next call would not wait, so libzmq would get no turn.
+    if (side === "own" && !this.#options.manual && this.#hasOwn()) this.#native.fetch()
     return message
   }
 

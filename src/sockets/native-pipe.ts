@@ -66,10 +66,14 @@ export class NativePipe {
     this.listen()
   }
 
-  /** Starts to receive from libzmq, if that is wanted and allowed and there is no message yet. */
+  /** Continues to receive from libzmq, if that is wanted. */
   listen(): void {
-    if (!this.#isWanted || this.#isReceiving || this.hasIn()) return
-    if (!this.#events.mayReceive()) return
+    if (this.#isWanted) this.fetch()
+  }
+
+  /** Starts to receive one message from libzmq, if that is allowed and there is none yet. */
+  fetch(): void {
+    if (this.#isReceiving || this.hasIn() || !this.#events.mayReceive()) return
     const socket = this.#socket()
     if (!socket) return
     this.#isReceiving = true

@@ -203,6 +203,28 @@ test("a receive() that must not wait gets the message that libzmq has", async ()
   expect(String(await pull.receive())).toBe("text")
 })
 
+test.each([-1, 0, 60_000])(
+  "libzmq's side has its turn while ours has messages, with receiveTimeout %i",
+  async (receiveTimeout) => {
+    const pull = use(new Pull({ receiveTimeout }))
+    const connect = async (address: string) => {
+      await pull.bind(address)
+      const push = use(new Push())
+      push.connect(pull.lastEndpoint as string)
+      return push
+    }
+    const own = await connect(LZ4)
+    const native = await connect(TCP)
+    await native.send(TCP)
+    await eventually(() => pull.readable)
+    for (let i = 0; i < 50; i++) await own.send(LZ4)
+    await eventually(() => pull.lz4.stats.received.messages === 50)
+    const received: string[] = []
+    for (let i = 0; i < 50; i++) received.push(String(await pull.receive()))
+    expect(received).toContain(TCP)
+  },
+)
+
 describe("an exchange on two transports stays on its side", () => {
   test("a REQ asks each side in turn, and nobody before it has a reply", async () => {
     const request = use(new Request({ sendTimeout: 0, receiveTimeout: 0 }))
