@@ -188,7 +188,8 @@ export class Pipe implements MessageSink {
    * and to the second peer of a PAIR.
    */
   abandon(): void {
-    this.#state = "abandoned"
+    // A pipe that is finishing still has to report that it has finished.
+    if (this.#state === "active") this.#state = "abandoned"
     this.#events = undefined
     this.outbound.end()
     this.#inbound.clear()

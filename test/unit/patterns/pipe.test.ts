@@ -436,6 +436,21 @@ describe("a pipe that is finished", () => {
     expect(finished).toBe(1)
   })
 
+  test("still ends its connection when its type abandons it meanwhile", () => {
+    const { pipe, connection, peer } = make()
+    peer.attach()
+    peer.says("a")
+    connection.room = 0
+    let finished = 0
+    pipe.write(parts("b"))
+    pipe.finish(() => finished++, true)
+    pipe.abandon()
+    expect(finished).toBe(0)
+    connection.drain()
+    expect(connection.written).toEqual(["b"])
+    expect(finished).toBe(1)
+  })
+
   test("does not wait for that if queued messages are to be dropped", () => {
     const { pipe, connection, peer } = make()
     peer.attach()
