@@ -116,15 +116,15 @@ abstract class RemoteEndpoint implements ThreadUser {
     if (!connection) return
     const event = fromPosted(posted, connection)
     if (event.type === "closed") this.#over(connection, event)
-    else if (event.type === "ready" || event.type === "authenticate") {
+    else if (event.type !== "ready" && event.type !== "authenticate") this.emit(event)
+    else if (!connection.isEnded) {
       if (posted.type === "ready") connection.knowPeer(posted)
       this.#proceed(connection, event)
-    } else this.emit(event)
+    }
   }
 
-  /** Performs a step of a connection, and ends the connection if the step throws. */
+  /** Emits an event that lets a connection go on, and ends the connection if a handler throws. */
   #proceed(connection: RemoteConnection, event: EndpointEvent): void {
-    if (connection.isEnded) return
     try {
       this.emit(event)
     } catch (error) {

@@ -117,6 +117,26 @@ test("a handler that throws does not suppress other events in the same post", as
   expect(worker.posted.filter((item) => (item as Request).type === "destroy")).toHaveLength(2)
 })
 
+test("a connection that this side has ended does not become ready", async () => {
+  const errors = uncaught()
+  const { log, take, one } = endpoint()
+  take(opened(1))
+  const [connection] = one.connections
+  connection?.destroy()
+  take({
+    type: "ready",
+    connection: 1,
+    peerRoutingId: new Uint8Array(),
+    peerTakesCommands: true,
+    peerRevision: 2,
+    scheme: "lz4+tcp",
+  })
+  await turn()
+  expect(log).toEqual(["opened"])
+  expect(errors).toHaveLength(1)
+  expect(connection?.scheme).toBe(undefined)
+})
+
 test("an error of the thread that no peer caused is thrown as an uncaught one", async () => {
   const errors = uncaught()
   const { log, take } = endpoint()
