@@ -102,7 +102,6 @@ export class FakeConnection implements PipeConnection {
   room = Number.POSITIVE_INFINITY
   stops = 0
   resumes = 0
-  ends = 0
 
   get blocked(): boolean {
     return this.room <= 0
@@ -141,10 +140,6 @@ export class FakeConnection implements PipeConnection {
 
   reject(error: ProtocolError): void {
     this.rejected.push(error)
-  }
-
-  end(): void {
-    this.ends++
   }
 
   /** Makes room for this many further writes. */
