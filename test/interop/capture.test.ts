@@ -33,7 +33,7 @@ test.each([
   const { threshold, dictionaries } = session
   const dealer = use(new Dealer())
   // The default level may choose not to compress.
-  const options = { level: 0, ...(dictionaries && { dictionary: dictionaries.ours }) }
+  const options = { level: 0 as const, ...(dictionaries && { dictionary: dictionaries.ours }) }
   await dealer.bind("lz4+tcp://127.0.0.1:*", options)
   const endpoint = dealer.lastEndpoint as string
   await using capture = await Capture.start(Number(new URL(endpoint).port))
