@@ -17,8 +17,9 @@ import {
 
 import { mixedProcesses } from "../support/mixed-process.mjs"
 import { type RawPeer, rawZmtpPeer } from "../support/raw-peer.js"
-import { eventually, use } from "../support/sockets.js"
+import { anyPort, eventually, join, use } from "../support/sockets.js"
 import { noise } from "../support/threads.js"
+import { lz4, tcp } from "../support/transports.js"
 import { message } from "../support/zmtp.js"
 
 const PROCESSES = 60
@@ -194,10 +195,9 @@ test("after a receive() in libzmq, another can be called", async () => {
 test("a receive() that must not wait gets the message that libzmq has", async () => {
   const pull = use(new Pull({ receiveTimeout: 0 }))
   await pull.bind(LZ4)
-  await pull.bind(TCP)
-  await expect(pull.receive()).rejects.toMatchObject({ code: "EAGAIN" })
   const push = use(new Push())
-  push.connect(pull.lastEndpoint as string)
+  await join(pull, push, tcp)
+  await expect(pull.receive()).rejects.toMatchObject({ code: "EAGAIN" })
   await push.send("text")
   await eventually(() => pull.readable)
   expect(String(await pull.receive())).toBe("text")
@@ -207,14 +207,9 @@ test.each([-1, 0, 60_000])(
   "libzmq's side has its turn while ours has messages, with receiveTimeout %i",
   async (receiveTimeout) => {
     const pull = use(new Pull({ receiveTimeout }))
-    const connect = async (address: string) => {
-      await pull.bind(address)
-      const push = use(new Push())
-      push.connect(pull.lastEndpoint as string)
-      return push
-    }
-    const own = await connect(LZ4)
-    const native = await connect(TCP)
+    const [own, native] = [use(new Push()), use(new Push())]
+    await join(pull, own, lz4)
+    await join(pull, native, tcp)
     await native.send(TCP)
     await eventually(() => pull.readable)
     for (let i = 0; i < 50; i++) await own.send(LZ4)
@@ -228,13 +223,9 @@ test.each([-1, 0, 60_000])(
 describe("an exchange on two transports stays on its side", () => {
   test("a REQ asks each side in turn, and nobody before it has a reply", async () => {
     const request = use(new Request({ sendTimeout: 0, receiveTimeout: 0 }))
-    const replies: Reply[] = []
-    for (const address of [LZ4, TCP]) {
-      const reply = use(new Reply())
-      await reply.bind(address)
-      request.connect(reply.lastEndpoint as string)
-      replies.push(reply)
-    }
+    const replies = [use(new Reply()), use(new Reply())] as const
+    await join(replies[0], request, lz4)
+    await join(replies[1], request, tcp)
     // libzmq's side is writable at once, ours too: both queue for a peer to come.
     for (const reply of [...replies, ...replies]) {
       await request.send("question")
@@ -250,13 +241,9 @@ describe("an exchange on two transports stays on its side", () => {
 
   test("a REQ that waits for a reply before it asks gets the reply of either side", async () => {
     const request = use(new Request())
-    const replies: Reply[] = []
-    for (const address of [LZ4, TCP]) {
-      const reply = use(new Reply())
-      await reply.bind(address)
-      request.connect(reply.lastEndpoint as string)
-      replies.push(reply)
-    }
+    const replies = [use(new Reply()), use(new Reply())] as const
+    await join(replies[0], request, lz4)
+    await join(replies[1], request, tcp)
     for (const reply of replies) {
       const received = request.receive()
       await request.send("question")
@@ -268,14 +255,9 @@ describe("an exchange on two transports stays on its side", () => {
 
   test("a REP receives nothing from one side before it has answered the other", async () => {
     const reply = use(new Reply({ receiveTimeout: 0 }))
-    const requests: Request[] = []
-    for (const address of [LZ4, TCP]) {
-      await reply.bind(address)
-      const request = use(new Request())
-      request.connect(reply.lastEndpoint as string)
-      requests.push(request)
-    }
-    const [own, native] = requests as [Request, Request]
+    const [own, native] = [use(new Request()), use(new Request())]
+    await join(reply, own, lz4)
+    await join(reply, native, tcp)
     await native.send("first")
     await eventually(() => reply.readable)
     expect(String(await reply.receive())).toBe("first")
@@ -295,20 +277,15 @@ describe("an exchange on two transports stays on its side", () => {
   })
 
   describe.each([
-    [LZ4, TCP],
-    [TCP, LZ4],
-  ])("begun on %s before there was %s", (first, second) => {
+    { first: lz4, second: tcp },
+    { first: tcp, second: lz4 },
+  ])("begun on $first.name before there was $second.name", ({ first, second }) => {
     test("a REQ gets its reply, and then asks again", async () => {
       const request = use(new Request())
-      const replies: Reply[] = []
-      for (const address of [first, second]) {
-        const reply = use(new Reply())
-        await reply.bind(address)
-        request.connect(reply.lastEndpoint as string)
-        replies.push(reply)
-        if (replies.length === 1) await request.send("question")
-      }
-      const [reply] = replies as [Reply, Reply]
+      const [reply, other] = [use(new Reply()), use(new Reply())]
+      await join(reply, request, first)
+      await request.send("question")
+      await join(other, request, second)
       expect(String(await reply.receive())).toBe("question")
       await reply.send("answer")
       expect(String(await request.receive())).toBe("answer")
@@ -316,19 +293,17 @@ describe("an exchange on two transports stays on its side", () => {
       await expect(request.receive()).rejects.toMatchObject({ code: "EFSM" })
       request.receiveTimeout = -1
       await request.send("another")
-      const asked = await Promise.race(replies.map((reply) => reply.receive()))
+      const asked = await Promise.race([reply.receive(), other.receive()])
       expect(String(asked)).toBe("another")
     })
 
     test("a REP answers before it receives from the other side", async () => {
       const reply = use(new Reply())
       const requests = [use(new Request()), use(new Request())] as const
-      await reply.bind(first)
-      requests[0].connect(reply.lastEndpoint as string)
+      await join(reply, requests[0], first)
       await requests[0].send("first")
       expect(String(await reply.receive())).toBe("first")
-      await reply.bind(second)
-      requests[1].connect(reply.lastEndpoint as string)
+      await join(reply, requests[1], second)
       await requests[1].send("second")
       reply.receiveTimeout = 0
       await expect(reply.receive()).rejects.toMatchObject({ code: "EFSM" })
@@ -343,10 +318,9 @@ describe("an exchange on two transports stays on its side", () => {
     test("a REP answers a request that it was waiting for", async () => {
       const reply = use(new Reply())
       const request = use(new Request())
-      await reply.bind(first)
-      request.connect(reply.lastEndpoint as string)
+      await join(reply, request, first)
       const received = reply.receive()
-      reply.bindSync(second)
+      reply.bindSync(anyPort(second))
       await request.send("question")
       expect(String(await received)).toBe("question")
       await reply.send("answer")
@@ -356,14 +330,9 @@ describe("an exchange on two transports stays on its side", () => {
 
   test("a relaxed REQ never gets a reply to a request that it has given up", async () => {
     const request = use(new Request({ relaxed: true, sendTimeout: 0 }))
-    const routers: Router[] = []
-    for (const address of [LZ4, TCP]) {
-      const router = use(new Router())
-      await router.bind(address)
-      request.connect(router.lastEndpoint as string)
-      routers.push(router)
-    }
-    const [own, native] = routers as [Router, Router]
+    const [own, native] = [use(new Router()), use(new Router())]
+    await join(own, request, lz4)
+    await join(native, request, tcp)
     await request.send("first")
     const [id, delimiter] = await own.receive()
     await request.send("second")
