@@ -49,11 +49,23 @@ function present(path) {
   return changed(path) ? path : undefined
 }
 
+/**
+ * Returns the command line of a program in Wine. The address space is not randomized, because
+ * Debian's Wine has no preloader: about one process in 1,000 would find an address taken that Windows
+ * needs, and not start ("spawn UNKNOWN").
+ * @param {string} program
+ * @param {string[]} args
+ * @returns {[command: string, args: string[]]}
+ */
+function inWine(program, args) {
+  return ["setarch", ["-R", /** @type {string} */ (wine), program, ...args]]
+}
+
 /** Creates the Wine prefix, unless it exists. */
 export function makeWinePrefix() {
   if (!wine || !wineServer) fail("Wine is missing: apt-get install wine64")
   if (changed(join(wineEnvironment.WINEPREFIX, "system.reg"))) return
-  run(wine, ["wineboot.exe", "--init"], { env: wineEnvironment, stdio: "ignore" })
+  run(...inWine("wineboot.exe", ["--init"]), { env: wineEnvironment, stdio: "ignore" })
   run(wineServer, ["--wait"], { env: wineEnvironment })
 }
 
@@ -70,7 +82,7 @@ export const windowsPath = (path) => `Z:${path.replaceAll("/", "\\")}`
  */
 export function startInWindows(args, outputFile, environment = {}, directory = root) {
   const output = openSync(outputFile, "w")
-  const child = spawn(/** @type {string} */ (wine), [nodeForWindows, ...args], {
+  const child = spawn(...inWine(nodeForWindows, args), {
     cwd: directory,
     env: { ...wineEnvironment, ...environment },
     stdio: ["ignore", output, output],
