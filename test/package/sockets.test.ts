@@ -94,7 +94,10 @@ describe("README's quick start", () => {
       expect(await running.line()).toBe(prints)
       if (code.includes("setInterval")) running.process.kill()
       else expect(await running.ended()).toEqual({ code: 0, signal: null })
-      expect(running.errors).toBe("")
+      // On a busy machine, libzmq's threads can take more than 500 ms to end.
+      expect(
+        running.errors.replace(/^.*WARNING: Waiting for queued ZeroMQ messages.*\n/m, ""),
+      ).toBe("")
     },
   )
 })

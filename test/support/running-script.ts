@@ -70,6 +70,14 @@ export class Running {
   }
 }
 
+export const mark = "js: "
+/**
+ * Puts a mark before everything that a script's JavaScript writes to standard error. zeromq.js's addon
+ * may warn there as well: on a busy machine, libzmq's threads can take more than 500 ms to end.
+ */
+export const marksErrors = `{ const { write } = process.stderr;
+  process.stderr.write = (text, ...more) => write.call(process.stderr, "${mark}" + text, ...more) }`
+
 /** A running script. */
 export class Script extends Running {
   /**

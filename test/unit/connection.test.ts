@@ -1,7 +1,7 @@
 /** Connections that share one module: one decodes at a time, and for a limited time. */
 import type { Socket } from "node:net"
 import { setImmediate as turn } from "node:timers/promises"
-import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest"
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest"
 
 import { Codec } from "../../src/codec/codec.js"
 import { checkLz4Options } from "../../src/codec/options.js"
@@ -14,10 +14,25 @@ import type { MessageSink } from "../../src/transport/transport.js"
 import { concat } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
 
-// The previous test may have used up the time of a turn.
+/** Milliseconds that pass each time the clock is read: with 0, no slice uses up its turn. */
+let tickMs = 0
+
 beforeEach(async () => {
+  let nowMs = performance.now()
+  vi.spyOn(performance, "now").mockImplementation(() => (nowMs += tickMs))
+  // The previous test may have used up the time of a turn.
   while (!mayReadNow()) await turn()
 })
+
+afterEach(() => {
+  tickMs = 0
+  vi.restoreAllMocks()
+})
+
+/** Makes each slice use up its turn. */
+function slicesAreSlow(): void {
+  tickMs = 10
+}
 
 const codec = Codec.createSync()
 const settings = checkLz4Options({}, -1)
@@ -153,6 +168,7 @@ test("a connection that resumes within its own message continues after it", asyn
 })
 
 test("a connection that decodes for long lets others take turns, and does not read meanwhile", async () => {
+  slicesAreSlow()
   const mib = 2 ** 20
   const flood = new Peer()
   const small = new Peer()
@@ -187,6 +203,7 @@ test.each([
 })
 
 test("data that waits for its turn when the connection ends is still received", () => {
+  slicesAreSlow()
   const flood = new Peer()
   flood.connection.data(stream("f", 60, 2 ** 20))
   flood.connection.closed()
@@ -253,7 +270,8 @@ test("a handshake that waits for its turn when its connection ends leaves no tim
   onTestFinished(() => {
     vi.useRealTimers()
   })
-  new Peer().connection.data(stream("f", 60, 2 ** 20)) // uses up the whole turn
+  slicesAreSlow()
+  new Peer().connection.data(stream("f", 60, 2 ** 20))
   const peer = new Peer({ intervalMs: 1000, firstBytes: stream("x", 1) })
   expect(peer.received).toEqual([])
   peer.connection.closed()
