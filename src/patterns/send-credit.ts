@@ -7,7 +7,10 @@
  */
 type Room = "free" | "wanted" | "full" | "ended"
 
-/** The counts of messages that a pipe accepts and sends, which a high-water mark keeps together. */
+/**
+ * The send high-water mark of a pipe: the difference allowed between the messages that it accepts
+ * and those that it has passed to a connection.
+ */
 export class SendCredit {
   /** Maximum number of messages accepted but not sent; 0 is no limit. */
   highWaterMark: number

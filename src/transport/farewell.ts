@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
 
-/** Milliseconds that a peer has to close its side after everything was sent. */
+/** Milliseconds that a peer has to close its side after everything was sent. `linger` is over then. */
 const FAREWELL_MS = 1000
 
 /** Destroys a socket whose peer does not close its side in time. */

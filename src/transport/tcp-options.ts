@@ -1,4 +1,4 @@
-/** Options of a TCP connection and of dialling it. */
+/** Options of TCP connections, listeners and dialers; `tcp.ts` sets those of Node's sockets. */
 export interface TcpOptions {
   /** undefined keeps the system's default. */
   keepAlive: boolean | undefined
