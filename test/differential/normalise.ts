@@ -54,14 +54,13 @@ export class Normaliser {
     return named.length <= SHOWN_BYTES ? named : summary(Buffer.from(named))
   }
 
-  // Topics of four letters would be mistaken for ids in XPUB's notices: scenarios
-  // have none.
+  // In XPUB's notices, topics of four letters look like ids, so scenarios have none.
   #bytes(bytes: Uint8Array): string {
     if (bytes.length === AUTO_ID_BYTES && bytes[0] === 0)
       return nameOf(this.#ids, Buffer.from(bytes).toString("hex"), "id")
     if (bytes.length > SHOWN_BYTES) return summary(bytes)
     const text = Buffer.from(bytes).toString("utf8")
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern is for control characters
     const printable = !/[\u0000-\u001f\u007f\ufffd]/.test(text)
     return printable ? this.#text(text) : `hex:${Buffer.from(bytes).toString("hex")}`
   }

@@ -15,33 +15,33 @@ type Endpoints = Record<
 
 const bare = (address: unknown) =>
   typeof address === "string" ? address.replace(/^(lz4\+)?tcp:\/\//, "") : address
-/** The endpoint in libzmq. */
+/** Returns the name of an endpoint in libzmq. */
 const nameOf = (address: unknown) => String(bare(address)).replace("localhost", "127.0.0.1")
 
-/** Scenarios that cannot give the same, or do not test plain peers. */
+/** Scenarios whose results must differ, or that do not test plain peers. */
 const LEFT_OUT: Record<Side, readonly string[]> = {
   // libzmq's client only accepts the ERROR of its own server, whose name begins with "^".
-  binds: ["PLAIN with a handler that says 400", "PLAIN with a handler that says 500"],
+  binds: ["PLAIN with a handler that replies 400", "PLAIN with a handler that replies 500"],
   connects: [
-    // A socket of both kinds alternates between all of libzmq's peers and each of its own.
+    // A mixed socket counts all of libzmq's peers as one when it takes turns.
     "several endpoints on one socket, bound and connected",
     // libzmq may keep the connection if there is no handler.
-    "PLAIN without a handler lets nobody in",
+    "PLAIN without a handler refuses all peers",
   ],
 }
 const LEFT_OUT_OF_BOTH = [
   // libzmq waits for our version before it sends its mechanism, and has closed by then.
-  "PLAIN against NULL: mechanisms that differ",
+  "PLAIN and NULL peers refuse each other",
   // The error depends on the scheme.
-  "STREAM with a scheme that it does not have",
-  "options with an endpoint of libzmq's",
+  "STREAM refuses lz4+tcp://",
+  "endpoints of libzmq refuse endpoint options",
 ]
 
 export function isLeftOut(name: string, side: Side | undefined): boolean {
   return side !== undefined && [...LEFT_OUT_OF_BOTH, ...LEFT_OUT[side]].includes(name)
 }
 
-/** The same classes, whose sockets choose the scheme of each endpoint by its side. */
+/** Returns the classes, with sockets that choose the scheme of each endpoint by its side. */
 export function meetingPlain<Classes extends object>(classes: Classes, side: Side): Classes {
   const made = Object.entries(classes).map(([name, value]) => [
     name,

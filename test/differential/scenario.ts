@@ -2,9 +2,12 @@
  * Scenarios that run once over `tcp://` with plain zeromq.js and once over `lz4+tcp://` with this
  * package. Their observations must be equal: libzmq is the reference.
  *
- * DIFFERENTIAL_PLAIN=binds has the sockets that connect stay plain and those that bind accept that, and
- * "connects" the other way round. DIFFERENTIAL_ORACLE=N runs each one N times over `tcp://` instead, to see that a scenario gives the
- * same each time. DIFFERENTIAL_SHOW=1 prints what was observed over `tcp://`.
+ * Environment variables:
+ * - DIFFERENTIAL_PLAIN=binds runs this package on the sockets that bind, with `acceptPlain`, and
+ *   libzmq on those that connect; "connects" is the reverse.
+ * - DIFFERENTIAL_ORACLE=N runs each scenario N times over `tcp://` only, which must give the same
+ *   observations each time.
+ * - DIFFERENTIAL_SHOW=1 prints the observations over `tcp://`.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { expect, test } from "vitest"
@@ -50,7 +53,7 @@ const LZ4: Way = {
   draft: lz4Draft as unknown as Draft,
 }
 
-/** Raw peers then use tcp://, like the peers that they replace. */
+/** Returns the sockets of a run with plain peers. Raw peers use tcp://, like the peers that they replace. */
 const plain = (side: Side): Way => ({
   scheme: "tcp",
   zmq: meetingPlain(LZ4.zmq, side),
@@ -70,7 +73,7 @@ export type Outcome =
 
 export type Log = Record<string, Json>[]
 
-/** Time limit of a scenario; one that exceeds it is stuck where its log ends. */
+/** Time limit of a scenario. One that exceeds it is stuck after the last entry of its log. */
 const SCENARIO_MS = 60_000
 const CONDITION_MS = 30_000
 
@@ -80,7 +83,7 @@ interface Closable {
   close(): void
 }
 
-/** The functions for a scenario. Everything that they open is closed after it. */
+/** The functions that a scenario may call. Everything that they open is closed after it. */
 export class Run {
   readonly scheme: Scheme
   readonly zmq: Zmq
@@ -149,7 +152,7 @@ export class Run {
     }
   }
 
-  /** Waits for a call, and writes its result into the log. */
+  /** Waits for a call, and logs its result. */
   readonly attempted = async (label: string, call: () => unknown): Promise<void> => {
     this.observe(label, await this.attempt(call))
   }
@@ -172,7 +175,7 @@ export class Run {
   readonly happened = (socket: zeromq.Socket, type: zeromq.EventType, count = 1): Promise<void> =>
     this.until(() => this.eventTypes(socket).filter((one) => one === type).length >= count)
 
-  /** Waits until the socket has noticed the completed handshakes of that many peers. */
+  /** Waits until the socket has noticed the completed handshakes of `peers` peers. */
   readonly joined = async (socket: zeromq.Socket, peers = 1): Promise<void> => {
     await this.happened(socket, "handshake", peers)
     // Reading an option makes libzmq process commands of its other threads.
@@ -197,14 +200,14 @@ export class Run {
     void [bound.writable, bound.readable]
   }
 
-  /** Receives that many messages. */
+  /** Receives `count` messages. */
   readonly take = async <M>(socket: { receive(): Promise<M> }, count: number): Promise<M[]> => {
     const messages: M[] = []
     while (messages.length < count) messages.push(await socket.receive())
     return messages
   }
 
-  /** Receives. If libzmq skips a message, zeromq.js may reject with EAGAIN. */
+  /** Receives a message. zeromq.js may reject with EAGAIN if libzmq skips a message, so that is tried again. */
   readonly receiveAtLast = async <M>(socket: { receive(): Promise<M> }): Promise<M> => {
     for (;;) {
       try {
@@ -215,7 +218,7 @@ export class Run {
     }
   }
 
-  /** Receives up to the message that ends with this part. */
+  /** Receives the messages before one that ends with the part `last`. */
   readonly takeUntil = async (
     socket: { receive(): Promise<unknown[]> },
     last: string,
@@ -229,8 +232,8 @@ export class Run {
   }
 
   /**
-   * Waits until a subscription has arrived at a publisher that does not show it: sends probes
-   * until the first comes through, and takes all of them in.
+   * Waits until a subscription has arrived at a publisher that does not report it: sends probes
+   * until the first arrives, and receives all of them.
    */
   readonly subscribed = async (
     publisher: { send(message: string): Promise<void> },
@@ -328,8 +331,10 @@ async function logOf(way: Way, body: (run: Run) => Promise<void>): Promise<Log> 
 }
 
 /**
- * @param facts some of what must be in the log, so that an empty one is no agreement: by label, as
- *   for `toMatchObject`
+ * Tests that a scenario gives the same observations over both transports.
+ *
+ * @param facts observations that the log must contain, by label, as for `toMatchObject`: two empty
+ *   logs would be equal.
  */
 export function scenario(
   name: string,

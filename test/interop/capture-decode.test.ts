@@ -1,4 +1,4 @@
-/** Sessions with other implementations, captured and decoded to the messages that were sent. */
+/** Sessions with other implementations are captured, and decoded to the messages that were sent. */
 import { execFileSync } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -89,7 +89,7 @@ test.each<{
   theirKinds: PartKind[]
 }>([
   {
-    how: "pyomq, as usual",
+    how: "pyomq, default options",
     peer: pyomq,
     stream,
     ours: {},
@@ -107,7 +107,7 @@ test.each<{
     theirKinds: ["LZ4B", "LZ4D", "plain"],
   },
   {
-    how: "pyomq, with dictionaries that are trained",
+    how: "pyomq, with trained dictionaries",
     peer: pyomq,
     stream: small,
     ours: { autoDictionary: true },
@@ -124,56 +124,59 @@ test.each<{
     kinds: ["LZ4A", "LZ4D"],
     theirKinds: ["LZ4A"],
   },
-])("DEALER and $how", async ({ peer: start, stream, ours, theirs, kinds, theirKinds }) => {
-  const dealer = use(new zmq.Dealer())
-  await dealer.bind("lz4+tcp://127.0.0.1:*", ours)
-  const endpoint = dealer.lastEndpoint as string
-  await using capture = await Capture.start(portOf(endpoint))
-  await using peer = await start({ type: "DEALER", connect: endpoint, ...theirs })
-  await Promise.all([
-    duplexAll(
-      stream,
-      (parts) => dealer.send([...parts] as Buffer[]),
-      () => dealer.receive(),
-    ),
-    peer.do({ do: "echo", stream }),
-  ])
-  const connection = await seen(capture, { client: stream.count, server: stream.count })
-  expect(connection).toMatchObject({ server: `127.0.0.1:${portOf(endpoint)}`, begun: true })
-  expect(connection.transport).toBe("lz4+tcp")
-  expect(connection.handshakes.client).toMatchObject({ mechanism: "NULL", socketType: "DEALER" })
-  expect(connection.handshakes.server).toMatchObject({ version: "3.1", socketType: "DEALER" })
-  expect(connection.errors).toEqual([])
+])(
+  "decodes a session between DEALER and $how",
+  async ({ peer: start, stream, ours, theirs, kinds, theirKinds }) => {
+    const dealer = use(new zmq.Dealer())
+    await dealer.bind("lz4+tcp://127.0.0.1:*", ours)
+    const endpoint = dealer.lastEndpoint as string
+    await using capture = await Capture.start(portOf(endpoint))
+    await using peer = await start({ type: "DEALER", connect: endpoint, ...theirs })
+    await Promise.all([
+      duplexAll(
+        stream,
+        (parts) => dealer.send([...parts] as Buffer[]),
+        () => dealer.receive(),
+      ),
+      peer.do({ do: "echo", stream }),
+    ])
+    const connection = await seen(capture, { client: stream.count, server: stream.count })
+    expect(connection).toMatchObject({ server: `127.0.0.1:${portOf(endpoint)}`, begun: true })
+    expect(connection.transport).toBe("lz4+tcp")
+    expect(connection.handshakes.client).toMatchObject({ mechanism: "NULL", socketType: "DEALER" })
+    expect(connection.handshakes.server).toMatchObject({ version: "3.1", socketType: "DEALER" })
+    expect(connection.errors).toEqual([])
 
-  // Whether a message is alone in an arena depends on timing.
-  expect([...(await expectSent(connection, "server", stream))]).toEqual(
-    expect.arrayContaining(kinds),
-  )
-  expect([...(await expectSent(connection, "client", stream))]).toEqual(
-    expect.arrayContaining(theirKinds),
-  )
-  if (ours.dictionary) expectSameBytes(connection.dictionaries.server!, ours.dictionary)
-  if (ours.autoDictionary) expect(connection.dictionaries.server).toBeDefined()
+    // Whether a message is alone in an arena depends on timing.
+    expect([...(await expectSent(connection, "server", stream))]).toEqual(
+      expect.arrayContaining(kinds),
+    )
+    expect([...(await expectSent(connection, "client", stream))]).toEqual(
+      expect.arrayContaining(theirKinds),
+    )
+    if (ours.dictionary) expectSameBytes(connection.dictionaries.server!, ours.dictionary)
+    if (ours.autoDictionary) expect(connection.dictionaries.server).toBeDefined()
 
-  // The sockets have the same counts.
-  const { messages, plainBytes, wireBytes } = dealer.lz4.stats.sent
-  expect(connection.traffic.server).toEqual({ messages, plainBytes, wireBytes })
-  const received = dealer.lz4.stats.received
-  expect(connection.traffic.client).toEqual({
-    messages: received.messages,
-    plainBytes: received.plainBytes,
-    wireBytes: received.wireBytes,
-  })
+    // The sockets have the same counts.
+    const { messages, plainBytes, wireBytes } = dealer.lz4.stats.sent
+    expect(connection.traffic.server).toEqual({ messages, plainBytes, wireBytes })
+    const received = dealer.lz4.stats.received
+    expect(connection.traffic.client).toEqual({
+      messages: received.messages,
+      plainBytes: received.plainBytes,
+      wireBytes: received.wireBytes,
+    })
 
-  const damaged = decodeCapture(duplicatedAndSwapped(capture.file()))
-  expect(damaged.connections[0]?.errors).toEqual([])
-  await expectSent(damaged.connections[0]!, "server", stream)
-  await expectSent(damaged.connections[0]!, "client", stream)
+    const damaged = decodeCapture(duplicatedAndSwapped(capture.file()))
+    expect(damaged.connections[0]?.errors).toEqual([])
+    await expectSent(damaged.connections[0]!, "server", stream)
+    await expectSent(damaged.connections[0]!, "client", stream)
 
-  expectInspected(capture.file(), connection)
-})
+    expectInspected(capture.file(), connection)
+  },
+)
 
-test("a part of over 1 GiB, which pyomq accepts", async () => {
+test("decodes a part of over 1 GiB that pyomq accepts", async () => {
   await using peer = await pyomq({ type: "PULL", bind: "lz4+tcp://127.0.0.1:0" })
   await using capture = await Capture.start(portOf(peer.endpoint))
   const push = use(new zmq.Push())
@@ -187,7 +190,7 @@ test("a part of over 1 GiB, which pyomq accepts", async () => {
   expect([...(await expectSent(connection, "client", OVER_A_GIBIBYTE))]).toEqual(["LZ4M"])
 })
 
-test("SUB of pyomq subscribes and unsubscribes", async () => {
+test("decodes SUBSCRIBE and CANCEL of pyomq's SUB", async () => {
   const publisher = use(new zmq.XPublisher())
   await publisher.bind("lz4+tcp://127.0.0.1:*")
   const endpoint = publisher.lastEndpoint as string
@@ -214,7 +217,7 @@ test("SUB of pyomq subscribes and unsubscribes", async () => {
   ])
 })
 
-test("plain tcp:// between pyzmq and zeromq.js", async () => {
+test("decodes plain tcp:// between pyzmq and zeromq.js", async () => {
   await using peer = await PythonPeer.start({
     module: "zmq",
     type: "REP",
@@ -262,7 +265,7 @@ function duplicatedAndSwapped(file: Buffer): Uint8Array {
   return Buffer.concat([file.subarray(0, HEADER), ...records])
 }
 
-/** Decodes with the command line. */
+/** Expects that `zeromq-lz4 inspect` prints these messages. */
 function expectInspected(file: Uint8Array, { messages }: CapturedConnection): void {
   const directory = temporaryDirectory()
   onTestFinished(() => directory[Symbol.dispose]())
@@ -280,7 +283,7 @@ function expectInspected(file: Uint8Array, { messages }: CapturedConnection): vo
   for (const [i, { type, from, ...row }] of inspected.entries()) {
     const message = messages[i]!
     expect(from).toBe(message.from)
-    // A dictionary is a row of its own kind.
+    // A dictionary has a row of another type.
     const parts = type === "dictionary" ? [{ kind: "LZ4D", ...row }] : row.parts
     expect(parts.length).toBe(message.parts.length)
     for (const [j, part] of parts.entries()) {

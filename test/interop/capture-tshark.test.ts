@@ -1,4 +1,4 @@
-/** Comparison with tshark: for the files that tests generate, and connections in damaged ones. */
+/** tshark reads the files that tests generate, and reassembles damaged connections as we do. */
 import fc from "fast-check"
 import { describe, expect, test } from "vitest"
 
@@ -48,7 +48,7 @@ describe("the files that tests generate are valid", () => {
   const v4 = { client: "10.0.0.1:40000", server: "10.0.0.2:5555" }
   const v6 = { client: "[2001:db8::1:0:0:2]:40000", server: "[::1]:5555" }
   const linkTypes = Object.values(LINK_TYPES)
-  /** With each IP that the link type takes. */
+  /** Returns packets in each IP version that the link type allows. */
   const packetsOn = (linkType: number) =>
     [v4, v6]
       .filter((_, i) => linkType !== [LINK_TYPES.IPV6, LINK_TYPES.IPV4][i])
@@ -93,7 +93,7 @@ describe("the files that tests generate are valid", () => {
   })
 })
 
-// tshark gives up missing segments with their first acknowledgement: segments are out of order
+// tshark stops waiting for a missing segment when it is acknowledged, so segments are reordered
 // only within a flight, which is acknowledged as a whole.
 const flights = fc.record({
   from: fc.constantFrom<Side>("client", "server"),
@@ -136,7 +136,7 @@ function damagedFlight(packets: readonly TcpPacket[], { bytes, segments }: Fligh
   return [...placed.map(({ packet }) => packet), ...packets.slice(1)]
 }
 
-test("connections with segments dropped, repeated, swapped and overlapping", () => {
+test("connections with dropped, repeated, swapped and overlapping segments are reassembled as by tshark", () => {
   const seed = Date.now()
   const drawn = fc.sample(connections, { seed, numRuns: 200 })
   const packets = drawn.flatMap(({ flights, initial, begun, closed }, i) => {

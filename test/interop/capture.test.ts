@@ -1,4 +1,4 @@
-/** Wire bytes of a session with pyomq, read independently of the codec. */
+/** The wire bytes of a session with pyomq, parsed without the codec. */
 import { expect, test } from "vitest"
 import { Dealer } from "zeromq-lz4"
 

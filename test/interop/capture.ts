@@ -32,7 +32,7 @@ export class Capture implements AsyncDisposable {
       stdio: ["ignore", "pipe", "pipe"],
     })
     this.#closed = once(this.#tcpdump, "close")
-    this.#closed.catch(() => {}) // thrown by those who wait for it
+    this.#closed.catch(() => {}) // reported where it is awaited
     this.#tcpdump.stdout.on("data", (chunk) => this.#chunks.push(chunk))
   }
 

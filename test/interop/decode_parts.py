@@ -1,13 +1,13 @@
-"""Decodes wire parts with PyPI's lz4, to show that another LZ4 reads what we write.
+"""Decodes wire parts with PyPI's lz4, an independent LZ4.
 
     decode_parts.py BLOCK_SIZE < parts > results
 
-Standard input is what one connection carries: each part after its length as
-u32 LE; an LZ4D part sets the dictionary of those after it. BLOCK_SIZE is the
-plaintext per block of LZ4M, 1073741824 on a real connection.
+Standard input has the parts of one connection, each preceded by its length (u32 LE);
+an LZ4D part sets the dictionary of those after it. BLOCK_SIZE is the plaintext per
+block of LZ4M, 1073741824 on a real connection.
 
 Standard output has a JSON line for each part that carries plaintext:
-{"form", "size", "sha256"}. A part that breaks the format ends the program.
+{"form", "size", "sha256"}. The program fails at a part that violates the format.
 """
 
 import hashlib
@@ -20,8 +20,8 @@ import lz4.block
 
 def decode_block(block, size, dictionary):
     if size == 0:
-        # The Python API takes 0 for "size unknown"; an empty block has one spelling.
-        assert block == b"\0", "a block of no plaintext"
+        # For the Python API, a size of 0 is unknown. An empty block is always a single zero byte.
+        assert block == b"\0", "an empty block is not b'\\0'"
         return b""
     plain = lz4.block.decompress(block, uncompressed_size=size, dict=dictionary)
     assert len(plain) == size, f"block holds {len(plain)} bytes, {size} declared"

@@ -1,10 +1,10 @@
-"""Files of messages, as bench/ makes them."""
+"""Reads the files of messages that bench/ makes."""
 
 import struct
 
 
 def read_messages(file):
-    """The messages of a file, in which each stands behind its length as u32 LE."""
+    """Returns the messages of a file, each of which is preceded by its length (u32 LE)."""
     with open(file, "rb") as opened:
         data = opened.read()
     messages, at = [], 0

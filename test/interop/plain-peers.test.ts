@@ -135,6 +135,6 @@ test.each([{ binds: "ours" }, { binds: "theirs" }])(
     // Different clocks make each pause a little shorter or longer.
     expect(performance.now() - start).toBeGreaterThan((attempts - 1) * (reconnectInterval - 2))
     push.close()
-    await sending.catch(() => {}) // the last one was not taken
+    await sending.catch(() => {}) // the last message found no peer
   },
 )

@@ -29,7 +29,13 @@ interface Case {
 }
 
 test.each<Case & { theirs: object }>([
-  { how: "as usual", binds: "ours", theirs: {}, forms: ["plain", "LZ4B"], stream: small },
+  {
+    how: "with default options",
+    binds: "ours",
+    theirs: {},
+    forms: ["plain", "LZ4B"],
+    stream: small,
+  },
   {
     how: "with OMQ_COMPRESSION_DICT",
     binds: "theirs",
@@ -62,7 +68,13 @@ test.each<Case & { theirs: object }>([
 })
 
 test.each<Case & { ours: zmq.EndpointOptions }>([
-  { how: "as usual", binds: "theirs", ours: {}, forms: ["plain", "LZ4B"], stream: small },
+  {
+    how: "with default options",
+    binds: "theirs",
+    ours: {},
+    forms: ["plain", "LZ4B"],
+    stream: small,
+  },
   {
     how: "with a dictionary",
     binds: "ours",

@@ -1,4 +1,4 @@
-/** decode_parts.py as a function. */
+/** Runs decode_parts.py. */
 import { spawnSync } from "node:child_process"
 import { fileURLToPath } from "node:url"
 

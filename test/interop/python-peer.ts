@@ -1,4 +1,4 @@
-/** python_peer.py as an object. */
+/** Controls python_peer.py. */
 import { fileURLToPath } from "node:url"
 
 import { Peer, type Setup as PeerSetup } from "./peer.js"
@@ -7,9 +7,9 @@ import { python } from "./python.js"
 const PEER = fileURLToPath(new URL("python_peer.py", import.meta.url))
 
 export interface Setup extends PeerSetup {
-  /** pyomq, or pyzmq by its name in Python. */
+  /** "zmq" is pyzmq. */
   module: "pyomq" | "zmq"
-  /** Makes it a PLAIN server for this user name and password. */
+  /** User name and password that make the socket a PLAIN server. */
   plainAuth?: readonly [name: string, password: string]
 }
 

@@ -1,11 +1,11 @@
-"""A socket that does what it is told, of pyomq or of pyzmq, which have the same API.
+"""A socket of pyomq or pyzmq, which have the same API, controlled by commands.
 
     python_peer.py SETUP
 
 SETUP is JSON: {"module": "pyomq" or "zmq", "type": "PULL", "bind" or "connect": ENDPOINT,
 "options": {...}, "dictionary": HEX, "subscribe": [TOPIC], "plainAuth": [NAME, PASSWORD]}. The
 first line of standard output is {"endpoint"}. Each line of standard input is a command, and is
-answered by a line. What goes wrong is a traceback on standard error and an exit status.
+answered by a line. After an error, the program ends with a traceback and an exit status.
 """
 
 import json
@@ -61,7 +61,7 @@ def send(socket, command):
 
 
 def receive(socket, command):
-    """Receives a stream, past the probes of a publisher that waited for our subscription."""
+    """Receives a stream. Skips the probes of a publisher that waited for our subscription."""
     summary = Summary()
     probe = bytes.fromhex(command.get("probe", "")) or None
     for expected in messages(command["stream"]):
@@ -86,7 +86,7 @@ def echo(socket, command):
 
 
 def echo_frames(socket, command):
-    """The same for a SERVER, whose messages know where they came from."""
+    """Does the same for a SERVER, whose frames have the routing id of their sender."""
     summary = Summary()
     for expected in messages(command["stream"]):
         frame = socket.recv(copy=False)
@@ -97,7 +97,7 @@ def echo_frames(socket, command):
 
 
 def ask(socket, command):
-    """Sends a stream and receives it, message by message."""
+    """Sends a stream one message at a time, each after the previous reply."""
     summary = Summary()
     for expected in messages(command["stream"]):
         socket.send_multipart(expected)
@@ -113,7 +113,7 @@ def send_one(socket, command):
 
 
 def receive_one(socket, command):
-    """One message; null when none comes within `timeoutMs`."""
+    """Receives a message; returns null if none arrives within `timeoutMs`."""
     socket.rcvtimeo = command["timeoutMs"]
     try:
         return {"parts": [part.hex() for part in socket.recv_multipart()]}
@@ -124,7 +124,7 @@ def receive_one(socket, command):
 
 
 def pump(socket, command):
-    """For bench/: sends the messages of a file, again and again, until `count` are sent."""
+    """Sends `count` messages for bench/: those of a file, repeated."""
     if command["file"] not in FILES:
         FILES[command["file"]] = read_messages(command["file"])
     file, left = FILES[command["file"]], command["count"]
@@ -136,7 +136,7 @@ def pump(socket, command):
 
 
 def drain(socket, command):
-    """For bench/: receives `count` messages; the time from the first to the last."""
+    """Receives `count` messages for bench/. Returns the time from the first to the last."""
     size = len(socket.recv())
     start = time.perf_counter()
     for _ in range(command["count"] - 1):
@@ -176,7 +176,7 @@ def answer(value):
 def read_commands(commands):
     for line in sys.stdin:
         commands.put(json.loads(line))
-    os._exit(0)  # Whatever the socket waits for: who started this is gone.
+    os._exit(0)  # The parent is gone. sys.exit() would wait for the socket.
 
 
 def main():
@@ -191,7 +191,7 @@ def main():
             answer(COMMANDS[command["do"]](socket, command))
     except BaseException:
         traceback.print_exc()
-        os._exit(1)  # The usual way out, a socket may wait for its peer.
+        os._exit(1)  # sys.exit() would wait for the socket.
 
 
 if __name__ == "__main__":

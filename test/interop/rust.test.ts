@@ -26,7 +26,7 @@ const join = (socket: AnySocket, joining: Omit<Joining, "with">): Promise<Joined
 
 /** The variations of a pair of sockets: which side binds, and how both sides send. */
 const arrangements = [
-  { binds: "ours", how: "as usual", options: { ours: {}, theirs: {} } },
+  { binds: "ours", how: "with default options", options: { ours: {}, theirs: {} } },
   {
     binds: "theirs",
     how: "with dictionaries and arenas",
@@ -78,8 +78,8 @@ interface Case {
 }
 
 test.each<Case & { theirs: object }>([
-  { how: "as usual", binds: "ours", theirs: {}, forms: ["plain", "LZ4B", "LZ4A"] },
-  { how: "as usual", binds: "theirs", theirs: {}, forms: ["plain", "LZ4B", "LZ4A"] },
+  { how: "with default options", binds: "ours", theirs: {}, forms: ["plain", "LZ4B", "LZ4A"] },
+  { how: "with default options", binds: "theirs", theirs: {}, forms: ["plain", "LZ4B", "LZ4A"] },
   {
     how: "with a dictionary",
     binds: "ours",

@@ -1,6 +1,6 @@
 """The messages that both sides of an interop test send or expect.
 
-stream.ts makes the same messages in JavaScript. A change here is a change there.
+stream.ts makes the same messages in JavaScript. Change both together.
 """
 
 import hashlib
@@ -14,10 +14,10 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "vectors"))
 from plaintexts import KINDS, Random  # noqa: E402
 
 LONGEST = 300_000
-# Around the thresholds, the lengths of short frames, and nothing at all.
+# Sizes around the thresholds and the maximum of short frames, and 0.
 EDGES = [0, 1, 3, 4, 12, 127, 128, 251, 252, 255, 256, 511, 512, 513, LONGEST]
 PART_COUNTS = [1, 1, 1, 2, 3, 5]
-# Of so many messages the last is a large one.
+# The interval of large messages.
 LARGE_EVERY = 2500
 SOME_KINDS = ["text", "json", "random", "zeros"]
 
@@ -28,7 +28,7 @@ def pool(kind):
 
 
 def piece(kind, start, size):
-    """`size` bytes of a pool, which begins again after its end."""
+    """Returns `size` bytes of a pool, which is repeated."""
     end = start + size
     return (pool(kind) * -(-end // len(pool(kind))))[start:end]
 
@@ -42,7 +42,7 @@ def usual_part(random, stream):
 
 
 def messages(stream):
-    """Yields lists of parts. `only` leaves those of one topic; the others are counted, too."""
+    """Yields lists of parts. `only` omits the messages of other topics, which still count."""
     random = Random(stream["name"])
     topics = stream.get("topics")
     large = stream.get("large")
@@ -62,7 +62,7 @@ def messages(stream):
 
 
 class Summary:
-    """What went through one side, to be compared with what went through the other."""
+    """The data that passed one side, for comparison with the other."""
 
     def __init__(self):
         self.messages = 0

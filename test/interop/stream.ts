@@ -1,6 +1,6 @@
 /**
  * The messages that both sides of an interop test send or expect. stream.py makes
- * the same messages in Python. A change here is a change there.
+ * the same messages in Python. Change both together.
  */
 import { createHash } from "node:crypto"
 import { createRandom } from "../../bench/random.mjs"
@@ -18,9 +18,9 @@ export interface Stream {
   most?: number
   /** Sizes of parts that are messages of their own, inserted from time to time. */
   large?: readonly number[]
-  /** Put in front of the parts of one message after the other. */
+  /** First parts of the messages, used in turn. */
   topics?: readonly string[]
-  /** Leaves out the messages whose topics have another prefix. */
+  /** Omits the messages whose topics have another prefix. */
   only?: string
 }
 
@@ -124,7 +124,7 @@ export type Send = (parts: readonly Uint8Array[]) => Promise<void>
 export type Receive = () => Promise<readonly Uint8Array[]>
 
 /**
- * Receives with the next receive() always pending. A bound socket of zeromq.js only handles new
+ * Returns a function that receives, with the next receive() always pending. A bound socket of zeromq.js only handles new
  * peers, and sends them its subscriptions, during a receive().
  */
 export function receivingAhead(socket: { receive(): Promise<Uint8Array[]> }): Receive {
@@ -163,8 +163,8 @@ export async function receiveAll(stream: Stream, receive: Receive): Promise<Summ
 }
 
 /**
- * Sends a stream to a peer that sends it back, a few messages ahead of those received. Not more,
- * because pyomq stops for good when both directions are full, over tcp:// too.
+ * Sends a stream to a peer that returns it, and stays a few messages ahead of the replies. It must
+ * not be more, because pyomq stops for good when both directions are full, over tcp:// too.
  */
 export async function duplexAll(stream: Stream, send: Send, receive: Receive): Promise<Summary> {
   const ahead = messages(stream)

@@ -7,7 +7,7 @@ import { scenario } from "../scenario.js"
 
 for (const peers of [1, 2, 3, 5]) {
   scenario(
-    `PUSH gives to ${peers} PULLs in turn, in the order of connect`,
+    `PUSH sends to ${peers} PULLs in turn, in the order of connect()`,
     async ({ zmq, make, bind, take, observe }) => {
       const push = make(zmq.Push)
       const pulls = Array.from({ length: peers }, () => make(zmq.Pull))
@@ -20,7 +20,7 @@ for (const peers of [1, 2, 3, 5]) {
 }
 
 scenario(
-  "DEALER gives to ROUTERs in turn, whole messages",
+  "DEALER sends whole messages to ROUTERs in turn",
   async ({ zmq, make, bind, take, observe }) => {
     const dealer = make(zmq.Dealer, { routingId: "D" })
     const routers = [make(zmq.Router), make(zmq.Router), make(zmq.Router)]
@@ -37,7 +37,7 @@ scenario(
 )
 
 scenario(
-  "REQ asks REPs in turn",
+  "REQ sends requests to REPs in turn",
   async ({ zmq, make, bind, observe }) => {
     const request = make(zmq.Request)
     const replies = [make(zmq.Reply), make(zmq.Reply), make(zmq.Reply)]
@@ -57,7 +57,7 @@ scenario(
 )
 
 scenario(
-  "PUSH leaves out who has disconnected, and a new one joins at the end",
+  "PUSH skips peers that have disconnected, and a new peer is last in turn",
   async ({ zmq, make, bind, take, disconnect, observe }) => {
     const push = make(zmq.Push)
     const pulls = [make(zmq.Pull), make(zmq.Pull), make(zmq.Pull), make(zmq.Pull)]
@@ -74,7 +74,7 @@ scenario(
 )
 
 scenario(
-  "PUSH gives to a peer that has room while another has none",
+  "PUSH sends to a peer with room while another has none",
   async ({ zmq, make, bind, take, at, observe }) => {
     const push = make(zmq.Push, { sendHighWaterMark: 2, linger: 0 })
     const pull = make(zmq.Pull)
@@ -92,7 +92,7 @@ scenario(
 )
 
 scenario(
-  "PULL takes from PUSHes in turn while all have messages",
+  "PULL receives from PUSHes in turn while all have messages",
   async ({ zmq, make, bind, take, until, sleep, observe }) => {
     const pull = make(zmq.Pull, { receiveHighWaterMark: 10 })
     const pushes: Push[] = []
@@ -101,7 +101,7 @@ scenario(
       pull.connect(await bind(push))
       pushes.push(push)
     }
-    // Until no more can be sent: then the receive queue is full of each.
+    // Until no more can be sent, so that the queues of all peers are full.
     const noise = randomBytes(100_000)
     let quiet = 0
     await until(async () => {
@@ -138,7 +138,7 @@ scenario(
 )
 
 scenario(
-  "messages of several parts are never interleaved",
+  "parts of different messages are never interleaved",
   async ({ zmq, make, bind, take, observe }) => {
     const router = make(zmq.Router)
     const endpoint = await bind(router)
@@ -166,7 +166,7 @@ scenario(
 )
 
 scenario(
-  "XSUB and SUB receive from several publishers in the order of each",
+  "XSUB and SUB keep the order of each of several publishers",
   async ({ zmq, make, bind, take, observe }) => {
     const subscriber = make(zmq.Subscriber)
     subscriber.subscribe()

@@ -7,7 +7,7 @@ const sent = (outcome: Outcome) => "resolves" in outcome
 
 for (const type of ["Client", "Scatter"] as const) {
   scenario(
-    `${type} that has connected to nobody keeps as many as its high-water mark`,
+    `${type} connected to an unused port queues messages up to its high-water mark`,
     async ({ draft, make, at, attempt, attempted, observe }) => {
       const socket = make(draft[type] as typeof draft.Client, {
         sendHighWaterMark: 3,
@@ -38,7 +38,7 @@ for (const type of ["Client", "Scatter"] as const) {
 
 for (const type of ["Client", "Gather", "Dish", "Server"] as const) {
   scenario(
-    `${type} receives nothing within receiveTimeout, and is EBUSY while it waits`,
+    `${type}: receive() times out, and is EBUSY while another receive() waits`,
     async ({ draft, make, bind, attempt, attempted, observe }) => {
       const socket = make(draft[type] as typeof draft.Client, { receiveTimeout: 0 })
       await bind(socket)
@@ -57,7 +57,7 @@ for (const type of ["Client", "Gather", "Dish", "Server"] as const) {
 }
 
 scenario(
-  "CLIENT asks a SERVER that comes back",
+  "CLIENT reaches a SERVER that has restarted",
   async ({ draft, make, bind, until, attempt, happened, observe }) => {
     const client = make(draft.Client, { reconnectInterval: 10 })
     const first = make(draft.Server)
@@ -79,7 +79,7 @@ scenario(
 )
 
 scenario(
-  "SERVER whose client has gone",
+  "SERVER cannot send to a client that has disconnected",
   async ({ draft, make, bind, until, attempt, happened, observe }) => {
     const server = make(draft.Server)
     const client = make(draft.Client)
@@ -101,7 +101,7 @@ scenario(
 )
 
 scenario(
-  "SERVER receives in turn and answers each its own, many times",
+  "SERVER receives from clients in turn, and each gets the replies to its own messages",
   async ({ draft, make, bind, observe }) => {
     const server = make(draft.Server)
     const endpoint = await bind(server)
@@ -120,7 +120,7 @@ scenario(
 )
 
 scenario(
-  "DISH that leaves a group receives nothing of it",
+  "DISH receives nothing from a group that it has left",
   async ({ draft, make, bind, rawPeer, until, observe }) => {
     const dish = make(draft.Dish)
     dish.join("one")
@@ -140,7 +140,7 @@ scenario(
 )
 
 scenario(
-  "RADIO to a peer that joins by hand",
+  "RADIO sends a raw peer only the groups that it has joined",
   async ({ draft, make, bind, rawPeer, until, observe }) => {
     const radio = make(draft.Radio)
     const peer = await rawPeer(await bind(radio), { socketType: "DISH" })
@@ -171,7 +171,7 @@ for (const [type, partner] of [
   ["Scatter", "GATHER"],
 ] as const) {
   scenario(
-    `the READY of ${type}, options and properties`,
+    `${type}: its READY command, options and properties`,
     async ({ draft, make, bind, rawPeer, observe }) => {
       const socket = make(draft[type] as typeof draft.Client)
       observe("at first", [socket.type, socket.threadSafe, socket.readable, socket.writable])
@@ -186,7 +186,7 @@ for (const [type, partner] of [
 }
 
 scenario(
-  "incompatible draft sockets",
+  "incompatible draft sockets refuse each other",
   async ({ draft, make, bind, happened, sleep, eventTypes, observe }) => {
     const server = make(draft.Server)
     const gather = make(draft.Gather, { reconnectInterval: 10_000 })

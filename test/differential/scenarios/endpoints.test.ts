@@ -22,7 +22,7 @@ const HOSTS_TO_BIND: Record<string, string> = {
 
 for (const [name, rest] of Object.entries(HOSTS_TO_BIND)) {
   scenario(
-    `bind takes: ${name}`,
+    `bind accepts: ${name}`,
     async ({ zmq, make, at, take, attempted, until, attempt, observe }) => {
       const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
       await attempted("bind", () => pull.bind(at(rest)))
@@ -43,7 +43,7 @@ for (const [name, rest] of Object.entries(HOSTS_TO_BIND)) {
 }
 
 scenario(
-  "which names of a bound endpoint unbind knows",
+  "unbind accepts localhost for 127.0.0.1, and no other name",
   async ({ zmq, make, bind, at, attempted }) => {
     const pull = make(zmq.Pull)
     const port = (await bind(pull)).split(":").at(-1)
@@ -55,7 +55,7 @@ scenario(
 )
 
 scenario(
-  "names of an endpoint that is bound to all addresses",
+  "an endpoint bound to * is unbound by 0.0.0.0 only",
   async ({ zmq, make, at, attempted, freePort }) => {
     for (const host of ["*", "lo", "0.0.0.0", "127.0.0.1"]) {
       const port = await freePort() // libzmq frees an address some time later
@@ -70,7 +70,7 @@ scenario(
 )
 
 scenario(
-  "a name of an interface that is bound, and its address",
+  "an endpoint bound to an interface is unbound by the address of the interface",
   async ({ zmq, make, at, attempted, freePort, observe }) => {
     const pull = make(zmq.Pull)
     const port = await freePort()
@@ -82,7 +82,7 @@ scenario(
   { lastEndpoint: expect.stringContaining("127.0.0.1") },
 )
 
-// Sockets without event requests, because libzmq's own report of a failed bind overwrites its errno.
+// Sockets without observers, because libzmq overwrites the errno of a failed bind when it reports the event.
 const WRONG = [
   "",
   "127.0.0.1",
@@ -138,7 +138,7 @@ for (const rest of [
   "host name:5555",
 ]) {
   scenario(
-    `connect with: "${rest}"`,
+    `connect to: "${rest}"`,
     async ({ zmq, plain, at, attempted, observe }) => {
       const push = plain(zmq.Push, { sendTimeout: 0 })
       await attempted("connect", () => push.connect(at(rest)))
@@ -166,7 +166,7 @@ for (const endpoint of [
   "lz4+tcp:127.0.0.1:5555",
 ]) {
   scenario(
-    `endpoints of no known scheme: "${endpoint}"`,
+    `endpoints with an unknown scheme are refused: "${endpoint}"`,
     async ({ zmq, plain, attempted }) => {
       const dealer = plain(zmq.Dealer)
       await attempted("bind", () => dealer.bind(endpoint))
@@ -179,7 +179,7 @@ for (const endpoint of [
 }
 
 scenario(
-  "STREAM with a scheme that it does not have",
+  "STREAM refuses lz4+tcp://",
   async ({ zmq, plain, attempted }) => {
     const stream = plain(zmq.Stream)
     const endpoint = "lz4+tcp://127.0.0.1:*"
@@ -193,7 +193,7 @@ scenario(
 )
 
 scenario(
-  "options with an endpoint of libzmq's",
+  "endpoints of libzmq refuse endpoint options",
   async ({ zmq, plain, attempted }) => {
     const dealer = plain(zmq.Dealer) as unknown as Record<string, (...all: unknown[]) => unknown>
     for (const name of ["bind", "bindSync", "connect", "unbind", "disconnect"])
@@ -203,7 +203,7 @@ scenario(
 )
 
 scenario(
-  "a routing id for connect that is neither text nor bytes",
+  "connect refuses a routing id that is neither text nor bytes",
   async ({ zmq, plain, at, attempted }) => {
     const router = plain(zmq.Router)
     await attempted("connect", () =>
@@ -244,7 +244,7 @@ scenario(
 )
 
 scenario(
-  "unbind and disconnect what is unknown",
+  "unbind and disconnect refuse unknown endpoints",
   async ({ zmq, make, bind, at, attempted }) => {
     const dealer = make(zmq.Dealer)
     await bind(dealer)
@@ -259,7 +259,7 @@ scenario(
 )
 
 scenario(
-  "unbind of what was connected, disconnect of what was bound",
+  "unbind works on a connected endpoint, and disconnect on a bound one",
   async ({ zmq, make, bind, at, attempted, happened, observe }) => {
     const dealer = make(zmq.Dealer, { sendTimeout: 0 })
     const endpoint = await bind(dealer)
@@ -275,7 +275,7 @@ scenario(
 )
 
 scenario(
-  "lastEndpoint is the last that was bound or connected to",
+  "lastEndpoint is the endpoint bound or connected last",
   async ({ zmq, make, bind, at, inproc, observe }) => {
     const dealer = make(zmq.Dealer)
     observe("new", dealer.lastEndpoint)
@@ -296,7 +296,7 @@ scenario(
 )
 
 scenario(
-  "lastEndpoint after a bind or connect that failed",
+  "lastEndpoint after a failed bind or connect",
   async ({ zmq, plain, bind, at, attempted, observe }) => {
     const dealer = plain(zmq.Dealer)
     await bind(dealer)
@@ -340,7 +340,7 @@ scenario(
 )
 
 scenario(
-  "inproc and the other scheme on one socket",
+  "one socket has inproc and TCP endpoints",
   async ({ zmq, make, bind, inproc, take, observe }) => {
     const pull = make(zmq.Pull)
     const endpoint = await bind(pull)
@@ -366,7 +366,7 @@ for (const second of ["inproc", "tcp"] as const) {
   const endpointOf = (run: Run) => (second === "inproc" ? run.inproc() : "tcp://127.0.0.1:*")
 
   scenario(
-    `PUB with ${second} as well publishes to all`,
+    `PUB with an extra ${second} endpoint publishes to all peers`,
     async (run) => {
       const { zmq, make, bind, take, observe } = run
       const publisher = make(zmq.XPublisher)
@@ -388,7 +388,7 @@ for (const second of ["inproc", "tcp"] as const) {
   )
 
   scenario(
-    `REP with ${second} as well answers where the question came from`,
+    `REP with an extra ${second} endpoint replies to the sender of the request`,
     async (run) => {
       const { zmq, make, bind, observe } = run
       const reply = make(zmq.Reply)
@@ -411,7 +411,7 @@ for (const second of ["inproc", "tcp"] as const) {
   )
 
   scenario(
-    `ROUTER with ${second} as well sends by id`,
+    `ROUTER with an extra ${second} endpoint sends by routing id`,
     async (run) => {
       const { zmq, make, bind, attempted, observe } = run
       const router = make(zmq.Router, { mandatory: true, sendTimeout: 0 })
@@ -438,7 +438,7 @@ for (const second of ["inproc", "tcp"] as const) {
   )
 
   scenario(
-    `PUSH with ${second} as well sends to all in turn`,
+    `PUSH with an extra ${second} endpoint sends to all peers in turn`,
     async (run) => {
       const { zmq, make, bind, take, observe } = run
       const push = make(zmq.Push)
@@ -453,7 +453,7 @@ for (const second of ["inproc", "tcp"] as const) {
   )
 
   scenario(
-    `SUB with ${second} as well receives from all`,
+    `SUB with an extra ${second} endpoint receives from all publishers`,
     async (run) => {
       const { zmq, make, bind, take, observe } = run
       const subscriber = make(zmq.Subscriber)

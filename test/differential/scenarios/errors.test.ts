@@ -5,7 +5,7 @@ import type { Dealer } from "zeromq"
 import { scenario } from "../scenario.js"
 
 scenario(
-  "a second receive while one waits is EBUSY, and the first goes on",
+  "a second receive() while one waits is EBUSY, and the first still completes",
   async ({ zmq, make, bind, attempted, observe }) => {
     const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
     push.connect(await bind(pull))
@@ -18,7 +18,7 @@ scenario(
 )
 
 scenario(
-  "a second send while one waits is EBUSY, and the first goes on",
+  "a second send() while one waits is EBUSY, and the first still completes",
   async ({ zmq, make, bind, attempted, observe }) => {
     const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
     const endpoint = await bind(push)
@@ -32,7 +32,7 @@ scenario(
 )
 
 scenario(
-  "sends and receives of one socket do not get in each other's way",
+  "a pending send() does not block receive() on the same socket, nor the reverse",
   async ({ zmq, make, bind, attempted, observe }) => {
     const [a, b] = [make(zmq.Dealer), make(zmq.Dealer)]
     b.connect(await bind(a))
@@ -48,7 +48,7 @@ scenario(
 )
 
 scenario(
-  "while bind is under way everything is EBUSY",
+  "all calls are EBUSY during bind",
   async ({ zmq, make, at, attempted, observe }) => {
     const dealer = make(zmq.Dealer)
     const binding = dealer.bind(at("127.0.0.1:*"))
@@ -67,7 +67,7 @@ scenario(
 )
 
 scenario(
-  "while unbind is under way everything is EBUSY",
+  "all calls are EBUSY during unbind",
   async ({ zmq, make, bind, at, attempted }) => {
     const dealer = make(zmq.Dealer)
     const unbinding = dealer.unbind(await bind(dealer))
@@ -82,7 +82,7 @@ scenario(
 )
 
 scenario(
-  "options can be read and set while bind is under way",
+  "options can be read and set during bind",
   async ({ zmq, make, at, attempted, observe }) => {
     const dealer = make(zmq.Dealer)
     const binding = dealer.bind(at("127.0.0.1:*"))
@@ -97,7 +97,7 @@ scenario(
 )
 
 scenario(
-  "close while bind is under way takes effect when it is done",
+  "close during bind takes effect when bind is done",
   async ({ zmq, make, at, attempted, observe }) => {
     const dealer = make(zmq.Dealer)
     const binding = dealer.bind(at("127.0.0.1:*"))
@@ -110,7 +110,7 @@ scenario(
 )
 
 scenario(
-  "close while unbind is under way takes effect when it is done",
+  "close during unbind takes effect when unbind is done",
   async ({ zmq, make, bind, attempted, observe }) => {
     const dealer = make(zmq.Dealer)
     const unbinding = dealer.unbind(await bind(dealer))
@@ -123,7 +123,7 @@ scenario(
 )
 
 scenario(
-  "a closed socket refuses everything with EBADF",
+  "a closed socket refuses all calls with EBADF",
   async ({ zmq, make, bind, at, attempted, observe }) => {
     const dealer = make(zmq.Dealer)
     const endpoint = await bind(dealer)
@@ -154,7 +154,7 @@ scenario(
 )
 
 scenario(
-  "subscribe on a closed socket",
+  "subscribe and unsubscribe on a closed socket",
   async ({ zmq, make, bind, attempted }) => {
     const subscriber = make(zmq.Subscriber)
     await bind(subscriber)
@@ -199,7 +199,7 @@ scenario(
 )
 
 scenario(
-  "a receive that timed out takes no message away",
+  "a receive() that timed out consumes no message",
   async ({ zmq, make, bind, attempted, observe }) => {
     const [pull, push] = [make(zmq.Pull, { receiveTimeout: 20 }), make(zmq.Push)]
     const endpoint = await bind(pull)
@@ -213,7 +213,7 @@ scenario(
 )
 
 scenario(
-  "a send that timed out is not delivered",
+  "a message whose send() timed out is not delivered",
   async ({ zmq, make, bind, attempted, observe, joined }) => {
     const [push, pull] = [make(zmq.Push, { sendTimeout: 20 }), make(zmq.Pull)]
     const endpoint = await bind(push)
@@ -259,7 +259,7 @@ scenario(
 )
 
 scenario(
-  "wrong arguments for endpoints",
+  "bind, connect, unbind and disconnect refuse wrong arguments",
   async ({ zmq, make, attempted }) => {
     const dealer = make(zmq.Dealer) as Dealer & Record<string, (...args: unknown[]) => unknown>
     for (const method of ["bind", "bindSync", "unbind", "connect", "disconnect"] as const) {
@@ -275,11 +275,11 @@ scenario(
 scenario(
   "unknown options are refused",
   async ({ zmq, make, attempted }) => {
-    // @ts-expect-error: there is no such option
+    // @ts-expect-error: unknown option
     await attempted("constructor", () => make(zmq.Push, { nonsense: 5 }))
     const push = make(zmq.Push)
     await attempted("set", () => {
-      // @ts-expect-error: there is no such option
+      // @ts-expect-error: unknown option
       push.nonsense = 5
     })
     await attempted("wrong type", () => {
@@ -302,7 +302,7 @@ scenario(
 )
 
 scenario(
-  "bindSync is bind at once",
+  "bindSync binds before it returns",
   async ({ zmq, make, plain, at, attempted, observe }) => {
     const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
     await attempted("bindSync", () => pull.bindSync(at("127.0.0.1:*")))

@@ -38,7 +38,7 @@ scenario(
 )
 
 scenario(
-  "a connected socket whose peer goes: disconnect, connect:retry, connect:delay, close …",
+  "a connected socket whose peer disconnects: disconnect, connect:retry, connect:delay, close …",
   async ({ zmq, make, bind, happened, events, observe }) => {
     const [pull, push] = [make(zmq.Pull), make(zmq.Push, { reconnectInterval: 20 })]
     push.connect(await bind(pull))
@@ -54,7 +54,7 @@ scenario(
 )
 
 scenario(
-  "nobody listens: connect:delay, close, connect:retry, again and again",
+  "an unused port: connect:delay, close, connect:retry, repeated",
   async ({ zmq, make, at, freePort, happened, events, observe }) => {
     const push = make(zmq.Push, { reconnectInterval: 10 })
     push.connect(at(`127.0.0.1:${await freePort()}`))
@@ -90,7 +90,7 @@ scenario(
 )
 
 scenario(
-  "two peers at one socket",
+  "two peers of one socket",
   async ({ zmq, make, bind, joined, disconnect, eventTypes, observe }) => {
     const pull = make(zmq.Pull)
     const endpoint = await bind(pull)
@@ -130,7 +130,7 @@ scenario(
 )
 
 scenario(
-  "bind twice, close: in the order of what happened",
+  "bind twice, close: events in the order in which they happened",
   async ({ zmq, make, bind, until, events, eventTypes, observe }) => {
     const pull = make(zmq.Pull)
     await bind(pull)
@@ -188,7 +188,7 @@ for (const [bound, connecting] of [
 }
 
 scenario(
-  "events.receive gives one at a time, and refuses what it must",
+  "events.receive() returns one event at a time, and refuses wrong calls",
   async ({ zmq, plain, bind, attempted, observe }) => {
     const pull = plain(zmq.Pull)
     const { events } = pull
@@ -235,7 +235,7 @@ scenario(
 )
 
 scenario(
-  "events.on and events.off; no receive any more",
+  "events.on and events.off; receive() is refused after them",
   async ({ zmq, plain, bind, until, attempted, observe }) => {
     const pull = plain(zmq.Pull)
     const { events } = pull
@@ -262,7 +262,7 @@ scenario(
 )
 
 scenario(
-  "an Observer made by hand",
+  "an Observer created with its constructor",
   async ({ zmq, plain, bind, attempted, observe }) => {
     // @ts-expect-error: a socket is needed
     await attempted("of nothing", () => new zmq.Observer())
@@ -278,7 +278,7 @@ scenario(
 )
 
 scenario(
-  "events of a socket that is closed",
+  "events of a closed socket",
   async ({ zmq, plain, bind, attempted }) => {
     const pull = plain(zmq.Pull)
     await bind(pull)

@@ -8,7 +8,7 @@ const sent = (outcome: Outcome) => "resolves" in outcome
 for (const type of ["Push", "Dealer", "Pair"] as const) {
   for (const mark of [1, 2, 5, 10]) {
     scenario(
-      `${type} that has connected to nobody keeps ${mark} messages`,
+      `${type} connected to an unused port queues ${mark} messages`,
       async ({ zmq, make, at, attempt, observe, attempted }) => {
         const socket = make(zmq[type] as typeof zmq.Dealer, {
           sendHighWaterMark: mark,
@@ -42,7 +42,7 @@ scenario(
 )
 
 scenario(
-  "two connects without a peer have room for twice as many",
+  "two connects to unused ports queue twice as many messages",
   async ({ zmq, make, at, attempt, observe }) => {
     const push = make(zmq.Push, { sendHighWaterMark: 3, sendTimeout: 0, linger: 0 })
     push.connect(at("127.0.0.1:9"))
@@ -55,7 +55,7 @@ scenario(
 )
 
 scenario(
-  "a message of many parts counts once",
+  "a message of several parts counts once",
   async ({ zmq, make, at, attempt, observe }) => {
     const push = make(zmq.Push, { sendHighWaterMark: 6, sendTimeout: 0, linger: 0 })
     push.connect(at("127.0.0.1:9"))
@@ -113,7 +113,7 @@ for (const type of ["Push", "Dealer", "Pair", "Request"] as const) {
 
 for (const type of ["Publisher", "XPublisher"] as const) {
   scenario(
-    `${type} without a peer drops`,
+    `${type} without a peer drops messages`,
     async ({ zmq, make, bind, attempted, observe }) => {
       const socket = make(zmq[type] as typeof zmq.XPublisher, { sendTimeout: 0 })
       await bind(socket)
@@ -125,7 +125,7 @@ for (const type of ["Publisher", "XPublisher"] as const) {
 }
 
 scenario(
-  "ROUTER and REP without a peer: what is writable",
+  "ROUTER and REP without a peer: readable and writable",
   async ({ zmq, make, bind, attempted, observe }) => {
     const router = make(zmq.Router)
     const reply = make(zmq.Reply, { sendTimeout: 0 })
@@ -140,7 +140,7 @@ scenario(
 )
 
 scenario(
-  "XSUB and SUB: what is writable and readable",
+  "XSUB and SUB: readable and writable",
   async ({ zmq, make, bind, observe, until }) => {
     const xsub = make(zmq.XSubscriber)
     const sub = make(zmq.Subscriber)
@@ -164,7 +164,7 @@ scenario(
 )
 
 scenario(
-  "PULL and PUSH: what is readable and writable",
+  "PULL and PUSH: readable and writable",
   async ({ zmq, make, bind, until, observe }) => {
     const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
     observe("before", [push.writable, push.readable, pull.writable, pull.readable])
@@ -183,7 +183,7 @@ scenario(
 )
 
 scenario(
-  "a send that waits goes on when the peer comes",
+  "a pending send() resolves when a peer connects",
   async ({ zmq, make, bind, observe }) => {
     const push = make(zmq.Push)
     const endpoint = await bind(push)
@@ -232,7 +232,7 @@ scenario(
 )
 
 scenario(
-  "immediate set after connect holds for the next one",
+  "immediate set after connect applies to the next connect",
   async ({ zmq, make, at, observe }) => {
     const push = make(zmq.Push, { sendTimeout: 0, linger: 0 })
     push.connect(at("127.0.0.1:9"))
@@ -319,7 +319,7 @@ scenario(
     peer.socket.pause()
     peer.message(Buffer.from("\x01"))
     observe("subscription", await publisher.receive())
-    // More than the buffers of the system hold.
+    // More than the system's buffers can hold.
     for (let i = 0; i < 200; i++) await publisher.send(["noise", noise])
     observe("writable", publisher.writable)
     peer.socket.resume()

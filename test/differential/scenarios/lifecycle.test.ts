@@ -63,7 +63,7 @@ scenario(
 )
 
 scenario(
-  "linger is read at close",
+  "linger takes effect when it is set before close",
   async ({ zmq, plain, at, freePort, take, observe }) => {
     const endpoint = at(`127.0.0.1:${await freePort()}`)
     const push = plain(zmq.Push, { linger: 0, reconnectInterval: 10 })
@@ -80,7 +80,7 @@ scenario(
 
 for (const type of ["Push", "Dealer", "Pair", "Request"] as const) {
   scenario(
-    `${type} delivers what it has sent when it is closed right away`,
+    `${type} delivers its messages although it is closed right after send()`,
     async ({ zmq, make, bind, take, observe }) => {
       const receiver = make(
         { Push: zmq.Pull, Dealer: zmq.Dealer, Pair: zmq.Pair, Request: zmq.Reply }[
@@ -99,7 +99,7 @@ for (const type of ["Push", "Dealer", "Pair", "Request"] as const) {
 }
 
 scenario(
-  "what arrived before the peer closed is received after",
+  "messages that arrived before the peer closed can still be received",
   async ({ zmq, make, bind, happened, take, observe }) => {
     const pull = make(zmq.Pull)
     const push = make(zmq.Push)
@@ -113,7 +113,7 @@ scenario(
 )
 
 scenario(
-  "queued messages are delivered when the peer has returned to its port",
+  "queued messages are delivered when the peer binds its port again",
   async ({ zmq, make, bind, until, attempt, take, observe, happened }) => {
     const push = make(zmq.Push, { reconnectInterval: 10 })
     const first = make(zmq.Pull)
@@ -132,7 +132,7 @@ scenario(
 )
 
 scenario(
-  "ROUTER sees a DEALER that comes back by the same id",
+  "ROUTER reaches a DEALER that reconnects with the same routing id",
   async ({ zmq, make, bind, until, attempt, observe, happened }) => {
     const dealer = make(zmq.Dealer, { reconnectInterval: 10, routingId: "same" })
     const first = make(zmq.Router)
@@ -153,7 +153,7 @@ scenario(
 )
 
 scenario(
-  "REQ whose server is gone while it waits asks no more by itself",
+  "REQ does not repeat its request by itself when the server has restarted",
   async ({ zmq, make, bind, until, attempt, attempted, joined, happened, observe }) => {
     const request = make(zmq.Request, { reconnectInterval: 10, sendTimeout: 0 })
     const first = make(zmq.Reply)
@@ -174,7 +174,7 @@ scenario(
 )
 
 scenario(
-  "a relaxed REQ asks the server that came back",
+  "a relaxed REQ can repeat its request to the restarted server",
   async ({ zmq, make, bind, until, attempt, happened, receiveAtLast, observe }) => {
     const request = make(zmq.Request, { reconnectInterval: 10, relaxed: true, correlate: true })
     const first = make(zmq.Reply)
@@ -223,7 +223,7 @@ for (const reconnectInterval of [-1, 0]) {
 }
 
 scenario(
-  "immediate: messages only for peers that are there",
+  "immediate: messages are sent to connected peers only",
   async ({ zmq, make, bind, until, attempt, attempted, joined, observe }) => {
     const push = make(zmq.Push, { immediate: true, sendTimeout: 0, reconnectInterval: 10 })
     const first = make(zmq.Pull)
@@ -246,7 +246,7 @@ scenario(
 )
 
 scenario(
-  "an id that was given at connect lasts over reconnections",
+  "a routing id given to connect() is kept when the peer reconnects",
   async ({ zmq, make, bind, until, attempt, happened, observe }) => {
     const router = make(zmq.Router, { reconnectInterval: 10 })
     const first = make(zmq.Dealer)
@@ -268,7 +268,7 @@ scenario(
 )
 
 scenario(
-  "sockets of another context",
+  "sockets of a second context exchange messages",
   async ({ zmq, make, bind, take, observe }) => {
     const context = new zmq.Context()
     const [pull, push] = [make(zmq.Pull, { context }), make(zmq.Push, { context })]
@@ -281,7 +281,7 @@ scenario(
 )
 
 scenario(
-  "reconnectInterval -1 does not come back to a port where nobody listened",
+  "with reconnectInterval -1, a refused connection is not tried again",
   async ({ zmq, make, at, freePort, happened, sleep, eventTypes, observe }) => {
     const endpoint = at(`127.0.0.1:${await freePort()}`)
     const push = make(zmq.Push, { reconnectInterval: -1 })
@@ -329,7 +329,7 @@ for (const [type, other] of [
 }
 
 scenario(
-  "PUSH that connects twice to one PULL sends in turn over both, and nothing twice",
+  "PUSH connected twice to one PULL sends over both connections in turn, each message once",
   async ({ zmq, make, bind, take, observe }) => {
     const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
     const endpoint = await bind(pull)
@@ -351,7 +351,7 @@ scenario(
 )
 
 scenario(
-  "SUB that connects twice receives everything once",
+  "SUB connected twice receives each message once",
   async ({ zmq, make, bind, takeUntil, observe }) => {
     const [publisher, subscriber] = [make(zmq.XPublisher), make(zmq.Subscriber)]
     const endpoint = await bind(publisher)
@@ -367,7 +367,7 @@ scenario(
 )
 
 scenario(
-  "disconnect delivers what waits, and nothing after",
+  "disconnect delivers queued messages, and later ones are refused",
   async ({ zmq, make, bind, disconnect, take, attempted, observe }) => {
     const [push, pull] = [make(zmq.Push, { sendTimeout: 0 }), make(zmq.Pull)]
     const endpoint = await bind(pull)
@@ -392,7 +392,7 @@ scenario(
     push.connect(endpoint)
     await happened(push, "connect:retry")
     await attempted("disconnect", () => push.disconnect(endpoint))
-    // libzmq's I/O thread may take its time, on a busy machine a long one.
+    // On a busy machine, libzmq's I/O thread may take long to stop.
     let attempts = eventTypes(push).length
     for (let quiet = 0; quiet < 50; quiet++) {
       void push.writable
@@ -410,7 +410,7 @@ scenario(
 )
 
 scenario(
-  "unbind ends listening, and the connections that came from there",
+  "unbind closes the listener and the connections that it accepted",
   async ({ zmq, make, bind, take, happened, until, eventTypes, observe }) => {
     const [push, pull] = [make(zmq.Push, { reconnectInterval: 10 }), make(zmq.Pull)]
     const endpoint = await bind(pull)
@@ -463,7 +463,7 @@ scenario(
 )
 
 scenario(
-  "PAIR has one peer: a second is turned away, and may come when the first has gone",
+  "PAIR refuses a second peer, and accepts it when the first has disconnected",
   async ({ zmq, make, bind, happened, disconnect, until, sleep, observe }) => {
     const pair = make(zmq.Pair)
     const endpoint = await bind(pair)
@@ -489,7 +489,7 @@ scenario(
 )
 
 scenario(
-  "PAIR that is bound finds a new peer after the first has gone",
+  "a bound PAIR accepts a new peer after the first has disconnected",
   async ({ zmq, make, bind, disconnect, until, observe }) => {
     const pair = make(zmq.Pair, { sendTimeout: 0 })
     const endpoint = await bind(pair)
@@ -569,7 +569,7 @@ const RECEIVING = [
 
 for (const [Sends, Receives] of RECEIVING) {
   scenario(
-    `what a ${Receives} has received is still there when it is unbound, and nothing more comes`,
+    `${Receives} returns the messages received before unbind, and no more`,
     async ({ zmq, make, bind, joined, sleep, until, attempted, take, observe }) => {
       const receiver = make<zeromq.Socket & zeromq.Readable, object>(zmq[Receives], {
         receiveTimeout: 200,
@@ -601,7 +601,7 @@ for (const [Sends, Receives] of RECEIVING) {
 
 for (const immediate of [false, true])
   scenario(
-    `what came over a connection is ${immediate ? "still there" : "gone"} when it is disconnected, with immediate ${immediate}`,
+    `disconnect ${immediate ? "keeps" : "drops"} received messages with immediate ${immediate}`,
     async ({ zmq, make, bind, joined, sleep, until, attempted, observe }) => {
       const push = make(zmq.Push)
       const pull = make(zmq.Pull, { receiveTimeout: 200, immediate } as object)
@@ -620,7 +620,7 @@ for (const immediate of [false, true])
   )
 
 scenario(
-  "an endpoint whose peer was of a wrong type is there until it is disconnected",
+  "an endpoint whose peer has an incompatible type exists until disconnect()",
   async ({
     zmq,
     make,
@@ -642,7 +642,7 @@ scenario(
     listener.peers[0]?.ready({ socketType: "SUB" })
     await happened(dealer, "disconnect")
     await sleep(100)
-    dealer.connect(endpoint) // the same again, which is nothing
+    dealer.connect(endpoint) // no effect: it is connected already
     await sleep(100)
     observe("events", eventTypes(dealer))
     await attempted("disconnect", () => dealer.disconnect(endpoint))

@@ -58,13 +58,13 @@ for (const [name, value] of Object.entries(kinds)) {
 }
 
 scenario(
-  "what cannot be sent",
+  "values that cannot be sent are refused",
   async ({ zmq, make, bind, attempted, observe, takeUntil }) => {
     const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
     push.connect(await bind(pull))
-    // @ts-expect-error: a message is needed
+    // @ts-expect-error: a message is required
     await attempted("nothing", () => push.send())
-    // @ts-expect-error: a message is needed
+    // @ts-expect-error: a message is required
     await attempted("undefined", () => push.send(undefined))
     // @ts-expect-error: a message is one argument
     await attempted("two arguments", () => push.send("a", "b"))
@@ -92,7 +92,7 @@ scenario(
 )
 
 scenario(
-  "what arrives are Buffers of their own",
+  "received parts are Buffers with memory of their own",
   async ({ zmq, make, bind, observe }) => {
     const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
     push.connect(await bind(pull))
@@ -123,7 +123,7 @@ scenario(
 )
 
 scenario(
-  "methods that a type does not have",
+  "each type lacks the methods of the others",
   async ({ zmq, make, observe }) => {
     for (const type of SOCKET_TYPES) {
       const socket = make(zmq[type] as typeof zmq.Pair) as unknown as Record<string, unknown>
@@ -202,7 +202,7 @@ for (const [limit, size, fits] of [
 }
 
 scenario(
-  "maxMessageSize set after bind holds for endpoints that are bound then",
+  "maxMessageSize set after bind applies to later endpoints",
   async ({ zmq, make, bind, happened, take, observe }) => {
     const pull = make(zmq.Pull)
     const first = await bind(pull)

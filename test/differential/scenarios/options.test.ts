@@ -41,7 +41,7 @@ type Bag = Record<string, unknown>
 
 for (const type of SOCKET_TYPES) {
   scenario(
-    `${type}: what options are at first, and after they were set`,
+    `${type}: options have these values at first, and after they are set`,
     async ({ zmq, plain, attempted }) => {
       const socket = plain(zmq[type] as typeof zmq.Dealer) as unknown as Bag
       for (const name of [...Object.keys(READABLE), ...OTHERS])
@@ -137,7 +137,7 @@ async function warnings(act: () => void): Promise<string[]> {
 
 for (const how of ["new", "bound", "connected", "disconnected", "unbound"] as const) {
   scenario(
-    `options that warn on a socket that is ${how}`,
+    `options that warn when the socket is ${how}`,
     async ({ zmq, plain, bind, at, observe }) => {
       for (const type of ["Dealer", "Router", "Request", "XPublisher", "Subscriber"] as const) {
         const socket = plain(zmq[type] as typeof zmq.Dealer)
@@ -165,7 +165,7 @@ for (const how of ["new", "bound", "connected", "disconnected", "unbound"] as co
               try {
                 bag[name] = value
               } catch {
-                // seen elsewhere
+                // tested elsewhere
               }
             })
             for (const text of seen) warned.push(`${name}: ${text}`)
@@ -202,7 +202,7 @@ scenario(
 )
 
 scenario(
-  "receiveTimeout does not change a receive that waits",
+  "receiveTimeout does not affect a pending receive()",
   async ({ zmq, make, bind, observe, sleep }) => {
     const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
     const endpoint = await bind(pull)
@@ -217,7 +217,7 @@ scenario(
 )
 
 scenario(
-  "probeRouter set after connect holds for the next connect",
+  "probeRouter set after connect applies to the next connect",
   async ({ zmq, make, bind, observe }) => {
     const dealer = make(zmq.Dealer, { routingId: "D" })
     const [a, b] = [make(zmq.Router), make(zmq.Router)]

@@ -112,7 +112,7 @@ scenario(
 )
 
 scenario(
-  "DEALER to REP and back: the envelope is the dealer's",
+  "DEALER to REP and back: the dealer writes the envelope",
   async ({ zmq, make, bind, take, observe }) => {
     const [dealer, reply] = [make(zmq.Dealer), make(zmq.Reply)]
     dealer.connect(await bind(reply))
@@ -205,7 +205,7 @@ scenario(
 )
 
 scenario(
-  "SERVER tells two CLIENTs apart",
+  "SERVER replies to each of two CLIENTs",
   async ({ draft, make, bind, observe }) => {
     const [server, a, b] = [make(draft.Server), make(draft.Client), make(draft.Client)]
     const endpoint = await bind(server)
@@ -230,16 +230,16 @@ scenario(
     await bind(server)
     await attempted("unknown", () => server.send("text", { routingId: 12345 }))
     await attempted("zero", () => server.send("text", { routingId: 0 }))
-    // @ts-expect-error: it must be there
+    // @ts-expect-error: the routing id is required
     await attempted("none", () => server.send("text", {}))
-    // @ts-expect-error: it must be there
+    // @ts-expect-error: the routing id is required
     await attempted("no options", () => server.send("text"))
   },
   { unknown: { rejects: { code: "EHOSTUNREACH" } } },
 )
 
 scenario(
-  "CLIENT and SERVER take no messages of several parts",
+  "CLIENT and SERVER refuse messages of several parts",
   async ({ draft, make, bind, attempted, observe }) => {
     const [server, client] = [make(draft.Server), make(draft.Client)]
     client.connect(await bind(server))
@@ -257,7 +257,7 @@ scenario(
 )
 
 scenario(
-  "RADIO to DISH: only the groups that it joined",
+  "RADIO to DISH: DISH receives only groups that it joined",
   async ({ draft, make, bind, take, until, observe }) => {
     const [radio, dish] = [make(draft.Radio), make(draft.Dish)]
     dish.join("movies", "tv")
@@ -291,7 +291,7 @@ scenario(
 )
 
 scenario(
-  "DISH joins and leaves: what is refused",
+  "DISH refuses wrong groups in join and leave",
   async ({ draft, make, attempted }) => {
     const dish = make(draft.Dish)
     await attempted("join", () => dish.join("group"))
@@ -308,13 +308,13 @@ scenario(
 )
 
 scenario(
-  "RADIO: what is refused",
+  "RADIO refuses wrong messages and groups",
   async ({ draft, make, bind, attempted }) => {
     const radio = make(draft.Radio)
     await bind(radio)
     // @ts-expect-error: one part only
     await attempted("parts", () => radio.send(["two", "parts"], { group: "group" }))
-    // @ts-expect-error: there must be a group
+    // @ts-expect-error: the group is required
     await attempted("no group", () => radio.send("text", {}))
     await attempted("long group", () => radio.send("text", { group: "g".repeat(256) }))
     await attempted("nobody listens", () => radio.send("text", { group: "group" }))
@@ -338,7 +338,7 @@ scenario(
 )
 
 scenario(
-  "SCATTER takes GATHERs in turn",
+  "SCATTER sends to GATHERs in turn",
   async ({ draft, make, bind, take, observe }) => {
     const scatter = make(draft.Scatter)
     const gathers = [make(draft.Gather), make(draft.Gather)]

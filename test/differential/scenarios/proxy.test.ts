@@ -78,7 +78,7 @@ scenario(
 )
 
 scenario(
-  "sockets of a proxy that connect",
+  "a proxy whose sockets connect",
   async (run) => {
     const { zmq, make, bind, take, observe } = run
     const [front, back] = [make(zmq.Pull), make(zmq.Push)]
@@ -153,7 +153,7 @@ scenario(
 )
 
 scenario(
-  "steering a proxy that has not run",
+  "pause, resume and terminate of a proxy that has not run",
   async ({ zmq, make, attempted }) => {
     const proxy = new zmq.Proxy(make(zmq.Router), make(zmq.Dealer))
     await attempted("pause", () => proxy.pause())
@@ -164,7 +164,7 @@ scenario(
 )
 
 scenario(
-  "run needs endpoints on both sides",
+  "run requires endpoints on both sides",
   async ({ zmq, make, bind, attempted }) => {
     const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
     const proxy = new zmq.Proxy(front, back)
@@ -179,7 +179,7 @@ scenario(
 )
 
 scenario(
-  "sockets inside a proxy are busy",
+  "sockets in a running proxy are EBUSY",
   async (run) => {
     const { zmq, make, bind, at, attempted, observe } = run
     const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
@@ -202,7 +202,7 @@ scenario(
 )
 
 scenario(
-  "close of a socket inside a proxy takes effect at its end",
+  "close of a socket in a proxy takes effect when the proxy ends",
   async (run) => {
     const { zmq, make, bind, attempted, observe } = run
     const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
@@ -219,7 +219,7 @@ scenario(
 )
 
 scenario(
-  "a proxy of closed sockets, and of what are none",
+  "Proxy refuses values that are not sockets, and closed sockets",
   async ({ zmq, make, bind, attempted }) => {
     const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
     await bind(front)
@@ -239,7 +239,7 @@ scenario(
 
 for (const other of ["inproc", "tcp"] as const) {
   scenario(
-    `a proxy whose other side is ${other}`,
+    `a proxy whose back end is ${other}`,
     async (run) => {
       const { zmq, make, bind, inproc, observe } = run
       const [front, back] = [make(zmq.Router), make(zmq.Dealer)]

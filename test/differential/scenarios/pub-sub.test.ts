@@ -35,7 +35,7 @@ scenario(
 )
 
 scenario(
-  "binary topics",
+  "topics may be binary",
   async (run) => {
     const { zmq, make, bind, observe, takeUntil } = run
     const publisher = make(zmq.XPublisher)
@@ -56,7 +56,7 @@ scenario(
 )
 
 scenario(
-  "the empty subscription matches all, and empty messages",
+  "the empty subscription matches all messages, empty ones too",
   async (run) => {
     const { publisher, subscriber } = await pair(run, [""])
     for (const message of ["", ["", ""], "a", ["b", "c"]]) await publisher.send(message)
@@ -78,7 +78,7 @@ scenario(
 )
 
 scenario(
-  "a message that matches twice is received once",
+  "a message that matches several topics is received once",
   async (run) => {
     const { publisher, subscriber } = await pair(run, ["", "a", "ab"])
     await publisher.send("abc")
@@ -89,7 +89,7 @@ scenario(
 )
 
 scenario(
-  "a topic that was subscribed to twice is left at the second unsubscribe",
+  "a topic subscribed to twice ends with the second unsubscribe",
   async (run) => {
     const { zmq, make, bind, observe, takeUntil } = run
     const publisher = make(zmq.XPublisher)
@@ -118,7 +118,7 @@ scenario(
 )
 
 scenario(
-  "unsubscribing from what was not subscribed to",
+  "unsubscribing from an unknown topic has no effect",
   async (run) => {
     const { publisher, subscriber } = await pair(run, ["a"])
     await run.attempted("unknown", () => subscriber.unsubscribe("other"))
@@ -156,7 +156,7 @@ scenario(
 )
 
 scenario(
-  "subscribe takes several topics, and none for all",
+  "subscribe accepts several topics, and without arguments subscribes to all",
   async (run) => {
     const { zmq, make, bind, observe, attempted } = run
     const publisher = make(zmq.XPublisher)
@@ -175,7 +175,7 @@ scenario(
 )
 
 scenario(
-  "two subscribers, each its own topics",
+  "two subscribers receive their own topics",
   async (run) => {
     const { zmq, make, observe, take } = run
     const { publisher, subscriber, endpoint } = await pair(run, ["a"])
@@ -291,7 +291,7 @@ scenario(
 )
 
 scenario(
-  "manual: XPUB sets subscriptions itself",
+  "manual: the application sets the subscriptions of an XPUB",
   async (run) => {
     const { zmq, make, bind, observe, joined, take } = run
     const publisher = make(zmq.XPublisher, { manual: true })
@@ -321,7 +321,7 @@ scenario(
 )
 
 scenario(
-  "manual without doing anything publishes to nobody",
+  "manual: without subscriptions from the application, nothing is published",
   async (run) => {
     const { zmq, make, bind, observe } = run
     const publisher = make(zmq.XPublisher, { manual: true })
@@ -357,7 +357,7 @@ scenario(
 )
 
 scenario(
-  "invertMatching: subscribers receive what they did not subscribe to",
+  "invertMatching: subscribers receive the messages that do not match",
   async (run) => {
     const { zmq, make, bind, observe, takeUntil } = run
     const publisher = make(zmq.XPublisher, { invertMatching: true })
@@ -372,7 +372,7 @@ scenario(
 )
 
 scenario(
-  "XSUB passes other messages upstream, XPUB receives them",
+  "XPUB receives an XSUB's messages that are not subscriptions",
   async (run) => {
     const { zmq, make, bind, observe, joined, take } = run
     const publisher = make(zmq.XPublisher)
@@ -437,7 +437,7 @@ scenario(
 )
 
 scenario(
-  "XSUB sends each subscription, but an unsubscription only when it was the last",
+  "XSUB sends each subscription, but of unsubscriptions only the last",
   async (run) => {
     const { zmq, make, bind, observe, joined, take } = run
     const publisher = make(zmq.XPublisher)
@@ -469,7 +469,7 @@ scenario(
 )
 
 scenario(
-  "PUB takes no messages from subscribers",
+  "PUB ignores messages from subscribers",
   async (run) => {
     const { zmq, make, bind, observe, subscribed, joined } = run
     const publisher = make(zmq.Publisher)
@@ -487,7 +487,7 @@ scenario(
 )
 
 scenario(
-  "SUB subscribes again after its publisher has come back",
+  "SUB subscribes again when its publisher has restarted",
   async (run) => {
     const { zmq, make, bind, observe, take } = run
     const subscriber = make(zmq.Subscriber, { reconnectInterval: 10 })
@@ -515,7 +515,7 @@ scenario(
 )
 
 scenario(
-  "a subscriber that binds takes several publishers that connect",
+  "a bound subscriber accepts several publishers",
   async (run) => {
     const { zmq, make, bind, observe, take } = run
     const subscriber = make(zmq.Subscriber)
@@ -534,7 +534,7 @@ scenario(
 )
 
 scenario(
-  "long topics",
+  "topics may be long",
   async (run) => {
     const topic = "long ".repeat(300)
     const { publisher, subscriber } = await pair(run, [topic])
@@ -546,7 +546,7 @@ scenario(
 )
 
 scenario(
-  "five hundred topics",
+  "a subscriber may have 500 topics",
   async (run) => {
     const topics = Array.from({ length: 500 }, (_, i) => `topic ${i};`)
     const { publisher, subscriber } = await pair(run, topics)
@@ -562,7 +562,7 @@ scenario(
 )
 
 scenario(
-  "PUB publishes a message of several parts to all or none",
+  "PUB sends a subscriber all parts of a message or none",
   async (run) => {
     const { zmq, make, observe, take } = run
     const { publisher, subscriber, endpoint } = await pair(run, ["a"])

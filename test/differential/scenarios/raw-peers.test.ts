@@ -166,13 +166,13 @@ for (const [name, routingId] of Object.entries({
 }
 
 scenario(
-  "half a message is never received",
+  "an incomplete message is never received",
   async ({ zmq, make, bind, rawPeer, happened, take, observe }) => {
     const pull = make(zmq.Pull)
     const endpoint = await bind(pull)
     const peer = await rawPeer(endpoint, { socketType: "PUSH" })
     peer.message("whole")
-    // MORE, without another part.
+    // A part with MORE, and no part after it.
     peer.write(Buffer.from([1, 5, 0, 0, 0, 0, 65]))
     observe("whole", await take(pull, 1))
     peer.socket.end()
@@ -196,15 +196,15 @@ const GARBAGE: Record<string, (peer: Awaited<ReturnType<Run["rawConnection"]>>) 
     peer.greet()
     peer.command("NONSENSE")
   },
-  "READY with a type that does not exist": (peer) => {
+  "READY with an unknown socket type": (peer) => {
     peer.greet()
     peer.ready({ socketType: "NONSENSE" })
   },
-  "READY with a type that does not fit": (peer) => {
+  "READY with an incompatible socket type": (peer) => {
     peer.greet()
     peer.ready({ socketType: "PULL" })
   },
-  "READY with a property that is cut": (peer) => {
+  "READY with a truncated property": (peer) => {
     peer.greet()
     peer.command("READY", property("Socket-Type", "PUSH").subarray(0, -2))
   },
@@ -212,7 +212,7 @@ const GARBAGE: Record<string, (peer: Awaited<ReturnType<Run["rawConnection"]>>) 
     peer.greet()
     peer.command("READY", Buffer.from([11, ...Buffer.from("Socket-Type"), 0, 0, 1, 0, 65]))
   },
-  "an ERROR with a reason that is cut": (peer) => {
+  "an ERROR with a truncated reason": (peer) => {
     peer.greet()
     peer.command("ERROR", Buffer.from([30, 65]))
   },
@@ -226,7 +226,7 @@ const GARBAGE: Record<string, (peer: Awaited<ReturnType<Run["rawConnection"]>>) 
 for (const [name, act] of Object.entries(GARBAGE)) {
   for (const whoBinds of ["bound", "connecting"] as const) {
     scenario(
-      `a ${whoBinds} socket gets ${name}`,
+      `a ${whoBinds} socket receives ${name}`,
       async (run) => {
         const { zmq, make, bind, at, until, happened, sleep, events, observe } = run
         const pull = make(zmq.Pull, { reconnectInterval: 10_000 })
@@ -241,7 +241,7 @@ for (const [name, act] of Object.entries(GARBAGE)) {
         await happened(pull, "disconnect")
         await sleep(100)
         observe("events", events(pull))
-        // Others are not disturbed.
+        // Other connections are not affected.
         const push = make(zmq.Push)
         push.connect(await bind(pull))
         await push.send("text")
@@ -254,7 +254,7 @@ for (const [name, act] of Object.entries(GARBAGE)) {
 
 for (const whoBinds of ["bound", "connecting"] as const) {
   scenario(
-    `a ${whoBinds} socket gets an ERROR`,
+    `a ${whoBinds} socket receives an ERROR`,
     async ({
       zmq,
       make,
@@ -294,7 +294,7 @@ for (const whoBinds of ["bound", "connecting"] as const) {
 }
 
 scenario(
-  "READY without a type is taken",
+  "READY without a socket type is accepted",
   async ({ zmq, make, bind, rawConnection, until, observe }) => {
     const pull = make(zmq.Pull)
     const peer = await rawConnection(await bind(pull))
@@ -308,7 +308,7 @@ scenario(
 )
 
 scenario(
-  "READY with unknown properties, in another case",
+  "READY may have unknown properties, and property names in any case",
   async ({ zmq, make, bind, rawConnection, until, observe }) => {
     const pull = make(zmq.Pull)
     const peer = await rawConnection(await bind(pull))
@@ -329,7 +329,7 @@ scenario(
 )
 
 scenario(
-  "the greeting byte by byte",
+  "a greeting may arrive byte by byte",
   async ({ zmq, make, bind, rawConnection, until, sleep, observe }) => {
     const pull = make(zmq.Pull)
     const peer = await rawConnection(await bind(pull))
@@ -351,7 +351,7 @@ scenario(
 )
 
 scenario(
-  "handshakeInterval: a peer that says nothing is left",
+  "handshakeInterval: a silent peer is disconnected",
   async ({ zmq, make, bind, rawConnection, happened, until, events, observe }) => {
     const pull = make(zmq.Pull, { handshakeInterval: 60 })
     const peer = await rawConnection(await bind(pull))
@@ -363,7 +363,7 @@ scenario(
 )
 
 scenario(
-  "handshakeInterval: a peer that stops after its greeting is left",
+  "handshakeInterval: a peer that is silent after its greeting is disconnected",
   async ({ zmq, make, bind, rawConnection, happened, until, events, observe }) => {
     const pull = make(zmq.Pull, { handshakeInterval: 60 })
     const peer = await rawConnection(await bind(pull))
@@ -377,7 +377,7 @@ scenario(
 )
 
 scenario(
-  "handshakeInterval: a connecting socket tries again",
+  "handshakeInterval: a connecting socket reconnects",
   async ({ zmq, make, at, rawListener, until, eventTypes, observe }) => {
     const listener = await rawListener()
     const push = make(zmq.Push, { handshakeInterval: 60, reconnectInterval: 10 })
@@ -391,7 +391,7 @@ scenario(
 )
 
 scenario(
-  "heartbeatInterval: pings come, and a peer that does not answer is left",
+  "heartbeatInterval: PINGs are sent, and a peer that does not answer is disconnected",
   async ({ zmq, make, bind, rawPeer, happened, until, events, observe }) => {
     const pull = make(zmq.Pull, {
       heartbeatInterval: 40,
@@ -409,7 +409,7 @@ scenario(
 )
 
 scenario(
-  "heartbeats: a peer that answers stays",
+  "heartbeats: a peer that answers stays connected",
   async ({ zmq, make, bind, rawPeer, until, eventTypes, observe }) => {
     const pull = make(zmq.Pull, { heartbeatInterval: 20, heartbeatTimeout: 2000 })
     const peer = await rawPeer(await bind(pull), { socketType: "PUSH" })
@@ -441,7 +441,7 @@ scenario(
 )
 
 scenario(
-  "the time to live of a peer's PING: it is left when it says no more",
+  "a peer is disconnected when the time to live in its PING has passed",
   async ({ zmq, make, bind, rawPeer, happened, until, eventTypes, observe }) => {
     const pull = make(zmq.Pull)
     const peer = await rawPeer(await bind(pull), { socketType: "PUSH" })
@@ -455,7 +455,7 @@ scenario(
 )
 
 scenario(
-  "heartbeats between two sockets leave messages alone",
+  "heartbeats between two sockets do not affect messages",
   async ({ zmq, make, bind, sleep, eventTypes, observe }) => {
     const options = { heartbeatInterval: 20, heartbeatTimeout: 5000, heartbeatTimeToLive: 5000 }
     const [pull, push] = [make(zmq.Pull, options), make(zmq.Push, options)]
@@ -471,7 +471,7 @@ scenario(
 )
 
 scenario(
-  "unknown commands after the handshake",
+  "unknown commands after the handshake are ignored",
   async ({ zmq, make, bind, rawPeer, take, observe }) => {
     const pull = make(zmq.Pull)
     const peer = await rawPeer(await bind(pull), { socketType: "PUSH" })
@@ -484,7 +484,7 @@ scenario(
 )
 
 scenario(
-  "a connecting socket comes back to a listener that dropped it",
+  "a connecting socket reconnects to a listener that closed the connection",
   async ({ zmq, make, at, rawListener, until, take, observe }) => {
     const listener = await rawListener()
     const pull = make(zmq.Pull, { reconnectInterval: 10 })

@@ -4,7 +4,7 @@ import { expect } from "vitest"
 import { scenario } from "../scenario.js"
 
 scenario(
-  "REQ out of turn",
+  "REQ refuses calls out of turn",
   async ({ zmq, make, bind, attempted, observe }) => {
     const reply = make(zmq.Reply)
     const request = make(zmq.Request, { sendTimeout: 0 })
@@ -34,7 +34,7 @@ scenario(
 )
 
 scenario(
-  "REP out of turn",
+  "REP refuses calls out of turn",
   async ({ zmq, make, bind, attempted, observe }) => {
     const reply = make(zmq.Reply, { sendTimeout: 0 })
     const request = make(zmq.Request)
@@ -65,7 +65,7 @@ scenario(
 )
 
 scenario(
-  "relaxed: REQ may ask again, and gets the answer to the last question",
+  "relaxed: REQ may send another request, and receives the reply to the last one",
   async ({ zmq, make, bind, receiveAtLast, observe }) => {
     const router = make(zmq.Router)
     const request = make(zmq.Request, { relaxed: true, correlate: true, routingId: "R" })
@@ -86,7 +86,7 @@ scenario(
 )
 
 scenario(
-  "relaxed without correlate drops the pipe of the question before",
+  "relaxed without correlate closes the connection of the previous request",
   async ({ zmq, make, bind, observe, happened }) => {
     const router = make(zmq.Router)
     const request = make(zmq.Request, { relaxed: true, reconnectInterval: 10 })
@@ -105,7 +105,7 @@ scenario(
 )
 
 scenario(
-  "correlate: answers with another request id are passed over",
+  "correlate: replies with another request id are skipped",
   async ({ zmq, make, bind, receiveAtLast, observe }) => {
     const router = make(zmq.Router)
     const request = make(zmq.Request, { correlate: true })
@@ -122,7 +122,7 @@ scenario(
 )
 
 scenario(
-  "correlate: REP gives the request id back",
+  "correlate: REP returns the request id",
   async ({ zmq, make, bind, observe }) => {
     const reply = make(zmq.Reply)
     const request = make(zmq.Request, { correlate: true })
@@ -143,7 +143,7 @@ for (const [how, answer] of Object.entries({
   "only the empty part": [""],
 })) {
   scenario(
-    `a malformed answer to REQ costs the connection: ${how}`,
+    `a malformed reply to REQ ends the connection: ${how}`,
     async ({ zmq, make, bind, happened, until, sleep, eventTypes, observe }) => {
       const router = make(zmq.Router)
       const request = make(zmq.Request, { reconnectInterval: 10 })
@@ -155,7 +155,7 @@ for (const [how, answer] of Object.entries({
       await happened(request, "disconnect")
       await happened(router, "disconnect")
       await until(() => !request.writable)
-      // libzmq does not come back to a peer that broke the protocol.
+      // libzmq does not reconnect to a peer that violated the protocol.
       await sleep(100)
       observe("events", eventTypes(request))
       observe("state", [request.writable, request.readable])
@@ -165,7 +165,7 @@ for (const [how, answer] of Object.entries({
 }
 
 scenario(
-  "malformed requests to REP are passed over",
+  "malformed requests to REP are skipped",
   async ({ zmq, make, bind, receiveAtLast, observe }) => {
     const reply = make(zmq.Reply)
     const dealer = make(zmq.Dealer)
@@ -184,7 +184,7 @@ scenario(
 )
 
 scenario(
-  "REP receives from several peers and answers each its own",
+  "REP replies to the sender of each request",
   async ({ zmq, make, bind, observe }) => {
     const reply = make(zmq.Reply)
     const endpoint = await bind(reply)
@@ -203,7 +203,7 @@ scenario(
 )
 
 scenario(
-  "REP whose client has gone drops the answer and goes on",
+  "REP drops the reply to a client that has disconnected, and continues",
   async ({ zmq, make, bind, happened, attempted, observe }) => {
     const reply = make(zmq.Reply)
     const endpoint = await bind(reply)
@@ -225,7 +225,7 @@ scenario(
 )
 
 scenario(
-  "REQ waits in line: questions sent before the server is there",
+  "REQ queues a request that is sent before the server is bound",
   async ({ zmq, make, at, freePort, observe }) => {
     const endpoint = at(`127.0.0.1:${await freePort()}`)
     const request = make(zmq.Request, { reconnectInterval: 10 })
@@ -241,7 +241,7 @@ scenario(
 )
 
 scenario(
-  "empty and binary questions and answers",
+  "requests and replies may be empty or binary",
   async ({ zmq, make, bind, observe }) => {
     const reply = make(zmq.Reply)
     const request = make(zmq.Request)
@@ -258,7 +258,7 @@ scenario(
 )
 
 scenario(
-  "a chain of REQ, ROUTER, DEALER and REP",
+  "requests and replies pass through ROUTER and DEALER",
   async ({ zmq, make, bind, observe }) => {
     const [request, router] = [make(zmq.Request, { routingId: "client" }), make(zmq.Router)]
     const [dealer, reply] = [make(zmq.Dealer), make(zmq.Reply)]
@@ -279,7 +279,7 @@ scenario(
 )
 
 scenario(
-  "relaxed: a request that finds no room gives up the one before",
+  "relaxed: a request that cannot be sent still cancels the previous one",
   async ({ zmq, make, bind, joined, happened, attempted, sleep }) => {
     const reply = make(zmq.Reply)
     const request = make(zmq.Request, { relaxed: true, sendTimeout: 50, receiveTimeout: 50 })

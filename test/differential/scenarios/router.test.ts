@@ -4,7 +4,7 @@ import { expect } from "vitest"
 import { scenario } from "../scenario.js"
 
 scenario(
-  "ROUTER gives ids of its own, 5 bytes that begin with 0",
+  "ROUTER assigns routing ids of 5 bytes that begin with 0",
   async ({ zmq, make, bind, observe }) => {
     const router = make(zmq.Router)
     const endpoint = await bind(router)
@@ -22,7 +22,7 @@ scenario(
 )
 
 scenario(
-  "an id that a ROUTER gave stays the same while the peer stays",
+  "an assigned routing id is kept for the whole connection",
   async ({ zmq, make, bind, take, observe }) => {
     const router = make(zmq.Router)
     const dealer = make(zmq.Dealer)
@@ -40,7 +40,7 @@ scenario(
 )
 
 scenario(
-  "a peer that comes back gets another id from ROUTER",
+  "a peer that reconnects gets another assigned routing id",
   async ({ zmq, make, bind, observe, disconnect }) => {
     const router = make(zmq.Router)
     const endpoint = await bind(router)
@@ -58,7 +58,7 @@ scenario(
 
 for (const mandatory of [false, true]) {
   scenario(
-    `ROUTER sends to unknown ids, ${mandatory ? "mandatory" : "not mandatory"}`,
+    `ROUTER sends to unknown routing ids, ${mandatory ? "mandatory" : "not mandatory"}`,
     async ({ zmq, make, bind, joined, disconnect, attempt, until, attempted, observe }) => {
       const router = make(zmq.Router, { mandatory, sendTimeout: 0 })
       const dealer = make(zmq.Dealer, { routingId: "here" })
@@ -102,7 +102,7 @@ scenario(
 )
 
 scenario(
-  "a second peer of the same id is ignored without handover",
+  "without handover, a second peer with the same routing id is ignored",
   async ({ zmq, make, bind, joined, observe }) => {
     const router = make(zmq.Router)
     const endpoint = await bind(router)
@@ -124,7 +124,7 @@ scenario(
 )
 
 scenario(
-  "a second peer of the same id takes over with handover",
+  "with handover, a second peer takes over the routing id",
   async ({ zmq, make, bind, joined, observe }) => {
     const router = make(zmq.Router, { handover: true })
     const endpoint = await bind(router)
@@ -148,7 +148,7 @@ scenario(
 )
 
 scenario(
-  "an id that is free again may be used again",
+  "a routing id can be used again after its peer has disconnected",
   async ({ zmq, make, bind, happened, until, sleep, observe }) => {
     const router = make(zmq.Router)
     const endpoint = await bind(router)
@@ -176,7 +176,7 @@ scenario(
 )
 
 scenario(
-  "messages sent by a peer before it disconnects are received, with its id",
+  "messages that a peer sent before it disconnected are received with its routing id",
   async ({ zmq, make, bind, happened, take, observe }) => {
     const router = make(zmq.Router)
     const endpoint = await bind(router)
@@ -191,7 +191,7 @@ scenario(
 )
 
 scenario(
-  "ROUTER connects with an id for the peer",
+  "ROUTER may give the peer a routing id in connect()",
   async ({ zmq, make, bind, joined, attempted, observe }) => {
     const router = make(zmq.Router, { mandatory: true })
     const dealer = make(zmq.Dealer)
@@ -207,7 +207,7 @@ scenario(
 )
 
 scenario(
-  "the id given at connect wins over the peer's own",
+  "the routing id given to connect() overrides the peer's own",
   async ({ zmq, make, bind, joined, attempted, observe }) => {
     const router = make(zmq.Router, { mandatory: true })
     const dealer = make(zmq.Dealer, { routingId: "own" })
@@ -222,7 +222,7 @@ scenario(
 )
 
 scenario(
-  "ROUTER connects to two servers by given ids",
+  "ROUTER sends to two servers by the routing ids given to connect()",
   async ({ zmq, make, bind, observe }) => {
     const router = make(zmq.Router)
     const [a, b] = [make(zmq.Router), make(zmq.Router)]
@@ -240,7 +240,7 @@ scenario(
 )
 
 scenario(
-  "the same id given at connect twice",
+  "the same routing id is given to connect() twice",
   async ({ zmq, make, bind, attempted, observe }) => {
     const router = make(zmq.Router, { mandatory: true })
     const [a, b] = [make(zmq.Dealer), make(zmq.Dealer)]
@@ -256,7 +256,7 @@ scenario(
 )
 
 scenario(
-  "ids of 1 and of 255 bytes",
+  "routing ids may have 1 to 255 bytes",
   async ({ zmq, make, bind, observe }) => {
     const router = make(zmq.Router)
     const endpoint = await bind(router)
@@ -274,7 +274,7 @@ scenario(
 )
 
 scenario(
-  "ids that cannot be set",
+  "routing ids that cannot be set",
   async ({ zmq, make, observe, attempted }) => {
     const dealer = make(zmq.Dealer)
     observe("unset", dealer.routingId)
@@ -294,7 +294,7 @@ scenario(
 )
 
 scenario(
-  "a routingId set after connect is for the next connect",
+  "a routingId set after connect applies to the next connect",
   async ({ zmq, make, bind, observe }) => {
     const [a, b] = [make(zmq.Router), make(zmq.Router)]
     const dealer = make(zmq.Dealer, { routingId: "old" })
@@ -312,7 +312,7 @@ scenario(
 
 for (const type of ["Dealer", "Request", "Router"] as const) {
   scenario(
-    `${type} with probeRouter shows itself to ROUTER by an empty message`,
+    `${type} with probeRouter sends ROUTER an empty message`,
     async ({ zmq, make, bind, observe }) => {
       const router = make(zmq.Router)
       const probing = make(zmq[type] as typeof zmq.Dealer, {
@@ -329,7 +329,7 @@ for (const type of ["Dealer", "Request", "Router"] as const) {
 }
 
 scenario(
-  "a ROUTER that is bound probes too",
+  "a bound ROUTER with probeRouter sends an empty message too",
   async ({ zmq, make, bind, observe }) => {
     const router = make(zmq.Router, { probeRouter: true })
     const dealer = make(zmq.Dealer)
@@ -345,7 +345,7 @@ scenario(
 )
 
 scenario(
-  "DEALER that is probed receives an empty message",
+  "DEALER receives the empty message of a probe",
   async ({ zmq, make, bind, observe }) => {
     const dealer = make(zmq.Dealer)
     const probing = make(zmq.Dealer, { probeRouter: true })
@@ -358,7 +358,7 @@ scenario(
 )
 
 scenario(
-  "ROUTER takes an empty part for a part, and keeps empty parts",
+  "ROUTER keeps empty parts",
   async ({ zmq, make, bind, observe }) => {
     const router = make(zmq.Router)
     const dealer = make(zmq.Dealer, { routingId: "D" })
@@ -372,7 +372,7 @@ scenario(
 )
 
 scenario(
-  "REP routes through the envelope that came, whatever the id looks like",
+  "REP returns the envelope of the request, whatever it contains",
   async ({ zmq, make, bind, take, observe }) => {
     const reply = make(zmq.Reply)
     const dealer = make(zmq.Dealer)

@@ -17,7 +17,7 @@ const answers = {
 /** Answers libzmq's requests at inproc://zeromq.zap.01, and collects them. */
 async function zap({ zmq, plain, until, attempt }: Run, answer: Answer): Promise<Buffer[][]> {
   const handler: Reply = plain(zmq.Reply)
-  // The name is only free some time after the previous handler was closed.
+  // The name becomes free some time after the previous handler was closed.
   await until(
     async () => "resolves" in (await attempt(() => handler.bind("inproc://zeromq.zap.01"))),
   )
@@ -32,11 +32,11 @@ async function zap({ zmq, plain, until, attempt }: Run, answer: Answer): Promise
   return requests
 }
 
-/** Request ids are numbers that depend on what went before. */
+/** Omits request ids, which depend on earlier requests. */
 const shown = (requests: Buffer[][]) => requests.map(([version, , ...rest]) => [version, ...rest])
 
 scenario(
-  "PLAIN without a handler lets nobody in",
+  "PLAIN without a handler refuses all peers",
   async ({ zmq, make, bind, attempt, happened, observe, eventTypes }) => {
     const pull = make(zmq.Pull, { plainServer: true, receiveTimeout: 500 })
     const push = make(zmq.Push, {
@@ -58,7 +58,7 @@ scenario(
 )
 
 scenario(
-  "PLAIN with a handler that says yes",
+  "PLAIN with a handler that accepts",
   async (run) => {
     const { zmq, make, bind, observe } = run
     const requests = await zap(run, answers[200])
@@ -107,7 +107,7 @@ scenario(
 
 for (const code of [300, 400, 500] as const) {
   scenario(
-    `PLAIN with a handler that says ${code}`,
+    `PLAIN with a handler that replies ${code}`,
     async (run) => {
       const { zmq, make, bind, observe, happened, sleep, eventTypes, events } = run
       await zap(run, answers[code])
@@ -139,7 +139,7 @@ for (const code of [300, 400, 500] as const) {
 }
 
 scenario(
-  "one that is refused may come back with the right password",
+  "a client that was refused may connect with the right password",
   async (run) => {
     const { zmq, make, bind, observe, happened } = run
     const requests = await zap(run, (request) =>
@@ -169,10 +169,10 @@ scenario(
 for (const [name, answer] of Object.entries<Answer>({
   "another version": ([, id]) => ["2.0", id!, "200", "OK", "", ""],
   "another id": ([version]) => [version!, "other", "200", "OK", "", ""],
-  "a code that does not exist": ([version, id]) => [version!, id!, "999", "OK", "", ""],
-  "a part too few": ([version, id]) => [version!, id!, "200", "OK", "user"],
-  "a part too many": ([version, id]) => [version!, id!, "200", "OK", "user", "", "more"],
-  "metadata that is cut": ([version, id]) => [
+  "an unknown status code": ([version, id]) => [version!, id!, "999", "OK", "", ""],
+  "one part too few": ([version, id]) => [version!, id!, "200", "OK", "user"],
+  "one part too many": ([version, id]) => [version!, id!, "200", "OK", "user", "", "more"],
+  "truncated metadata": ([version, id]) => [
     version!,
     id!,
     "200",
@@ -202,7 +202,7 @@ for (const [name, answer] of Object.entries<Answer>({
 }
 
 scenario(
-  "NULL with a domain asks the handler",
+  "NULL with a domain sends the handler a request",
   async (run) => {
     const { zmq, make, bind, observe } = run
     const requests = await zap(run, answers[200])
@@ -217,7 +217,7 @@ scenario(
 )
 
 scenario(
-  "NULL without a domain asks nobody",
+  "NULL without a domain sends the handler nothing",
   async (run) => {
     const { zmq, make, bind, observe } = run
     const requests = await zap(run, answers[400])
@@ -232,7 +232,7 @@ scenario(
 )
 
 scenario(
-  "NULL that is refused",
+  "a handler may refuse a NULL peer",
   async (run) => {
     const { zmq, make, bind, observe, happened, sleep, events } = run
     await zap(run, answers[400])
@@ -280,7 +280,7 @@ scenario(
 )
 
 scenario(
-  "PLAIN against NULL: mechanisms that differ",
+  "PLAIN and NULL peers refuse each other",
   async ({ zmq, make, bind, observe, happened, sleep, events }) => {
     const pull = make(zmq.Pull, { plainServer: true })
     const push = make(zmq.Push, { reconnectInterval: 10_000 })
@@ -295,7 +295,7 @@ scenario(
 )
 
 scenario(
-  "two PLAIN clients, or two servers",
+  "two PLAIN clients refuse each other, and two servers",
   async ({ zmq, make, bind, observe, sleep, eventTypes, until }) => {
     const client = { plainUsername: "u", plainPassword: "p", reconnectInterval: 10_000 }
     const [a, b] = [make(zmq.Pull, client), make(zmq.Push, client)]
@@ -322,7 +322,7 @@ const credentials = (user: string, password: string) =>
   ])
 
 scenario(
-  "PLAIN by hand, as a client",
+  "a raw PLAIN client",
   async (run) => {
     const { zmq, make, bind, observe, rawConnection, until } = run
     const requests = await zap(run, answers[200])
@@ -343,7 +343,7 @@ scenario(
 )
 
 scenario(
-  "PLAIN by hand, as a client that is refused",
+  "a raw PLAIN client that is refused",
   async (run) => {
     const { zmq, make, bind, observe, rawConnection, happened, sleep, until, events } = run
     await zap(run, answers[400])
@@ -365,7 +365,7 @@ scenario(
 )
 
 scenario(
-  "PLAIN by hand, as a server",
+  "a raw PLAIN server",
   async ({ zmq, make, at, observe, rawListener, until }) => {
     const listener = await rawListener()
     const pull = make(zmq.Pull, { plainUsername: "me", plainPassword: "secret" })
@@ -389,11 +389,11 @@ scenario(
 for (const [name, body] of Object.entries({
   empty: Buffer.alloc(0),
   "without a password": Buffer.from([2, 65, 66]),
-  "with a name that is cut": Buffer.from([9, 65, 66]),
-  "with more than it says": Buffer.from([1, 65, 1, 66, 67]),
+  "with a truncated name": Buffer.from([9, 65, 66]),
+  "with more bytes than its lengths declare": Buffer.from([1, 65, 1, 66, 67]),
 })) {
   scenario(
-    `PLAIN by hand, a HELLO ${name}`,
+    `a raw PLAIN client sends a HELLO ${name}`,
     async ({ zmq, make, bind, observe, rawConnection, happened, sleep, events }) => {
       const pull = make(zmq.Pull, { plainServer: true })
       const peer = await rawConnection(await bind(pull))

@@ -1,4 +1,4 @@
-//! Messages as fast as they go, for bench/.
+//! Sends and receives messages at full speed, for bench/.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// Sends the messages of a file, again and again, until `count` are sent.
+/// Sends `count` messages: those of a file, repeated.
 pub fn pump(socket: &Socket, file: &str, count: u64) -> Result<Value> {
     let messages = read_messages(&std::fs::read(file)?.into());
     for message in messages.iter().cycle().take(usize::try_from(count)?) {
@@ -18,7 +18,7 @@ pub fn pump(socket: &Socket, file: &str, count: u64) -> Result<Value> {
     Ok(json!({}))
 }
 
-/// Receives `count` messages; the time from the first to the last.
+/// Receives `count` messages. Returns the time from the first to the last.
 pub fn drain(socket: &Socket, count: u64) -> Result<Value> {
     let mut bytes = length(&socket.recv()?);
     let start = Instant::now();
@@ -32,7 +32,7 @@ fn length(message: &Message) -> usize {
     message.part_bytes(0).map_or(0, |part| part.len())
 }
 
-/// A file of messages, each behind its length as u32 LE.
+/// Returns the messages of a file, each of which is preceded by its length (u32 LE).
 fn read_messages(file: &Bytes) -> Vec<Bytes> {
     let mut messages = Vec::new();
     let mut at = 0;

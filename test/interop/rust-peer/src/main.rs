@@ -1,4 +1,4 @@
-//! A socket of omq-tokio that does what it is told, by the commands of ../../python_peer.py:
+//! A socket of omq-tokio, controlled by the commands of ../../python_peer.py:
 //! `rust-peer SETUP`, with `options` of its own: `identity` and `autoTrain`.
 
 mod load;
@@ -36,12 +36,12 @@ fn read_commands(commands: &Sender<String>) {
     for line in stdin().lines().map_while(std::result::Result::ok) {
         let _ = commands.send(line);
     }
-    std::process::exit(0); // Whatever the socket waits for: who started this is gone.
+    std::process::exit(0); // The parent is gone, so the socket need not finish.
 }
 
 fn set_up(context: &Context, setup: &Value) -> Result<Socket> {
     let mut options = Options::default();
-    // A publisher waits for its subscribers instead of dropping what they are slow to take.
+    // Makes a publisher wait for slow subscribers instead of dropping messages.
     options.xpub_nodrop = true;
     options.compression_auto_train = setup["options"]["autoTrain"] == true;
     if let Some(identity) = setup["options"]["identity"].as_str() {
@@ -110,7 +110,7 @@ fn send(socket: &Socket, stream: &Value) -> Result<Value> {
     Ok(summary.result())
 }
 
-/// Receives a stream, past the probes of a publisher that waited for our subscription.
+/// Receives a stream. Skips the probes of a publisher that waited for our subscription.
 fn receive(socket: &Socket, command: &Value) -> Result<Value> {
     let probe = [from_hex(command["probe"].as_str().unwrap_or(""))?];
     let mut summary = Summary::default();
@@ -125,7 +125,7 @@ fn receive(socket: &Socket, command: &Value) -> Result<Value> {
     Ok(summary.result())
 }
 
-/// Sends a stream and receives it, message by message.
+/// Sends a stream one message at a time, each after the previous reply.
 fn ask(socket: &Socket, stream: &Value) -> Result<Value> {
     let mut summary = Summary::default();
     for expected in messages(stream) {

@@ -1,5 +1,5 @@
 //! The messages that both sides of an interop test send or expect. ../../stream.ts makes the
-//! same messages in JavaScript. A change here is a change there.
+//! same messages in JavaScript. Change both together.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, VecDeque};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 const LONGEST: usize = 300_000;
-/// Around the thresholds, the lengths of short frames, and nothing at all.
+/// Sizes around the thresholds and the maximum of short frames, and 0.
 const EDGES: [usize; 15] = [0, 1, 3, 4, 12, 127, 128, 251, 252, 255, 256, 511, 512, 513, LONGEST];
 const PART_COUNTS: [usize; 6] = [1, 1, 1, 2, 3, 5];
 const KINDS: [&str; 4] = ["text", "json", "random", "zeros"];
@@ -47,7 +47,7 @@ impl Random {
     }
 }
 
-/// Lines of which three in four were there before.
+/// Generates lines, three quarters of which repeat earlier ones.
 fn lines(random: &mut Random, make: impl Fn(&mut Random) -> String) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(POOL_BYTES + 1000);
     let mut recent = VecDeque::new();
@@ -98,7 +98,7 @@ fn make_pool(kind: &str) -> Bytes {
     bytes.into()
 }
 
-/// `size` bytes of a pool, which begins again after its end.
+/// Returns `size` bytes of a pool, which is repeated.
 fn piece(kind: &'static str, start: usize, size: usize) -> Bytes {
     thread_local!(static POOLS: RefCell<HashMap<&'static str, Bytes>> = RefCell::default());
     POOLS.with_borrow_mut(|pools| {
@@ -110,7 +110,7 @@ fn piece(kind: &'static str, start: usize, size: usize) -> Bytes {
     })
 }
 
-/// The messages of a stream, as lists of parts.
+/// Returns the messages of a stream, as lists of parts.
 pub fn messages(stream: &Value) -> impl Iterator<Item = Vec<Bytes>> {
     let number = |name: &str| stream[name].as_u64().map(|number| number as usize);
     let mut random = Random::new(stream["name"].as_str().expect("a stream has a name"));
@@ -152,7 +152,7 @@ pub fn messages(stream: &Value) -> impl Iterator<Item = Vec<Bytes>> {
     })
 }
 
-/// What went through one side, to be compared with what went through the other.
+/// The data that passed one side, for comparison with the other.
 #[derive(Default)]
 pub struct Summary {
     messages: usize,
