@@ -38,7 +38,7 @@ function checkSame(actual, expected, what) {
   const same = (/** @type {Uint8Array} */ bytes, /** @type {number} */ i) =>
     Buffer.compare(bytes, expected[i]) === 0
   if (actual.length !== expected.length || !actual.every(same))
-    throw new Error(`${what} does not give back what was put in`)
+    throw new Error(`${what} does not return the original bytes`)
 }
 
 /**

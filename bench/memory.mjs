@@ -168,5 +168,7 @@ const cells = [
 ]
 
 if (most < Math.max(...IDLE))
-  progress(`${most} connections at most: a process may open ${files} files, and no more by prlimit`)
+  progress(
+    `${most} connections at most: a process may open ${files} files, and prlimit cannot raise this`,
+  )
 await benchmark({ bench: "memory", cells, options, versions: socketVersions() })

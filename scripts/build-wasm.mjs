@@ -28,7 +28,7 @@ const compileLiblz4 = [
   // Pointers have 4 bytes here, so liblz4 would access memory 4 bytes at a time. WebAssembly has
   // 8-byte loads, which liblz4 uses for x86-64. The macro has no other effect.
   "-D__x86_64__",
-  // By default only on for processors that liblz4 knows.
+  // liblz4 turns this on only for processors that it knows.
   "-DLZ4_FAST_DEC_LOOP=1",
 ]
 

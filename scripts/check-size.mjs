@@ -2,7 +2,7 @@
 import { readArgs } from "./lib/args.mjs"
 import { bundledCodec } from "./lib/size.mjs"
 
-// docs/codec.md says what takes these bytes.
+// docs/codec.md lists the parts that take these bytes.
 const MAX_BYTES = 101_000
 const MAX_GZIP_BYTES = 42_000
 

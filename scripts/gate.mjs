@@ -136,7 +136,7 @@ async function run(name, suite) {
   console.log(`\n== ${name} ==\n${output}`)
   if (own.length) failures.push(`== ${name} ==`, ...own)
   passed += counts.passed
-  // A skipped test has shown nothing.
+  // A skipped test proves nothing.
   failed += counts.failed + counts.skipped
   table.push({ suite: name, ...counts, seconds: Math.round((Date.now() - start) / 1000) })
 }

@@ -10,7 +10,7 @@ import { fail } from "./lib/run.mjs"
 const { check } = readArgs(
   `usage: node scripts/interop-matrix.mjs [--check]
 
-Writes into README.md which forms the last run of the interop tests saw on the wire.
+Writes into README.md the forms that the last run of the interop tests saw on the wire.
   --check   write nothing; fail if README.md differs`,
   { check: { type: "boolean" } },
 )
@@ -53,5 +53,5 @@ if (!MARKED.test(readme)) fail("README.md has no <!-- interop:matrix --> to fill
 const filled = readme.replace(MARKED, (_, begin, end) => `${begin}${table}\n${end}`)
 if (filled === readme) console.log("README.md has the matrix of the interop tests")
 else if (check)
-  fail(`README.md is out of date: node scripts/interop-matrix.mjs writes what was seen:\n${table}`)
+  fail(`README.md is out of date: run node scripts/interop-matrix.mjs, which writes\n${table}`)
 else writeFileSync(path, filled)

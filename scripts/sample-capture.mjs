@@ -145,7 +145,7 @@ async function stock() {
 }
 
 const ports = Object.values(PORTS).map((port) => `port ${port}`)
-// Without packets that only acknowledge.
+// Omits packets that only acknowledge.
 const carries =
   "(tcp[tcpflags] & (tcp-syn|tcp-fin|tcp-rst) != 0 or ip[2:2] - ((ip[0] & 0xf) << 2) - ((tcp[12] & 0xf0) >> 2) != 0)"
 const tcpdump = spawn(

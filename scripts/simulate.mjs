@@ -30,7 +30,7 @@ determines everything in its scenario. The last line has the totals.
 
 /** Distance between the first seeds of two invocations, whose seeds are consecutive. */
 const SEED_STEP = 1e6
-/** Failures of each rule that are shrunk and printed. */
+/** Maximum number of failures of each rule that are shrunk and printed. */
 const SHOWN_MAX = 3
 /** Maximum number of runs to find a mutation. */
 const FOUND_WITHIN = 2000
@@ -40,7 +40,7 @@ if (isMainThread) await main()
 else {
   const task = /** @type {Task} */ (workerData)
   const simulator = /** @type {Simulator} */ (await import(pathToFileURL(task.file).href))
-  // Outside of any promise, because a run drains microtasks.
+  // Called outside of promises, because a run drains microtasks.
   setImmediate(() => parentPort?.postMessage(playMany(simulator, task)))
 }
 

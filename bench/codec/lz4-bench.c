@@ -1,4 +1,4 @@
-/* liblz4 without JavaScript, as the yardstick of bench/codec.mjs.
+/* liblz4 without JavaScript, the reference of bench/codec.mjs.
  *
  *   lz4-bench write|encode|decode FILE SIZE DICTIONARY MIN_COMPRESS MILLISECONDS
  *
@@ -6,9 +6,9 @@
  * "-". Does what Codec.encodePart and decodePart do, copies included: the input
  * goes into a buffer of its own, the output into fresh memory.
  *
- *   write   prints the wire parts, each after its length as u32
+ *   write   prints the wire parts, each preceded by its length as u32
  *   encode  prints the microseconds per call, measured for MILLISECONDS
- *   decode  the same, of the parts that encode makes */
+ *   decode  prints the same for decoding those parts */
 #define LZ4_STATIC_LINKING_ONLY /* for the fast reset */
 #include <lz4.h>
 #include <stdint.h>
@@ -70,7 +70,7 @@ static int compress(int plain, int room) {
 
 static buffer encode(const uint8_t *plain, size_t length) {
   memcpy(input.bytes, plain, length);
-  /* A block has to beat the plain form. */
+  /* A block is only used if it is shorter than the plain form. */
   int room = (int)length + SENTINEL - HEAD - 1;
   int block = length < min_compress ? 0 : compress((int)length, room);
   if (block > 0) {
@@ -100,7 +100,7 @@ static buffer decode(const uint8_t *part, size_t length) {
   return fresh_copy(output.bytes, (size_t)plain);
 }
 
-/* Without this the compiler sees that nobody reads the result and removes it. */
+/* Keeps the compiler from removing a result that nothing reads. */
 static void use_and_free(buffer result) {
   __asm__ volatile("" : : "r"(result.bytes) : "memory");
   free(result.bytes);
@@ -158,7 +158,7 @@ int main(int argc, char **argv) {
     parts[i] = encode(plains[i].bytes, size);
     buffer back = decode(parts[i].bytes, parts[i].length);
     if (back.length != size || memcmp(back.bytes, plains[i].bytes, size) != 0)
-      fail("a payload does not come back as it was");
+      fail("a payload differs after decoding");
     free(back.bytes);
   }
 

@@ -42,7 +42,7 @@ for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
  */
 export async function benchmark({ bench, cells, options, versions }) {
   const wanted = cells.filter(({ name }) => name.includes(options.only))
-  if (wanted.length === 0) fail(`nothing has ${JSON.stringify(options.only)} in its name`)
+  if (wanted.length === 0) fail(`no cell has ${JSON.stringify(options.only)} in its name`)
   const details = runDetails(versions)
   const measurements = await measure(wanted, options.runs)
   const lines = targetLines({ [bench]: measurements })

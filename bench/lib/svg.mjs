@@ -68,7 +68,7 @@ ${elements.join("\n")}
 `,
 })
 
-/** 1200 as "1.2k". @param {number} value */
+/** Formats 1200 as "1.2k". @param {number} value */
 export function shortNumber(value) {
   for (const [unit, letter] of /** @type {const} */ ([
     [1e9, "G"],
@@ -79,7 +79,7 @@ export function shortNumber(value) {
   return String(Number(value.toPrecision(3)))
 }
 
-/** 1, 2, 5, 10, … from below the least to above the most. @param {number} least @param {number} most */
+/** Returns 1, 2, 5, 10, …, from the last one below `least` to the first one above `most`. @param {number} least @param {number} most */
 function logTicks(least, most) {
   const steps = most / least > 500 ? [1] : [1, 2, 5]
   const all = []

@@ -20,7 +20,7 @@ export const resetPeakMemory = (pid) => writeFileSync(`/proc/${pid}/clear_refs`,
 /** Returns the peak resident bytes since the last reset. @param {number} pid */
 export function peakMemory(pid) {
   const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
-  if (!kib) throw new Error("/proc does not say how much memory a process has had")
+  if (!kib) throw new Error("/proc does not have the peak memory of the process")
   return Number(kib[1]) * 1024
 }
 

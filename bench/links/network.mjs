@@ -29,10 +29,10 @@ const run = (program, ...args) =>
 
 /** Returns why namespaces cannot be created; undefined if they can. */
 export function whyNot() {
-  if (process.platform !== "linux") return "network namespaces are of Linux"
+  if (process.platform !== "linux") return "network namespaces require Linux"
   for (const program of ["ip", "tc"])
     if (!onPath(program)) return `${program} is not on PATH: apt-get install iproute2`
-  if (process.getuid?.() !== 0) return "network namespaces are made by root"
+  if (process.getuid?.() !== 0) return "network namespaces require root"
   try {
     createNetwork({ name: "" }).remove()
   } catch (error) {

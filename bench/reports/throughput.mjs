@@ -19,7 +19,7 @@ export const throughput = {
   introduction: (measurements) =>
     `PUSH to PULL, two processes on the loopback interface; medians of ${runsOfEach(measurements)} runs. Loopback ` +
     "is the one network that compression cannot make faster. “Nothing compressed” is the same format with " +
-    "all parts sent plain. A single name is at both ends.",
+    "all parts sent plain. A contestant with one name is at both ends.",
 
   tables(measurements) {
     const run = new Run(measurements)

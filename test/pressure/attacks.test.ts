@@ -26,7 +26,7 @@ const TRIM = {
 }
 /** Number of checks without new messages, after which no more will arrive. */
 const QUIET_LOOKS = 40
-/** Extra memory of a codec, an engine and a thread that have been used. */
+/** Messages that warm up the codec, the socket and its thread before the first measurement. */
 const WARM_MESSAGES = 100
 const WARM_PUBLISHED = { count: 5000, bytes: 10_000 }
 
@@ -52,7 +52,7 @@ const VICTIM = `
         await socket.send(part).catch(() => {})
       }
     },
-    /** Answers no request for authentication. */
+    /** Binds a ZAP handler that never replies. */
     authenticate: async () => {
       const handler = new zmq.Router()
       await handler.bind("inproc://zeromq.zap.01")
@@ -166,7 +166,7 @@ interface Attack {
   attack(victim: Victim): Promise<unknown>
 }
 
-/** Numbers of bytes for a socket that does not receive, or one that does. */
+/** Sends `bytes` from each of some peers, `count` times. */
 const sends = (peers: number, type: string, bytes: Uint8Array, count: number) => {
   return async (victim: Victim) => {
     await victim.join(peers, type, true, repeated(bytes, count))
@@ -178,7 +178,7 @@ const whileReceiving = (attack: Attack["attack"]) => async (victim: Victim) => {
   await attack(victim)
 }
 
-/** Subscribers to all topics, and messages published meanwhile. */
+/** Publishes to subscribers that do not read. */
 const published = (peers: number, count: number, bytes: number) => async (victim: Victim) => {
   await victim.join(peers, "SUB", false, subscribeAll)
   await victim.quiet()
@@ -194,20 +194,20 @@ const attacks: Record<string, Attack> = {
     type: "XPublisher",
     attack: sends(4, "XSUB", bomb, times(100)),
   },
-  "bombs that are received": {
+  "bombs for a PULL that receives": {
     type: "Pull",
     attack: whileReceiving(sends(4, "PUSH", bomb, times(200))),
   },
-  "a flood of 64 KiB that is received": {
+  "a flood of 64 KiB for a PULL that receives": {
     type: "Pull",
     attack: whileReceiving(sends(4, "PUSH", noise, times(300))),
   },
-  "a flood of 64 KiB that is not received": {
+  "a flood of 64 KiB for a PULL that does not receive": {
     type: "Pull",
     options: { receiveHighWaterMark: 10 },
     attack: sends(20, "PUSH", noise, times(40)),
   },
-  "small messages that are not received": {
+  "small messages for a ROUTER that does not receive": {
     type: "Router",
     attack: sends(20, "DEALER", small, times(5000)),
   },
@@ -215,7 +215,7 @@ const attacks: Record<string, Attack> = {
     type: "Pull",
     attack: sends(10, "PUSH", manyParts, times(100)),
   },
-  "halves of frames": {
+  "incomplete frames": {
     type: "Pull",
     attack: sends(50, "PUSH", concat(frameHead(8 * MIB), plainPart(Buffer.alloc(MIB, "half"))), 1),
   },
@@ -226,14 +226,14 @@ const attacks: Record<string, Attack> = {
       await Promise.all(peers.map(({ closed }) => closed))
     },
   },
-  "halves of handshakes": {
+  "incomplete handshakes": {
     type: "Pull",
     attack: async (victim) => {
       await victim.dial(times(300), handshake("PUSH").subarray(0, 70))
       await victim.quiet()
     },
   },
-  "HELLOs that nobody answers": {
+  "HELLOs that the ZAP handler does not answer": {
     type: "Pull",
     options: { plainServer: true, zapDomain: "domain", handshakeInterval: 60_000 },
     attack: async (victim) => {
@@ -243,7 +243,7 @@ const attacks: Record<string, Attack> = {
       await victim.quiet()
     },
   },
-  "PINGs of peers that read nothing": {
+  "PINGs of peers that do not read": {
     type: "Pull",
     attack: async (victim) => {
       const ping = command("PING", concat(new Uint8Array(2), Buffer.alloc(16, "context ")))
@@ -251,21 +251,21 @@ const attacks: Record<string, Attack> = {
       await victim.quiet()
     },
   },
-  "subscribers that read nothing of large messages": {
+  "large messages for subscribers that do not read": {
     type: "Publisher",
     options: { sendHighWaterMark: 10 },
     attack: published(30, times(200), 64 * 1024),
   },
-  "subscribers that read nothing of small messages": {
+  "small messages for subscribers that do not read": {
     type: "Publisher",
     attack: published(times(30), 20_000, 1000),
   },
-  "subscribers that read nothing of a PUB that conflates": {
+  "a conflating PUB with subscribers that do not read": {
     type: "Publisher",
     options: { conflate: true },
     attack: published(10, times(5000), 10_000),
   },
-  "subscribers that read slowly": {
+  "messages for subscribers that read slowly": {
     type: "Publisher",
     attack: async (victim) => {
       const peers = await victim.join(20, "SUB", false, subscribeAll)
@@ -277,7 +277,7 @@ const attacks: Record<string, Attack> = {
       clearInterval(timer)
     },
   },
-  "subscribers to one message in ten, of which one reads nothing": {
+  "a subscriber to one message in ten that does not read, beside one that reads all": {
     type: "Publisher",
     attack: async (victim) => {
       await victim.join(1, "SUB", false, subscriptions(["9"]))
@@ -295,7 +295,7 @@ const attacks: Record<string, Attack> = {
       await victim.call("publish", { count: times(200), bytes: 8192 })
     },
   },
-  "a subscriber that changes its topics all the time, and an XPUB that does not receive": {
+  "an XPUB that does not receive, with subscribers that keep changing their topics": {
     type: "XPublisher",
     attack: async (victim) => {
       const change = (i: number) =>
@@ -319,7 +319,7 @@ const attacks: Record<string, Attack> = {
 describe.each([
   ["", {}],
   [" with a thread", { thread: true }],
-] as [string, EndpointOptions][])("memory%s is back", (_, endpointOptions) => {
+] as [string, EndpointOptions][])("memory%s is released", (_, endpointOptions) => {
   test.each(Object.entries(attacks))("after %s", async (_, { type, options, attack }) => {
     const victim = await new Victim({ type, options, endpointOptions }).start()
     if (type === "Publisher") await victim.call("publish", WARM_PUBLISHED)

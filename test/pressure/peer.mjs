@@ -13,18 +13,18 @@ import { checkMessage, makeMessage } from "./parts.mjs"
  * @property {import("zeromq-lz4").EndpointOptions} endpointOptions
  * @property {boolean} binds                      or connects
  * @property {import("./parts.mjs").Contents} contents
- * @property {How} how                            how it receives
- * @property {Outgoing[]} sends                   message by message, in turn
- * @property {string} [group]                     that it sends to, or joins
- * @property {boolean} greets                     says hello before it sends, until it is heard
- * @property {boolean} [saysEnd]                  says so when it has sent all, until it is heard
+ * @property {How} how                            how it calls receive()
+ * @property {Outgoing[]} sends                   in turn, a message of each
+ * @property {string} [group]                     that it sends to or joins
+ * @property {boolean} greets                     repeats a hello before its messages, until it has arrived
+ * @property {boolean} [saysEnd]                  repeats an end after its messages, until it has arrived
  * @property {boolean} echoes                     sends back what it receives
  * @property {boolean} lockstep                   waits for the echo before it sends again
- * @property {number[]} receives                  the streams that come
- * @property {number} skips                       frames in front of the message that comes
+ * @property {number[]} receives                  the streams for this socket
+ * @property {number} skips                       frames received before each message
  * @property {boolean} named                      the first of them is the sender's routing id
  * @property {Order} order                        of the messages of one stream
- * @property {boolean} losesPeers                 others may go
+ * @property {boolean} losesPeers                 peers may disconnect
  */
 /**
  * @typedef {{ stream: number, count: number, before: string[] }} Outgoing
@@ -35,8 +35,8 @@ import { checkMessage, makeMessage } from "./parts.mjs"
  * @typedef {object} Status
  * @property {boolean} sent                          all of it
  * @property {Record<number, number>} received       messages, by stream
- * @property {number[]} greeted                      streams that said hello
- * @property {number[]} ended                        streams that said that they have sent all
+ * @property {number[]} greeted                      streams whose hello has arrived
+ * @property {number[]} ended                        streams whose end has arrived
  * @property {string[]} problems
  * @property {{ sent: import("zeromq-lz4").Traffic, received: import("zeromq-lz4").Traffic }} stats
  */
@@ -63,15 +63,15 @@ class End {
   #working = false
   #sent = false
   #messages = 0
-  /** @type {Map<number, number>} By stream: how many came, and the number that is due. */
+  /** @type {Map<number, number>} The number of messages received of each stream. */
   #received = new Map()
-  /** @type {Map<number, number>} */
+  /** @type {Map<number, number>} The next sequence number of each stream. */
   #due = new Map()
   #greeted = new Set()
   #ended = new Set()
   /** @type {string[]} */
   #problems = []
-  /** @type {Arrival[]} Where the order is `recorded`. */
+  /** @type {Arrival[]} Filled if the order is `recorded`. */
   arrivals = []
 
   /** @param {EndSpec} spec */
@@ -130,7 +130,7 @@ class End {
     }
   }
 
-  /** Allows peers to go from now on. */
+  /** Allows peers to disconnect from now on. */
   finish() {
     this.#closing = true
   }
@@ -250,12 +250,12 @@ class End {
     this.#received.set(stream, (this.#received.get(stream) ?? 0) + 1)
     if (!receives.includes(stream)) this.#problem(`stream ${stream} is not for this socket`)
     if (named && String(message[0]) !== `peer-${stream}`)
-      this.#problem(`routing id: ${sequence} of stream ${stream} came as from ${message[0]}`)
+      this.#problem(`routing id: ${sequence} of stream ${stream} has that of ${message[0]}`)
     const due = this.#due.get(stream) ?? 0
     if (order === "recorded")
       this.arrivals.push({ from: message[0].toString("hex"), stream, sequence })
     else if (order === "complete" ? sequence !== due : sequence < due)
-      this.#problem(`order: ${sequence} of stream ${stream} where ${due} was due`)
+      this.#problem(`order: ${sequence} of stream ${stream} arrived instead of ${due}`)
     this.#due.set(stream, sequence + 1)
   }
 }

@@ -61,10 +61,11 @@ function breaches(arrivals: readonly Arrival[]): string[] {
   for (const arrival of arrivals) {
     const { from, stream, sequence } = arrival
     const before = last.get(from)
-    if (seen.has(`${stream} ${sequence}`)) found.push(`${sequence} of ${stream} came twice`)
-    if (before && before.stream !== stream) found.push(`${stream} and ${before.stream} as one`)
+    if (seen.has(`${stream} ${sequence}`)) found.push(`${sequence} of ${stream} twice`)
+    if (before && before.stream !== stream)
+      found.push(`${stream} and ${before.stream} on one connection`)
     if (before && before.sequence >= sequence)
-      found.push(`${sequence} of ${stream} behind ${before.sequence}`)
+      found.push(`${sequence} of ${stream} after ${before.sequence}`)
     seen.add(`${stream} ${sequence}`)
     last.set(from, arrival)
     if (!before) first.set(from, arrival)

@@ -10,10 +10,10 @@ import { readdirSync, readFileSync } from "node:fs"
  */
 
 /**
- * @typedef {object} Resources  what a process has, threads and what they have included
+ * @typedef {object} Resources  of a process, including its threads
  * @property {number} descriptors
  * @property {number} threads
- * @property {number} active     handles and requests that the event loop of this thread minds
+ * @property {number} active     handles and requests on the event loop of this thread
  * @property {number} listeners  of the process's events
  */
 
@@ -78,7 +78,7 @@ const sockets = () => {
 }
 
 /**
- * Waits for something, for a minute at most.
+ * Waits for a condition, for a minute at most.
  * @param {() => boolean} condition
  */
 const until = async (condition) => {
@@ -90,7 +90,7 @@ const until = async (condition) => {
 }
 
 /**
- * Memory and resources, when there is no more of these than there was, or after some seconds.
+ * Returns memory and resources, once there are no more resources than before, or after some seconds.
  * @param {Resources} [before]
  */
 const snapshot = async (before) => {

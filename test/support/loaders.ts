@@ -1,4 +1,4 @@
-/** Programs of users, built in a project that has the package installed, and run where only zeromq is. */
+/** Builds users' programs in a project with the package, and runs them where only zeromq is installed. */
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as esbuild from "esbuild"

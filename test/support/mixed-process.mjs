@@ -1,6 +1,6 @@
 /**
  * A process whose socket has endpoints of libzmq and one of lz4+tcp://, and unbinds all of them
- * while it receives. To start many by hand: node test/support/mixed-process.mjs --many 1000
+ * while it receives. To run many: node test/support/mixed-process.mjs --many 1000
  */
 import { spawn } from "node:child_process"
 import { rmSync } from "node:fs"
@@ -33,7 +33,7 @@ async function unbindAll() {
   const pending = pull.receive().catch((error) => error.code)
   for (const endpoint of endpoints) await pull.unbind(endpoint)
   pull.close()
-  if ((await pending) !== "EAGAIN") throw new Error("a message came twice")
+  if ((await pending) !== "EAGAIN") throw new Error("a message arrived twice")
   for (const push of senders) push.close()
   rmSync(path, { force: true })
 }
@@ -56,7 +56,7 @@ export function mixedProcess() {
 }
 
 /**
- * Runs `total` of them, some at a time, and resolves with the reasons of those that failed.
+ * Runs `total` of them, `atATime` at once, and resolves with the reasons of those that failed.
  * @param {number} total
  * @param {number} atATime
  */
@@ -79,6 +79,6 @@ if (self === fileURLToPath(import.meta.url)) {
   else if (flag === "--many") {
     const failures = await mixedProcesses(Number(count))
     for (const failure of failures) console.log(failure)
-    console.log(`${failures.length} of ${count} processes died`)
+    console.log(`${failures.length} of ${count} processes failed`)
   }
 }

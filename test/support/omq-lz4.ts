@@ -19,7 +19,7 @@ export function streams(): Record<Side, Uint8Array>[] {
   const bytesOf = (connection: (typeof connections)[number], side: Side): Uint8Array => {
     const [bytes, ...rest] = saidBy(connection, side)
     if (!(bytes instanceof Uint8Array) || rest.some((item) => typeof item !== "string"))
-      throw new Error(`the ${side} did not say one run of bytes`)
+      throw new Error(`the ${side} did not send one run of bytes`)
     return bytes
   }
   return connections.map((connection) => ({

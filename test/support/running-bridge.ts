@@ -37,7 +37,7 @@ export class RunningBridge extends Running {
     for (;;) {
       const printed = await this.line()
       if (!TIME.test(printed) && !printed.startsWith("{"))
-        throw new Error(`a line without the time: ${printed}`)
+        throw new Error(`a line without a time: ${printed}`)
       const line = printed.replace(TIME, "")
       this.lines.push(line)
       const match = pattern.exec(line)

@@ -52,7 +52,7 @@ export async function freePort(): Promise<number> {
     try {
       await once(server, "listening")
     } catch {
-      continue // It is taken.
+      continue // The port is in use.
     }
     server.close()
     await once(server, "close")

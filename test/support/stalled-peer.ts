@@ -4,7 +4,7 @@ import { use } from "./sockets.js"
 import { lz4 } from "./transports.js"
 import { handshake } from "./zmtp.js"
 
-/** Starts a PULL that shakes hands and reads nothing until `read` is called. It ends with the test. */
+/** Starts a PULL that completes the handshake and reads nothing until `read` is called. It ends with the test. */
 export async function stalledPeer(): Promise<{ endpoint: string; read(): void }> {
   const peers: Socket[] = []
   const server = createServer((peer) => {

@@ -128,7 +128,7 @@ export function run(transcoder: Transcoder, stream: Uint8Array, feed: Feed): Out
     for (const chunk of feed.chunks(stream)) {
       const lent = new Uint8Array(chunk)
       transcoder.transcode(lent, sink)
-      lent.fill(0xa5) // the caller may use it for something else
+      lent.fill(0xa5) // the caller may reuse its memory
       while (full) {
         full = false
         transcoder.resume(sink)
