@@ -55,7 +55,7 @@ export class Outbound implements Flushable {
   readonly #credit: SendCredit
   readonly #flushes: FlushWaiters
   #dropped = 0
-  /** What is encoded and not written; undefined until there is something. */
+  /** The encoded messages not yet written; undefined until there are any. */
   #pending: PendingWrites | undefined
   /** Bytes of the chunks queued since the last flush. */
   #queuedBytes = 0

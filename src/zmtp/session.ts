@@ -196,7 +196,7 @@ export class Session implements RelaySink, HandshakeHandlers {
   /** Passes on an event of the handshake, which "ready" and "failed" end. */
   onEvent(event: HandshakeEvent): void {
     if (event.type === "ready") {
-      // Whoever reads on would take the rest of a frame for the beginning of another.
+      // The next reader would take the rest of a frame for the beginning of another.
       if (this.#frames.insideFrame) {
         const what = "a frame began before the handshake was over"
         const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)

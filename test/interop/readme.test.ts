@@ -9,7 +9,7 @@ import { python } from "./python.js"
 
 const run = promisify(execFile)
 
-test("README's peer in Python prints what we send", async () => {
+test("README's Python peer prints the message that we send", async () => {
   const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
   const [, program = ""] = /^```python\n(.*?)^```/ms.exec(readme) ?? []
   const port = String(await freePort())

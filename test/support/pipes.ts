@@ -65,7 +65,7 @@ export class PlainSender implements Encoder {
   close(): void {}
 }
 
-/** What a pipe's connection shares with its thread. */
+/** The state that a pipe's connection shares with its thread. */
 export class FakeSharing implements Sharing {
   threadMs = 0
   hasPendingWrites = false

@@ -55,7 +55,7 @@ def parts_of(kind, plain):
         if len(part) < len(plain) + 4 or len(plain) < ALWAYS_COMPRESS_BELOW:
             yield {**fields, "form": "LZ4B"}, part
         if kind == "text" and len(plain) < ALWAYS_COMPRESS_BELOW:
-            # What LZ4HC wrote must not be told from what LZ4 wrote.
+            # Decoders cannot tell the output of LZ4HC from that of LZ4.
             yield {**fields, "form": "LZ4B", "compression": 9}, lz4b(plain, dictionary_bytes, 9)
             # One block of less than 1 GiB: no sender does it, every receiver reads it.
             yield {**fields, "form": "LZ4M"}, lz4m(plain, dictionary_bytes, 1 << 30)

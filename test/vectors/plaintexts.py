@@ -1,7 +1,7 @@
 """The plaintexts of the vectors, made from nothing but 32-bit arithmetic.
 
 test/support/plaintexts.ts makes the same bytes in JavaScript, so the vectors
-need not carry them. A change here is a change there.
+need not carry them. Change both together.
 """
 
 from itertools import islice

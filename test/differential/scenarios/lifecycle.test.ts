@@ -27,7 +27,7 @@ scenario(
     push.connect(endpoint)
     await push.send("dropped")
     push.close()
-    // Closing goes on in the background.
+    // Closing continues in the background.
     await sleep(200)
     const pull = plain(zmq.Pull)
     await pull.bind(endpoint)

@@ -181,7 +181,7 @@ for (const [limit, size, fits] of [
   [-1, 100_000, true],
 ] as const) {
   scenario(
-    `maxMessageSize ${limit}: a message of ${size} bytes ${fits ? "arrives" : "costs the connection"}`,
+    `maxMessageSize ${limit}: a message of ${size} bytes ${fits ? "arrives" : "ends the connection"}`,
     async ({ zmq, make, bind, happened, take, eventTypes, observe }) => {
       const pull = make(zmq.Pull, { maxMessageSize: limit })
       const push = make(zmq.Push, { reconnectInterval: 10_000 })

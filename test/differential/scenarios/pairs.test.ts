@@ -262,7 +262,7 @@ scenario(
     const [radio, dish] = [make(draft.Radio), make(draft.Dish)]
     dish.join("movies", "tv")
     dish.connect(await bind(radio))
-    // A RADIO does not show who has joined, so probes are sent until one arrives.
+    // A RADIO does not report subscriptions, so probes are sent until one arrives.
     let arrived = false
     const first = dish.receive().then((message) => {
       arrived = true
