@@ -57,7 +57,7 @@ scenario(
 )
 
 scenario(
-  "PUSH skips peers that have disconnected, and a new peer is last in turn",
+  "PUSH sends to the remaining and the new endpoints in turn after disconnect()",
   async ({ zmq, make, bind, take, disconnect, observe }) => {
     const push = make(zmq.Push)
     const pulls = [make(zmq.Pull), make(zmq.Pull), make(zmq.Pull), make(zmq.Pull)]
@@ -166,7 +166,7 @@ scenario(
 )
 
 scenario(
-  "XSUB and SUB keep the order of each of several publishers",
+  "SUB keeps the order of each of several publishers",
   async ({ zmq, make, bind, take, observe }) => {
     const subscriber = make(zmq.Subscriber)
     subscriber.subscribe()

@@ -63,7 +63,7 @@ scenario(
 )
 
 scenario(
-  "linger takes effect when it is set before close",
+  "linger set just before close takes effect",
   async ({ zmq, plain, at, freePort, take, observe }) => {
     const endpoint = at(`127.0.0.1:${await freePort()}`)
     const push = plain(zmq.Push, { linger: 0, reconnectInterval: 10 })
@@ -132,7 +132,7 @@ scenario(
 )
 
 scenario(
-  "ROUTER reaches a DEALER that reconnects with the same routing id",
+  "a restarted ROUTER reaches a DEALER by the same routing id",
   async ({ zmq, make, bind, until, attempt, observe, happened }) => {
     const dealer = make(zmq.Dealer, { reconnectInterval: 10, routingId: "same" })
     const first = make(zmq.Router)
@@ -463,7 +463,7 @@ scenario(
 )
 
 scenario(
-  "PAIR refuses a second peer, and accepts it when the first has disconnected",
+  "PAIR exchanges messages with its first peer only",
   async ({ zmq, make, bind, happened, disconnect, until, sleep, observe }) => {
     const pair = make(zmq.Pair)
     const endpoint = await bind(pair)

@@ -80,7 +80,7 @@ scenario(
 )
 
 scenario(
-  "sends a SharedArrayBuffer part and views of one memory",
+  "sends views of one memory as parts",
   async ({ zmq, make, bind, observe }) => {
     const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
     push.connect(await bind(pull))
@@ -123,7 +123,7 @@ scenario(
 )
 
 scenario(
-  "each type lacks the methods of the others",
+  "each type has only its own methods",
   async ({ zmq, make, observe }) => {
     for (const type of SOCKET_TYPES) {
       const socket = make(zmq[type] as typeof zmq.Pair) as unknown as Record<string, unknown>

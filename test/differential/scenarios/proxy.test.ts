@@ -111,7 +111,7 @@ scenario(
 
 // Their effect is not tested: libzmq 4.3.5 confuses the two.
 scenario(
-  "pause and resume",
+  "pause and resume can be called repeatedly",
   async (run) => {
     const { zmq, make, bind, take, attempted, observe } = run
     const [front, back] = [make(zmq.Pull), make(zmq.Push)]

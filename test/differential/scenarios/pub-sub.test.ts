@@ -562,7 +562,7 @@ scenario(
 )
 
 scenario(
-  "PUB sends a subscriber all parts of a message or none",
+  "XPUB sends all parts of a message to each matching subscriber",
   async (run) => {
     const { zmq, make, observe, take } = run
     const { publisher, subscriber, endpoint } = await pair(run, ["a"])

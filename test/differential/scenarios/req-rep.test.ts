@@ -86,7 +86,7 @@ scenario(
 )
 
 scenario(
-  "relaxed without correlate closes the connection of the previous request",
+  "relaxed without correlate: REQ may send another request, and receives its reply",
   async ({ zmq, make, bind, observe, happened }) => {
     const router = make(zmq.Router)
     const request = make(zmq.Request, { relaxed: true, reconnectInterval: 10 })

@@ -240,7 +240,7 @@ scenario(
 )
 
 scenario(
-  "the same routing id is given to connect() twice",
+  "with mandatory, ROUTER can send to a named peer right after connect()",
   async ({ zmq, make, bind, attempted, observe }) => {
     const router = make(zmq.Router, { mandatory: true })
     const [a, b] = [make(zmq.Dealer), make(zmq.Dealer)]

@@ -295,7 +295,7 @@ scenario(
 )
 
 scenario(
-  "two PLAIN clients refuse each other, and two servers",
+  "two PLAIN clients, or two PLAIN servers, complete no handshake",
   async ({ zmq, make, bind, observe, sleep, eventTypes, until }) => {
     const client = { plainUsername: "u", plainPassword: "p", reconnectInterval: 10_000 }
     const [a, b] = [make(zmq.Pull, client), make(zmq.Push, client)]
