@@ -5,6 +5,7 @@
 export const sameEverywhere = [
   "adaptive-level",
   "arenas",
+  "bridge",
   "budget",
   "conflate",
   "hostile",
