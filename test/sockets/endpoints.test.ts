@@ -10,7 +10,7 @@ import { Dealer, type EndpointOptions, Pair, Pull, Push } from "zeromq-lz4"
 
 import { portOf } from "../support/raw-peer.js"
 import { eventually, freePort, use } from "../support/sockets.js"
-import { lz4, transports } from "../support/transports.js"
+import { lz4, tcp, transports } from "../support/transports.js"
 
 const { scheme } = lz4
 const loopback =
@@ -214,7 +214,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
 test("one socket may have endpoints of lz4+tcp://, tcp:// and inproc:// beside each other", async () => {
   const pull = use(new Pull())
   await pull.bind("inproc://beside")
-  for (const { scheme } of transports) {
+  for (const { scheme } of [tcp, lz4]) {
     await pull.bind(`${scheme}127.0.0.1:*`)
     const address = pull.lastEndpoint as string
     expect(address).toMatch(scheme === "tcp://" ? /^tcp:/ : /^lz4\+tcp:/)
