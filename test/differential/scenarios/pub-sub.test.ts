@@ -372,6 +372,33 @@ scenario(
 )
 
 scenario(
+  "a publisher that connects keeps the subscriptions of a connection that it lost",
+  async (run) => {
+    const { zmq, make, bind, observe, joined, until, attempt, happened, takeUntil } = run
+    const publisher = make(zmq.XPublisher, { invertMatching: true, reconnectInterval: 10 })
+    const subscribe = (topic: string) => {
+      const subscriber = make(zmq.Subscriber, { invertMatching: true })
+      subscriber.subscribe(topic)
+      return subscriber
+    }
+    const first = subscribe("a")
+    const endpoint = await bind(first)
+    publisher.connect(endpoint)
+    await joined(first)
+    observe("first subscription", await publisher.receive())
+    first.close()
+    await happened(publisher, "disconnect")
+    const second = subscribe("b")
+    await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
+    await joined(second)
+    observe("second subscription", await publisher.receive())
+    for (const message of ["a", "b", "c", "end"]) await publisher.send(message)
+    observe("received", await takeUntil(second, "end"))
+  },
+  { "second subscription": ["hex:0162"], received: [["c"]] },
+)
+
+scenario(
   "XPUB receives an XSUB's messages that are not subscriptions",
   async (run) => {
     const { zmq, make, bind, observe, joined, take } = run

@@ -294,6 +294,26 @@ for (const whoBinds of ["bound", "connecting"] as const) {
 }
 
 scenario(
+  "a ROUTER no longer knows the name of a peer that has refused it",
+  async ({ zmq, make, at, rawListener, until, happened, attempt, attempted }) => {
+    const router = make(zmq.Router, { mandatory: true, sendTimeout: 0, reconnectInterval: 10 })
+    const listener = await rawListener()
+    router.connect(at(`127.0.0.1:${listener.port}`), { routingId: "peer" })
+    await attempted("before", () => router.send(["peer", "text"]))
+    await until(() => listener.peers.length)
+    const peer = listener.peers[0]!
+    peer.greet()
+    await until(() => peer.frames.length)
+    peer.command("ERROR", Buffer.from("\x03400", "latin1"))
+    await happened(router, "disconnect")
+    const send = () => router.send(["peer", "text"])
+    await until(async () => "rejects" in (await attempt(send)))
+    await attempted("after", send)
+  },
+  { before: { resolves: "<undefined>" }, after: { rejects: { code: "EHOSTUNREACH" } } },
+)
+
+scenario(
   "READY without a socket type is accepted",
   async ({ zmq, make, bind, rawConnection, until, observe }) => {
     const pull = make(zmq.Pull)
