@@ -72,6 +72,7 @@ const VIEWS = [
       waitingIn: this.#messages.length,
       isStopped: this.#isStopped,
       receiveHighWaterMark: this.#highWaterMark,
+      waitingAfter: (count: number) => [...this.#messages].slice(count),
     }
   }`,
   },

@@ -29,6 +29,8 @@ export type Package = typeof exports & typeof draft
 /** The state of a pipe, which the bundle exposes to checkers. */
 export interface PipeState {
   waitingIn: number
+  /** Returns the received messages that wait, but for the first `count`. */
+  waitingAfter: (count: number) => readonly (readonly Uint8Array[])[]
   written: number
   taken: number
   chunks: number

@@ -77,6 +77,10 @@ const REPLY = { maxBytes: 600, maxParts: 2, compressible: 0.5 }
 /** Returns the port that a socket binds. */
 export const portOf = (socket: number, index: number): number => 10_000 + 10 * socket + index
 
+/** Returns the port in the name of an endpoint. */
+export const portIn = (endpoint: string): number =>
+  Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
+
 /** Returns the address that a socket dials from, which identifies it. */
 export const addressOf = (socket: number): string => `127.0.1.${socket + 1}`
 
@@ -107,12 +111,16 @@ export class Program {
   readonly #hasHostilePeers: boolean
   /** The topics that it is subscribed to, each as often as it subscribed. */
   readonly topics: string[] = []
+  /** All topics that it has ever subscribed to. */
+  readonly everyTopic = new Set<string>()
   /** The names of its bound endpoints. */
   readonly #bound: string[] = []
   /** The names of the endpoints that it connects to, and has not disconnected from. */
   readonly connected: string[] = []
   /** The names that a ROUTER has given to the peers that it connects to, by endpoint. */
   readonly #names = new Map<string, Buffer>()
+  /** The ports of peers that have refused it. */
+  readonly #refusing = new Set<number>()
   #sequence = 0
   #waiting = new Set<() => void>()
   /** Whether it no longer pauses and computes. */
@@ -160,6 +168,7 @@ export class Program {
 
   #subscribe(topic: string): void {
     this.topics.push(topic)
+    this.everyTopic.add(topic)
     if (this.spec.type === "Subscriber") this.socket.subscribe(topic)
     else if (this.spec.type === "Dish") this.socket.join(topic)
     else if (this.spec.type === "XSubscriber") this.#command(1, topic)
@@ -187,6 +196,8 @@ export class Program {
     lz4.on("protocolError", (event) => {
       for (const checker of this.#checkers)
         checker.protocolError?.(this.spec, event, event.error as Error)
+      if ((event.error as { code?: string }).code === "ERR_ZMTP_HANDSHAKE")
+        this.#refusing.add(event.remotePort)
     })
     if (!this.spec.listens) return
     const use = () => {
@@ -381,11 +392,17 @@ export class Program {
     )
   }
 
+  /** Returns whether a message is for a peer that it connects to and that has not refused it. */
   #hasName([message]: [Buffer[] | Buffer, object?]): boolean {
-    return [...this.#names.values()].includes((message as Buffer[])[0] as Buffer)
+    for (const [address, name] of this.#names)
+      if (name === (message as Buffer[])[0]) return !this.#refusing.has(portIn(address))
+    return false
   }
 
-  /** A peer that was given a name can be reached by it, connected or not. */
+  /**
+   * A peer that was given a name can be reached by it, connected or not. As in libzmq, a peer that
+   * refuses the handshake is not dialled again, and its name is unknown from then on.
+   */
   #checkReachable({ sequence }: Head, args: [Buffer[] | Buffer, object?]): void {
     // As in libzmq, a pipe that was full under another mark is taken for one that has gone.
     if (!this.#hasName(args) || this.#lacksMemory || this.isClosed || this.#marksChanged) return

@@ -1,7 +1,7 @@
 /** Rules for connections: those of good peers are kept, and nothing is written to one that has ended. */
 import type { Checker } from "../checker.js"
 import type { Link, Socket } from "../network.js"
-import { addressOf } from "../programs.js"
+import { addressOf, portIn } from "../programs.js"
 import { LONG_RECONNECT_MS, type SocketSpec } from "../scenario.js"
 import { boundBy, endsOf, isDenied, mayEnd, type Run } from "../state.js"
 
@@ -63,7 +63,7 @@ export class Connections implements Checker {
     for (const { spec, connected, isClosed } of programs) {
       if (isClosed || spec.options.reconnectInterval === LONG_RECONNECT_MS) continue
       for (const name of connected) {
-        const port = Number(name.slice(name.lastIndexOf(":") + 1))
+        const port = portIn(name)
         const accepting = boundBy(port)
         if (!scenario.sockets.some(({ number }) => number === accepting)) continue
         if (mayEnd(scenario, accepting) || live.has(`${addressOf(spec.number)} ${port}`)) continue

@@ -246,15 +246,17 @@ export class Delivery implements Checker {
     }
     // A connection that one side has ended may look open.
     if (scenario.network.fin > 0) return
-    for (const { spec, topics, isClosed } of programs) {
+    for (const { spec, topics, everyTopic, isClosed } of programs) {
       // Sockets that conflate get only some messages.
       if (spec.type !== "Subscriber" || isClosed || spec.options.conflate) continue
       if (isDenied(scenario, spec) || isDenied(scenario, author)) continue
       if (this.#liveLinks(spec, author, sinceMs) !== 1) continue
       const flow = this.#flow(spec, author)
+      const past = { type: "XSubscriber" as const, topics: [...everyTopic], options: {} }
       for (const head of heads) {
         const topic = topicOf(head)
         if (!wants(author, { ...spec, topics }, topic)) continue
+        if (this.#mayBeKept(author, spec) && !wants(author, past, topic)) continue
         if (this.#fates.get(author.number)?.[head.sequence] !== "accepted") continue
         if (!flow.numbers.has(head.sequence))
           this.#fail(
@@ -263,6 +265,16 @@ export class Delivery implements Checker {
           )
       }
     }
+  }
+
+  /**
+   * Returns whether a publisher may know subscriptions that were cancelled while it had no
+   * connection. As in libzmq, the pipe of a socket that connects keeps them. If the publisher
+   * inverts its matching, they exclude messages.
+   */
+  #mayBeKept(author: SocketSpec, subscriber: SocketSpec): boolean {
+    const connects = author.endpoints.some(({ to }) => to === subscriber.number)
+    return connects && this.#linksBetween(author, subscriber) > 1
   }
 
   /** Returns the number of connections that have been open since that time. */

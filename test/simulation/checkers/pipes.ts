@@ -1,7 +1,7 @@
 /** Rules for queues: high-water marks are kept, and nothing waits while there is something to do. */
 import type { Checker } from "../checker.js"
 import type { PipeState } from "../engine.js"
-import type { Program } from "../programs.js"
+import { authorOf, type Program } from "../programs.js"
 import type { TypeName } from "../scenario.js"
 import { endsOf, isConnected, type Run } from "../state.js"
 
@@ -13,6 +13,13 @@ const UNSENT_MAX_BYTES = 1 << 20
 /** Maximum bytes that a connection may have decoded in advance. */
 const DECODED_MAX_BYTES = 600 * 1024
 
+/** Minimum bytes of the head of a frame. */
+const FRAME_HEAD_BYTES = 2
+/** Bytes of a part and its frame besides its content. A hostile peer's part is not longer. */
+const HEADS_BYTES = 101
+/** Maximum bytes that a connection which accepts plain peers passes on at once, if it kept them. */
+const PLAIN_PIECE_BYTES = 64 * 1024
+
 /** Types that pass every received message to their program. */
 const GIVES_ALL: readonly TypeName[] = ["Pull", "Gather", "Dealer", "Pair", "Client", "XPublisher"]
 
@@ -22,12 +29,14 @@ export class Pipes implements Checker {
   /** Whether subscriptions are queued although only the latest message would be. */
   readonly #subscribes: boolean
   readonly #maxBytes: number
+  /** Maximum bytes of frames that a connection decodes at once. */
+  readonly #pieceMaxBytes: number
   /** Whether bytes may stop a connection that has few messages. */
   readonly #limitsBytes: boolean
 
   constructor(run: Run) {
     this.#run = run
-    const { actions, sockets } = run.scenario
+    const { actions, sockets, limits, network } = run.scenario
     this.#subscribes = sockets.some(
       ({ type, options }) => type === "Subscriber" && options.conflate === true,
     )
@@ -38,6 +47,14 @@ export class Pipes implements Checker {
     this.#maxBytes =
       UNSENT_MAX_BYTES +
       Math.max(...sockets.map(({ send }) => (send ? send.maxBytes * send.maxParts : 0)))
+    const acceptsPlain = sockets.some(({ endpoints }) =>
+      endpoints.some(({ options }) => options.acceptPlain === true),
+    )
+    this.#pieceMaxBytes = Math.max(
+      limits.roomBytes,
+      HEADS_BYTES + Math.max(...sockets.map((spec) => authorOf(spec).send.maxBytes)),
+      acceptsPlain ? Math.max(PLAIN_PIECE_BYTES, network.readBytes) : 0,
+    )
   }
 
   #states(): PipeState[] {
@@ -71,7 +88,7 @@ export class Pipes implements Checker {
     const { waitingIn, written, taken, chunks, batched, isWritable } = state
     const { sendHighWaterMark, receiveHighWaterMark, conflate } = state
     const receiveMax = conflate ? 1 : receiveHighWaterMark
-    if (receiveMax > 0 && waitingIn > receiveMax)
+    if (receiveMax > 0 && waitingIn > receiveMax && !this.#isRest(state, receiveMax))
       world.fail("marks are kept", `${waitingIn} messages wait at a receive mark of ${receiveMax}`)
     if (!isWritable) return
     if (conflate && !this.#subscribes && chunks + batched > 1)
@@ -82,6 +99,19 @@ export class Pipes implements Checker {
     if (conflate) return
     if (sendHighWaterMark > 0 && written - taken > sendHighWaterMark)
       world.fail("marks are kept", `${written - taken} wait at a send mark of ${sendHighWaterMark}`)
+  }
+
+  /**
+   * Returns whether the messages beyond a receive mark are the rest of what a connection had decoded
+   * when it ended. They were counted, so they are received. A connection decodes no further piece
+   * while the queue is full.
+   */
+  #isRest({ connection, waitingAfter }: PipeState, receiveMax: number): boolean {
+    if (connection !== undefined) return false
+    let bytes = 0
+    for (const message of waitingAfter(receiveMax))
+      for (const part of message) bytes += FRAME_HEAD_BYTES + part.length
+    return bytes <= this.#pieceMaxBytes
   }
 
   /** Checks that messages sent but not received fit into queues, buffers and the network. */
