@@ -28,20 +28,24 @@ export type Package = typeof exports & typeof draft
 
 /** The state of a pipe, which the bundle exposes to checkers. */
 export interface PipeState {
-  waitingIn: number
-  /** Returns the received messages that wait, but for the first `count`. */
-  waitingAfter: (count: number) => readonly (readonly Uint8Array[])[]
-  written: number
-  taken: number
-  chunks: number
-  batched: number
-  isStopped: boolean
-  isTerminated: boolean
-  isWritable: boolean
-  connection: { blocked: boolean } | undefined
-  sendHighWaterMark: number
-  receiveHighWaterMark: number
-  conflate: boolean
+  readonly inbound: {
+    readonly waiting: number
+    /** Returns the messages that wait, but for the first `count`. */
+    waitingAfter(count: number): readonly (readonly Uint8Array[])[]
+    readonly isStopped: boolean
+    readonly highWaterMark: number
+  }
+  readonly outbound: {
+    readonly written: number
+    readonly taken: number
+    readonly chunks: number
+    readonly batched: number
+    readonly highWaterMark: number
+    readonly conflates: boolean
+  }
+  readonly isTerminated: boolean
+  readonly isWritable: boolean
+  readonly connection: { blocked: boolean } | undefined
 }
 
 export interface ShownPipe {

@@ -14,7 +14,7 @@ const UNSENT_MAX_BYTES = 1 << 20
 const DECODED_MAX_BYTES = 600 * 1024
 
 /** Minimum bytes of the head of a frame. */
-const FRAME_HEAD_BYTES = 2
+const HEAD_BYTES = 2
 /** Bytes of a part and its frame besides its content. A hostile peer's part is not longer. */
 const HEADS_BYTES = 101
 /** Maximum bytes that a connection which accepts plain peers passes on at once, if it kept them. */
@@ -83,34 +83,39 @@ export class Pipes implements Checker {
       }
   }
 
-  #checkMarks(state: PipeState): void {
+  #checkMarks({ inbound, outbound, isWritable, connection }: PipeState): void {
     const { world } = this.#run
-    const { waitingIn, written, taken, chunks, batched, isWritable } = state
-    const { sendHighWaterMark, receiveHighWaterMark, conflate } = state
-    const receiveMax = conflate ? 1 : receiveHighWaterMark
-    if (receiveMax > 0 && waitingIn > receiveMax && !this.#isRest(state, receiveMax))
-      world.fail("marks are kept", `${waitingIn} messages wait at a receive mark of ${receiveMax}`)
+    const { waiting } = inbound
+    const receiveMax = outbound.conflates ? 1 : inbound.highWaterMark
+    if (receiveMax > 0 && waiting > receiveMax) {
+      const isRest = connection === undefined && this.#isOnePiece(inbound.waitingAfter(receiveMax))
+      if (!isRest)
+        world.fail("marks are kept", `${waiting} messages wait at a receive mark of ${receiveMax}`)
+    }
     if (!isWritable) return
-    if (conflate && !this.#subscribes && chunks + batched > 1)
-      world.fail(
-        "marks are kept",
-        `${chunks} chunks and ${batched} messages wait, and the socket conflates`,
-      )
-    if (conflate) return
-    if (sendHighWaterMark > 0 && written - taken > sendHighWaterMark)
-      world.fail("marks are kept", `${written - taken} wait at a send mark of ${sendHighWaterMark}`)
+    if (outbound.conflates) {
+      const { chunks, batched } = outbound
+      if (!this.#subscribes && chunks + batched > 1)
+        world.fail(
+          "marks are kept",
+          `${chunks} chunks and ${batched} messages wait, and the socket conflates`,
+        )
+      return
+    }
+    const { highWaterMark } = outbound
+    const unsent = outbound.written - outbound.taken
+    if (highWaterMark > 0 && unsent > highWaterMark)
+      world.fail("marks are kept", `${unsent} wait at a send mark of ${highWaterMark}`)
   }
 
   /**
-   * Returns whether the messages beyond a receive mark are the rest of what a connection had decoded
+   * Returns whether messages beyond a receive mark can be the rest of what a connection had decoded
    * when it ended. They were counted, so they are received. A connection decodes no further piece
    * while the queue is full.
    */
-  #isRest({ connection, waitingAfter }: PipeState, receiveMax: number): boolean {
-    if (connection !== undefined) return false
+  #isOnePiece(messages: readonly (readonly Uint8Array[])[]): boolean {
     let bytes = 0
-    for (const message of waitingAfter(receiveMax))
-      for (const part of message) bytes += FRAME_HEAD_BYTES + part.length
+    for (const message of messages) for (const part of message) bytes += HEAD_BYTES + part.length
     return bytes <= this.#pieceMaxBytes
   }
 
@@ -191,18 +196,19 @@ export class Pipes implements Checker {
 
   #checkWakeUps(state: PipeState, reads: boolean): void {
     const { world, isCalm } = this.#run
-    const { waitingIn, isStopped, connection, chunks, batched, isWritable } = state
-    const { receiveHighWaterMark, conflate } = state
+    const { inbound, outbound, connection, isWritable } = state
+    const { waiting, isStopped, highWaterMark } = inbound
+    const { chunks, batched, written, taken } = outbound
     const waits = (what: string) => world.fail("nobody waits while there is something to do", what)
-    if (reads && waitingIn > 0) waits(`${waitingIn} messages wait, and all receive`)
-    const low = this.#limitsBytes ? 0 : receiveHighWaterMark >> 1
-    if (isStopped && connection && waitingIn <= low)
-      waits(`a connection stands still with ${waitingIn} of ${receiveHighWaterMark} messages`)
+    if (reads && waiting > 0) waits(`${waiting} messages wait, and all receive`)
+    const low = this.#limitsBytes ? 0 : highWaterMark >> 1
+    if (isStopped && connection && waiting <= low)
+      waits(`a connection stands still with ${waiting} of ${highWaterMark} messages`)
     if (!connection) return
-    if (!connection.blocked && !conflate && isWritable && state.written !== state.taken)
+    if (!connection.blocked && !outbound.conflates && isWritable && written !== taken)
       world.fail(
         "marks are kept",
-        `${state.written - state.taken} messages count as waiting where ${chunks + batched} do`,
+        `${written - taken} messages count as waiting where ${chunks + batched} do`,
       )
     if (!connection.blocked && chunks + batched > 0)
       waits(`${chunks} chunks and ${batched} messages are not written`)
