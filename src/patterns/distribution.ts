@@ -204,7 +204,7 @@ export class Distribution implements Flushable, SharedBatch {
     let last: Encoder | undefined
     for (const { packer, connection } of this.#shared) {
       const { encoder, peerPacking } = packer
-      if (encoder !== last) connection?.applyEffort(this.#shared)
+      if (encoder !== last) connection?.encoding?.applyEffort(this.#shared)
       last = encoder
       below = Math.min(below, encoder.plainBelow(peerPacking))
     }
@@ -241,17 +241,17 @@ export class Distribution implements Flushable, SharedBatch {
     const adapted = new Set<Encoder>()
     for (const group of groups) {
       const [first] = group
-      const { connection } = first
+      const encoding = first.connection?.encoding
       const { encoder } = first.packer
       // Compressing and plain peers share one effort, although each message is encoded once for each kind.
       const isAdapted = adapted.has(encoder)
       if (!isAdapted)
-        connection?.applyEffort(outbounds.filter((one) => one.packer.encoder === encoder))
+        encoding?.applyEffort(outbounds.filter((one) => one.packer.encoder === encoder))
       adapted.add(encoder)
       const chunk = isPlain
         ? batch.takeChunk()
         : encode(first.packer, frames, message, batch, errors)
-      if (chunk && !isAdapted) connection?.encoded(chunk)
+      if (chunk && !isAdapted) encoding?.encoded(chunk)
       const left = messages - (chunk?.messages ?? 0)
       chunk?.share(group.length)
       for (const outbound of group) {

@@ -22,7 +22,7 @@ const RETRY_MS = 100
 export type OutboundConnection = PackerConnection &
   Pick<
     PeerConnection,
-    "blocked" | "peerTakesCommands" | "waiting" | "link" | "write" | "sendCommand" | "flush"
+    "blocked" | "peerTakesCommands" | "waiting" | "write" | "sendCommand" | "flush"
   >
 
 /** Events of an outbound queue, handled by its pipe. */

@@ -13,10 +13,7 @@ const NO_FRAMES = new Uint8Array(0)
 const NOTHING: Waiting = { messages: 0, bytes: 0 }
 
 /** The members of a connection that a packer uses. */
-export type PackerConnection = Pick<
-  PeerConnection,
-  "peerRevision" | "dictionarySent" | "sharing" | "applyEffort" | "encoded"
->
+export type PackerConnection = Pick<PeerConnection, "peerRevision" | "encoding" | "sharing">
 
 /** Collects the messages of a pipe in a batch, and encodes them as the current peer reads them. */
 export class Packer {
@@ -103,7 +100,7 @@ export class Packer {
   }
 
   get #plainBelow(): number {
-    this.#connection?.applyEffort()
+    this.#connection?.encoding?.applyEffort()
     return this.encoder.plainBelow(this.peerPacking)
   }
 
@@ -124,13 +121,13 @@ export class Packer {
   encode(message?: Message): Chunk | undefined {
     const batch = this.#batch
     const frames = batch?.seal() ?? NO_FRAMES
-    const connection = this.#connection
+    const encoding = this.#connection?.encoding
     let chunk: Chunk | undefined
-    if (message || this.count > 0) connection?.applyEffort()
+    if (message || this.count > 0) encoding?.applyEffort()
     if (frames.length > 0 || message)
       chunk = this.encoder.encode(frames, message, batch, this.#packing)
     else if (batch && batch.messages > 0) chunk = batch.takeChunk()
-    if (chunk) connection?.encoded(chunk)
+    if (chunk) encoding?.encoded(chunk)
     this.drop()
     return chunk
   }
@@ -149,7 +146,7 @@ export class Packer {
    * the dictionary to a peer that has it.
    */
   mustRepack(chunk: Chunk): boolean {
-    const isRepeated = chunk.shipsDictionary && this.#connection?.dictionarySent === true
+    const isRepeated = chunk.shipsDictionary && this.#connection?.encoding?.dictionarySent === true
     return isRepeated || !chunk.fits(this.#packing)
   }
 
@@ -159,7 +156,7 @@ export class Packer {
    * @throws Error of the encoder. The chunk is unchanged then.
    */
   repack(chunk: Chunk): Chunk {
-    this.#connection?.applyEffort()
+    this.#connection?.encoding?.applyEffort()
     return this.encoder.repack(chunk, this.#packing)
   }
 }

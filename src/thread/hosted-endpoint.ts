@@ -133,12 +133,12 @@ export class HostedEndpoint {
     const packing = this.#sender.packingFor(connection.peerRevision)
     // Frames are not compressed, so their connections choose no effort.
     if (packing !== "frames" && this.#takers.push(hosted) === 1)
-      connection.applyEffort(this.#group.includes(hosted) ? this.#group : [hosted])
+      connection.encoding?.applyEffort(this.#group.includes(hosted) ? this.#group : [hosted])
     let chunk = chunks.get(packing)
     if (!chunk) {
       chunk = this.#sender.encode(write.bytes, undefined, undefined, packing)
       chunks.set(packing, chunk)
-      if (this.#takers.length === 1) connection.encoded(chunk)
+      if (this.#takers.length === 1) connection.encoding?.encoded(chunk)
     }
     chunk.share(2) // for the connection and for #latest
     return chunk

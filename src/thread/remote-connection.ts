@@ -173,11 +173,6 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     return this.#thread.openBatch(numbers)
   }
 
-  // The worker, which encodes, applies the effort and ships the dictionary.
-  readonly dictionarySent = false
-  applyEffort(): void {}
-  encoded(): void {}
-
   write(chunk: Chunk): void {
     if (this.#closed) {
       chunk.release()

@@ -11,7 +11,7 @@ import type { AuthStatus, HandshakeEvent, HandshakeReason } from "../zmtp/handsh
 import { PlainReceiver } from "../zmtp/plain-receiver.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
-import { EffortMeter, groupMeter, knownGroupMeter, Link, type LinkHolder } from "./effort-meter.js"
+import { ConnectionEncoding } from "./connection-encoding.js"
 import { destroyLater } from "./farewell.js"
 import { Heartbeat } from "./heartbeat.js"
 import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
@@ -33,8 +33,6 @@ import { zmqError } from "./zmq-error.js"
 
 /** Plaintext in bytes that a connection decodes before the next connection in line gets its slice. */
 const SLICE_BYTES = 2 << 20
-/** Plaintext in bytes that a connection sends before it is measured: most send little, or seldom. */
-const MEASURED_BYTES = 1 << 20
 
 /** The shared value of connections that are not writing anything. */
 const NOTHING: (Chunk | Uint8Array)[] = []
@@ -57,6 +55,8 @@ export class Connection
   implements PeerConnection, Departing, ChannelHandlers, TranscoderSink, SessionHandlers, Readable
 {
   sink: MessageSink | undefined
+  /** Undefined while the peer is served as over tcp://, as far as is known yet. */
+  encoding: ConnectionEncoding | undefined
   readonly #socket: Socket
   readonly #options: ConnectionOptions
   readonly #emit: (event: ConnectionEvent<Connection>) => void
@@ -99,11 +99,6 @@ export class Connection
   #sentMessages = 0
   #sentPlainBytes = 0
   #sentWireBytes = 0
-  dictionarySent = false
-  /** Measures the network, from when the compression effort starts to matter. */
-  #link: Link | undefined
-  /** Chooses the effort, for this connection or for a group of them. */
-  #meter: EffortMeter | undefined
 
   constructor(
     channel: Channel,
@@ -119,7 +114,10 @@ export class Connection
       const receiver = new PlainReceiver(settings.budgetBytes)
       this.#receiving = receiver
       this.#session.headCheck = receiver
-    } else this.#receiving = openTranscoder(settings)
+    } else {
+      this.#receiving = openTranscoder(settings)
+      this.encoding = new ConnectionEncoding(options, this)
+    }
     channel.handlers = this
     if (handshakeMs > 0) this.#timer = setTimeout(outOfTime, handshakeMs, this).unref()
     this.#session.start()
@@ -144,12 +142,15 @@ export class Connection
 
   get scheme(): PeerScheme | undefined {
     if (this.#stage !== "traffic") return undefined
-    return this.#isPlain ? "tcp" : "lz4+tcp"
+    return this.encoding ? "lz4+tcp" : "tcp"
   }
 
-  /** Whether the peer is served as over tcp://, as far as is known yet. */
-  get #isPlain(): boolean {
-    return this.#options.acceptsPlain && this.peerRevision === undefined
+  get effort(): number {
+    return this.encoding?.effort ?? NO_EFFORT
+  }
+
+  effortChanged(): void {
+    this.#emit({ type: "effortChanged", connection: this })
   }
 
   get counts(): ConnectionCounts {
@@ -159,7 +160,7 @@ export class Connection
         messages: this.#sentMessages,
         plainBytes: this.#sentPlainBytes,
         wireBytes: this.#sentWireBytes,
-        dictionary: this.dictionarySent,
+        dictionary: this.encoding?.dictionarySent ?? false,
       },
       received: {
         ...counted,
@@ -192,17 +193,24 @@ export class Connection
       chunk.release()
       return
     }
-    if (chunk.needsDictionary && !this.dictionarySent) {
-      const frame = this.#options.sender.dictionaryFrame
-      this.send(frame)
-      this.#sentWireBytes += frame.length - new FrameHead().read(frame, 0)
+    const { encoding } = this
+    if (encoding) {
+      if (chunk.needsDictionary && !encoding.dictionarySent) this.#sendDictionary()
+      if (chunk.needsDictionary || chunk.shipsDictionary) encoding.dictionarySent = true
     }
-    if (chunk.needsDictionary || chunk.shipsDictionary) this.dictionarySent = true
     this.#sentMessages += chunk.messages
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
-    this.#writeMeasured(chunk)
+    const begunAt = performance.now()
+    this.#write(chunk.bytes)
+    encoding?.wrote(chunk, begunAt, this.#isFull)
     this.#keepWhileWriting(chunk)
+  }
+
+  #sendDictionary(): void {
+    const frame = this.#options.sender.dictionaryFrame
+    this.send(frame)
+    this.#sentWireBytes += frame.length - new FrameHead().read(frame, 0)
   }
 
   #keepWhileWriting(written: Chunk | Uint8Array): void {
@@ -213,60 +221,6 @@ export class Connection
       if (written instanceof Chunk) written.release()
       this.#releaseWritten()
     }
-  }
-
-  #writeMeasured(chunk: Chunk): void {
-    if (this.#link) {
-      const begunAt = performance.now()
-      this.#write(chunk.bytes)
-      this.#link.wrote(chunk.plainBytes, chunk.wireBytes, begunAt, this.#isFull)
-      return
-    }
-    this.#write(chunk.bytes)
-    if (!this.#options.settings.adaptive || this.#isPlain) return
-    if (this.#isFull || this.#sentPlainBytes > MEASURED_BYTES) this.#measure()
-  }
-
-  #measure(): Link {
-    const link = new Link()
-    link.sender = this
-    this.#link = link
-    return link
-  }
-
-  get link(): Link | undefined {
-    if (this.#isPlain) return undefined
-    return this.#link ?? this.#measure()
-  }
-
-  applyEffort(group?: readonly LinkHolder[]): void {
-    const { settings, sender } = this.#options
-    if (!settings.adaptive || this.#isPlain) return
-    if (!this.#link) {
-      sender.effort = settings.effort
-      return
-    }
-    // The last connection of a group must not go on with the group's measurements.
-    const isGrouped = this.#meter !== undefined && this.#meter === knownGroupMeter(sender)
-    if (group && (group.length > 1 || isGrouped)) this.#meter = groupMeter(sender, group)
-    else if (this.#meter === undefined) this.#meter = new EffortMeter([this.#link])
-    sender.effort = this.#meter.next()
-  }
-
-  get effort(): number {
-    const { settings, sender } = this.#options
-    if (this.#isPlain) return NO_EFFORT
-    // A chunk for several connections is encoded by the effort of the first one.
-    const meter = this.#meter ?? knownGroupMeter(sender)
-    return meter?.effort ?? settings.effort
-  }
-
-  effortChanged(): void {
-    this.#emit({ type: "effortChanged", connection: this })
-  }
-
-  encoded(chunk: Chunk): void {
-    this.#meter?.encoded(chunk.plainBytes, chunk.wireBytes)
   }
 
   #releaseWritten(): void {
@@ -476,8 +430,7 @@ export class Connection
     if (this.#socket.writableLength === 0) this.#releaseWritten()
     if (this.#isOver) return
     this.#isFull = false
-    this.#link?.drained()
-    if (this.#meter?.isAlone) this.#meter.drained()
+    this.encoding?.drained()
     this.#heartbeat?.drained()
     if (!this.blocked) this.sink?.drained()
   }
@@ -507,9 +460,10 @@ export class Connection
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
     const { acceptsPlain, settings } = this.#options
-    if (acceptsPlain && !this.#isPlain) {
+    if (acceptsPlain && this.peerRevision !== undefined) {
       this.#session.headCheck = undefined
       this.#receiving = openTranscoder(settings)
+      this.encoding = new ConnectionEncoding(this.#options, this)
     }
   }
 
@@ -576,7 +530,7 @@ export class Connection
     this.#readRest()
     this.#heartbeat?.stop() // #readRest() may have started it, by ending the handshake
     this.#releaseWritten()
-    if (this.#link) this.#link.sender = undefined // a meter may still refer to the link
+    this.encoding?.close()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const ending = { error, stage: this.#stage, final: this.#final, counts: this.counts }
     this.#receiving.close()

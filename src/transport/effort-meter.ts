@@ -340,9 +340,9 @@ export class EffortMeter {
   }
 }
 
-/** An object that has a connection, which is measured if it is on this thread. */
+/** An object that has a connection, which is measured if this thread encodes its messages. */
 export interface LinkHolder {
-  readonly connection: { readonly link?: Link | undefined } | undefined
+  readonly connection: { readonly encoding?: { readonly link: Link } | undefined } | undefined
 }
 
 /** The meters of groups, by their senders. */
@@ -358,7 +358,8 @@ export function groupMeter(sender: object, holders: readonly LinkHolder[]): Effo
   const known = groups.get(sender)
   if (known && !known.isBeginning) return known
   const links: Link[] = []
-  for (const { connection } of holders) if (connection?.link) links.push(connection.link)
+  for (const { connection } of holders)
+    if (connection?.encoding) links.push(connection.encoding.link)
   if (known) {
     known.links = links
     return known

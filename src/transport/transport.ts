@@ -183,6 +183,18 @@ export interface Sharing {
   takePendingWrites(): PendingWrite[]
 }
 
+/** A connection's part in the encoding of its messages. */
+export interface Encoding {
+  /** Whether the peer has the encoder's dictionary. */
+  readonly dictionarySent: boolean
+  /** The measurements of the network. */
+  readonly link: Link
+  /** Sets the encoder's effort for this connection, or for a group that is sent the same. */
+  applyEffort(group?: readonly LinkHolder[]): void
+  /** Records an encoding after `applyEffort`. */
+  encoded(chunk: Chunk): void
+}
+
 /** The protocol of a peer. "tcp" is a peer that announced no revision and is served without sentinels. */
 export type PeerScheme = "lz4+tcp" | "tcp"
 
@@ -206,16 +218,10 @@ export interface PeerConnection {
   readonly waiting: Waiting
   /** Set if another thread has the connection. */
   readonly sharing?: Sharing
+  /** Set if this thread encodes the messages, and the peer reads more than bare frames. */
+  readonly encoding?: Encoding | undefined
   /** The current compression effort, as in Settings. */
   readonly effort: number
-  /** The measurements of the network; undefined if another thread makes them. */
-  readonly link?: Link | undefined
-  /** Sets the encoder's effort for this connection, or for a group that is sent the same. */
-  applyEffort(group?: readonly LinkHolder[]): void
-  /** Records an encoding after `applyEffort`. */
-  encoded(chunk: Chunk): void
-  /** Whether the peer has the dictionary of the encoder; false where another thread encodes. */
-  readonly dictionarySent: boolean
   write(chunk: Chunk): void
   sendCommand(name: string, data: Uint8Array): void
   /** Stops the connection from the beginning, because its sink is already full. */

@@ -10,8 +10,10 @@ import {
   type PipeOptions,
 } from "../../src/patterns/pipe.js"
 import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
+import { Link } from "../../src/transport/effort-meter.js"
 import type {
   Encoder,
+  Encoding,
   MessageSink,
   PendingWrite,
   Sharing,
@@ -89,6 +91,16 @@ export class FakeSharing implements Sharing {
   }
 }
 
+/** The encoding of a connection whose network nobody measures. */
+export class FakeEncoding implements Encoding {
+  dictionarySent = false
+  readonly link: Link = new Link()
+
+  applyEffort(_group?: readonly unknown[]): void {}
+
+  encoded(): void {}
+}
+
 /** The network's side of a pipe. */
 export class FakeConnection implements PipeConnection {
   sink: MessageSink | undefined
@@ -107,12 +119,9 @@ export class FakeConnection implements PipeConnection {
     return this.room <= 0
   }
 
-  dictionarySent = false
   sharing: FakeSharing | undefined
+  encoding: FakeEncoding | undefined
   waiting: Waiting = { messages: 0, bytes: 0 }
-
-  applyEffort(): void {}
-  encoded(): void {}
 
   write(chunk: Chunk): void {
     this.room--

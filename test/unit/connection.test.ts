@@ -239,10 +239,11 @@ test("nothing is written to a stream that has failed but not yet reported it", (
 test("the last connection of a group is measured alone", () => {
   const sender = new Sender(settings)
   const [one, other] = [new Peer({ adaptive: true, sender }), new Peer({ adaptive: true, sender })]
-  expect(one.connection.link).not.toBe(other.connection.link)
-  one.connection.applyEffort([one, other])
+  const { encoding } = one.connection
+  expect(encoding?.link).not.toBe(other.connection.encoding?.link)
+  encoding?.applyEffort([one, other])
   expect(knownGroupMeter(sender)?.isAlone).toBe(false)
-  one.connection.applyEffort([one])
+  encoding?.applyEffort([one])
   expect(knownGroupMeter(sender)?.isAlone).toBe(true)
   sender.close()
 })

@@ -20,7 +20,8 @@ function endpoint() {
   const groups: number[] = []
   const connection = () => {
     const applyEffort = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
-    return { connection: { applyEffort, encoded: () => {} } } as unknown as HostedConnection
+    const encoding = { applyEffort, encoded: () => {} }
+    return { connection: { encoding } } as unknown as HostedConnection
   }
   const write = (...connections: HostedConnection[]) => {
     const write = { bytes: message(Buffer.alloc(1000)) }

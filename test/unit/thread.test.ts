@@ -409,8 +409,6 @@ class FakeConnection {
     this.log.push(what)
     this.blocked = --this.room <= 0
   }
-  applyEffort(): void {}
-  encoded(): void {}
   resume(): void {
     this.log.push("resume")
   }

@@ -7,7 +7,14 @@ import { checkLz4Options, type Lz4Options } from "../../../src/codec/options.js"
 import { Sender } from "../../../src/codec/sender.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
-import { burst, FakeConnection, noMarks, silent, uncaught } from "../../support/pipes.js"
+import {
+  burst,
+  FakeConnection,
+  FakeEncoding,
+  noMarks,
+  silent,
+  uncaught,
+} from "../../support/pipes.js"
 import { concat, formOf } from "../../support/wire.js"
 import { greeting, messagesOf, parseStream } from "../../support/zmtp.js"
 
@@ -21,6 +28,7 @@ function senderWith(options: Lz4Options): Sender {
 class Peer extends FakeConnection {
   readonly #codec: Codec
   readonly #sender: Sender
+  override readonly encoding: FakeEncoding = new FakeEncoding()
   readonly forms: string[] = []
   readonly got: string[] = []
 
@@ -35,8 +43,9 @@ class Peer extends FakeConnection {
   override write(chunk: Parameters<FakeConnection["write"]>[0]): void {
     this.room--
     const { needsDictionary, shipsDictionary } = chunk
-    const before = needsDictionary && !this.dictionarySent ? [this.#sender.dictionaryFrame] : []
-    this.dictionarySent ||= needsDictionary || shipsDictionary
+    const before =
+      needsDictionary && !this.encoding.dictionarySent ? [this.#sender.dictionaryFrame] : []
+    this.encoding.dictionarySent ||= needsDictionary || shipsDictionary
     const { frames } = parseStream(concat(greeting(), ...before, chunk.bytes))
     for (const wire of messagesOf(frames)) {
       this.forms.push(...wire.map((part) => String(formOf(part))))
@@ -252,8 +261,8 @@ describe("a distribution to peers of both kinds", () => {
     ] as const) {
       const pipe = new Pipe(silent, sender, noMarks)
       const peer = attach(pipe, new Peer(sender, announced))
-      peer.applyEffort = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
-      peer.encoded = encoded
+      peer.encoding.applyEffort = (group) => groups.push(group?.length ?? 1)
+      peer.encoding.encoded = encoded
       distribution.attach(pipe)
     }
     for (const number of upTo(20)) distribution.sendToAll(message(number))

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest"
 
 import { Distribution } from "../../../src/patterns/distribution.js"
 import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
-import { burst, Peer, PlainSender, parts } from "../../support/pipes.js"
+import { burst, FakeEncoding, Peer, PlainSender, parts } from "../../support/pipes.js"
 
 class Distributed {
   readonly dist = new Distribution()
@@ -90,10 +90,12 @@ describe("messages to the same peers", () => {
     const dist = new Distributed()
     const sender = new Recording()
     const [greeted, other] = [dist.add({}, sender), dist.add({}, sender)]
-    for (const { connection } of [greeted, other])
-      connection.applyEffort = (group?: unknown) => {
+    for (const { connection } of [greeted, other]) {
+      connection.encoding = new FakeEncoding()
+      connection.encoding.applyEffort = (group) => {
         sender.effort = group ? "for all" : "for one"
       }
+    }
     greeted.pipe.write(parts("welcome"))
     dist.dist.sendToAll(parts("to all".padEnd(200_000)))
     expect(sender.efforts).toEqual(["for one", "for all"])

@@ -7,7 +7,14 @@ import { checkLz4Options, type Lz4Options } from "../../../src/codec/options.js"
 import { Sender } from "../../../src/codec/sender.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
-import { burst, FakeConnection, noMarks, silent, textOf } from "../../support/pipes.js"
+import {
+  burst,
+  FakeConnection,
+  FakeEncoding,
+  noMarks,
+  silent,
+  textOf,
+} from "../../support/pipes.js"
 import { concat } from "../../support/wire.js"
 import { greeting, messagesOf, parseStream } from "../../support/zmtp.js"
 
@@ -21,6 +28,7 @@ function senderWith(options: Lz4Options = {}): Sender {
 class Peer extends FakeConnection {
   readonly #codec = Codec.createSync()
   readonly #sender: Sender
+  override readonly encoding: FakeEncoding = new FakeEncoding()
   readonly got: string[] = []
 
   constructor(sender: Sender, announced: number | undefined) {
@@ -33,8 +41,8 @@ class Peer extends FakeConnection {
   override write(chunk: Parameters<FakeConnection["write"]>[0]): void {
     this.room--
     const { needsDictionary, shipsDictionary } = chunk
-    const ships = needsDictionary && !this.dictionarySent
-    this.dictionarySent ||= needsDictionary || shipsDictionary
+    const ships = needsDictionary && !this.encoding.dictionarySent
+    this.encoding.dictionarySent ||= needsDictionary || shipsDictionary
     const before = ships ? [this.#sender.dictionaryFrame] : []
     const { frames } = parseStream(concat(greeting(), ...before, chunk.bytes))
     for (const wire of messagesOf(frames)) {

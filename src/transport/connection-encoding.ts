@@ -1,0 +1,85 @@
+import type { Chunk } from "../codec/chunk.js"
+import type { Settings } from "../codec/options.js"
+import type { Sender } from "../codec/sender.js"
+import { EffortMeter, groupMeter, knownGroupMeter, Link, type LinkHolder } from "./effort-meter.js"
+import type { ConnectionOptions, Encoding } from "./transport.js"
+
+/** Plaintext in bytes that a connection sends before it is measured: most send little, or seldom. */
+const MEASURED_BYTES = 1 << 20
+
+/** The encoding of a connection's messages. It is measured from when its effort starts to matter. */
+export class ConnectionEncoding implements Encoding {
+  dictionarySent = false
+  readonly #settings: Settings
+  readonly #sender: Sender
+  readonly #connection: { effortChanged(): void }
+  /** Plaintext sent before the measurement. */
+  #unmeasuredBytes = 0
+  /** Measures the network. */
+  #link: Link | undefined
+  /** Chooses the effort, for this connection or for a group of them. */
+  #meter: EffortMeter | undefined
+
+  constructor({ settings, sender }: ConnectionOptions, connection: { effortChanged(): void }) {
+    this.#settings = settings
+    this.#sender = sender
+    this.#connection = connection
+  }
+
+  get link(): Link {
+    return this.#link ?? this.#measure()
+  }
+
+  #measure(): Link {
+    const link = new Link()
+    link.sender = this.#connection
+    this.#link = link
+    return link
+  }
+
+  get effort(): number {
+    // A chunk for several connections is encoded by the effort of the first one.
+    const meter = this.#meter ?? knownGroupMeter(this.#sender)
+    return meter?.effort ?? this.#settings.effort
+  }
+
+  applyEffort(group?: readonly LinkHolder[]): void {
+    const sender = this.#sender
+    if (!this.#settings.adaptive) return
+    if (!this.#link) {
+      sender.effort = this.#settings.effort
+      return
+    }
+    // The last connection of a group must not go on with the group's measurements.
+    const isGrouped = this.#meter !== undefined && this.#meter === knownGroupMeter(sender)
+    if (group && (group.length > 1 || isGrouped)) this.#meter = groupMeter(sender, group)
+    else if (this.#meter === undefined) this.#meter = new EffortMeter([this.#link])
+    sender.effort = this.#meter.next()
+  }
+
+  encoded(chunk: Chunk): void {
+    this.#meter?.encoded(chunk.plainBytes, chunk.wireBytes)
+  }
+
+  /** Records a write that began at `begunAt`, and whether the network had no room for all of it. */
+  wrote({ plainBytes, wireBytes }: Chunk, begunAt: number, isBlocked: boolean): void {
+    if (this.#link) {
+      this.#link.wrote(plainBytes, wireBytes, begunAt, isBlocked)
+      return
+    }
+    this.#unmeasuredBytes += plainBytes
+    if (this.#settings.adaptive && (isBlocked || this.#unmeasuredBytes > MEASURED_BYTES))
+      this.#measure()
+  }
+
+  /** Records that the network has taken all that was written. */
+  drained(): void {
+    this.#link?.drained()
+    if (this.#meter?.isAlone) this.#meter.drained()
+  }
+
+  /** Ends the measurement. The meter of a group may still refer to the link. */
+  close(): void {
+    if (this.#link) this.#link.sender = undefined
+  }
+}
