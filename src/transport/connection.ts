@@ -1,5 +1,5 @@
 import type { Socket } from "node:net"
-import { Chunk } from "../codec/chunk.js"
+import type { Chunk } from "../codec/chunk.js"
 import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
 import { FrameHead } from "../codec/frames.js"
@@ -15,12 +15,11 @@ import { ConnectionEncoding } from "./connection-encoding.js"
 import { destroyLater } from "./farewell.js"
 import { Heartbeat } from "./heartbeat.js"
 import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
-import { descriptorOf, Remainder, untakenBytes } from "./remainder.js"
+import { SocketWriter } from "./socket-writer.js"
 import type {
   ConnectionCounts,
   ConnectionEvent,
   ConnectionOptions,
-  Departing,
   Departure,
   Ending,
   FrameRelaySink,
@@ -34,8 +33,6 @@ import { zmqError } from "./zmq-error.js"
 /** Plaintext in bytes that a connection decodes before the next connection in line gets its slice. */
 const SLICE_BYTES = 2 << 20
 
-/** The shared value of connections that are not writing anything. */
-const NOTHING: (Chunk | Uint8Array)[] = []
 const NO_BYTES = new Uint8Array(0)
 
 /** A decoder of received bytes into plain frames. */
@@ -52,7 +49,7 @@ const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
  * and the ZMTP session to the sink. Messages to send were already encoded by the endpoint's sender.
  */
 export class Connection
-  implements PeerConnection, Departing, ChannelHandlers, TranscoderSink, SessionHandlers, Readable
+  implements PeerConnection, ChannelHandlers, TranscoderSink, SessionHandlers, Readable
 {
   sink: MessageSink | undefined
   /** Undefined while the peer is served as over tcp://, as far as is known yet. */
@@ -61,6 +58,7 @@ export class Connection
   readonly #options: ConnectionOptions
   readonly #emit: (event: ConnectionEvent<Connection>) => void
   readonly #session: Session
+  readonly #writer: SocketWriter
   #receiving: Receiver
   #heartbeat: Heartbeat | undefined
   /** The timer of the handshake, later of the farewell. */
@@ -77,25 +75,12 @@ export class Connection
   #sliceBytes = 0
   /** Whether the connection is in line to decode. */
   #isInLine = false
-  /** Whether the network has no room. */
-  #isFull = false
-  /** Whether nothing can be written any more, because one of the sides has ended the connection. */
-  #isOver = false
   /** Whether received bytes are discarded. */
   #discarding = false
   #closed = false
   #stage: Ending["stage"] = "handshaking"
   #final = false
   #error: Error | undefined
-  /**
-   * Chunks and frames passed to the stream whose bytes it may still hold. Bytes that the stream has
-   * not written are at the end.
-   */
-  #writing: (Chunk | Uint8Array)[] = NOTHING
-  /** Callbacks of `flush()` that are called when the connection has ended. */
-  #flushes: (() => void)[] | undefined
-  /** The bytes left to write after the event loop has stopped. */
-  #remainder: Remainder | undefined
   #sentMessages = 0
   #sentPlainBytes = 0
   #sentWireBytes = 0
@@ -107,6 +92,7 @@ export class Connection
   ) {
     const { settings, handshakeMs, handshake, relays, acceptsPlain } = options
     this.#socket = channel.socket
+    this.#writer = new SocketWriter(channel.socket)
     this.#options = options
     this.#emit = onEvent
     this.#session = new Session(handshake, this, relays ? this : undefined)
@@ -172,19 +158,11 @@ export class Connection
   // -- Sending ---------------------------------------------------------------------
 
   get waiting(): Waiting {
-    // Written chunks are kept until the stream is empty, and released with the next write after that.
-    const bytes = this.#socket.writableLength
-    let messages = 0
-    if (bytes > 0)
-      for (const written of this.#writing)
-        if (written instanceof Chunk) messages += written.messages
-    return { messages, bytes }
+    return this.#writer.waiting
   }
 
-  /** Whether a write would be queued or lost. Messages that are not written can go to the next connection. */
   get blocked(): boolean {
-    // A stream that failed reports it one turn of the event loop later.
-    return this.#isFull || this.#isOver || this.#socket.destroyed
+    return this.#writer.blocked
   }
 
   /** Writes a chunk of encoded messages, after the dictionary if the chunk needs it. */
@@ -202,9 +180,8 @@ export class Connection
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
     const begunAt = performance.now()
-    this.#write(chunk.bytes)
-    encoding?.wrote(chunk, begunAt, this.#isFull)
-    this.#keepWhileWriting(chunk)
+    this.#writer.write(chunk)
+    encoding?.wrote(chunk, begunAt, this.#writer.isFull)
   }
 
   #sendDictionary(): void {
@@ -213,85 +190,36 @@ export class Connection
     this.#sentWireBytes += frame.length - new FrameHead().read(frame, 0)
   }
 
-  #keepWhileWriting(written: Chunk | Uint8Array): void {
-    if (this.#socket.writableLength > 0) {
-      if (this.#writing === NOTHING) this.#writing = []
-      this.#writing.push(written)
-    } else {
-      if (written instanceof Chunk) written.release()
-      this.#releaseWritten()
-    }
-  }
-
-  #releaseWritten(): void {
-    if (this.#writing.length === 0) return
-    for (const written of this.#writing) if (written instanceof Chunk) written.release()
-    this.#writing = NOTHING
-  }
-
   sendCommand(name: string, data: Uint8Array): void {
     this.send(writeCommand(name, data))
   }
 
   /** Sends a frame that is not part of a message. */
   send(bytes: Uint8Array): void {
-    if (this.#isOver) return
-    this.#write(bytes)
-    this.#keepWhileWriting(bytes)
+    if (!this.#writer.isOver) this.#writer.write(bytes)
   }
 
-  #write(bytes: Uint8Array): void {
-    this.#socket.write(bytes)
-    // The stream also asks for a pause when the system took everything at once.
-    this.#isFull = this.#socket.writableNeedDrain && this.#socket.writableLength > 0
-  }
-
-  /** Bytes that the system has not accepted yet. */
   get untakenBytes(): number {
-    return untakenBytes(this.#socket)
+    return this.#writer.untakenBytes
   }
 
   flush(done: () => void): void {
-    if (this.#closed || this.untakenBytes === 0) done()
-    else if (this.#socket.writableEnded) {
-      this.#flushes ??= []
-      this.#flushes.push(done)
-    } else this.#socket.write(NO_BYTES, done)
-  }
-
-  #flushed(): void {
-    const flushes = this.#flushes ?? []
-    this.#flushes = undefined
-    for (const done of flushes) done()
+    this.#writer.flush(done)
   }
 
   depart(departure: Departure): boolean {
-    if (descriptorOf(this.#socket) === undefined) return false
-    departure.add(this)
-    return !this.#isOver
-  }
-
-  writeOn(): number {
-    if (!this.#remainder && this.untakenBytes === 0) return 0
-    this.#remainder ??= new Remainder(
-      descriptorOf(this.#socket) as number,
-      this.#writing.map((written) => (written instanceof Chunk ? written.bytes : written)),
-      this.untakenBytes,
-    )
-    return this.#remainder.write()
+    return this.#writer.depart(departure)
   }
 
   end(): void {
     if (this.#closed) return
     this.#stopListening()
-    this.#isOver = true
-    this.#socket.end()
+    this.#writer.end()
   }
 
   destroy(): void {
     this.#discarding = true
-    this.#isOver = true
-    this.#socket.destroy()
+    this.#writer.destroy()
   }
 
   stop(): void {
@@ -427,9 +355,8 @@ export class Connection
   }
 
   drained(): void {
-    if (this.#socket.writableLength === 0) this.#releaseWritten()
-    if (this.#isOver) return
-    this.#isFull = false
+    this.#writer.drained()
+    if (this.#writer.isOver) return
     this.encoding?.drained()
     this.#heartbeat?.drained()
     if (!this.blocked) this.sink?.drained()
@@ -512,13 +439,12 @@ export class Connection
 
   /** The peer closed its sending side, so nobody reads any more. */
   ended(): void {
-    this.#isOver = true
-    this.#socket.end()
+    this.#writer.end()
     this.finished()
   }
 
   finished(): void {
-    this.#flushed()
+    this.#writer.flushed()
     clearTimeout(this.#timer)
     this.#timer = destroyLater(this.#socket)
   }
@@ -526,17 +452,16 @@ export class Connection
   closed(): void {
     clearTimeout(this.#timer)
     this.#closed = true
-    this.#isOver = true
+    this.#writer.closed()
     this.#readRest()
     this.#heartbeat?.stop() // #readRest() may have started it, by ending the handshake
-    this.#releaseWritten()
     this.encoding?.close()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const ending = { error, stage: this.#stage, final: this.#final, counts: this.counts }
     this.#receiving.close()
     this.#emit({ type: "closed", connection: this, ...ending })
     this.sink = undefined
-    this.#flushed()
+    this.#writer.flushed()
   }
 
   /**

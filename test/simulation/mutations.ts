@@ -12,6 +12,7 @@ export interface Mutation {
 const OUTBOUND = "src/patterns/outbound.ts"
 const INBOUND = "src/patterns/inbound.ts"
 const CONNECTION = "src/transport/connection.ts"
+const WRITER = "src/transport/socket-writer.ts"
 const TURNS = "src/transport/read-turns.ts"
 
 export const mutations: readonly Mutation[] = [
@@ -56,8 +57,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "  ended(): void {\n    this.#isOver = true\n",
-        to: "  ended(): void {\n",
+        from: "  ended(): void {\n    this.#writer.end()\n",
+        to: "  ended(): void {\n    this.#socket.end()\n",
       },
     ],
   },
@@ -65,12 +66,12 @@ export const mutations: readonly Mutation[] = [
     name: "a connection that this side gives up is written to",
     patches: [
       {
-        file: CONNECTION,
-        from: "    this.#discarding = true\n    this.#isOver = true\n    this.#socket.destroy()",
-        to: "    this.#discarding = true\n    this.#socket.destroy()",
+        file: WRITER,
+        from: "    this.#isOver = true\n    this.#socket.destroy()",
+        to: "    this.#socket.destroy()",
       },
       {
-        file: CONNECTION,
+        file: WRITER,
         from: "    return this.#isFull || this.#isOver || this.#socket.destroyed\n",
         to: "    return this.#isFull || this.#isOver\n",
       },
@@ -181,7 +182,7 @@ export const mutations: readonly Mutation[] = [
     name: "a chunk is released twice",
     patches: [
       {
-        file: CONNECTION,
+        file: WRITER,
         from: "    for (const written of this.#writing) if (written instanceof Chunk) written.release()",
         to: "    for (const written of this.#writing)\n      if (written instanceof Chunk) {\n        written.release()\n        written.release()\n      }",
       },
@@ -191,9 +192,9 @@ export const mutations: readonly Mutation[] = [
     name: "a chunk is released before it is written",
     patches: [
       {
-        file: CONNECTION,
-        from: "      this.#writing.push(written)",
-        to: "      if (written instanceof Chunk) written.release()",
+        file: WRITER,
+        from: "      this.#writing.push(item)",
+        to: "      if (item instanceof Chunk) item.release()",
       },
     ],
   },

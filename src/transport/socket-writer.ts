@@ -1,0 +1,138 @@
+import type { Socket } from "node:net"
+import { Chunk } from "../codec/chunk.js"
+import { descriptorOf, Remainder, untakenBytes } from "./remainder.js"
+import type { Departing, Departure, Waiting } from "./transport.js"
+
+/** The shared value of writers that are not writing anything. */
+const NOTHING: (Chunk | Uint8Array)[] = []
+const NO_BYTES = new Uint8Array(0)
+
+/** The writing half of a connection. Chunks keep their memory until the stream has written them. */
+export class SocketWriter implements Departing {
+  readonly #socket: Socket
+  /** Whether the network has no room. */
+  #isFull = false
+  /** Whether nothing can be written any more, because one of the sides has ended the connection. */
+  #isOver = false
+  #isClosed = false
+  /**
+   * Chunks and frames passed to the stream whose bytes it may still hold. Bytes that the stream has
+   * not written are at the end.
+   */
+  #writing: (Chunk | Uint8Array)[] = NOTHING
+  /** Callbacks of `flush()` that are called when the stream has ended. */
+  #flushes: (() => void)[] | undefined
+  /** The bytes left to write after the event loop has stopped. */
+  #remainder: Remainder | undefined
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  get isFull(): boolean {
+    return this.#isFull
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** Whether a write would be queued or lost. Messages that are not written can go to the next connection. */
+  get blocked(): boolean {
+    // A stream that failed reports it one turn of the event loop later.
+    return this.#isFull || this.#isOver || this.#socket.destroyed
+  }
+
+  get waiting(): Waiting {
+    // Written chunks are kept until the stream is empty, and released with the next write after that.
+    const bytes = this.#socket.writableLength
+    let messages = 0
+    if (bytes > 0)
+      for (const written of this.#writing)
+        if (written instanceof Chunk) messages += written.messages
+    return { messages, bytes }
+  }
+
+  /** Bytes that the system has not accepted yet. */
+  get untakenBytes(): number {
+    return untakenBytes(this.#socket)
+  }
+
+  /** Writes a chunk, which is released later, or the bytes of a frame. */
+  write(item: Chunk | Uint8Array): void {
+    this.#socket.write(item instanceof Chunk ? item.bytes : item)
+    const isWriting = this.#socket.writableLength > 0
+    // The stream also asks for a pause when the system took everything at once.
+    this.#isFull = isWriting && this.#socket.writableNeedDrain
+    if (isWriting) {
+      if (this.#writing === NOTHING) this.#writing = []
+      this.#writing.push(item)
+    } else {
+      if (item instanceof Chunk) item.release()
+      this.#release()
+    }
+  }
+
+  #release(): void {
+    if (this.#writing.length === 0) return
+    for (const written of this.#writing) if (written instanceof Chunk) written.release()
+    this.#writing = NOTHING
+  }
+
+  /** The stream has passed everything to the system. */
+  drained(): void {
+    if (this.#socket.writableLength === 0) this.#release()
+    this.#isFull = false
+  }
+
+  flush(done: () => void): void {
+    if (this.#isClosed || this.untakenBytes === 0) done()
+    else if (this.#socket.writableEnded) {
+      this.#flushes ??= []
+      this.#flushes.push(done)
+    } else this.#socket.write(NO_BYTES, done)
+  }
+
+  /** The stream has ended. */
+  flushed(): void {
+    const flushes = this.#flushes ?? []
+    this.#flushes = undefined
+    for (const done of flushes) done()
+  }
+
+  /** Ends the stream once everything written is sent. */
+  end(): void {
+    this.#isOver = true
+    this.#socket.end()
+  }
+
+  destroy(): void {
+    this.#isOver = true
+    this.#socket.destroy()
+  }
+
+  /** The socket was closed. `flushed()` follows. */
+  closed(): void {
+    this.#isClosed = true
+    this.#isOver = true
+    this.#release()
+  }
+
+  // -- The exit of the process -----------------------------------------------------
+
+  depart(departure: Departure): boolean {
+    if (descriptorOf(this.#socket) === undefined) return false
+    departure.add(this)
+    return !this.#isOver
+  }
+
+  writeOn(): number {
+    if (!this.#remainder && this.untakenBytes === 0) return 0
+    this.#remainder ??= new Remainder(
+      descriptorOf(this.#socket) as number,
+      this.#writing.map((written) => (written instanceof Chunk ? written.bytes : written)),
+      this.untakenBytes,
+    )
+    return this.#remainder.write()
+  }
+}
