@@ -17,7 +17,7 @@ const LIMITS = [
     to: "const OPERATIONS_MAX = (__simulation as any).limits.operations",
   },
   {
-    file: "src/transport/connection.ts",
+    file: "src/transport/socket-reader.ts",
     from: /const SLICE_BYTES = .+/g,
     to: "const SLICE_BYTES = (__simulation as any).limits.sliceBytes",
   },

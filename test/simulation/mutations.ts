@@ -12,6 +12,7 @@ export interface Mutation {
 const OUTBOUND = "src/patterns/outbound.ts"
 const INBOUND = "src/patterns/inbound.ts"
 const CONNECTION = "src/transport/connection.ts"
+const READER = "src/transport/socket-reader.ts"
 const WRITER = "src/transport/socket-writer.ts"
 const TURNS = "src/transport/read-turns.ts"
 
@@ -101,9 +102,9 @@ export const mutations: readonly Mutation[] = [
     name: "a connection that ends decodes the rest before it hands on what it had decoded",
     patches: [
       {
-        file: CONNECTION,
-        from: "      this.#takeAllKept()\n      if (!this.#stopped) this.#receiving",
-        to: "      if (!this.#stopped) this.#receiving",
+        file: READER,
+        from: "      this.#takeAllKept()\n      if (!this.#isStopped) this.#receiver",
+        to: "      if (!this.#isStopped) this.#receiver",
       },
     ],
   },
@@ -326,7 +327,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: CONNECTION,
-        from: "    this.#readRest()\n    this.#heartbeat",
+        from: "    this.#reader.readRest()\n    this.#heartbeat",
         to: "    this.#heartbeat",
       },
     ],
@@ -363,7 +364,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: "a transcoder is not closed",
-    patches: [{ file: CONNECTION, from: "    this.#receiving.close()\n", to: "" }],
+    patches: [{ file: CONNECTION, from: "    this.#reader.close()\n", to: "" }],
   },
   {
     name: "a ROUTER forgets the name of whom it connects to",

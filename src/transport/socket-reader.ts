@@ -1,0 +1,219 @@
+import type { Socket } from "node:net"
+import type { Traffic } from "../codec/codec.js"
+import { receivingInstance } from "../codec/module.js"
+import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
+import { PlainReceiver } from "../zmtp/plain-receiver.js"
+import type { Session } from "../zmtp/session.js"
+import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
+import type { ConnectionOptions, DirectionCounts } from "./transport.js"
+
+/** Plaintext in bytes that a connection decodes before the next connection in line gets its slice. */
+const SLICE_BYTES = 2 << 20
+
+const NO_BYTES = new Uint8Array(0)
+
+/** A decoder of received bytes into plain frames. */
+type Receiver = Pick<
+  Transcoder,
+  "transcode" | "keep" | "resume" | "count" | "hasDictionary" | "close"
+>
+
+/** A reused target for counting. */
+const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
+
+/**
+ * The reading half of a connection. It decodes received bytes, in turn with the other connections
+ * of the thread, and passes the frames to the session.
+ */
+export class SocketReader implements Readable, TranscoderSink {
+  readonly #socket: Socket
+  readonly #session: Session
+  readonly #options: ConnectionOptions
+  /** Called with an error of the stream. */
+  readonly #connection: { failed(error: Error): void }
+  #receiver: Receiver
+  /** Decoded plain frames that the sink had no room for. */
+  #kept: Uint8Array | undefined
+  /** Whether the sink has no room for more. */
+  #isStopped = false
+  /** Whether the sink was full before this connection received anything. */
+  #isHeld = false
+  /** Received bytes to decode in this call. */
+  #chunk: Uint8Array = NO_BYTES
+  /** Bytes decoded in the current slice. */
+  #sliceBytes = 0
+  /** Whether the connection is in line to decode. */
+  #isInLine = false
+  /** Whether received bytes are discarded. */
+  #isDiscarding = false
+  #isClosed = false
+
+  constructor(
+    socket: Socket,
+    session: Session,
+    options: ConnectionOptions,
+    connection: { failed(error: Error): void },
+  ) {
+    this.#socket = socket
+    this.#session = session
+    this.#options = options
+    this.#connection = connection
+    if (options.acceptsPlain) {
+      const receiver = new PlainReceiver(options.settings.budgetBytes)
+      this.#receiver = receiver
+      session.headCheck = receiver
+    } else this.#receiver = openTranscoder(options)
+  }
+
+  /** Decodes all that follows the handshake, which has shown that the peer is not a plain one. */
+  startDecoding(): void {
+    this.#session.headCheck = undefined
+    this.#receiver = openTranscoder(this.#options)
+  }
+
+  get isStopped(): boolean {
+    return this.#isStopped
+  }
+
+  get isDiscarding(): boolean {
+    return this.#isDiscarding
+  }
+
+  get counts(): DirectionCounts {
+    this.#receiver.count(counted)
+    return { ...counted, dictionary: this.#receiver.hasDictionary }
+  }
+
+  /** Reads a chunk of the stream. It is valid during the call only. */
+  read(chunk: Uint8Array): void {
+    if (this.#isDiscarding) return
+    const frames = this.#session.isReady ? chunk : this.#readHandshake(chunk)
+    if (this.#isDiscarding || frames.length === 0) return
+    if (this.#isStopped || this.#isInLine || !mayReadNow()) {
+      this.#receiver.keep(frames)
+      if (!this.#isStopped) this.#getInLine()
+    } else {
+      this.#chunk = frames
+      readNow(this)
+    }
+    if (this.#isStopped || this.#isInLine) this.#socket.pause()
+  }
+
+  /**
+   * Reads the greeting. If plain peers are accepted, reads the handshake too, which shows whether
+   * this is one. Returns the bytes that are left to decode.
+   */
+  #readHandshake(chunk: Uint8Array): Uint8Array {
+    const session = this.#session
+    try {
+      const frames = session.isGreeted ? chunk : chunk.subarray(session.greet(chunk))
+      if (!this.#options.acceptsPlain || this.#isDiscarding) return frames
+      return frames.subarray(session.receive(frames))
+    } catch (error) {
+      this.#connection.failed(error as Error)
+      return NO_BYTES
+    }
+  }
+
+  #getInLine(): void {
+    if (this.#isInLine) return
+    this.#isInLine = true
+    readSoon(this)
+  }
+
+  readSlice(): boolean {
+    this.#isInLine = false
+    if (this.#isDiscarding || this.#isClosed) return false
+    this.#sliceBytes = 0
+    const chunk = this.#chunk
+    this.#chunk = NO_BYTES
+    try {
+      this.#takeKept()
+      if (this.#isStopped) return false
+      this.#receiver.transcode(chunk, this)
+    } catch (error) {
+      this.#connection.failed(error as Error)
+      return false
+    }
+    if (this.#isDiscarding || this.#isStopped) return false
+    if (this.#sliceBytes >= SLICE_BYTES) {
+      this.#isInLine = true
+      return true
+    }
+    if (this.#socket.isPaused()) this.#socket.resume()
+    return false
+  }
+
+  #takeKept(): void {
+    const kept = this.#kept
+    if (!kept) return
+    const used = this.#session.receive(kept)
+    this.#kept = used < kept.length ? kept.subarray(used) : undefined
+  }
+
+  /** Passes on everything that was decoded, even if the sink is full. */
+  #takeAllKept(): void {
+    while (this.#kept) this.#takeKept()
+  }
+
+  take(piece: Uint8Array, copied: boolean): boolean {
+    if (this.#isDiscarding) return true
+    this.#sliceBytes += piece.length
+    const used = this.#session.receive(piece, 0, copied)
+    if (used < piece.length) {
+      const rest = piece.subarray(used)
+      this.#kept = copied ? rest : new Uint8Array(rest)
+    }
+    return !this.#isStopped && this.#sliceBytes < SLICE_BYTES
+  }
+
+  /** Stops, because the sink has no room for more. */
+  stop(): void {
+    this.#isStopped = true
+  }
+
+  /** Stops before anything was received. */
+  hold(): void {
+    this.#isStopped = true
+    this.#isHeld = true
+  }
+
+  resume(): void {
+    if (!this.#isStopped || this.#isClosed) return
+    this.#isStopped = false
+    this.#isHeld = false
+    this.#getInLine()
+  }
+
+  /** Discards everything received from now on. */
+  discard(): void {
+    this.#isDiscarding = true
+    this.#kept = undefined
+  }
+
+  /**
+   * Passes on the bytes received before the socket was closed: the decoded ones in any case, because
+   * they are counted, and the others as far as there is room. Does nothing if the sink was already
+   * full when the connection began, because every reconnect would add to its queue.
+   */
+  readRest(): void {
+    this.#isClosed = true
+    if (this.#isDiscarding || this.#isHeld) return
+    this.#sliceBytes = Number.NEGATIVE_INFINITY
+    try {
+      this.#takeAllKept()
+      if (!this.#isStopped) this.#receiver.resume(this)
+      this.#takeAllKept()
+    } catch {
+      // The remaining bytes broke a rule, but the connection has already ended.
+    }
+  }
+
+  close(): void {
+    this.#receiver.close()
+  }
+}
+
+function openTranscoder({ settings }: ConnectionOptions): Transcoder {
+  return Transcoder.receiving(receivingInstance(), settings, true)
+}
