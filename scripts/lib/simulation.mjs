@@ -95,7 +95,7 @@ const VIEWS = [
     to: "    this.#events = events\n    ;(__simulation as any).pipes.push(this)\n",
   },
   {
-    file: "src/codec/chunk.ts",
+    file: "src/codec/slabs.ts",
     from: / {4}return slab\n {2}\}\n(?=(\n| .*\*.*\n)+ {2}withRoom\()/g,
     to: "    ;(__simulation as any).slabs.add(slab)\n    return slab\n  }\n",
   },

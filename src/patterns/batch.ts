@@ -1,6 +1,7 @@
-import { Chunk, type Slab, Slabs } from "../codec/chunk.js"
+import { Chunk } from "../codec/chunk.js"
 import { countFrames, framesLength, MORE, writeFrameHead } from "../codec/frames.js"
 import type { PlainMessages } from "../codec/sender.js"
+import { KEEPS_BYTES, type Slab, Slabs } from "../codec/slabs.js"
 import { SENTINEL_BYTES } from "../codec/wire.js"
 import type { OpenMemory, Waiting } from "../transport/transport.js"
 import type { Message } from "./message.js"
@@ -16,9 +17,6 @@ const COPIED_MAX_BYTES = 128
 /** Maximum number of spare buffers of each size. */
 const SPARE_MAX = 32
 const SPARE_LARGE_MAX = 4
-
-/** A queued chunk smaller than this is copied out of its slab, so that the slab can be reused. */
-const KEEPS_BYTES = 32 * 1024
 
 const allocate = (bytes: number) => Buffer.allocUnsafeSlow(bytes)
 const firstBuffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, FIRST_BYTES)

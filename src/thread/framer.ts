@@ -1,6 +1,7 @@
-import { Chunk, type Packing, type Slab } from "../codec/chunk.js"
+import { Chunk, type Packing } from "../codec/chunk.js"
 import { countFrames, framesLength, writeFrames } from "../codec/frames.js"
 import { copyShared } from "../codec/shared-copy.js"
+import type { Slab } from "../codec/slabs.js"
 import type { Encoder } from "../transport/transport.js"
 import { allocateShared, SharedSlabs } from "./shared-slabs.js"
 

@@ -16,7 +16,7 @@
  * - After seal(), the memory may be reused while take() is still copying. That copy is discarded
  * too.
  */
-import type { Slab } from "../codec/chunk.js"
+import type { Slab } from "../codec/slabs.js"
 import type { OpenMemory } from "../transport/transport.js"
 import { framer } from "./framer.js"
 

@@ -1,5 +1,5 @@
-import { SLAB_BYTES, type Slab } from "../codec/chunk.js"
 import { copyShared } from "../codec/shared-copy.js"
+import { SLAB_BYTES, type Slab } from "../codec/slabs.js"
 import { fromWorker, type MessageFromWorker, type PostedEvent } from "./protocol.js"
 import { AnnouncedSlabs, SharedSlabs } from "./shared-slabs.js"
 

@@ -1,5 +1,5 @@
-import { type Slab, Slabs, SPARE_MAX } from "../codec/chunk.js"
 import { outOfMemory } from "../codec/errors.js"
+import { type Slab, Slabs, SPARE_MAX } from "../codec/slabs.js"
 import type { SlabNotice } from "./protocol.js"
 
 /**
