@@ -2,7 +2,8 @@ import type { Socket } from "node:net"
 import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
-import { EffortMeter, Link } from "../transport/effort-meter.js"
+import { EffortMeter } from "../transport/effort-meter.js"
+import { Link } from "../transport/network-meter.js"
 import { LimitedStream, type MessageLimits } from "./message-limits.js"
 
 export interface PumpHandlers {

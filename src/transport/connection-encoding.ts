@@ -1,7 +1,8 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { Settings } from "../codec/options.js"
 import type { Sender } from "../codec/sender.js"
-import { EffortMeter, groupMeter, knownGroupMeter, Link, type LinkHolder } from "./effort-meter.js"
+import { EffortMeter, groupMeter, knownGroupMeter, type LinkHolder } from "./effort-meter.js"
+import { Link } from "./network-meter.js"
 import type { ConnectionOptions, Encoding } from "./transport.js"
 
 /** Plaintext in bytes that a connection sends before it is measured: most send little, or seldom. */

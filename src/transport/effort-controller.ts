@@ -19,6 +19,7 @@
  * This module has no clock and no I/O: callers pass times in milliseconds, counted from any point.
  */
 import { NO_EFFORT } from "../codec/options.js"
+import { Average, isLike, ODD } from "./average.js"
 
 /** The effort of level 0. */
 export const USUAL_EFFORT = 1
@@ -31,10 +32,6 @@ const THOROUGH = EFFORTS.indexOf(-3)
 
 /** The age in milliseconds at which an observation of an effort counts half. */
 const MEMORY_MS = 450
-/** The weight of the latest measurement in an average. */
-const LATEST = 0.4
-/** The factor beyond which a measurement is ignored as odd, unless the next one confirms it. */
-const ODD = 1.5
 /** The factor beyond which the time of a batch is cut off, because it was probably interrupted. */
 const OUTLIER = 4
 /** The share of time that probes and trials may cost, */
@@ -577,44 +574,5 @@ export class EffortController {
     this.#trial = undefined
     this.#isResting = true
     this.#restedAt = now
-  }
-}
-
-const isLike = (one: number, other: number) => one <= other * ODD && other <= one * ODD
-
-/** An average in which the latest measurements count most, and single odd ones do not count. */
-export class Average {
-  value: number | undefined
-  #odd: number | undefined
-  #isGuess = false
-
-  /** Whether the value is assumed, and was not measured. */
-  get isGuess(): boolean {
-    return this.#isGuess
-  }
-
-  /** Whether the latest measurement was an odd one. */
-  get isUnsure(): boolean {
-    return this.#odd !== undefined
-  }
-
-  /** Assumes a value until the next measurement. */
-  guess(value: number | undefined): void {
-    this.value = value
-    this.#isGuess = true
-  }
-
-  add(measured: number): void {
-    const { value } = this
-    if (value === undefined || this.#isGuess) this.#set(measured)
-    else if (isLike(measured, value)) this.#set(value + (measured - value) * LATEST)
-    else if (this.#odd !== undefined && isLike(measured, this.#odd)) this.#set(measured)
-    else this.#odd = measured
-  }
-
-  #set(value: number): void {
-    this.value = value
-    this.#odd = undefined
-    this.#isGuess = false
   }
 }

@@ -5,9 +5,10 @@ import type { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
 import type { PlainMessages, Sender } from "../codec/sender.js"
 import type { AuthStatus, HandshakeEvent, HandshakeSettings } from "../zmtp/handshake.js"
-import type { Link, LinkHolder } from "./effort-meter.js"
+import type { LinkHolder } from "./effort-meter.js"
 import type { Destination, HostPort } from "./endpoint.js"
 import type { HeartbeatOptions } from "./heartbeat.js"
+import type { Link } from "./network-meter.js"
 import type { TcpOptions } from "./tcp-options.js"
 
 /** Options that all connections of an endpoint share. */

@@ -10,7 +10,7 @@ import {
   type PipeOptions,
 } from "../../src/patterns/pipe.js"
 import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
-import { Link } from "../../src/transport/effort-meter.js"
+import { Link } from "../../src/transport/network-meter.js"
 import type {
   Encoder,
   Encoding,

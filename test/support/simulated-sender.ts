@@ -1,6 +1,7 @@
 /** A simulated sender, network and receiver, defined by tables, with their own clock. */
 import { EFFORTS } from "../../src/transport/effort-controller.js"
-import { type Clock, EffortMeter, Link, Load } from "../../src/transport/effort-meter.js"
+import { EffortMeter } from "../../src/transport/effort-meter.js"
+import { type Clock, Link, Load } from "../../src/transport/network-meter.js"
 
 /** A number for each of EFFORTS: nanoseconds, or bytes on the wire, for each byte of plaintext. */
 export interface Payload {
