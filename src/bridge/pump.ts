@@ -3,7 +3,7 @@ import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import { EffortMeter } from "../transport/effort-meter.js"
-import { Link } from "../transport/network-meter.js"
+import { NetworkMeter } from "../transport/network-meter.js"
 import { LimitedStream, type MessageLimits } from "./message-limits.js"
 
 export interface PumpHandlers {
@@ -29,7 +29,7 @@ export class Pump implements TranscoderSink {
   readonly #input: LimitedStream | undefined
   readonly #output: LimitedStream | undefined
   readonly #handlers: PumpHandlers
-  readonly #network: Link | undefined
+  readonly #network: NetworkMeter | undefined
   readonly #meter: EffortMeter | undefined
   /** Traffic that was written, and that of the current run, with the time of its writes. */
   #written: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
@@ -60,7 +60,7 @@ export class Pump implements TranscoderSink {
     this.#input = decodes ? undefined : new LimitedStream(limits)
     this.#output = decodes ? new LimitedStream({ ...limits, maxBytes: -1 }) : undefined
     this.#handlers = handlers
-    this.#network = adaptive ? new Link() : undefined
+    this.#network = adaptive ? new NetworkMeter() : undefined
     this.#meter = this.#network && new EffortMeter([this.#network])
   }
 
@@ -163,7 +163,7 @@ export class Pump implements TranscoderSink {
     return !this.#blocked
   }
 
-  #measureWrite(network: Link, startedAt: number): void {
+  #measureWrite(network: NetworkMeter, startedAt: number): void {
     const { plainBytes, wireBytes } = this.#written
     this.#transcoder.count(this.#written)
     const plain = this.#written.plainBytes - plainBytes

@@ -1,8 +1,8 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { Settings } from "../codec/options.js"
 import type { Sender } from "../codec/sender.js"
-import { EffortMeter, groupMeter, knownGroupMeter, type LinkHolder } from "./effort-meter.js"
-import { Link } from "./network-meter.js"
+import { EffortMeter, groupMeter, knownGroupMeter, type Measured } from "./effort-meter.js"
+import { NetworkMeter } from "./network-meter.js"
 import type { ConnectionOptions, Encoding } from "./transport.js"
 
 /** Plaintext in bytes that a connection sends before it is measured: most send little, or seldom. */
@@ -16,8 +16,7 @@ export class ConnectionEncoding implements Encoding {
   readonly #connection: { effortChanged(): void }
   /** Plaintext sent before the measurement. */
   #unmeasuredBytes = 0
-  /** Measures the network. */
-  #link: Link | undefined
+  #network: NetworkMeter | undefined
   /** Chooses the effort, for this connection or for a group of them. */
   #meter: EffortMeter | undefined
 
@@ -27,15 +26,15 @@ export class ConnectionEncoding implements Encoding {
     this.#connection = connection
   }
 
-  get link(): Link {
-    return this.#link ?? this.#measure()
+  get network(): NetworkMeter {
+    return this.#network ?? this.#measure()
   }
 
-  #measure(): Link {
-    const link = new Link()
-    link.sender = this.#connection
-    this.#link = link
-    return link
+  #measure(): NetworkMeter {
+    const network = new NetworkMeter()
+    network.sender = this.#connection
+    this.#network = network
+    return network
   }
 
   get effort(): number {
@@ -44,17 +43,17 @@ export class ConnectionEncoding implements Encoding {
     return meter?.effort ?? this.#settings.effort
   }
 
-  applyEffort(group?: readonly LinkHolder[]): void {
+  applyEffort(group?: readonly Measured[]): void {
     const sender = this.#sender
     if (!this.#settings.adaptive) return
-    if (!this.#link) {
+    if (!this.#network) {
       sender.effort = this.#settings.effort
       return
     }
     // The last connection of a group must not go on with the group's measurements.
     const isGrouped = this.#meter !== undefined && this.#meter === knownGroupMeter(sender)
     if (group && (group.length > 1 || isGrouped)) this.#meter = groupMeter(sender, group)
-    else if (this.#meter === undefined) this.#meter = new EffortMeter([this.#link])
+    else if (this.#meter === undefined) this.#meter = new EffortMeter([this.#network])
     sender.effort = this.#meter.next()
   }
 
@@ -64,8 +63,8 @@ export class ConnectionEncoding implements Encoding {
 
   /** Records a write that began at `begunAt`, and whether the network had no room for all of it. */
   wrote({ plainBytes, wireBytes }: Chunk, begunAt: number, isBlocked: boolean): void {
-    if (this.#link) {
-      this.#link.wrote(plainBytes, wireBytes, begunAt, isBlocked)
+    if (this.#network) {
+      this.#network.wrote(plainBytes, wireBytes, begunAt, isBlocked)
       return
     }
     this.#unmeasuredBytes += plainBytes
@@ -75,12 +74,12 @@ export class ConnectionEncoding implements Encoding {
 
   /** Records that the network has taken all that was written. */
   drained(): void {
-    this.#link?.drained()
+    this.#network?.drained()
     if (this.#meter?.isAlone) this.#meter.drained()
   }
 
-  /** Ends the measurement. The meter of a group may still refer to the link. */
+  /** Ends the measurement. The meter of a group may still refer to the network. */
   close(): void {
-    if (this.#link) this.#link.sender = undefined
+    if (this.#network) this.#network.sender = undefined
   }
 }

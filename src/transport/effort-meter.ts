@@ -1,18 +1,26 @@
 /** Measures connections, for the controllers of their compression efforts. */
 import { EffortController } from "./effort-controller.js"
-import { type Clock, clock, type Link, type Load, load, type Written } from "./network-meter.js"
+import {
+  type Clock,
+  clock,
+  type Load,
+  load,
+  type NetworkMeter,
+  type Written,
+} from "./network-meter.js"
 
 /** Minimum duration of a window in milliseconds, and minimum number of encodings in it. */
 const WINDOW_MS = 30
 const WINDOW_ENCODINGS = 4
 const WINDOW_MAX_MS = 500
+
 /** Chooses the effort of messages that are encoded for one or more connections. */
 export class EffortMeter {
   readonly #clock: Clock
   readonly #load: Load
   readonly #controller: EffortController = new EffortController()
   /** The connections that are sent the same. */
-  #links: readonly Link[]
+  #networks: readonly NetworkMeter[]
   #encodingAt = 0
   /** Totals of the current window. */
   #begunAt = 0
@@ -25,8 +33,8 @@ export class EffortMeter {
   /** Plaintext that was written but does not count yet, in bytes. */
   #advanceBytes = 0
 
-  constructor(links: readonly Link[], theClock: Clock = clock, theLoad: Load = load) {
-    this.#links = links
+  constructor(networks: readonly NetworkMeter[], theClock: Clock = clock, theLoad: Load = load) {
+    this.#networks = networks
     this.#clock = theClock
     this.#load = theLoad
     this.#begin(theClock.now())
@@ -39,11 +47,11 @@ export class EffortMeter {
 
   /** Whether the meter is for one connection. */
   get isAlone(): boolean {
-    return this.#links.length === 1
+    return this.#networks.length === 1
   }
 
-  set links(links: readonly Link[]) {
-    this.#links = links
+  set networks(networks: readonly NetworkMeter[]) {
+    this.#networks = networks
     this.#begin(this.#clock.now())
   }
 
@@ -55,9 +63,9 @@ export class EffortMeter {
   /** Returns the effort for the next encoding. */
   next(): number {
     this.#encodingAt = this.#clock.now()
-    const [link] = this.#links
-    if (this.#links.length !== 1 || !link) return this.#controller.next(this.#encodingAt)
-    const written = link.plainBytes - link.begunBytes
+    const [network] = this.#networks
+    if (this.#networks.length !== 1 || !network) return this.#controller.next(this.#encodingAt)
+    const written = network.plainBytes - network.begunBytes
     return this.#controller.next(this.#encodingAt, this.#waitingBytes + this.#plainBytes - written)
   }
 
@@ -85,7 +93,7 @@ export class EffortMeter {
     this.#activeMsThen = this.#clock.activeMs()
     const { plainBytes, encodeMs, writeMs } = this.#load
     this.#loadThen = { plainBytes, encodeMs, writeMs }
-    for (const link of this.#links) link.begin(now)
+    for (const network of this.#networks) network.begin(now)
   }
 
   #checkEnd(now: number, isDrained: boolean): void {
@@ -98,9 +106,12 @@ export class EffortMeter {
   /** Windows of a connection that waits begin and end with drains, because the network takes much at once. */
   #mayEnd(now: number, isDrained: boolean): boolean {
     if (isDrained) return true
-    const [link] = this.#links
+    const [network] = this.#networks
     const mayWait =
-      this.#links.length === 1 && link && link.since(now).blockedMs > 0 && !link.isAhead(now)
+      this.#networks.length === 1 &&
+      network &&
+      network.since(now).blockedMs > 0 &&
+      !network.isAhead(now)
     return !mayWait && this.#encodings >= WINDOW_ENCODINGS
   }
 
@@ -108,7 +119,7 @@ export class EffortMeter {
     const { effort } = this
     this.#observe(now, ms, isDrained)
     if (this.effort === effort) return
-    for (const link of this.#links) link.sender?.effortChanged()
+    for (const network of this.#networks) network.sender?.effortChanged()
   }
 
   #observe(now: number, ms: number, isDrained: boolean): void {
@@ -117,19 +128,19 @@ export class EffortMeter {
     let written: Written = { plainBytes: 0, wireBytes: 0, writeMs: 0, blockedMs: 0 }
     let wireBytes = 0
     let writeMs = 0
-    for (const link of this.#links) {
-      const since = link.since(now)
+    for (const network of this.#networks) {
+      const since = network.since(now)
       if (since.plainBytes >= written.plainBytes) written = since
       wireBytes += since.wireBytes
       writeMs += since.writeMs
     }
-    const isOne = this.#links.length === 1
+    const isOne = this.#networks.length === 1
     // Publishers do not wait.
     const spareMs = Math.max(0, ms - activeMs - (isOne ? written.blockedMs : 0))
-    const speedThen = this.#links[0]?.speed ?? Number.POSITIVE_INFINITY
-    for (const link of this.#links) {
-      if (spareMs < ms / 2) link.passed(now, ms, link.since(now).blockedMs)
-      speeds.push(link.speed)
+    const speedThen = this.#networks[0]?.speed ?? Number.POSITIVE_INFINITY
+    for (const network of this.#networks) {
+      if (spareMs < ms / 2) network.passed(now, ms, network.since(now).blockedMs)
+      speeds.push(network.speed)
     }
     const all = this.#load
     const then = this.#loadThen
@@ -138,8 +149,8 @@ export class EffortMeter {
     // Dropped bytes are never written, so this bounds the wait for them.
     const waitingBytes = this.#waitingBytes + this.#plainBytes - written.plainBytes
     this.#waitingBytes = isOne && written.blockedMs > 0 ? Math.max(0, waitingBytes) : 0
-    const [link] = this.#links
-    const speed = isOne && link ? link.speed : Number.POSITIVE_INFINITY
+    const [network] = this.#networks
+    const speed = isOne && network ? network.speed : Number.POSITIVE_INFINITY
     // Bytes in the system's buffer count once the network has taken them.
     const ratio = written.wireBytes / Math.max(1, written.plainBytes)
     const takenBytes = isDrained || ratio === 0 ? Number.POSITIVE_INFINITY : (speed * ms) / ratio
@@ -152,11 +163,11 @@ export class EffortMeter {
         ms,
         spareMs,
         plainBytes: this.#plainBytes,
-        writeCost: wireBytes > 0 ? (writeMs / wireBytes) * this.#links.length : undefined,
+        writeCost: wireBytes > 0 ? (writeMs / wireBytes) * this.#networks.length : undefined,
         restCost: plainBytes > 0 ? Math.max(0, restMs) / plainBytes : undefined,
         writtenBytes,
         waitingBytes: this.#waitingBytes,
-        bufferedBytes: isOne && link ? link.buffered : 0,
+        bufferedBytes: isOne && network ? network.buffered : 0,
         isEven: this.#advanceBytes === 0,
         speeds,
       },
@@ -165,9 +176,11 @@ export class EffortMeter {
   }
 }
 
-/** An object that has a connection, which is measured if this thread encodes its messages. */
-export interface LinkHolder {
-  readonly connection: { readonly encoding?: { readonly link: Link } | undefined } | undefined
+/** A member of a group, whose connection is measured if this thread encodes its messages. */
+export interface Measured {
+  readonly connection:
+    | { readonly encoding?: { readonly network: NetworkMeter } | undefined }
+    | undefined
 }
 
 /** The meters of groups, by their senders. */
@@ -179,17 +192,17 @@ export function knownGroupMeter(sender: object): EffortMeter | undefined {
 }
 
 /** Returns the meter of a sender's group of connections, and creates it if there is none. */
-export function groupMeter(sender: object, holders: readonly LinkHolder[]): EffortMeter {
+export function groupMeter(sender: object, members: readonly Measured[]): EffortMeter {
   const known = groups.get(sender)
   if (known && !known.isBeginning) return known
-  const links: Link[] = []
-  for (const { connection } of holders)
-    if (connection?.encoding) links.push(connection.encoding.link)
+  const networks: NetworkMeter[] = []
+  for (const { connection } of members)
+    if (connection?.encoding) networks.push(connection.encoding.network)
   if (known) {
-    known.links = links
+    known.networks = networks
     return known
   }
-  const meter = new EffortMeter(links)
+  const meter = new EffortMeter(networks)
   groups.set(sender, meter)
   return meter
 }

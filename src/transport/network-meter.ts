@@ -53,7 +53,7 @@ export interface Written {
 }
 
 /** Measures the bytes that the network takes from a connection. */
-export class Link {
+export class NetworkMeter {
   /** Notified when the effort for this connection changes. */
   sender: { effortChanged(): void } | undefined
   readonly #clock: Clock

@@ -5,10 +5,10 @@ import type { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
 import type { PlainMessages, Sender } from "../codec/sender.js"
 import type { AuthStatus, HandshakeEvent, HandshakeSettings } from "../zmtp/handshake.js"
-import type { LinkHolder } from "./effort-meter.js"
+import type { Measured } from "./effort-meter.js"
 import type { Destination, HostPort } from "./endpoint.js"
 import type { HeartbeatOptions } from "./heartbeat.js"
-import type { Link } from "./network-meter.js"
+import type { NetworkMeter } from "./network-meter.js"
 import type { TcpOptions } from "./tcp-options.js"
 
 /** Options that all connections of an endpoint share. */
@@ -189,9 +189,9 @@ export interface Encoding {
   /** Whether the peer has the encoder's dictionary. */
   readonly dictionarySent: boolean
   /** The measurements of the network. */
-  readonly link: Link
+  readonly network: NetworkMeter
   /** Sets the encoder's effort for this connection, or for a group that is sent the same. */
-  applyEffort(group?: readonly LinkHolder[]): void
+  applyEffort(group?: readonly Measured[]): void
   /** Records an encoding after `applyEffort`. */
   encoded(chunk: Chunk): void
 }

@@ -10,7 +10,7 @@ import {
   type PipeOptions,
 } from "../../src/patterns/pipe.js"
 import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
-import { Link } from "../../src/transport/network-meter.js"
+import { NetworkMeter } from "../../src/transport/network-meter.js"
 import type {
   Encoder,
   Encoding,
@@ -94,7 +94,7 @@ export class FakeSharing implements Sharing {
 /** The encoding of a connection whose network nobody measures. */
 export class FakeEncoding implements Encoding {
   dictionarySent = false
-  readonly link: Link = new Link()
+  readonly network: NetworkMeter = new NetworkMeter()
 
   applyEffort(_group?: readonly unknown[]): void {}
 

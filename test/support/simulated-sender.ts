@@ -1,7 +1,7 @@
 /** A simulated sender, network and receiver, defined by tables, with their own clock. */
 import { EFFORTS } from "../../src/transport/effort-controller.js"
 import { EffortMeter } from "../../src/transport/effort-meter.js"
-import { type Clock, Link, Load } from "../../src/transport/network-meter.js"
+import { type Clock, Load, NetworkMeter } from "../../src/transport/network-meter.js"
 
 /** A number for each of EFFORTS: nanoseconds, or bytes on the wire, for each byte of plaintext. */
 export interface Payload {
@@ -124,7 +124,7 @@ export function play(scene: Scene, fixed?: number): Outcome {
   const pauseMs = scene.bursts?.() ?? scene.pauseMs
   const clock = new SimulatedClock()
   const load = new Load()
-  const link = new Link(clock, load)
+  const link = new NetworkMeter(clock, load)
   const meter = new EffortMeter([link], clock, load)
   const random = randomOf(scene.seed)
   const varied = () => {

@@ -240,7 +240,7 @@ test("the last connection of a group is measured alone", () => {
   const sender = new Sender(settings)
   const [one, other] = [new Peer({ adaptive: true, sender }), new Peer({ adaptive: true, sender })]
   const { encoding } = one.connection
-  expect(encoding?.link).not.toBe(other.connection.encoding?.link)
+  expect(encoding?.network).not.toBe(other.connection.encoding?.network)
   encoding?.applyEffort([one, other])
   expect(knownGroupMeter(sender)?.isAlone).toBe(false)
   encoding?.applyEffort([one])
