@@ -12,7 +12,6 @@ export const sameEverywhere = [
   "large",
   "large-beside-small",
   "many",
-  "model",
   "pairs",
   "part-limit",
   "plain-peers",
