@@ -6,6 +6,7 @@ import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoint-options.js"
 import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { Lz4Endpoints } from "./lz4-endpoints.js"
+import { copyBytes } from "./message.js"
 import { defineMessageMethods } from "./message-methods.js"
 import {
   checkSocketOptions,
@@ -183,7 +184,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const state = ensureState(this)
       state.optionChanging(option)
       super.setStringOption(option, value)
-      state.setBytes(option, typeof value === "string" ? Buffer.from(value) : value)
+      state.setBytes(option, value === null ? value : copyBytes(value))
     }
   }
 

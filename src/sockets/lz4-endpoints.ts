@@ -2,6 +2,7 @@ import type { Socket } from "zeromq"
 import { blocking } from "./blocking.js"
 import type { EndpointMethods } from "./endpoint-methods.js"
 import type { EndpointOptions } from "./endpoint-options.js"
+import { copyBytes } from "./message.js"
 import { checkRoutingId } from "./mistakes.js"
 import type { SocketCore } from "./socket-core.js"
 import type { SocketState } from "./state.js"
@@ -53,7 +54,7 @@ export class Lz4Endpoints implements EndpointMethods {
     if (routingId) {
       checkRoutingId(routingId)
       state.optionChanging(OPTION.connectRoutingId)
-      state.connectRoutingId = Buffer.from(routingId)
+      state.connectRoutingId = copyBytes(routingId)
     }
     core.endpoints.connect(socket, address, options)
   }

@@ -2,7 +2,7 @@ import type { Socket as ZmqSocket } from "zeromq"
 import type { Routing } from "../patterns/socket-type.js"
 import { explained } from "../transport/zmq-error.js"
 import { EarlyOperations } from "./early-operations.js"
-import { copyMessage, type Received, toMessage } from "./message.js"
+import { copyBytes, copyMessage, type Received, toMessage } from "./message.js"
 import { checkRouting } from "./mistakes.js"
 import type { NativeMethods } from "./native-endpoints.js"
 import type { SocketCore } from "./socket-core.js"
@@ -120,7 +120,7 @@ const ROUTING: Readonly<Record<string, string>> = {
 
 /** Returns a group as libzmq reads it: a string that ends at a zero byte. */
 function toGroup(given: string | Buffer): Buffer {
-  const group = Buffer.from(given as string)
+  const group = copyBytes(given)
   const end = group.indexOf(0)
   return end < 0 ? group : group.subarray(0, end)
 }

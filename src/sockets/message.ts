@@ -26,6 +26,11 @@ function toPart(value: unknown): Buffer {
   return Buffer.from(`${value as string}`)
 }
 
+/** Copies an option, routing id or group as zeromq.js reads it: text, or the memory of a view. */
+export function copyBytes(value: string | NodeJS.ArrayBufferView): Buffer {
+  return Buffer.from(toPart(value))
+}
+
 function view(memory: ArrayBufferLike, offset: number, length: number): Buffer {
   // Buffer.from throws for detached memory.
   return length > 0 ? Buffer.from(memory as ArrayBuffer, offset, length) : EMPTY

@@ -207,6 +207,21 @@ scenario(
 )
 
 scenario(
+  "the routing id given to connect() may be a view, of which all bytes count",
+  async ({ zmq, make, bind, observe }) => {
+    const router = make(zmq.Router, { mandatory: true })
+    const dealer = make(zmq.Dealer)
+    const routingId = new Uint16Array([65, 66])
+    router.connect(await bind(dealer), { routingId: routingId as unknown as string })
+    await router.send([routingId, "text"])
+    observe("dealer", await dealer.receive())
+    await dealer.send("answer")
+    observe("router", await router.receive())
+  },
+  { dealer: ["text"], router: ["hex:41004200", "answer"] },
+)
+
+scenario(
   "the routing id given to connect() overrides the peer's own",
   async ({ zmq, make, bind, joined, attempted, observe }) => {
     const router = make(zmq.Router, { mandatory: true })
