@@ -20,6 +20,8 @@ export class XPub extends SocketType {
   /** Topics that peers asked for. With `manual`, the program decides which of them take effect. */
   readonly #wanted = new MultiTopics<Pipe>()
   #waiting = new Notices()
+  /** The parts that follow a notice in the message received last. */
+  #rest: Message = []
   #isClosed = false
   /** With `manual`, the pipe of the subscription received last, to which `subscribe` and `cancel` apply. */
   #last: Pipe | undefined
@@ -70,16 +72,18 @@ export class XPub extends SocketType {
 
   override receive(): Message | Refusal {
     if (!this.hasIn()) return "EAGAIN"
-    const waiting = this.#waiting.shift() as Waiting
     this.#last = undefined
-    if (Array.isArray(waiting)) return waiting
-    if (!isNotice(waiting)) return this.#read(waiting)
+    if (this.#rest.length > 0) return this.#toNotice(this.#rest)
+    const waiting = this.#waiting.shift() as Waiting
+    if (Array.isArray(waiting)) return this.#toNotice(waiting)
+    if (!isNotice(waiting)) return this.#toNotice(this.#read(waiting))
     const { pipe, subscribe, topic } = waiting
     if (this.options.manual && this.#out.has(pipe)) this.#last = pipe
     return [Buffer.from(`${subscribe ? "\x01" : "\x00"}${topic}`, "latin1")]
   }
 
   override hasIn(): boolean {
+    if (this.#rest.length > 0) return true
     for (let first = this.#waiting.first(); first; first = this.#waiting.first()) {
       if (Array.isArray(first) || isNotice(first) || first.checkRead()) return true
       // The pipe was dropped together with its messages.
@@ -105,7 +109,7 @@ export class XPub extends SocketType {
   takes(pipe: Pipe, message: Message): boolean {
     if (message.some(isSubscription)) {
       // As in libzmq, each part may be a subscription. If it follows an ordinary part, its notice
-      // is a part of the same message.
+      // is the last part of the same message.
       const rest: Message = []
       for (const part of message) {
         const notice = isSubscription(part)
@@ -150,6 +154,14 @@ export class XPub extends SocketType {
   override close(): void {
     this.#isClosed = true
     this.#waiting = new Notices()
+    this.#rest = []
+  }
+
+  /** Returns the parts up to the first notice, and keeps the others for the next call. */
+  #toNotice(message: Message): Message {
+    const end = message.findIndex(isSubscription) + 1
+    this.#rest = end > 0 ? message.slice(end) : []
+    return end > 0 ? message.slice(0, end) : message
   }
 
   #read(pipe: Pipe): Message {

@@ -56,6 +56,25 @@ scenario(
 )
 
 scenario(
+  "topics may be views, of which all bytes count",
+  async ({ zmq, make, bind, observe, take, takeUntil }) => {
+    const publisher = make(zmq.XPublisher)
+    const subscriber = make(zmq.Subscriber)
+    subscriber.connect(await bind(publisher))
+    const views = [new Uint16Array([65, 66]), new Int32Array(new ArrayBuffer(8), 4)]
+    for (const view of views) subscriber.subscribe(view as unknown as Buffer)
+    observe("subscriptions", await take(publisher, 2))
+    await publisher.send("AB")
+    await publisher.send("A\0B\0")
+    await publisher.send(["\0\0\0\0", "end"])
+    observe("received", await takeUntil(subscriber, "end"))
+    for (const view of views) subscriber.unsubscribe(view as unknown as Buffer)
+    observe("cancellations", await take(publisher, 2))
+  },
+  { subscriptions: [["hex:0141004200"], ["hex:0100000000"]], received: [["hex:41004200"]] },
+)
+
+scenario(
   "the empty subscription matches all messages, empty ones too",
   async (run) => {
     const { publisher, subscriber } = await pair(run, [""])
@@ -422,6 +441,21 @@ scenario(
     observe("received", received)
   },
   { received: expect.arrayContaining([["hello"]]) },
+)
+
+scenario(
+  "the notice of a subscription in a message ends the message",
+  async ({ zmq, make, bind, observe, take }) => {
+    const publisher = make(zmq.XPublisher)
+    const subscriber = make(zmq.XSubscriber)
+    subscriber.connect(await bind(publisher))
+    await subscriber.send(["text", subscribe("a"), "more", "text"])
+    await subscriber.send(["", subscribe("b"), subscribe("c"), ""])
+    observe("received", await take(publisher, 5))
+    await publisher.send("b")
+    observe("b", await subscriber.receive())
+  },
+  { received: [["text", "hex:0161"], ["more", "text"], ["", "hex:0162"], ["hex:0163"], [""]] },
 )
 
 scenario(
