@@ -58,7 +58,7 @@ export class BoundEndpoint extends Endpoint {
     for (const connection of this.connections) {
       const pipe = this.pipes.get(connection)
       if (pipe) pipe.finish(() => this.end(connection), keepsReceived)
-      else connection.destroy()
+      else this.destroy(connection)
     }
   }
 

@@ -93,7 +93,7 @@ export class ConnectedEndpoint extends Endpoint {
     this.#dialer.close()
     const { connection } = this.#dialer
     if (connection?.sink) this.end(connection)
-    else connection?.destroy()
+    else if (connection) this.destroy(connection)
     this.checkReleased()
   }
 

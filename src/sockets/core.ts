@@ -22,5 +22,6 @@ export interface Core {
   optionChanged(): void
   changeHighWaterMarks(socket: Socket): void
   flush(timeoutMs: number): Promise<void>
-  close(lingerMs: number): void
+  /** Closes the socket. Calls `ended` when its messages have been sent, or dropped after `lingerMs`. */
+  close(lingerMs: number, ended: () => void): void
 }

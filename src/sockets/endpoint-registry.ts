@@ -44,6 +44,8 @@ export class EndpointRegistry implements EndpointHost {
   /** Endpoints that were released and still have messages to send. */
   readonly #leaving = new Set<Endpoint>()
   readonly #pipes = new Set<Pipe>()
+  /** Set when the socket is closed: called when no endpoint has messages to send any more. */
+  #ended: (() => void) | undefined
 
   constructor(socket: Socket, type: SocketType, state: SocketState, hold: Hold) {
     this.type = type
@@ -165,11 +167,14 @@ export class EndpointRegistry implements EndpointHost {
     return `the socket has ${names.slice(0, NAMES_MAX).join(", ")}${more}`
   }
 
-  close(lingerMs: number): void {
+  /** Releases all endpoints. Calls `ended` when none has messages to send any more. */
+  close(lingerMs: number, ended: () => void): void {
     for (const endpoint of this.open) this.#release(endpoint, lingerMs, false)
     this.#endpoints.clear()
     this.#context = undefined
     this.#settings.close()
+    if (this.#leaving.size > 0) this.#ended = ended
+    else ended()
   }
 
   #release(endpoint: Endpoint, lingerMs: number, keepsReceived: boolean): void {
@@ -178,6 +183,7 @@ export class EndpointRegistry implements EndpointHost {
     const released = () => {
       this.#leaving.delete(endpoint)
       gone()
+      if (this.#leaving.size === 0) this.#ended?.()
     }
     endpoint.release(lingerMs, released, keepsReceived)
   }

@@ -55,7 +55,7 @@ export abstract class Endpoint implements Source {
   /** Counts of a connected endpoint, over all of its connections. */
   protocolErrors = 0
   reconnects = 0
-  /** Connections that are only waiting for the peer to close its side. */
+  /** Connections that this side ended, and that are only waiting for the peer to close its side. */
   readonly #ending = new WeakSet<PeerConnection>()
   protected isReleased = false
   #isExpired = false
@@ -118,7 +118,7 @@ export abstract class Endpoint implements Source {
     this.dropWaiting()
     // Node keeps the process alive for data that the system has no room for; libzmq drops it.
     for (const connection of this.connections)
-      if (!this.pipes.has(connection) || connection.blocked) connection.destroy()
+      if (!this.pipes.has(connection) || connection.blocked) this.destroy(connection)
     this.checkReleased()
   }
 
@@ -127,6 +127,12 @@ export abstract class Endpoint implements Source {
     this.#ending.add(connection)
     connection.end()
     this.checkReleased()
+  }
+
+  /** Ends a connection at once. */
+  protected destroy(connection: PeerConnection): void {
+    this.#ending.add(connection)
+    connection.destroy()
   }
 
   /** Finishes all pipes: their connections write the queued messages and end. */
@@ -263,10 +269,12 @@ export abstract class Endpoint implements Source {
 
   protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
     this.settings.authenticator.cancel(connection)
-    if (stage === "handshaking" && !this.isReleased) {
-      this.emit("handshake:error:other", { error: handshakeError(error) })
+    // As with libzmq, a connection that this side ended has no more events.
+    if (!this.#ending.has(connection)) {
+      if (stage === "handshaking")
+        this.emit("handshake:error:other", { error: handshakeError(error) })
+      this.emit("disconnect")
     }
-    if (!this.isReleased) this.emit("disconnect")
     const told = error instanceof ProtocolError ? undefined : error
     this.host.lz4.closed(connection, this, counts, told)
   }

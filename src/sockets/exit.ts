@@ -37,7 +37,7 @@ const collected = new FinalizationRegistry<SocketState>((state) => {
 })
 
 function closeCore({ core }: SocketState): void {
-  core?.close(core.lingerMs)
+  core?.close(core.lingerMs, () => {})
 }
 
 /** Makes the endpoints of a socket end before the process does, or when the socket is collected. */

@@ -108,11 +108,13 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
         return
       }
       const lingerMs = this.closed ? 0 : this.linger
-      state.core?.close(lingerMs)
+      // The socket's last event is libzmq's, and follows those of endpoints that linger.
+      const ended = () => state.monitor?.useNative()
+      if (state.core) state.core.close(lingerMs, ended)
+      else ended()
       unwatch(state)
       // libzmq decides how pending operations fail, which is not always with EAGAIN.
       state.earlyOperations?.begin(undefined)
-      state.monitor?.useNative()
       native.close.call(this, ...args)
     }
 

@@ -61,10 +61,10 @@ export class SocketCore implements Core {
     return flush(this.endpoints.sendingPipes, timeoutMs, this.#hold)
   }
 
-  close(lingerMs: number): void {
+  close(lingerMs: number, ended: () => void): void {
     if (this.isClosed) return
     this.operations.close()
-    this.endpoints.close(lingerMs)
+    this.endpoints.close(lingerMs, ended)
     this.type.close()
   }
 }

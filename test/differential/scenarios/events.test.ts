@@ -287,3 +287,77 @@ scenario(
   },
   { events: { throws: expect.anything() } },
 )
+
+scenario(
+  "events of a closed socket go on until its messages are delivered",
+  async ({ zmq, make, at, freePort, until, eventTypes, happened, observe }) => {
+    const endpoint = at(`127.0.0.1:${await freePort()}`)
+    const push = make(zmq.Push, { reconnectInterval: 20 })
+    push.connect(endpoint)
+    await push.send("text")
+    await happened(push, "close")
+    push.close()
+    await happened(push, "close", 3)
+    observe("ended while messages are queued", eventTypes(push).includes("end"))
+    const pull = make(zmq.Pull)
+    await pull.bind(endpoint)
+    observe("delivered", await pull.receive())
+    await until(() => eventTypes(push).includes("end"))
+    const types = eventTypes(push)
+    observe("events", types.slice(types.indexOf("connect")))
+  },
+  {
+    "ended while messages are queued": false,
+    delivered: ["text"],
+    events: ["connect", "handshake", "end"],
+  },
+)
+
+scenario(
+  "a closed socket reports that a peer disconnected before its messages were delivered",
+  async ({ zmq, make, at, until, rawListener, eventTypes, happened, observe }) => {
+    const listener = await rawListener()
+    const push = make(zmq.Push, { reconnectInterval: 20 })
+    push.connect(at(`127.0.0.1:${listener.port}`))
+    await push.send("text")
+    await happened(push, "connect")
+    push.close()
+    await until(() => listener.peers.length === 1)
+    listener.peers[0]!.close()
+    await until(() => listener.peers.length === 2)
+    const peer = listener.peers[1]!
+    peer.greet()
+    peer.ready({ socketType: "PULL" })
+    await until(() => peer.frames.includes("message text"))
+    await until(() => eventTypes(push).includes("end"))
+    observe("events", eventTypes(push))
+  },
+  {
+    events: [
+      "connect:delay",
+      "connect",
+      "handshake:error:other",
+      "disconnect",
+      "connect:retry",
+      "connect:delay",
+      "connect",
+      "handshake",
+      "end",
+    ],
+  },
+)
+
+scenario(
+  "a closed socket ends when linger expires",
+  async ({ zmq, make, at, freePort, eventTypes, happened, until, observe }) => {
+    const push = make(zmq.Push, { reconnectInterval: 20, linger: 300 })
+    push.connect(at(`127.0.0.1:${await freePort()}`))
+    await push.send("text")
+    push.close()
+    await happened(push, "close", 2)
+    observe("ended before", eventTypes(push).includes("end"))
+    await until(() => eventTypes(push).includes("end"))
+    observe("last", eventTypes(push).at(-1))
+  },
+  { "ended before": false, last: "end" },
+)
