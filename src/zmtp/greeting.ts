@@ -46,9 +46,9 @@ export function readGreeting(greeting: Uint8Array): Greeting {
   const major = greeting[MAJOR] as number
   if (isOld(greeting))
     return { major: major === 0 ? 1 : 2, minor: 0, mechanism: "", asServer: false }
-  let mechanism = ""
-  for (let at = MECHANISM; at < AS_SERVER && greeting[at] !== 0; at++)
-    mechanism += String.fromCharCode(greeting[at] as number)
+  let end = AS_SERVER
+  while (end > MECHANISM && greeting[end - 1] === 0) end--
+  const mechanism = String.fromCharCode(...greeting.subarray(MECHANISM, end))
   const minor = greeting[MINOR] as number
   return { major, minor, mechanism, asServer: greeting[AS_SERVER] === 1 }
 }

@@ -522,3 +522,24 @@ scenario(
   },
   { received: [["message 2"]] },
 )
+
+scenario(
+  "all bytes of the mechanism in a greeting count",
+  async ({ zmq, make, bind, rawConnection, happened, events, until, observe }) => {
+    const pull = make(zmq.Pull)
+    const peer = await rawConnection(await bind(pull))
+    peer.greet({ mechanism: "NULL\0X" })
+    peer.ready({ socketType: "PUSH" })
+    await until(() => peer.closed)
+    await happened(pull, "disconnect")
+    observe("events", events(pull))
+  },
+  {
+    events: [
+      { type: "bind" },
+      { type: "accept" },
+      { type: "handshake:error:protocol", error: { code: "ERR_ZMTP_MECHANISM_MISMATCH" } },
+      { type: "disconnect" },
+    ],
+  },
+)
