@@ -456,8 +456,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: "src/patterns/xpub.ts",
-        from: "    const waiting = this.#waiting.shift() as Waiting\n    this.#last = undefined\n",
-        to: "    const waiting = this.#waiting.shift() as Waiting\n",
+        from: "    this.#last = undefined\n    if (this.#rest",
+        to: "    if (this.#rest",
       },
     ],
   },

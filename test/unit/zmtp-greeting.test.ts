@@ -58,7 +58,7 @@ describe("a greeting that is read", () => {
       { 12: "\x1b\x9b\xff\0" },
       { ...plain, mechanism: "\x1b\x9b\xff" },
     ],
-    ["bytes behind the mechanism's end", { 17: "junk" }, plain],
+    ["bytes behind a zero byte", { 17: "junk" }, { ...plain, mechanism: "NULL\0junk" }],
     ["no mechanism", { 12: "\0\0\0\0" }, { ...plain, mechanism: "" }],
     ["a server", { 32: 1 }, { ...plain, asServer: true }],
     ["as-server of neither 0 nor 1", { 32: 2 }, plain],
