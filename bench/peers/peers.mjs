@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 import { changed } from "../../scripts/lib/files.mjs"
 import { shown } from "../../scripts/lib/paths.mjs"
 import { pythonPath } from "../../scripts/lib/python.mjs"
-import { optimizedRustPeerPath } from "../../scripts/lib/rust.mjs"
+import { rustPeerPath } from "../../scripts/lib/rust.mjs"
 import { Skipped } from "../lib/harness.mjs"
 
 const path = (/** @type {string} */ relative) => fileURLToPath(new URL(relative, import.meta.url))
@@ -18,7 +18,7 @@ const PROGRAMS = {
   zeromq: NODE,
   "zeromq-lz4": NODE,
   pyomq: [pythonPath, path("../../test/interop/python_peer.py")],
-  "omq-tokio": [optimizedRustPeerPath],
+  "omq-tokio": [rustPeerPath],
 }
 
 /** @type {Set<() => void>} */
