@@ -357,8 +357,8 @@ export class Program {
     }
   }
 
-  /** Sends a message. Resolves when the call has settled. */
-  #post(head: Head, parts: Buffer[], args: [Buffer[] | Buffer, object?]): Promise<boolean> {
+  /** Sends a message. Resolves when the call has settled: with the code of its error, or "". */
+  #post(head: Head, parts: Buffer[], args: [Buffer[] | Buffer, object?]): Promise<string> {
     for (const checker of this.#checkers) checker.sending?.(this.spec, head, parts)
     const bytes = bytesOf(parts)
     const hasName = this.#hasName(args)
@@ -376,7 +376,7 @@ export class Program {
         this.accepted++
         this.acceptedBytes += bytes
         for (const checker of this.#checkers) checker.accepted?.(this.spec, head)
-        return true
+        return ""
       },
       (error) => {
         this.#sends--
@@ -387,7 +387,7 @@ export class Program {
         this.#unless(codes, error)
         if (code === "EHOSTUNREACH" && hasName) this.#checkReachable(head, args)
         for (const checker of this.#checkers) checker.refused?.(this.spec, head, code)
-        return false
+        return code
       },
     )
   }
@@ -410,10 +410,10 @@ export class Program {
       this.#world.fail("who has a name is reachable", `Router ${this.spec.number}: ${sequence}`)
   }
 
-  #sendNow(): Promise<boolean> {
+  async #sendNow(): Promise<boolean> {
     const head = this.#next()
     const parts = this.#build(head)
-    return this.#post(head, parts, this.#arguments(head, parts))
+    return (await this.#post(head, parts, this.#arguments(head, parts))) === ""
   }
 
   async #send(): Promise<void> {
@@ -549,9 +549,13 @@ export class Program {
       case "Reply": {
         this.#tell(message as Buffer[])
         const head = readHead(message as Buffer[])
-        const reply = this.#next(head?.sender)
-        const answer = this.#build(reply)
-        await this.#post(reply, answer, [answer])
+        const answerNow = () => {
+          const reply = this.#next(head?.sender)
+          const answer = this.#build(reply)
+          return this.#post(reply, answer, [answer])
+        }
+        // Nothing can be sent during unbind(), and no request be received before the reply.
+        while ((await answerNow()) === "EBUSY") await this.#sleep(1)
         return
       }
       case "Server": {

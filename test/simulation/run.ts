@@ -230,12 +230,14 @@ function finish(run: Run, checkers: readonly Checker[]): void {
       ({ type, options, isForwarded }) =>
         type === "Pair" || options.routingId !== undefined || isForwarded === true,
     )
+  // A slow processor takes longer for the same work.
+  const rounds = QUIET_ROUNDS * (1 + run.scenario.clockMs)
   const settle = (isDone = () => true) => {
     for (let round = 0; !world.failure; round++) {
       const before = progress()
       runUntil(world.now + QUIET_MS)
       if (isDone() && progress() === before && (mayStay || !isBusy(network))) break
-      if (round === QUIET_ROUNDS) world.fail("a run ends", `after ${world.now} ms`)
+      if (round >= rounds) world.fail("a run ends", `after ${world.now} ms`)
     }
   }
   settle()
