@@ -322,8 +322,12 @@ describe.each([
 ] as [string, EndpointOptions][])("memory%s is released", (_, endpointOptions) => {
   test.each(Object.entries(attacks))("after %s", async (_, { type, options, attack }) => {
     const victim = await new Victim({ type, options, endpointOptions }).start()
-    if (type === "Publisher") await victim.call("publish", WARM_PUBLISHED)
-    if (options === undefined) {
+    if (type === "Publisher") {
+      await victim.join(4, "SUB", true, subscribeAll)
+      await victim.quiet()
+      await victim.call("publish", WARM_PUBLISHED)
+      await victim.leave()
+    } else if (options === undefined) {
       await victim.join(4, peerOf(type), true, repeated(small, WARM_MESSAGES))
       await victim.quiet()
       await victim.leave()
