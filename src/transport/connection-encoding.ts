@@ -61,6 +61,11 @@ export class ConnectionEncoding implements Encoding {
     this.#meter?.encoded(chunk.plainBytes, chunk.wireBytes)
   }
 
+  /** Returns the time at which a write begins, in milliseconds; 0 if writes are not measured. */
+  beginWrite(): number {
+    return this.#network ? performance.now() : 0
+  }
+
   /** Records a write that began at `begunAt`, and whether the network had no room for all of it. */
   wrote({ plainBytes, wireBytes }: Chunk, begunAt: number, isBlocked: boolean): void {
     if (this.#network) {

@@ -136,7 +136,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#sentMessages += chunk.messages
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
-    const begunAt = performance.now()
+    const begunAt = encoding?.beginWrite() ?? 0
     this.#writer.write(chunk)
     encoding?.wrote(chunk, begunAt, this.#writer.isFull)
   }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import { run } from "../../scripts/lib/run.mjs"
 import { deno, endWindows, startInWindows } from "../../scripts/lib/runtimes.mjs"
 import { pack, root, temporaryDirectory } from "../support/packed.js"
+import { withoutWarning } from "../support/running-script.js"
 import { freePort } from "../support/sockets.js"
 import { encodings, type Transport } from "../support/transports.js"
 
@@ -101,7 +102,6 @@ async function peer(
   const timer = setTimeout(() => child.kill("SIGKILL"), 60_000)
   const [status] = await once(child, "exit")
   clearTimeout(timer)
-  // zeromq.js prints this in Windows, also over tcp://, if its context takes long to end.
-  const noise = /^.*WARNING: Waiting for queued ZeroMQ messages.*$/m
-  return { status, output: readFileSync(outputFile, "utf8").replace(noise, "").trim() }
+  // Also over tcp://.
+  return { status, output: withoutWarning(readFileSync(outputFile, "utf8")).trim() }
 }

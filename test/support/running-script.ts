@@ -70,6 +70,11 @@ export class Running {
   }
 }
 
+/** Removes zeromq.js's warning that libzmq's threads take long to end, as on a busy machine or in Windows. */
+export function withoutWarning(errors: string): string {
+  return errors.replace(/^.*WARNING: Waiting for queued ZeroMQ messages.*\n?/m, "")
+}
+
 export const mark = "js: "
 /**
  * Puts a mark before everything that a script's JavaScript writes to standard error. zeromq.js's addon
