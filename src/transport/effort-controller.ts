@@ -18,22 +18,17 @@
  *
  * This module has no clock and no I/O: callers pass times in milliseconds, counted from any point.
  */
-import { NO_EFFORT } from "../codec/options.js"
-import { Average, isLike, ODD } from "./average.js"
+import { Average, ODD } from "./average.js"
+import {
+  EFFORTS,
+  EffortModel,
+  type Encoding,
+  LEVEL_0,
+  LEVEL_HC,
+  PLAIN,
+  type Window,
+} from "./effort-model.js"
 
-/** The effort of level 0. */
-export const USUAL_EFFORT = 1
-/** The efforts, from the lightest to the most thorough, with the values of Settings. */
-export const EFFORTS: readonly number[] = [NO_EFFORT, USUAL_EFFORT, -3, -6, -9]
-const PLAIN = EFFORTS.indexOf(NO_EFFORT)
-const USUAL = EFFORTS.indexOf(USUAL_EFFORT)
-/** The first effort of LZ4HC. */
-const THOROUGH = EFFORTS.indexOf(-3)
-
-/** The age in milliseconds at which an observation of an effort counts half. */
-const MEMORY_MS = 450
-/** The factor beyond which the time of a batch is cut off, because it was probably interrupted. */
-const OUTLIER = 4
 /** The share of time that probes and trials may cost, */
 const PROBE_SHARE = 0.008
 /** for efforts that were not observed yet, */
@@ -55,8 +50,6 @@ const SURPRISE = 0.07
 const FAILED = Math.log(0.85)
 /** The predicted loss to another effort that ends a trial without an outcome. A logarithm. */
 const OUTDATED = 0.3
-/** The head start of level 0, because it saves bytes and costs little. */
-const USUAL_AHEAD = 0.02
 const TRIAL_WINDOWS = 3
 /**
  * The longest trial in milliseconds. Longer ones say nothing about the effort: the receiver may
@@ -82,52 +75,9 @@ const SPARE = 0.15
 /** Minimum milliseconds between rests, if the last one ended soon. */
 const REST_MS = 1000
 
-/** The measurements of one window. */
-export interface Window {
-  ms: number
-  /** The part of `ms` in which the thread was idle and did not wait for the network either. */
-  spareMs: number
-  /** Plaintext that was encoded, in bytes. */
-  plainBytes: number
-  /** Milliseconds per wire byte to write to all connections; undefined if nothing was written. */
-  writeCost: number | undefined
-  /**
-   * Milliseconds per plaintext byte for everything except encoding and writing; undefined if there
-   * was none.
-   */
-  restCost: number | undefined
-  /** Plaintext that the fastest connection has written, in bytes. */
-  writtenBytes: number
-  /** Plaintext that is encoded but not yet written, in bytes. */
-  waitingBytes: number
-  /**
-   * Bytes that the only connection accepts before the network and the receiver have taken the ones
-   * before.
-   */
-  bufferedBytes: number
-  /** Whether the bytes written are the bytes that the network has taken. */
-  isEven: boolean
-  /** The speed of each connection's network in bytes per millisecond; Infinity if it is not the limit. */
-  speeds: readonly number[]
-}
-
-/** Sums in which older observations count less. */
-interface Estimate {
-  ms: number
-  plainBytes: number
-  wireBytes: number
-  at: number
-  /** Whether only one encoding was observed, which may have been slow because its code was just compiled. */
-  isFirst: boolean
-  /** The ratio of the effort in use for the same plaintext; undefined if that was not compressed. */
-  referenceRatio: number | undefined
-}
-
 /** A trial of an effort. */
 interface Trial {
   from: number
-  /** The gain that the model predicted. A logarithm. */
-  predicted: number
   /** The measured gain required to keep the effort. A logarithm. */
   wanted: number
   /** The goodput before the trial. */
@@ -143,21 +93,10 @@ interface Trial {
   bytes: number
 }
 
-/** The difference between the measured and the predicted gain of an effort, as a logarithm. */
-interface Correction {
-  by: number
-  until: number
-}
-
 /** The effort controller of a connection, or of several that are sent the same. */
 export class EffortController {
-  readonly #estimates: (Estimate | undefined)[] = EFFORTS.map(() => undefined)
-  /** The effort in use with which estimates are compared. */
-  #reference = USUAL
-  readonly #corrections: (Correction | undefined)[] = EFFORTS.map(() => undefined)
-  /** The effort and the network speed at the last correction. */
-  #correctedAt = { index: USUAL, speed: Number.POSITIVE_INFINITY }
-  #chosen = USUAL
+  readonly #model = new EffortModel()
+  #chosen = LEVEL_0
   #trial: Trial | undefined
   #nextTrialAt = 0
   #nextCheckAt = 0
@@ -180,12 +119,8 @@ export class EffortController {
   /** Encodings to skip before the next probe, and the state of the generator that chooses their number. */
   #passing = 0
   #turns = 1
-  /** Averages over windows, in which the latest counts most. */
-  readonly #writeCost = new Average()
-  readonly #restCost = new Average()
+  /** The average over windows, in which the latest counts most. */
   readonly #goodput = new Average()
-  #demand = Number.POSITIVE_INFINITY
-  #speeds: readonly number[] = []
 
   /** The effort in use, apart from probes. */
   get effort(): number {
@@ -193,7 +128,7 @@ export class EffortController {
   }
 
   get #current(): number {
-    return this.#isResting ? USUAL : this.#chosen
+    return this.#isResting ? LEVEL_0 : this.#chosen
   }
 
   /**
@@ -209,7 +144,7 @@ export class EffortController {
     if (
       trial &&
       Math.min(trial.encodedBytes, waitingBytes) > TRIED_MAX_BYTES &&
-      this.#ratioOf(this.#chosen) > this.#ratioOf(trial.from)
+      this.#model.ratioOf(this.#chosen) > this.#model.ratioOf(trial.from)
     ) {
       trial.isMixed = true
       this.#next = trial.from
@@ -218,7 +153,8 @@ export class EffortController {
   }
 
   #isProbeDue(now: number): boolean {
-    if (now < this.#nextProbeAt || this.#unlimited > 0 || this.#speeds.length === 0) return false
+    if (now < this.#nextProbeAt || this.#unlimited > 0 || this.#model.speeds.length === 0)
+      return false
     if (this.#passing-- > 0) return false
     // Skip a random number, so that messages of alternating kinds are probed alike.
     this.#turns = (Math.imul(this.#turns, 1_664_525) + 1_013_904_223) >>> 0
@@ -230,72 +166,22 @@ export class EffortController {
   /** Records an encoding at the effort that `next` returned. */
   encoded(plainBytes: number, wireBytes: number, ms: number, now: number): void {
     const index = this.#next < 0 ? this.#current : this.#next
-    if (this.#current !== this.#reference && this.#current !== PLAIN)
-      this.#compareWith(this.#current)
-    const known = this.#estimates[index]
-    const expected = known ? (known.ms * plainBytes) / known.plainBytes : ms
-    const usedMs = Math.min(ms, OUTLIER * expected)
-    if (index !== this.#current) this.#payForProbe(index, plainBytes, wireBytes, usedMs, now)
+    const encoding = { index, plainBytes, wireBytes, ms, at: now }
+    if (index !== this.#current) this.#payForProbe(encoding)
     else if (this.#trial) this.#trial.encodedBytes += plainBytes
     this.#next = -1
-    if (plainBytes === 0) return
-    if (!known || (known.isFirst && ms < expected)) {
-      const referenceRatio = this.#referenceRatio
-      this.#estimates[index] = {
-        ms,
-        plainBytes,
-        wireBytes,
-        at: now,
-        isFirst: !known,
-        referenceRatio,
-      }
-      return
-    }
-    const keep = MEMORY_MS / (MEMORY_MS + now - known.at)
-    known.ms = known.ms * keep + usedMs
-    known.plainBytes = known.plainBytes * keep + plainBytes
-    known.wireBytes = known.wireBytes * keep + wireBytes
-    known.at = now
-    known.isFirst = false
-    known.referenceRatio = this.#referenceRatio
-    if (index === this.#current) this.#forgetOthers()
-  }
-
-  /** Compares estimates with another effort in use, whose ratio for the same plaintext differs. */
-  #compareWith(index: number): void {
-    const isKnown = this.#estimates[index] && this.#estimates[this.#reference]
-    const times = isKnown ? this.#ratioOf(index) / this.#ratioOf(this.#reference) : undefined
-    for (const known of this.#estimates)
-      if (known?.referenceRatio !== undefined)
-        known.referenceRatio = times === undefined ? undefined : known.referenceRatio * times
-    this.#reference = index
-  }
-
-  /** Forgets the observations of efforts that were made with other payloads. */
-  #forgetOthers(): void {
-    const referenceRatio = this.#referenceRatio
-    if (referenceRatio === undefined) return
-    for (let i = 0; i < EFFORTS.length; i++) {
-      const then = this.#estimates[i]?.referenceRatio
-      if (then !== undefined && !isLike(then, referenceRatio)) this.#estimates[i] = undefined
-    }
-  }
-
-  get #referenceRatio(): number | undefined {
-    return this.#current === PLAIN ? undefined : this.#ratioOf(this.#current)
+    this.#model.record(encoding, this.#current)
   }
 
   /** Records a window, and chooses the effort for the next one. */
   observe(window: Window, now: number): void {
     const { ms, speeds } = window
-    this.#speeds = speeds
-    this.#resumeProbes(now)
-    if (window.writeCost !== undefined) this.#writeCost.add(window.writeCost)
-    if (window.restCost !== undefined) this.#restCost.add(window.restCost)
     const hasSpare = window.spareMs > SPARE * ms
     const isMany = speeds.length > 1
     // Publishers do not wait for slow subscribers.
-    this.#demand = isMany && hasSpare ? window.plainBytes / ms : Number.POSITIVE_INFINITY
+    const demand = isMany && hasSpare ? window.plainBytes / ms : Number.POSITIVE_INFINITY
+    this.#model.observe(window, demand)
+    this.#resumeProbes(now)
     if (hasSpare && !(isMany && speeds.some(Number.isFinite))) {
       // A pause says nothing about the effort on trial, nor does it end the trial.
       if (this.#trial) this.#trial.skipBytes -= window.writtenBytes
@@ -315,64 +201,12 @@ export class EffortController {
       if (this.#trial) this.#trial.skipBytes -= window.writtenBytes
       return
     }
-    this.#forget()
     if (this.#trial) this.#try(this.#trial, window, now)
     else {
+      this.#model.forgetCorrections(this.#chosen)
       this.#goodput.add(window.writtenBytes / ms)
       this.#choose(window, now)
     }
-  }
-
-  // -- The model -------------------------------------------------------------------
-
-  /** Returns the milliseconds per byte of plaintext; undefined if not known. */
-  #costOf(index: number): number | undefined {
-    const known = this.#estimates[index]
-    const cost = known ? known.ms / known.plainBytes : index === PLAIN ? 0 : undefined
-    if (cost === undefined) return undefined
-    return cost + (this.#restCost.value ?? 0) + (this.#writeCost.value ?? 0) * this.#ratioOf(index)
-  }
-
-  #ratioOf(index: number): number {
-    const known = this.#estimates[index]
-    return known ? known.wireBytes / known.plainBytes : 1
-  }
-
-  /** Returns the plaintext bytes per millisecond that the processor can encode and the program provides. */
-  #rateOf(index: number): number | undefined {
-    const cost = this.#costOf(index)
-    return cost === undefined ? undefined : Math.min(1 / cost, this.#demand)
-  }
-
-  /** Returns the logarithm of the goodput at an effort, without corrections; undefined if not known. */
-  #predict(index: number): number | undefined {
-    const rate = this.#rateOf(index)
-    if (rate === undefined) return undefined
-    const ratio = this.#ratioOf(index)
-    let sum = 0
-    for (const speed of this.#speeds) sum += Math.log(Math.min(rate, speed / ratio))
-    return sum / this.#speeds.length
-  }
-
-  /** Returns the predicted gain of an effort over another, as a logarithm. */
-  #gainOf(index: number, from: number): number {
-    return (this.#predict(index) ?? 0) - (this.#predict(from) ?? 0)
-  }
-
-  /** Returns the score of an effort, to be compared with those of others. */
-  #worthOf(index: number, now: number): number {
-    const predicted = this.#predict(index)
-    if (predicted === undefined || !this.#isAllowed(index)) return Number.NEGATIVE_INFINITY
-    const correction = this.#corrections[index]
-    const corrected = correction && now < correction.until ? correction.by : 0
-    return predicted + corrected + (index === USUAL ? USUAL_AHEAD : 0)
-  }
-
-  #isAllowed(index: number): boolean {
-    if (index < THOROUGH) return true
-    let limited = 0
-    for (const speed of this.#speeds) if (speed !== Number.POSITIVE_INFINITY) limited++
-    return 2 * limited > this.#speeds.length
   }
 
   // -- Probes ----------------------------------------------------------------------
@@ -380,14 +214,14 @@ export class EffortController {
   /** Returns the effort to probe: the one observed longest ago, or the current one. */
   #mostWanted(now: number): number {
     let best = Number.NEGATIVE_INFINITY
-    for (let i = 0; i < EFFORTS.length; i++) best = Math.max(best, this.#predict(i) ?? best)
+    for (let i = 0; i < EFFORTS.length; i++) best = Math.max(best, this.#model.predict(i) ?? best)
     let wanted = this.#current
     let longest = PROBE_MS
     for (let i = 0; i < EFFORTS.length; i++) {
       if (i === this.#current || !this.#mayPay(i)) continue
-      const known = this.#estimates[i]
+      const known = this.#model.estimateOf(i)
       const age = now - (known?.at ?? Number.NEGATIVE_INFINITY)
-      const isHopeless = !known?.isFirst && (this.#predict(i) ?? best) < best + HOPELESS
+      const isHopeless = !known?.isFirst && (this.#model.predict(i) ?? best) < best + HOPELESS
       if (age <= longest || (isHopeless && age < HOPELESS_MS)) continue
       longest = age
       wanted = i
@@ -398,41 +232,37 @@ export class EffortController {
   /** Whether a probe of an effort can be useful. */
   #mayPay(index: number): boolean {
     // Plain data keeps its full length, which is expensive on slow networks.
-    if (index === PLAIN) return !this.#speeds.some(Number.isFinite)
-    if (index < THOROUGH) return true
-    if (!this.#isAllowed(index)) return false
+    if (index === PLAIN) return !this.#model.speeds.some(Number.isFinite)
+    if (index < LEVEL_HC) return true
+    if (!this.#model.isAllowed(index)) return false
     // A more thorough effort pays only if the network limits the one before.
-    const before = this.#costOf(index - 1)
+    const before = this.#model.costOf(index - 1)
     if (before === undefined) return false
-    return Math.min(...this.#speeds) * before < 1.2 * this.#ratioOf(index - 1)
+    return this.#model.speed * before < 1.2 * this.#model.ratioOf(index - 1)
   }
 
   /** Delays the next probe in proportion to the cost of this one. */
-  #payForProbe(
-    index: number,
-    plainBytes: number,
-    wireBytes: number,
-    ms: number,
-    now: number,
-  ): void {
-    const present = this.#estimates[this.#current]
+  #payForProbe(encoding: Encoding): void {
+    const model = this.#model
+    const { index, plainBytes, wireBytes, at } = encoding
+    const present = model.estimateOf(this.#current)
     if (!present) return
-    const isNew = this.#estimates[index] === undefined
+    const isNew = model.estimateOf(index) === undefined
     const share = plainBytes / present.plainBytes
-    const speed = Math.min(...this.#speeds)
-    const busyMs = Math.max(0, ms - present.ms * share)
+    const { speed } = model
+    const busyMs = Math.max(0, model.uninterruptedMs(encoding) - present.ms * share)
     // Meanwhile the network sends the queued bytes.
-    const waitingMs = (this.#waitingBytes * this.#ratioOf(this.#current)) / speed
+    const waitingMs = (this.#waitingBytes * model.ratioOf(this.#current)) / speed
     const lostMs =
       Math.max(0, busyMs - waitingMs) + Math.max(0, (wireBytes - present.wireBytes * share) / speed)
     const pauseMs = Math.max(lostMs / (isNew ? NEW_SHARE : PROBE_SHARE), busyMs / BUSY_SHARE)
-    this.#nextProbeAt = now + Math.max(PROBE_MS, pauseMs)
+    this.#nextProbeAt = at + Math.max(PROBE_MS, pauseMs)
     this.#probedSpeed = speed
   }
 
-  /** Puts it off no more when the network has become faster, for which it costs less. */
+  /** Stops delaying probes when the network has become faster, because they cost less then. */
   #resumeProbes(now: number): void {
-    const speed = Math.min(...this.#speeds)
+    const speed = this.#model.speed
     if (speed <= this.#probedSpeed * ODD) return
     this.#probedSpeed = speed
     this.#nextProbeAt = Math.min(this.#nextProbeAt, now + PROBE_MS)
@@ -443,11 +273,11 @@ export class EffortController {
   #choose(window: Window, now: number): void {
     if (now < this.#nextTrialAt || !window.isEven || this.#goodput.isUnsure) return
     if (this.#goodput.value === 0) return // nothing to compare with
-    const chosen = this.#worthOf(this.#chosen, now)
+    const chosen = this.#model.worthOf(this.#chosen, now)
     let best = this.#chosen
     let worth = chosen + WORTHWHILE
     for (let i = 0; i < EFFORTS.length; i++) {
-      const other = this.#worthOf(i, now)
+      const other = this.#model.worthOf(i, now)
       if (other <= worth) continue
       best = i
       worth = other
@@ -465,15 +295,16 @@ export class EffortController {
    * too little time has passed to afford the predicted loss.
    */
   #nextToCheck({ ms, bufferedBytes, waitingBytes }: Window, now: number): number {
-    if (this.#speeds.length > 1) return -1
+    if (this.#model.speeds.length > 1) return -1
     for (let i = 1; i <= EFFORTS.length; i++) {
       const index = (this.#lastChecked + i) % EFFORTS.length
-      if (index === this.#chosen || index > this.#chosen + 1 || !this.#isAllowed(index)) continue
-      const rate = this.#rateOf(index)
+      if (index === this.#chosen || index > this.#chosen + 1 || !this.#model.isAllowed(index))
+        continue
+      const rate = this.#model.rateOf(index)
       if (rate === undefined || rate < 0.9 * (this.#goodput.value ?? 0)) continue
-      const loss = (this.#predict(this.#chosen) ?? 0) - (this.#predict(index) as number)
+      const loss = (this.#model.predict(this.#chosen) ?? 0) - (this.#model.predict(index) as number)
       const queueMs = waitingBytes / (this.#goodput.value ?? 1)
-      const trialMs = ms + queueMs + bufferedBytes / Math.min(...this.#speeds)
+      const trialMs = ms + queueMs + bufferedBytes / this.#model.speed
       if (now - this.#checkedAt < (trialMs * (1 - Math.exp(-loss))) / TRIAL_SHARE) continue
       this.#lastChecked = index
       return index
@@ -483,16 +314,15 @@ export class EffortController {
 
   #begin(index: number, wanted: number, { waitingBytes, bufferedBytes }: Window): void {
     const from = this.#chosen
-    const rate = this.#rateOf(index) as number
-    const rateBefore = this.#rateOf(from) ?? rate
+    const rate = this.#model.rateOf(index) as number
+    const rateBefore = this.#model.rateOf(from) ?? rate
     // Of several connections only the fastest is measured. It may lose where the others gain.
-    const loss = this.#speeds.length > 1 ? Math.min(0, Math.log(rate / rateBefore)) : 0
+    const loss = this.#model.speeds.length > 1 ? Math.min(0, Math.log(rate / rateBefore)) : 0
     this.#trial = {
       from,
-      predicted: this.#gainOf(index, from),
       wanted: wanted + loss,
       before: this.#goodput.value as number,
-      skipBytes: waitingBytes + (wanted > 0 ? bufferedBytes / this.#ratioOf(index) : 0),
+      skipBytes: waitingBytes + (wanted > 0 ? bufferedBytes / this.#model.ratioOf(index) : 0),
       encodedBytes: 0,
       isMixed: false,
       windows: 0,
@@ -526,36 +356,22 @@ export class EffortController {
     const lostMs = isKept ? 0 : Math.max(0, Math.min(trial.ms, TRIAL_MAX_MS) * (1 - Math.exp(gain)))
     const beliefMs = Math.min(Math.max(lostMs / TRIAL_SHARE, BELIEF_MIN_MS), BELIEF_MAX_MS)
     // The network may have changed since the trial began.
-    const by = gain - this.#gainOf(this.#chosen, trial.from)
+    const by = gain - this.#model.gainOf(this.#chosen, trial.from)
     if (isKept ? trial.wanted > 0 : trial.wanted <= 0)
-      this.#correct({ by, until: now + (isKept ? SURPRISE_MS : beliefMs) })
+      this.#model.correct(this.#chosen, by, now + (isKept ? SURPRISE_MS : beliefMs))
     if (trial.wanted > 0) {
       this.#checkedAt = now
       this.#nextCheckAt = now + Math.max(lostMs / TRIAL_SHARE, CHECK_MS)
     }
     if (isKept) this.#goodput.value = goodput
     else this.#chosen = trial.from
-    this.#correctedAt = { index: this.#chosen, speed: Math.min(...this.#speeds) }
+    this.#model.tried(this.#chosen)
   }
 
   /** Whether the model would no longer propose the trial, for instance because the network has changed. */
   #isOutdated(now: number): boolean {
-    const worth = this.#worthOf(this.#chosen, now)
-    return EFFORTS.some((_, i) => this.#worthOf(i, now) > worth + OUTDATED)
-  }
-
-  #correct(correction: Correction): void {
-    this.#corrections[this.#chosen] = correction
-  }
-
-  /** Forgets corrections when the network has changed. */
-  #forget(): void {
-    const { index, speed } = this.#correctedAt
-    if (index !== this.#chosen || this.#trial) return
-    const now = Math.min(...this.#speeds)
-    if (now <= speed * ODD && speed <= now * ODD) return
-    this.#correctedAt.speed = now
-    this.#corrections.fill(undefined)
+    const worth = this.#model.worthOf(this.#chosen, now)
+    return EFFORTS.some((_, i) => this.#model.worthOf(i, now) > worth + OUTDATED)
   }
 
   // -- Rests -----------------------------------------------------------------------
@@ -563,12 +379,12 @@ export class EffortController {
   /** Returns to level 0 when nothing has been the limit for a while, unless rests are too frequent. */
   #maybeRest(window: Window, now: number): void {
     if (this.#isResting || ++this.#unlimited < REST_WINDOWS || now < this.#nextRestAt) return
-    const cost = this.#costOf(USUAL)
-    const costNow = this.#costOf(this.#chosen)
+    const cost = this.#model.costOf(LEVEL_0)
+    const costNow = this.#model.costOf(this.#chosen)
     if (cost !== undefined && costNow !== undefined) {
       const rate = window.plainBytes / window.ms
       const busy = 1 - window.spareMs / window.ms + rate * (cost - costNow)
-      if (busy > 1 - SPARE || rate * this.#ratioOf(USUAL) > 0.9 * Math.min(...this.#speeds)) return
+      if (busy > 1 - SPARE || rate * this.#model.ratioOf(LEVEL_0) > 0.9 * this.#model.speed) return
     }
     if (this.#trial) this.#chosen = this.#trial.from
     this.#trial = undefined

@@ -1,6 +1,7 @@
 /** A simulated sender, network and receiver, defined by tables, with their own clock. */
-import { EFFORTS } from "../../src/transport/effort-controller.js"
+
 import { EffortMeter } from "../../src/transport/effort-meter.js"
+import { EFFORTS } from "../../src/transport/effort-model.js"
 import { type Clock, Load, NetworkMeter } from "../../src/transport/network-meter.js"
 
 /** A number for each of EFFORTS: nanoseconds, or bytes on the wire, for each byte of plaintext. */

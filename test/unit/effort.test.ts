@@ -1,7 +1,8 @@
 /** Choices of `level: "adaptive"` over simulated networks, compared with the best fixed effort. */
 import { describe, expect, test } from "vitest"
 import { NO_EFFORT } from "../../src/codec/options.js"
-import { EFFORTS, EffortController } from "../../src/transport/effort-controller.js"
+import { EffortController } from "../../src/transport/effort-controller.js"
+import { EFFORTS } from "../../src/transport/effort-model.js"
 import {
   JSON_TEXT,
   LOREM,

@@ -1,0 +1,246 @@
+/**
+ * Predicts the goodput of every compression effort: plaintext bytes per millisecond, from the costs
+ * and savings of encoding at it, the other costs of the processor, and the speed of the network.
+ */
+import { NO_EFFORT } from "../codec/options.js"
+import { Average, isLike } from "./average.js"
+
+/** The efforts, from the lightest to the most thorough, with the values of Settings. */
+export const EFFORTS: readonly number[] = [NO_EFFORT, 1, -3, -6, -9]
+/** The index of no compression in EFFORTS. */
+export const PLAIN = 0
+/** The index of level 0. */
+export const LEVEL_0 = 1
+/** The index of the first effort of LZ4HC. */
+export const LEVEL_HC = 2
+
+/** The age in milliseconds at which an observation of an effort counts half. */
+const MEMORY_MS = 450
+/** The factor beyond which the time of a batch is cut off, because it was probably interrupted. */
+const OUTLIER = 4
+/** The head start of level 0, because it saves bytes and costs little. A logarithm. */
+const LEVEL_0_AHEAD = 0.02
+
+/** The measurements of one window. */
+export interface Window {
+  ms: number
+  /** The part of `ms` in which the thread was idle and did not wait for the network either. */
+  spareMs: number
+  /** Plaintext that was encoded, in bytes. */
+  plainBytes: number
+  /** Milliseconds per wire byte to write to all connections; undefined if nothing was written. */
+  writeCost: number | undefined
+  /**
+   * Milliseconds per plaintext byte for everything except encoding and writing; undefined if there
+   * was none.
+   */
+  restCost: number | undefined
+  /** Plaintext that the fastest connection has written, in bytes. */
+  writtenBytes: number
+  /** Plaintext that is encoded but not yet written, in bytes. */
+  waitingBytes: number
+  /**
+   * Bytes that the only connection accepts before the network and the receiver have taken the ones
+   * before.
+   */
+  bufferedBytes: number
+  /** Whether the bytes written are the bytes that the network has taken. */
+  isEven: boolean
+  /** The speed of each connection's network in bytes per millisecond; Infinity if it is not the limit. */
+  speeds: readonly number[]
+}
+
+/** One encoding. */
+export interface Encoding {
+  /** The index of its effort. */
+  index: number
+  plainBytes: number
+  wireBytes: number
+  ms: number
+  /** The time at its end. */
+  at: number
+}
+
+/** Sums over the encodings at an effort, in which older ones count less. */
+interface Estimate {
+  ms: number
+  plainBytes: number
+  wireBytes: number
+  at: number
+  /** Whether only one encoding was observed, which may have been slow because its code was just compiled. */
+  isFirst: boolean
+  /** The ratio of the effort in use for the same plaintext; undefined if that was not compressed. */
+  referenceRatio: number | undefined
+}
+
+/** The difference between the measured and the predicted gain of an effort, as a logarithm. */
+interface Correction {
+  by: number
+  until: number
+}
+
+/** The model of a connection, or of several that are sent the same. */
+export class EffortModel {
+  readonly #estimates: (Estimate | undefined)[] = EFFORTS.map(() => undefined)
+  /** The effort in use with which estimates are compared. */
+  #reference = LEVEL_0
+  readonly #corrections: (Correction | undefined)[] = EFFORTS.map(() => undefined)
+  /** The effort in use and the speed of the network at the end of the last trial. */
+  #triedAt = { index: LEVEL_0, speed: Number.POSITIVE_INFINITY }
+  /** Averages over windows, in which the latest counts most. */
+  readonly #writeCost = new Average()
+  readonly #restCost = new Average()
+  /** Plaintext bytes per millisecond that the program provides. */
+  #demand = Number.POSITIVE_INFINITY
+  #speeds: readonly number[] = []
+
+  /** The speed of each connection's network in bytes per millisecond; Infinity if it is not the limit. */
+  get speeds(): readonly number[] {
+    return this.#speeds
+  }
+
+  /** The speed of the slowest network, in bytes per millisecond. */
+  get speed(): number {
+    return Math.min(...this.#speeds)
+  }
+
+  /** Returns what was observed of an effort; undefined if it was not used for this kind of payload. */
+  estimateOf(index: number): Readonly<Estimate> | undefined {
+    return this.#estimates[index]
+  }
+
+  /** Records a window. @param demand - plaintext bytes per millisecond that the program provides */
+  observe({ writeCost, restCost, speeds }: Window, demand: number): void {
+    this.#speeds = speeds
+    this.#demand = demand
+    if (writeCost !== undefined) this.#writeCost.add(writeCost)
+    if (restCost !== undefined) this.#restCost.add(restCost)
+  }
+
+  /** Returns the milliseconds of an encoding, cut off if it was probably interrupted. */
+  uninterruptedMs({ index, plainBytes, ms }: Encoding): number {
+    const known = this.#estimates[index]
+    return known ? Math.min(ms, OUTLIER * expectedMs(known, plainBytes)) : ms
+  }
+
+  /** Records an encoding. @param current - the effort in use, apart from probes */
+  record(encoding: Encoding, current: number): void {
+    const { index, plainBytes, wireBytes, ms, at } = encoding
+    if (current !== this.#reference && current !== PLAIN) this.#compareWith(current)
+    if (plainBytes === 0) return
+    const known = this.#estimates[index]
+    if (!known || (known.isFirst && ms < expectedMs(known, plainBytes))) {
+      const referenceRatio = this.#referenceRatio(current)
+      this.#estimates[index] = { ms, plainBytes, wireBytes, at, isFirst: !known, referenceRatio }
+      return
+    }
+    const usedMs = this.uninterruptedMs(encoding)
+    const keep = MEMORY_MS / (MEMORY_MS + at - known.at)
+    known.ms = known.ms * keep + usedMs
+    known.plainBytes = known.plainBytes * keep + plainBytes
+    known.wireBytes = known.wireBytes * keep + wireBytes
+    known.at = at
+    known.isFirst = false
+    known.referenceRatio = this.#referenceRatio(current)
+    if (index === current) this.#forgetOthers(known.referenceRatio)
+  }
+
+  /** Compares estimates with another effort in use, whose ratio for the same plaintext differs. */
+  #compareWith(index: number): void {
+    const isKnown = this.#estimates[index] && this.#estimates[this.#reference]
+    const times = isKnown ? this.ratioOf(index) / this.ratioOf(this.#reference) : undefined
+    for (const known of this.#estimates)
+      if (known?.referenceRatio !== undefined)
+        known.referenceRatio = times === undefined ? undefined : known.referenceRatio * times
+    this.#reference = index
+  }
+
+  /** Forgets the observations of efforts that were made with other payloads. */
+  #forgetOthers(referenceRatio: number | undefined): void {
+    if (referenceRatio === undefined) return
+    for (let i = 0; i < EFFORTS.length; i++) {
+      const then = this.#estimates[i]?.referenceRatio
+      if (then !== undefined && !isLike(then, referenceRatio)) this.#estimates[i] = undefined
+    }
+  }
+
+  #referenceRatio(current: number): number | undefined {
+    return current === PLAIN ? undefined : this.ratioOf(current)
+  }
+
+  /** Returns the milliseconds per byte of plaintext; undefined if not known. */
+  costOf(index: number): number | undefined {
+    const known = this.#estimates[index]
+    const cost = known ? known.ms / known.plainBytes : index === PLAIN ? 0 : undefined
+    if (cost === undefined) return undefined
+    return cost + (this.#restCost.value ?? 0) + (this.#writeCost.value ?? 0) * this.ratioOf(index)
+  }
+
+  /** Returns the wire bytes per byte of plaintext; 1 if not known. */
+  ratioOf(index: number): number {
+    const known = this.#estimates[index]
+    return known ? known.wireBytes / known.plainBytes : 1
+  }
+
+  /**
+   * Returns the plaintext bytes per millisecond that the processor can encode and the program
+   * provides; undefined if not known.
+   */
+  rateOf(index: number): number | undefined {
+    const cost = this.costOf(index)
+    return cost === undefined ? undefined : Math.min(1 / cost, this.#demand)
+  }
+
+  /** Returns the logarithm of the goodput at an effort, without corrections; undefined if not known. */
+  predict(index: number): number | undefined {
+    const rate = this.rateOf(index)
+    if (rate === undefined) return undefined
+    const ratio = this.ratioOf(index)
+    let sum = 0
+    for (const speed of this.#speeds) sum += Math.log(Math.min(rate, speed / ratio))
+    return sum / this.#speeds.length
+  }
+
+  /** Returns the predicted gain of an effort over another, as a logarithm. */
+  gainOf(index: number, from: number): number {
+    return (this.predict(index) ?? 0) - (this.predict(from) ?? 0)
+  }
+
+  /** Returns the score of an effort, to be compared with those of others. */
+  worthOf(index: number, now: number): number {
+    const predicted = this.predict(index)
+    if (predicted === undefined || !this.isAllowed(index)) return Number.NEGATIVE_INFINITY
+    const correction = this.#corrections[index]
+    const corrected = correction && now < correction.until ? correction.by : 0
+    return predicted + corrected + (index === LEVEL_0 ? LEVEL_0_AHEAD : 0)
+  }
+
+  /** Whether the network limits enough connections for an effort. */
+  isAllowed(index: number): boolean {
+    if (index < LEVEL_HC) return true
+    let limited = 0
+    for (const speed of this.#speeds) if (speed !== Number.POSITIVE_INFINITY) limited++
+    return 2 * limited > this.#speeds.length
+  }
+
+  /** Corrects the predictions for an effort, until a time, by a logarithm. */
+  correct(index: number, by: number, until: number): void {
+    this.#corrections[index] = { by, until }
+  }
+
+  /** Records the end of a trial, after which an effort is in use. */
+  tried(index: number): void {
+    this.#triedAt = { index, speed: this.speed }
+  }
+
+  /** Forgets corrections if the network has changed while the effort in use has not. */
+  forgetCorrections(current: number): void {
+    const { index, speed } = this.#triedAt
+    if (index !== current || isLike(this.speed, speed)) return
+    this.#triedAt.speed = this.speed
+    this.#corrections.fill(undefined)
+  }
+}
+
+const expectedMs = ({ ms, plainBytes }: Estimate, bytes: number): number =>
+  (ms * bytes) / plainBytes
