@@ -9,27 +9,32 @@ import { onAllCores } from "./lib/side-by-side.mjs"
 import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
 import { finish } from "./lib/tally.mjs"
 
-const usage = `usage: npm run fuzz -- [--seconds N] [--target NAME] [--keep]
+const usage = `usage: npm run fuzz -- [--seconds N] [--target NAME] [--max-bytes N] [--keep]
 
 Builds each program in wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME/. New inputs are
 written to build/fuzz/NAME/found/, failing ones to build/fuzz/NAME/. The targets "capture" and
 "commands" are not C programs but scripts/fuzz-NAME.mjs, which test the capture reader in dist/.
   --seconds N     the time for each target; 60 by default, 0 only replays the corpus
   --target NAME   only wasm/fuzz/NAME.c, "capture" or "commands"
+  --max-bytes N   the longest input for a C program; the shorter inputs are, the more of them are run
   --keep          add inputs that increase coverage to the corpus`
 
 const {
   seconds: given = "60",
   target,
+  "max-bytes": maxBytes = "0",
   keep,
 } = readArgs(usage, {
   seconds: { type: "string" },
   target: { type: "string" },
+  "max-bytes": { type: "string" },
   keep: { type: "boolean" },
 })
 const seconds = Number(given)
 if (!Number.isInteger(seconds) || seconds < 0)
   fail(`--seconds ${given}: must be a whole number\n\n${usage}`)
+// libFuzzer chooses the length itself if it is 0.
+if (!/^\d+$/.test(maxBytes)) fail(`--max-bytes ${maxBytes}: must be a whole number\n\n${usage}`)
 
 const isWanted = (/** @type {string} */ name) => !target || name === target
 const targets = programs("fuzz").filter(({ name }) => isWanted(name))
@@ -112,7 +117,15 @@ async function fuzz(name, source) {
   const output = openSync(log, "w")
   const { status } = await start(
     program,
-    [limit, "-timeout=10", "-print_final_stats=1", `-artifact_prefix=${directory}/`, found, kept],
+    [
+      limit,
+      `-max_len=${maxBytes}`,
+      "-timeout=10",
+      "-print_final_stats=1",
+      `-artifact_prefix=${directory}/`,
+      found,
+      kept,
+    ],
     { limitMs: (seconds + 120) * 1000, stdio: ["ignore", output, output] },
   )
   closeSync(output)
