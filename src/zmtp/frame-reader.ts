@@ -11,7 +11,7 @@ const SLAB_MIN_BYTES = 256
 const SMALL_MAX_BYTES = 2048
 /** Minimum room for a body that arrives in pieces, and the factor by which the room grows. */
 const BODY_ROOM_BYTES = 64 * 1024
-const BODY_GROWTH = 4
+const BODY_GROWTH = 16
 
 const EMPTY = Buffer.alloc(0)
 
