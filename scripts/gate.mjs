@@ -25,8 +25,10 @@ Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs ru
 )
 
 /** Time limit for a suite. */
-const LIMIT_MINUTES = 20
+const LIMIT_MINUTES = 30
 const ALONE = Infinity
+/** Cores by which suites may need more than there are, because they do not need them all the time. */
+const WAITING_CORES = 0.75
 
 const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
   process.execPath,
@@ -34,8 +36,9 @@ const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
   ...args,
 ]
 
-// `cores` is a suite's CPU time divided by its duration on an idle machine. The slowest suites come
-// first; those that measure memory or shares of time come last and run alone.
+// `cores` is a suite's CPU time divided by its duration on an idle machine, 1 by default; 0 is a suite
+// that runs at the lowest priority and uses what the others leave. The slowest suites come first; those
+// that measure memory or shares of time come last and run alone.
 const sockets = platforms ? "sockets" : "sockets-platform"
 const everywhere = platforms ? ["--every"] : []
 /** @type {[name: string, suite: Suite, needs?: Needs]} */
@@ -43,20 +46,25 @@ const node22 = ["sockets, Node 22", vitest(sockets, "22"), { after: ["runtimes"]
 /** @type {[name: string, suite: Suite, needs?: Needs][]} */
 const elsewhere = [
   ["runtimes", succeeds(own("runtimes"))],
-  ["sockets, Windows", counts(own("windows-sockets", ...everywhere)), { after: ["runtimes"] }],
+  [
+    "sockets, Windows",
+    counts(own("windows-sockets", ...everywhere)),
+    { cores: 0.25, after: ["runtimes"] },
+  ],
   // The gate tests the oldest and the newest version.
   ...(platforms ? [node22] : []),
   ["sockets, Node 24", vitest(sockets, "24"), { after: ["runtimes"] }],
   // Both use the same Wine prefix, and end all programs in it.
-  ["platforms", vitest("platforms"), { cores: 0.5, after: ["runtimes", "sockets, Windows"] }],
+  ["platforms", vitest("platforms"), { cores: 0.25, after: ["runtimes", "sockets, Windows"] }],
 ]
 
 /** @type {[name: string, suite: Suite, needs?: Needs][]} */
 const suites = [
+  ["simulate", counts(own("simulate", "--runs", "20000")), { cores: 0 }],
+  ["Rust peer", succeeds(own("rust-peer"))],
+  ["python", succeeds(own("python"))],
   ...elsewhere,
   ["pressure", vitest("pressure")],
-  ["python", succeeds(own("python"))],
-  ["Rust peer", succeeds(own("rust-peer"))],
   ["check", counts(own("check"))],
   ["unit", vitest("unit")],
   ["sockets", vitest("sockets")],
@@ -69,11 +77,10 @@ const suites = [
   ["sockets, arenas", vitest("sockets-arenas")],
   ["sockets, level", vitest("sockets-level")],
   ["native", counts(own("test-native")), { cores: 2 }],
-  ["fuzz", counts(own("fuzz", "--seconds", "10")), { cores: 2 }],
+  ["fuzz", counts(own("fuzz", "--seconds", "5")), { cores: 2 }],
   ["browser", vitest("browser")],
   ["package", vitest("package"), { after: ["runtimes"] }],
   ["simulation", vitest("simulation")],
-  ["simulate", counts(own("simulate", "--from", "3000000", "--runs", "1700")), { cores: 2 }],
   ["interop", vitest("interop"), { cores: 0.5, after: ["python", "Rust peer"] }],
   // Not beside the other: a reconnecting peer could reach one of its peers on a reused port.
   ["interop, threads", vitest("interop-thread"), { cores: 0.5, after: ["interop"] }],
@@ -111,9 +118,9 @@ await runSideBySide(
     name,
     cores,
     after,
-    run: () => run(name, suite),
+    run: () => run(name, suite, cores === 0),
   })),
-  availableParallelism(),
+  availableParallelism() + WAITING_CORES,
 )
 
 if (failures.length) console.log(`\nFailed:\n\n${failures.join("\n")}`)
@@ -122,8 +129,8 @@ console.table(table)
 console.log(`${passed} passed, ${failed} failed`)
 process.exitCode = failed ? 1 : 0
 
-/** @param {string} name @param {Suite} suite */
-async function run(name, suite) {
+/** @param {string} name @param {Suite} suite @param {boolean} isBackground */
+async function run(name, suite, isBackground) {
   const start = Date.now()
   const limit = new AbortController()
   const timer = setTimeout(
@@ -133,7 +140,7 @@ async function run(name, suite) {
   const stop = AbortSignal.any([limit.signal, interrupted.signal])
   console.log(`started: ${name}`)
   const log = join(directory, `${name.replaceAll(/\W+/g, "-")}.log`)
-  const { counts, failures: own, output } = await runSuite(suite, log, stop)
+  const { counts, failures: own, output } = await runSuite(suite, log, stop, isBackground)
   clearTimeout(timer)
   if (stop.aborted && name.endsWith("Windows")) endWindows()
   console.log(`\n== ${name} ==\n${output}`)

@@ -1,6 +1,7 @@
 /** Runs one suite of the gate: a command whose output goes to a file, and counts its tests. */
 import { spawn } from "node:child_process"
-import { closeSync, existsSync, openSync, readFileSync } from "node:fs"
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs"
+import { setPriority } from "node:os"
 import { join } from "node:path"
 import { build, root, shown } from "./paths.mjs"
 import { nodeVersion } from "./runtimes.mjs"
@@ -97,11 +98,12 @@ function countReport(file, ended) {
  * @param {Suite} suite
  * @param {string} file for its output
  * @param {AbortSignal} stop
+ * @param {boolean} [isBackground]  whether it gets the lowest priority
  * @returns {Promise<Result & { output: string }>}
  */
-export async function runSuite({ command, count }, file, stop) {
+export async function runSuite({ command, count }, file, stop, isBackground = false) {
   const log = openSync(file, "w")
-  const status = await runCommand(command, log, stop).catch(String)
+  const status = await runCommand(command, log, stop, isBackground).catch(String)
   closeSync(log)
   const output = readFileSync(file, "utf8")
   if (stop.aborted) return { ...failed(ending({ status, output })), output }
@@ -118,13 +120,15 @@ export async function runSuite({ command, count }, file, stop) {
  * @param {string[]} command
  * @param {number} log
  * @param {AbortSignal} stop
+ * @param {boolean} isBackground
  * @returns {Promise<number | string | null>} the exit code, or the reason why it ended
  */
-function runCommand([program = "", ...args], log, stop) {
+function runCommand([program = "", ...args], log, stop, isBackground) {
   return new Promise((resolve, reject) => {
     stop.throwIfAborted()
     const stdio = /** @type {const} */ (["ignore", log, log])
     const child = spawn(program, args, { cwd: root, stdio: [...stdio], detached: true })
+    if (isBackground && child.pid) lowerPriority(child.pid)
     const kill = () => {
       try {
         process.kill(-Number(child.pid), "SIGKILL")
@@ -139,4 +143,14 @@ function runCommand([program = "", ...args], log, stop) {
       resolve(stop.aborted ? String(stop.reason) : (status ?? signal))
     })
   })
+}
+
+const LOWEST_PRIORITY = 19
+
+/** Gives a new process and its session the lowest priority. @param {number} pid */
+function lowerPriority(pid) {
+  setPriority(pid, LOWEST_PRIORITY)
+  // Linux may share the processor among sessions first.
+  const session = `/proc/${pid}/autogroup`
+  if (existsSync(session)) writeFileSync(session, String(LOWEST_PRIORITY))
 }
