@@ -62,7 +62,7 @@ export class Batch implements PlainMessages {
   readonly maxBytes: number
   readonly #memory: OpenMemory | undefined
   /** Bytes that the other thread had already sent when the batch was sealed. */
-  #left: number | undefined
+  #flushed: number | undefined
 
   /**
    * @param plainBelow messages are sent plain if all their parts are smaller than this, in bytes.
@@ -90,16 +90,16 @@ export class Batch implements PlainMessages {
 
   /** The messages and bytes that the other thread has not sent yet. */
   get waiting(): Waiting {
-    const left = this.#memory?.left ?? 0
-    const bytes = this.length - left
-    if (left === 0) return { messages: this.count, bytes }
-    return { messages: countFrames(this.#buffer.subarray(left, this.length)).messages, bytes }
+    const flushed = this.#memory?.flushed ?? 0
+    const bytes = this.length - flushed
+    if (flushed === 0) return { messages: this.count, bytes }
+    return { messages: countFrames(this.#buffer.subarray(flushed, this.length)).messages, bytes }
   }
 
   /** Stops the other thread from sending any more, and returns the frames that it has not sent. */
   seal(): Uint8Array {
-    this.#left ??= this.#memory?.seal() ?? 0
-    return this.#buffer.subarray(this.#left + this.#plainEnd, this.length)
+    this.#flushed ??= this.#memory?.seal() ?? 0
+    return this.#buffer.subarray(this.#flushed + this.#plainEnd, this.length)
   }
 
   /** Appends a message. `bytes` is its `plainLength`. */

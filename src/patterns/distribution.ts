@@ -252,10 +252,10 @@ export class Distribution implements Flushable, SharedBatch {
         ? batch.takeChunk()
         : encode(first.packer, frames, message, batch, errors)
       if (chunk && !isAdapted) encoding?.encoded(chunk)
-      const left = messages - (chunk?.messages ?? 0)
+      const flushed = messages - (chunk?.messages ?? 0)
       chunk?.share(group.length)
       for (const outbound of group) {
-        if (left > 0) outbound.countFlushed(left)
+        if (flushed > 0) outbound.countFlushed(flushed)
         try {
           if (chunk) outbound.writeChunk(chunk)
         } catch (error) {

@@ -49,7 +49,7 @@ export class Rest {
   }
 
   /** Returns the milliseconds until the next flush may begin; 0 or less if it may begin now. */
-  left({ nowMs, idleMs }: Moment): number {
+  remainingMs({ nowMs, idleMs }: Moment): number {
     return idleMs > this.#idleMs ? 0 : this.#endMs - nowMs
   }
 }
@@ -104,18 +104,18 @@ function atTimer(): void {
 
 /** Flushes the queues whose rest is over, and keeps the process alive until the others are flushed. */
 function flushRested(): void {
-  const leftMs = flushThose(0)
-  if (leftMs >= TIMER_MS && !isTimerDue) {
+  const restMs = flushThose(0)
+  if (restMs >= TIMER_MS && !isTimerDue) {
     isTimerDue = true
     setTimeout(atTimer, TIMER_MS)
-  } else if (leftMs > 0 && leftMs < TIMER_MS && !isTurnDue) {
+  } else if (restMs > 0 && restMs < TIMER_MS && !isTurnDue) {
     isTurnDue = true
     setImmediate(atTurn)
   }
 }
 
 /**
- * Flushes the queues with at most `maxMs` of rest left. Returns the shortest rest of the others, or
+ * Flushes the queues with at most `maxMs` of rest remaining. Returns the shortest rest of the others, or
  * 0 if there are none.
  */
 function flushThose(maxMs: number): number {
@@ -125,10 +125,10 @@ function flushThose(maxMs: number): number {
   const moment = { nowMs: performance.now(), idleMs: idleTimeMs() }
   for (let i = 0; i < flushables.length; i++) {
     const flushable = flushables[i] as Flushable
-    const leftMs = flushable.isUrgent ? 0 : flushable.rest.left(moment)
-    if (leftMs > maxMs) {
+    const restMs = flushable.isUrgent ? 0 : flushable.rest.remainingMs(moment)
+    if (restMs > maxMs) {
       waiting.push(flushable)
-      shortestMs = shortestMs > 0 ? Math.min(shortestMs, leftMs) : leftMs
+      shortestMs = shortestMs > 0 ? Math.min(shortestMs, restMs) : restMs
       continue
     }
     const startMs = moment.nowMs

@@ -10,7 +10,7 @@
 const CHANGES = 0
 const FIELDS = 2
 const UNKNOWN = -1
-const LEFT_MAX = 2 ** 31 - 1
+const REMAINING_MAX = 2 ** 31 - 1
 
 /** Shared counts of what threads still have to write. Each thread has a place, numbered from 0. */
 export class DepartureCells {
@@ -28,8 +28,8 @@ export class DepartureCells {
   }
 
   /** Sets the amount that the thread at `place` has left. */
-  tell(place: number, left: number): void {
-    const cell = Math.min(left, LEFT_MAX)
+  tell(place: number, remaining: number): void {
+    const cell = Math.min(remaining, REMAINING_MAX)
     const at = 1 + place * FIELDS
     Atomics.add(this.cells, at + 1, 1)
     if (Atomics.exchange(this.cells, at, cell) === cell) return
@@ -38,9 +38,9 @@ export class DepartureCells {
   }
 
   /** Returns the amount that a thread has left; undefined if it has not counted yet. */
-  leftAt(place: number): number | undefined {
-    const left = Atomics.load(this.cells, 1 + place * FIELDS)
-    return left === UNKNOWN ? undefined : left
+  remainingAt(place: number): number | undefined {
+    const remaining = Atomics.load(this.cells, 1 + place * FIELDS)
+    return remaining === UNKNOWN ? undefined : remaining
   }
 
   /** Returns whether all threads have counted since the last call. A thread that is computing has not. */

@@ -48,17 +48,17 @@ export class BlockingDeparture implements Departure {
     let isWarned = false
     for (;;) {
       const { changes } = cells
-      const left = this.#left(cells)
-      if (left === 0) return
+      const remaining = this.#remaining(cells)
+      if (remaining === 0) return
       const nowMs = performance.now()
       // The start of a thread does not count against `linger`.
-      if (left === undefined) begunMs = nowMs
+      if (remaining === undefined) begunMs = nowMs
       // Peers are not silent while threads are computing or waiting for a processor.
       const hadTurns = cells.haveLooked(this.#threads.size)
-      if (left === undefined || left !== latest) silentMs = 0
+      if (remaining === undefined || remaining !== latest) silentMs = 0
       else if (hadTurns) silentMs += Math.min(nowMs - lookedMs, POLL_MS)
       lookedMs = nowMs
-      latest = left
+      latest = remaining
       if (nowMs - begunMs >= limitMs || silentMs >= SILENCE_MS) return
       if (nowMs - startMs >= WAIT_MAX_MS) return
       if (nowMs - begunMs >= warning.afterMs && !isWarned) {
@@ -80,17 +80,17 @@ export class BlockingDeparture implements Departure {
    * Writes as much as there is room for. Returns a measure of what is left; undefined if a thread
    * has not counted yet.
    */
-  #left(cells: DepartureCells): number | undefined {
-    let left: number | undefined = 0
+  #remaining(cells: DepartureCells): number | undefined {
+    let remaining: number | undefined = 0
     this.#connections = this.#connections.filter((connection) => {
       const bytes = connection.writeOn()
-      left = (left as number) + bytes
+      remaining = (remaining as number) + bytes
       return bytes > 0
     })
     for (let place = 0; place < this.#threads.size; place++) {
-      const there = cells.leftAt(place)
-      left = left === undefined || there === undefined ? undefined : left + there
+      const there = cells.remainingAt(place)
+      remaining = remaining === undefined || there === undefined ? undefined : remaining + there
     }
-    return left
+    return remaining
   }
 }

@@ -114,7 +114,7 @@ export class HostedConnection implements FrameRelaySink {
   }
 
   /** Bytes still to be written, plus the number of queued writes. */
-  get left(): number {
+  get remaining(): number {
     return this.connection.untakenBytes + (this.#waiting?.length ?? 0)
   }
 
@@ -123,7 +123,7 @@ export class HostedConnection implements FrameRelaySink {
    * than sent twice.
    */
   #countFlushed(): void {
-    if (this.state.leaves()) this.#outbox.writesFlushed(this.number)
+    if (this.state.countFlushed()) this.#outbox.writesFlushed(this.number)
   }
 
   #writeChunk(chunk: Chunk): void {

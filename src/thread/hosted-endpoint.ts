@@ -100,7 +100,7 @@ export class HostedEndpoint {
   }
 
   /** Number of steps until a connection can write the deliveries; 0 if there are none. */
-  get left(): number {
+  get remaining(): number {
     if (this.#deliveries.length === 0) return 0
     return this.#live.size > 0 ? 1 : 2
   }

@@ -82,7 +82,7 @@ export class OpenBatch implements OpenMemory {
     Atomics.store(this.cells, this.at + PUBLISHED, bytes)
   }
 
-  get left(): number {
+  get flushed(): number {
     return this.#taken ?? Atomics.load(this.cells, this.at + TAKEN)
   }
 

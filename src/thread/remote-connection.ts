@@ -37,7 +37,7 @@ const resumed = new Set<RemoteConnection>()
 export interface ConnectionThread extends DepartingThread {
   addConnection(connection: RemoteConnection): void
   removeConnection(connection: RemoteConnection): void
-  /** A connection has written something, and is to be asked to let go of it when it has left. */
+  /** A connection has written something, and is asked to release it when it has been flushed. */
   holds(connection: RemoteConnection): void
   openBatch(connections: readonly number[]): OpenMemory | undefined
   write(connection: number, chunk: Chunk): void
@@ -58,9 +58,9 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   readonly number: number
   readonly #state: SharedState
 
-  /** Writes that are not flushed yet. */
+  /** Posted writes. Their memory is held until it is noticed that the worker has flushed them. */
   #pending: Queue<PendingWrite> | undefined
-  #pendingBytes = 0
+  #heldBytes = 0
   #written = 0
   /** Callbacks of `flush()`, in order. */
   readonly #flushes = new Queue<() => void>()
@@ -129,22 +129,33 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   // -- Sending ---------------------------------------------------------------------
 
   get waiting(): Waiting {
-    this.#releaseFlushed()
     const { messages, bytes } = this.#state.waiting
-    const waiting = { messages, bytes: bytes + this.#pendingBytes }
-    for (const item of this.#pending ?? [])
+    const waiting = { messages, bytes }
+    for (const item of this.#unflushed()) {
       if (item instanceof Chunk) waiting.messages += item.messages
+      waiting.bytes += bytesOf(item)
+    }
     return waiting
   }
 
   get blocked(): boolean {
-    if (this.#isFull) this.#releaseFlushed()
     return this.#closed || this.#isFull
   }
 
-  /** Number of writes that were not flushed when the counter was last read. */
-  get #waiting(): number {
+  /** Number of posted writes whose memory is still held. */
+  get #held(): number {
     return this.#pending?.length ?? 0
+  }
+
+  /** Number of those that the worker has flushed. */
+  get #flushed(): number {
+    return (this.#state.flushed - this.#written) | 0
+  }
+
+  /** The writes that the worker has not flushed. */
+  *#unflushed(): Iterable<PendingWrite> {
+    let flushed = this.#flushed
+    for (const item of this.#pending ?? []) if (flushed-- <= 0) yield item
   }
 
   /** Requests a notification when `writes` more have been flushed. */
@@ -154,9 +165,12 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   }
 
   get #isFull(): boolean {
-    if (this.#pendingBytes >= WINDOW_BYTES) return true
     // With `conflate`, only the latest message may be queued, and that in the pipe.
-    return this.#conflate && this.#waiting > 0
+    if (this.#conflate && this.#held > this.#flushed) return true
+    if (this.#heldBytes < WINDOW_BYTES) return false
+    let bytes = 0
+    for (const item of this.#unflushed()) bytes += bytesOf(item)
+    return bytes >= WINDOW_BYTES
   }
 
   get threadMs(): number {
@@ -181,7 +195,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     this.#releaseFlushed()
     const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.again(chunk)
     this.#thread.write(this.number, seen)
-    this.#posted(seen, seen.bytes.length)
+    this.#posted(seen)
   }
 
   sendCommand(name: Command["name"], data: Uint8Array): void {
@@ -189,36 +203,35 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     // Copied, because a posted array takes its whole ArrayBuffer along.
     const copied = new Uint8Array(data)
     this.#thread.post({ type: "command", connection: this.number, name, data: copied })
-    this.#posted({ name, data: copied }, data.length)
+    this.#posted({ name, data: copied })
   }
 
-  #posted(item: PendingWrite, bytes: number): void {
+  #posted(item: PendingWrite): void {
     this.#pending ??= new Queue()
     if (this.#pending.length === 0) this.#thread.holds(this)
     this.#pending.push(item)
-    this.#pendingBytes += bytes
+    this.#heldBytes += bytesOf(item)
     if (this.#isFull) this.#wantRoom()
   }
 
   /** Requests a notification early enough that the worker still has bytes to write until it is read. */
   #wantRoom(): void {
-    this.#want((this.#waiting + 3) >> 2)
+    this.#want((this.#held + 3) >> 2)
   }
 
   /** Releases the memory of flushed writes. Returns whether none is left. */
   release(): boolean {
     this.#releaseFlushed()
-    return this.#waiting === 0
+    return this.#held === 0
   }
 
   #releaseFlushed(): void {
-    const { left } = this.#state
-    for (; this.#written !== left; this.#written = (this.#written + 1) | 0) {
+    const { flushed } = this.#state
+    for (; this.#written !== flushed; this.#written = (this.#written + 1) | 0) {
       const item = this.#pending?.shift()
-      if (item instanceof Chunk) {
-        this.#pendingBytes -= item.bytes.length
-        item.release()
-      } else if (item) this.#pendingBytes -= item.data.length
+      if (!item) continue
+      this.#heldBytes -= bytesOf(item)
+      if (item instanceof Chunk) item.release()
     }
   }
 
@@ -230,8 +243,8 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
 
   awaitPendingWrites(): boolean {
     if (this.release()) return false
-    this.#want(this.#waiting)
-    return this.#waiting > 0
+    this.#want(this.#held)
+    return this.#held > 0
   }
 
   flush(done: () => void): void {
@@ -256,6 +269,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
 
   /** The wanted number of writes has been flushed. */
   writesFlushed(): void {
+    this.#releaseFlushed()
     if (!this.blocked) this.sink?.drained()
     else if (!this.#closed) this.#wantRoom()
   }
@@ -424,3 +438,6 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     while (this.#flushes.length > 0) this.flushed()
   }
 }
+
+const bytesOf = (item: PendingWrite): number =>
+  item instanceof Chunk ? item.bytes.length : item.data.length

@@ -2,7 +2,7 @@ import type { ConnectionCounts, DirectionCounts, Waiting } from "../transport/tr
 
 // The number of flushed writes, and the number that a notification was requested for, or 0. Posting
 // each one would wake a thread every time.
-const LEFT = 0
+const FLUSHED = 0
 const WANTED = 1
 /** Both are 32 bits, and share the first 64-bit field. The counts of each direction follow. */
 const PROGRESS_FIELDS = 1
@@ -31,24 +31,24 @@ export class SharedState {
   }
 
   /** Number of flushed writes, modulo 2^32. */
-  get left(): number {
-    return Atomics.load(this.#progress, LEFT)
+  get flushed(): number {
+    return Atomics.load(this.#progress, FLUSHED)
   }
 
   /** Counts a write as flushed. Returns whether a notification was requested for it. */
-  leaves(): boolean {
-    const left = (Atomics.add(this.#progress, LEFT, 1) + 1) | 0
+  countFlushed(): boolean {
+    const flushed = (Atomics.add(this.#progress, FLUSHED, 1) + 1) | 0
     const wanted = Atomics.load(this.#progress, WANTED)
-    if (wanted === 0 || ((left - wanted) | 0) < 0) return false
+    if (wanted === 0 || ((flushed - wanted) | 0) < 0) return false
     // A request made meanwhile stays.
     Atomics.compareExchange(this.#progress, WANTED, wanted, 0)
     return true
   }
 
-  /** Requests a notification when `left` writes have been flushed. */
-  want(left: number): void {
+  /** Requests a notification when `flushed` writes have been flushed. */
+  want(flushed: number): void {
     // 0 means no request. A notification one write too early does no harm.
-    Atomics.store(this.#progress, WANTED, left || -1)
+    Atomics.store(this.#progress, WANTED, flushed || -1)
   }
 
   /** Milliseconds that the latest write took. */

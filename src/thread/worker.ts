@@ -70,7 +70,7 @@ function carryOut(request: Request): void {
       cells = request.cells
       break
     case "depart":
-      setInterval(countLeft, COUNT_MS, new DepartureCells(request.cells), request.place)
+      setInterval(countRemaining, COUNT_MS, new DepartureCells(request.cells), request.place)
       break
     case "open":
       open(request.endpoint, request.spec)
@@ -102,11 +102,11 @@ function open(number: number, spec: EndpointSpec): void {
 }
 
 /** Reports what is left to write to the thread that waits for it. */
-function countLeft(cells: DepartureCells, place: number): void {
-  let left = 0
-  for (const endpoint of endpoints.values()) left += endpoint.left
-  for (const connection of connections.values()) left += connection.left
-  cells.tell(place, left)
+function countRemaining(cells: DepartureCells, place: number): void {
+  let remaining = 0
+  for (const endpoint of endpoints.values()) remaining += endpoint.remaining
+  for (const connection of connections.values()) remaining += connection.remaining
+  cells.tell(place, remaining)
 }
 
 function pollLater(): void {

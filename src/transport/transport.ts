@@ -152,7 +152,7 @@ export interface OpenMemory {
   /** Sets the number of bytes that are frames of whole messages. */
   publish(bytes: number): void
   /** Bytes that the other thread has already sent. */
-  readonly left: number
+  readonly flushed: number
   /** Stops the other thread from sending more; returns the bytes already sent. */
   seal(): number
   /** Frees the memory after `bytes` now, and the rest once no chunk uses it. */

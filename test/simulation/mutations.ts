@@ -214,8 +214,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/thread/shared-state.ts",
-        from: "((left - wanted) | 0) < 0) return false",
-        to: "((left - wanted) | 0) <= 0) return false",
+        from: "((flushed - wanted) | 0) < 0) return false",
+        to: "((flushed - wanted) | 0) <= 0) return false",
       },
     ],
   },

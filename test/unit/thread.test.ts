@@ -452,7 +452,7 @@ describe("a connection on its thread", () => {
     one.write(writeOf("fails"))
     expect(network.log).toEqual(["1", "destroy"])
     expect(threw).toEqual([new Error("no memory")])
-    expect(one.state.left).toBe(1)
+    expect(one.state.flushed).toBe(1)
   })
 
   test("writes as much as the network accepts, and the rest in order when there is room again", () => {
@@ -462,7 +462,7 @@ describe("a connection on its thread", () => {
     for (const write of [writeOf("1"), writeOf("2"), writeOf("3"), subscribe, writeOf("4")])
       one.write(write)
     expect(network.log).toEqual(["1", "2"])
-    expect(one.state.left).toBe(2)
+    expect(one.state.flushed).toBe(2)
     network.blocked = false
     network.room = 2
     one.drained()
@@ -470,7 +470,7 @@ describe("a connection on its thread", () => {
     network.blocked = false
     one.drained()
     expect(network.log.at(-1)).toBe("4")
-    expect(one.state.left).toBe(5)
+    expect(one.state.flushed).toBe(5)
   })
 
   test("ends when all data has been written", () => {
@@ -500,7 +500,7 @@ describe("a connection on its thread", () => {
     one.carryOut({ type: "end", connection: 7 })
     box.post()
     expect(network.log).toEqual(["1", "resume"])
-    expect(one.state.left).toBe(1)
+    expect(one.state.flushed).toBe(1)
     expect(told.log).toEqual([])
   })
 
@@ -584,7 +584,7 @@ describe("a connection on its thread", () => {
     const { one, network } = hosted()
     let left = 0
     network.write = () => {
-      left = one.state.left
+      left = one.state.flushed
     }
     one.write(writeOf("1"))
     expect(left).toBe(1)
@@ -688,7 +688,7 @@ function remote(credit = 10) {
   one.sink = sink
   /** Reports the total number of flushed writes. */
   const state = (left: number) => {
-    while (shared.left < left) if (shared.leaves()) one.writesFlushed()
+    while (shared.flushed < left) if (shared.countFlushed()) one.writesFlushed()
   }
   return { one, thread, sink, state }
 }

@@ -58,21 +58,21 @@ describe("a pipe", () => {
 })
 
 test("a batch counts messages that another thread has not taken", () => {
-  let left = 0
+  let flushed = 0
   const memory: OpenMemory = {
     bytes: Buffer.alloc(65_536),
     publish: () => {},
-    get left() {
-      return left
+    get flushed() {
+      return flushed
     },
-    seal: () => left,
+    seal: () => flushed,
     close: () => {},
   }
   const batch = new Batch(0, undefined, memory)
   for (const text of ["first", "sec|ond"]) batch.append(parts(text), 100)
-  left = batch.length
+  flushed = batch.length
   batch.append(parts("th|i|rd"), 100)
-  expect(batch.waiting).toEqual({ messages: 1, bytes: batch.length - left })
+  expect(batch.waiting).toEqual({ messages: 1, bytes: batch.length - flushed })
 })
 
 describe("a publisher", () => {

@@ -24,37 +24,37 @@ describe("a rest", () => {
   }
 
   test("does not come before the first flush", () => {
-    expect(new Rest().left(at(0))).toBeLessThanOrEqual(0)
+    expect(new Rest().remainingMs(at(0))).toBeLessThanOrEqual(0)
   })
 
   test("is as long as the flush, from its end on", () => {
     const rest = restAfter([0, 4], [10, 14])
-    expect(rest.left(at(14))).toBe(4)
-    expect(rest.left(at(17))).toBe(1)
-    expect(rest.left(at(18))).toBe(0)
-    expect(rest.left(at(1000))).toBeLessThan(0)
+    expect(rest.remainingMs(at(14))).toBe(4)
+    expect(rest.remainingMs(at(17))).toBe(1)
+    expect(rest.remainingMs(at(18))).toBe(0)
+    expect(rest.remainingMs(at(1000))).toBeLessThan(0)
   })
 
   test("is no longer than the previous flush, because a flush may have been interrupted", () => {
-    expect(restAfter([0, 1], [10, 60]).left(at(60))).toBe(1)
-    expect(restAfter([0, 50], [100, 101]).left(at(101))).toBe(1)
+    expect(restAfter([0, 1], [10, 60]).remainingMs(at(60))).toBe(1)
+    expect(restAfter([0, 50], [100, 101]).remainingMs(at(101))).toBe(1)
   })
 
   test("does not follow a single flush", () => {
-    expect(restAfter([0, 50]).left(at(50))).toBe(0)
+    expect(restAfter([0, 50]).remainingMs(at(50))).toBe(0)
   })
 
   test("ends when a message arrives", () => {
     const rest = restAfter([0, 4], [10, 14])
     rest.end()
-    expect(rest.left(at(14))).toBeLessThanOrEqual(0)
+    expect(rest.remainingMs(at(14))).toBeLessThanOrEqual(0)
   })
 
   test("ends when the event loop has been idle", () => {
     const rest = restAfter([0, 4])
     rest.begin(10, at(14, 3))
-    expect(rest.left(at(15, 3))).toBe(3)
-    expect(rest.left(at(15, 3.5))).toBe(0)
+    expect(rest.remainingMs(at(15, 3))).toBe(3)
+    expect(rest.remainingMs(at(15, 3.5))).toBe(0)
   })
 })
 
