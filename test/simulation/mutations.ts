@@ -109,12 +109,18 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    // The second place alone keeps a dictionary from being sent twice, by encoding the chunk again.
     name: "what waits in a pipe is encoded after what goes to several",
     patches: [
       {
         file: "src/patterns/distribution.ts",
         from: "    for (const outbound of outbounds) outbound.encodeOwn()\n",
         to: "",
+      },
+      {
+        file: "src/patterns/packer.ts",
+        from: "return isRepeated || !chunk.fits(this.#packing)",
+        to: "return !chunk.fits(this.#packing)",
       },
     ],
   },

@@ -369,6 +369,11 @@ export function makeScenario(seed: number): Scenario {
     Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536 })
   }
   if (family.distributes && !proxied && random.chance(0.3)) chooseSubscribers(random, sockets)
+  // These have random numbers of their own, so that all other scenarios stay the same.
+  const apart = new Random(seed, 23)
+  if (!proxied) decide(apart, sockets)
+  if (!proxied && !aBinds) greetEarly(apart, sockets)
+  const breaks = breakOff(apart, sockets, network, acted)
   const auth = random.chance(0.1) ? authenticate(random, binding, connecting) : undefined
   const plainProcess = random.chance(0.12) ? acceptPlain(random, sockets) : undefined
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
@@ -378,12 +383,13 @@ export function makeScenario(seed: number): Scenario {
     ...(plainProcess !== undefined && { plainProcess }),
     sockets,
     actions: acted,
-    hostile: random.chance(0.15) ? hostile(random, binding) : [],
+    hostile: !breaks && random.chance(0.15) ? hostile(random, binding) : [],
     network,
     limits: {
       operations: random.pick([512, 512, 1, 5, 30]),
       sliceBytes: random.pick([524_288, 524_288, 100, 5000]),
       roomBytes: random.pick([262_144, 262_144, 100, 3000]),
+      ...(breaks && { operations: apart.pick([1, 5]), sliceBytes: 524_288, roomBytes: 3000 }),
     },
     memoryShare: lacksMemory ? random.pick([0.05, 0.2]) : 0,
     atomicShare: random.pick([0, 0.01, 0.1]),
@@ -535,6 +541,74 @@ function chooseSubscribers(random: Random, sockets: readonly SocketSpec[]): void
     if (random.chance(0.3)) options.manual = true
     else if (random.chance(0.5)) options.verbosity = random.pick(["allSubs", "allSubsUnsubs"])
   }
+}
+
+/** Lets XPUBs with several subscribers decide by themselves who gets what. */
+function decide(random: Random, sockets: readonly SocketSpec[]): void {
+  if (sockets.filter(({ type }) => type === "Subscriber").length < 2 || !random.chance(0.4)) return
+  for (const { type, options } of sockets) {
+    if (type !== "XPublisher") continue
+    options.manual = true
+    delete options.verbosity
+  }
+}
+
+/**
+ * Makes XPUBs that connect send before they have a connection, with a welcome message and a
+ * dictionary. Inverted matching needs no subscription for that.
+ */
+function greetEarly(random: Random, sockets: readonly SocketSpec[]): void {
+  const early = sockets.filter(({ type }) => type === "XPublisher")
+  if (early.length === 0 || !random.chance(0.3)) return
+  for (const { type, options } of sockets) if (type !== "XSubscriber") options.invertMatching = true
+  for (const { options, endpoints, send } of early) {
+    Object.assign(options, { welcomeMessage: WELCOME, sendHighWaterMark: 1000 })
+    for (const endpoint of endpoints) {
+      const { thread = false } = endpoint.options
+      endpoint.atMs = 0
+      endpoint.options = random.chance(0.5)
+        ? { thread, dictionary: DICTIONARY }
+        : { thread, autoDictionary: { trigger: 1, capacity: 64 } }
+    }
+    if (send) Object.assign(send, { startMs: 0, compressible: 1 })
+  }
+}
+
+const BREAKS_OFF: readonly TypeName[] = ["Pair", "Dealer", "Client", "Server"]
+
+/**
+ * Resets connections while both sides write more than the network takes, and receive more than
+ * programs keep up with. A side that does not read at the moment finds the reset as it writes, with
+ * decoded messages and undecoded bytes left. Returns whether it did.
+ */
+function breakOff(
+  random: Random,
+  sockets: readonly SocketSpec[],
+  network: NetworkSpec,
+  actions: Action[],
+): boolean {
+  const suits = sockets.length <= 5 && sockets.every(({ type }) => BREAKS_OFF.includes(type))
+  if (!suits || !random.chance(0.4)) return false
+  for (const { options, endpoints, send, receive } of sockets) {
+    // No connection may lose messages in other ways, or the counters allow for those.
+    for (const name of ["heartbeatInterval", "conflate", "sendTimeout"]) delete options[name]
+    for (const endpoint of endpoints) delete endpoint.options.thread
+    Object.assign(options, { reconnectInterval: 3, sendHighWaterMark: 1000 })
+    options.receiveHighWaterMark = random.pick([2, 10])
+    if (options.linger === -1) options.linger = 20
+    // By the time that programs receive, the network is full.
+    if (send) {
+      Object.assign(send, { count: 400, maxBytes: 400, maxParts: 1, compressible: 0.5 })
+      Object.assign(send, { startMs: 20, burst: 1000, pauseMs: 0, eager: false })
+    }
+    if (receive)
+      Object.assign(receive, { how: "wait", startMs: 60, every: 1, pauseMs: -1, computeMs: 0.1 })
+  }
+  Object.assign(network, { latencyMs: 0.2, jitterMs: 0, capacityBytes: 10_000 })
+  Object.assign(network, { pieceBytes: 65_536, readBytes: 65_536 })
+  for (const atMs of [61, 75])
+    actions.push({ kind: "reset", atMs: atMs + 5 * random.fraction(), socket: 0, value: 1 })
+  return true
 }
 
 /** Adds a ZAP handler that decides who connects. */
