@@ -212,11 +212,12 @@ function keep(simulator, folder, name, scenario) {
   console.log(`stored as ${file}`)
 }
 
-/** Shrinks a scenario that fails with a mutation. @param {Simulator} simulator @param {Code} code @param {number} seed @param {string} rule */
-function shrunk(simulator, code, seed, rule) {
+/** Shrinks a scenario that fails with a mutation, and only then. @param {Simulator} simulator @param {Code} code @param {Code} sound @param {number} seed @param {string} rule */
+function shrunk(simulator, code, sound, seed, rule) {
   simulator.catchRejections()
   Error.stackTraceLimit = 0
-  return simulator.shrink(simulator.makeScenario(seed), rule, new simulator.Compiled(code))
+  const [faulty, soundly] = [code, sound].map((one) => new simulator.Compiled(one))
+  return simulator.shrink(simulator.makeScenario(seed), rule, faulty, soundly)
 }
 
 /** @param {Simulator} simulator @param {string} file @param {string | undefined} only @param {string | undefined} store */
@@ -237,7 +238,7 @@ async function playMutations(simulator, file, only, store) {
       : `not found in ${result.runs} runs`
     console.log(`${found ? "found" : "MISSED"} ${name}: ${what}`)
     if (!found || store === undefined) continue
-    const small = await outOfPromises(() => shrunk(simulator, code, found.seed, found.rule))
+    const small = await outOfPromises(() => shrunk(simulator, code, sound, found.seed, found.rule))
     keep(simulator, store, name, small)
   }
   finish(counts)

@@ -75,8 +75,17 @@ function* simplerSockets(socket: SocketSpec, needsPlain: boolean): Generator<Soc
   }
 }
 
-/** Returns a scenario that breaks the same rule, and from which nothing can be removed. */
-export function shrink(scenario: Scenario, rule: string, compiled: Compiled): Scenario {
+/**
+ * Returns a scenario that breaks the same rule, and from which nothing can be removed.
+ *
+ * @param sound code without the fault that was injected, with which the scenario must not fail.
+ */
+export function shrink(
+  scenario: Scenario,
+  rule: string,
+  compiled: Compiled,
+  sound?: Compiled,
+): Scenario {
   let small = scenario
   const until = Date.now() + TIME_MAX_MS
   let attempts = 0
@@ -85,6 +94,7 @@ export function shrink(scenario: Scenario, rule: string, compiled: Compiled): Sc
     for (const candidate of smaller(small)) {
       if (++attempts > ATTEMPTS_MAX || Date.now() > until) return small
       if (play(candidate, compiled).failure?.rule !== rule) continue
+      if (sound && play(candidate, sound).failure) continue
       small = candidate
       goOn = true
       break

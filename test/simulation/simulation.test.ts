@@ -64,7 +64,8 @@ test("a fault is found, and its scenario made smaller", async () => {
   const scenario = makeScenario(seed)
   const rule = failure?.rule as string
   const small = await new Promise<typeof scenario>((resolve) => {
-    setImmediate(() => resolve(shrink(scenario, rule, faulty)))
+    setImmediate(() => resolve(shrink(scenario, rule, faulty, engine)))
   })
   expect(JSON.stringify(small).length).toBeLessThan(JSON.stringify(scenario).length)
+  expect((await playAlone(small)).failure).toBeUndefined()
 })
