@@ -52,6 +52,8 @@ export function mayEnd({ actions, sockets }: Scenario, socket: number): boolean 
   // If one socket of a proxy is closed, both are.
   const isIt = (other: number) => other === socket || (isForwarded(other) && isForwarded(socket))
   return actions.some(({ kind, socket: other }) => {
+    // The network ends all connections then, and programs none.
+    if (kind === "reset") return false
     return kind === "kill" || (ENDING.has(kind) && isIt(other) === true)
   })
 }

@@ -1,8 +1,8 @@
 /** Rules for statistics: both sides of a connection count the messages that programs send and receive. */
 import type { Checker } from "../checker.js"
 import type { Program } from "../programs.js"
-import type { TypeName } from "../scenario.js"
-import { isDenied, mayLoseItsPeers, type Run, usesThreads } from "../state.js"
+import type { SocketSpec, TypeName } from "../scenario.js"
+import { endsOf, isDenied, mayLoseItsPeers, type Run, usesThreads } from "../state.js"
 
 /** Types that send each message once, and types that pass every received message to the program. */
 const SENDS_ONCE: readonly TypeName[] = ["Push", "Scatter", "Dealer", "Pair", "Client", "Request"]
@@ -38,6 +38,14 @@ export class Counters implements Checker {
         world.fail("counters add up", `${sent[name]} ${name} sent, ${received[name]} received`)
   }
 
+  /** Returns the number of connections that a socket has had. */
+  #linksOf(spec: SocketSpec): number {
+    return this.#run.network.links.filter((link) => {
+      const ends = endsOf(this.#run, link)
+      return ends?.dialling === spec || ends?.accepting === spec
+    }).length
+  }
+
   #checkProgram({ spec, socket, accepted, received }: Program): void {
     const { world, isCalm, scenario } = this.#run
     if (spec.isForwarded) return
@@ -53,12 +61,16 @@ export class Counters implements Checker {
         `${name} sent ${accepted} messages, and counts ${stats.sent.messages}`,
       )
     // A message that was cut off in its last part was counted, but not delivered.
-    const cut = isCalm ? 0 : this.#run.network.links.length
+    const cut = isCalm ? 0 : this.#linksOf(spec)
     const missing = stats.received.messages - received
     // When a connection is given up, messages that it had not passed on are lost.
     if (spec.options.heartbeatInterval !== undefined) return
     // So does one on a thread that has no memory.
     if (scenario.memoryShare > 0 && !isCalm && usesThreads(spec)) return
+    // As in libzmq, a PAIR does not read the new connection of a partner before the old one has
+    // ended; messages that were decoded from it were counted.
+    const binds = spec.endpoints.some(({ kind }) => kind === "bind")
+    if (spec.type === "Pair" && binds && cut > 1) return
     if (GIVES_ALL.includes(spec.type) && (missing < 0 || missing > cut))
       world.fail(
         "counters add up",
