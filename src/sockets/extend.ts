@@ -11,6 +11,7 @@ import { defineMessageMethods } from "./message-methods.js"
 import {
   checkSocketOptions,
   explainRefusal,
+  isTextOrBytes,
   misplacedOption,
   nativeRefusalReason,
 } from "./mistakes.js"
@@ -141,14 +142,15 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override setBoolOption(option: number, value: boolean): void {
       const state = ensureState(this)
-      state.optionChanging(option)
+      // zeromq.js checks the type of a value before it warns.
+      if (typeof value === "boolean") state.optionChanging(option)
       super.setBoolOption(option, value)
       state.setBoolean(option, value)
     }
 
     override setInt32Option(option: number, value: number): void {
       const state = ensureState(this)
-      state.optionChanging(option)
+      if (typeof value === "number") state.optionChanging(option)
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
       const core = coreOf(this)
@@ -159,17 +161,17 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     }
 
     override setUint32Option(option: number, value: number): void {
-      ensureState(this).optionChanging(option)
+      if (typeof value === "number") ensureState(this).optionChanging(option)
       super.setUint32Option(option, value)
     }
 
     override setInt64Option(option: number, value: number): void {
-      ensureState(this).optionChanging(option)
+      if (typeof value === "number") ensureState(this).optionChanging(option)
       super.setInt64Option(option, value)
     }
 
     override setUint64Option(option: number, value: number): void {
-      ensureState(this).optionChanging(option)
+      if (typeof value === "number") ensureState(this).optionChanging(option)
       super.setUint64Option(option, value)
     }
 
@@ -184,7 +186,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override setStringOption(option: number, value: string | Buffer | null): void {
       const state = ensureState(this)
-      state.optionChanging(option)
+      if (value === null || isTextOrBytes(value)) state.optionChanging(option)
       super.setStringOption(option, value)
       state.setBytes(option, value === null ? value : copyBytes(value))
     }

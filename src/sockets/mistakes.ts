@@ -133,7 +133,8 @@ export function checkRoutingId(routingId: unknown): void {
     throw new TypeError(`Option value must be a string or buffer: routingId is ${shown(routingId)}`)
 }
 
-const isTextOrBytes = (value: unknown): boolean =>
+/** Returns whether zeromq.js takes a value as text or bytes. */
+export const isTextOrBytes = (value: unknown): boolean =>
   typeof value === "string" || ArrayBuffer.isView(value)
 
 // -- Endpoints of zeromq.js ----------------------------------------------------------

@@ -1,4 +1,6 @@
 /** Options: defaults, values read back, warnings, and when they take effect. */
+import { expect } from "vitest"
+
 import { SOCKET_TYPES, scenario } from "../scenario.js"
 
 /** Names, each with two valid values. */
@@ -187,6 +189,34 @@ for (const how of ["new", "bound", "connected", "disconnected", "unbound"] as co
     { subscribe: [] },
   )
 }
+
+scenario(
+  "values that cannot be set warn if they have the right type",
+  async ({ zmq, plain, bind, observe }) => {
+    const dealer = plain(zmq.Dealer)
+    await bind(dealer)
+    const wrong: [string, unknown][] = [
+      ["ipv6", 1],
+      ["backlog", "5"],
+      ["maxMessageSize", null],
+      ["affinity", true],
+      ["routingId", 5],
+      ["backlog", -1],
+      ["routingId", ""],
+    ]
+    for (const [name, value] of wrong) {
+      const seen = await warnings(() => {
+        try {
+          ;(dealer as unknown as Bag)[name] = value
+        } catch {
+          // tested elsewhere
+        }
+      })
+      observe(`${name} = ${value}`, seen)
+    }
+  },
+  { "ipv6 = 1": [], "backlog = -1": [expect.any(String)] },
+)
 
 scenario(
   "receiveTimeout and sendTimeout take effect at once, also for bound endpoints",
