@@ -1,4 +1,5 @@
 import type { Context } from "zeromq"
+import { unmapped } from "../transport/endpoint.js"
 import type { PeerConnection } from "../transport/transport.js"
 import type { Credentials } from "../zmtp/handshake.js"
 import { askZap, noHandler, type PendingRequest, type ZapAnswer } from "./zap.js"
@@ -23,7 +24,7 @@ export class Authenticator {
       this.#context,
       {
         domain: this.#domain,
-        address: (connection.remoteAddress ?? "").replace(/^::ffff:(?=\d+\.)/, ""),
+        address: unmapped(connection.remoteAddress ?? ""),
         routingId: this.#routingId,
       },
       credentials,

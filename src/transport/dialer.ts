@@ -41,12 +41,26 @@ export class Dialer implements PeerDialer {
     this.#pause = undefined
     if (this.#closed) return
     const { host } = this.#destination
-    if (familyOf(host) === 6 && !this.#tcp.ipv6) {
+    const family = familyOf(host)
+    if (host === "" || (family === 6 && !this.#tcp.ipv6)) {
       this.#retry()
       return
     }
     const channel = connectTcp(this.#destination, this.#tcp)
     this.#attempt = channel
+    let isResolved = false
+    const begin = () => {
+      isResolved = true
+      // Node connects in a tick of its own, and may fail there.
+      process.nextTick(() => {
+        if (this.#attempt === channel && !channel.socket.destroyed) this.#emit({ type: "delayed" })
+      })
+    }
+    if (family !== 0) begin()
+    else
+      channel.socket.once("lookup", (error) => {
+        if (!error) begin()
+      })
     channel.handlers = {
       connected: () => {
         this.#attempt = undefined
@@ -59,11 +73,11 @@ export class Dialer implements PeerDialer {
       closed: () => {
         this.#attempt = undefined
         if (this.#closed) return
-        this.#emit({ type: "attemptFailed" })
+        // As with libzmq, there is no socket to close before the address is known.
+        if (isResolved) this.#emit({ type: "attemptFailed" })
         this.#retry()
       },
     }
-    this.#emit({ type: "delayed" })
   }
 
   /** Makes the next attempt at once, without the rest of the pause. */

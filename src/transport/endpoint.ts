@@ -66,7 +66,11 @@ export function parseConnect(endpoint: string, ipv6: boolean): Destination {
   const isWrongIpv6 = host.includes(":") && familyOf(host) !== 6
   if (isWrongIpv6 || !/^[\w[:][\w.:%[\]-]*$|^$/.test(host) || host.startsWith("_"))
     throw wrongHost("EINVAL", endpoint, host, `127.0.0.1:${digits}`)
-  const destination = { host, port: parsePort(endpoint, digits, false), source: undefined }
+  const destination = {
+    host: ipv6 ? host : unmapped(host),
+    port: parsePort(endpoint, digits, false),
+    source: undefined,
+  }
   if (parts.length === 1) return destination
   const [from, fromDigits] = split(endpoint, parts[0] as string)
   const source = localAddress(endpoint, from, ipv6)
@@ -78,7 +82,8 @@ export function parseConnect(endpoint: string, ipv6: boolean): Destination {
       interfaceNames(),
     )
   const sourcePort = parsePort(endpoint, fromDigits, true)
-  return { ...destination, source: { host: source, port: sourcePort } }
+  // Node connects to an IPv4 address from one only.
+  return { ...destination, source: { host: unmapped(source), port: sourcePort } }
 }
 
 /** Returns the endpoint of a bound address. */
@@ -129,12 +134,12 @@ function trimBrackets(host: string): string {
 }
 
 function parsePort(endpoint: string, port: string, wildcard: boolean): number {
-  if (wildcard && port === "*") return 0
-  const number = /^\d{1,5}$/.test(port) ? Number(port) : -1
-  if (!wildcard && (port === "*" || number === 0))
+  if (wildcard && (port === "*" || port === "0")) return 0
+  const number = /^0*\d{1,5}$/.test(port) ? Number(port) : 0
+  if (!wildcard && (port === "*" || /^0+$/.test(port)))
     throw onlyForBinding(endpoint, `port ${port}`, "the port must be 1 to 65535")
   if (/\s/.test(port)) throw whiteSpace("EINVAL", endpoint)
-  if (number < 0 || number > 65535)
+  if (number < 1 || number > 65535)
     throw mistake(
       "EINVAL",
       endpoint,
@@ -179,7 +184,8 @@ export function interfaceNames(): string {
 /** Returns the local address that `*`, an address or the name of an interface stands for. */
 function localAddress(endpoint: string, host: string, ipv6: boolean): string | undefined {
   if (host === "*") return ipv6 ? "::" : "0.0.0.0"
-  const addressFamily = familyOf(host)
+  const address = ipv6 ? host : unmapped(host)
+  const addressFamily = familyOf(address)
   if (addressFamily !== 0) {
     if (addressFamily === 6 && !ipv6)
       throw mistake(
@@ -188,7 +194,7 @@ function localAddress(endpoint: string, host: string, ipv6: boolean): string | u
         "is IPv6, which the socket's option ipv6 allows",
         "ipv6: true",
       )
-    return mapped(host, ipv6)
+    return mapped(address, ipv6)
   }
   const family = ipv6 ? "IPv6" : "IPv4"
   return networkInterfaces()[host]?.find((address) => address.family === family)?.address
@@ -197,4 +203,9 @@ function localAddress(endpoint: string, host: string, ipv6: boolean): string | u
 /** Maps an IPv4 address to IPv6 if `ipv6` is set, because libzmq then uses IPv6 sockets for IPv4 too. */
 export function mapped(address: string, ipv6: boolean): string {
   return ipv6 && familyOf(address) === 4 ? `::ffff:${address}` : address
+}
+
+/** Returns the IPv4 address that an IPv6 address stands for, or the address itself if it is none. */
+export function unmapped(address: string): string {
+  return address.replace(/^::ffff:(?=\d+\.)/i, "")
 }

@@ -33,6 +33,8 @@ describe("endpoints that can be bound", () => {
     ["::1:1", true, "::1", 1],
     ["[::]:*", true, "::", 0],
     ["host.example:1", false, "host.example", 1],
+    ["[::ffff:127.0.0.1]:1", false, "127.0.0.1", 1],
+    ["127.0.0.1:0000001", false, "127.0.0.1", 1],
   ])("%s, with ipv6: %s", (rest, ipv6, host, port) => {
     expect(parseBind(SCHEME + rest, ipv6)).toEqual({ host, port })
   })
@@ -44,6 +46,7 @@ describe("endpoints that can be bound", () => {
     ["127.0.0.1:port", "EINVAL"],
     ["127.0.0.1:-1", "EINVAL"],
     ["127.0.0.1:65536", "EINVAL"],
+    ["127.0.0.1:00", "EINVAL"],
     ["127.0.0.1:12a", "EINVAL"],
     ["127.0.0.1:999999999999999999999", "EINVAL"],
     ["*", "EINVAL"],
@@ -71,6 +74,7 @@ describe("endpoints that can be connected", () => {
     ["127.0.0.2:7;127.0.0.1:5555", "127.0.0.1", 5555, { host: "127.0.0.2", port: 7 }],
     ["*:*;127.0.0.1:5555", "127.0.0.1", 5555, { host: "0.0.0.0", port: 0 }],
     [`${loopback}:0;127.0.0.1:5555`, "127.0.0.1", 5555, { host: "127.0.0.1", port: 0 }],
+    ["[::ffff:127.0.0.1]:1", "127.0.0.1", 1, undefined],
   ])("%s", (rest, host, port, source) => {
     expect(parseConnect(SCHEME + rest, false)).toEqual({ host, port, source })
   })

@@ -18,6 +18,7 @@ const HOSTS_TO_BIND: Record<string, string> = {
   "0.0.0.0": "0.0.0.0:*",
   interface: "lo:*",
   "another loopback address": "127.0.0.2:*",
+  "an IPv6 address that stands for an IPv4 one": "[::ffff:127.0.0.1]:*",
 }
 
 for (const [name, rest] of Object.entries(HOSTS_TO_BIND)) {
@@ -92,6 +93,7 @@ const WRONG = [
   ":",
   "*",
   "127.0.0.1:abc",
+  "127.0.0.1:00",
   "[::1:5555",
   "::1]:5555",
   "[]:5555",
@@ -242,6 +244,37 @@ scenario(
   },
   { connect: { returns: "<undefined>" }, received: [["text"]] },
 )
+
+scenario(
+  "with ipv6, connect with a source address",
+  async ({ zmq, make, bind, at, take, observe }) => {
+    const pull = make(zmq.Pull, { ipv6: true })
+    const port = (await bind(pull)).split(":").at(-1)
+    for (const source of ["127.0.0.2", "0.0.0.0"]) {
+      const push = make(zmq.Push, { ipv6: true })
+      push.connect(at(`${source}:0;127.0.0.1:${port}`))
+      await push.send(source)
+      observe(source, await take(pull, 1))
+    }
+  },
+  { "127.0.0.2": [["127.0.0.2"]], "0.0.0.0": [["0.0.0.0"]] },
+)
+
+for (const [name, rest] of Object.entries({
+  "an IPv6 address that stands for an IPv4 one": "[::ffff:127.0.0.1]:PORT",
+  "a port with zeros in front": "127.0.0.1:0PORT",
+}))
+  scenario(
+    `without ipv6, connect to ${name}`,
+    async ({ zmq, make, bind, at, take, observe }) => {
+      const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+      const port = (await bind(pull)).split(":").at(-1) as string
+      push.connect(at(rest.replace("PORT", port)))
+      await push.send("text")
+      observe("received", await take(pull, 1))
+    },
+    { received: [["text"]] },
+  )
 
 scenario(
   "unbind and disconnect refuse unknown endpoints",

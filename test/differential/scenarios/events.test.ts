@@ -64,6 +64,25 @@ scenario(
   { push: expect.arrayContaining([expect.objectContaining({ type: "close" })]) },
 )
 
+for (const [name, address] of Object.entries({
+  "a host whose address is unknown": "no-such-host.invalid:5555",
+  "no host": ":5555",
+  "no host in brackets": "[]:5555",
+  "a source that is not an address of this machine": "192.0.2.1:0;127.0.0.1:5555",
+}))
+  scenario(
+    `an attempt to connect to ${name} has no connect:delay`,
+    async ({ zmq, make, at, happened, events, observe }) => {
+      const push = make(zmq.Push, { reconnectInterval: 10 })
+      push.connect(at(address))
+      await happened(push, "connect:retry", 2)
+      const seen = events(push)
+      const second = seen.map(({ type }) => type).lastIndexOf("connect:retry")
+      observe("push", seen.slice(0, second + 1).slice(0, 4))
+    },
+    { push: expect.arrayContaining([expect.objectContaining({ type: "connect:retry" })]) },
+  )
+
 scenario(
   "reconnection: the events of both sides",
   async ({ zmq, make, bind, until, attempt, happened, eventTypes, observe }) => {
