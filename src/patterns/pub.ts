@@ -1,3 +1,4 @@
+import type { Refusal } from "./socket-type.js"
 import { XPub } from "./xpub.js"
 
 /** The PUB socket: sends to all peers that subscribed to a topic. */
@@ -7,6 +8,10 @@ export class Pub extends XPub {
 
   protected override get notifies(): boolean {
     return false
+  }
+
+  override receive(): Refusal {
+    return "ENOTSUP"
   }
 
   override hasIn(): boolean {

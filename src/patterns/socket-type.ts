@@ -3,7 +3,7 @@ import type { Message } from "./message.js"
 import type { Pipe, PipeEvents } from "./pipe.js"
 
 /** The reason why a message was not sent or received, as an error code of zeromq.js. */
-export type Refusal = "EAGAIN" | "EFSM" | "EHOSTUNREACH" | "EINVAL"
+export type Refusal = "EAGAIN" | "EFSM" | "EHOSTUNREACH" | "EINVAL" | "ENOTSUP"
 
 /** Events of a socket type: trying again may succeed. */
 export interface SocketTypeEvents {
@@ -60,11 +60,11 @@ export abstract class SocketType implements PipeEvents {
   identified(_pipe: Pipe): void {}
 
   send(_message: Message, _routing: Routing): Refusal | undefined {
-    return "EAGAIN"
+    return "ENOTSUP"
   }
 
   receive(): Message | Refusal {
-    return "EAGAIN"
+    return "ENOTSUP"
   }
 
   /** The routing of the message received last, for the types that have one. */

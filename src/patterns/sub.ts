@@ -9,6 +9,10 @@ export class Sub extends XSub {
   /** A matching message that `hasIn` has already taken from a pipe. */
   #found: Message | undefined
 
+  override send(): Refusal {
+    return "ENOTSUP"
+  }
+
   override receive(): Message | Refusal {
     if (!this.hasIn()) return "EAGAIN"
     const message = this.#found as Message

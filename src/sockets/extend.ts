@@ -94,8 +94,8 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
 
     override close(...args: []): void {
       const state = stateOf(this)
-      if (!state) {
-        native.close.call(this, ...args)
+      if (!state || args.length > 0) {
+        native.close.call(this, ...args) // refuses arguments
         return
       }
       if (state.blocked === "own") {

@@ -1,9 +1,10 @@
 import type { Socket as ZmqSocket } from "zeromq"
 import type { Routing } from "../patterns/socket-type.js"
 import { explained } from "../transport/zmq-error.js"
+import { checkFree } from "./blocking.js"
 import { EarlyOperations } from "./early-operations.js"
 import { copyBytes, copyMessage, type Received, toMessage } from "./message.js"
-import { checkRouting } from "./mistakes.js"
+import { checkGroup, checkRoutingNumber } from "./mistakes.js"
 import type { NativeMethods } from "./native-endpoints.js"
 import type { SocketCore } from "./socket-core.js"
 import { ensureState, stateOf } from "./state.js"
@@ -50,26 +51,23 @@ export function defineMessageMethods(
     define("send", function (this: ZmqSocket, ...args: unknown[]): Promise<void> {
       const core = coreOf(this)
       if (core === undefined) {
-        if (!wouldWait(this, "writable") || args[0] === undefined) return send.apply(this, args)
+        const [value, ...more] = args
+        // zeromq.js refuses wrong arguments at once. Classes with routing never wait here.
+        if (value === undefined || more.length > 0 || !wouldWait(this, "writable"))
+          return send.apply(this, args)
         const state = ensureState(this)
         state.earlyOperations ??= new EarlyOperations()
         // The program may reuse its memory while the operation is pending.
-        const message = copyMessage(toMessage(args[0]))
-        const more = args.slice(1)
+        const message = copyMessage(toMessage(value))
         return state.earlyOperations.wait("send", state.sendTimeoutMs, (core, mustNotWait) =>
           core
-            ? core.operations.send(message, toRouting(more[0] ?? {}))
-            : callNative(this, mustNotWait && OPTION.sendTimeout, () =>
-                send.call(this, message, ...more),
-              ),
+            ? core.operations.send(message, NO_ROUTING)
+            : callNative(this, mustNotWait && OPTION.sendTimeout, () => send.call(this, message)),
         )
       }
-      checkSendArguments(args, takesRouting ? 2 : 1)
+      checkSendArguments(args, takesRouting)
       core.operations.checkUsable()
-      if (!takesRouting) return core.operations.send(toMessage(args[0]), NO_ROUTING)
-      const routing = toRouting(args[1])
-      const { routingId, group } = routing
-      if (!routingId && !group) throw explained("EINVAL", ROUTING[className] as string)
+      const routing = takesRouting ? toRouting(className, args[1] as object) : NO_ROUTING
       return core.operations.send(toMessage(args[0]), routing)
     })
   }
@@ -99,8 +97,9 @@ export function defineMessageMethods(
     if (!change) continue
     define(name, function (this: ZmqSocket, ...groups: (Buffer | string)[]): void {
       for (const group of groups) {
-        change.call(this, group)
         const state = ensureState(this)
+        checkFree(state)
+        change.call(this, group)
         const key = toGroup(group).toString("latin1")
         if (name === "join") state.joined(key)
         else state.left(key)
@@ -125,19 +124,32 @@ function toGroup(given: string | Buffer): Buffer {
   return end < 0 ? group : group.subarray(0, end)
 }
 
-function checkSendArguments(args: unknown[], max: number): void {
-  if (args[0] === undefined) throw new TypeError("Message must be present")
+function checkSendArguments(args: unknown[], takesRouting: boolean): void {
+  const [message, options] = args
+  if (message === undefined) throw new TypeError("Message must be present")
+  if (takesRouting && (typeof options !== "object" || options === null))
+    throw new TypeError("Options must be an object")
+  const max = takesRouting ? 2 : 1
   if (args.length <= max) return
   const expected = max === 1 ? "1 argument" : `${max} arguments`
   throw new TypeError(`Expected ${expected} but received ${args.length}`)
 }
 
-function toRouting(given: unknown): Routing {
-  if (typeof given !== "object" || given === null) throw new TypeError("Options must be an object")
-  checkRouting(given)
-  const { routingId, group } = given as { routingId?: number; group?: string | Buffer }
-  return {
-    ...(routingId !== undefined && { routingId: Number(routingId) >>> 0 }),
-    ...(group !== undefined && { group: toGroup(group) }),
+/**
+ * Reads the routing of a message for a class that needs it.
+ *
+ * @throws Error with code EINVAL if it is missing, and TypeError as zeromq.js does.
+ */
+function toRouting(className: string, given: { routingId?: unknown; group?: unknown }): Routing {
+  const { routingId, group } = given
+  if (className === "Radio" && group !== undefined) {
+    checkGroup(group)
+    return { group: toGroup(group) }
   }
+  if (className === "Server" && routingId !== undefined) {
+    checkRoutingNumber(routingId)
+    const id = routingId >>> 0
+    if (id !== 0) return { routingId: id }
+  }
+  throw explained("EINVAL", ROUTING[className] as string)
 }

@@ -114,17 +114,16 @@ export function refusalError(code: Refusal, type: string): Error {
   }
 }
 
-/**
- * Checks the options of a message, for classes that need some.
- *
- * @throws TypeError as zeromq.js does.
- */
-export function checkRouting(options: { routingId?: unknown; group?: unknown }): void {
-  const { routingId, group } = options
-  if (routingId !== undefined && typeof routingId !== "number")
-    throw new TypeError(`A number was expected: routingId is ${shown(routingId)}`)
-  if (group !== undefined && !isTextOrBytes(group))
+/** Checks the group of a message. @throws TypeError as zeromq.js does. */
+export function checkGroup(group: unknown): asserts group is string | Buffer {
+  if (!isTextOrBytes(group))
     throw new TypeError(`Value must be a string or buffer: group is ${shown(group)}`)
+}
+
+/** Checks the routing id of a message. @throws TypeError as zeromq.js does. */
+export function checkRoutingNumber(routingId: unknown): asserts routingId is number {
+  if (typeof routingId !== "number")
+    throw new TypeError(`A number was expected: routingId is ${shown(routingId)}`)
 }
 
 /** @throws TypeError as zeromq.js does. */

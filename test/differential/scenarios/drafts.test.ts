@@ -162,6 +162,47 @@ scenario(
   { frames: expect.arrayContaining(["message group|last"]) },
 )
 
+for (const type of ["Server", "Radio"] as const)
+  scenario(
+    `${type} refuses messages without its kind of routing`,
+    async ({ draft, make, bind, attempted }) => {
+      const socket = make(draft[type] as typeof draft.Client)
+      await bind(socket)
+      const wrong = {
+        nothing: undefined,
+        text: "text",
+        empty: {},
+        "a group": { group: "group" },
+        "no group": { group: null },
+        "a routing id": { routingId: 5 },
+        "routing id 0": { routingId: 0 },
+        "a routing id that is text": { routingId: "5" },
+        "a routing id of 33 bits": { routingId: 2 ** 32 },
+      }
+      const send = (options: unknown) =>
+        (socket.send as (...args: unknown[]) => unknown)("x", options)
+      for (const [name, options] of Object.entries(wrong))
+        await attempted(name, () => send(options))
+      socket.close()
+      for (const [name, options] of Object.entries(wrong))
+        await attempted(`${name} then`, () => send(options))
+    },
+    { empty: { throws: { code: "EINVAL" } }, "nothing then": { throws: { name: "TypeError" } } },
+  )
+
+scenario(
+  "join() and leave() are EBUSY during bind",
+  async ({ draft, make, bind, attempted }) => {
+    const dish = make(draft.Dish)
+    const binding = bind(dish)
+    await attempted("join", () => dish.join("group"))
+    await attempted("leave", () => dish.leave("group"))
+    await binding
+    await attempted("join then", () => dish.join("group"))
+  },
+  { join: { throws: { code: "EBUSY" } } },
+)
+
 for (const [type, partner] of [
   ["Server", "CLIENT"],
   ["Client", "SERVER"],

@@ -301,6 +301,66 @@ scenario(
   { set: { throws: { name: "TypeError" } } },
 )
 
+for (const [type, partner, method] of [
+  ["Publisher", "Subscriber", "receive"],
+  ["Push", "Pull", "receive"],
+  ["Subscriber", "Publisher", "send"],
+  ["Pull", "Push", "send"],
+] as const)
+  scenario(
+    `${type} refuses ${method}()`,
+    async ({ zmq, plain, bind, attempted, attempt, observe }) => {
+      // The class has no property for this timeout.
+      const option = method === "receive" ? 27 : 28
+      const call = (socket: Dealer) => (method === "receive" ? socket.receive() : socket.send("x"))
+      for (const connects of [false, true]) {
+        const socket = plain(zmq[type] as typeof zmq.Dealer)
+        if (connects) socket.connect(await bind(plain(zmq[partner] as typeof zmq.Dealer)))
+        else await bind(socket)
+        const { setInt32Option } = socket as unknown as {
+          setInt32Option(option: number, value: number): void
+        }
+        setInt32Option.call(socket, option, 0)
+        await attempted("at once", () => call(socket))
+        setInt32Option.call(socket, option, 20)
+        await attempted("after a timeout", () => call(socket))
+        setInt32Option.call(socket, option, -1)
+        const pending = attempt(() => call(socket))
+        socket.close()
+        observe("when closed", await pending)
+      }
+    },
+    { "at once": { rejects: { code: "ENOTSUP" } } },
+  )
+
+scenario(
+  "close() refuses arguments, and leaves the socket open",
+  async ({ zmq, make, bind, take, attempted, observe }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    push.connect(await bind(pull))
+    const close = pull.close as (...args: unknown[]) => void
+    await attempted("close", () => close.call(pull, 1))
+    const binding = bind(pull)
+    await attempted("close while blocked", () => close.call(pull, 1))
+    await binding
+    await push.send("text")
+    observe("received", await take(pull, 1))
+  },
+  { close: { throws: { name: "TypeError" } }, received: [["text"]] },
+)
+
+scenario(
+  "send() refuses a second argument at once",
+  async ({ zmq, plain, bind, attempted }) => {
+    for (const how of ["new", "bound"]) {
+      const push = plain(zmq.Push)
+      if (how === "bound") await bind(push)
+      await attempted(how, () => (push.send as (...args: unknown[]) => unknown)("text", {}))
+    }
+  },
+  { new: { throws: { name: "TypeError" } } },
+)
+
 scenario(
   "bindSync binds before it returns",
   async ({ zmq, make, plain, at, attempted, observe }) => {
