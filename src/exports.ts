@@ -1,6 +1,7 @@
 import type * as zmq from "zeromq"
 import { extend, type Lz4Class } from "./sockets/extend.js"
 import { withoutLz4 } from "./sockets/mistakes.js"
+import { NamedObserver } from "./sockets/observer.js"
 import { NamedProxy } from "./sockets/proxy.js"
 import { loadZeromq } from "./zeromq.js"
 
@@ -71,7 +72,7 @@ export const Socket: typeof zmq.Socket = zeromq.Socket
 /** zeromq.js's Socket: the base of all sockets. */
 export type Socket = zmq.Socket
 /** zeromq.js's Observer: the events of a socket. */
-export const Observer: typeof zmq.Observer = zeromq.Observer
+export const Observer: typeof zmq.Observer = NamedObserver
 /** zeromq.js's Observer: the events of a socket. */
 export type Observer = zmq.Observer
 /** Forwards messages between two sockets, which may have `lz4+tcp://` endpoints. */

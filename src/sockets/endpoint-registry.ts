@@ -80,13 +80,13 @@ export class EndpointRegistry implements EndpointHost {
   }
 
   async bind(socket: Socket, address: string, options: EndpointOptions): Promise<void> {
+    await turn() // takes as long as in zeromq.js, which binds on another thread
     let resolved: HostPort
     try {
       resolved = await resolveHost(parseBind(address, socket.ipv6), socket.ipv6, address)
     } catch (error) {
       throw this.bindError(address, error)
     }
-    await turn() // takes as long as in zeromq.js, which binds on another thread
     const endpoint = new BoundEndpoint(this, this.#readSettings(socket, address, options))
     this.#hold.ref()
     try {

@@ -39,6 +39,7 @@ export class Monitor {
     own("close", (...args: []) => {
       this.useNative()
       close(...args)
+      this.#events.length = 0
     })
   }
 

@@ -93,3 +93,12 @@ describe.each(transports)("over $name", ({ scheme }) => {
     expect(heard).toBe(0)
   })
 })
+
+// Over tcp://, libzmq would wait for good for somebody to receive the next event.
+test("over lz4+tcp://, queued events are dropped when the observer is closed", async () => {
+  const socket = use(new Dealer())
+  const { events } = socket
+  await socket.bind("lz4+tcp://127.0.0.1:*")
+  events.close()
+  expect(() => events.receive()).toThrow(expect.objectContaining({ code: "EBADF" }))
+})

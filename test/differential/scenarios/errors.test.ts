@@ -67,6 +67,19 @@ scenario(
 )
 
 scenario(
+  "calls are EBUSY during a bind that fails",
+  async ({ zmq, plain, at, attempt, attempted, observe }) => {
+    const pull = plain(zmq.Pull)
+    const binding = attempt(() => pull.bind(at("127.0.0.1")))
+    for (const name of ["first", "second", "third"])
+      await attempted(name, () => pull.bind(at("127.0.0.1:*")))
+    observe("binding", await binding)
+    await attempted("afterwards", () => pull.bind(at("127.0.0.1:*")))
+  },
+  { third: { throws: { code: "EBUSY" } }, afterwards: { resolves: "<undefined>" } },
+)
+
+scenario(
   "all calls are EBUSY during unbind",
   async ({ zmq, make, bind, at, attempted }) => {
     const dealer = make(zmq.Dealer)

@@ -292,8 +292,30 @@ scenario(
     observe("class", observer instanceof zmq.Observer)
     await bind(pull)
     observe("event", await observer.receive())
+    const other = plain(zmq.Pull)
+    const created = new zmq.Observer(other)
+    observe("another", [created instanceof zmq.Observer, created.constructor.name, created.closed])
+    await bind(other)
+    observe("its event", await created.receive())
+    other.close()
+    observe("its events then", [await created.receive(), await created.receive()])
   },
-  { class: true, event: { type: "bind" } },
+  { class: true, event: { type: "bind" }, "its event": { type: "bind" } },
+)
+
+scenario(
+  "a new Observer takes the place of the previous one",
+  async ({ zmq, plain, bind, observe }) => {
+    const pull = plain(zmq.Pull)
+    const first = pull.events
+    const waiting = first.receive()
+    const second = new zmq.Observer(pull)
+    observe("first", await waiting)
+    observe("closed", [first.closed, second.closed])
+    await bind(pull)
+    observe("second", await second.receive())
+  },
+  { first: { type: "end" }, second: { type: "bind" } },
 )
 
 scenario(
