@@ -61,10 +61,14 @@ export class Operations implements SocketTypeEvents {
     if (this.#sending && this.#hasOut()) this.#finishSending()
   }
 
-  close(): void {
-    // As in zeromq.js, pending calls get one last try.
+  /** Ends the pending calls. As in zeromq.js, they get one last try. */
+  endPending(): void {
     if (this.#receiving) this.#finishReceiving()
     if (this.#sending) this.#finishSending()
+  }
+
+  close(): void {
+    this.endPending()
     this.mixed?.close()
     this.isClosed = true
   }

@@ -42,17 +42,17 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
   }
 
   override pause(...args: []): void {
-    if (this.#isNative) super.pause(...args)
+    if (this.#isNative || args.length > 0) super.pause(...args)
     else this.#running.pause()
   }
 
   override resume(...args: []): void {
-    if (this.#isNative) super.resume(...args)
+    if (this.#isNative || args.length > 0) super.resume(...args)
     else this.#running.resume()
   }
 
   override terminate(...args: []): void {
-    if (this.#isNative) super.terminate(...args)
+    if (this.#isNative || args.length > 0) super.terminate(...args)
     else this.#running.terminate()
   }
 
@@ -79,6 +79,7 @@ class Forwarding {
     this.#sockets = [front, back]
     const [frontCore, backCore] = [coreFor(front), coreFor(back)]
     for (const socket of this.#sockets) (stateOf(socket) as SocketState).blocked = "own"
+    for (const { operations } of [frontCore, backCore]) operations.endPending()
     this.done = Promise.all([
       this.#forward(frontCore, backCore),
       this.#forward(backCore, frontCore),

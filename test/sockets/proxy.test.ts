@@ -111,3 +111,15 @@ test.each(transports)(
     })
   },
 )
+
+// libzmq would use the socket on two threads.
+test("over lz4+tcp://, a call that is pending when the proxy starts is rejected", async () => {
+  const [front, back] = [use(new Dealer()), use(new Dealer())]
+  for (const socket of [front, back]) await socket.bind("lz4+tcp://127.0.0.1:*")
+  const pending = [front.receive(), back.send("nobody there")]
+  const proxy = new ZmqProxy(front, back)
+  const running = proxy.run()
+  for (const call of pending) await expect(call).rejects.toMatchObject({ code: "EAGAIN" })
+  proxy.terminate()
+  await running
+})

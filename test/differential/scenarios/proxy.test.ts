@@ -164,6 +164,21 @@ scenario(
 )
 
 scenario(
+  "pause, resume and terminate refuse arguments",
+  async (run) => {
+    const { zmq, make, bind, attempted, observe } = run
+    const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
+    await bind(front)
+    await bind(back)
+    const { proxy } = proxyOf(run, front, back)
+    for (const name of ["pause", "resume", "terminate"] as const)
+      await attempted(name, () => (proxy[name] as (one: number) => void)(1))
+    observe("closed", [front.closed, back.closed])
+  },
+  { terminate: { throws: { name: "TypeError" } }, closed: [false, false] },
+)
+
+scenario(
   "run requires endpoints on both sides",
   async ({ zmq, make, bind, attempted }) => {
     const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
