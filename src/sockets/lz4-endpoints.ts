@@ -1,4 +1,5 @@
 import type { Socket } from "zeromq"
+import { explained } from "../transport/zmq-error.js"
 import { blocking } from "./blocking.js"
 import type { EndpointMethods } from "./endpoint-methods.js"
 import type { EndpointOptions } from "./endpoint-options.js"
@@ -54,7 +55,9 @@ export class Lz4Endpoints implements EndpointMethods {
     if (routingId) {
       checkRoutingId(routingId)
       state.optionChanging(OPTION.connectRoutingId)
-      state.connectRoutingId = copyBytes(routingId)
+      const id = copyBytes(routingId)
+      if (id.length === 0) throw explained("EINVAL", "the routing id of a peer cannot be empty")
+      state.connectRoutingId = id
     }
     core.endpoints.connect(socket, address, options)
   }

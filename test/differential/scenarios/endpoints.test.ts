@@ -205,11 +205,14 @@ scenario(
 )
 
 scenario(
-  "connect refuses a routing id that is neither text nor bytes",
+  "connect refuses a routing id that is neither text nor bytes, or empty",
   async ({ zmq, plain, at, attempted }) => {
     const router = plain(zmq.Router)
     await attempted("connect", () =>
       router.connect(at("127.0.0.1:5555"), { routingId: 5 as never }),
+    )
+    await attempted("connect with no bytes", () =>
+      router.connect(at("127.0.0.1:5555"), { routingId: Buffer.alloc(0) as never }),
     )
   },
   { connect: { throws: { name: "TypeError" } } },
