@@ -81,6 +81,7 @@ export class EndpointRegistry implements EndpointHost {
 
   async bind(socket: Socket, address: string, options: EndpointOptions): Promise<void> {
     await turn() // takes as long as in zeromq.js, which binds on another thread
+    checkAffinity(socket, address)
     let resolved: HostPort
     try {
       resolved = await resolveHost(parseBind(address, socket.ipv6), socket.ipv6, address)
@@ -100,6 +101,7 @@ export class EndpointRegistry implements EndpointHost {
   }
 
   bindSync(socket: Socket, address: string, options: EndpointOptions): void {
+    checkAffinity(socket, address)
     let resolved: HostPort
     try {
       resolved = resolveHostSync(parseBind(address, socket.ipv6), socket.ipv6, address)
@@ -127,6 +129,7 @@ export class EndpointRegistry implements EndpointHost {
   }
 
   connect(socket: Socket, address: string, options: EndpointOptions): void {
+    checkAffinity(socket, address)
     const destination = parseConnect(address, socket.ipv6)
     const settings = this.#readSettings(socket, address, options)
     if (this.type.connectsOnce && this.#endpoints.has(address)) {
@@ -235,4 +238,11 @@ export class EndpointRegistry implements EndpointHost {
   removed(pipe: Pipe): void {
     this.#pipes.delete(pipe)
   }
+}
+
+/** Checks that the affinity of a socket names one of its context's I/O threads, as libzmq does. */
+function checkAffinity({ affinity, context }: Socket, address: string): void {
+  if (affinity === 0) return
+  const threads = (1n << BigInt(Math.max(1, context.ioThreads))) - 1n
+  if ((BigInt(affinity) & threads) === 0n) throw zmqError("EMTHREAD", address)
 }

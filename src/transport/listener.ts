@@ -46,6 +46,7 @@ export class Listener implements PeerListener {
   #accept(socket: Socket): void {
     if (!this.#admits(socket.remoteAddress)) {
       socket.destroy()
+      this.#emit({ type: "acceptFailed", error: refused() })
       return
     }
     const connection = new Connection(Channel.adopt(socket), this.#options, this.#onConnectionEvent)
@@ -72,6 +73,10 @@ export class Listener implements PeerListener {
     this.#emit(event)
   }
 }
+
+/** Returns the error for a connection that the filter does not admit. libzmq reports EAGAIN. */
+const refused = (): Error =>
+  Object.assign(new Error("the peer is not in tcpAcceptFilter"), { code: "EAGAIN" })
 
 /** Returns the addresses of ZMQ_TCP_ACCEPT_FILTER; undefined if every address is allowed. */
 function readFilters(filters: readonly string[]): BlockList | undefined {

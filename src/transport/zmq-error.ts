@@ -24,6 +24,7 @@ const MESSAGES = {
   EHOSTUNREACH: "Host unreachable",
   EINVAL: "Invalid argument",
   EMFILE: "Too many open file descriptors",
+  EMTHREAD: "No thread available",
   ENOBUFS: "No buffer space available",
   ENODEV: "No such device",
   ENOENT: "No such endpoint",
@@ -35,11 +36,11 @@ const MESSAGES = {
 export type ZmqErrorCode = keyof typeof MESSAGES
 
 /** libzmq's own error numbers. */
-const EFSM = 156384763
+const OWN_ERRNO = { EFSM: 156384763, EMTHREAD: 156384766 } as const
 
 /** Returns an error of zeromq.js, with its usual message unless another is given. */
 export function zmqError(code: ZmqErrorCode, address?: string, message?: string): ZmqError {
-  const errno = code === "EFSM" ? EFSM : constants.errno[code]
+  const errno = code === "EFSM" || code === "EMTHREAD" ? OWN_ERRNO[code] : constants.errno[code]
   const error = Object.assign(new Error(message ?? MESSAGES[code]), { errno, code })
   return address === undefined ? error : Object.assign(error, { address })
 }

@@ -280,6 +280,27 @@ for (const [name, rest] of Object.entries({
   )
 
 scenario(
+  "an affinity without any I/O thread of the context is EMTHREAD",
+  async ({ zmq, plain, at, attempted }) => {
+    for (const ioThreads of [1, 2]) {
+      const context = new zmq.Context({ ioThreads })
+      for (const affinity of [1, 2, 3, 4, 2 ** 40]) {
+        const dealer = plain(zmq.Dealer, { context, affinity })
+        const label = `affinity ${affinity} of ${ioThreads}`
+        await attempted(`bind, ${label}`, () => dealer.bind(at("127.0.0.1:*")))
+        await attempted(`bindSync, ${label}`, () => dealer.bindSync(at("127.0.0.1:*")))
+        await attempted(`connect, ${label}`, () => dealer.connect(at("127.0.0.1:9")))
+        await attempted(`bind to nothing, ${label}`, () => dealer.bind(at("nothing")))
+      }
+    }
+  },
+  {
+    "bind, affinity 2 of 1": { rejects: { code: "EMTHREAD" } },
+    "connect, affinity 2 of 2": { returns: "<undefined>" },
+  },
+)
+
+scenario(
   "unbind and disconnect refuse unknown endpoints",
   async ({ zmq, make, bind, at, attempted }) => {
     const dealer = make(zmq.Dealer)
