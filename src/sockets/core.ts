@@ -10,8 +10,8 @@ export interface Core {
   lingerMs: number
   readonly isClosed: boolean
   readonly operations: {
-    send(message: Message, routing: Routing): Promise<void>
-    receive(): Promise<Received>
+    send(message: Message, routing: Routing, timeoutMs?: number): Promise<void>
+    receive(timeoutMs?: number): Promise<Received>
   }
   readonly endpoints: {
     readonly size: number

@@ -4,10 +4,12 @@ import { Hold } from "./hold.js"
 
 interface Operation {
   /**
-   * Begins the operation with the socket core, or with libzmq if there is none. `mustNotWait` makes
-   * libzmq fail instead of waiting.
+   * Begins the operation with the socket core, or with libzmq if there is none. It may wait
+   * `timeoutMs`; -1 is no limit.
    */
-  begin(core: Core | undefined, mustNotWait: boolean): Promise<unknown>
+  begin(core: Core | undefined, timeoutMs: number): Promise<unknown>
+  /** The time until which it may wait. */
+  limitMs: number
   resolve(value: unknown): void
   reject(error: unknown): void
   timer: NodeJS.Timeout | undefined
@@ -21,31 +23,39 @@ export class EarlyOperations {
   readonly #hold = new Hold()
   readonly #waiting = new Map<"send" | "receive", Operation>()
 
+  isWaiting(name: "send" | "receive"): boolean {
+    return this.#waiting.has(name)
+  }
+
   wait<T>(
     name: "send" | "receive",
     timeoutMs: number,
-    begin: (core: Core | undefined, mustNotWait: boolean) => Promise<T>,
+    begin: (core: Core | undefined, timeoutMs: number) => Promise<T>,
   ): Promise<T> {
-    if (this.#waiting.has(name)) throw busyError(name)
+    if (this.isWaiting(name)) throw busyError(name)
     return new Promise<unknown>((resolve, reject) => {
       const timer =
-        timeoutMs > 0 ? setTimeout(() => this.#begin(name, undefined, true), timeoutMs) : undefined
-      this.#waiting.set(name, { begin, resolve, reject, timer })
+        timeoutMs > 0 ? setTimeout(() => this.#begin(name, undefined, 0), timeoutMs) : undefined
+      const limitMs = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY
+      this.#waiting.set(name, { begin, resolve, reject, timer, limitMs })
       this.#hold.ref()
     }) as Promise<T>
   }
 
   /** Begins all operations, because there is an endpoint now, or will never be one. */
   begin(core: Core | undefined): void {
-    for (const name of [...this.#waiting.keys()]) this.#begin(name, core, false)
+    for (const [name, { limitMs }] of [...this.#waiting]) {
+      const leftMs = Math.max(1, Math.ceil(limitMs - performance.now()))
+      this.#begin(name, core, Number.isFinite(leftMs) ? leftMs : -1)
+    }
   }
 
-  #begin(name: "send" | "receive", core: Core | undefined, mustNotWait: boolean): void {
+  #begin(name: "send" | "receive", core: Core | undefined, timeoutMs: number): void {
     const operation = this.#waiting.get(name) as Operation
     this.#waiting.delete(name)
     clearTimeout(operation.timer)
     this.#hold.unref()
-    operation.begin(core, mustNotWait).then(operation.resolve, operation.reject)
+    operation.begin(core, timeoutMs).then(operation.resolve, operation.reject)
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Socket as ZmqSocket } from "zeromq"
+import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
+import { isSubscription } from "../patterns/subscriptions.js"
 import { explained } from "../transport/zmq-error.js"
 import { checkFree } from "./blocking.js"
 import { EarlyOperations } from "./early-operations.js"
@@ -22,24 +24,32 @@ export function defineMessageMethods(
   className: string,
   coreOf: (socket: ZmqSocket) => SocketCore | undefined,
 ): void {
-  /** Makes libzmq do something, without waiting if `option` names the timeout to suspend. */
-  const callNative = <T>(socket: ZmqSocket, option: number | false, work: () => Promise<T>) => {
-    if (option === false || socket.closed) return work()
-    const timeoutMs = native.getInt32Option.call(socket, option)
-    native.setInt32Option.call(socket, option, 0)
+  /** Makes libzmq do something with another timeout than that of the socket, which `option` names. */
+  const callNative = <T>(
+    socket: ZmqSocket,
+    option: number,
+    timeoutMs: number,
+    work: () => Promise<T>,
+  ) => {
+    if (socket.closed) return work()
+    const usualMs = native.getInt32Option.call(socket, option)
+    native.setInt32Option.call(socket, option, timeoutMs)
     try {
       return work()
     } finally {
-      native.setInt32Option.call(socket, option, timeoutMs)
+      native.setInt32Option.call(socket, option, usualMs)
     }
   }
 
   /** Returns whether an operation would wait, on a socket that has never had an endpoint. */
-  const wouldWait = (socket: ZmqSocket, what: "readable" | "writable"): boolean => {
+  const wouldWait = (socket: ZmqSocket, name: "send" | "receive"): boolean => {
     const state = stateOf(socket)
     if (state?.nativeUsed || socket.closed) return false
-    const timeoutMs = what === "readable" ? state?.receiveTimeoutMs : state?.sendTimeoutMs
-    return timeoutMs !== 0 && !Reflect.get(native, what, socket)
+    // Then it is refused, whatever the timeout is.
+    if (state?.earlyOperations?.isWaiting(name)) return true
+    const isReceive = name === "receive"
+    const timeoutMs = isReceive ? state?.receiveTimeoutMs : state?.sendTimeoutMs
+    return timeoutMs !== 0 && !Reflect.get(native, isReceive ? "readable" : "writable", socket)
   }
 
   const define = (name: string, value: unknown) =>
@@ -53,16 +63,19 @@ export function defineMessageMethods(
       if (core === undefined) {
         const [value, ...more] = args
         // zeromq.js refuses wrong arguments at once. Classes with routing never wait here.
-        if (value === undefined || more.length > 0 || !wouldWait(this, "writable"))
-          return send.apply(this, args)
+        if (value === undefined || more.length > 0 || !wouldWait(this, "send")) {
+          const sending = send.apply(this, args)
+          if (className === "XSubscriber") recordSubscriptions(this, toMessage(value))
+          return sending
+        }
         const state = ensureState(this)
         state.earlyOperations ??= new EarlyOperations()
         // The program may reuse its memory while the operation is pending.
         const message = copyMessage(toMessage(value))
-        return state.earlyOperations.wait("send", state.sendTimeoutMs, (core, mustNotWait) =>
+        return state.earlyOperations.wait("send", state.sendTimeoutMs, (core, timeoutMs) =>
           core
-            ? core.operations.send(message, NO_ROUTING)
-            : callNative(this, mustNotWait && OPTION.sendTimeout, () => send.call(this, message)),
+            ? core.operations.send(message, NO_ROUTING, timeoutMs)
+            : callNative(this, OPTION.sendTimeout, timeoutMs, () => send.call(this, message)),
         )
       }
       checkSendArguments(args, takesRouting)
@@ -78,13 +91,13 @@ export function defineMessageMethods(
       const core = coreOf(this)
       if (args.length > 0) return receive.apply(this, args)
       if (core === undefined) {
-        if (!wouldWait(this, "readable")) return receive.apply(this)
+        if (!wouldWait(this, "receive")) return receive.apply(this)
         const state = ensureState(this)
         state.earlyOperations ??= new EarlyOperations()
-        return state.earlyOperations.wait("receive", state.receiveTimeoutMs, (core, mustNotWait) =>
+        return state.earlyOperations.wait("receive", state.receiveTimeoutMs, (core, timeoutMs) =>
           core
-            ? core.operations.receive()
-            : callNative(this, mustNotWait && OPTION.receiveTimeout, () => receive.apply(this)),
+            ? core.operations.receive(timeoutMs)
+            : callNative(this, OPTION.receiveTimeout, timeoutMs, () => receive.apply(this)),
         )
       }
       core.operations.checkUsable()
@@ -106,6 +119,14 @@ export function defineMessageMethods(
       }
     })
   }
+}
+
+/** Records the subscriptions that an XSUB sends before it has a socket core. */
+function recordSubscriptions(socket: ZmqSocket, message: Message): void {
+  const parts = message.filter(isSubscription)
+  if (parts.length === 0) return
+  const { subscriptions } = ensureState(socket)
+  for (const part of parts) subscriptions.push([part[0] === 1, Buffer.from(part.subarray(1))])
 }
 
 const NO_ROUTING: Routing = {}

@@ -107,9 +107,12 @@ export class Operations implements SocketTypeEvents {
     if (this.isClosed) throw zmqError("EBADF")
   }
 
-  send(message: Message, routing: Routing): Promise<void> {
+  send(
+    message: Message,
+    routing: Routing,
+    sendTimeoutMs: number = this.#state.sendTimeoutMs,
+  ): Promise<void> {
     if (this.#sending) throw busyError("send")
-    const { sendTimeoutMs } = this.#state
     if (sendTimeoutMs === 0 || this.#hasOut()) {
       if (sendTimeoutMs === 0 || this.#budget.countOperation()) {
         const refusal = this.#trySend(message, routing)
@@ -197,9 +200,8 @@ export class Operations implements SocketTypeEvents {
 
   // -- Receiving -------------------------------------------------------------------
 
-  receive(): Promise<Received> {
+  receive(receiveTimeoutMs: number = this.#state.receiveTimeoutMs): Promise<Received> {
     if (this.#receiving) throw busyError("receive")
-    const { receiveTimeoutMs } = this.#state
     if (receiveTimeoutMs === 0 || this.#hasIn()) {
       if (receiveTimeoutMs === 0 || this.#budget.countOperation()) {
         const message = this.#tryReceive()

@@ -387,3 +387,37 @@ scenario(
   },
   { bindSync: { returns: "<undefined>" }, "in use": { throws: { code: "EADDRINUSE" } } },
 )
+
+scenario(
+  "calls before the first endpoint: a second one is EBUSY, and the first keeps its timeout",
+  async ({ zmq, make, bind, attempted, observe }) => {
+    const [a, b] = [make(zmq.Dealer), make(zmq.Dealer)]
+    const received = a.receive()
+    const sent = a.send("to b")
+    a.receiveTimeout = 0
+    a.sendTimeout = 0
+    await attempted("receive", () => a.receive())
+    await attempted("send", () => a.send("more"))
+    a.connect(await bind(b))
+    await sent
+    observe("b", await b.receive())
+    await b.send("to a")
+    observe("a", await received)
+  },
+  { receive: { throws: { code: "EBUSY" } }, send: { throws: { code: "EBUSY" } }, a: ["to a"] },
+)
+
+scenario(
+  "a call before a failed disconnect() stays pending",
+  async ({ zmq, make, bind, at, attempted, observe }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    const received = pull.receive()
+    pull.receiveTimeout = 0
+    await attempted("disconnect", () => pull.disconnect(at("127.0.0.1:9")))
+    await attempted("receive", () => pull.receive())
+    pull.connect(await bind(push))
+    await push.send("text")
+    observe("received", await received)
+  },
+  { receive: { throws: { code: "EBUSY" } }, received: ["text"] },
+)

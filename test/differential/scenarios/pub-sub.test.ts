@@ -645,3 +645,19 @@ scenario(
   },
   { a: [31, 31], ab: [31] },
 )
+
+scenario(
+  "XSUB may send subscriptions before it has an endpoint",
+  async ({ zmq, make, bind, observe, take }) => {
+    const [publisher, subscriber] = [make(zmq.XPublisher), make(zmq.XSubscriber)]
+    await subscriber.send(subscribe("a"))
+    await subscriber.send(subscribe("b"))
+    await subscriber.send(unsubscribe("b"))
+    await subscriber.send([subscribe("c"), "part"])
+    subscriber.connect(await bind(publisher))
+    observe("shown", (await take(publisher, 2)).sort())
+    for (const topic of ["b", "a", "c"]) await publisher.send(topic)
+    observe("received", await take(subscriber, 2))
+  },
+  { shown: [["hex:0161"], ["hex:0163"]], received: [["a"], ["c"]] },
+)
