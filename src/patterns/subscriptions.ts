@@ -5,7 +5,7 @@ export function isSubscription(part: Buffer): boolean {
   return part.length > 0 && (part[0] as number) <= 1
 }
 
-/** The topics of a SUB or XSUB, with the number of subscriptions to each (libzmq's trie_t). */
+/** The topics of a SUB or XSUB, with the number of subscriptions to each (libzmq's radix_tree_t). */
 export class Topics {
   readonly #counts = new Trie<number>()
 
@@ -33,7 +33,7 @@ export class Topics {
     return false
   }
 
-  /** Yields each topic once, in order. */
+  /** Yields each topic once. */
   *[Symbol.iterator](): Iterator<Buffer> {
     for (const node of this.#counts) yield node.key
   }

@@ -2,7 +2,7 @@
 export class TrieNode<V> {
   prefix: string
   parent: TrieNode<V> | undefined
-  /** The children, ordered by the first bytes of their prefixes, which all differ. */
+  /** The children, whose prefixes begin with different bytes, in the order of libzmq's radix tree. */
   children: TrieNode<V>[] | undefined
   value: V | undefined
 
@@ -55,15 +55,23 @@ export class Trie<V> {
       const children = node.children ?? []
       const place = placeOf(children, key[at] as number)
       const child = children[place]
-      if (child === undefined || child.prefix.charCodeAt(0) !== key[at]) {
+      if (child === undefined) {
         const leaf = new TrieNode<V>(key.toString("latin1", at), node)
         // Copied, because an array that grows in place reserves far more than the few children of most nodes.
-        node.children = [...children.slice(0, place), leaf, ...children.slice(place)]
+        node.children = [...children, leaf]
         return leaf
       }
       const shared = sharedLength(child.prefix, key, at)
-      node = shared < child.prefix.length ? split(child, shared) : child
       at += shared
+      if (shared === child.prefix.length) {
+        node = child
+        continue
+      }
+      node = split(child, shared)
+      if (at === key.length) return node
+      const leaf = new TrieNode<V>(key.toString("latin1", at), node)
+      node.children = [leaf, child]
+      return leaf
     }
     return node
   }
@@ -76,7 +84,8 @@ export class Trie<V> {
       const { parent } = empty
       const children = parent.children as TrieNode<V>[]
       const place = placeOf(children, empty.prefix.charCodeAt(0))
-      children.splice(place, 1)
+      const last = children.pop() as TrieNode<V>
+      if (place < children.length) children[place] = last
       if (children.length === 0) parent.children = undefined
       empty = parent
     }
@@ -84,7 +93,7 @@ export class Trie<V> {
       join(empty.children[0] as TrieNode<V>, empty)
   }
 
-  /** Yields all nodes with values, in the order of their keys. */
+  /** Yields all nodes with values, in the order in which libzmq sends its subscriptions again. */
   *[Symbol.iterator](): Iterator<TrieNode<V>> {
     const stack = [this.root]
     for (let node = stack.pop(); node; node = stack.pop()) {
@@ -95,16 +104,15 @@ export class Trie<V> {
   }
 }
 
-/** Returns the index of the child whose prefix begins with `byte`, or the index where to insert it. */
+/** Returns the index of the child whose prefix begins with `byte`; their number if there is none. */
 function placeOf(children: readonly TrieNode<unknown>[], byte: number): number {
-  let low = 0
-  let high = children.length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if ((children[middle] as TrieNode<unknown>).prefix.charCodeAt(0) < byte) low = middle + 1
-    else high = middle
-  }
-  return low
+  let place = 0
+  while (place < children.length && firstByte(children[place]) !== byte) place++
+  return place
+}
+
+function firstByte(node: TrieNode<unknown> | undefined): number | undefined {
+  return node?.prefix.charCodeAt(0)
 }
 
 /** Returns the number of bytes that `prefix` has in common with `key` from `at` on. */

@@ -661,3 +661,15 @@ scenario(
   },
   { shown: [["hex:0161"], ["hex:0163"]], received: [["a"], ["c"]] },
 )
+
+scenario(
+  "subscriptions made before connect() arrive in the order of libzmq",
+  async ({ zmq, make, bind, observe, take }) => {
+    const [publisher, subscriber] = [make(zmq.XPublisher), make(zmq.Subscriber)]
+    subscriber.subscribe("weather", "news", "art", "sport", "arts", "new", "spots")
+    subscriber.unsubscribe("weather")
+    subscriber.connect(await bind(publisher))
+    observe("shown", await take(publisher, 6))
+  },
+  { shown: expect.arrayContaining([["hex:016e657773"]]) },
+)
