@@ -184,6 +184,11 @@ export class Transcoder {
     this.#leftover.push(chunk)
   }
 
+  /** Whether received bytes wait for more of them, or for `resume`. */
+  get keepsBytes(): boolean {
+    return this.#leftover.length > 0
+  }
+
   /** Goes on where the sink stopped. */
   resume(sink: TranscoderSink): void {
     this.transcode(NOTHING, sink)

@@ -15,7 +15,7 @@ const NO_BYTES = new Uint8Array(0)
 /** A decoder of received bytes into plain frames. */
 type Receiver = Pick<
   Transcoder,
-  "transcode" | "keep" | "resume" | "count" | "hasDictionary" | "close"
+  "transcode" | "keep" | "keepsBytes" | "resume" | "count" | "hasDictionary" | "close"
 >
 
 /** A reused target for counting. */
@@ -96,7 +96,15 @@ export class SocketReader implements Readable, TranscoderSink {
       this.#chunk = frames
       readNow(this)
     }
-    if (this.#isStopped || this.#isInLine) this.#socket.pause()
+    if (this.#isInLine || this.#hasBytes) this.#socket.pause()
+  }
+
+  /**
+   * Whether received bytes wait. A stopped connection without any is still read, so that it notices
+   * when the peer leaves.
+   */
+  get #hasBytes(): boolean {
+    return this.#isStopped && (this.#kept !== undefined || this.#receiver.keepsBytes)
   }
 
   /**
@@ -135,8 +143,8 @@ export class SocketReader implements Readable, TranscoderSink {
       this.#connection.failed(error as Error)
       return false
     }
-    if (this.#isDiscarding || this.#isStopped) return false
-    if (this.#sliceBytes >= SLICE_BYTES) {
+    if (this.#isDiscarding || this.#hasBytes) return false
+    if (!this.#isStopped && this.#sliceBytes >= SLICE_BYTES) {
       this.#isInLine = true
       return true
     }

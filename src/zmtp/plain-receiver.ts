@@ -70,6 +70,10 @@ export class PlainReceiver implements HeadCheck {
     this.#waiting.push(chunk)
   }
 
+  get keepsBytes(): boolean {
+    return this.#waiting.length > 0
+  }
+
   resume(sink: TranscoderSink): void {
     this.transcode(new Uint8Array(0), sink)
   }

@@ -416,3 +416,20 @@ scenario(
   },
   { "ended before": false, last: "end" },
 )
+
+for (const mark of [1, 2, 3])
+  scenario(
+    `a peer that leaves is noticed, although it has filled a queue of ${mark}`,
+    async ({ zmq, make, bind, joined, happened, eventTypes, take, observe }) => {
+      const pull = make(zmq.Pull, { receiveHighWaterMark: mark })
+      const push = make(zmq.Push)
+      push.connect(await bind(pull))
+      await joined(pull)
+      for (let i = 0; i < mark; i++) await push.send(`${i}`)
+      push.close()
+      await happened(pull, "disconnect")
+      observe("events", eventTypes(pull))
+      observe("received", (await take(pull, mark)).length)
+    },
+    { received: mark },
+  )
