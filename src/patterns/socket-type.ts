@@ -43,6 +43,8 @@ export abstract class SocketType implements PipeEvents {
   readonly resubscribes: boolean = false
   /** Whether a second connect() to the same endpoint has no effect. */
   readonly connectsOnce: boolean = false
+  /** Whether received messages stay when the program disconnects their pipe. */
+  readonly ownsReceived: boolean = false
   readonly violation: ((message: Message) => string | undefined) | undefined = undefined
   protected readonly events: SocketTypeEvents
   protected readonly options: TypeOptions

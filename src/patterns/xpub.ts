@@ -15,6 +15,7 @@ const TOPICS_MAX_BYTES = 16 << 20
 /** The XPUB socket: sends to all peers that subscribed to a topic, and receives their subscriptions. */
 export class XPub extends SocketType {
   override readonly name: "XPUB" | "PUB" = "XPUB"
+  override readonly ownsReceived = true
   readonly #out = new Distribution()
   readonly #topics = new MultiTopics<Pipe>()
   /** Topics that peers asked for. With `manual`, the program decides which of them take effect. */
@@ -132,6 +133,7 @@ export class XPub extends SocketType {
    */
   ending(pipe: Pipe): void {
     this.#waiting.takeOut(pipe)
+    pipe.checkRead() // finds the pipe empty, which terminates it
   }
 
   override command(pipe: Pipe, name: string, data: Buffer): boolean {

@@ -56,8 +56,10 @@ export class ConnectedEndpoint extends Endpoint {
       this.#finish()
       return
     }
-    // As in libzmq: it drops the pipe of an endpoint, and its messages, unless the connection created it.
-    this.#pipe.finish(() => this.#finish(), keepsReceived && this.host.immediate)
+    // As in libzmq: it drops the pipe of an endpoint, and its messages, unless the connection
+    // created it or the socket has read them already.
+    const { immediate, type } = this.host
+    this.#pipe.finish(() => this.#finish(), keepsReceived && (immediate || type.ownsReceived))
     this.host.removed(this.#pipe)
   }
 

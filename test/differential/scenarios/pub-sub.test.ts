@@ -673,3 +673,18 @@ scenario(
   },
   { shown: expect.arrayContaining([["hex:016e657773"]]) },
 )
+
+scenario(
+  "XPUB keeps a message that it received before disconnect()",
+  async ({ zmq, make, bind, joined, until, observe }) => {
+    const [publisher, subscriber] = [make(zmq.XPublisher), make(zmq.XSubscriber)]
+    const endpoint = await bind(subscriber)
+    publisher.connect(endpoint)
+    await joined(subscriber)
+    await subscriber.send("text")
+    await until(() => publisher.readable)
+    publisher.disconnect(endpoint)
+    observe("received", await publisher.receive())
+  },
+  { received: ["text"] },
+)
