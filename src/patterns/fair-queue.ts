@@ -12,11 +12,22 @@ export class FairQueue extends RoundRobin {
   }
 
   receive(): Message | undefined {
+    const message = this.take()
+    if (message !== undefined) this.advance()
+    return message
+  }
+
+  /** Ends the turn of the pipe that `take` received from. */
+  endTurn(): void {
+    this.advance()
+  }
+
+  /** Receives a message, but does not end the turn of its pipe. */
+  take(): Message | undefined {
     for (let pipe = this.current; pipe; pipe = this.current) {
       const message = pipe.read()
       if (message !== undefined) {
         this.from = pipe
-        this.advance()
         return message
       }
       this.deactivate()

@@ -26,6 +26,8 @@ export interface PipeEvents {
   readonly violation: ((message: Message) => string | undefined) | undefined
   /** Handles a message at once, such as a subscription. Returns false if the message is to be queued. */
   takes?(pipe: Pipe, message: Message): boolean
+  /** Returns whether the program has yet to receive a message that was read from the pipe. */
+  isReading?(pipe: Pipe): boolean
   /** The pipe is ending, and will be terminated once its queued messages are read. */
   ending?(pipe: Pipe): void
   /** The pipe has messages again. */
@@ -160,7 +162,7 @@ export class Pipe implements MessageSink {
     this.outbound.shared?.seal()
     if (!keepsReceived) this.#inbound.clear()
     this.#finished = finished
-    this.#end("finishing")
+    this.#end("finishing", keepsReceived)
     // The peer may send more before it reads the queued messages, so reading must not stop.
     this.#inbound.removeLimits()
     this.outbound.flush()
@@ -179,7 +181,7 @@ export class Pipe implements MessageSink {
     this.#inbound.detach()
     this.outbound.detach()
     this.outbound.drop()
-    this.#end("closed")
+    this.#end("closed", true)
   }
 
   /**
@@ -196,10 +198,11 @@ export class Pipe implements MessageSink {
   }
 
   /** Stops sending and receiving. The pipe is terminated once the received messages are read. */
-  #end(state: State): void {
+  #end(state: State, keepsReceived: boolean): void {
     this.#state = state
     this.outbound.end()
-    if (this.#inbound.isEmpty) this.#terminate()
+    const isReading = keepsReceived && this.#events?.isReading?.(this)
+    if (this.#inbound.isEmpty && !isReading) this.#terminate()
     else this.#events?.ending?.(this)
   }
 
@@ -315,14 +318,22 @@ export class Pipe implements MessageSink {
   }
 
   checkRead(): boolean {
-    return this.#inbound.checkRead()
+    const has = this.#inbound.checkRead()
+    if (!has) this.#foundEmpty()
+    return has
   }
 
   read(): Message | undefined {
     const message = this.#inbound.read()
-    // Deferred, because the caller is iterating its pipes.
-    if (message && this.#state !== "active" && this.#inbound.isEmpty)
-      queueMicrotask(() => this.#terminate())
+    if (message === undefined) this.#foundEmpty()
     return message
+  }
+
+  /**
+   * Terminates a pipe that has ended. As in libzmq, it keeps its turn until it is found empty.
+   * Deferred, because the caller is iterating its pipes.
+   */
+  #foundEmpty(): void {
+    if (this.#state !== "active") queueMicrotask(() => this.#terminate())
   }
 }

@@ -21,15 +21,13 @@ export class Rep extends Router {
   override receive(): Message | Refusal {
     if (this.#request) return "EFSM"
     for (;;) {
-      const message = this.in.receive()
-      if (message === undefined) return "EAGAIN"
+      const next = this.next()
+      if (next === undefined) return "EAGAIN"
+      const { message, pipe } = next
       const delimiter = message.findIndex((part) => part.length === 0)
       // A request without a delimiter, or with nothing after it, is malformed.
       if (delimiter < 0 || delimiter === message.length - 1) continue
-      this.#request = {
-        pipe: this.in.from as Pipe,
-        envelope: message.slice(0, delimiter + 1),
-      }
+      this.#request = { pipe, envelope: message.slice(0, delimiter + 1) }
       return message.slice(delimiter + 1)
     }
   }

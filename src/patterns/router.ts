@@ -2,6 +2,7 @@ import { FairQueue } from "./fair-queue.js"
 import { firstId } from "./first-id.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
+import { type Fetched, Prefetch } from "./prefetch.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
 /**
@@ -15,6 +16,7 @@ export class Router extends SocketType {
   /** Pipes whose peer has no routing id yet, or one that another peer already has. */
   readonly #anonymous = new Set<Pipe>()
   #nextId = firstId()
+  readonly #fetched = new Prefetch(this.in)
 
   attach(pipe: Pipe): void {
     if (this.options.probeRouter) pipe.write([Buffer.alloc(0)])
@@ -51,6 +53,11 @@ export class Router extends SocketType {
     if (this.#out.get(pipe.routingId) !== pipe) return
     this.#out.delete(pipe.routingId)
     this.in.terminated(pipe)
+    this.#fetched.terminated(pipe)
+  }
+
+  isReading(pipe: Pipe): boolean {
+    return this.#fetched.isOf(pipe)
   }
 
   /**
@@ -89,15 +96,19 @@ export class Router extends SocketType {
   }
 
   override receive(): Message | Refusal {
-    const message = this.in.receive()
-    if (message === undefined) return "EAGAIN"
-    const { routingId } = this.in.from as Pipe
-    message.unshift(Buffer.from(routingId as string, "latin1"))
-    return message
+    const next = this.next()
+    if (next === undefined) return "EAGAIN"
+    next.message.unshift(Buffer.from(next.routingId as string, "latin1"))
+    return next.message
+  }
+
+  /** Takes the next message, with its sender. */
+  protected next(): Fetched | undefined {
+    return this.#fetched.fetch() ? this.#fetched.take() : undefined
   }
 
   override hasIn(): boolean {
-    return this.in.hasIn()
+    return this.#fetched.fetch()
   }
 
   override hasOut(): boolean {

@@ -2,6 +2,7 @@ import { Distribution } from "./distribution.js"
 import { FairQueue } from "./fair-queue.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
+import { Prefetch } from "./prefetch.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { isSubscription, Topics } from "./subscriptions.js"
 
@@ -13,6 +14,7 @@ export class XSub extends SocketType {
   protected readonly in: FairQueue = new FairQueue()
   protected readonly topics: Topics = new Topics()
   readonly #out = new Distribution()
+  readonly #fetched = new Prefetch(this.in)
 
   attach(pipe: Pipe): void {
     this.in.attach(pipe)
@@ -23,6 +25,7 @@ export class XSub extends SocketType {
 
   terminated(pipe: Pipe): void {
     this.in.terminated(pipe)
+    this.#fetched.terminated(pipe)
     this.#out.terminated(pipe)
   }
 
@@ -70,11 +73,20 @@ export class XSub extends SocketType {
   }
 
   override receive(): Message | Refusal {
-    return this.in.receive() ?? "EAGAIN"
+    return this.hasIn() ? this.#fetched.take().message : "EAGAIN"
   }
 
   override hasIn(): boolean {
-    return this.in.hasIn()
+    return this.#fetched.fetch((message) => this.accepts(message))
+  }
+
+  isReading(pipe: Pipe): boolean {
+    return this.#fetched.isOf(pipe)
+  }
+
+  /** Returns whether the program receives a message. */
+  protected accepts(_message: Message): boolean {
+    return true
   }
 
   override subscribe(topic: Buffer): void {

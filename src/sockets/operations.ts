@@ -76,12 +76,27 @@ export class Operations implements SocketTypeEvents {
   // -- Sending ---------------------------------------------------------------------
 
   get isWritable(): boolean {
-    return !this.isClosed && this.#hasOut()
+    return !this.isClosed && this.#findsOut()
   }
 
   get isReadable(): boolean {
     if (this.isClosed) return false
+    this.type.hasOut()
     return this.mixed ? this.mixed.isReadable : this.type.hasIn()
+  }
+
+  /**
+   * As in libzmq, a program that asks for room also makes the socket look for messages, and the
+   * reverse: pipes that are found empty or full lose their turn.
+   */
+  #findsOut(): boolean {
+    this.type.hasIn()
+    return this.#hasOut()
+  }
+
+  #findsIn(): boolean {
+    this.type.hasOut()
+    return this.#hasIn()
   }
 
   #hasOut(): boolean {
@@ -113,7 +128,7 @@ export class Operations implements SocketTypeEvents {
     sendTimeoutMs: number = this.#state.sendTimeoutMs,
   ): Promise<void> {
     if (this.#sending) throw busyError("send")
-    if (sendTimeoutMs === 0 || this.#hasOut()) {
+    if (sendTimeoutMs === 0 || this.#findsOut()) {
       if (sendTimeoutMs === 0 || this.#budget.countOperation()) {
         const refusal = this.#trySend(message, routing)
         if (this.#receiving !== undefined) this.readable()
@@ -202,7 +217,7 @@ export class Operations implements SocketTypeEvents {
 
   receive(receiveTimeoutMs: number = this.#state.receiveTimeoutMs): Promise<Received> {
     if (this.#receiving) throw busyError("receive")
-    if (receiveTimeoutMs === 0 || this.#hasIn()) {
+    if (receiveTimeoutMs === 0 || this.#findsIn()) {
       if (receiveTimeoutMs === 0 || this.#budget.countOperation()) {
         const message = this.#tryReceive()
         if (typeof message === "string") {

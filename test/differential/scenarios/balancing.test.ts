@@ -186,3 +186,48 @@ scenario(
   },
   { "of 0": expect.arrayContaining(["0", "19"]) },
 )
+
+scenario(
+  "DEALER that has looked for room receives in the order of arrival",
+  async ({ zmq, make, bind, joined, sleep, take, observe }) => {
+    const dealer = make(zmq.Dealer)
+    const endpoint = await bind(dealer)
+    const peers = [make(zmq.Dealer), make(zmq.Dealer), make(zmq.Dealer)]
+    for (const [i, peer] of peers.entries()) {
+      peer.connect(endpoint)
+      await joined(dealer, i + 1)
+    }
+    for (const i of [2, 0, 1]) {
+      void dealer.writable
+      await peers[i]?.send(`${i}`)
+      await sleep(50)
+    }
+    observe("received", (await take(dealer, 3)).map(String))
+  },
+  { received: ["2", "0", "1"] },
+)
+
+scenario(
+  "PULL gives the turn of a peer that has left to the last one",
+  async ({ zmq, make, bind, happened, joined, until, sleep, take, observe }) => {
+    const pull = make(zmq.Pull)
+    const endpoint = await bind(pull)
+    const pushes = ["a", "b", "c", "d"].map((name) => ({ name, push: make(zmq.Push) }))
+    for (const [i, { push }] of pushes.entries()) {
+      push.connect(endpoint)
+      await joined(pull, i + 1)
+    }
+    for (const { name, push } of pushes)
+      for (let i = 0; i < (name === "a" ? 1 : 3); i++) {
+        await push.send(`${name}${i}`)
+        await until(() => pull.readable)
+        await sleep(10)
+        void pull.readable
+      }
+    pushes[0]?.push.close()
+    await happened(pull, "disconnect")
+    await sleep(30)
+    observe("received", (await take(pull, 10)).map(String))
+  },
+  { received: expect.arrayContaining(["a0", "d2"]) },
+)

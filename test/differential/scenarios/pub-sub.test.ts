@@ -688,3 +688,15 @@ scenario(
   },
   { received: ["text"] },
 )
+
+scenario(
+  "a message that SUB has found is received even after unsubscribe()",
+  async (run) => {
+    const { publisher, subscriber } = await pair(run, ["a"])
+    await publisher.send("a1")
+    await run.until(() => subscriber.readable)
+    subscriber.unsubscribe("a")
+    run.observe("received", await subscriber.receive())
+  },
+  { received: ["a1"] },
+)

@@ -406,3 +406,37 @@ scenario(
   },
   { question: ["question 2", ""] },
 )
+
+scenario(
+  "ROUTER keeps a message that it has found when it disconnects",
+  async ({ zmq, make, bind, joined, until, observe }) => {
+    const [router, dealer] = [make(zmq.Router), make(zmq.Dealer, { routingId: "peer" })]
+    const endpoint = await bind(dealer)
+    router.connect(endpoint)
+    await joined(dealer)
+    await dealer.send("text")
+    await until(() => router.readable)
+    router.disconnect(endpoint)
+    observe("received", await router.receive())
+  },
+  { received: ["peer", "text"] },
+)
+
+scenario(
+  "with handover, ROUTER keeps a message that it has found",
+  async ({ zmq, make, bind, joined, until, observe }) => {
+    const router = make(zmq.Router, { handover: true })
+    const endpoint = await bind(router)
+    const first = make(zmq.Dealer, { routingId: "same", reconnectInterval: 60_000 })
+    first.connect(endpoint)
+    await first.send("from first")
+    await until(() => router.readable)
+    const second = make(zmq.Dealer, { routingId: "same" })
+    second.connect(endpoint)
+    await joined(router, 2)
+    await second.send("from second")
+    observe("received", await router.receive())
+    observe("received then", await router.receive())
+  },
+  { received: ["same", "from first"], "received then": ["same", "from second"] },
+)

@@ -314,7 +314,7 @@ test("hiccup() drops queued messages, asks for those to send again, and makes ro
 })
 
 describe("a pipe that is closed", () => {
-  test("accepts no more, and ends when received messages are read", async () => {
+  test("accepts no more, and ends when all received messages are read and it is found empty", async () => {
     const { pipe, connection, peer, told } = make()
     peer.attach()
     for (const text of ["a", "b"]) peer.says(text)
@@ -323,6 +323,9 @@ describe("a pipe that is closed", () => {
     expect(pipe.write(parts("refused"))).toBe(false)
     expect([pipe.read(), pipe.read()].map(String)).toEqual(["a", "b"])
     await burst()
+    await burst()
+    expect(told).toEqual([])
+    expect(pipe.read()).toBeUndefined()
     await burst()
     expect(told).toEqual(["terminated"])
     expect(connection.written).toEqual([])

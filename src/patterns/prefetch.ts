@@ -1,0 +1,61 @@
+import type { FairQueue } from "./fair-queue.js"
+import type { Message } from "./message.js"
+import type { Pipe } from "./pipe.js"
+
+/** A received message, its sender, and the routing id that the sender had then. */
+export interface Fetched {
+  readonly message: Message
+  readonly pipe: Pipe
+  readonly routingId: string | undefined
+}
+
+/**
+ * The message that a ROUTER, SUB or XSUB takes from a pipe when it looks for messages, before the
+ * program receives it: the pipe may end or lose its routing id meanwhile.
+ *
+ * libzmq takes the first part only. So the turn of the pipe lasts until the program has received
+ * the other parts, and they are lost if the program disconnects the pipe.
+ */
+export class Prefetch {
+  readonly #in: FairQueue
+  #fetched: Fetched | undefined
+
+  constructor(queue: FairQueue) {
+    this.#in = queue
+  }
+
+  /** Takes a message, unless there is one already. Returns whether there is one. */
+  fetch(accepts?: (message: Message) => boolean): boolean {
+    while (!this.#fetched) {
+      const message = this.#in.take()
+      if (message === undefined) return false
+      const isFetched = accepts?.(message) ?? true
+      if (isFetched) this.#fetched = fetchedFrom(this.#in, message)
+      if (!isFetched || message.length === 1) this.#in.endTurn()
+    }
+    return true
+  }
+
+  /** Returns the message that `fetch` has taken, and lets it take the next one. */
+  take(): Fetched {
+    const fetched = this.#fetched as Fetched
+    this.#fetched = undefined
+    if (fetched.message.length > 1) this.#in.endTurn()
+    return fetched
+  }
+
+  /** Returns whether the message came from `pipe`. */
+  isOf(pipe: Pipe): boolean {
+    return this.#fetched?.pipe === pipe
+  }
+
+  /** The pipe has ended before the program received the message. */
+  terminated(pipe: Pipe): void {
+    if (this.isOf(pipe) && this.#fetched?.message.length !== 1) this.#fetched = undefined
+  }
+}
+
+function fetchedFrom({ from }: FairQueue, message: Message): Fetched {
+  const pipe = from as Pipe
+  return { message, pipe, routingId: pipe.routingId }
+}
