@@ -14,7 +14,6 @@ export interface Core {
     receive(timeoutMs?: number): Promise<Received>
   }
   readonly endpoints: {
-    readonly size: number
     readonly context: Context | undefined
     /** The endpoints that were not released. */
     readonly open: Iterable<{ depart(departure: Departure): void }>

@@ -64,11 +64,6 @@ export class EndpointRegistry implements EndpointHost {
     return this.#state.lz4
   }
 
-  /** The number of names. */
-  get size(): number {
-    return this.#endpoints.size
-  }
-
   /** The endpoints that were not released. */
   get open(): Endpoint[] {
     return [...this.#endpoints.values()].flat()

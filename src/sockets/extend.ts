@@ -114,6 +114,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       if (state.core) state.core.close(lingerMs, ended)
       else ended()
       unwatch(state)
+      state.endpointCount = 0
       // libzmq decides how pending operations fail, which is not always with EAGAIN.
       state.earlyOperations?.begin(undefined)
       native.close.call(this, ...args)

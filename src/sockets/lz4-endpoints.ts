@@ -23,25 +23,37 @@ export class Lz4Endpoints implements EndpointMethods {
 
   bind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
     const [address, options = {}] = args as Args
-    return blocking(socket, state, () =>
-      this.#coreFor(socket).endpoints.bind(socket, address, options),
-    )
+    return blocking(socket, state, async () => {
+      try {
+        await this.#coreFor(socket).endpoints.bind(socket, address, options)
+      } finally {
+        state.endpointCount++
+      }
+    })
   }
 
-  bindSync(socket: Socket, _state: SocketState, args: unknown[]): void {
+  bindSync(socket: Socket, state: SocketState, args: unknown[]): void {
     const [address, options = {}] = args as Args
-    this.#coreFor(socket).endpoints.bindSync(socket, address, options)
+    try {
+      this.#coreFor(socket).endpoints.bindSync(socket, address, options)
+    } finally {
+      state.endpointCount++
+    }
   }
 
   unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
     return blocking(socket, state, async () => {
       await turn()
-      this.disconnect(socket, state, args)
+      this.unbindSync(socket, state, args)
     })
   }
 
   unbindSync(socket: Socket, state: SocketState, args: unknown[]): void {
-    this.disconnect(socket, state, args)
+    try {
+      this.#release(socket, args)
+    } finally {
+      state.endpointCount--
+    }
   }
 
   connect(socket: Socket, state: SocketState, args: unknown[]): void {
@@ -49,6 +61,7 @@ export class Lz4Endpoints implements EndpointMethods {
     const core = this.#coreFor(socket)
     if (core.type.name !== "ROUTER" || typeof given !== "object") {
       core.endpoints.connect(socket, address, given ?? {})
+      state.endpointCount++
       return
     }
     const { routingId, ...options } = given ?? {}
@@ -60,9 +73,15 @@ export class Lz4Endpoints implements EndpointMethods {
       state.connectRoutingId = id
     }
     core.endpoints.connect(socket, address, options)
+    state.endpointCount++
   }
 
-  disconnect(socket: Socket, _state: SocketState, args: unknown[]): void {
+  disconnect(socket: Socket, state: SocketState, args: unknown[]): void {
+    this.#release(socket, args)
+    state.endpointCount--
+  }
+
+  #release(socket: Socket, args: unknown[]): void {
     const [address] = args as Args
     this.#coreFor(socket).endpoints.disconnect(socket, address)
   }

@@ -63,7 +63,7 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
 }
 
 function checkEndpoints(state: SocketState | undefined, name: string): void {
-  if (state && (state.nativeEndpoints > 0 || (state.core?.endpoints.size ?? 0) > 0)) return
+  if (state && (state.nativeEndpoints > 0 || state.endpointCount !== 0)) return
   throw zmqError("EINVAL", undefined, `${name} socket must be bound or connected`)
 }
 

@@ -92,6 +92,11 @@ export class SocketState {
   blocked: "own" | "native" | undefined
   /** Whether to close the socket once it is no longer blocked. */
   closing = false
+  /**
+   * Number of `lz4+tcp://` endpoints as zeromq.js counts: a bind() and an unbind() count even if they
+   * fail.
+   */
+  endpointCount = 0
   /** Number of libzmq's endpoints, and whether there has ever been one or an attempt at one. */
   nativeEndpoints = 0
   nativeUsed = false
@@ -170,7 +175,7 @@ export class SocketState {
     this.optionChanges++
     if (IMMEDIATE.has(option) || this.nativeEndpoints > 0) return
     // While zeromq.js itself blocks the socket, it warns too.
-    if (this.blocked === "own" || (this.core?.endpoints.size ?? 0) > 0)
+    if (this.blocked === "own" || this.endpointCount !== 0)
       process.emitWarning("Socket option will not take effect until next connect/bind.")
   }
 

@@ -1,5 +1,6 @@
 /** Options: defaults, values read back, warnings, and when they take effect. */
 import { expect } from "vitest"
+import type { Dealer } from "zeromq"
 
 import { SOCKET_TYPES, scenario } from "../scenario.js"
 
@@ -189,6 +190,60 @@ for (const how of ["new", "bound", "connected", "disconnected", "unbound"] as co
     { subscribe: [] },
   )
 }
+
+scenario(
+  "which calls make later options warn",
+  async ({ zmq, plain, bind, at, observe }) => {
+    const [good, bad] = [at("127.0.0.1:9"), at("127.0.0.1")]
+    const calls: Record<string, (dealer: Dealer) => unknown> = {
+      "failed bind": (dealer) => dealer.bind(bad),
+      "failed bindSync": (dealer) => dealer.bindSync(bad),
+      "failed connect": (dealer) => dealer.connect(bad),
+      "failed unbind": (dealer) => dealer.unbind(good),
+      "failed disconnect": (dealer) => dealer.disconnect(good),
+      "two connects, one disconnect": (dealer) => {
+        dealer.connect(good)
+        dealer.connect(good)
+        dealer.disconnect(good)
+      },
+      "bind, disconnect": async (dealer) => dealer.disconnect(await bind(dealer)),
+      "bind, unbind twice": async (dealer) => {
+        const endpoint = await bind(dealer)
+        await dealer.unbind(endpoint)
+        await dealer.unbind(endpoint)
+      },
+      "bind, close": async (dealer) => {
+        await bind(dealer)
+        dealer.close()
+      },
+    }
+    for (const [name, call] of Object.entries(calls)) {
+      const dealer = plain(zmq.Dealer)
+      await (async () => call(dealer))().catch(() => {})
+      observe(
+        name,
+        await warnings(() => {
+          try {
+            dealer.ipv6 = true
+          } catch {
+            // closed
+          }
+        }),
+      )
+    }
+    const subscriber = plain(zmq.Subscriber)
+    subscriber.connect(good)
+    subscriber.connect(good)
+    subscriber.disconnect(good)
+    observe(
+      "SUB, two connects, one disconnect",
+      await warnings(() => {
+        subscriber.ipv6 = true
+      }),
+    )
+  },
+  { "failed connect": [], "failed bind": [expect.any(String)] },
+)
 
 scenario(
   "values that cannot be set warn if they have the right type",
