@@ -3,6 +3,7 @@ import type { Pipe, PipeOptions } from "../patterns/pipe.js"
 import type { SocketType } from "../patterns/socket-type.js"
 import {
   canonicalEndpoint,
+  formatEndpoint,
   type HostPort,
   parseBind,
   parseConnect,
@@ -155,6 +156,22 @@ export class EndpointRegistry implements EndpointHost {
     this.#endpoints.delete(name)
     const { linger } = socket
     for (const endpoint of endpoints) this.#release(endpoint, linger, true)
+  }
+
+  /**
+   * Returns the name of the endpoint that was bound to the address of a host, given the host's name.
+   * Returns `address` itself if there is none.
+   */
+  async resolve(socket: Socket, address: string): Promise<string> {
+    if (this.#endpoints.has(address)) return address
+    try {
+      const given = parseConnect(address, socket.ipv6)
+      if (given.host === "") return address
+      const resolved = formatEndpoint(await resolveHost(given, socket.ipv6, address))
+      return this.#endpoints.has(resolved) ? resolved : address
+    } catch {
+      return address
+    }
   }
 
   /** Returns the names of the endpoints, for use in errors. */

@@ -44,7 +44,9 @@ export class Lz4Endpoints implements EndpointMethods {
   unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
     return blocking(socket, state, async () => {
       await turn()
-      this.unbindSync(socket, state, args)
+      const [address] = args as Args
+      const name = await this.#coreFor(socket).endpoints.resolve(socket, address)
+      this.unbindSync(socket, state, [name])
     })
   }
 

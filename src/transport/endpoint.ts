@@ -99,10 +99,14 @@ export function canonicalEndpoint(endpoint: string, ipv6: boolean): string {
   const [, bare] = /^(.*):\d+$/.exec(withoutScheme(endpoint)) ?? []
   if (bare === undefined) return endpoint
   const host = trimBrackets(bare)
-  const address = host === "localhost" ? "127.0.0.1" : host
-  if (familyOf(address) === 0) return endpoint
+  const address = host.toLowerCase() === "localhost" ? "127.0.0.1" : host
+  const family = familyOf(address)
+  if (family === 0) return endpoint
   const port = Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
-  return formatEndpoint({ host: mapped(address, ipv6), port })
+  if (family === 4 || address.includes("%"))
+    return formatEndpoint({ host: mapped(address, ipv6), port })
+  // An IPv6 address has several forms.
+  return formatEndpoint({ host: new net.SocketAddress({ address, family: "ipv6" }).address, port })
 }
 
 export const withoutScheme = (endpoint: string): string =>

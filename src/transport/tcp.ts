@@ -135,7 +135,7 @@ export function resolveHostSync(
   endpoint: string,
 ): HostPort {
   if (familyOf(host) !== 0) return { host, port }
-  if (host === "localhost") return { host: mapped("127.0.0.1", ipv6), port }
+  if (host.toLowerCase() === "localhost") return { host: mapped("127.0.0.1", ipv6), port }
   throw mistake(
     "ENODEV",
     endpoint,

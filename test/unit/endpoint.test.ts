@@ -111,6 +111,8 @@ test.each([
   ["lz4+tcp://localhost:5", true, "lz4+tcp://[::ffff:127.0.0.1]:5"],
   ["lz4+tcp://127.0.0.1:5", false, "lz4+tcp://127.0.0.1:5"],
   ["lz4+tcp://[::1]:5", true, "lz4+tcp://[::1]:5"],
+  ["lz4+tcp://[0:0:0:0:0:0:0:1]:5", true, "lz4+tcp://[::1]:5"],
+  ["lz4+tcp://LOCALHOST:05", false, "lz4+tcp://127.0.0.1:5"],
   ["lz4+tcp://*:5", false, "lz4+tcp://*:5"],
   ["lz4+tcp://lo:5", false, "lz4+tcp://lo:5"],
   ["lz4+tcp://anything", false, "lz4+tcp://anything"],

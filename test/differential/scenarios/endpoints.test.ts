@@ -6,6 +6,7 @@
  * below 0 and above 65535 for bind, invalid source addresses before `;`, and source addresses for
  * bind.
  */
+import { hostname } from "node:os"
 import { expect } from "vitest"
 
 import { type Run, scenario } from "../scenario.js"
@@ -53,6 +54,34 @@ scenario(
     await attempted("unbind", () => pull.unbind(at(`127.0.0.1:${port}`)))
   },
   { "unbind *": { rejects: { code: "ENOENT" } }, "unbind localhost": { resolves: "<undefined>" } },
+)
+
+scenario(
+  "an endpoint bound to the name of this host is unbound by that name",
+  async ({ zmq, plain, at, attempt, observe }) => {
+    const pull = plain(zmq.Pull)
+    await attempt(() => pull.bind(at(`${hostname()}:*`)))
+    observe("bound", pull.lastEndpoint !== null) // not if the name is unknown
+    const port = pull.lastEndpoint?.split(":").at(-1)
+    for (const name of [`no-such-host.invalid:${port}`, `${hostname()}:${port}`])
+      observe(
+        `unbind ${name.split(":")[0]}`,
+        Object.keys(await attempt(() => pull.unbind(at(name)))),
+      )
+  },
+  { bound: expect.any(Boolean) },
+)
+
+scenario(
+  "with ipv6, an endpoint is unbound by any form of its address",
+  async ({ zmq, make, bind, at, attempted }) => {
+    for (const form of ["[0:0:0:0:0:0:0:1]", "[::0001]", "::1"]) {
+      const pull = make(zmq.Pull, { ipv6: true })
+      const port = (await bind(pull, "[::1]")).split(":").at(-1)
+      await attempted(form, () => pull.unbind(at(`${form}:${port}`)))
+    }
+  },
+  { "[::0001]": { resolves: "<undefined>" } },
 )
 
 scenario(
@@ -224,6 +253,9 @@ scenario(
     const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
     await attempted("bind", () => pull.bind(at("localhost:*")))
     observe("bound to", pull.lastEndpoint)
+    const bound = (pull.lastEndpoint as string).split(":").at(-1)
+    await attempted("unbind in capitals", () => pull.unbind(at(`LOCALHOST:${bound}`)))
+    await attempted("bindSync in capitals", () => pull.bindSync(at("LOCALHOST:*")))
     const port = (await bind(pull)).split(":").at(-1)
     await attempted("connect", () => push.connect(at(`localhost:${port}`)))
     await push.send("text")
