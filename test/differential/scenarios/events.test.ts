@@ -138,14 +138,14 @@ scenario(
 
 scenario(
   "a peer that tcpAcceptFilter does not admit: accept:error",
-  async ({ zmq, make, bind, happened, events, observe }) => {
+  async ({ zmq, make, bind, happened, events, eventTypes, observe }) => {
     const pull = make(zmq.Pull, { tcpAcceptFilter: "192.0.2.0/24" } as object)
     const push = make(zmq.Push, { reconnectInterval: 10_000 })
     push.connect(await bind(pull))
     await happened(push, "connect:retry")
     await happened(pull, "accept:error")
     observe("pull", events(pull))
-    observe("push", events(push))
+    observe("push", eventTypes(push))
   },
   { pull: [{ type: "bind" }, { type: "accept:error" }] },
 )
