@@ -40,3 +40,15 @@ export const SOCKET_TYPES: Readonly<Record<SocketTypeName, Type>> = {
   GATHER: Gather,
   SCATTER: Scatter,
 }
+
+/** The socket types that either send or receive. */
+export const ONE_WAY: ReadonlySet<SocketTypeName> = new Set<SocketTypeName>([
+  "PUB",
+  "SUB",
+  "PULL",
+  "PUSH",
+  "RADIO",
+  "DISH",
+  "GATHER",
+  "SCATTER",
+])

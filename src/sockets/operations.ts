@@ -1,6 +1,6 @@
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
-import { SOCKET_TYPES } from "../patterns/types.js"
+import { ONE_WAY, SOCKET_TYPES } from "../patterns/types.js"
 import { caughtUp, fellBehind } from "../transport/read-turns.js"
 import { zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
@@ -41,6 +41,8 @@ export class Operations implements SocketTypeEvents {
   /** Takes the place of `type` if the socket has endpoints of libzmq, too. */
   mixed: MixedSocket | undefined
   isClosed = false
+  /** Whether the socket both sends and receives. */
+  readonly #isTwoWay: boolean
   readonly #state: SocketState
   readonly #hold: Hold
   readonly #budget = new TurnBudget()
@@ -51,6 +53,7 @@ export class Operations implements SocketTypeEvents {
     this.#state = state
     this.#hold = hold
     this.type = new SOCKET_TYPES[typeName](this, state.typeOptions)
+    this.#isTwoWay = !ONE_WAY.has(typeName)
   }
 
   readable(): void {
@@ -81,7 +84,7 @@ export class Operations implements SocketTypeEvents {
 
   get isReadable(): boolean {
     if (this.isClosed) return false
-    this.type.hasOut()
+    if (this.#isTwoWay) this.type.hasOut()
     return this.mixed ? this.mixed.isReadable : this.type.hasIn()
   }
 
@@ -90,12 +93,12 @@ export class Operations implements SocketTypeEvents {
    * reverse: pipes that are found empty or full lose their turn.
    */
   #findsOut(): boolean {
-    this.type.hasIn()
+    if (this.#isTwoWay) this.type.hasIn()
     return this.#hasOut()
   }
 
   #findsIn(): boolean {
-    this.type.hasOut()
+    if (this.#isTwoWay) this.type.hasOut()
     return this.#hasIn()
   }
 
