@@ -437,8 +437,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/sub.ts",
-        from: "!== this.options.invertMatching)",
-        to: "!== false)",
+        from: "!== this.options.invertMatching\n",
+        to: "!== false\n",
       },
     ],
   },
