@@ -60,7 +60,7 @@ const elsewhere = [
 
 /** @type {[name: string, suite: Suite, needs?: Needs][]} */
 const suites = [
-  ["simulate", counts(own("simulate", "--runs", "20000")), { cores: 0 }],
+  ["simulate", counts(own("simulate", "--from", "3000000", "--runs", "20000")), { cores: 0 }],
   ["Rust peer", succeeds(own("rust-peer"))],
   ["python", succeeds(own("python"))],
   ...elsewhere,
