@@ -103,7 +103,7 @@ export class NativeEndpoints implements EndpointMethods {
       return socket && !socket.closed ? nativeSocket(native, socket) : undefined
     }
     const { operations } = core
-    operations.mixed = new MixedSocket(core.type, state.typeOptions, open, operations)
+    operations.mix(new MixedSocket(core.type, state.typeOptions, open, operations))
   }
 
   #added(socket: Socket, state: SocketState): void {

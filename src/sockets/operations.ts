@@ -64,6 +64,13 @@ export class Operations implements SocketTypeEvents {
     if (this.#sending && this.#hasOut()) this.#finishSending()
   }
 
+  /** Uses libzmq's endpoints as well, also for the calls that wait. */
+  mix(mixed: MixedSocket): void {
+    this.mixed = mixed
+    if (this.#receiving) mixed.wantIn(true)
+    if (this.#sending) mixed.wantOut(true)
+  }
+
   /** Ends the pending calls. As in zeromq.js, they get one last try. */
   endPending(): void {
     if (this.#receiving) this.#finishReceiving()

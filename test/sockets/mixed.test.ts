@@ -36,6 +36,38 @@ test(`none of ${PROCESSES} processes aborts when it unbinds all endpoints of a r
   expect(await mixedProcesses(PROCESSES)).toEqual([])
 })
 
+describe("a call that waits when the socket gets its first endpoint of libzmq", () => {
+  test("receive() gets a message that comes over it", async () => {
+    const [pull, push] = [use(new Pull()), use(new Push())]
+    await pull.bind(LZ4)
+    const received = pull.receive()
+    await push.bind(TCP)
+    pull.connect(push.lastEndpoint as string)
+    await push.send("text")
+    expect(await received).toEqual([Buffer.from("text")])
+  })
+
+  test("receive() gets a message that comes over it after a disconnect() that failed", async () => {
+    const [pull, push] = [use(new Pull()), use(new Push())]
+    const received = pull.receive()
+    expect(() => pull.disconnect("lz4+tcp://127.0.0.1:9")).toThrow("No such endpoint")
+    await pull.bind(TCP)
+    push.connect(pull.lastEndpoint as string)
+    await push.send("text")
+    expect(await received).toEqual([Buffer.from("text")])
+  })
+
+  test("send() sends its message over it", async () => {
+    const [pull, push] = [use(new Pull()), use(new Push())]
+    await push.bind(LZ4)
+    const sent = push.send("text")
+    await pull.bind(TCP)
+    push.connect(pull.lastEndpoint as string)
+    await sent
+    expect(await pull.receive()).toEqual([Buffer.from("text")])
+  })
+})
+
 describe("while an endpoint of libzmq is bound or unbound on a socket with lz4+tcp://", () => {
   let dealer: Dealer
   /** Returns a new name for each test, because libzmq frees names some time after close(). */
