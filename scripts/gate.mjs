@@ -27,8 +27,8 @@ Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs ru
 /** Time limit for a suite. */
 const LIMIT_MINUTES = 30
 const ALONE = Infinity
-/** Cores by which suites may need more than there are; with more, they take more processor time. */
-const WAITING_CORES = 0.25
+/** Cores by which suites may need more than there are, because they do not need them all the time. */
+const WAITING_CORES = 0.75
 
 const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
   process.execPath,
