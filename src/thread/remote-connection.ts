@@ -167,9 +167,13 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   get #isFull(): boolean {
     // With `conflate`, only the latest message may be queued, and that in the pipe.
     if (this.#conflate && this.#held > this.#flushed) return true
-    if (this.#heldBytes < WINDOW_BYTES) return false
-    let bytes = 0
-    for (const item of this.#unflushed()) bytes += bytesOf(item)
+    let bytes = this.#heldBytes
+    if (bytes < WINDOW_BYTES) return false
+    let flushed = this.#flushed
+    for (const item of this.#pending ?? []) {
+      if (bytes < WINDOW_BYTES || flushed-- <= 0) break
+      bytes -= bytesOf(item)
+    }
     return bytes >= WINDOW_BYTES
   }
 
