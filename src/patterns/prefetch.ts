@@ -18,18 +18,21 @@ export interface Fetched {
  */
 export class Prefetch {
   readonly #in: FairQueue
+  readonly #accepts: (message: Message) => boolean
   #fetched: Fetched | undefined
 
-  constructor(queue: FairQueue) {
+  /** @param accepts whether the program receives a message; others are dropped */
+  constructor(queue: FairQueue, accepts: (message: Message) => boolean = () => true) {
     this.#in = queue
+    this.#accepts = accepts
   }
 
   /** Takes a message, unless there is one already. Returns whether there is one. */
-  fetch(accepts?: (message: Message) => boolean): boolean {
+  fetch(): boolean {
     while (!this.#fetched) {
       const message = this.#in.take()
       if (message === undefined) return false
-      const isFetched = accepts?.(message) ?? true
+      const isFetched = this.#accepts(message)
       if (isFetched) this.#fetched = fetchedFrom(this.#in, message)
       if (!isFetched || message.length === 1) this.#in.endTurn()
     }

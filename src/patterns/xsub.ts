@@ -14,7 +14,7 @@ export class XSub extends SocketType {
   protected readonly in: FairQueue = new FairQueue()
   protected readonly topics: Topics = new Topics()
   readonly #out = new Distribution()
-  readonly #fetched = new Prefetch(this.in)
+  readonly #fetched = new Prefetch(this.in, (message) => this.accepts(message))
 
   attach(pipe: Pipe): void {
     this.in.attach(pipe)
@@ -77,7 +77,7 @@ export class XSub extends SocketType {
   }
 
   override hasIn(): boolean {
-    return this.#fetched.fetch((message) => this.accepts(message))
+    return this.#fetched.fetch()
   }
 
   isReading(pipe: Pipe): boolean {
