@@ -45,8 +45,8 @@ export class EarlyOperations {
   /** Begins all operations, because there is an endpoint now, or will never be one. */
   begin(core: Core | undefined): void {
     for (const [name, { limitMs }] of [...this.#waiting]) {
-      const leftMs = Math.max(1, Math.ceil(limitMs - performance.now()))
-      this.#begin(name, core, Number.isFinite(leftMs) ? leftMs : -1)
+      const remainingMs = Math.max(1, Math.ceil(limitMs - performance.now()))
+      this.#begin(name, core, Number.isFinite(remainingMs) ? remainingMs : -1)
     }
   }
 

@@ -61,19 +61,8 @@ export class Lz4Endpoints implements EndpointMethods {
   connect(socket: Socket, state: SocketState, args: unknown[]): void {
     const [address, given] = args as Args
     const core = this.#coreFor(socket)
-    if (core.type.name !== "ROUTER" || typeof given !== "object") {
-      core.endpoints.connect(socket, address, given ?? {})
-      state.endpointCount++
-      return
-    }
-    const { routingId, ...options } = given ?? {}
-    if (routingId) {
-      checkRoutingId(routingId)
-      state.optionChanging(OPTION.connectRoutingId)
-      const id = copyBytes(routingId)
-      if (id.length === 0) throw explained("EINVAL", "the routing id of a peer cannot be empty")
-      state.connectRoutingId = id
-    }
+    const isRouter = core.type.name === "ROUTER" && typeof given === "object"
+    const options = isRouter ? withoutRoutingId(given ?? {}, state) : (given ?? {})
     core.endpoints.connect(socket, address, options)
     state.endpointCount++
   }
@@ -87,4 +76,19 @@ export class Lz4Endpoints implements EndpointMethods {
     const [address] = args as Args
     this.#coreFor(socket).endpoints.disconnect(socket, address)
   }
+}
+
+/** Takes the routing id of a ROUTER's next peer out of the options. */
+function withoutRoutingId(
+  { routingId, ...options }: EndpointOptions & { routingId?: string },
+  state: SocketState,
+): EndpointOptions {
+  if (routingId) {
+    checkRoutingId(routingId)
+    state.optionChanging(OPTION.connectRoutingId)
+    const id = copyBytes(routingId)
+    if (id.length === 0) throw explained("EINVAL", "the routing id of a peer cannot be empty")
+    state.connectRoutingId = id
+  }
+  return options
 }
