@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 import { readArgs } from "./lib/args.mjs"
+import { git } from "./lib/git.mjs"
 import { fail } from "./lib/run.mjs"
 import { bundleEngine, bundleSimulator } from "./lib/simulation.mjs"
 import { finish } from "./lib/tally.mjs"
@@ -21,7 +22,8 @@ Runs scenarios: sockets of all types over a simulated network and clock, with th
 determines everything in its scenario. The last line has the totals.
   --seconds N      the duration, with new seeds each time; 60 by default
   --runs N         the number of runs, instead of a duration
-  --from SEED      the first seed; by default one from the clock
+  --from SEED      the first seed; by default one from the clock. "tree" derives it from the committed
+                   sources: each state of them has seeds of its own, and the same ones in every run
   --seed SEED      run one scenario, print its log, and shrink it if it fails
   --scenario FILE  the same for a stored scenario
   --mutations      inject known faults, one at a time, and print after how many runs each is found
@@ -122,8 +124,7 @@ async function main() {
     await outOfPromises(() => show(simulator, code, scenario, true, options.store))
     return
   }
-  const from =
-    options.from === undefined ? (Date.now() % 1e9) * SEED_STEP : number("from", options.from)
+  const from = firstSeed(options.from)
   const runs = options.runs === undefined ? SEED_STEP : number("runs", options.runs)
   const seconds = options.runs === undefined ? number("seconds", options.seconds ?? "60") : 1e6
   const start = Date.now()
@@ -138,11 +139,20 @@ async function main() {
   finish({ passed: result.runs - result.failed.length, failed: result.failed.length, skipped: 0 })
 }
 
+/** @param {string | undefined} given */
+function firstSeed(given) {
+  const ofClock = (Date.now() % 1e9) * SEED_STEP
+  if (given === undefined) return ofClock
+  if (given !== "tree") return number("from", given, '"tree" or a whole number')
+  const tree = git("rev-parse", "HEAD^{tree}")
+  return tree === null ? ofClock : Number.parseInt(tree.slice(0, 7), 16) * SEED_STEP
+}
+
 /** @param {string} name @param {string | undefined} given */
-function number(name, given) {
+function number(name, given, allowed = "a whole number") {
   const value = Number(given)
   if (!Number.isInteger(value) || value < 0)
-    fail(`--${name} ${given}: must be a whole number\n\n${usage}`)
+    fail(`--${name} ${given}: must be ${allowed}\n\n${usage}`)
   return value
 }
 

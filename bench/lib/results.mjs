@@ -1,10 +1,9 @@
 /** bench/results.jsonl: the newest full run of each benchmark, a line for each measurement. */
-import { execFileSync } from "node:child_process"
 import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { arch, availableParallelism, cpus, release, type } from "node:os"
+import { git } from "../../scripts/lib/git.mjs"
 
 const file = new URL("../results.jsonl", import.meta.url)
-const root = new URL("../..", import.meta.url)
 
 /**
  * @typedef {object} Measurement
@@ -32,20 +31,6 @@ const root = new URL("../..", import.meta.url)
  */
 
 /** @typedef {Measurement & Details & { bench: string }} Line */
-
-/** @param {string[]} args */
-function git(...args) {
-  try {
-    return execFileSync("git", args, {
-      cwd: root,
-      encoding: "utf8",
-      stdio: "pipe",
-      maxBuffer: 2 ** 28,
-    }).trim()
-  } catch {
-    return null // not a checkout, or no commit yet
-  }
-}
 
 /** @param {Record<string, string>} versions @returns {Details} */
 export function runDetails(versions) {

@@ -18,7 +18,7 @@ const PROGRAMS = {
   zeromq: NODE,
   "zeromq-lz4": NODE,
   pyomq: [pythonPath, path("../../test/interop/python_peer.py")],
-  "omq-tokio": [rustPeerPath],
+  "omq-tokio": [rustPeerPath("release")],
 }
 
 /** @type {Set<() => void>} */

@@ -74,6 +74,7 @@ const VIEWS = [
     waitingAfter: (count: number) => [...self.#messages].slice(count),
     get isStopped() { return self.#isStopped },
     get highWaterMark() { return self.#highWaterMark },
+    get readAheadBytes() { return self.#readAheadBytes },
   }))(this)`,
   },
   {

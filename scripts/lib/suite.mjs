@@ -49,18 +49,18 @@ export const counts = (command) => ({
 })
 
 /**
- * Describes a project of vitest.config.ts.
- * @param {string} project
+ * Describes projects of vitest.config.ts, which one process runs.
+ * @param {string} projects their names, with a `*` for any end of a name
  * @param {"22" | "24"} [node] the version of Node, if not the current one
  * @returns {Suite}
  */
-export function vitest(project, node) {
-  const file = join(directory, `${project}${node ?? ""}.json`)
+export function vitest(projects, node) {
+  const file = join(directory, `${projects.replaceAll("*", "")}${node ?? ""}.json`)
   const program = node ? nodeVersion(node) : process.execPath
   const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
   const main = join(root, "node_modules/vitest/vitest.mjs")
   return {
-    command: [program, main, "run", "--project", project, "--retry=0", ...reporters],
+    command: [program, main, "run", "--project", projects, "--retry=0", ...reporters],
     count: (ended) => (existsSync(file) ? countReport(file, ended) : failed(ending(ended))),
   }
 }

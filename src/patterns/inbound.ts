@@ -4,6 +4,8 @@ import type { Message } from "./message.js"
 
 /** Maximum number of received parts in the queue: each part takes more memory than its bytes. */
 const PARTS_MAX = 65_536
+/** Approximate memory of a received part besides its bytes. */
+const PART_BYTES = 64
 
 /** The members of a connection that an inbound queue uses. */
 export type InboundConnection = Pick<PeerConnection, "stop" | "resume" | "sharing">
@@ -20,6 +22,7 @@ export class Inbound {
   #highWaterMark: number
   #maxBytes: number
   readonly #conflates: boolean
+  readonly #readAheadBytes: number
   #connection: InboundConnection | undefined
   /** Whether the reader may find messages. If not, it must be told of the next one. */
   #isActive = true
@@ -30,16 +33,18 @@ export class Inbound {
    * @param highWaterMark maximum number of messages; 0 is no limit.
    * @param maxBytes maximum plaintext in bytes.
    * @param conflates whether only the latest message is kept.
+   * @param readAheadBytes memory that messages may take whatever the high-water mark, in bytes.
    */
-  constructor(highWaterMark: number, maxBytes: number, conflates: boolean) {
+  constructor(highWaterMark: number, maxBytes: number, conflates: boolean, readAheadBytes = 0) {
     this.#highWaterMark = highWaterMark
     this.#maxBytes = maxBytes
     this.#conflates = conflates
+    this.#readAheadBytes = readAheadBytes
   }
 
   set highWaterMark(messages: number) {
     this.#highWaterMark = messages
-    this.#connection?.sharing?.setMarks(messages, this.#conflates)
+    this.#setMarks()
   }
 
   get isEmpty(): boolean {
@@ -48,7 +53,7 @@ export class Inbound {
 
   attach(connection: InboundConnection): void {
     this.#connection = connection
-    connection.sharing?.setMarks(this.#highWaterMark, this.#conflates)
+    this.#setMarks()
     if (!this.checkRoom()) connection.stop()
   }
 
@@ -110,19 +115,36 @@ export class Inbound {
     this.#resume()
   }
 
+  /** Tells a connection on a thread how many messages it may pass on before they are read. */
+  #setMarks(): void {
+    const readAhead = Math.floor(this.#readAheadBytes / PART_BYTES)
+    const mark = this.#highWaterMark
+    const shared = mark > 0 ? Math.max(mark, readAhead) : mark
+    this.#connection?.sharing?.setMarks(shared, this.#conflates)
+  }
+
   /** Whether the connection must stop reading until a message is read. */
   get #isFull(): boolean {
     if (this.#conflates) return false
     if (this.#bytes >= this.#maxBytes) return true
     const max = this.#highWaterMark
-    return max > 0 && (this.#messages.length >= max || this.#parts >= PARTS_MAX)
+    if (max <= 0) return false
+    if (this.#parts >= PARTS_MAX) return true
+    return this.#messages.length >= max && this.#memory >= this.#readAheadBytes
   }
 
   /** Whether enough was read to resume: the queue is at most half full. */
   get #isLow(): boolean {
     if (this.#bytes > this.#maxBytes / 2) return false
     const max = this.#highWaterMark
-    return max <= 0 || (this.#messages.length <= max / 2 && this.#parts <= PARTS_MAX / 2)
+    if (max <= 0) return true
+    if (this.#parts > PARTS_MAX / 2) return false
+    return this.#messages.length <= max / 2 || this.#memory <= this.#readAheadBytes / 2
+  }
+
+  /** Approximate memory of the queued messages, in bytes. */
+  get #memory(): number {
+    return this.#bytes + PART_BYTES * this.#parts
   }
 
   /** Resumes the connection if it was stopped. */

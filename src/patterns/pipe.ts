@@ -24,6 +24,8 @@ export interface PipeEvents {
    * have none.
    */
   readonly violation: ((message: Message) => string | undefined) | undefined
+  /** Memory of received messages that `receiveHighWaterMark` does not limit, in bytes. */
+  readonly readAheadBytes?: number
   /** Handles a message at once, such as a subscription. Returns false if the message is to be queued. */
   takes?(pipe: Pipe, message: Message): boolean
   /** Returns whether the program has yet to receive a message that was read from the pipe. */
@@ -95,7 +97,7 @@ export class Pipe implements MessageSink {
     const { sendHighWaterMark, receiveHighWaterMark, conflate } = options
     const maxBytes = receiveHighWaterBytes || Number.POSITIVE_INFINITY
     this.#events = events
-    this.#inbound = new Inbound(receiveHighWaterMark, maxBytes, conflate)
+    this.#inbound = new Inbound(receiveHighWaterMark, maxBytes, conflate, events.readAheadBytes)
     this.outbound = new Outbound(encoder, sendHighWaterMark, conflate, {
       writeActivated: () => this.#events?.writeActivated(this),
       emptied: () => this.#checkFinished(),

@@ -1,3 +1,6 @@
+/** Number of children above which a table finds them faster than a search. */
+const SEARCHED_MAX = 8
+
 /** A node of a `Trie`: the bytes that its key adds to its parent's, as a latin1 string, and a value. */
 export class TrieNode<V> {
   prefix: string
@@ -5,6 +8,8 @@ export class TrieNode<V> {
   /** The children, whose prefixes begin with different bytes, in the order of libzmq's radix tree. */
   children: TrieNode<V>[] | undefined
   value: V | undefined
+  /** For each byte, 1 more than the index of the child whose prefix begins with it, or 0. */
+  #places: Uint16Array | undefined
 
   constructor(prefix: string, parent: TrieNode<V> | undefined) {
     this.prefix = prefix
@@ -27,7 +32,7 @@ export class TrieNode<V> {
   next(key: Uint8Array, at: number): TrieNode<V> | undefined {
     const { children } = this
     if (children === undefined || at >= key.length) return undefined
-    const child = children[placeOf(children, key[at] as number)]
+    const child = children[this.placeOf(key[at] as number)]
     if (child === undefined) return undefined
     const { prefix } = child
     if (prefix.length > key.length - at) return undefined
@@ -35,6 +40,55 @@ export class TrieNode<V> {
       if (prefix.charCodeAt(i) !== key[at + i]) return undefined
     return child
   }
+
+  /**
+   * Returns the index of the child whose prefix begins with `byte`; their number if there is none.
+   * The node must have children.
+   */
+  placeOf(byte: number): number {
+    const children = this.children as TrieNode<V>[]
+    const { length } = children
+    if (length <= SEARCHED_MAX) {
+      let place = 0
+      while (place < length && children[place]?.firstByte !== byte) place++
+      return place
+    }
+    this.#places ??= placesOf(children)
+    const place = this.#places[byte] as number
+    return place === 0 ? length : place - 1
+  }
+
+  append(child: TrieNode<V>): void {
+    // Copied, because an array that grows in place reserves far more than the few children of most nodes.
+    this.children = [...(this.children ?? []), child]
+    this.#places = undefined
+  }
+
+  /** Removes a child. As in libzmq, the last one takes its place. */
+  removeChild(child: TrieNode<V>): void {
+    const children = this.children as TrieNode<V>[]
+    const place = this.placeOf(child.firstByte)
+    const last = children.pop() as TrieNode<V>
+    if (place < children.length) children[place] = last
+    if (children.length === 0) this.children = undefined
+    this.#places = undefined
+  }
+
+  /** Replaces a child by one whose prefix begins with the same byte. */
+  replace(child: TrieNode<V>, by: TrieNode<V>): void {
+    const children = this.children as TrieNode<V>[]
+    children[this.placeOf(child.firstByte)] = by
+  }
+
+  get firstByte(): number {
+    return this.prefix.charCodeAt(0)
+  }
+}
+
+function placesOf(children: readonly TrieNode<unknown>[]): Uint16Array {
+  const places = new Uint16Array(256)
+  for (const [i, { firstByte }] of children.entries()) places[firstByte] = i + 1
+  return places
 }
 
 /** A map with keys of bytes that quickly finds all keys that another key begins with. */
@@ -52,13 +106,10 @@ export class Trie<V> {
   add(key: Buffer): TrieNode<V> {
     let node = this.root
     for (let at = 0; at < key.length; ) {
-      const children = node.children ?? []
-      const place = placeOf(children, key[at] as number)
-      const child = children[place]
+      const child = node.children?.[node.placeOf(key[at] as number)]
       if (child === undefined) {
         const leaf = new TrieNode<V>(key.toString("latin1", at), node)
-        // Copied, because an array that grows in place reserves far more than the few children of most nodes.
-        node.children = [...children, leaf]
+        node.append(leaf)
         return leaf
       }
       const shared = sharedLength(child.prefix, key, at)
@@ -82,11 +133,7 @@ export class Trie<V> {
     let empty = node
     while (empty.parent && empty.value === undefined && empty.children === undefined) {
       const { parent } = empty
-      const children = parent.children as TrieNode<V>[]
-      const place = placeOf(children, empty.prefix.charCodeAt(0))
-      const last = children.pop() as TrieNode<V>
-      if (place < children.length) children[place] = last
-      if (children.length === 0) parent.children = undefined
+      parent.removeChild(empty)
       empty = parent
     }
     if (empty.parent && empty.value === undefined && empty.children?.length === 1)
@@ -104,17 +151,6 @@ export class Trie<V> {
   }
 }
 
-/** Returns the index of the child whose prefix begins with `byte`; their number if there is none. */
-function placeOf(children: readonly TrieNode<unknown>[], byte: number): number {
-  let place = 0
-  while (place < children.length && firstByte(children[place]) !== byte) place++
-  return place
-}
-
-function firstByte(node: TrieNode<unknown> | undefined): number | undefined {
-  return node?.prefix.charCodeAt(0)
-}
-
 /** Returns the number of bytes that `prefix` has in common with `key` from `at` on. */
 function sharedLength(prefix: string, key: Buffer, at: number): number {
   const end = Math.min(prefix.length, key.length - at)
@@ -127,7 +163,7 @@ function sharedLength(prefix: string, key: Buffer, at: number): number {
 function split<V>(node: TrieNode<V>, length: number): TrieNode<V> {
   const parent = node.parent as TrieNode<V>
   const upper = new TrieNode<V>(flat(node.prefix.slice(0, length)), parent)
-  replace(parent, node, upper)
+  parent.replace(node, upper)
   upper.children = [node]
   node.parent = upper
   node.prefix = flat(node.prefix.slice(length))
@@ -137,14 +173,9 @@ function split<V>(node: TrieNode<V>, length: number): TrieNode<V> {
 /** Replaces `parent` by `node`, its only child. */
 function join<V>(node: TrieNode<V>, parent: TrieNode<V>): void {
   const above = parent.parent as TrieNode<V>
-  replace(above, parent, node)
+  above.replace(parent, node)
   node.parent = above
   node.prefix = flat(parent.prefix + node.prefix)
-}
-
-function replace<V>(parent: TrieNode<V>, child: TrieNode<V>, by: TrieNode<V>): void {
-  const children = parent.children as TrieNode<V>[]
-  children[placeOf(children, child.prefix.charCodeAt(0))] = by
 }
 
 /** Returns a copy of the text: a string made by slicing or joining keeps its sources alive. */

@@ -11,11 +11,17 @@ import { isSubscription, MultiTopics } from "./subscriptions.js"
  */
 const TOPICS_MAX = 1 << 18
 const TOPICS_MAX_BYTES = 16 << 20
+/**
+ * libzmq's XPUB reads all messages at once, so that no subscription waits behind others. So does
+ * ours while they take little memory.
+ */
+const READ_AHEAD_BYTES = 64 * 1024
 
 /** The XPUB socket: sends to all peers that subscribed to a topic, and receives their subscriptions. */
 export class XPub extends SocketType {
   override readonly name: "XPUB" | "PUB" = "XPUB"
   override readonly ownsReceived = true
+  readonly readAheadBytes: number = READ_AHEAD_BYTES
   readonly #out = new Distribution()
   readonly #topics = new MultiTopics<Pipe>()
   /** Topics that peers asked for. With `manual`, the program decides which of them take effect. */
@@ -104,8 +110,8 @@ export class XPub extends SocketType {
 
   /**
    * Applies subscriptions at once, whatever else is queued. Peers that speak ZMTP 3.0 send them as
-   * messages, as do programs with an XSUB. Other messages stay in their pipe, whose high-water mark
-   * stops the peer.
+   * messages, as do programs with an XSUB. Other messages stay in their pipe, whose limits stop the
+   * peer.
    */
   takes(pipe: Pipe, message: Message): boolean {
     if (message.some(isSubscription)) {

@@ -9,17 +9,25 @@ export function checkFree(state: SocketState): void {
     throw zmqError("EBUSY", undefined, "Socket is blocked by a bind or unbind operation")
 }
 
-/** Does something during which the socket is blocked. As in zeromq.js, close() takes effect afterwards. */
+/**
+ * Does something during which the socket is blocked, and `finish` if that succeeds, when the socket
+ * is free again. As in zeromq.js, close() takes effect afterwards.
+ */
 export async function blocking(
   socket: Socket,
   state: SocketState,
   work: () => Promise<void>,
+  finish: () => void = () => {},
 ): Promise<void> {
   state.blocked = "own"
   try {
-    await work()
+    try {
+      await work()
+    } finally {
+      state.blocked = undefined
+    }
+    finish()
   } finally {
-    state.blocked = undefined
     if (state.closing) socket.close()
   }
 }

@@ -42,12 +42,19 @@ export class Lz4Endpoints implements EndpointMethods {
   }
 
   unbind(socket: Socket, state: SocketState, args: unknown[]): Promise<void> {
-    return blocking(socket, state, async () => {
-      await turn()
-      const [address] = args as Args
-      const name = await this.#coreFor(socket).endpoints.resolve(socket, address)
-      this.unbindSync(socket, state, [name])
-    })
+    const [address] = args as Args
+    let name: string
+    return blocking(
+      socket,
+      state,
+      async () => {
+        const { endpoints } = this.#coreFor(socket)
+        await turn()
+        name = await endpoints.resolve(socket, address)
+      },
+      // A listener of "close" may bind again.
+      () => this.unbindSync(socket, state, [name]),
+    )
   }
 
   unbindSync(socket: Socket, state: SocketState, args: unknown[]): void {

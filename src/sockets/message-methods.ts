@@ -5,6 +5,7 @@ import { isSubscription } from "../patterns/subscriptions.js"
 import { explained } from "../transport/zmq-error.js"
 import { checkFree } from "./blocking.js"
 import { EarlyOperations } from "./early-operations.js"
+import { iterate } from "./iterate.js"
 import { copyBytes, copyMessage, type Received, toMessage } from "./message.js"
 import { checkGroup, checkRoutingNumber } from "./mistakes.js"
 import type { NativeMethods } from "./native-endpoints.js"
@@ -13,8 +14,8 @@ import { ensureState, stateOf } from "./state.js"
 import { OPTION } from "./zmq-numbers.js"
 
 /**
- * Defines send(), receive(), join() and leave() for the sockets of a class that have them. They use
- * the socket core if there is one, and zeromq.js otherwise.
+ * Defines send(), receive(), iteration, join() and leave() for the sockets of a class that have them.
+ * They use the socket core if there is one, and zeromq.js otherwise.
  *
  * @param native the prototype of zeromq.js's class.
  */
@@ -52,7 +53,7 @@ export function defineMessageMethods(
     return timeoutMs !== 0 && !Reflect.get(native, isReceive ? "readable" : "writable", socket)
   }
 
-  const define = (name: string, value: unknown) =>
+  const define = (name: string | symbol, value: unknown) =>
     Object.defineProperty(prototype, name, { configurable: true, writable: true, value })
 
   if (native.send) {
@@ -102,6 +103,9 @@ export function defineMessageMethods(
       }
       core.operations.checkUsable()
       return core.operations.receive()
+    })
+    define(Symbol.asyncIterator, function (this: ZmqSocket) {
+      return iterate(this, coreOf)
     })
   }
 

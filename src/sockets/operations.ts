@@ -41,6 +41,8 @@ export class Operations implements SocketTypeEvents {
   /** Takes the place of `type` if the socket has endpoints of libzmq, too. */
   mixed: MixedSocket | undefined
   isClosed = false
+  /** The running proxy that uses the socket. It is woken whenever pending calls would be. */
+  proxy: { wake(): void } | undefined
   /** Whether the socket both sends and receives. */
   readonly #isTwoWay: boolean
   readonly #state: SocketState
@@ -57,11 +59,13 @@ export class Operations implements SocketTypeEvents {
   }
 
   readable(): void {
-    if (this.#receiving && this.#hasIn()) this.#finishReceiving()
+    if (this.#receiving && this.hasIn()) this.#finishReceiving()
+    this.proxy?.wake()
   }
 
   writable(): void {
-    if (this.#sending && this.#hasOut()) this.#finishSending()
+    if (this.#sending && this.hasOut()) this.#finishSending()
+    this.proxy?.wake()
   }
 
   /** Uses libzmq's endpoints as well, also for the calls that wait. */
@@ -86,12 +90,14 @@ export class Operations implements SocketTypeEvents {
   // -- Sending ---------------------------------------------------------------------
 
   get isWritable(): boolean {
-    return !this.isClosed && this.#findsOut()
+    if (this.isClosed) return false
+    this.type.hasIn()
+    return this.hasOut()
   }
 
   get isReadable(): boolean {
     if (this.isClosed) return false
-    if (this.#isTwoWay) this.type.hasOut()
+    this.type.hasOut()
     return this.mixed ? this.mixed.isReadable : this.type.hasIn()
   }
 
@@ -101,19 +107,19 @@ export class Operations implements SocketTypeEvents {
    */
   #findsOut(): boolean {
     if (this.#isTwoWay) this.type.hasIn()
-    return this.#hasOut()
+    return this.hasOut()
   }
 
   #findsIn(): boolean {
     if (this.#isTwoWay) this.type.hasOut()
-    return this.#hasIn()
+    return this.hasIn()
   }
 
-  #hasOut(): boolean {
+  hasOut(): boolean {
     return (this.mixed ?? this.type).hasOut()
   }
 
-  #hasIn(): boolean {
+  hasIn(): boolean {
     return (this.mixed ?? this.type).hasIn()
   }
 
@@ -162,13 +168,13 @@ export class Operations implements SocketTypeEvents {
 
   /** Sends a message of a proxy, however long that takes. */
   sendForProxy(message: Message, routing: Routing): Promise<void> {
-    if (!this.#hasOut()) return this.#sendForProxyLater(message, routing)
     const refusal = this.#trySend(message, routing)
-    // Any other refusal means that the message has no destination.
     if (refusal === "EAGAIN") return this.#sendForProxyLater(message, routing)
-    if (typeof refusal === "object")
+    if (typeof refusal === "string") return this.#rejectSoon(refusalError(refusal, this.type.name))
+    if (refusal)
       return refusal.catch((error) => {
-        if (error.code === "EAGAIN") return this.#sendForProxyLater(message, routing)
+        if (error.code !== "EAGAIN") throw error
+        return this.#sendForProxyLater(message, routing)
       })
     if (!this.#budget.countOperation()) return this.#budget.nextTurn()
     return this.#budget.turnAfter(message) ?? RESOLVED
@@ -208,7 +214,8 @@ export class Operations implements SocketTypeEvents {
     try {
       const refusal = this.#trySend(sending.message, sending.routing)
       if (refusal === undefined) sending.resolve()
-      else settled(refusal, this.type.name).then(sending.resolve, sending.reject)
+      else if (typeof refusal === "string") sending.reject(refusalError(refusal, this.type.name))
+      else refusal.then(sending.resolve, sending.reject)
     } catch (error) {
       sending.reject(error as Error)
     }
@@ -219,7 +226,7 @@ export class Operations implements SocketTypeEvents {
     if (this.#sending !== sending) return
     const { sendTimeoutMs } = this.#state
     // Room that there was before the turn may have gone with its peer.
-    if (sending.timer !== undefined || sendTimeoutMs === 0 || this.#hasOut()) this.#finishSending()
+    if (sending.timer !== undefined || sendTimeoutMs === 0 || this.hasOut()) this.#finishSending()
     else if (sendTimeoutMs > 0) sending.timer = setTimeout(sendNow, sendTimeoutMs, this, sending)
   }
 
@@ -243,10 +250,11 @@ export class Operations implements SocketTypeEvents {
     return this.#waitToReceive(receiveTimeoutMs)
   }
 
-  /** Receives a message for a proxy, however long that takes. */
-  receiveForProxy(): Promise<Received> {
-    const message = this.#hasIn() ? this.#tryReceive() : "EAGAIN"
-    return typeof message === "string" ? this.#waitToReceive(-1) : Promise.resolve(message)
+  /** Receives a message for a proxy, which has checked that there is one. */
+  receiveForProxy(): Received {
+    const message = this.#tryReceive()
+    if (typeof message === "string") throw refusalError(message, this.type.name)
+    return message
   }
 
   #waitToReceive(timeoutMs: number | undefined): Promise<Received> {
@@ -286,16 +294,11 @@ export class Operations implements SocketTypeEvents {
     endTurnWait(receiving)
     const { receiveTimeoutMs } = this.#state
     // A message that there was before the turn may have gone with its peer.
-    if (receiving.timer !== undefined || receiveTimeoutMs === 0 || this.#hasIn())
+    if (receiving.timer !== undefined || receiveTimeoutMs === 0 || this.hasIn())
       this.#finishReceiving()
     else if (receiveTimeoutMs > 0)
       receiving.timer = setTimeout(receiveNow, receiveTimeoutMs, this, receiving)
   }
-}
-
-/** Returns the result of a send that was refused, or that libzmq carries out. */
-function settled(refusal: Refusal | Promise<void>, type: string): Promise<void> {
-  return typeof refusal === "string" ? Promise.reject(refusalError(refusal, type)) : refusal
 }
 
 function sendNow(operations: Operations, sending: PendingSend): void {

@@ -4,10 +4,13 @@ import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
+import { checkFree } from "./blocking.js"
 import { coreFor } from "./extend.js"
+import { Hold } from "./hold.js"
 import type { Received } from "./message.js"
-import type { SocketCore } from "./socket-core.js"
+import type { Operations } from "./operations.js"
 import { ensureState, type SocketState, stateOf } from "./state.js"
+import { turn } from "./turn.js"
 
 const zeromq: typeof zmq = loadZeromq()
 
@@ -34,6 +37,8 @@ export class Lz4Proxy<F extends Socket = Socket, B extends Socket = Socket> exte
     }
     checkEndpoints(front, "Front-end")
     checkEndpoints(back, "Back-end")
+    // libzmq would abort.
+    for (const state of [front, back]) if (state) checkFree(state)
     const forwarding = new Forwarding(this.frontEnd, this.backEnd)
     this.#forwarding = forwarding
     return forwarding.done.finally(() => {
@@ -69,56 +74,95 @@ function checkEndpoints(state: SocketState | undefined, name: string): void {
 
 /** Both directions of a running proxy. */
 class Forwarding {
+  /** Settles when the proxy has ended and its sockets are closed. */
   readonly done: Promise<void>
   readonly #sockets: readonly Socket[]
-  #terminated = false
-  #paused: Promise<void> | undefined
-  #unpause: (() => void) | undefined
+  #isPaused = false
+  #isOver = false
+  /** What both directions wait for while they cannot forward. */
+  #change: Promise<void> | undefined
+  #changed: () => void = () => {}
+  #terminate: () => void = () => {}
 
   constructor(front: Socket, back: Socket) {
     this.#sockets = [front, back]
-    const [frontCore, backCore] = [coreFor(front), coreFor(back)]
+    const ends = this.#sockets.map((socket) => coreFor(socket).operations)
     for (const socket of this.#sockets) (stateOf(socket) as SocketState).blocked = "own"
-    for (const { operations } of [frontCore, backCore]) operations.endPending()
-    this.done = Promise.all([
-      this.#forward(frontCore, backCore),
-      this.#forward(backCore, frontCore),
-    ]).then(() => {})
+    for (const operations of ends) {
+      operations.endPending()
+      operations.proxy = this
+    }
+    this.done = this.#run(ends as [Operations, Operations])
   }
 
   pause(): void {
-    this.#paused ??= new Promise((resolve) => {
-      this.#unpause = resolve
-    })
+    this.#isPaused = true
+    this.wake()
   }
 
   resume(): void {
-    this.#paused = undefined
-    this.#unpause?.()
+    this.#isPaused = false
+    this.wake()
   }
 
-  /** Stops both directions and closes the sockets. */
+  /** Stops both directions. The sockets are closed a turn later. */
   terminate(): void {
-    this.#terminated = true
-    this.resume()
-    for (const socket of this.#sockets) {
-      ;(stateOf(socket) as SocketState).blocked = undefined
-      socket.close()
+    this.#isOver = true
+    this.wake()
+    this.#terminate()
+  }
+
+  /** Makes both directions look at the sockets again. */
+  wake(): void {
+    this.#change = undefined
+    this.#changed()
+  }
+
+  async #run([front, back]: [Operations, Operations]): Promise<void> {
+    const hold = new Hold()
+    hold.ref()
+    const terminated = new Promise<void>((resolve) => {
+      this.#terminate = resolve
+    })
+    const directions = [this.#forward(front, back)]
+    if (front !== back) directions.push(this.#forward(back, front))
+    try {
+      await Promise.race([terminated, ...directions])
+    } finally {
+      this.#isOver = true
+      await turn()
+      for (const socket of this.#sockets) {
+        ;(stateOf(socket) as SocketState).blocked = undefined
+        socket.close()
+      }
+      hold.unref()
     }
   }
 
-  async #forward(from: SocketCore, to: SocketCore): Promise<void> {
-    if (!from.canReceive || !to.canSend) return
-    try {
-      while (!this.#terminated) {
-        const received = await from.operations.receiveForProxy()
-        if (this.#paused) await this.#paused
-        await to.operations.sendForProxy(...splitRouting(received))
+  /**
+   * Forwards messages in one direction. As in libzmq, a message that cannot be sent yet stays in its
+   * queue, so that the peers that send meanwhile have their turns.
+   */
+  async #forward(from: Operations, to: Operations): Promise<void> {
+    while (!this.#isOver) {
+      const hasOut = to.hasOut()
+      const hasIn = from.hasIn()
+      if (hasOut && hasIn && !this.#isPaused)
+        await to.sendForProxy(...splitRouting(from.receiveForProxy()))
+      else {
+        const mayReceive = hasOut && !this.#isPaused
+        from.mixed?.wantIn(mayReceive)
+        to.mixed?.wantOut(!mayReceive)
+        await this.#nextChange()
       }
-    } catch (error) {
-      // Operations that are pending when the sockets are closed fail, which is expected.
-      if (!this.#terminated) throw error
     }
+  }
+
+  #nextChange(): Promise<void> {
+    this.#change ??= new Promise((resolve) => {
+      this.#changed = resolve
+    })
+    return this.#change
   }
 }
 

@@ -21,11 +21,9 @@ import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
+import { PostedWrites } from "./posted-writes.js"
 import { type ConnectionRequest, RECEIVE_WINDOW_BYTES, type ReadyEvent } from "./protocol.js"
 import type { SharedState } from "./shared-state.js"
-
-/** Bytes posted to the worker but not yet written at which a connection is blocked. */
-const WINDOW_BYTES = 1 << 20
 
 // Received messages are never passed on inside a call that passes on others: a socket may receive
 // from another connection's pipe, or from the same one, and resume that connection. The connections
@@ -58,10 +56,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   readonly number: number
   readonly #state: SharedState
 
-  /** Posted writes. Their memory is held until it is noticed that the worker has flushed them. */
-  #pending: Queue<PendingWrite> | undefined
-  #heldBytes = 0
-  #written = 0
+  readonly #writes: PostedWrites
   /** Callbacks of `flush()`, in order. */
   readonly #flushes = new Queue<() => void>()
 
@@ -99,6 +94,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     this.#thread = thread
     this.number = number
     this.#state = state
+    this.#writes = new PostedWrites(state)
     this.#mark = credit
     this.#granted = credit
     this.remoteAddress = remoteAddress
@@ -129,52 +125,15 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   // -- Sending ---------------------------------------------------------------------
 
   get waiting(): Waiting {
-    const { messages, bytes } = this.#state.waiting
-    const waiting = { messages, bytes }
-    for (const item of this.#unflushed()) {
-      if (item instanceof Chunk) waiting.messages += item.messages
-      waiting.bytes += bytesOf(item)
-    }
-    return waiting
+    return this.#writes.waiting
   }
 
   get blocked(): boolean {
     return this.#closed || this.#isFull
   }
 
-  /** Number of posted writes whose memory is still held. */
-  get #held(): number {
-    return this.#pending?.length ?? 0
-  }
-
-  /** Number of those that the worker has flushed. */
-  get #flushed(): number {
-    return (this.#state.flushed - this.#written) | 0
-  }
-
-  /** The writes that the worker has not flushed. */
-  *#unflushed(): Iterable<PendingWrite> {
-    let flushed = this.#flushed
-    for (const item of this.#pending ?? []) if (flushed-- <= 0) yield item
-  }
-
-  /** Requests a notification when `writes` more have been flushed. */
-  #want(writes: number): void {
-    this.#state.want((this.#written + writes) | 0)
-    this.#releaseFlushed() // they may have been flushed before the request
-  }
-
   get #isFull(): boolean {
-    // With `conflate`, only the latest message may be queued, and that in the pipe.
-    if (this.#conflate && this.#held > this.#flushed) return true
-    let bytes = this.#heldBytes
-    if (bytes < WINDOW_BYTES) return false
-    let flushed = this.#flushed
-    for (const item of this.#pending ?? []) {
-      if (bytes < WINDOW_BYTES || flushed-- <= 0) break
-      bytes -= bytesOf(item)
-    }
-    return bytes >= WINDOW_BYTES
+    return this.#writes.isFull(this.#conflate)
   }
 
   get threadMs(): number {
@@ -196,7 +155,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
       chunk.release()
       return
     }
-    this.#releaseFlushed()
+    this.#writes.release()
     const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.again(chunk)
     this.#thread.write(this.number, seen)
     this.#posted(seen)
@@ -211,44 +170,23 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   }
 
   #posted(item: PendingWrite): void {
-    this.#pending ??= new Queue()
-    if (this.#pending.length === 0) this.#thread.holds(this)
-    this.#pending.push(item)
-    this.#heldBytes += bytesOf(item)
-    if (this.#isFull) this.#wantRoom()
-  }
-
-  /** Requests a notification early enough that the worker still has bytes to write until it is read. */
-  #wantRoom(): void {
-    this.#want((this.#held + 3) >> 2)
+    if (this.#writes.isEmpty) this.#thread.holds(this)
+    this.#writes.push(item)
+    if (this.#isFull) this.#writes.wantRoom()
   }
 
   /** Releases the memory of flushed writes. Returns whether none is left. */
   release(): boolean {
-    this.#releaseFlushed()
-    return this.#held === 0
-  }
-
-  #releaseFlushed(): void {
-    const { flushed } = this.#state
-    for (; this.#written !== flushed; this.#written = (this.#written + 1) | 0) {
-      const item = this.#pending?.shift()
-      if (!item) continue
-      this.#heldBytes -= bytesOf(item)
-      if (item instanceof Chunk) item.release()
-    }
+    this.#writes.release()
+    return this.#writes.isEmpty
   }
 
   takePendingWrites(): PendingWrite[] {
-    const items: PendingWrite[] = []
-    for (let item = this.#pending?.shift(); item; item = this.#pending?.shift()) items.push(item)
-    return items
+    return this.#writes.takeAll()
   }
 
   awaitPendingWrites(): boolean {
-    if (this.release()) return false
-    this.#want(this.#held)
-    return this.#held > 0
+    return this.#writes.wantAll()
   }
 
   flush(done: () => void): void {
@@ -273,9 +211,9 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
 
   /** The wanted number of writes has been flushed. */
   writesFlushed(): void {
-    this.#releaseFlushed()
+    this.#writes.release()
     if (!this.blocked) this.sink?.drained()
-    else if (!this.#closed) this.#wantRoom()
+    else if (!this.#closed) this.#writes.wantRoom()
   }
 
   // -- Receiving -------------------------------------------------------------------
@@ -427,7 +365,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
 
   /** The connection is ending. */
   closing(): void {
-    this.#releaseFlushed()
+    this.#writes.release()
     // Received messages are passed on, unless the sink was already full when the connection began:
     // every reconnect would add to its queue.
     if (this.#readBytes > 0) while (this.#kept && !this.#discarding) this.#readAlone(undefined)
@@ -442,6 +380,3 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     while (this.#flushes.length > 0) this.flushed()
   }
 }
-
-const bytesOf = (item: PendingWrite): number =>
-  item instanceof Chunk ? item.bytes.length : item.data.length

@@ -9,7 +9,7 @@ import { PythonPeer } from "./python-peer.js"
 import { type Sent, Tap } from "./tap.js"
 
 export const startPeer: Record<PeerName, (setup: Setup) => Promise<Peer>> = {
-  "omq-tokio": (setup) => Peer.start([rustPeerPath], setup),
+  "omq-tokio": (setup) => Peer.start([rustPeerPath("tests")], setup),
   pyomq: (setup) => PythonPeer.start({ module: "pyomq", ...setup }),
 }
 

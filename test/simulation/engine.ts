@@ -34,6 +34,7 @@ export interface PipeState {
     waitingAfter(count: number): readonly (readonly Uint8Array[])[]
     readonly isStopped: boolean
     readonly highWaterMark: number
+    readonly readAheadBytes: number
   }
   readonly outbound: {
     readonly written: number

@@ -413,12 +413,12 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    name: "a proxy that goes on has lost what it had taken",
+    name: "a paused proxy drops a message",
     patches: [
       {
         file: "src/sockets/proxy.ts",
-        from: "if (this.#paused) await this.#paused",
-        to: "if (this.#paused) {\n          await this.#paused\n          continue\n        }",
+        from: "if (hasOut && hasIn && !this.#isPaused)\n",
+        to: "if (hasIn && this.#isPaused) from.receiveForProxy()\n      if (hasOut && hasIn && !this.#isPaused)\n",
       },
     ],
   },

@@ -127,8 +127,9 @@ export class Program {
   isEager = false
   isClosed = false
   #marksChanged = false
-  /** Number of pending send() calls. */
+  /** Number of pending send() calls, and the time since when there are any. */
   #sends = 0
+  #sendsSinceMs = 0
   /** Whether a receive() is pending. */
   isReceiving = false
   hasSent = false
@@ -167,28 +168,35 @@ export class Program {
   }
 
   #subscribe(topic: string): void {
+    if (!this.#changeTopic("subscribe", topic)) return
     this.topics.push(topic)
     this.everyTopic.add(topic)
-    if (this.spec.type === "Subscriber") this.socket.subscribe(topic)
-    else if (this.spec.type === "Dish") this.socket.join(topic)
-    else if (this.spec.type === "XSubscriber") this.#command(1, topic)
   }
 
   #unsubscribe(topic: string): void {
+    if (!this.#changeTopic("unsubscribe", topic)) return
     const at = this.topics.indexOf(topic)
     if (at >= 0) this.topics.splice(at, 1)
-    if (this.spec.type === "Subscriber") this.socket.unsubscribe(topic)
-    else if (this.spec.type === "Dish") this.socket.leave(topic)
-    else if (this.spec.type === "XSubscriber") this.#command(0, topic)
+  }
+
+  /** Returns false if the socket is busy with a bind() or unbind(). */
+  #changeTopic(how: "subscribe" | "unsubscribe", topic: string): boolean {
+    const subscribes = how === "subscribe"
+    const { type } = this.spec
+    try {
+      if (type === "Subscriber") this.socket[how](topic)
+      else if (type === "Dish") this.socket[subscribes ? "join" : "leave"](topic)
+      else if (type === "XSubscriber") this.#command(subscribes ? 1 : 0, topic)
+      return true
+    } catch (error) {
+      this.#unless(["EBUSY"], error)
+      return false
+    }
   }
 
   /** Subscribes or unsubscribes with a message, as an XSUB must. */
   #command(first: number, topic: string): void {
-    try {
-      this.socket.send(Buffer.concat([Buffer.of(first), Buffer.from(topic)])).catch(() => {})
-    } catch (error) {
-      this.#unless(["EBUSY"], error)
-    }
+    this.socket.send(Buffer.concat([Buffer.of(first), Buffer.from(topic)])).catch(() => {})
   }
 
   #listen(): void {
@@ -218,6 +226,11 @@ export class Program {
 
   get isSending(): boolean {
     return this.#sends > 0
+  }
+
+  /** Milliseconds for which send() calls have been pending. */
+  get sendingMs(): number {
+    return this.isSending ? this.#world.now - this.#sendsSinceMs : 0
   }
 
   // -- Endpoints -------------------------------------------------------------------
@@ -275,6 +288,7 @@ export class Program {
   }
 
   async #bindLater(index: number, options: object): Promise<void> {
+    if (this.isClosed) return
     const address = `lz4+tcp://127.0.0.1:${portOf(this.spec.number, index)}`
     this.#bound.push(address)
     try {
@@ -369,7 +383,7 @@ export class Program {
       promise = Promise.reject(error)
     }
     if (this.spec.send?.scribbles) for (const part of parts) part.fill(0xee)
-    this.#sends++
+    if (this.#sends++ === 0) this.#sendsSinceMs = this.#world.now
     return promise.then(
       () => {
         this.#sends--

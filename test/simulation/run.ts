@@ -21,6 +21,8 @@ const BUSY_MS = 100
 /** Milliseconds without an event after which a run is quiet. */
 const QUIET_MS = 700
 const QUIET_ROUNDS = 60
+/** More bytes than heartbeats have in that time, and fewer than the slowest link carries. */
+const ROUND_BYTES = 20_000
 /** More events than in any run that does not loop forever. */
 const STEPS_MAX = 300_000
 /** Milliseconds that sockets have to end, including threads, linger and farewells. */
@@ -153,6 +155,11 @@ function isBusy({ handles }: Network): boolean {
   return bytes > 20 * handles.size
 }
 
+/** Returns the number of bytes that all connections have carried. */
+function bytesOn({ links }: Network): number {
+  return links.reduce((sum, link) => sum + link.out.taken + link.in.taken, 0)
+}
+
 function begin(run: Run, names: readonly number[], checkers: readonly Checker[]): void {
   const { scenario, world, network, processes, programs } = run
   for (const [i, process] of processes.entries()) {
@@ -216,14 +223,17 @@ function finish(run: Run, checkers: readonly Checker[]): void {
     world.runScript(process.loop, () => {
       for (const program of programs) if (program.process === process) program.hurry()
     })
+  // A large message on a slow link takes longer than a round, and a PUB receives what no program
+  // gets. A peer that is refused may dial forever.
   const progress = () =>
     programs.reduce(
-      (sum, { accepted, received }) => sum + accepted + received,
-      run.scenario.auth ? 0 : network.links.length,
+      (sum, { accepted, received, socket }) =>
+        sum + accepted + received + socket.lz4.stats.received.messages,
+      run.scenario.auth ? 0 : network.links.length + Math.floor(bytesOn(network) / ROUND_BYTES),
     )
   // As in libzmq, a PAIR does not read a new connection of its partner that is made before the end
   // of the old one is noticed. Neither does a ROUTER, if the peer has a routing id of its own. A
-  // peer that is refused may try again forever, and a proxy without a peer behind it reads nothing.
+  // proxy without a peer behind it reads nothing.
   const mayStay =
     run.scenario.auth !== undefined ||
     run.scenario.sockets.some(

@@ -94,6 +94,19 @@ describe.each(transports)("over $name", ({ scheme }) => {
   })
 })
 
+test("over lz4+tcp://, a listener of unbind's close event may bind again", async () => {
+  const socket = use(new Dealer())
+  const address = `lz4+tcp://127.0.0.1:${await freePort()}`
+  await socket.bind(address)
+  const bound = new Promise<void>((resolve) => {
+    socket.events.on("close", () => {
+      if (!socket.closed) resolve((async () => socket.bind(address))())
+    })
+  })
+  await socket.unbind(address)
+  await bound
+})
+
 // Over tcp://, libzmq would wait for good for somebody to receive the next event.
 test("over lz4+tcp://, queued events are dropped when the observer is closed", async () => {
   const socket = use(new Dealer())

@@ -123,3 +123,30 @@ test("over lz4+tcp://, a call that is pending when the proxy starts is rejected"
   proxy.terminate()
   await running
 })
+
+// libzmq would abort.
+test("over lz4+tcp://, a proxy that runs does not run again, and its sockets in no other", async () => {
+  const [front, back] = [use(new Router()), use(new Dealer())]
+  for (const socket of [front, back]) await socket.bind("lz4+tcp://127.0.0.1:*")
+  const proxy = new ZmqProxy(front, back)
+  const running = proxy.run()
+  const busy = expect.objectContaining({ code: "EBUSY" })
+  expect(() => proxy.run()).toThrow(busy)
+  expect(() => new ZmqProxy(back, front).run()).toThrow(busy)
+  proxy.terminate()
+  await running
+})
+
+// libzmq would abort.
+test("over lz4+tcp://, a proxy may have the same socket at both ends", async () => {
+  const both = use(new Dealer())
+  await both.bind("lz4+tcp://127.0.0.1:*")
+  const dealer = use(new Dealer())
+  dealer.connect(both.lastEndpoint as string)
+  const proxy = new ZmqProxy(both, both)
+  const running = proxy.run()
+  await dealer.send(["there", "and back"])
+  expect((await dealer.receive()).map(String)).toEqual(["there", "and back"])
+  proxy.terminate()
+  await running
+})

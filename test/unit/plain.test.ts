@@ -110,7 +110,11 @@ describe('level "none"', () => {
 describe("a sender whose effort changes", () => {
   const part = fc.record({
     kind: fc.constantFrom("json" as const, "random" as const),
-    size: fc.oneof(fc.nat(700), fc.nat(20_000), fc.constant(1.2 * MIB)),
+    size: fc.oneof(
+      { arbitrary: fc.nat(700), weight: 4 },
+      { arbitrary: fc.nat(20_000), weight: 4 },
+      { arbitrary: fc.constant(1.2 * MIB), weight: 1 },
+    ),
   })
   const step = fc.record({
     effort: fc.constantFrom(NO_EFFORT, 1, -3),

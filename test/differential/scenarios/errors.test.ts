@@ -95,6 +95,18 @@ scenario(
 )
 
 scenario(
+  "calls are EBUSY during an unbind that is the first call of a socket",
+  async ({ zmq, make, at, attempt, attempted, observe }) => {
+    const dealer = make(zmq.Dealer, { sendTimeout: 0, receiveTimeout: 0 })
+    const unbinding = attempt(() => dealer.unbind(at("127.0.0.1:9")))
+    await attempted("send", () => dealer.send("text"))
+    await attempted("receive", () => dealer.receive())
+    observe("unbinding", await unbinding)
+  },
+  { send: { throws: { code: "EBUSY" } }, receive: { throws: { code: "EBUSY" } } },
+)
+
+scenario(
   "options can be read and set during bind",
   async ({ zmq, make, at, attempted, observe }) => {
     const dealer = make(zmq.Dealer)
@@ -269,6 +281,46 @@ scenario(
     })
   },
   { iterate: { rejects: { code: "EAGAIN" } } },
+)
+
+scenario(
+  "async iteration calls the receive() of a subclass, but not after close",
+  async ({ zmq, make, bind, observe }) => {
+    let calls = 0
+    class Counting extends zmq.Pull {
+      override receive(): Promise<[Buffer]> {
+        calls++
+        return super.receive() as Promise<[Buffer]>
+      }
+    }
+    const [pull, push] = [make(Counting), make(zmq.Push)]
+    push.connect(await bind(pull))
+    for (let i = 0; i < 3; i++) await push.send(`${i}`)
+    for await (const [message] of pull) if (String(message) === "2") break
+    observe("calls", calls)
+    pull.close()
+    for await (const _ of pull);
+    observe("calls after close", calls)
+  },
+  { calls: 3, "calls after close": 3 },
+)
+
+scenario(
+  "a second iteration beside a waiting one is refused, and the first goes on",
+  async ({ zmq, make, bind, observe, attempted }) => {
+    const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
+    push.connect(await bind(pull))
+    const [one, two] = [pull[Symbol.asyncIterator](), pull[Symbol.asyncIterator]()]
+    const first = one.next()
+    await attempted("second", () => two.next())
+    await push.send("message")
+    const { value, done } = await first
+    observe("first", [String(value), done])
+    pull.close()
+    await attempted("first after close", () => one.next())
+    await attempted("second after close", () => two.next())
+  },
+  { second: { rejects: { code: "EBUSY" } }, first: ["message", false] },
 )
 
 scenario(

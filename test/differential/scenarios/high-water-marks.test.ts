@@ -392,3 +392,21 @@ scenario(
   },
   { without: ["resolves"], with: { rejects: { code: "EAGAIN" } } },
 )
+
+scenario(
+  "an XPUB hears a subscription behind more messages than its receive mark",
+  async ({ zmq, make, bind, subscribed, observe }) => {
+    const publisher = make(zmq.XPublisher, { receiveHighWaterMark: 1 })
+    const subscriber = make(zmq.XSubscriber)
+    subscriber.connect(await bind(publisher))
+    for (let i = 0; i < 20; i++) await subscriber.send(`${i}`)
+    await subscriber.send("\x01topic")
+    await subscribed(publisher, subscriber, "topic")
+    await publisher.send("topic")
+    observe("received", await subscriber.receive())
+    const messages: string[] = []
+    while (messages.length < 21) messages.push(String((await publisher.receive())[0]))
+    observe("messages", messages)
+  },
+  { messages: [...Array.from({ length: 20 }, (_, i) => `${i}`), "\x01topic"] },
+)

@@ -524,6 +524,38 @@ scenario(
 )
 
 scenario(
+  "calls that are pending when their sockets are closed settle in the order of close()",
+  async ({ zmq, make, bind, observe }) => {
+    const order: string[] = []
+    const [first, second, third] = [make(zmq.Dealer), make(zmq.Reply), make(zmq.Dealer)]
+    for (const socket of [first, second, third]) await bind(socket)
+    const settled = (name: string, call: Promise<unknown>) =>
+      call.catch(({ code }) => order.push(`${name} ${code}`))
+    const calls = [
+      settled("third receives", third.receive()),
+      settled("third sends", third.send("text")),
+      settled("second sends", second.send("text")),
+      settled("second receives", second.receive()),
+      settled("first sends", first.send("text")),
+      settled("first receives", first.receive()),
+    ]
+    for (const socket of [first, second, third]) socket.close()
+    await Promise.all(calls)
+    observe("order", order)
+  },
+  {
+    order: [
+      "first receives EAGAIN",
+      "first sends EAGAIN",
+      "second receives EAGAIN",
+      "second sends EFSM",
+      "third receives EAGAIN",
+      "third sends EAGAIN",
+    ],
+  },
+)
+
+scenario(
   "several endpoints on one socket, bound and connected",
   async ({ zmq, make, bind, take, observe }) => {
     const dealer = make(zmq.Dealer)

@@ -700,3 +700,21 @@ scenario(
   },
   { received: ["a1"] },
 )
+
+scenario(
+  "a SUB that is asked whether it is writable has the next message, whatever it cancels then",
+  async ({ zmq, make, bind, until, subscribed, sleep, attempted, observe }) => {
+    const [publisher, subscriber] = [make(zmq.Publisher), make(zmq.Subscriber)]
+    subscriber.connect(await bind(publisher))
+    subscriber.subscribe("a")
+    await subscribed(publisher, subscriber, "a")
+    for (const text of ["a1", "a2"]) await publisher.send(text)
+    await sleep(100)
+    observe("writable", subscriber.writable)
+    subscriber.unsubscribe("a")
+    subscriber.receiveTimeout = 0
+    for (const name of ["first", "second"]) await attempted(name, () => subscriber.receive())
+    await until(() => !subscriber.readable)
+  },
+  { first: { resolves: ["a1"] }, second: { rejects: { code: "EAGAIN" } } },
+)

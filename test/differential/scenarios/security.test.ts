@@ -5,6 +5,8 @@ import type { Reply } from "zeromq"
 import { property } from "../raw-peer.js"
 import { type Run, scenario } from "../scenario.js"
 
+const ZAP_ENDPOINT = "inproc://zeromq.zap.01"
+
 type Answer = (request: Buffer[]) => (string | Buffer)[]
 
 const answers = {
@@ -18,9 +20,7 @@ const answers = {
 async function zap({ zmq, plain, until, attempt }: Run, answer: Answer): Promise<Buffer[][]> {
   const handler: Reply = plain(zmq.Reply)
   // The name becomes free some time after the previous handler was closed.
-  await until(
-    async () => "resolves" in (await attempt(() => handler.bind("inproc://zeromq.zap.01"))),
-  )
+  await until(async () => "resolves" in (await attempt(() => handler.bind(ZAP_ENDPOINT))))
   const requests: Buffer[][] = []
   const serve = async () => {
     for await (const request of handler) {
@@ -32,13 +32,23 @@ async function zap({ zmq, plain, until, attempt }: Run, answer: Answer): Promise
   return requests
 }
 
+/**
+ * Omits events that were reported before: libzmq sometimes keeps a refused connection until
+ * `handshakeInterval`, and reports it again.
+ */
+function unique<T>(events: readonly T[]): T[] {
+  return [...new Map(events.map((event) => [JSON.stringify(event), event])).values()]
+}
+
 /** Omits request ids, which depend on earlier requests. */
 const shown = (requests: Buffer[][]) => requests.map(([version, , ...rest]) => [version, ...rest])
 
 scenario(
   "PLAIN without a handler refuses all peers",
   async ({ zmq, make, bind, attempt, happened, observe, eventTypes }) => {
-    const pull = make(zmq.Pull, { plainServer: true, receiveTimeout: 500 })
+    // The handler of another scenario may not be gone yet.
+    const context = new zmq.Context()
+    const pull = make(zmq.Pull, { context, plainServer: true, receiveTimeout: 500 })
     const push = make(zmq.Push, {
       plainUsername: "user",
       plainPassword: "secret",
@@ -50,9 +60,8 @@ scenario(
     observe("received", Object.keys(await attempt(() => pull.receive())))
     await happened(pull, "disconnect")
     await happened(push, "connect:retry")
-    // libzmq sometimes keeps the connection until `handshakeInterval`, and reports it again.
-    observe("pull", [...new Set(eventTypes(pull))])
-    observe("push", eventTypes(push))
+    observe("pull", unique(eventTypes(pull)))
+    observe("push", unique(eventTypes(push)))
   },
   { mechanisms: ["plain", "plain"], received: ["rejects"] },
 )
@@ -131,8 +140,8 @@ for (const code of [300, 400, 500] as const) {
       await happened(pull, "disconnect")
       await happened(push, "disconnect")
       await sleep(100)
-      observe("pull", eventTypes(pull))
-      observe("push", events(push))
+      observe("pull", unique(eventTypes(pull)))
+      observe("push", unique(events(push)))
     },
     { pull: expect.arrayContaining(["accept", "handshake:error:auth"]) },
   )
@@ -195,7 +204,7 @@ for (const [name, answer] of Object.entries<Answer>({
       push.connect(await bind(pull))
       await happened(pull, "disconnect")
       await sleep(100)
-      observe("pull", events(pull))
+      observe("pull", unique(events(pull)))
     },
     { pull: expect.arrayContaining([expect.objectContaining({ type: "accept" })]) },
   )
@@ -242,8 +251,8 @@ scenario(
     await happened(pull, "disconnect")
     await happened(push, "disconnect")
     await sleep(100)
-    observe("pull", events(pull))
-    observe("push", events(push))
+    observe("pull", unique(events(pull)))
+    observe("push", unique(events(push)))
   },
   { pull: expect.arrayContaining([expect.objectContaining({ type: "handshake:error:auth" })]) },
 )
@@ -267,16 +276,18 @@ scenario(
 scenario(
   "NULL with a domain and no handler",
   async ({ zmq, make, bind, observe, attempt, sleep, eventTypes }) => {
-    const pull = make(zmq.Pull, { zapDomain: "domain", receiveTimeout: 300 })
+    // The handler of another scenario may not be gone yet.
+    const context = new zmq.Context()
+    const pull = make(zmq.Pull, { context, zapDomain: "domain", receiveTimeout: 300 })
     const push = make(zmq.Push, { reconnectInterval: 10_000 })
     push.connect(await bind(pull))
     await push.send("text")
     observe("received", Object.keys(await attempt(() => pull.receive())))
     await sleep(20)
-    observe("pull", eventTypes(pull))
-    observe("push", eventTypes(push))
+    observe("pull", unique(eventTypes(pull)))
+    observe("push", unique(eventTypes(push)))
   },
-  { pull: expect.arrayContaining(["accept"]) },
+  { received: ["resolves"], pull: expect.arrayContaining(["accept"]) },
 )
 
 scenario(
@@ -288,8 +299,8 @@ scenario(
     await happened(pull, "disconnect")
     await happened(push, "disconnect")
     await sleep(100)
-    observe("pull", events(pull))
-    observe("push", events(push))
+    observe("pull", unique(events(pull)))
+    observe("push", unique(events(push)))
   },
   { pull: expect.arrayContaining([expect.objectContaining({ type: "accept" })]) },
 )
@@ -302,13 +313,13 @@ scenario(
     b.connect(await bind(a))
     await until(() => eventTypes(a).includes("accept"))
     await sleep(100)
-    observe("client, client", [eventTypes(a), eventTypes(b)])
+    observe("client, client", [unique(eventTypes(a)), unique(eventTypes(b))])
     const server = { plainServer: true, reconnectInterval: 10_000 }
     const [c, d] = [make(zmq.Pull, server), make(zmq.Push, server)]
     d.connect(await bind(c))
     await until(() => eventTypes(c).includes("accept"))
     await sleep(100)
-    observe("server, server", [eventTypes(c), eventTypes(d)])
+    observe("server, server", [unique(eventTypes(c)), unique(eventTypes(d))])
   },
   { "client, client": expect.any(Array) },
 )

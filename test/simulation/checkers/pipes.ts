@@ -3,8 +3,10 @@ import type { Checker } from "../checker.js"
 import type { PipeState } from "../engine.js"
 import { authorOf, type Program } from "../programs.js"
 import type { TypeName } from "../scenario.js"
-import { endsOf, isConnected, type Run } from "../state.js"
+import { endsOf, isConnected, mayEnd, type Run, usesThreads } from "../state.js"
 
+/** Milliseconds in which a call that has nothing to wait for settles. */
+const SOON_MS = 100
 /** Number of events between two checks of all pipes. */
 const LOOK_STEPS = 4
 /** Maximum bytes that a peer which does not read can make a socket hold, besides one message of the run. */
@@ -12,6 +14,9 @@ const UNSENT_MAX_BYTES = 1 << 20
 
 /** Maximum bytes that a connection may have decoded in advance. */
 const DECODED_MAX_BYTES = 600 * 1024
+/** Maximum bytes of messages that an XPUB reads whatever its mark, and that a thread reads for it. */
+const READ_AHEAD_BYTES = 64 * 1024
+const THREAD_AHEAD_BYTES = 4 << 20
 
 /** Minimum bytes of the head of a frame. */
 const HEAD_BYTES = 2
@@ -87,7 +92,7 @@ export class Pipes implements Checker {
     const { world } = this.#run
     const { waiting } = inbound
     const receiveMax = outbound.conflates ? 1 : inbound.highWaterMark
-    if (receiveMax > 0 && waiting > receiveMax) {
+    if (receiveMax > 0 && waiting > receiveMax && !isReadAhead(inbound)) {
       const isRest = connection === undefined && this.#isOnePiece(inbound.waitingAfter(receiveMax))
       if (!isRest)
         world.fail("marks are kept", `${waiting} messages wait at a receive mark of ${receiveMax}`)
@@ -147,12 +152,19 @@ export class Pipes implements Checker {
    * not received.
    */
   #checkWaiting({ spec, socket, receivedBytes }: Program, most: number): void {
-    const { network, world } = this.#run
-    const mark = socket.receiveHighWaterMark
+    const { network, world, scenario } = this.#run
+    const changes = scenario.actions.filter(
+      ({ kind, socket: of }) => kind === "marks" && of === spec.number,
+    )
+    // Messages read under a higher mark may still wait.
+    const marks = [socket.receiveHighWaterMark, ...changes.map(({ value }) => value)]
+    const mark = Math.max(...marks)
     if (
       spec.isForwarded ||
       !GIVES_ALL.includes(spec.type) ||
-      mark === 0 ||
+      marks.includes(0) ||
+      // What it receives after a disconnect() is counted and dropped.
+      mayEnd(scenario, spec.number) ||
       spec.options.conflate === true
     )
       return
@@ -162,7 +174,9 @@ export class Pipes implements Checker {
       // A hostile peer's connection may belong to any socket.
       return !ends || ends.dialling === spec || ends.accepting === spec
     })
-    const room = links.length * (mark * most + DECODED_MAX_BYTES)
+    const ahead = usesThreads(spec) ? THREAD_AHEAD_BYTES : READ_AHEAD_BYTES
+    const readAhead = spec.type === "XPublisher" ? ahead : 0
+    const room = links.length * (mark * most + readAhead + DECODED_MAX_BYTES)
     if (waiting > room)
       world.fail(
         "bytes that wait are bounded",
@@ -186,11 +200,11 @@ export class Pipes implements Checker {
       if (state.isTerminated) continue
       this.#checkWakeUps(state, reads)
     }
-    // One with a timeout may only have begun to wait.
-    for (const { spec, isSending, isClosed } of programs)
+    // One with a timeout may only have begun to wait, and a ROUTER to learn that nobody has the name.
+    for (const { spec, sendingMs, isClosed } of programs)
       if (
         isCalm &&
-        isSending &&
+        sendingMs > SOON_MS &&
         !isClosed &&
         spec.options.sendTimeout === undefined &&
         isConnected(this.#run, spec)
@@ -222,4 +236,10 @@ export class Pipes implements Checker {
     if (isCalm && isWritable && connection.blocked)
       waits("a connection is blocked, and nothing is on its way")
   }
+}
+
+/** Returns whether all queued messages but the last take less memory than an XPUB may read ahead. */
+function isReadAhead({ waitingAfter, readAheadBytes }: PipeState["inbound"]): boolean {
+  const parts = waitingAfter(0).slice(0, -1).flat()
+  return parts.reduce((sum, { length }) => sum + length, 0) < readAheadBytes
 }

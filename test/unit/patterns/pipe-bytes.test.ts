@@ -3,9 +3,10 @@ import { expect, test } from "vitest"
 
 import { Pipe } from "../../../src/patterns/pipe.js"
 import { Pull } from "../../../src/patterns/pull.js"
+import { XPub } from "../../../src/patterns/xpub.js"
 import { Bench, FakeConnection, noMarks, PlainSender } from "../../support/pipes.js"
 
-const part = (bytes: number) => [Buffer.alloc(bytes)]
+const part = (bytes: number) => [Buffer.alloc(bytes, "a")]
 
 function pipeWith(receiveHighWaterBytes: number, receiveHighWaterMark = 1000) {
   const bench = new Bench(Pull)
@@ -59,4 +60,21 @@ test("a full pipe accepts nothing from its next connection", () => {
   expect([connection.stops, next.stops]).toEqual([0, 1])
   bench.receive()
   expect(next.resumes).toBe(1)
+})
+
+test.each([
+  { messages: 1023, bytes: 0, of: "empty ones" },
+  { messages: 15, bytes: 4096, of: "4 KiB" },
+])("an XPUB's pipe reads $messages messages of $of beyond its mark, and resumes at half", (row) => {
+  const bench = new Bench(XPub)
+  const pipe = new Pipe(bench.type, new PlainSender(), { ...noMarks, receiveHighWaterMark: 2 })
+  const connection = new FakeConnection()
+  pipe.attach(connection)
+  bench.type.attach(pipe)
+  for (let i = 0; i < row.messages; i++) expect(pipe.message(part(row.bytes))).toBe(true)
+  expect(pipe.message(part(row.bytes))).toBe(false)
+  let read = 0
+  for (; connection.resumes === 0; read++) bench.receive()
+  expect(read).toBeGreaterThanOrEqual(Math.floor(row.messages / 2))
+  expect(read).toBeLessThan(row.messages)
 })
