@@ -191,9 +191,9 @@ export function atomicsFor(loop: EventLoop, random: Random, share: number): obje
     notify: () => 0,
     /** Sleeps until the value changes, while other threads continue. */
     wait: (array: Int32Array, index: number, value: number, ms: number) => {
-      const until = world.now + ms
-      while (Atomics.load(array, index) === value && world.step(until));
-      return Atomics.load(array, index) === value ? "timed-out" : "ok"
+      const isWaiting = () => Atomics.load(array, index) === value
+      world.wait(loop, world.now + ms, isWaiting)
+      return isWaiting() ? "timed-out" : "ok"
     },
   }
 }

@@ -265,6 +265,8 @@ export class World {
   readonly expected: Set<string> = new Set()
   #order = 0
   #depth = 0
+  /** The thread whose callback has ended, and whose promises are being settled. */
+  #settling: EventLoop | undefined
 
   constructor(keepsLog: boolean) {
     this.lines = keepsLog ? [] : undefined
@@ -339,10 +341,22 @@ export class World {
     return true
   }
 
+  /** Runs events of the other threads while a thread waits for them, until a time. */
+  wait(waiting: EventLoop, until: number, isWaiting: () => boolean): void {
+    const other = this.#settling
+    // All threads share one queue of promises, so those of the waiting thread may run in the turn of
+    // another, which could answer.
+    const isFree = other !== undefined && other !== waiting
+    if (isFree) other.isBusy = false
+    while (isWaiting() && this.step(until));
+    if (isFree) other.isBusy = true
+  }
+
   #runOn(loop: EventLoop, run: () => void): void {
     this.#depth++
     loop.isBusy = true
     this.guard(run)
+    if (this.#depth === 1) this.#settling = loop
     loop.settle()
     // Also settle promises of a thread that ran inside another one, which may have scheduled more.
     if (this.#depth === 1) {
@@ -351,6 +365,7 @@ export class World {
     }
     loop.isBusy = false
     this.#depth--
+    if (this.#depth === 0) this.#settling = undefined
   }
 
   get #unsettled(): EventLoop | undefined {
