@@ -241,7 +241,7 @@ function finish(run: Run, checkers: readonly Checker[]): void {
         type === "Pair" || options.routingId !== undefined || isForwarded === true,
     )
   // A slow processor takes longer for the same work.
-  const rounds = QUIET_ROUNDS * (1 + run.scenario.clockMs)
+  const rounds = QUIET_ROUNDS * (1 + 2 * run.scenario.clockMs)
   const settle = (isDone = () => true) => {
     for (let round = 0; !world.failure; round++) {
       const before = progress()
