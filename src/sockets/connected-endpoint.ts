@@ -33,7 +33,7 @@ export class ConnectedEndpoint extends Endpoint {
 
   /** Adds the pipe and begins to dial. */
   dial(routingId: string | undefined): void {
-    if (!this.host.immediate) {
+    if (!this.settings.immediate) {
       this.#pipe = this.newPipe()
       this.#pipe.routingId = routingId
       this.host.added(this.#pipe)
@@ -58,8 +58,9 @@ export class ConnectedEndpoint extends Endpoint {
     }
     // As in libzmq: it drops the pipe of an endpoint, and its messages, unless the connection
     // created it or the socket has read them already.
-    const { immediate, type } = this.host
-    this.#pipe.finish(() => this.#finish(), keepsReceived && (immediate || type.ownsReceived))
+    const { immediate } = this.settings
+    const { ownsReceived } = this.host.type
+    this.#pipe.finish(() => this.#finish(), keepsReceived && (immediate || ownsReceived))
     this.host.removed(this.#pipe)
   }
 
@@ -125,7 +126,7 @@ export class ConnectedEndpoint extends Endpoint {
   protected closed(connection: PeerConnection, ending: Ending): void {
     this.pipes.delete(connection)
     this.tellClosed(connection, ending)
-    if (this.#pipe && this.host.immediate && !this.isReleased) {
+    if (this.#pipe && this.settings.immediate && !this.isReleased) {
       this.#pipe.close()
       this.host.removed(this.#pipe)
       this.host.lz4.pipeRemoved(this.#pipe)

@@ -1,5 +1,5 @@
 import type { Context, Event, Socket } from "zeromq"
-import type { Pipe, PipeOptions } from "../patterns/pipe.js"
+import type { Pipe } from "../patterns/pipe.js"
 import type { SocketType } from "../patterns/socket-type.js"
 import {
   canonicalEndpoint,
@@ -13,7 +13,7 @@ import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { explain, mistake, zmqError } from "../transport/zmq-error.js"
 import { BoundEndpoint } from "./bound-endpoint.js"
 import { ConnectedEndpoint } from "./connected-endpoint.js"
-import type { EndpointHost, EndpointSettings } from "./endpoint.js"
+import type { EndpointHost } from "./endpoint.js"
 import type { EndpointOptions } from "./endpoint-options.js"
 import { SettingsReader } from "./endpoint-settings.js"
 import { exitsLater } from "./exit.js"
@@ -32,8 +32,6 @@ type Endpoint = BoundEndpoint | ConnectedEndpoint
 /** The `lz4+tcp://` endpoints of a socket, by name, and what they share: options and pipes. */
 export class EndpointRegistry implements EndpointHost {
   readonly type: SocketType
-  pipeOptions: PipeOptions
-  immediate = false
   lastEndpoint: string | null = null
   readonly #state: SocketState
   /** Undefined after the socket was closed. */
@@ -54,7 +52,6 @@ export class EndpointRegistry implements EndpointHost {
     this.#context = socket.context
     this.#hold = hold
     this.#settings = new SettingsReader(type.name, state)
-    this.pipeOptions = readPipeOptions(socket, type.name, state)
   }
 
   get context(): Context | undefined {
@@ -84,7 +81,7 @@ export class EndpointRegistry implements EndpointHost {
     } catch (error) {
       throw this.bindError(address, error)
     }
-    const endpoint = new BoundEndpoint(this, this.#readSettings(socket, address, options))
+    const endpoint = new BoundEndpoint(this, this.#settings.read(socket, address, options))
     this.#hold.ref()
     try {
       await endpoint.listen(resolved)
@@ -104,7 +101,7 @@ export class EndpointRegistry implements EndpointHost {
     } catch (error) {
       throw this.bindError(address, error)
     }
-    const endpoint = new BoundEndpoint(this, this.#readSettings(socket, address, options))
+    const endpoint = new BoundEndpoint(this, this.#settings.read(socket, address, options))
     try {
       endpoint.listenSync(resolved)
     } catch (error) {
@@ -127,12 +124,11 @@ export class EndpointRegistry implements EndpointHost {
   connect(socket: Socket, address: string, options: EndpointOptions): void {
     checkAffinity(socket, address)
     const destination = parseConnect(address, socket.ipv6)
-    const settings = this.#readSettings(socket, address, options)
+    const settings = this.#settings.read(socket, address, options)
     if (this.type.connectsOnce && this.#endpoints.has(address)) {
       settings.transport.encoder.close()
       return
     }
-    this.immediate = socket.immediate
     const gaveUp = (isWrongPeer: boolean) => this.#forget(address, endpoint, isWrongPeer)
     const endpoint = new ConnectedEndpoint(this, settings, address, destination, gaveUp)
     this.#add(address, endpoint)
@@ -217,13 +213,6 @@ export class EndpointRegistry implements EndpointHost {
     endpoint.release(0, () => {}, false)
   }
 
-  #readSettings(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
-    const pipeOptions = readPipeOptions(socket, this.type.name, this.#state)
-    const settings = this.#settings.read(socket, address, options, pipeOptions)
-    this.pipeOptions = pipeOptions
-    return settings
-  }
-
   /** Emits the event for an endpoint that cannot be bound, and returns the error to throw. */
   bindError(address: string, error: unknown): Error {
     const reported = zmqError((error as { code: "EINVAL" }).code)
@@ -233,8 +222,8 @@ export class EndpointRegistry implements EndpointHost {
   }
 
   changeHighWaterMarks(socket: Socket): void {
-    this.pipeOptions = readPipeOptions(socket, this.type.name, this.#state)
-    for (const pipe of this.#pipes) pipe.options = this.pipeOptions
+    const options = readPipeOptions(socket, this.type.name, this.#state)
+    for (const pipe of this.#pipes) pipe.options = options
   }
 
   // -- Events of endpoints ---------------------------------------------------------

@@ -1,7 +1,6 @@
 import type { Socket } from "zeromq"
 import { boolean, checkEndpointOptions } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
-import type { PipeOptions } from "../patterns/pipe.js"
 import { ThreadTransport } from "../thread/thread-transport.js"
 import { threadsOf } from "../thread/threads.js"
 import { LocalTransport } from "../transport/local-transport.js"
@@ -16,7 +15,12 @@ import {
   readThread,
 } from "./endpoint-options.js"
 import { refuseSocketOptions } from "./mistakes.js"
-import { readHandshakeSettings, readHeartbeat, readTcpOptions } from "./socket-options.js"
+import {
+  readHandshakeSettings,
+  readHeartbeat,
+  readPipeOptions,
+  readTcpOptions,
+} from "./socket-options.js"
 import type { SocketState } from "./state.js"
 
 /**
@@ -34,12 +38,7 @@ export class SettingsReader {
   }
 
   /** @throws TypeError, RangeError, or Error in the form of zeromq.js. */
-  read(
-    socket: Socket,
-    address: string,
-    options: EndpointOptions,
-    pipeOptions: PipeOptions,
-  ): EndpointSettings {
+  read(socket: Socket, address: string, options: EndpointOptions): EndpointSettings {
     refuseSocketOptions(options, ENDPOINT_OPTIONS, socket)
     const hasNoOptions = Object.keys(options ?? {}).length === 0
     if (hasNoOptions && this.#sharedSettings?.changes === this.#state.optionChanges) {
@@ -47,14 +46,7 @@ export class SettingsReader {
       settings.transport.encoder.share()
       return settings
     }
-    const settings = readSettings(
-      socket,
-      this.#socketType,
-      this.#state,
-      address,
-      options,
-      pipeOptions,
-    )
+    const settings = readSettings(socket, this.#socketType, this.#state, address, options)
     if (hasNoOptions) {
       this.close()
       settings.transport.encoder.share()
@@ -77,9 +69,10 @@ function readSettings(
   state: SocketState,
   address: string,
   options: EndpointOptions,
-  { conflate, receiveHighWaterMark }: PipeOptions,
 ): EndpointSettings {
   const settings = checkEndpointOptions(options, socket.maxMessageSize, OWN_OPTIONS)
+  const pipe = readPipeOptions(socket, socketType, state)
+  const { conflate, receiveHighWaterMark } = pipe
   const thread = readThread(options)
   const { acceptPlain = false } = options
   const acceptsPlain = boolean("acceptPlain", acceptPlain)
@@ -110,5 +103,7 @@ function readSettings(
     ),
     authenticates: handshake.plainServer || handshake.authenticate,
     receiveHighWaterBytes,
+    pipe,
+    immediate: socket.immediate,
   }
 }

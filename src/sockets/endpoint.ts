@@ -19,9 +19,6 @@ import type { Lz4, Source } from "./lz4.js"
 export interface EndpointHost {
   readonly type: SocketType
   readonly lz4: Lz4
-  readonly pipeOptions: PipeOptions
-  /** Whether pipes exist only while there is a connection (ZMQ_IMMEDIATE). */
-  readonly immediate: boolean
   emit(event: Event): void
   added(pipe: Pipe): void
   removed(pipe: Pipe): void
@@ -35,6 +32,10 @@ export interface EndpointSettings {
   authenticator: Authenticator
   /** Maximum plaintext in bytes that is queued for receiving from each connection; 0 is no limit. */
   receiveHighWaterBytes: number
+  /** The options of later pipes. As in libzmq, these are those of the socket at bind() or connect(). */
+  pipe: PipeOptions
+  /** Whether a connected endpoint has a pipe only while there is a connection (ZMQ_IMMEDIATE). */
+  immediate: boolean
 }
 
 /** Milliseconds that a peer has to close its side after `linger` has expired. */
@@ -282,7 +283,7 @@ export abstract class Endpoint implements Source {
   protected newPipe(): Pipe {
     const { host, settings } = this
     const { receiveHighWaterBytes } = settings
-    const pipe = new Pipe(host.type, this.encoder, host.pipeOptions, receiveHighWaterBytes)
+    const pipe = new Pipe(host.type, this.encoder, settings.pipe, receiveHighWaterBytes)
     host.lz4.pipeAdded(pipe)
     return pipe
   }

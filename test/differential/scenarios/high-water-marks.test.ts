@@ -246,6 +246,75 @@ scenario(
   { writable: true, "writable after the next connect": false },
 )
 
+scenario(
+  "immediate set between two connects applies to the second only",
+  async ({ zmq, make, bind, joined, happened, until, observe }) => {
+    for (const immediate of [false, true]) {
+      const push = make(zmq.Push, { sendTimeout: 0, linger: 0, reconnectInterval: 10, immediate })
+      const pulls = [make(zmq.Pull), make(zmq.Pull)]
+      for (const [i, pull] of pulls.entries()) {
+        if (i === 1) push.immediate = true
+        push.connect(await bind(pull))
+        await joined(pull)
+      }
+      await joined(push, 2)
+      for (const pull of pulls) pull.close()
+      await happened(push, "disconnect", 2)
+      await until(() => push.writable === !immediate)
+      observe(`writable, immediate ${immediate}`, push.writable)
+    }
+  },
+  { "writable, immediate false": true, "writable, immediate true": false },
+)
+
+scenario(
+  "conflate set between two binds does not apply to the first, for later peers either",
+  async ({ zmq, make, bind, joined, sleep, observe, take }) => {
+    const pull = make(zmq.Pull)
+    const first = await bind(pull)
+    pull.conflate = true
+    await bind(pull)
+    const push = make(zmq.Push)
+    push.connect(first)
+    await joined(push)
+    for (let i = 0; i < 5; i++) await push.send(`${i}`)
+    // All have to arrive before the first is received.
+    await sleep(200)
+    observe("received", await take(pull, 5))
+  },
+  { received: [["0"], ["1"], ["2"], ["3"], ["4"]] },
+)
+
+scenario(
+  "sendHighWaterMark set after bind applies to the peers of then, and to later endpoints",
+  async ({ zmq, make, bind, joined, happened, observe }) => {
+    // Much more than fits into the buffers of a connection.
+    const message = randomBytes(1 << 20)
+    for (const [before, after] of [
+      [1000, 1],
+      [1, 1000],
+    ]) {
+      const push = make(zmq.Push, { linger: 0, sendTimeout: 500, sendHighWaterMark: before })
+      const endpoint = await bind(push)
+      push.sendHighWaterMark = after
+      const pull = make(zmq.Pull, { receiveHighWaterMark: 1 })
+      pull.connect(endpoint)
+      await joined(push)
+      await happened(pull, "handshake")
+      let sent = 0
+      const send = async () => {
+        while (sent < 40) {
+          await push.send(message)
+          sent++
+        }
+      }
+      await send().catch(() => {})
+      observe(`all sent, after bind with ${before}`, sent === 40)
+    }
+  },
+  { "all sent, after bind with 1000": true, "all sent, after bind with 1": false },
+)
+
 for (const type of ["Push", "Dealer"] as const) {
   scenario(
     `${type} with conflate keeps the last message`,
