@@ -2,7 +2,7 @@
 import type { Checker } from "../checker.js"
 import type { Link, Socket } from "../network.js"
 import { addressOf, portIn } from "../programs.js"
-import { LONG_RECONNECT_MS, type SocketSpec } from "../scenario.js"
+import { LONG_RECONNECT_MS, type Scenario, type SocketSpec } from "../scenario.js"
 import { boundBy, endsOf, isDenied, mayEnd, type Run } from "../state.js"
 
 /** Milliseconds after which a lost connection has been replaced. */
@@ -58,7 +58,7 @@ export class Connections implements Checker {
     const live = new Set<string>()
     // One that heartbeats showed to be broken may just have ended.
     for (const link of network.links)
-      if (link.endedMs > world.now - RECONNECTED_MS)
+      if (link.endedMs > world.now - RECONNECTED_MS || isAbandoned(scenario, link))
         live.add(`${link.accepting.remoteAddress} ${link.accepting.localPort}`)
     for (const { spec, connected, isClosed } of programs) {
       if (isClosed || spec.options.reconnectInterval === LONG_RECONNECT_MS) continue
@@ -91,4 +91,13 @@ export class Connections implements Checker {
       `${label} (${dialling.type} ${dialling.number} to ${accepting.type} ${accepting.number}) was closed`,
     )
   }
+}
+
+/**
+ * Returns whether a PAIR took no messages from a connection, because it had some of the one before.
+ * As in libzmq, it does not read it any more, and so does not notice its end.
+ */
+function isAbandoned({ sockets }: Scenario, { accepting, dialling }: Link): boolean {
+  const dialler = sockets.find(({ number }) => addressOf(number) === accepting.remoteAddress)
+  return dialler?.type === "Pair" && !dialling.isClosed && !dialling.isReading
 }
