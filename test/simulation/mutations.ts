@@ -150,8 +150,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: INBOUND,
-        from: "max <= 0 || (this.#messages.length <= max / 2 &&",
-        to: "max <= 0 || (this.#messages.length > 0 && this.#messages.length <= max / 2 &&",
+        from: "this.#messages.length <= max / 2 || this.#memory <= this.#readAheadBytes / 2",
+        to: "this.#messages.length > 0 && this.#messages.length <= max / 2",
       },
     ],
   },
@@ -170,8 +170,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: INBOUND,
-        from: "(this.#messages.length >= max ||",
-        to: "(this.#messages.length > max ||",
+        from: "return this.#messages.length >= max &&",
+        to: "return this.#messages.length > max &&",
       },
     ],
   },

@@ -53,6 +53,14 @@ test("a seed replays exactly, and no other does the same", async () => {
   expect(hashes.size).toBe(30)
 })
 
+test("every fault can be injected: what it changes occurs once", () => {
+  for (const { name, patches } of mutations)
+    for (const { file, from } of patches) {
+      const source = readFileSync(join(import.meta.dirname, "../..", file), "utf8")
+      expect(source.split(from).length - 1, `${name}: ${file} has ${from}`).toBe(1)
+    }
+})
+
 test("a fault is found, and its scenario made smaller", async () => {
   // One that few runs show.
   const mutation = mutations.find(({ name }) => name === "peers that speak tcp:// are sent parts")
