@@ -348,7 +348,9 @@ export class World {
     // another, which could answer.
     const isFree = other !== undefined && other !== waiting
     if (isFree) other.isBusy = false
+    this.#settling = undefined // what runs meanwhile runs in callbacks
     while (isWaiting() && this.step(until));
+    this.#settling = other
     if (isFree) other.isBusy = true
   }
 
