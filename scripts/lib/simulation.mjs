@@ -108,6 +108,18 @@ const VIEWS = [
 ]
 
 /**
+ * Returns the source with a change. Throws an Error unless what it changes occurs once.
+ * @param {string} source
+ * @param {Patch} patch
+ */
+export function applyPatch(source, { file, from, to }) {
+  const places =
+    typeof from === "string" ? source.split(from).length - 1 : source.match(from)?.length
+  if (places !== 1) throw new Error(`${file} does not have this once:\n${from}`)
+  return source.replace(from, () => to)
+}
+
+/**
  * Applies patches to sources as they are read.
  * @param {Patch[]} patches
  * @returns {esbuild.Plugin}
@@ -120,16 +132,7 @@ function patched(patches) {
         const file = path.slice(paths.root.length + 1)
         const wanted = patches.filter((patch) => patch.file === file)
         if (wanted.length === 0) return undefined
-        let contents = readFileSync(path, "utf8")
-        for (const { from, to } of wanted) {
-          const places =
-            typeof from === "string"
-              ? contents.split(from).length - 1
-              : contents.match(from)?.length
-          if (places !== 1) throw new Error(`${file} does not have this once:\n${from}`)
-          contents = contents.replace(from, () => to)
-        }
-        return { contents, loader: "ts" }
+        return { contents: wanted.reduce(applyPatch, readFileSync(path, "utf8")), loader: "ts" }
       })
     },
   }
