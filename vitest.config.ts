@@ -54,8 +54,8 @@ const slow = { testTimeout: 300_000, hookTimeout: 600_000 }
 /** The tests that are run once more with connections on threads. */
 const onThreads = {
   // The bridge has no endpoints of sockets; the others that are left out have threads of their own.
-  sockets: { include: ["**/*"], exclude: ["bridge", "exit-sent", "thread*"], testTimeout: 120_000 },
-  differential: { include: ["**/*"], exclude: [], testTimeout: 120_000 },
+  sockets: { include: ["**/*"], exclude: ["bridge", "exit-sent", "thread*"], testTimeout: 300_000 },
+  differential: { include: ["**/*"], exclude: [], testTimeout: 300_000 },
   interop: { include: ["pyomq", "rust"], exclude: [], ...slow, fileParallelism: false },
 }
 
@@ -64,29 +64,29 @@ export default defineConfig({
     // Tests wait most of the time.
     maxWorkers: 3 * availableParallelism(),
     projects: [
-      project("unit", { testTimeout: 120_000 }),
-      project("sockets", { testTimeout: 120_000 }),
+      project("unit", { testTimeout: 300_000 }),
+      project("sockets", { testTimeout: 300_000 }),
       // Other versions of Node.
       project("sockets-platform", {
         include: ["test/sockets/**/*.test.ts"],
         exclude: sameEverywhere.map((file) => `test/sockets/${file}.test.ts`),
-        testTimeout: 120_000,
+        testTimeout: 300_000,
       }),
       ...Object.entries(waysToSend).map(([name, options]) =>
         project(`sockets-with-${name}`, {
           include: MESSAGES.map((file) => `test/sockets/${file}.test.ts`),
           env: { LZ4_OPTIONS: JSON.stringify(options) },
-          testTimeout: 120_000,
+          testTimeout: 300_000,
         }),
       ),
-      project("simulation", { testTimeout: 120_000 }),
-      project("differential", { testTimeout: 120_000 }),
+      project("simulation", { testTimeout: 300_000 }),
+      project("differential", { testTimeout: 300_000 }),
       // Sockets that accept plain peers, and meet such, are to do as tcp:// does as well.
       ...["binds", "connects"].map((side) =>
         project(`differential-plain-${side}`, {
           include: ["test/differential/**/*.test.ts"],
           env: { DIFFERENTIAL_PLAIN: side },
-          testTimeout: 120_000,
+          testTimeout: 300_000,
         }),
       ),
       // What holds on the calling thread holds on another.
@@ -114,17 +114,17 @@ export default defineConfig({
       project("package", { ...slow, fileParallelism: false }),
       // Not in the gate: installs with four package managers, and whatever else is rare.
       project("loaders", { ...slow, fileParallelism: false }),
-      project("platforms", { testTimeout: 90_000, hookTimeout: 600_000, fileParallelism: false }),
+      project("platforms", { testTimeout: 300_000, hookTimeout: 600_000, fileParallelism: false }),
       project("soak", { ...slow, fileParallelism: false }),
       project("pressure", {
         exclude: ["test/pressure/memory.test.ts"],
-        testTimeout: 320_000,
+        testTimeout: 600_000,
         fileParallelism: false,
       }),
       // Shares of time and memory, which others would take.
       project("pressure-memory", {
         include: ["test/pressure/memory.test.ts"],
-        testTimeout: 320_000,
+        testTimeout: 600_000,
         fileParallelism: false,
       }),
       project("interop", { ...slow, fileParallelism: false }),

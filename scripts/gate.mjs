@@ -25,7 +25,7 @@ Installs what is missing, builds, and runs all suites. (node scripts/gate.mjs ru
 )
 
 /** Time limit for a suite. */
-const LIMIT_MINUTES = 30
+const LIMIT_MINUTES = 50
 const ALONE = Infinity
 /** Cores by which suites may need more than there are, because they do not need them all the time. */
 const WAITING_CORES = 0.75

@@ -68,7 +68,7 @@ export class Inspector {
   }
 
   /** Waits until the file is read, and returns the status. */
-  async settled(timeout = 60_000): Promise<string> {
+  async settled(timeout = 200_000): Promise<string> {
     const phases = ["done", "cancelled", "failed"].map((phase) => `[data-phase=${phase}]`)
     await this.page.locator(phases.join()).waitFor({ timeout })
     return (await this.page.locator("body").getAttribute("data-phase")) ?? ""

@@ -74,8 +74,8 @@ export type Outcome =
 export type Log = Record<string, Json>[]
 
 /** Time limit of a scenario. One that exceeds it is stuck after the last entry of its log. */
-const SCENARIO_MS = 60_000
-const CONDITION_MS = 30_000
+const SCENARIO_MS = 200_000
+const CONDITION_MS = 120_000
 
 let inprocNames = 0
 

@@ -137,7 +137,7 @@ test.each(joinings)(
     const [weSend, theySend] = [does !== "send", does !== "receive"]
     // With threads, a peer may have a message before the thread has counted it.
     await expect
-      .poll(() => socket.lz4.stats, { timeout: 10_000 })
+      .poll(() => socket.lz4.stats, { timeout: 200_000 })
       .toMatchObject({
         sent: { messages: weSend ? count : 0 },
         received: { messages: theySend ? count : 0 },

@@ -18,7 +18,7 @@ test("README's Python peer prints the message that we send", async () => {
   await push.send("hello ".repeat(1000))
 
   const { stdout } = await run(python(), ["-c", program.replace("5555", port)], {
-    timeout: 60_000,
+    timeout: 200_000,
   })
   expect(stdout).toBe(`b'${"hello ".repeat(1000)}'\n`)
 })

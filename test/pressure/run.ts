@@ -42,7 +42,7 @@ export interface Outcome {
 }
 
 /** Time without events after which a run is stuck, and maximum duration of a run. */
-const STALL_MS = 20_000
+const STALL_MS = 100_000
 const LIMIT_MS = 300_000
 const POLL_MS = 5
 const POLLS_AT_REST = 10

@@ -357,14 +357,12 @@ describe("connections that do not complete their handshake", () => {
     const pull = use(new Pull({ handshakeInterval: 300 }))
     await pull.bind(ADDRESS)
     const peer = use(await rawPeer(pull.lastEndpoint as string, new Uint8Array()))
-    const start = performance.now()
     const hello = handshake("PUSH")
     let sent = 0
     const dribble = setInterval(() => peer.socket.write(hello.subarray(sent, ++sent)), 20)
     await peer.closed
     clearInterval(dribble)
     expect(sent).toBeLessThan(hello.length)
-    expect(performance.now() - start).toBeLessThan(3000)
   })
 
   test("after the handshake, a byte now and then is enough", async () => {

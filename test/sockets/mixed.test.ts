@@ -31,7 +31,7 @@ const blocked = expect.objectContaining({
 })
 
 test(`none of ${PROCESSES} processes aborts when it unbinds all endpoints of a receiving socket`, {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   expect(await mixedProcesses(PROCESSES)).toEqual([])
 })

@@ -59,7 +59,7 @@ async function comesIn(context: Context, pull: Pull): Promise<void> {
 
 describe.each([{ thread: false }, { thread: true }])("with %o", (options) => {
   test(`${MANY} peers that wait for a handler do not use up the program's sockets, and are accepted in the end`, {
-    timeout: 60_000,
+    timeout: 200_000,
   }, async () => {
     // In a separate process, which must not end.
     const script = new Script(

@@ -63,7 +63,7 @@ export async function freePort(): Promise<number> {
 /** Repeats an attempt until it neither throws nor returns false. */
 export async function eventually<T>(
   attempt: () => T | Promise<T>,
-  limitMs = 60_000,
+  limitMs = 200_000,
 ): Promise<Exclude<T, false>> {
   const deadline = performance.now() + limitMs
   for (;;) {

@@ -519,9 +519,10 @@ describe("the summary of many connections", () => {
     const crowd = file("crowd.pcap", many(10_002))
     const summaries = (...args: string[]) =>
       json(run(["--json", ...args, "--filter", "connection=0", crowd]).stdout)
-    expect(summaries()).toHaveLength(10_001)
+    const first = summaries()
+    expect(first).toHaveLength(10_001)
+    expect(first.at(-1)).toMatchObject({ connection: null, connections: 10_002 })
     expect(summaries("--all")).toHaveLength(10_003)
-    expect(summaries().at(-1)).toMatchObject({ connection: null, connections: 10_002 })
   })
 })
 
