@@ -278,7 +278,7 @@ scenario(
   async ({ zmq, make, bind, observe, attempt, sleep, eventTypes }) => {
     // The handler of another scenario may not be gone yet.
     const context = new zmq.Context()
-    const pull = make(zmq.Pull, { context, zapDomain: "domain", receiveTimeout: 300 })
+    const pull = make(zmq.Pull, { context, zapDomain: "domain", receiveTimeout: 60_000 })
     const push = make(zmq.Push, { reconnectInterval: 10_000 })
     push.connect(await bind(pull))
     await push.send("text")
