@@ -29,13 +29,14 @@ const asInTheBuild = {
   },
 }
 
-const project = (name: string, options: object) => ({
+const project = (name: string, options: object = {}) => ({
   ...shared,
   plugins: [asInTheBuild],
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],
     server: { deps: { external: [/\/dist\//] } },
+    testTimeout: 300_000,
     ...options,
   },
 })
@@ -49,13 +50,13 @@ const waysToSend = {
 /** The tests in which messages go through unchanged, whatever the options. */
 const MESSAGES = ["pairs", "topics", "options", "sockets", "events", "proxy", "context"]
 
-const slow = { testTimeout: 300_000, hookTimeout: 600_000 }
+const slow = { hookTimeout: 600_000 }
 
 /** The tests that are run once more with connections on threads. */
 const onThreads = {
   // The bridge has no endpoints of sockets; the others that are left out have threads of their own.
-  sockets: { include: ["**/*"], exclude: ["bridge", "exit-sent", "thread*"], testTimeout: 300_000 },
-  differential: { include: ["**/*"], exclude: [], testTimeout: 300_000 },
+  sockets: { include: ["**/*"], exclude: ["bridge", "exit-sent", "thread*"] },
+  differential: { include: ["**/*"], exclude: [] },
   interop: { include: ["pyomq", "rust"], exclude: [], ...slow, fileParallelism: false },
 }
 
@@ -64,29 +65,26 @@ export default defineConfig({
     // Tests wait most of the time.
     maxWorkers: 3 * availableParallelism(),
     projects: [
-      project("unit", { testTimeout: 300_000 }),
-      project("sockets", { testTimeout: 300_000 }),
+      project("unit"),
+      project("sockets"),
       // Other versions of Node.
       project("sockets-platform", {
         include: ["test/sockets/**/*.test.ts"],
         exclude: sameEverywhere.map((file) => `test/sockets/${file}.test.ts`),
-        testTimeout: 300_000,
       }),
       ...Object.entries(waysToSend).map(([name, options]) =>
         project(`sockets-with-${name}`, {
           include: MESSAGES.map((file) => `test/sockets/${file}.test.ts`),
           env: { LZ4_OPTIONS: JSON.stringify(options) },
-          testTimeout: 300_000,
         }),
       ),
-      project("simulation", { testTimeout: 300_000 }),
-      project("differential", { testTimeout: 300_000 }),
+      project("simulation"),
+      project("differential"),
       // Sockets that accept plain peers, and meet such, are to do as tcp:// does as well.
       ...["binds", "connects"].map((side) =>
         project(`differential-plain-${side}`, {
           include: ["test/differential/**/*.test.ts"],
           env: { DIFFERENTIAL_PLAIN: side },
-          testTimeout: 300_000,
         }),
       ),
       // What holds on the calling thread holds on another.
@@ -114,7 +112,7 @@ export default defineConfig({
       project("package", { ...slow, fileParallelism: false }),
       // Not in the gate: installs with four package managers, and whatever else is rare.
       project("loaders", { ...slow, fileParallelism: false }),
-      project("platforms", { testTimeout: 300_000, hookTimeout: 600_000, fileParallelism: false }),
+      project("platforms", { ...slow, fileParallelism: false }),
       project("soak", { ...slow, fileParallelism: false }),
       project("pressure", {
         exclude: ["test/pressure/memory.test.ts"],

@@ -38,7 +38,7 @@ const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
 
 // `cores` is a suite's CPU time divided by its duration on an idle machine, 1 by default; 0 is a suite
 // that runs at the lowest priority and uses what the others leave. The slowest suites come first; those
-// that measure memory or shares of time come last and run alone.
+// that measure shares of time or memory come last and run alone, but for the lowest priority.
 const sockets = platforms ? "sockets" : "sockets-platform"
 const everywhere = platforms ? ["--every"] : []
 /** @type {[name: string, suite: Suite, needs?: Needs]} */
@@ -75,6 +75,7 @@ const suites = [
   ["fuzz", counts(own("fuzz", "--seconds", "5")), { cores: 2 }],
   ["browser", vitest("browser")],
   ["package", vitest("package"), { after: ["runtimes"] }],
+  ["soak", vitest("soak")],
   ["simulation", vitest("simulation")],
   ["interop", vitest("interop"), { cores: 0.5, after: ["python", "Rust peer"] }],
   // Not beside the other: a reconnecting peer could reach one of its peers on a reused port.
@@ -86,7 +87,6 @@ const suites = [
   ],
   ["browser, inspector", vitest("browser-inspector"), { cores: ALONE }],
   ["pressure, memory", vitest("pressure-memory"), { cores: ALONE }],
-  ["soak", vitest("soak"), { cores: ALONE }],
 ]
 
 rmSync(directory, { recursive: true, force: true })

@@ -18,9 +18,9 @@ export type {
   StreamConnectOptions,
   Writable,
 } from "zeromq"
-export type { Traffic } from "./codec/codec.js"
 export { ProtocolError, type ProtocolErrorCode } from "./codec/errors.js"
 export type { Lz4Level, Lz4Options } from "./codec/options.js"
+export type { Traffic } from "./codec/traffic.js"
 export type {
   ConnectionMessage,
   DiagnosticsMessage,

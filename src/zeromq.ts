@@ -49,7 +49,7 @@ function explained(error: NodeJS.ErrnoException, name: string): Error {
   if (code === "MODULE_NOT_FOUND") {
     // Leave errors about zeromq's own dependencies alone. Yarn's Plug'n'Play has its own wording.
     if (!message.includes(`'${name}'`) && !("pnpCode" in error)) return error
-    return withCode(
+    return loadError(
       "ERR_LZ4_ZEROMQ_MISSING",
       "the sockets of zeromq-lz4 need zeromq.js: npm install zeromq (zeromq-lz4/codec and zeromq-lz4/capture do without it)",
       error,
@@ -59,17 +59,17 @@ function explained(error: NodeJS.ErrnoException, name: string): Error {
   const [, manifest] = /Manifest file not found at (.*)/.exec(message) ?? []
   if (manifest === undefined && !message.includes("__dirname is not defined")) return error
   if (manifest && /[\\/]zeromq[\\/]build[\\/][^\\/]*$/.test(manifest))
-    return withCode(
+    return loadError(
       "ERR_LZ4_ZEROMQ_ADDON",
       `zeromq.js has no native addon, as ${manifest} is missing: npm rebuild zeromq`,
       error,
     )
-  return withCode(
+  return loadError(
     "ERR_LZ4_ZEROMQ_ADDON",
     "zeromq.js was bundled, and its native addon was not: make zeromq external in the options of your bundler, and install it where the bundle runs",
     error,
   )
 }
 
-const withCode = (code: string, message: string, cause: Error): Error =>
+const loadError = (code: string, message: string, cause: Error): Error =>
   Object.assign(new Error(message, { cause }), { code })

@@ -32,7 +32,7 @@ uint32_t zl_arena_join(zl_arena *arena, uint32_t bytes, uint32_t parts) {
 
 zl_arena zl_arena_gather(const uint8_t *frames, uint64_t length) {
   zl_arena whole = {0};
-  uint64_t bytes = 0; /* of the message that is being looked at */
+  uint64_t bytes = 0; /* of the frames of the current message so far */
   uint32_t plain_bytes = 0;
   uint32_t parts = 0;
   for (;;) {
@@ -52,8 +52,8 @@ zl_arena zl_arena_gather(const uint8_t *frames, uint64_t length) {
   }
 }
 
-/* Returns the block of an arena, or 0 if it is not to be compressed. LZ4HC takes longer the less
- * there is to find, and the parts of small messages would not be compressed at all. So LZ4, which
+/* Returns the length of an arena's block, or 0 if the arena is stored. LZ4HC takes longer the less
+ * there is to find, and small parts on their own would not be compressed at all. So LZ4, which
  * gives up soon, first tests whether there is more to find than the zeros in frame headers. */
 static uint32_t encode_body(zl_dictionary *dictionary, const uint8_t *frames, uint32_t length,
                             uint8_t *body, uint32_t min_bytes, int32_t effort) {

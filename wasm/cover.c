@@ -23,18 +23,18 @@ typedef struct {
 struct zl_training {
   zl_samples samples;
   uint32_t capacity;
-  uint32_t found[HASHES];  /* by hash: how many samples hold it; 0 for one */
-  uint32_t worth[HASHES];  /* what is left of that */
-  uint16_t inside[HASHES]; /* by hash: how often it is in the window */
+  uint32_t found[HASHES];  /* number of samples that contain a hash; 0 if only one does */
+  uint32_t worth[HASHES];  /* the same, or 0 once a chosen segment contains the hash */
+  uint16_t inside[HASHES]; /* number of times that a hash is in the window */
   segment segments[ZL_DICTIONARY_MAX / UNIT];
   uint8_t made[ZL_DICTIONARY_MAX];
   uint8_t best[ZL_DICTIONARY_MAX];
   uint8_t wire[ZL_SAMPLE_MAX + ZL_SENTINEL_BYTES];
-  uint32_t steps;       /* that are done */
+  uint32_t steps;       /* steps done */
   uint32_t made_length; /* of `made` */
-  uint32_t best_length; /* of `best`, by which the samples are smallest */
-  uint64_t without;     /* what the samples take without a dictionary */
-  uint64_t smallest;    /* what they take with `best` */
+  uint32_t best_length; /* of `best`, the dictionary with which the samples are smallest */
+  uint64_t without;     /* wire bytes of the samples without a dictionary */
+  uint64_t smallest;    /* wire bytes of the samples with `best` */
 };
 
 static uint32_t hash_at(const uint8_t *bytes) {
@@ -44,7 +44,7 @@ static uint32_t hash_at(const uint8_t *bytes) {
 }
 
 static void count_units(zl_training *t) {
-  uint32_t *last = t->worth; /* the sample that counted last, from 1 */
+  uint32_t *last = t->worth; /* by hash: the last sample that was counted for it, from 1 */
   memset(t->found, 0, sizeof t->found);
   memset(last, 0, sizeof t->worth);
   uint32_t at = 0;

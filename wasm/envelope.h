@@ -21,14 +21,14 @@ struct zl_receiver {
   uint32_t revision;
 };
 
-/* Whether a part with this sentinel has a size after it. */
+/* Returns whether a plain size follows this sentinel. */
 int zl_envelope_sized(const uint8_t *sentinel);
 
-/* Whether `wire` bytes of blocks can hold `plain` bytes. */
+/* Returns whether `wire` bytes of blocks can hold `plain` bytes. */
 int zl_envelope_plausible(uint64_t plain, uint64_t wire);
 
-/* Whether a part of `wire_bytes` can be within the limits in any form. If not, `part` has the sizes
- * for the error. */
+/* Returns whether a part of `wire_bytes` can be within the limits in any form. If not, sets the
+ * sizes in `part` for the error. */
 int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
                      zl_part *part);
 

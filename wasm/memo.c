@@ -16,10 +16,10 @@
 /* One part. The signature only finds it; the bytes are compared. */
 typedef struct {
   uint64_t signature;
-  const void *first; /* the sender that came first with it */
-  uint64_t at;       /* in the ring: plaintext, then what became of it */
+  const void *first; /* the sender that encoded it first */
+  uint64_t at;       /* its position in the ring: plaintext, then the part on the wire */
   uint32_t plain;
-  uint32_t wire; /* 0 when it goes plain */
+  uint32_t wire; /* length on the wire; 0 if it is sent plain */
   uint32_t dictionary;
   int32_t effort;
   uint8_t kept;
@@ -33,8 +33,7 @@ static uint8_t arrivals[SETS];
 static uint8_t *ring;
 static uint64_t ring_end;
 
-/* Number of parts that are cached the first time they are seen, after others were requested again.
- */
+/* Number of parts that are cached when first encoded, after a cached part was used. */
 #define CREDIT 256u
 static uint32_t credit;
 

@@ -16,7 +16,7 @@ struct zl_trainer {
   uint32_t room;
   uint32_t count;
   zl_training *training; /* 0 until it begins */
-  const void *sampling;  /* who sends what is sampled: one of several that share it */
+  const void *sampling;  /* the transcoder that is sampled: one of several that share the trainer */
   zl_dictionary *dictionary;
   uint8_t done; /* with or without a dictionary */
 };

@@ -12,7 +12,7 @@
 enum { RECEIVING, SENDING };
 
 enum {
-  GREETING, /* passing it on as it comes: each side waits for parts of the other's */
+  GREETING, /* passing bytes on as they arrive: each side waits for parts of the other's greeting */
   FRAME,    /* before a frame header */
   BODY,     /* passing on the rest of a body */
   LARGE,    /* the caller has the body */
@@ -35,10 +35,10 @@ struct zl_transcoder {
     int32_t effort;
     uint8_t dictionary_due;
     uint8_t arenas;
-    uint32_t apart;      /* messages to send without looking for an arena again */
-    uint8_t sampled;     /* or passed by: the part that is being read */
-    uint8_t vain[33];    /* parts in a row that did not get shorter, by the bits of their sizes */
-    uint32_t passed_by;  /* messages, while another's were sampled */
+    uint32_t apart;     /* messages to send without looking for an arena again */
+    uint8_t sampled;    /* whether the current part was sampled, or needs no sample */
+    uint8_t vain[33];   /* consecutive parts that did not get shorter, by the bits of their sizes */
+    uint32_t passed_by; /* messages sent while another transcoder was sampled */
     zl_trainer *trainer; /* until its dictionary is taken over, or there is to be none */
   } sender;
 };
@@ -397,7 +397,7 @@ static int32_t send_dictionary(zl_transcoder *t, span *s) {
   return STEP_DONE;
 }
 
-/* Messages are sent separately if an arena would be no shorter. */
+/* Sends an arena, or leaves its messages to be sent separately if it would be no shorter. */
 static int32_t send_arena(zl_transcoder *t, span *s, const zl_arena *arena) {
   const uint32_t room = ZMTP_LONG_HEAD + ZL_ARENA_HEAD_BYTES + arena->bytes;
   if (room_left(s) < room) return needs_room(s, room);
@@ -425,8 +425,9 @@ static void adopt_trained(zl_transcoder *t) {
   t->sender.min_bytes = trainer->min_bytes;
 }
 
-/* Whether this transcoder's messages are sampled. It starts with its next message if no other
- * transcoder is sampled, or if it has waited long enough for another one, which may be idle. */
+/* Returns whether this transcoder's messages are sampled. Sampling starts with its next message if
+ * no other transcoder is sampled, or if it has waited long enough for another one, which may be
+ * idle. */
 static int is_sampled(zl_transcoder *t, uint32_t place) {
   zl_trainer *trainer = t->sender.trainer;
   if (trainer->sampling == t) return 1;
@@ -498,7 +499,7 @@ uint32_t zl_sending_plain(zl_transcoder *t, uint8_t *target, uint32_t more, uint
   return head + ZL_SENTINEL_BYTES;
 }
 
-/* Whether a sample suggests that a part is compressible. */
+/* Returns whether a sample suggests that a part is compressible. */
 static int looks_compressible(zl_transcoder *t, const uint8_t *part, uint32_t length) {
   const uint32_t bytes = sample_bytes(t, length);
   if (bytes == 0) return 1;

@@ -312,10 +312,11 @@ enum {
   ZL_GOES_PLAIN = 0,
   ZL_IS_TRIED = 1,
 };
-/* Returns how a sending transcoder between two parts will send a next part of `low`, `high` bytes:
- * plain, or compressed on trial. If parts of its size did not get shorter lately, it returns a
- * number of bytes instead: the caller passes that many from the beginning of the part and as many
- * from its middle to zl_sending_shrinks, and the part is sent plain if that returns 0. */
+/* Returns how a sending transcoder between two parts will send the next part, of `low`, `high`
+ * bytes: plain, or compressed if that makes it shorter. If parts of its size did not get shorter
+ * lately, returns a number of bytes instead: the caller passes that many from the beginning of the
+ * part and as many from its middle to zl_sending_shrinks, and the part is sent plain if that
+ * returns 0. */
 ZL_EXPORT uint32_t zl_sending_plan(zl_transcoder *transcoder, uint32_t low, uint32_t high);
 ZL_EXPORT uint32_t zl_sending_shrinks(const zl_transcoder *transcoder, const uint8_t *sample,
                                       uint32_t length);

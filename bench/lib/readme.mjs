@@ -7,12 +7,14 @@ import { markdown, markdownTables } from "./format.mjs"
 /** @typedef {import("./results.mjs").Line} Line */
 /** @typedef {Partial<Record<Bench, readonly Line[]>>} Newest */
 
-/** Describes the machine and versions of a measurement. @param {Line} line */
-const circumstances = ({ date, machine, versions }) =>
-  `${date.slice(0, 10)}, ${machine.cpu} (${machine.cores} cores), ${machine.os}, ` +
-  Object.entries(versions)
-    .map(([name, version]) => `${name} ${version}`)
-    .join(", ")
+/** Describes the dates of measurements, and the machine and versions of the first. @param {readonly Line[]} lines */
+const circumstances = (lines) => {
+  const days = new Set(lines.map(({ date }) => date.slice(0, 10)))
+  const { machine, versions } = lines[0]
+  const used = Object.entries(versions).map(([name, version]) => `${name} ${version}`)
+  const where = `${machine.cpu} (${machine.cores} cores), ${machine.os}`
+  return [[...days].sort().join(" and "), where, ...used].join(", ")
+}
 
 /** @param {Line} line */
 const commitOf = ({ commit }) => (commit ? `, commit ${commit.slice(0, 10)}` : "")
@@ -50,7 +52,7 @@ export function readme(text, newest) {
       introduction(measurements),
       ...drawn.map(({ name, title }) => `![${title}](plots/${name}.svg)`),
       `<details>\n<summary>The numbers</summary>\n\n${markdownTables(tables(measurements))}\n\n</details>`,
-      `${circumstances(measurements[0])}${commitOf(measurements[0])}.`,
+      `${circumstances(measurements.slice(0, 1))}${commitOf(measurements[0])}.`,
     ].join("\n\n")
     filled = fill(filled, "bench/README.md", bench, content)
   }
@@ -60,7 +62,6 @@ export function readme(text, newest) {
 /** Returns README.md with its table of results. @param {string} text @param {Newest} newest */
 export function overview(text, newest) {
   const { rows, lines } = summaryOf(newest)
-  const [first] = lines
-  const content = first && `${markdown(rows, 1)}\n\n${circumstances(first)}.`
+  const content = lines.length ? `${markdown(rows, 1)}\n\n${circumstances(lines)}.` : undefined
   return fill(text, "README.md", "summary", content)
 }

@@ -4,7 +4,7 @@ import { availableParallelism } from "node:os"
 /**
  * @typedef {object} Job
  * @property {string} name
- * @property {number} cores  the average number that it keeps busy; Infinity to run alone
+ * @property {number} cores  the average number that it keeps busy; Infinity to run alone, 0 to run beside any other
  * @property {string[]} [after]  names of jobs that have to end first
  * @property {() => Promise<unknown>} run
  */
@@ -23,7 +23,7 @@ export async function runSideBySide(jobs, cores) {
   const busy = () => [...running.keys()].reduce((sum, job) => sum + job.cores, 0)
   while (waiting.size || running.size) {
     for (const job of waiting) {
-      const fits = running.size === 0 || busy() + job.cores <= cores
+      const fits = busy() === 0 || busy() + job.cores <= cores
       if (!fits || !(job.after ?? []).every(isOver)) continue
       waiting.delete(job)
       running.set(

@@ -184,7 +184,7 @@ function checkSchemes({ from, to }: BridgeSpec): void {
       throw mistake(
         "EINVAL",
         endpoint,
-        "is of another scheme",
+        "has another scheme",
         "expected lz4+tcp://, tcp:// or ipc://",
       )
   if (isLz4(from) === isLz4(to))
@@ -202,13 +202,13 @@ function checkAddresses({ from, to }: BridgeSpec): void {
     throw zmqError(
       "EINVAL",
       undefined,
-      `the two ends must be of different addresses; got ${from} and ${to}`,
+      `the two ends must have different addresses; got ${from} and ${to}`,
     )
 }
 
 const schemeOf = (endpoint: string): TcpScheme => (isLz4(endpoint) ? SCHEME : "tcp://")
 
-/** As with libzmq, `*` is all addresses of IPv4; IPv6 must be written explicitly. */
+/** Returns whether an endpoint uses IPv6. As with libzmq, `*` is all addresses of IPv4 only. */
 const usesIpv6 = (endpoint: string) => /\[|::/.test(endpoint)
 
 function listenerFor(server: Server, endpoint: string): () => Promise<string> {

@@ -36,10 +36,10 @@ export function parseIpc(endpoint: string): string {
  */
 export async function listenIpc(server: Server, path: string, backlog: number): Promise<void> {
   const isFile = !path.startsWith("\0")
-  if (isFile) statSync(dirname(path)) // Node would call a directory that is not there EACCES
+  if (isFile) statSync(dirname(path)) // Node reports a missing directory as EACCES
   const file = isFile ? lstatSync(path, { throwIfNoEntry: false }) : undefined
   if (file && !file.isSocket())
-    throw zmqError("EADDRINUSE", path, "there is a file, which is no socket")
+    throw zmqError("EADDRINUSE", path, "the path is a file that is not a socket")
   if (file && !(await isListening(path))) unlinkSync(path)
   server.listen({ path, backlog, exclusive: true })
   await once(server, "listening") // or "error", which rejects

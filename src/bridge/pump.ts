@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
-import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
+import type { Traffic } from "../codec/traffic.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import { EffortMeter } from "../transport/effort-meter.js"
 import { NetworkMeter } from "../transport/network-meter.js"
@@ -31,7 +31,7 @@ export class Pump implements TranscoderSink {
   readonly #handlers: PumpHandlers
   readonly #network: NetworkMeter | undefined
   readonly #meter: EffortMeter | undefined
-  /** Traffic that was written, and that of the current run, with the time of its writes. */
+  /** All traffic written so far, and that of the current run, with the time of its writes. */
   #written: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
   #encoded = { plainBytes: 0, wireBytes: 0, writeMs: 0 }
   #blocked = false

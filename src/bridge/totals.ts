@@ -1,4 +1,4 @@
-import type { Traffic } from "../codec/codec.js"
+import { addTraffic, type Traffic } from "../codec/traffic.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 
 /** Traffic of all links, including closed ones. */
@@ -29,10 +29,4 @@ export class Totals {
     for (const counts of this.#open.values()) addTraffic(total, counts()[direction])
     return total
   }
-}
-
-function addTraffic(total: Traffic, { messages, plainBytes, wireBytes }: Traffic): void {
-  total.messages += messages
-  total.plainBytes += plainBytes
-  total.wireBytes += wireBytes
 }

@@ -1,6 +1,6 @@
-import type { Traffic } from "../codec/codec.js"
 import type { ProtocolErrorCode } from "../codec/errors.js"
 import type { WasmSource } from "../codec/module.js"
+import type { Traffic } from "../codec/traffic.js"
 
 /** One end of a TCP connection. The client is the one that opened it. */
 export type Side = "client" | "server"

@@ -1,7 +1,7 @@
 import type { CaptureEvent, CaptureMessage, Handshake, PartKind, Side } from "./events.js"
 
 /** Values of `kind=` in a filter: the kind of an event, or the form of one of a message's parts. */
-export type RowKind =
+export type FilterKind =
   | "connection"
   | "handshake"
   | "command"
@@ -14,11 +14,11 @@ export type RowKind =
 export const filterHelp = `Terms between spaces, all of which must match:
   connection=2     the connection of this number; of an address, a port or both:
                    connection=10.0.0.7, connection=:5555, connection=[::1]:5555
-  kind=LZ4B        messages with a part that is plain, LZ4B, LZ4M, LZ4A, or none of these
-                   (kind=none); dictionaries: kind=LZ4D; or what happened: message, command,
-                   error, connection, handshake, close
-  from=client      what one side sent: client or server
-  anything else    text in the content, upper or lower case alike; "in quotes" with spaces`
+  kind=LZ4B        messages with a part of this form: plain, LZ4B, LZ4M, LZ4A, or none (over
+                   tcp://); LZ4D for dictionaries; or a kind of event: message, command, error,
+                   connection, handshake, close
+  from=client      sent by this side: client or server
+  anything else    text in the content, ignoring case; "in quotes" if it has spaces`
 
 /** The properties that a filter tests. `text` is only read if needed, and last. */
 export interface FilterRow {
@@ -27,13 +27,13 @@ export interface FilterRow {
   readonly client: string
   readonly server: string
   readonly from: Side | undefined
-  readonly kinds: readonly RowKind[]
+  readonly kinds: readonly FilterKind[]
   readonly text: string
 }
 
 export type Filter = (row: FilterRow) => boolean
 
-const KINDS: readonly RowKind[] = [
+const KINDS: readonly FilterKind[] = [
   "message",
   "command",
   "error",
@@ -175,9 +175,9 @@ function senderOf(event: CaptureEvent): Side | undefined {
   }
 }
 
-function kindsOf(event: CaptureEvent): readonly RowKind[] {
+function kindsOf(event: CaptureEvent): readonly FilterKind[] {
   if (event.type !== "message") return [event.type]
-  const kinds = new Set<RowKind>()
+  const kinds = new Set<FilterKind>()
   for (const { kind, error } of event.message.parts) {
     if (kind !== "LZ4D") kinds.add("message")
     kinds.add(kind)

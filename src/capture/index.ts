@@ -1,9 +1,9 @@
 // For projects whose libraries do not have Symbol.dispose yet.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-export type { Traffic } from "../codec/codec.js"
 export type { ProtocolErrorCode } from "../codec/errors.js"
 export type { WasmSource } from "../codec/module.js"
+export type { Traffic } from "../codec/traffic.js"
 export { type Capture, type CapturedConnection, decodeCapture } from "./decode-capture.js"
 export { type DecodeFramesOptions, decodeFrames } from "./decode-frames.js"
 export { CaptureFormatError } from "./errors.js"

@@ -1,8 +1,8 @@
 import { getSystemErrorMap } from "node:util"
 import type { BridgeHandlers, BridgeSpec, Joined } from "../bridge/bridge.js"
 import { Totals } from "../bridge/totals.js"
-import type { Traffic } from "../codec/codec.js"
 import { ProtocolError } from "../codec/errors.js"
+import type { Traffic } from "../codec/traffic.js"
 import { count, printLine } from "./output.js"
 import { printableJson } from "./terminal-text.js"
 

@@ -10,39 +10,39 @@ import { InputError, UsageError } from "./errors.js"
 export const usage = `usage: zeromq-lz4 bridge --from URL --to URL [options]
 
 Lets any ZeroMQ program speak lz4+tcp://. Listens at --from, and connects to --to for each
-connection that comes. One of the two is lz4+tcp://HOST:PORT, the other tcp://HOST:PORT or
+connection that it accepts. One of the two is lz4+tcp://HOST:PORT, the other tcp://HOST:PORT or
 ipc://PATH.
 
       --from URL                where to listen; HOST and PORT may be *
       --to URL                  where to connect to
-      --max-message-size BYTES  the maximum plaintext of one message that comes over lz4+tcp://;
-                                default 134217728 (128 MiB); -1: no limit
+      --max-message-size BYTES  maximum plaintext of one message received over lz4+tcp://; default
+                                134217728 (128 MiB); -1: no limit
       --max-plain-message-size BYTES
-                                the same for what comes over tcp:// or ipc://
-      --max-parts N             the maximum parts of one message, either way; default 65536
-      --max-connections N       the maximum connections at a time; more are closed as they come;
-                                default 1000
+                                the same for messages received over tcp:// or ipc://
+      --max-parts N             maximum number of parts of a message, either way; default 65536
+      --max-connections N       maximum number of open connections; further ones are closed at
+                                once; default 1000
       --dictionary FILE         a dictionary to compress with: zeromq-lz4 train makes one
-      --auto-dictionary         trains one on the first messages
+      --auto-dictionary         trains a dictionary on the first messages
       --min-compress-size BYTES shorter parts go plain; default 512, 128 with a dictionary
       --acceleration N          1 to 65537: higher is faster and compresses less; default 1
       --level N                 0: LZ4 (default); 3 to 12: LZ4HC, slower, compresses more;
                                 adaptive: chosen for each connection; none: nothing is compressed
-      --arenas                  sends small messages together; to peers that read revision 2
-      --revision N              the revision of the format that is accepted, 1 or 2; default 2
-      --stats[=SECONDS]         a line of statistics every SECONDS; default 5
-      --json                    lines are objects of JSON: see docs/bridge.md
+      --arenas                  sends small messages together; only for peers that read revision 2
+      --revision N              the format revision that is accepted, 1 or 2; default 2
+      --stats[=SECONDS]         prints a line of statistics every SECONDS; default 5
+      --json                    prints each line as a JSON object: see docs/bridge.md
   -h, --help                    this text
 
-Each line begins with the time (UTC). When nobody reads what is printed any more, the bridge goes on
-silently. "sent" is what went out over lz4+tcp://.
+Each line begins with the time (UTC). "sent" is the traffic sent over lz4+tcp://. If its output is
+closed, the bridge continues silently.
 
-While --to cannot be reached, connections are closed as they come; ZeroMQ reconnects by itself.
-SIGINT and SIGTERM stop listening and end connections when what was under way is through, after 5
-seconds at most; a second one ends at once.
+While --to cannot be reached, connections are closed at once; ZeroMQ reconnects by itself. On SIGINT
+or SIGTERM, the bridge stops listening and ends its connections once messages in transit are
+delivered, after at most 5 seconds; a second signal ends it at once.
 
-A side that goes beyond a limit loses its connection, and a line says which. A message may be held in
-memory as a whole, so on a small machine lower both sizes and --max-connections.`
+A side that exceeds a limit loses its connection, and a line says which limit. A message may be held
+in memory as a whole, so on a small machine lower both sizes and --max-connections.`
 
 const MESSAGE_MAX_BYTES = 128 * 1024 * 1024
 const CONNECTIONS_MAX = 1000
@@ -119,8 +119,8 @@ function readArgs(args: string[]): Arguments {
     },
   })
   const { from, to } = values
-  if (from === undefined) throw new UsageError("--from URL says where to listen")
-  if (to === undefined) throw new UsageError("--to URL says where to connect to")
+  if (from === undefined) throw new UsageError("no --from URL given, to listen at")
+  if (to === undefined) throw new UsageError("no --to URL given, to connect to")
   const statsSeconds = wholeNumber("--stats", values.stats)
   if (statsSeconds !== undefined && (statsSeconds < 1 || statsSeconds > STATS_SECONDS_MAX))
     throw new UsageError(`--stats must be 1 to ${STATS_SECONDS_MAX} seconds; got ${statsSeconds}`)

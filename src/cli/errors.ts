@@ -14,7 +14,7 @@ export function fileError(file: string, error: unknown): InputError {
     ENOENT: "no such file",
     EACCES: "permission denied",
     EISDIR: "is a directory, not a file",
-    ENOTDIR: "is below something that is no directory",
+    ENOTDIR: "part of the path is not a directory",
     ENOSPC: "no space left",
   }
   return new InputError(`${file}: ${words[code ?? ""] ?? message}`)

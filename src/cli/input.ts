@@ -83,7 +83,7 @@ async function* unpacked(chunks: AsyncGenerator<Buffer>): AsyncGenerator<Buffer>
   const { head, whole } = await peek(chunks, GZIP_MAGIC.length)
   if (!head.equals(GZIP_MAGIC)) return yield* whole
   const gunzip = createGunzip(GUNZIP)
-  pipeline(whole, gunzip, () => {}) // whoever reads from it gets its errors
+  pipeline(whole, gunzip, () => {}) // the reader of `gunzip` gets the errors
   yield* gunzip
 }
 
@@ -98,8 +98,8 @@ async function* chained(head: Buffer, rest: AsyncGenerator<Buffer>): AsyncGenera
 
 function readError(name: string, error: NodeJS.ErrnoException): Error {
   if (error.code === "Z_BUF_ERROR")
-    return new DamagedInput(`${name}: the file ends in the middle of what gzip packed`)
+    return new DamagedInput(`${name}: the file ends in the middle of the gzip data`)
   if (error.code?.startsWith("Z_"))
-    return new DamagedInput(`${name}: what gzip packed is damaged: ${error.message}`)
+    return new DamagedInput(`${name}: the gzip data is damaged: ${error.message}`)
   return fileError(name, error)
 }

@@ -1,5 +1,5 @@
 import type { SideSummary } from "../capture/summary.js"
-import type { Traffic } from "../codec/codec.js"
+import type { Traffic } from "../codec/traffic.js"
 import type { Summary, TalliedConnection } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { count } from "./output.js"

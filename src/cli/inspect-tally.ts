@@ -6,7 +6,7 @@ import type {
   Time,
 } from "../capture/events.js"
 import { type ConnectionSummary, connectionSummary } from "../capture/summary.js"
-import type { Traffic } from "../codec/codec.js"
+import type { Traffic } from "../codec/traffic.js"
 
 /** A connection in a summary. */
 export interface TalliedConnection extends ConnectionSummary {

@@ -17,16 +17,17 @@ import { Progress } from "./progress.js"
 
 export const usage: string = `usage: zeromq-lz4 inspect [options] FILE
 
-Shows what ZeroMQ peers said over lz4+tcp:// and tcp://, as it is decoded, and a summary. FILE is
-a .pcap or .pcapng, or the bytes that one side of a connection sent, as it is or compressed with
-gzip; "-" reads standard input: tcpdump -i any -U -w - … | zeromq-lz4 inspect -
+Shows the traffic of ZeroMQ peers over lz4+tcp:// and tcp:// as it is decoded, then a summary. FILE
+is a .pcap or .pcapng, or the bytes that one side of a connection sent; it may be compressed with
+gzip. "-" reads standard input: tcpdump -i any -U -w - … | zeromq-lz4 inspect -
 
-      --json                    each row, and the summary, as lines of JSON: see docs/inspect.md
-      --filter EXPR             only rows that match; can be given more than once
+      --json                    prints rows and summary as JSON, one object per line: see
+                                docs/inspect.md
+      --filter EXPR             shows only rows that match; can be given more than once
       --dictionary FILE         a dictionary that was sent before the capture began
       --all                     all connections in the summary, not the first 100 (--json: 10000)
-      --max-message-size BYTES  more plaintext in one message is an error; default 268435456
-                                (256 MiB); -1: no limit
+      --max-message-size BYTES  maximum plaintext of one message; more is an error; default
+                                268435456 (256 MiB); -1: no limit
       --open                    shows FILE in a browser, in a page that works offline
       --html PAGE               writes that page, with FILE in it, to the file PAGE; FILE has at
                                 most 64 MiB. Both take --dictionary, and no other option

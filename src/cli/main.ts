@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs"
 import { bridge, usage as bridgeUsage } from "./bridge.js"
 import { InputError, UsageError } from "./errors.js"
 import { inspect, usage as inspectUsage } from "./inspect.js"
-import { printErrorLine } from "./output.js"
+import { printErrorLine, printResult } from "./output.js"
 import { train, usage as trainUsage } from "./train.js"
 
 const usage = `usage: zeromq-lz4 COMMAND …
@@ -40,10 +40,14 @@ function commandOf(name: string) {
   throw new UsageError(`no command ${JSON.stringify(name)}; there are ${names}`)
 }
 
-function help(names: readonly string[]): void {
+function help(names: readonly string[]): Promise<void> {
   const [of, ...more] = names.filter((name) => !helpFlags.includes(name))
   if (more.length > 0) throw new UsageError("help takes the name of one command")
-  console.log(of === undefined || of === "help" ? usage : commandOf(of).usage)
+  return printUsage(of === undefined || of === "help" ? usage : commandOf(of).usage)
+}
+
+function printUsage(text: string): Promise<void> {
+  return printResult(...text.split("\n"))
 }
 
 /** Returns a line of usage, and a hint at --help. */
@@ -54,9 +58,9 @@ function shortUsage(): string {
 
 try {
   if (name === undefined) throw new UsageError("no command given")
-  if (name === "help" || helpFlags.includes(name)) help(args)
-  else if (name === "--version") console.log(version())
-  else if (args.some((arg) => helpFlags.includes(arg))) console.log(commandOf(name).usage)
+  if (name === "help" || helpFlags.includes(name)) await help(args)
+  else if (name === "--version") await printResult(version())
+  else if (args.some((arg) => helpFlags.includes(arg))) await printUsage(commandOf(name).usage)
   else await commandOf(name).run(args)
 } catch (error) {
   if (error instanceof UsageError) {

@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url"
 import { CaptureReader } from "../capture/index.js"
 import { captureError, fileError, InputError } from "./errors.js"
 import { nameOf, readStart } from "./input.js"
-import { printLine } from "./output.js"
+import { printResult } from "./output.js"
 
 /** Maximum size of a capture in the page: a browser would need several times its size. */
 const EMBEDDED_MAX_BYTES = 64 << 20
@@ -27,9 +27,9 @@ export interface Content {
 export async function openPage(file: string, dictionary: Content | undefined): Promise<void> {
   const capture = await readCapture(file)
   const page = writeTemporary(pageOf(capture, dictionary))
-  printLine(`the page: ${page}`)
+  await printResult(`the page: ${page}`)
   if (!capture)
-    printLine(`${file} has more than ${MAX}, so it is not in the page: drop the file on it`)
+    await printResult(`${file} has more than ${MAX}, so it is not in the page: drop the file on it`)
   for (const [program, ...args] of browsers())
     if (await startBrowser(program, [...args, pathToFileURL(page).href])) return
   throw new InputError(`no browser could be started: open ${page} in one`)
@@ -52,7 +52,7 @@ export async function savePage(
   } catch (error) {
     throw fileError(page, error)
   }
-  printLine(`${page}: the inspector page with ${nameOf(file)} in it`)
+  await printResult(`${page}: the inspector page with ${nameOf(file)} in it`)
 }
 
 /** Reads a capture; undefined if it is too large for the page. */

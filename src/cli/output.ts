@@ -55,6 +55,21 @@ export class Output {
   }
 }
 
+/**
+ * Prints the result of a command on standard output, without control characters.
+ *
+ * @throws InputError if it cannot be written, unless the reader has closed it.
+ */
+export async function printResult(...lines: readonly string[]): Promise<void> {
+  const output = new Output(process.stdout, () => {})
+  output.add(lines.map((line) => `${printable(line)}\n`).join(""))
+  try {
+    await output.flush()
+  } catch (error) {
+    if (!(error instanceof OutputClosed)) throw error
+  }
+}
+
 function outputError(error: NodeJS.ErrnoException): Error {
   return error.code === "EPIPE" ? new OutputClosed() : fileError("standard output", error)
 }

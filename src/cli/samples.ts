@@ -41,7 +41,7 @@ export class Samples {
       const { head, whole } = await peek(readChunks(file), SIGNATURE_BYTES)
       if (isCapture(head)) await samples.#addCapture(nameOf(file), whole, options.filter)
       else if (options.filter)
-        throw new UsageError(`--filter is for captures, and ${nameOf(file)} is none`)
+        throw new UsageError(`--filter is for captures, and ${nameOf(file)} is not one`)
       else {
         const room = KEPT_MAX_BYTES - samples.#bytes
         const bytes = await startOf(whole, room)
@@ -130,17 +130,17 @@ function linesOf(bytes: Buffer): Uint8Array[] {
 }
 
 /** Number of lines to check. */
-const LOOKED_AT_LINES = 10
+const CHECKED_LINES = 10
 
 /**
  * Returns whether each line is probably a message: it is JSON, or this is the only file and it is
  * text. A single JSON document in several lines is one message.
  */
 function looksLikeLines(bytes: Buffer, alone: boolean): boolean {
-  const lines = linesOf(bytes).slice(0, LOOKED_AT_LINES).map(utf8)
+  const lines = linesOf(bytes).slice(0, CHECKED_LINES).map(utf8)
   if (lines.length >= 2 && lines.every(isJson)) return true
   const isText = lines.every((line) => line !== undefined && !line.includes("\0"))
-  return alone && lines.length === LOOKED_AT_LINES && isText && !isJson(utf8(bytes))
+  return alone && lines.length === CHECKED_LINES && isText && !isJson(utf8(bytes))
 }
 
 /** Returns whether a text is a JSON object or array. */

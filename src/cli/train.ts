@@ -6,7 +6,7 @@ import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { parse } from "./args.js"
 import { fileError, InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
-import { count, printLine } from "./output.js"
+import { count, printResult } from "./output.js"
 import { type SampleOptions, Samples } from "./samples.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
@@ -53,14 +53,17 @@ export async function train(args: string[]): Promise<void> {
   const after = encode(heldOut, dictionary)
   const short = heldOut.filter(({ length }) => length < MIN_COMPRESS_BYTES_WITH_DICTIONARY).length
   const what = few ? ", which it was made of" : " held out"
-  printLine(`${output}: a dictionary of ${dictionary.length} bytes, made of ${usedSamples}`)
-  printLine(`on ${count(heldOut.length, "sample")}${what}, ${before.plainBytes} bytes:`)
-  printLine(`  without it  ${before.wireBytes} bytes on the wire, ${percent(before)}`)
-  printLine(`  with it     ${after.wireBytes} bytes on the wire, ${percent(after)}`)
+  const lines = [
+    `${output}: a dictionary of ${dictionary.length} bytes, made of ${usedSamples}`,
+    `on ${count(heldOut.length, "sample")}${what}, ${before.plainBytes} bytes:`,
+    `  without it  ${before.wireBytes} bytes on the wire, ${percent(before)}`,
+    `  with it     ${after.wireBytes} bytes on the wire, ${percent(after)}`,
+  ]
   if (short > 0)
-    printLine(
-      `${short} of them have less than ${MIN_COMPRESS_BYTES_WITH_DICTIONARY} bytes: for this, send with minCompressSize 0`,
+    lines.push(
+      `${short} of them have less than ${MIN_COMPRESS_BYTES_WITH_DICTIONARY} bytes: to compress those, send with minCompressSize 0`,
     )
+  await printResult(...lines)
 }
 
 function noSamplesReason({ lines, filter }: SampleOptions, captured: boolean): string {
@@ -89,7 +92,7 @@ function readArgs(args: string[]) {
   })
   const { output, capacity = "2048", lines = false } = parsed.values
   const files = parsed.positionals
-  if (output === undefined) throw new UsageError("-o FILE says where the dictionary goes")
+  if (output === undefined) throw new UsageError("no -o FILE given, to write the dictionary to")
   if (files.length === 0) throw new UsageError("no SAMPLES given")
   if (files.filter((file) => file === "-").length > 1)
     throw new UsageError('"-" can be given only once')

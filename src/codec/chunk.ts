@@ -63,6 +63,11 @@ export class Chunk implements Content {
     return this.#slab
   }
 
+  /** Whether there are several references. */
+  get isShared(): boolean {
+    return this.#holds > 1
+  }
+
   /** Adds references, so that `places` owners in all must release the chunk. */
   share(places: number): void {
     this.#holds += places - 1
@@ -96,7 +101,7 @@ export class Chunk implements Content {
   }
 
   /**
-   * Joins this chunk with the next one if they are adjacent in memory. Replaces both; undefined if
+   * Returns one chunk in place of this one and `next`, if they are adjacent in memory; undefined if
    * they cannot be joined.
    */
   joined(next: Chunk): Chunk | undefined {

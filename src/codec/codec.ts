@@ -8,17 +8,8 @@ import { Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
 import { type CodecOptions, checkBytes, checkCodecOptions, type Settings } from "./options.js"
 import { ArraySource } from "./source.js"
+import type { Traffic } from "./traffic.js"
 import { ALONE, FIRST, LAST } from "./wire.js"
-
-/** Traffic in one direction: whole messages, and the bytes of their parts before and after encoding. */
-export interface Traffic {
-  /** Number of whole messages, without dictionaries. */
-  messages: number
-  /** Plaintext of all parts, in bytes. */
-  plainBytes: number
-  /** The same parts on the wire, including envelopes and dictionaries but not frame headers. */
-  wireBytes: number
-}
 
 /**
  * Both directions of one connection: messages to wire parts and back (RFC.md sections 4 to 7).
@@ -188,7 +179,7 @@ export class Codec {
     if (decoded.length > 0)
       throw new ProtocolError(
         "ERR_LZ4_ARENA",
-        `the part is an arena of ${decoded.length} messages, not a part of one; decode gives them`,
+        `the part is an arena of ${decoded.length} messages, not a part of one; decode returns them`,
       )
     this.#receive([], [wire])
     return undefined
@@ -221,8 +212,8 @@ export class Codec {
    *
    * @throws RangeError with the code ERR_LZ4_TARGET_TOO_SMALL if `target` is too small. Nothing has
    * been written then.
-   * @throws ProtocolError if the part breaks a rule of RFC.md section 5. Some of a part of over 1
-   * GiB may have been written then.
+   * @throws ProtocolError if the part breaks a rule of RFC.md section 5. If it declares more than 1
+   * GiB, some of its plaintext may have been written then.
    * @throws TypeError if an argument is not a Uint8Array, or with the code ERR_LZ4_NO_PLAINTEXT if
    * the part is a dictionary or an arena.
    * @throws RangeError if memory runs out.

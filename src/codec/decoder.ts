@@ -4,6 +4,7 @@ import {
   outOfMemory,
   type ProtocolError,
   partError,
+  type RefusedPart,
   targetTooSmall,
 } from "./errors.js"
 import { splitFrames } from "./frames.js"
@@ -21,6 +22,7 @@ import {
   LZ4M,
   PLAIN,
   SENTINEL_BYTES,
+  uint64,
 } from "./wire.js"
 
 const NO_BUDGET = 0xffffffff
@@ -29,11 +31,6 @@ const NO_BUDGET = 0xffffffff
 export function budgetHalves(budgetBytes: number): [low: number, high: number] {
   if (budgetBytes < 0) return [NO_BUDGET, NO_BUDGET]
   return uint64(budgetBytes)
-}
-
-/** Splits a 64-bit number into the two halves that the module takes. */
-export function uint64(value: number): [low: number, high: number] {
-  return [value >>> 0, Math.floor(value / 2 ** 32)]
 }
 
 /** The receiving half of a connection: wire parts to plaintext (RFC.md section 5.2). */
@@ -69,7 +66,7 @@ export class Decoder {
     return this.#blocks(kind, wire, fail, undefined)
   }
 
-  /** Returns the bytes of plaintext that a part declares, which is a message of its own. */
+  /** Returns the bytes of plaintext declared by a part that is a message of its own. */
   plainBytes(wire: Uint8Array): number {
     const head = wire.subarray(0, HEAD_BYTES)
     this.#plainHead(this.#instance.place(INPUT, head), wire)
@@ -108,7 +105,7 @@ export class Decoder {
     return this.#instance.exports.zl_receive_head(
       this.#receiver,
       head,
-      wireBytes >>> 0,
+      wireBytes >>> 0, // not uint64(), which would allocate an array for each part
       Math.floor(wireBytes / 2 ** 32),
       place,
       this.#instance.part,
@@ -120,7 +117,7 @@ export class Decoder {
     const kind = this.#head(head, wire.length, ALONE)
     if (kind < 0) throw this.#refusalOf(wire, wire.length, 0)(kind)
     if (kind === LZ4D) throw noPlaintext("a dictionary, which decode installs")
-    if (kind === LZ4A) throw noPlaintext("an arena, whose messages decode gives")
+    if (kind === LZ4A) throw noPlaintext("an arena, whose messages decode returns")
     return kind
   }
 
@@ -164,12 +161,8 @@ export class Decoder {
 /** A function that returns the error for a negative status. */
 type Fail = (status: number) => Error
 
-/** The module's description of a part that it refused. */
-interface Seen {
-  head: Uint8Array
-  wireBytes: number
-  part: number
-}
+/** The fields of a refused part that the caller of the module knows. */
+type Seen = Pick<RefusedPart, "head" | "wireBytes" | "part">
 
 /** Returns the error for a part that zl_receive_head, or a later step, refused. */
 export function refusal(

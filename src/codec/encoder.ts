@@ -12,6 +12,7 @@ import {
   HEAD_BYTES,
   SENTINEL,
   SENTINEL_BYTES,
+  uint64,
   writeSentinel,
 } from "./wire.js"
 
@@ -94,8 +95,8 @@ export class Encoder {
   }
 
   /**
-   * Splits a list of messages into groups that may share an arena, in order. A message that may not
-   * is alone. As for a stream, the module decides which may.
+   * Splits a list of messages into groups that may share an arena, in order. A message that must not
+   * share one is a group of its own. As with streams, the module decides.
    */
   groups(messages: readonly Message[]): Message[][] {
     const { zl_arena_join, zl_arena_slot } = this.#instance.exports
@@ -202,7 +203,7 @@ function multi(
   const { exports, blockMax } = instance
   const room = exports.zl_block_bound(blockMax) >>> 0
   const head = instance.scratch(OUTPUT, HEAD_BYTES)
-  exports.zl_multi_head(head, plain.length >>> 0, Math.floor(plain.length / 2 ** 32))
+  exports.zl_multi_head(head, ...uint64(plain.length))
   const pieces = [instance.copy(head, HEAD_BYTES)]
   while (plain.length > 0) {
     const share = Math.min(plain.length, blockMax)

@@ -24,8 +24,8 @@ export type ProtocolErrorCode =
   | "ERR_ZMTP_MESSAGE"
 
 /**
- * An error of a peer that broke the wire format. The message says what was received and what is
- * allowed. Match on `code`, which is stable, rather than on the message.
+ * The error for a peer that broke a rule of the wire format. The message says what was received and
+ * what is allowed. Match on `code`, which is stable, rather than on the message.
  */
 export class ProtocolError extends Error {
   /** "ProtocolError", even if the code is minified. */
@@ -55,7 +55,7 @@ export interface RefusedPart {
 }
 
 // The rules in the order of -ZL_E_* in zeromq_lz4.h, from 1.
-const PART_RULES: readonly [ProtocolErrorCode, (offence: RefusedPart) => string][] = [
+const PART_RULES: readonly [ProtocolErrorCode, (violation: RefusedPart) => string][] = [
   [
     "ERR_LZ4_PART_TOO_SHORT",
     (o) => `is ${o.wireBytes} bytes long; a sentinel takes ${SENTINEL_BYTES}`,

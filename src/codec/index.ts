@@ -1,5 +1,6 @@
-export { Codec, type Traffic } from "./codec.js"
+export { Codec } from "./codec.js"
 export { ProtocolError, type ProtocolErrorCode } from "./errors.js"
 export type { WasmSource } from "./module.js"
 export type { CodecOptions, Lz4Level, Lz4Options } from "./options.js"
+export type { Traffic } from "./traffic.js"
 export { trainDictionary } from "./trainer.js"

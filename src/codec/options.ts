@@ -150,7 +150,7 @@ export function checkBudget(maxMessageSize: unknown): number {
   return integer("maxMessageSize", maxMessageSize, -1, -1)
 }
 
-/** Does the same for options without a budget. Other options may be allowed too. */
+/** Checks options to which `maxMessageSize` does not belong. `others` are more allowed names. */
 export function checkLz4Options(
   options: Lz4Options,
   budgetBytes: number,
@@ -161,8 +161,8 @@ export function checkLz4Options(
 }
 
 /**
- * Does the same for the options of a socket's endpoint, which adapts unless a level or an
- * acceleration is given.
+ * Checks the options of a socket's endpoint, which adapts its effort unless a level or an acceleration
+ * is given.
  */
 export function checkEndpointOptions(
   options: Lz4Options,
@@ -277,8 +277,9 @@ export function boolean(name: string, value: unknown): boolean {
 }
 
 /**
- * Returns an integer from `min` to `max`, or `usual` if none is given. Throws RangeError for other
- * values.
+ * Returns an integer from `min` to `max`, or `defaultValue` if none is given.
+ *
+ * @throws TypeError or RangeError for other values.
  */
 export function integer(
   name: string,

@@ -1,4 +1,5 @@
 import { allocate, concat } from "./arrays.js"
+import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
 import { type Chunk, ChunkBuilder, type Content, type Packing } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
 import { closed } from "./errors.js"
@@ -25,16 +26,12 @@ import { copyShared } from "./shared-copy.js"
 import { ArraySource } from "./source.js"
 import { Trainer } from "./trainer.js"
 import { Transcoder, type TranscoderSink } from "./transcoder.js"
-import { SENTINEL, SENTINEL_BYTES, writeSentinel } from "./wire.js"
+import { SENTINEL, SENTINEL_BYTES, uint64, writeSentinel } from "./wire.js"
 
 /** Maximum size of the gathered input, unless one part is larger. */
 const GATHERED_MAX_BYTES = 512 * 1024
 /** The bytes of a part that a trainer may sample. */
 const SAMPLE_MAX_BYTES = 2 * 8192
-/** Plain parts longer than this do not enter the module. They are never in an arena. */
-const PASSED_MIN_BYTES = 8192
-/** Number of consecutive frames that are searched for such parts. */
-const LOOKED_AT_MAX = 16
 /** Maximum size of the head of a plain part. */
 const PLAIN_HEAD_MAX_BYTES = LONG_HEAD_BYTES + SENTINEL_BYTES
 
@@ -68,10 +65,10 @@ export class Sender {
   /** Arrays that will be transcoded together. */
   #gathered: Uint8Array[] = []
   #gatheredBytes = 0
-  readonly #made = new ChunkBuilder()
+  readonly #builder = new ChunkBuilder()
   readonly #sink: TranscoderSink = {
     take: (piece) => {
-      this.#made.append(piece)
+      this.#builder.append(piece)
       return true
     },
   }
@@ -145,8 +142,8 @@ export class Sender {
   }
 
   /**
-   * Encodes `plain`'s messages in wire form, then the frames of whole messages, then one more
-   * message if given. The caller releases the chunk once it is written.
+   * Returns a chunk with the messages of `plain`, which are in wire form already, then those of
+   * `frames`, then `message`. The caller releases the chunk once it is written.
    *
    * @param plain must be empty if the packing is "frames".
    */
@@ -166,17 +163,17 @@ export class Sender {
     const messages = instance.wide(handle, 0)
     const plainBytes = instance.wide(handle, 2)
     const wireBytes = instance.wide(handle, 4)
-    const made = this.#made
-    made.begin()
+    const builder = this.#builder
+    builder.begin()
     try {
       // Made here, because an error while the chunk is being written would lose the chunk.
       if (needsDictionary) this.#dictionaryFrame ??= this.#frameDictionary()
-      made.append(plain.bytes)
+      builder.append(plain.bytes)
       this.#gatherFrames(frames)
       if (message) this.#gatherMessage(message)
       this.#transcode()
       const encoded = instance.wide(handle, 0) - messages
-      return made.end({
+      return builder.end({
         messages: plain.messages + encoded,
         plainBytes: plain.plainBytes + instance.wide(handle, 2) - plainBytes,
         wireBytes: plain.wireBytes + instance.wide(handle, 4) - wireBytes,
@@ -185,7 +182,7 @@ export class Sender {
         packing: arenas && encoded > 1 ? "arenas" : "parts",
       })
     } catch (error) {
-      made.abandon()
+      builder.abandon()
       this.#gathered = []
       this.#gatheredBytes = 0
       // Otherwise the next input would be taken for the rest of a body.
@@ -196,19 +193,19 @@ export class Sender {
   }
 
   #copyFrames(frames: Uint8Array, message: readonly Uint8Array[] = NO_PARTS): Chunk {
-    const made = this.#made
-    made.begin()
+    const builder = this.#builder
+    builder.begin()
     try {
-      made.append(frames)
+      builder.append(frames)
       let { messages, plainBytes } = countFrames(frames)
       if (message.length > 0) messages++
       for (const [i, part] of message.entries()) {
-        made.reserve(LONG_HEAD_BYTES + part.length)
-        made.append(frameHead(part, i < message.length - 1 ? MORE : 0))
-        made.append(part)
+        builder.reserve(LONG_HEAD_BYTES + part.length)
+        builder.append(frameHead(part, i < message.length - 1 ? MORE : 0))
+        builder.append(part)
         plainBytes += part.length
       }
-      return made.end({
+      return builder.end({
         messages,
         plainBytes,
         wireBytes: plainBytes,
@@ -217,7 +214,7 @@ export class Sender {
         packing: "frames",
       })
     } catch (error) {
-      made.abandon()
+      builder.abandon()
       throw error
     }
   }
@@ -297,17 +294,17 @@ export class Sender {
   /** Gathers frames. Parts that are too large, or are sent plain, are handled separately. */
   #gatherFrames(frames: Uint8Array): void {
     // Searching many small frames would take longer than transcoding them.
-    let left = frames.length > this.#instance.partMax ? Number.POSITIVE_INFINITY : LOOKED_AT_MAX
+    let left = frames.length > this.#instance.partMax ? Number.POSITIVE_INFINITY : BYPASS_FRAMES
     let from = 0
     const head = new FrameHead()
     for (let at = 0; at < frames.length && left-- > 0; ) {
       const start = head.read(frames, at)
       const end = start + head.bodyBytes
-      if (head.bodyBytes > PASSED_MIN_BYTES) {
+      if (head.bodyBytes > BYPASS_MIN_BYTES) {
         this.#gather(frames.subarray(from, at))
         this.#gatherPart(frames.subarray(start, end), head.flags & MORE)
         from = end
-        left = Math.max(left, LOOKED_AT_MAX)
+        left = Math.max(left, BYPASS_FRAMES)
       }
       at = end
     }
@@ -320,7 +317,7 @@ export class Sender {
   }
 
   #gatherPart(part: Uint8Array, more: number): void {
-    if (part.length > PASSED_MIN_BYTES) {
+    if (part.length > BYPASS_MIN_BYTES) {
       this.#transcode() // whether this part is compressed depends on the ones before it
       if (this.#goesPlain(part)) {
         this.#passOn(part, more)
@@ -338,7 +335,7 @@ export class Sender {
     const instance = this.#instance
     const { zl_sending_plan, zl_sending_shrinks } = instance.exports
     const { length } = part
-    const plan = zl_sending_plan(this.#handle, length >>> 0, Math.floor(length / 2 ** 32))
+    const plan = zl_sending_plan(this.#handle, ...uint64(length))
     if (plan <= IS_TRIED) return plan === GOES_PLAIN
     const middle = Math.floor(length / 2)
     const sample = instance.scratch(INPUT, 2 * plan)
@@ -351,18 +348,12 @@ export class Sender {
   #passOn(part: Uint8Array, more: number): void {
     const instance = this.#instance
     const { length } = part
-    this.#made.reserve(PLAIN_HEAD_MAX_BYTES + length)
+    this.#builder.reserve(PLAIN_HEAD_MAX_BYTES + length)
     const head = instance.scratch(OUTPUT, PLAIN_HEAD_MAX_BYTES)
-    const high = Math.floor(length / 2 ** 32)
-    const headBytes = instance.exports.zl_sending_plain(
-      this.#handle,
-      head,
-      more,
-      length >>> 0,
-      high,
-    )
-    this.#made.append(instance.view(head, headBytes))
-    this.#made.append(part)
+    const { zl_sending_plain } = instance.exports
+    const headBytes = zl_sending_plain(this.#handle, head, more, ...uint64(length))
+    this.#builder.append(instance.view(head, headBytes))
+    this.#builder.append(part)
   }
 
   /** Transcodes a part whose head was gathered last. */
@@ -372,7 +363,7 @@ export class Sender {
       // The module has decided to send it plain.
       const rest = part.subarray(SAMPLE_MAX_BYTES)
       this.#instance.exports.zl_body_taken(this.#handle, rest.length)
-      this.#made.append(rest)
+      this.#builder.append(rest)
       return
     }
     const instance = this.#instance
@@ -389,7 +380,10 @@ export class Sender {
     this.#transcoder.passLarge(body, this.#sink)
   }
 
-  /** Transcodes the gathered input. Only the body of a large part may be missing at its end. */
+  /**
+   * Transcodes the gathered input, at whose end only the body of a large part may be missing. Returns
+   * the module's status.
+   */
   #transcode(): number {
     const instance = this.#instance
     const length = this.#gatheredBytes

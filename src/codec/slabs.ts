@@ -81,14 +81,14 @@ export class Slabs {
     return slab
   }
 
-  /** A slab with room for `bytes`; undefined if that is more than a slab has. */
+  /** Returns a slab with room for `bytes`; undefined if that is more than a slab has. */
   withRoom(bytes: number): Slab | undefined {
-    if (bytes > SLAB_BYTES) return undefined
+    if (bytes > this.#bytes) return undefined
     const { current } = this
-    return current.used + bytes <= SLAB_BYTES ? current : this.next()
+    return current.used + bytes <= this.#bytes ? current : this.next()
   }
 
-  /** Whether a slab holds few bytes that are still to be written, and takes no more. */
+  /** Returns whether few of a slab's bytes are still to be written, and no chunk will be added. */
   isWasted(slab: Slab): boolean {
     return slab !== this.#current && slab.liveBytes * WASTE_MAX < slab.bytes.length
   }

@@ -1,7 +1,7 @@
 import { concat } from "./arrays.js"
 import { BUFFER_MAX_BYTES } from "./buffer-max.js"
-import type { Traffic } from "./codec.js"
-import { budgetHalves, Decoder, refusal, uint64 } from "./decoder.js"
+import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
+import { budgetHalves, Decoder, refusal } from "./decoder.js"
 import { encodeLarge } from "./encoder.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
 import { COMMAND, FrameHead, frameError, LONG_HEAD_BYTES } from "./frames.js"
@@ -20,8 +20,9 @@ import { openDictionary } from "./large.js"
 import { Leftover } from "./leftover.js"
 import type { ReceiveSettings, Settings } from "./options.js"
 import { FrontSource } from "./source.js"
+import type { Traffic } from "./traffic.js"
 import type { Trainer } from "./trainer.js"
-import { HEAD_BYTES, SENTINEL_BYTES } from "./wire.js"
+import { HEAD_BYTES, SENTINEL_BYTES, uint64 } from "./wire.js"
 
 /**
  * Maximum size of the pieces of output; only a larger part makes a larger piece. Pieces get smaller
@@ -30,10 +31,6 @@ import { HEAD_BYTES, SENTINEL_BYTES } from "./wire.js"
 const ROOM_MAX_BYTES = 256 * 1024
 const ROOM_MIN_BYTES = 16 * 1024
 const NOTHING = new Uint8Array(0)
-/** Longer plain bodies do not enter the module. */
-const PASSED_MIN_BYTES = 8192
-/** Number of consecutive frames that are searched for such bodies. */
-const LOOKED_AT_MAX = 16
 
 /** Errors of zl_transcode; see zeromq_lz4.h. */
 const E_GREETING = -14
@@ -346,11 +343,11 @@ export class Transcoder {
 function findPlainBody(frames: Uint8Array): number {
   const head = new FrameHead()
   let at = 0
-  for (let i = 0; i < LOOKED_AT_MAX && at < frames.length; i++) {
+  for (let i = 0; i < BYPASS_FRAMES && at < frames.length; i++) {
     const body = head.read(frames, at)
     if (body + SENTINEL_BYTES > frames.length) break
     const { flags, bodyBytes } = head
-    if (bodyBytes > PASSED_MIN_BYTES && !(flags & COMMAND) && isPlain(frames, body))
+    if (bodyBytes > BYPASS_MIN_BYTES && !(flags & COMMAND) && isPlain(frames, body))
       return body + SENTINEL_BYTES
     at = body + bodyBytes
   }

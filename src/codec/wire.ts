@@ -44,6 +44,11 @@ export const FIRST = 1
 export const LAST = 2
 export const ALONE: number = FIRST | LAST
 
+/** Splits a 64-bit number into the two halves that the module takes. */
+export function uint64(value: number): [low: number, high: number] {
+  return [value >>> 0, Math.floor(value / 2 ** 32)]
+}
+
 /** Writes a sentinel to the start of a part. */
 export function writeSentinel(part: Uint8Array, sentinel: number): void {
   for (let byte = 0; byte < SENTINEL_BYTES; byte++) part[byte] = (sentinel >>> (8 * byte)) & 0xff

@@ -23,13 +23,13 @@ import {
 } from "./protocol.js"
 import { readable } from "./readable.js"
 
-/** Bytes of a message that the table shows and the filter searches, */
+/** Bytes of a message that the table shows and the filter searches. */
 export const PREVIEW_BYTES = 1024
-/** and the smaller limit once the previews have taken this much memory. */
+/** The same, once all previews together have reached LONG_PREVIEWS_BYTES. */
 const SHORT_PREVIEW_BYTES = 96
 const LONG_PREVIEWS_BYTES = 32 << 20
 /** Bytes of a command that the detail pane can show. */
-export const COMMAND_BYTES = 4096
+const COMMAND_BYTES = 4096
 
 const KINDS: readonly RowKind[] = ["message", "dictionary", "command", "error"]
 const SIDES: readonly (Side | undefined)[] = [undefined, "client", "server"]
@@ -42,8 +42,8 @@ const SIDE_MASK = 3
 const FAILED = 1 << 4
 
 /**
- * Characters of a handshake that are shown: a peer may send a megabyte, and each connection has two
- * handshakes.
+ * Maximum number of fields of a handshake that are shown, and bytes of each value: a peer may send a
+ * megabyte, and each connection has two handshakes.
  */
 const WORDS_MAX = 20
 const VALUE_MAX_BYTES = 100

@@ -1,14 +1,14 @@
 /** The page's side of the worker. */
 import type { Call, Calls, Reply, Request, State } from "./protocol.js"
 
-interface Waiting {
+interface PendingCall {
   resolve(result: unknown): void
   reject(error: Error): void
 }
 
 export class Client {
   readonly #worker: Worker
-  readonly #waiting = new Map<number, Waiting>()
+  readonly #waiting = new Map<number, PendingCall>()
   #nextId = 1
 
   /** @param source the worker's script. A page that was opened from a file may not load another file. */
@@ -30,7 +30,7 @@ export class Client {
     const id = this.#nextId++
     this.#worker.postMessage({ id, call, args } satisfies Request<Name>)
     return new Promise((resolve, reject) => {
-      this.#waiting.set(id, { resolve: resolve as Waiting["resolve"], reject })
+      this.#waiting.set(id, { resolve: resolve as PendingCall["resolve"], reject })
     })
   }
 

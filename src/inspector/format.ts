@@ -8,7 +8,7 @@ export const plural = (number: number, noun: string): string =>
 
 const BINARY = ["B", "KiB", "MiB", "GiB", "TiB"]
 
-/** "512 B", "1.21 KiB", "2 KiB". */
+/** Formats a size, such as "512 B", "1.21 KiB" or "2 KiB". */
 export function bytes(number: number): string {
   let unit = 0
   let value = number

@@ -5,7 +5,7 @@ import { hexByte } from "./readable.js"
 
 const ROW_BYTES = 16
 
-/** @param fields lengths of the first fields, which get different colours */
+/** @param fields lengths of the first fields, which get different colours. */
 export function hexDump(
   bytes: Uint8Array,
   offset: number,

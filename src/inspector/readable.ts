@@ -16,7 +16,7 @@ export function textOf(bytes: Uint8Array): string | undefined {
   }
 }
 
-export const hexOf = (bytes: Uint8Array): string => {
+const hexOf = (bytes: Uint8Array): string => {
   let text = ""
   for (let i = 0; i < bytes.length; i++) text += (i ? " " : "") + hexByte(bytes[i]!)
   return text

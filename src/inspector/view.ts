@@ -1,5 +1,5 @@
 /** The rows that match a filter, found in steps while rows are added. */
-import { type Filter, type FilterRow, parseFilter, type RowKind } from "../capture/filter.js"
+import { type Filter, type FilterKind, type FilterRow, parseFilter } from "../capture/filter.js"
 import type { CaptureIndex } from "./capture-index.js"
 import { Column } from "./columns.js"
 
@@ -75,10 +75,10 @@ class IndexedRow implements FilterRow {
     return this.#index.from(this.#row)
   }
 
-  get kinds(): readonly RowKind[] {
+  get kinds(): readonly FilterKind[] {
     const kind = this.#index.kind(this.#row)
     if (kind === "command" || kind === "error") return [kind]
-    const kinds: RowKind[] = this.#index.forms(this.#row)
+    const kinds: FilterKind[] = this.#index.forms(this.#row)
     if (kind === "message") kinds.push("message")
     if (this.#index.failed(this.#row)) kinds.push("error")
     return kinds

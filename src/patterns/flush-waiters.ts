@@ -10,7 +10,7 @@ export interface FlushWaiter {
 }
 
 /** A waiter, and the number of messages that must be sent first. */
-interface Waiting {
+interface PendingFlush {
   readonly written: number
   readonly waiter: FlushWaiter
 }
@@ -18,7 +18,7 @@ interface Waiting {
 /** The callers that wait until a pipe has written what it had accepted when they asked. */
 export class FlushWaiters {
   readonly #credit: SendCredit
-  #waiting: Waiting[] = []
+  #waiting: PendingFlush[] = []
 
   constructor(credit: SendCredit) {
     this.#credit = credit
@@ -44,7 +44,7 @@ export class FlushWaiters {
     }
   }
 
-  #flushed(one: Waiting): void {
+  #flushed(one: PendingFlush): void {
     // A connection that ended may have returned chunks, which the next one will write.
     if (this.#credit.sent < one.written) this.#waiting.push(one)
     else one.waiter.flushed()

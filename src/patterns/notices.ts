@@ -25,10 +25,10 @@ export interface Notice {
 }
 
 /** An entry of the queue: a notice, a pipe that has a message, or a message of a pipe that has ended. */
-export type Waiting = Notice | Pipe | Message
+export type Entry = Notice | Pipe | Message
 
-export function isNotice(waiting: Waiting): waiting is Notice {
-  return "topic" in waiting
+export function isNotice(entry: Entry): entry is Notice {
+  return "topic" in entry
 }
 
 /**
@@ -41,7 +41,7 @@ export function isNotice(waiting: Waiting): waiting is Notice {
  * bounded by the high-water marks of their pipes.
  */
 export class Notices {
-  #queue = new Queue<Waiting>()
+  #queue = new Queue<Entry>()
   #topicBytes = 0
   #max = NOTICES_MAX
   #maxBytes = TOPIC_BYTES_MAX
@@ -50,42 +50,42 @@ export class Notices {
     return this.#queue.length
   }
 
-  first(): Waiting | undefined {
+  first(): Entry | undefined {
     return this.#queue.first()
   }
 
-  push(waiting: Waiting): void {
-    this.#queue.push(waiting)
-    if (!isNotice(waiting)) return
-    this.#topicBytes += waiting.topic.length
+  push(entry: Entry): void {
+    this.#queue.push(entry)
+    if (!isNotice(entry)) return
+    this.#topicBytes += entry.topic.length
     if (this.#queue.length > this.#max || this.#topicBytes > this.#maxBytes) this.#compact()
   }
 
-  shift(): Waiting | undefined {
-    const waiting = this.#queue.shift()
-    if (waiting && isNotice(waiting)) this.#topicBytes -= waiting.topic.length
-    return waiting
+  shift(): Entry | undefined {
+    const entry = this.#queue.shift()
+    if (entry && isNotice(entry)) this.#topicBytes -= entry.topic.length
+    return entry
   }
 
   /** Replaces each entry of `pipe` by the message itself, so that the pipe can end. */
   takeOut(pipe: Pipe): void {
     for (let i = this.#queue.length; i > 0; i--) {
       const first = this.#queue.shift()
-      const waiting = first === pipe ? pipe.read() : first
-      if (waiting) this.#queue.push(waiting)
+      const entry = first === pipe ? pipe.read() : first
+      if (entry) this.#queue.push(entry)
     }
   }
 
   #compact(): void {
-    const kept: (Waiting | undefined)[] = []
+    const kept: (Entry | undefined)[] = []
     /** Indexes of subscriptions in `kept`, by topic, and by pipe where `perPipe` is set. */
     const subscriptions = new Map<Pipe | undefined, Map<string, number>>()
-    for (let waiting = this.#queue.shift(); waiting; waiting = this.#queue.shift()) {
-      if (!isNotice(waiting)) {
-        kept.push(waiting)
+    for (let entry = this.#queue.shift(); entry; entry = this.#queue.shift()) {
+      if (!isNotice(entry)) {
+        kept.push(entry)
         continue
       }
-      const { subscribe, topic, pipe, perPipe, isChange } = waiting
+      const { subscribe, topic, pipe, perPipe, isChange } = entry
       if (!isChange) continue
       const key = perPipe ? pipe : undefined
       let places = subscriptions.get(key)
@@ -94,8 +94,8 @@ export class Notices {
         subscriptions.set(key, places)
       }
       const place = places.get(topic)
-      if (subscribe) places.set(topic, kept.push(waiting) - 1)
-      else if (place === undefined) kept.push(waiting)
+      if (subscribe) places.set(topic, kept.push(entry) - 1)
+      else if (place === undefined) kept.push(entry)
       else {
         kept[place] = undefined
         places.delete(topic)
@@ -103,10 +103,10 @@ export class Notices {
     }
     this.#queue = new Queue()
     this.#topicBytes = 0
-    for (const waiting of kept) {
-      if (!waiting) continue
-      this.#queue.push(waiting)
-      if (isNotice(waiting)) this.#topicBytes += waiting.topic.length
+    for (const entry of kept) {
+      if (!entry) continue
+      this.#queue.push(entry)
+      if (isNotice(entry)) this.#topicBytes += entry.topic.length
     }
     // Compact again only after the queue has doubled, because compacting takes time in proportion
     // to its length.

@@ -4,8 +4,8 @@ import { areBelow, BATCH_BYTES, Batch } from "./batch.js"
 import type { Message } from "./message.js"
 
 /**
- * Messages larger than this are encoded at once, directly from the caller's memory. The second
- * limit is for plain messages.
+ * Messages larger than this are encoded at once, directly from the caller's memory. Plain messages
+ * have a limit of their own.
  */
 const LARGE_BYTES = 8192
 const PLAIN_LARGE_BYTES = 32 * 1024

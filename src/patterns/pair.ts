@@ -6,19 +6,28 @@ import { type Refusal, SocketType } from "./socket-type.js"
 export class Pair extends SocketType {
   override readonly name = "PAIR"
   #pipe: Pipe | undefined
+  /** A peer that connected after this side had released the pipe, whose messages are read first. */
+  #next: Pipe | undefined
 
   attach(pipe: Pipe): void {
-    if (this.#pipe) {
-      pipe.abandon()
-      return
-    }
+    if (this.#pipe?.isReleased && !this.#next) this.#next = pipe
+    else if (this.#pipe) pipe.abandon()
+    else this.#use(pipe)
+  }
+
+  #use(pipe: Pipe): void {
     this.#pipe = pipe
     this.events.readable()
     this.events.writable()
   }
 
   terminated(pipe: Pipe): void {
-    if (this.#pipe === pipe) this.#pipe = undefined
+    if (this.#next === pipe) this.#next = undefined
+    if (this.#pipe !== pipe) return
+    this.#pipe = undefined
+    const next = this.#next
+    this.#next = undefined
+    if (next) this.#use(next)
   }
 
   override readActivated(): void {

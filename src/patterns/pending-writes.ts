@@ -3,7 +3,7 @@ import { Queue } from "../transport/queue.js"
 import type { PendingWrite, Waiting } from "../transport/transport.js"
 import type { Packer } from "./packer.js"
 
-/** Waiting chunks are checked for copying once for every `1 / COPY_SHARE` of the queue that is new. */
+/** The waiting chunks are checked for copying each time that `1 / COPY_SHARE` of them are new. */
 const COPY_SHARE = 8
 
 /** Encoded messages and commands that the network has not had room for. */

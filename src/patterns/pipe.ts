@@ -15,7 +15,7 @@ import { Outbound, type OutboundConnection } from "./outbound.js"
 /** The members of a connection that a pipe and its queues use. */
 export type PipeConnection = InboundConnection &
   OutboundConnection &
-  Pick<PeerConnection, "sink" | "sharing" | "reject">
+  Pick<PeerConnection, "sink" | "reject">
 
 /** Events of a pipe, handled by the socket type that owns it. */
 export interface PipeEvents {
@@ -53,11 +53,11 @@ export interface PipeOptions {
 }
 
 /**
- * The life of a pipe. From the first state to any other, it accepts no more messages, and is
- * terminated once the received ones are read.
+ * The state of a pipe. In every state but the first, it accepts no more messages, and is terminated
+ * once those already received are read.
  * - "active": messages are sent and received.
- * - "finishing": queued messages are still written, and received ones are discarded.
- * - "abandoned": queued messages are written as long as the connection lasts, which is not read.
+ * - "finishing": queued messages are still written; newly received ones are discarded.
+ * - "abandoned": queued messages are written while the connection lasts; nothing is read from it.
  * - "closed": there is nothing to write.
  */
 type State = "active" | "finishing" | "abandoned" | "closed"
@@ -86,6 +86,7 @@ export class Pipe implements MessageSink {
   #state: State = "active"
   /** Callback of `finish()`. */
   #finished: (() => void) | undefined
+  #isReleased = false
 
   /** @param receiveHighWaterBytes maximum plaintext in the receive queue, in bytes; 0 is no limit. */
   constructor(
@@ -156,11 +157,20 @@ export class Pipe implements MessageSink {
   // -- The end ---------------------------------------------------------------------
 
   /**
+   * Whether this side ended the pipe. Its peer may come back before the received messages are read;
+   * in libzmq it loses its connection only then.
+   */
+  get isReleased(): boolean {
+    return this.#isReleased
+  }
+
+  /**
    * Stops sending and receiving. Queued outgoing messages are still written, and received ones can
    * be read if `keepsReceived` is set. Calls `finished` once all are written, which may never
    * happen.
    */
   finish(finished: () => void, keepsReceived: boolean): void {
+    this.#isReleased = true
     this.outbound.shared?.seal()
     if (!keepsReceived) this.#inbound.clear()
     this.#finished = finished
@@ -174,7 +184,7 @@ export class Pipe implements MessageSink {
   /** Drops the queued outgoing messages of a pipe that is finishing. */
   dropWaiting(): void {
     this.outbound.drop()
-    this.#finish()
+    this.#reportFinished()
   }
 
   /** Detaches the last connection. Messages already received can still be read. */
@@ -220,10 +230,10 @@ export class Pipe implements MessageSink {
    */
   #checkFinished(): void {
     if (this.#state !== "finishing" || !this.outbound.isEmpty) return
-    if (!this.#connection?.sharing?.awaitPendingWrites()) this.#finish()
+    if (!this.#connection?.sharing?.awaitPendingWrites()) this.#reportFinished()
   }
 
-  #finish(): void {
+  #reportFinished(): void {
     if (this.#state !== "finishing") return
     this.#state = "closed"
     this.#finished?.()

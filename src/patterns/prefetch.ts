@@ -21,7 +21,7 @@ export class Prefetch {
   readonly #accepts: (message: Message) => boolean
   #fetched: Fetched | undefined
 
-  /** @param accepts whether the program receives a message; others are dropped */
+  /** @param accepts returns whether the program receives a message; others are dropped. */
   constructor(queue: FairQueue, accepts: (message: Message) => boolean = () => true) {
     this.#in = queue
     this.#accepts = accepts
@@ -52,7 +52,7 @@ export class Prefetch {
     return this.#fetched?.pipe === pipe
   }
 
-  /** The pipe has ended before the program received the message. */
+  /** Drops the message if its pipe was terminated, unless it has a single part. */
   terminated(pipe: Pipe): void {
     if (this.isOf(pipe) && this.#fetched?.message.length !== 1) this.#fetched = undefined
   }

@@ -47,8 +47,8 @@ export class Radio extends SocketType {
   }
 
   /**
-   * Drops what a peer sends. Nobody receives it, and a pipe with received messages would stay when
-   * its connection has ended.
+   * Drops received messages. The program cannot receive them, and a pipe that held any would outlive
+   * its connection.
    */
   takes(): boolean {
     return true

@@ -15,6 +15,11 @@ export class Router extends SocketType {
   readonly #out = new Map<string, Pipe>()
   /** Pipes whose peer has no routing id yet, or one that another peer already has. */
   readonly #anonymous = new Set<Pipe>()
+  /**
+   * Anonymous pipes by routing id. They get it from a pipe that this side has released, once its
+   * messages are read.
+   */
+  readonly #successors = new Map<string, Pipe>()
   #nextId = firstId()
   readonly #fetched = new Prefetch(this.in)
 
@@ -36,8 +41,12 @@ export class Router extends SocketType {
       this.#add(pipe, this.#newId())
       return
     }
-    const routingId = peerRoutingId.toString("latin1")
+    const routingId = keyOf(pipe)
     const other = this.#out.get(routingId)
+    if (other?.isReleased) {
+      if (!this.#successors.has(routingId)) this.#successors.set(routingId, pipe)
+      return
+    }
     if (other) {
       if (!this.options.handover) return
       this.#out.delete(routingId)
@@ -49,11 +58,18 @@ export class Router extends SocketType {
   }
 
   terminated(pipe: Pipe): void {
-    if (this.#anonymous.delete(pipe) || pipe.routingId === undefined) return
-    if (this.#out.get(pipe.routingId) !== pipe) return
-    this.#out.delete(pipe.routingId)
+    if (this.#anonymous.delete(pipe)) {
+      if (this.#isSuccessor(pipe)) this.#successors.delete(keyOf(pipe))
+      return
+    }
+    const { routingId } = pipe
+    if (routingId === undefined || this.#out.get(routingId) !== pipe) return
+    this.#out.delete(routingId)
     this.in.terminated(pipe)
     this.#fetched.terminated(pipe)
+    const successor = this.#successors.get(routingId)
+    this.#successors.delete(routingId)
+    if (successor) this.identified(successor)
   }
 
   isReading(pipe: Pipe): boolean {
@@ -61,11 +77,15 @@ export class Router extends SocketType {
   }
 
   /**
-   * Drops what came from a peer without a routing id of its own. Nobody can receive it, and the pipe
-   * would stay.
+   * Drops the messages of a peer that has no routing id of its own. The program cannot receive them,
+   * and the pipe would stay.
    */
   ending(pipe: Pipe): void {
-    if (this.#anonymous.has(pipe)) while (pipe.read() !== undefined);
+    if (this.#anonymous.has(pipe) && !this.#isSuccessor(pipe)) while (pipe.read() !== undefined);
+  }
+
+  #isSuccessor(pipe: Pipe): boolean {
+    return this.#successors.get(keyOf(pipe)) === pipe
   }
 
   override readActivated(pipe: Pipe): void {
@@ -136,4 +156,9 @@ export class Router extends SocketType {
     this.#nextId = (this.#nextId + 1) >>> 0
     return id.toString("latin1")
   }
+}
+
+/** Returns the routing id that the peer gave, as a key. */
+function keyOf({ peerRoutingId }: Pipe): string {
+  return peerRoutingId?.toString("latin1") ?? ""
 }

@@ -41,7 +41,7 @@ export const SOCKET_TYPES: Readonly<Record<SocketTypeName, Type>> = {
   SCATTER: Scatter,
 }
 
-/** The socket types that either send or receive. */
+/** The socket types that only send or only receive. */
 export const ONE_WAY: ReadonlySet<SocketTypeName> = new Set<SocketTypeName>([
   "PUB",
   "SUB",

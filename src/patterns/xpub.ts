@@ -1,6 +1,6 @@
 import { Distribution } from "./distribution.js"
 import type { Message } from "./message.js"
-import { isNotice, type Notice, Notices, type Waiting } from "./notices.js"
+import { type Entry, isNotice, type Notice, Notices } from "./notices.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { isSubscription, MultiTopics } from "./subscriptions.js"
@@ -49,6 +49,7 @@ export class XPub extends SocketType {
     if (this.#last === pipe) this.#last = undefined
     this.#out.terminated(pipe)
   }
+
   override writeActivated(pipe: Pipe): void {
     this.#out.activated(pipe)
     this.events.writable()
@@ -81,10 +82,10 @@ export class XPub extends SocketType {
     if (!this.hasIn()) return "EAGAIN"
     this.#last = undefined
     if (this.#rest.length > 0) return this.#toNotice(this.#rest)
-    const waiting = this.#waiting.shift() as Waiting
-    if (Array.isArray(waiting)) return this.#toNotice(waiting)
-    if (!isNotice(waiting)) return this.#toNotice(this.#read(waiting))
-    const { pipe, subscribe, topic } = waiting
+    const entry = this.#waiting.shift() as Entry
+    if (Array.isArray(entry)) return this.#toNotice(entry)
+    if (!isNotice(entry)) return this.#toNotice(this.#read(entry))
+    const { pipe, subscribe, topic } = entry
     if (this.options.manual && this.#out.has(pipe)) this.#last = pipe
     return [Buffer.from(`${subscribe ? "\x01" : "\x00"}${topic}`, "latin1")]
   }

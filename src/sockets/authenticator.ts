@@ -32,7 +32,7 @@ export class Authenticator {
     this.#pending.set(connection, request)
     request.answer.then((answer) => {
       if (!this.#pending.delete(connection)) return
-      done(answer === "nobody" && this.#enforced ? "nobody, though enforced" : answer)
+      done(answer === "no handler" && this.#enforced ? "no enforced handler" : answer)
     })
   }
 
@@ -45,7 +45,7 @@ export class Authenticator {
   }
 }
 
-type Answer = ZapAnswer | "nobody, though enforced"
+type Answer = ZapAnswer | "no enforced handler"
 
 /**
  * Returns the handshake failure that follows from a missing, invalid or negative reply of ZAP;
@@ -56,8 +56,9 @@ export function refusalOf(
   { mechanism }: Credentials,
 ): { type: "handshake:error:other" | "handshake:error:protocol"; error: Error } | undefined {
   if (typeof answer === "number") return undefined
-  if (answer === "nobody" && mechanism === "NULL") return undefined
-  if (answer.startsWith("nobody")) return { type: "handshake:error:other", error: noHandler() }
+  if (answer === "no handler" && mechanism === "NULL") return undefined
+  if (answer === "no handler" || answer === "no enforced handler")
+    return { type: "handshake:error:other", error: noHandler() }
   const error = Object.assign(new Error("ZAP protocol error"), { code: `ERR_${answer}` })
   return { type: "handshake:error:protocol", error }
 }

@@ -10,8 +10,8 @@ export function checkFree(state: SocketState): void {
 }
 
 /**
- * Does something during which the socket is blocked, and `finish` if that succeeds, when the socket
- * is free again. As in zeromq.js, close() takes effect afterwards.
+ * Blocks the socket during `work`. If that succeeds, calls `finish` when the socket is free again. As
+ * in zeromq.js, close() takes effect afterwards.
  */
 export async function blocking(
   socket: Socket,

@@ -140,6 +140,11 @@ export class ConnectedEndpoint extends Endpoint {
     if (this.#pipe) {
       this.#pipe.close()
       this.host.removed(this.#pipe)
+      if (isWrongPeer) {
+        // As in libzmq, where the session ends the pipe: received messages can still be read.
+        this.host.lz4.pipeRemoved(this.#pipe)
+        this.#pipe = undefined
+      }
     }
     this.#dialer.close()
     if (this.isReleased) this.checkReleased()

@@ -4,9 +4,9 @@
  */
 import { type Channel, channel } from "node:diagnostics_channel"
 import { debuglog } from "node:util"
-import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Lz4Level } from "../codec/options.js"
+import type { Traffic } from "../codec/traffic.js"
 import type { Statistics } from "./statistics.js"
 
 /** The properties of the messages on all channels. */

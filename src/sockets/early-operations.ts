@@ -1,6 +1,6 @@
-import { zmqError } from "../transport/zmq-error.js"
 import type { Core } from "./core.js"
 import { Hold } from "./hold.js"
+import { busyError } from "./mistakes.js"
 
 interface Operation {
   /**
@@ -57,14 +57,4 @@ export class EarlyOperations {
     this.#hold.unref()
     operation.begin(core, timeoutMs).then(operation.resolve, operation.reject)
   }
-}
-
-/** Returns the error for a second operation while one is pending. */
-export function busyError(name: "send" | "receive"): Error {
-  const doing = name === "send" ? "writing" : "reading"
-  return zmqError(
-    "EBUSY",
-    undefined,
-    `Socket is busy ${doing}; only one ${name} operation may be in progress at any time`,
-  )
 }

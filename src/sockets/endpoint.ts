@@ -39,7 +39,7 @@ export interface EndpointSettings {
 }
 
 /** Milliseconds that a peer has to close its side after `linger` has expired. */
-const FLUSH_MS = 1000
+const CLOSE_MS = 1000
 
 type EventType = Event["type"]
 
@@ -82,6 +82,7 @@ export abstract class Endpoint implements Source {
   protected abstract readonly connections: Iterable<PeerConnection>
   /** Whether messages are queued for a connection that has not been made yet. */
   protected abstract readonly isWaiting: boolean
+
   /**
    * Releases the endpoint. Queued messages are sent within `lingerMs` (-1 is no limit), and then
    * `released` is called. With `keepsReceived`, messages already received can still be read.
@@ -114,7 +115,7 @@ export abstract class Endpoint implements Source {
   #expire(): void {
     this.#limit = setTimeout(() => {
       for (const connection of this.connections) connection.destroy()
-    }, FLUSH_MS).unref()
+    }, CLOSE_MS).unref()
     this.#isExpired = true
     this.dropWaiting()
     // Node keeps the process alive for data that the system has no room for; libzmq drops it.
@@ -243,8 +244,8 @@ export abstract class Endpoint implements Source {
     if (this.kind === "connect") this.protocolErrors++
     if (reason) {
       const code = `ERR_ZMTP_${reason}`
-      const told = Object.assign(new Error("ZMTP protocol error"), { code })
-      this.emit("handshake:error:protocol", { error: told })
+      const reported = Object.assign(new Error("ZMTP protocol error"), { code })
+      this.emit("handshake:error:protocol", { error: reported })
     }
     if (isProbablyPlain(connection, error)) this.#plainPeer(connection, error)
     else this.host.lz4.failed(connection, this, error)
@@ -253,7 +254,7 @@ export abstract class Endpoint implements Source {
   /** Reports a peer whose first part has no sentinel. Warns if nobody listens for the event. */
   #plainPeer(connection: PeerConnection, error: ProtocolError): void {
     const { lz4 } = this.host
-    const told = new ProtocolError(
+    const reported = new ProtocolError(
       error.code,
       `${error.message.slice(error.code.length + 2)}; the peer announced nothing, so it probably speaks tcp://`,
     )
@@ -261,11 +262,11 @@ export abstract class Endpoint implements Source {
       this.#hasWarned = true
       const { remoteAddress, remotePort } = connection
       process.emitWarning(
-        `the peer ${remoteAddress}:${remotePort} of ${this.address} lost its connection: ${told.message}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
-        { code: told.code },
+        `the peer ${remoteAddress}:${remotePort} of ${this.address} lost its connection: ${reported.message}. Both ends have to be lz4+tcp://, unless this one has the option acceptPlain.`,
+        { code: reported.code },
       )
     }
-    lz4.failed(connection, this, told)
+    lz4.failed(connection, this, reported)
   }
 
   protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
@@ -276,8 +277,8 @@ export abstract class Endpoint implements Source {
         this.emit("handshake:error:other", { error: handshakeError(error) })
       this.emit("disconnect")
     }
-    const told = error instanceof ProtocolError ? undefined : error
-    this.host.lz4.closed(connection, this, counts, told)
+    const reported = error instanceof ProtocolError ? undefined : error
+    this.host.lz4.closed(connection, this, counts, reported)
   }
 
   protected newPipe(): Pipe {

@@ -53,7 +53,7 @@ export type Lz4Instance<S extends ZmqSocket> = S &
   >
 
 /** A class of sockets. */
-// biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
+// biome-ignore lint/suspicious/noExplicitAny: TypeScript requires it of the base of a mixin
 export type SocketClass = new (...args: any[]) => ZmqSocket
 
 /** Returns the core of a socket of these classes, and creates it if there is none. */
@@ -81,7 +81,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       coreOf = (socket) => (#core in socket ? socket.#core : undefined)
     }
 
-    // biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of a mixin
+    // biome-ignore lint/suspicious/noExplicitAny: TypeScript requires it of a mixin
     constructor(...args: any[]) {
       const isRedefined = (name: string) => redefines(new.target.prototype, name, Socket.prototype)
       checkSocketOptions(args[0], ENDPOINT_OPTIONS, Base.name, isRedefined)
@@ -243,7 +243,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   return Socket as unknown as Lz4Class<C>
 }
 
-/** Whether a class that is derived from a base defines a member of this name, or one in between does. */
+/** Returns whether a class derived from `base` redefines a member, itself or through a class in between. */
 function redefines(prototype: object, name: string, base: object): boolean {
   for (let at: object | null = prototype; at && at !== base; at = Object.getPrototypeOf(at))
     if (Object.hasOwn(at, name)) return true

@@ -1,5 +1,6 @@
 import type { FlushWaiter } from "../patterns/flush-waiters.js"
 import type { Pipe } from "../patterns/pipe.js"
+import { Deadline } from "../transport/deadline.js"
 import { zmqError } from "../transport/zmq-error.js"
 import type { Hold } from "./hold.js"
 
@@ -12,7 +13,7 @@ export function flush(pipes: readonly Pipe[], timeoutMs: number, hold: Hold): Pr
   return new Promise((resolve, reject) => {
     let pending = pipes.length
     const over = (settle: () => void) => {
-      clearTimeout(timer)
+      limit?.clear()
       hold.unref()
       waiter.isOver = true
       settle()
@@ -24,7 +25,7 @@ export function flush(pipes: readonly Pipe[], timeoutMs: number, hold: Hold): Pr
       },
     }
     const timeOut = () => over(() => reject(flushTimedOut(timeoutMs)))
-    const timer = timeoutMs < 0 ? undefined : setTimeout(timeOut, timeoutMs)
+    const limit = timeoutMs < 0 ? undefined : new Deadline(timeoutMs, timeOut)
     hold.ref()
     if (pending === 0) over(resolve)
     for (const pipe of pipes) pipe.whenFlushed(waiter)

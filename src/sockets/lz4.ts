@@ -1,8 +1,8 @@
 import { EventEmitter } from "node:events"
 import { type InspectOptions, inspect } from "node:util"
-import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import { integer, type Lz4Level } from "../codec/options.js"
+import { addTraffic, type Traffic } from "../codec/traffic.js"
 import type { Pipe } from "../patterns/pipe.js"
 import { throwLater } from "../transport/throw-later.js"
 import type { ConnectionCounts, DirectionCounts, PeerConnection } from "../transport/transport.js"
@@ -253,7 +253,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     return { socketType, endpoint: address, lz4: this }
   }
 
-  /** Returns empty fields for a socket that was collected. */
+  /** Returns the peer of a connection; a placeholder if the object that knew it was collected. */
   #peerOf(connection: PeerConnection): ConnectEvent {
     return this.#open.get(connection)?.peer ?? { remoteAddress: "unknown", remotePort: 0 }
   }
@@ -280,10 +280,4 @@ function trafficOf({ messages, plainBytes, wireBytes }: DirectionCounts): Traffi
 function addCounts(total: { sent: Traffic; received: Traffic }, counts: ConnectionCounts): void {
   addTraffic(total.sent, counts.sent)
   addTraffic(total.received, counts.received)
-}
-
-function addTraffic(total: Traffic, { messages, plainBytes, wireBytes }: DirectionCounts): void {
-  total.messages += messages
-  total.plainBytes += plainBytes
-  total.wireBytes += wireBytes
 }

@@ -25,7 +25,7 @@ export function defineMessageMethods(
   className: string,
   coreOf: (socket: ZmqSocket) => SocketCore | undefined,
 ): void {
-  /** Makes libzmq do something with another timeout than that of the socket, which `option` names. */
+  /** Runs `work`, a call of libzmq, with `timeoutMs` in place of the socket's timeout `option`. */
   const callNative = <T>(
     socket: ZmqSocket,
     option: number,
@@ -46,7 +46,7 @@ export function defineMessageMethods(
   const wouldWait = (socket: ZmqSocket, name: "send" | "receive"): boolean => {
     const state = stateOf(socket)
     if (state?.nativeUsed || socket.closed) return false
-    // Then it is refused, whatever the timeout is.
+    // A second operation is refused, whatever its timeout is.
     if (state?.earlyOperations?.isWaiting(name)) return true
     const isReceive = name === "receive"
     const timeoutMs = isReceive ? state?.receiveTimeoutMs : state?.sendTimeoutMs

@@ -114,6 +114,16 @@ export function refusalError(code: Refusal, type: string): Error {
   }
 }
 
+/** Returns the error for a second operation while one is pending. */
+export function busyError(name: "send" | "receive"): Error {
+  const doing = name === "send" ? "writing" : "reading"
+  return zmqError(
+    "EBUSY",
+    undefined,
+    `Socket is busy ${doing}; only one ${name} operation may be in progress at any time`,
+  )
+}
+
 /** Checks the group of a message. @throws TypeError as zeromq.js does. */
 export function checkGroup(group: unknown): asserts group is string | Buffer {
   if (!isTextOrBytes(group))
@@ -197,7 +207,7 @@ const meantTcp = (address: string): string =>
   address.startsWith("tcp://") ? `lz4+${address}` : `${SCHEME}HOST:PORT`
 
 /** A socket class of zeromq.js that has no `lz4+tcp://`, and says so. */
-// biome-ignore lint/suspicious/noExplicitAny: what TypeScript asks of the base of a mixin
+// biome-ignore lint/suspicious/noExplicitAny: TypeScript requires it of the base of a mixin
 export function withoutLz4<C extends new (...args: any[]) => Socket>(Base: C, speaks: string): C {
   class Socket extends Base {}
   defineEndpointMethods(Socket.prototype, (name, socket, args) => {

@@ -81,7 +81,7 @@ export class NativeEndpoints implements EndpointMethods {
 
   connect(socket: Socket, state: SocketState, args: unknown[]): void {
     const [address, options] = args as [string, object | undefined]
-    if (this.#className === "Router") checkRouterOptions(address, options)
+    if (this.#className === "Router" && !socket.closed) checkRouterOptions(address, options)
     state.useNative()
     this.#native.connect.apply(socket, addressOf(socket, args))
     this.#added(socket, state)

@@ -1,14 +1,14 @@
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { ONE_WAY, SOCKET_TYPES } from "../patterns/types.js"
+import { Deadline } from "../transport/deadline.js"
 import { caughtUp, fellBehind } from "../transport/read-turns.js"
 import { zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { checkFree } from "./blocking.js"
-import { busyError } from "./early-operations.js"
 import type { Hold } from "./hold.js"
 import { copyMessage, type Received, receiveFrom } from "./message.js"
-import { refusalError } from "./mistakes.js"
+import { busyError, refusalError } from "./mistakes.js"
 import type { MixedSocket } from "./mixed-socket.js"
 import { NATIVE_RECEIVE_MS } from "./native-pipe.js"
 import type { SocketState } from "./state.js"
@@ -21,13 +21,13 @@ interface PendingSend {
   routing: Routing
   resolve: () => void
   reject: (error: Error) => void
-  timer: NodeJS.Timeout | undefined
+  limit: Deadline | undefined
 }
 
 interface PendingReceive {
   resolve: (message: Received) => void
   reject: (error: Error) => void
-  timer: NodeJS.Timeout | undefined
+  limit: Deadline | undefined
   /** Whether the operation only waits for its turn. */
   isBehind: boolean
 }
@@ -195,20 +195,24 @@ export class Operations implements SocketTypeEvents {
   #waitToSend(message: Message, routing: Routing, timeoutMs: number | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
       const copied = copyMessage(message)
-      const sending: PendingSend = { message: copied, routing, resolve, reject, timer: undefined }
+      const sending: PendingSend = { message: copied, routing, resolve, reject, limit: undefined }
       this.#sending = sending
       this.#hold.ref()
       if (timeoutMs === undefined) setImmediate(sendNow, this, sending)
-      else if (timeoutMs > 0) sending.timer = setTimeout(sendNow, timeoutMs, this, sending)
+      else if (timeoutMs > 0) this.#limitSending(sending, timeoutMs)
       this.mixed?.wantOut(true)
     })
+  }
+
+  #limitSending(sending: PendingSend, timeoutMs: number): void {
+    sending.limit = new Deadline(timeoutMs, () => this.sendNow(sending))
   }
 
   #finishSending(): void {
     const sending = this.#sending as PendingSend
     this.#sending = undefined
     this.#budget.reset()
-    clearTimeout(sending.timer)
+    sending.limit?.clear()
     this.#hold.unref()
     this.mixed?.wantOut(false)
     try {
@@ -226,8 +230,8 @@ export class Operations implements SocketTypeEvents {
     if (this.#sending !== sending) return
     const { sendTimeoutMs } = this.#state
     // Room that there was before the turn may have gone with its peer.
-    if (sending.timer !== undefined || sendTimeoutMs === 0 || this.hasOut()) this.#finishSending()
-    else if (sendTimeoutMs > 0) sending.timer = setTimeout(sendNow, sendTimeoutMs, this, sending)
+    if (sending.limit !== undefined || sendTimeoutMs === 0 || this.hasOut()) this.#finishSending()
+    else if (sendTimeoutMs > 0) this.#limitSending(sending, sendTimeoutMs)
   }
 
   // -- Receiving -------------------------------------------------------------------
@@ -262,7 +266,7 @@ export class Operations implements SocketTypeEvents {
       const receiving: PendingReceive = {
         resolve,
         reject,
-        timer: undefined,
+        limit: undefined,
         isBehind: timeoutMs === undefined,
       }
       this.#receiving = receiving
@@ -270,9 +274,13 @@ export class Operations implements SocketTypeEvents {
       if (timeoutMs === undefined) {
         fellBehind()
         setImmediate(receiveNow, this, receiving)
-      } else if (timeoutMs > 0) receiving.timer = setTimeout(receiveNow, timeoutMs, this, receiving)
+      } else if (timeoutMs > 0) this.#limitReceiving(receiving, timeoutMs)
       this.mixed?.wantIn(true)
     })
+  }
+
+  #limitReceiving(receiving: PendingReceive, timeoutMs: number): void {
+    receiving.limit = new Deadline(timeoutMs, () => this.receiveNow(receiving))
   }
 
   #finishReceiving(): void {
@@ -280,7 +288,7 @@ export class Operations implements SocketTypeEvents {
     this.#receiving = undefined
     endTurnWait(receiving)
     this.#budget.reset()
-    if (receiving.timer) clearTimeout(receiving.timer)
+    receiving.limit?.clear()
     this.#hold.unref()
     this.mixed?.wantIn(false)
     const message = this.#tryReceive()
@@ -294,10 +302,9 @@ export class Operations implements SocketTypeEvents {
     endTurnWait(receiving)
     const { receiveTimeoutMs } = this.#state
     // A message that there was before the turn may have gone with its peer.
-    if (receiving.timer !== undefined || receiveTimeoutMs === 0 || this.hasIn())
+    if (receiving.limit !== undefined || receiveTimeoutMs === 0 || this.hasIn())
       this.#finishReceiving()
-    else if (receiveTimeoutMs > 0)
-      receiving.timer = setTimeout(receiveNow, receiveTimeoutMs, this, receiving)
+    else if (receiveTimeoutMs > 0) this.#limitReceiving(receiving, receiveTimeoutMs)
   }
 }
 

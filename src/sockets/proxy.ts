@@ -79,7 +79,7 @@ class Forwarding {
   readonly #sockets: readonly Socket[]
   #isPaused = false
   #isOver = false
-  /** What both directions wait for while they cannot forward. */
+  /** The promise that both directions await while they cannot forward. */
   #change: Promise<void> | undefined
   #changed: () => void = () => {}
   #terminate: () => void = () => {}

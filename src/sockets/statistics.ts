@@ -1,5 +1,5 @@
-import type { Traffic } from "../codec/codec.js"
 import type { Lz4Level } from "../codec/options.js"
+import type { Traffic } from "../codec/traffic.js"
 import type { Waiting } from "../transport/transport.js"
 
 /** Traffic of a connection in one direction. */

@@ -38,8 +38,8 @@ export type ZapFailure =
   | "ZAP_INVALID_METADATA"
   | "ZAP_UNSPECIFIED"
 
-/** The handler's reply; "nobody" if there is no handler. */
-export type ZapAnswer = AuthStatus | ZapFailure | "nobody"
+/** The handler's reply, or the reason why there is none. */
+export type ZapAnswer = AuthStatus | ZapFailure | "no handler"
 
 /** A request to a handler. `cancel` discards its reply. */
 export interface PendingRequest {
@@ -67,7 +67,7 @@ export function askZap(
   ])
 }
 
-interface Waiting {
+interface Unanswered {
   parts: (string | Buffer)[]
   resolve(answer: ZapAnswer): void
 }
@@ -85,16 +85,16 @@ interface Sockets {
 
 /**
  * A client for the requests of one context. They share two sockets: a context has at most 1,023,
- * and unauthenticated peers decide how many requests there are. The client does not find out
- * whether there is a handler by binding its name, because that would take it from the handler.
+ * and unauthenticated peers decide how many requests there are. The client does not bind the handler's
+ * name to find out whether there is a handler, because a handler could not bind it meanwhile.
  */
 class ZapClient {
   readonly #context: zmq.Context
   #sockets: Sockets | undefined
   #lastId = 0
   /** Requests that the handler has no room for yet. */
-  readonly #unsent = new Map<string, Waiting>()
-  readonly #sent = new Map<string, Waiting>()
+  readonly #unsent = new Map<string, Unanswered>()
+  readonly #sent = new Map<string, Unanswered>()
   #poll: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
 
@@ -118,12 +118,12 @@ class ZapClient {
     }
   }
 
-  /** Sends the requests that there is room for. Without a handler, answers them with "nobody". */
+  /** Sends the requests that there is room for. Without a handler, answers them with "no handler". */
   #send(): void {
     try {
       this.#sockets ??= this.#open()
       if (hasHandler(this.#sockets)) this.#fill(this.#sockets)
-      else this.#answerUnsent("nobody")
+      else this.#answerUnsent("no handler")
     } catch {
       // No socket could be created, or the context has ended.
       this.#answerUnsent("ZAP_UNSPECIFIED")
@@ -204,7 +204,7 @@ class ZapClient {
     try {
       if (!hasHandler(this.#sockets)) endWait(this.#context)
     } catch {
-      // There is no socket left to give them a peer with.
+      // No socket could be created for endWait(): try again later.
       this.#idle = setTimeout(() => this.#close(), IDLE_MS).unref()
       return
     }

@@ -12,11 +12,11 @@ const FIELDS = 2
 const UNKNOWN = -1
 const REMAINING_MAX = 2 ** 31 - 1
 
-/** Shared counts of what threads still have to write. Each thread has a place, numbered from 0. */
+/** The counts of all departing threads. Each thread has a place, numbered from 0. */
 export class DepartureCells {
   readonly cells: Int32Array
-  /** Number of counts that each thread had made when `haveLooked` was last called. */
-  readonly #looks: number[] = []
+  /** The number of times that each thread had counted when `haveCounted` was last called. */
+  readonly #counted: number[] = []
 
   constructor(cells: Int32Array) {
     this.cells = cells
@@ -44,12 +44,12 @@ export class DepartureCells {
   }
 
   /** Returns whether all threads have counted since the last call. A thread that is computing has not. */
-  haveLooked(threads: number): boolean {
+  haveCounted(threads: number): boolean {
     let all = true
     for (let place = 0; place < threads; place++) {
-      const looks = Atomics.load(this.cells, 1 + place * FIELDS + 1)
-      if (looks === this.#looks[place]) all = false
-      this.#looks[place] = looks
+      const counted = Atomics.load(this.cells, 1 + place * FIELDS + 1)
+      if (counted === this.#counted[place]) all = false
+      this.#counted[place] = counted
     }
     return all
   }

@@ -42,7 +42,7 @@ export class BlockingDeparture implements Departure {
     const cells = this.#depart()
     const startMs = performance.now()
     let begunMs = startMs
-    let lookedMs = startMs
+    let previousMs = startMs
     let silentMs = 0
     let latest: number | undefined
     let isWarned = false
@@ -54,10 +54,10 @@ export class BlockingDeparture implements Departure {
       // The start of a thread does not count against `linger`.
       if (remaining === undefined) begunMs = nowMs
       // Peers are not silent while threads are computing or waiting for a processor.
-      const hadTurns = cells.haveLooked(this.#threads.size)
+      const hadTurns = cells.haveCounted(this.#threads.size)
       if (remaining === undefined || remaining !== latest) silentMs = 0
-      else if (hadTurns) silentMs += Math.min(nowMs - lookedMs, POLL_MS)
-      lookedMs = nowMs
+      else if (hadTurns) silentMs += Math.min(nowMs - previousMs, POLL_MS)
+      previousMs = nowMs
       latest = remaining
       if (nowMs - begunMs >= limitMs || silentMs >= SILENCE_MS) return
       if (nowMs - startMs >= WAIT_MAX_MS) return

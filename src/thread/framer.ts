@@ -13,6 +13,7 @@ const NO_PARTS: readonly Uint8Array[] = []
  */
 class Framer implements Encoder {
   readonly slabs: SharedSlabs = new SharedSlabs()
+
   /** Always 0, because the worker decides which parts are sent plain. */
   plainBelow(): number {
     return 0
@@ -56,8 +57,8 @@ class Framer implements Encoder {
 
   close(): void {}
 
-  /** Returns a queued chunk that was copied out of its slab, in memory that threads share. */
-  again(chunk: Chunk): Chunk {
+  /** Copies a chunk, which was copied out of its slab while it was queued, back to shared memory. */
+  toShared(chunk: Chunk): Chunk {
     const copied = this.encode(chunk.bytes)
     chunk.release()
     return copied

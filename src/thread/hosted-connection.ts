@@ -18,6 +18,8 @@ const NOTHING: Waiting = { messages: 0, bytes: 0 }
 /** Frames of whole messages, in shared memory that stays reserved until the write is counted as flushed. */
 export interface Write {
   bytes: Uint8Array
+  /** The same for all connections that make this write, and for no other write. */
+  number: number
 }
 
 /** A mark in the queue of writes. It is answered when the writes before it have been flushed. */
@@ -25,7 +27,7 @@ interface FlushMark {
   isMark: true
 }
 
-/** A connection of this worker. Its messages come from and go to the socket thread. */
+/** The members of an endpoint that its hosted connections use. */
 export interface ConnectionEndpoint {
   /** @throws Error when memory is out. */
   encode(write: Write, by: HostedConnection): Chunk
@@ -33,7 +35,7 @@ export interface ConnectionEndpoint {
   threw(error: unknown): void
 }
 
-/** A connection of this thread, whose messages come from and go to the thread of the sockets. */
+/** A connection of this worker, whose messages come from and go to the socket thread. */
 export class HostedConnection implements FrameRelaySink {
   readonly number: number
   readonly connection: Connection

@@ -1,5 +1,5 @@
 import type { MessagePort } from "node:worker_threads"
-import type { Chunk, Packing } from "../codec/chunk.js"
+import type { Chunk } from "../codec/chunk.js"
 import { Sender } from "../codec/sender.js"
 import type { Connection } from "../transport/connection.js"
 import type { Dialer } from "../transport/dialer.js"
@@ -7,10 +7,11 @@ import type { HostPort } from "../transport/endpoint.js"
 import type { Listener } from "../transport/listener.js"
 import { LocalTransport } from "../transport/local-transport.js"
 import type { EndpointEvent } from "../transport/transport.js"
+import { EncodedWrites } from "./encoded-writes.js"
 import { HostedConnection, type Write } from "./hosted-connection.js"
 import type { Outbox } from "./outbox.js"
 import { toPlain } from "./plain-error.js"
-import type { EndpointSpec, ListenResult, PostedEvent } from "./protocol.js"
+import { type EndpointSpec, type ListenResult, NOT_SHARED, type PostedEvent } from "./protocol.js"
 
 /** Number of consecutive writes to a single connection after which it no longer counts as part of a group. */
 const ALONE_MAX = 100
@@ -30,11 +31,9 @@ export class HostedEndpoint {
   readonly #gone: () => void
   #isClosed = false
   #isGone = false
-  /** The write encoded last, in each packing, for connections that write the same. */
-  #latest: { write: Write; chunks: Map<Packing, Chunk> } | undefined
-  /** Connections that have written it so far, and the group that wrote the one before. */
-  #takers: HostedConnection[] = []
-  #group: HostedConnection[] = []
+  readonly #writes = new EncodedWrites<HostedConnection>()
+  /** The connections that made the same write, most recently. */
+  #group: readonly HostedConnection[] = []
   /** Number of consecutive writes that only one connection made. */
   #alone = 0
   /** Messages for the connection, to be written as the process exits. */
@@ -87,7 +86,7 @@ export class HostedEndpoint {
 
   /** Writes frames of whole messages, at once or after the handshake. They are lost if that fails. */
   deliver(frames: Uint8Array[]): void {
-    this.#deliveries = frames.map((bytes) => ({ bytes }))
+    this.#deliveries = frames.map((bytes) => ({ bytes, number: NOT_SHARED }))
     ;(this.#target as Dialer).hurry()
     for (const hosted of this.#live.values())
       if (hosted.connection.sink === hosted) this.#deliverTo(hosted)
@@ -114,47 +113,44 @@ export class HostedEndpoint {
   #checkGone(): void {
     if (!this.#isClosed || this.#isGone || this.#live.size > 0) return
     this.#isGone = true
-    this.forgetLatest()
+    this.#writes.clear()
     this.#sender.close()
     this.#post({ type: "gone" })
     this.#gone()
   }
 
-  /** Returns the encoded chunk of a write. Connections that make the same write share the chunk. */
+  /** Returns the encoded chunk of a write, which connections that make the same write share. */
   encode(write: Write, hosted: HostedConnection): Chunk {
     const { connection } = hosted
-    if (this.#latest?.write !== write) {
-      this.forgetLatest()
-      this.#findGroup()
-      this.#takers = []
-      this.#latest = { write, chunks: new Map() }
-    }
-    const { chunks } = this.#latest
     const packing = this.#sender.packingFor(connection.peerRevision)
-    // Frames are not compressed, so their connections choose no effort.
-    if (packing !== "frames" && this.#takers.push(hosted) === 1)
-      connection.encoding?.applyEffort(this.#group.includes(hosted) ? this.#group : [hosted])
-    let chunk = chunks.get(packing)
-    if (!chunk) {
-      chunk = this.#sender.encode(write.bytes, undefined, undefined, packing)
-      chunks.set(packing, chunk)
-      if (this.#takers.length === 1) connection.encoding?.encoded(chunk)
+    this.#findGroup(write, hosted)
+    const chunks = this.#writes.chunksOf(write.number)
+    const known = chunks?.get(packing)
+    // A connection that is late may have got the dictionary before an earlier write.
+    if (known && !(known.shipsDictionary && connection.encoding?.dictionarySent)) {
+      known.share(2)
+      return known
     }
-    chunk.share(2) // for the connection and for #latest
+    // One effort is chosen for a write, and none for frames, which are not compressed.
+    const isCompressed = chunks?.has("parts") || chunks?.has("arenas")
+    const encoding = packing === "frames" || isCompressed ? undefined : connection.encoding
+    encoding?.applyEffort(this.#group.includes(hosted) ? this.#group : [hosted])
+    const chunk = this.#sender.encode(write.bytes, undefined, undefined, packing)
+    encoding?.encoded(chunk)
+    this.#writes.keep(write.number, packing, chunk)
     return chunk
   }
 
-  /** Makes the connections that made the last write the group. A single one may just be catching up. */
-  #findGroup(): void {
-    if (this.#takers.length > 1) {
-      this.#group = this.#takers
+  /**
+   * Makes the connections that make the same write the group. If there is only one, it may just be
+   * catching up, so the group stays for a while.
+   */
+  #findGroup({ number }: Write, hosted: HostedConnection): void {
+    const connections = number === NOT_SHARED ? [hosted] : this.#writes.join(number, hosted)
+    if (connections.length > 1) {
+      this.#group = connections
       this.#alone = 0
     } else if (++this.#alone > ALONE_MAX) this.#group = []
-  }
-
-  forgetLatest(): void {
-    if (this.#latest) for (const chunk of this.#latest.chunks.values()) chunk.release()
-    this.#latest = undefined
   }
 
   #post(event: PostedEvent): void {
@@ -230,7 +226,7 @@ export class HostedEndpoint {
     this.#connections.delete(this.#hosted(connection).number)
     this.#live.delete(connection)
     this.#deliveries = []
-    this.#takers = []
+    this.#writes.clear()
     this.#group = []
     this.#checkGone()
   }

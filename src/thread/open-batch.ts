@@ -45,7 +45,7 @@ function newCells(): Int32Array {
   return new Int32Array(new SharedArrayBuffer(CELLS * FIELDS * Int32Array.BYTES_PER_ELEMENT))
 }
 
-/** A batch, as the thread of the sockets sees it. */
+/** A batch, as the socket thread sees it. */
 export class OpenBatch implements OpenMemory {
   readonly bytes: Buffer
   /** The slot of the batch. A later batch in the same slot means that this one is over. */

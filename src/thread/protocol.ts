@@ -1,7 +1,7 @@
 /**
  * The messages between the socket thread, which has the sockets, and a worker, which has their
- * connections. A message is an array. Requests and events are objects; the operations that every
- * batch of messages needs are numbers, each followed by its operands, which cost less to post.
+ * connections. A message is an array. Requests and events are objects. The operations that every batch
+ * of messages needs are numbers followed by their operands, because those cost less to post.
  *
  * Memory that both threads see is either a slab, which the thread that owns it announces with a
  * number, or a few cells, which are part of the request or event that introduces them: the state of
@@ -27,25 +27,25 @@ export const RECEIVE_WINDOW_BYTES: number = 4 << 20
 // -- To the worker -------------------------------------------------------------------
 
 /** Operations for the worker. Connections, endpoints and slabs are identified by numbers. */
+/** The number of a write that only one connection makes. Others have the same one for all connections. */
+export const NOT_SHARED = 0
+
 export const toWorker = {
-  /** connection, slab, start, length: frames of whole messages to encode and write. */
+  /** connection, slab, start, length, number of the write: frames of whole messages to encode and write. */
   WRITE: 0,
-  /** connection: the same frames as the previous write, for another connection. */
-  WRITE_SAME: 1,
   /** connection, messages, bytes: the totals that may be received; 0 messages is no limit. */
-  GRANT: 2,
+  GRANT: 1,
   /** slab, runs: the number of its runs that have been read. */
-  FREE: 3,
+  FREE: 2,
   /** slot, index of the cell, slab, start, number of connections, connections: see OpenBatch. */
-  BATCH: 4,
+  BATCH: 3,
 } as const
 
 export type MessageToWorker = (number | Request)[]
 
 /** The worker's side of the operations. */
 export interface WorkerOperations {
-  write(connection: number, slab: number, start: number, length: number): void
-  writeSame(connection: number): void
+  write(connection: number, slab: number, start: number, length: number, number: number): void
   grant(connection: number, messages: number, bytes: number): void
   free(slab: number, runs: number): void
   batch(slot: number, at: number, slab: number, start: number, connections: number[]): void
@@ -59,8 +59,7 @@ export function readToWorker(message: MessageToWorker, worker: WorkerOperations)
   while (at < message.length) {
     const item = message[at++] as number | Request
     if (typeof item === "object") worker.carryOut(item)
-    else if (item === toWorker.WRITE) worker.write(next(), next(), next(), next())
-    else if (item === toWorker.WRITE_SAME) worker.writeSame(next())
+    else if (item === toWorker.WRITE) worker.write(next(), next(), next(), next(), next())
     else if (item === toWorker.GRANT) worker.grant(next(), next(), next())
     else if (item === toWorker.FREE) worker.free(next(), next())
     else worker.batch(next(), next(), next(), next(), Array.from({ length: next() }, next))
@@ -77,7 +76,7 @@ export interface SlabNotice {
 export type Request =
   | SlabNotice
   /** Like WRITE, for frames too large for a slab. */
-  | { type: "write"; connection: number; bytes: Uint8Array }
+  | { type: "write"; connection: number; bytes: Uint8Array; number: number }
   /** The array for the cells of later open batches. */
   | { type: "cells"; cells: Int32Array }
   /** The worker starts counting what is left to write; see DepartureCells. */
@@ -118,7 +117,7 @@ export interface EndpointSpec {
 
 /** Operations for the socket thread. */
 export const fromWorker = {
-  /** connection, slab, start, length: a piece of the received frames. */
+  /** connection, slab, start, length: a run of received frames, to be freed with FREE. */
   FRAMES: 0,
   /** connection: the wanted number of writes has been flushed. */
   FLUSHED: 1,

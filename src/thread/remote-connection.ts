@@ -31,11 +31,11 @@ import type { SharedState } from "./shared-state.js"
 let isReading = false
 const resumed = new Set<RemoteConnection>()
 
-/** A connection on another thread, as seen by the socket thread. */
+/** The thread of a remote connection, as seen by the socket thread. */
 export interface ConnectionThread extends DepartingThread {
   addConnection(connection: RemoteConnection): void
   removeConnection(connection: RemoteConnection): void
-  /** A connection has written something, and is asked to release it when it has been flushed. */
+  /** Registers a connection with written bytes, to release their memory once they are flushed. */
   holds(connection: RemoteConnection): void
   openBatch(connections: readonly number[]): OpenMemory | undefined
   write(connection: number, chunk: Chunk): void
@@ -43,7 +43,7 @@ export interface ConnectionThread extends DepartingThread {
   post(request: ConnectionRequest): void
 }
 
-/** A connection that another thread has. */
+/** A connection on another thread, as seen by the socket thread. */
 export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   sink: MessageSink | undefined
   peerTakesCommands = false
@@ -102,7 +102,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     thread.addConnection(this)
   }
 
-  /** Takes what the handshake has shown of the peer. */
+  /** Sets the properties of the peer that the handshake has shown. */
   knowPeer({ peerTakesCommands, peerRevision, scheme }: ReadyEvent): void {
     this.peerTakesCommands = peerTakesCommands
     this.peerRevision = peerRevision
@@ -156,7 +156,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
       return
     }
     this.#writes.release()
-    const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.again(chunk)
+    const seen = chunk.bytes.buffer instanceof SharedArrayBuffer ? chunk : framer.toShared(chunk)
     this.#thread.write(this.number, seen)
     this.#posted(seen)
   }
@@ -198,7 +198,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     this.#thread.post({ type: "flush", connection: this.number })
   }
 
-  /** Everything posted before the first `flush()` has been written. */
+  /** The worker has written everything posted before the oldest `flush()`. */
   flushed(): void {
     this.#flushes.shift()?.()
   }

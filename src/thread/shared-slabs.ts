@@ -8,7 +8,10 @@ import type { SlabNotice } from "./protocol.js"
  */
 const BUSY_SPARE_MAX = 1024
 const IDLE_MS = 1000
-/** A queued chunk smaller than this is copied out of its slab. Such plaintext is copied twice more. */
+/**
+ * A queued chunk smaller than this is copied out of its slab. The limit is lower than that of other
+ * slabs, because the chunk has to be copied back to shared memory before it is written.
+ */
 const KEEPS_BYTES = 8 * 1024
 
 /** Allocates memory that several threads can see. */

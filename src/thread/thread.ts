@@ -10,6 +10,7 @@ import {
   type EventNotice,
   type MessageFromWorker,
   type MessageToWorker,
+  NOT_SHARED,
   type PostedEvent,
   type Request,
   readFromWorker,
@@ -37,7 +38,7 @@ export interface ThreadUser {
 /** A worker thread with connections, as seen by the socket thread. */
 export class Thread implements SocketOperations {
   readonly #worker: Worker
-  readonly #ended: (thread: Thread) => void
+  readonly #unused: (thread: Thread) => void
   readonly #users = new Map<number, ThreadUser>()
   readonly #connections = new Map<number, RemoteConnection>()
   /** Connections with written bytes that are not flushed yet, which still occupy memory here. */
@@ -54,16 +55,16 @@ export class Thread implements SocketOperations {
   readonly #announced: AnnouncedSlabs
   /** The cells of open batches that the worker knows. */
   #cells: Int32Array | undefined
-  /** The chunk of the last write that has not been posted. */
-  #latest: Chunk | undefined
+  /** The number of the last write. */
+  #latest = NOT_SHARED
   /** The worker's slabs, and the number of runs read in each since the last post. */
   readonly #slabs = new SeenSlabs()
   readonly #runsRead = new Map<number, number>()
   #readBytes = 0
 
-  /** @param ended called when the thread ends or dies, and accepts no more users. */
-  constructor(ended: (thread: Thread) => void) {
-    this.#ended = ended
+  /** @param unused called when the thread has no users left, or has died. */
+  constructor(unused: (thread: Thread) => void) {
+    this.#unused = unused
     // The code is text, because bundlers would leave out a file.
     this.#worker = new Worker(code, {
       eval: true,
@@ -79,7 +80,7 @@ export class Thread implements SocketOperations {
     this.#announced = new AnnouncedSlabs(framer.slabs, (notice) => this.post(notice))
   }
 
-  /** The number of endpoints that use the thread. */
+  /** Number of endpoints that use the thread. */
   get users(): number {
     return this.#users.size
   }
@@ -96,7 +97,7 @@ export class Thread implements SocketOperations {
 
   remove(number: number): void {
     this.#users.delete(number)
-    if (this.#users.size === 0) this.#ended(this)
+    if (this.#users.size === 0) this.#unused(this)
   }
 
   addConnection(connection: RemoteConnection): void {
@@ -134,7 +135,7 @@ export class Thread implements SocketOperations {
   #died(error: Error): void {
     if (this.#isDead) return
     this.end()
-    this.#ended(this)
+    this.#unused(this)
     const users = [...this.#users.values()]
     this.#users.clear()
     const why = threadError(error)
@@ -190,14 +191,15 @@ export class Thread implements SocketOperations {
   }
 
   write(connection: number, chunk: Chunk): void {
-    if (chunk === this.#latest) this.#outbox.push(toWorker.WRITE_SAME, connection)
-    else if (chunk.slab) {
+    const number = numberOf(chunk)
+    if (chunk.slab) {
       const slab = this.#announced.numberOf(chunk.slab)
       const { byteOffset, length } = chunk.bytes
-      this.#outbox.push(toWorker.WRITE, connection, slab, byteOffset, length)
-    } else this.#outbox.push({ type: "write", connection, bytes: chunk.bytes })
-    this.#latest = chunk
-    this.#outboxBytes += chunk.bytes.length
+      this.#outbox.push(toWorker.WRITE, connection, slab, byteOffset, length, number)
+    } else this.#outbox.push({ type: "write", connection, bytes: chunk.bytes, number })
+    // The worker encodes a shared chunk once, so it counts once.
+    if (number === NOT_SHARED || number !== this.#latest) this.#outboxBytes += chunk.bytes.length
+    this.#latest = number
     if (this.#outboxBytes >= POST_BYTES) this.#post()
     else this.#postSoon()
   }
@@ -222,7 +224,6 @@ export class Thread implements SocketOperations {
     this.#outbox = []
     this.#transfer = []
     this.#outboxBytes = 0
-    this.#latest = undefined
     if (!this.#isDead) this.#worker.postMessage(outbox, transfer)
   }
 
@@ -251,6 +252,19 @@ export class Thread implements SocketOperations {
     if (notice.type === "event") this.#users.get(notice.endpoint)?.onEvent(notice.event)
     else this.#slabs.take(notice)
   }
+}
+
+/** The numbers of chunks that several connections write. */
+const numbers = new WeakMap<Chunk, number>()
+let lastNumber = NOT_SHARED
+
+/** Returns the same number for each write of a chunk that several connections write. */
+function numberOf(chunk: Chunk): number {
+  const known = numbers.get(chunk)
+  if (known !== undefined) return known
+  if (!chunk.isShared) return NOT_SHARED
+  numbers.set(chunk, ++lastNumber)
+  return lastNumber
 }
 
 function postAll(thread: Thread): void {

@@ -16,7 +16,7 @@ class Pool {
       clearTimeout(this.#timers.get(first))
       return first
     }
-    const thread = new Thread((ended) => this.#unused(ended))
+    const thread = new Thread((unused) => this.#unused(unused))
     this.#threads.push(thread)
     return thread
   }

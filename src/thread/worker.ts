@@ -1,13 +1,14 @@
 /** The program of a worker thread: carries out posted operations, and posts events. */
 import { type MessagePort, parentPort } from "node:worker_threads"
 import { DepartureCells } from "./departure-cells.js"
-import type { HostedConnection, Write } from "./hosted-connection.js"
+import type { HostedConnection } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
 import { SeenBatch } from "./open-batch.js"
 import { Outbox } from "./outbox.js"
 import {
   type EndpointSpec,
   type MessageToWorker,
+  NOT_SHARED,
   type Request,
   readToWorker,
   type WorkerOperations,
@@ -28,19 +29,14 @@ let cells: Int32Array
 /** The socket thread's open batches, by slot. */
 const batches = new Map<number, SeenBatch>()
 let polling = false
+/** The number of the last write from an open batch. They are negative, unlike those of posted writes. */
+let lastEarly = 0
 /** The socket thread's slabs. */
 const slabs = new SeenSlabs()
 
-/** The latest frames to write, which other connections may write too. */
-let latest: Write
-
 const operations: WorkerOperations = {
-  write(connection, slab, start, length) {
-    latest = { bytes: slabs.bytes(slab, start, length) }
-    connections.get(connection)?.write(latest)
-  },
-  writeSame(connection) {
-    connections.get(connection)?.write(latest)
+  write(connection, slab, start, length, number) {
+    connections.get(connection)?.write({ bytes: slabs.bytes(slab, start, length), number })
   },
   grant(connection, messages, bytes) {
     connections.get(connection)?.grant(messages, bytes)
@@ -56,10 +52,7 @@ const operations: WorkerOperations = {
   carryOut,
 }
 
-port.on("message", (message: MessageToWorker) => {
-  readToWorker(message, operations)
-  for (const endpoint of endpoints.values()) endpoint.forgetLatest()
-})
+port.on("message", (message: MessageToWorker) => readToWorker(message, operations))
 
 function carryOut(request: Request): void {
   switch (request.type) {
@@ -88,8 +81,7 @@ function carryOut(request: Request): void {
       endpoints.get(request.endpoint)?.deliver(request.frames)
       break
     case "write":
-      latest = { bytes: request.bytes }
-      connections.get(request.connection)?.write(latest)
+      connections.get(request.connection)?.write(request)
       break
     default:
       connections.get(request.connection)?.carryOut(request)
@@ -125,9 +117,9 @@ function poll(): void {
     }
     const to = batch.connections.map((number) => connections.get(number))
     if (!to.every((connection) => connection?.isFree)) continue
-    const write = { bytes: batch.take() }
+    const number = to.length > 1 ? --lastEarly : NOT_SHARED
+    const write = { bytes: batch.take(), number }
     if (write.bytes.length > 0) for (const connection of to) connection?.writeEarly(write)
   }
-  for (const endpoint of endpoints.values()) endpoint.forgetLatest()
   if (batches.size > 0) pollLater()
 }

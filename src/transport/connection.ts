@@ -8,6 +8,7 @@ import type { AuthStatus, HandshakeEvent, HandshakeReason } from "../zmtp/handsh
 import { Session, type SessionHandlers } from "../zmtp/session.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
 import { ConnectionEncoding } from "./connection-encoding.js"
+import { Deadline } from "./deadline.js"
 import { destroyLater } from "./farewell.js"
 import { Heartbeat } from "./heartbeat.js"
 import { SocketReader } from "./socket-reader.js"
@@ -32,7 +33,7 @@ import { zmqError } from "./zmq-error.js"
  */
 export class Connection implements PeerConnection, ChannelHandlers, SessionHandlers {
   sink: MessageSink | undefined
-  /** Undefined while the peer is served as over tcp://, as far as is known yet. */
+  /** Undefined for a peer served as over tcp://; with `acceptsPlain`, until its handshake is over. */
   encoding: ConnectionEncoding | undefined
   readonly #socket: Socket
   readonly #options: ConnectionOptions
@@ -41,8 +42,9 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   readonly #reader: SocketReader
   readonly #writer: SocketWriter
   #heartbeat: Heartbeat | undefined
-  /** The timer of the handshake, later of the farewell. */
-  #timer: NodeJS.Timeout | undefined
+  /** The limits of the handshake and of the farewell. */
+  #limit: Deadline | undefined
+  #farewell: NodeJS.Timeout | undefined
   #closed = false
   #stage: Ending["stage"] = "handshaking"
   #final = false
@@ -66,7 +68,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#writer = new SocketWriter(socket)
     if (!acceptsPlain) this.encoding = new ConnectionEncoding(options, this)
     channel.handlers = this
-    if (handshakeMs > 0) this.#timer = setTimeout(outOfTime, handshakeMs, this).unref()
+    if (handshakeMs > 0) this.#limit = new Deadline(handshakeMs, () => this.timedOut())
     this.#session.start()
     socket.resume()
   }
@@ -239,8 +241,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   }
 
   #ready(): void {
-    clearTimeout(this.#timer)
-    this.#timer = undefined
+    this.#limit?.clear()
+    this.#limit = undefined
     this.#stage = "traffic"
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
@@ -308,12 +310,14 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
 
   finished(): void {
     this.#writer.flushed()
-    clearTimeout(this.#timer)
-    this.#timer = destroyLater(this.#socket)
+    this.#limit?.clear()
+    clearTimeout(this.#farewell)
+    this.#farewell = destroyLater(this.#socket)
   }
 
   closed(): void {
-    clearTimeout(this.#timer)
+    this.#limit?.clear()
+    clearTimeout(this.#farewell)
     this.#closed = true
     this.#writer.closed()
     this.#reader.readRest()
@@ -326,8 +330,4 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.sink = undefined
     this.#writer.flushed()
   }
-}
-
-function outOfTime(connection: Connection): void {
-  connection.timedOut()
 }

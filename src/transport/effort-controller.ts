@@ -29,12 +29,13 @@ import {
   type Window,
 } from "./effort-model.js"
 
-/** The share of time that probes and trials may cost, */
+/** Maximum share of time that probes may cost. */
 const PROBE_SHARE = 0.008
-/** for efforts that were not observed yet, */
+/** The same for probes of efforts that were not observed yet. */
 const NEW_SHARE = 0.1
-/** and where the processor has time while the network takes the queued bytes. */
+/** Maximum share of the processor's time for probes, even if the network is busy meanwhile. */
 const BUSY_SHARE = 0.1
+/** Maximum share of time that trials may cost. */
 const TRIAL_SHARE = 0.01
 /** Minimum milliseconds between two probes. */
 const PROBE_MS = 15

@@ -1,4 +1,5 @@
 import { pingTimeToLiveMs, writePing, writePong } from "../zmtp/commands.js"
+import { Deadline } from "./deadline.js"
 
 /** The heartbeat options of a socket. */
 export interface HeartbeatOptions {
@@ -24,8 +25,8 @@ export class Heartbeat {
   readonly #options: HeartbeatOptions
   #interval: NodeJS.Timeout | undefined
   /** The timeouts after a PING of this side, and after one of the peer's. */
-  #timeout: NodeJS.Timeout | undefined
-  #timeToLive: NodeJS.Timeout | undefined
+  #timeout: Deadline | undefined
+  #timeToLive: Deadline | undefined
   /** Whether a PING is due once the connection has room. */
   #due = false
   /** The PONG for the latest PING, kept while a peer does not read. */
@@ -40,8 +41,8 @@ export class Heartbeat {
 
   /** The peer sent something. */
   heard(): void {
-    if (this.#timeout) clearTimeout(this.#timeout)
-    if (this.#timeToLive) clearTimeout(this.#timeToLive)
+    this.#timeout?.clear()
+    this.#timeToLive?.clear()
     this.#timeout = undefined
     this.#timeToLive = undefined
   }
@@ -52,8 +53,7 @@ export class Heartbeat {
    */
   answer(ping: Uint8Array): void {
     const timeToLiveMs = pingTimeToLiveMs(ping)
-    if (timeToLiveMs > 0)
-      this.#timeToLive ??= setTimeout(giveUp, timeToLiveMs, this.#connection).unref()
+    if (timeToLiveMs > 0) this.#timeToLive ??= new Deadline(timeToLiveMs, this.#giveUp)
     const pong = writePong(ping)
     if (this.#connection.blocked) this.#pong = pong
     else this.#connection.send(pong)
@@ -78,18 +78,16 @@ export class Heartbeat {
     if (this.#due) this.beat()
   }
 
-  /** As in libzmq, the peer's time to answer starts when the PING is written. */
+  readonly #giveUp = (): void => this.#connection.timedOut()
+
+  /** Sends a PING. As in libzmq, the peer's time to answer starts when it is written. */
   #ping(): void {
     const { timeoutMs, timeToLive } = this.#options
     this.#connection.send(writePing(timeToLive))
-    if (timeoutMs > 0) this.#timeout ??= setTimeout(giveUp, timeoutMs, this.#connection).unref()
+    if (timeoutMs > 0) this.#timeout ??= new Deadline(timeoutMs, this.#giveUp)
   }
 }
 
 function beat(heartbeat: Heartbeat): void {
   heartbeat.beat()
-}
-
-function giveUp(connection: Beating): void {
-  connection.timedOut()
 }

@@ -4,21 +4,25 @@ import { Average } from "./average.js"
 
 /** The share of time that a connection waits if the network is its limit. */
 const WAITING = 0.1
-/**
- * After this many milliseconds without a wait, the speed of the network is raised by this factor in
- * each window,
- */
+/** Milliseconds without a wait after which the speed of the network is raised in each window. */
 const FREE_MS = 1000
+/** The factor by which it is raised. */
 const FASTER = 4
-/** or as soon as the network has taken this many times the bytes that the system has room for, */
+/**
+ * The speed is also raised once the network has taken this many times the bytes that the system has
+ * room for.
+ */
 const AHEAD = 1.5
-/** up to this many bytes per millisecond. */
+/** Bytes per millisecond from which on the speed counts as unlimited. */
 const FASTEST = 1e7
-/** A drain is reported when a third of the system's send buffer is free; the receiver has a buffer too. */
+/**
+ * The room in all buffers, as a multiple of the measured room: a drain is reported when a third of the
+ * system's send buffer is free, and the receiver has a buffer too.
+ */
 const SLACK = 4
 /** Minimum milliseconds between two drains that measure the speed: some are reported at once. */
 const DRAINED_MS = 10
-/** A larger room is rare, and a faulty measurement. */
+/** Maximum plausible room; larger measurements are faulty. */
 const ROOM_MAX_BYTES = 2 << 20
 
 /** A clock, in milliseconds. */

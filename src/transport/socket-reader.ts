@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
-import type { Traffic } from "../codec/codec.js"
 import { receivingInstance } from "../codec/module.js"
+import type { Traffic } from "../codec/traffic.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainReceiver } from "../zmtp/plain-receiver.js"
 import type { Session } from "../zmtp/session.js"

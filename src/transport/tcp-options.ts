@@ -15,6 +15,6 @@ export interface TcpOptions {
   connectTimeoutMs: number
   /** Milliseconds before the second attempt to connect; 0 or less allows only one. */
   reconnectMs: number
-  /** Limit up to which the pauses double, in milliseconds; 0 keeps them constant. */
+  /** Limit up to which the pauses double, in milliseconds; 0 does not double them. */
   reconnectMaxMs: number
 }

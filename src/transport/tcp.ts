@@ -3,6 +3,7 @@ import type { NetConnectOpts } from "node:net"
 import * as net from "node:net"
 import { getSystemErrorName } from "node:util"
 import { Channel } from "./channel.js"
+import { Deadline } from "./deadline.js"
 import {
   type Destination,
   familyOf,
@@ -97,9 +98,9 @@ export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions)
   } as NetConnectOpts)
   const { socket } = channel
   if (tcp.connectTimeoutMs > 0) {
-    const timeout = setTimeout(() => socket.destroy(), tcp.connectTimeoutMs).unref()
-    socket.once("connect", () => clearTimeout(timeout))
-    socket.once("close", () => clearTimeout(timeout))
+    const limit = new Deadline(tcp.connectTimeoutMs, () => socket.destroy())
+    socket.once("connect", () => limit.clear())
+    socket.once("close", () => limit.clear())
   }
   return channel
 }

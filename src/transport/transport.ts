@@ -1,9 +1,9 @@
 /** The interface between endpoints and a transport, whichever thread runs its connections. */
 import type { Chunk, Packing } from "../codec/chunk.js"
-import type { Traffic } from "../codec/codec.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
 import type { PlainMessages, Sender } from "../codec/sender.js"
+import type { Traffic } from "../codec/traffic.js"
 import type { AuthStatus, HandshakeEvent, HandshakeSettings } from "../zmtp/handshake.js"
 import type { Measured } from "./effort-meter.js"
 import type { Destination, HostPort } from "./endpoint.js"
@@ -115,8 +115,8 @@ export interface Encoder {
    */
   plainBelow(packing: Packing | undefined): number
   /**
-   * Encodes `plain`'s messages in wire form, then the frames of whole messages, then one more
-   * message if given. The caller releases the chunk once it is written.
+   * Returns a chunk with the messages of `plain`, which are in wire form already, then those of
+   * `frames`, then `message`. The caller releases the chunk once it is written.
    *
    * @param plain must be empty if the packing is "frames".
    * @param packing "parts" by default.

@@ -86,7 +86,7 @@ export function quoted(text: string): string {
     : JSON.stringify(text)
 }
 
-/** Returns such an error for any error code of the system. */
+/** Returns zeromq.js's error for any error code of the system. */
 export function systemError(code: string | undefined, address?: string): ZmqError {
   if (code !== undefined && code in MESSAGES) return zmqError(code as ZmqErrorCode, address)
   return zmqError("EINVAL", address, code)

@@ -6,7 +6,7 @@ import { copyShared } from "../codec/shared-copy.js"
  * copy. A message keeps its slab alive, so slabs are no larger than Node's own pool.
  */
 const SLAB_MAX_BYTES = 8192
-/** Size of the slab for a sink that stops reading: the frames that it does not take are copied again. */
+/** Minimum size for a sink that stops often, because the frames that it leaves are copied again. */
 const SLAB_MIN_BYTES = 256
 const SMALL_MAX_BYTES = 2048
 /** Minimum room for a body that arrives in pieces, and the factor by which the room grows. */

@@ -1,8 +1,8 @@
 import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { ByteQueue } from "../codec/byte-queue.js"
-import type { Traffic } from "../codec/codec.js"
 import { budgetExceeded, ProtocolError } from "../codec/errors.js"
 import { areFlags, BODY_MAX_BYTES, COMMAND, frameError, MORE } from "../codec/frames.js"
+import type { Traffic } from "../codec/traffic.js"
 import type { TranscoderSink } from "../codec/transcoder.js"
 
 /** Maximum size in bytes of the pieces in which kept bytes are passed on. */

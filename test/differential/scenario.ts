@@ -9,13 +9,14 @@
  *   observations each time.
  * - DIFFERENTIAL_SHOW=1 prints the observations over `tcp://`.
  */
-import { setTimeout as sleep } from "node:timers/promises"
+import { setTimeout } from "node:timers/promises"
 import { expect, test } from "vitest"
 import * as zeromq from "zeromq"
 import * as zeromqDraft from "zeromq/draft.js"
 import * as lz4 from "zeromq-lz4"
 import * as lz4Draft from "zeromq-lz4/draft"
 
+import { sleep } from "../support/sleep.js"
 import { freePort } from "../support/sockets.js"
 import { type Json, Normaliser, withoutExplanations } from "./normalise.js"
 import { isLeftOut, meetingPlain, type Side } from "./plain-peers.js"
@@ -125,9 +126,10 @@ export class Run {
     return closable
   }
 
-  /** Binds to a port that the system chooses, and returns the endpoint. */
+  /** Binds to a free port, and returns the endpoint. */
   readonly bind = async (socket: zeromq.Socket, host = "127.0.0.1"): Promise<string> => {
-    await socket.bind(`${this.scheme}://${host}:*`)
+    // A socket of another test may still dial a port that the system has assigned before.
+    await socket.bind(`${this.scheme}://${host}:${await freePort()}`)
     return socket.lastEndpoint as string
   }
 
@@ -275,7 +277,7 @@ export class Run {
   /** Returns a port that was just free. */
   readonly freePort = freePort
 
-  readonly sleep = (ms: number): Promise<void> => sleep(ms)
+  readonly sleep: (ms: number) => Promise<void> = sleep
 
   end(): void {
     this.#over = true
@@ -306,7 +308,7 @@ export class Run {
 async function logOf(way: Way, body: (run: Run) => Promise<void>): Promise<Log> {
   const run = new Run(way)
   const clock = new AbortController()
-  const unfinished = sleep(SCENARIO_MS, undefined, { signal: clock.signal }).then(
+  const unfinished = setTimeout(SCENARIO_MS, undefined, { signal: clock.signal }).then(
     () => {
       throw new Error(`not finished after ${SCENARIO_MS} ms`)
     },

@@ -89,12 +89,12 @@ export function* messages(stream: Stream): Generator<Uint8Array[]> {
 }
 
 class Summing {
-  #messages = 0
+  messages = 0
   #plainBytes = 0
   readonly #hash = createHash("sha256")
 
   add(parts: readonly Uint8Array[]): void {
-    this.#messages++
+    this.messages++
     this.#hash.update(uint32(parts.length))
     for (const part of parts) {
       this.#plainBytes += part.length
@@ -104,7 +104,7 @@ class Summing {
 
   result(): Summary {
     const sha256 = this.#hash.digest("hex")
-    return { messages: this.#messages, plainBytes: this.#plainBytes, sha256 }
+    return { messages: this.messages, plainBytes: this.#plainBytes, sha256 }
   }
 }
 
@@ -156,7 +156,7 @@ export async function receiveAll(stream: Stream, receive: Receive): Promise<Summ
   const summing = new Summing()
   for (const expected of messages(stream)) {
     const parts = await receive()
-    compare(parts, expected)
+    compare(parts, expected, summing.messages)
     summing.add(parts)
   }
   return summing.result()
@@ -186,7 +186,7 @@ export async function askAll(stream: Stream, send: Send, receive: Receive): Prom
   for (const expected of messages(stream)) {
     await send(expected)
     const parts = await receive()
-    compare(parts, expected)
+    compare(parts, expected, summing.messages)
     summing.add(parts)
   }
   return summing.result()
@@ -202,15 +202,20 @@ export async function echoAll(
   const summing = new Summing()
   for (const expected of messages(stream)) {
     const parts = await receive()
-    compare(parts.slice(envelope), expected)
+    compare(parts.slice(envelope), expected, summing.messages)
     summing.add(expected)
     await send(parts)
   }
   return summing.result()
 }
 
-function compare(parts: readonly Uint8Array[], expected: readonly Uint8Array[]): void {
-  if (parts.length !== expected.length)
-    throw new Error(`${parts.length} parts instead of ${expected.length}`)
+function compare(
+  parts: readonly Uint8Array[],
+  expected: readonly Uint8Array[],
+  index: number,
+): void {
+  const sizes = (all: readonly Uint8Array[]) => all.map(({ length }) => length).join(" + ")
+  if (sizes(parts) !== sizes(expected))
+    throw new Error(`message ${index}: ${sizes(parts)} bytes instead of ${sizes(expected)}`)
   for (const [i, part] of parts.entries()) expectSameBytes(part, expected[i] as Uint8Array)
 }

@@ -1,21 +1,31 @@
 /**
- * The files of test/sockets whose tests are about bytes and messages, and need neither processes nor
+ * The files of test/sockets whose tests are about bytes and messages, and not about processes or
  * anything else in which systems and versions of Node differ. The gate runs them here only.
  */
 export const sameEverywhere = [
   "adaptive-level",
   "arenas",
+  "backpressure",
   "bridge",
   "budget",
   "conflate",
+  "dictionaries",
+  "flush",
+  "handover",
+  "heartbeat-pings",
   "hostile",
   "large",
   "large-beside-small",
   "many",
+  "omq-lz4",
   "pairs",
   "part-limit",
   "plain-peers",
+  "proxy",
   "races",
+  "stats",
+  "thread-marks",
   "topics",
   "xpub",
+  "zap",
 ]

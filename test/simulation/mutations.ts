@@ -226,6 +226,26 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "different writes of a thread have the same number",
+    patches: [
+      {
+        file: "src/thread/thread.ts",
+        from: "numbers.set(chunk, ++lastNumber)",
+        to: "numbers.set(chunk, (lastNumber = 1))",
+      },
+    ],
+  },
+  {
+    name: "a chunk that a thread keeps for late connections has no reference for it",
+    patches: [
+      {
+        file: "src/thread/encoded-writes.ts",
+        from: "chunk.share(2)",
+        to: "chunk.share(1)",
+      },
+    ],
+  },
+  {
     name: "subscriptions are not sent again",
     patches: [
       {

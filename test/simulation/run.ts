@@ -23,6 +23,8 @@ const QUIET_MS = 700
 const QUIET_ROUNDS = 60
 /** More bytes than heartbeats have in that time, and fewer than the slowest link carries. */
 const ROUND_BYTES = 20_000
+/** More bytes than a handshake has in a direction. */
+const HANDSHAKE_BYTES = 1000
 /** More events than in any run that does not loop forever. */
 const STEPS_MAX = 300_000
 /** Milliseconds that sockets have to end, including threads, linger and farewells. */
@@ -155,9 +157,10 @@ function isBusy({ handles }: Network): boolean {
   return bytes > 20 * handles.size
 }
 
-/** Returns the number of bytes that all connections have carried. */
+/** Returns the number of bytes that all connections have carried after their handshakes. */
 function bytesOn({ links }: Network): number {
-  return links.reduce((sum, link) => sum + link.out.taken + link.in.taken, 0)
+  const after = ({ taken }: { taken: number }) => Math.max(0, taken - HANDSHAKE_BYTES)
+  return links.reduce((sum, link) => sum + after(link.out) + after(link.in), 0)
 }
 
 function begin(run: Run, names: readonly number[], checkers: readonly Checker[]): void {
@@ -224,12 +227,12 @@ function finish(run: Run, checkers: readonly Checker[]): void {
       for (const program of programs) if (program.process === process) program.hurry()
     })
   // A large message on a slow link takes longer than a round, and a PUB receives what no program
-  // gets. A peer that is refused may dial forever.
+  // gets. A peer that is refused may dial forever, which is no progress.
   const progress = () =>
     programs.reduce(
       (sum, { accepted, received, socket }) =>
         sum + accepted + received + socket.lz4.stats.received.messages,
-      run.scenario.auth ? 0 : network.links.length + Math.floor(bytesOn(network) / ROUND_BYTES),
+      (run.scenario.auth ? 0 : network.links.length) + Math.floor(bytesOn(network) / ROUND_BYTES),
     )
   // As in libzmq, a PAIR does not read a new connection of its partner that is made before the end
   // of the old one is noticed. Neither does a ROUTER, if the peer has a routing id of its own. A
@@ -241,13 +244,13 @@ function finish(run: Run, checkers: readonly Checker[]): void {
         type === "Pair" || options.routingId !== undefined || isForwarded === true,
     )
   // A slow processor takes longer for the same work.
-  const rounds = QUIET_ROUNDS * (1 + 2 * run.scenario.clockMs)
+  const quietMs = QUIET_MS * (1 + 2 * run.scenario.clockMs)
   const settle = (isDone = () => true) => {
     for (let round = 0; !world.failure; round++) {
       const before = progress()
-      runUntil(world.now + QUIET_MS)
+      runUntil(world.now + quietMs)
       if (isDone() && progress() === before && (mayStay || !isBusy(network))) break
-      if (round >= rounds) world.fail("a run ends", `after ${world.now} ms`)
+      if (round >= QUIET_ROUNDS) world.fail("a run ends", `after ${world.now} ms`)
     }
   }
   settle()

@@ -374,9 +374,11 @@ export function makeScenario(seed: number): Scenario {
   if (!proxied) decide(apart, sockets)
   if (!proxied && !aBinds) greetEarly(apart, sockets)
   const breaks = breakOff(apart, sockets, network, acted)
-  // A thread ends a connection that lacks memory. A ROUTER may not read the next one of the same
-  // name, and messages would linger forever.
-  if (lacksMemory && threads && sockets.some(({ options }) => options.routingId !== undefined))
+  // A thread ends a connection that lacks memory. A PAIR may not read the next one, nor a ROUTER
+  // that of the same name, and messages would linger forever.
+  const mayNotRead = ({ type, options }: SocketSpec) =>
+    type === "Pair" || options.routingId !== undefined
+  if (lacksMemory && threads && sockets.some(mayNotRead))
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
   const auth = random.chance(0.1) ? authenticate(random, binding, connecting) : undefined
   const plainProcess = random.chance(0.12) ? acceptPlain(random, sockets) : undefined

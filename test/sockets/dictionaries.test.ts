@@ -177,6 +177,13 @@ test("a PUB ships its dictionary to each SUB", async () => {
     while (String(await sub.receive()) !== "the last");
     expectSameBytes((await sub.receive())[0] as Uint8Array, event)
   }
-  expect(relay.connections.length).toBe(subs.length)
-  for (const { fromServer } of relay.connections) same(dictionariesIn(fromServer), [json])
+  // A reconnecting socket of another test may reach the relay's port; it gets no further than the handshake.
+  const shipped = relay.connections
+    .map(({ fromServer }) => dictionariesIn(fromServer))
+    .filter((dictionaries) => dictionaries.length > 0)
+  same(
+    shipped.flat(),
+    subs.map(() => json),
+  )
+  expect(shipped.length).toBe(subs.length)
 })

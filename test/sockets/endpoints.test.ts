@@ -4,11 +4,11 @@ import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { connect, createServer } from "node:net"
 import { networkInterfaces } from "node:os"
-import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Dealer, type EndpointOptions, Pair, Pull, Push } from "zeromq-lz4"
 
 import { portOf } from "../support/raw-peer.js"
+import { sleep } from "../support/sleep.js"
 import { eventually, freePort, use } from "../support/sockets.js"
 import { lz4, tcp, transports } from "../support/transports.js"
 
@@ -390,8 +390,9 @@ describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
   test("end after the first with reconnectInterval −1", async () => {
     const port = await freePort()
     const push = use(new Push({ reconnectInterval: -1 }))
+    const refused = new Promise((resolve) => push.events.on("close", resolve))
     push.connect(`${scheme}127.0.0.1:${port}`)
-    await sleep(100) // the first attempt is refused meanwhile
+    await refused
     expect(await attemptsAt(port)).toBe(0)
   })
 

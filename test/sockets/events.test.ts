@@ -107,7 +107,7 @@ test("over lz4+tcp://, a listener of unbind's close event may bind again", async
   await bound
 })
 
-// Over tcp://, libzmq would wait for good for somebody to receive the next event.
+// Over tcp://, libzmq would wait forever until the next event is received.
 test("over lz4+tcp://, queued events are dropped when the observer is closed", async () => {
   const socket = use(new Dealer())
   const { events } = socket

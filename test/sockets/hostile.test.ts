@@ -4,13 +4,13 @@
  */
 import { once } from "node:events"
 import { connect, type Socket } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 import fc from "fast-check"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { type ProtocolErrorEvent, Publisher, Pull, Push, Subscriber } from "zeromq-lz4"
 
 import { portOf, rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { Script } from "../support/running-script.js"
+import { sleep } from "../support/sleep.js"
 import { eventually, subscribed, use } from "../support/sockets.js"
 import { concat, plainPart } from "../support/wire.js"
 import { COMMAND, frame, frameHead, greeting, handshake, MORE, message } from "../support/zmtp.js"

@@ -1,17 +1,18 @@
 /** Many connections of one socket at once. */
 import { once } from "node:events"
 import { connect } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Context, Dealer, Pull, Push, Router } from "zeromq-lz4"
 
 import { Script } from "../support/running-script.js"
+import { sleep } from "../support/sleep.js"
 import { anyPort, use } from "../support/sockets.js"
 import { lz4, transports } from "../support/transports.js"
 
 const PEERS = 1000
 // The system queues this many connections until they are accepted. It drops others, and retries in
-// steps that may add up to more than `handshakeInterval`, after which nobody reconnects here.
+// steps that may add up to more than `handshakeInterval`. The sockets of these tests do not reconnect
+// after that.
 const backlog = PEERS
 
 describe.each(transports)("over $name", (transport) => {
@@ -43,7 +44,7 @@ describe.each(transports)("over $name", (transport) => {
     const script = new Script(
       `const router = new zmq.Router(); await router.bind(argument); console.log(router.lastEndpoint);
       for await (const [id, text] of router) { await router.send([id, text]); if (String(text) === "end") break }`,
-      anyPort(transport),
+      `${transport.scheme}127.0.0.1:*`,
       128,
     )
     const endpoint = await script.line()

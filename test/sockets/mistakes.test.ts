@@ -235,6 +235,13 @@ describe("errors for a scheme that is nearly lz4+tcp://", () => {
     const { error } = await refusal(socket, "connect", "lz4tcp://host:5555")
     expect(error).toMatchObject({ code: "EBADF", message: "Socket is closed" })
   })
+
+  test("so does that of a closed ROUTER with options", async () => {
+    const socket = use(new zmq.Router())
+    socket.close()
+    const { error } = await refusal(socket, "connect", "lz4+tcp://127.0.0.1:5555", { level: 9 })
+    expect(error).toMatchObject({ code: "EBADF", message: "Socket is closed" })
+  })
 })
 
 describe("errors of classes without lz4+tcp://", () => {

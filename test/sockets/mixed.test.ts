@@ -36,8 +36,8 @@ test(`none of ${PROCESSES} processes aborts when it unbinds all endpoints of a r
   expect(await mixedProcesses(PROCESSES)).toEqual([])
 })
 
-describe("a call that waits when the socket gets its first endpoint of libzmq", () => {
-  test("receive() gets a message that comes over it", async () => {
+describe("a call that is pending when the socket gets its first endpoint of libzmq", () => {
+  test("receive() gets a message that arrives over it", async () => {
     const [pull, push] = [use(new Pull()), use(new Push())]
     await pull.bind(LZ4)
     const received = pull.receive()
@@ -47,7 +47,7 @@ describe("a call that waits when the socket gets its first endpoint of libzmq", 
     expect(await received).toEqual([Buffer.from("text")])
   })
 
-  test("receive() gets a message that comes over it after a disconnect() that failed", async () => {
+  test("receive() gets a message that arrives over it after a failed disconnect()", async () => {
     const [pull, push] = [use(new Pull()), use(new Push())]
     const received = pull.receive()
     expect(() => pull.disconnect("lz4+tcp://127.0.0.1:9")).toThrow("No such endpoint")
@@ -247,18 +247,22 @@ test.each([-1, 0, 60_000])(
     for (let i = 0; i < 50; i++) await own.send(LZ4)
     await eventually(() => pull.lz4.stats.received.messages === 50)
     const received: string[] = []
-    for (let i = 0; i < 50; i++) received.push(String(await pull.receive()))
+    for (let i = 0; i < 50; i++) {
+      // A thread counts messages before it passes them on.
+      await eventually(() => pull.readable)
+      received.push(String(await pull.receive()))
+    }
     expect(received).toContain(TCP)
   },
 )
 
-describe("an exchange on two transports stays on its side", () => {
-  test("a REQ asks each side in turn, and nobody before it has a reply", async () => {
+describe("requests and replies of a socket with both transports", () => {
+  test("a REQ sends requests over both transports in turn, each after the reply to the last", async () => {
     const request = use(new Request({ sendTimeout: 0, receiveTimeout: 0 }))
     const replies = [use(new Reply()), use(new Reply())] as const
     await join(replies[0], request, lz4)
     await join(replies[1], request, tcp)
-    // libzmq's side is writable at once, ours too: both queue for a peer to come.
+    // Both transports are writable at once, because they queue messages for pending connections.
     for (const reply of [...replies, ...replies]) {
       await request.send("question")
       await expect(request.send("another")).rejects.toMatchObject({ code: "EFSM" })
@@ -271,7 +275,7 @@ describe("an exchange on two transports stays on its side", () => {
     }
   })
 
-  test("a REQ that waits for a reply before it asks gets the reply of either side", async () => {
+  test("a receive() of a REQ that is called before send() gets the reply, over either transport", async () => {
     const request = use(new Request())
     const replies = [use(new Reply()), use(new Reply())] as const
     await join(replies[0], request, lz4)
@@ -285,7 +289,7 @@ describe("an exchange on two transports stays on its side", () => {
     }
   })
 
-  test("a REP receives nothing from one side before it has answered the other", async () => {
+  test("a REP receives nothing over one transport before it has replied over the other", async () => {
     const reply = use(new Reply({ receiveTimeout: 0 }))
     const [own, native] = [use(new Request()), use(new Request())]
     await join(reply, own, lz4)
@@ -299,6 +303,7 @@ describe("an exchange on two transports stays on its side", () => {
     await expect(reply.receive()).rejects.toMatchObject({ code: "EFSM" })
     await reply.send("to first")
     expect(String(await native.receive())).toBe("to first")
+    await eventually(() => reply.readable)
     expect(String(await reply.receive())).toBe("second")
     await native.send("third")
     await expect(reply.receive()).rejects.toMatchObject({ code: "EFSM" })
@@ -311,8 +316,8 @@ describe("an exchange on two transports stays on its side", () => {
   describe.each([
     { first: lz4, second: tcp },
     { first: tcp, second: lz4 },
-  ])("begun on $first.name before there was $second.name", ({ first, second }) => {
-    test("a REQ gets its reply, and then asks again", async () => {
+  ])("begun over $first.name, before there is an endpoint of $second.name", ({ first, second }) => {
+    test("a REQ gets its reply, and then sends another request", async () => {
       const request = use(new Request())
       const [reply, other] = [use(new Reply()), use(new Reply())]
       await join(reply, request, first)
@@ -329,7 +334,7 @@ describe("an exchange on two transports stays on its side", () => {
       expect(String(asked)).toBe("another")
     })
 
-    test("a REP answers before it receives from the other side", async () => {
+    test("a REP replies before it receives over the other transport", async () => {
       const reply = use(new Reply())
       const requests = [use(new Request()), use(new Request())] as const
       await join(reply, requests[0], first)
@@ -347,7 +352,7 @@ describe("an exchange on two transports stays on its side", () => {
       }
     })
 
-    test("a REP answers a request that it was waiting for", async () => {
+    test("a REP replies to a request that its pending receive() got", async () => {
       const reply = use(new Reply())
       const request = use(new Request())
       await join(reply, request, first)
@@ -360,7 +365,7 @@ describe("an exchange on two transports stays on its side", () => {
     })
   })
 
-  test("a relaxed REQ never gets a reply to a request that it has given up", async () => {
+  test("a relaxed REQ never receives the reply to an earlier request", async () => {
     const request = use(new Request({ relaxed: true, sendTimeout: 0 }))
     const [own, native] = [use(new Router()), use(new Router())]
     await join(own, request, lz4)
@@ -442,7 +447,7 @@ describe.each([
 ] as const)("%s with noDrop on two transports", (_, Type) => {
   const MARK = 5
   const COUNT = 150
-  /** Number of refusals after which the stopped subscriber reads on. */
+  /** Number of refusals after which the stopped subscriber reads again. */
   const REFUSALS = 20
 
   let publisher: Publisher | XPublisher

@@ -1,12 +1,12 @@
 /** Options of sockets that affect the flow of messages. */
 import { once } from "node:events"
 import { createServer, type Socket as TcpSocket } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Dealer, Pair, Pull, Push, Request, Router } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
 import { rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
+import { sleep } from "../support/sleep.js"
 import { eventually, freePort, join, use } from "../support/sockets.js"
 import { transports } from "../support/transports.js"
 import { handshake } from "../support/zmtp.js"

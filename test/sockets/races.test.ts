@@ -1,12 +1,12 @@
 /** Overlapping calls, and operations that are pending when a socket is closed. */
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Dealer, Pull, Push } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
 import { Script } from "../support/running-script.js"
+import { sleep } from "../support/sleep.js"
 import { anyPort, eventually, freePort, use } from "../support/sockets.js"
 import { lz4, transports } from "../support/transports.js"
 import { concat, plainPart } from "../support/wire.js"
@@ -140,10 +140,11 @@ test("a receive() that waits for a turn keeps waiting if its message disappears 
   pull.connect(endpoint)
   for (let i = 0; i <= OPERATIONS; i++) await gone.send("gone")
   await eventually(() => pull.lz4.stats.received.messages > OPERATIONS)
+  // A thread counts messages before it posts them, and posts them before it answers.
+  await pull.bind(anyPort(lz4))
   for (let i = 0; i < OPERATIONS; i++) await pull.receive()
   const received = pull.receive()
   pull.disconnect(endpoint)
-  await pull.bind(anyPort(lz4))
   stays.connect(pull.lastEndpoint as string)
   await stays.send("stays")
   expect(String((await received)[0])).toBe("stays")

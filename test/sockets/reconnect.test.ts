@@ -5,11 +5,10 @@
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { connect, createServer, type Socket } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 import { Worker } from "node:worker_threads"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
-
+import { sleep } from "../support/sleep.js"
 import { anyPort, eventually, freePort, use } from "../support/sockets.js"
 import { lz4, type Transport, transports } from "../support/transports.js"
 

@@ -4,7 +4,7 @@
  */
 import { once } from "node:events"
 import { connect } from "node:net"
-import { setTimeout as sleep, setImmediate as turn } from "node:timers/promises"
+import { setImmediate as turn } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import {
   type Connection,
@@ -27,6 +27,7 @@ import { payload } from "../../bench/payloads.mjs"
 import { portOf, rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { runScript } from "../support/script.js"
+import { sleep } from "../support/sleep.js"
 import { eventually, freePort, subscribed, use } from "../support/sockets.js"
 import { ANY, joinWith, noise, plain, text, threaded } from "../support/threads.js"
 import { concat, plainPart } from "../support/wire.js"

@@ -129,7 +129,7 @@ test("NULL with a domain accepts all peers if there is no handler", async () => 
   for (const _ of push) await pull.receive()
 })
 
-test("a handler is asked from its bind until its close, and another after it", async () => {
+test("a handler gets requests from its bind until its close, and then the next handler does", async () => {
   const context = new Context()
   const pull = use(new Pull({ context, zapDomain: "domain" }))
   await pull.bind(ANY)

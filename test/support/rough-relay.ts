@@ -1,8 +1,8 @@
 /** A TCP relay that splits, delays and ends connections. */
 import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
-import { setTimeout as sleep } from "node:timers/promises"
 import { onTestFinished } from "vitest"
+import { sleep } from "./sleep.js"
 
 /** The treatment of one direction of a connection. */
 export interface Treatment {

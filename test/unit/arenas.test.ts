@@ -153,7 +153,7 @@ test("decodePart refuses an arena, which is not a part, and counts nothing", () 
   const { stats } = codec
   const wire = arena(run_([x], [x]), { count: 2 })
   expect(() => codec.decodePart(wire)).toThrow(
-    "ERR_LZ4_ARENA: the part is an arena of 2 messages, not a part of one; decode gives them",
+    "ERR_LZ4_ARENA: the part is an arena of 2 messages, not a part of one; decode returns them",
   )
   expect(codec.stats).toEqual(stats)
   expect(codec.decode([wire])).toEqual([[x], [x]])

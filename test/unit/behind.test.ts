@@ -6,7 +6,7 @@ import { mayReadNow } from "../../src/transport/read-turns.js"
 
 const COUNT = 600
 
-test("a receive() that waits for a turn, and whose messages disappear with their endpoint, blocks nobody", async () => {
+test("a receive() that waits for a turn does not block others when its messages disappear with their endpoint", async () => {
   const push = new Push({ linger: 0, sendHighWaterMark: 0 })
   const pull = new Pull({ linger: 0, receiveHighWaterMark: 0 })
   onTestFinished(() => {
@@ -19,7 +19,7 @@ test("a receive() that waits for a turn, and whose messages disappear with their
   for (let i = 0; i < COUNT; i++) await push.send(`${i}`)
   while (pull.lz4.connections[0]?.received.messages !== COUNT || !mayReadNow()) await turn()
 
-  // So many that the last of them waits for a turn of the event loop.
+  // Enough calls that the last of them waits for a turn of the event loop.
   const receive = () => pull.receive().then(String, (error) => error.code)
   const received: Promise<string>[] = []
   while (received.length < COUNT && mayReadNow()) received.push(receive())

@@ -150,7 +150,7 @@ describe("other failures exit with 1 and print one line", () => {
       "cannot listen on ipc:///nowhere/at/all: no such file or directory",
       ["--from", missing, "--to", dial],
     ],
-    ["a file, which is no socket", ["--from", `ipc://${file("file", "kept")}`, "--to", dial]],
+    ["a file that is not a socket", ["--from", `ipc://${file("file", "kept")}`, "--to", dial]],
   ])("%s: %j", (says, args) => {
     const { status, stdout, stderr } = run(...args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
@@ -408,6 +408,8 @@ describe("limits: a side that exceeds one loses its connection", () => {
         })
         const command = Uint8Array.of(6, 0x40, 0, 0, 0, 0, 0, 0, 0)
         const start = Buffer.concat([handshake("PUSH"), command])
+        // A side without a greeting would lose its connection after 30 seconds, and a busy machine takes longer.
+        gets.socket.write(handshake("PULL"))
         sends.socket.write(start)
         const chunk = Buffer.alloc(1 << 20)
         for (let i = 0; i < 256; i++)

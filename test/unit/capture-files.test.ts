@@ -47,7 +47,7 @@ function expectTalk(
 
 const dataTimes = ({ calls }: ReturnType<typeof expectTalk>) =>
   calls.filter(({ call }) => call === "data").map(({ time }) => time)
-/** Of the packets of `talk` with data. */
+/** Times of those packets of `talk` that have data. */
 const DATA_TIMES = [START + 3000n, START + 5000n]
 
 describe("link types", () => {
@@ -165,7 +165,7 @@ describe(".pcapng", () => {
     expect(dataTimes(expectTalk(file))).toEqual(DATA_TIMES)
   })
 
-  test("Simple Packet Blocks have no time stamps stamps", () => {
+  test("Simple Packet Blocks have no time stamps", () => {
     const file = pcapngFile(framesOf(talk()), { block: "simple" })
     expect(dataTimes(expectTalk(file))).toEqual([undefined, undefined])
   })
@@ -247,7 +247,7 @@ describe("files that are not captures", () => {
     {
       file: [...ascii("GET / HTTP/1.1")],
       message:
-        'begins with 47 45 54 20 2f 20 48 54 54 50 ("GET / HTTP"): neither .pcap, nor .pcapng, nor what one side of a ZMTP connection sent (ff, 8 bytes, 7f)',
+        'begins with 47 45 54 20 2f 20 48 54 54 50 ("GET / HTTP"): neither .pcap, nor .pcapng, nor the bytes of one side of a ZMTP connection (ff, 8 bytes, 7f)',
     },
     { file: [0xff, 0, 0], message: /^ERR_CAPTURE_FORMAT: begins with ff 00 00: neither/ },
     { file: [0xd4, 0xc3], message: /^ERR_CAPTURE_FORMAT: begins with d4 c3: neither/ },

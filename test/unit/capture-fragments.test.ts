@@ -248,8 +248,6 @@ describe("hostile fragments", () => {
       const order = fragments.map((_, i) => fragments[(i * 4099) % fragments.length]!)
       return [...order, ...order]
     }
-    expect(said(inFragments(packets, { bytes: 8, change })).said).toEqual([
-      [`"${large}"`, expect.anything()],
-    ])
+    expect(said(inFragments(packets, { bytes: 8, change })).said).toEqual([[`"${large}"`, "cut"]])
   })
 })

@@ -161,18 +161,19 @@ describe("bad input exits with 1 and prints one line", () => {
   test.each<[says: string, args: string[]]>([
     ["missing: no such file", ["missing"]],
     ["is a directory, not a file", [directory]],
-    ["is below something that is no directory", [`${good}/x`]],
+    ["part of the path is not a directory", [`${good}/x`]],
     ["is empty", [file("empty.pcap", "")]],
     ["standard input: is empty", ["-"]],
     ["neither .pcap, nor .pcapng", [file("letter", "Dear Sir or Madam")]],
     ["is compressed with gzip", [file("twice.gz", gzipSync(gzipSync(readFileSync(good))))]],
     [
-      "the file ends in the middle of what gzip packed",
+      "the file ends in the middle of the gzip data",
       [file("head.gz", gzipSync("").subarray(0, 10))],
     ],
     ["neither .pcap, nor .pcapng", [file("letter.gz", gzipSync("Dear Sir or Madam"))]],
     ["missing: no such file", ["--dictionary", "missing", good]],
     ["1 to 8192 bytes", ["--dictionary", file("large", new Uint8Array(8193)), good]],
+    ["1 to 8192 bytes", ["--dictionary", "/dev/zero", good]],
     ["is empty", ["--open", at("empty.pcap")]],
     ["missing: no such file", ["--open", "missing"]],
     ["missing: no such file", ["--html", "x.html", "missing"]],
@@ -545,7 +546,7 @@ describe("a gzip file", () => {
     const cut = file("cut.gz", packed.subarray(0, -1000))
     const { status, stdout, stderr } = run([cut])
     expect(status).toBe(1)
-    expect(stderr).toBe(`zeromq-lz4: ${cut}: the file ends in the middle of what gzip packed\n`)
+    expect(stderr).toBe(`zeromq-lz4: ${cut}: the file ends in the middle of the gzip data\n`)
     expect(stdout).toContain("hello")
     expect(stdout).toMatch(/\ntotal: /)
   })
@@ -557,7 +558,7 @@ describe("a gzip file", () => {
     const damaged = Buffer.concat([packed, Uint8Array.of(0x1f, 0x8b, 0xff), new Uint8Array(10)])
     const { status, stdout, stderr } = run([file("damaged.gz", damaged)])
     expect(status).toBe(1)
-    expect(stderr).toMatch(/damaged\.gz: what gzip packed is damaged: .*\n$/)
+    expect(stderr).toMatch(/damaged\.gz: the gzip data is damaged: .*\n$/)
     expect(stdout).toMatch(/\ntotal: 1\d\d\d messages/)
   })
 

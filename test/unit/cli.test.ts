@@ -1,6 +1,14 @@
 /** The command line as a process. */
 import { spawnSync } from "node:child_process"
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { gzipSync } from "node:zlib"
@@ -67,6 +75,25 @@ test("--version prints the version of the package", () => {
     readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
   )
   expect(run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" })
+})
+
+test.each([
+  [["--version"]],
+  [["--help"]],
+  [["help", "train"]],
+  [["inspect", "--help"]],
+  [["train", "-o", file("full.dict", ""), "--lines", file("full", events(50))]],
+])("%j exits with 1 if standard output is full", (args) => {
+  const full = openSync("/dev/full", "w")
+  const { status, stderr } = spawnSync(process.execPath, [main, ...args], {
+    stdio: ["ignore", full, "pipe"],
+    encoding: "utf8",
+  })
+  closeSync(full)
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: "zeromq-lz4: standard output: no space left\n",
+  })
 })
 
 describe("wrong usage exits with 2 and explains the right one", () => {
@@ -141,7 +168,7 @@ describe("train", () => {
     const short = Array.from({ length: 100 }, (_, i) => `{"sensor":${i},"state":"nominal"}\n`)
     const { stdout } = run(["train", "--lines", "-o", "short.dict", file("short", short.join(""))])
     expect(stdout).toContain(
-      "20 of them have less than 128 bytes: for this, send with minCompressSize 0",
+      "20 of them have less than 128 bytes: to compress those, send with minCompressSize 0",
     )
     const [, , with_] = stdout.match(/without it.* ([\d.]+) %\n.*with it.* ([\d.]+) %/) ?? []
     expect(Number(with_)).toBeLessThan(95)

@@ -494,7 +494,7 @@ describe("inputs", () => {
 })
 
 describe("results belong to the caller", () => {
-  // On V8's heap, in Node's pool, with an own buffer, and with an own WebAssembly memory.
+  // On V8's heap, in Node's pool, with a buffer of its own, and with a WebAssembly memory of its own.
   const sizes = [0, 1, 60, 64, 65, 500, 4091, 4095, 4096, 5000, 100_000, 3 << 20]
   const sample = (size: number) => new Uint8Array(size).map((_, i) => i % 13)
 

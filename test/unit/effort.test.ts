@@ -16,7 +16,7 @@ import {
 } from "../support/simulated-sender.js"
 
 const SEEDS = [1, 2]
-/** Changes every so many milliseconds. */
+/** Length of a phase, after which payloads or networks change. */
 const PHASE_MS = 3000
 const TENTH_MS = 100
 const FAST = mbit(1e6)

@@ -8,8 +8,11 @@ import { COMMAND, frame } from "../support/zmtp.js"
 
 beforeEach(() => {
   vi.useFakeTimers()
+  // Takes no time, as nothing is read in the turn before a deadline expires.
+  vi.stubGlobal("setImmediate", (callback: () => void) => callback())
 })
 afterEach(() => {
+  vi.unstubAllGlobals()
   vi.useRealTimers()
 })
 

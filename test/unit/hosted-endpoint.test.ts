@@ -1,15 +1,17 @@
-/** An endpoint on a thread: groups of connections for which one effort is chosen. */
-import { expect, onTestFinished, test } from "vitest"
+/** An endpoint on a thread: what connections that write the same share. */
+import { expect, onTestFinished, test, vi } from "vitest"
 import { checkLz4Options } from "../../src/codec/options.js"
 import type { HostedConnection } from "../../src/thread/hosted-connection.js"
 import { HostedEndpoint } from "../../src/thread/hosted-endpoint.js"
 import { Outbox } from "../../src/thread/outbox.js"
-import type { EndpointSpec } from "../../src/thread/protocol.js"
+import { type EndpointSpec, NOT_SHARED } from "../../src/thread/protocol.js"
 import { message } from "../support/zmtp.js"
 
-function endpoint() {
+const TEXT = Buffer.from("a message that compresses well, again and again. ".repeat(20))
+
+function endpoint(options: object = { level: "adaptive" }) {
   const spec = {
-    options: { settings: checkLz4Options({ level: "adaptive" }, -1) },
+    options: { settings: checkLz4Options(options, -1) },
     tcp: { acceptFilters: [] },
     credit: 0,
     destination: undefined,
@@ -18,18 +20,72 @@ function endpoint() {
   onTestFinished(() => one.close())
   /** The number of connections for which the effort was chosen. */
   const groups: number[] = []
-  const connection = () => {
+  const connection = (dictionarySent = false) => {
     const applyEffort = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
-    const encoding = { applyEffort, encoded: () => {} }
+    const encoding = { applyEffort, encoded: () => {}, dictionarySent }
     return { connection: { encoding } } as unknown as HostedConnection
   }
+  /** Encodes a write for a connection, and returns its chunk. */
+  const encode = (number: number, to: HostedConnection, body = TEXT) => {
+    const chunk = one.encode({ bytes: message(body), number }, to)
+    chunk.release()
+    return chunk
+  }
+  let last = 0
   const write = (...connections: HostedConnection[]) => {
-    const write = { bytes: message(Buffer.alloc(1000)) }
-    for (const to of connections) one.encode(write, to).release()
+    last++
+    for (const to of connections) encode(last, to)
     return groups.at(-1)
   }
-  return { connection, write }
+  return { connection, encode, write, groups }
 }
+
+test("a write is encoded once, for late connections too", () => {
+  const { connection, encode, groups } = endpoint()
+  const [early, late] = [connection(), connection()]
+  const chunks = [1, 2, 3].map((number) => encode(number, early))
+  for (const [i, chunk] of chunks.entries()) expect(encode(i + 1, late)).toBe(chunk)
+  expect(groups).toHaveLength(3)
+})
+
+test("a write that no other connection makes is not kept", () => {
+  const { connection, encode } = endpoint()
+  const only = connection()
+  expect(encode(NOT_SHARED, only)).not.toBe(encode(NOT_SHARED, only))
+})
+
+test("at most 2 MiB of encoded writes are kept, and none without traffic", () => {
+  vi.useFakeTimers()
+  onTestFinished(() => void vi.useRealTimers())
+  const { connection, encode } = endpoint({ level: "none" })
+  const [early, late] = [connection(), connection()]
+  const body = Buffer.alloc(900 * 1024)
+  const [first, second, third] = [1, 2, 3].map((number) => encode(number, early, body))
+  expect(encode(3, late, body) === third).toBe(true)
+  expect(encode(2, late, body) === second).toBe(true)
+  expect(encode(1, late, body) === first).toBe(false)
+  const latest = encode(4, early, body)
+  vi.advanceTimersByTime(1000)
+  expect(encode(4, late, body) === latest).toBe(false)
+})
+
+test("of many small writes, the last 256 are kept", () => {
+  const { connection, encode } = endpoint()
+  const [early, late] = [connection(), connection()]
+  const chunks = Array.from({ length: 257 }, (_, i) => encode(i + 1, early))
+  expect(encode(2, late) === chunks[1]).toBe(true)
+  expect(encode(1, late) === chunks[0]).toBe(false)
+})
+
+test("a late connection gets the dictionary once", () => {
+  const { connection, encode } = endpoint({ autoDictionary: { trigger: 3 } })
+  const [early, late, lateWithDictionary] = [connection(), connection(), connection(true)]
+  const chunks = [1, 2, 3, 4, 5].map((number) => encode(number, early))
+  const shipping = chunks.findIndex(({ shipsDictionary }) => shipsDictionary) + 1
+  expect(shipping).toBeGreaterThan(0)
+  expect(encode(shipping, late).shipsDictionary).toBe(true)
+  expect(encode(shipping, lateWithDictionary).shipsDictionary).toBe(false)
+})
 
 test("connections that write the same are a group, also while some catch up alone", () => {
   const { connection, write } = endpoint()

@@ -61,7 +61,7 @@ function message(
   }
 }
 
-/** Each connection is announced before what it says. */
+/** Returns an index of the events, after an event for each of their connections. */
 function indexOf(...events: CaptureEvent[]): CaptureIndex {
   const index = new CaptureIndex()
   for (const connection of new Set(events.map(({ connection }) => connection)))

@@ -99,7 +99,7 @@ test("parts over 1 MiB are compressed with the same level", () => {
   }
 })
 
-test("parts of several blocks are compressed with the same level compressed with the same level", () => {
+test("parts of several blocks are compressed with the same level", () => {
   const plain = payload("json", 3 * smallBlockSize + 100)
   for (const options of [{}, { dictionary }]) {
     using sender = Codec.createSync({ ...options, level: 9, wasm: smallBlocks })

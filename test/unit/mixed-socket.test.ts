@@ -1,4 +1,4 @@
-/** The choice of a side in sockets that have endpoints of libzmq, too. */
+/** The choice between libzmq and this package in sockets that have endpoints of both. */
 import { expect, test } from "vitest"
 import { Req } from "../../src/patterns/req.js"
 import type { Received } from "../../src/sockets/message.js"
@@ -6,7 +6,7 @@ import { MixedSocket } from "../../src/sockets/mixed-socket.js"
 import type { NativeSocket } from "../../src/sockets/native-pipe.js"
 import { Bench, parts, textOf } from "../support/pipes.js"
 
-test("a relaxed REQ that asks again does not get the reply of libzmq's side to an earlier question", async () => {
+test("a relaxed REQ that has sent another request does not receive the reply to the earlier one over libzmq", async () => {
   const bench = new Bench(Req, { relaxed: true })
   bench.peer()
   const asked: string[] = []

@@ -173,7 +173,7 @@ describe("a sender whose effort changes", () => {
 describe("a sender knows which parts are sent plain", () => {
   const small = [bytesOf("json", 600)]
 
-  test("all at no effort, those below the threshold else", () => {
+  test("all with NO_EFFORT, otherwise those below the threshold", () => {
     const sender = openSender({ minCompressSize: 300 })
     expect(sender.plainBelow("parts")).toBe(300)
     sender.effort = NO_EFFORT

@@ -48,6 +48,15 @@ test("a job that needs more cores than there are runs alone", async () => {
   await all
 })
 
+test("a job that needs no core does not keep others from running alone", async () => {
+  const { log, job, end } = makeJobs()
+  const all = runSideBySide([job("background", 0), job("alone", Number.POSITIVE_INFINITY)], 2)
+  expect(log).toEqual(["background begins", "alone begins"])
+  await end("alone")
+  await end("background")
+  await all
+})
+
 test("a job that depends on others waits for them", async () => {
   const { log, job, end } = makeJobs()
   const all = runSideBySide([job("second", 1, ["first"]), job("first", 1)], 2)

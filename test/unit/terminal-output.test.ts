@@ -138,7 +138,7 @@ describe("inspect, of hostile peers", () => {
   })
 })
 
-/** Every field that holds text, hostile at once, whatever the decoder lets through today. */
+/** Hostile text in every field that holds text, even where the decoder would not pass it on. */
 describe("each field of each event", () => {
   const bytes = text(HOSTILE)
   const error = {

@@ -16,6 +16,7 @@ import { fromPlain, toPlain } from "../../src/thread/plain-error.js"
 import {
   type ConnectionRequest,
   type MessageFromWorker,
+  NOT_SHARED,
   type PostedEvent,
   RECEIVE_WINDOW_BYTES,
   readFromWorker,
@@ -142,7 +143,7 @@ describe("framed messages", () => {
   test("that waited in their own memory are copied to shared memory again", () => {
     const waited = framer.encode(framesOf([bytesOf(5)], [bytesOf(6)])).copied()
     expect(isShared(waited.bytes)).toBe(false)
-    const again = framer.again(waited)
+    const again = framer.toShared(waited)
     expect(isShared(again.bytes)).toBe(true)
     expect(again.messages).toBe(2)
     expect(Buffer.from(again.bytes).equals(framesOf([bytesOf(5)], [bytesOf(6)]))).toBe(true)
@@ -422,7 +423,7 @@ class FakeConnection {
 }
 
 const text = (bytes: Uint8Array): string => Buffer.from(bytes).toString("latin1")
-const writeOf = (what: string): Write => ({ bytes: Buffer.from(what) })
+const writeOf = (what: string): Write => ({ bytes: Buffer.from(what), number: NOT_SHARED })
 
 function hosted(credit = 0) {
   const { told, box } = outbox()
@@ -479,7 +480,7 @@ describe("a connection on its thread", () => {
     one.write(writeOf("1"))
     one.write(writeOf("2"))
     one.carryOut({ type: "end", connection: 7 })
-    // A peer may only read the queued data after it has been read from.
+    // The peer may read the queued data only after its own data has been read.
     expect(network.log).toEqual(["resume"])
     network.blocked = false
     network.room = 1
@@ -713,7 +714,7 @@ describe("a connection on the sockets' thread", () => {
     expect(sink.log).toEqual(["drained"])
   })
 
-  test("says that there is room though nobody has asked whether it is blocked, and not before there is", () => {
+  test("reports room even if `blocked` was never read, and not before there is room", () => {
     const { one, sink, state } = remote()
     for (const bytes of [10, 20, 2 * 1024 * KIB, 30]) one.write(encoded(bytes))
     state(2) // the large one still fills the window

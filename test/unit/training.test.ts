@@ -111,7 +111,7 @@ describe.each(ways)("autoDictionary, by %s", (_, send) => {
       if (sent[100 + i]![0]!.length < 512) expect(formOf(part!)).toBe("LZ4B")
   })
 
-  test("sends what any other way sends", () => {
+  test("sends the same bytes as Codec", () => {
     const options = { autoDictionary: { capacity: 1000, trigger: 20 } }
     const sent = events(40, 5)
     expectSameBytes(concat(...send(sent, options).flat()), concat(...byCodec(sent, options).flat()))

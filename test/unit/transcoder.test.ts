@@ -676,7 +676,7 @@ describe("a greeting that is not accepted is described", () => {
       for (const transcoder of [open.receiving(instance), open.sending(instance)]) {
         const { error, output, traffic } = run(transcoder, opening, feed)
         expect((error as ProtocolError).code).toBe("ERR_ZMTP_GREETING")
-        // All of it has been seen only if it arrived at once.
+        // The message describes the whole greeting only if that arrived at once.
         if (feed === atOnce) expect(error?.message).toContain(says)
         else expect(error?.message).toMatch(/^ERR_ZMTP_GREETING: the greeting /)
         expectSameBytes(output, opening.subarray(0, passed))

@@ -38,7 +38,7 @@ export function fileType(head: Uint8Array): FileFormat | "stream" {
   const other = OTHERS.find(([magic]) => magic.every((byte, i) => head[i] === byte))
   throw new CaptureFormatError(
     other?.[1] ??
-      `begins with ${hex(head)}${asText(head)}: neither .pcap, nor .pcapng, nor what one side of a ZMTP connection sent (ff, 8 bytes, 7f)`,
+      `begins with ${hex(head)}${asText(head)}: neither .pcap, nor .pcapng, nor the bytes of one side of a ZMTP connection (ff, 8 bytes, 7f)`,
   )
 }
 

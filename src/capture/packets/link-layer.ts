@@ -1,6 +1,9 @@
 import { u16 } from "./ip.js"
 
-/** A link type: returns the start of the IP header; see https://www.tcpdump.org/linktypes.html. */
+/**
+ * Returns the start of the IP header in a packet of one link type; undefined if the packet is not IP.
+ * See https://www.tcpdump.org/linktypes.html.
+ */
 type LinkLayer = (bytes: Uint8Array) => number | undefined
 
 const ETHER_TYPE_IPV4 = 0x0800
@@ -8,7 +11,7 @@ const ETHER_TYPE_IPV6 = 0x86dd
 /** 802.1Q, 802.1ad and its predecessor. */
 const ETHER_TYPES_OF_TAGS = new Set([0x8100, 0x88a8, 0x9100])
 
-/** AF_INET, and what AF_INET6 is on Linux, Windows, and the BSDs. */
+/** AF_INET, and the values of AF_INET6 on Linux, Windows, and the BSDs. */
 const FAMILIES_OF_IP = new Set([2, 10, 23, 24, 28, 30])
 
 /**

@@ -20,27 +20,24 @@ export interface Piece {
 }
 
 /** A queued piece with a copy of its bytes, and the next one. */
-interface Waiting extends Piece {
-  next: Waiting | undefined
+interface QueuedPiece extends Piece {
+  next: QueuedPiece | undefined
 }
 
 /** Contiguous pieces. */
 interface Block {
   start: number
   end: number
-  first: Waiting
-  last: Waiting
+  first: QueuedPiece
+  last: QueuedPiece
 }
 
-/**
- * Number of packets of a connection that may come before a segment which the other side has already
- * acknowledged.
- */
+/** Number of packets to wait for a missing segment that the other side has already acknowledged. */
 const PATIENCE_PACKETS = 32
-/** Limits on pieces behind the gaps of one direction, */
+/** Limits on the pieces queued behind gaps in one direction. */
 const WAITING_MAX_PIECES = 16384
 const WAITING_MAX_BYTES = 64 * 1024 * 1024
-/** and of all directions together. */
+/** The same limits for all directions together. */
 const BACKLOG_MAX_PIECES = 128 * 1024
 const BACKLOG_MAX_BYTES = 128 * 1024 * 1024
 
@@ -239,7 +236,7 @@ export class Reassembly {
       const missing = block.start - this.#due
       if (missing > 0) this.#output.gap(this.#from, missing, first.offset, first.time)
       this.#due = block.start
-      for (let piece: Waiting | undefined = first; piece && !this.#ended; piece = piece.next) {
+      for (let piece: QueuedPiece | undefined = first; piece && !this.#ended; piece = piece.next) {
         this.#waitingPieces--
         this.#waitingBytes -= piece.bytes.length
         this.#backlog.remove(1, piece.bytes.length)

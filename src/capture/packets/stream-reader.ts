@@ -17,7 +17,7 @@ export class StreamReader {
   readonly #connections: TcpConnections
   readonly #fragments = new IpFragments(() =>
     this.#reportOnce(
-      "fragments of IP packets are missing, and with them all that those packets carry: a filter for a port, for one, captures only the first fragment of each",
+      "fragments of IP packets are missing, so their packets are lost: a capture filter for a port, for example, keeps only the first fragment of each packet",
       this.#offset,
       this.#time,
     ),

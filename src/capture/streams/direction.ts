@@ -300,7 +300,7 @@ export class Direction {
   #checkBudget(length: number, time: Time): void {
     const max = wireMaxBytes(this.#budgetBytes, this.#parts.length + 1)
     if (this.#partsBytes + length <= max) return
-    const message = `part ${this.#parts.length} has ${length} bytes on the wire; ${Math.max(max - this.#partsBytes, 0)} left of what a message of maxMessageSize ${this.#budgetBytes} takes at most: skipped`
+    const message = `part ${this.#parts.length} has ${length} bytes on the wire; ${Math.max(max - this.#partsBytes, 0)} left of the most that a message of maxMessageSize ${this.#budgetBytes} can take: skipped`
     this.#error("ERR_LZ4_BUDGET_EXCEEDED", message, this.#offset, time)
     this.#loseMessage()
     this.#bodyLost = true

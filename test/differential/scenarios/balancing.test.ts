@@ -188,7 +188,7 @@ scenario(
 )
 
 scenario(
-  "DEALER that has looked for room receives in the order of arrival",
+  "DEALER whose `writable` was read receives in the order of arrival",
   async ({ zmq, make, bind, joined, sleep, take, observe }) => {
     const dealer = make(zmq.Dealer)
     const endpoint = await bind(dealer)
@@ -208,7 +208,7 @@ scenario(
 )
 
 scenario(
-  "PULL gives the turn of a peer that has left to the last one",
+  "PULL moves its last peer to the turn of a peer that has left",
   async ({ zmq, make, bind, happened, joined, until, sleep, take, observe }) => {
     const pull = make(zmq.Pull)
     const endpoint = await bind(pull)

@@ -192,9 +192,9 @@ for (const type of ["Server", "Radio"] as const)
 
 scenario(
   "join() and leave() are EBUSY during bind",
-  async ({ draft, make, bind, attempted }) => {
+  async ({ draft, make, at, attempted }) => {
     const dish = make(draft.Dish)
-    const binding = bind(dish)
+    const binding = dish.bind(at("127.0.0.1:*"))
     await attempted("join", () => dish.join("group"))
     await attempted("leave", () => dish.leave("group"))
     await binding

@@ -306,7 +306,7 @@ scenario(
 )
 
 scenario(
-  "a second iteration beside a waiting one is refused, and the first goes on",
+  "a second iteration beside a pending one is refused, and the first continues",
   async ({ zmq, make, bind, observe, attempted }) => {
     const [pull, push] = [make(zmq.Pull), make(zmq.Push)]
     push.connect(await bind(pull))

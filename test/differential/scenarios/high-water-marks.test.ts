@@ -268,7 +268,7 @@ scenario(
 )
 
 scenario(
-  "conflate set between two binds does not apply to the first, for later peers either",
+  "conflate set between two binds does not apply to the first, not even for later peers",
   async ({ zmq, make, bind, joined, sleep, observe, take }) => {
     const pull = make(zmq.Pull)
     const first = await bind(pull)
@@ -286,7 +286,7 @@ scenario(
 )
 
 scenario(
-  "sendHighWaterMark set after bind applies to the peers of then, and to later endpoints",
+  "sendHighWaterMark set after bind does not apply to later peers of that endpoint",
   async ({ zmq, make, bind, joined, happened, observe }) => {
     // Much more than fits into the buffers of a connection.
     const message = randomBytes(1 << 20)
@@ -463,7 +463,7 @@ scenario(
 )
 
 scenario(
-  "an XPUB hears a subscription behind more messages than its receive mark",
+  "XPUB notices a subscription behind more messages than its high-water mark for receiving",
   async ({ zmq, make, bind, subscribed, observe }) => {
     const publisher = make(zmq.XPublisher, { receiveHighWaterMark: 1 })
     const subscriber = make(zmq.XSubscriber)

@@ -298,6 +298,41 @@ scenario(
 )
 
 for (const [type, other] of [
+  ["Pull", "Push"],
+  ["Subscriber", "XPublisher"],
+  ["Dealer", "Dealer"],
+  ["Router", "Dealer"],
+] as const) {
+  scenario(
+    `${type}: received messages can still be read after it has met a peer of another type`,
+    async ({ zmq, make, at, freePort, happened, until, take, observe }) => {
+      const endpoint = at(`127.0.0.1:${await freePort()}`)
+      const connecting = make(zmq[type] as typeof zmq.Dealer, { reconnectInterval: 10 })
+      if (type === "Subscriber") (connecting as unknown as zeromq.Subscriber).subscribe()
+      const sender = make(zmq[other] as typeof zmq.Dealer, { linger: -1 })
+      await sender.bind(endpoint)
+      connecting.connect(endpoint)
+      await happened(connecting, "handshake")
+      if (other === "XPublisher") await sender.receive()
+      await sender.send("first")
+      await sender.send(["se", "cond"])
+      await until(() => connecting.readable)
+      sender.close()
+      await happened(connecting, "disconnect")
+      const wrong = make(zmq.Pair)
+      await wrong.bind(endpoint)
+      await happened(connecting, "disconnect", 2)
+      observe("received", await take(connecting, 2))
+    },
+    {
+      received: [["first"], ["se", "cond"]].map((parts) =>
+        type === "Router" ? ["<id 1>", ...parts] : parts,
+      ),
+    },
+  )
+}
+
+for (const [type, other] of [
   ["Publisher", "Subscriber"],
   ["Subscriber", "XPublisher"],
   ["Request", "Reply"],
@@ -602,11 +637,9 @@ const RECEIVING = [
 for (const [Sends, Receives] of RECEIVING) {
   scenario(
     `${Receives} returns the messages received before unbind, and no more`,
-    async ({ zmq, make, bind, joined, sleep, until, attempted, take, observe }) => {
-      const receiver = make<zeromq.Socket & zeromq.Readable, object>(zmq[Receives], {
-        receiveTimeout: 200,
-        linger: 0,
-      })
+    async (run) => {
+      const { zmq, make, bind, joined, subscribed, sleep, until, attempted, take, observe } = run
+      const receiver = make<zeromq.Socket & zeromq.Readable, object>(zmq[Receives], { linger: 0 })
       if (receiver instanceof zmq.Subscriber) receiver.subscribe("")
       const sender = make<zeromq.Socket & zeromq.Writable, object>(zmq[Sends], {
         ...(Sends === "Dealer" && { routingId: "sender" }),
@@ -616,7 +649,8 @@ for (const [Sends, Receives] of RECEIVING) {
       sender.connect(endpoint)
       await joined(receiver)
       await joined(sender)
-      await sleep(100) // a subscription
+      if (receiver instanceof zmq.Subscriber) await subscribed(sender, receiver)
+      receiver.receiveTimeout = 200
       for (const text of ["1", "2", "3"]) await sender.send(text)
       await until(() => receiver.readable)
       await sleep(100)
@@ -628,6 +662,59 @@ for (const [Sends, Receives] of RECEIVING) {
       await attempted("receive", () => receiver.receive())
     },
     { readable: true, receive: { rejects: { code: "EAGAIN" } } },
+  )
+}
+
+for (const [Sends, Receives, options] of [
+  ["Pair", "Pair", {}],
+  ["Dealer", "Router", {}],
+  ["Dealer", "Router", { handover: true }],
+  ["Dealer", "Reply", {}],
+] as const) {
+  scenario(
+    `${Receives} that is unbound and bound again before it receives serves its peer again: ${JSON.stringify(options)}`,
+    async (run) => {
+      const { zmq, make, bind, joined, sleep, until, take, observe } = run
+      const receiver = make(zmq[Receives] as typeof zmq.Router, { linger: 0, ...options })
+      const sender = make(zmq[Sends] as typeof zmq.Dealer, {
+        ...(Sends === "Dealer" && { routingId: "sender" }),
+        reconnectInterval: 10,
+      })
+      const send = (text: string) => sender.send(Receives === "Reply" ? ["", text] : [text])
+      const answer = async () => {
+        if (Receives === "Router") await receiver.send(["sender", "answer"])
+        else await receiver.send(["answer"])
+        return sender.receive()
+      }
+      const endpoint = await bind(receiver)
+      sender.connect(endpoint)
+      await joined(receiver)
+      for (const text of ["1", "2"]) await send(text)
+      await until(() => receiver.readable)
+      await sleep(100)
+      await receiver.unbind(endpoint)
+      // libzmq's I/O thread closes the port later.
+      await until(() => run.eventTypes(receiver).includes("close"))
+      await receiver.bind(endpoint)
+      // Over lz4+tcp:// the sender connects again now, over tcp:// once the messages are read.
+      await sleep(100)
+      observe("first", await take(receiver, 1))
+      if (Receives === "Reply") await receiver.send("lost")
+      observe("second", await take(receiver, 1))
+      if (Receives === "Reply") await receiver.send("lost")
+      await until(() => {
+        void [receiver.readable, receiver.writable]
+        return run.eventTypes(receiver).filter((type) => type === "handshake").length === 2
+      })
+      await send("3")
+      observe("third", await take(receiver, 1))
+      observe("answer", await answer())
+    },
+    {
+      first: [Receives === "Router" ? ["sender", "1"] : ["1"]],
+      third: [Receives === "Router" ? ["sender", "3"] : ["3"]],
+      answer: Receives === "Reply" ? ["", "answer"] : ["answer"],
+    },
   )
 }
 

@@ -297,7 +297,7 @@ scenario(
 )
 
 scenario(
-  "until a terminated proxy has ended, its sockets are EBUSY and it can be steered",
+  "sockets of a terminated proxy are EBUSY until it has ended",
   async (run) => {
     const { zmq, make, bind, attempted, observe } = run
     const [front, back] = [make(zmq.Dealer), make(zmq.Dealer)]

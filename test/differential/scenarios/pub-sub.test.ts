@@ -702,7 +702,7 @@ scenario(
 )
 
 scenario(
-  "a SUB that is asked whether it is writable has the next message, whatever it cancels then",
+  "reading `writable` of a SUB fetches its next message, which unsubscribe() does not drop",
   async ({ zmq, make, bind, until, subscribed, sleep, attempted, observe }) => {
     const [publisher, subscriber] = [make(zmq.Publisher), make(zmq.Subscriber)]
     subscriber.connect(await bind(publisher))

@@ -33,7 +33,7 @@ class Balanced {
     return peer
   }
 
-  /** Returns the receivers of messages, in order; "-" is nobody. */
+  /** Returns the receivers of messages, in order; "-" means none. */
   send(times: number): string {
     return Array.from({ length: times }, () => {
       const pipe = this.lb.send(parts("x".repeat(9000)))
@@ -69,7 +69,7 @@ describe("load balancing", () => {
     expect([...balanced.send(6)].sort().join("")).toBe("aabbcc")
   })
 
-  test("sends to nobody if all are full", () => {
+  test("sends to no peer if all are full", () => {
     const balanced = new Balanced()
     for (const name of "ab") balanced.add(name, { sendHighWaterMark: 2 })
     expect(balanced.lb.hasOut()).toBe(true)

@@ -351,7 +351,7 @@ describe("ROUTER", () => {
     expect(await taken(third)).toEqual([["3"]])
   })
 
-  test("lets go of a peer whose name another has, whatever it has sent", async () => {
+  test("forgets a peer with another's routing id when it disconnects, whatever it has sent", async () => {
     const router = new Bench(Router)
     const [, second] = [router.peer({}, "a"), router.peer({}, "a")]
     for (const text of ["1", "2"]) second.says(text)
@@ -399,7 +399,7 @@ describe("ROUTER", () => {
     expect(await taken(peer)).toEqual([["1"]])
   })
 
-  test("knows whom it knows", () => {
+  test("knows() returns whether a peer has the routing id", () => {
     const router = new Bench(Router)
     router.peer({}, "a")
     expect([router.type.knows(parts("a|x"), {}), router.type.knows(parts("b|x"), {})]).toEqual([
@@ -542,7 +542,7 @@ describe("PUB and XPUB", () => {
     expect(xpub.receiveAll()).toEqual(["\x00a"])
   })
 
-  test("a subscription of a peer whose pipe has ended counts for nobody", () => {
+  test("a subscription of a peer whose pipe has ended is not counted", () => {
     const xpub = new Bench(XPub)
     const [ended, other] = [xpub.peer(), xpub.peer()]
     ended.connection.room = 0

@@ -1,0 +1,89 @@
+import type { Chunk, Packing } from "../codec/chunk.js"
+
+/** Maximum size of the chunks that are kept, unless one alone is larger, in bytes. */
+const KEPT_MAX_BYTES = 2 << 20
+/** Maximum number of writes that are kept: small ones are quickly encoded again. */
+const KEPT_MAX = 256
+/** Chunks are dropped when there was no write for this many milliseconds, or up to twice as many. */
+const KEPT_MS = 100
+
+/** The connections that have made a write so far, and its chunks. */
+interface Entry<Connection> {
+  readonly connections: Connection[]
+  readonly chunks: Map<Packing, Chunk>
+}
+
+/**
+ * The writes that several connections of an endpoint make, some of them later than others, and their
+ * encoded form.
+ */
+export class EncodedWrites<Connection> {
+  /** By the number of the write; the oldest entry is first. */
+  readonly #entries = new Map<number, Entry<Connection>>()
+  #bytes = 0
+  #timer: NodeJS.Timeout | undefined
+  /** Whether a chunk was added since the timer began. */
+  #isInUse = false
+
+  /** Adds a connection to a write, and returns all that have made it. */
+  join(write: number, connection: Connection): readonly Connection[] {
+    let entry = this.#entries.get(write)
+    if (!entry) {
+      entry = { connections: [], chunks: new Map() }
+      this.#entries.set(write, entry)
+    }
+    entry.connections.push(connection)
+    return entry.connections
+  }
+
+  /** Returns the chunks of a write, which belong to this object. */
+  chunksOf(write: number): ReadonlyMap<Packing, Chunk> | undefined {
+    return this.#entries.get(write)?.chunks
+  }
+
+  /** Keeps a chunk of a write for the connections that make the write later. */
+  keep(write: number, packing: Packing, chunk: Chunk): void {
+    const chunks = this.#entries.get(write)?.chunks
+    if (!chunks) return
+    this.#release(chunks.get(packing))
+    chunks.set(packing, chunk)
+    chunk.share(2)
+    this.#bytes += chunk.bytes.length
+    for (const [oldest, entry] of this.#entries) {
+      const fits = this.#bytes <= KEPT_MAX_BYTES && this.#entries.size <= KEPT_MAX
+      if (fits || oldest === write) break
+      this.#drop(oldest, entry)
+    }
+    this.#isInUse = true
+    this.#timer ??= setTimeout(clearUnused, KEPT_MS, this).unref()
+  }
+
+  /** Drops all chunks, unless one was added since the last call. */
+  clearUnused(): void {
+    this.#timer = undefined
+    if (!this.#isInUse) this.clear()
+    else this.#timer = setTimeout(clearUnused, KEPT_MS, this).unref()
+    this.#isInUse = false
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const [write, entry] of this.#entries) this.#drop(write, entry)
+  }
+
+  #drop(write: number, { chunks }: Entry<Connection>): void {
+    this.#entries.delete(write)
+    for (const chunk of chunks.values()) this.#release(chunk)
+  }
+
+  #release(chunk: Chunk | undefined): void {
+    if (!chunk) return
+    this.#bytes -= chunk.bytes.length
+    chunk.release()
+  }
+}
+
+function clearUnused(writes: EncodedWrites<unknown>): void {
+  writes.clearUnused()
+}
