@@ -26,10 +26,10 @@ export const RECEIVE_WINDOW_BYTES: number = 4 << 20
 
 // -- To the worker -------------------------------------------------------------------
 
-/** Operations for the worker. Connections, endpoints and slabs are identified by numbers. */
 /** The number of a write that only one connection makes. Others have the same one for all connections. */
 export const NOT_SHARED = 0
 
+/** Operations for the worker. Connections, endpoints and slabs are identified by numbers. */
 export const toWorker = {
   /** connection, slab, start, length, number of the write: frames of whole messages to encode and write. */
   WRITE: 0,
