@@ -15,6 +15,7 @@ import {
   Proxy as ZmqProxy,
 } from "zeromq-lz4"
 
+import { keptProxy } from "../support/kept-proxy.js"
 import { mixedProcesses } from "../support/mixed-process.mjs"
 import { type RawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { anyPort, eventually, join, use } from "../support/sockets.js"
@@ -203,7 +204,7 @@ test("no lz4+tcp:// endpoint can be added while a libzmq proxy uses the socket",
   const [front, back] = [new Pull(), new Push()]
   await front.bind(TCP)
   await back.bind(TCP)
-  const proxy = new ZmqProxy(front, back)
+  const proxy = keptProxy(new ZmqProxy(front, back))
   const running = proxy.run()
   expect(() => front.connect("lz4+tcp://127.0.0.1:1")).toThrow(blocked)
   proxy.terminate()
@@ -563,7 +564,7 @@ test("a proxy waits for room at an XPUB with noDrop, and loses nothing", async (
   })
   const told = new Set<string>()
   while (told.size <= subscribers.length) told.add(String((await back.receive())[0]))
-  const proxy = new ZmqProxy(front, back)
+  const proxy = keptProxy(new ZmqProxy(front, back))
   const running = proxy.run()
   const push = use(new Push({ sendHighWaterMark: 0 }))
   push.connect("inproc://proxied")

@@ -15,6 +15,7 @@ import {
 } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
+import { keptProxy } from "../support/kept-proxy.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { type AnySocket, anyPort, use } from "../support/sockets.js"
 import { lz4, tcp, transports } from "../support/transports.js"
@@ -31,7 +32,7 @@ const through = async <F extends AnySocket, B extends AnySocket>(
   await front.bind(anyPort(frontTransport ?? tcp))
   await back.bind(anyPort(backTransport ?? tcp))
   const endpoints = [front.lastEndpoint as string, back.lastEndpoint as string] as const
-  const proxy = new ZmqProxy(front, back)
+  const proxy = keptProxy(new ZmqProxy(front, back))
   const running = proxy.run()
   await work(...endpoints)
   proxy.terminate()
@@ -102,7 +103,7 @@ test.each(transports)(
   "a proxy of sockets without endpoints is refused over $name",
   async (transport) => {
     const [front, back] = [use(new Router()), use(new Dealer())]
-    const proxy = new ZmqProxy(front, back)
+    const proxy = keptProxy(new ZmqProxy(front, back))
     await expect(async () => proxy.run()).rejects.toMatchObject({ code: "EINVAL" })
     await front.bind(anyPort(transport))
     await expect(async () => proxy.run()).rejects.toMatchObject({
@@ -117,7 +118,7 @@ test("over lz4+tcp://, a call that is pending when the proxy starts is rejected"
   const [front, back] = [use(new Dealer()), use(new Dealer())]
   for (const socket of [front, back]) await socket.bind("lz4+tcp://127.0.0.1:*")
   const pending = [front.receive(), back.send("nobody there")]
-  const proxy = new ZmqProxy(front, back)
+  const proxy = keptProxy(new ZmqProxy(front, back))
   const running = proxy.run()
   for (const call of pending) await expect(call).rejects.toMatchObject({ code: "EAGAIN" })
   proxy.terminate()
@@ -128,7 +129,7 @@ test("over lz4+tcp://, a call that is pending when the proxy starts is rejected"
 test("over lz4+tcp://, a proxy that runs does not run again, and its sockets in no other", async () => {
   const [front, back] = [use(new Router()), use(new Dealer())]
   for (const socket of [front, back]) await socket.bind("lz4+tcp://127.0.0.1:*")
-  const proxy = new ZmqProxy(front, back)
+  const proxy = keptProxy(new ZmqProxy(front, back))
   const running = proxy.run()
   const busy = expect.objectContaining({ code: "EBUSY" })
   expect(() => proxy.run()).toThrow(busy)
@@ -143,7 +144,7 @@ test("over lz4+tcp://, a proxy may have the same socket at both ends", async () 
   await both.bind("lz4+tcp://127.0.0.1:*")
   const dealer = use(new Dealer())
   dealer.connect(both.lastEndpoint as string)
-  const proxy = new ZmqProxy(both, both)
+  const proxy = keptProxy(new ZmqProxy(both, both))
   const running = proxy.run()
   await dealer.send(["there", "and back"])
   expect((await dealer.receive()).map(String)).toEqual(["there", "and back"])

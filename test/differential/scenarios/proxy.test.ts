@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises"
 import { expect } from "vitest"
 import type { Socket, Proxy as ZmqProxy } from "zeromq"
 
+import { keptProxy } from "../../support/kept-proxy.js"
 import { type Run, scenario } from "../scenario.js"
 
 /** Runs a proxy until the scenario ends. */
@@ -11,7 +12,7 @@ function proxyOf<F extends Socket, B extends Socket>(
   front: F,
   back: B,
 ): { proxy: ZmqProxy<F, B>; running: Promise<void> } {
-  const proxy = new zmq.Proxy(front, back)
+  const proxy = keptProxy(new zmq.Proxy(front, back))
   const running = proxy.run()
   running.catch(() => {})
   use({ close: () => proxy.terminate() })
@@ -32,7 +33,7 @@ const resume = ({ scheme }: Run, proxy: ZmqProxy) =>
   scheme === "tcp" ? proxy.pause() : proxy.resume()
 
 /** Milliseconds after which sent messages have arrived, and steered proxies have noticed. */
-const SOON_MS = 100
+const SOON_MS = 500
 
 scenario(
   "REQ and REP through ROUTER and DEALER",
@@ -243,7 +244,7 @@ scenario(
     for (const text of ["a1", "a2"]) await first.send(text)
     await sleep(SOON_MS)
     second.connect(endpoint)
-    second.receiveTimeout = 5000
+    second.receiveTimeout = 60_000
     await attempted("second", () => second.receive())
     observe("readable", subscriber.readable)
     resume(run, proxy)

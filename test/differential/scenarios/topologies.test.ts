@@ -1,4 +1,5 @@
 /** Chains, rings and brokers: several sockets that both bind and connect. */
+import { keptProxy } from "../../support/kept-proxy.js"
 import { type Run, scenario } from "../scenario.js"
 
 const NAMES = ["a", "b", "c"] as const
@@ -12,7 +13,7 @@ scenario(
       const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
       back.connect(endpoint)
       endpoint = await bind(front)
-      const proxy = new zmq.Proxy(front, back)
+      const proxy = keptProxy(new zmq.Proxy(front, back))
       proxy.run().catch(() => {})
       use({ close: () => proxy.terminate() })
     }
