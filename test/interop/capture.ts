@@ -27,7 +27,8 @@ export class Capture implements AsyncDisposable {
   }
 
   private constructor(port: number) {
-    const args = ["-i", "lo", "-s", "0", "-B", "65536", "-U", "--immediate-mode", "-w", "-"]
+    // Not in immediate mode, in which the buffer has room for few packets, and drops others if tcpdump is late.
+    const args = ["-i", "lo", "-s", "0", "-B", "65536", "-U", "-w", "-"]
     this.#tcpdump = spawn("tcpdump", [...args, `tcp port ${port}`], {
       stdio: ["ignore", "pipe", "pipe"],
     })

@@ -99,7 +99,7 @@ async function peer(
   const environment = { EXCHANGE: JSON.stringify({ ...task, dictionary }), NO_COLOR: "1" }
   const child = runtimes[runtime](environment, outputFile)
   onTestFinished(() => void child.kill("SIGKILL"))
-  const timer = setTimeout(() => child.kill("SIGKILL"), 60_000)
+  const timer = setTimeout(() => child.kill("SIGKILL"), 250_000)
   const [status] = await once(child, "exit")
   clearTimeout(timer)
   // Also over tcp://.

@@ -109,7 +109,7 @@ test.each([0, 1, 2, 3].map((more) => 2 * OPERATIONS + more))(
     const text = (peer: string, i: number) => String(Buffer.alloc(1000, `${peer}${i} `))
     const stream = (peer: string, count: number) =>
       Array.from({ length: count }, (_, i) => message(codec.encodePart(Buffer.from(text(peer, i)))))
-    const pull = use(new Pull({ receiveHighWaterMark: mark, receiveTimeout: 10_000 }))
+    const pull = use(new Pull({ receiveHighWaterMark: mark, receiveTimeout: 100_000 }))
     await pull.bind(ANY)
     const [a, b] = [
       await rawZmtpPeer(pull.lastEndpoint as string, "PUSH"),

@@ -135,7 +135,7 @@ test("a bridge that is replaced by another loses no message that it had read", a
   const pull = use(new zmq.Pull())
   await pull.bind("lz4+tcp://127.0.0.1:*")
   const start = (from: string) => RunningBridge.start(from, pull.lastEndpoint as string)
-  let bridge = await start("tcp://127.0.0.1:*")
+  let bridge = await start(`tcp://127.0.0.1:${await freePort()}`)
   const push = use(new zmq.Push({ sendHighWaterMark: 0 }))
   push.connect(bridge.endpoint)
   const seen: number[] = []

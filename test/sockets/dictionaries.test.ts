@@ -1,4 +1,5 @@
 /** A dictionary is shipped once per connection and direction (RFC.md section 6). */
+import { once } from "node:events"
 import { beforeEach, describe, expect, test } from "vitest"
 import { Dealer, Publisher, Pull, Push, Router, Subscriber } from "zeromq-lz4"
 
@@ -76,8 +77,9 @@ describe("between two peers", () => {
     await start(json, lorem)
     for (let i = 0; i < 3; i++) {
       await exchange()
+      const gone = once(a.lz4, "disconnect")
       relay.cut()
-      await eventually(() => a.lz4.connections.length === 0)
+      await gone
       await eventually(() => a.lz4.connections.length === 1)
     }
     await exchange()

@@ -31,6 +31,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
       collect(a, "accept", "handshake", "disconnect", "close", "end"),
       collect(b, "connect", "handshake", "end"),
     ]
+    const gone = collect(a, "disconnect")
     await a.bind(address)
     b.connect(address)
     await b.send("text")
@@ -38,7 +39,7 @@ describe.each(transports)("over $name", ({ scheme }) => {
     b.close()
     for (const event of await ofB())
       if ("address" in event) expect(event).toEqual({ type: event.type, address })
-    await eventually(() => a.lz4.connections.length === 0)
+    await gone()
     a.close()
     for (const event of await ofA())
       if ("address" in event) expect(event).toMatchObject({ type: event.type, address })

@@ -323,14 +323,20 @@ describe.each(transports)("over $name", (transport) => {
       const server = createServer().listen(0, "127.0.0.1")
       await once(server, "listening")
       const stalled = stall(server)
+      const met = once(server, "connection")
       const { port } = server.address() as { port: number }
       const script = `${connected} push.linger = 200; push.sendHighWaterMark = 0;
       const { randomBytes } = await import("node:crypto");
       for (let i = 0; i < 400; i++) await push.send(randomBytes(1 << 16));
+      const go = new zmq.Pull(); go.connect(argument.go); await go.receive(); go.close();
       await new Promise((resolve) => setTimeout(resolve, 500));
       ${how === "closes" ? "push.close()" : ""}`
       const endpoint = `${transport.scheme}127.0.0.1:${port}`
-      const process = new Script(script, { endpoint })
+      const go = use(new Push())
+      await go.bind(anyPort(transport))
+      const process = new Script(script, { endpoint, go: go.lastEndpoint })
+      await met
+      await go.send("go on")
       expect(await process.ended(), process.errors).toEqual(natural)
       expect(stalled).not.toHaveLength(0)
       for (const socket of stalled) socket.destroy()

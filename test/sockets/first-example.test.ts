@@ -4,12 +4,12 @@ import { setImmediate as turn } from "node:timers/promises"
 import { expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
-import { use } from "../support/sockets.js"
+import { eventually, use } from "../support/sockets.js"
 import { lz4 } from "../support/transports.js"
 
 const COUNT = 2000
 
-async function* events() {
+async function* events(whenSent: () => Promise<unknown>) {
   for (let id = 0; id < COUNT; id++) {
     await turn()
     const user = { id: (id * 7919) % 10_000, country: "NL", agent: "Mozilla/5.0" }
@@ -24,6 +24,7 @@ async function* events() {
       ms: id % 400,
     }
   }
+  await whenSent()
 }
 
 test("README's first example prints that the stream was compressed", async () => {
@@ -35,17 +36,20 @@ test("README's first example prints that the stream was compressed", async () =>
   const code = body.replace("lz4+tcp://collector:5555", pull.lastEndpoint as string)
   expect(code).not.toBe(body)
   const lines: string[] = []
+  let push: Push | undefined
   class Used extends Push {
     constructor() {
       super()
-      use(this)
+      push = use(this)
     }
   }
+  // A thread may still have to compress the last ones.
+  const sent = () => eventually(() => push?.lz4.stats.sent.messages === COUNT)
   const receiving = (async () => {
     for (let i = 0; i < COUNT; i++) await pull.receive()
   })()
   const run = new Function("Push", "events", "console", `return (async () => {${code}})()`)
-  await run(Used, events(), { log: (line: string) => lines.push(line) })
+  await run(Used, events(sent), { log: (line: string) => lines.push(line) })
   const [, ratio] = /^([\d.]+) times smaller$/.exec(lines.join("\n")) ?? []
   await receiving
   expect(Number(ratio)).toBeGreaterThan(1.5)

@@ -7,7 +7,9 @@ import { readFileSync } from "node:fs"
 import { connect, createServer, type Socket } from "node:net"
 import { Worker } from "node:worker_threads"
 import { describe, expect, onTestFinished, test } from "vitest"
-import { Pull, Push } from "zeromq-lz4"
+import { Context, Pull, Push } from "zeromq-lz4"
+
+import { ended } from "../support/ended.js"
 import { sleep } from "../support/sleep.js"
 import { anyPort, eventually, freePort, use } from "../support/sockets.js"
 import { lz4, type Transport, transports } from "../support/transports.js"
@@ -43,13 +45,14 @@ const endpoint = ({ scheme }: Transport, port: number) => `${scheme}127.0.0.1:${
 
 async function expectPeace(
   transport: Transport,
-  end: (push: Push, address: string) => void,
+  context: Context,
+  end: (push: Push, address: string) => Promise<unknown>,
 ): Promise<void> {
   const peer = await counter(close)
-  const push = use(new Push({ reconnectInterval: 10 }))
+  const push = use(new Push({ context, reconnectInterval: 10 }))
   push.connect(endpoint(transport, peer.port))
   await eventually(() => peer.attempts >= 3)
-  end(push, endpoint(transport, peer.port))
+  await end(push, endpoint(transport, peer.port))
   await sleep(500) // time for pending attempts
   const { attempts } = peer
   await sleep(500) // time for more attempts
@@ -100,7 +103,11 @@ describe.each(transports)("over $name", (transport) => {
   })
 
   test("close() ends the attempts", async () => {
-    await expectPeace(transport, (push) => push.close())
+    const context = new Context({ maxSockets: 1 })
+    await expectPeace(transport, context, (push) => {
+      push.close()
+      return ended(context)
+    })
   })
 
   test.each([-1, 0])(
@@ -120,8 +127,9 @@ describe.each(transports)("over $name", (transport) => {
     async (reconnectInterval) => {
       const port = await freePort()
       const push = use(new Push({ reconnectInterval }))
+      const refused = new Promise((resolve) => push.events.on("close", resolve))
       push.connect(endpoint(transport, port))
-      await sleep(200) // time for the one attempt
+      await refused
       const pull = use(new Pull({ receiveTimeout: 500 }))
       await pull.bind(endpoint(transport, port))
       await push.send("1")
@@ -187,7 +195,12 @@ describe.each(transports)("over $name", (transport) => {
 
 // Over tcp:// libzmq continues if the peer was just closing.
 test("disconnect() ends the attempts", async () => {
-  await expectPeace(lz4, (push, address) => push.disconnect(address))
+  const context = new Context()
+  await expectPeace(lz4, context, (push, address) => {
+    push.disconnect(address)
+    // A thread does one thing after another.
+    return use(new Pull({ context })).bind(anyPort(lz4))
+  })
 })
 
 test("only one connection is made", async () => {

@@ -117,8 +117,9 @@ test("totals include closed connections", async () => {
   const { pull, push, relay } = await connected()
   const before = pull.lz4.stats
   expect(before.received.messages).toBe(1)
+  const gone = once(pull.lz4, "disconnect")
   relay.cut()
-  await eventually(() => pull.lz4.connections.length === 0)
+  await gone
   expect(pull.lz4.stats).toEqual(before)
   await eventually(() => [pull, push].every(({ lz4 }) => lz4.connections.length === 1))
   await push.send("first")
@@ -211,7 +212,7 @@ test("queued messages are counted until they are sent", async () => {
   const part = payload("random", 1 << 20)
   const full = async () => {
     await pushes.send(part)
-    return pushes.lz4.stats.waiting.messages > 20
+    return pushes.lz4.stats.waiting.messages > 40 // the system accepts some before they are read again
   }
   await eventually(full)
   const [connection] = pushes.lz4.connections
@@ -247,10 +248,14 @@ test("a publisher counts dropped messages, for each peer and in total", async ()
     await pub.send(part)
     return pub.lz4.stats.dropped > 0
   })
-  const [before = 0] = dropped()
-  expect(dropped()).toEqual([before, 0, before])
-  for (let i = 0; i < 5; i++) await pub.send(part)
-  expect(dropped()).toEqual([before + 5, 0, before + 5])
+  // A thread may be late, and make room once more.
+  let before = 0
+  await eventually(async () => {
+    before = pub.lz4.stats.dropped
+    expect(dropped()).toEqual([before, 0, before])
+    for (let i = 0; i < 5; i++) await pub.send(part)
+    expect(dropped()).toEqual([before + 5, 0, before + 5])
+  })
   slow.close()
   await eventually(() => pub.lz4.connections.length === 1)
   expect(dropped()).toEqual([undefined, 0, before + 5])

@@ -1,80 +1,103 @@
 /** A process with a blocked event loop: connections on a thread keep working while there is room. */
-import { describe, expect, test } from "vitest"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { setTimeout } from "node:timers/promises"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { Pair, Pull, Push } from "zeromq-lz4"
 
 import { Script } from "../support/running-script.js"
+import { sleep } from "../support/sleep.js"
 import { type AnySocket, use } from "../support/sockets.js"
 import { ANY, noise, plain, text } from "../support/threads.js"
 
 const MIB = 2 ** 20
 
-const BLOCKED_MS = 5000
-
 /**
  * A process with a socket that is bound with a thread. It prints its endpoint. On a signal, it runs
- * `before`, prints "blocked", blocks its event loop for 5 s, prints "over", and runs `after`.
+ * `before`, prints "blocked", blocks its event loop until it is released, prints "over", and runs `after`.
  */
 class BusyPeer {
   readonly script: Script
+  /** A file whose existence releases it. */
+  readonly #release = join(mkdtempSync(join(tmpdir(), "zeromq-lz4-blocked-")), "release")
   /** Whether its event loop is running again. */
   isOver = false
-  over: Promise<void> = Promise.resolve()
+  #over: Promise<void> = Promise.resolve()
 
   constructor(source: string, { before = "", after = "", sleeps = false }) {
+    onTestFinished(() => rmSync(dirname(this.#release), { recursive: true }))
     this.script = new Script(
-      `${source}
+      `const { existsSync } = await import("node:fs");
+      const cell = new Int32Array(new SharedArrayBuffer(4));
+      ${source}
       process.on("SIGUSR2", async () => {
         ${before}
         console.log("blocked");
-        const end = performance.now() + ${BLOCKED_MS};
-        if (argument.sleeps) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${BLOCKED_MS});
-        else while (performance.now() < end);
+        while (!existsSync(argument.release)) {
+          const end = performance.now() + 20;
+          if (argument.sleeps) Atomics.wait(cell, 0, 0, 20);
+          else while (performance.now() < end);
+        }
         console.log("over");
         ${after}
       });
       setInterval(() => {}, 1000);
       await socket.bind("${ANY}", { thread: true }); console.log(socket.lastEndpoint)`,
-      { sleeps },
+      { sleeps, release: this.#release },
     )
   }
 
   async block(): Promise<void> {
     this.script.process.kill("SIGUSR2")
     expect(await this.script.line()).toBe("blocked")
-    this.over = this.script.line().then((line) => {
+    this.#over = this.script.line().then((line) => {
       expect(line).toBe("over")
       this.isOver = true
     })
-    this.over.catch(() => {}) // of a test that ends the process without waiting for it
+    this.#over.catch(() => {}) // of a test that ends the process without waiting for it
+  }
+
+  async release(): Promise<void> {
+    expect(this.isOver).toBe(false)
+    writeFileSync(this.#release, "")
+    await this.#over
   }
 }
 
 const shaken = (socket: AnySocket): Promise<unknown> =>
   new Promise((resolve) => socket.events.on("handshake", resolve))
 
-describe("while the event loop is blocked for 5 s", () => {
+describe("while the event loop is blocked", () => {
+  /** Less than the time for which it is blocked, and so much that a busy machine does not take as long. */
+  const heartbeats = {
+    heartbeatInterval: 200,
+    heartbeatTimeout: 8000,
+    heartbeatTimeToLive: 8000,
+  }
+  const BLOCKED_MS = 10_000
+
   test.each([
     ["computes", false],
     ["sleeps", true],
   ])("heartbeats continue, and neither side disconnects: it %s", async (_, sleeps) => {
     const busy = new BusyPeer(
-      `const socket = new zmq.Pair({ heartbeatInterval: 200, heartbeatTimeout: 600, heartbeatTimeToLive: 600 });
+      `const socket = new zmq.Pair(${JSON.stringify(heartbeats)});
       socket.lz4.on("disconnect", ({ error }) => console.log("lost " + error?.code))`,
       {
         after: `await socket.send("still there"); console.log(String(await socket.receive()))`,
         sleeps,
       },
     )
-    const pair = use(
-      new Pair({ heartbeatInterval: 200, heartbeatTimeout: 600, heartbeatTimeToLive: 600 }),
-    )
+    const pair = use(new Pair(heartbeats))
     const lost: unknown[] = []
     pair.lz4.on("disconnect", (event) => lost.push(event))
     const handshaken = shaken(pair)
     pair.connect(await busy.script.line(), plain)
     await handshaken
     await busy.block()
-    await busy.over
+    await setTimeout(BLOCKED_MS)
+    await busy.release()
     expect(await text(pair)).toBe("still there")
     await pair.send("so is the other")
     expect(await busy.script.line()).toBe("so is the other")
@@ -116,8 +139,7 @@ describe("while the event loop is blocked for 5 s", () => {
       await handshaken
       await push.send(`from ${i}`)
     }
-    expect(busy.isOver).toBe(false)
-    await busy.over
+    await busy.release()
     const lines = [await busy.script.line(), await busy.script.line(), await busy.script.line()]
     expect(lines.sort()).toEqual(["from 0", "from 1", "from 2"])
   })
@@ -139,7 +161,8 @@ describe("while the event loop is blocked for 5 s", () => {
     const sending = (async () => {
       for (; sent < total; sent++) await push.send([String(sent), noise])
     })()
-    await busy.over
+    await sleep(2000) // time to fill the buffers
+    await busy.release()
     // The system buffers at most 10 MB for both ends, and up to 4 MB may be in transit between threads.
     expect(sent).toBeGreaterThan(10)
     expect(sent * noise.length).toBeLessThan(24 * MIB)
@@ -161,7 +184,8 @@ describe("while the event loop is blocked for 5 s", () => {
     push.connect(await busy.script.line(), plain)
     await busy.block()
     for (let i = 0; i < total; i++) await push.send(String(i))
-    await busy.over
+    await sleep(2000) // time to read more
+    await busy.release()
     // One read from the network returns thousands.
     expect(Number(await busy.script.line())).toBeLessThan(total / 4)
     expect(await busy.script.line()).toBe("all")

@@ -56,7 +56,8 @@ const PORTS = { from: 10_000, to: 32_768 }
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(PORTS.from, PORTS.to)
-    const server = createServer().listen(port, "127.0.0.1")
+    // A socket of another test may be dialling the port.
+    const server = createServer((peer) => peer.destroy()).listen(port, "127.0.0.1")
     try {
       await once(server, "listening")
     } catch {

@@ -7,17 +7,19 @@ import { handshake } from "./zmtp.js"
 /** Starts a PULL that completes the handshake and reads nothing until `read` is called. It ends with the test. */
 export async function stalledPeer(): Promise<{ endpoint: string; read(): void }> {
   const peers: Socket[] = []
+  let isReading = false
   const server = createServer((peer) => {
     peers.push(peer)
     peer.on("error", () => {})
     peer.write(handshake("PULL"))
     use({ close: () => peer.destroy() })
-    peer.pause()
+    if (!isReading) peer.pause()
   }).listen(0, "127.0.0.1")
   await once(server, "listening")
   use(server)
   const { port } = server.address() as { port: number }
   const read = () => {
+    isReading = true
     for (const peer of peers) peer.resume()
   }
   return { endpoint: `${lz4.scheme}127.0.0.1:${port}`, read }

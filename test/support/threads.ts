@@ -23,8 +23,9 @@ export async function joinWith(
   connecting: AnySocket,
   bound: EndpointOptions,
   connected: EndpointOptions,
+  address: string = ANY,
 ): Promise<string> {
-  await binding.bind(ANY, bound)
+  await binding.bind(address, bound)
   const endpoint = binding.lastEndpoint as string
   connecting.connect(endpoint, connected)
   return endpoint

@@ -32,7 +32,7 @@ const file = (name: string, content: string | Uint8Array) => {
 function run(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, "bridge", ...args], {
     encoding: "utf8",
-    timeout: 30_000,
+    timeout: 250_000,
   })
   return { status, stdout, stderr }
 }

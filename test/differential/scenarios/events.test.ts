@@ -406,11 +406,12 @@ scenario(
 scenario(
   "a closed socket ends when linger expires",
   async ({ zmq, make, at, freePort, eventTypes, happened, until, observe }) => {
-    const push = make(zmq.Push, { reconnectInterval: 20, linger: 300 })
+    const push = make(zmq.Push, { reconnectInterval: 20, linger: 3000 })
     push.connect(at(`127.0.0.1:${await freePort()}`))
     await push.send("text")
+    await happened(push, "close")
     push.close()
-    await happened(push, "close", 2)
+    await happened(push, "close", 3)
     observe("ended before", eventTypes(push).includes("end"))
     await until(() => eventTypes(push).includes("end"))
     observe("last", eventTypes(push).at(-1))

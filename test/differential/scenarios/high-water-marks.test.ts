@@ -412,7 +412,7 @@ scenario(
     const peer = await rawPeer(await bind(publisher), { socketType: "SUB" })
     peer.socket.pause()
     peer.message(Buffer.from("\x01"))
-    publisher.receiveTimeout = 5000
+    publisher.receiveTimeout = 60_000
     observe("subscription", await publisher.receive())
     let quiet = 0
     let last: Outcome | undefined

@@ -305,7 +305,7 @@ for (const [type, other] of [
 ] as const) {
   scenario(
     `${type}: received messages can still be read after it has met a peer of another type`,
-    async ({ zmq, make, at, freePort, happened, until, take, observe }) => {
+    async ({ zmq, make, at, freePort, happened, until, attempt, take, observe }) => {
       const endpoint = at(`127.0.0.1:${await freePort()}`)
       const connecting = make(zmq[type] as typeof zmq.Dealer, { reconnectInterval: 10 })
       if (type === "Subscriber") (connecting as unknown as zeromq.Subscriber).subscribe()
@@ -320,7 +320,7 @@ for (const [type, other] of [
       sender.close()
       await happened(connecting, "disconnect")
       const wrong = make(zmq.Pair)
-      await wrong.bind(endpoint)
+      await until(async () => "resolves" in (await attempt(() => wrong.bind(endpoint))))
       await happened(connecting, "disconnect", 2)
       observe("received", await take(connecting, 2))
     },
@@ -354,7 +354,7 @@ for (const [type, other] of [
       await attempted("first", () => connecting.connect(endpoint))
       await joined(bound)
       await attempted("second", () => connecting.connect(endpoint))
-      await sleep(150)
+      await sleep(500)
       observe("accepted", eventTypes(bound).filter((one) => one === "accept").length)
       await attempted("disconnect", () => connecting.disconnect(endpoint))
       await attempted("disconnect again", () => connecting.disconnect(endpoint))
@@ -537,7 +537,7 @@ scenario(
     const second = make(zmq.Pair)
     second.connect(endpoint)
     await second.send("second")
-    pair.receiveTimeout = 5000
+    pair.receiveTimeout = 60_000
     observe("received then", await pair.receive())
     await pair.send("answer")
     observe("answer", await second.receive())

@@ -157,7 +157,7 @@ for (const [name, routingId] of Object.entries({
   scenario(
     `ROUTER and a peer with an id ${name}`,
     async ({ zmq, make, bind, rawConnection, sleep, until, eventTypes, observe }) => {
-      const router = make(zmq.Router, { receiveTimeout: 500 })
+      const router = make(zmq.Router, { receiveTimeout: 3000 })
       const peer = await rawConnection(await bind(router))
       peer.greet()
       peer.ready({ socketType: "DEALER", routingId })
@@ -404,12 +404,13 @@ scenario(
 
 scenario(
   "handshakeInterval: a connecting socket reconnects",
-  async ({ zmq, make, at, rawListener, until, eventTypes, observe }) => {
+  async ({ zmq, make, at, rawListener, until, happened, eventTypes, observe }) => {
     const listener = await rawListener()
     const push = make(zmq.Push, { handshakeInterval: 60, reconnectInterval: 10 })
     push.connect(at(`127.0.0.1:${listener.port}`))
     await until(() => listener.peers.length >= 2)
     await until(() => listener.peers[0]!.closed)
+    await happened(push, "connect:retry")
     const types = eventTypes(push)
     observe("events", types.slice(types.indexOf("connect"), types.indexOf("connect:retry") + 1))
   },
@@ -437,7 +438,7 @@ scenario(
 scenario(
   "heartbeats: a peer that answers stays connected",
   async ({ zmq, make, bind, rawPeer, until, eventTypes, observe }) => {
-    const pull = make(zmq.Pull, { heartbeatInterval: 20, heartbeatTimeout: 2000 })
+    const pull = make(zmq.Pull, { heartbeatInterval: 20, heartbeatTimeout: 60_000 })
     const peer = await rawPeer(await bind(pull), { socketType: "PUSH" })
     let answered = 0
     await until(() => {
@@ -483,7 +484,7 @@ scenario(
 scenario(
   "heartbeats between two sockets do not affect messages",
   async ({ zmq, make, bind, sleep, eventTypes, observe }) => {
-    const options = { heartbeatInterval: 20, heartbeatTimeout: 5000, heartbeatTimeToLive: 5000 }
+    const options = { heartbeatInterval: 20, heartbeatTimeout: 60_000, heartbeatTimeToLive: 60_000 }
     const [pull, push] = [make(zmq.Pull, options), make(zmq.Push, options)]
     push.connect(await bind(pull))
     for (let i = 0; i < 5; i++) {

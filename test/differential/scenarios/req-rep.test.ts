@@ -280,7 +280,7 @@ scenario(
 
 scenario(
   "relaxed: a request that cannot be sent still cancels the previous one",
-  async ({ zmq, make, bind, joined, happened, attempted, sleep }) => {
+  async ({ zmq, make, bind, joined, happened, attempted, until }) => {
     const reply = make(zmq.Reply)
     const request = make(zmq.Request, { relaxed: true, sendTimeout: 50, receiveTimeout: 50 })
     const endpoint = await bind(request)
@@ -291,10 +291,7 @@ scenario(
     await attempted("before", () => request.receive())
     reply.close()
     await happened(request, "disconnect")
-    for (let i = 0; i < 3; i++) {
-      void request.writable
-      await sleep(30)
-    }
+    await until(() => !request.writable)
     await attempted("send", () => request.send("2"))
     await attempted("after", () => request.receive())
   },
