@@ -97,8 +97,10 @@ const VIEWS = [
   },
   {
     file: "src/codec/slabs.ts",
-    from: / {4}return slab\n {2}\}\n(?=(\n| .*\*.*\n)+ {2}withRoom\()/g,
-    to: "    ;(__simulation as any).slabs.add(slab)\n    return slab\n  }\n",
+    from: "    return { bytes: this.#allocate(bytes), used: 0, live: 0, liveBytes: 0, slabs: this }\n",
+    to: `    const slab = { bytes: this.#allocate(bytes), used: 0, live: 0, liveBytes: 0, slabs: this }
+    ;(__simulation as any).slabs.add(slab)
+    return slab\n`,
   },
   {
     file: "src/thread/open-batch.ts",

@@ -77,8 +77,7 @@ export class Slabs {
 
   /** Allocates a slab of `bytes`. It is only reused if that is the usual size. */
   make(bytes: number): Slab {
-    const slab = { bytes: this.#allocate(bytes), used: 0, live: 0, liveBytes: 0, slabs: this }
-    return slab
+    return { bytes: this.#allocate(bytes), used: 0, live: 0, liveBytes: 0, slabs: this }
   }
 
   /** Returns a slab with room for `bytes`; undefined if that is more than a slab has. */

@@ -12,9 +12,6 @@ export class Client extends Dealer {
   }
 
   override receive(): Message | Refusal {
-    for (;;) {
-      const message = super.receive()
-      if (typeof message === "string" || message.length === 1) return message
-    }
+    return this.in.receiveSinglePart() ?? "EAGAIN"
   }
 }

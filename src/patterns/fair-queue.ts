@@ -17,6 +17,14 @@ export class FairQueue extends RoundRobin {
     return message
   }
 
+  /** Receives a message of one part, and drops others before it. */
+  receiveSinglePart(): Message | undefined {
+    for (;;) {
+      const message = this.receive()
+      if (message === undefined || message.length === 1) return message
+    }
+  }
+
   /** Ends the turn of the pipe that `take` received from. */
   endTurn(): void {
     this.advance()

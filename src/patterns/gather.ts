@@ -7,9 +7,6 @@ export class Gather extends Pull {
   override readonly name = "GATHER"
 
   override receive(): Message | Refusal {
-    for (;;) {
-      const message = super.receive()
-      if (typeof message === "string" || message.length === 1) return message
-    }
+    return this.in.receiveSinglePart() ?? "EAGAIN"
   }
 }

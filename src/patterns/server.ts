@@ -44,11 +44,7 @@ export class Server extends SocketType {
   }
 
   override receive(): Message | Refusal {
-    for (;;) {
-      const message = this.#in.receive()
-      if (message === undefined) return "EAGAIN"
-      if (message.length === 1) return message
-    }
+    return this.#in.receiveSinglePart() ?? "EAGAIN"
   }
 
   override get routing(): Routing {
