@@ -40,6 +40,8 @@ export interface EndpointSettings {
 
 /** Milliseconds that a peer has to close its side after `linger` has expired. */
 const CLOSE_MS = 1000
+/** The event loop was blocked if a timer is at least this many milliseconds late. */
+const BLOCKED_MS = 50
 
 type EventType = Event["type"]
 
@@ -93,11 +95,20 @@ export abstract class Endpoint implements Source {
     this.finishPipes(keepsReceived)
     if (!this.#released) return
     if (lingerMs === 0) this.#expire()
-    else if (lingerMs > 0) {
-      this.#limitMs = performance.now() + lingerMs
-      this.#limit = setTimeout(() => this.#expire(), lingerMs).unref()
-    }
+    else if (lingerMs > 0) this.#expireAfter(lingerMs, () => this.#checkExpired(lingerMs))
     this.checkReleased()
+  }
+
+  #expireAfter(lingerMs: number, expired: () => void): void {
+    this.#limitMs = performance.now() + lingerMs
+    this.#limit = setTimeout(expired, lingerMs).unref()
+  }
+
+  /** Ends `linger`, or makes up for the time for which the event loop was blocked: nothing could be written. */
+  #checkExpired(lingerMs: number): void {
+    const lateMs = performance.now() - this.#limitMs
+    if (lateMs < BLOCKED_MS) this.#expire()
+    else this.#expireAfter(Math.min(lateMs, lingerMs), () => this.#expire())
   }
 
   /** The rest of `linger` in milliseconds, after the endpoint was released. */

@@ -1,11 +1,12 @@
 /** What arrives while the event loop is blocked counts, although timers run before sockets are read. */
 import { once } from "node:events"
-import { expect, test } from "vitest"
+import { describe, expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
 import { rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
-import { use } from "../support/sockets.js"
+import { anyPort, use } from "../support/sockets.js"
 import { ANY, plain, text } from "../support/threads.js"
+import { transports } from "../support/transports.js"
 import { plainPart } from "../support/wire.js"
 import { COMMAND, frame, handshake, message } from "../support/zmtp.js"
 
@@ -87,4 +88,17 @@ test("a connection that is made meanwhile is used, whatever connectTimeout is", 
   })
   await push.send("hello")
   expect(await text(pull)).toBe("hello")
+})
+
+describe.each(transports)("over $name", (transport) => {
+  test("messages of a closed socket are written although linger expires meanwhile", async () => {
+    const pull = use(new Pull())
+    await pull.bind(anyPort(transport))
+    const push = new Push({ linger: LIMIT_MS })
+    push.connect(pull.lastEndpoint as string)
+    await push.send("hello")
+    push.close()
+    block()
+    expect(await text(pull)).toBe("hello")
+  })
 })
