@@ -67,6 +67,8 @@ export abstract class Endpoint implements Source {
   #limit: NodeJS.Timeout | undefined
   /** The time at which `linger` expires. */
   #limitMs = Number.POSITIVE_INFINITY
+  /** Milliseconds by which `linger` may be extended. */
+  #extensionMs = 0
   /** Whether the program was warned of a plain peer. */
   #hasWarned = false
 
@@ -95,25 +97,34 @@ export abstract class Endpoint implements Source {
     this.finishPipes(keepsReceived)
     if (!this.#released) return
     if (lingerMs === 0) this.#expire()
-    else if (lingerMs > 0) this.#expireAfter(lingerMs, () => this.#checkExpired(lingerMs))
+    else if (lingerMs > 0) {
+      this.#extensionMs = lingerMs
+      this.#expireAfter(lingerMs)
+    }
     this.checkReleased()
-  }
-
-  #expireAfter(lingerMs: number, expired: () => void): void {
-    this.#limitMs = performance.now() + lingerMs
-    this.#limit = setTimeout(expired, lingerMs).unref()
-  }
-
-  /** Ends `linger`, or makes up for the time for which the event loop was blocked: nothing could be written. */
-  #checkExpired(lingerMs: number): void {
-    const lateMs = performance.now() - this.#limitMs
-    if (lateMs < BLOCKED_MS) this.#expire()
-    else this.#expireAfter(Math.min(lateMs, lingerMs), () => this.#expire())
   }
 
   /** The rest of `linger` in milliseconds, after the endpoint was released. */
   get lingerLeftMs(): number {
-    return this.#isExpired ? 0 : Math.max(0, this.#limitMs - performance.now())
+    if (this.#isExpired) return 0
+    const leftMs = this.#limitMs - performance.now()
+    // If it is overdue, the event loop was blocked, and nothing could be written meanwhile.
+    return leftMs > 0 ? leftMs : Math.min(-leftMs, this.#extensionMs)
+  }
+
+  #expireAfter(ms: number): void {
+    this.#limitMs = performance.now() + ms
+    this.#limit = setTimeout(() => this.#checkExpired(), ms).unref()
+  }
+
+  #checkExpired(): void {
+    const leftMs = this.lingerLeftMs
+    if (leftMs < BLOCKED_MS) {
+      this.#expire()
+      return
+    }
+    this.#extensionMs = 0
+    this.#expireAfter(leftMs)
   }
 
   /** The pipes that messages can be sent to. */

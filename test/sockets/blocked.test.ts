@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
 import { rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
+import { Script } from "../support/running-script.js"
 import { anyPort, use } from "../support/sockets.js"
 import { ANY, plain, text } from "../support/threads.js"
 import { transports } from "../support/transports.js"
@@ -100,5 +101,19 @@ describe.each(transports)("over $name", (transport) => {
     push.close()
     block()
     expect(await text(pull)).toBe("hello")
+  })
+
+  test("so are those of a process that exits then", async () => {
+    const pull = use(new Pull())
+    await pull.bind(anyPort(transport))
+    const script = `const push = new zmq.Push({ linger: ${LIMIT_MS} });
+      push.connect(argument.endpoint);
+      await push.send("hello");
+      push.close();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${2 * LIMIT_MS});
+      process.exit()`
+    const process = new Script(script, { endpoint: pull.lastEndpoint })
+    expect(await text(pull)).toBe("hello")
+    expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
   })
 })
