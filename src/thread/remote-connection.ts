@@ -1,8 +1,6 @@
 import { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
-import { COMMAND, MORE } from "../codec/frames.js"
 import { Queue } from "../transport/queue.js"
-import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,
   ConnectionCounts,
@@ -16,20 +14,13 @@ import type {
   Sharing,
   Waiting,
 } from "../transport/transport.js"
-import { commandName } from "../zmtp/commands.js"
-import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import type { AuthStatus } from "../zmtp/handshake.js"
 import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
 import { PostedWrites } from "./posted-writes.js"
 import { type ConnectionRequest, RECEIVE_WINDOW_BYTES, type ReadyEvent } from "./protocol.js"
+import { type ReadConnection, RemoteReader } from "./remote-reader.js"
 import type { SharedState } from "./shared-state.js"
-
-// Received messages are never passed on inside a call that passes on others: a socket may receive
-// from another connection's pipe, or from the same one, and resume that connection. The connections
-// resumed meanwhile continue once the current one is done.
-let isReading = false
-const resumed = new Set<RemoteConnection>()
 
 /** The thread of a remote connection, as seen by the socket thread. */
 export interface ConnectionThread extends DepartingThread {
@@ -44,7 +35,7 @@ export interface ConnectionThread extends DepartingThread {
 }
 
 /** A connection on another thread, as seen by the socket thread. */
-export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
+export class RemoteConnection implements PeerConnection, Sharing, ReadConnection {
   sink: MessageSink | undefined
   peerTakesCommands = false
   peerRevision: number | undefined
@@ -71,15 +62,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   #readBytes = 0
   #grantedBytes = RECEIVE_WINDOW_BYTES
 
-  #frames: FrameReader | undefined
-  /** The parts received so far of an incomplete message. */
-  #parts: Buffer[] | undefined
-  /** Frames that the sink had no room for, and the position in the first of them. */
-  #kept: Queue<Uint8Array> | undefined
-  #keptAt = 0
-  #stopped = false
-  /** Whether received frames are discarded. */
-  #discarding = false
+  readonly #reader: RemoteReader = new RemoteReader(this)
   #closed = false
 
   /** @param credit number of messages that may be received before the first grant; 0 is no limit. */
@@ -111,7 +94,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
 
   /** Whether this side has ended the connection. */
   get isEnded(): boolean {
-    return this.#discarding
+    return this.#reader.isDiscarding
   }
 
   get counts(): ConnectionCounts {
@@ -206,7 +189,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   depart(departure: Departure): boolean {
     if (this.#closed) return false
     departure.addThread(this.#thread)
-    return !this.#discarding
+    return !this.isEnded
   }
 
   /** The wanted number of writes has been flushed. */
@@ -241,95 +224,21 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
 
   /** Reads a piece of the received frames. */
   receivedFrames(frames: Uint8Array): void {
-    if (this.#discarding) return
-    if (this.#kept || this.#stopped) this.#keep(frames)
-    else this.#readAlone(frames)
+    this.#reader.read(frames)
   }
 
-  #keep(frames: Uint8Array): void {
-    this.#kept ??= new Queue()
-    this.#kept.push(frames.slice())
-  }
-
-  resume(): void {
-    if (isReading) resumed.add(this)
-    else this.#readAlone(undefined)
-  }
-
-  /** Reads new frames, or the kept ones, and then the kept frames of connections resumed meanwhile. */
-  #readAlone(frames: Uint8Array | undefined): void {
-    isReading = true
-    try {
-      if (frames) this.#readNew(frames)
-      else this.#readKept()
-    } catch (error) {
-      this.#breakOff(error)
-    }
-    for (const one of resumed) {
-      resumed.delete(one)
-      try {
-        one.#readKept()
-      } catch (error) {
-        one.#breakOff(error)
-      }
-    }
-    isReading = false
-  }
-
-  /** Ends a connection after an error of its sink, because some of its frames are lost. */
-  #breakOff(error: unknown): void {
-    this.destroy()
-    throwLater(error)
-  }
-
-  #readNew(frames: Uint8Array): void {
-    const used = this.#read(frames)
-    if (used < frames.length && !this.#discarding) this.#keep(frames.subarray(used))
-  }
-
-  #readKept(): void {
-    this.#stopped = false
-    const kept = this.#kept
-    while (kept?.length && !this.#stopped && !this.#discarding) {
-      const frames = kept.first() as Uint8Array
-      const used = this.#read(this.#keptAt > 0 ? frames.subarray(this.#keptAt) : frames)
-      this.#keptAt += used
-      if (this.#keptAt < frames.length) break
-      kept.shift()
-      this.#keptAt = 0
-    }
-    if (kept?.length === 0) this.#kept = undefined
-  }
-
-  #read(frames: Uint8Array): number {
-    this.#frames ??= new FrameReader()
-    const used = this.#frames.read(frames, 0, this)
-    this.#readBytes += used
+  bytesRead(bytes: number): void {
+    this.#readBytes += bytes
     if (this.#readBytes + RECEIVE_WINDOW_BYTES / 2 > this.#grantedBytes) this.#grant(this.#granted)
-    return used
-  }
-
-  head(): void {}
-
-  frame(flags: number, body: Buffer): boolean {
-    const sink = this.sink as MessageSink
-    if (flags & COMMAND) {
-      const name = commandName(body) as string
-      if (!sink.command(name, body.subarray(1 + name.length))) this.stop()
-    } else {
-      const parts = this.#parts ?? []
-      parts.push(body)
-      this.#parts = flags & MORE ? parts : undefined
-      if (flags & MORE) return true
-      if (!sink.message(parts)) this.stop()
-    }
-    return !this.#stopped && !this.#discarding
   }
 
   /** Stops passing on messages. */
   stop(): void {
-    this.#stopped = true
-    resumed.delete(this)
+    this.#reader.stop()
+  }
+
+  resume(): void {
+    this.#reader.resume()
   }
 
   // -- Handshake and end -----------------------------------------------------------
@@ -352,13 +261,12 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
   }
 
   #end(type: "refuse" | "end" | "destroy"): void {
-    this.#discarding = true
-    this.#kept = undefined
+    this.#reader.discard()
     if (!this.#closed) this.#thread.post({ type, connection: this.number })
   }
 
   reject(error: ProtocolError): void {
-    this.#discarding = true
+    this.#reader.discard()
     if (!this.#closed)
       this.#thread.post({ type: "reject", connection: this.number, error: toPlain(error) })
   }
@@ -368,7 +276,7 @@ export class RemoteConnection implements PeerConnection, Sharing, FrameSink {
     this.#writes.release()
     // Received messages are passed on, unless the sink was already full when the connection began:
     // every reconnect would add to its queue.
-    if (this.#readBytes > 0) while (this.#kept && !this.#discarding) this.#readAlone(undefined)
+    if (this.#readBytes > 0) this.#reader.readRest()
     this.#closed = true
     this.#thread.removeConnection(this)
   }
