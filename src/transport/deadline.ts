@@ -1,7 +1,10 @@
+import { endOfLine, isServed } from "./read-turns.js"
+
 /**
  * A time limit for something that arrives. Timers may run before sockets are read, so after a
  * blocked event loop a limit can expire although the awaited bytes have arrived: they are read in
- * one more turn of the event loop. A deadline does not keep the process alive.
+ * one more turn of the event loop, and decoded once the connections before them have had their
+ * turn. A deadline does not keep the process alive.
  */
 export class Deadline {
   readonly #expired: () => void
@@ -20,6 +23,16 @@ export class Deadline {
   }
 
   static #reached(deadline: Deadline): void {
-    deadline.#turn = setImmediate(deadline.#expired)
+    deadline.#turn = setImmediate(Deadline.#read, deadline)
+  }
+
+  /** All sockets have been read. */
+  static #read(deadline: Deadline): void {
+    Deadline.#awaitLine(deadline, endOfLine())
+  }
+
+  static #awaitLine(deadline: Deadline, end: number): void {
+    if (isServed(end)) deadline.#expired()
+    else deadline.#turn = setImmediate(Deadline.#awaitLine, deadline, end)
   }
 }

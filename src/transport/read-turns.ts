@@ -27,6 +27,9 @@ let spentMs = 0
 let behind = 0
 /** Number of turns spent waiting for them. */
 let passes = 0
+/** Number of times that a connection was put in line, and that one had its turn. */
+let joined = 0
+let served = 0
 let isReading = false
 let isScheduled = false
 /** The event loop's total idle time when it was last read, in milliseconds. */
@@ -48,8 +51,18 @@ export function readNow(readable: Readable): void {
 
 /** Puts a connection in line to decode once the call stack has unwound. */
 export function readSoon(readable: Readable): void {
-  line.push(readable)
+  join(readable)
   if (!isReading) schedule()
+}
+
+/** Returns the end of the line, for `isServed`. */
+export function endOfLine(): number {
+  return joined
+}
+
+/** Returns whether all connections up to what was the end of the line have had their turn. */
+export function isServed(end: number): boolean {
+  return served >= end
 }
 
 /**
@@ -66,11 +79,16 @@ export function caughtUp(): void {
   behind--
 }
 
+function join(readable: Readable): void {
+  joined++
+  line.push(readable)
+}
+
 function read(readable: Readable): void {
   isReading = true
   const start = performance.now()
   try {
-    if (readable.readSlice()) line.push(readable)
+    if (readable.readSlice()) join(readable)
   } finally {
     isReading = false
     spentMs += performance.now() - start
@@ -135,7 +153,9 @@ function readNext(): void {
   isScheduled = false
   try {
     const next = line.shift()
-    if (next) read(next)
+    if (!next) return
+    served++
+    read(next)
   } finally {
     schedule()
   }

@@ -9,7 +9,9 @@ import { COMMAND, frame } from "../support/zmtp.js"
 beforeEach(() => {
   vi.useFakeTimers()
   // Takes no time, as nothing is read in the turn before a deadline expires.
-  vi.stubGlobal("setImmediate", (callback: () => void) => callback())
+  vi.stubGlobal("setImmediate", (callback: (...args: unknown[]) => void, ...args: unknown[]) =>
+    callback(...args),
+  )
 })
 afterEach(() => {
   vi.unstubAllGlobals()
