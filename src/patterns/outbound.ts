@@ -97,11 +97,18 @@ export class Outbound implements Flushable {
     this.#connection = connection
   }
 
-  /** Detaches the connection. The next one will write `pending` first. */
+  /**
+   * Detaches the connection. The next one will write `pending` first, unless only the latest message
+   * is kept, and that is a later one.
+   */
   detach(pending: readonly PendingWrite[] = []): void {
     this.#connection = undefined
     this.packer.detach()
     if (pending.length === 0) return
+    if (this.conflates && !this.isEmpty) {
+      for (const item of pending) if (item instanceof Chunk) item.release()
+      return
+    }
     for (const item of pending) this.#credit.sent -= item instanceof Chunk ? item.messages : 1
     this.#pending ??= new PendingWrites()
     this.#pending.putBack(pending)

@@ -4,7 +4,14 @@ import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import { Chunk } from "../../../src/codec/chunk.js"
 import type { Pipe, PipeEvents, PipeOptions } from "../../../src/patterns/pipe.js"
-import { burst, FakeSharing, Peer, PlainSender, parts } from "../../support/pipes.js"
+import {
+  burst,
+  FakeConnection,
+  FakeSharing,
+  Peer,
+  PlainSender,
+  parts,
+} from "../../support/pipes.js"
 
 /** Records a pipe's events to its socket type. */
 class Told implements PipeEvents {
@@ -527,6 +534,22 @@ describe("unwritten chunks are released", () => {
     pipe.detach([sender.encode(new Uint8Array(), parts("b"))])
     expect(release).toHaveBeenCalledTimes(2)
   })
+})
+
+test.each([
+  { what: "what a thread did not write", later: [], written: ["a"] },
+  { what: "only a later message, if there is one", later: ["b", "c"], written: ["c"] },
+])("with conflate, the next connection writes $what", ({ later, written }) => {
+  const { pipe, connection, peer } = make({ conflate: true })
+  peer.attach()
+  pipe.write(parts("a"))
+  pipe.drained()
+  connection.room = 0
+  for (const text of later) pipe.write(parts(text))
+  pipe.detach(connection.chunks)
+  const next = new FakeConnection()
+  pipe.attach(next)
+  expect(next.written).toEqual(written)
 })
 
 test("conflate is fixed when a pipe is created", () => {
