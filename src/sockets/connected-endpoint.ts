@@ -85,6 +85,9 @@ export class ConnectedEndpoint extends Endpoint {
       pipe.writeOut()
       return
     }
+    // Its thread may have a new connection already, which will write what this one has not.
+    const { sharing } = connection ?? {}
+    if (isReady && sharing?.hasEndedThere) pipe.detach(sharing.takePendingWrites())
     // The ZAP handler cannot run, as the event loop has stopped.
     const frames = this.settings.authenticates ? [] : pipe.takeFrames()
     if (frames.length > 0) this.#dialer.handOver(frames, departure)

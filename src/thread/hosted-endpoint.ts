@@ -223,7 +223,9 @@ export class HostedEndpoint {
   }
 
   #closed(connection: Connection): void {
-    this.#connections.delete(this.#hosted(connection).number)
+    const hosted = this.#hosted(connection)
+    hosted.state.end()
+    this.#connections.delete(hosted.number)
     this.#live.delete(connection)
     this.#deliveries = []
     this.#writes.clear()

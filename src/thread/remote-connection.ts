@@ -165,6 +165,7 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
   }
 
   takePendingWrites(): PendingWrite[] {
+    this.#writes.release()
     return this.#writes.takeAll()
   }
 
@@ -186,8 +187,12 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
     this.#flushes.shift()?.()
   }
 
+  get hasEndedThere(): boolean {
+    return this.#state.hasEnded
+  }
+
   depart(departure: Departure): boolean {
-    if (this.#closed) return false
+    if (this.#closed || this.hasEndedThere) return false
     departure.addThread(this.#thread)
     return !this.isEnded
   }

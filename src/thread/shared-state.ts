@@ -4,8 +4,10 @@ import type { ConnectionCounts, DirectionCounts, Waiting } from "../transport/tr
 // each one would wake a thread every time.
 const FLUSHED = 0
 const WANTED = 1
-/** Both are 32 bits, and share the first 64-bit field. The counts of each direction follow. */
-const PROGRESS_FIELDS = 1
+/** Whether the connection has ended. */
+const ENDED = 2
+/** These are 32 bits each, and take the first two 64-bit fields. The counts of each direction follow. */
+const PROGRESS_FIELDS = 2
 const SENT = PROGRESS_FIELDS
 const DIRECTION_FIELDS = 4
 const RECEIVED = SENT + DIRECTION_FIELDS
@@ -49,6 +51,15 @@ export class SharedState {
   want(flushed: number): void {
     // 0 means no request. A notification one write too early does no harm.
     Atomics.store(this.#progress, WANTED, flushed || -1)
+  }
+
+  /** Whether the connection has ended, so that no more writes will be flushed. */
+  get hasEnded(): boolean {
+    return Atomics.load(this.#progress, ENDED) !== 0
+  }
+
+  end(): void {
+    Atomics.store(this.#progress, ENDED, 1)
   }
 
   /** Milliseconds that the latest write took. */

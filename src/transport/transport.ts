@@ -180,7 +180,9 @@ export interface Sharing {
    * called once there are none.
    */
   awaitPendingWrites(): boolean
-  /** Takes back such chunks, which another connection can write. */
+  /** Whether the connection has ended on its thread, of which no event may have told yet. */
+  readonly hasEndedThere: boolean
+  /** Takes back such chunks, which another connection can write. Call it once the connection has ended. */
   takePendingWrites(): PendingWrite[]
 }
 

@@ -1,14 +1,18 @@
 /** A process that ends delivers its messages, and does end, as over tcp://. */
 import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type Server, type Socket } from "node:net"
-import { describe, expect, test } from "vitest"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, onTestFinished, test } from "vitest"
 import { Pull, Push, Request, Subscriber } from "zeromq-lz4"
 import { Codec } from "zeromq-lz4/codec"
 
 import { rawZmtpPeer } from "../support/raw-peer.js"
+import { Relay } from "../support/relay.js"
 import { mark, marksErrors, Script } from "../support/running-script.js"
 import { sleep } from "../support/sleep.js"
-import { anyPort, freePort, use } from "../support/sockets.js"
+import { anyPort, eventually, freePort, use } from "../support/sockets.js"
 import { lz4, type Transport, transports } from "../support/transports.js"
 import { handshake, message } from "../support/zmtp.js"
 
@@ -370,6 +374,34 @@ test.each([
   const received: string[] = []
   while (received.length < 5) received.push(await text(pull))
   expect(received, process.errors).toEqual(["first", "first", "first", "1", "2"])
+})
+
+test("a process delivers its messages although its thread got a new connection while it was busy", async () => {
+  const { pull, endpoint } = await listen(lz4)
+  pull.receiveTimeout = 60_000
+  const relay = await Relay.before(endpoint)
+  const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-exit-"))
+  onTestFinished(() => {
+    relay.close()
+    rmSync(directory, { recursive: true })
+  })
+  const source = `import { existsSync, writeSync } from "node:fs";
+    const push = new zmq.Push({ linger: -1, reconnectInterval: 10 });
+    push.connect(argument.endpoint, { thread: true });
+    await push.send("first");
+    await push.lz4.flush();
+    writeSync(1, "busy\\n");
+    while (!existsSync(argument.file)) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    for (const text of ["1", "2"]) await push.send(text);
+    process.exit()`
+  const file = join(directory, "go on")
+  const process = new Script(source, { endpoint: relay.endpoint, file })
+  expect(await process.line()).toBe("busy")
+  expect(await text(pull)).toBe("first")
+  relay.cut()
+  await eventually(() => relay.connections.length > 1)
+  writeFileSync(file, "")
+  expect([await text(pull), await text(pull)], process.errors).toEqual(["1", "2"])
 })
 
 // Over tcp:// some of these crash zeromq.js and the whole process.

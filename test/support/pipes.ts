@@ -71,6 +71,7 @@ export class PlainSender implements Encoder {
 export class FakeSharing implements Sharing {
   threadMs = 0
   hasPendingWrites = false
+  hasEndedThere = false
   /** The receive marks that were set. */
   readonly marks: number[] = []
 
