@@ -1,11 +1,22 @@
 /** Publish-subscribe (RFC 29): matching, notices of subscriptions, and forwarding by XPUB and XSUB. */
 import { expect } from "vitest"
-import type { Subscriber, XPublisher } from "zeromq"
+import type { Subscriber, XPublisher, XSubscriber } from "zeromq"
 
 import { type Run, scenario } from "../scenario.js"
 
 const subscribe = (topic: string) => Buffer.from(`\x01${topic}`)
 const unsubscribe = (topic: string) => Buffer.from(`\x00${topic}`)
+
+/** The numbers of libzmq's options that subscribe the peers of an XPUB with `manual`. */
+const SUBSCRIBE = 6
+const UNSUBSCRIBE = 7
+
+/** As `setsockopt()` in libzmq; zeromq.js has no method for it. */
+const setSubscription = (publisher: XPublisher, option: number, topic: string): void =>
+  (publisher as unknown as { setStringOption(id: number, value: string): void }).setStringOption(
+    option,
+    topic,
+  )
 
 /** A subscriber whose subscriptions have arrived at an XPUB. */
 async function pair(
@@ -319,24 +330,80 @@ scenario(
     await joined(subscriber)
     await subscriber.send(subscribe("A"))
     observe("asked for", await publisher.receive())
-    // As setsockopt(ZMQ_SUBSCRIBE) in libzmq: for the peer whose message was received last.
-    const setStringOption = (id: number, topic: string) =>
-      (
-        publisher as unknown as { setStringOption(id: number, value: string): void }
-      ).setStringOption(id, topic)
-    setStringOption(6, "XA")
+    setSubscription(publisher, SUBSCRIBE, "XA")
     await publisher.send("A")
     await publisher.send("XA")
     observe("received", await take(subscriber, 1))
     await subscriber.send(unsubscribe("A"))
     observe("asked to stop", await publisher.receive())
-    setStringOption(7, "XA")
-    setStringOption(6, "B")
+    setSubscription(publisher, UNSUBSCRIBE, "XA")
+    setSubscription(publisher, SUBSCRIBE, "B")
     await publisher.send("XA")
     await publisher.send("B")
     observe("then received", await take(subscriber, 1))
   },
   { "asked for": ["hex:0141"], received: [["XA"]], "then received": [["B"]] },
+)
+
+scenario(
+  "manual: a message that is no notice does not change the peer that is subscribed",
+  async (run) => {
+    const { zmq, make, bind, observe, joined, takeUntil } = run
+    const publisher = make(zmq.XPublisher, { manual: true })
+    const subscriber = make(zmq.XSubscriber)
+    subscriber.connect(await bind(publisher))
+    await joined(subscriber)
+    await subscriber.send(subscribe("A"))
+    observe("asked for", await publisher.receive())
+    await subscriber.send("message")
+    observe("message", await publisher.receive())
+    setSubscription(publisher, SUBSCRIBE, "B")
+    await publisher.send("B")
+    setSubscription(publisher, UNSUBSCRIBE, "B")
+    setSubscription(publisher, SUBSCRIBE, "end")
+    await publisher.send("B")
+    await publisher.send("end")
+    observe("received", await takeUntil(subscriber, "end"))
+  },
+  { "asked for": ["hex:0141"], message: ["message"], received: [["B"]] },
+)
+
+scenario(
+  "manual: each part that is received takes the peer of the next subscription",
+  async (run) => {
+    const { zmq, make, bind, observe, joined, take, takeUntil } = run
+    const publisher = make(zmq.XPublisher)
+    const endpoint = await bind(publisher)
+    const subscribers: XSubscriber[] = []
+    for (const i of [0, 1]) {
+      const subscriber = make(zmq.XSubscriber)
+      subscriber.connect(endpoint)
+      await joined(subscriber)
+      await subscriber.send(subscribe(`end ${i}`))
+      observe("ready", await publisher.receive())
+      subscribers.push(subscriber)
+    }
+    const [first, second] = subscribers as [XSubscriber, XSubscriber]
+    publisher.manual = true
+    for (const [i, message] of ["early", subscribe("A"), ["x", "y"], subscribe("B")].entries()) {
+      const sender = i % 2 === 0 ? first : second
+      await sender.send(message)
+      await run.sleep(100)
+      void publisher.readable
+    }
+    const messages: unknown[] = []
+    for (let i = 0; i < 4; i++) {
+      messages.push(...(await take(publisher, 1)))
+      setSubscription(publisher, SUBSCRIBE, `t${i}`)
+    }
+    observe("messages", messages)
+    for (let i = 0; i < 4; i++) await publisher.send(`t${i}`)
+    for (const [i, subscriber] of subscribers.entries()) {
+      await publisher.send(`end ${i}`)
+      observe(`subscriber ${i}`, await takeUntil(subscriber, `end ${i}`))
+    }
+  },
+  { "subscriber 0": [], "subscriber 1": [["t0"], ["t1"], ["t2"], ["t3"]] },
 )
 
 scenario(
