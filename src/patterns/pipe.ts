@@ -164,6 +164,11 @@ export class Pipe implements MessageSink {
     return this.#isReleased
   }
 
+  /** Whether the connection has ended for good. Messages that it received may be left to read. */
+  get isClosed(): boolean {
+    return this.#state === "closed"
+  }
+
   /**
    * Stops sending and receiving. Queued outgoing messages are still written, and received ones can
    * be read if `keepsReceived` is set. Calls `finished` once all are written, which may never

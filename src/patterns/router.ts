@@ -50,8 +50,14 @@ export class Router extends SocketType {
     if (other) {
       if (!this.options.handover) return
       this.#out.delete(routingId)
-      this.in.terminated(other)
-      other.abandon()
+      if (other.isClosed) {
+        // As in libzmq, its messages are still received, under an assigned routing id.
+        other.routingId = this.#newId()
+        this.#out.set(other.routingId, other)
+      } else {
+        this.in.terminated(other)
+        other.abandon()
+      }
     }
     this.#anonymous.delete(pipe)
     this.#add(pipe, routingId)

@@ -148,6 +148,35 @@ scenario(
 )
 
 scenario(
+  "with handover, messages of a peer that has left are received under an assigned routing id",
+  async ({ zmq, make, bind, happened, joined, until, sleep, take, observe }) => {
+    const router = make(zmq.Router, { handover: true })
+    const endpoint = await bind(router)
+    const first = make(zmq.Dealer, { routingId: "same" })
+    first.connect(endpoint)
+    for (const text of ["1", "2", "3"]) await first.send(text)
+    await until(() => router.readable)
+    const arrived = async () => {
+      await sleep(50)
+      void router.readable
+    }
+    await arrived()
+    first.close()
+    await happened(router, "disconnect")
+    await arrived()
+    const second = make(zmq.Dealer, { routingId: "same" })
+    second.connect(endpoint)
+    await joined(router, 2)
+    await second.send("4")
+    await arrived()
+    observe("received", await take(router, 4))
+    await router.send(["same", "to second"])
+    observe("second", await second.receive())
+  },
+  { second: ["to second"] },
+)
+
+scenario(
   "a routing id can be used again after its peer has disconnected",
   async ({ zmq, make, bind, happened, until, sleep, observe }) => {
     const router = make(zmq.Router)
