@@ -19,6 +19,8 @@ export class Inbound {
   /** Parts of the queued messages, and their bytes. */
   #parts = 0
   #bytes = 0
+  /** Number of messages read so far. */
+  #read = 0
   #highWaterMark: number
   #maxBytes: number
   readonly #conflates: boolean
@@ -92,6 +94,7 @@ export class Inbound {
       this.#isActive = false
       return undefined
     }
+    this.#read++
     this.#parts -= message.length
     this.#bytes -= bytesOf(message)
     this.#connection?.sharing?.messageConsumed()
@@ -130,7 +133,12 @@ export class Inbound {
     const max = this.#highWaterMark
     if (max <= 0) return false
     if (this.#parts >= PARTS_MAX) return true
-    return this.#messages.length >= max && this.#memory >= this.#readAheadBytes
+    return this.#counted >= max && this.#memory >= this.#readAheadBytes
+  }
+
+  /** Number of messages that count. As in libzmq, those that were read count until half the mark was read. */
+  get #counted(): number {
+    return this.#messages.length + (this.#read % Math.ceil(this.#highWaterMark / 2))
   }
 
   /** Whether enough was read to resume: the queue is at most half full. */

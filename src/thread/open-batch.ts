@@ -59,23 +59,23 @@ export class OpenBatch implements OpenMemory {
 
   /** Opens a batch; undefined if too many are open. */
   static open(): OpenBatch | undefined {
-    const slot = free.pop()
-    return slot === undefined ? undefined : new OpenBatch(slot)
+    return free.length === 0 ? undefined : new OpenBatch()
   }
 
-  private constructor(slot: number) {
-    this.slot = slot
+  private constructor() {
+    // Both may lack memory, so the slot is taken last.
     this.slab = framer.slabs.withRoom(OPEN_BYTES) as Slab
-    this.start = this.slab.used
-    this.slab.used += OPEN_BYTES
-    this.slab.live++
-    this.bytes = Buffer.from(this.slab.bytes.buffer, this.start, OPEN_BYTES)
     if (used === CELLS) {
       cells = newCells()
       used = 0
     }
+    this.slot = free.pop() as number
     this.cells = cells
     this.at = used++ * FIELDS
+    this.start = this.slab.used
+    this.slab.used += OPEN_BYTES
+    this.slab.live++
+    this.bytes = Buffer.from(this.slab.bytes.buffer, this.start, OPEN_BYTES)
   }
 
   publish(bytes: number): void {

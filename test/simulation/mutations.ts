@@ -28,8 +28,8 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: TURNS,
-        from: "  line.push(readable)\n  if (!isReading) schedule()\n",
-        to: "  if (readable.readSlice()) line.push(readable)\n  schedule()\n",
+        from: "  join(readable)\n  if (!isReading) schedule()\n",
+        to: "  if (readable.readSlice()) join(readable)\n  schedule()\n",
       },
     ],
   },
@@ -170,8 +170,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: INBOUND,
-        from: "return this.#messages.length >= max &&",
-        to: "return this.#messages.length > max &&",
+        from: "return this.#counted >= max &&",
+        to: "return this.#counted > max &&",
       },
     ],
   },
@@ -477,13 +477,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/xpub.ts",
-        from: "if (this.options.manual && this.#out.has(pipe)) this.#last = pipe",
-        to: "if (this.options.manual && this.#out.has(pipe)) this.#last ??= pipe",
-      },
-      {
-        file: "src/patterns/xpub.ts",
-        from: "    this.#last = undefined\n    if (this.#rest",
-        to: "    if (this.#rest",
+        from: "if (asker) this.#last = this.#out.has(asker) ? asker : undefined",
+        to: "if (asker) this.#last ??= asker",
       },
     ],
   },
