@@ -54,21 +54,11 @@ export class Notices {
     return this.#queue.first()
   }
 
-  /** Adds an entry. Returns whether other notices were dropped. */
-  push(entry: Entry): boolean {
+  push(entry: Entry): void {
     this.#queue.push(entry)
-    if (!isNotice(entry)) return false
+    if (!isNotice(entry)) return
     this.#topicBytes += entry.topic.length
-    if (this.#queue.length <= this.#max && this.#topicBytes <= this.#maxBytes) return false
-    this.#compact()
-    return true
-  }
-
-  /** The pipes of the notices for which each pipe's subscription counts. */
-  get pipes(): Queue<Pipe> {
-    const pipes = new Queue<Pipe>()
-    for (const entry of this.#queue) if (isNotice(entry) && entry.perPipe) pipes.push(entry.pipe)
-    return pipes
+    if (this.#queue.length > this.#max || this.#topicBytes > this.#maxBytes) this.#compact()
   }
 
   shift(): Entry | undefined {

@@ -1,4 +1,3 @@
-import { Queue } from "../transport/queue.js"
 import { Distribution } from "./distribution.js"
 import type { Message } from "./message.js"
 import { type Entry, isNotice, type Notice, Notices } from "./notices.js"
@@ -31,13 +30,8 @@ export class XPub extends SocketType {
   /** The parts that follow a notice in the message received last. */
   #rest: Message = []
   #isClosed = false
-  /** With `manual`, the pipe to which `subscribe` and `cancel` apply. */
+  /** With `manual`, the pipe of the subscription received last, to which `subscribe` and `cancel` apply. */
   #last: Pipe | undefined
-  /**
-   * The pipes that will become `#last`, one for each subscription that arrived while `manual` was
-   * set. As in libzmq, each received part takes the next one, even if it is no notice.
-   */
-  #askers = new Queue<Pipe>()
 
   attach(pipe: Pipe): void {
     this.#out.attach(pipe)
@@ -86,23 +80,13 @@ export class XPub extends SocketType {
 
   override receive(): Message | Refusal {
     if (!this.hasIn()) return "EAGAIN"
-    const message = this.#next()
-    if (this.options.manual) for (const _ of message) this.#nextAsker()
-    return message
-  }
-
-  #next(): Message {
     if (this.#rest.length > 0) return this.#toNotice(this.#rest)
     const entry = this.#waiting.shift() as Entry
     if (Array.isArray(entry)) return this.#toNotice(entry)
     if (!isNotice(entry)) return this.#toNotice(this.#read(entry))
-    const { subscribe, topic } = entry
+    const { pipe, subscribe, topic } = entry
+    if (this.options.manual) this.#last = this.#out.has(pipe) ? pipe : undefined
     return [Buffer.from(`${subscribe ? "\x01" : "\x00"}${topic}`, "latin1")]
-  }
-
-  #nextAsker(): void {
-    const asker = this.#askers.shift()
-    if (asker) this.#last = this.#out.has(asker) ? asker : undefined
   }
 
   override hasIn(): boolean {
@@ -115,7 +99,7 @@ export class XPub extends SocketType {
     return false
   }
 
-  /** Subscribes the peer whose turn it is. Has an effect with `manual` only. */
+  /** Subscribes the peer whose subscription was received last. Has an effect with `manual` only. */
   override subscribe(topic: Buffer): void {
     if (this.options.manual && this.#last) this.#topics.add(topic, this.#last)
   }
@@ -178,7 +162,6 @@ export class XPub extends SocketType {
   override close(): void {
     this.#isClosed = true
     this.#waiting = new Notices()
-    this.#askers.clear()
     this.#rest = []
   }
 
@@ -200,15 +183,12 @@ export class XPub extends SocketType {
     const { manual, verbosity } = this.options
     const perPipe = manual || verbosity === "allSubsUnsubs"
     const topics = manual ? this.#wanted : this.#topics
-    const asks = manual && this.notifies
     if (!subscribe) {
-      if (asks) this.#askers.push(pipe)
       const removed = topics.remove(topic, pipe)
       if (!perPipe && removed === "others") return undefined
       return notice(false, topic, pipe, perPipe, removed !== "not found")
     }
     if (isFull(topics, pipe, topic)) return undefined
-    if (asks) this.#askers.push(pipe)
     const { count } = topics.of(pipe)
     const isFirst = topics.add(topic, pipe)
     const isChange = perPipe ? topics.of(pipe).count > count : isFirst
@@ -221,18 +201,13 @@ export class XPub extends SocketType {
     const { manual, verbosity } = this.options
     const perPipe = manual || verbosity === "allSubsUnsubs"
     return (topic, wasLast) => {
-      if (!wasLast && !perPipe) return
-      if (manual) {
-        this.#last = undefined
-        this.#askers.push(pipe)
-      }
-      this.#notify(notice(false, topic, pipe, perPipe, true))
+      if (wasLast || perPipe) this.#notify(notice(false, topic, pipe, perPipe, true))
     }
   }
 
   #notify(notice: Notice): void {
     if (!this.notifies) return
-    if (this.#waiting.push(notice)) this.#askers = this.#waiting.pipes
+    this.#waiting.push(notice)
     this.events.readable()
   }
 }

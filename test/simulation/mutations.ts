@@ -477,8 +477,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/xpub.ts",
-        from: "if (asker) this.#last = this.#out.has(asker) ? asker : undefined",
-        to: "if (asker) this.#last ??= asker",
+        from: "if (this.options.manual) this.#last = this.#out.has(pipe) ? pipe : undefined",
+        to: "if (this.options.manual) this.#last ??= pipe",
       },
     ],
   },

@@ -479,28 +479,3 @@ scenario(
   },
   { messages: [...Array.from({ length: 20 }, (_, i) => `${i}`), "\x01topic"] },
 )
-
-scenario(
-  "messages that were received count until half of receiveHighWaterMark was received",
-  async ({ zmq, make, bind, joined, sleep, attempt, observe }) => {
-    const pull = make(zmq.Pull, { receiveHighWaterMark: 4 })
-    const endpoint = await bind(pull)
-    const push = make(zmq.Push)
-    push.connect(endpoint)
-    await joined(pull)
-    await push.send("0")
-    observe("first", await pull.receive())
-    for (let i = 1; i < 10; i++) await push.send(`${i}`)
-    await sleep(300)
-    await pull.unbind(endpoint)
-    pull.receiveTimeout = 0
-    const rest: unknown[] = []
-    for (;;) {
-      const outcome = await attempt(() => pull.receive())
-      if (!("resolves" in outcome)) break
-      rest.push(outcome.resolves)
-    }
-    observe("rest", rest)
-  },
-  { first: ["0"], rest: [["1"], ["2"], ["3"]] },
-)

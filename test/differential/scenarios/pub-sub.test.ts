@@ -1,6 +1,6 @@
 /** Publish-subscribe (RFC 29): matching, notices of subscriptions, and forwarding by XPUB and XSUB. */
 import { expect } from "vitest"
-import type { Subscriber, XPublisher, XSubscriber } from "zeromq"
+import type { Subscriber, XPublisher } from "zeromq"
 
 import { type Run, scenario } from "../scenario.js"
 
@@ -366,44 +366,6 @@ scenario(
     observe("received", await takeUntil(subscriber, "end"))
   },
   { "asked for": ["hex:0141"], message: ["message"], received: [["B"]] },
-)
-
-scenario(
-  "manual: each part that is received takes the peer of the next subscription",
-  async (run) => {
-    const { zmq, make, bind, observe, joined, take, takeUntil } = run
-    const publisher = make(zmq.XPublisher)
-    const endpoint = await bind(publisher)
-    const subscribers: XSubscriber[] = []
-    for (const i of [0, 1]) {
-      const subscriber = make(zmq.XSubscriber)
-      subscriber.connect(endpoint)
-      await joined(subscriber)
-      await subscriber.send(subscribe(`end ${i}`))
-      observe("ready", await publisher.receive())
-      subscribers.push(subscriber)
-    }
-    const [first, second] = subscribers as [XSubscriber, XSubscriber]
-    publisher.manual = true
-    for (const [i, message] of ["early", subscribe("A"), ["x", "y"], subscribe("B")].entries()) {
-      const sender = i % 2 === 0 ? first : second
-      await sender.send(message)
-      await run.sleep(100)
-      void publisher.readable
-    }
-    const messages: unknown[] = []
-    for (let i = 0; i < 4; i++) {
-      messages.push(...(await take(publisher, 1)))
-      setSubscription(publisher, SUBSCRIBE, `t${i}`)
-    }
-    observe("messages", messages)
-    for (let i = 0; i < 4; i++) await publisher.send(`t${i}`)
-    for (const [i, subscriber] of subscribers.entries()) {
-      await publisher.send(`end ${i}`)
-      observe(`subscriber ${i}`, await takeUntil(subscriber, `end ${i}`))
-    }
-  },
-  { "subscriber 0": [], "subscriber 1": [["t0"], ["t1"], ["t2"], ["t3"]] },
 )
 
 scenario(

@@ -275,6 +275,25 @@ describe("received messages", () => {
     expect(connection.resumes).toBe(1)
   })
 
+  test.each([
+    [2, 1, 2],
+    [4, 1, 3],
+    [4, 2, 4],
+    [5, 2, 3],
+    [5, 3, 5],
+  ])("of a mark of %i: once %i were read, there is room for %i", (mark, read, room) => {
+    const { connection, peer, pipe } = make({ receiveHighWaterMark: mark })
+    peer.attach()
+    for (let i = 0; i < read; i++) {
+      peer.says("a")
+      pipe.read()
+    }
+    for (let i = 1; i < room; i++) expect(peer.says("a")).toBe(true)
+    expect(peer.says("last")).toBe(false)
+    while (pipe.read());
+    expect(connection.resumes).toBe(1)
+  })
+
   test("that break a rule end the connection, and are not received", () => {
     const events = Object.assign(new Told(), {
       violation: (message: Buffer[]) => (message.length > 1 ? "too many parts" : undefined),
