@@ -25,7 +25,7 @@ const options = readOptions(
   `Measures PUSH to PULL between two processes on this machine: Lorem ipsum with UUIDs, JSON and random
 bytes over tcp:// and ipc:// of zeromq.js, over lz4+tcp:// with default options and without compression,
 and over pyomq and omq-tokio. Prints messages per second, bytes on the wire, CPU time and memory of both
-sides. The processes start anew after every two runs. Linux. About a quarter of an hour.`,
+sides. Linux. About eight minutes.`,
 )
 const seconds = options.quick ? 0.05 : 0.4
 
@@ -69,11 +69,4 @@ const cells = kinds.flatMap((payload) =>
   })),
 )
 
-// The same two processes may be fast or slow in all runs (NOTES.md).
-await benchmark({
-  bench: "throughput",
-  cells,
-  options,
-  versions: socketVersions(),
-  runsPerStart: 2,
-})
+await benchmark({ bench: "throughput", cells, options, versions: socketVersions() })

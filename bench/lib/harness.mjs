@@ -38,50 +38,33 @@ for (const signal of /** @type {const} */ (["SIGINT", "SIGTERM", "SIGHUP"]))
 
 /**
  * Runs a benchmark and prints its results. Stores them if the run was complete.
- * @param {object} benchmark
- * @param {import("./results.mjs").Bench} benchmark.bench
- * @param {readonly Cell[]} benchmark.cells
- * @param {Options} benchmark.options
- * @param {Record<string, string>} benchmark.versions
- * @param {number} [benchmark.runsPerStart]  the number of runs after which contestants are started anew
+ * @param {{ bench: import("./results.mjs").Bench, cells: readonly Cell[], options: Options, versions: Record<string, string> }} benchmark
  */
-export async function benchmark({ bench, cells, options, versions, runsPerStart = options.runs }) {
+export async function benchmark({ bench, cells, options, versions }) {
   const wanted = cells.filter(({ name }) => name.includes(options.only))
   if (wanted.length === 0) fail(`no cell has ${JSON.stringify(options.only)} in its name`)
   const details = runDetails(versions)
-  const measurements = await measure(wanted, options.runs, runsPerStart)
+  const measurements = await measure(wanted, options.runs)
   const lines = targetLines({ [bench]: measurements })
   console.log(`\n${terminalTables(reports[bench].tables(measurements))}\n\n${lines.join("\n")}`)
   if (options.stored) storeResults(bench, details, measurements)
   process.exit() // even if a contestant has left something open
 }
 
-/** @param {readonly Cell[]} cells @param {number} runs @param {number} runsPerStart @returns {Promise<Measurement[]>} */
-async function measure(cells, runs, runsPerStart) {
+/** @param {readonly Cell[]} cells @param {number} runs @returns {Promise<Measurement[]>} */
+async function measure(cells, runs) {
   const measurements = []
-  for (const [i, cell] of cells.entries()) {
-    const results = new Results()
-    const label = `${i + 1}/${cells.length} ${cell.name}`
-    for (let from = 0; from < runs; from += runsPerStart)
-      await measureCell(
-        cell,
-        { from, to: Math.min(from + runsPerStart, runs), runs },
-        results,
-        label,
-      )
-    measurements.push(...results.measurements(cell))
-  }
+  for (const [i, cell] of cells.entries())
+    measurements.push(...(await measureCell(cell, runs, `${i + 1}/${cells.length} ${cell.name}`)))
   return measurements
 }
 
-/**
- * Starts all contestants of a cell, and performs some of its runs.
- * @param {Cell} cell @param {{ from: number, to: number, runs: number }} rounds @param {Results} results
- * @param {string} label
- */
-async function measureCell({ contestants, prepare }, { from, to, runs }, results, label) {
+/** @param {Cell} cell @param {number} runs @param {string} label */
+async function measureCell({ name, parameters, contestants, prepare }, runs, label) {
   /** @type {Map<string, Contestant>} */
   const ready = new Map()
+  /** @type {Map<string, { implementation: string, quantity?: string, unit: string, values: number[] }>} */
+  const all = new Map()
   try {
     for (const contestant of contestants) {
       progress(`${label}: ${contestant}, preparing …`)
@@ -93,42 +76,27 @@ async function measureCell({ contestants, prepare }, { from, to, runs }, results
       }
     }
     const names = [...ready.keys()]
-    for (let round = from; round < to; round++) {
+    for (let round = 0; round < runs; round++) {
       progress(`${label}: run ${round + 1} of ${runs} …`)
       // Each round begins with another contestant, so that none always follows the same one.
       const first = round % names.length
       for (const implementation of [...names.slice(first), ...names.slice(0, first)])
-        results.add(implementation, (await ready.get(implementation)?.run()) ?? [])
+        for (const { quantity, unit, value } of (await ready.get(implementation)?.run()) ?? []) {
+          const key = `${implementation} ${quantity}`
+          const entry = all.get(key) ?? { implementation, quantity, unit, values: [] }
+          entry.values.push(Number(value.toPrecision(5)))
+          all.set(key, entry)
+        }
     }
   } finally {
     for (const { stop } of ready.values()) stop?.()
   }
-}
-
-/** The results of a cell. */
-class Results {
-  /** @type {Map<string, { implementation: string, quantity?: string, unit: string, values: number[] }>} */
-  #all = new Map()
-
-  /** Adds the results of a run. @param {string} implementation @param {Result[]} results */
-  add(implementation, results) {
-    for (const { quantity, unit, value } of results) {
-      const key = `${implementation} ${quantity}`
-      const entry = this.#all.get(key) ?? { implementation, quantity, unit, values: [] }
-      entry.values.push(Number(value.toPrecision(5)))
-      this.#all.set(key, entry)
-    }
-  }
-
-  /** @param {Cell} cell @returns {Measurement[]} */
-  measurements({ name, parameters }) {
-    return [...this.#all.values()].map(({ quantity, implementation, unit, values }) => ({
-      name: quantity ? `${name}: ${quantity}` : name,
-      parameters: quantity ? { ...parameters, quantity } : parameters,
-      implementation,
-      unit,
-      ...summary(values),
-      values,
-    }))
-  }
+  return [...all.values()].map(({ quantity, implementation, unit, values }) => ({
+    name: quantity ? `${name}: ${quantity}` : name,
+    parameters: quantity ? { ...parameters, quantity } : parameters,
+    implementation,
+    unit,
+    ...summary(values),
+    values,
+  }))
 }

@@ -17,7 +17,7 @@ function plainRate(run, cell, implementation) {
 /** @type {Report} */
 export const throughput = {
   introduction: (measurements) =>
-    `PUSH to PULL, two processes on the loopback interface; medians of ${runsOfEach(measurements)} runs, with new processes after every two. Loopback ` +
+    `PUSH to PULL, two processes on the loopback interface; medians of ${runsOfEach(measurements)} runs. Loopback ` +
     "is the one network that compression cannot make faster. “Nothing compressed” is the same format with " +
     "all parts sent plain. A contestant with one name is at both ends.",
 
