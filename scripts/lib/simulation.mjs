@@ -96,6 +96,14 @@ const VIEWS = [
     to: "    this.#events = events\n    ;(__simulation as any).pipes.push(this)\n",
   },
   {
+    file: "src/patterns/inbound.ts",
+    from: "    if (!this.checkRoom()) connection.stop()\n",
+    to: `    if (!this.checkRoom()) {
+      ;(__simulation as any).held++
+      connection.stop()
+    }\n`,
+  },
+  {
     file: "src/codec/slabs.ts",
     from: "    return { bytes: this.#allocate(bytes), used: 0, live: 0, liveBytes: 0, slabs: this }\n",
     to: `    const slab = { bytes: this.#allocate(bytes), used: 0, live: 0, liveBytes: 0, slabs: this }

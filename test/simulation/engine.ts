@@ -63,6 +63,8 @@ export interface Inside {
   /** The thread that the bundle runs on. */
   loop: EventLoop
   pipes: ShownPipe[]
+  /** Number of connections that began while the receive queue of their pipe was full. */
+  held: number
   slabs: Set<ShownSlab>
   /** Slots of open batches that are free. */
   slots: number[] | undefined
@@ -420,7 +422,14 @@ export class Process {
   }
 
   #globals(loop: EventLoop, random: Random): Record<string, unknown> {
-    const inside: Inside = { loop, pipes: [], slabs: new Set(), slots: undefined, open: new Map() }
+    const inside: Inside = {
+      loop,
+      pipes: [],
+      held: 0,
+      slabs: new Set(),
+      slots: undefined,
+      open: new Map(),
+    }
     this.inside.push(inside)
     const compiled = this.#compiled
     const { wasm } = compiled
