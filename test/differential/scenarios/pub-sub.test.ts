@@ -320,16 +320,22 @@ scenario(
   { second: ["hex:016f74686572"], shown: ["hex:00736861726564"] },
 )
 
+/** An XPUB with `manual`, and an XSUB that has asked it for the topic A. */
+async function manualPair({ zmq, make, bind, joined, observe }: Run) {
+  const publisher = make(zmq.XPublisher, { manual: true })
+  const subscriber = make(zmq.XSubscriber)
+  subscriber.connect(await bind(publisher))
+  await joined(subscriber)
+  await subscriber.send(subscribe("A"))
+  observe("asked for", await publisher.receive())
+  return { publisher, subscriber }
+}
+
 scenario(
   "manual: the application sets the subscriptions of an XPUB",
   async (run) => {
-    const { zmq, make, bind, observe, joined, take } = run
-    const publisher = make(zmq.XPublisher, { manual: true })
-    const subscriber = make(zmq.XSubscriber)
-    subscriber.connect(await bind(publisher))
-    await joined(subscriber)
-    await subscriber.send(subscribe("A"))
-    observe("asked for", await publisher.receive())
+    const { observe, take } = run
+    const { publisher, subscriber } = await manualPair(run)
     setSubscription(publisher, SUBSCRIBE, "XA")
     await publisher.send("A")
     await publisher.send("XA")
@@ -348,13 +354,8 @@ scenario(
 scenario(
   "manual: a message that is no notice does not change the peer that is subscribed",
   async (run) => {
-    const { zmq, make, bind, observe, joined, takeUntil } = run
-    const publisher = make(zmq.XPublisher, { manual: true })
-    const subscriber = make(zmq.XSubscriber)
-    subscriber.connect(await bind(publisher))
-    await joined(subscriber)
-    await subscriber.send(subscribe("A"))
-    observe("asked for", await publisher.receive())
+    const { observe, takeUntil } = run
+    const { publisher, subscriber } = await manualPair(run)
     await subscriber.send("message")
     observe("message", await publisher.receive())
     setSubscription(publisher, SUBSCRIBE, "B")
