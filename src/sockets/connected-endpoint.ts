@@ -80,14 +80,15 @@ export class ConnectedEndpoint extends Endpoint {
     const pipe = this.#pipe
     if (!pipe) return
     const { connection } = this.#dialer
-    const isReady = connection !== undefined && this.pipes.has(connection)
-    if (isReady && connection.depart(departure)) {
-      pipe.writeOut()
-      return
+    if (connection && this.pipes.has(connection)) {
+      if (connection.depart(departure)) {
+        pipe.writeOut()
+        return
+      }
+      // Its thread may have a new connection already, which will write what this one has not.
+      const { sharing } = connection
+      if (sharing?.hasEndedThere) pipe.detach(sharing.takePendingWrites())
     }
-    // Its thread may have a new connection already, which will write what this one has not.
-    const { sharing } = connection ?? {}
-    if (isReady && sharing?.hasEndedThere) pipe.detach(sharing.takePendingWrites())
     // The ZAP handler cannot run, as the event loop has stopped.
     const frames = this.settings.authenticates ? [] : pipe.takeFrames()
     if (frames.length > 0) this.#dialer.handOver(frames, departure)
