@@ -1,5 +1,6 @@
 import { Queue } from "../transport/queue.js"
 import type { PeerConnection } from "../transport/transport.js"
+import { counted } from "./counted.js"
 import type { Message } from "./message.js"
 
 /** Maximum number of received parts in the queue: each part takes more memory than its bytes. */
@@ -133,12 +134,8 @@ export class Inbound {
     const max = this.#highWaterMark
     if (max <= 0) return false
     if (this.#parts >= PARTS_MAX) return true
-    return this.#counted >= max && this.#memory >= this.#readAheadBytes
-  }
-
-  /** Number of messages that count. As in libzmq, those that were read count until half the mark was read. */
-  get #counted(): number {
-    return this.#messages.length + (this.#read % Math.ceil(this.#highWaterMark / 2))
+    const isAtMark = counted(max, this.#messages.length, this.#read) >= max
+    return isAtMark && this.#memory >= this.#readAheadBytes
   }
 
   /** Whether enough was read to resume: the queue is at most half full. */

@@ -1,3 +1,5 @@
+import { counted } from "./counted.js"
+
 /**
  * Whether senders may write:
  * - "free": a message is accepted if the high-water mark leaves room.
@@ -27,10 +29,7 @@ export class SendCredit {
   /** Returns whether the high-water mark leaves room. */
   checkHwm(): boolean {
     const max = this.highWaterMark
-    if (max <= 0) return true
-    // libzmq updates its count in steps of half the mark.
-    const step = (max + 1) >> 1
-    return this.written - (this.sent - (this.sent % step)) < max
+    return max <= 0 || counted(max, this.written - this.sent, this.sent) < max
   }
 
   /** Whether messages are refused, whatever the high-water mark says. */

@@ -170,8 +170,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: INBOUND,
-        from: "return this.#counted >= max &&",
-        to: "return this.#counted > max &&",
+        from: "this.#messages.length, this.#read) >= max",
+        to: "this.#messages.length, this.#read) > max",
       },
     ],
   },
@@ -180,8 +180,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/send-credit.ts",
-        from: "    return this.written - (this.sent - (this.sent % step)) < max",
-        to: "    return this.written - (this.sent - (this.sent % step)) <= max",
+        from: "this.written - this.sent, this.sent) < max",
+        to: "this.written - this.sent, this.sent) <= max",
       },
     ],
   },
