@@ -36,6 +36,7 @@ const project = (name: string, options: object = {}) => ({
     name,
     include: [`test/${name}/**/*.test.ts`],
     server: { deps: { external: [/\/dist\//] } },
+    setupFiles: ["test/support/fixed-seed.ts"],
     testTimeout: 300_000,
     ...options,
   },
@@ -114,17 +115,9 @@ export default defineConfig({
       project("loaders", { ...slow, fileParallelism: false }),
       project("platforms", { ...slow, fileParallelism: false }),
       project("soak", { ...slow, fileParallelism: false }),
-      project("pressure", {
-        exclude: ["test/pressure/memory.test.ts"],
-        testTimeout: 600_000,
-        fileParallelism: false,
-      }),
-      // Shares of time and memory, which others would take.
-      project("pressure-memory", {
-        include: ["test/pressure/memory.test.ts"],
-        testTimeout: 600_000,
-        fileParallelism: false,
-      }),
+      project("pressure", { testTimeout: 600_000, fileParallelism: false }),
+      // What depends on the machine: time, memory, limits of the system. Each file runs alone.
+      project("quiet", { ...slow, testTimeout: 600_000, fileParallelism: false }),
       project("interop", { ...slow, fileParallelism: false }),
     ],
   },

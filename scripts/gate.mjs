@@ -86,7 +86,7 @@ const suites = [
     { after: ["interop", "interop, threads"] },
   ],
   ["browser, inspector", vitest("browser-inspector"), { cores: ALONE }],
-  ["pressure, memory", vitest("pressure-memory"), { cores: ALONE }],
+  ["quiet", vitest("quiet"), { cores: ALONE }],
 ]
 
 rmSync(directory, { recursive: true, force: true })

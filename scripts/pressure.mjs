@@ -26,7 +26,7 @@ if (!/^\d+$/.test(seconds)) fail(`--seconds ${seconds}: must be a whole number\n
 
 const { status } = spawnSync(
   process.execPath,
-  [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "pressure*"],
+  [join(root, "node_modules/vitest/vitest.mjs"), "run", "--project", "pressure"],
   {
     cwd: root,
     stdio: "inherit",
@@ -34,7 +34,7 @@ const { status } = spawnSync(
       ...process.env,
       PRESSURE_SECONDS: seconds,
       PRESSURE_EXTENT: all ? "triples" : "pairs",
-      ...(seed === undefined ? {} : { PRESSURE_SEED: seed }),
+      ...(seed === undefined ? {} : { SEED: seed }),
     },
   },
 )

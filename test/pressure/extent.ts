@@ -1,8 +1,6 @@
-/** The extent and seed of the tests, which scripts/pressure.mjs sets. */
-const { PRESSURE_SEED, PRESSURE_SECONDS = "0", PRESSURE_EXTENT = "half" } = process.env
+/** The extent of the tests, which scripts/pressure.mjs sets. */
+const { PRESSURE_SECONDS = "0", PRESSURE_EXTENT = "half" } = process.env
 
-/** The seed of all random choices. */
-export const SEED: string = PRESSURE_SEED ?? String(Date.now() % 1e6)
 /** Seconds for more combinations than the gate tests. */
 export const SECONDS: number = Number(PRESSURE_SECONDS)
 /** Whether all tests run in their long form. */

@@ -2,8 +2,9 @@
 import { describe, expect, test } from "vitest"
 
 import { payload } from "../../bench/payloads.mjs"
+import { SEED } from "../support/seed.js"
 import { coveringRows, type Row } from "./covering.js"
-import { ALL, SECONDS, SEED, SHARE } from "./extent.js"
+import { ALL, SECONDS, SHARE } from "./extent.js"
 import { meanBytes } from "./parts.mjs"
 import { exchange } from "./run.js"
 import { SHAPES } from "./shapes.js"
