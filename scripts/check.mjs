@@ -7,8 +7,9 @@ import { exportedFiles } from "./lib/entries.mjs"
 import { onPath } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, tool, tryRun } from "./lib/run.mjs"
+import { inShell } from "./lib/shell.mjs"
 import { formattedSources } from "./lib/sources.mjs"
-import { finish } from "./lib/tally.mjs"
+import { finish, tellFailure } from "./lib/tally.mjs"
 
 readArgs(
   `usage: npm run check
@@ -47,5 +48,6 @@ for (const [what, program, ...args] of checks) {
   const passed = tryRun(program, args)
   counts[passed ? "passed" : "failed"]++
   console.log(`${passed ? "ok" : "not ok"} ${what}\n`)
+  if (!passed) tellFailure({ test: what, alone: inShell([program, ...args]), error: "" })
 }
 finish(counts)

@@ -1,31 +1,40 @@
 /** Fuzzes the C code with libFuzzer and sanitizers, and the JavaScript with damaged captures. */
-import { closeSync, mkdirSync, openSync, readdirSync, readFileSync } from "node:fs"
+import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { basename, join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
+import { filesIn } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, run, start } from "./lib/run.mjs"
 import { missingSanitizers } from "./lib/sanitizers.mjs"
+import { SEED } from "./lib/seed.mjs"
+import { inShell } from "./lib/shell.mjs"
 import { onAllCores } from "./lib/side-by-side.mjs"
 import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
-import { finish } from "./lib/tally.mjs"
+import { finish, tellFailure } from "./lib/tally.mjs"
 
-const usage = `usage: npm run fuzz -- [--seconds N] [--target NAME] [--max-bytes N] [--keep]
+const usage = `usage: npm run fuzz -- [--seconds N | --fixed] [--target NAME] [--max-bytes N] [--keep]
 
 Builds each program in wasm/fuzz/ with clang and runs it on test/fuzz-corpus/NAME/. New inputs are
-written to build/fuzz/NAME/found/, failing ones to build/fuzz/NAME/. The targets "capture" and
-"commands" are not C programs but scripts/fuzz-NAME.mjs, which test the capture reader in dist/.
-  --seconds N     the time for each target; 60 by default, 0 only replays the corpus
-  --target NAME   only wasm/fuzz/NAME.c, "capture" or "commands"
+written to build/fuzz/NAME/found/, failing ones to build/fuzz/NAME/. These targets are not C programs:
+"capture" and "commands" are scripts/fuzz-NAME.mjs, which test the capture reader in dist/;
+"properties" are the property tests of test/unit/, with new values of SEED.
+  --seconds N     the time for each target, with new inputs each time; 60 by default, 0 only replays
+                  the corpus
+  --fixed         as in the gate: the corpus, and then the same inputs every time. Leaves out
+                  "properties", which the suite "unit" runs with the same seed every time
+  --target NAME   only wasm/fuzz/NAME.c, "capture", "commands" or "properties"
   --max-bytes N   the longest input for a C program; the shorter inputs are, the more of them are run
   --keep          add inputs that increase coverage to the corpus`
 
 const {
   seconds: given = "60",
+  fixed: isFixed,
   target,
   "max-bytes": maxBytes = "0",
   keep,
 } = readArgs(usage, {
   seconds: { type: "string" },
+  fixed: { type: "boolean" },
   target: { type: "string" },
   "max-bytes": { type: "string" },
   keep: { type: "boolean" },
@@ -36,10 +45,16 @@ if (!Number.isInteger(seconds) || seconds < 0)
 // libFuzzer chooses the length itself if it is 0.
 if (!/^\d+$/.test(maxBytes)) fail(`--max-bytes ${maxBytes}: must be a whole number\n\n${usage}`)
 
+/** Inputs of each target with --fixed. */
+const FIXED_RUNS = 10_000
+/** Time limit of a target beyond its own, for what hangs. */
+const LIMIT_MS = 20 * 60_000
+
 const isWanted = (/** @type {string} */ name) => !target || name === target
 const targets = programs("fuzz").filter(({ name }) => isWanted(name))
 const scripts = ["capture", "commands"].filter(isWanted)
-if (!targets.length && !scripts.length) fail(`no such program in wasm/fuzz/: ${target}`)
+const properties = isFixed ? [] : ["properties"].filter(isWanted)
+if (!targets.length && !scripts.length && !properties.length) fail(`no such target: ${target}`)
 const SANITIZERS = "fuzzer,address,undefined"
 const missing = targets.length > 0 && missingSanitizers("clang", SANITIZERS)
 if (missing) fail(missing)
@@ -76,6 +91,7 @@ await onAllCores([
         tally(await fuzz(name, source)),
   ),
   ...scripts.map((name) => async () => tally(await fuzzScript(name))),
+  ...properties.map(() => async () => tally(await playProperties())),
 ])
 finish(counts)
 
@@ -89,21 +105,53 @@ async function succeeds(program, args) {
   return (await start(program, args)).status === 0
 }
 
+/** @param {string} name @param {string} error @param {string[]} alone */
+function failed(name, error, alone) {
+  tellFailure({ test: name, ...(isFixed ? { seed: SEED } : {}), alone: inShell(alone), error })
+  return false
+}
+
 /** Runs a script, and ends it after a timeout, which an endless loop could not do itself. @param {string} name */
 async function fuzzScript(name) {
   const script = join(paths.root, `scripts/fuzz-${name}.mjs`)
-  const args = [script, "--seconds", String(seconds)]
-  const { status, stdout } = await start(process.execPath, args, { limitMs: (seconds + 60) * 1000 })
+  const seed = isFixed ? SEED : String(Date.now())
+  const extent = isFixed ? ["--runs", String(FIXED_RUNS)] : ["--seconds", String(seconds)]
+  const args = [script, ...extent, "--seed", seed]
+  const limitMs = seconds * 1000 + LIMIT_MS
+  const { status, stdout } = await start(process.execPath, args, { limitMs })
   const said = stdout.trim().split("\n").reverse().join(", ")
   console.log(`${status === 0 ? "ok" : "not ok"} ${name}: ${said}`)
-  return status === 0
+  return status === 0 || failed(name, `ended with ${status}`, [process.execPath, ...args])
+}
+
+/** Runs the property tests with one seed after another, until the time is over. */
+async function playProperties() {
+  const files = ["test/unit", "test/unit/patterns"]
+    .flatMap((directory) => filesIn(join(paths.root, directory), ".test.ts"))
+    .filter((file) => /from "fast-check"|support\/seed/.test(readFileSync(file, "utf8")))
+  const main = join(paths.root, "node_modules/vitest/vitest.mjs")
+  const args = [main, "run", "--project", "unit", "--reporter=dot", ...files]
+  const until = Date.now() + seconds * 1000
+  let rounds = 0
+  for (let seed = Date.now(); Date.now() < until; seed++, rounds++) {
+    process.env.SEED = String(seed)
+    const { status, stdout } = await start(process.execPath, args, { limitMs: LIMIT_MS })
+    if (status === 0) continue
+    console.error(stdout)
+    console.log("not ok properties")
+    return failed("properties", `SEED=${seed}`, ["env", `SEED=${seed}`, process.execPath, ...args])
+  }
+  console.log(`ok properties: ${rounds} seeds`)
+  return true
 }
 
 /** @param {string} name @param {string} source */
 async function fuzz(name, source) {
   const directory = join(paths.build, "fuzz", name)
-  const found = join(directory, "found")
+  const found = join(directory, isFixed ? "fixed" : "found")
   const kept = join(paths.root, "test/fuzz-corpus", name)
+  // What an earlier run has found would change what this one tries.
+  if (isFixed) rmSync(found, { recursive: true, force: true })
   mkdirSync(found, { recursive: true })
   mkdirSync(kept, { recursive: true })
 
@@ -112,21 +160,22 @@ async function fuzz(name, source) {
   if (!(await succeeds("clang", [...flags, ...sources, "-o", program]))) return false
 
   // libFuzzer writes new inputs to the first directory only.
-  const limit = seconds ? `-max_total_time=${seconds}` : "-runs=0"
+  const fresh = seconds ? [`-max_total_time=${seconds}`] : ["-runs=0"]
+  const extent = isFixed ? [`-runs=${FIXED_RUNS}`, `-seed=${SEED}`] : fresh
   const log = join(directory, "log")
   const output = openSync(log, "w")
   const { status } = await start(
     program,
     [
-      limit,
+      ...extent,
       `-max_len=${maxBytes}`,
-      "-timeout=10",
+      "-timeout=100",
       "-print_final_stats=1",
       `-artifact_prefix=${directory}/`,
       found,
       kept,
     ],
-    { limitMs: (seconds + 120) * 1000, stdio: ["ignore", output, output] },
+    { limitMs: seconds * 1000 + LIMIT_MS, stdio: ["ignore", output, output] },
   )
   closeSync(output)
   const text = readFileSync(log, "utf8")
@@ -147,5 +196,5 @@ async function fuzz(name, source) {
       `The input: ${paths.shown(artifact)}. To repeat: ${paths.shown(program)} ${paths.shown(artifact)}`,
     )
   console.log(`not ok ${name}: see ${paths.shown(log)}`)
-  return false
+  return failed(name, text.slice(-1500), artifact ? [program, artifact] : [program, kept])
 }

@@ -5,10 +5,9 @@ import { join } from "node:path"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads"
 import { readArgs } from "./lib/args.mjs"
-import { git } from "./lib/git.mjs"
 import { fail } from "./lib/run.mjs"
 import { bundleEngine, bundleSimulator } from "./lib/simulation.mjs"
-import { finish } from "./lib/tally.mjs"
+import { finish, tellFailure } from "./lib/tally.mjs"
 
 /** @typedef {typeof import("../test/simulation/index.js")} Simulator */
 /** @typedef {import("../test/simulation/index.js").Code} Code */
@@ -22,8 +21,7 @@ Runs scenarios: sockets of all types over a simulated network and clock, with th
 determines everything in its scenario. The last line has the totals.
   --seconds N      the duration, with new seeds each time; 60 by default
   --runs N         the number of runs, instead of a duration
-  --from SEED      the first seed; by default one from the clock. "tree" derives it from the committed
-                   sources: each state of them has seeds of its own, and the same ones in every run
+  --from SEED      the first seed; by default one from the clock. The gate plays 20,000 runs from 0
   --seed SEED      run one scenario, print its log, and shrink it if it fails
   --scenario FILE  the same for a stored scenario
   --mutations      inject known faults, one at a time, and print after how many runs each is found
@@ -124,7 +122,8 @@ async function main() {
     await outOfPromises(() => show(simulator, code, scenario, true, options.store))
     return
   }
-  const from = firstSeed(options.from)
+  const from =
+    options.from === undefined ? (Date.now() % 1e9) * SEED_STEP : number("from", options.from)
   const runs = options.runs === undefined ? SEED_STEP : number("runs", options.runs)
   const seconds = options.runs === undefined ? number("seconds", options.seconds ?? "60") : 1e6
   const start = Date.now()
@@ -139,20 +138,11 @@ async function main() {
   finish({ passed: result.runs - result.failed.length, failed: result.failed.length, skipped: 0 })
 }
 
-/** @param {string | undefined} given */
-function firstSeed(given) {
-  const ofClock = (Date.now() % 1e9) * SEED_STEP
-  if (given === undefined) return ofClock
-  if (given !== "tree") return number("from", given, '"tree" or a whole number')
-  const tree = git("rev-parse", "HEAD^{tree}")
-  return tree === null ? ofClock : Number.parseInt(tree.slice(0, 7), 16) * SEED_STEP
-}
-
 /** @param {string} name @param {string | undefined} given */
-function number(name, given, allowed = "a whole number") {
+function number(name, given) {
   const value = Number(given)
   if (!Number.isInteger(value) || value < 0)
-    fail(`--${name} ${given}: must be ${allowed}\n\n${usage}`)
+    fail(`--${name} ${given}: must be a whole number\n\n${usage}`)
   return value
 }
 
@@ -174,6 +164,14 @@ async function report(simulator, code, { failed }, store) {
   /** @type {Map<string, number[]>} */
   const byRule = new Map()
   for (const { seed, rule } of failed) byRule.set(rule, [...(byRule.get(rule) ?? []), seed])
+  for (const { seed, rule } of failed)
+    tellFailure({
+      test: rule,
+      file: "test/simulation",
+      seed,
+      alone: `npm run simulate -- --seed ${seed}`,
+      error: "",
+    })
   for (const [rule, seeds] of byRule) {
     console.log(`\n${seeds.length} × ${rule}: seeds ${seeds.slice(0, 20).join(", ")}`)
     for (const seed of seeds.slice(0, SHOWN_MAX))
@@ -243,6 +241,8 @@ async function playMutations(simulator, file, only, store) {
     const first = Math.min(...result.failed.map(({ seed }) => seed))
     const found = result.failed.find(({ seed }) => seed === first)
     counts[found ? "passed" : "failed"]++
+    const alone = `npm run simulate -- --mutations --only "${name}"`
+    if (!found) tellFailure({ test: name, alone, error: "the fault was not found" })
     const what = found
       ? `within ${first + 1} runs: ${found.rule}`
       : `not found in ${result.runs} runs`

@@ -5,9 +5,10 @@ import { readArgs } from "./lib/args.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, start } from "./lib/run.mjs"
 import { missingSanitizers } from "./lib/sanitizers.mjs"
+import { inShell } from "./lib/shell.mjs"
 import { onAllCores } from "./lib/side-by-side.mjs"
 import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
-import { finish } from "./lib/tally.mjs"
+import { finish, tellFailure } from "./lib/tally.mjs"
 
 const { only } = readArgs(
   `usage: npm run test:native [-- --only NAME]
@@ -88,7 +89,10 @@ function objectOf(compiler, source, suffix) {
 function compiling(compiler, source, suffix, flags) {
   const args = [...flags, "-c", source, "-o", objectOf(compiler, source, suffix)]
   return async () => {
-    if ((await start(compiler, args)).status !== 0) counts.failed++
+    if ((await start(compiler, args)).status === 0) return
+    counts.failed++
+    const alone = inShell([compiler, ...args])
+    tellFailure({ test: `${compiler} compiles`, file: paths.shown(source), alone, error: "" })
   }
 }
 
@@ -105,16 +109,25 @@ async function runTest(compiler, { name, defines }, test) {
   ]
   const flags = [...common, ...strict, ...defines]
   const linked = await start(compiler, [...flags, test.source, ...objects, "-o", program])
-  if (linked.status !== 0) return report(label, 0, 1)
+  if (linked.status !== 0) {
+    fails(label, test.name, "was not built")
+    return report(label, 0, 1)
+  }
 
   const { stdout, status } = await start(program, [])
   const passed = stdout.match(/^ok /gm)?.length ?? 0
   const failures = stdout.match(/^not ok .*$/gm) ?? []
-  for (const line of failures) console.error(line)
+  for (const line of failures) fails(label, test.name, line)
   const crashed = status !== 0 && !failures.length
-  if (crashed) console.error(`${label}: ended with ${status}`)
-  if (!passed && !crashed && !failures.length) console.error(`${label}: ran no tests`)
+  if (crashed) fails(label, test.name, `ended with ${status}`)
+  if (!passed && !crashed && !failures.length) fails(label, test.name, "ran no tests")
   report(label, passed, failures.length + Number(crashed || (!passed && !failures.length)))
+}
+
+/** @param {string} label @param {string} name @param {string} error */
+function fails(label, name, error) {
+  const alone = `npm run test:native -- --only ${name}`
+  tellFailure({ test: label, file: `wasm/test/${name}.c`, alone, error })
 }
 
 /** @param {string} label @param {number} passed @param {number} failed */

@@ -17,8 +17,9 @@ import {
   startInWindows,
   windowsPath,
 } from "./lib/runtimes.mjs"
+import { inShell } from "./lib/shell.mjs"
 import { runSideBySide } from "./lib/side-by-side.mjs"
-import { finish } from "./lib/tally.mjs"
+import { finish, tellFailure } from "./lib/tally.mjs"
 
 /** @typedef {import("../test/platforms/windows/main.js").Report} Report */
 
@@ -61,8 +62,6 @@ const files = filesIn(join(root, "test/sockets"), suffix).filter((path) => {
 if (!files.length) fail(`no such file in test/sockets: ${file}`)
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
-/** Failures, printed again at the end. @type {string[]} */
-const failures = []
 await runSideBySide(
   files.map((path) => ({
     name: path,
@@ -72,7 +71,6 @@ await runSideBySide(
   AT_ONCE,
 )
 endWindows()
-if (failures.length) console.log(`\nFailed:\n${failures.join("\n")}`)
 finish(counts)
 
 /** Compiles all files that tests import to JavaScript, for hooks.mjs. */
@@ -104,25 +102,27 @@ async function runFile(name, path) {
   console.log(`\n${path}`)
   if (!existsSync(report)) {
     return failed(
-      `${path} ended with ${status} before its report\n${readFileSync(printed, "utf8")}`,
+      path,
+      "the whole file",
+      `ended with ${status} before its report\n${readFileSync(printed, "utf8")}`,
     )
   }
   /** @type {Report} */
   const { tests, errors } = JSON.parse(readFileSync(report, "utf8"))
-  for (const test of tests) show(test, unfit.get(test.name))
-  for (const error of errors) failed(`an error outside of all tests:\n${indented(error)}`)
+  for (const test of tests) show(path, test, unfit.get(test.name))
+  for (const error of errors) failed(path, "outside of all tests", error)
   for (const [name] of unfit)
     if (!tests.some((test) => test.name === name))
-      failed(`left out, but there is no such test: ${name}`)
+      failed(path, name, "is left out, but there is no such test")
 }
 
-/** @param {Report["tests"][number]} test @param {string | undefined} why it is left out */
-function show({ name, state, milliseconds, errors }, why) {
+/** @param {string} path @param {Report["tests"][number]} test @param {string | undefined} why it is left out */
+function show(path, { name, state, milliseconds, errors }, why) {
   if (state === "pass") {
     counts.passed++
     console.log(`  ✓ ${name} ${milliseconds} ms`)
   } else if (state === "fail") {
-    failed(`${name} ${milliseconds} ms\n${errors.map(indented).join("\n")}`)
+    failed(path, name, `after ${milliseconds} ms\n${errors.join("\n")}`)
   } else if (why) console.log(`  - ${name}: ${why}`)
   else if (!only) {
     counts.skipped++
@@ -130,14 +130,11 @@ function show({ name, state, milliseconds, errors }, why) {
   }
 }
 
-/** @param {string} what */
-function failed(what) {
-  console.log(`  ✗ ${what}`)
-  failures.push(`  ✗ ${what}`)
+/** @param {string} path @param {string} test @param {string} error */
+function failed(path, test, error) {
+  console.log(`  ✗ ${test}\n${error.replaceAll(/^/gm, "      ")}`)
+  const name = basename(path, suffix)
+  const alone = inShell(["node", "scripts/windows-sockets.mjs", "--file", name])
+  tellFailure({ test, file: path, alone, error })
   counts.failed++
-}
-
-/** @param {string} text */
-function indented(text) {
-  return text.replaceAll(/^/gm, "      ")
 }

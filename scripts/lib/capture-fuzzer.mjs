@@ -26,18 +26,25 @@ const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/u
  */
 export async function fuzz(name, what, inputs) {
   const {
-    seconds,
+    seconds = "0",
+    runs: count,
     seed = String(Date.now()),
     input,
   } = readArgs(
-    `usage: node scripts/fuzz-${name}.mjs --seconds N [--seed SEED]
+    `usage: node scripts/fuzz-${name}.mjs [--seconds N | --runs N] [--seed SEED]
        node scripts/fuzz-${name}.mjs --input FILE
 
 ${what} Failing inputs are written to build/fuzz/${name}/.
-  --seconds N    the duration; 0 only replays the corpus
+  --seconds N    the duration; by default 0, which only replays the corpus
+  --runs N       the number of inputs besides the corpus, instead of a duration
   --seed SEED    generate the same inputs again; by default the time
   --input FILE   only this file`,
-    { seconds: { type: "string" }, seed: { type: "string" }, input: { type: "string" } },
+    {
+      seconds: { type: "string" },
+      runs: { type: "string" },
+      seed: { type: "string" },
+      input: { type: "string" },
+    },
   )
   const random = createRandom(seed)
   const check = await checker(name, random)
@@ -50,8 +57,10 @@ ${what} Failing inputs are written to build/fuzz/${name}/.
     runs++
   }
   for (const file of input ? [readFileSync(input)] : corpus) run(file)
-  const deadline = Date.now() + Number(seconds ?? 0) * 1000
-  while (Date.now() < deadline) run(make())
+  const deadline = Date.now() + Number(seconds) * 1000
+  const isOver = (/** @type {number} */ made) =>
+    count === undefined ? Date.now() >= deadline : made >= Number(count)
+  for (let made = 0; !isOver(made); made++) run(make())
   console.log(`${runs} runs`)
 }
 

@@ -3,27 +3,36 @@ import { spawn } from "node:child_process"
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs"
 import { setPriority } from "node:os"
 import { join } from "node:path"
-import { build, root, shown } from "./paths.mjs"
+import { build, root } from "./paths.mjs"
 import { nodeVersion } from "./runtimes.mjs"
-import { readSummary } from "./tally.mjs"
+import { inShell } from "./shell.mjs"
+import { readFailures, readSummary } from "./tally.mjs"
+import { failureOf, readReport } from "./vitest-report.mjs"
 
-/** @typedef {import("./tally.mjs").Counts} Counts */
+/** @typedef {import("./tally.mjs").Failure} Failure */
 /** @typedef {{ status: number | string | null, output: string }} Ended */
-/** @typedef {{ counts: Counts, failures: string[] }} Result */
+/** The result of a suite, in which a skipped test counts as failed. @typedef {{ counts: { passed: number, failed: number }, failures: Failure[] }} Result */
 /**
  * @typedef {object} Suite
  * @property {string[]} command
+ * @property {Record<string, string>} [environment]
  * @property {(ended: Ended) => Result} count
  */
 
-/** Maximum number of characters of a failure that the gate repeats at its end. */
+/** Maximum number of characters of an error that the gate prints at its end. */
 const EXCERPT = 1500
 
 /** The directory of logs and reports. */
 export const directory = join(build, "gate")
 
-/** @param {string} why @returns {Result} */
-const failed = (why) => ({ counts: { passed: 0, failed: 1, skipped: 0 }, failures: [why] })
+/**
+ * The result of a suite that failed as a whole.
+ * @param {string[]} command @param {string} error @returns {Result}
+ */
+const failed = (command, error) => ({
+  counts: { passed: 0, failed: 1 },
+  failures: [{ test: "the whole suite", alone: inShell(command), error }],
+})
 
 /** @param {Ended} ended */
 const ending = ({ status, output }) => `ended with ${status}\n${output.slice(-EXCERPT)}`
@@ -33,18 +42,27 @@ export const succeeds = (command) => ({
   command,
   count: (ended) =>
     ended.status === 0
-      ? { counts: { passed: 1, failed: 0, skipped: 0 }, failures: [] }
-      : failed(ending(ended)),
+      ? { counts: { passed: 1, failed: 0 }, failures: [] }
+      : failed(command, ending(ended)),
 })
 
-/** Describes a command that prints its counts at the end (tally.mjs). @param {string[]} command @returns {Suite} */
+/** Describes a command that prints its failures and counts (tally.mjs). @param {string[]} command @returns {Suite} */
 export const counts = (command) => ({
   command,
   count: (ended) => {
     const counts = readSummary(ended.output)
-    if (!counts || !(counts.passed + counts.failed)) return failed(ending(ended))
-    if (ended.status !== 0 && !counts.failed) return failed(ending(ended))
-    return { counts, failures: counts.failed ? [ended.output.slice(-EXCERPT)] : [] }
+    const failures = readFailures(ended.output)
+    // It crashed, ran nothing, skipped something or did not tell what failed.
+    const isComplete = counts && counts.passed > 0 && !counts.skipped
+    if (!isComplete || (failures.length === 0 && (ended.status !== 0 || counts.failed > 0)))
+      failures.push(...failed(command, ending(ended)).failures)
+    return {
+      counts: {
+        passed: counts?.passed ?? 0,
+        failed: Math.max(counts?.failed ?? 0, failures.length),
+      },
+      failures,
+    }
   },
 })
 
@@ -52,45 +70,39 @@ export const counts = (command) => ({
  * Describes projects of vitest.config.ts, which one process runs.
  * @param {string} projects their names, with a `*` for any end of a name
  * @param {"22" | "24"} [node] the version of Node, if not the current one
+ * @param {string[]} [files] only these, or all
  * @returns {Suite}
  */
-export function vitest(projects, node) {
-  const file = join(directory, `${projects.replaceAll("*", "")}${node ?? ""}.json`)
+export function vitest(projects, node, files = []) {
+  const report = join(directory, `${projects.replaceAll("*", "")}${node ?? ""}.jsonl`)
   const program = node ? nodeVersion(node) : process.execPath
-  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${file}`]
   const main = join(root, "node_modules/vitest/vitest.mjs")
+  const reporters = ["default", join(root, "scripts/lib/vitest-reporter.mjs")]
+  const command = [program, main, "run", "--retry=0", "--project", projects, ...files]
   return {
-    command: [program, main, "run", "--project", projects, "--retry=0", ...reporters],
-    count: (ended) => (existsSync(file) ? countReport(file, ended) : failed(ending(ended))),
+    command: [...command, ...reporters.map((name) => `--reporter=${name}`)],
+    environment: { GATE_REPORT: report },
+    count: (ended) =>
+      existsSync(report)
+        ? countReport(readReport(report), ended, [program, main, "run"])
+        : failed(command, ending(ended)),
   }
 }
 
-/** @param {string} file @param {Ended} ended @returns {Result} */
-function countReport(file, ended) {
-  const report = JSON.parse(readFileSync(file, "utf8"))
-  /** @type {{ name: string, status: string, message: string, assertionResults: any[] }[]} */
-  const files = report.testResults
-  const failures = files
-    .flatMap(({ assertionResults }) => assertionResults)
-    .filter(({ status }) => status !== "passed")
-    .map((test) => `${test.fullName}\n${test.failureMessages.join("\n").slice(0, EXCERPT)}\n`)
-  // A file that could not be loaded has a message, but no tests.
-  const broken = files.filter(
-    ({ status, assertionResults }) =>
-      status === "failed" && !assertionResults.some((test) => test.status === "failed"),
-  )
-  for (const { name, message } of broken) failures.push(`${shown(name)}: ${message}`)
-  const counts = {
-    passed: report.numPassedTests,
-    failed: report.numFailedTests + broken.length,
-    skipped: report.numPendingTests + report.numTodoTests,
+/** @param {ReturnType<typeof readReport>} report @param {Ended} ended @param {string[]} vitest @returns {Result} */
+function countReport({ counts, failed: lines, running }, ended, vitest) {
+  const failures = lines.map((line) => failureOf(line, vitest))
+  // It crashed, was killed, or ran nothing.
+  if (!counts || (!failures.length && (ended.status !== 0 || !counts.passed))) {
+    const what = running.length ? `while running ${running.join(", ")}: ` : ""
+    const whole = failed(vitest, `${what}${ending(ended)}`)
+    failures.push(...whole.failures)
   }
-  // An error outside of tests, or no tests at all.
-  if (!counts.failed && (ended.status !== 0 || !counts.passed)) {
-    counts.failed = 1
-    failures.push(ending(ended))
+  // A skipped test proves nothing, and a suite that failed is one failure more than its tests.
+  return {
+    counts: { passed: counts?.passed ?? 0, failed: failures.length },
+    failures,
   }
-  return { counts, failures }
 }
 
 /**
@@ -101,33 +113,36 @@ function countReport(file, ended) {
  * @param {boolean} [isBackground]  whether it gets the lowest priority
  * @returns {Promise<Result & { output: string }>}
  */
-export async function runSuite({ command, count }, file, stop, isBackground = false) {
+export async function runSuite(suite, file, stop, isBackground = false) {
   const log = openSync(file, "w")
-  const status = await runCommand(command, log, stop, isBackground).catch(String)
+  const status = await runCommand(suite, log, stop, isBackground).catch(String)
   closeSync(log)
   const output = readFileSync(file, "utf8")
-  if (stop.aborted) return { ...failed(ending({ status, output })), output }
   try {
-    return { ...count({ status, output }), output }
+    return { ...suite.count({ status, output }), output }
   } catch (error) {
-    return { ...failed(String(error)), output }
+    return { ...failed(suite.command, String(error)), output }
   }
 }
 
 /**
  * Runs a command in a process group, which is killed as a whole at `stop`. The output goes to a
  * file, because a process that outlives the command would keep a pipe open.
- * @param {string[]} command
+ * @param {Suite} suite
  * @param {number} log
  * @param {AbortSignal} stop
  * @param {boolean} isBackground
  * @returns {Promise<number | string | null>} the exit code, or the reason why it ended
  */
-function runCommand([program = "", ...args], log, stop, isBackground) {
+function runCommand({ command: [program = "", ...args], environment }, log, stop, isBackground) {
   return new Promise((resolve, reject) => {
     stop.throwIfAborted()
-    const stdio = /** @type {const} */ (["ignore", log, log])
-    const child = spawn(program, args, { cwd: root, stdio: [...stdio], detached: true })
+    const child = spawn(program, args, {
+      cwd: root,
+      env: { ...process.env, ...environment },
+      stdio: ["ignore", log, log],
+      detached: true,
+    })
     if (isBackground && child.pid) lowerPriority(child.pid)
     const kill = () => {
       try {

@@ -1,6 +1,27 @@
-/** Prints a suite's counts, on a last line that gate.mjs reads. */
+/** Prints a suite's failures and counts, in lines that gate.mjs reads. */
 
 /** @typedef {{ passed: number, failed: number, skipped: number }} Counts */
+/**
+ * A test that failed.
+ * @typedef {object} Failure
+ * @property {string} test  its name
+ * @property {string} [file]  of the test, in the repository
+ * @property {string | number} [seed]  of its random choices
+ * @property {string} alone  the command that runs only this test
+ * @property {string} error
+ */
+
+const FAILURE = "failure: "
+
+/** Prints a failure. @param {Failure} failure */
+export const tellFailure = (failure) => console.log(FAILURE + JSON.stringify(failure))
+
+/** Parses the failures in a script's output. @param {string} output @returns {Failure[]} */
+export const readFailures = (output) =>
+  output
+    .split("\n")
+    .filter((line) => line.startsWith(FAILURE))
+    .map((line) => JSON.parse(line.slice(FAILURE.length)))
 
 /** @param {Counts} counts */
 export const summary = ({ passed, failed, skipped }) =>

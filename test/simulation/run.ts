@@ -25,8 +25,6 @@ const QUIET_ROUNDS = 60
 const ROUND_BYTES = 20_000
 /** More bytes than a handshake has in a direction. */
 const HANDSHAKE_BYTES = 1000
-/** More events than in any run that does not loop forever. */
-const STEPS_MAX = 300_000
 /** Milliseconds that sockets have to end, including threads, linger and farewells. */
 const END_MS = 6000
 
@@ -216,11 +214,7 @@ function probe(
 
 function finish(run: Run, checkers: readonly Checker[]): void {
   const { world, programs, network } = run
-  const runUntil = (ms: number) => {
-    world.runUntil(ms)
-    if (world.steps > STEPS_MAX) world.fail("a run ends", `after ${world.steps} events`)
-  }
-  runUntil(BUSY_MS)
+  world.runUntil(BUSY_MS)
   for (const checker of checkers) checker.busy?.()
   for (const { process } of programs)
     world.runScript(process.loop, () => {
@@ -248,7 +242,7 @@ function finish(run: Run, checkers: readonly Checker[]): void {
   const settle = (isDone = () => true) => {
     for (let round = 0; !world.failure; round++) {
       const before = progress()
-      runUntil(world.now + quietMs)
+      world.runUntil(world.now + quietMs)
       if (isDone() && progress() === before && (mayStay || !isBusy(network))) break
       if (round >= QUIET_ROUNDS) world.fail("a run ends", `after ${world.now} ms`)
     }
@@ -263,6 +257,6 @@ function finish(run: Run, checkers: readonly Checker[]): void {
       for (const program of programs)
         if (program.process === process && program.spec === spec) program.close()
     })
-  runUntil(world.now + END_MS)
+  world.runUntil(world.now + END_MS)
   if (!world.failure) for (const checker of checkers) checker.end?.()
 }

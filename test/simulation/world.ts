@@ -246,6 +246,13 @@ export class EventLoop {
 /** Drains the queue of microtasks, which V8 refuses while one of them is running. */
 const runMicrotasks = (process as unknown as { _tickCallback(): void })._tickCallback
 
+/**
+ * More events than happen in WINDOW_MS of simulated time unless something loops. There is no limit
+ * for a whole run: a peer that is refused may dial for as long as the run lasts.
+ */
+const WINDOW_STEPS_MAX = 300_000
+const WINDOW_MS = 100
+
 /** The state of one run: time, threads, and a log of its events. */
 export class World {
   now = 0
@@ -265,6 +272,7 @@ export class World {
   readonly expected: Set<string> = new Set()
   #order = 0
   #depth = 0
+  #window = { endsAt: 0, steps: 0 }
   /** The thread whose callback has ended, and whose promises are being settled. */
   #settling: EventLoop | undefined
 
@@ -334,11 +342,19 @@ export class World {
     const [at, loop] = next
     this.now = Math.max(this.now, at)
     this.steps++
+    this.#checkRate()
     const { run } = (loop?.events ?? this.kernel).shift()
     if (!loop) run()
     else this.#runOn(loop, run)
     if (this.#depth === 0) this.afterEvent?.()
     return true
+  }
+
+  #checkRate(): void {
+    const { endsAt, steps } = this.#window
+    if (this.now >= endsAt) this.#window = { endsAt: this.now + WINDOW_MS, steps: this.steps }
+    else if (this.steps - steps > WINDOW_STEPS_MAX)
+      this.fail("a run ends", `${this.steps - steps} events in ${WINDOW_MS} ms`)
   }
 
   /** Runs events of the other threads while a thread waits for them, until a time. */

@@ -1,2 +1,1 @@
-/** The seed of every random choice in tests: always the same, unless SEED asks for others. */
-export const SEED: string = process.env.SEED ?? "1"
+export { SEED } from "../../scripts/lib/seed.mjs"

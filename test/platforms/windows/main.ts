@@ -8,6 +8,7 @@ import { pathToFileURL } from "node:url"
 import { startTests, type VitestRunner } from "@vitest/runner"
 import { getTestName, getTests } from "@vitest/runner/utils"
 
+import "../../support/fixed-seed.js"
 import { checkCount, startCounting } from "./vitest.js"
 
 /** The content of REPORT, as JSON. */

@@ -1,0 +1,88 @@
+/** The suites of the gate. */
+import { join } from "node:path"
+import { root } from "./paths.mjs"
+import { counts, succeeds, vitest } from "./suite.mjs"
+
+/**
+ * A suite, and when it may run. `cores` is its CPU time divided by its duration on an idle machine, 1
+ * by default; 0 is a suite that runs at the lowest priority and uses what the others leave.
+ * @typedef {object} GateSuite
+ * @property {string} name
+ * @property {import("./suite.mjs").Suite} suite
+ * @property {number} [cores]
+ * @property {string[]} [after]  names of suites that have to end first
+ * @property {boolean} [quiet]  whether it needs the machine for itself, and so runs after all others
+ */
+
+const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
+  process.execPath,
+  join(root, `scripts/${name}.mjs`),
+  ...args,
+]
+
+/** Runs of the simulator, from the same seed every time. */
+const SIMULATED = ["--from", "0", "--runs", "20000"]
+
+/**
+ * Returns the suites for other versions of Node and other platforms.
+ * @param {boolean} all  every test of sockets, and every version of Node
+ * @returns {GateSuite[]}
+ */
+export const elsewhere = (all) => {
+  const sockets = all ? "sockets" : "sockets-platform"
+  /** @type {GateSuite} */
+  const node22 = { name: "sockets, Node 22", suite: vitest(sockets, "22"), after: ["runtimes"] }
+  return [
+    { name: "runtimes", suite: succeeds(own("runtimes")) },
+    {
+      name: "sockets, Windows",
+      suite: counts(own("windows-sockets", ...(all ? ["--every"] : []))),
+      after: ["runtimes"],
+      quiet: true,
+    },
+    ...(all ? [node22] : []),
+    { name: "sockets, Node 24", suite: vitest(sockets, "24"), after: ["runtimes"] },
+    // Both use the same Wine prefix, and end all programs in it.
+    {
+      name: "platforms",
+      suite: vitest("platforms"),
+      after: ["runtimes", "sockets, Windows"],
+      quiet: true,
+    },
+  ]
+}
+
+/** All suites of the gate, the slowest first. @type {GateSuite[]} */
+export const suites = [
+  { name: "simulate", suite: counts(own("simulate", ...SIMULATED)), cores: 0 },
+  { name: "Rust peer", suite: succeeds(own("rust-peer")) },
+  { name: "python", suite: succeeds(own("python")) },
+  ...elsewhere(false),
+  { name: "pressure", suite: vitest("pressure") },
+  { name: "check", suite: counts(own("check")) },
+  { name: "unit", suite: vitest("unit") },
+  { name: "sockets", suite: vitest("sockets") },
+  { name: "sockets, threads", suite: vitest("sockets-thread") },
+  { name: "differential", suite: vitest("differential*") },
+  { name: "sockets, options", suite: vitest("sockets-with-*") },
+  { name: "native", suite: counts(own("test-native")), cores: 2 },
+  { name: "fuzz", suite: counts(own("fuzz", "--fixed")), cores: 2 },
+  { name: "browser", suite: vitest("browser") },
+  { name: "package", suite: vitest("package"), after: ["runtimes"] },
+  { name: "soak", suite: vitest("soak") },
+  { name: "simulation", suite: vitest("simulation") },
+  { name: "interop", suite: vitest("interop"), cores: 0.5, after: ["python", "Rust peer"] },
+  {
+    name: "interop, threads",
+    suite: vitest("interop-thread"),
+    cores: 0.5,
+    // Not beside the other: a reconnecting peer could reach one of its peers on a reused port.
+    after: ["interop"],
+  },
+  {
+    name: "matrix",
+    suite: succeeds(own("interop-matrix", "--check")),
+    after: ["interop", "interop, threads"],
+  },
+  { name: "quiet", suite: vitest("quiet"), quiet: true },
+]
