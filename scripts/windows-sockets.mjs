@@ -5,7 +5,7 @@ import { availableParallelism } from "node:os"
 import { basename, join, relative } from "node:path"
 import { buildSync } from "esbuild"
 import { sameEverywhere } from "../test/platforms/same-everywhere.mjs"
-import { leftOut } from "../test/platforms/windows/left-out.mjs"
+import { entryOf, leftOut } from "../test/platforms/windows/left-out.mjs"
 import { readArgs } from "./lib/args.mjs"
 import { filesIn } from "./lib/files.mjs"
 import { build, root } from "./lib/paths.mjs"
@@ -87,12 +87,13 @@ function compile() {
 
 /** @param {string} name @param {string} path */
 async function runFile(name, path) {
-  const unfit = new Map(all ? [] : Object.entries(leftOut[name] ?? {}))
+  const unfit = all ? {} : (leftOut[name] ?? {})
+  const entries = Object.keys(unfit)
   const report = join(output, `${name}.json`)
   const printed = join(output, `${name}.log`)
   const args = ["--import", `./${here}/hooks.mjs`, "--expose-gc", `${here}/main.ts`, path]
   const process = startInWindows([...args, windowsPath(report)], printed, {
-    LEFT_OUT: JSON.stringify([...unfit.keys()]),
+    LEFT_OUT: JSON.stringify(entries),
     ...(only ? { ONLY: only } : {}),
   })
   const timer = setTimeout(() => process.kill("SIGKILL"), LIMIT_MS)
@@ -109,11 +110,11 @@ async function runFile(name, path) {
   }
   /** @type {Report} */
   const { tests, errors } = JSON.parse(readFileSync(report, "utf8"))
-  for (const test of tests) show(path, test, unfit.get(test.name))
+  for (const test of tests) show(path, test, unfit[entryOf(entries, test.name) ?? ""])
   for (const error of errors) failed(path, "outside of all tests", error)
-  for (const [name] of unfit)
-    if (!tests.some((test) => test.name === name))
-      failed(path, name, "is left out, but there is no such test")
+  for (const entry of entries)
+    if (!tests.some((test) => entryOf([entry], test.name)))
+      failed(path, entry, "is left out, but there is no such test")
 }
 
 /** @param {string} path @param {Report["tests"][number]} test @param {string | undefined} why it is left out */
