@@ -13,20 +13,31 @@ import { SHAPES } from "./shapes.js"
 const MESSAGES = ALL ? 1_000_000 : 100_000
 const PEERS = 4
 
-const random = createRandom(`proxy ${SEED}`)
-const oneIn = (count: number) => random.below(count) === 0
-
-const slow: Treatment = {
-  delayMs: () => (oneIn(10) ? random.below(5) : 0),
-  pieceBytes: () => (oneIn(4) ? random.between(1, 9) : random.between(10, 60_000)),
+/** One direction of a connection, which the seed and its name determine. */
+function slow(name: string): Treatment {
+  const random = createRandom(`proxy ${SEED} ${name}`)
+  const oneIn = (count: number) => random.below(count) === 0
+  return {
+    delayMs: () => (oneIn(10) ? random.below(5) : 0),
+    pieceBytes: () => (oneIn(4) ? random.between(1, 9) : random.between(10, 60_000)),
+  }
 }
-const unreliable = (): Treatment => ({ ...slow, cutAfterBytes: random.between(20_000, 400_000) })
+function unreliable(name: string): Treatment {
+  const random = createRandom(`cuts ${SEED} ${name}`)
+  return { ...slow(name), cutAfterBytes: random.between(20_000, 400_000) }
+}
 
-/** Number of peers that reach the hub through one relay. */
-async function throughRelay(treat: () => Treatment, run: Omit<Run, "binds" | "through">) {
+/** Runs peers that reach the hub through one relay. */
+async function throughRelay(
+  treat: (name: string) => Treatment,
+  run: Omit<Run, "binds" | "through">,
+) {
   let relay: Promise<Relay> | undefined
   const through = async (endpoint: string) => {
-    relay ??= Relay.open(portOf(endpoint), () => ({ there: treat(), back: slow }))
+    relay ??= Relay.open(portOf(endpoint), (connection) => ({
+      there: treat(`${connection} there`),
+      back: slow(`${connection} back`),
+    }))
     return `lz4+tcp://127.0.0.1:${(await relay).port}`
   }
   const outcome = await exchange({ ...run, binds: "hub", through })
@@ -46,7 +57,7 @@ const usual = {
 } as const
 
 test(`delayed and split messages arrive once, in order and unchanged, seed ${SEED}`, async () => {
-  const { problems } = await throughRelay(() => slow, {
+  const { problems } = await throughRelay(slow, {
     ...usual,
     shape: SHAPES["n PUSH → PULL"]!,
   })

@@ -20,8 +20,13 @@ const MESSAGES = 3
 const contents = { bytes: "mixed", content: "mixed", partsMax: 2 } as const
 const random = createRandom(`storms ${SEED}`)
 const visitors = Array.from({ length: CONNECTIONS }, (_, i) => VISITOR_STREAMS + i)
-/** Others break off in the middle. */
+/** Others break off in the middle: after some bytes, and perhaps only when they are answered. */
 const polite = visitors.filter(() => random.below(3) > 0)
+const unfinished = concat(handshake("PUSH"), message(plainPart(Buffer.alloc(5000))))
+const breaks = visitors.map(() => ({
+  bytes: random.between(1, unfinished.length - 1),
+  answered: random.below(2) === 0,
+}))
 
 async function visit(endpoint: string, stream: number): Promise<void> {
   const push = new Push()
@@ -31,10 +36,10 @@ async function visit(endpoint: string, stream: number): Promise<void> {
 }
 
 /** Ends at some point between its first byte and an incomplete message. */
-async function breakOff(endpoint: string): Promise<void> {
-  const bytes = concat(handshake("PUSH"), message(plainPart(Buffer.alloc(5000))))
-  const peer = await rawPeer(endpoint, bytes.subarray(0, random.between(1, bytes.length - 1)))
-  if (random.below(2) === 0) await once(peer.socket, "data")
+async function breakOff(endpoint: string, stream: number): Promise<void> {
+  const { bytes, answered } = breaks[stream - VISITOR_STREAMS]!
+  const peer = await rawPeer(endpoint, unfinished.subarray(0, bytes))
+  if (answered) await once(peer.socket, "data")
   peer.close()
 }
 
@@ -55,7 +60,7 @@ test(`${CONNECTIONS} connections that come and go do not affect others, seed ${S
           visitors
             .slice(i, i + AT_ONCE)
             .map((stream) =>
-              polite.includes(stream) ? visit(endpoint, stream) : breakOff(endpoint),
+              polite.includes(stream) ? visit(endpoint, stream) : breakOff(endpoint, stream),
             ),
         )
     },

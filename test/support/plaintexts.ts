@@ -47,7 +47,7 @@ function json(random: Random): Generator<number, never> {
   })
 }
 
-function* randomBytes(random: Random): Generator<number, never> {
+function* noise(random: Random): Generator<number, never> {
   for (;;) yield random.next() >>> 24
 }
 
@@ -88,7 +88,7 @@ function* compressed(random: Random): Generator<number, never> {
 const STREAMS: Record<Kind, (random: Random) => Generator<number, never>> = {
   text,
   json,
-  random: randomBytes,
+  random: noise,
   zeros,
   compressed,
 }
