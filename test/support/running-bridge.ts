@@ -2,6 +2,7 @@
 import { spawn } from "node:child_process"
 import { fileURLToPath } from "node:url"
 
+import { PATIENCE } from "./patience.js"
 import { Running } from "./running-script.js"
 
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url))
@@ -14,17 +15,26 @@ export class RunningBridge extends Running {
   readonly lines: string[] = []
   #endpoint = ""
 
-  /** Starts a bridge. Resolves when it listens. */
-  static async start(from: string, to: string, ...options: string[]): Promise<RunningBridge> {
-    const bridge = new RunningBridge(["--from", from, "--to", to, ...options])
+  /** Starts a bridge whose time limits do not expire during a test. Resolves when it listens. */
+  static start(from: string, to: string, ...options: string[]): Promise<RunningBridge> {
+    return RunningBridge.#start([PATIENCE], ["--from", from, "--to", to, ...options])
+  }
+
+  /** Starts a bridge with its own time limits. Resolves when it listens. */
+  static startImpatient(from: string, to: string): Promise<RunningBridge> {
+    return RunningBridge.#start([], ["--from", from, "--to", to])
+  }
+
+  static async #start(node: string[], args: string[]): Promise<RunningBridge> {
+    const bridge = new RunningBridge(node, args)
     const [, words, json] = await bridge.until(/^listening on (\S+),|"endpoint":"(.*?)"/)
     bridge.#endpoint = (words ?? json) as string
     return bridge
   }
 
-  private constructor(args: string[]) {
+  private constructor(node: string[], args: string[]) {
     const stdio = ["ignore", "pipe", "pipe"] as ["ignore", "pipe", "pipe"]
-    super(spawn(process.execPath, [main, "bridge", ...args], { stdio }))
+    super(spawn(process.execPath, [...node, main, "bridge", ...args], { stdio }))
   }
 
   /** The endpoint at which it listens, with the real port. */
