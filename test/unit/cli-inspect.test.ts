@@ -28,6 +28,7 @@ import {
   pcapngFile,
   type Said,
 } from "../support/capture-files.js"
+import { PATIENCE } from "../support/patience.js"
 import { Running } from "../support/running-script.js"
 import { concat, SENTINELS } from "../support/wire.js"
 import { COMMAND, frame, handshake, message } from "../support/zmtp.js"
@@ -715,7 +716,9 @@ describe("--open", () => {
   const browser = file("browser.sh", `#!/bin/sh\nprintf %s "$1" > ${seen}\n`)
   const open = (capture: string, BROWSER = `sh ${browser}`, ...more: string[]) => {
     rmSync(seen, { force: true })
-    return run(["--open", capture, ...more], "", { BROWSER, TMPDIR: directory })
+    // It takes a program for a browser that has started if it has not failed after a while.
+    const NODE_OPTIONS = PATIENCE
+    return run(["--open", capture, ...more], "", { BROWSER, NODE_OPTIONS, TMPDIR: directory })
   }
 
   test("starts the browser with a page that contains the capture, which other users cannot read", () => {
