@@ -16,6 +16,7 @@ import {
   type TcpPacket,
 } from "../support/capture-files.js"
 import { linesOf, only, saidIn } from "../support/captures.js"
+import { heldBytes } from "../support/held-bytes.js"
 import { concat, plainPart } from "../support/wire.js"
 import { COMMAND, frame, frameHead, greeting, handshake, MORE, message } from "../support/zmtp.js"
 
@@ -114,11 +115,11 @@ describe("maxMessageSize limits the bytes collected for a message", () => {
     expect(linesOf(events).at(-1)).toMatch(
       /^client: ERR_LZ4_BUDGET_EXCEEDED: part 0 has 1200000000 bytes on the wire; \d+ left of the most that a message of maxMessageSize 1048576 can take/,
     )
-    const before = process.memoryUsage().arrayBuffers
+    const before = heldBytes()
     const chunk = new Uint8Array(MiB)
     let bytes = 1_200_000_000
     for (; bytes > chunk.length; bytes -= chunk.length) expect(reader.push(chunk)).toEqual([])
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(8 * MiB)
+    expect(heldBytes() - before).toBeLessThan(8 * MiB)
     const last = [...reader.push(concat(chunk.subarray(0, bytes), message(text("hello"))))]
     expect(linesOf(last)).toEqual(["client: hello"])
     reader.close()
@@ -238,7 +239,7 @@ describe("data that waits for missing segments", () => {
     const reader = new CaptureReader()
     const events: CaptureEvent[] = []
     const data = new Uint8Array(60_000)
-    const before = process.memoryUsage().arrayBuffers
+    const before = heldBytes()
     for (let i = 0; i < 4000; i++) {
       const [syn, synAck, ack, lost, , late] = conversation(
         [
@@ -253,7 +254,9 @@ describe("data that waits for missing segments", () => {
       )
       events.push(...reader.push(i === 0 ? file : file.subarray(24)))
     }
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(200 << 20)
+    const held = heldBytes() - before
+    expect(held).toBeGreaterThan(64 << 20)
+    expect(held).toBeLessThan(200 << 20)
     expect(events).toEqual([])
     reader.close()
   })

@@ -1,11 +1,10 @@
 /** Memory that pipes keep: buffers of batches, and slabs with few queued chunks. */
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { expect, test } from "vitest"
 
 import { type Chunk, ChunkBuilder, type Packing } from "../../../src/codec/chunk.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import type { Encoder } from "../../../src/transport/transport.js"
+import { strictlyHeldBytes } from "../../support/held-bytes.js"
 import { FakeConnection, noMarks, Peer, silent } from "../../support/pipes.js"
 import { message as frames } from "../../support/zmtp.js"
 
@@ -45,26 +44,15 @@ class SlabSender implements Encoder {
   close(): void {}
 }
 
-setFlagsFromString("--expose-gc")
-const gc = runInNewContext("gc")
-
-async function usedBytes(): Promise<number> {
-  for (let i = 0; i < 5; i++) {
-    gc()
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  return process.memoryUsage().arrayBuffers
-}
-
 test("batches of closed pipes are not kept", async () => {
   const message = [Buffer.alloc(1000)]
-  const before = await usedBytes()
+  const before = await strictlyHeldBytes()
   const peers = Array.from({ length: 1000 }, () => new Peer(silent))
   for (const { pipe } of peers) for (let i = 0; i < 60; i++) pipe.write(message)
-  expect((await usedBytes()) - before).toBeGreaterThan(55 * MIB)
+  expect((await strictlyHeldBytes()) - before).toBeGreaterThan(55 * MIB)
   for (const { pipe } of peers) pipe.close()
   peers.length = 0
-  expect((await usedBytes()) - before).toBeLessThan(8 * MIB)
+  expect((await strictlyHeldBytes()) - before).toBeLessThan(8 * MIB)
 })
 
 test("a peer that matches one message in ten and does not read uses little more memory than its queue", () => {
