@@ -18,15 +18,17 @@ export interface Child {
   memoryNow(): Memory
   /** Returns the exports of the module's instance that all codecs share. */
   sharedExports(): { memory: WebAssembly.Memory; zl_scratch(region: number, bytes: number): number }
+  /** Returns the number of instances of the module so far. */
+  instancesMade(): number
   /** Leaves less than a page free in the memory of that instance, so that a leak makes it grow. */
   fillWasmMemory(): void
   /** Returns the module of small-blocks.ts. */
   smallBlocks(): WebAssembly.Module
   /** Returns the package, with its sockets. */
   sockets(): Promise<typeof import("zeromq-lz4")>
-  /** Waits for a condition, for at most a minute. */
+  /** Waits for a condition, for some minutes at most. */
   until(condition: () => boolean): Promise<void>
-  /** Returns the resources in use. Waits some seconds at most until they are no more than `before`. */
+  /** Returns the resources in use. Waits some minutes at most until they are no more than `before`. */
   snapshot(before?: Resources): Promise<Memory & Resources>
 }
 
