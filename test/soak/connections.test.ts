@@ -71,7 +71,7 @@ describe("connections", () => {
         await work(0.2)
         const early = await snapshot(bound)
         await work(0.8)
-        const late = await snapshot(bound)
+        const late = await snapshot(early)
         pull.close()
         push.close()
         const last = await snapshot(first)
@@ -116,7 +116,7 @@ describe("connections", () => {
         const early = await snapshot(bound)
         await fill()
         await fill()
-        const late = await snapshot(bound)
+        const late = await snapshot(early)
         pull.close()
         const last = await snapshot(first)
         return { received, sum, first, early, late, last }
@@ -162,7 +162,7 @@ describe("connections", () => {
         for (let i = 0; i < storms / 2; i++) await blow()
         const early = await snapshot(bound)
         for (let i = 0; i < storms / 2; i++) await blow()
-        const late = await snapshot(bound)
+        const late = await snapshot(early)
         pull.close()
         const last = await snapshot(first)
         return { connections, first, early, late, last }

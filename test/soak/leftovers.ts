@@ -39,15 +39,13 @@ export async function inTidyChild<Result, Argument>(
 
 /** Expects that nothing grows with the amount of work, and everything is freed with the sockets. */
 export function expectNothingLeft({ first, early, late, last }: Snapshots): void {
-  const { descriptors, threads, active, listeners } = early
-  expect(late).toMatchObject({ descriptors, threads, active, listeners })
+  // There may be fewer: libzmq's threads end sockets some time later.
+  for (const kind of ["descriptors", "threads", "active", "listeners"] as const)
+    expect(late[kind], kind).toBeLessThanOrEqual(early[kind])
   expect(late.wasm).toBe(early.wasm)
   expect(late.heap - early.heap).toBeLessThan(2 * MIB)
   expect(late.arrayBuffers - early.arrayBuffers).toBeLessThan(2 * MIB)
   expect(late.rss - early.rss).toBeLessThan(64 * MIB)
-  expect(last).toMatchObject({
-    descriptors: first.descriptors,
-    threads: first.threads,
-    active: first.active,
-  })
+  for (const kind of ["descriptors", "threads", "active"] as const)
+    expect(last[kind], kind).toBeLessThanOrEqual(first[kind])
 }
