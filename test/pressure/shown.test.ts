@@ -109,7 +109,7 @@ test.each([0, 1, 2, 3].map((more) => 2 * OPERATIONS + more))(
     const text = (peer: string, i: number) => String(Buffer.alloc(1000, `${peer}${i} `))
     const stream = (peer: string, count: number) =>
       Array.from({ length: count }, (_, i) => message(codec.encodePart(Buffer.from(text(peer, i)))))
-    const pull = use(new Pull({ receiveHighWaterMark: mark, receiveTimeout: 100_000 }))
+    const pull = use(new Pull({ receiveHighWaterMark: mark }))
     await pull.bind(ANY)
     const [a, b] = [
       await rawZmtpPeer(pull.lastEndpoint as string, "PUSH"),
@@ -117,7 +117,7 @@ test.each([0, 1, 2, 3].map((more) => 2 * OPERATIONS + more))(
     ]
     b.socket.write(Buffer.concat(stream("B", count)))
     await eventually(() => (pull.lz4.connections[1]?.received.messages ?? 0) >= mark)
-    // I/O only runs before its turn if a timer has just fired.
+    // I/O only runs before its turn if a timer has just fired. Whether it does decides what is tested, not the result.
     await sleep(1)
     a.socket.write(Buffer.concat(stream("A", 61)))
     const received: Record<string, string[]> = { A: [], B: [] }
