@@ -4,6 +4,7 @@ import { basename } from "node:path"
 import { pathToFileURL } from "node:url"
 import type { Browser, Page } from "playwright-core"
 import { root } from "../support/packed.js"
+import { WAIT_MS } from "./site.js"
 
 export const pageFile = `${root}dist/inspector.html`
 
@@ -34,6 +35,7 @@ export class Inspector {
       colorScheme,
       offline: true,
     })
+    context.setDefaultTimeout(WAIT_MS)
     const inspector = new Inspector(await context.newPage())
     await inspector.page.goto(pathToFileURL(file).href)
     return inspector
@@ -68,9 +70,9 @@ export class Inspector {
   }
 
   /** Waits until the file is read, and returns the status. */
-  async settled(timeout = 200_000): Promise<string> {
+  async settled(): Promise<string> {
     const phases = ["done", "cancelled", "failed"].map((phase) => `[data-phase=${phase}]`)
-    await this.page.locator(phases.join()).waitFor({ timeout })
+    await this.page.locator(phases.join()).waitFor()
     return (await this.page.locator("body").getAttribute("data-phase")) ?? ""
   }
 

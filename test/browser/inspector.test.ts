@@ -1,6 +1,6 @@
 /** The inspector page in use, opened from its file in Chromium, offline. */
 import { execFileSync } from "node:child_process"
-import { readFileSync, statSync, writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
@@ -9,16 +9,14 @@ import type { Browser } from "playwright-core"
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest"
 import { decodeCapture } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
-import { logEvents } from "../../bench/payloads.mjs"
 import { conversation, framesOf, pcapFile } from "../support/capture-files.js"
 import { root, temporaryDirectory } from "../support/packed.js"
 import { concat, dictionaryPart } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
 import { bytesOfDump, Inspector, type InspectorOptions, pageFile } from "./inspector-page.js"
-import { writeCapture } from "./large-captures.js"
+import { writeCapture, writeLogCapture } from "./large-captures.js"
 import { launch } from "./site.js"
 
-const MIB = 2 ** 20
 const sample = join(root, "src/inspector/sample.pcap")
 const directory = temporaryDirectory()
 const inDirectory = (name: string) => join(directory.path, name)
@@ -507,37 +505,21 @@ describe("large captures", () => {
     for (let i = 0; i < count; i++) yield make(i)
   }
 
-  const messages = 78_000
-  const file = inDirectory("200-mb.pcap")
-  beforeAll(() => {
-    const events = logEvents(1)
-    const text = Array.from({ length: 4000 }, () => events.next().value as string)
-    // 8 events each, all different, so that they compress as such messages do.
-    writeCapture(
-      file,
-      times(messages, (i) => ascii(text.slice((i * 7) % 3900, ((i * 7) % 3900) + 8).join("\n"))),
-    )
-    expect(statSync(file).size).toBeGreaterThan(200 * MIB)
-  })
-
   test("can be cancelled", async () => {
+    const file = inDirectory("20-mb.pcap")
+    writeLogCapture(file, 7800)
     await open()
+    // By the page itself: a click from here could come too late.
+    await inspector.page.evaluate(() => {
+      new MutationObserver(() => {
+        const cancel = document.querySelector<HTMLButtonElement>("#cancel")
+        if (document.body.dataset.phase === "reading" && cancel?.checkVisibility()) cancel.click()
+      }).observe(document.body, { attributeFilter: ["data-phase"] })
+    })
     await inspector.choose(file)
-    await inspector.page.locator("[data-phase=reading]").waitFor()
-    await inspector.page.getByRole("button", { name: "Cancel" }).click()
     expect(await inspector.settled()).toBe("cancelled")
     expect(await inspector.text("progress-text")).toMatch(/^Cancelled at \d+ %/)
-  })
-
-  test("of 200 MB need at most 10 seconds and 500 MB of memory", async () => {
-    await open()
-    await inspector.choose(file)
-    expect(await inspector.settled(10_000)).toBe("done")
-    expect(await inspector.text("summary")).toContain(`${messages.toLocaleString("en")} messages`)
-    console.log(`the inspector: ${await inspector.text("progress-text")}`)
-    const peak = await inspector.peakMemoryBytes()
-    console.log(`the inspector: ${Math.round(peak / MIB)} MiB of memory at most`)
-    expect(peak).toBeLessThan(500e6)
+    expect(await inspector.text("summary")).not.toContain("7,800 messages")
   })
 
   test("every one of 1,000,000 messages can be scrolled to", async () => {

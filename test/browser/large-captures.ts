@@ -1,6 +1,7 @@
 /** Writes captures of any size to a file, piece by piece. */
 import { closeSync, openSync, writeSync } from "node:fs"
 import { Codec } from "zeromq-lz4/codec"
+import { logEvents } from "../../bench/payloads.mjs"
 import {
   conversation,
   framesOf,
@@ -16,7 +17,7 @@ const FILE_HEAD_BYTES = 24
 /** Bytes of a connection that are split into packets at once. */
 const PIECE_BYTES = 1 << 20
 
-/** Returns a connection of PUSH to PULL, from its beginning, with `parts` as messages. */
+/** Writes a connection of PUSH to PULL, from its beginning, with `parts` as messages. */
 export function writeCapture(file: string, parts: Iterable<Uint8Array>): void {
   using codec = Codec.createSync()
   const descriptor = openSync(file, "w")
@@ -47,4 +48,20 @@ export function writeCapture(file: string, parts: Iterable<Uint8Array>): void {
   }
   flush()
   closeSync(descriptor)
+}
+
+/** Writes a capture of messages of 8 log events each, all different, so that they compress as such messages do. */
+export function writeLogCapture(file: string, messages: number): void {
+  const events = logEvents(1)
+  const lines = Array.from({ length: 4000 }, () => events.next().value as string)
+  const text = new TextEncoder()
+  const parts = Array.from({ length: 3900 }, (_, i) =>
+    text.encode(lines.slice(i, i + 8).join("\n")),
+  )
+  writeCapture(
+    file,
+    (function* () {
+      for (let i = 0; i < messages; i++) yield parts[(i * 7) % parts.length] as Uint8Array
+    })(),
+  )
 }

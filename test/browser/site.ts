@@ -11,6 +11,9 @@ const types: Record<string, string> = {
   ".wasm": "application/wasm",
 }
 
+/** Limit of each wait for the browser, which only ends tests that hang. */
+export const WAIT_MS = 240_000
+
 /** The minimum content security policy according to docs/codec.md. */
 export const POLICY = "script-src 'self' 'wasm-unsafe-eval'"
 
@@ -58,8 +61,8 @@ export async function serve(browser: Browser, directory: string, policy = POLICY
           page.on("pageerror", reject)
         })
         const result = page
-          .goto(`http://127.0.0.1:${port}/?${query}`)
-          .then(() => page.locator("#result:not(:empty)").textContent({ timeout: 240_000 }))
+          .goto(`http://127.0.0.1:${port}/?${query}`, { timeout: WAIT_MS })
+          .then(() => page.locator("#result:not(:empty)").textContent({ timeout: WAIT_MS }))
         return JSON.parse((await Promise.race([result, failure])) ?? "") as Result
       } finally {
         await page.close()
@@ -75,6 +78,7 @@ export async function serve(browser: Browser, directory: string, policy = POLICY
 export function launch(): Promise<Browser> {
   return chromium.launch({
     executablePath: chromiumPath(),
+    timeout: WAIT_MS,
     // Gate machines run as root, and /dev/shm is small in containers.
     args: ["--no-sandbox", "--disable-dev-shm-usage"],
   })
