@@ -198,7 +198,7 @@ test("decodes SUBSCRIBE and CANCEL of pyomq's SUB", async () => {
   await using peer = await pyomq({ type: "SUB", connect: endpoint, subscribe: ["news"] })
   expect(String(await publisher.receive())).toBe("\x01news")
   await publisher.send(["news/sport", "1 : 0"])
-  expect((await peer.do({ do: "receiveOne", timeoutMs: 10_000 })).parts).toHaveLength(2)
+  expect((await peer.do({ do: "receiveOne", timeoutMs: 200_000 })).parts).toHaveLength(2)
   await peer.do({ do: "unsubscribe", topic: "news" })
   expect(String(await publisher.receive())).toBe("\x00news")
 

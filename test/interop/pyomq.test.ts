@@ -137,7 +137,7 @@ test.each(joinings)(
     const [weSend, theySend] = [does !== "send", does !== "receive"]
     // With threads, a peer may have a message before the thread has counted it.
     await expect
-      .poll(() => socket.lz4.stats, { timeout: 200_000 })
+      .poll(() => socket.lz4.stats)
       .toMatchObject({
         sent: { messages: weSend ? count : 0 },
         received: { messages: theySend ? count : 0 },
@@ -252,7 +252,7 @@ test.each(eachSide)(
     const subscriber = new zmq.XSubscriber()
     await using peer = await join(subscriber, { type: "XPUB", binds })
     const receive = streams.receivingAhead(subscriber)
-    const seen = async () => (await peer.do({ do: "receiveOne", timeoutMs: 30_000 })).parts
+    const seen = async () => (await peer.do({ do: "receiveOne", timeoutMs: 200_000 })).parts
     await subscriber.send("\u0001news")
     expect(await seen()).toEqual([hex("\u0001news")])
     await publishedBy(peer, receive)

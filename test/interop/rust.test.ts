@@ -245,7 +245,7 @@ test.each(SIDES)(
     await using joined = await join(subscriber, { binds, theirs: { type: "XPUB" } })
     const { peer } = joined
     const receive = receivingAhead(subscriber)
-    const seen = async () => (await peer.do({ do: "receiveOne", timeoutMs: 30_000 })).parts
+    const seen = async () => (await peer.do({ do: "receiveOne", timeoutMs: 200_000 })).parts
     await subscriber.send("\u0001news")
     expect(await seen()).toEqual([hex("\u0001news")])
     const [, received] = await Promise.all([
