@@ -11,7 +11,16 @@ import { Script } from "../support/running-script.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { runScript } from "../support/script.js"
 import { eventually, freePort, subscribed, use } from "../support/sockets.js"
-import { ANY, joinWith, noise, plain, startedThreads, text, threaded } from "../support/threads.js"
+import {
+  ANY,
+  exitOf,
+  joinWith,
+  noise,
+  plain,
+  startedThreads,
+  text,
+  threaded,
+} from "../support/threads.js"
 
 const natural = { code: 0, signal: null }
 
@@ -68,7 +77,7 @@ describe("threads", () => {
     push.connect(pull.lastEndpoint as string, threaded)
     await pull.bind(ANY, threaded)
     await eventually(() => started.length === 1)
-    const ended = once(started[0] as Worker, "exit")
+    const ended = exitOf(started[0] as Worker)
     pull.close()
     push.close()
     await ended
@@ -84,7 +93,7 @@ describe("threads", () => {
       await push.send("text")
       await pull.receive()
       await eventually(() => started.length === i)
-      const ended = once(started[i - 1] as Worker, "exit")
+      const ended = exitOf(started[i - 1] as Worker)
       push.disconnect(endpoint)
       await pull.unbind(endpoint)
       await ended
@@ -115,7 +124,7 @@ describe("threads", () => {
       expect.objectContaining({ code: "EADDRINUSE" }),
     )
     await eventually(() => started.length === 1)
-    await once(started[0] as Worker, "exit")
+    await exitOf(started[0] as Worker)
   })
 })
 
@@ -157,8 +166,9 @@ test.each(["close", "unbind"] as const)(
     const peer = connect(portOf(pull.lastEndpoint as string), "127.0.0.1").resume()
     peer.on("error", () => {})
     const over = new Promise((resolve) => peer.on("close", resolve))
-    const ended = once(started[0] as Worker, "exit")
+    const ended = exitOf(started[0] as Worker)
     await turn() // time for net to connect
+    // Time for the thread to accept it. If that takes longer, the listener has yet to be closed.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 300)
     if (end === "close") pull.close()
     else await pull.unbind(pull.lastEndpoint as string)
@@ -316,7 +326,7 @@ describe("when a thread dies", () => {
     }
     await eventually(() => pull.lz4.connections.length === 0)
     await eventually(() => started.length === 2)
-    await once(started[1] as Worker, "exit")
+    await exitOf(started[1] as Worker)
   })
 
   test("written messages do not arrive twice, whenever the thread dies", async () => {
@@ -392,6 +402,7 @@ describe("when a thread dies", () => {
     const lost = once(push.lz4, "disconnect")
     await (await lone(started)).terminate()
     await lost
+    // A thread that were to start later than sendTimeout would not be noticed.
     await expect(push.send("after")).rejects.toMatchObject({ code: "EAGAIN" })
     expect(started).toHaveLength(1)
   })
@@ -459,7 +470,7 @@ describe("a process with endpoints on a thread", () => {
     ],
     [
       "sends many large ones and ends",
-      `${sending} for (let i = 0; i < 30; i++) await push.send([String(i), Buffer.alloc(1 << 20, Math.random().toString())])`,
+      `${sending} for (let i = 0; i < 30; i++) await push.send([String(i), Buffer.alloc(1 << 20, "message " + i)])`,
       30,
     ],
     [
@@ -483,7 +494,7 @@ describe("a process with endpoints on a thread", () => {
     ["connected to nobody", `new zmq.Push().connect("lz4+tcp://127.0.0.1:9", { thread: true })`],
     [
       "connected to a peer, with heartbeats",
-      `const push = new zmq.Push({ heartbeatInterval: 20 }); push.connect(argument, { thread: true });
+      `const push = new zmq.Push({ heartbeatInterval: 20, heartbeatTimeout: 300_000 }); push.connect(argument, { thread: true });
       while (push.lz4.connections.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))`,
     ],
     [
@@ -557,7 +568,7 @@ test("an unreferenced socket is collected without close(), and its connections a
       return [new WeakRef(push), new WeakRef(bound)]
     })()
     const connected = pull.lz4.connections.length
-    for (let i = 0; i < 200 && (ended === 0 || pull.lz4.connections.length > 0); i++) await collect()
+    for (let i = 0; i < 2000 && (ended === 0 || pull.lz4.connections.length > 0); i++) await collect()
     return { connected, left: pull.lz4.connections.length, ended, held: weak.map((one) => one.deref() !== undefined) }
   `)
   expect(result).toEqual({ connected: 1, left: 0, ended: 1, held: [false, false] })

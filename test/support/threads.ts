@@ -31,10 +31,18 @@ export async function joinWith(
   return endpoint
 }
 
+const exits = new WeakMap<Worker, Promise<void>>()
+
+/** Waits until a thread of such a list has ended, which may have happened before. */
+export const exitOf = (worker: Worker): Promise<void> => exits.get(worker) as Promise<void>
+
 /** Returns a list of the threads that are started from now on, until the test ends. */
 export function startedThreads(): Worker[] {
   const started: Worker[] = []
-  const add = (worker: Worker) => started.push(worker)
+  const add = (worker: Worker) => {
+    started.push(worker)
+    exits.set(worker, new Promise((resolve) => worker.once("exit", () => resolve())))
+  }
   process.on("worker", add)
   onTestFinished(() => {
     process.off("worker", add)
