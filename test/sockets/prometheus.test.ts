@@ -22,13 +22,14 @@ test("the recipe for Prometheus exports the numbers of each socket", async () =>
   onTestFinished(() => register.clear())
   const [pull, push] = [use(new Pull()), use(new Push())]
   await pull.bind(`${lz4.scheme}127.0.0.1:*`)
-  push.connect(pull.lastEndpoint as string)
+  push.connect(pull.lastEndpoint as string, { level: 0 })
   recipe()({ orders: push, prices: use(new Publisher()) })
   const part = payload("json", 10_000)
   for (const times of [1, 2]) {
     await push.send(part)
     await pull.receive()
     await eventually(() => push.lz4.stats.sent.messages === times)
+    await eventually(() => push.lz4.stats.waiting.bytes === 0)
     const lines = (await register.metrics()).split("\n")
     const { sent } = push.lz4.stats
     expect(sent.wireBytes).toBeLessThan(sent.plainBytes)

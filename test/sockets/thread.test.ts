@@ -28,8 +28,9 @@ import { portOf, rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { runScript } from "../support/script.js"
 import { sleep } from "../support/sleep.js"
-import { eventually, freePort, subscribed, use } from "../support/sockets.js"
+import { anyPort, eventually, freePort, subscribed, use } from "../support/sockets.js"
 import { ANY, joinWith, noise, plain, text, threaded } from "../support/threads.js"
+import { lz4 } from "../support/transports.js"
 import { concat, plainPart } from "../support/wire.js"
 import { COMMAND, frame, frameHead, handshake, LONG, message } from "../support/zmtp.js"
 
@@ -369,7 +370,7 @@ describe("with a thread", () => {
   test("unbind() delivers all queued messages within linger, and frees the port", async () => {
     const [push, pull] = [use(new Push(big)), use(new Pull(small))]
     push.linger = -1
-    await joinWith(push, pull, threaded, plain)
+    await joinWith(push, pull, threaded, plain, anyPort(lz4))
     for (let i = 0; i < 320; i++) await push.send([String(i), noise])
     const endpoint = push.lastEndpoint as string
     await push.unbind(endpoint)
@@ -416,7 +417,8 @@ describe("with a thread", () => {
   test("totals and connections are the same as without a thread", async () => {
     const shown = async (options: EndpointOptions) => {
       const [pull, push] = [use(new Pull()), use(new Push())]
-      await joinWith(pull, push, options, options)
+      // An adaptive level would depend on the speed of the machine.
+      await joinWith(pull, push, { ...options, level: 0 }, { ...options, level: 0 })
       const messages = [
         ["text"],
         ["", "a", payload("json", 10_000)],
