@@ -58,9 +58,7 @@ async function comesIn(context: Context, pull: Pull): Promise<void> {
 }
 
 describe.each([{ thread: false }, { thread: true }])("with %o", (options) => {
-  test(`${MANY} peers that wait for a handler do not use up the program's sockets, and are accepted in the end`, {
-    timeout: 200_000,
-  }, async () => {
+  test(`${MANY} peers that wait for a handler do not use up the program's sockets, and are accepted in the end`, async () => {
     // In a separate process, which must not end.
     const script = new Script(
       `const zap = new zmq.Router();
@@ -153,7 +151,7 @@ test("a handler gets requests from its bind until its close, and then the next h
 
 test("a handler can be bound at any time while peers connect", async () => {
   const context = new Context()
-  const pull = use(new Pull({ context, zapDomain: "domain", handshakeInterval: 50 }))
+  const pull = use(new Pull({ context, zapDomain: "domain", handshakeInterval: 1000 }))
   await pull.bind(ANY)
   let over = false
   const coming = (async () => {
@@ -230,7 +228,7 @@ test.each([true, false])(
       for (const socket of [zap, pull, push]) socket.close()
       return new WeakRef(context)
     })()
-    for (let i = 0; i < 200 && ref.deref(); i++) await collect()
+    for (let i = 0; i < 2000 && ref.deref(); i++) await collect()
     return ref.deref() === undefined`)
     expect(collected).toBe(true)
   },
@@ -252,12 +250,13 @@ test("a reply without a request id answers the oldest request; one for a lost pe
   gone.close()
   await ended
   const first = await connect("first")
+  const requests = [await zap.receive()]
   const second = firstCommand(await connect("second"))
-  const requests = [await zap.receive(), await zap.receive()] as const
+  requests.push(await zap.receive())
   await send(unwanted)
-  await send(requests[0], "1")
+  await send(requests[0]!, "1")
   await first.closed
-  await send(requests[1])
+  await send(requests[1]!)
   expect(await second).toBe("WELCOME")
 })
 
