@@ -23,7 +23,7 @@ import { noise } from "../support/threads.js"
 import { lz4, tcp } from "../support/transports.js"
 import { message } from "../support/zmtp.js"
 
-const PROCESSES = 60
+const PROCESSES = 10
 const LZ4 = "lz4+tcp://127.0.0.1:*"
 const TCP = "tcp://127.0.0.1:*"
 const blocked = expect.objectContaining({
@@ -31,11 +31,13 @@ const blocked = expect.objectContaining({
   message: "Socket is blocked by a bind or unbind operation",
 })
 
-test(`none of ${PROCESSES} processes aborts when it unbinds all endpoints of a receiving socket`, {
-  timeout: 300_000,
-}, async () => {
-  expect(await mixedProcesses(PROCESSES)).toEqual([])
-})
+// Several tests, because a busy machine takes long to start so many processes.
+test.each([1, 2, 3, 4, 5, 6])(
+  `none of ${PROCESSES} processes aborts when it unbinds all endpoints of a receiving socket: %i`,
+  async () => {
+    expect(await mixedProcesses(PROCESSES)).toEqual([])
+  },
+)
 
 describe("a call that is pending when the socket gets its first endpoint of libzmq", () => {
   test("receive() gets a message that arrives over it", async () => {
@@ -78,11 +80,12 @@ describe("while an endpoint of libzmq is bound or unbound on a socket with lz4+t
 
   beforeEach(async () => {
     dealer = use(new Dealer())
-    await dealer.bind(LZ4)
+    // Nobody else gets these addresses when they are free again.
+    await dealer.bind(anyPort(lz4))
     boundLz4 = dealer.lastEndpoint as string
     inproc += "+"
     await dealer.bind(inproc)
-    await dealer.bind(TCP)
+    await dealer.bind(anyPort(tcp))
     bound = dealer.lastEndpoint as string
   })
 
