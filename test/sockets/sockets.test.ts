@@ -6,7 +6,7 @@ import * as zmq from "zeromq-lz4"
 import { Dealer, Pair, Publisher, Pull, Push, Router, Subscriber } from "zeromq-lz4"
 
 import { runScript } from "../support/script.js"
-import { eventually, freePort, join, use } from "../support/sockets.js"
+import { anyPort, eventually, freePort, join, use } from "../support/sockets.js"
 import { lz4, transports } from "../support/transports.js"
 
 const CLOSED = { code: "EBADF", errno: expect.any(Number), message: "Socket is closed" }
@@ -230,7 +230,7 @@ describe.each(transports)("over $name", (transport) => {
     })
 
     test("frees the port", async () => {
-      await b.bind(`${scheme}127.0.0.1:*`)
+      await b.bind(anyPort(transport))
       const address = b.lastEndpoint as string
       b.close()
       await eventually(() => a.bind(address))
@@ -265,7 +265,7 @@ describe.each(transports)("over $name", (transport) => {
         await pull.receive()
         return new WeakRef(push)
       })()
-      for (let i = 0; i < 200 && !(gone && !ref.deref()); i++) await collect()
+      for (let i = 0; i < 2000 && !(gone && !ref.deref()); i++) await collect()
       return { gone, collected: !ref.deref() }`)
     expect(result).toEqual({ gone: true, collected: true })
   })
@@ -279,8 +279,8 @@ describe.each(transports)("over $name", (transport) => {
         for (const text of ["1", "2", "3"]) await push.send(text)
         return new WeakRef(push)
       })()
-      for (let i = 0; i < 200 && ref.deref(); i++) await collect()
-      const pull = new zmq.Pull({ receiveTimeout: 10_000 })
+      for (let i = 0; i < 2000 && ref.deref(); i++) await collect()
+      const pull = new zmq.Pull({ receiveTimeout: 200_000 })
       await pull.bind("${scheme}127.0.0.1:${port}")
       const received = []
       while (received.length < 3) received.push(String((await pull.receive())[0]))
@@ -289,12 +289,13 @@ describe.each(transports)("over $name", (transport) => {
   })
 
   test("an unreferenced bound socket is collected, and its address is free again", async () => {
+    const port = await freePort()
     const result = await runScript(`
       const push = new zmq.Push({ reconnectInterval: 20, linger: 0 })
       const gone = new Promise((resolve) => push.events.on("disconnect", resolve))
       const [ref, address] = await (async () => {
         const pull = new zmq.Pull({ linger: 0 })
-        await pull.bind("${scheme}127.0.0.1:*")
+        await pull.bind("${scheme}127.0.0.1:${port}")
         push.connect(pull.lastEndpoint)
         await push.send("text")
         await pull.receive()
@@ -302,7 +303,7 @@ describe.each(transports)("over $name", (transport) => {
       })()
       const other = new zmq.Pull()
       let bound = false
-      for (let i = 0; i < 200 && !bound; i++) {
+      for (let i = 0; i < 2000 && !bound; i++) {
         await collect()
         bound = await other.bind(address).then(() => true, () => false)
       }
@@ -325,7 +326,7 @@ describe.each(transports)("over $name", (transport) => {
         push.close()
         return new WeakRef(context)
       })()
-      for (let i = 0; i < 200 && ref.deref(); i++) await collect()
+      for (let i = 0; i < 2000 && ref.deref(); i++) await collect()
       return ref.deref() === undefined`)
     expect(result).toBe(true)
   })
