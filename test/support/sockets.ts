@@ -105,9 +105,10 @@ export async function subscribed(
   first.finally(() => {
     arrived = true
   })
-  while (!arrived) {
+  // More and more slowly, so that probes for a slow subscriber never fill a queue, and none is dropped.
+  for (let pauseMs = 2; !arrived; pauseMs = Math.min(2 * pauseMs, 200)) {
     await publisher.send(`${topic}probe`)
-    await sleep(2)
+    await sleep(pauseMs)
   }
   await publisher.send(`${topic}last probe`)
   while (String((await subscriber.receive())[0]) !== `${topic}last probe`);
