@@ -125,9 +125,12 @@ test("a program that sends large messages in a loop does not starve timers and I
   const text = Buffer.from(payload("json", 256 * 1024))
   let turns = 0
   const interval = setInterval(() => turns++, 0)
-  for (let i = 0; i < 200; i++) await push.send(text)
+  // A fast machine sends many in a turn.
+  for (let i = 0; turns <= 2; i++) {
+    expect(i).toBeLessThan(2000)
+    await push.send(text)
+  }
   clearInterval(interval)
-  expect(turns).toBeGreaterThan(2)
 })
 
 /** Number of consecutive operations that complete at once; the next one waits for a turn. */
