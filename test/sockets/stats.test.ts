@@ -41,8 +41,8 @@ test("a socket without connections has counts of 0", () => {
 })
 
 test.each([
-  ["without a dictionary", {}],
-  ["with a dictionary", { dictionary }],
+  ["without a dictionary", { level: 0 }],
+  ["with a dictionary", { dictionary, level: 0 }],
 ])("messages and bytes are those on the wire %s", async (_, options) => {
   const { pull, push, relay } = await connected(options)
   const messages = [["text"], ["", "a", json], [json.subarray(0, 400)], [payload("random", 2000)]]
