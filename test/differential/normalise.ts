@@ -1,5 +1,6 @@
-/** Converts observations to JSON that does not depend on the run: ports, ids and intervals get names. */
+/** Converts observations to JSON that does not depend on the run: hosts, ports, ids and intervals get names. */
 import { createHash } from "node:crypto"
+import { withoutOwnHost } from "./hosts.js"
 
 export type Json = string | number | boolean | null | Json[] | { [key: string]: Json }
 
@@ -42,7 +43,7 @@ export class Normaliser {
   }
 
   #text(text: string): string {
-    const named = text
+    const named = withoutOwnHost(text)
       .replaceAll("lz4+tcp://", "tcp://")
       .replace(/inproc:\/\/differential-\d+/g, (name) => nameOf(this.#inprocs, name, "inproc"))
       .replace(

@@ -11,6 +11,7 @@ import {
   MORE,
   parseStream,
 } from "../support/zmtp.js"
+import { ownHost } from "./hosts.js"
 import type { Scheme } from "./scenario.js"
 
 export interface HandshakeOptions {
@@ -44,8 +45,8 @@ export class RawPeer {
   }
 
   static async connect(endpoint: string, scheme: Scheme): Promise<RawPeer> {
-    const port = Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
-    const socket = connect(port, "127.0.0.1")
+    const { hostname, port } = new URL(endpoint)
+    const socket = connect(Number(port), hostname)
     const peer = new RawPeer(socket, scheme)
     await once(socket, "connect")
     return peer
@@ -145,23 +146,25 @@ export class RawPeer {
 /** A listener whose connections are raw peers. */
 export class RawListener {
   readonly #server: Server
+  readonly #scheme: Scheme
   readonly peers: RawPeer[] = []
 
   private constructor(server: Server, scheme: Scheme) {
     this.#server = server
+    this.#scheme = scheme
     server.on("connection", (socket) => this.peers.push(new RawPeer(socket, scheme)))
   }
 
-  static async start(scheme: Scheme, port = 0): Promise<RawListener> {
+  static async start(scheme: Scheme, port: number): Promise<RawListener> {
     const server = createServer()
     const listener = new RawListener(server, scheme)
-    server.listen(port, "127.0.0.1")
+    server.listen(port, ownHost)
     await once(server, "listening")
     return listener
   }
 
-  get port(): number {
-    return (this.#server.address() as { port: number }).port
+  get endpoint(): string {
+    return `${this.#scheme}://${ownHost}:${(this.#server.address() as { port: number }).port}`
   }
 
   close(): void {

@@ -9,7 +9,7 @@
  *   observations each time.
  * - DIFFERENTIAL_SHOW=1 prints the observations over `tcp://`.
  */
-import { setTimeout } from "node:timers/promises"
+import { setImmediate, setTimeout } from "node:timers/promises"
 import { expect, test } from "vitest"
 import * as zeromq from "zeromq"
 import * as zeromqDraft from "zeromq/draft.js"
@@ -17,7 +17,7 @@ import * as lz4 from "zeromq-lz4"
 import * as lz4Draft from "zeromq-lz4/draft"
 
 import { sleep } from "../support/sleep.js"
-import { freePort } from "../support/sockets.js"
+import { ownHost, unusedPort } from "./hosts.js"
 import { type Json, Normaliser, withoutExplanations } from "./normalise.js"
 import { isLeftOut, meetingPlain, type Side } from "./plain-peers.js"
 import { type HandshakeOptions, RawListener, RawPeer } from "./raw-peer.js"
@@ -74,6 +74,9 @@ export type Outcome =
 
 export type Log = Record<string, Json>[]
 
+/** A reconnectInterval that does not end within a scenario. */
+export const NEVER_MS = 1_000_000
+
 /** Time limit of a scenario. One that exceeds it is stuck after the last entry of its log. */
 const SCENARIO_MS = 200_000
 const CONDITION_MS = 120_000
@@ -126,12 +129,14 @@ export class Run {
     return closable
   }
 
-  /** Binds to a free port, and returns the endpoint. */
-  readonly bind = async (socket: zeromq.Socket, host = "127.0.0.1"): Promise<string> => {
-    // A socket of another test may still dial a port that the system has assigned before.
-    await socket.bind(`${this.scheme}://${host}:${await freePort()}`)
+  /** Binds to an address that nobody else uses, or to any port of `host`, and returns the endpoint. */
+  readonly bind = async (socket: zeromq.Socket, host?: string): Promise<string> => {
+    await socket.bind(host ? this.at(`${host}:*`) : await this.unused())
     return socket.lastEndpoint as string
   }
+
+  /** Returns an endpoint at which nobody listens, and that nobody else binds or connects to. */
+  readonly unused = async (): Promise<string> => this.at(`${ownHost}:${await unusedPort()}`)
 
   /** Returns an endpoint of this scheme. */
   readonly at = (rest: string): string => `${this.scheme}://${rest}`
@@ -200,6 +205,50 @@ export class Run {
       return this.eventTypes(bound).filter((type) => type === "disconnect").length > before
     })
     void [bound.writable, bound.readable]
+  }
+
+  /**
+   * Waits until sockets that connect again have done so: until a socket that began later has failed to
+   * three times.
+   */
+  readonly reconnected = async (): Promise<void> => {
+    const push = this.make(this.zmq.Push, { reconnectInterval: 50, linger: 0 })
+    push.connect(await this.unused())
+    await this.happened(push, "connect:retry", 3)
+    push.close()
+  }
+
+  /**
+   * Waits until all that was sent before has arrived, and all that follows from calls and events before
+   * has happened, as nothing reports either. Other sockets connect, exchange messages and close
+   * meanwhile, one after the other, for which the same threads have to do more, and do it later.
+   */
+  readonly settled = async (context?: zeromq.Context): Promise<void> => {
+    const options = { linger: 0, ...(context && { context }) }
+    for (let i = 0; i < 3; i++) {
+      const reply = this.make(this.zmq.Reply, options)
+      const request = this.make(this.zmq.Request, options)
+      request.connect(await this.bind(reply))
+      for (let j = 0; j < 3; j++) {
+        await request.send("request")
+        await reply.send(await reply.receive())
+        await request.receive()
+      }
+      for (const socket of [request, reply]) {
+        socket.close()
+        await this.happened(socket, "end")
+      }
+    }
+    for (let turns = 0; turns < 3; turns++) await setImmediate()
+  }
+
+  /** As `settled`, for what libzmq does in several steps, and only if the socket is used between them. */
+  readonly settledUsing = async (socket: zeromq.Socket): Promise<void> => {
+    for (let steps = 0; steps < 3; steps++) {
+      void [socket.readable, socket.writable]
+      await this.settled()
+    }
+    void [socket.readable, socket.writable]
   }
 
   /** Receives `count` messages. */
@@ -271,11 +320,8 @@ export class Run {
     return peer
   }
 
-  readonly rawListener = async (port?: number): Promise<RawListener> =>
-    this.use(await RawListener.start(this.scheme, port))
-
-  /** Returns a port that was just free. */
-  readonly freePort = freePort
+  readonly rawListener = async (): Promise<RawListener> =>
+    this.use(await RawListener.start(this.scheme, await unusedPort()))
 
   readonly sleep: (ms: number) => Promise<void> = sleep
 

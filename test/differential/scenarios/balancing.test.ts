@@ -1,5 +1,4 @@
 /** Load balancing and fair queueing (RFC 28 and 30). */
-import { randomBytes } from "node:crypto"
 import { expect } from "vitest"
 import type { Dealer, Push } from "zeromq"
 
@@ -93,25 +92,18 @@ scenario(
 
 scenario(
   "PULL receives from PUSHes in turn while all have messages",
-  async ({ zmq, make, bind, take, until, sleep, observe }) => {
-    const pull = make(zmq.Pull, { receiveHighWaterMark: 10 })
+  async ({ zmq, make, bind, take, settled, observe }) => {
+    const pull = make(zmq.Pull)
     const pushes: Push[] = []
     for (let i = 0; i < 3; i++) {
-      const push = make(zmq.Push, { sendHighWaterMark: 10, sendTimeout: 0 })
+      const push = make(zmq.Push)
       pull.connect(await bind(push))
       pushes.push(push)
     }
-    // Until no more can be sent, so that the queues of all peers are full.
-    const noise = randomBytes(100_000)
-    let quiet = 0
-    await until(async () => {
-      quiet++
-      for (const [i, push] of pushes.entries()) {
-        for (; push.writable; quiet = 0) await push.send([`${i}`, noise])
-      }
-      await sleep(10)
-      return quiet > 20
-    })
+    for (const [i, push] of pushes.entries())
+      for (let j = 0; j < 8; j++) await push.send([`${i}`, `${j}`])
+    await settled()
+    void pull.readable
     const senders = (await take(pull, 24)).map(([sender]) => String(sender))
     const rounds = Array.from({ length: 8 }, (_, i) => senders.slice(3 * i, 3 * i + 3).sort())
     observe("senders of each round", rounds)
@@ -189,7 +181,7 @@ scenario(
 
 scenario(
   "DEALER whose `writable` was read receives in the order of arrival",
-  async ({ zmq, make, bind, joined, sleep, take, observe }) => {
+  async ({ zmq, make, bind, joined, settled, take, observe }) => {
     const dealer = make(zmq.Dealer)
     const endpoint = await bind(dealer)
     const peers = [make(zmq.Dealer), make(zmq.Dealer), make(zmq.Dealer)]
@@ -200,7 +192,7 @@ scenario(
     for (const i of [2, 0, 1]) {
       void dealer.writable
       await peers[i]?.send(`${i}`)
-      await sleep(50)
+      await settled()
     }
     observe("received", (await take(dealer, 3)).map(String))
   },
@@ -209,7 +201,7 @@ scenario(
 
 scenario(
   "PULL moves its last peer to the turn of a peer that has left",
-  async ({ zmq, make, bind, happened, joined, until, sleep, take, observe }) => {
+  async ({ zmq, make, bind, happened, joined, settled, take, observe }) => {
     const pull = make(zmq.Pull)
     const endpoint = await bind(pull)
     const pushes = ["a", "b", "c", "d"].map((name) => ({ name, push: make(zmq.Push) }))
@@ -217,16 +209,14 @@ scenario(
       push.connect(endpoint)
       await joined(pull, i + 1)
     }
-    for (const { name, push } of pushes)
-      for (let i = 0; i < (name === "a" ? 1 : 3); i++) {
-        await push.send(`${name}${i}`)
-        await until(() => pull.readable)
-        await sleep(10)
-        void pull.readable
-      }
+    for (const { name, push } of pushes) {
+      for (let i = 0; i < (name === "a" ? 1 : 3); i++) await push.send(`${name}${i}`)
+      await settled()
+      void pull.readable
+    }
     pushes[0]?.push.close()
     await happened(pull, "disconnect")
-    await sleep(30)
+    await settled()
     observe("received", (await take(pull, 10)).map(String))
   },
   { received: expect.arrayContaining(["a0", "d2"]) },

@@ -1,7 +1,7 @@
 /** The draft sockets: queues, timeouts, reconnection, and commands on the wire. */
 import { expect } from "vitest"
 
-import { type Outcome, scenario } from "../scenario.js"
+import { NEVER_MS, type Outcome, scenario } from "../scenario.js"
 
 const sent = (outcome: Outcome) => "resolves" in outcome
 
@@ -228,13 +228,13 @@ for (const [type, partner] of [
 
 scenario(
   "incompatible draft sockets refuse each other",
-  async ({ draft, make, bind, happened, sleep, eventTypes, observe }) => {
+  async ({ draft, make, bind, happened, settled, eventTypes, observe }) => {
     const server = make(draft.Server)
-    const gather = make(draft.Gather, { reconnectInterval: 10_000 })
+    const gather = make(draft.Gather, { reconnectInterval: NEVER_MS })
     gather.connect(await bind(server))
     await happened(server, "disconnect")
     await happened(gather, "disconnect")
-    await sleep(100)
+    await settled()
     observe("server", eventTypes(server))
     observe("gather", eventTypes(gather))
   },

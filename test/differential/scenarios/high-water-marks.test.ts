@@ -1,6 +1,5 @@
 /** High-water marks, and the behaviour when they are reached. */
-import { randomBytes } from "node:crypto"
-
+import { payload } from "../../../bench/payloads.mjs"
 import { type Outcome, scenario } from "../scenario.js"
 
 const sent = (outcome: Outcome) => "resolves" in outcome
@@ -269,7 +268,7 @@ scenario(
 
 scenario(
   "conflate set between two binds does not apply to the first, not even for later peers",
-  async ({ zmq, make, bind, joined, sleep, observe, take }) => {
+  async ({ zmq, make, bind, joined, settled, observe, take }) => {
     const pull = make(zmq.Pull)
     const first = await bind(pull)
     pull.conflate = true
@@ -279,7 +278,7 @@ scenario(
     await joined(push)
     for (let i = 0; i < 5; i++) await push.send(`${i}`)
     // All have to arrive before the first is received.
-    await sleep(200)
+    await settled()
     observe("received", await take(pull, 5))
   },
   { received: [["0"], ["1"], ["2"], ["3"], ["4"]] },
@@ -289,7 +288,7 @@ scenario(
   "sendHighWaterMark set after bind does not apply to later peers of that endpoint",
   async ({ zmq, make, bind, joined, happened, observe }) => {
     // Much more than fits into the buffers of a connection.
-    const message = randomBytes(1 << 20)
+    const message = payload("random", 1 << 20)
     for (const [before, after] of [
       [1000, 1],
       [1, 1000],
@@ -318,8 +317,8 @@ scenario(
 for (const type of ["Push", "Dealer"] as const) {
   scenario(
     `${type} with conflate keeps the last message`,
-    async ({ zmq, make, freePort, at, take, observe }) => {
-      const endpoint = at(`127.0.0.1:${await freePort()}`)
+    async ({ zmq, make, unused, take, observe }) => {
+      const endpoint = await unused()
       const sender = make(zmq[type], { conflate: true, sendTimeout: 0 })
       sender.connect(endpoint)
       for (let i = 0; i < 5; i++) await sender.send(`${i}`)
@@ -378,7 +377,7 @@ scenario(
   { last: "9", readable: false },
 )
 
-const noise = randomBytes(200_000)
+const noise = payload("random", 200_000)
 
 scenario(
   "PUB drops messages beyond the high-water mark of a subscriber that does not read",
@@ -407,24 +406,14 @@ scenario(
 
 scenario(
   "XPUB with noDrop refuses messages beyond the high-water mark",
-  async ({ zmq, make, rawPeer, bind, attempt, until, sleep, observe }) => {
+  async ({ zmq, make, rawPeer, bind, attempt, until, observe }) => {
     const publisher = make(zmq.XPublisher, { sendHighWaterMark: 5, noDrop: true, sendTimeout: 0 })
     const peer = await rawPeer(await bind(publisher), { socketType: "SUB" })
     peer.socket.pause()
     peer.message(Buffer.from("\x01"))
-    publisher.receiveTimeout = 60_000
     observe("subscription", await publisher.receive())
-    let quiet = 0
-    let last: Outcome | undefined
-    await until(async () => {
-      const outcome = await attempt(() => publisher.send(noise))
-      quiet = sent(outcome) ? 0 : quiet + 1
-      if (!sent(outcome)) {
-        last = outcome
-        await sleep(10)
-      }
-      return quiet > 20
-    })
+    let last: Outcome = { resolves: undefined }
+    while (sent(last)) last = await attempt(() => publisher.send(noise))
     observe("refused", last)
     observe("writable", publisher.writable)
     peer.socket.resume()
@@ -436,7 +425,7 @@ scenario(
 
 scenario(
   "ROUTER drops messages beyond the high-water mark of a peer, or refuses them with mandatory",
-  async ({ zmq, make, rawPeer, bind, joined, attempt, until, sleep, observe }) => {
+  async ({ zmq, make, rawPeer, bind, joined, attempt, observe }) => {
     const router = make(zmq.Router, { sendHighWaterMark: 5, sendTimeout: 0 })
     const peer = await rawPeer(await bind(router), { socketType: "DEALER", routingId: "slow" })
     await joined(router)
@@ -449,14 +438,8 @@ scenario(
     observe("without", [...outcomes])
     observe("writable", router.writable)
     router.mandatory = true
-    let quiet = 0
-    let last: Outcome | undefined
-    await until(async () => {
-      last = await attempt(() => router.send(["slow", noise]))
-      quiet = sent(last) ? 0 : quiet + 1
-      if (quiet) await sleep(10)
-      return quiet > 20
-    })
+    let last: Outcome = { resolves: undefined }
+    while (sent(last)) last = await attempt(() => router.send(["slow", noise]))
     observe("with", last)
   },
   { without: ["resolves"], with: { rejects: { code: "EAGAIN" } } },

@@ -2,12 +2,12 @@
 import { expect } from "vitest"
 import type * as zeromq from "zeromq"
 
-import { scenario } from "../scenario.js"
+import { NEVER_MS, scenario } from "../scenario.js"
 
 scenario(
   "close with linger -1 delivers queued messages when the peer connects",
-  async ({ zmq, plain, at, freePort, take, observe }) => {
-    const endpoint = at(`127.0.0.1:${await freePort()}`)
+  async ({ zmq, plain, unused, take, observe }) => {
+    const endpoint = await unused()
     const push = plain(zmq.Push, { linger: -1, reconnectInterval: 10 })
     push.connect(endpoint)
     for (let i = 0; i < 5; i++) await push.send(`${i}`)
@@ -21,14 +21,14 @@ scenario(
 
 scenario(
   "close with linger 0 drops queued messages",
-  async ({ zmq, plain, at, freePort, sleep, take, observe }) => {
-    const endpoint = at(`127.0.0.1:${await freePort()}`)
-    const push = plain(zmq.Push, { linger: 0, reconnectInterval: 10 })
+  async ({ zmq, make, plain, unused, happened, take, observe }) => {
+    const endpoint = await unused()
+    const push = make(zmq.Push, { linger: 0, reconnectInterval: 10 })
     push.connect(endpoint)
     await push.send("dropped")
     push.close()
     // Closing continues in the background.
-    await sleep(200)
+    await happened(push, "end")
     const pull = plain(zmq.Pull)
     await pull.bind(endpoint)
     const other = plain(zmq.Push)
@@ -42,21 +42,21 @@ scenario(
 
 scenario(
   "close drops queued messages when linger ends, or delivers them before",
-  async ({ zmq, plain, at, freePort, sleep, take, observe }) => {
-    const endpoint = at(`127.0.0.1:${await freePort()}`)
-    const short = plain(zmq.Push, { linger: 20, reconnectInterval: 10 })
+  async ({ zmq, make, plain, unused, happened, settled, take, observe }) => {
+    const endpoint = await unused()
+    const short = make(zmq.Push, { linger: 20, reconnectInterval: 10 })
     short.connect(endpoint)
     await short.send("short")
-    const long = plain(zmq.Push, { linger: 20_000, reconnectInterval: 10 })
+    const long = plain(zmq.Push, { linger: NEVER_MS, reconnectInterval: 10 })
     long.connect(endpoint)
     await long.send("long")
     short.close()
     long.close()
-    await sleep(300)
+    await happened(short, "end")
     const pull = plain(zmq.Pull)
     await pull.bind(endpoint)
     observe("received", await take(pull, 1))
-    await sleep(50)
+    await settled()
     observe("readable", pull.readable)
   },
   { received: [["long"]], readable: false },
@@ -64,8 +64,8 @@ scenario(
 
 scenario(
   "linger set just before close takes effect",
-  async ({ zmq, plain, at, freePort, take, observe }) => {
-    const endpoint = at(`127.0.0.1:${await freePort()}`)
+  async ({ zmq, plain, unused, take, observe }) => {
+    const endpoint = await unused()
     const push = plain(zmq.Push, { linger: 0, reconnectInterval: 10 })
     push.connect(endpoint)
     await push.send("kept")
@@ -154,7 +154,8 @@ scenario(
 
 scenario(
   "REQ does not repeat its request by itself when the server has restarted",
-  async ({ zmq, make, bind, until, attempt, attempted, joined, happened, observe }) => {
+  async (run) => {
+    const { zmq, make, bind, until, attempt, attempted, joined, happened, settled, observe } = run
     const request = make(zmq.Request, { reconnectInterval: 10, sendTimeout: 0 })
     const first = make(zmq.Reply)
     const endpoint = await bind(first)
@@ -166,6 +167,7 @@ scenario(
     const second = make(zmq.Reply, { receiveTimeout: 0 })
     await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
     await joined(second)
+    await settled()
     await attempted("second", () => second.receive())
     await attempted("ask again", () => request.send("again"))
     observe("state", [request.writable, request.readable])
@@ -198,7 +200,7 @@ for (const reconnectInterval of [-1, 0]) {
   scenario(
     `reconnectInterval ${reconnectInterval}: one connection only`,
     async (run) => {
-      const { zmq, make, bind, until, attempt, sleep, eventTypes, happened, observe } = run
+      const { zmq, make, bind, until, attempt, reconnected, settled, happened, observe } = run
       const push = make(zmq.Push, { reconnectInterval, sendTimeout: 0 })
       const first = make(zmq.Pull)
       const endpoint = await bind(first)
@@ -210,9 +212,10 @@ for (const reconnectInterval of [-1, 0]) {
       await until(() => !push.writable)
       const second = make(zmq.Pull)
       await until(async () => "resolves" in (await attempt(() => second.bind(endpoint))))
-      await sleep(200)
-      observe("push", eventTypes(push))
-      observe("accepted", eventTypes(second).includes("accept"))
+      await reconnected()
+      await settled()
+      observe("push", run.eventTypes(push))
+      observe("accepted", run.eventTypes(second).includes("accept"))
       await run.attempted("disconnect", () => push.disconnect(endpoint))
       push.connect(endpoint)
       await push.send("again")
@@ -282,15 +285,16 @@ scenario(
 
 scenario(
   "with reconnectInterval -1, a refused connection is not tried again",
-  async ({ zmq, make, at, freePort, happened, sleep, eventTypes, observe }) => {
-    const endpoint = at(`127.0.0.1:${await freePort()}`)
+  async ({ zmq, make, unused, happened, reconnected, settled, eventTypes, observe }) => {
+    const endpoint = await unused()
     const push = make(zmq.Push, { reconnectInterval: -1 })
     push.connect(endpoint)
     await push.send("waits")
     await happened(push, "close")
     const pull = make(zmq.Pull)
     await pull.bind(endpoint)
-    await sleep(200)
+    await reconnected()
+    await settled()
     observe("push", eventTypes(push))
     observe("pull", eventTypes(pull))
   },
@@ -305,8 +309,8 @@ for (const [type, other] of [
 ] as const) {
   scenario(
     `${type}: received messages can still be read after it has met a peer of another type`,
-    async ({ zmq, make, at, freePort, happened, until, attempt, take, observe }) => {
-      const endpoint = at(`127.0.0.1:${await freePort()}`)
+    async ({ zmq, make, unused, happened, until, attempt, take, observe }) => {
+      const endpoint = await unused()
       const connecting = make(zmq[type] as typeof zmq.Dealer, { reconnectInterval: 10 })
       if (type === "Subscriber") (connecting as unknown as zeromq.Subscriber).subscribe()
       const sender = make(zmq[other] as typeof zmq.Dealer, { linger: -1 })
@@ -347,14 +351,14 @@ for (const [type, other] of [
 ] as const) {
   scenario(
     `${type} that connects twice to one endpoint`,
-    async ({ zmq, make, bind, joined, sleep, eventTypes, attempted, observe }) => {
+    async ({ zmq, make, bind, joined, settled, eventTypes, attempted, observe }) => {
       const bound = make(zmq[other] as typeof zmq.Dealer)
       const connecting = make(zmq[type] as typeof zmq.Dealer)
       const endpoint = await bind(bound)
       await attempted("first", () => connecting.connect(endpoint))
       await joined(bound)
       await attempted("second", () => connecting.connect(endpoint))
-      await sleep(500)
+      await settled()
       observe("accepted", eventTypes(bound).filter((one) => one === "accept").length)
       await attempted("disconnect", () => connecting.disconnect(endpoint))
       await attempted("disconnect again", () => connecting.disconnect(endpoint))
@@ -421,32 +425,29 @@ scenario(
 
 scenario(
   "disconnect stops attempts to connect",
-  async ({ zmq, make, at, freePort, happened, sleep, eventTypes, attempted, observe }) => {
-    const endpoint = at(`127.0.0.1:${await freePort()}`)
+  async (run) => {
+    const { zmq, make, unused, happened, reconnected, settled, settledUsing, observe } = run
+    const endpoint = await unused()
     const push = make(zmq.Push, { reconnectInterval: 10 })
     push.connect(endpoint)
     await happened(push, "connect:retry")
-    await attempted("disconnect", () => push.disconnect(endpoint))
-    // On a busy machine, libzmq's I/O thread may take long to stop.
-    let attempts = eventTypes(push).length
-    for (let quiet = 0; quiet < 50; quiet++) {
-      void push.writable
-      await sleep(5)
-      if (eventTypes(push).length > attempts) quiet = 0
-      attempts = eventTypes(push).length
-    }
+    await run.attempted("disconnect", () => push.disconnect(endpoint))
+    await settledUsing(push)
+    const attempts = run.eventTypes(push).length
     const pull = make(zmq.Pull)
     await pull.bind(endpoint)
-    await sleep(150)
-    observe("pull", eventTypes(pull))
+    await reconnected()
+    await settled()
+    observe("more attempts", run.eventTypes(push).length - attempts)
+    observe("pull", run.eventTypes(pull))
     observe("writable", push.writable)
   },
-  { pull: ["bind"], writable: false },
+  { "more attempts": 0, pull: ["bind"], writable: false },
 )
 
 scenario(
   "unbind closes the listener and the connections that it accepted",
-  async ({ zmq, make, bind, take, happened, until, eventTypes, observe }) => {
+  async ({ zmq, make, bind, take, happened, until, settled, eventTypes, observe }) => {
     const [push, pull] = [make(zmq.Push, { reconnectInterval: 10 }), make(zmq.Pull)]
     const endpoint = await bind(pull)
     const other = await bind(pull)
@@ -459,6 +460,7 @@ scenario(
       return eventTypes(push).includes("disconnect")
     })
     await happened(push, "connect:retry")
+    await settled()
     observe("events", eventTypes(pull))
     push.connect(other)
     await push.send("1")
@@ -499,7 +501,7 @@ scenario(
 
 scenario(
   "PAIR exchanges messages with its first peer only",
-  async ({ zmq, make, bind, happened, disconnect, until, sleep, observe }) => {
+  async ({ zmq, make, bind, happened, disconnect, until, settled, observe }) => {
     const pair = make(zmq.Pair)
     const endpoint = await bind(pair)
     const first = make(zmq.Pair)
@@ -513,12 +515,10 @@ scenario(
     observe("first", await first.receive())
     await first.send("first again")
     observe("received then", await pair.receive())
+    await settled()
     observe("second", second.readable)
     await disconnect(first, endpoint, pair)
-    await until(async () => {
-      await sleep(5)
-      return !first.writable
-    })
+    await until(() => !first.writable)
   },
   { first: ["to the first"], "received then": ["first again"], second: false },
 )
@@ -537,7 +537,7 @@ scenario(
     const second = make(zmq.Pair)
     second.connect(endpoint)
     await second.send("second")
-    pair.receiveTimeout = 60_000
+    pair.receiveTimeout = -1
     observe("received then", await pair.receive())
     await pair.send("answer")
     observe("answer", await second.receive())
@@ -638,27 +638,27 @@ for (const [Sends, Receives] of RECEIVING) {
   scenario(
     `${Receives} returns the messages received before unbind, and no more`,
     async (run) => {
-      const { zmq, make, bind, joined, subscribed, sleep, until, attempted, take, observe } = run
+      const { zmq, make, bind, joined, subscribed, settled, attempted, take, observe } = run
       const receiver = make<zeromq.Socket & zeromq.Readable, object>(zmq[Receives], { linger: 0 })
       if (receiver instanceof zmq.Subscriber) receiver.subscribe("")
       const sender = make<zeromq.Socket & zeromq.Writable, object>(zmq[Sends], {
         ...(Sends === "Dealer" && { routingId: "sender" }),
-        reconnectInterval: 10_000,
+        reconnectInterval: NEVER_MS,
       })
       const endpoint = await bind(receiver)
       sender.connect(endpoint)
       await joined(receiver)
       await joined(sender)
       if (receiver instanceof zmq.Subscriber) await subscribed(sender, receiver)
-      receiver.receiveTimeout = 200
       for (const text of ["1", "2", "3"]) await sender.send(text)
-      await until(() => receiver.readable)
-      await sleep(100)
+      await settled()
+      void receiver.readable
       await receiver.unbind(endpoint)
-      await sleep(100)
+      await settled()
       void receiver.writable
       observe("readable", receiver.readable)
       observe("received", await take(receiver, 3))
+      receiver.receiveTimeout = 100
       await attempted("receive", () => receiver.receive())
     },
     { readable: true, receive: { rejects: { code: "EAGAIN" } } },
@@ -674,7 +674,7 @@ for (const [Sends, Receives, options] of [
   scenario(
     `${Receives} that is unbound and bound again before it receives serves its peer again: ${JSON.stringify(options)}`,
     async (run) => {
-      const { zmq, make, bind, joined, sleep, until, take, observe } = run
+      const { zmq, make, bind, joined, reconnected, settled, until, take, observe } = run
       const receiver = make(zmq[Receives] as typeof zmq.Router, { linger: 0, ...options })
       const sender = make(zmq[Sends] as typeof zmq.Dealer, {
         ...(Sends === "Dealer" && { routingId: "sender" }),
@@ -690,21 +690,22 @@ for (const [Sends, Receives, options] of [
       sender.connect(endpoint)
       await joined(receiver)
       for (const text of ["1", "2"]) await send(text)
-      await until(() => receiver.readable)
-      await sleep(100)
+      await settled()
+      void receiver.readable
       await receiver.unbind(endpoint)
       // libzmq's I/O thread closes the port later.
       await until(() => run.eventTypes(receiver).includes("close"))
       await receiver.bind(endpoint)
       // Over lz4+tcp:// the sender connects again now, over tcp:// once the messages are read.
-      await sleep(100)
+      await reconnected()
+      await settled()
       observe("first", await take(receiver, 1))
       if (Receives === "Reply") await receiver.send("lost")
       observe("second", await take(receiver, 1))
       if (Receives === "Reply") await receiver.send("lost")
       await until(() => {
         void [receiver.readable, receiver.writable]
-        return run.eventTypes(receiver).filter((type) => type === "handshake").length === 2
+        return run.eventTypes(receiver).filter((type) => type === "handshake").length >= 2
       })
       await send("3")
       observe("third", await take(receiver, 1))
@@ -721,7 +722,7 @@ for (const [Sends, Receives, options] of [
 for (const immediate of [false, true])
   scenario(
     `disconnect ${immediate ? "keeps" : "drops"} received messages with immediate ${immediate}`,
-    async ({ zmq, make, bind, joined, sleep, until, attempted, observe }) => {
+    async ({ zmq, make, bind, joined, settled, until, attempted, observe }) => {
       const push = make(zmq.Push)
       const pull = make(zmq.Pull, { receiveTimeout: 200, immediate } as object)
       const endpoint = await bind(push)
@@ -731,7 +732,7 @@ for (const immediate of [false, true])
       await push.send("text")
       await until(() => pull.readable)
       pull.disconnect(endpoint)
-      await sleep(100)
+      await settled()
       observe("readable", pull.readable)
       await attempted("receive", () => pull.receive())
     },
@@ -744,25 +745,26 @@ scenario(
     zmq,
     make,
     rawListener,
-    at,
     until,
     happened,
-    sleep,
+    reconnected,
+    settled,
     attempted,
     observe,
     eventTypes,
   }) => {
     const listener = await rawListener()
     const dealer = make(zmq.Dealer, { linger: 0, reconnectInterval: 10 })
-    const endpoint = at(`127.0.0.1:${listener.port}`)
+    const endpoint = listener.endpoint
     dealer.connect(endpoint)
     await until(() => listener.peers.length)
     listener.peers[0]?.greet({})
     listener.peers[0]?.ready({ socketType: "SUB" })
     await happened(dealer, "disconnect")
-    await sleep(100)
+    await reconnected()
     dealer.connect(endpoint) // no effect: it is connected already
-    await sleep(100)
+    await reconnected()
+    await settled()
     observe("events", eventTypes(dealer))
     await attempted("disconnect", () => dealer.disconnect(endpoint))
     await attempted("disconnect again", () => dealer.disconnect(endpoint))

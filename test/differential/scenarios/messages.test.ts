@@ -1,7 +1,7 @@
 /** Arguments of send(), and the messages that arrive. */
 import { expect } from "vitest"
 
-import { SOCKET_TYPES, scenario } from "../scenario.js"
+import { NEVER_MS, SOCKET_TYPES, scenario } from "../scenario.js"
 
 const bytes = Uint8Array.from([0, 1, 2, 253, 254, 255])
 
@@ -184,7 +184,7 @@ for (const [limit, size, fits] of [
     `maxMessageSize ${limit}: a message of ${size} bytes ${fits ? "arrives" : "ends the connection"}`,
     async ({ zmq, make, bind, happened, take, eventTypes, observe }) => {
       const pull = make(zmq.Pull, { maxMessageSize: limit })
-      const push = make(zmq.Push, { reconnectInterval: 10_000 })
+      const push = make(zmq.Push, { reconnectInterval: NEVER_MS })
       push.connect(await bind(pull))
       await push.send("fits")
       observe("first", await take(pull, 1))
@@ -208,7 +208,7 @@ scenario(
     const first = await bind(pull)
     pull.maxMessageSize = 100
     const second = await bind(pull)
-    const [a, b] = [make(zmq.Push), make(zmq.Push, { reconnectInterval: 10_000 })]
+    const [a, b] = [make(zmq.Push), make(zmq.Push, { reconnectInterval: NEVER_MS })]
     a.connect(first)
     await a.send("a".repeat(101))
     observe("first", await take(pull, 1))

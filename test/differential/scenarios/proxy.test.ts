@@ -2,7 +2,7 @@
 import { setImmediate } from "node:timers/promises"
 import { expect } from "vitest"
 import type { Socket, Proxy as ZmqProxy } from "zeromq"
-
+import { NATIVE_RECEIVE_MS } from "../../../src/sockets/native-pipe.js"
 import { keptProxy } from "../../support/kept-proxy.js"
 import { type Run, scenario } from "../scenario.js"
 
@@ -23,17 +23,15 @@ function proxyOf<F extends Socket, B extends Socket>(
 async function pause({ scheme, sleep }: Run, proxy: ZmqProxy): Promise<void> {
   if (scheme === "tcp") proxy.resume()
   else proxy.pause()
-  await sleep(SOON_MS)
-  // On a busy machine, a receive() of libzmq that began before may time out a turn later than that.
+  // libzmq's proxy looks for commands before it looks for messages. With other endpoints, a receive() of
+  // libzmq that began before times out earlier than this sleep, or is handled in the turn after it.
+  await sleep(2 * NATIVE_RECEIVE_MS)
   for (let turns = 0; turns < 2; turns++) await setImmediate()
 }
 
 /** Resumes a proxy, which libzmq 4.3.5 does when it is told to pause. */
 const resume = ({ scheme }: Run, proxy: ZmqProxy) =>
   scheme === "tcp" ? proxy.pause() : proxy.resume()
-
-/** Milliseconds after which sent messages have arrived, and steered proxies have noticed. */
-const SOON_MS = 500
 
 scenario(
   "REQ and REP through ROUTER and DEALER",
@@ -153,7 +151,7 @@ for (const scheme of ["", "tcp"])
   scenario(
     `${scheme && "over tcp://, "}a paused proxy leaves messages in their queues, and gives senders their turns`,
     async (run) => {
-      const { zmq, make, bind, joined, sleep, take, observe } = run
+      const { zmq, make, bind, joined, settled, take, observe } = run
       const [front, back] = [make(zmq.Pull), make(zmq.Push)]
       const [a, b, pull] = [make(zmq.Push), make(zmq.Push), make(zmq.Pull)]
       if (scheme) await front.bind("tcp://127.0.0.1:*")
@@ -168,9 +166,9 @@ for (const scheme of ["", "tcp"])
       const { proxy } = proxyOf(run, front, back)
       await pause(run, proxy)
       for (const text of ["a1", "a2", "a3"]) await a.send(text)
-      await sleep(SOON_MS)
+      await settled()
       for (const text of ["b1", "b2", "b3"]) await b.send(text)
-      await sleep(SOON_MS)
+      await settled()
       observe("readable", pull.readable)
       resume(run, proxy)
       observe("received", await take(pull, 6))
@@ -181,7 +179,7 @@ for (const scheme of ["", "tcp"])
 scenario(
   "messages wait for the first worker in the queues of their senders",
   async (run) => {
-    const { zmq, make, bind, joined, sleep, take, observe } = run
+    const { zmq, make, bind, joined, settled, take, observe } = run
     const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
     const endpoint = await bind(front)
     const clients = ["a", "b", "c"].map((routingId) => make(zmq.Dealer, { routingId }))
@@ -193,7 +191,7 @@ scenario(
     proxyOf(run, front, back)
     for (const client of clients) {
       for (const text of ["1", "2"]) await client.send(["", text])
-      await sleep(SOON_MS)
+      await settled()
     }
     const worker = make(zmq.Dealer)
     worker.connect(reply)
@@ -208,7 +206,7 @@ scenario(
 scenario(
   "terminate ends a paused proxy that has messages",
   async (run) => {
-    const { zmq, make, bind, joined, sleep, attempted, observe } = run
+    const { zmq, make, bind, joined, settled, attempted, observe } = run
     const [front, back] = [make(zmq.Pull), make(zmq.Push)]
     const [push, pull] = [make(zmq.Push), make(zmq.Pull)]
     push.connect(await bind(front))
@@ -217,7 +215,7 @@ scenario(
     const { proxy, running } = proxyOf(run, front, back)
     await pause(run, proxy)
     for (let i = 0; i < 3; i++) await push.send(`${i}`)
-    await sleep(SOON_MS)
+    await settled()
     proxy.terminate()
     await attempted("running", () => running)
     observe("closed", [front.closed, back.closed])
@@ -229,7 +227,7 @@ scenario(
 scenario(
   "an XSUB over tcp:// in a paused proxy subscribes at publishers that connect",
   async (run) => {
-    const { zmq, make, bind, attempted, sleep, take, observe } = run
+    const { zmq, make, bind, attempted, settled, take, observe } = run
     const [front, back] = [make(zmq.XSubscriber), make(zmq.XPublisher)]
     await front.bind("tcp://127.0.0.1:*")
     const endpoint = front.lastEndpoint as string
@@ -242,7 +240,7 @@ scenario(
     observe("first", await first.receive())
     await pause(run, proxy)
     for (const text of ["a1", "a2"]) await first.send(text)
-    await sleep(SOON_MS)
+    await settled()
     second.connect(endpoint)
     second.receiveTimeout = 60_000
     await attempted("second", () => second.receive())
@@ -283,13 +281,13 @@ scenario(
 scenario(
   "a proxy that can forward nothing runs until it is terminated",
   async (run) => {
-    const { zmq, make, bind, sleep, observe } = run
+    const { zmq, make, bind, settled, observe } = run
     const [front, back] = [make(zmq.Pull), make(zmq.Pull)]
     await bind(front)
     await bind(back)
     const { proxy, running } = proxyOf(run, front, back)
     const over = running.then(() => "over")
-    observe("before", await Promise.race([over, sleep(SOON_MS)]))
+    observe("before", await Promise.race([over, settled()]))
     proxy.terminate()
     observe("after", await over)
     observe("closed", [front.closed, back.closed])

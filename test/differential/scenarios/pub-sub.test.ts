@@ -733,13 +733,13 @@ scenario(
 
 scenario(
   "reading `writable` of a SUB fetches its next message, which unsubscribe() does not drop",
-  async ({ zmq, make, bind, until, subscribed, sleep, attempted, observe }) => {
+  async ({ zmq, make, bind, until, subscribed, settled, attempted, observe }) => {
     const [publisher, subscriber] = [make(zmq.Publisher), make(zmq.Subscriber)]
     subscriber.connect(await bind(publisher))
     subscriber.subscribe("a")
     await subscribed(publisher, subscriber, "a")
     for (const text of ["a1", "a2"]) await publisher.send(text)
-    await sleep(100)
+    await settled()
     observe("writable", subscriber.writable)
     subscriber.unsubscribe("a")
     subscriber.receiveTimeout = 0

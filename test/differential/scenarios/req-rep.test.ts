@@ -144,7 +144,8 @@ for (const [how, answer] of Object.entries({
 })) {
   scenario(
     `a malformed reply to REQ ends the connection: ${how}`,
-    async ({ zmq, make, bind, happened, until, sleep, eventTypes, observe }) => {
+    async (run) => {
+      const { zmq, make, bind, happened, until, reconnected, settled, eventTypes, observe } = run
       const router = make(zmq.Router)
       const request = make(zmq.Request, { reconnectInterval: 10 })
       request.connect(await bind(router))
@@ -156,7 +157,8 @@ for (const [how, answer] of Object.entries({
       await happened(router, "disconnect")
       await until(() => !request.writable)
       // libzmq does not reconnect to a peer that violated the protocol.
-      await sleep(100)
+      await reconnected()
+      await settled()
       observe("events", eventTypes(request))
       observe("state", [request.writable, request.readable])
     },
@@ -226,8 +228,8 @@ scenario(
 
 scenario(
   "REQ queues a request that is sent before the server is bound",
-  async ({ zmq, make, at, freePort, observe }) => {
-    const endpoint = at(`127.0.0.1:${await freePort()}`)
+  async ({ zmq, make, unused, observe }) => {
+    const endpoint = await unused()
     const request = make(zmq.Request, { reconnectInterval: 10 })
     request.connect(endpoint)
     await request.send("early")

@@ -1,7 +1,7 @@
 /** Routing ids (RFC 28), and messages to unknown ones. */
 import { expect } from "vitest"
 
-import { scenario } from "../scenario.js"
+import { NEVER_MS, scenario } from "../scenario.js"
 
 scenario(
   "ROUTER assigns routing ids of 5 bytes that begin with 0",
@@ -128,7 +128,7 @@ scenario(
   async ({ zmq, make, bind, joined, observe }) => {
     const router = make(zmq.Router, { handover: true })
     const endpoint = await bind(router)
-    const first = make(zmq.Dealer, { routingId: "same", reconnectInterval: 60_000 })
+    const first = make(zmq.Dealer, { routingId: "same", reconnectInterval: NEVER_MS })
     first.connect(endpoint)
     await first.send("from first")
     observe("router", await router.receive())
@@ -149,15 +149,14 @@ scenario(
 
 scenario(
   "with handover, messages of a peer that has left are received under an assigned routing id",
-  async ({ zmq, make, bind, happened, joined, until, sleep, take, observe }) => {
+  async ({ zmq, make, bind, happened, joined, settled, take, observe }) => {
     const router = make(zmq.Router, { handover: true })
     const endpoint = await bind(router)
     const first = make(zmq.Dealer, { routingId: "same" })
     first.connect(endpoint)
     for (const text of ["1", "2", "3"]) await first.send(text)
-    await until(() => router.readable)
     const arrived = async () => {
-      await sleep(50)
+      await settled()
       void router.readable
     }
     await arrived()
@@ -178,7 +177,7 @@ scenario(
 
 scenario(
   "a routing id can be used again after its peer has disconnected",
-  async ({ zmq, make, bind, happened, until, sleep, observe }) => {
+  async ({ zmq, make, bind, happened, settledUsing, observe }) => {
     const router = make(zmq.Router)
     const endpoint = await bind(router)
     const first = make(zmq.Dealer, { routingId: "same" })
@@ -187,16 +186,11 @@ scenario(
     observe("router", await router.receive())
     first.close()
     await happened(router, "disconnect")
-    // The id is free once libzmq has removed the first peer, which cannot be observed.
-    let second = first
-    await until(async () => {
-      second = make(zmq.Dealer, { routingId: "same" })
-      second.connect(endpoint)
-      await second.send("from second")
-      for (let i = 0; i < 50 && !router.readable; i++) await sleep(10)
-      if (!router.readable) second.close()
-      return router.readable
-    })
+    // The id is free once libzmq has removed the first peer.
+    await settledUsing(router)
+    const second = make(zmq.Dealer, { routingId: "same" })
+    second.connect(endpoint)
+    await second.send("from second")
     observe("router then", await router.receive())
     await router.send(["same", "to second"])
     observe("second", await second.receive())
@@ -456,7 +450,7 @@ scenario(
   async ({ zmq, make, bind, joined, until, observe }) => {
     const router = make(zmq.Router, { handover: true })
     const endpoint = await bind(router)
-    const first = make(zmq.Dealer, { routingId: "same", reconnectInterval: 60_000 })
+    const first = make(zmq.Dealer, { routingId: "same", reconnectInterval: NEVER_MS })
     first.connect(endpoint)
     await first.send("from first")
     await until(() => router.readable)

@@ -3,7 +3,7 @@ import { expect } from "vitest"
 import type { Reply } from "zeromq"
 
 import { property } from "../raw-peer.js"
-import { type Run, scenario } from "../scenario.js"
+import { NEVER_MS, type Run, scenario } from "../scenario.js"
 
 const ZAP_ENDPOINT = "inproc://zeromq.zap.01"
 
@@ -52,7 +52,7 @@ scenario(
     const push = make(zmq.Push, {
       plainUsername: "user",
       plainPassword: "secret",
-      reconnectInterval: 10_000,
+      reconnectInterval: NEVER_MS,
     })
     observe("mechanisms", [pull.securityMechanism, push.securityMechanism])
     push.connect(await bind(pull))
@@ -118,13 +118,13 @@ for (const code of [300, 400, 500] as const) {
   scenario(
     `PLAIN with a handler that replies ${code}`,
     async (run) => {
-      const { zmq, make, bind, observe, happened, sleep, eventTypes, events } = run
+      const { zmq, make, bind, observe, happened, settled, eventTypes, events } = run
       await zap(run, answers[code])
       const pull = make(zmq.Pull, { plainServer: true, zapDomain: "domain" })
       const push = make(zmq.Push, {
         plainUsername: "user",
         plainPassword: "wrong",
-        reconnectInterval: 10_000,
+        reconnectInterval: NEVER_MS,
       })
       push.connect(await bind(pull))
       await happened(pull, "handshake:error:auth")
@@ -139,7 +139,7 @@ for (const code of [300, 400, 500] as const) {
       }
       await happened(pull, "disconnect")
       await happened(push, "disconnect")
-      await sleep(100)
+      await settled()
       observe("pull", unique(eventTypes(pull)))
       observe("push", unique(events(push)))
     },
@@ -193,17 +193,17 @@ for (const [name, answer] of Object.entries<Answer>({
   scenario(
     `a ZAP handler that answers with ${name}`,
     async (run) => {
-      const { zmq, make, bind, observe, happened, sleep, events } = run
+      const { zmq, make, bind, observe, happened, settled, events } = run
       await zap(run, answer)
       const pull = make(zmq.Pull, { plainServer: true, zapDomain: "domain" })
       const push = make(zmq.Push, {
         plainUsername: "user",
         plainPassword: "secret",
-        reconnectInterval: 10_000,
+        reconnectInterval: NEVER_MS,
       })
       push.connect(await bind(pull))
       await happened(pull, "disconnect")
-      await sleep(100)
+      await settled()
       observe("pull", unique(events(pull)))
     },
     { pull: expect.arrayContaining([expect.objectContaining({ type: "accept" })]) },
@@ -243,14 +243,14 @@ scenario(
 scenario(
   "a handler may refuse a NULL peer",
   async (run) => {
-    const { zmq, make, bind, observe, happened, sleep, events } = run
+    const { zmq, make, bind, observe, happened, settled, events } = run
     await zap(run, answers[400])
     const pull = make(zmq.Pull, { zapDomain: "domain" })
-    const push = make(zmq.Push, { reconnectInterval: 10_000 })
+    const push = make(zmq.Push, { reconnectInterval: NEVER_MS })
     push.connect(await bind(pull))
     await happened(pull, "disconnect")
     await happened(push, "disconnect")
-    await sleep(100)
+    await settled()
     observe("pull", unique(events(pull)))
     observe("push", unique(events(push)))
   },
@@ -275,15 +275,16 @@ scenario(
 
 scenario(
   "NULL with a domain and no handler",
-  async ({ zmq, make, bind, observe, attempt, sleep, eventTypes }) => {
+  async ({ zmq, make, bind, observe, attempt, settled, eventTypes }) => {
     // The handler of another scenario may not be gone yet.
     const context = new zmq.Context()
-    const pull = make(zmq.Pull, { context, zapDomain: "domain", receiveTimeout: 60_000 })
-    const push = make(zmq.Push, { reconnectInterval: 10_000 })
+    const pull = make(zmq.Pull, { context, zapDomain: "domain", receiveTimeout: 100_000 })
+    const push = make(zmq.Push, { reconnectInterval: NEVER_MS })
     push.connect(await bind(pull))
     await push.send("text")
     observe("received", Object.keys(await attempt(() => pull.receive())))
-    await sleep(20)
+    await settled(context)
+    await settled()
     observe("pull", unique(eventTypes(pull)))
     observe("push", unique(eventTypes(push)))
   },
@@ -292,13 +293,13 @@ scenario(
 
 scenario(
   "PLAIN and NULL peers refuse each other",
-  async ({ zmq, make, bind, observe, happened, sleep, events }) => {
+  async ({ zmq, make, bind, observe, happened, settled, events }) => {
     const pull = make(zmq.Pull, { plainServer: true })
-    const push = make(zmq.Push, { reconnectInterval: 10_000 })
+    const push = make(zmq.Push, { reconnectInterval: NEVER_MS })
     push.connect(await bind(pull))
     await happened(pull, "disconnect")
     await happened(push, "disconnect")
-    await sleep(100)
+    await settled()
     observe("pull", unique(events(pull)))
     observe("push", unique(events(push)))
   },
@@ -307,18 +308,18 @@ scenario(
 
 scenario(
   "two PLAIN clients, or two PLAIN servers, complete no handshake",
-  async ({ zmq, make, bind, observe, sleep, eventTypes, until }) => {
-    const client = { plainUsername: "u", plainPassword: "p", reconnectInterval: 10_000 }
+  async ({ zmq, make, bind, observe, settled, eventTypes, until }) => {
+    const client = { plainUsername: "u", plainPassword: "p", reconnectInterval: NEVER_MS }
     const [a, b] = [make(zmq.Pull, client), make(zmq.Push, client)]
     b.connect(await bind(a))
     await until(() => eventTypes(a).includes("accept"))
-    await sleep(100)
+    await settled()
     observe("client, client", [unique(eventTypes(a)), unique(eventTypes(b))])
-    const server = { plainServer: true, reconnectInterval: 10_000 }
+    const server = { plainServer: true, reconnectInterval: NEVER_MS }
     const [c, d] = [make(zmq.Pull, server), make(zmq.Push, server)]
     d.connect(await bind(c))
     await until(() => eventTypes(c).includes("accept"))
-    await sleep(100)
+    await settled()
     observe("server, server", [unique(eventTypes(c)), unique(eventTypes(d))])
   },
   { "client, client": expect.any(Array) },
@@ -356,7 +357,7 @@ scenario(
 scenario(
   "a raw PLAIN client that is refused",
   async (run) => {
-    const { zmq, make, bind, observe, rawConnection, happened, sleep, until, events } = run
+    const { zmq, make, bind, observe, rawConnection, happened, settled, until, events } = run
     await zap(run, answers[400])
     const pull = make(zmq.Pull, { plainServer: true })
     const peer = await rawConnection(await bind(pull))
@@ -364,7 +365,7 @@ scenario(
     peer.command("HELLO", credentials("me", "wrong"))
     // The name of its ERROR is misspelt by libzmq: "^RROR".
     await until(() => peer.frames.length)
-    await sleep(100)
+    await settled()
     observe("closed", peer.closed)
     observe("frames", peer.frames.length)
     observe("events", events(pull))
@@ -377,10 +378,10 @@ scenario(
 
 scenario(
   "a raw PLAIN server",
-  async ({ zmq, make, at, observe, rawListener, until }) => {
+  async ({ zmq, make, observe, rawListener, until }) => {
     const listener = await rawListener()
     const pull = make(zmq.Pull, { plainUsername: "me", plainPassword: "secret" })
-    pull.connect(at(`127.0.0.1:${listener.port}`))
+    pull.connect(listener.endpoint)
     await until(() => listener.peers.length)
     const peer = listener.peers[0]!
     peer.greet({ mechanism: "PLAIN", asServer: true })
@@ -405,13 +406,13 @@ for (const [name, body] of Object.entries({
 })) {
   scenario(
     `a raw PLAIN client sends a HELLO ${name}`,
-    async ({ zmq, make, bind, observe, rawConnection, happened, sleep, events }) => {
+    async ({ zmq, make, bind, observe, rawConnection, happened, settled, events }) => {
       const pull = make(zmq.Pull, { plainServer: true })
       const peer = await rawConnection(await bind(pull))
       peer.greet({ mechanism: "PLAIN" })
       peer.command("HELLO", body)
       await happened(pull, "disconnect")
-      await sleep(100)
+      await settled()
       observe("events", events(pull))
     },
     { events: expect.arrayContaining([expect.objectContaining({ type: "accept" })]) },

@@ -116,16 +116,18 @@ scenario(
 
 scenario(
   "a mandatory ROUTER refuses messages to a peer that has gone, before it has received its messages",
-  async ({ zmq, make, bind, joined, happened, until, attempted, observe }) => {
+  async ({ zmq, make, bind, joined, happened, settled, attempted, observe }) => {
     const router = make(zmq.Router, { mandatory: true })
     const dealer = make(zmq.Dealer, { routingId: "peer" })
     dealer.connect(await bind(router))
     await joined(router)
     await dealer.send("one")
     await dealer.send("two")
-    await until(() => router.readable)
+    await settled()
+    void router.readable
     dealer.close()
     await happened(router, "disconnect")
+    await settled()
     observe("writable", router.writable)
     await attempted("send", () => router.send(["peer", "x"]))
     observe("received", [await router.receive(), await router.receive()])
