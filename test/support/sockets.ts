@@ -1,5 +1,5 @@
 /** The sockets of a test, which are closed when it ends. */
-import { randomInt } from "node:crypto"
+import { createSocket } from "node:dgram"
 import { once } from "node:events"
 import { createServer } from "node:net"
 import { afterEach } from "vitest"
@@ -50,17 +50,26 @@ export async function join(
 }
 
 /** Ports that no system assigns by itself, because other tests open thousands of connections meanwhile. */
-const PORTS = { from: 10_000, to: 32_768 }
+const PORTS = { from: 10_000, count: 22_768 }
+/** Processes begin at different places. */
+let nextPort = process.pid * 61
 
-/** Returns a port that was free a moment ago, for callers that must know it before they bind. */
+/**
+ * Returns a port that was free a moment ago, for callers that must know it before they bind. No other
+ * process gets it while this one runs, so nobody else dials it.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = randomInt(PORTS.from, PORTS.to)
-    // A socket of another test may be dialling the port.
-    const server = createServer((peer) => peer.destroy()).listen(port, "127.0.0.1")
+    const port = PORTS.from + (nextPort++ % PORTS.count)
+    // Nothing else uses UDP: a socket with the same number reserves the port.
+    const reservation = createSocket("udp4").unref()
+    const server = createServer((peer) => peer.destroy())
     try {
-      await once(server, "listening")
+      reservation.bind({ port, address: "127.0.0.1", exclusive: true })
+      await once(reservation, "listening")
+      await once(server.listen(port, "127.0.0.1"), "listening")
     } catch {
+      reservation.close()
       continue // The port is in use.
     }
     server.close()
