@@ -83,6 +83,19 @@ export const mark = "js: "
 export const marksErrors = `{ const { write } = process.stderr;
   process.stderr.write = (text, ...more) => write.call(process.stderr, "${mark}" + text, ...more) }`
 
+/**
+ * Slows the clock of a script once it exits: a process waits a second for peers that are silent, and a busy
+ * machine may take as long to answer.
+ */
+export const slowExit = `process.on("exit", () => {
+  const now = performance.now.bind(performance), start = now();
+  performance.now = () => start + (now() - start) / 100;
+});`
+
+/** Makes bytes that do not compress, the same in each run, for scripts: `noise(size)`. */
+export const noise =
+  'const noise = (await import("./bench/payloads.mjs")).payload.bind(undefined, "random");'
+
 /** A running script. */
 export class Script extends Running {
   /**
