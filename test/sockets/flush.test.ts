@@ -2,12 +2,13 @@
 import { describe, expect, test } from "vitest"
 import { Publisher, Pull, Push, Subscriber, XPublisher } from "zeromq-lz4"
 
+import { payload } from "../../bench/payloads.mjs"
 import { mark, marksErrors, Script } from "../support/running-script.js"
 import { anyPort, freePort, use } from "../support/sockets.js"
 import { stalledPeer } from "../support/stalled-peer.js"
 import { lz4 } from "../support/transports.js"
 
-const noise = Buffer.from(Array.from({ length: 100_000 }, () => Math.floor(Math.random() * 256)))
+const noise = payload("random", 100_000)
 
 const absent = async () => `${lz4.scheme}127.0.0.1:${await freePort()}`
 
@@ -63,7 +64,7 @@ describe.each([{ thread: false }, { thread: true }])("with %o, flush()", (option
   test("waits for earlier messages, not for later ones", async () => {
     const pull = use(new Pull())
     await pull.bind(anyPort(lz4))
-    const push = use(new Push({ sendHighWaterMark: 0 }))
+    const push = use(new Push())
     push.connect(pull.lastEndpoint as string, options)
     let isSending = true
     const sending = (async () => {
@@ -159,7 +160,7 @@ test("a service that receives SIGTERM delivers its messages, and waits no longer
   const script = `${marksErrors} const push = new zmq.Push({ sendHighWaterMark: 0 }); push.connect(argument);
     process.once("SIGTERM", async () => {
       push.close()
-      await push.lz4.flush({ timeout: 10_000 }).catch((error) => console.error(error.message))
+      await push.lz4.flush({ timeout: 250_000 }).catch((error) => console.error(error.message))
       process.exit()
     });
     setInterval(() => {}, 1000);
