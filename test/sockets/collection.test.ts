@@ -36,7 +36,7 @@ test.each(cases)(
     }
     for (let i = 0; i < 20; i++) await work()
     const left = () => refs.filter((ref) => ref.deref()).length
-    for (let i = 0; i < 200 && left() > 0; i++) await collect()
+    while (left() > 0) await collect()
     return left()`)
     expect(left).toBe(0)
   },
