@@ -241,8 +241,10 @@ describe("maxMessageSize", () => {
     request.connect(reply.lastEndpoint as string)
     await request.send("short")
     await reply.receive()
+    const disconnected = new Promise((resolve) => request.events.on("disconnect", resolve))
     await reply.send(new Uint8Array(101))
-    request.receiveTimeout = 200
+    await disconnected
+    request.receiveTimeout = 0
     await expect(request.receive()).rejects.toMatchObject({ code: "EAGAIN" })
   })
 })
