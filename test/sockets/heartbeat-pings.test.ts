@@ -18,9 +18,9 @@ test.each([
   const pair = use(
     new Pair({
       heartbeatInterval: INTERVAL_MS,
-      heartbeatTimeout: 10_000,
+      heartbeatTimeout: 250_000,
       sendTimeout: 0,
-      sendHighWaterMark: 100,
+      sendHighWaterMark: 300, // more than the system has room for
     }),
   )
   await pair.bind(ANY, options)
@@ -53,7 +53,8 @@ test.each([
   const resumed = performance.now()
   peer.socket.resume()
   await all
-  // PINGs are also sent while there is room: before, after, and until the system's buffers are full.
+  // PINGs are also sent while there is room: before, after, and until the system's buffers are full. On a
+  // busy machine there are fewer, since late timers do not fire more often later.
   const intervals = (performance.now() - began - (resumed - full) / 2) / INTERVAL_MS
   const pings = Buffer.concat(stream).toString("latin1").split("\x04\x07\x04PING").length - 1
   expect(pings).toBeLessThan(intervals)
