@@ -9,7 +9,6 @@ import { Context, Dealer, type EndpointOptions, Pair, Pull, Push } from "zeromq-
 
 import { ended } from "../support/ended.js"
 import { portOf } from "../support/raw-peer.js"
-import { sleep } from "../support/sleep.js"
 import { eventually, freePort, use } from "../support/sockets.js"
 import { lz4, tcp, transports } from "../support/transports.js"
 
@@ -364,12 +363,18 @@ describe("options of the socket", () => {
 })
 
 describe.each(transports)("attempts to connect over $name", ({ scheme }) => {
-  /** Counts the connections to a port within the time of several attempts. */
+  /** Counts the connections to a port while another socket, with the same timers, makes some attempts. */
   const attemptsAt = async (port: number): Promise<number> => {
-    let attempts = 0
-    use(createServer(() => attempts++)).listen(port, "127.0.0.1")
-    await sleep(200)
-    return attempts
+    const attempts = { ours: 0, others: 0 }
+    const server = createServer((peer) => {
+      attempts[peer.remoteAddress === "127.0.0.2" ? "others" : "ours"]++
+      peer.destroy()
+    })
+    await once(use(server).listen(port, "127.0.0.1"), "listening")
+    const other = use(new Push({ reconnectInterval: 10 }))
+    other.connect(`${scheme}127.0.0.2:0;127.0.0.1:${port}`)
+    await eventually(() => attempts.others >= 10)
+    return attempts.ours
   }
 
   test("end with disconnect()", async () => {
