@@ -21,7 +21,7 @@ import { inShell } from "./lib/shell.mjs"
 import { runSideBySide } from "./lib/side-by-side.mjs"
 import { finish, tellFailure } from "./lib/tally.mjs"
 
-/** @typedef {import("../test/platforms/windows/main.js").Report} Report */
+/** @typedef {import("../test/platforms/runner/main.js").Report} Report */
 
 const { file, only, all, every } = readArgs(
   `usage: node scripts/windows-sockets.mjs [--every | --file NAME] [--only PATTERN] [--all]
@@ -49,7 +49,7 @@ const AT_ONCE = availableParallelism()
 installRuntimes()
 makeWinePrefix()
 const output = join(build, "windows")
-const here = "test/platforms/windows"
+const runner = "test/platforms/runner"
 rmSync(output, { recursive: true, force: true })
 mkdirSync(output, { recursive: true })
 compile()
@@ -77,7 +77,7 @@ finish(counts)
 function compile() {
   buildSync({
     // Not test/**: other tests install packages there.
-    entryPoints: ["src", "test/sockets", "test/support", "test/interop", here].map(
+    entryPoints: ["src", "test/sockets", "test/support", "test/interop", runner].map(
       (directory) => `${directory}/**/*.ts`,
     ),
     ...{ outdir: output, outbase: root, absWorkingDir: root, logLevel: "warning" },
@@ -91,8 +91,9 @@ async function runFile(name, path) {
   const entries = Object.keys(unfit)
   const report = join(output, `${name}.json`)
   const printed = join(output, `${name}.log`)
-  const args = ["--import", `./${here}/hooks.mjs`, "--expose-gc", `${here}/main.ts`, path]
-  const process = startInWindows([...args, windowsPath(report)], printed, {
+  const hooks = "./test/platforms/windows/hooks.mjs"
+  const args = ["--import", hooks, "--expose-gc", `${runner}/main.ts`]
+  const process = startInWindows([...args, windowsPath(report), path], printed, {
     LEFT_OUT: JSON.stringify(entries),
     ...(only ? { ONLY: only } : {}),
   })

@@ -1,6 +1,6 @@
 /**
  * Resolves imports of the tests of sockets: x.js to the JavaScript that scripts/windows-sockets.mjs
- * compiled from x.ts, and "vitest" to vitest.ts.
+ * compiled from x.ts, and "vitest" to runner/vitest.ts.
  */
 import { existsSync, readFileSync } from "node:fs"
 import { registerHooks } from "node:module"
@@ -8,7 +8,7 @@ import { registerHooks } from "node:module"
 const root = new URL("../../../", import.meta.url).href
 const compiled = new URL("build/windows/", root).href
 const vitest = import.meta.resolve("vitest")
-const standIn = new URL("vitest.ts", import.meta.url).href
+const standIn = new URL("../runner/vitest.ts", import.meta.url).href
 
 registerHooks({
   resolve(specifier, context, next) {

@@ -1,6 +1,6 @@
 /**
- * Runs the tests of one file: node.exe --import hooks.mjs main.ts FILE REPORT, with the names of
- * those to leave out in the environment.
+ * Runs files of tests in a runtime that cannot load vitest: node main.ts REPORT FILE..., with the
+ * names of tests to leave out, or a pattern of those to run, in the environment.
  */
 import { writeFileSync } from "node:fs"
 import { resolve } from "node:path"
@@ -9,7 +9,7 @@ import { startTests, type VitestRunner } from "@vitest/runner"
 import { getTestName, getTests } from "@vitest/runner/utils"
 
 import "../../support/fixed-seed.js"
-import { entryOf } from "./left-out.mjs"
+import { entryOf } from "../windows/left-out.mjs"
 import { checkCount, startCounting } from "./vitest.js"
 
 /** The content of REPORT, as JSON. */
@@ -19,7 +19,7 @@ export interface Report {
   errors: string[]
 }
 
-const [file, report] = process.argv.slice(2) as [string, string]
+const [report, ...paths] = process.argv.slice(2) as [string, ...string[]]
 const leftOut: string[] = JSON.parse(process.env.LEFT_OUT ?? "[]")
 const only = process.env.ONLY
 
@@ -34,8 +34,8 @@ const runner: VitestRunner = {
     sequence: { seed: 1, hooks: "stack", setupFiles: "list" },
     chaiConfig: undefined,
     maxConcurrency: 1,
-    testTimeout: 300_000,
-    hookTimeout: 60_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     retry: 0,
     includeTaskLocation: false,
     tags: [],
@@ -60,7 +60,10 @@ const errors: string[] = []
 for (const event of ["uncaughtException", "unhandledRejection"])
   process.on(event, (error) => errors.push(error instanceof Error ? textOf(error) : String(error)))
 
-const files = await startTests([resolve(file)], runner)
+const files = await startTests(
+  paths.map((path) => resolve(path)),
+  runner,
+)
 const tests = getTests(files).map((test) => ({
   name: getTestName(test),
   state: test.result?.state ?? test.mode,
