@@ -3,7 +3,7 @@ import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import { entries } from "./scripts/lib/entries.mjs"
 import { threadWorkerCode } from "./scripts/lib/thread-worker.mjs"
-import { sameEverywhere } from "./test/platforms/same-everywhere.mjs"
+import { sameEverywhere, sameOnThreads } from "./test/platforms/same-everywhere.mjs"
 
 // Tests import the package by its name and get what ships, loaded by Node itself: one instance,
 // whether they import it or a program that they start does.
@@ -76,6 +76,13 @@ export default defineConfig({
         include: ["test/sockets/**/*.test.ts"],
         exclude: sameEverywhere.map((file) => `test/sockets/${file}.test.ts`),
       }),
+      project("sockets-platform-thread", {
+        include: ["test/sockets/**/*.test.ts"],
+        exclude: [...sameEverywhere, ...sameOnThreads, ...onThreads.sockets.exclude].map(
+          (file) => `test/sockets/${file}.test.ts`,
+        ),
+        env: { ZEROMQ_LZ4_THREAD: "1" },
+      }),
       ...Object.entries(waysToSend).map(([name, options]) =>
         project(`sockets-with-${name}`, {
           include: MESSAGES.map((file) => `test/sockets/${file}.test.ts`),
@@ -104,6 +111,11 @@ export default defineConfig({
       // versions, Python. They build and install things, so their files run one by one.
       project("browser", { fileParallelism: false }),
       project("package", { fileParallelism: false }),
+      // Other versions of Node.
+      project("package-loaders", {
+        include: ["test/package/loaders.test.ts"],
+        fileParallelism: false,
+      }),
       // Not in the gate: installs with four package managers, and whatever else is rare.
       project("loaders", { fileParallelism: false }),
       project("platforms", { fileParallelism: false }),

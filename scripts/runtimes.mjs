@@ -5,7 +5,7 @@ import { installNodeVersions, installRuntimes, makeWinePrefix } from "./lib/runt
 readArgs(
   `usage: node scripts/runtimes.mjs
 
-Installs Node 22 and 24, Deno and Node for Windows from npm, and creates build/wine, unless they
+Installs Node 22, 24 and 26, Deno and Node for Windows from npm, and creates build/wine, unless they
 exist.`,
   {},
 )

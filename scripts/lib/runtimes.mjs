@@ -9,7 +9,9 @@ import { fail, run } from "./run.mjs"
 const versions = join(root, "test/package/node-versions")
 const runtimes = join(root, "test/platforms/runtimes")
 
-/** @param {"22" | "24"} version */
+/** @typedef {"22" | "24" | "26"} NodeVersion */
+
+/** @param {NodeVersion} version */
 export const nodeVersion = (version) =>
   join(versions, `node_modules/node-${version}-${process.platform}-${process.arch}/bin/node`)
 

@@ -69,16 +69,15 @@ export const counts = (command) => ({
 /**
  * Describes projects of vitest.config.ts, which one process runs.
  * @param {string} projects their names, with a `*` for any end of a name
- * @param {"22" | "24"} [node] the version of Node, if not the current one
- * @param {string[]} [files] only these, or all
+ * @param {import("./runtimes.mjs").NodeVersion} [node] the version of Node, if not the current one
  * @returns {Suite}
  */
-export function vitest(projects, node, files = []) {
+export function vitest(projects, node) {
   const report = join(directory, `${projects.replaceAll("*", "")}${node ?? ""}.jsonl`)
   const program = node ? nodeVersion(node) : process.execPath
   const main = join(root, "node_modules/vitest/vitest.mjs")
   const reporters = ["default", join(root, "scripts/lib/vitest-reporter.mjs")]
-  const command = [program, main, "run", "--retry=0", "--project", projects, ...files]
+  const command = [program, main, "run", "--retry=0", "--project", projects]
   return {
     command: [...command, ...reporters.map((name) => `--reporter=${name}`)],
     environment: { GATE_REPORT: report },

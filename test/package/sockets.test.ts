@@ -54,6 +54,7 @@ describe.each([
   ["this", process.execPath],
   ["22", nodeVersion("22")],
   ["24", nodeVersion("24")],
+  ["26", nodeVersion("26")],
 ])("with zeromq, Node: %s", (_, node) => {
   test.each([
     ["sockets.mjs", "received"],

@@ -29,3 +29,18 @@ export const sameEverywhere = [
   "xpub",
   "zap",
 ]
+
+/**
+ * Other files whose tests do the same with threads as without, as far as versions of Node differ. The
+ * gate runs them in other versions without threads only.
+ */
+export const sameOnThreads = [
+  "arguments",
+  "diagnostics",
+  "faults",
+  "first-example",
+  "mistakes",
+  "mixed",
+  "options",
+  "prometheus",
+]

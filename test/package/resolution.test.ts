@@ -1,0 +1,64 @@
+/** Tools that resolve the package in the same way whatever the version of Node: webpack and TypeScript. */
+import { copyFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+
+import {
+  bundleWithWebpack,
+  type Format,
+  makeProject,
+  type Project,
+  toolsIn,
+} from "../support/loaders.js"
+import { installLocked, root, run, temporaryDirectory } from "../support/packed.js"
+
+const directory = temporaryDirectory()
+let project: Project
+
+beforeAll(() => {
+  project = makeProject(directory.path)
+  installLocked(toolsIn("jest-30"))
+})
+
+afterAll(() => directory[Symbol.dispose]())
+
+describe.each<Format>(["esm", "cjs"])("webpack to %s", (format) => {
+  test.each(["program.mjs", "program.cjs"])("a bundle of %s works", async (entry) => {
+    const file = await bundleWithWebpack(project, { entry, format, external: true })
+    expect(run(process.execPath, [file], project.bundles).trim()).toBe("all works")
+  })
+})
+
+describe("TypeScript", () => {
+  const five = join(toolsIn("jest-30"), "node_modules/typescript/bin/tsc")
+  const newest = join(root, "node_modules/typescript/bin/tsc")
+  const node10 = { module: "commonjs", moduleResolution: "node10", esModuleInterop: true }
+  const resolutions = {
+    node16: { module: "node16", moduleResolution: "node16" },
+    node20: { module: "node20", moduleResolution: "node16" },
+    nodenext: { module: "nodenext", moduleResolution: "nodenext" },
+    bundler: { module: "esnext", moduleResolution: "bundler" },
+  }
+
+  test.each<[string, string, object]>([
+    ["5, node10", five, node10],
+    ...Object.entries(resolutions).flatMap(([name, options]): [string, string, object][] => [
+      [`5, ${name}`, five, options],
+      [`7, ${name}`, newest, options],
+    ]),
+  ])("%s", (name, program, options) => {
+    const usual = { target: "es2022", strict: true, noEmit: true, skipLibCheck: false }
+    const sources = ["consumer", "sockets", "es2022"]
+    // Both module systems, if the extension determines them.
+    const extensions = /node10|bundler/.test(name) ? ["ts"] : ["cts", "mts"]
+    const files = sources.flatMap((source) => extensions.map((end) => `${source}.${end}`))
+    const at = (file: string) => join(project.directory, file)
+    for (const source of sources)
+      for (const end of extensions)
+        if (end !== "ts") copyFileSync(at(`${source}.ts`), at(`${source}.${end}`))
+    const config = at("tsconfig.json")
+    const compilerOptions = { ...usual, lib: ["ES2022"], types: ["node"], ...options }
+    writeFileSync(config, JSON.stringify({ compilerOptions, files }))
+    expect(run(process.execPath, [program, "-p", config], project.directory)).toBe("")
+  })
+})
