@@ -23,25 +23,42 @@ const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
 /** Runs of the simulator, from the same seed every time. */
 const SIMULATED = ["--from", "0", "--runs", "20000"]
 
+/** @typedef {import("./runtimes.mjs").NodeVersion} NodeVersion */
+
 /**
  * Returns the suites for other versions of Node and other platforms.
  * @param {boolean} all  every test of sockets, and every version of Node
  * @returns {GateSuite[]}
  */
-export const elsewhere = (all) => {
-  const sockets = all ? "sockets" : "sockets-platform"
-  /** @type {GateSuite} */
-  const node22 = { name: "sockets, Node 22", suite: vitest(sockets, "22"), after: ["runtimes"] }
+export function elsewhere(all) {
+  const [sockets, threads] = all
+    ? ["sockets", "sockets-thread"]
+    : ["sockets-platform", "sockets-platform-thread"]
+  // Besides the oldest, in which the gate itself runs.
+  const versions = /** @type {NodeVersion[]} */ (all ? ["22", "24", "26"] : ["24", "26"])
+  const loaders = (/** @type {NodeVersion} */ version) => `loaders, Node ${version}`
   return [
     { name: "runtimes", suite: succeeds(own("runtimes")) },
+    ...versions.flatMap((version, i) => [
+      { name: `sockets, Node ${version}`, suite: vitest(sockets, version), after: ["runtimes"] },
+      {
+        name: `sockets, threads, Node ${version}`,
+        suite: vitest(threads, version),
+        after: ["runtimes"],
+      },
+      {
+        name: loaders(version),
+        suite: vitest("package-loaders", version),
+        // All of these install the same tools.
+        after: ["runtimes", "package", ...versions.slice(0, i).map(loaders)],
+      },
+    ]),
     {
       name: "sockets, Windows",
       suite: counts(own("windows-sockets", ...(all ? ["--every"] : []))),
       after: ["runtimes"],
       quiet: true,
     },
-    ...(all ? [node22] : []),
-    { name: "sockets, Node 24", suite: vitest(sockets, "24"), after: ["runtimes"] },
     // Both use the same Wine prefix, and end all programs in it.
     {
       name: "platforms",
