@@ -175,7 +175,7 @@ export class Instance {
   /** Maximum plaintext of a part that is encoded or decoded in shared memory, in bytes. */
   readonly partMax: number
   #bytes = new Uint8Array(0)
-  #words = new Uint32Array(0)
+  #fields = new DataView(new ArrayBuffer(0))
   /** The owner of bytes in INPUT, which stay there until `scratch` is called for it. */
   inputUser: InputUser | undefined
 
@@ -199,14 +199,15 @@ export class Instance {
 
   /** The current memory. Read it again after every call into the module. */
   get bytes(): Uint8Array {
-    if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.exports.memory.buffer)
+    if (this.#bytes.length === 0) this.#renewViews()
     return this.#bytes
   }
 
   /** Returns a 32-bit field of a structure. */
   word(pointer: Pointer, index: number): number {
-    if (this.#words.length === 0) this.#words = new Uint32Array(this.exports.memory.buffer)
-    return this.#words[(pointer >>> 2) + index] as number
+    if (this.#bytes.length === 0) this.#renewViews()
+    // The module's memory is little-endian on every host.
+    return this.#fields.getUint32((pointer >>> 0) + 4 * index, true)
   }
 
   /** Returns a 64-bit field of a structure, by the index of its first word; exact below 2^53. */
@@ -246,5 +247,12 @@ export class Instance {
   copy(pointer: Pointer, length: number): Uint8Array {
     const start = pointer >>> 0
     return copy(this.bytes, start, start + length)
+  }
+
+  /** Replaces the views of memory that has grown since. */
+  #renewViews(): void {
+    const { buffer } = this.exports.memory
+    this.#bytes = new Uint8Array(buffer)
+    this.#fields = new DataView(buffer)
   }
 }
