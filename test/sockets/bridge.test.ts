@@ -13,7 +13,7 @@ import {
 } from "../interop/stream.js"
 import { anyEndpoint, bridgesTo, type Leg, ways } from "../support/bridges.js"
 import { RunningBridge } from "../support/running-bridge.js"
-import { type AnySocket, freePort, subscribed, use } from "../support/sockets.js"
+import { type AnySocket, eventually, freePort, subscribed, use } from "../support/sockets.js"
 
 type Role = "connecting" | "bound"
 
@@ -154,6 +154,8 @@ test("a bridge that is replaced by another loses no message that it had read", a
     await send(5000)
     expect(await bridge.ended()).toEqual({ code: 0, signal: null })
     await send(1000)
+    // All that it passed on is received before what another one does.
+    await eventually(() => pull.lz4.connections.length === 0 && !pull.readable)
     bridge = await start(bridge.endpoint)
   }
   await send(100)
