@@ -42,7 +42,7 @@ test.each(["plain", "lz4"])(
     await eventually(() => arrived === start.length + GIB)
     expect(gets.ended).toBe(false)
     expectAtMost(
-      500,
+      400,
       `a bridge that passes on a command from the ${side} side`,
       peakMebibytes(bridge),
       "MiB",
