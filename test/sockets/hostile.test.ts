@@ -214,24 +214,3 @@ test("for a subscriber that does not read no more is kept than its high-water ma
   expect(bytes).toBeGreaterThan(noise.length)
   expect(bytes).toBeLessThan(64 * MIB)
 })
-
-test("out of file descriptors, existing connections work, and new ones do once there are descriptors", async () => {
-  const victim = await Victim.start("Pull", { descriptors: 128 })
-  const honest = new Honest(victim)
-  await honest.works()
-  const open = Array.from({ length: 200 }, () =>
-    connect(portOf(victim.endpoint), "127.0.0.1").resume(),
-  )
-  // A peer that finds no room may be reset before or after it is connected.
-  await Promise.all(
-    open.map(
-      (socket) => new Promise((settled) => socket.on("connect", settled).on("error", settled)),
-    ),
-  )
-  for (let i = 0; i < 50; i++) await honest.works()
-  for (const socket of open) socket.destroy()
-  // The system may still close new connections, which are retried.
-  await new Honest(victim).arrives()
-  await honest.works()
-  await eventually(async () => (await victim.state()).connections === 2)
-})

@@ -3,7 +3,6 @@
  * reason. A name that ends with " > *" is that of a group. Those not specific to lz4+tcp:// fail with zeromq.js over tcp:// too.
  */
 
-const shell = "sets a limit of open files with a shell"
 const terminate = "Windows has no SIGTERM that a process could handle"
 const ask = "asks a process for its memory with SIGUSR2, which Windows does not have"
 const block = "tells a process with SIGUSR2 to block, which Windows does not have"
@@ -86,15 +85,10 @@ export const leftOut = {
     "a listener that throws neither keeps a peer connected nor affects others": ask,
     "connections that do not complete their handshake > beyond 4096 of them the oldest is closed, and honest peers are served":
       ask,
-    "out of file descriptors, existing connections work, and new ones do once there are descriptors":
-      shell,
   },
   many: {
     "over 'tcp://' > a thousand peers connect to one socket at once, and each gets a reply": slow,
     "over 'tcp://' > one socket connects a thousand times at once": slow,
-    "over 'tcp://' > a process that runs out of file descriptors continues": shell,
-    "over 'lz4+tcp://' > a process that runs out of file descriptors continues": shell,
-    "connect() without free file descriptors retries until there are some": shell,
   },
   reconnect: {
     "over 'tcp://' > an attempt without an answer ends after connectTimeout, and another follows":
