@@ -35,18 +35,21 @@ const chosen = suites
   .filter(({ name }) => wanted.includes(name))
   .map((suite) => ({ ...suite, cores: suite.cores === 0 ? 1 : suite.cores }))
 
-const busy = Array.from({ length: availableParallelism() }, () =>
-  spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" }),
-)
-process.on("exit", () => {
-  for (const child of busy) child.kill("SIGKILL")
-})
+for (let core = 0; core < availableParallelism(); core++) {
+  const busy = spawn(process.execPath, ["-e", "for (;;);"], { stdio: "ignore" })
+  busy.unref()
+  process.on("exit", () => busy.kill("SIGKILL"))
+}
 
 /** @type {Map<string, { times: number, first: import("./lib/run-suites.mjs").Failure }>} */
 const found = new Map()
 const counts = { passed: 0, failed: 0 }
-for (let run = 1; run <= runs; run++) {
-  const { failures, table } = await runSuites(chosen)
+let run = 0
+let isInterrupted = false
+while (run < runs && !isInterrupted) {
+  run++
+  const { failures, table, interrupted } = await runSuites(chosen)
+  isInterrupted = interrupted
   for (const failure of failures) {
     const key = [failure.suite, failure.file, failure.test].join("\n")
     const known = found.get(key)
@@ -59,6 +62,6 @@ for (let run = 1; run <= runs; run++) {
 }
 
 for (const { times, first } of found.values())
-  console.log(`\nfailed ${times} of ${runs} times: ${describe(first)}`)
+  console.log(`\nfailed ${times} of ${run} times: ${describe(first)}`)
 console.log(`\n${counts.passed} passed, ${counts.failed} failed`)
 process.exitCode = counts.failed ? 1 : 0

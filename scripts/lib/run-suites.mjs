@@ -14,6 +14,7 @@ import { directory, runSuite } from "./suite.mjs"
  * @property {number} failed
  * @property {Failure[]} failures
  * @property {{ suite: string, passed: number, failed: number, seconds: number }[]} table
+ * @property {boolean} interrupted  whether a signal ended them
  */
 
 /** Time limit for a suite. */
@@ -30,7 +31,7 @@ export async function runSuites(suites) {
   rmSync(directory, { recursive: true, force: true })
   mkdirSync(directory, { recursive: true })
   /** @type {Results} */
-  const results = { passed: 0, failed: 0, failures: [], table: [] }
+  const results = { passed: 0, failed: 0, failures: [], table: [], interrupted: false }
 
   const interrupted = new AbortController()
   const interrupt = (/** @type {unknown} */ reason) => interrupted.abort(String(reason))
@@ -48,6 +49,7 @@ export async function runSuites(suites) {
     availableParallelism() + WAITING_CORES,
   )
   for (const signal of signals) process.off(signal, interrupt)
+  results.interrupted = interrupted.signal.aborted
   return results
 
   /** @param {string} name @param {import("./suite.mjs").Suite} suite @param {boolean} isBackground */
