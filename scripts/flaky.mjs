@@ -6,30 +6,32 @@ import { fail } from "./lib/run.mjs"
 import { describe, runSuites } from "./lib/run-suites.mjs"
 import { suites } from "./lib/suites.mjs"
 
-const usage = `usage: npm run flaky -- [--runs N] [--only SUITE]
+const usage = `usage: npm run flaky -- [--runs N] [--only SUITE]...
 
 Runs the suites of the gate, with as many busy processes beside them as there are cores, and lists
 every test that failed, with its first error. The last line has the number of suites that passed
 and failed.
   --runs N       how often; 5 by default
-  --only SUITE   only this suite, and those that it needs: ${suites.map(({ name }) => `"${name}"`).join(", ")}`
+  --only SUITE   only this suite, and those that it needs; may be repeated. The suites are:
+                 ${suites.map(({ name }) => `"${name}"`).join(", ")}`
 
 const { runs: given = "5", only } = readArgs(usage, {
   runs: { type: "string" },
-  only: { type: "string" },
+  only: { type: "string", multiple: true },
 })
 const runs = Number(given)
 if (!Number.isInteger(runs) || runs < 1)
   fail(`--runs ${given}: must be a whole number from 1\n\n${usage}`)
-if (only !== undefined && !suites.some(({ name }) => name === only))
-  fail(`--only ${only}: there is no such suite\n\n${usage}`)
+const names = suites.map(({ name }) => name)
+for (const name of only ?? [])
+  if (!names.includes(name)) fail(`--only ${name}: there is no such suite\n\n${usage}`)
 
 /** Returns the names of a suite and all that it comes after. @param {string} name @returns {string[]} */
 const withNeeds = (name) => [
   ...(suites.find((suite) => suite.name === name)?.after ?? []).flatMap(withNeeds),
   name,
 ]
-const wanted = only === undefined ? suites.map(({ name }) => name) : withNeeds(only)
+const wanted = (only ?? names).flatMap(withNeeds)
 // What uses only the time that others leave would never end beside busy processes.
 const chosen = suites
   .filter(({ name }) => wanted.includes(name))
