@@ -118,7 +118,12 @@ export default defineConfig({
       }),
       // Not in the gate: installs with four package managers, and whatever else is rare.
       project("loaders", { fileParallelism: false }),
-      project("platforms", { fileParallelism: false }),
+      project("platforms", {
+        exclude: ["test/platforms/exchange.test.ts"],
+        fileParallelism: false,
+      }),
+      // In Wine, which needs a quiet machine.
+      project("platforms-exchange", { include: ["test/platforms/exchange.test.ts"] }),
       project("soak", { ...long, fileParallelism: false }),
       project("pressure", { ...long, fileParallelism: false }),
       // What depends on the machine: time, memory, limits of the system. Each file runs alone.

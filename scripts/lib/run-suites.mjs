@@ -38,7 +38,7 @@ export async function runSuites(suites) {
   const signals = /** @type {const} */ (["SIGINT", "SIGTERM"])
   for (const signal of signals) process.once(signal, interrupt)
 
-  const loud = suites.filter(({ quiet }) => !quiet).map(({ name }) => name)
+  const loud = suites.filter(({ quiet, cores }) => !quiet && cores !== 0).map(({ name }) => name)
   await runSideBySide(
     suites.map(({ name, suite, cores = 1, after = [], quiet }) => ({
       name,

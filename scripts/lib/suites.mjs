@@ -5,13 +5,13 @@ import { counts, succeeds, vitest } from "./suite.mjs"
 
 /**
  * A suite, and when it may run. `cores` is its CPU time divided by its duration on an idle machine, 1
- * by default; 0 is a suite that runs at the lowest priority and uses what the others leave.
+ * by default; 0 is a suite that runs at the lowest priority, beside any other, and uses what they leave.
  * @typedef {object} GateSuite
  * @property {string} name
  * @property {import("./suite.mjs").Suite} suite
  * @property {number} [cores]
  * @property {string[]} [after]  names of suites that have to end first
- * @property {boolean} [quiet]  whether it needs the machine for itself, and so runs after all others
+ * @property {boolean} [quiet]  whether it runs alone, after the others
  */
 
 const own = (/** @type {string} */ name, /** @type {string[]} */ ...args) => [
@@ -53,6 +53,7 @@ export function elsewhere(all) {
         after: ["runtimes", "package", ...versions.slice(0, i).map(loaders)],
       },
     ]),
+    { name: "platforms", suite: vitest("platforms"), after: ["runtimes"] },
     {
       name: "sockets, Windows",
       suite: counts(own("windows-sockets", ...(all ? ["--every"] : []))),
@@ -61,8 +62,8 @@ export function elsewhere(all) {
     },
     // Both use the same Wine prefix, and end all programs in it.
     {
-      name: "platforms",
-      suite: vitest("platforms"),
+      name: "platforms, Windows",
+      suite: vitest("platforms-exchange"),
       after: ["runtimes", "sockets, Windows"],
       quiet: true,
     },
