@@ -22,6 +22,9 @@ const LIMIT_MINUTES = 50
 /** Cores by which suites may need more than there are, because they do not need them all the time. */
 const WAITING_CORES = 0.75
 
+/** Maximum number of characters of an error at the end of the gate: some compare megabytes. */
+const ERROR_CHARS = 3000
+
 /**
  * Runs suites to their end, each without a second try, and prints the output of each as it ends.
  * @param {GateSuite[]} suites
@@ -80,6 +83,6 @@ export function describe({ suite, test, file, seed, alone, error }) {
   const lines = [`${suite}: ${test}`]
   if (file) lines.push(`  file:  ${file}`)
   if (seed !== undefined) lines.push(`  seed:  ${seed}`)
-  lines.push(`  alone: ${alone}`, error.trim().replaceAll(/^/gm, "    "))
+  lines.push(`  alone: ${alone}`, error.slice(0, ERROR_CHARS).trim().replaceAll(/^/gm, "    "))
   return lines.join("\n")
 }

@@ -19,7 +19,7 @@ import { failureOf, readReport } from "./vitest-report.mjs"
  * @property {(ended: Ended) => Result} count
  */
 
-/** Maximum number of characters of an error that the gate prints at its end. */
+/** Number of characters of its output that a suite which failed as a whole is described by. */
 const EXCERPT = 1500
 
 /** The directory of logs and reports. */
