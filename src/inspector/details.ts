@@ -2,6 +2,7 @@
 import { html } from "./dom.js"
 import { bytes, count, dateTime, plural, ratio, seconds } from "./format.js"
 import { envelopes, hexDump } from "./hex.js"
+import { jsonTokens } from "./json.js"
 import type { Bytes, Calls, Details, PartDetails } from "./protocol.js"
 import { inLines, inOneLine } from "./readable.js"
 import { arrows } from "./table.js"
@@ -286,22 +287,27 @@ function more(text: string, show: () => Promise<void>): HTMLElement {
   return button
 }
 
-const TOKENS =
-  /(?<name>"[^"\\]*(?:\\.[^"\\]*)*"(?=: ))|(?<string>"[^"\\]*(?:\\.[^"\\]*)*")|(?<number>-?\d[\d.eE+-]*)|(?<word>true|false|null)/g
-
-/** Returns indented JSON, with colours for names and values. */
+/** Returns indented JSON, with colours for names and values. It may be cut off. */
 function coloured(text: string): Node[] {
   const nodes: Node[] = []
   let end = 0
   const plain = (to: number) => {
-    if (to > end) nodes.push(document.createTextNode(text.slice(end, to)))
+    if (to > end) nodes.push(document.createTextNode(inLines(text.slice(end, to))))
   }
-  for (const found of text.matchAll(TOKENS)) {
-    plain(found.index)
-    const [kind] = Object.entries(found.groups!).find(([, value]) => value !== undefined)!
-    nodes.push(html("span", { class: kind }, inLines(found[0])))
-    end = found.index + found[0].length
+  for (const { token, start } of jsonTokens(text)) {
+    const kind = kindOf(token, text.startsWith(": ", start + token.length))
+    if (!kind) continue
+    plain(start)
+    nodes.push(html("span", { class: kind }, inLines(token)))
+    end = start + token.length
   }
   plain(text.length)
   return nodes
+}
+
+/** Returns the class of a token that has a colour. */
+function kindOf(token: string, named: boolean): string | undefined {
+  if (token.startsWith('"')) return named ? "name" : "string"
+  if (/^[-\d]/.test(token)) return "number"
+  return /^[a-z]/.test(token) ? "word" : undefined
 }

@@ -76,7 +76,7 @@ export class Loading {
       this.#view = new View(this.#index, ++views, text)
       this.#mistake = undefined
     } catch (error) {
-      this.#mistake = (error as SyntaxError).message
+      this.#mistake = (error as Error).message
     }
     this.#reportedAt = 0
     void this.#look()
@@ -131,12 +131,22 @@ export class Loading {
     if (this.#looking) return
     this.#looking = true
     do {
-      this.#view.step()
+      this.#step()
       this.#reportSometimes()
       await turn()
     } while (!this.#view.complete)
     this.#looking = false
     this.#reportSometimes()
+  }
+
+  /** Tests some rows. If the filter fails, all rows are shown, and other filters can follow. */
+  #step(): void {
+    try {
+      this.#view.step()
+    } catch (error) {
+      this.#mistake = (error as Error).message
+      this.#view = new View(this.#index, ++views, "")
+    }
   }
 
   #reportSometimes(): void {

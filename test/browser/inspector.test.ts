@@ -109,6 +109,23 @@ describe("a dropped capture", () => {
     expect(await inspector.text("mistake")).toBe("")
   })
 
+  test("is filtered by text of any length, and by other filters after it", async () => {
+    await open()
+    using codec = Codec.createSync()
+    const text = Array.from({ length: 12_000 }, (_, i) => `${i}(é`).join("")
+    const frames = ["short", text].map((said) => message(codec.encodePart(ascii(said))))
+    await inspector.drop(write("long-text.pcap", captureOf(...frames)))
+    await inspector.settled()
+    await inspector.filter(text.slice(0, 500))
+    await inspector.matches("1 of")
+    // The page searches the beginning of each message.
+    await inspector.filter(text)
+    await inspector.matches("0 of")
+    await inspector.filter("short")
+    await inspector.matches("1 of")
+    expect(await inspector.text("mistake")).toBe("")
+  })
+
   test("is limited to a connection by a click, and complete again after another", async () => {
     await open()
     await inspector.drop(sample)

@@ -45,6 +45,24 @@ describe("matches", () => {
   })
 })
 
+describe("text is searched for as text, however long it is", () => {
+  const characters = Array.from({ length: 40_000 }, (_, i) => `x(${i}é🐢`).join("")
+
+  test("it matches where all of it is", () => {
+    const filter = parseFilter(characters.toUpperCase())
+    expect(filter(row({ text: `before ${characters} after` }))).toBe(true)
+    expect(filter(row({ text: `before ${characters.slice(0, -1)}` }))).toBe(false)
+    expect(filter(row({ text: `before ${characters.slice(0, -2)}X after` }))).toBe(false)
+  })
+
+  test("it matches behind a place where only its beginning is", () => {
+    const turtles = "🐢".repeat(1500)
+    const filter = parseFilter(`${turtles}!`)
+    expect(filter(row({ text: `${turtles}🐢🐢!` }))).toBe(true)
+    expect(filter(row({ text: `${turtles.slice(2)}!` }))).toBe(false)
+  })
+})
+
 describe("does not match", () => {
   test.each([
     "connection=1",

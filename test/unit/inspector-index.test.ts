@@ -292,6 +292,11 @@ describe("JSON", () => {
     expect(more).toBe(true)
   })
 
+  test("is indented, however long a string with escapes is", () => {
+    const text = JSON.stringify({ a: '\\"\n'.repeat(3 << 20) })
+    expect(indentJson(text, 1000)).toEqual({ text: `{\n  "a": ${text.slice(5, 996)}`, more: true })
+  })
+
   test("is refused if it is invalid", () => {
     expect(() => indentJson('{"a":', 1000)).toThrow(SyntaxError)
   })
