@@ -1,9 +1,10 @@
 import type { SideSummary } from "../capture/summary.js"
+import { visible } from "../capture/visible.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { Summary, TalliedConnection } from "./inspect-tally.js"
 import { isoTime } from "./inspect-time.js"
 import { count } from "./output.js"
-import { cutTo, printable } from "./terminal-text.js"
+import { cutTo } from "./terminal-text.js"
 
 /** Maximum width of a socket type. Known types are shorter, but a peer may send anything. */
 const TYPE_MAX_COLUMNS = 20
@@ -40,7 +41,7 @@ function period({ start, end }: Summary): string {
 function connectionText(connection: TalliedConnection): string[] {
   const { id, client, server, begun, closed, transport, sides, errors } = connection
   const types = [typeOf(sides.client), typeOf(sides.server)]
-  const words = [printable(`${client} → ${server}`), transport ?? "no messages", types.join(" → ")]
+  const words = [visible(`${client} → ${server}`), transport ?? "no messages", types.join(" → ")]
   if (!begun) words.push("began before the capture")
   if (closed) words.push("closed")
   if (errors > 0) words.push(count(errors, "error"))
@@ -55,7 +56,7 @@ function connectionText(connection: TalliedConnection): string[] {
 }
 
 function typeOf({ socketType }: SideSummary): string {
-  return socketType === undefined ? "?" : cutTo(printable(socketType), TYPE_MAX_COLUMNS)
+  return socketType === undefined ? "?" : cutTo(visible(socketType), TYPE_MAX_COLUMNS)
 }
 
 function trafficText({ messages, plainBytes, wireBytes }: Traffic): string {

@@ -9,8 +9,9 @@ import type {
   Side,
 } from "../capture/events.js"
 import { shippedIn } from "../capture/streams/messages.js"
+import { visible } from "../capture/visible.js"
 import { clockTime } from "./inspect-time.js"
-import { cutTo, printable, startOf } from "./terminal-text.js"
+import { cutTo, startOf } from "./terminal-text.js"
 
 export interface TableLayout {
   /** The width of a line. */
@@ -52,7 +53,7 @@ export function tableRow(event: CaptureEvent, layout: TableLayout): string | und
     }
     case "command": {
       const { time, from, name, detail } = event.command
-      const kind = cutTo(printable(name), NAME_MAX_COLUMNS)
+      const kind = cutTo(visible(name), NAME_MAX_COLUMNS)
       return textRow(lead(clock(time), id(event.connection), arrow(from), kind), detail, layout)
     }
     case "handshake": {
@@ -113,7 +114,7 @@ function messageRow(
 
 function textRow(start: string, text: string, layout: TableLayout): string {
   const line = `${start} `
-  return styled("cyan", (line + cutTo(printable(text), left(line, layout))).trimEnd(), layout)
+  return styled("cyan", (line + cutTo(visible(text), left(line, layout))).trimEnd(), layout)
 }
 
 // The ratio is at most 255, so this takes 6 columns.
@@ -124,7 +125,7 @@ const left = (start: string, { columns }: TableLayout): number =>
 
 const greetingText = ({ version, mechanism, asServer }: Handshake): string =>
   `ZMTP ${version}, ${mechanism}${asServer ? " server" : ""}`
-const errorText = ({ code, message }: CaptureError): string => `${code}: ${printable(message)}`
+const errorText = ({ code, message }: CaptureError): string => `${code}: ${visible(message)}`
 const clock = (time: bigint | undefined): string => clockTime(time) ?? ""
 const id = (connection: CaptureConnection | undefined): string => String(connection?.id ?? "")
 const arrow = (from: Side | undefined): string => (from ? ARROWS[from] : " ")

@@ -1,14 +1,14 @@
+import { visible } from "../capture/visible.js"
 import { fileError } from "./errors.js"
-import { printable } from "./terminal-text.js"
 
 /** Prints a line, without control characters that affect a terminal. */
 export function printLine(text: string): void {
-  console.log(printable(text))
+  console.log(visible(text))
 }
 
 /** Prints such a line on standard error. */
 export function printErrorLine(text: string): void {
-  console.error(printable(text))
+  console.error(visible(text))
 }
 
 /** Formats a count with its noun. */
@@ -62,7 +62,7 @@ export class Output {
  */
 export async function printResult(...lines: readonly string[]): Promise<void> {
   const output = new Output(process.stdout, () => {})
-  output.add(lines.map((line) => `${printable(line)}\n`).join(""))
+  output.add(lines.map((line) => `${visible(line)}\n`).join(""))
   try {
     await output.flush()
   } catch (error) {

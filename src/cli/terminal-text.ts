@@ -1,25 +1,12 @@
 /**
  * Makes text and bytes of peers and files safe for a terminal. All output to one goes through
- * `printable` or, as JSON, `printableJson`.
+ * `visible` or, as JSON, `printableJson`.
  */
-
-// Control characters, invisible characters, and those that change the direction of text.
-const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
-const NAMED: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" }
-
-/** Returns text in one line, with nothing that affects a terminal. */
-export function printable(text: string): string {
-  return text.replace(UNPRINTABLE, (character) => NAMED[character] ?? escaped(character))
-}
-
-function escaped(character: string): string {
-  const code = (character.codePointAt(0) as number).toString(16)
-  return code.length > 2 ? `\\u{${code}}` : `\\x${code.padStart(2, "0")}`
-}
+import { replaceInvisible, visible } from "../capture/visible.js"
 
 /** Returns JSON in one line that parses to the same value, with nothing that affects a terminal. */
 export function printableJson(value: unknown): string {
-  return JSON.stringify(value).replace(UNPRINTABLE, escapedInJson)
+  return replaceInvisible(JSON.stringify(value), escapedInJson)
 }
 
 /** Escapes a character in UTF-16, as JSON does: above U+FFFF it takes two escapes. */
@@ -82,7 +69,7 @@ function startOfPart(part: Uint8Array, columns: number): string {
   // One more column than available, so that omitted text is detected.
   const start = part.subarray(0, characterEnd(part, MAX_UTF8_BYTES * (columns + 1)))
   const text = utf8(start)
-  if (text !== undefined && !text.includes("\0")) return printable(text)
+  if (text !== undefined && !text.includes("\0")) return visible(text)
   return Array.from(start, (byte) => byte.toString(16).padStart(2, "0")).join(" ")
 }
 

@@ -1,10 +1,10 @@
 /** The detail pane: one row with all of its parts, each as text, JSON or bytes. */
-import { html } from "./dom.js"
+import { append, html, setText } from "./dom.js"
 import { bytes, count, dateTime, plural, ratio, seconds } from "./format.js"
 import { envelopes, hexDump } from "./hex.js"
 import { jsonTokens } from "./json.js"
 import type { Bytes, Calls, Details, PartDetails } from "./protocol.js"
-import { inLines, inOneLine } from "./readable.js"
+import { inOneLine } from "./readable.js"
 import { arrows } from "./table.js"
 
 /** Bytes of a part that are shown at first, and that each press of the button adds. */
@@ -37,7 +37,7 @@ export class DetailPane {
 
   show(details: Details, origin: bigint | undefined): void {
     this.#details = details
-    this.#title.textContent = titleOf(details)
+    setText(this.#title, titleOf(details))
     this.#facts.replaceChildren(...factsOf(details, origin))
     this.#content.scrollTop = 0
     this.#drawParts()
@@ -47,7 +47,7 @@ export class DetailPane {
   fail(message: string): void {
     this.#details = undefined
     this.#shown++
-    this.#title.textContent = ""
+    setText(this.#title, "")
     this.#facts.replaceChildren()
     this.#content.replaceChildren(problem(message))
   }
@@ -62,7 +62,7 @@ export class DetailPane {
     const { row, error, parts, command } = this.#details!
     const top: HTMLElement[] = []
     if (error) top.push(problem(error.message, error.code))
-    if (command?.detail) top.push(html("p", { class: "meaning" }, inLines(command.detail)))
+    if (command?.detail) top.push(html("p", { class: "meaning" }, command.detail))
     const sections = parts.map((part, i) => this.#section(part, i, shown))
     const rest: HTMLElement[] = []
     if (row.parts > parts.length && parts.length > 0)
@@ -135,8 +135,7 @@ export class DetailPane {
       body.append(problem(`It is not shown as JSON: ${(error as Error).message}`))
       return
     }
-    const pre = html("pre", { class: "json", tabindex: 0 })
-    for (const node of coloured(json.text)) pre.append(node)
+    const pre = html("pre", { class: "json", tabindex: 0 }, ...coloured(json.text))
     body.replaceChildren(pre)
     if (json.more) body.append(more("Show more", () => this.#fillJson(body, index, characters * 4)))
   }
@@ -147,7 +146,7 @@ export class DetailPane {
     body.append(pre)
     if (length === 0) pre.append(html("i", {}, "empty"))
     await this.#byWindow(body, index, "plain", length, (window) => {
-      pre.append(inLines(decoder.decode(window, { stream: true })))
+      append(pre, decoder.decode(window, { stream: true }))
     })
   }
 
@@ -288,17 +287,17 @@ function more(text: string, show: () => Promise<void>): HTMLElement {
 }
 
 /** Returns indented JSON, with colours for names and values. It may be cut off. */
-function coloured(text: string): Node[] {
-  const nodes: Node[] = []
+function coloured(text: string): (Node | string)[] {
+  const nodes: (Node | string)[] = []
   let end = 0
   const plain = (to: number) => {
-    if (to > end) nodes.push(document.createTextNode(inLines(text.slice(end, to))))
+    if (to > end) nodes.push(text.slice(end, to))
   }
   for (const { token, start } of jsonTokens(text)) {
     const kind = kindOf(token, text.startsWith(": ", start + token.length))
     if (!kind) continue
     plain(start)
-    nodes.push(html("span", { class: kind }, inLines(token)))
+    nodes.push(html("span", { class: kind }, token))
     end = start + token.length
   }
   plain(text.length)

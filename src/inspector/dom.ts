@@ -1,4 +1,8 @@
-/** Creates elements from text only, so that nothing in a capture is ever parsed as HTML. */
+/**
+ * Creates elements from text only, so that nothing in a capture is ever parsed as HTML, and from
+ * text in which every character can be seen. All text of the page goes through here.
+ */
+import { visibleLines } from "../capture/visible.js"
 
 type Attributes = Record<string, string | number | boolean | undefined>
 type Child = Node | string | undefined
@@ -23,9 +27,26 @@ export function svg<Tag extends keyof SVGElementTagNameMap>(
 /** `false` and undefined omit an attribute. */
 function fill<E extends Element>(element: E, attributes: Attributes, children: Child[]): E {
   for (const [name, value] of Object.entries(attributes))
-    if (value !== undefined && value !== false) element.setAttribute(name, String(value))
-  element.append(...children.filter((child) => child !== undefined))
+    if (value !== undefined && value !== false)
+      element.setAttribute(name, visibleLines(String(value)))
+  for (const child of children) if (child !== undefined) append(element, child)
   return element
+}
+
+/** Adds a node or text at the end of an element. */
+export function append(element: Element, child: Node | string): void {
+  element.append(typeof child === "string" ? visibleLines(child) : child)
+}
+
+/** Replaces the content of an element by text. */
+export function setText(element: Element, text: string): void {
+  const shown = visibleLines(text)
+  if (element.textContent !== shown) element.textContent = shown
+}
+
+/** Sets the title of the page. */
+export function setTitle(text: string): void {
+  document.title = visibleLines(text)
 }
 
 /** Returns the element of index.html with this id. */

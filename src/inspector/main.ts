@@ -5,7 +5,7 @@ import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { Client } from "./client.js"
 import { ConnectionList } from "./connections.js"
 import { DetailPane, type Look } from "./details.js"
-import { byId } from "./dom.js"
+import { byId, setText, setTitle } from "./dom.js"
 import { listenForDrops } from "./drop.js"
 import { embeddedFile } from "./embedded.js"
 import { bytes, count, duration, plural, ratio } from "./format.js"
@@ -21,7 +21,7 @@ const FILTER_MILLISECONDS = 80
 
 const client = new Client(workerSource, show, (reason) => {
   document.body.dataset.phase = "failed"
-  byId("failure").textContent = `The worker has stopped: ${reason}. Load the page again.`
+  setText(byId("failure"), `The worker has stopped: ${reason}. Load the page again.`)
 })
 const filterBox = byId<HTMLInputElement>("filter")
 const overview = new Overview()
@@ -55,8 +55,8 @@ function open(capture: File): void {
   state = undefined
   closeDetails()
   filterBox.value = ""
-  byId("name").textContent = capture.name
-  document.title = `${capture.name} – zeromq-lz4 inspector`
+  setText(byId("name"), capture.name)
+  setTitle(`${capture.name} – zeromq-lz4 inspector`)
   document.body.dataset.phase = "reading"
   void client.call("open", ++captures, capture, dictionary?.bytes)
   table.focus()
@@ -67,15 +67,15 @@ function show(newest: State): void {
   state = newest
   const { phase, view, charts } = newest
   document.body.dataset.phase = phase
-  byId("failure").textContent = newest.failure ? `${file?.name}: ${newest.failure}` : ""
-  byId("summary").textContent = summaryOf(newest)
-  byId("progress-text").textContent = progressOf(newest)
+  setText(byId("failure"), newest.failure ? `${file?.name}: ${newest.failure}` : "")
+  setText(byId("summary"), summaryOf(newest))
+  setText(byId("progress-text"), progressOf(newest))
   byId<HTMLProgressElement>("progress").value = newest.bytes ? newest.bytesRead / newest.bytes : 1
-  byId("matches").textContent = matchesOf(newest)
-  byId("mistake").textContent = view.mistake ?? ""
+  setText(byId("matches"), matchesOf(newest))
+  setText(byId("mistake"), view.mistake ?? "")
   filterBox.setAttribute("aria-invalid", String(view.mistake !== undefined))
   byId("none").hidden = view.rows > 0 || view.filtering || /reading|failed/.test(phase)
-  byId("none").textContent = newest.rows ? "No row matches the filter." : NOTHING
+  setText(byId("none"), newest.rows ? "No row matches the filter." : NOTHING)
   connections.show(newest.connections, newest.connectionCount, chosenConnection(view.filter))
   table.show(view.number, view.rows)
   if (charts) overview.show(charts)
@@ -138,7 +138,7 @@ filterBox.addEventListener("keydown", ({ key }) => {
   if (key === "Escape" && filterBox.value) setFilter("")
   else if (key === "Escape" || key === "Enter" || key === "ArrowDown") table.focus()
 })
-byId("filter-help").textContent = filterHelp
+setText(byId("filter-help"), filterHelp)
 
 // Details
 
@@ -218,18 +218,19 @@ byId("no-dictionary").addEventListener("click", () => setDictionary(undefined))
 
 async function readDictionary(file: File): Promise<void> {
   const fits = file.size >= 1 && file.size <= DICTIONARY_MAX_BYTES
-  byId("dictionary-mistake").textContent = fits
-    ? ""
-    : `${file.name} has ${plural(file.size, "byte")}; a dictionary has 1 to ${count(DICTIONARY_MAX_BYTES)}.`
+  setText(
+    byId("dictionary-mistake"),
+    fits
+      ? ""
+      : `${file.name} has ${plural(file.size, "byte")}; a dictionary has 1 to ${count(DICTIONARY_MAX_BYTES)}.`,
+  )
   if (fits) setDictionary({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) })
 }
 
 /** Decodes the open capture again with a dictionary. */
 function setDictionary(given: typeof dictionary): void {
   dictionary = given
-  byId("dictionary-name").textContent = given
-    ? `${given.name}, ${bytes(given.bytes.length)}`
-    : "none"
+  setText(byId("dictionary-name"), given ? `${given.name}, ${bytes(given.bytes.length)}` : "none")
   byId("no-dictionary").hidden = !given
   if (file) open(file)
 }

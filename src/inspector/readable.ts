@@ -1,4 +1,5 @@
 /** Makes bytes and text of peers readable. */
+import { visible } from "../capture/visible.js"
 
 /** Returns text if the bytes are UTF-8 without control characters, otherwise hexadecimal. */
 export function readable(bytes: Uint8Array): string {
@@ -30,17 +31,6 @@ const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const UNPRINTABLE = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/
 
-/**
- * Replaces characters that are invisible, break the line or change the direction of text by visible
- * symbols.
- */
+/** Returns text in one line in which every character can be seen. */
 export const inOneLine = (text: string): string =>
-  text
-    .replace(/\r\n|[\n\r]/g, "⏎")
-    .replace(/\t/g, "⇥")
-    .replace(DIRECTION, "�")
-
-/** Does the same, but keeps line breaks. */
-export const inLines = (text: string): string => text.replace(DIRECTION, "�")
-
-const DIRECTION = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+  visible(text.replace(/\r\n|[\n\r]/g, "⏎").replace(/\t/g, "⇥"))

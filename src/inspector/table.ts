@@ -1,5 +1,5 @@
 /** The table of rows. Only visible rows are elements, and only nearby ones are in memory. */
-import { html } from "./dom.js"
+import { append, html, setText } from "./dom.js"
 import { bytes, count, ratio, seconds } from "./format.js"
 import type { Row } from "./protocol.js"
 import { inOneLine } from "./readable.js"
@@ -234,8 +234,11 @@ function fillLine(line: HTMLElement, place: number, row: Row | undefined, select
   for (const [i, cell] of [...line.children].entries()) {
     const text = texts[i] ?? ""
     if (i < CELLS.length - 1) {
-      if (cell.textContent !== text) cell.textContent = text
-    } else cell.replaceChildren(...previewOf(row))
+      setText(cell, text)
+    } else {
+      cell.replaceChildren()
+      for (const child of previewOf(row)) append(cell, child)
+    }
   }
   ;(line.children[3] as HTMLElement).dataset.from = row?.from ?? ""
 }
@@ -260,12 +263,10 @@ function cells(row: Row): string[] {
 /** The client is on the left. */
 export const arrows = { client: "→", server: "←" }
 
-function previewOf(row: Row | undefined): Node[] {
+function previewOf(row: Row | undefined): (Node | string)[] {
   if (!row) return []
-  const nodes: Node[] = row.preview.map((piece) =>
-    piece === "" && row.kind === "message"
-      ? html("i", {}, "empty")
-      : document.createTextNode(inOneLine(piece)),
+  const nodes = row.preview.map((piece) =>
+    piece === "" && row.kind === "message" ? html("i", {}, "empty") : inOneLine(piece),
   )
   const apart = nodes.flatMap((node, i) => (i === 0 ? [node] : [html("i", {}, " ┊ "), node]))
   return row.cut ? [...apart, html("i", {}, "…")] : apart

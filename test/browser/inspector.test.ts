@@ -12,7 +12,7 @@ import { Codec } from "zeromq-lz4/codec"
 import { conversation, framesOf, pcapFile } from "../support/capture-files.js"
 import { root, temporaryDirectory } from "../support/packed.js"
 import { concat, dictionaryPart } from "../support/wire.js"
-import { handshake, message } from "../support/zmtp.js"
+import { COMMAND, frame, greeting, handshake, message } from "../support/zmtp.js"
 import { bytesOfDump, Inspector, type InspectorOptions, pageFile } from "./inspector-page.js"
 import { writeCapture, writeLogCapture } from "./large-captures.js"
 import { launch } from "./site.js"
@@ -216,9 +216,69 @@ describe("an opened message", () => {
     await inspector.drop(write("<b>name.pcap", bytes))
     await inspector.settled()
     await openRow(3)
-    expect(await inspector.page.locator("pre.text").innerText()).toBe(`${hostile}�`)
+    expect(await inspector.page.locator("pre.text").innerText()).toBe(`${hostile}\\u{202e}`)
     expect(await inspector.page.locator("img, main b:has-text('name')").count()).toBe(0)
     expect(await inspector.page.title()).toBe("<b>name.pcap – zeromq-lz4 inspector")
+  })
+})
+
+describe("invisible characters", () => {
+  const HIDDEN =
+    "\u200b\u200c\u00ad\u2060\u180e\u3164\u2800\ufe01\u{e0041}\x1b[31m\x9b2J\u202e\u2066\ufeff\r"
+  const INVISIBLE = /[\p{C}\p{Zl}\p{Zp}\p{DI}\u2800]/u
+  const hidden = ascii(HIDDEN)
+  const command = (name: string, ...data: Uint8Array[]) =>
+    frame(concat(Uint8Array.of(name.length), ascii(name), ...data), COMMAND)
+  const property = (name: Uint8Array, value: Uint8Array) =>
+    concat(Uint8Array.of(name.length), name, Uint8Array.of(0, 0, 0, value.length), value)
+
+  /** Expects that all text on the page, and in attributes that are shown, can be seen. */
+  async function expectVisible(): Promise<void> {
+    const shown = await inspector.page.evaluate(() => {
+      const named = [...document.querySelectorAll("[title], [aria-label]")]
+      const labels = named.map((e) => `${e.getAttribute("title")} ${e.getAttribute("aria-label")}`)
+      const body = document.body.cloneNode(true) as HTMLElement
+      for (const element of body.querySelectorAll("script, style")) element.remove()
+      return [document.title, body.textContent, ...labels].join(" ")
+    })
+    expect(shown.replaceAll(/[\n\t]/g, "")).not.toMatch(INVISIBLE)
+    expect(shown).toContain("\\u{200b}")
+  }
+
+  test("are shown in every view, heading and label", async () => {
+    await open()
+    using codec = Codec.createSync()
+    const ready = command(
+      "READY",
+      property(ascii("Socket-Type"), concat(ascii("PUSH"), hidden)),
+      property(ascii("Identity"), hidden),
+      property(hidden, hidden),
+    )
+    const json = JSON.stringify({ [`a${HIDDEN}`]: HIDDEN, long: HIDDEN.repeat(6000) })
+    const said = [
+      ["client", greeting()],
+      ["client", ready],
+      ["server", handshake("PULL")],
+      ["client", command("ERROR", Uint8Array.of(hidden.length), hidden)],
+      ["client", command("SUBSCRIBE", hidden)],
+      ["client", command(`X${String.fromCharCode(0xad)}`, hidden)],
+      ["client", message(codec.encodePart(ascii(`text${HIDDEN}`)))],
+      ["client", message(codec.encodePart(ascii(json)))],
+    ] as const
+    const bytes = pcapFile(framesOf(conversation(said, { closed: "FIN" })))
+    await inspector.drop(write(`\u202efcap\u200b.pcap`, bytes))
+    await inspector.settled()
+    expect(await inspector.page.title()).toContain("\\u{202e}fcap\\u{200b}.pcap")
+    expect(await inspector.text("name")).toBe("\\u{202e}fcap\\u{200b}.pcap")
+    const rows = (await inspector.rows()).length
+    for (let row = 1; row <= rows; row++) {
+      await inspector.page.locator(`.row[aria-rowindex="${row + 1}"]`).dblclick()
+      for (const look of ["Auto", "JSON", "Text", "Hex & wire"]) {
+        await inspector.page.getByLabel(look, { exact: true }).check()
+        await inspector.details(row)
+        await expectVisible()
+      }
+    }
   })
 })
 

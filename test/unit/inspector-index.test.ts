@@ -1,4 +1,5 @@
 /** The inspector's index of a capture, and its views. */
+import { readdirSync, readFileSync } from "node:fs"
 import { describe, expect, test } from "vitest"
 import type {
   CaptureConnection,
@@ -313,7 +314,17 @@ test.each([
 })
 
 test("a line shows line ends, and keeps its direction", () => {
-  expect(inOneLine("a\r\nb\tc\u202ed")).toBe("a⏎b⇥c�d")
+  expect(inOneLine("a\r\nb\tc\u202ed")).toBe("a⏎b⇥c\\u{202e}d")
+})
+
+test("all text of the page is written where invisible characters are replaced", () => {
+  const sources = new URL("../../src/inspector/", import.meta.url)
+  const writes =
+    /\.textContent =(?! "")|createTextNode|innerHTML|innerText|document\.title|setAttribute\("(?:title|aria-label)"/
+  const direct = readdirSync(sources)
+    .filter((file) => file.endsWith(".ts") && file !== "dom.ts")
+    .filter((file) => writes.test(readFileSync(new URL(file, sources), "utf8")))
+  expect(direct).toEqual([])
 })
 
 test("a connection shows the revision that each side announced", () => {

@@ -1,11 +1,12 @@
 /** Untrusted text on a terminal. */
 import { describe, expect, test } from "vitest"
+import { visible, visibleLines } from "../../src/capture/visible.js"
 import { clockTime, isoTime } from "../../src/cli/inspect-time.js"
-import { cutTo, printable, startOf } from "../../src/cli/terminal-text.js"
+import { cutTo, startOf } from "../../src/cli/terminal-text.js"
 
 const bytes = (text: string) => new TextEncoder().encode(text)
 
-describe("printable text", () => {
+describe("visible text", () => {
   test.each([
     ["order 66: {}", "order 66: {}"],
     ["żółw 水 🐢", "żółw 水 🐢"],
@@ -14,13 +15,23 @@ describe("printable text", () => {
     ["\x9b2J", "\\x9b2J"],
     ["\u202egnp.exe", "\\u{202e}gnp.exe"],
     ["\u2028\ufeff\u{e0001}", "\\u{2028}\\u{feff}\\u{e0001}"],
+    ["a\u200bb\u200cc\u200d\u2060", "a\\u{200b}b\\u{200c}c\\u{200d}\\u{2060}"],
+    ["a\u00adb\u180ec", "a\\xadb\\u{180e}c"],
+    [
+      "\u3164\uffa0\u115f\u1160\u034f\u2800",
+      "\\u{3164}\\u{ffa0}\\u{115f}\\u{1160}\\u{34f}\\u{2800}",
+    ],
+    // Bytes may hide in selectors of variants. One of them is part of common emoji.
+    ["a\ufe0f\ufe01\u{e0100}", "a\\u{fe0f}\\u{fe01}\\u{e0100}"],
+    ["❤\ufe0f\ufe0f", "❤\ufe0f\\u{fe0f}"],
   ])("of %j is %j", (text, shown) => {
-    expect(printable(text)).toBe(shown)
+    expect(visible(text)).toBe(shown)
   })
 
   test("has no control characters, whatever its source", () => {
     const all = Array.from({ length: 0x3000 }, (_, code) => String.fromCodePoint(code)).join("")
-    expect(printable(all)).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u)
+    expect(visible(all)).not.toMatch(/[\p{C}\p{Zl}\p{Zp}\p{DI}]/u)
+    expect(visibleLines(all).replace(/[\t\n]/g, "")).toBe(visible(all.replace(/[\t\n]/g, "")))
   })
 })
 
