@@ -30,23 +30,42 @@ export interface Capture {
 
 /** Maximum number of connections that are kept: each takes many times the size of its packets in memory. */
 export const KEPT_CONNECTIONS_MAX: number = 100_000
+/** Maximum bytes of the messages and commands that are kept, and of each besides its content. */
+const KEPT_MAX_BYTES = 1 << 30
+const EVENT_BYTES = 450
+const PART_BYTES = 150
 /** The file is read in pieces, so that the events of one piece are freed before the next. */
-const CHUNK_BYTES = 1 << 20
+const CHUNK_BYTES = 1 << 18
 
 /**
  * Decodes a whole capture in memory: .pcap, .pcapng, or the bytes of one direction of a connection.
- * Of more than 100,000 connections only the first are kept, and `errors` says so.
+ * Of more than 100,000 connections only the first are kept, and of messages, commands and errors
+ * those that take up to 1 GiB, and one more; `errors` says what was left out. `readCapture` has no
+ * such limit.
  *
  * @throws CaptureFormatError if the file is not a capture.
  * @throws TypeError or RangeError if an option is unknown or out of range.
  */
 export function decodeCapture(file: Uint8Array, options: CaptureOptions = {}): Capture {
   checkBytes("file", file)
+  return decodeWithin(file, options, KEPT_MAX_BYTES)
+}
+
+/** Decodes a capture, and keeps messages, commands and errors until they exceed `maxBytes`. */
+export function decodeWithin(file: Uint8Array, options: CaptureOptions, maxBytes: number): Capture {
   using reader = new CaptureReader(options)
   const errors: CaptureError[] = []
   const connections = new Map<CaptureConnection, CapturedConnection>()
+  let left = maxBytes
+  let isTold = false
   const add = (event: CaptureEvent): void => {
     const { connection } = event
+    if (left <= 0 && bytesOf(event) > 0) {
+      if (!isTold) errors.push(tooMuch(event, maxBytes))
+      isTold = true
+      return
+    }
+    left -= bytesOf(event)
     if (event.type === "connection") {
       const { id } = event.connection
       if (id > KEPT_CONNECTIONS_MAX + 1) return
@@ -73,4 +92,25 @@ const collecting = (connection: CaptureConnection): CapturedConnection =>
 export function tooManyConnections(time: Time): CaptureError {
   const message = `there are more than ${KEPT_CONNECTIONS_MAX} connections: the rest are ignored`
   return { code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset: 0 }
+}
+
+/** Returns approximately the memory that an event takes. */
+function bytesOf(event: CaptureEvent): number {
+  if (event.type === "command") return EVENT_BYTES + event.command.body.length
+  if (event.type === "error") return EVENT_BYTES
+  if (event.type !== "message") return 0
+  const { parts, wireBytes, plainBytes } = event.message
+  return EVENT_BYTES + parts.length * PART_BYTES + wireBytes + plainBytes
+}
+
+/** Returns the error for the first event that is not kept. */
+function tooMuch(event: CaptureEvent, maxBytes: number): CaptureError {
+  const { offset, time } =
+    event.type === "message"
+      ? { offset: event.message.ranges[0] ?? 0, time: event.message.time }
+      : event.type === "error"
+        ? event.error
+        : { offset: 0, time: event.type === "command" ? event.command.time : undefined }
+  const message = `the messages and commands take more than ${maxBytes} bytes: the rest are left out`
+  return { code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset }
 }

@@ -16,7 +16,7 @@ export interface ReadCaptureOptions extends CaptureOptions {
 export type CaptureSource = Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>
 
 /** Larger chunks would only make the list of events longer that the caller has not read yet. */
-const CHUNK_BYTES = 1 << 20
+const CHUNK_BYTES = 1 << 18
 
 /**
  * Reads a capture in chunks, from a File of a page or a stream of Node: gigabytes in little memory.

@@ -1,8 +1,9 @@
 import { closed } from "../codec/errors.js"
 import { loadInstanceSync } from "../codec/module.js"
 import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
-import type { CaptureEvent, CaptureOptions } from "./events.js"
+import type { CaptureConnection, CaptureEvent, CaptureOptions, Side, Time } from "./events.js"
 import { StreamReader } from "./packets/stream-reader.js"
+import { SharedMemory } from "./streams/memory.js"
 import { type CaptureContext, ZmtpConnection } from "./streams/zmtp-connection.js"
 
 /** The names of `CaptureOptions`. */
@@ -18,6 +19,8 @@ export class CaptureReader {
   readonly #streams: StreamReader
   readonly #connections = new Set<ZmtpConnection>()
   #events: CaptureEvent[] = []
+  readonly #memory = new SharedMemory()
+  readonly #leftOut = new Map<CaptureConnection, LeftOut>()
   #closed = false
   #tcpConnections = 0
 
@@ -35,6 +38,12 @@ export class CaptureReader {
       instance: loadInstanceSync(wasm),
       emit: (event) => this.#events.push(event),
       nextId: () => ++id,
+      memory: this.#memory,
+      leaveOut: (connection, from, time, offset) => {
+        const known = this.#leftOut.get(connection)
+        if (known) known.count++
+        else this.#leftOut.set(connection, { count: 1, from, time, offset })
+      },
       ended: (connection) => this.#connections.delete(connection),
     }
     this.#streams = new StreamReader(
@@ -103,8 +112,24 @@ export class CaptureReader {
       this.close()
       throw error
     }
+    const { pending } = this.#memory
+    for (const [connection, { count, ...place }] of this.#leftOut) {
+      const message = `${count} messages and commands are left out: those that the same bytes of the file complete take more than ${pending.maxBytes} bytes`
+      const error = { code: "ERR_CAPTURE_UNREADABLE", message, ...place } as const
+      this.#events.push({ type: "error", connection, error })
+    }
+    this.#leftOut.clear()
+    pending.renew()
     const events = this.#events
     this.#events = []
     return events
   }
+}
+
+/** Messages and commands that were left out, and the place of the first. */
+interface LeftOut {
+  count: number
+  from: Side
+  time: Time
+  offset: number
 }

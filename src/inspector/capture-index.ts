@@ -28,6 +28,8 @@ export const PREVIEW_BYTES = 1024
 /** The same, once all previews together have reached LONG_PREVIEWS_BYTES. */
 const SHORT_PREVIEW_BYTES = 96
 const LONG_PREVIEWS_BYTES = 32 << 20
+/** Maximum number of rows: each takes some 100 to 200 bytes. */
+const MAX_ROWS = 8_000_000
 /** Bytes of a command that the detail pane can show. */
 const COMMAND_BYTES = 4096
 
@@ -78,11 +80,16 @@ export class CaptureIndex {
   readonly #records = new Records()
   readonly #entries = new Map<number, Entry>()
   readonly #encoder = new TextEncoder()
+  readonly #maxRows: number
   origin: Time
   messages = 0
   totalPlainBytes = 0
   totalWireBytes = 0
   errors = 0
+
+  constructor(maxRows: number = MAX_ROWS) {
+    this.#maxRows = maxRows
+  }
 
   get rows(): number {
     return this.#kind.length
@@ -96,6 +103,11 @@ export class CaptureIndex {
     if ((event.connection?.id ?? 0) > KEPT_CONNECTIONS_MAX) {
       if (event.type === "connection" && event.connection.id === KEPT_CONNECTIONS_MAX + 1)
         this.#addError(undefined, tooManyConnections(event.time))
+      return
+    }
+    if (this.rows >= this.#maxRows && isRow(event)) {
+      if (this.rows === this.#maxRows) this.#addError(undefined, tooManyRows(event, this.#maxRows))
+      if (event.type === "message") this.#count(event.message)
       return
     }
     switch (event.type) {
@@ -269,9 +281,13 @@ export class CaptureIndex {
       failed,
     )
     this.#addSizes(forms, parts.length, message.plainBytes, message.wireBytes, message.arena)
-    if (!shipment) this.messages++
-    this.totalPlainBytes += message.plainBytes
-    this.totalWireBytes += message.wireBytes
+    this.#count(message)
+  }
+
+  #count({ parts, plainBytes, wireBytes }: CaptureMessage): void {
+    if (parts[0]?.kind !== "LZ4D") this.messages++
+    this.totalPlainBytes += plainBytes
+    this.totalWireBytes += wireBytes
   }
 
   #addError(connection: CaptureConnection | undefined, error: CaptureError): void {
@@ -331,6 +347,17 @@ export class CaptureIndex {
 }
 
 const NONE = new Uint8Array()
+
+/** Returns whether an event has a row of its own. */
+const isRow = ({ type }: CaptureEvent): boolean =>
+  type === "message" || type === "command" || type === "error"
+
+/** Returns the error for the first row that is not kept. */
+function tooManyRows(event: CaptureEvent, max: number): CaptureError {
+  const time = event.type === "message" ? event.message.time : undefined
+  const message = `there are more than ${max} rows: the rest are only counted; zeromq-lz4 inspect shows all`
+  return { code: "ERR_CAPTURE_UNREADABLE", message, time, from: undefined, offset: 0 }
+}
 
 const lengthOf = (pieces: readonly Uint8Array[]): number =>
   pieces.reduce((sum, { length }) => sum + length, 0)

@@ -3,9 +3,14 @@ import { describe, expect, test, vi } from "vitest"
 import { type CaptureEvent, CaptureReader, decodeCapture } from "zeromq-lz4/capture"
 import { Codec } from "zeromq-lz4/codec"
 import { createRandom } from "../../bench/random.mjs"
+import { decodeWithin } from "../../src/capture/decode-capture.js"
+import type { Time } from "../../src/capture/events.js"
 import { Backlog, Reassembly } from "../../src/capture/packets/reassembly.js"
+import { SharedMemory, Unfinished } from "../../src/capture/streams/memory.js"
+import { ZmtpConnection } from "../../src/capture/streams/zmtp-connection.js"
 import { summaryText } from "../../src/cli/inspect-summary.js"
 import { Tally } from "../../src/cli/inspect-tally.js"
+import { loadInstanceSync } from "../../src/codec/module.js"
 import {
   conversation,
   framesOf,
@@ -184,6 +189,229 @@ describe("maxMessageSize limits the bytes collected for a message", () => {
       "client: hello",
       "close 1",
     ])
+  })
+})
+
+describe("unfinished messages", () => {
+  const holder = () => {
+    const forgotten: Time[] = []
+    return { forgotten, forget: (time: Time) => void forgotten.push(time) }
+  }
+
+  test("have a limit over all directions: those that grew longest ago are dropped", () => {
+    const unfinished = new Unfinished(250)
+    const [a, b, c] = [holder(), holder(), holder()]
+    unfinished.set(a, 100, 1n)
+    unfinished.set(b, 100, 2n)
+    unfinished.set(a, 120, 3n)
+    unfinished.set(c, 100, 4n)
+    expect([a.forgotten, b.forgotten, c.forgotten]).toEqual([[], [4n], []])
+    unfinished.set(a, 0, 5n)
+    unfinished.set(b, 150, 6n)
+    unfinished.set(c, 1000, 7n)
+    expect([a.forgotten, b.forgotten, c.forgotten]).toEqual([[], [4n, 7n], []])
+    unfinished.set(a, 1, 8n)
+    expect(c.forgotten).toEqual([8n])
+  })
+
+  /** A connection that is read in pieces, beside others in the same capture. */
+  function connections(maxBytes: ConstructorParameters<typeof SharedMemory>[0]) {
+    const events: CaptureEvent[] = []
+    const memory = new SharedMemory(maxBytes)
+    let id = 0
+    const open = () => {
+      const tcp = { client: "c", server: "s", begun: true, time: undefined }
+      const connection = new ZmtpConnection(
+        {
+          instance: loadInstanceSync(),
+          budgetBytes: -1,
+          dictionary: undefined,
+          emit: (event) => events.push(event),
+          nextId: () => ++id,
+          memory,
+          leaveOut: () => leftOut++,
+          ended: () => {},
+        },
+        tcp,
+      )
+      const say = (...bytes: Uint8Array[]) => {
+        for (const piece of bytes) connection.data("client", piece, 0, undefined)
+      }
+      say(handshake("PUSH"))
+      return {
+        say,
+        end: () =>
+          ["client", "server"].map((side) => connection.end(side as "client", undefined, false)),
+      }
+    }
+    let leftOut = 0
+    const said = () =>
+      linesOf(events.splice(0)).filter((line) => !/^(connection|close) |ZMTP|READY/.test(line))
+    return { open, said, memory, leftOut: () => leftOut }
+  }
+
+  test.each<[what: string, half: Uint8Array, rest: Uint8Array, lost: RegExp]>([
+    [
+      "a body",
+      concat(frameHead(3000), new Uint8Array(2000)),
+      new Uint8Array(1000),
+      /a message, after 2000 bytes of it: skipped/,
+    ],
+    [
+      "parts",
+      frame(new Uint8Array(2000), MORE),
+      message(text("last")),
+      /a message, after 2000 bytes of it: skipped/,
+    ],
+    [
+      "small parts",
+      concat(...Array(20).fill(frame(text(""), MORE))),
+      message(text("last")),
+      /a message, after 0 bytes of it: skipped/,
+    ],
+    [
+      "a command",
+      concat(frameHead(3000, COMMAND), new Uint8Array(2000)),
+      new Uint8Array(1000),
+      /a command of 3000 bytes: skipped/,
+    ],
+  ])("of %s are left out, with an error, and later ones are read", (_, half, rest, lost) => {
+    const { open, said } = connections({ unfinished: 5000 })
+    const [a, b] = [open(), open()]
+    a.say(half)
+    expect(said()).toEqual([])
+    b.say(frameHead(4000), new Uint8Array(3000))
+    expect(said()).toEqual([expect.stringMatching(lost)])
+    a.say(rest, message(text("hello")))
+    b.say(new Uint8Array(1000).fill(0x61))
+    expect(said()).toEqual([
+      "client: hello",
+      expect.stringMatching(/^client: plain \0{2996}a{1000}$/),
+    ])
+    // What was read no longer counts.
+    a.say(half)
+    b.say(frameHead(2000))
+    expect(said()).toEqual([])
+  })
+
+  test("of a direction in which frames are searched are skipped", () => {
+    const { open, said } = connections({ unfinished: 5000 })
+    const [a, b] = [open(), open()]
+    const noise = concat(
+      Uint8Array.of(0xff),
+      ...Array(20)
+        .fill(message(text("x".repeat(100))))
+        .slice(0, 9),
+    )
+    a.say(noise, frameHead(200_000), new Uint8Array(2000))
+    said()
+    b.say(frameHead(6000), new Uint8Array(5000))
+    expect(said()).toEqual([
+      expect.stringMatching(/in which frames are searched: skipped|a message, after/),
+    ])
+  })
+
+  test("of 8 connections take at most 256 MiB", () => {
+    const reader = new CaptureReader()
+    const body = new Uint8Array(1 << 20)
+    const before = heldBytes()
+    const lines: string[] = []
+    for (let i = 0; i < 8; i++) {
+      const said = [["client", concat(handshake("PUSH"), frameHead(80 << 20))]] as const
+      const client = `10.0.0.${i}:40000`
+      const file = pcapFile(framesOf(conversation(said, { client })))
+      lines.push(...linesOf(reader.push(i === 0 ? file : file.subarray(24))))
+      let sequence = 1001 + said[0][1].length
+      for (let n = 0; n < 60; n++, sequence += body.length) {
+        const [packet] = conversation([["client", body]], {
+          ...{ client, segmentBytes: body.length, begun: false },
+          initial: { client: sequence - 1, server: 2000 },
+        })
+        const frames = framesOf([packet!], { withoutLength: true })
+        lines.push(...linesOf(reader.push(pcapFile(frames).subarray(24))))
+      }
+    }
+    const held = (heldBytes() - before) / (1 << 20)
+    reader.close()
+    expect(held).toBeGreaterThan(60)
+    expect(held).toBeLessThan(300)
+    expect(lines.filter((line) => /unfinished messages of all/.test(line)).length).toBeGreaterThan(
+      3,
+    )
+  })
+
+  test("are left out if the same bytes of the file complete too many", () => {
+    const { open, said, memory, leftOut } = connections({ pending: 3000 })
+    const a = open()
+    memory.pending.renew()
+    a.say(...Array<Uint8Array>(10).fill(message(plainPart(text("a")))))
+    expect(said()).toHaveLength(5)
+    expect(leftOut()).toBe(5)
+    memory.pending.renew()
+    a.say(message(plainPart(text("b"))))
+    expect(said()).toEqual(["client: plain b"])
+  })
+
+  test("with a dictionary are left out if those of all connections take too much, until these end", () => {
+    const { open, said } = connections({ dictionaries: 3000 })
+    using codec = Codec.createSync({
+      dictionary: new Uint8Array(1000).fill(0x61),
+      minCompressSize: 0,
+    })
+    const sent = codec.encode([text("a".repeat(200))]).map((parts) => message(...parts))
+    const [a, b] = [open(), open()]
+    a.say(...sent, sent[0]!)
+    expect(said()).toHaveLength(3)
+    b.say(...sent)
+    expect(said()).toEqual([
+      expect.stringMatching(
+        /the dictionaries of all connections take more than 3000 bytes: this one is left out/,
+      ),
+      expect.stringMatching(/ERR_LZ4_CORRUPT_BLOCK|LZ4B/),
+    ])
+    a.end()
+    said()
+    const c = open()
+    c.say(...sent)
+    expect(said().at(-1)).toBe(`client: LZ4B ${"a".repeat(200)}`)
+  })
+
+  test("and handshakes: beyond a limit, of further ones the socket type is kept", () => {
+    const reader = new CaptureReader()
+    const before = heldBytes()
+    const lines: string[] = []
+    const large = ready(
+      property("Socket-Type", text("PUSH")),
+      property("X", new Uint8Array(1_000_000)),
+    )
+    for (let i = 0; i < 100; i++) {
+      const client = `10.0.0.${i}:40000`
+      const said = [["client", concat(greeting(), large, message(text("hello")))]] as const
+      const file = pcapFile(framesOf(conversation(said, { client, segmentBytes: 60_000 })))
+      const events = reader.push(i === 0 ? file : file.subarray(24))
+      lines.push(...linesOf(events))
+    }
+    expect(heldBytes() - before).toBeLessThan(100 << 20)
+    reader.close()
+    expect(lines.filter((line) => line === "client: ZMTP 3.1 NULL PUSH")).toHaveLength(200)
+    expect(lines.filter((line) => line === "client: hello")).toHaveLength(100)
+    expect(lines.filter((line) => /the handshakes of all/.test(line)).length).toBeGreaterThan(30)
+  })
+
+  test("decodeCapture keeps messages up to a limit, and says so", () => {
+    const said = Array.from({ length: 10 }, (_, i) => message(text(`message ${i}`)))
+    const { connections, errors } = decodeWithin(concat(handshake("PUSH"), ...said), {}, 4000)
+    expect(connections[0]?.messages).toHaveLength(6)
+    expect(errors.map(({ message }) => message)).toEqual([
+      "the messages and commands take more than 4000 bytes: the rest are left out",
+    ])
+  })
+
+  test("a message that is larger than the limit is kept if it is the first", () => {
+    const large = message(new Uint8Array(5000))
+    const kept = decodeWithin(concat(handshake("PUSH"), large, large), {}, 4000)
+    expect(kept.connections[0]?.messages).toHaveLength(1)
+    expect(kept.errors).toHaveLength(1)
   })
 })
 

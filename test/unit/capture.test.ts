@@ -15,6 +15,7 @@ import {
   readCapture,
 } from "zeromq-lz4/capture"
 import { Codec, type CodecOptions } from "zeromq-lz4/codec"
+import { SharedMemory } from "../../src/capture/streams/memory.js"
 import { ZmtpConnection } from "../../src/capture/streams/zmtp-connection.js"
 import { Instance } from "../../src/codec/instance.js"
 import { captured, eventsOf, linesOf, only, saidIn } from "../support/captures.js"
@@ -79,6 +80,8 @@ describe("the forms of parts", () => {
         dictionary: undefined,
         emit: (event) => events.push(event),
         nextId: () => 1,
+        memory: new SharedMemory(),
+        leaveOut: () => {},
         ended: () => {},
       },
       { client: "client", server: "server", begun: true, time: undefined },

@@ -349,3 +349,13 @@ test("of more than 100,000 connections the first are kept, and an error reports 
   expect([index.rows, index.messages, index.errors]).toEqual([2, 1, 1])
   expect(index.row(1).preview[0]).toMatch(/^there are more than 100000 connections/)
 })
+
+test("of more rows than there is room for the first are kept, and totals have all", () => {
+  const index = new CaptureIndex(3)
+  const of = connection(1)
+  index.add({ type: "connection", connection: of, time: START })
+  for (let i = 0; i < 10; i++) index.add(message(of, [part(`message ${i}`)]))
+  expect(index.rows).toBe(4)
+  expect(index.row(3).preview[0]).toMatch(/^there are more than 3 rows: the rest are only counted/)
+  expect(index.messages).toBe(10)
+})

@@ -13,11 +13,15 @@ import { COMMAND_MAX_BYTES } from "../../zmtp/commands.js"
 import { GREETING_BYTES, isOld, mayGreet, SIGNATURE_BYTES } from "../../zmtp/greeting.js"
 import type { CaptureError, Side, Time } from "../events.js"
 import { type Expectation, FrameSearch } from "./frame-search.js"
+import type { Holder, Unfinished } from "./memory.js"
 
 /** Initial room for a body that arrives in pieces. */
 const BODY_ROOM_BYTES = 512
-/** The factor by which the room grows, so that few bytes are copied twice. */
-const BODY_GROWTH = 4
+/** The factor by which the room grows. More would reserve memory that may never be used. */
+const BODY_GROWTH = 2
+/** Memory of a part besides its bytes, and of a number in `ranges`, in bytes. */
+const PART_BYTES = 200
+const NUMBER_BYTES = 8
 /** Messages with more parts are skipped, because a small part takes more memory than its bytes. */
 const MESSAGE_MAX_PARTS = 1 << 20
 /**
@@ -61,12 +65,15 @@ type State =
  * One direction of a connection: reads its bytes, and passes on the greeting, commands and the
  * parts of messages.
  */
-export class Direction {
+export class Direction implements Holder {
   readonly #from: Side
   readonly #handlers: DirectionHandlers
   readonly #begun: boolean
   /** Maximum plaintext of a message; -1 is no limit. */
   readonly #budgetBytes: number
+  readonly #unfinished: Unfinished
+  /** The bytes that #unfinished counts for this direction. */
+  #counted = 0
   #state: State = "greeting"
 
   /** The bytes of the greeting so far; those in a gap are zero. */
@@ -106,11 +113,18 @@ export class Direction {
 
   #ended = false
 
-  constructor(handlers: DirectionHandlers, from: Side, begun: boolean, budgetBytes: number) {
+  constructor(
+    handlers: DirectionHandlers,
+    from: Side,
+    begun: boolean,
+    budgetBytes: number,
+    unfinished: Unfinished,
+  ) {
     this.#handlers = handlers
     this.#from = from
     this.#begun = begun
     this.#budgetBytes = budgetBytes
+    this.#unfinished = unfinished
   }
 
   get isForeign(): boolean {
@@ -123,6 +137,11 @@ export class Direction {
   }
 
   data(bytes: Uint8Array, offset: number, time: Time): void {
+    this.#read(bytes, offset, time)
+    this.#count(time)
+  }
+
+  #read(bytes: Uint8Array, offset: number, time: Time): void {
     let at = 0
     if (this.#state === "greeting" || this.#state === "foreign")
       at = this.#greet(bytes, offset, time)
@@ -134,6 +153,11 @@ export class Direction {
   }
 
   gap(bytes: number, offset: number, time: Time): void {
+    this.#lose(bytes, offset, time)
+    this.#count(time)
+  }
+
+  #lose(bytes: number, offset: number, time: Time): void {
     if (this.#search) this.#find(this.#search, true)
     this.#reportNothingFound(time)
     const missing = `${count(bytes)} missing from the capture`
@@ -186,6 +210,42 @@ export class Direction {
     this.#state = "over"
     this.#search = this.#body = undefined
     this.#forgetMessage()
+    this.#count(undefined)
+  }
+
+  /** Drops what is unfinished, because those of all connections take too much memory. */
+  forget(time: Time): void {
+    this.#counted = 0
+    const max = `the unfinished messages of all connections take more than ${this.#unfinished.maxBytes} bytes`
+    if (this.#search) {
+      const { length } = this.#search
+      this.#search.drop()
+      this.#tooMuch(`${max}: ${count(length)} in which frames are searched`, time)
+      return
+    }
+    if (this.#length >= 0) {
+      this.#body = undefined
+      this.#bodyLost = true
+    }
+    if (this.#length >= 0 && this.#head.flags & COMMAND)
+      this.#tooMuch(`${max}: a command of ${count(this.#length)}`, time)
+    if (this.#parts.length === 0 && (this.#length < 0 || this.#head.flags & COMMAND)) return
+    const read = this.#partsBytes + (this.#length < 0 ? 0 : this.#bodyBytes)
+    this.#tooMuch(`${max}: a message, after ${count(read)} of it`, time)
+    this.#loseMessage()
+  }
+
+  /** Counts the memory in use. */
+  #count(time: Time): void {
+    const bytes =
+      (this.#body?.length ?? 0) +
+      this.#partsBytes +
+      this.#parts.length * PART_BYTES +
+      this.#ranges.length * NUMBER_BYTES +
+      (this.#search?.heldBytes ?? 0)
+    if (bytes === this.#counted) return
+    this.#counted = bytes
+    this.#unfinished.set(this, bytes, time)
   }
 
   /** Reports once which protocol this is instead of ZMTP, as soon as there are enough bytes. */

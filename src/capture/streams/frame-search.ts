@@ -34,6 +34,8 @@ const IMPOSSIBLE = -1
 const RUN_MAX_FRAMES = 64
 /** Maximum bytes over which a run is followed. About as many are kept during a search. */
 const SIGHT_BYTES = 256 * 1024
+/** Memory of an extent in bytes. */
+const EXTENT_BYTES = 64
 /** Smaller memory is not worth freeing. */
 const SMALL_BYTES = 1024
 /** Bytes of a body that are read to recognise it. */
@@ -75,6 +77,18 @@ export class FrameSearch {
 
   get length(): number {
     return this.#end - this.#start
+  }
+
+  /** The memory in use, in bytes. */
+  get heldBytes(): number {
+    return this.#bytes.length + EXTENT_BYTES * this.#extents.length
+  }
+
+  /** Skips all bytes, and frees their memory. */
+  drop(): void {
+    this.skipped += this.length
+    this.advance(this.length)
+    this.#bytes = new Uint8Array(0)
   }
 
   push(bytes: Uint8Array, offset: number, time: Time): void {

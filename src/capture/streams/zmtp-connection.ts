@@ -1,5 +1,6 @@
 import { describeGreeting } from "../../codec/greeting.js"
 import type { Instance } from "../../codec/instance.js"
+import { DICTIONARY_MAX_BYTES } from "../../codec/wire.js"
 import { commandName } from "../../zmtp/commands.js"
 import { isOld } from "../../zmtp/greeting.js"
 import { readMetadata } from "../../zmtp/metadata.js"
@@ -17,9 +18,18 @@ import { describeCommand, withoutPassword } from "./describe-command.js"
 import { Direction, type DirectionHandlers } from "./direction.js"
 import type { Expectation } from "./frame-search.js"
 import { greetingHandshake, withMetadata } from "./handshake.js"
+import type { SharedMemory } from "./memory.js"
 import { kindOf, MessageDecoder, shippedIn, type TransportName } from "./messages.js"
 
-/** Settings that all connections of a capture share. */
+/** Bytes of a socket type, or of an identity, that are kept if handshakes take too much memory. */
+const ESSENTIAL_MAX_BYTES = 255
+/** Memory of a property besides its name and value, in bytes. */
+const PROPERTY_BYTES = 200
+/** Approximate memory of an event, and of a part of a message, besides their bytes. */
+const EVENT_BYTES = 450
+const PART_BYTES = 150
+
+/** Settings and limits that all connections of a capture share. */
 export interface CaptureContext {
   instance: Instance
   budgetBytes: number
@@ -28,6 +38,9 @@ export interface CaptureContext {
   emit(event: CaptureEvent): void
   /** Returns the number of the next connection. */
   nextId(): number
+  memory: SharedMemory
+  /** Reports, once for the current chunk, that a message or command of this connection is left out. */
+  leaveOut(connection: CaptureConnection, from: Side, time: Time, offset: number): void
   /** A connection has ended and freed its memory. */
   ended(connection: ZmtpConnection): void
 }
@@ -48,16 +61,19 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   #connection: Mutable<CaptureConnection> | undefined
   /** Whether a whole greeting or a frame was read. */
   #isKnown = false
+  /** Bytes taken from the allowances of the context. */
+  readonly #handshakeBytes: Record<Side, number> = { client: 0, server: 0 }
+  readonly #dictionaryBytes: Record<Side, number> = { client: 0, server: 0 }
   /** Whether the mechanism is neither NULL nor PLAIN. */
   #isEncrypted = false
 
   constructor(context: CaptureContext, tcp: TcpConnection) {
     this.#context = context
     this.#tcp = tcp
-    const { instance, budgetBytes } = context
+    const { instance, budgetBytes, memory } = context
     this.#directions = {
-      client: new Direction(this, "client", tcp.begun, budgetBytes),
-      server: new Direction(this, "server", tcp.begun, budgetBytes),
+      client: new Direction(this, "client", tcp.begun, budgetBytes, memory.unfinished),
+      server: new Direction(this, "server", tcp.begun, budgetBytes, memory.unfinished),
     }
     this.#decoders = {
       client: new MessageDecoder(instance, budgetBytes),
@@ -69,6 +85,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   data(from: Side, bytes: Uint8Array, offset: number, time: Time): boolean {
     this.#directions[from].data(bytes, offset, time)
     if (!this.#directions.client.isForeign || !this.#directions.server.isForeign) return true
+    this.#giveBack()
     this.#context.ended(this)
     return false
   }
@@ -82,6 +99,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     this.#decoders[from].close()
     this.#ended.add(from)
     if (this.#ended.size < 2) return
+    this.#giveBack()
     this.#context.ended(this)
     const connection = this.#connection
     if (connection) this.#context.emit({ type: "close", connection, time })
@@ -141,6 +159,11 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   command(from: Side, whole: Uint8Array, time: Time, offset: number): void {
     this.#isKnown = true
     const connection = this.#announce()
+    if (this.#context.memory.pending.isUsedUp) {
+      this.#context.leaveOut(connection, from, time, offset)
+      return
+    }
+    this.#context.memory.pending.use(EVENT_BYTES + whole.length)
     const name = commandName(whole)
     if (name === undefined) {
       const message = "a command has no name"
@@ -155,7 +178,12 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       const metadata = name === "READY" || name === "INITIATE" ? readMetadata(body) : undefined
       const handshake = connection.handshakes[from]
       if (metadata && handshake)
-        this.#emitHandshake(connection, time, from, withMetadata(handshake, metadata))
+        this.#emitHandshake(
+          connection,
+          time,
+          from,
+          this.#bounded(withMetadata(handshake, metadata), from, time, offset),
+        )
     }
     this.#context.emit({
       type: "command",
@@ -174,10 +202,15 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
         if (commandName(part) !== undefined) this.command(from, part, time, offset)
       return
     }
+    if (this.#context.memory.pending.isUsedUp) {
+      this.#context.leaveOut(connection, from, time, offset)
+      return
+    }
     this.#transports[from] ??= this.#judge(connection, from, wire, time, offset)
     const transport = this.#transports[from]
     const decoder = this.#decoders[from]
     const traffic = connection.traffic[from]
+    if (!this.#mayKeep(wire, from, time, offset)) return
     for (const decoded of decoder.decode(wire, transport, { time, from, offset })) {
       const { parts, wireBytes, plainBytes, arena } = decoded
       // A dictionary is either alone in its message or refused.
@@ -186,11 +219,59 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
       else traffic.messages++
       traffic.wireBytes += wireBytes
       traffic.plainBytes += plainBytes
+      this.#context.memory.pending.use(
+        EVENT_BYTES + parts.length * PART_BYTES + wireBytes + plainBytes,
+      )
       this.#context.emit({
         type: "message",
         connection,
         message: { time, from, parts, wireBytes, plainBytes, arena, ranges },
       })
+    }
+  }
+
+  /** Returns whether there is room for the dictionary that a message may ship. */
+  #mayKeep(wire: readonly Uint8Array[], from: Side, time: Time, offset: number): boolean {
+    const [part] = wire
+    if (!part || this.#transports[from] !== "lz4+tcp" || kindOf(part) !== "LZ4D") return true
+    // Further ones are refused.
+    if (this.#dictionaryBytes[from] > 0) return true
+    // The decoder and the connection keep a copy each.
+    const bytes = 2 * Math.min(part.length, DICTIONARY_MAX_BYTES)
+    const { dictionaries } = this.#context.memory
+    if (dictionaries.take(bytes)) {
+      this.#dictionaryBytes[from] = bytes
+      return true
+    }
+    const message = `the dictionaries of all connections take more than ${dictionaries.maxBytes} bytes: this one is left out`
+    this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
+    this.#decoders[from].hint = "; its dictionary was left out"
+    return false
+  }
+
+  /** Returns a handshake, without most of its properties if those of all take too much memory. */
+  #bounded(handshake: Handshake, from: Side, time: Time, offset: number): Handshake {
+    const { handshakes } = this.#context.memory
+    handshakes.give(this.#handshakeBytes[from])
+    const bytes = handshakeBytes(handshake)
+    this.#handshakeBytes[from] = handshakes.take(bytes) ? bytes : 0
+    if (this.#handshakeBytes[from] === bytes) return handshake
+    const message = `the handshakes of all connections take more than ${handshakes.maxBytes} bytes: of this one, only the beginning of the socket type and the routing id are kept`
+    this.error({ code: "ERR_CAPTURE_UNREADABLE", message, time, from, offset })
+    return {
+      ...handshake,
+      socketType: handshake.socketType?.slice(0, ESSENTIAL_MAX_BYTES),
+      identity: handshake.identity?.slice(0, ESSENTIAL_MAX_BYTES),
+      properties: new Map(),
+    }
+  }
+
+  #giveBack(): void {
+    const { handshakes, dictionaries } = this.#context.memory
+    for (const side of ["client", "server"] as const) {
+      handshakes.give(this.#handshakeBytes[side])
+      dictionaries.give(this.#dictionaryBytes[side])
+      this.#handshakeBytes[side] = this.#dictionaryBytes[side] = 0
     }
   }
 
@@ -263,4 +344,10 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
     return transport
   }
+}
+
+function handshakeBytes({ socketType = "", identity, properties }: Handshake): number {
+  let bytes = socketType.length + (identity?.length ?? 0)
+  for (const [name, value] of properties) bytes += PROPERTY_BYTES + name.length + value.length
+  return bytes
 }
