@@ -1,7 +1,7 @@
 import { Dealer } from "./dealer.js"
-import { firstId } from "./first-id.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
+import { randomId } from "./random-id.js"
 import type { Refusal } from "./socket-type.js"
 
 const REQUEST_ID_BYTES = 4
@@ -24,7 +24,7 @@ export class Req extends Dealer {
   #receivingReply = false
   /** The pipe of the last request; undefined if it has ended. */
   #replyPipe: Pipe | undefined
-  #requestId = firstId()
+  #requestId = randomId()
 
   override terminated(pipe: Pipe): void {
     if (this.#replyPipe === pipe) this.#replyPipe = undefined

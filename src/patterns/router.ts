@@ -1,8 +1,8 @@
 import { FairQueue } from "./fair-queue.js"
-import { firstId } from "./first-id.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Fetched, Prefetch } from "./prefetch.js"
+import { randomId } from "./random-id.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 
 /**
@@ -20,7 +20,6 @@ export class Router extends SocketType {
    * messages are read.
    */
   readonly #successors = new Map<string, Pipe>()
-  #nextId = firstId()
   readonly #fetched = new Prefetch(this.in)
 
   attach(pipe: Pipe): void {
@@ -49,7 +48,6 @@ export class Router extends SocketType {
     }
     if (other) {
       if (!this.options.handover) return
-      this.#out.delete(routingId)
       if (other.isClosed) {
         // As in libzmq, its messages are still received, under an assigned routing id.
         other.routingId = this.#newId()
@@ -156,11 +154,14 @@ export class Router extends SocketType {
     this.events.writable()
   }
 
+  /** Returns a routing id in libzmq's form, and one that no peer has: peers may choose such ids too. */
   #newId(): string {
-    const id = Buffer.alloc(5)
-    id.writeUInt32BE(this.#nextId, 1)
-    this.#nextId = (this.#nextId + 1) >>> 0
-    return id.toString("latin1")
+    const bytes = Buffer.alloc(5)
+    for (;;) {
+      bytes.writeUInt32BE(randomId(), 1)
+      const id = bytes.toString("latin1")
+      if (!this.#out.has(id)) return id
+    }
   }
 }
 

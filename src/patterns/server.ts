@@ -1,7 +1,7 @@
 import { FairQueue } from "./fair-queue.js"
-import { firstId } from "./first-id.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
+import { randomId } from "./random-id.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
 
 /** The SERVER socket: addresses clients by number; messages have one part (RFC 41). */
@@ -9,7 +9,6 @@ export class Server extends SocketType {
   override readonly name = "SERVER"
   readonly #in = new FairQueue()
   readonly #out = new Map<number, Pipe>()
-  #nextId = firstId()
 
   attach(pipe: Pipe): void {
     pipe.serverRoutingId = this.#newId()
@@ -60,8 +59,9 @@ export class Server extends SocketType {
   }
 
   #newId(): number {
-    do this.#nextId = (this.#nextId + 1) >>> 0
-    while (this.#nextId === 0 || this.#out.has(this.#nextId))
-    return this.#nextId
+    for (;;) {
+      const id = randomId()
+      if (id !== 0 && !this.#out.has(id)) return id
+    }
   }
 }

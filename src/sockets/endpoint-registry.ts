@@ -19,7 +19,7 @@ import { SettingsReader } from "./endpoint-settings.js"
 import { exitsLater } from "./exit.js"
 import type { Hold } from "./hold.js"
 import type { Lz4 } from "./lz4.js"
-import { bindFailureReason } from "./mistakes.js"
+import { bindFailureReason, takenRoutingId } from "./mistakes.js"
 import { readPipeOptions } from "./socket-options.js"
 import type { SocketState } from "./state.js"
 import { turn } from "./turn.js"
@@ -124,6 +124,7 @@ export class EndpointRegistry implements EndpointHost {
   connect(socket: Socket, address: string, options: EndpointOptions): void {
     checkAffinity(socket, address)
     const destination = parseConnect(address, socket.ipv6)
+    this.#checkRoutingId(address)
     const settings = this.#settings.read(socket, address, options)
     if (this.type.connectsOnce && this.#endpoints.has(address)) {
       settings.transport.encoder.close()
@@ -136,6 +137,14 @@ export class EndpointRegistry implements EndpointHost {
     const { connectRoutingId } = this.#state
     this.#state.connectRoutingId = undefined
     endpoint.dial(connectRoutingId?.toString("latin1"))
+  }
+
+  /** Refuses to give the next peer a routing id that another peer has. libzmq aborts the process. */
+  #checkRoutingId(address: string): void {
+    const { connectRoutingId } = this.#state
+    if (!connectRoutingId || !this.type.knows([connectRoutingId], {})) return
+    this.#state.connectRoutingId = undefined
+    throw takenRoutingId(address, connectRoutingId)
   }
 
   /**

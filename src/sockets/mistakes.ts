@@ -6,7 +6,14 @@ import type { Socket } from "zeromq"
 import { shown, wrongType, wrongValue } from "../codec/errors.js"
 import type { Refusal } from "../patterns/socket-type.js"
 import { interfaceNames, isLz4, SCHEME } from "../transport/endpoint.js"
-import { explain, explained, explanation, zmqError } from "../transport/zmq-error.js"
+import {
+  explain,
+  explained,
+  explanation,
+  quoted,
+  type ZmqError,
+  zmqError,
+} from "../transport/zmq-error.js"
 import { defineEndpointMethods } from "./endpoint-methods.js"
 
 // -- Options -----------------------------------------------------------------------
@@ -94,6 +101,12 @@ export function bindFailureReason(address: string, code: string | undefined): st
     default:
       return undefined
   }
+}
+
+/** Returns the error for connecting a peer under a routing id that another one has. */
+export function takenRoutingId(address: string, routingId: Buffer): ZmqError {
+  const id = quoted(routingId.toString("latin1"))
+  return explained("EINVAL", `another peer of the socket has the routing id ${id}`, address)
 }
 
 // -- Messages ----------------------------------------------------------------------

@@ -70,6 +70,8 @@ export interface Inside {
   slots: number[] | undefined
   /** The number of objects in WebAssembly that were opened but not closed, by kind. */
   open: Map<string, number>
+  /** The random id drawn last. */
+  lastId: number
 }
 
 /** Modules that do not wait and have no access to the outside world. */
@@ -100,6 +102,7 @@ const NAMES = [
   "performance",
   "Math",
   "Atomics",
+  "crypto",
   "WebAssembly",
   "FinalizationRegistry",
   "__simulation",
@@ -429,6 +432,7 @@ export class Process {
       slabs: new Set(),
       slots: undefined,
       open: new Map(),
+      lastId: 0,
     }
     this.inside.push(inside)
     const compiled = this.#compiled
@@ -459,6 +463,10 @@ export class Process {
       performance: this.#performance(loop),
       Math: math,
       Atomics: atomicsFor(loop, random.fork(1), this.#atomicShare),
+      crypto: {
+        // Ids count up, so that peers can choose those that are assigned next.
+        getRandomValues: (ids: Uint32Array) => ids.fill(++inside.lastId),
+      },
       WebAssembly: {
         Module: new Proxy(WebAssembly.Module, { construct: () => wasm }),
         Instance: new Proxy(WebAssembly.Instance, {

@@ -443,6 +443,16 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
+    name: "a ROUTER assigns a routing id that a peer has",
+    patches: [
+      {
+        file: "src/patterns/router.ts",
+        from: "if (!this.#out.has(id)) return id",
+        to: "return id",
+      },
+    ],
+  },
+  {
     name: "a PUB that inverts sends what was subscribed to",
     patches: [
       {

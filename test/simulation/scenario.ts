@@ -381,6 +381,8 @@ export function makeScenario(seed: number): Scenario {
   if (lacksMemory && threads && sockets.some(mayNotRead))
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
   const auth = random.chance(0.1) ? authenticate(random, binding, connecting) : undefined
+  const isSteady = !faulty && !breaks && !lacksMemory && !auth && acted.length === 0
+  if (isSteady) takeNextIds(new Random(seed, 29), sockets)
   const plainProcess = random.chance(0.12) ? acceptPlain(random, sockets) : undefined
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
@@ -558,6 +560,25 @@ function decide(random: Random, sockets: readonly SocketSpec[]): void {
     delete options.verbosity
   }
 }
+
+/**
+ * Lets peers of a ROUTER or REP choose routing ids that it may assign to others. Connections must
+ * last: an id that was assigned is the peer's who chose it once the other is gone.
+ */
+function takeNextIds(random: Random, sockets: readonly SocketSpec[]): void {
+  if (sockets.some(({ options }) => options.handover === true) || !random.chance(0.5)) return
+  const ids = random.shuffled([1, 2, 3, 4, 5, 6])
+  for (const { type, options } of sockets)
+    if ((type === "Dealer" || type === "Request") && ids.length > 0 && random.chance(0.6))
+      options.routingId = assignedId(ids.pop() as number)
+}
+
+/** Returns the routing id that a ROUTER of the simulation assigns with this number. */
+const assignedId = (number: number): string => `\0\0\0\0${String.fromCharCode(number)}`
+
+/** Returns whether a socket has chosen a routing id that may be assigned to another. */
+export const hasAssignedId = ({ options }: SocketSpec): boolean =>
+  typeof options.routingId === "string" && options.routingId.startsWith("\0")
 
 /**
  * Makes XPUBs that connect send before they have a connection, with a welcome message and a

@@ -2,7 +2,7 @@
 import type { Checker } from "../checker.js"
 import { difference, type Head, readHead, topicOf } from "../messages.js"
 import { authorOf } from "../programs.js"
-import { onlyLingers, type SocketSpec, TOPICS, type TypeName } from "../scenario.js"
+import { hasAssignedId, onlyLingers, type SocketSpec, TOPICS, type TypeName } from "../scenario.js"
 import { endsOf, isCalm, isDenied, mayEnd, type Run } from "../state.js"
 
 type Fate = "sending" | "accepted" | "refused"
@@ -349,7 +349,7 @@ export class Delivery implements Checker {
     if (hostile.some(({ to }) => to === number || this.#isProxied)) return false
     // A peer with another's routing id is not read, and neither is the second peer of a PAIR.
     const ids = sockets.map(({ options }) => options.routingId).filter((id) => id !== undefined)
-    if (new Set(ids).size < ids.length) return false
+    if (new Set(ids).size < ids.length || sockets.some(hasAssignedId)) return false
     if (mayEnd(this.#run.scenario, number)) return false
     const mark = Number(options.sendHighWaterMark ?? LARGE_MARK)
     // A ROUTER may send messages of its own to peers that it has no name for yet.
