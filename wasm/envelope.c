@@ -74,15 +74,22 @@ static uint64_t multi_bound(uint64_t plain) {
   return plain > UINT64_MAX - bound ? UINT64_MAX : plain + bound;
 }
 
+/* Returns the maximum size of a part of up to `plain` bytes in any form. */
+static uint64_t longest_part(uint64_t plain, uint32_t place) {
+  uint64_t blocks = multi_bound(plain);
+  /* LZ4M of no plaintext has no block, but LZ4B has one. */
+  if (blocks < zl_block_bound(0)) blocks = zl_block_bound(0);
+  const uint64_t most = blocks > UINT64_MAX - ZL_HEAD_BYTES ? UINT64_MAX : blocks + ZL_HEAD_BYTES;
+  /* Dictionaries and arenas are alone in their messages, and do not count against the budget. */
+  return place == (ZL_FIRST | ZL_LAST) && most < ZL_ARENA_PART_MAX ? ZL_ARENA_PART_MAX : most;
+}
+
 int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
                      zl_part *part) {
   if (wire_bytes < ZL_SENTINEL_BYTES) return 1;
   const uint64_t left = place & ZL_FIRST ? receiver->budget : receiver->budget_left;
-  const uint64_t blocks = multi_bound(left < receiver->part_limit ? left : receiver->part_limit);
-  uint64_t most = blocks > UINT64_MAX - ZL_HEAD_BYTES ? UINT64_MAX : blocks + ZL_HEAD_BYTES;
-  /* Dictionaries and arenas are alone in their messages, and do not count against the budget. */
-  if (place == (ZL_FIRST | ZL_LAST) && most < ZL_ARENA_PART_MAX) most = ZL_ARENA_PART_MAX;
-  if (wire_bytes <= most) return 1;
+  if (wire_bytes <= longest_part(left < receiver->part_limit ? left : receiver->part_limit, place))
+    return 1;
   *part = (zl_part){.plain_bytes = wire_bytes - ZL_SENTINEL_BYTES, .budget_left = left};
   return 0;
 }

@@ -348,6 +348,23 @@ describe.each(feeds)("all forms that a receiver must accept, %s", (_, feed) => {
     )
   })
 
+  test.each([0, 5])(
+    "empty parts of every form fit a budget of %i with nothing left of it",
+    (budget) => {
+      const nothing = lz4b(0, Uint8Array.of(0))
+      const full = frame(plainPart(noise(budget)), MORE)
+      const empty = [SENTINELS.plain, nothing, concat(SENTINELS.LZ4M, new Uint8Array(8))]
+      const stream = empty.flatMap((last) => [
+        full,
+        ...empty.map((part) => frame(part, MORE)),
+        frame(last),
+      ])
+      const received = run(open.receiving(instance, budget), concat(handshake, ...stream), feed)
+      expect(received.error).toBeUndefined()
+      expect(received.traffic).toMatchObject({ messages: 3, plainBytes: 3 * budget })
+    },
+  )
+
   test("messages that each use exactly the budget", () => {
     const wire = concat(
       frame(plainPart(noise(100)), MORE),
