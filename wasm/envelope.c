@@ -51,10 +51,8 @@ static int32_t check_arena(uint64_t wire_bytes, uint32_t place) {
   return ZL_LZ4A;
 }
 
-/* Subtracts a part's plaintext from the budget of its message. Returns 0 if it exceeds that or the
- * limit for a part. */
+/* Subtracts a part's plaintext from the budget of its message. Returns 0 if it exceeds that. */
 static int spend(zl_receiver *receiver, uint64_t plain_bytes) {
-  if (plain_bytes > receiver->part_limit) return 0;
   if (receiver->budget == UINT64_MAX) return 1;
   if (plain_bytes > receiver->budget_left) return 0;
   receiver->budget_left -= plain_bytes;
@@ -84,14 +82,14 @@ static uint64_t longest_part(uint64_t plain, uint32_t place) {
   return place == (ZL_FIRST | ZL_LAST) && most < ZL_ARENA_PART_MAX ? ZL_ARENA_PART_MAX : most;
 }
 
-int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
-                     zl_part *part) {
-  if (wire_bytes < ZL_SENTINEL_BYTES) return 1;
+int32_t zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
+                         zl_part *part) {
+  if (wire_bytes < ZL_SENTINEL_BYTES) return 0;
   const uint64_t left = place & ZL_FIRST ? receiver->budget : receiver->budget_left;
   if (wire_bytes <= longest_part(left < receiver->part_limit ? left : receiver->part_limit, place))
-    return 1;
+    return 0;
   *part = (zl_part){.plain_bytes = wire_bytes - ZL_SENTINEL_BYTES, .budget_left = left};
-  return 0;
+  return wire_bytes > longest_part(left, place) ? ZL_E_BUDGET_EXCEEDED : ZL_E_PART_LIMIT;
 }
 
 int zl_envelope_sized(const uint8_t *sentinel) {
@@ -110,7 +108,8 @@ int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wi
   case ZL_SENTINEL_PLAIN:
     part->kind = ZL_PLAIN;
     part->plain_bytes = body;
-    return spend(receiver, body) ? ZL_PLAIN : ZL_E_BUDGET_EXCEEDED;
+    if (!spend(receiver, body)) return ZL_E_BUDGET_EXCEEDED;
+    return body > receiver->part_limit ? ZL_E_PART_LIMIT : ZL_PLAIN;
   case ZL_SENTINEL_LZ4D:
     part->kind = ZL_LZ4D;
     return check_dictionary(receiver, body, place);
@@ -135,11 +134,14 @@ int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wi
   if (!spend(receiver, part->plain_bytes)) return ZL_E_BUDGET_EXCEEDED;
   if (!zl_envelope_plausible(part->plain_bytes, part->wire_left)) return ZL_E_IMPLAUSIBLE_SIZE;
   /* This bounds the bytes to collect before a block can be checked. */
-  if (part->kind == ZL_LZ4M)
-    return part->wire_left <= multi_bound(part->plain_bytes) ? ZL_LZ4M : ZL_E_TRAILING_BYTES;
-  if (part->wire_left == 0) return ZL_E_TRUNCATED; /* even no plaintext is a block of one byte */
-  return part->wire_left <= zl_block_bound((uint32_t)part->plain_bytes) ? ZL_LZ4B
-                                                                        : ZL_E_CORRUPT_BLOCK;
+  if (part->kind == ZL_LZ4M) {
+    if (part->wire_left > multi_bound(part->plain_bytes)) return ZL_E_TRAILING_BYTES;
+  } else {
+    if (part->wire_left == 0) return ZL_E_TRUNCATED; /* even no plaintext is a block of one byte */
+    if (part->wire_left > zl_block_bound((uint32_t)part->plain_bytes)) return ZL_E_CORRUPT_BLOCK;
+  }
+  /* Last, because it is no rule that the peer broke. */
+  return part->plain_bytes > receiver->part_limit ? ZL_E_PART_LIMIT : (int32_t)part->kind;
 }
 
 int32_t zl_receive_head(zl_receiver *receiver, const uint8_t *head, uint32_t wire_low,

@@ -27,10 +27,10 @@ int zl_envelope_sized(const uint8_t *sentinel);
 /* Returns whether `wire` bytes of blocks can hold `plain` bytes. */
 int zl_envelope_plausible(uint64_t plain, uint64_t wire);
 
-/* Returns whether a part of `wire_bytes` can be within the limits in any form. If not, sets the
- * sizes in `part` for the error. */
-int zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
-                     zl_part *part);
+/* Returns 0 if a part of `wire_bytes` can be within the limits in some form. If not, returns
+ * ZL_E_BUDGET_EXCEEDED or ZL_E_PART_LIMIT, and sets the sizes in `part` for the error. */
+int32_t zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
+                         zl_part *part);
 
 /* Like zl_receive_head, but with the part's length as a single number. */
 int32_t zl_envelope_read(zl_receiver *receiver, const uint8_t *head, uint64_t wire_bytes,

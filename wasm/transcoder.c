@@ -319,7 +319,8 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
   const uint8_t more = frame->flags & ZMTP_MORE;
 
   zl_part *part = zl_part_slot();
-  if (!zl_envelope_fits(&t->receiver, body, place, part)) return ZL_E_BUDGET_EXCEEDED;
+  int32_t kind = zl_envelope_fits(&t->receiver, body, place, part);
+  if (kind < 0) return kind;
   /* A plain part is recognised by its sentinel alone. */
   if (have < ZL_SENTINEL_BYTES && body >= ZL_SENTINEL_BYTES)
     return needs_input(s, frame->head_bytes + ZL_SENTINEL_BYTES);
@@ -327,7 +328,7 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
     return needs_input(s, frame->head_bytes + ZL_HEAD_BYTES);
 
   const uint64_t budget_left = t->receiver.budget_left;
-  int32_t kind = zl_envelope_read(&t->receiver, wire, body, place, part);
+  kind = zl_envelope_read(&t->receiver, wire, body, place, part);
   if (kind < 0) return kind;
 
   if (kind == ZL_PLAIN) {

@@ -40,7 +40,7 @@
 /* Size of the sentinel with which every part begins. */
 #define ZL_SENTINEL_BYTES 4u
 
-/* Errors: the rules that a peer can break, and running out of memory. */
+/* Errors: the rules that a peer can break, and two limits of this side. */
 enum {
   ZL_E_PART_TOO_SHORT = -1,
   ZL_E_UNKNOWN_SENTINEL = -2,
@@ -58,6 +58,7 @@ enum {
   ZL_E_GREETING = -14,
   ZL_E_FRAME = -15,
   ZL_E_NO_MEMORY = -16,
+  ZL_E_PART_LIMIT = -17,
 };
 
 /* The form of a part on the wire. */
@@ -290,8 +291,8 @@ typedef struct {
  * zl_sending_open. */
 ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high,
                                            uint32_t revision, uint32_t greeted);
-/* Refuses parts with more plaintext than this with ZL_E_BUDGET_EXCEEDED, whatever the budget is,
- * because the caller cannot allocate that much. The default is no limit. */
+/* Refuses parts with more plaintext than this with ZL_E_PART_LIMIT, because the caller cannot
+ * allocate that much. The default is no limit. */
 ZL_EXPORT void zl_receiving_limit(zl_transcoder *transcoder, uint32_t low, uint32_t high);
 /* Opens a transcoder from plain ZMTP to the wire. Parts of at least `min_bytes` bytes are
  * compressed, with `dictionary` once it has been shipped; the transcoder takes ownership of

@@ -1,4 +1,3 @@
-import { BUFFER_MAX_BYTES } from "./buffer-max.js"
 import { DICTIONARY_MAX_BYTES, EXPANSION_MAX, SENTINEL_BYTES } from "./wire.js"
 
 /** A rule that a peer broke; RFC.md section 5 lists the codes. */
@@ -94,7 +93,8 @@ const PART_RULES: readonly [ProtocolErrorCode, (violation: RefusedPart) => strin
 /** Returns the error for a part that the module refused with a negative status. */
 export function partError(status: number, part: RefusedPart): ProtocolError | RangeError {
   const rule = PART_RULES[-status - 1]
-  if (!rule) return outOfMemory("a dictionary", part.wireBytes)
+  // A limit of this side. A dictionary declares no plaintext.
+  if (!rule) return outOfMemory(`part ${part.part}`, part.plainBytes || part.wireBytes)
   const [code, describe] = rule
   return new ProtocolError(code, `part ${part.part} ${describe(part)}`)
 }
@@ -104,11 +104,7 @@ function describeExcess(
   budgetLeft: number | bigint,
   budgetBytes: number,
 ): string {
-  return `declares ${plainBytes} bytes; ${
-    plainBytes > budgetLeft
-      ? `${budgetLeft} left of maxMessageSize ${budgetBytes}`
-      : `a Buffer has at most ${BUFFER_MAX_BYTES}`
-  }`
+  return `declares ${plainBytes} bytes; ${budgetLeft} left of maxMessageSize ${budgetBytes}`
 }
 
 /** Returns the error for a part that is too long and was refused before the module saw it. */
@@ -195,7 +191,7 @@ export function threadError(cause: Error): Error {
 }
 
 /** Returns the error for a part that there is not enough memory for. The codec stays usable. */
-export function outOfMemory(what: string, bytes: number): RangeError {
+export function outOfMemory(what: string, bytes: number | bigint): RangeError {
   return withCode(
     new RangeError(
       `out of memory: ${what} needs ${bytes} bytes; WebAssembly memory and typed arrays end at about 4 GiB`,

@@ -1,6 +1,6 @@
 import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { ByteQueue } from "../codec/byte-queue.js"
-import { budgetExceeded, ProtocolError } from "../codec/errors.js"
+import { budgetExceeded, outOfMemory, ProtocolError } from "../codec/errors.js"
 import { areFlags, BODY_MAX_BYTES, COMMAND, frameError, MORE } from "../codec/frames.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { TranscoderSink } from "../codec/transcoder.js"
@@ -42,8 +42,8 @@ export class PlainReceiver implements HeadCheck {
     const part = this.#part
     if (part === 0) this.#budgetLeft = this.#budgetBytes
     const left = this.#budgetBytes < 0 ? Number.POSITIVE_INFINITY : this.#budgetLeft
-    if (bodyBytes > left || bodyBytes > BUFFER_MAX_BYTES)
-      throw budgetExceeded(part, bodyBytes, left, this.#budgetBytes)
+    if (bodyBytes > left) throw budgetExceeded(part, bodyBytes, left, this.#budgetBytes)
+    if (bodyBytes > BUFFER_MAX_BYTES) throw outOfMemory(`part ${part}`, bodyBytes)
     this.#budgetLeft -= bodyBytes
     this.#bytes += bodyBytes
     this.#part = flags & MORE ? part + 1 : 0

@@ -484,13 +484,13 @@ static void test_limit(const void *of) {
       uint32_t have;
       int32_t expected;
     } cases[] = {
-        {"", 0, UINT64_C(1) << 62, 0, ZL_E_BUDGET_EXCEEDED},
-        {"", 0, (UINT64_C(1) << 63) - 1, 0, ZL_E_BUDGET_EXCEEDED},
+        {"", 0, UINT64_C(1) << 62, 0, ZL_E_PART_LIMIT},
+        {"", 0, (UINT64_C(1) << 63) - 1, 0, ZL_E_PART_LIMIT},
         {"", 0, 4 + limit, 0, ZL_NEEDS_INPUT},
         {"\0\0\0", 0, 4 + limit, 4, ZL_NEEDS_INPUT},
-        {"\0\0\0", 0, 5 + limit, 4, ZL_E_BUDGET_EXCEEDED},
-        {"LZ4M", limit + 1, limit, 12, ZL_E_BUDGET_EXCEEDED},
-        {"LZ4M", UINT64_MAX, limit, 12, ZL_E_BUDGET_EXCEEDED},
+        {"\0\0\0", 0, 5 + limit, 4, ZL_E_PART_LIMIT},
+        {"LZ4M", limit + 1, limit, 12, ZL_E_PART_LIMIT},
+        {"LZ4M", UINT64_MAX, limit, 12, ZL_E_IMPLAUSIBLE_SIZE},
     };
     for (size_t j = 0; j < sizeof cases / sizeof *cases; j++) {
       zl_transcoder *t = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 1);
