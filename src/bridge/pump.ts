@@ -4,6 +4,7 @@ import type { Traffic } from "../codec/traffic.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import { EffortMeter } from "../transport/effort-meter.js"
 import { NetworkMeter } from "../transport/network-meter.js"
+import { HandshakeCheck } from "./handshake-check.js"
 import { LimitedStream, type MessageLimits } from "./message-limits.js"
 
 export interface PumpHandlers {
@@ -25,6 +26,7 @@ export class Pump implements TranscoderSink {
   readonly #from: Socket
   readonly #to: Socket
   readonly #transcoder: Transcoder
+  readonly #handshake = new HandshakeCheck()
   /** For the plain side, the limits on the bytes read, or on those written. */
   readonly #input: LimitedStream | undefined
   readonly #output: LimitedStream | undefined
@@ -68,6 +70,7 @@ export class Pump implements TranscoderSink {
   push(chunk: Uint8Array): void {
     if (this.#refused) return
     this.#run(() => {
+      if (!this.#handshake.isOver) this.#handshake.read(chunk)
       const refused = this.#input?.check(chunk)
       this.#refused = refused?.error
       this.#transcoder.transcode(refused ? chunk.subarray(0, refused.at) : chunk, this)

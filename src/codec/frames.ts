@@ -129,6 +129,17 @@ export function areFlags(flags: number): boolean {
   return flags <= (MORE | LONG | COMMAND) && (flags & (MORE | COMMAND)) !== (MORE | COMMAND)
 }
 
+/**
+ * Checks the head of a frame that no transcoder has checked.
+ *
+ * @throws ProtocolError if it is not allowed.
+ */
+export function checkHead(flags: number, bodyBytes: number): void {
+  if (!areFlags(flags)) throw frameError(Uint8Array.of(flags))
+  if (bodyBytes >= BODY_MAX_BYTES)
+    throw new ProtocolError("ERR_ZMTP_FRAME", "the length of a frame has its highest bit set")
+}
+
 /** Returns the error for a frame whose head is not allowed. `frame` begins with that head. */
 export function frameError(frame: Uint8Array): ProtocolError {
   const allowed = areFlags(frame[0] as number)

@@ -252,11 +252,6 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     }
   }
 
-  get goesOn(): boolean {
-    // With `acceptsPlain`, the bytes after the handshake have not been received yet.
-    return !this.#reader.isStopped && !this.#options.acceptsPlain
-  }
-
   // -- End -------------------------------------------------------------------------
 
   end(): void {
@@ -321,7 +316,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#closed = true
     this.#writer.closed()
     this.#reader.readRest()
-    this.#heartbeat?.stop() // readRest() may have started it, by ending the handshake
+    this.#heartbeat?.stop() // readRest() may have started it, with a PING
     this.encoding?.close()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const ending = { error, stage: this.#stage, final: this.#final, counts: this.counts }

@@ -71,10 +71,6 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#receiver = openTranscoder(this.#options)
   }
 
-  get isStopped(): boolean {
-    return this.#isStopped
-  }
-
   get isDiscarding(): boolean {
     return this.#isDiscarding
   }
@@ -107,16 +103,12 @@ export class SocketReader implements Readable, TranscoderSink {
     return this.#isStopped && (this.#kept !== undefined || this.#receiver.keepsBytes)
   }
 
-  /**
-   * Reads the greeting. If plain peers are accepted, reads the handshake too, which shows whether
-   * this is one. Returns the bytes that are left to decode.
-   */
+  /** Reads the greeting and the handshake, and returns the bytes after it, which are left to decode. */
   #readHandshake(chunk: Uint8Array): Uint8Array {
     const session = this.#session
     try {
       const frames = session.isGreeted ? chunk : chunk.subarray(session.greet(chunk))
-      if (!this.#options.acceptsPlain || this.#isDiscarding) return frames
-      return frames.subarray(session.receive(frames))
+      return this.#isDiscarding ? NO_BYTES : frames.subarray(session.receive(frames))
     } catch (error) {
       this.#connection.failed(error as Error)
       return NO_BYTES

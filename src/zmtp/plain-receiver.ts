@@ -1,7 +1,7 @@
 import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { ByteQueue } from "../codec/byte-queue.js"
-import { budgetExceeded, outOfMemory, ProtocolError } from "../codec/errors.js"
-import { areFlags, BODY_MAX_BYTES, COMMAND, frameError, MORE } from "../codec/frames.js"
+import { budgetExceeded, outOfMemory } from "../codec/errors.js"
+import { COMMAND, checkHead, MORE } from "../codec/frames.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { TranscoderSink } from "../codec/transcoder.js"
 
@@ -16,8 +16,8 @@ export interface HeadCheck {
 
 /**
  * The receiving half of a connection to a peer that speaks plain tcp://, in place of a transcoder.
- * It passes bytes on unchanged. The session reads the heads of frames, and checks them here against
- * the same limits.
+ * It passes bytes on unchanged. After the handshake, the session checks the heads of frames here
+ * against the same limits.
  */
 export class PlainReceiver implements HeadCheck {
   readonly hasDictionary = false
@@ -35,9 +35,7 @@ export class PlainReceiver implements HeadCheck {
   }
 
   head(flags: number, bodyBytes: number): void {
-    if (!areFlags(flags)) throw frameError(Uint8Array.of(flags))
-    if (bodyBytes >= BODY_MAX_BYTES)
-      throw new ProtocolError("ERR_ZMTP_FRAME", "the length of a frame has its highest bit set")
+    checkHead(flags, bodyBytes)
     if (flags & COMMAND) return
     const part = this.#part
     if (part === 0) this.#budgetLeft = this.#budgetBytes

@@ -1,5 +1,5 @@
 import { ProtocolError } from "../codec/errors.js"
-import { COMMAND, MORE } from "../codec/frames.js"
+import { COMMAND, checkHead, MORE } from "../codec/frames.js"
 import { describeGreeting } from "../codec/greeting.js"
 import { COMMAND_MAX_BYTES, commandName, HANDSHAKE_COMMAND_MAX_BYTES } from "./commands.js"
 import { FrameReader } from "./frame-reader.js"
@@ -26,8 +26,6 @@ export const PARTS_MAX = 65_536
 
 /** The consumer of a session's events, messages and commands. */
 export interface SessionHandlers extends HandshakeHandlers {
-  /** Whether to go on at once with messages that arrive together with the end of the handshake. */
-  readonly goesOn: boolean
   /** Takes ownership of a message. Returns whether to go on at once. */
   message(parts: Buffer[]): boolean
   /**
@@ -64,7 +62,7 @@ export class Session implements RelaySink, HandshakeHandlers {
   peerTakesCommands = false
   /** The format revision that the peer announced; undefined if none. */
   peerRevision: number | undefined
-  /** Checks the heads of frames if no transcoder has checked them. */
+  /** Checks the heads of frames after the handshake if no transcoder has checked them. */
   headCheck: HeadCheck | undefined
 
   /** @param frames set to take frames instead of messages. */
@@ -90,18 +88,16 @@ export class Session implements RelaySink, HandshakeHandlers {
   }
 
   /**
-   * Reads bytes of the stream after the greeting. Their frame heads have been checked, unless there
-   * is a `headCheck`. Returns the position where a handler stopped, or the end; the caller passes
-   * the rest again later.
+   * Reads bytes of the stream after the greeting. After the handshake, their frame heads have been
+   * checked, unless there is a `headCheck`. Returns the position where the handshake ended or a
+   * handler stopped, or the end. The caller passes the rest again: after the handshake decoded, if
+   * the peer does not speak plain tcp://.
    *
    * @throws ProtocolError if the stream breaks a rule.
    */
   receive(bytes: Uint8Array, start = 0, copied = false): number {
-    const relay = this.#relay
-    if (!relay) return this.#frames.read(bytes, start, this, copied)
-    if (this.isReady) return relay.read(bytes, start, this)
-    const from = this.#frames.read(bytes, start, this)
-    return this.isReady && this.#handlers.goesOn ? relay.read(bytes, from, this) : from
+    if (this.#relay && this.isReady) return this.#relay.read(bytes, start, this)
+    return this.#frames.read(bytes, start, this, copied)
   }
 
   get room(): number {
@@ -120,8 +116,8 @@ export class Session implements RelaySink, HandshakeHandlers {
   // -- Frames ----------------------------------------------------------------------
 
   head(flags: number, bodyBytes: number): void {
-    this.headCheck?.head(flags, bodyBytes)
     if (this.#state === "traffic") {
+      this.headCheck?.head(flags, bodyBytes)
       if (flags & COMMAND && bodyBytes > COMMAND_MAX_BYTES)
         throw tooLong(bodyBytes, COMMAND_MAX_BYTES)
       if ((this.#relay?.parts ?? this.#parts?.length ?? 0) >= PARTS_MAX)
@@ -129,15 +125,21 @@ export class Session implements RelaySink, HandshakeHandlers {
           "ERR_ZMTP_PARTS",
           `a message has over ${PARTS_MAX} parts, which is the maximum`,
         )
-    } else if (bodyBytes > HANDSHAKE_COMMAND_MAX_BYTES) {
-      throw tooLong(bodyBytes, HANDSHAKE_COMMAND_MAX_BYTES)
+      return
     }
+    checkHead(flags, bodyBytes)
+    if (bodyBytes <= HANDSHAKE_COMMAND_MAX_BYTES) return
+    if (flags & COMMAND) throw tooLong(bodyBytes, HANDSHAKE_COMMAND_MAX_BYTES)
+    throw new ProtocolError(
+      "ERR_ZMTP_HANDSHAKE",
+      `a message frame of ${bodyBytes} bytes came before the handshake was over`,
+    )
   }
 
   frame(flags: number, body: Buffer): boolean {
     if (this.#state !== "traffic") {
       this.#handshake?.command(body, (flags & COMMAND) !== 0)
-      return !this.isReady || (this.#handlers.goesOn && !this.#relay)
+      return !this.isReady
     }
     if (flags === 0 && this.#parts === undefined) return this.#handlers.message([body])
     if (flags & COMMAND) {

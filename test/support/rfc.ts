@@ -22,6 +22,8 @@ export interface Example {
   readonly handshake: Uint8Array | undefined
   readonly socket: string | undefined
   readonly announces: string | undefined
+  /** The bodies of the frames that the receiver answers with. */
+  readonly answers: Uint8Array[]
   readonly commands: string[]
   readonly messages: Uint8Array[][]
 }
@@ -57,6 +59,7 @@ function readExamples(text: string): Example[] {
       handshake: bytes("handshake"),
       socket: entries.find(({ key }) => key === "socket")?.value.replaceAll("'", ""),
       announces: one("announces"),
+      answers: all("answer").map(({ value }) => bytesOf(value)),
       commands: all("command").map(({ value }) => new TextDecoder().decode(bytesOf(value))),
       messages: all("message").map(({ value }) => partsOf(value)),
     }
@@ -149,7 +152,11 @@ export function streamOf({ wire, dictionary, frames, handshake, socket }: Exampl
 }
 
 /** The socket types of receivers in examples, and a type of peer for each. */
-export const PEER_TYPES: Readonly<Record<string, string>> = { PULL: "PUSH", REQ: "REP" }
+export const PEER_TYPES: Readonly<Record<string, string>> = {
+  PULL: "PUSH",
+  REQ: "REP",
+  XPUB: "SUB",
+}
 
 /** Returns the messages that a receiver of an example delivers. */
 export function deliveredIn({ plain, wire, messages, error, installs }: Example): Uint8Array[][] {

@@ -16,7 +16,8 @@ import { RunningBridge } from "../support/running-bridge.js"
 import { Running } from "../support/running-script.js"
 import { eventually, freePort } from "../support/sockets.js"
 import { type Item, message, streamsOf, verbatim } from "../support/transcoding.js"
-import { frame, greeting, handshake, messagesOf, parseStream } from "../support/zmtp.js"
+import { concat } from "../support/wire.js"
+import { frame, greeting, handshake, messagesOf, parseStream, ready } from "../support/zmtp.js"
 
 const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-bridge-"))
@@ -348,6 +349,19 @@ describe("a side that breaks a rule", () => {
     expect(side).toBe(`tcp://127.0.0.1:${plain.socket.localPort}`)
     expect(why).toContain("ERR_ZMTP_GREETING: the greeting looks like HTTP")
     await eventually(() => plain.ended && lz4.ended)
+  })
+
+  test.each(both)("may send no message before its handshake is over, from %s", async (from) => {
+    const { bridge, plain, lz4 } = await joined(from)
+    const [offender, other] = from === "plain" ? [plain, lz4] : [lz4, plain]
+    const body = from === "plain" ? Buffer.from("early") : Buffer.from("LZ4Dearly")
+    offender.socket.write(greeting())
+    await received(other, greeting().length)
+    offender.socket.write(concat(frame(body), ready("PUSH")))
+    const { input: line } = await bridge.until(/^#1 protocol error/)
+    expect(line).toContain("ERR_ZMTP_HANDSHAKE: a message came before the handshake was over")
+    await eventually(() => plain.ended && lz4.ended)
+    expect(other.receivedBytes).toBe(greeting().length)
   })
 
   test("gets the error that CURVE cannot be used", async () => {

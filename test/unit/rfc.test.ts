@@ -95,7 +95,6 @@ class Receiver {
   static readonly ignoring = {
     send: () => {},
     onEvent: () => {},
-    goesOn: true,
     message: () => true,
     command: () => true,
   }

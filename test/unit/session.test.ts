@@ -82,7 +82,6 @@ function run({ side, answer }: Pick<Exchange, "side" | "answer">, chunks: Uint8A
       } else if (event.type === "refused") told.push(`refused ${event.status}`)
       else told.push(`ready ${words(event.peerRoutingId)}`)
     },
-    goesOn: true,
     message: (parts) => told.push(`message ${words(parts)}`) > 0,
     command: (name, data) => told.push(`command ${name} ${words(data)}`) > 0,
   })
@@ -90,8 +89,8 @@ function run({ side, answer }: Pick<Exchange, "side" | "answer">, chunks: Uint8A
   try {
     for (const chunk of chunks) {
       if (over) break
-      const used = session.isGreeted ? 0 : session.greet(chunk)
-      if (!over && used < chunk.length) session.receive(chunk, used)
+      let used = session.isGreeted ? 0 : session.greet(chunk)
+      while (!over && used < chunk.length) used = session.receive(chunk, used)
     }
     if (answer === "later") session.authenticated(200)
   } catch (error) {
@@ -392,7 +391,6 @@ describe.each([0, 1])("NULL with a peer of ZMTP 3.%i", (minor) => {
       {
         send: () => {},
         onEvent: () => {},
-        goesOn: true,
         message: () => true,
         command: () => true,
       },
@@ -731,7 +729,6 @@ test("a handler that stops is not called any more, and the rest is passed again"
     {
       send: () => {},
       onEvent: () => {},
-      goesOn: true,
       message: (parts) => {
         told.push(words(parts))
         return false
