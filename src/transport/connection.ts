@@ -276,10 +276,9 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
 
   /**
    * Ends the connection of a peer that broke a rule, and then reports it, so that no handler can
-   * keep the connection alive. Another attempt would fail in the same way.
+   * keep the connection alive. An endpoint that connected to it tries again.
    */
   reject(error: ProtocolError): void {
-    this.#final = true
     this.failed(error)
   }
 
