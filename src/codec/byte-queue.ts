@@ -1,18 +1,24 @@
 import { readAll, type Source } from "./source.js"
 
 /**
- * Arrays shorter than this are copied together, so that bytes which arrive a few at a time do not
- * take an object each.
+ * Minimum size of an array behind the first, so that bytes which arrive a few at a time do not take
+ * an object each.
  */
-const SMALL_BYTES = 4096
+const ARRAY_MIN_BYTES = 8192
+/**
+ * An array is at least this share of the bytes before it. So there are few of them, however many
+ * pieces a peer sends, and the memory that is not filled yet is a small part of the whole.
+ */
+const ARRAY_SHARE = 8
 
 /** Bytes received but not yet consumed: a queue of copies. */
 export class ByteQueue implements Source {
-  #chunks: Uint8Array[] = []
-  /** Bytes of the first chunk that were consumed. */
+  /** All arrays are full, except for the last one. */
+  readonly #arrays: Uint8Array[] = []
+  /** Bytes of the first array that were consumed. */
   #offset = 0
   #length = 0
-  /** Bytes used in the last chunk, if small arrays are copied into it; otherwise 0. */
+  /** Bytes used in the last array. */
   #filled = 0
 
   get length(): number {
@@ -20,26 +26,20 @@ export class ByteQueue implements Source {
   }
 
   push(bytes: Uint8Array): void {
-    if (bytes.length === 0) return
+    const last = this.#arrays.at(-1)
+    const fits = last ? Math.min(bytes.length, last.length - this.#filled) : 0
+    const rest = bytes.length - fits
+    let next: Uint8Array | undefined
+    if (rest > 0) {
+      // Many connections keep a few bytes only, so the first array is no larger than needed.
+      const min = last ? Math.max(ARRAY_MIN_BYTES, Math.ceil(this.#length / ARRAY_SHARE)) : 0
+      next = new Uint8Array(Math.max(rest, min))
+      next.set(bytes.subarray(fits))
+      this.#arrays.push(next)
+    }
+    if (fits > 0) last?.set(bytes.subarray(0, fits), this.#filled)
+    this.#filled = next ? rest : this.#filled + fits
     this.#length += bytes.length
-    const last = this.#chunks.at(-1)
-    if (last && this.#filled > 0 && this.#filled + bytes.length <= last.length) {
-      last.set(bytes, this.#filled)
-      this.#filled += bytes.length
-      return
-    }
-    if (last && this.#filled > 0) {
-      this.#chunks[this.#chunks.length - 1] = last.subarray(0, this.#filled)
-      this.#filled = 0
-    }
-    if (bytes.length >= SMALL_BYTES || this.#chunks.length === 0) {
-      this.#chunks.push(new Uint8Array(bytes))
-    } else {
-      const shared = new Uint8Array(2 * SMALL_BYTES)
-      shared.set(bytes)
-      this.#filled = bytes.length
-      this.#chunks.push(shared)
-    }
   }
 
   peek(target: Uint8Array): void {
@@ -47,7 +47,7 @@ export class ByteQueue implements Source {
     let at = 0
     for (let i = 0; at < target.length; i++) {
       const end = Math.min(this.#end(i), from + target.length - at)
-      target.set((this.#chunks[i] as Uint8Array).subarray(from, end), at)
+      target.set((this.#arrays[i] as Uint8Array).subarray(from, end), at)
       at += end - from
       from = 0
     }
@@ -56,10 +56,9 @@ export class ByteQueue implements Source {
   skip(bytes: number): void {
     this.#length -= bytes
     this.#offset += bytes
-    while (this.#chunks.length > 0 && this.#offset >= this.#end(0)) {
+    while (this.#arrays.length > 0 && this.#offset >= this.#end(0)) {
       this.#offset -= this.#end(0)
-      if (this.#chunks.length === 1) this.#filled = 0
-      this.#chunks.shift()
+      this.#arrays.shift()
     }
   }
 
@@ -77,9 +76,9 @@ export class ByteQueue implements Source {
     return readAll(this)
   }
 
-  /** Returns the offset of the end of a chunk's bytes. */
+  /** Returns the offset of the end of an array's bytes. */
   #end(index: number): number {
-    const last = index === this.#chunks.length - 1
-    return last && this.#filled > 0 ? this.#filled : (this.#chunks[index] as Uint8Array).length
+    const isLast = index === this.#arrays.length - 1
+    return isLast ? this.#filled : (this.#arrays[index] as Uint8Array).length
   }
 }

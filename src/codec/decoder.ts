@@ -1,4 +1,4 @@
-import { allocate } from "./arrays.js"
+import { allocate, copy } from "./arrays.js"
 import {
   noPlaintext,
   outOfMemory,
@@ -26,6 +26,8 @@ import {
 } from "./wire.js"
 
 const NO_BUDGET = 0xffffffff
+/** Size of a zl_part. */
+const PART_FIELDS_BYTES = 48
 
 /** Splits a budget into the two halves that the module takes; -1 is no limit. */
 export function budgetHalves(budgetBytes: number): [low: number, high: number] {
@@ -51,11 +53,9 @@ export class Decoder {
    * arena (one or more), and none for a dictionary, which is installed.
    */
   part(wire: Source, place: number, index: number): Uint8Array | Uint8Array[][] {
-    const head = new Uint8Array(Math.min(wire.length, HEAD_BYTES))
-    wire.peek(head)
+    const head = headOf(wire)
     const fail = this.#refusalOf(head, wire.length, index)
-    const kind = this.#head(this.#instance.place(INPUT, head), wire.length, place)
-    if (kind < 0) throw fail(kind)
+    const kind = this.#accept(this.#instance.place(INPUT, head), wire.length, place, fail)
     if (kind === LZ4A) return this.#arena(wire, fail)
     wire.skip(kind === PLAIN || kind === LZ4D ? SENTINEL_BYTES : HEAD_BYTES)
     if (kind === PLAIN) return wire.rest()
@@ -63,7 +63,19 @@ export class Decoder {
       this.install(wire)
       return []
     }
-    return this.#blocks(kind, wire, fail, undefined)
+    return this.#whole(kind, wire, fail)
+  }
+
+  /**
+   * Decodes an LZ4B or LZ4M part block by block. Parts of other connections may be decoded between
+   * two blocks. The plaintext of a block is valid until then.
+   */
+  *blocks(wire: Source, place: number, index: number): Generator<Uint8Array> {
+    const head = headOf(wire)
+    const fail = this.#refusalOf(head, wire.length, index)
+    const kind = this.#accept(this.#instance.place(INPUT, head), wire.length, place, fail)
+    wire.skip(HEAD_BYTES)
+    yield* this.#blocks(kind, wire, fail)
   }
 
   /** Returns the bytes of plaintext declared by a part that is a message of its own. */
@@ -95,14 +107,14 @@ export class Decoder {
       target.set(instance.view(output, plainBytes))
     } else {
       const rest = new ArraySource(wire.subarray(HEAD_BYTES))
-      this.#blocks(kind, rest, this.#refusalOf(wire, wire.length, 0), target)
+      this.#whole(kind, rest, this.#refusalOf(wire, wire.length, 0), target)
     }
     return plainBytes
   }
 
-  /** Checks the head of a part. Returns the kind of the part, or a negative status. */
-  #head(head: Pointer, wireBytes: number, place: number): number {
-    return this.#instance.exports.zl_receive_head(
+  /** Checks the head of a part. Returns the kind of the part. */
+  #accept(head: Pointer, wireBytes: number, place: number, fail: Fail): number {
+    const kind = this.#instance.exports.zl_receive_head(
       this.#receiver,
       head,
       wireBytes >>> 0, // not uint64(), which would allocate an array for each part
@@ -110,12 +122,13 @@ export class Decoder {
       place,
       this.#instance.part,
     )
+    if (kind < 0) throw fail(kind)
+    return kind
   }
 
   /** Returns the kind of a part that is a message of its own. Throws for dictionaries and arenas. */
   #plainHead(head: Pointer, wire: Uint8Array): number {
-    const kind = this.#head(head, wire.length, ALONE)
-    if (kind < 0) throw this.#refusalOf(wire, wire.length, 0)(kind)
+    const kind = this.#accept(head, wire.length, ALONE, this.#refusalOf(wire, wire.length, 0))
     if (kind === LZ4D) throw noPlaintext("a dictionary, which decode installs")
     if (kind === LZ4A) throw noPlaintext("an arena, whose messages decode returns")
     return kind
@@ -127,15 +140,55 @@ export class Decoder {
   }
 
   /** Returns the plaintext of an accepted part, in `target` if there is one. */
-  #blocks(kind: number, wire: Source, fail: Fail, target: Uint8Array | undefined): Uint8Array {
+  #whole(kind: number, wire: Source, fail: Fail, target?: Uint8Array): Uint8Array {
+    const plainBytes = this.#instance.wide(this.#instance.part, 0)
+    let result = target
+    let at = 0
+    for (const block of this.#blocks(kind, wire, fail)) {
+      if (!result && block.length === plainBytes) return copy(block, 0, plainBytes)
+      result ??= allocate(plainBytes)
+      result.set(block, at)
+      at += block.length
+    }
+    return result ?? new Uint8Array(0)
+  }
+
+  /** Decodes the blocks of an accepted part. Each is valid until the module is used again. */
+  *#blocks(kind: number, wire: Source, fail: Fail): Generator<Uint8Array> {
     const instance = this.#instance
-    const dictionary = instance.exports.zl_receiver_dictionary(this.#receiver)
-    const plainBytes = instance.wide(instance.part, 0)
-    if (plainBytes <= instance.partMax)
-      return decodeBlocks(instance, instance, dictionary, kind, plainBytes, wire, fail, target)
-    return withLargeInstance(instance, dictionary, plainBytes, (large, dictionary) =>
-      decodeBlocks(instance, large, dictionary, kind, plainBytes, wire, fail, target),
-    )
+    const { part } = instance
+    const { zl_receive_block, zl_receiver_dictionary } = instance.exports
+    const dictionary = zl_receiver_dictionary(this.#receiver)
+    const plainBytes = instance.wide(part, 0)
+    const isLarge = plainBytes > instance.partMax
+    const advance = () => {
+      const lengthBytes = Math.min(wire.length, BLOCK_LENGTH_BYTES)
+      const length = kind === LZ4M ? instance.read(INPUT, wire, lengthBytes) : NULL
+      const more = zl_receive_block(part, length)
+      if (more < 0) throw fail(more)
+      return more > 0
+    }
+    let more = advance()
+    while (more) {
+      const decode = (worker: Instance, dictionary: Pointer) => {
+        const blockBytes = instance.word(part, 4)
+        const blockPlain = instance.word(part, 5)
+        const source = worker.read(INPUT, wire, blockBytes)
+        const decoded = worker.scratch(OUTPUT, blockPlain)
+        const { zl_block_decode } = worker.exports
+        const status = zl_block_decode(dictionary, source, blockBytes, decoded, blockPlain)
+        if (status < 0) throw fail(status)
+        // All rules are checked before the last block is handed out.
+        more = advance()
+        return worker.view(decoded, blockPlain)
+      }
+      const block = isLarge
+        ? withLargeInstance(instance, dictionary, plainBytes, decode)
+        : decode(instance, dictionary)
+      const state = more ? instance.copy(part, PART_FIELDS_BYTES) : undefined
+      yield block
+      if (state) instance.view(part, PART_FIELDS_BYTES).set(state)
+    }
   }
 
   /** Installs a dictionary of 1 to 8192 bytes. There must be none yet. */
@@ -183,43 +236,9 @@ export function refusal(
   })
 }
 
-/**
- * Decodes the blocks of a part whose head `home` has accepted, to `target` or to a new array. They
- * are decoded in `worker`, which may be another instance.
- */
-function decodeBlocks(
-  home: Instance,
-  worker: Instance,
-  dictionary: Pointer,
-  kind: number,
-  plainBytes: number,
-  wire: Source,
-  fail: Fail,
-  target: Uint8Array | undefined,
-): Uint8Array {
-  const { part } = home
-  let result = target
-  let at = 0
-  for (;;) {
-    const length =
-      kind === LZ4M ? home.read(INPUT, wire, Math.min(wire.length, BLOCK_LENGTH_BYTES)) : NULL
-    const more = home.exports.zl_receive_block(part, length)
-    if (more < 0) throw fail(more)
-    if (more === 0) return result ?? new Uint8Array(0)
-
-    const blockBytes = home.word(part, 4)
-    const blockPlain = home.word(part, 5)
-    const source = worker.read(INPUT, wire, blockBytes)
-    const decoded = worker.scratch(OUTPUT, blockPlain)
-    const { zl_block_decode } = worker.exports
-    const status = zl_block_decode(dictionary, source, blockBytes, decoded, blockPlain)
-    if (status < 0) throw fail(status)
-    if (blockPlain === plainBytes && !result) {
-      result = worker.copy(decoded, blockPlain)
-    } else {
-      result ??= allocate(plainBytes)
-      result.set(worker.view(decoded, blockPlain), at)
-    }
-    at += blockPlain
-  }
+/** Returns the head of a part, or all of a shorter one. */
+function headOf(wire: Source): Uint8Array {
+  const head = new Uint8Array(Math.min(wire.length, HEAD_BYTES))
+  wire.peek(head)
+  return head
 }

@@ -4,7 +4,7 @@ import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
 import { budgetHalves, Decoder, refusal } from "./decoder.js"
 import { encodeLarge } from "./encoder.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
-import { COMMAND, FrameHead, frameError, LONG_HEAD_BYTES } from "./frames.js"
+import { COMMAND, FrameHead, frameError, LONG_HEAD_BYTES, MORE, writeFrameHead } from "./frames.js"
 import { describeGreeting } from "./greeting.js"
 import {
   BODY,
@@ -22,7 +22,7 @@ import type { ReceiveSettings, Settings } from "./options.js"
 import { FrontSource } from "./source.js"
 import type { Traffic } from "./traffic.js"
 import type { Trainer } from "./trainer.js"
-import { HEAD_BYTES, SENTINEL_BYTES, uint64 } from "./wire.js"
+import { HEAD_BYTES, LAST, SENTINEL_BYTES, uint64 } from "./wire.js"
 
 /**
  * Maximum size of the pieces of output; only a larger part makes a larger piece. Pieces get smaller
@@ -41,6 +41,10 @@ interface Large {
   bodyBytes: number
   place: number
   index: number
+  /** The blocks of a received part, once its body is complete; the plaintext of all, and of those left. */
+  blocks: Iterator<Uint8Array> | undefined
+  plainBytes: number
+  plainLeft: number
 }
 
 /** The consumer of a transcoder's output. */
@@ -74,7 +78,7 @@ export class Transcoder {
   /** Bytes of the input that were consumed, and whether the sink goes on. */
   #consumed = 0
   #goesOn = true
-  /** The large part whose body is being collected. */
+  /** The large part whose body is being collected or, block by block, decoded. */
   #large: Large | undefined
 
   /**
@@ -160,7 +164,9 @@ export class Transcoder {
       } else if (this.#large) {
         this.#leftover.push(rest)
         rest = NOTHING
-        goOn = this.#finishLarge(this.#large, sink)
+        goOn = this.sends
+          ? this.#encodeLarge(this.#large, sink)
+          : this.#decodeBlock(this.#large, sink)
       } else {
         const end = isContinued || this.sends ? rest.length : findPlainBody(rest)
         goOn = this.#window(rest.subarray(0, end), sink)
@@ -282,16 +288,55 @@ export class Transcoder {
     const instance = this.#instance
     const part = instance.exports.zl_large_part(this.handle)
     const bodyBytes = instance.wide(part, 0)
-    this.#large = { bodyBytes, place: instance.word(part, 2), index: instance.word(part, 3) }
+    const place = instance.word(part, 2)
+    const index = instance.word(part, 3)
+    this.#large = { bodyBytes, place, index, blocks: undefined, plainBytes: 0, plainLeft: 0 }
     this.#need = bodyBytes
   }
 
-  /** Transcodes the complete body of a large part. Returns whether to go on. */
-  #finishLarge(large: Large, sink: TranscoderSink): boolean {
-    const body = this.#transcodeLarge(large)
+  /** Encodes the complete body of a large part. Returns whether to go on. */
+  #encodeLarge(large: Large, sink: TranscoderSink): boolean {
+    const dictionary = this.#instance.exports.zl_transcoder_dictionary(this.handle)
+    const body = encodeLarge(this.#instance, dictionary, this.#effort, this.#bodyOf(large))
     this.#large = undefined
     this.#need = 1
     return this.passLarge(body, sink)
+  }
+
+  #bodyOf({ bodyBytes }: Large): FrontSource {
+    return new FrontSource(this.#leftover.asSource(), bodyBytes)
+  }
+
+  /**
+   * Decodes the next block of a large part whose body is complete, so that a sink can stop between
+   * blocks. Returns whether to go on.
+   */
+  #decodeBlock(large: Large, sink: TranscoderSink): boolean {
+    const instance = this.#instance
+    const { zl_transcoder_receiver, zl_large_done } = instance.exports
+    let { blocks } = large
+    if (!blocks) {
+      const decoder = new Decoder(instance, zl_transcoder_receiver(this.handle), this.#budgetBytes)
+      blocks = decoder.blocks(this.#bodyOf(large), large.place, large.index)
+    }
+    // Dictionaries and arenas are never large, so there is always plaintext.
+    const block = blocks.next().value as Uint8Array
+    if (!large.blocks) {
+      large.blocks = blocks
+      large.plainBytes = large.plainLeft = instance.wide(instance.part, 0)
+      this.#need = 1
+      const head = new Uint8Array(LONG_HEAD_BYTES)
+      const flags = large.place & LAST ? 0 : MORE
+      sink.take(head.subarray(0, writeFrameHead(head, 0, flags, large.plainBytes)), false)
+    }
+    large.plainLeft -= block.length
+    if (large.plainLeft === 0) {
+      // The head was already passed on.
+      const head = instance.scratch(OUTPUT, LONG_HEAD_BYTES)
+      zl_large_done(this.handle, head, ...uint64(large.plainBytes))
+      this.#large = undefined
+    }
+    return sink.take(block, false)
   }
 
   /** Passes on the head of a large part and its transcoded body. Returns whether to go on. */
@@ -301,17 +346,6 @@ export class Transcoder {
     const headBytes = instance.exports.zl_large_done(this.handle, head, ...uint64(body.length))
     sink.take(instance.view(head, headBytes), false)
     return sink.take(body, true)
-  }
-
-  #transcodeLarge({ bodyBytes, place, index }: Large): Uint8Array {
-    const instance = this.#instance
-    const { zl_transcoder_dictionary, zl_transcoder_receiver } = instance.exports
-    const body = new FrontSource(this.#leftover.asSource(), bodyBytes)
-    if (this.sends)
-      return encodeLarge(instance, zl_transcoder_dictionary(this.handle), this.#effort, body)
-    const receiver = zl_transcoder_receiver(this.handle)
-    // Dictionaries and arenas are never large, so there is always plaintext.
-    return new Decoder(instance, receiver, this.#budgetBytes).part(body, place, index) as Uint8Array
   }
 
   /** Returns the error for input that the module refused. */

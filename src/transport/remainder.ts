@@ -38,12 +38,14 @@ export function descriptorOf(socket: Socket): number | undefined {
 /** The last bytes written to a socket, which the system has not accepted yet. */
 export class Remainder {
   readonly #descriptor: number
-  readonly #pieces: Uint8Array[]
+  readonly #pieces: readonly Uint8Array[]
+  /** The index of the piece to write next, and the position in it. */
+  #next = 0
   #at: number
   #left: number
 
   /** @param pieces pieces whose last `leftBytes` bytes are still to be written. */
-  constructor(descriptor: number, pieces: Uint8Array[], leftBytes: number) {
+  constructor(descriptor: number, pieces: readonly Uint8Array[], leftBytes: number) {
     this.#descriptor = descriptor
     this.#pieces = pieces
     this.#left = leftBytes
@@ -63,7 +65,7 @@ export class Remainder {
   }
 
   #writeOnce(): void {
-    const piece = this.#pieces[0] as Uint8Array
+    const piece = this.#pieces[this.#next] as Uint8Array
     if (this.#at < piece.length) {
       const written = writeSync(this.#descriptor, piece, this.#at)
       this.#at += written
@@ -71,7 +73,7 @@ export class Remainder {
     }
     if (this.#at < piece.length) return
     this.#at -= piece.length
-    this.#pieces.shift()
+    this.#next++
   }
 
   /**

@@ -130,13 +130,13 @@ export class SocketReader implements Readable, TranscoderSink {
     try {
       this.#takeKept()
       if (this.#isStopped) return false
-      this.#receiver.transcode(chunk, this)
+      if (!this.#kept) this.#receiver.transcode(chunk, this)
     } catch (error) {
       this.#connection.failed(error as Error)
       return false
     }
     if (this.#isDiscarding || this.#hasBytes) return false
-    if (!this.#isStopped && this.#sliceBytes >= SLICE_BYTES) {
+    if (!this.#isStopped && (this.#kept || this.#sliceBytes >= SLICE_BYTES)) {
       this.#isInLine = true
       return true
     }
@@ -156,15 +156,12 @@ export class SocketReader implements Readable, TranscoderSink {
     while (this.#kept) this.#takeKept()
   }
 
-  take(piece: Uint8Array, copied: boolean): boolean {
+  take(piece: Uint8Array): boolean {
     if (this.#isDiscarding) return true
     this.#sliceBytes += piece.length
-    const used = this.#session.receive(piece, 0, copied)
-    if (used < piece.length) {
-      const rest = piece.subarray(used)
-      this.#kept = copied ? rest : new Uint8Array(rest)
-    }
-    return !this.#isStopped && this.#sliceBytes < SLICE_BYTES
+    const used = this.#session.receive(piece)
+    if (used < piece.length) this.#kept = new Uint8Array(piece.subarray(used))
+    return !this.#isStopped && !this.#kept && this.#sliceBytes < SLICE_BYTES
   }
 
   /** Stops, because the sink has no room for more. */
@@ -202,8 +199,11 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#sliceBytes = Number.NEGATIVE_INFINITY
     try {
       this.#takeAllKept()
-      if (!this.#isStopped) this.#receiver.resume(this)
-      this.#takeAllKept()
+      while (!this.#isStopped) {
+        this.#receiver.resume(this)
+        if (!this.#kept) break
+        this.#takeAllKept()
+      }
     } catch {
       // The remaining bytes broke a rule, but the connection has already ended.
     }

@@ -40,17 +40,14 @@ export class FrameReader {
     return this.#isInBody || this.#head.isIncomplete
   }
 
-  /**
-   * Reads `bytes` from `start` on. Returns the position where the sink stopped, or the end. If
-   * `copied` is set, nobody else uses the bytes, so a piece that is a whole body is not copied.
-   */
-  read(bytes: Uint8Array, start: number, sink: FrameSink, copied = false): number {
+  /** Reads `bytes` from `start` on. Returns the position where the sink stopped, or the end. */
+  read(bytes: Uint8Array, start: number, sink: FrameSink): number {
     const head = this.#head
     const end = bytes.length
     let at = start
     while (at < end) {
       if (this.#isInBody) {
-        at = this.#collect(bytes, at, copied)
+        at = this.#collect(bytes, at)
         if (this.#filled < head.bodyBytes) return end
         if (!this.#finish(sink)) return at
         continue
@@ -101,13 +98,8 @@ export class FrameReader {
     return at + read
   }
 
-  #collect(bytes: Uint8Array, at: number, copied: boolean): number {
+  #collect(bytes: Uint8Array, at: number): number {
     const length = this.#head.bodyBytes
-    if (copied && at === 0 && this.#filled === 0 && bytes.length === length) {
-      this.#body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length)
-      this.#filled = bytes.length
-      return bytes.length
-    }
     const take = Math.min(bytes.length - at, length - this.#filled)
     const filled = this.#filled + take
     if (filled > this.#body.length) {

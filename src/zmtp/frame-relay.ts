@@ -4,6 +4,8 @@ import type { FrameSink } from "./frame-reader.js"
 /** Initial room for a command that arrives in pieces; it grows to four times the bytes received. */
 const COMMAND_ROOM_BYTES = 4096
 const COMMAND_GROWTH = 4
+/** Maximum bytes that are passed on at once: a large part is passed on as far as its sink has room. */
+const RELAYED_MAX_BYTES = 2 << 20
 
 /** A consumer of frames that passes them on to be split into messages elsewhere. */
 export interface RelaySink extends FrameSink {
@@ -30,10 +32,11 @@ export class FrameRelay {
   #command: Buffer | undefined
   #filled = 0
 
-  /** Reads `bytes` from `start` on. Returns the position where the sink stopped, or the end. */
-  read(bytes: Uint8Array, start: number, sink: RelaySink): number {
+  /** Reads bytes from `start` on. Returns the position where the sink stopped, or this, or the end. */
+  read(all: Uint8Array, start: number, sink: RelaySink): number {
+    const end = Math.min(all.length, start + RELAYED_MAX_BYTES)
+    const bytes = end < all.length ? all.subarray(0, end) : all
     const head = this.#head
-    const end = bytes.length
     let { room } = sink
     let from = start
     let at = start

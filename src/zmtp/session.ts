@@ -95,9 +95,9 @@ export class Session implements RelaySink, HandshakeHandlers {
    *
    * @throws ProtocolError if the stream breaks a rule.
    */
-  receive(bytes: Uint8Array, start = 0, copied = false): number {
+  receive(bytes: Uint8Array, start = 0): number {
     if (this.#relay && this.isReady) return this.#relay.read(bytes, start, this)
-    return this.#frames.read(bytes, start, this, copied)
+    return this.#frames.read(bytes, start, this)
   }
 
   get room(): number {

@@ -207,6 +207,22 @@ test("a piece of a message is passed on before the rest has arrived", () => {
   ])
 })
 
+test("of a large body, only 2 MiB are passed on before its sink is asked again", () => {
+  const sink = new Sink()
+  const relaying = new FrameRelay()
+  const large = new Uint8Array(5 * MIB).fill(7)
+  const all = concat(frame(bytesOf(5)), frame(large), frame(bytesOf(6)))
+  const passed: number[] = []
+  for (let at = 0; at < all.length; ) {
+    const next = relaying.read(all, at, sink)
+    passed.push(next - at)
+    at = next
+  }
+  expect(Math.max(...passed)).toBe(2 * MIB)
+  expect(passed).toHaveLength(Math.ceil(all.length / (2 * MIB)))
+  expect(sink.taken.map(([, body]) => body.length)).toEqual([5, large.length, 6])
+})
+
 test("parts are counted until their message ends, and commands are not", () => {
   const relaying = new FrameRelay()
   const sink = new Sink()

@@ -9,6 +9,7 @@ import { ProtocolError, type ProtocolErrorCode } from "../../src/codec/errors.js
 import type { Instance } from "../../src/codec/instance.js"
 import { loadInstanceSync } from "../../src/codec/module.js"
 import type { CodecOptions } from "../../src/codec/options.js"
+import type { Transcoder } from "../../src/codec/transcoder.js"
 import { dictionaries, plaintexts } from "../support/arbitraries.js"
 import { heldBytes } from "../support/held-bytes.js"
 import { expectSameBytes } from "../support/same-bytes.js"
@@ -393,6 +394,77 @@ test("a part larger than a block is LZ4M, and round-trips", () => {
   expect(Buffer.from(wire).includes("LZ4M")).toBe(true)
   for (const [, feed] of feeds)
     expectSameBytes(run(open.receiving(instance), wire, feed).output, plain)
+})
+
+describe("a part of several blocks that is larger than other parts", () => {
+  const { instance, wasm } = builds[1]!
+  // With the usual build such parts have more than 1 GiB.
+  const size = PART_MAX + 3 * smallBlockSize + 5
+  const blocks = Math.ceil(size / smallBlockSize)
+  const { plain, wire } = streamsOf([...shaken, ...message(noise(size), text(10))], wasm)
+
+  /** Returns the sizes of the pieces that a sink is given which stops after each. */
+  const pieces = (receiving: Transcoder, other?: () => void) => {
+    const taken: Uint8Array[] = []
+    const sink = { take: (piece: Uint8Array) => taken.push(new Uint8Array(piece)) === 0 }
+    receiving.transcode(wire, sink)
+    while (receiving.keepsBytes) {
+      other?.()
+      receiving.resume(sink)
+    }
+    expectSameBytes(concat(...taken), plain)
+    receiving.close()
+    return taken.map(({ length }) => length)
+  }
+
+  test("is decoded one block at a time, so that others have their turn", () => {
+    const sizes = pieces(open.receiving(instance))
+    expect(sizes.filter((length) => length === smallBlockSize)).toHaveLength(blocks - 1)
+    expect(Math.max(...sizes)).toBe(smallBlockSize)
+  })
+
+  test("is decoded alike if other connections decode between its blocks", () => {
+    const others = [0, 1].map(() => open.receiving(instance))
+    const lines = others.map((other) => {
+      const taken: Uint8Array[] = []
+      const sink = { take: (piece: Uint8Array) => taken.push(new Uint8Array(piece)) === 0 }
+      other.transcode(wire, sink)
+      return { step: () => other.resume(sink), taken }
+    })
+    pieces(open.receiving(instance), () => {
+      for (const { step } of lines) step()
+    })
+    for (const { taken } of lines) expectSameBytes(concat(...taken), plain)
+    for (const other of others) other.close()
+  })
+
+  test("counts as a message once its last block is decoded", () => {
+    const receiving = open.receiving(instance)
+    let blocksSeen = 0
+    receiving.transcode(streamsOf([...shaken, ...message(noise(size))], wasm).wire, {
+      take: ({ length }) => {
+        if (length === smallBlockSize) blocksSeen++
+        expect(receiving.messages).toBe(length === 5 ? 1 : 0)
+        return true
+      },
+    })
+    expect(blocksSeen).toBe(blocks - 1)
+    receiving.close()
+  })
+
+  test.each([
+    ["a damaged block", (body: Buffer) => body.fill(0, body.length - 6), "ERR_LZ4_CORRUPT_BLOCK"],
+    ["bytes after the last", (body: Buffer) => concat(body, bytes("!")), "ERR_LZ4_TRAILING_BYTES"],
+  ])("never ends with %s: its plaintext is not complete then", (_, damage, code) => {
+    using codec = Codec.createSync(wasm)
+    const body = Buffer.from(codec.encodePart(noise(size)))
+    const stream = concat(greeting(), ready("PUSH"), frame(damage(body)))
+    const { error, output, traffic } = run(open.receiving(instance), stream, atOnce)
+    expect(error).toMatchObject({ code })
+    const before = greeting().length + ready("PUSH").length
+    expect(output.length).toBeLessThan(before + 9 + size)
+    expect(traffic).toMatchObject({ messages: 0, plainBytes: 0 })
+  })
 })
 
 // -- Refused input ---------------------------------------------------------------

@@ -69,7 +69,7 @@ export class IpFragments {
     const { start, end, more } = place(ip, fragment)
     if (end > (packet.length ?? PACKET_MAX_BYTES)) return []
     if (!more) {
-      if (packet.pieces.some((piece) => piece.end > end)) return []
+      if ((packet.pieces.at(-1)?.end ?? 0) > end) return []
       packet.length = end
     }
     this.#add(packet, {
@@ -111,12 +111,8 @@ export class IpFragments {
   #add(packet: Packet, piece: Piece): void {
     const { pieces } = packet
     let at = piece.start
-    let index = 0
-    // Most fragments arrive in order.
-    if ((pieces.at(-1)?.end ?? 0) <= at) index = pieces.length
-    for (; at < piece.end; index++) {
+    for (let index = firstEndingAfter(pieces, at); at < piece.end; index++) {
       const next = pieces[index]
-      if (next && next.end <= at) continue
       const end = Math.min(piece.end, next?.start ?? piece.end)
       if (at < end) {
         pieces.splice(index, 0, part(piece, at, end))
@@ -167,6 +163,19 @@ function place(
 function isNew({ complete, time: first }: Packet, time: Time): boolean {
   if (!complete) return false
   return time === undefined || first === undefined || time - first > REPEATED_MAX_NS
+}
+
+/** Returns the index of the first piece that ends after a position. Most fragments arrive in order. */
+function firstEndingAfter(pieces: readonly Piece[], position: number): number {
+  let low = 0
+  let high = pieces.length
+  if ((pieces.at(-1)?.end ?? 0) <= position) return high
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((pieces[middle] as Piece).end <= position) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 function part({ start, bytes, offset }: Piece, from: number, end: number): Piece {
