@@ -1,4 +1,3 @@
-import { resolve } from "node:path"
 import type { CaptureEvent } from "../capture/events.js"
 import { type Filter, filterHelp, filterRow } from "../capture/filter.js"
 import { type CaptureOptions, CaptureReader } from "../capture/index.js"
@@ -109,8 +108,6 @@ function inspectArgs(args: string[]) {
     throw new UsageError("--open takes a file, and no other option but --dictionary")
   if (html !== undefined && Object.keys(others).length > 0)
     throw new UsageError("--html takes no other option but --dictionary")
-  if (html !== undefined && resolve(html) === resolve(file))
-    throw new UsageError(`--html would write over ${file}`)
   const maxMessageSize =
     wholeNumber("--max-message-size", values["max-message-size"]) ?? MESSAGE_MAX_BYTES
   if (maxMessageSize < -1)

@@ -4,9 +4,11 @@ import { tmpdir } from "node:os"
 import { basename, delimiter, join } from "node:path"
 import { pathToFileURL } from "node:url"
 import { CaptureReader } from "../capture/index.js"
+import { withoutSecrets } from "../capture/without-secrets.js"
 import { captureError, fileError, InputError } from "./errors.js"
 import { nameOf, readStart } from "./input.js"
 import { printResult } from "./output.js"
+import { OutputFile } from "./output-file.js"
 
 /** Maximum size of a capture in the page: a browser would need several times its size. */
 const EMBEDDED_MAX_BYTES = 64 << 20
@@ -41,25 +43,22 @@ export async function savePage(
   file: string,
   dictionary: Content | undefined,
 ): Promise<void> {
+  const output = new OutputFile("--html", page, dictionary ? [file, dictionary.file] : [file])
   const capture = await readCapture(file)
   if (!capture)
     throw new InputError(
       `${nameOf(file)}: has more than ${MAX}, too much for a page: take a part of it, or use --open`,
     )
-  const html = pageOf(capture, dictionary)
-  try {
-    writeFileSync(page, html)
-  } catch (error) {
-    throw fileError(page, error)
-  }
+  output.write(pageOf(capture, dictionary))
   await printResult(`${page}: the inspector page with ${nameOf(file)} in it`)
 }
 
-/** Reads a capture; undefined if it is too large for the page. */
+/** Reads a capture without its passwords; undefined if it is too large for the page. */
 async function readCapture(file: string): Promise<Content | undefined> {
   const bytes = await readStart(file, EMBEDDED_MAX_BYTES + 1)
   checkFormat(nameOf(file), bytes.subarray(0, HEAD_BYTES))
-  return bytes.length > EMBEDDED_MAX_BYTES ? undefined : { file, bytes }
+  if (bytes.length > EMBEDDED_MAX_BYTES) return undefined
+  return { file, bytes: withoutSecrets(bytes) }
 }
 
 function checkFormat(name: string, head: Uint8Array): void {

@@ -1,12 +1,12 @@
-import { writeFileSync } from "node:fs"
 import { Codec } from "../codec/codec.js"
 import { MIN_COMPRESS_BYTES_WITH_DICTIONARY } from "../codec/options.js"
 import { trainDictionary } from "../codec/trainer.js"
 import { DICTIONARY_MAX_BYTES } from "../codec/wire.js"
 import { parse } from "./args.js"
-import { fileError, InputError, UsageError } from "./errors.js"
+import { InputError, UsageError } from "./errors.js"
 import { filterOf } from "./filter.js"
 import { count, printResult } from "./output.js"
+import { OutputFile } from "./output-file.js"
 import { type SampleOptions, Samples } from "./samples.js"
 
 export const usage = `usage: zeromq-lz4 train -o FILE [options] SAMPLES…
@@ -30,6 +30,7 @@ const HELD_OUT = 5
 
 export async function train(args: string[]): Promise<void> {
   const { output, capacity, files, ...options } = readArgs(args)
+  const file = new OutputFile("-o", output, files)
   const { messages, captured } = await Samples.read(files, options)
   if (messages.length === 0)
     throw new InputError(`no samples: ${noSamplesReason(options, captured)}`)
@@ -43,11 +44,7 @@ export async function train(args: string[]): Promise<void> {
     throw new InputError(
       `nothing to gain: the samples (${messages.flat().length}) have too little in common`,
     )
-  try {
-    writeFileSync(output, dictionary)
-  } catch (error) {
-    throw fileError(output, error)
-  }
+  file.write(dictionary)
 
   const before = encode(heldOut)
   const after = encode(heldOut, dictionary)

@@ -31,7 +31,7 @@ import {
 import { PATIENCE } from "../support/patience.js"
 import { Running } from "../support/running-script.js"
 import { concat, SENTINELS } from "../support/wire.js"
-import { COMMAND, frame, handshake, message } from "../support/zmtp.js"
+import { COMMAND, frame, greeting, handshake, message } from "../support/zmtp.js"
 
 const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-"))
@@ -791,6 +791,21 @@ describe("--html", () => {
   test("reads a capture from standard input, and a gzip file", () => {
     expect(run(["--html", page, "-"], gzipSync(capture)).status).toBe(0)
     expect(readFileSync(page, "utf8")).toContain(embedded("standard input", capture))
+  })
+
+  test("leaves out the password of PLAIN", () => {
+    const short = (words: string) => Buffer.concat([Buffer.of(words.length), Buffer.from(words)])
+    const data = Buffer.concat(["HELLO", "admin", "correct horse"].map(short))
+    const hello = frame(Uint8Array.from(data), COMMAND)
+    const bytes = pcapFile(
+      framesOf(conversation([["client", concat(greeting({ mechanism: "PLAIN" }), hello)]])),
+    )
+    expect(run(["--html", page, file("plain.pcap", bytes)]).status).toBe(0)
+    const [, base64 = ""] = /data-name="plain.pcap">([^<]*)</.exec(readFileSync(page, "utf8")) ?? []
+    const inPage = Buffer.from(base64, "base64").toString("latin1")
+    expect(inPage).toHaveLength(bytes.length)
+    expect(inPage).toContain(`admin\x0d${"*".repeat(13)}`)
+    expect(inPage).not.toContain("horse")
   })
 
   test("refuses a capture that is too large for a page, and writes nothing", () => {

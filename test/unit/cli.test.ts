@@ -1,16 +1,19 @@
 /** The command line as a process. */
 import { spawnSync } from "node:child_process"
 import {
+  chmodSync,
   closeSync,
+  linkSync,
   mkdtempSync,
   openSync,
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { basename, join } from "node:path"
 import { gzipSync } from "node:zlib"
 import { afterAll, describe, expect, test } from "vitest"
 import { Codec } from "zeromq-lz4/codec"
@@ -44,6 +47,76 @@ const events = (count: number, seed = 1): string => {
   const source = logEvents(seed)
   return Array.from({ length: count }, () => `${source.next().value}\n`).join("")
 }
+
+describe.each([
+  { command: "train", option: "-o", input: file("input.txt", events(50)) },
+  {
+    command: "inspect",
+    option: "--html",
+    input: file("input.pcap", pcapFile(framesOf(conversation([["client", handshake("PUSH")]])))),
+  },
+])("$command $option", ({ command, option, input }) => {
+  const args = command === "train" ? ["--lines"] : []
+  const write = (output: string, ...inputs: string[]) =>
+    run([command, option, output, ...args, ...inputs])
+  const modeOf = (name: string) => (statSync(name).mode & 0o777).toString(8)
+
+  test("does not write over its input, whatever that is called", () => {
+    const content = readFileSync(input)
+    const hard = at(`hard-${command}`)
+    const symbolic = at(`symbolic-${command}`)
+    linkSync(input, hard)
+    symlinkSync(input, symbolic)
+    const names = [
+      input,
+      hard,
+      symbolic,
+      `${directory}/../${basename(directory)}/${basename(input)}`,
+    ]
+    for (const output of names) {
+      const { status, stderr } = write(output, input)
+      expect({ status, stderr }).toEqual({
+        status: 2,
+        stderr: expect.stringContaining(`${option} would write over ${input}`),
+      })
+    }
+    const descriptor = openSync(input, "r")
+    const { status } = spawnSync(process.execPath, [main, command, option, hard, ...args, "-"], {
+      stdio: [descriptor, "ignore", "ignore"],
+    })
+    closeSync(descriptor)
+    expect(status).toBe(2)
+    expect(readFileSync(input)).toEqual(content)
+  })
+
+  test.each([
+    { input: 0o600, before: undefined, after: "600" },
+    { input: 0o640, before: undefined, after: "640" },
+    { input: 0o600, before: 0o644, after: "600" },
+    { input: 0o400, before: 0o644, after: "600" },
+    { input: 0o644, before: 0o600, after: "600" },
+  ])("writes what is as private as its input: %o", ({ input: mode, before, after }) => {
+    const source = file(`mode-${command}`, readFileSync(input))
+    const output = at(`mode-output-${command}`)
+    rmSync(output, { force: true })
+    if (before !== undefined) {
+      writeFileSync(output, "before")
+      chmodSync(output, before)
+    }
+    chmodSync(source, mode)
+    expect(write(output, source).status).toBe(0)
+    expect(modeOf(output)).toBe(after)
+    rmSync(source, { force: true })
+  })
+})
+
+test("what is made of several files is as private as each of them", () => {
+  const open = file("open.txt", events(50))
+  const own = file("own.txt", events(50, 2))
+  chmodSync(own, 0o600)
+  expect(run(["train", "-o", at("both.dict"), "--lines", open, own]).status).toBe(0)
+  expect(statSync(at("both.dict")).mode & 0o777).toBe(0o600)
+})
 
 describe("help", () => {
   test.each([

@@ -11,6 +11,7 @@ const INTERFACE_DESCRIPTION = 1
 const PACKET = 2
 const SIMPLE_PACKET = 3
 const ENHANCED_PACKET = 6
+const DECRYPTION_SECRETS = 10
 
 const BYTE_ORDER_MAGIC = 0x1a2b3c4d
 /** Size of a block's type and length, and of a section's byte order. The shortest block has this size too. */
@@ -78,6 +79,11 @@ export class Pcapng implements FileFormat {
     if (type === SIMPLE_PACKET) return this.#simplePacket(view, at, size, offset)
     if (type === INTERFACE_DESCRIPTION) this.#addInterface(this.#interface(view, at, size))
     return undefined
+  }
+
+  /** Returns whether a block has keys with which other connections can be decrypted. */
+  hasSecrets(view: DataView, at: number): boolean {
+    return view.getUint32(at, this.#little) === DECRYPTION_SECRETS
   }
 
   #addInterface(described: Interface): void {

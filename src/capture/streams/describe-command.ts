@@ -10,12 +10,15 @@ const BLANK = 0x2a
 
 /** Blanks out the password of a PLAIN HELLO, or the whole command if it is malformed. */
 export function withoutPassword(body: Uint8Array): Uint8Array {
-  const blanked = new Uint8Array(body)
+  return new Uint8Array(body).fill(BLANK, passwordStart(body))
+}
+
+/** Returns the position of the password in the data of a HELLO; 0 if it is malformed. */
+export function passwordStart(body: Uint8Array): number {
   const userEnd = 1 + (body[0] ?? 0)
   const wellFormed =
     userEnd < body.length && userEnd + 1 + (body[userEnd] as number) === body.length
-  blanked.fill(BLANK, wellFormed ? userEnd + 1 : 0)
-  return blanked
+  return wellFormed ? userEnd + 1 : 0
 }
 
 /** Describes the data of a command. */

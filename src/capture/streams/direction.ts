@@ -40,7 +40,13 @@ export interface DirectionHandlers {
   greeting(from: Side, bytes: Uint8Array, time: Time, offset: number): void
   /** Frames were found in a connection that might have been of any protocol. */
   framesFound(): void
-  command(from: Side, body: Uint8Array, time: Time, offset: number): void
+  /** `ranges` is where the body is in the file, as in CaptureMessage.ranges. */
+  command(from: Side, body: Uint8Array, time: Time, offset: number, ranges: number[]): void
+  /** These bytes of a command belong to one that is not complete. */
+  commandLost(ranges: number[]): void
+  /** Bytes are skipped unless frames are found in them, which are read then. */
+  skipped(start: number, end: number): void
+  read(start: number, end: number): void
   message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void
   /** Bytes were lost or skipped. */
   missed(from: Side): void
@@ -105,6 +111,8 @@ export class Direction implements Holder {
   #parts: Uint8Array[] = []
   #partsBytes = 0
   #ranges: number[] = []
+  /** The ranges of the body of the current command. */
+  #commandRanges: number[] = []
   /** Whether a part is missing, so that the whole message is dropped. */
   #messageLost = false
 
@@ -148,6 +156,7 @@ export class Direction implements Holder {
     if (this.#state === "frames") at = this.#frames(bytes, at, offset, time)
     if (this.#state !== "search") return
     this.#search ??= new FrameSearch()
+    this.#handlers.skipped(offset + at, offset + bytes.length)
     this.#search.push(bytes.subarray(at), offset + at, time)
     this.#find(this.#search, false)
   }
@@ -196,6 +205,7 @@ export class Direction implements Holder {
     if (this.#state === "greeting" && this.#greetingBytes > 0) {
       truncated(`${what} ends in the middle of the greeting`)
     } else if (this.#state === "frames" && this.#length >= 0) {
+      this.#loseCommand()
       truncated(`${what} ends after ${this.#bodyBytes} of the ${this.#length} bytes of a frame`)
     } else if (this.#state === "frames" && this.#head.isIncomplete) {
       truncated(`${what} ends in the middle of a frame's head`)
@@ -278,6 +288,7 @@ export class Direction implements Holder {
       if (this.#state === "foreign") continue
       if (!mayGreet(this.#greeting.subarray(0, this.#greetingBytes))) {
         if (!this.#begun) {
+          this.#handlers.skipped(offset, offset + at)
           this.#startSearch(this.#startOffset, this.#greetingBytes)
           return at
         }
@@ -406,7 +417,10 @@ export class Direction implements Holder {
     this.#body = undefined
     this.#bodyLost = false
     if (this.#head.flags & COMMAND) {
-      if (!lost) this.#handlers.command(this.#from, body, time, end - body.length)
+      const ranges = this.#commandRanges
+      if (lost) this.#loseCommand()
+      else this.#handlers.command(this.#from, body, time, end - body.length, ranges)
+      this.#commandRanges = []
       return
     }
     if (lost) this.#loseMessage()
@@ -426,6 +440,11 @@ export class Direction implements Holder {
     this.#messageLost = false
   }
 
+  #loseCommand(): void {
+    if (this.#commandRanges.length > 0) this.#handlers.commandLost(this.#commandRanges)
+    this.#commandRanges = []
+  }
+
   #loseMessage(): void {
     this.#messageLost = true
     this.#forgetMessage()
@@ -438,8 +457,10 @@ export class Direction implements Holder {
   }
 
   #addRange(offset: number, length: number): void {
-    if (this.#head.flags & COMMAND || length === 0 || this.#messageLost) return
-    const ranges = this.#ranges
+    const isCommand = (this.#head.flags & COMMAND) !== 0
+    // The head of a command is of no interest.
+    if (length === 0 || (isCommand ? this.#length < 0 : this.#messageLost)) return
+    const ranges = isCommand ? this.#commandRanges : this.#ranges
     const last = ranges.length - 2
     if (last >= 0 && (ranges[last] as number) + (ranges[last + 1] as number) === offset)
       ranges[last + 1] = (ranges[last + 1] as number) + length
@@ -448,6 +469,7 @@ export class Direction implements Holder {
 
   #startSearch(offset: number, skipped: number): void {
     this.#state = "search"
+    this.#loseCommand()
     this.#searchOffset = offset
     this.#search ??= new FrameSearch()
     this.#search.skipped = skipped
@@ -476,7 +498,9 @@ export class Direction implements Holder {
         }
       }
       const { bytes, offset, time } = search.next()
-      search.advance(this.#frames(bytes, 0, offset, time))
+      const read = this.#frames(bytes, 0, offset, time)
+      this.#handlers.read(offset, offset + read)
+      search.advance(read)
     }
     if (this.#state !== "search") this.#search = undefined
   }

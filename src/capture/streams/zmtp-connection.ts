@@ -14,7 +14,7 @@ import type {
   Time,
 } from "../events.js"
 import type { StreamSink, TcpConnection } from "../packets/stream-sink.js"
-import { describeCommand, withoutPassword } from "./describe-command.js"
+import { describeCommand, passwordStart, withoutPassword } from "./describe-command.js"
 import { Direction, type DirectionHandlers } from "./direction.js"
 import type { Expectation } from "./frame-search.js"
 import { greetingHandshake, withMetadata } from "./handshake.js"
@@ -41,8 +41,18 @@ export interface CaptureContext {
   memory: SharedMemory
   /** Reports, once for the current chunk, that a message or command of this connection is left out. */
   leaveOut(connection: CaptureConnection, from: Side, time: Time, offset: number): void
+  /** Set if only the places of secrets are of interest, not the messages. */
+  marks?: Marks
   /** A connection has ended and freed its memory. */
   ended(connection: ZmtpConnection): void
+}
+
+/** Takes the places in the file of what nobody else should see. Ranges are as in CaptureMessage. */
+export interface Marks {
+  secret(ranges: readonly number[]): void
+  /** Bytes that are skipped unless they are read later: half of a command, perhaps. */
+  skipped(start: number, end: number): void
+  read(start: number, end: number): void
 }
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] }
@@ -158,9 +168,21 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
   }
 
-  command(from: Side, whole: Uint8Array, time: Time, offset: number): void {
+  command(
+    from: Side,
+    whole: Uint8Array,
+    time: Time,
+    offset: number,
+    ranges: readonly number[] = [],
+  ): void {
     this.#isKnown = true
     const connection = this.#announce()
+    const { marks } = this.#context
+    if (marks) {
+      if (commandName(whole) === "HELLO" && !this.#usesCurve(from))
+        marks.secret(rangesFrom(ranges, secretStart(whole)))
+      return
+    }
     if (this.#context.memory.pending.isUsedUp) {
       this.#context.leaveOut(connection, from, time, offset)
       return
@@ -174,8 +196,9 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
     let body = whole.subarray(1 + name.length)
     let detail = "encrypted"
+    // A client may send its password to a server that does not want one.
+    if (name === "HELLO" && !this.#usesCurve(from)) body = withoutPassword(body)
     if (!this.#isEncrypted) {
-      if (name === "HELLO") body = withoutPassword(body)
       detail = describeCommand(name, body)
       const isLast = name === "READY" || name === "INITIATE"
       if (isLast) this.#mayMessage.add(from)
@@ -199,6 +222,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   message(from: Side, wire: Uint8Array[], ranges: number[], time: Time): void {
     this.#isKnown = true
     const connection = this.#announce()
+    if (this.#context.marks) return
     const offset = ranges[0] as number
     if (this.#isEncrypted) {
       // libzmq sends the command MESSAGE without the command flag.
@@ -285,6 +309,23 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
   }
 
+  commandLost(ranges: readonly number[]): void {
+    this.#context.marks?.secret(ranges)
+  }
+
+  skipped(start: number, end: number): void {
+    this.#context.marks?.skipped(start, end)
+  }
+
+  read(start: number, end: number): void {
+    this.#context.marks?.read(start, end)
+  }
+
+  /** Returns whether a HELLO of this side has no password, but a key. */
+  #usesCurve(from: Side): boolean {
+    return this.#connection?.handshakes[from]?.mechanism === "CURVE"
+  }
+
   missed(from: Side): void {
     this.#mayMessage.add(from)
     this.#decoders[from].hint =
@@ -363,4 +404,23 @@ function handshakeBytes({ socketType = "", identity, properties }: Handshake): n
   let bytes = socketType.length + (identity?.length ?? 0)
   for (const [name, value] of properties) bytes += PROPERTY_BYTES + name.length + value.length
   return bytes
+}
+
+const HELLO_NAME_BYTES = 6
+
+/** Returns the position of the password in a HELLO; of all its data if it is malformed. */
+const secretStart = (whole: Uint8Array): number =>
+  HELLO_NAME_BYTES + passwordStart(whole.subarray(HELLO_NAME_BYTES))
+
+/** Returns ranges without their first bytes. */
+function rangesFrom(ranges: readonly number[], skipped: number): number[] {
+  const rest: number[] = []
+  let left = skipped
+  for (let i = 0; i < ranges.length; i += 2) {
+    const [offset, length] = [ranges[i] as number, ranges[i + 1] as number]
+    const front = Math.min(left, length)
+    left -= front
+    if (front < length) rest.push(offset + front, length - front)
+  }
+  return rest
 }

@@ -1,0 +1,101 @@
+/** Takes the passwords out of a capture that is passed on. */
+import { loadInstanceSync } from "../codec/module.js"
+import { fileType, SIGNATURE_BYTES } from "./packets/file-type.js"
+import { hideBytes } from "./packets/hide-bytes.js"
+import { StreamReader } from "./packets/stream-reader.js"
+import { SharedMemory } from "./streams/memory.js"
+import { ZmtpConnection } from "./streams/zmtp-connection.js"
+
+const NAME_BYTES = 5
+const HELLO = Uint8Array.of(NAME_BYTES, 0x48, 0x45, 0x4c, 0x4c, 0x4f)
+/** The heads of a command, without its length. */
+const SHORT_COMMAND = 4
+const LONG_COMMAND = 6
+const LONG_HEAD_BYTES = 9
+const SHORT_HEAD_BYTES = 2
+
+/**
+ * Returns a copy of a capture of the same length in which the passwords of PLAIN are overwritten, and
+ * what cannot be read and might have one: commands that are not complete, and bytes that were skipped
+ * in the search for the next frame. Everything else decodes as before.
+ *
+ * @throws CaptureFormatError if the file is not a capture.
+ */
+export function withoutSecrets(file: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(file)
+  const marks = new Uint8Array(copy.length)
+  const type = () => fileType(copy.subarray(0, SIGNATURE_BYTES))
+  const mark = (start: number, end: number) => markHellos(copy, marks, start, end)
+  markDecoded(copy, marks)
+  if (type() === "stream") {
+    mark(0, copy.length)
+    for (let i = 0; i < copy.length; i++) if (marks[i]) copy[i] = 0x2a
+  } else
+    hideBytes(copy, marks, () => type() as Exclude<ReturnType<typeof fileType>, "stream">, mark)
+  return copy
+}
+
+/** Marks what the decoder finds. */
+function markDecoded(file: Uint8Array, marks: Uint8Array): void {
+  // Bytes that were skipped, as far as is known: frames may be found in them later.
+  const skipped = new Uint8Array(file.length)
+  const streams = new StreamReader(
+    (tcp) =>
+      new ZmtpConnection(
+        {
+          instance: loadInstanceSync(),
+          budgetBytes: -1,
+          dictionary: undefined,
+          emit: () => {},
+          nextId: () => 1,
+          memory: new SharedMemory(),
+          leaveOut: () => {},
+          ended: () => {},
+          marks: {
+            secret: (ranges) => eachRange(ranges, (from, to) => marks.fill(1, from, to)),
+            skipped: (from, to) => skipped.fill(1, from, to),
+            read: (from, to) => skipped.fill(0, from, to),
+          },
+        },
+        tcp,
+      ),
+    () => {},
+  )
+  streams.push(file)
+  streams.end()
+  for (let i = 0; i < marks.length; i++) if (skipped[i]) marks[i] = 1
+}
+
+function eachRange(ranges: readonly number[], visit: (from: number, to: number) => void): void {
+  for (let i = 0; i < ranges.length; i += 2) {
+    const from = ranges[i] as number
+    visit(from, from + (ranges[i + 1] as number))
+  }
+}
+
+/** Marks the passwords of HELLO frames in a packet, which need not be one that is read. */
+function markHellos(file: Uint8Array, marks: Uint8Array, start: number, packetEnd: number): void {
+  for (
+    let at = file.indexOf(NAME_BYTES, start);
+    at >= 0 && at < packetEnd;
+    at = file.indexOf(NAME_BYTES, at + 1)
+  ) {
+    if (HELLO.some((byte, i) => file[at + i] !== byte)) continue
+    const body = frameBody(file, at)
+    if (body === undefined) continue
+    const end = Math.min(at + body, packetEnd)
+    const user = at + HELLO.length
+    const password = user + 1 + (file[user] ?? 0)
+    const isWellFormed = password < end && password + 1 + (file[password] as number) === at + body
+    marks.fill(1, isWellFormed ? password + 1 : user, end)
+  }
+}
+
+/** Returns the length of the command whose body begins here; undefined if there is no such frame. */
+function frameBody(file: Uint8Array, at: number): number | undefined {
+  if (file[at - SHORT_HEAD_BYTES] === SHORT_COMMAND) return file[at - 1] as number
+  if (file[at - LONG_HEAD_BYTES] !== LONG_COMMAND) return undefined
+  let length = 0
+  for (let i = at - LONG_HEAD_BYTES + 1; i < at; i++) length = length * 256 + (file[i] as number)
+  return length <= 1 << 20 ? length : undefined
+}
