@@ -100,7 +100,7 @@ async function bundle() {
       files.set(file, text)
       continue
     }
-    const module = text.replaceAll("nodeRequire", "require")
+    const module = withoutForIn(text.replaceAll("nodeRequire", "require"))
     add(file, module)
     const name = file.replace(/\.js$/, "")
     if (modules.includes(name)) files.set(`${name}.mjs`, wrapper(module, `${basename(name)}.cjs`))
@@ -111,6 +111,14 @@ async function bundle() {
   }
   chmodSync(join(paths.dist, `${program}.js`), 0o755)
   return [...files.keys()]
+}
+
+/**
+ * Replaces esbuild's `for … in`, which would take up what an application has put on Object.prototype.
+ * @param {string} code
+ */
+function withoutForIn(code) {
+  return code.replace("for (var name in all)", "for (var name of Object.keys(all))")
 }
 
 /** Deletes the files of earlier builds. @param {Set<string>} written */

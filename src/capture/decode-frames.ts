@@ -2,7 +2,7 @@ import { copy } from "../codec/arrays.js"
 import { outOfRange, shown, wrongValue } from "../codec/errors.js"
 import { areFlags, BODY_MAX_BYTES, COMMAND, FrameHead, frameError, MORE } from "../codec/frames.js"
 import { loadInstanceSync, type WasmSource } from "../codec/module.js"
-import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
+import { checkBudget, checkBytes, checkDictionary, ownOptions } from "../codec/options.js"
 import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
 
 /** Options of `decodeFrames`. */
@@ -28,8 +28,8 @@ export interface DecodeFramesOptions {
  */
 export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): DecodedMessage[] {
   checkBytes("frames", frames)
-  checkNames(options, ["transport", "dictionary", "maxMessageSize", "wasm"])
-  const { transport, dictionary, maxMessageSize, wasm } = options
+  const names = ["transport", "dictionary", "maxMessageSize", "wasm"]
+  const { transport, dictionary, maxMessageSize, wasm } = ownOptions(options, names)
   if (transport !== "lz4+tcp" && transport !== "tcp")
     throw wrongValue(`transport must be "lz4+tcp" or "tcp"; got ${shown(transport)}`)
   const decoder = new MessageDecoder(loadInstanceSync(wasm), checkBudget(maxMessageSize))

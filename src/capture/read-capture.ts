@@ -1,6 +1,6 @@
 import { shown, wrongType } from "../codec/errors.js"
 import { loadInstance } from "../codec/module.js"
-import { checkBytes, checkNames } from "../codec/options.js"
+import { checkBytes, own, ownOptions } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader, OPTION_NAMES } from "./reader.js"
 
@@ -28,8 +28,9 @@ export async function* readCapture(
   file: CaptureSource,
   options: ReadCaptureOptions = {},
 ): AsyncGenerator<CaptureEvent, void, undefined> {
-  checkNames(options, [...OPTION_NAMES, "onProgress", "signal"])
-  const { onProgress, signal, ...others } = options
+  const names = [...OPTION_NAMES, "onProgress", "signal"]
+  const { onProgress, signal, ...rest } = ownOptions(options, names)
+  const others = own(rest)
   if (onProgress !== undefined && typeof onProgress !== "function")
     throw wrongType(`onProgress must be a function; got ${shown(onProgress)}`)
   if (signal !== undefined && !(signal instanceof AbortSignal))

@@ -1,6 +1,6 @@
 import { closed } from "../codec/errors.js"
 import { loadInstanceSync } from "../codec/module.js"
-import { checkBudget, checkBytes, checkDictionary, checkNames } from "../codec/options.js"
+import { checkBudget, checkBytes, checkDictionary, ownOptions } from "../codec/options.js"
 import type { CaptureConnection, CaptureEvent, CaptureOptions, Side, Time } from "./events.js"
 import { StreamReader } from "./packets/stream-reader.js"
 import { SharedMemory } from "./streams/memory.js"
@@ -29,8 +29,7 @@ export class CaptureReader {
    * @throws Error with the code ERR_LZ4_WASM if the module cannot be loaded.
    */
   constructor(options: CaptureOptions = {}) {
-    checkNames(options, OPTION_NAMES)
-    const { maxMessageSize, dictionary, wasm } = options
+    const { maxMessageSize, dictionary, wasm } = ownOptions(options, OPTION_NAMES)
     let id = 0
     const context: CaptureContext = {
       budgetBytes: checkBudget(maxMessageSize),

@@ -6,7 +6,7 @@ import { Encoder } from "./encoder.js"
 import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
 import { Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
-import { type CodecOptions, checkBytes, checkCodecOptions, type Settings } from "./options.js"
+import { type CodecOptions, checkBytes, checkCodecOptions, own, type Settings } from "./options.js"
 import { ArraySource } from "./source.js"
 import type { Traffic } from "./traffic.js"
 import { ALONE, FIRST, LAST } from "./wire.js"
@@ -44,7 +44,7 @@ export class Codec {
    */
   static async create(options: CodecOptions = {}): Promise<Codec> {
     const settings = checkCodecOptions(options)
-    return new Codec(await loadInstance(options.wasm), settings)
+    return new Codec(await loadInstance(own(options).wasm), settings)
   }
 
   /**
@@ -56,7 +56,7 @@ export class Codec {
    */
   static createSync(options: CodecOptions = {}): Codec {
     const settings = checkCodecOptions(options)
-    return new Codec(loadInstanceSync(options.wasm), settings)
+    return new Codec(loadInstanceSync(own(options).wasm), settings)
   }
 
   private constructor(instance: Instance, settings: Settings) {

@@ -137,12 +137,12 @@ export interface Settings extends ReceiveSettings {
  * are allowed.
  */
 export function checkCodecOptions(options: CodecOptions): Settings {
-  checkNames(options, CODEC_NAMES)
-  if ((options as Lz4Options).level === "adaptive")
+  const own = ownOptions(options, CODEC_NAMES)
+  if ((own as Lz4Options).level === "adaptive")
     throw wrongValue('level "adaptive" is for sockets: a codec has no network to adapt to')
-  if ((options as Lz4Options).arenas === "auto")
+  if ((own as Lz4Options).arenas === "auto")
     throw wrongValue('arenas "auto" is for sockets: a codec has no peer to ask')
-  return readLz4Options(options, checkBudget(options.maxMessageSize))
+  return readLz4Options(own, checkBudget(own.maxMessageSize))
 }
 
 /** Returns the maximum plaintext of one message in bytes; -1 is no limit. */
@@ -156,8 +156,7 @@ export function checkLz4Options(
   budgetBytes: number,
   others: readonly string[] = [],
 ): Settings {
-  checkNames(options, [...LZ4_NAMES, ...others])
-  return readLz4Options(options, budgetBytes)
+  return readLz4Options(ownOptions(options, [...LZ4_NAMES, ...others]), budgetBytes)
 }
 
 /**
@@ -170,20 +169,27 @@ export function checkEndpointOptions(
   others: readonly string[],
 ): Settings {
   const settings = checkLz4Options(options, budgetBytes, others)
-  const { level, acceleration } = options
+  const { level, acceleration } = own(options)
   return {
     ...settings,
     adaptive: level === undefined ? acceleration === undefined : settings.adaptive,
   }
 }
 
-export function checkNames(options: object, known: readonly string[]): void {
+/** Returns the own properties of an object: libraries may add to the prototype of all objects. */
+export function own<T extends object>(options: T): T {
+  return Object.assign(Object.create(null), options)
+}
+
+/** Does the same, and refuses unknown names. */
+export function ownOptions<T extends object>(options: T, known: readonly string[]): T {
   if (typeof options !== "object" || options === null)
     throw wrongType(`options must be an object; got ${shown(options)}`)
   for (const name of Object.keys(options)) {
     if (!known.includes(name))
       throw wrongValue(`unknown option ${shown(name)}; known: ${known.join(", ")}`)
   }
+  return own(options)
 }
 
 function readLz4Options(options: Lz4Options, budgetBytes: number): Settings {
@@ -214,8 +220,7 @@ function readTraining(
     throw wrongType(`autoDictionary must be a boolean or an object; got ${shown(autoDictionary)}`)
   if (dictionary !== undefined)
     throw wrongValue("dictionary and autoDictionary exclude each other; got both")
-  const given = autoDictionary === true ? {} : autoDictionary
-  checkNames(given, ["capacity", "trigger"])
+  const given = ownOptions(autoDictionary === true ? {} : autoDictionary, ["capacity", "trigger"])
   return {
     capacityBytes: checkCapacity(given.capacity),
     trigger: integer("trigger", given.trigger, TRIGGER, 1, TRIGGER_MAX),

@@ -1,7 +1,7 @@
 import { outOfMemory, shown, wrongType } from "./errors.js"
 import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance } from "./module.js"
-import { checkBytes, checkCapacity, checkNames, type Training } from "./options.js"
+import { checkBytes, checkCapacity, ownOptions, type Training } from "./options.js"
 
 /** Trains a dictionary on the first messages of a sender (RFC.md section 6.4). */
 export class Trainer {
@@ -74,8 +74,7 @@ export async function trainDictionary(
   samples: Iterable<Uint8Array>,
   options: { capacity?: number } = {},
 ): Promise<Uint8Array> {
-  checkNames(options, ["capacity"])
-  const capacityBytes = checkCapacity(options.capacity)
+  const capacityBytes = checkCapacity(ownOptions(options, ["capacity"]).capacity)
   if (typeof samples?.[Symbol.iterator] !== "function")
     throw wrongType(`samples must be an iterable of Uint8Array; got ${shown(samples)}`)
   // The training's memory is freed with the instance.

@@ -1,5 +1,5 @@
 import type { Socket } from "zeromq"
-import { boolean, checkEndpointOptions } from "../codec/options.js"
+import { boolean, checkEndpointOptions, own } from "../codec/options.js"
 import { Sender } from "../codec/sender.js"
 import { ThreadTransport } from "../thread/thread-transport.js"
 import { threadsOf } from "../thread/threads.js"
@@ -68,9 +68,10 @@ function readSettings(
   socketType: SocketTypeName,
   state: SocketState,
   address: string,
-  options: EndpointOptions,
+  given: EndpointOptions,
 ): EndpointSettings {
-  const settings = checkEndpointOptions(options, socket.maxMessageSize, OWN_OPTIONS)
+  const settings = checkEndpointOptions(given, socket.maxMessageSize, OWN_OPTIONS)
+  const options = own(given)
   const pipe = readPipeOptions(socket, socketType, state)
   const { conflate, receiveHighWaterMark } = pipe
   const thread = readThread(options)

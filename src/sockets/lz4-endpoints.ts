@@ -1,4 +1,5 @@
 import type { Socket } from "zeromq"
+import { own } from "../codec/options.js"
 import { explained } from "../transport/zmq-error.js"
 import { blocking } from "./blocking.js"
 import type { EndpointMethods } from "./endpoint-methods.js"
@@ -87,9 +88,10 @@ export class Lz4Endpoints implements EndpointMethods {
 
 /** Takes the routing id of a ROUTER's next peer out of the options. */
 function withoutRoutingId(
-  { routingId, ...options }: EndpointOptions & { routingId?: string },
+  given: EndpointOptions & { routingId?: string },
   state: SocketState,
 ): EndpointOptions {
+  const { routingId, ...options } = own(given)
   if (routingId) {
     checkRoutingId(routingId)
     state.optionChanging(OPTION.connectRoutingId)

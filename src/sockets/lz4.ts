@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events"
 import { type InspectOptions, inspect } from "node:util"
 import type { ProtocolError } from "../codec/errors.js"
-import { integer, type Lz4Level } from "../codec/options.js"
+import { integer, type Lz4Level, own } from "../codec/options.js"
 import { addTraffic, type Traffic } from "../codec/traffic.js"
 import type { Pipe } from "../patterns/pipe.js"
 import { throwLater } from "../transport/throw-later.js"
@@ -115,7 +115,8 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
    * @throws TypeError or RangeError if `timeout` is invalid.
    * @throws Error with code EAGAIN after `timeout`; the messages stay queued.
    */
-  async flush({ timeout }: FlushOptions = {}): Promise<void> {
+  async flush(options: FlushOptions = {}): Promise<void> {
+    const { timeout } = own(options)
     await this.#flush(integer("timeout", timeout, -1, -1, TIMEOUT_MAX_MS))
   }
 

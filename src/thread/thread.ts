@@ -1,4 +1,4 @@
-import { type Transferable, Worker } from "node:worker_threads"
+import { type Transferable, Worker, type WorkerOptions } from "node:worker_threads"
 import code from "thread-worker"
 import type { Chunk } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
@@ -67,12 +67,14 @@ export class Thread implements SocketOperations {
     this.#unused = unused
     // The code is text, because bundlers would leave out a file.
     this.#worker = new Worker(code, {
+      // Otherwise options such as env would come from the prototype of all objects, if they are there.
+      __proto__: null,
       eval: true,
       name: "zeromq-lz4",
       workerData: embeddedModule(),
       // The program's own flags, such as --import and --inspect, must not apply to this thread.
       execArgv: [],
-    })
+    } as WorkerOptions)
     this.#worker.on("message", (message: MessageFromWorker) => this.#read(message))
     this.#worker.on("error", (error) => this.#died(error))
     this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))

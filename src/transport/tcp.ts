@@ -85,6 +85,8 @@ function listenAtOnce(server: net.Server, handle: ServerHandle, backlog: number)
 
 export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions): Channel {
   const channel = Channel.connect({
+    // Otherwise node:net would take options, such as a path, from the prototype of all objects.
+    __proto__: null,
     host,
     port,
     family: tcp.ipv6 ? 0 : 4,
