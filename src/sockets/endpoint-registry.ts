@@ -13,7 +13,7 @@ import { resolveHost, resolveHostSync } from "../transport/tcp.js"
 import { explain, mistake, zmqError } from "../transport/zmq-error.js"
 import { BoundEndpoint } from "./bound-endpoint.js"
 import { ConnectedEndpoint } from "./connected-endpoint.js"
-import type { EndpointHost } from "./endpoint.js"
+import type { EndpointHost, EndpointSettings } from "./endpoint.js"
 import type { EndpointOptions } from "./endpoint-options.js"
 import { SettingsReader } from "./endpoint-settings.js"
 import { exitsLater } from "./exit.js"
@@ -131,7 +131,10 @@ export class EndpointRegistry implements EndpointHost {
       return
     }
     const gaveUp = (isWrongPeer: boolean) => this.#forget(address, endpoint, isWrongPeer)
-    const endpoint = new ConnectedEndpoint(this, settings, address, destination, gaveUp)
+    const endpoint = madeWith(
+      settings,
+      () => new ConnectedEndpoint(this, settings, address, destination, gaveUp),
+    )
     this.#add(address, endpoint)
     this.lastEndpoint = address
     const { connectRoutingId } = this.#state
@@ -255,4 +258,14 @@ function checkAffinity({ affinity, context }: Socket, address: string): void {
   if (affinity === 0) return
   const threads = (1n << BigInt(Math.max(1, context.ioThreads))) - 1n
   if ((BigInt(affinity) & threads) === 0n) throw zmqError("EMTHREAD", address)
+}
+
+/** Makes an endpoint. If that fails, its settings are released. */
+function madeWith<T>(settings: EndpointSettings, make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    settings.transport.encoder.close()
+    throw error
+  }
 }

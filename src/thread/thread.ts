@@ -65,16 +65,7 @@ export class Thread implements SocketOperations {
   /** @param unused called when the thread has no users left, or has died. */
   constructor(unused: (thread: Thread) => void) {
     this.#unused = unused
-    // The code is text, because bundlers would leave out a file.
-    this.#worker = new Worker(code, {
-      // Otherwise options such as env would come from the prototype of all objects, if they are there.
-      __proto__: null,
-      eval: true,
-      name: "zeromq-lz4",
-      workerData: embeddedModule(),
-      // The program's own flags, such as --import and --inspect, must not apply to this thread.
-      execArgv: [],
-    } as WorkerOptions)
+    this.#worker = startWorker()
     this.#worker.on("message", (message: MessageFromWorker) => this.#read(message))
     this.#worker.on("error", (error) => this.#died(error))
     this.#worker.on("exit", (code) => this.#died(new Error(`it exited with code ${code}`)))
@@ -253,6 +244,25 @@ export class Thread implements SocketOperations {
   notice(notice: SlabNotice | EventNotice): void {
     if (notice.type === "event") this.#users.get(notice.endpoint)?.onEvent(notice.event)
     else this.#slabs.take(notice)
+  }
+}
+
+/** @throws Error with the code ERR_LZ4_THREAD. */
+function startWorker(): Worker {
+  const workerData = embeddedModule()
+  try {
+    // The code is text, because bundlers would leave out a file.
+    return new Worker(code, {
+      // Otherwise options such as env would come from the prototype of all objects, if they are there.
+      __proto__: null,
+      eval: true,
+      name: "zeromq-lz4",
+      workerData,
+      // The program's own flags, such as --import and --inspect, must not apply to this thread.
+      execArgv: [],
+    } as WorkerOptions)
+  } catch (error) {
+    throw threadError(error as Error)
   }
 }
 

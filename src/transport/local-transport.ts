@@ -3,6 +3,7 @@ import type { Connection } from "./connection.js"
 import { Dialer } from "./dialer.js"
 import type { Destination } from "./endpoint.js"
 import { Listener } from "./listener.js"
+import { checkMayConnect } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 import type { ConnectionOptions, Encoder, OnEvent, Transport } from "./transport.js"
 
@@ -29,6 +30,7 @@ export class LocalTransport implements Transport {
   }
 
   dialer(destination: Destination, onEvent: OnEvent<Connection>): Dialer {
+    checkMayConnect()
     receivingInstance() // made on first use, and here rather than while a peer waits
     return new Dialer(destination, this.#options, this.#tcp, onEvent)
   }

@@ -83,6 +83,23 @@ function listenAtOnce(server: net.Server, handle: ServerHandle, backlog: number)
   inner._listen2(null, -1, -1, backlog)
 }
 
+/** Scopes of Node's permission model; undefined without it. */
+const { permission } = process as { permission?: { has(scope: string): boolean } }
+/** Node knows the scope "net" if it has this flag. Earlier versions allow all connections. */
+const NET_FLAG = "--allow-net"
+
+/**
+ * Refuses to connect if the permission model forbids it: each attempt would fail, and be repeated.
+ *
+ * @throws Error with the code ERR_ACCESS_DENIED, as Node has it for listening.
+ */
+export function checkMayConnect(): void {
+  if (!permission || !process.allowedNodeEnvironmentFlags.has(NET_FLAG) || permission.has("net"))
+    return
+  const message = `Access to this API has been restricted. Use ${NET_FLAG} to manage permissions.`
+  throw Object.assign(new Error(message), { code: "ERR_ACCESS_DENIED", permission: "Net" })
+}
+
 export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions): Channel {
   const channel = Channel.connect({
     // Otherwise node:net would take options, such as a path, from the prototype of all objects.
