@@ -26,6 +26,7 @@ struct zl_transcoder {
   uint8_t greeting_count;
   uint8_t greeting[ZMTP_GREETING_CHECKED];
   uint32_t part_index;
+  uint32_t parts_max; /* of a message */
   uint64_t body_left; /* in BODY */
   zl_large large;     /* in LARGE */
   zl_receiver receiver;
@@ -71,13 +72,15 @@ zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high, uint
     t->state = greeted ? FRAME : GREETING;
     t->receiver.budget = zl_join_u64(budget_low, budget_high);
     t->receiver.part_limit = UINT64_MAX;
+    t->parts_max = UINT32_MAX;
     t->receiver.revision = revision;
   }
   return t;
 }
 
-void zl_receiving_limit(zl_transcoder *t, uint32_t low, uint32_t high) {
+void zl_receiving_limit(zl_transcoder *t, uint32_t low, uint32_t high, uint32_t parts) {
   t->receiver.part_limit = zl_join_u64(low, high);
+  t->parts_max = parts;
 }
 
 zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t min_bytes, int32_t effort,
@@ -318,6 +321,7 @@ static int32_t receive_part(zl_transcoder *t, span *s, const zmtp_frame *frame, 
   const uint64_t whole = frame->head_bytes + body;
   const uint8_t more = frame->flags & ZMTP_MORE;
 
+  if (t->part_index >= t->parts_max) return ZL_E_PARTS;
   zl_part *part = zl_part_slot();
   int32_t kind = zl_envelope_fits(&t->receiver, body, place, part);
   if (kind < 0) return kind;

@@ -59,6 +59,7 @@ enum {
   ZL_E_FRAME = -15,
   ZL_E_NO_MEMORY = -16,
   ZL_E_PART_LIMIT = -17,
+  ZL_E_PARTS = -18,
 };
 
 /* The form of a part on the wire. */
@@ -291,9 +292,11 @@ typedef struct {
  * zl_sending_open. */
 ZL_EXPORT zl_transcoder *zl_receiving_open(uint32_t budget_low, uint32_t budget_high,
                                            uint32_t revision, uint32_t greeted);
-/* Refuses parts with more plaintext than this with ZL_E_PART_LIMIT, because the caller cannot
- * allocate that much. The default is no limit. */
-ZL_EXPORT void zl_receiving_limit(zl_transcoder *transcoder, uint32_t low, uint32_t high);
+/* Refuses parts with more plaintext than `low`, `high` with ZL_E_PART_LIMIT, because the caller
+ * cannot allocate that much, and messages of more than `parts` parts with ZL_E_PARTS. The default
+ * is no limit. */
+ZL_EXPORT void zl_receiving_limit(zl_transcoder *transcoder, uint32_t low, uint32_t high,
+                                  uint32_t parts);
 /* Opens a transcoder from plain ZMTP to the wire. Parts of at least `min_bytes` bytes are
  * compressed, with `dictionary` once it has been shipped; the transcoder takes ownership of
  * `dictionary`, which may be 0. With `arenas`, small messages in the same input share a part.

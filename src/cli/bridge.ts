@@ -1,7 +1,7 @@
 import { Bridge, type BridgeSpec } from "../bridge/bridge.js"
+import { PARTS_MAX } from "../codec/frames.js"
 import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
 import type { ZmqError } from "../transport/zmq-error.js"
-import { PARTS_MAX } from "../zmtp/session.js"
 import { parse, wholeNumber } from "./args.js"
 import { BridgeLog, errorText, flag, Report } from "./bridge-report.js"
 import { readDictionary } from "./dictionary.js"

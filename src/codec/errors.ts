@@ -68,7 +68,7 @@ const PART_RULES: readonly [ProtocolErrorCode, (violation: RefusedPart) => strin
     "ERR_LZ4_BLOCK_TOO_LARGE",
     (o) => `declares one block of ${o.plainBytes} bytes; at most ${o.blockMax} are allowed`,
   ],
-  ["ERR_LZ4_BUDGET_EXCEEDED", (o) => describeExcess(o.plainBytes, o.budgetLeft, o.budgetBytes)],
+  ["ERR_LZ4_BUDGET_EXCEEDED", describeExcess],
   [
     "ERR_LZ4_IMPLAUSIBLE_SIZE",
     (o) =>
@@ -84,10 +84,7 @@ const PART_RULES: readonly [ProtocolErrorCode, (violation: RefusedPart) => strin
   ],
   ["ERR_LZ4_DICTIONARY_REPEATED", () => "is a second dictionary; one is allowed per connection"],
   ["ERR_LZ4_DICTIONARY_MULTIPART", () => "is a dictionary inside a multipart message"],
-  [
-    "ERR_LZ4_ARENA",
-    (o) => `is an arena of ${o.wireBytes} bytes, which breaks a rule of its layout`,
-  ],
+  ["ERR_LZ4_ARENA", (o) => `is a malformed arena of ${o.wireBytes} bytes`],
 ]
 
 /** Returns the error for a part that the module refused with a negative status. */
@@ -99,11 +96,14 @@ export function partError(status: number, part: RefusedPart): ProtocolError | Ra
   return new ProtocolError(code, `part ${part.part} ${describe(part)}`)
 }
 
-function describeExcess(
-  plainBytes: number | bigint,
-  budgetLeft: number | bigint,
-  budgetBytes: number,
-): string {
+/** The sizes of a part that exceeds its budget, in bytes. */
+interface Excess {
+  plainBytes: number | bigint
+  budgetLeft: number | bigint
+  budgetBytes: number
+}
+
+function describeExcess({ plainBytes, budgetLeft, budgetBytes }: Excess): string {
   return `declares ${plainBytes} bytes; ${budgetLeft} left of maxMessageSize ${budgetBytes}`
 }
 
@@ -114,7 +114,7 @@ export function budgetExceeded(
   budgetLeft: number,
   budgetBytes: number,
 ): ProtocolError {
-  const detail = describeExcess(plainBytes, budgetLeft, budgetBytes)
+  const detail = describeExcess({ plainBytes, budgetLeft, budgetBytes })
   return new ProtocolError("ERR_LZ4_BUDGET_EXCEEDED", `part ${part} ${detail}`)
 }
 

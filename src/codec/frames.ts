@@ -18,6 +18,9 @@ export const SHORT_MAX_BYTES = 255
 /** The length of a body from which on a receiver refuses it (RFC.md section 3.3). */
 export const BODY_MAX_BYTES: number = 2 ** 63
 
+/** Maximum number of parts in a message (RFC.md section 7): each takes more memory than its bytes. */
+export const PARTS_MAX = 65_536
+
 type Message = readonly Uint8Array[]
 
 /**
@@ -148,6 +151,11 @@ export function frameError(frame: Uint8Array): ProtocolError {
     "ERR_ZMTP_FRAME",
     `a frame begins with ${hex(frame.subarray(0, end))}; its ${what} not allowed`,
   )
+}
+
+/** Returns the error for the part of a received message that is one too many. */
+export function tooManyParts(): ProtocolError {
+  return new ProtocolError("ERR_ZMTP_PARTS", `a message has over ${PARTS_MAX} parts`)
 }
 
 /** Returns the messages of a checked sequence of frames. Their parts are copies. */

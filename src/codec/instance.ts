@@ -91,7 +91,7 @@ export interface Exports {
     revision: number,
     greeted: number,
   ): Pointer
-  zl_receiving_limit(transcoder: Pointer, low: number, high: number): void
+  zl_receiving_limit(transcoder: Pointer, low: number, high: number, parts: number): void
   zl_trainer_open(capacity: number, trigger: number, minBytes: number): Pointer
   zl_trainer_close(trainer: Pointer): void
   zl_trainer_wants(trainer: Pointer): number

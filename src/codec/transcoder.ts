@@ -4,7 +4,16 @@ import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
 import { budgetHalves, Decoder, refusal } from "./decoder.js"
 import { encodeLarge } from "./encoder.js"
 import { outOfMemory, ProtocolError } from "./errors.js"
-import { COMMAND, FrameHead, frameError, LONG_HEAD_BYTES, MORE, writeFrameHead } from "./frames.js"
+import {
+  COMMAND,
+  FrameHead,
+  frameError,
+  LONG_HEAD_BYTES,
+  MORE,
+  PARTS_MAX,
+  tooManyParts,
+  writeFrameHead,
+} from "./frames.js"
 import { describeGreeting } from "./greeting.js"
 import {
   BODY,
@@ -35,6 +44,7 @@ const NOTHING = new Uint8Array(0)
 /** Errors of zl_transcode; see zeromq_lz4.h. */
 const E_GREETING = -14
 const E_FRAME = -15
+const E_PARTS = -18
 
 /** A part of more than `partMax` bytes. */
 interface Large {
@@ -95,7 +105,7 @@ export class Transcoder {
     const handle = instance.exports.zl_receiving_open(low, high, revision, greeted ? 1 : 0)
     if (handle === NULL) throw outOfMemory("a connection", 256)
     // Only sockets of this process read a stream without its greeting, and their parts become Buffers.
-    if (greeted) instance.exports.zl_receiving_limit(handle, ...uint64(BUFFER_MAX_BYTES))
+    if (greeted) instance.exports.zl_receiving_limit(handle, ...uint64(BUFFER_MAX_BYTES), PARTS_MAX)
     return new Transcoder(instance, handle, false, budgetBytes, 0)
   }
 
@@ -361,6 +371,7 @@ export class Transcoder {
       )
     }
     if (status === E_FRAME) return frameError(refused)
+    if (status === E_PARTS) return tooManyParts()
     const frame = new FrameHead()
     const body = frame.read(refused, 0)
     const head = refused.slice(body, body + HEAD_BYTES)

@@ -1,5 +1,6 @@
 import { Chunk } from "../codec/chunk.js"
-import { countFrames, framesLength, MORE, writeFrameHead } from "../codec/frames.js"
+import { outOfRange } from "../codec/errors.js"
+import { countFrames, framesLength, MORE, PARTS_MAX, writeFrameHead } from "../codec/frames.js"
 import type { PlainMessages } from "../codec/sender.js"
 import { KEEPS_BYTES, type Slab, Slabs } from "../codec/slabs.js"
 import { SENTINEL_BYTES } from "../codec/wire.js"
@@ -23,8 +24,17 @@ const firstBuffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, FIRST_BYTES)
 const buffers = new Slabs(allocate, SPARE_MAX, KEEPS_BYTES, BATCH_BYTES)
 const largeBuffers = new Slabs(allocate, SPARE_LARGE_MAX, KEEPS_BYTES, SHARED_BATCH_BYTES)
 
-/** Returns the bytes that `message` takes on the wire if it is sent plain; its frames alone are shorter. */
+/**
+ * Returns the bytes that `message` takes on the wire if it is sent plain; its frames alone are
+ * shorter.
+ *
+ * @throws RangeError with code ERR_OUT_OF_RANGE if it has more parts than receivers accept.
+ */
 export function plainLength(message: Message): number {
+  if (message.length > PARTS_MAX)
+    throw outOfRange(
+      `a message of ${message.length} parts, with those that the socket type adds; at most ${PARTS_MAX} are allowed`,
+    )
   return framesLength(message, SENTINEL_BYTES)
 }
 

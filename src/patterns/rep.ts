@@ -12,9 +12,9 @@ export class Rep extends Router {
   override send(message: Message): Refusal | undefined {
     if (!this.#request) return "EFSM"
     const { pipe, envelope } = this.#request
-    this.#request = undefined
     // A reply that cannot be written is dropped, as in libzmq: the program cannot do anything about it.
     if (!pipe.write([...envelope, ...message])) pipe.countDropped()
+    this.#request = undefined
     return undefined
   }
 

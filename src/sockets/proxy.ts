@@ -147,9 +147,15 @@ class Forwarding {
     while (!this.#isOver) {
       const hasOut = to.hasOut()
       const hasIn = from.hasIn()
-      if (hasOut && hasIn && !this.#isPaused)
-        await to.sendForProxy(...splitRouting(from.receiveForProxy()))
-      else {
+      if (hasOut && hasIn && !this.#isPaused) {
+        const [message, routing] = splitRouting(from.receiveForProxy())
+        try {
+          await to.sendForProxy(message, routing)
+        } catch (error) {
+          // A message of too many parts is dropped, so that a peer cannot end the proxy with one.
+          if ((error as { code?: string }).code !== "ERR_OUT_OF_RANGE") throw error
+        }
+      } else {
         const mayReceive = hasOut && !this.#isPaused
         from.mixed?.wantIn(mayReceive)
         to.mixed?.wantOut(!mayReceive)

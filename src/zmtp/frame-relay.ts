@@ -23,8 +23,6 @@ export interface RelaySink extends FrameSink {
  * without splitting it into messages. Commands are extracted.
  */
 export class FrameRelay {
-  /** Number of parts of the incomplete message. */
-  parts = 0
   readonly #head = new StreamHead()
   /** Bytes of the current body not yet received. */
   #left = 0
@@ -68,7 +66,6 @@ export class FrameRelay {
         this.#command = undefined
         if (!sink.frame(head.flags, command)) return at
       } else if (!(head.flags & MORE)) {
-        this.parts = 0
         if (++messages >= room) break
       }
     }
@@ -86,7 +83,7 @@ export class FrameRelay {
     if (flags & COMMAND) {
       this.#command = Buffer.allocUnsafe(Math.min(bodyBytes, COMMAND_ROOM_BYTES))
       this.#filled = 0
-    } else this.parts++
+    }
     return at
   }
 

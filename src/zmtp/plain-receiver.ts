@@ -1,7 +1,7 @@
 import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { ByteQueue } from "../codec/byte-queue.js"
 import { budgetExceeded, outOfMemory } from "../codec/errors.js"
-import { COMMAND, checkHead, MORE } from "../codec/frames.js"
+import { COMMAND, checkHead, MORE, PARTS_MAX, tooManyParts } from "../codec/frames.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { TranscoderSink } from "../codec/transcoder.js"
 
@@ -38,6 +38,7 @@ export class PlainReceiver implements HeadCheck {
     checkHead(flags, bodyBytes)
     if (flags & COMMAND) return
     const part = this.#part
+    if (part >= PARTS_MAX) throw tooManyParts()
     if (part === 0) this.#budgetLeft = this.#budgetBytes
     const left = this.#budgetBytes < 0 ? Number.POSITIVE_INFINITY : this.#budgetLeft
     if (bodyBytes > left) throw budgetExceeded(part, bodyBytes, left, this.#budgetBytes)

@@ -21,9 +21,6 @@ import {
 } from "./handshake.js"
 import type { HeadCheck } from "./plain-receiver.js"
 
-/** Maximum number of parts in a message (RFC.md section 7): each takes more memory than its bytes. */
-export const PARTS_MAX = 65_536
-
 /** The consumer of a session's events, messages and commands. */
 export interface SessionHandlers extends HandshakeHandlers {
   /** Takes ownership of a message. Returns whether to go on at once. */
@@ -120,11 +117,6 @@ export class Session implements RelaySink, HandshakeHandlers {
       this.headCheck?.head(flags, bodyBytes)
       if (flags & COMMAND && bodyBytes > COMMAND_MAX_BYTES)
         throw tooLong(bodyBytes, COMMAND_MAX_BYTES)
-      if ((this.#relay?.parts ?? this.#parts?.length ?? 0) >= PARTS_MAX)
-        throw new ProtocolError(
-          "ERR_ZMTP_PARTS",
-          `a message has over ${PARTS_MAX} parts, which is the maximum`,
-        )
       return
     }
     checkHead(flags, bodyBytes)

@@ -76,7 +76,7 @@ test("README.md has the same limits as the source", () => {
       new RegExp(`\\b${name} = ([\\d_]+)`).exec(read(file))?.[1]?.replaceAll("_", "") ?? Number.NaN,
     )
   const text = read("README.md").replaceAll(",", "")
-  expect(text).toContain(`a message may have ${numberIn("src/zmtp/session.ts", "PARTS_MAX")} parts`)
+  expect(text).toContain(`a message may have ${numberIn("src/codec/frames.ts", "PARTS_MAX")} parts`)
   const halfOpen = numberIn("src/transport/listener.ts", "HALF_OPEN_MAX")
   expect(text).toMatch(new RegExp(`\\b${halfOpen} connections in\\s+their handshake`))
 })

@@ -223,18 +223,6 @@ test("of a large body, only 2 MiB are passed on before its sink is asked again",
   expect(sink.taken.map(([, body]) => body.length)).toEqual([5, large.length, 6])
 })
 
-test("parts are counted until their message ends, and commands are not", () => {
-  const relaying = new FrameRelay()
-  const sink = new Sink()
-  const seen: number[] = []
-  sink.head = () => seen.push(relaying.parts)
-  const more = frame(bytesOf(1), MORE)
-  const all = concat(more, more, frame(bytesOf(9), COMMAND), more, frame(bytesOf(0)), more)
-  for (const byte of all) relaying.read(Uint8Array.of(byte), 0, sink)
-  expect(seen).toEqual([0, 1, 2, 2, 3, 0])
-  expect(relaying.parts).toBe(1)
-})
-
 describe("a refused header", () => {
   test.each([0, 10, 300, 2 ** 40])("of %d bytes ends reading", (bodyBytes) => {
     for (const flags of [0, COMMAND]) {

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest"
 
 import { ProtocolError } from "../../src/codec/errors.js"
 import type { AuthStatus, HandshakeSettings } from "../../src/zmtp/handshake.js"
-import { PARTS_MAX, Session } from "../../src/zmtp/session.js"
+import { Session } from "../../src/zmtp/session.js"
 import type { SocketTypeName } from "../../src/zmtp/socket-types.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, frameHead, greeting, MORE, message, parseStream } from "../support/zmtp.js"
@@ -692,18 +692,6 @@ describe("limits", () => {
       expect.stringMatching(/^throws ERR_ZMTP_COMMAND: .*1048577.*1048576/),
     ])
     expect(outcome(...hi, frameHead(2 ** 20, COMMAND))).toEqual(["ready "])
-  })
-
-  test(`a message has at most ${PARTS_MAX} parts, and may be followed by another`, () => {
-    const empty = frame(new Uint8Array(0), MORE)
-    const parts = Buffer.alloc(empty.length * (PARTS_MAX - 1), empty)
-    const last = frame(new Uint8Array(0))
-    const full = `message ${"|".repeat(PARTS_MAX - 1)}`
-    expect(outcome(...hi, parts, last, parts, last)).toEqual(["ready ", full, full])
-    expect(outcome(...hi, parts, empty, frameHead(0))).toEqual([
-      "ready ",
-      expect.stringMatching(/^throws ERR_ZMTP_PARTS: .*65536/),
-    ])
   })
 })
 

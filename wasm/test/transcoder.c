@@ -472,6 +472,24 @@ static void test_other_protocols(const void *of) {
   }
 }
 
+/* The part beyond a limit is refused at its header; commands and other messages do not count. */
+static void test_parts(const void *of) {
+  (void)of;
+  static const uint8_t full[] = "\1\4\0\0\0\0\1\4\0\0\0\0\4\0\0\4\0\0\0\0";
+  zl_transcoder *t = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 1);
+  zl_receiving_limit(t, UINT32_MAX, UINT32_MAX, 3);
+  uint8_t output[64];
+  zl_progress progress;
+  for (int i = 0; i < 2; i++) {
+    CHECK_EQUAL(zl_transcode(t, full, sizeof full - 1, output, 64, &progress), ZL_NEEDS_INPUT);
+    CHECK_EQUAL(progress.consumed, sizeof full - 1);
+  }
+  static const uint8_t open[] = "\1\4\0\0\0\0\1\4\0\0\0\0\1\4\0\0\0\0\4\0";
+  CHECK_EQUAL(zl_transcode(t, open, sizeof open - 1, output, 64, &progress), ZL_NEEDS_INPUT);
+  CHECK_EQUAL(zl_transcode(t, (const uint8_t *)"\0\4", 2, output, 64, &progress), ZL_E_PARTS);
+  zl_transcoder_close(t);
+}
+
 /* A frame header alone, and the head of a part, of a transcoder with a limit. */
 static void test_limit(const void *of) {
   (void)of;
@@ -494,7 +512,7 @@ static void test_limit(const void *of) {
     };
     for (size_t j = 0; j < sizeof cases / sizeof *cases; j++) {
       zl_transcoder *t = zl_receiving_open(UINT32_MAX, UINT32_MAX, 2, 1);
-      zl_receiving_limit(t, (uint32_t)limit, (uint32_t)(limit >> 32));
+      zl_receiving_limit(t, (uint32_t)limit, (uint32_t)(limit >> 32), UINT32_MAX);
       uint8_t input[ZMTP_LONG_HEAD + ZL_HEAD_BYTES] = {0};
       uint32_t length = zmtp_frame_write(input, 0, cases[j].body);
       memcpy(input + length, cases[j].sentinel, strlen(cases[j].sentinel));
@@ -567,6 +585,7 @@ int main(void) {
   RUN("a stream may end anywhere", test_ends_anywhere);
   RUN("the budget is that of each message", test_budget);
   RUN("a part over the limit is refused at its header", test_limit);
+  RUN("a part beyond the number of parts is refused at its header", test_parts);
   for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++)
     RUN_CASE(refusals[i].rule, test_refused, &refusals[i]);
   RUN("greetings by version and mechanism", test_greetings);
