@@ -1,7 +1,7 @@
 import { ProtocolError, quoted } from "../codec/errors.js"
 import { commandName, errorReason, writeCommand } from "./commands.js"
 import type { MechanismName } from "./greeting.js"
-import { findProperty, latin1, type Property, readProperties, writeMetadata } from "./metadata.js"
+import { isNamed, latin1, type Property, readProperties, writeMetadata } from "./metadata.js"
 import { findRevision, revisionProperty } from "./revision.js"
 import { IDENTIFIED, PEERS, type SocketTypeName } from "./socket-types.js"
 
@@ -204,17 +204,19 @@ export class Handshake {
       this.#fail("metadata is not well-formed", reason)
       return undefined
     }
-    const properties = new Map(read)
     const { socketType } = this.#settings
-    const named = findProperty(properties, "Socket-Type")
-    // As in libzmq, a peer that does not name its type is accepted.
-    if (named && !(PEERS[socketType] as readonly string[]).includes(latin1(named[1]))) {
-      const type = quoted(named[1])
-      this.#fail(`the peer is ${type}, which does not go with ${socketType}`, reason)
+    const peers: readonly string[] = PEERS[socketType]
+    let identity: Uint8Array = NOTHING
+    // As in libzmq, a peer that does not name its type is accepted, every type that it names counts,
+    // and the last of its identities.
+    for (const [name, value] of read) {
+      if (isNamed(name, "Identity")) identity = value
+      if (!isNamed(name, "Socket-Type") || peers.includes(latin1(value))) continue
+      this.#fail(`the peer is ${quoted(value)}, which does not go with ${socketType}`, reason)
       return undefined
     }
     this.peerRevision = findRevision(read)
-    return findProperty(properties, "Identity")?.[1] ?? NOTHING
+    return identity
   }
 
   #readError(data: Uint8Array): void {

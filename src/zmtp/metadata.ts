@@ -49,9 +49,13 @@ export function writeMetadata(properties: Iterable<Property>): Uint8Array {
   return Uint8Array.from(bytes)
 }
 
+/** Returns whether two names of properties are the same, ignoring case. */
+export function isNamed(name: string, wanted: string): boolean {
+  return name.toLowerCase() === wanted.toLowerCase()
+}
+
 /** Returns the first property with a name, ignoring case. */
 export function findProperty(properties: Iterable<Property>, wanted: string): Property | undefined {
-  for (const property of properties)
-    if (property[0].toLowerCase() === wanted.toLowerCase()) return property
+  for (const property of properties) if (isNamed(property[0], wanted)) return property
   return undefined
 }

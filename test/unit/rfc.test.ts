@@ -100,7 +100,11 @@ class Receiver {
     command: () => true,
   }
 
-  constructor(afterHandshake: boolean, refuses: (message: readonly Buffer[]) => boolean) {
+  constructor(
+    afterHandshake: boolean,
+    refuses: (message: readonly Buffer[]) => boolean,
+    budget?: number,
+  ) {
     this.#session = new Session(Receiver.settings, {
       ...Receiver.ignoring,
       onEvent: (event) => {
@@ -111,7 +115,7 @@ class Receiver {
         return true
       },
     })
-    this.#session.headCheck = new PlainReceiver(-1)
+    this.#session.headCheck = new PlainReceiver(budget ?? -1)
     this.#session.start()
     this.#session.greet(greetingOf())
     if (afterHandshake) this.#session.receive(ready("PUSH"))
@@ -133,7 +137,7 @@ class Receiver {
 }
 
 /** Returns the error of a receiver of plaintext frames for an example. */
-function sessionError({ handshake, frames, socket }: Example): string | undefined {
+function sessionError({ handshake, frames, socket, budget }: Example): string | undefined {
   if (socket !== undefined) expect(socket).toBe("REQ")
   const { violation } = new Req({} as SocketTypeEvents, {} as TypeOptions)
   const withoutSentinel = (message: readonly Buffer[]): Buffer[] =>
@@ -141,6 +145,7 @@ function sessionError({ handshake, frames, socket }: Example): string | undefine
   const receiver = new Receiver(
     handshake === undefined,
     (message) => socket !== undefined && violation(withoutSentinel(message)) !== undefined,
+    budget,
   )
   receiver.take((handshake ?? frames)!)
   return receiver.error
@@ -176,7 +181,10 @@ function isArena({ wire }: { wire: Uint8Array[] | undefined }): boolean {
 }
 
 /** Reads the messages of an arena (RFC.md section A.3). */
-function readArena(wire: Uint8Array[], budget = Number.POSITIVE_INFINITY): Uint8Array[][] {
+function readArena(
+  wire: Uint8Array[],
+  { budget = Number.POSITIVE_INFINITY, dictionary }: Pick<Example, "budget" | "dictionary">,
+): Uint8Array[][] {
   const refuse = (bad: boolean, code = "ERR_LZ4_ARENA"): void => {
     if (bad) throw new Refused(code)
   }
@@ -194,7 +202,11 @@ function readArena(wire: Uint8Array[], budget = Number.POSITIVE_INFINITY): Uint8
   refuse(part[4] === 0 && body.length !== size)
   // The codec decodes the block as that of an LZ4B part.
   const run =
-    part[4] === 0 ? body : Codec.createSync().decodePart(concat(SENTINELS.LZ4B, u64(size), body))!
+    part[4] === 0
+      ? body
+      : receiver({ budget: undefined, dictionary }).decodePart(
+          concat(SENTINELS.LZ4B, u64(size), body),
+        )!
 
   const messages: Uint8Array[][] = [[]]
   let parts = 0
@@ -275,7 +287,7 @@ describe("examples of refused input", () => {
   })
 
   test.each(parts.filter(([, example]) => isArena(example)))("%s", (_, example) => {
-    expect(codeOf(() => readArena(example.wire, example.budget))).toBe(example.error)
+    expect(codeOf(() => readArena(example.wire, example))).toBe(example.error)
     expect(codeOf(() => receiver(example).decode(example.wire))).toBe(example.error)
   })
 
@@ -340,7 +352,7 @@ describe("examples of frames", () => {
   test.each(named((example) => isArena({ wire: framedMessage(example) })))(
     "%s has the layout of appendix A",
     (_, example) => {
-      expect(texts(readArena(framedMessage(example)!))).toEqual(texts(example.messages))
+      expect(texts(readArena(framedMessage(example)!, example))).toEqual(texts(example.messages))
     },
   )
 

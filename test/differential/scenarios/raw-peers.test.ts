@@ -209,6 +209,13 @@ const GARBAGE: Record<string, (peer: Awaited<ReturnType<Run["rawConnection"]>>) 
     peer.greet()
     peer.ready({ socketType: "PULL" })
   },
+  "READY with two socket types, the first of them incompatible": (peer) => {
+    peer.greet()
+    peer.command(
+      "READY",
+      Buffer.concat([property("Socket-Type", "PULL"), property("Socket-Type", "PUSH")]),
+    )
+  },
   "READY with a truncated property": (peer) => {
     peer.greet()
     peer.command("READY", property("Socket-Type", "PUSH").subarray(0, -2))
