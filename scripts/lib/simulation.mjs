@@ -17,6 +17,16 @@ const LIMITS = [
     to: "const OPERATIONS_MAX = (__simulation as any).limits.operations",
   },
   {
+    file: "src/patterns/in-turns.ts",
+    from: /const AT_ONCE_STEPS = .+/g,
+    to: "const AT_ONCE_STEPS = (__simulation as any).limits.operations",
+  },
+  {
+    file: "src/patterns/in-turns.ts",
+    from: /const TURN_STEPS = .+/g,
+    to: "const TURN_STEPS = (__simulation as any).limits.operations",
+  },
+  {
     file: "src/transport/socket-reader.ts",
     from: /const SLICE_BYTES = .+/g,
     to: "const SLICE_BYTES = (__simulation as any).limits.sliceBytes",

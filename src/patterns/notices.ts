@@ -1,4 +1,5 @@
 import { Queue } from "../transport/queue.js"
+import { type Link, LinkedList } from "./linked-list.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 
@@ -24,93 +25,125 @@ export interface Notice {
   readonly isChange: boolean
 }
 
-/** An entry of the queue: a notice, a pipe that has a message, or a message of a pipe that has ended. */
-export type Entry = Notice | Pipe | Message
+/** The messages of a pipe that the program has not received. The queue has an entry for each. */
+export class PipeMessages {
+  #pipe: Pipe | undefined
+  /** The messages of a pipe that has ended. */
+  readonly #rest = new Queue<Message>()
 
-export function isNotice(entry: Entry): entry is Notice {
-  return "topic" in entry
+  constructor(pipe: Pipe) {
+    this.#pipe = pipe
+  }
+
+  /** Returns whether there is a message. There is none if the pipe was dropped with its messages. */
+  hasMessage(): boolean {
+    return this.#pipe ? this.#pipe.checkRead() : this.#rest.length > 0
+  }
+
+  read(): Message {
+    if (!this.#pipe) return this.#rest.shift() as Message
+    const message = this.#pipe.read() as Message
+    this.#pipe.checkRead() // so that the pipe reports the next message
+    return message
+  }
+
+  /** Takes all messages out of the pipe, which ends it. */
+  takeOut(): void {
+    const pipe = this.#pipe
+    this.#pipe = undefined
+    for (let message = pipe?.read(); message; message = pipe?.read()) this.#rest.push(message)
+  }
 }
+
+export type Entry = Notice | PipeMessages
 
 /**
  * The queue of notices and messages that an XPUB program has not received yet, in order.
  *
- * A program may never receive, yet its peers' subscriptions must be read. So when the queue gets
- * long, it drops each subscription that was cancelled before the program received it, together with
- * its cancellation, and each notice that changes nothing. The notices that remain are bounded by
- * the topics that peers are subscribed to and those that the program knows of. The messages are
- * bounded by the high-water marks of their pipes.
+ * A program may never receive, yet its peers' subscriptions must be read. So while the queue is
+ * long, a cancellation removes the subscription that it cancels, if the program has not received
+ * that, and notices that change nothing are not queued. The notices that remain are bounded by the
+ * topics that peers are subscribed to and those that the program knows of. The messages are bounded
+ * by the high-water marks of their pipes.
  */
 export class Notices {
-  #queue = new Queue<Entry>()
+  readonly #queue = new LinkedList<Entry>()
+  #length = 0
   #topicBytes = 0
-  #max = NOTICES_MAX
-  #maxBytes = TOPIC_BYTES_MAX
-
-  get length(): number {
-    return this.#queue.length
-  }
+  readonly #messages = new WeakMap<Pipe, PipeMessages>()
+  /**
+   * The subscriptions queued since the queue is long, by topic, and by pipe where `perPipe` is set;
+   * undefined while it is not long.
+   */
+  #subscriptions: Map<Pipe | undefined, Map<string, Link<Entry>>> | undefined
 
   first(): Entry | undefined {
-    return this.#queue.first()
+    return this.#queue.first?.item
   }
 
-  push(entry: Entry): void {
-    this.#queue.push(entry)
-    if (!isNotice(entry)) return
-    this.#topicBytes += entry.topic.length
-    if (this.#queue.length > this.#max || this.#topicBytes > this.#maxBytes) this.#compact()
+  push(notice: Notice): void {
+    if (this.#length < NOTICES_MAX && this.#topicBytes <= TOPIC_BYTES_MAX) {
+      this.#subscriptions = undefined
+      this.#append(notice)
+    } else if (notice.isChange) this.#pushLong(notice)
+  }
+
+  #pushLong(notice: Notice): void {
+    const { subscribe, topic, pipe, perPipe } = notice
+    const key = perPipe ? pipe : undefined
+    this.#subscriptions ??= new Map()
+    let links = this.#subscriptions.get(key)
+    if (subscribe) {
+      if (!links) {
+        links = new Map()
+        this.#subscriptions.set(key, links)
+      }
+      links.set(topic, this.#append(notice))
+      return
+    }
+    const link = links?.get(topic)
+    if (link) this.#remove(link)
+    else this.#append(notice)
+  }
+
+  #append(notice: Notice): Link<Entry> {
+    this.#length++
+    this.#topicBytes += notice.topic.length
+    return this.#queue.push(notice)
+  }
+
+  /** Adds an entry for a message that the pipe is about to queue. */
+  pushMessageOf(pipe: Pipe): void {
+    let messages = this.#messages.get(pipe)
+    if (!messages) {
+      messages = new PipeMessages(pipe)
+      this.#messages.set(pipe, messages)
+    }
+    this.#queue.push(messages)
   }
 
   shift(): Entry | undefined {
-    const entry = this.#queue.shift()
-    if (entry && isNotice(entry)) this.#topicBytes -= entry.topic.length
-    return entry
+    const { first } = this.#queue
+    if (first) this.#remove(first)
+    return first?.item
   }
 
-  /** Replaces each entry of `pipe` by the message itself, so that the pipe can end. */
+  #remove(link: Link<Entry>): void {
+    this.#queue.remove(link)
+    const { item } = link
+    if (item instanceof PipeMessages) return
+    const { topic, pipe, perPipe } = item
+    this.#length--
+    this.#topicBytes -= topic.length
+    const key = perPipe ? pipe : undefined
+    const links = this.#subscriptions?.get(key)
+    if (links?.get(topic) !== link) return
+    links.delete(topic)
+    if (links.size === 0) this.#subscriptions?.delete(key)
+  }
+
+  /** Takes the messages out of a pipe that is ending, so that it can end before they are received. */
   takeOut(pipe: Pipe): void {
-    for (let i = this.#queue.length; i > 0; i--) {
-      const first = this.#queue.shift()
-      const entry = first === pipe ? pipe.read() : first
-      if (entry) this.#queue.push(entry)
-    }
-  }
-
-  #compact(): void {
-    const kept: (Entry | undefined)[] = []
-    /** Indexes of subscriptions in `kept`, by topic, and by pipe where `perPipe` is set. */
-    const subscriptions = new Map<Pipe | undefined, Map<string, number>>()
-    for (let entry = this.#queue.shift(); entry; entry = this.#queue.shift()) {
-      if (!isNotice(entry)) {
-        kept.push(entry)
-        continue
-      }
-      const { subscribe, topic, pipe, perPipe, isChange } = entry
-      if (!isChange) continue
-      const key = perPipe ? pipe : undefined
-      let places = subscriptions.get(key)
-      if (!places) {
-        places = new Map()
-        subscriptions.set(key, places)
-      }
-      const place = places.get(topic)
-      if (subscribe) places.set(topic, kept.push(entry) - 1)
-      else if (place === undefined) kept.push(entry)
-      else {
-        kept[place] = undefined
-        places.delete(topic)
-      }
-    }
-    this.#queue = new Queue()
-    this.#topicBytes = 0
-    for (const entry of kept) {
-      if (!entry) continue
-      this.#queue.push(entry)
-      if (isNotice(entry)) this.#topicBytes += entry.topic.length
-    }
-    // Compact again only after the queue has doubled, because compacting takes time in proportion
-    // to its length.
-    this.#max = Math.max(NOTICES_MAX, 2 * this.#queue.length)
-    this.#maxBytes = Math.max(TOPIC_BYTES_MAX, 2 * this.#topicBytes)
+    this.#messages.get(pipe)?.takeOut()
   }
 }

@@ -369,7 +369,7 @@ export class Outbound implements Flushable {
       if (!item) return
       this.#writeItem(connection, item)
       if (connection.blocked) {
-        pending.copy()
+        pending.copySome()
         return
       }
     }

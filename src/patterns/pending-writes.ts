@@ -8,8 +8,8 @@ const COPY_SHARE = 8
 
 /** Encoded messages and commands that the network has not had room for. */
 export class PendingWrites extends Queue<PendingWrite> {
-  /** Chunks added since the queue was last checked for copying. */
-  #addedSinceCopied = 0
+  /** Items added and taken since the queue was last checked for copying. */
+  #changes = 0
 
   /** The messages of the chunks; commands do not count. */
   get waiting(): Waiting {
@@ -22,15 +22,28 @@ export class PendingWrites extends Queue<PendingWrite> {
     return total
   }
 
-  /**
-   * Adds a chunk that has to wait. Copies the waiting chunks from time to time, because slabs empty
-   * while chunks are queued.
-   */
+  override push(item: PendingWrite): void {
+    this.#changes++
+    super.push(item)
+  }
+
+  override shift(): PendingWrite | undefined {
+    this.#changes++
+    return super.shift()
+  }
+
+  /** Adds a chunk that has to wait. */
   pushCopy(chunk: Chunk): void {
     this.push(chunk.copied())
-    if (++this.#addedSinceCopied * COPY_SHARE < this.length) return
-    this.#addedSinceCopied = 0
-    this.copy()
+    this.copySome()
+  }
+
+  /**
+   * Copies the waiting chunks from time to time, because slabs empty while chunks are queued. A peer
+   * that reads slowly can make the queue long.
+   */
+  copySome(): void {
+    if (this.#changes * COPY_SHARE >= this.length) this.#copy()
   }
 
   /**
@@ -67,15 +80,16 @@ export class PendingWrites extends Queue<PendingWrite> {
     super.clear()
     for (const item of items) this.push(item)
     for (const item of others) this.push(item)
-    this.copy()
+    this.#copy()
   }
 
   /** Copies chunks into memory of their own, so that their slabs can be reused. */
-  copy(): void {
+  #copy(): void {
     for (let i = this.length; i > 0; i--) {
       const item = this.shift() as PendingWrite
       this.push(item instanceof Chunk ? item.copied() : item)
     }
+    this.#changes = 0
   }
 
   /** Drops everything. */

@@ -1,4 +1,5 @@
 import { Distribution } from "./distribution.js"
+import { runInTurns } from "./in-turns.js"
 import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, type Routing, SocketType } from "./socket-type.js"
@@ -15,18 +16,18 @@ export class Radio extends SocketType {
   override readonly name = "RADIO"
   readonly #out = new Distribution()
   readonly #groups = new Map<string, Set<Pipe>>()
-  /** Number of groups that each peer has joined. */
-  readonly #joined = new Map<Pipe, number>()
+  /** The groups that each peer has joined. */
+  readonly #joined = new Map<Pipe, Set<string>>()
 
   attach(pipe: Pipe): void {
     this.#out.attach(pipe)
   }
 
   terminated(pipe: Pipe): void {
+    const joined = this.#joined.get(pipe)
     this.#joined.delete(pipe)
-    for (const [group, pipes] of this.#groups)
-      if (pipes.delete(pipe) && pipes.size === 0) this.#groups.delete(group)
     this.#out.terminated(pipe)
+    if (joined) runInTurns(this.#leaveAll(pipe, joined))
   }
 
   override command(pipe: Pipe, name: string, data: Buffer): boolean {
@@ -34,16 +35,33 @@ export class Radio extends SocketType {
     const group = data.toString("latin1")
     const pipes = this.#groups.get(group)
     if (name === "JOIN") {
-      const joined = this.#joined.get(pipe) ?? 0
-      if (pipes?.has(pipe) || joined >= GROUPS_MAX) return true
-      this.#joined.set(pipe, joined + 1)
+      let joined = this.#joined.get(pipe)
+      if (!joined) {
+        joined = new Set()
+        this.#joined.set(pipe, joined)
+      }
+      if (joined.size >= GROUPS_MAX) return true
+      joined.add(group)
       if (pipes) pipes.add(pipe)
       else this.#groups.set(group, new Set([pipe]))
-    } else if (name === "LEAVE" && pipes) {
-      if (pipes.delete(pipe)) this.#joined.set(pipe, (this.#joined.get(pipe) as number) - 1)
-      if (pipes.size === 0) this.#groups.delete(group)
+    } else if (name === "LEAVE") {
+      this.#joined.get(pipe)?.delete(group)
+      this.#leave(pipe, group)
     }
     return true
+  }
+
+  *#leaveAll(pipe: Pipe, groups: Iterable<string>): Generator<number> {
+    for (const group of groups) {
+      this.#leave(pipe, group)
+      yield 1
+    }
+  }
+
+  #leave(pipe: Pipe, group: string): void {
+    const pipes = this.#groups.get(group)
+    pipes?.delete(pipe)
+    if (pipes?.size === 0) this.#groups.delete(group)
   }
 
   /**

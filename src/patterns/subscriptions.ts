@@ -1,3 +1,4 @@
+import { sortedInTurns } from "./sorted-in-turns.js"
 import { Trie, type TrieNode } from "./trie.js"
 
 /** Returns whether a part is a ZMTP 3.0 subscription: 1 subscribes, 0 cancels. */
@@ -48,13 +49,22 @@ interface Subscribed<T> {
   bytes: number
 }
 
+/** Called with a topic that a subscriber has left, and whether it was the last subscription to it. */
+type Removed = (topic: Buffer, wasLast: boolean) => void
+
+/** Bytes of a topic that take as long to sort as a short topic does. */
+const STEP_BYTES = 256
+
 /** The topics of the subscribers of a PUB or XPUB (libzmq's mtrie_t). */
 export class MultiTopics<T> {
   readonly #topics = new Trie<Subscribers<T>>()
   readonly #of = new Map<T, Subscribed<T>>()
+  /** The subscribers whose topics are being removed. */
+  readonly #leaving = new Map<T, Removed | undefined>()
 
   /** Adds a subscription. Returns whether it is the first to its topic. */
   add(topic: Buffer, subscriber: T): boolean {
+    this.#finishLeaving(topic)
     const node = this.#topics.add(topic)
     const { value } = node
     if (value === undefined) node.value = subscriber
@@ -74,6 +84,7 @@ export class MultiTopics<T> {
 
   /** Removes a subscription. Returns "last" if its topic has no other subscriber. */
   remove(topic: Buffer, subscriber: T): "not found" | "last" | "others" {
+    this.#finishLeaving(topic)
     const node = this.#topics.find(topic)
     const subscribed = this.#of.get(subscriber)
     if (!node || !subscribed?.nodes.delete(node)) return "not found"
@@ -89,20 +100,58 @@ export class MultiTopics<T> {
   }
 
   /**
-   * Removes all subscriptions of a subscriber. Calls `removed` with each topic, in order, and
-   * whether it was the last subscription to it.
+   * Returns the work of removing all subscriptions of a subscriber, which yields the number of steps
+   * that it took. If `removed` is given, it is called with each topic, in order. Until the work is
+   * done, the others notice nothing: a topic that one of them subscribes to or cancels is removed
+   * before that.
    */
-  removeAll(subscriber: T, removed?: (topic: Buffer, wasLast: boolean) => void): void {
-    const nodes = this.#of.get(subscriber)?.nodes ?? []
+  removeAll(subscriber: T, removed?: Removed): Iterator<number> {
+    const subscribed = this.#of.get(subscriber)
+    if (!subscribed) return [].values()
+    this.#leaving.set(subscriber, removed)
+    return this.#leave(subscriber, subscribed, removed)
+  }
+
+  *#leave(
+    subscriber: T,
+    { nodes }: Subscribed<T>,
+    removed: Removed | undefined,
+  ): Generator<number> {
+    if (removed) {
+      for (const item of sortedInTurns(textsOf(nodes))) {
+        // The topic may have been removed meanwhile.
+        if (item && nodes.delete(item.node))
+          removed(Buffer.from(item.text, "latin1"), this.#remove(item.node, subscriber) === "last")
+        yield 1 + Math.floor((item?.text.length ?? 0) / STEP_BYTES)
+      }
+    } else
+      for (const node of nodes) {
+        nodes.delete(node)
+        this.#remove(node, subscriber)
+        yield 1
+      }
     this.#of.delete(subscriber)
-    if (!removed) {
-      for (const node of nodes) this.#remove(node, subscriber)
-      return
+    this.#leaving.delete(subscriber)
+  }
+
+  /** Removes a topic from the subscribers that are leaving. */
+  #finishLeaving(topic: Buffer): void {
+    if (this.#leaving.size === 0) return
+    const node = this.#topics.find(topic)
+    if (node?.value === undefined) return
+    for (const subscriber of this.#leavingFrom(node.value)) {
+      this.#of.get(subscriber)?.nodes.delete(node)
+      const outcome = this.#remove(node, subscriber)
+      this.#leaving.get(subscriber)?.(topic, outcome === "last")
     }
-    const topics = Array.from(nodes, (node) => ({ node, text: node.key.toString("latin1") }))
-    topics.sort((a, b) => (a.text < b.text ? -1 : 1))
-    for (const { node, text } of topics)
-      removed(Buffer.from(text, "latin1"), this.#remove(node, subscriber) === "last")
+  }
+
+  #leavingFrom(value: Subscribers<T>): T[] {
+    if (!(value instanceof Set)) return this.#leaving.has(value) ? [value] : []
+    // Either may be large.
+    return value.size < this.#leaving.size
+      ? [...value].filter((subscriber) => this.#leaving.has(subscriber))
+      : [...this.#leaving.keys()].filter((subscriber) => value.has(subscriber))
   }
 
   /**
@@ -128,4 +177,9 @@ export class MultiTopics<T> {
     this.#topics.remove(node)
     return "last"
   }
+}
+
+/** Yields nodes with their keys as text, which sorts as bytes do. */
+function* textsOf<V>(nodes: Iterable<TrieNode<V>>): Generator<{ node: TrieNode<V>; text: string }> {
+  for (const node of nodes) yield { node, text: node.key.toString("latin1") }
 }

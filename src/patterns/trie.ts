@@ -1,5 +1,10 @@
 /** Number of children above which a table finds them faster than a search. */
 const SEARCHED_MAX = 8
+/**
+ * Bytes of a prefix up to which it is copied where nodes are split and joined. A longer one is left
+ * as it is: each topic that a peer adds or removes would copy a long topic of another.
+ */
+const COPIED_MAX = 1024
 
 /** A node of a `Trie`: the bytes that its key adds to its parent's, as a latin1 string, and a value. */
 export class TrieNode<V> {
@@ -61,7 +66,12 @@ export class TrieNode<V> {
   append(child: TrieNode<V>): void {
     // Copied, because an array that grows in place reserves far more than the few children of most nodes.
     this.children = [...(this.children ?? []), child]
-    this.#places = undefined
+    if (this.#places) this.#places[child.firstByte] = this.children.length
+  }
+
+  /** Adds a child before the only other one. */
+  prepend(child: TrieNode<V>): void {
+    this.children = [child, ...(this.children as TrieNode<V>[])]
   }
 
   /** Removes a child. As in libzmq, the last one takes its place. */
@@ -71,7 +81,11 @@ export class TrieNode<V> {
     const last = children.pop() as TrieNode<V>
     if (place < children.length) children[place] = last
     if (children.length === 0) this.children = undefined
-    this.#places = undefined
+    if (children.length <= SEARCHED_MAX) this.#places = undefined
+    else if (this.#places) {
+      this.#places[last.firstByte] = place + 1
+      this.#places[child.firstByte] = 0
+    }
   }
 
   /** Replaces a child by one whose prefix begins with the same byte. */
@@ -109,7 +123,9 @@ export class Trie<V> {
       const child = node.children?.[node.placeOf(key[at] as number)]
       if (child === undefined) {
         const leaf = new TrieNode<V>(key.toString("latin1", at), node)
-        node.append(leaf)
+        // Where libzmq would split a node, the new one comes first.
+        if (this.#mayJoin(node)) node.prepend(leaf)
+        else node.append(leaf)
         return leaf
       }
       const shared = sharedLength(child.prefix, key, at)
@@ -136,8 +152,14 @@ export class Trie<V> {
       parent.removeChild(empty)
       empty = parent
     }
-    if (empty.parent && empty.value === undefined && empty.children?.length === 1)
-      join(empty.children[0] as TrieNode<V>, empty)
+    if (!this.#mayJoin(empty)) return
+    const [child] = empty.children as [TrieNode<V>]
+    if (child.prefix.length <= COPIED_MAX) join(child, empty)
+  }
+
+  /** Returns whether a node is only there for a single child, which could replace it. */
+  #mayJoin(node: TrieNode<V>): boolean {
+    return node !== this.root && node.value === undefined && node.children?.length === 1
   }
 
   /** Yields all nodes with values, in the order in which libzmq sends its subscriptions again. */
@@ -163,10 +185,11 @@ function sharedLength(prefix: string, key: Buffer, at: number): number {
 function split<V>(node: TrieNode<V>, length: number): TrieNode<V> {
   const parent = node.parent as TrieNode<V>
   const upper = new TrieNode<V>(flat(node.prefix.slice(0, length)), parent)
+  const lower = node.prefix.slice(length)
   parent.replace(node, upper)
   upper.children = [node]
   node.parent = upper
-  node.prefix = flat(node.prefix.slice(length))
+  node.prefix = lower.length <= COPIED_MAX ? flat(lower) : lower
   return upper
 }
 

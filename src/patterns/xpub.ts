@@ -1,6 +1,7 @@
 import { Distribution } from "./distribution.js"
+import { runInTurns } from "./in-turns.js"
 import type { Message } from "./message.js"
-import { type Entry, isNotice, type Notice, Notices } from "./notices.js"
+import { type Entry, type Notice, Notices, PipeMessages } from "./notices.js"
 import type { Pipe } from "./pipe.js"
 import { type Refusal, SocketType } from "./socket-type.js"
 import { isSubscription, MultiTopics } from "./subscriptions.js"
@@ -44,8 +45,8 @@ export class XPub extends SocketType {
   terminated(pipe: Pipe): void {
     const { manual } = this.options
     const tells = this.notifies ? this.#notifyOfEnd(pipe) : undefined
-    if (manual) this.#wanted.removeAll(pipe, tells)
-    this.#topics.removeAll(pipe, manual ? undefined : tells)
+    if (manual) runInTurns(this.#wanted.removeAll(pipe, tells))
+    runInTurns(this.#topics.removeAll(pipe, manual ? undefined : tells))
     if (this.#last === pipe) this.#last = undefined
     this.#out.terminated(pipe)
   }
@@ -82,8 +83,7 @@ export class XPub extends SocketType {
     if (!this.hasIn()) return "EAGAIN"
     if (this.#rest.length > 0) return this.#toNotice(this.#rest)
     const entry = this.#waiting.shift() as Entry
-    if (Array.isArray(entry)) return this.#toNotice(entry)
-    if (!isNotice(entry)) return this.#toNotice(this.#read(entry))
+    if (entry instanceof PipeMessages) return this.#toNotice(entry.read())
     const { pipe, subscribe, topic } = entry
     if (this.options.manual) this.#last = this.#out.has(pipe) ? pipe : undefined
     return [Buffer.from(`${subscribe ? "\x01" : "\x00"}${topic}`, "latin1")]
@@ -92,7 +92,7 @@ export class XPub extends SocketType {
   override hasIn(): boolean {
     if (this.#rest.length > 0) return true
     for (let first = this.#waiting.first(); first; first = this.#waiting.first()) {
-      if (Array.isArray(first) || isNotice(first) || first.checkRead()) return true
+      if (!(first instanceof PipeMessages) || first.hasMessage()) return true
       // The pipe was dropped together with its messages.
       this.#waiting.shift()
     }
@@ -129,13 +129,13 @@ export class XPub extends SocketType {
       message.splice(0, message.length, ...rest)
     }
     if (!this.notifies) return true
-    this.#waiting.push(pipe)
+    this.#waiting.pushMessageOf(pipe)
     return false
   }
 
   /**
-   * Moves the pipe's messages to the queue, so that the pipe and its topics can go before the
-   * program has received them.
+   * Takes the messages out of the pipe, so that the pipe and its topics can go before the program
+   * has received them.
    */
   ending(pipe: Pipe): void {
     this.#waiting.takeOut(pipe)
@@ -170,12 +170,6 @@ export class XPub extends SocketType {
     const end = message.findIndex(isSubscription) + 1
     this.#rest = end > 0 ? message.slice(end) : []
     return end > 0 ? message.slice(0, end) : message
-  }
-
-  #read(pipe: Pipe): Message {
-    const message = pipe.read() as Message
-    pipe.checkRead()
-    return message
   }
 
   /** Adds or removes a subscription of a peer. Returns the notice for the program, if one is due. */

@@ -31,7 +31,11 @@ export class XSub extends SocketType {
 
   /** Sends all subscriptions again, because a new connection knows none of them. */
   override hiccuped(pipe: Pipe): void {
-    for (const topic of this.topics) pipe.writeCommand("SUBSCRIBE", topic)
+    for (const topic of this.topics) {
+      // As in libzmq, those beyond the high-water mark are not sent: each new peer would cost as many.
+      if (!pipe.checkWrite()) return
+      pipe.writeCommand("SUBSCRIBE", topic)
+    }
   }
 
   override readActivated(pipe: Pipe): void {

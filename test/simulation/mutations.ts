@@ -48,8 +48,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/xpub.ts",
-        from: "    this.#waiting.push(pipe)\n    return false",
-        to: "    this.#waiting.push(message)\n    this.events.readable()\n    return true",
+        from: "    this.#waiting.pushMessageOf(pipe)\n    return false",
+        to: "    const taken: any = { checkRead: () => message !== undefined, read: () => { const read = message; message = undefined as any; return read } }\n    this.#waiting.pushMessageOf(taken)\n    this.events.readable()\n    return true",
       },
     ],
   },
@@ -251,10 +251,10 @@ export const mutations: readonly Mutation[] = [
       {
         file: "src/patterns/xsub.ts",
         from: `  override hiccuped(pipe: Pipe): void {
-    for (const topic of this.topics) pipe.writeCommand("SUBSCRIBE", topic)`,
+    for (const topic of this.topics) {`,
         to: `  override hiccuped(pipe: Pipe): void {
     if (pipe.peerRoutingId !== undefined) return
-    for (const topic of this.topics) pipe.writeCommand("SUBSCRIBE", topic)`,
+    for (const topic of this.topics) {`,
       },
     ],
   },

@@ -115,6 +115,22 @@ describe.each(encodings)("over $name", (transport) => {
     expect(await take(1, sub)).toEqual(["b"])
   })
 
+  test("the topics of a subscriber that leaves are cancelled in order, however many", async () => {
+    const { pub, subscriber } = await publisher()
+    const [first, second] = [await subscriber(), await subscriber()]
+    // No more than the high-water mark leaves room for.
+    const topics = Array.from({ length: 900 }, (_, i) => `${(i * 7919) % 900} topic`)
+    first.subscribe(...topics)
+    await take(topics.length, pub)
+    second.subscribe("100 topic", "101 topic", "end")
+    await take(1, pub)
+    first.close()
+    const left = topics.filter((topic) => !/^10[01] /.test(topic)).sort()
+    expect(await take(left.length, pub)).toEqual(left.map(unsubscribe))
+    second.unsubscribe("100 topic")
+    expect(await take(1, pub)).toEqual([unsubscribe("100 topic")])
+  })
+
   test("an XPUB sends its welcomeMessage to each subscriber", async () => {
     const { pub, subscriber } = await publisher()
     pub.welcomeMessage = "welcome"

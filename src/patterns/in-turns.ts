@@ -1,0 +1,42 @@
+/**
+ * Work that a peer can make long, such as the removal of a subscriber with many topics. A little is
+ * done at once, and the rest in turns of the event loop.
+ */
+import { Queue } from "../transport/queue.js"
+
+/** Steps that are done at once, and those of a turn. A step takes a few microseconds. */
+const AT_ONCE_STEPS = 256
+const TURN_STEPS = 1024
+
+/** The work that is left to do. */
+const queue = new Queue<Iterator<number>>()
+
+/** Does some of `work`, which yields the number of steps that it took, and the rest in later turns. */
+export function runInTurns(work: Iterator<number>): void {
+  if (take(work, AT_ONCE_STEPS) > 0) return
+  queue.push(work)
+  if (queue.length === 1) setImmediate(runTurn)
+}
+
+function runTurn(): void {
+  let left = TURN_STEPS
+  try {
+    for (let work = queue.first(); work && left > 0; work = queue.first()) {
+      left = take(work, left)
+      if (left > 0) queue.shift()
+    }
+  } finally {
+    if (queue.length > 0) setImmediate(runTurn)
+  }
+}
+
+/** Takes steps, at least `steps` unless the work ends. Returns how many are left; none if it goes on. */
+function take(work: Iterator<number>, steps: number): number {
+  let left = steps
+  while (left > 0) {
+    const { done, value } = work.next()
+    if (done) return left
+    left -= value
+  }
+  return 0
+}
