@@ -1,4 +1,4 @@
-import { checkBytes } from "../codec/options.js"
+import { checkView } from "../codec/options.js"
 import type {
   CaptureCommand,
   CaptureConnection,
@@ -47,8 +47,7 @@ const CHUNK_BYTES = 1 << 18
  * @throws TypeError or RangeError if an option is unknown or out of range.
  */
 export function decodeCapture(file: Uint8Array, options: CaptureOptions = {}): Capture {
-  checkBytes("file", file)
-  return decodeWithin(file, options, KEPT_MAX_BYTES)
+  return decodeWithin(checkView("file", file), options, KEPT_MAX_BYTES)
 }
 
 /** Decodes a capture, and keeps messages, commands and errors until they exceed `maxBytes`. */

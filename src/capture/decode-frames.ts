@@ -2,7 +2,7 @@ import { copy } from "../codec/arrays.js"
 import { outOfRange, shown, wrongValue } from "../codec/errors.js"
 import { areFlags, BODY_MAX_BYTES, COMMAND, FrameHead, frameError, MORE } from "../codec/frames.js"
 import { loadInstanceSync, type WasmSource } from "../codec/module.js"
-import { checkBudget, checkBytes, checkDictionary, ownOptions } from "../codec/options.js"
+import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
 import { type DecodedMessage, MessageDecoder, type TransportName } from "./streams/messages.js"
 
 /** Options of `decodeFrames`. */
@@ -26,8 +26,8 @@ export interface DecodeFramesOptions {
  * @throws RangeError if the bytes end in the middle of a message, or an option is out of range.
  * @throws TypeError if an argument has another type.
  */
-export function decodeFrames(frames: Uint8Array, options: DecodeFramesOptions): DecodedMessage[] {
-  checkBytes("frames", frames)
+export function decodeFrames(given: Uint8Array, options: DecodeFramesOptions): DecodedMessage[] {
+  const frames = checkView("frames", given)
   const names = ["transport", "dictionary", "maxMessageSize", "wasm"]
   const { transport, dictionary, maxMessageSize, wasm } = ownOptions(options, names)
   if (transport !== "lz4+tcp" && transport !== "tcp")

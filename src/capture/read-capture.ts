@@ -1,6 +1,6 @@
 import { shown, wrongType } from "../codec/errors.js"
 import { loadInstance } from "../codec/module.js"
-import { checkBytes, own, ownOptions } from "../codec/options.js"
+import { checkView, own, ownOptions } from "../codec/options.js"
 import type { CaptureEvent, CaptureOptions } from "./events.js"
 import { CaptureReader, OPTION_NAMES } from "./reader.js"
 
@@ -42,7 +42,7 @@ export async function* readCapture(
   let read = 0
   signal?.throwIfAborted()
   for await (const chunk of chunks) {
-    checkBytes("a chunk", chunk)
+    checkView("a chunk", chunk)
     for (let at = 0; at < chunk.length; at += CHUNK_BYTES) {
       const piece = chunk.subarray(at, at + CHUNK_BYTES)
       const events = reader.push(piece)

@@ -1,6 +1,6 @@
 import { closed } from "../codec/errors.js"
 import { loadInstanceSync } from "../codec/module.js"
-import { checkBudget, checkBytes, checkDictionary, ownOptions } from "../codec/options.js"
+import { checkBudget, checkDictionary, checkView, ownOptions } from "../codec/options.js"
 import type { CaptureConnection, CaptureEvent, CaptureOptions, Side, Time } from "./events.js"
 import { StreamReader } from "./packets/stream-reader.js"
 import { SharedMemory } from "./streams/memory.js"
@@ -71,8 +71,8 @@ export class CaptureReader {
    */
   push(chunk: Uint8Array): CaptureEvent[] {
     this.#checkOpen()
-    checkBytes("chunk", chunk)
-    return this.#run(() => this.#streams.push(chunk))
+    const bytes = checkView("chunk", chunk)
+    return this.#run(() => this.#streams.push(bytes))
   }
 
   /**

@@ -4,9 +4,10 @@
 import { budgetHalves, Decoder } from "./decoder.js"
 import { Encoder } from "./encoder.js"
 import { closed, outOfMemory, ProtocolError, shown, wrongType, wrongValue } from "./errors.js"
+import { fixedBytes } from "./fixed-view.js"
 import { Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance, loadInstanceSync } from "./module.js"
-import { type CodecOptions, checkBytes, checkCodecOptions, own, type Settings } from "./options.js"
+import { type CodecOptions, checkCodecOptions, checkView, own, type Settings } from "./options.js"
 import { ArraySource } from "./source.js"
 import type { Traffic } from "./traffic.js"
 import { ALONE, FIRST, LAST } from "./wire.js"
@@ -101,12 +102,10 @@ export class Codec {
     this.#checkOpen()
     if (!Array.isArray(messages))
       throw wrongType(`messages must be an array; got ${shown(messages)}`)
-    checkAll(messages, checkMessage)
+    const plain = checkAll(messages, (message) => checkMessage(message, fixedBytes))
     const wire: Uint8Array[][] = []
     let shipped = false
-    for (const group of this.#arenas
-      ? this.#encoder.groups(messages)
-      : messages.map((one) => [one])) {
+    for (const group of this.#arenas ? this.#encoder.groups(plain) : plain.map((one) => [one])) {
       if (this.#encoder.adoptTrained()) this.#dictionaryDue = true
       const encoded = this.#encoder.messages(group)
       if (this.#dictionaryDue && !shipped) {
@@ -117,7 +116,7 @@ export class Codec {
       for (const message of group) this.#encoder.sample(message)
     }
     if (shipped) this.#dictionaryDue = false
-    countPlain(this.#sent, messages)
+    countPlain(this.#sent, plain)
     countWire(this.#sent, wire)
     return wire
   }
@@ -133,15 +132,15 @@ export class Codec {
    */
   decode(wire: readonly Uint8Array[]): Uint8Array[][] {
     this.#checkOpen()
-    checkMessage(wire)
+    const parts = checkMessage(wire)
     const message: Uint8Array[] = []
-    for (const [i, part] of wire.entries()) {
-      const place = (i === 0 ? FIRST : 0) | (i === wire.length - 1 ? LAST : 0)
+    for (const [i, part] of parts.entries()) {
+      const place = (i === 0 ? FIRST : 0) | (i === parts.length - 1 ? LAST : 0)
       const decoded = this.#decoder.part(new ArraySource(part), place, i)
-      if (Array.isArray(decoded)) return this.#receive(decoded, wire)
+      if (Array.isArray(decoded)) return this.#receive(decoded, parts)
       message.push(decoded)
     }
-    return this.#receive([message], wire)
+    return this.#receive([message], parts)
   }
 
   /**
@@ -154,8 +153,9 @@ export class Codec {
    */
   encodePart(plain: Uint8Array): Uint8Array {
     this.#checkOpen()
-    const wire = this.#encoder.part(checkBytes("plain", plain))
-    countPlain(this.#sent, [[plain]])
+    const bytes = checkView("plain", plain)
+    const wire = this.#encoder.part(bytes)
+    countPlain(this.#sent, [[bytes]])
     countWire(this.#sent, [[wire]])
     return wire
   }
@@ -171,9 +171,10 @@ export class Codec {
    */
   decodePart(wire: Uint8Array): Uint8Array | undefined {
     this.#checkOpen()
-    const decoded = this.#decoder.part(new ArraySource(checkBytes("wire", wire)), ALONE, 0)
+    const bytes = checkView("wire", wire)
+    const decoded = this.#decoder.part(new ArraySource(bytes), ALONE, 0)
     if (!Array.isArray(decoded)) {
-      this.#receive([[decoded]], [wire])
+      this.#receive([[decoded]], [bytes])
       return decoded
     }
     if (decoded.length > 0)
@@ -181,7 +182,7 @@ export class Codec {
         "ERR_LZ4_ARENA",
         `the part is an arena of ${decoded.length} messages, not a part of one; decode returns them`,
       )
-    this.#receive([], [wire])
+    this.#receive([], [bytes])
     return undefined
   }
 
@@ -198,10 +199,9 @@ export class Codec {
    */
   encodeInto(plain: Uint8Array, target: Uint8Array): number {
     this.#checkOpen()
-    checkBytes("plain", plain)
-    const plainBytes = plain.length
-    const wireBytes = this.#encoder.partInto(plain, checkBytes("target", target))
-    countPart(this.#sent, plainBytes, wireBytes)
+    const bytes = checkView("plain", plain)
+    const wireBytes = this.#encoder.partInto(bytes, checkView("target", target))
+    countPart(this.#sent, bytes.length, wireBytes)
     return wireBytes
   }
 
@@ -221,10 +221,9 @@ export class Codec {
    */
   decodeInto(wire: Uint8Array, target: Uint8Array): number {
     this.#checkOpen()
-    checkBytes("wire", wire)
-    const wireBytes = wire.length
-    const plainBytes = this.#decoder.partInto(wire, checkBytes("target", target))
-    countPart(this.#received, plainBytes, wireBytes)
+    const bytes = checkView("wire", wire)
+    const plainBytes = this.#decoder.partInto(bytes, checkView("target", target))
+    countPart(this.#received, plainBytes, bytes.length)
     return plainBytes
   }
 
@@ -240,7 +239,7 @@ export class Codec {
    */
   decodedSize(wire: Uint8Array): number {
     this.#checkOpen()
-    return this.#decoder.plainBytes(checkBytes("wire", wire))
+    return this.#decoder.plainBytes(checkView("wire", wire))
   }
 
   /** The traffic so far. Each read returns a copy. */
@@ -288,14 +287,20 @@ function countWire(traffic: Traffic, messages: readonly (readonly Uint8Array[])[
   for (const message of messages) for (const part of message) traffic.wireBytes += part.length
 }
 
-function checkMessage(message: unknown): void {
+/** Returns fixed views of the parts of a message. */
+function checkMessage(message: unknown, fixed?: (array: Uint8Array) => Uint8Array): Uint8Array[] {
   if (!Array.isArray(message))
     throw wrongType(`a message must be an array of Uint8Array; got ${shown(message)}`)
   if (message.length === 0) throw wrongValue("a message must have at least one part; got none")
-  checkAll(message, (part, i) => checkBytes(`part ${i}`, part))
+  return checkAll(message, (part, i) => checkView(`part ${i}`, part, fixed))
 }
 
-/** Checks each item of a list. A hole, which forEach would skip, counts as undefined. */
-function checkAll(list: readonly unknown[], check: (value: unknown, index: number) => void): void {
-  for (let i = 0; i < list.length; i++) check(list[i], i)
+/**
+ * Returns the results of checking the items of a list, each of which is read once, because a getter may return
+ * something else each time. A hole, which forEach would skip, counts as undefined.
+ */
+function checkAll<T>(list: readonly unknown[], check: (item: unknown, index: number) => T): T[] {
+  const results: T[] = []
+  for (let i = 0; i < list.length; i++) results.push(check(list[i], i))
+  return results
 }

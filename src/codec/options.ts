@@ -1,4 +1,5 @@
 import { outOfRange, shown, wrongType, wrongValue } from "./errors.js"
+import { fixedView, isUint8Array } from "./fixed-view.js"
 import type { WasmSource } from "./module.js"
 import { DICTIONARY_MAX_BYTES } from "./wire.js"
 
@@ -253,7 +254,7 @@ function readEffort({ acceleration, level }: Lz4Options): number {
 
 /** Returns a copy of a dictionary. */
 export function checkDictionary(dictionary: unknown): Uint8Array {
-  const bytes = checkBytes("dictionary", dictionary)
+  const bytes = checkView("dictionary", dictionary)
   if (bytes.length < 1 || bytes.length > DICTIONARY_MAX_BYTES)
     throw outOfRange(
       `dictionary must be 1 to ${DICTIONARY_MAX_BYTES} bytes long; got ${bytes.length}`,
@@ -261,12 +262,14 @@ export function checkDictionary(dictionary: unknown): Uint8Array {
   return new Uint8Array(bytes)
 }
 
-/** Accepts a Uint8Array of any realm, including a Buffer. */
-export function checkBytes(what: string, value: unknown): Uint8Array {
-  if (value instanceof Uint8Array) return value
-  if (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) === "[object Uint8Array]")
-    return value as Uint8Array
-  throw wrongType(`${what} must be a Uint8Array; got ${shown(value)}`)
+/** Accepts a Uint8Array of any realm, including a Buffer. Returns a fixed view of it. */
+export function checkView(
+  what: string,
+  value: unknown,
+  fixed: (array: Uint8Array) => Uint8Array = fixedView,
+): Uint8Array {
+  if (!isUint8Array(value)) throw wrongType(`${what} must be a Uint8Array; got ${shown(value)}`)
+  return fixed(value)
 }
 
 function checkArenas(arenas: unknown): boolean {

@@ -3,6 +3,7 @@ import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
 import { type Chunk, ChunkBuilder, type Content, type Packing } from "./chunk.js"
 import { encodeLarge } from "./encoder.js"
 import { closed } from "./errors.js"
+import { fixedView } from "./fixed-view.js"
 import {
   countFrames,
   FrameHead,
@@ -199,7 +200,7 @@ export class Sender {
       builder.append(frames)
       let { messages, plainBytes } = countFrames(frames)
       if (message.length > 0) messages++
-      for (const [i, part] of message.entries()) {
+      for (const [i, part] of message.map(fixedView).entries()) {
         builder.reserve(LONG_HEAD_BYTES + part.length)
         builder.append(frameHead(part, i < message.length - 1 ? MORE : 0))
         builder.append(part)
@@ -313,7 +314,7 @@ export class Sender {
 
   #gatherMessage(message: readonly Uint8Array[]): void {
     for (let i = 0; i < message.length; i++)
-      this.#gatherPart(message[i] as Uint8Array, i < message.length - 1 ? MORE : 0)
+      this.#gatherPart(fixedView(message[i] as Uint8Array), i < message.length - 1 ? MORE : 0)
   }
 
   #gatherPart(part: Uint8Array, more: number): void {

@@ -1,7 +1,7 @@
 import { outOfMemory, shown, wrongType } from "./errors.js"
 import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance } from "./module.js"
-import { checkBytes, checkCapacity, ownOptions, type Training } from "./options.js"
+import { checkCapacity, checkView, ownOptions, type Training } from "./options.js"
 
 /** Trains a dictionary on the first messages of a sender (RFC.md section 6.4). */
 export class Trainer {
@@ -86,7 +86,7 @@ export async function trainDictionary(
   })
   let index = 0
   for (const sample of samples) {
-    trainer.samplePart(checkBytes(`sample ${index++}`, sample))
+    trainer.samplePart(checkView(`sample ${index++}`, sample))
     if (index % SAMPLES_A_TURN === 0) await nextTurn()
   }
   return (await trainer.trainInSteps(nextTurn)) ?? new Uint8Array(0)

@@ -122,17 +122,18 @@ export class Batch implements PlainMessages {
     const last = message.length - 1
     for (let i = 0; i <= last; i++) {
       const part = message[i] as Uint8Array
-      at = writeFrameHead(buffer, at, i < last ? MORE : 0, sentinelBytes + part.length)
+      const { length } = part // once: a view of growable memory gets longer at any time
+      at = writeFrameHead(buffer, at, i < last ? MORE : 0, sentinelBytes + length)
       if (isPlain) {
         buffer[at++] = 0
         buffer[at++] = 0
         buffer[at++] = 0
         buffer[at++] = 0
-        this.plainBytes += part.length
-        this.wireBytes += SENTINEL_BYTES + part.length
+        this.plainBytes += length
+        this.wireBytes += SENTINEL_BYTES + length
       }
       buffer.set(part, at)
-      at += part.length
+      at += length
     }
     this.length = at
     this.count++

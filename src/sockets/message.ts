@@ -1,4 +1,5 @@
-import { isArrayBuffer } from "node:util/types"
+import { isArrayBuffer, isTypedArray } from "node:util/types"
+import { fixedView } from "../codec/fixed-view.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
 
@@ -10,20 +11,36 @@ const EMPTY = Buffer.alloc(0)
 /** Returns the parts of a message as zeromq.js reads it. The program's memory is not copied. */
 export function toMessage(value: unknown): Message {
   if (!Array.isArray(value)) return [toPart(value)]
-  const message: Message = new Array(value.length)
-  for (let i = 0; i < value.length; i++) message[i] = toPart(value[i])
+  const { length } = value
+  const message: Message = new Array(length)
+  for (let i = 0; i < length; i++) message[i] = toPart(value[i])
   return message
 }
 
 function toPart(value: unknown): Buffer {
   if (typeof value === "string") return Buffer.from(value)
-  // A detached buffer also has no length, and cannot be copied.
-  if (Buffer.isBuffer(value)) return value.length > 0 ? value : EMPTY
-  if (ArrayBuffer.isView(value)) return view(value.buffer, value.byteOffset, value.byteLength)
   if (value === null) return EMPTY
+  // A detached buffer also has no length, and cannot be copied.
+  if (isPlainBuffer(value)) return value.length > 0 ? value : EMPTY
+  if (ArrayBuffer.isView(value)) {
+    const { buffer, byteOffset, byteLength } = isTypedArray(value) ? fixedView(value) : value
+    return view(buffer, byteOffset, byteLength)
+  }
   // An ArrayBuffer of another realm is not an instance of this realm's class.
   if (isArrayBuffer(value)) return view(value, 0, value.byteLength)
   return Buffer.from(`${value as string}`)
+}
+
+/**
+ * Returns whether a value is a Buffer with the length that the engine gives it. That may still grow:
+ * whoever copies a part reads its length once.
+ */
+function isPlainBuffer(value: unknown): value is Buffer {
+  return (
+    typeof value === "object" &&
+    Object.getPrototypeOf(value) === Buffer.prototype &&
+    !Object.hasOwn(value as Buffer, "length")
+  )
 }
 
 /** Copies an option, routing id or group as zeromq.js reads it: text, or the memory of a view. */

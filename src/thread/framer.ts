@@ -1,4 +1,5 @@
 import { Chunk, type Packing } from "../codec/chunk.js"
+import { fixedView } from "../codec/fixed-view.js"
 import { countFrames, framesLength, writeFrames } from "../codec/frames.js"
 import { copyShared } from "../codec/shared-copy.js"
 import type { Slab } from "../codec/slabs.js"
@@ -25,12 +26,13 @@ class Framer implements Encoder {
       open.live++
       return newChunk(frames, countFrames(frames).messages, open, frames.byteOffset)
     }
-    const bytes = frames.length + framesLength(message)
+    const parts = message.map(fixedView)
+    const bytes = frames.length + framesLength(parts)
     const slab = this.slabs.withRoom(bytes)
     const start = slab?.used ?? 0
     const memory = slab?.bytes ?? allocateShared(bytes)
     copyShared(memory, start, frames)
-    writeFrames(memory, start + frames.length, message)
+    writeFrames(memory, start + frames.length, parts)
     if (slab) {
       slab.used += bytes
       slab.live++

@@ -52,12 +52,12 @@ export class StreamReader {
 
   /**
    * Reads the next bytes of the file, which are not kept. The sizes of the chunks do not matter,
-   * except that a raw stream is passed on in the same chunks. Throws a CaptureFormatError if the
+   * except that a raw stream is passed on in the same chunks; they are not Buffers, whose views take
+   * longer to create. Throws a CaptureFormatError if the
    * file is not a capture.
    */
   push(chunk: Uint8Array): void {
-    // Views of a Buffer take longer to create.
-    let bytes: Uint8Array = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    let bytes = chunk
     if (!this.#input) {
       const more = bytes.subarray(0, SIGNATURE_BYTES - this.#head.length)
       this.#head = concat([this.#head, more])
