@@ -72,24 +72,24 @@ static uint64_t multi_bound(uint64_t plain) {
   return plain > UINT64_MAX - bound ? UINT64_MAX : plain + bound;
 }
 
-/* Returns the maximum size of a part of up to `plain` bytes in any form. */
-static uint64_t longest_part(uint64_t plain, uint32_t place) {
+/* Returns the maximum size of a part of up to `plain` bytes in any form that has plaintext. */
+static uint64_t longest_part(uint64_t plain) {
   uint64_t blocks = multi_bound(plain);
   /* LZ4M of no plaintext has no block, but LZ4B has one. */
   if (blocks < zl_block_bound(0)) blocks = zl_block_bound(0);
-  const uint64_t most = blocks > UINT64_MAX - ZL_HEAD_BYTES ? UINT64_MAX : blocks + ZL_HEAD_BYTES;
-  /* Dictionaries and arenas are alone in their messages, and do not count against the budget. */
-  return place == (ZL_FIRST | ZL_LAST) && most < ZL_ARENA_PART_MAX ? ZL_ARENA_PART_MAX : most;
+  return blocks > UINT64_MAX - ZL_HEAD_BYTES ? UINT64_MAX : blocks + ZL_HEAD_BYTES;
 }
 
 int32_t zl_envelope_fits(const zl_receiver *receiver, uint64_t wire_bytes, uint32_t place,
                          zl_part *part) {
   if (wire_bytes < ZL_SENTINEL_BYTES) return 0;
+  /* Dictionaries and arenas are alone in their messages, and do not count against the budget. */
+  if (place == (ZL_FIRST | ZL_LAST) && wire_bytes <= ZL_ARENA_PART_MAX) return 0;
   const uint64_t left = place & ZL_FIRST ? receiver->budget : receiver->budget_left;
-  if (wire_bytes <= longest_part(left < receiver->part_limit ? left : receiver->part_limit, place))
+  if (wire_bytes <= longest_part(left < receiver->part_limit ? left : receiver->part_limit))
     return 0;
   *part = (zl_part){.plain_bytes = wire_bytes - ZL_SENTINEL_BYTES, .budget_left = left};
-  return wire_bytes > longest_part(left, place) ? ZL_E_BUDGET_EXCEEDED : ZL_E_PART_LIMIT;
+  return wire_bytes > longest_part(left) ? ZL_E_BUDGET_EXCEEDED : ZL_E_PART_LIMIT;
 }
 
 int zl_envelope_sized(const uint8_t *sentinel) {
