@@ -56,6 +56,12 @@ function shortUsage(): string {
   return `${line}\nsee zeromq-lz4 ${command ? `${name} --help` : "help"}`
 }
 
+/** Returns whether WebAssembly cannot start here; the error says what to do. */
+function isWithoutWasm(error: unknown): error is Error {
+  const { code } = error as NodeJS.ErrnoException
+  return code === "ERR_LZ4_WASM" || code === "ERR_LZ4_OUT_OF_MEMORY"
+}
+
 try {
   if (name === undefined) throw new UsageError("no command given")
   if (name === "help" || helpFlags.includes(name)) await help(args)
@@ -67,7 +73,7 @@ try {
     printErrorLine(`zeromq-lz4: ${error.message}`)
     console.error(shortUsage())
     process.exitCode = 2
-  } else if (error instanceof InputError) {
+  } else if (error instanceof InputError || isWithoutWasm(error)) {
     printErrorLine(`zeromq-lz4: ${error.message}`)
     process.exitCode = 1
   } else {

@@ -192,12 +192,16 @@ export function threadError(cause: Error): Error {
 
 /** Returns the error for a part that there is not enough memory for. The codec stays usable. */
 export function outOfMemory(what: string, bytes: number | bigint): RangeError {
-  return withCode(
-    new RangeError(
-      `out of memory: ${what} needs ${bytes} bytes; WebAssembly memory and typed arrays end at about 4 GiB`,
-    ),
-    "ERR_LZ4_OUT_OF_MEMORY",
-  )
+  return noMemory(`${what} needs ${bytes} bytes; memory and arrays end at about 4 GiB`)
+}
+
+/** Returns the error for an instance of the module that cannot be made, mostly for want of addresses. */
+export function noAddresses(): RangeError {
+  return noMemory("V8 reserves 10 GB of addresses (ulimit -v, node --disable-wasm-trap-handler)")
+}
+
+function noMemory(why: string): RangeError {
+  return withCode(new RangeError(`out of memory: ${why}`), "ERR_LZ4_OUT_OF_MEMORY")
 }
 
 /** Returns the error for a dictionary or an arena that was given in place of a part. */

@@ -1,5 +1,5 @@
 import { copy } from "./arrays.js"
-import { outOfMemory, wasmError } from "./errors.js"
+import { noAddresses, outOfMemory, wasmError } from "./errors.js"
 import type { Source } from "./source.js"
 
 declare const address: unique symbol
@@ -161,9 +161,6 @@ export interface InputUser {
   moveOut(): void
 }
 
-/** Initial size of an instance's memory, in bytes. */
-const MEMORY_BYTES = 8 << 20
-
 /** One instance of the module, with its memory. */
 export class Instance {
   readonly module: WebAssembly.Module
@@ -181,14 +178,14 @@ export class Instance {
 
   constructor(module: WebAssembly.Module) {
     this.module = module
-    if (!WebAssembly.Module.exports(module).some(({ name }) => name === "zl_transcode"))
-      throw wasmError("this module is not zeromq-lz4's")
     // Growth needs no notification: a stale view has length 0.
     const imports = { env: { emscripten_notify_memory_growth: () => {} } }
     try {
+      if (!WebAssembly.Module.exports(module).some(({ name }) => name === "zl_transcode"))
+        throw wasmError("no zl_transcode")
       this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
     } catch (error) {
-      if (error instanceof RangeError) throw outOfMemory("an instance of the module", MEMORY_BYTES)
+      if (error instanceof RangeError) throw noAddresses()
       throw wasmError(`this module is not zeromq-lz4's: ${(error as Error).message}`, error)
     }
     this.exports._initialize()

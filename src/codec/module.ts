@@ -22,6 +22,7 @@ const compiling = new WeakMap<object, Promise<Instance>>()
 
 /** Returns the instance of a source, created on first use. A failure is not cached. */
 export async function loadInstance(source: WasmSource = embedded): Promise<Instance> {
+  checkAvailable()
   if (source instanceof URL) {
     let pending = fetched.get(source.href)
     if (!pending) {
@@ -43,6 +44,10 @@ export async function loadInstance(source: WasmSource = embedded): Promise<Insta
   return pending
 }
 
+function checkAvailable(): void {
+  if (typeof WebAssembly === "undefined") throw wasmError("there is no WebAssembly (--jitless?)")
+}
+
 type Bytes = ArrayBuffer | ArrayBufferView
 
 async function compileInstance(source: Bytes, bytes: BufferSource): Promise<Instance> {
@@ -52,10 +57,8 @@ async function compileInstance(source: Bytes, bytes: BufferSource): Promise<Inst
 
 /** Returns the same instance synchronously. `source` cannot be a URL. */
 export function loadInstanceSync(source: WasmSource = embedded): Instance {
-  if (source instanceof URL)
-    throw wrongValue(
-      "wasm: a URL needs Codec.create() or readCapture(); here bytes or a module will do",
-    )
+  checkAvailable()
+  if (source instanceof URL) throw wrongValue("wasm: a URL needs Codec.create() or readCapture()")
   const known = instances.get(source)
   if (known) return known
   return remember(source, source instanceof WebAssembly.Module ? source : compile(source))

@@ -139,10 +139,8 @@ export interface Settings extends ReceiveSettings {
  */
 export function checkCodecOptions(options: CodecOptions): Settings {
   const own = ownOptions(options, CODEC_NAMES)
-  if ((own as Lz4Options).level === "adaptive")
-    throw wrongValue('level "adaptive" is for sockets: a codec has no network to adapt to')
-  if ((own as Lz4Options).arenas === "auto")
-    throw wrongValue('arenas "auto" is for sockets: a codec has no peer to ask')
+  if ((own as Lz4Options).level === "adaptive") throw wrongValue('level "adaptive" is for sockets')
+  if ((own as Lz4Options).arenas === "auto") throw wrongValue('arenas "auto" is for sockets')
   return readLz4Options(own, checkBudget(own.maxMessageSize))
 }
 

@@ -10,7 +10,7 @@ import {
   withoutScheme,
 } from "../transport/endpoint.js"
 import { resolveHost, resolveHostSync } from "../transport/tcp.js"
-import { explain, mistake, zmqError } from "../transport/zmq-error.js"
+import { explain, mistake, type ZmqError, zmqError } from "../transport/zmq-error.js"
 import { BoundEndpoint } from "./bound-endpoint.js"
 import { ConnectedEndpoint } from "./connected-endpoint.js"
 import type { EndpointHost, EndpointSettings } from "./endpoint.js"
@@ -81,7 +81,7 @@ export class EndpointRegistry implements EndpointHost {
     } catch (error) {
       throw this.bindError(address, error)
     }
-    const endpoint = new BoundEndpoint(this, this.#settings.read(socket, address, options))
+    const endpoint = this.#newBound(address, this.#settings.read(socket, address, options))
     this.#hold.ref()
     try {
       await endpoint.listen(resolved)
@@ -101,13 +101,22 @@ export class EndpointRegistry implements EndpointHost {
     } catch (error) {
       throw this.bindError(address, error)
     }
-    const endpoint = new BoundEndpoint(this, this.#settings.read(socket, address, options))
+    const endpoint = this.#newBound(address, this.#settings.read(socket, address, options))
     try {
       endpoint.listenSync(resolved)
     } catch (error) {
       throw this.#listenError(address, error)
     }
     this.#addBound(endpoint)
+  }
+
+  /** @throws Error if the connections' thread cannot start. */
+  #newBound(address: string, settings: EndpointSettings): BoundEndpoint {
+    try {
+      return madeWith(settings, () => new BoundEndpoint(this, settings))
+    } catch (error) {
+      throw this.#listenError(address, error)
+    }
   }
 
   #addBound(endpoint: BoundEndpoint): void {
@@ -227,7 +236,11 @@ export class EndpointRegistry implements EndpointHost {
 
   /** Emits the event for an endpoint that cannot be bound, and returns the error to throw. */
   bindError(address: string, error: unknown): Error {
-    const reported = zmqError((error as { code: "EINVAL" }).code)
+    const { code, message } = error as Error & { code: string }
+    // Errors of ours have no form in zeromq.js.
+    const reported = code.startsWith("ERR_")
+      ? (Object.assign(new Error(message), { code }) as ZmqError)
+      : zmqError(code as "EINVAL")
     this.emit({ type: "bind:error", address: withoutScheme(address), error: reported })
     // Under the name that the program gave.
     return Object.assign(error as Error, { address })

@@ -193,5 +193,7 @@ export type PostedEvent =
   | { type: "flushed"; connection: number }
   /** An error that no peer caused. */
   | { type: "threw"; error: PlainError }
+  /** The endpoint could not be opened, because the thread lacks memory. */
+  | { type: "unavailable"; error: PlainError }
   /** The endpoint was closed, and its last connection has ended. */
   | { type: "gone" }

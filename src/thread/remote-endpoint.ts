@@ -43,6 +43,7 @@ abstract class RemoteEndpoint implements ThreadUser {
   /** The timer of the next attempt. */
   protected retry: NodeJS.Timeout | undefined
   readonly #threads: () => Thread
+  #hasWarned = false
   protected readonly emit: OnEvent
 
   constructor(spec: EndpointSpec, threads: () => Thread, onEvent: OnEvent) {
@@ -98,12 +99,24 @@ abstract class RemoteEndpoint implements ThreadUser {
         break // only for a listener
       case "threw":
         throw fromPlain(event.error)
+      case "unavailable":
+        this.thread.remove(this.number)
+        this.#warn(fromPlain(event.error))
+        if (!this.isClosed) this.revive(fromPlain(event.error))
+        break
       case "gone":
         this.thread.remove(this.number)
         break
       default:
         this.#passOn(event)
     }
+  }
+
+  /** Warns once that the endpoint waits for memory: connect() has returned. */
+  #warn(error: Error): void {
+    if (this.#hasWarned) return
+    this.#hasWarned = true
+    process.emitWarning(threadError(error))
   }
 
   /** Emits an event of the transport that happened on the worker. */

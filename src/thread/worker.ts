@@ -5,6 +5,7 @@ import type { HostedConnection } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"
 import { SeenBatch } from "./open-batch.js"
 import { Outbox } from "./outbox.js"
+import { toPlain } from "./plain-error.js"
 import {
   type EndpointSpec,
   type MessageToWorker,
@@ -90,7 +91,11 @@ function carryOut(request: Request): void {
 
 function open(number: number, spec: EndpointSpec): void {
   const gone = () => endpoints.delete(number)
-  endpoints.set(number, new HostedEndpoint(number, spec, outbox, connections, gone))
+  try {
+    endpoints.set(number, new HostedEndpoint(number, spec, outbox, connections, gone))
+  } catch (error) {
+    outbox.event(number, { type: "unavailable", error: toPlain(error as Error) })
+  }
 }
 
 /** Reports what is left to write to the thread that waits for it. */

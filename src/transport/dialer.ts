@@ -63,10 +63,16 @@ export class Dialer implements PeerDialer {
       })
     channel.handlers = {
       connected: () => {
+        let connection: Connection
+        try {
+          connection = new Connection(channel, this.#options, this.#onConnectionEvent)
+        } catch (error) {
+          channel.socket.destroy(error as Error) // there is no memory for it: a failed attempt
+          return
+        }
         this.#attempt = undefined
         this.#backoff.reset()
         // Report it first: the handshake may end as soon as it begins.
-        const connection = new Connection(channel, this.#options, this.#onConnectionEvent)
         this.connection = connection
         this.#emit({ type: "opened", connection })
       },

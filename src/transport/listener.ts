@@ -1,10 +1,12 @@
 import { BlockList, createServer, type Server, type Socket } from "node:net"
+import { loadInstance, receivingInstance } from "../codec/module.js"
 import { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { familyOf, type HostPort } from "./endpoint.js"
 import { listenTcp, serverOptions } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 import type { ConnectionEvent, ConnectionOptions, OnEvent, PeerListener } from "./transport.js"
+import { zmqError } from "./zmq-error.js"
 
 /** Maximum number of connections in their handshake. One more closes the oldest. */
 const HALF_OPEN_MAX = 4096
@@ -30,10 +32,12 @@ export class Listener implements PeerListener {
   }
 
   async listen(address: HostPort): Promise<HostPort> {
+    await loadInstance()
     return this.listenSync(address)
   }
 
   listenSync(address: HostPort): HostPort {
+    receivingInstance() // here, where an error can be thrown, rather than when a peer connects
     const bound = listenTcp(this.#server, address, this.#tcp)
     this.#server.on("error", (error) => this.#emit({ type: "acceptFailed", error }))
     return bound
@@ -49,7 +53,8 @@ export class Listener implements PeerListener {
       this.#emit({ type: "acceptFailed", error: refused() })
       return
     }
-    const connection = new Connection(Channel.adopt(socket), this.#options, this.#onConnectionEvent)
+    const connection = this.#connect(Channel.adopt(socket))
+    if (!connection) return
     this.connections.add(connection)
     this.#halfOpen.add(connection)
     this.#emit({ type: "opened", connection })
@@ -58,6 +63,18 @@ export class Listener implements PeerListener {
       this.#halfOpen.delete(oldest)
       oldest.timedOut()
       break
+    }
+  }
+
+  /** Makes a connection. If there is no memory for it, only this one ends. */
+  #connect(channel: Channel): Connection | undefined {
+    try {
+      return new Connection(channel, this.#options, this.#onConnectionEvent)
+    } catch {
+      channel.handlers = {}
+      channel.socket.destroy()
+      this.#emit({ type: "acceptFailed", error: zmqError("ENOBUFS") })
+      return undefined
     }
   }
 

@@ -1,4 +1,4 @@
-import { loadInstance, receivingInstance } from "../codec/module.js"
+import { receivingInstance } from "../codec/module.js"
 import type { Connection } from "./connection.js"
 import { Dialer } from "./dialer.js"
 import type { Destination } from "./endpoint.js"
@@ -22,10 +22,6 @@ export class LocalTransport implements Transport {
   }
 
   listener(onEvent: OnEvent<Connection>): Listener {
-    // Load the module now, so that it is ready when a peer connects.
-    loadInstance()
-      .then(receivingInstance)
-      .catch(() => {})
     return new Listener(this.#options, this.#tcp, onEvent)
   }
 
