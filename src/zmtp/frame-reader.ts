@@ -1,19 +1,37 @@
 import { LONG, StreamHead } from "../codec/frames.js"
 import { copyShared } from "../codec/shared-copy.js"
+import { canShareMemory, markUntransferable } from "./untransferable.js"
 
 /**
- * Size of the slab that small bodies are copied to together, which takes a single allocation and
- * copy. A message keeps its slab alive, so slabs are no larger than Node's own pool.
+ * Maximum size of a slab, to which small frames are copied together: a separate ArrayBuffer for each
+ * body would cost more than all the rest.
  */
 const SLAB_MAX_BYTES = 8192
 /** Minimum size for a sink that stops often, because the frames that it leaves are copied again. */
 const SLAB_MIN_BYTES = 256
+/**
+ * Maximum size of a slab in frames like its first one, unless that is very small: a body that the
+ * program keeps also keeps the slab.
+ */
+const SLAB_FRAMES_MAX = 32
+const SLAB_FRAMES_MIN_BYTES = 1024
+/** Share of a slab that short frames leave free in front of them, for their bodies to move in. */
+const SLAB_LEAD = 1 / 8
 const SMALL_MAX_BYTES = 2048
+/** Bodies begin at multiples of this, so that an array of numbers of any type can view them. */
+const ALIGNMENT_BYTES = 8
 /** Minimum room for a body that arrives in pieces, and the factor by which the room grows. */
 const BODY_ROOM_BYTES = 64 * 1024
 const BODY_GROWTH = 16
 
 const EMPTY = Buffer.alloc(0)
+
+/** The class that Buffer.subarray() makes objects of. Its constructor takes half the time. */
+const View = (
+  Buffer as unknown as {
+    [Symbol.species]: new (memory: ArrayBufferLike, start: number, length: number) => Buffer
+  }
+)[Symbol.species]
 
 export interface FrameSink {
   /** Takes ownership of a frame's body. Returns whether to go on with the next frame now. */
@@ -53,9 +71,12 @@ export class FrameReader {
         continue
       }
       if (!head.isIncomplete) {
-        const stop = head.read(bytes, at) + head.bodyBytes
+        const body = head.read(bytes, at)
+        const stop = body + head.bodyBytes
         if (stop <= end && head.bodyBytes <= SMALL_MAX_BYTES) {
-          const next = this.#slab(bytes, at, stop - at, sink)
+          const window = this.#windowOf(stop - at, end - at)
+          const next =
+            window > 0 ? this.#slab(bytes, at, window, sink) : this.#copy(bytes, body, stop, sink)
           if (next < 0) return -next
           at = next
           continue
@@ -72,30 +93,61 @@ export class FrameReader {
   }
 
   /**
-   * Reads the small frames at `at`, the first of which is complete. Returns the position after
-   * them, negated if the sink stopped there.
+   * Returns how many of the `restBytes` from a small frame on are copied to a slab together; 0 if
+   * its body gets memory of its own.
    */
-  #slab(bytes: Uint8Array, at: number, firstBytes: number, sink: FrameSink): number {
-    const window = Math.min(bytes.length - at, Math.max(this.#slabBytes, firstBytes))
+  #windowOf(frameBytes: number, restBytes: number): number {
+    if (!canShareMemory || this.#head.bodyBytes === 0) return 0
+    const wanted = Math.max(SLAB_FRAMES_MAX * frameBytes, SLAB_FRAMES_MIN_BYTES)
+    const slabBytes = Math.min(wanted, this.#slabBytes)
+    const most = this.#head.flags & LONG ? slabBytes : slabBytes * (1 - SLAB_LEAD)
+    const window = Math.min(restBytes, most - (most % frameBytes))
+    return window < 2 * frameBytes ? 0 : window
+  }
+
+  /** Reads the frame whose body is from `start` to `stop`. Returns the same as `#slab`. */
+  #copy(bytes: Uint8Array, start: number, stop: number, sink: FrameSink): number {
+    const { flags, bodyBytes } = this.#head
+    sink.head(flags, bodyBytes)
+    const body = Buffer.allocUnsafeSlow(bodyBytes)
+    copyShared(body, 0, bytes.subarray(start, stop))
+    return sink.frame(flags & ~LONG, body) ? stop : -stop
+  }
+
+  /**
+   * Reads the small frames among the `window` bytes at `at`. Returns the position after them,
+   * negated if the sink stopped there.
+   */
+  #slab(bytes: Uint8Array, at: number, window: number, sink: FrameSink): number {
     this.#slabBytes = Math.min(2 * this.#slabBytes, SLAB_MAX_BYTES)
-    const slab = Buffer.allocUnsafeSlow(window)
-    copyShared(slab, 0, window === bytes.length ? bytes : bytes.subarray(at, at + window))
+    // The heads of long frames leave enough room.
+    const lead = this.#head.flags & LONG ? 0 : align(window * SLAB_LEAD)
+    const slab = Buffer.allocUnsafeSlow(lead + window)
+    const memory = slab.buffer
+    markUntransferable(memory)
+    copyShared(slab, lead, window === bytes.length ? bytes : bytes.subarray(at, at + window))
     const head = this.#head
-    let read = 0
-    while (read < window) {
+    const end = slab.length
+    const before = at - lead
+    let read = lead
+    let to = 0
+    while (read < end) {
       const start = head.read(slab, read)
       const { flags, bodyBytes } = head
       const stop = start + bodyBytes
-      if (stop > window || bodyBytes > SMALL_MAX_BYTES) break
+      // Bodies only move towards the front, where everything was read.
+      if (stop > end || bodyBytes > SMALL_MAX_BYTES || to > start) break
       read = stop
       sink.head(flags, bodyBytes)
-      const body = bodyBytes === 0 ? EMPTY : slab.subarray(start, stop)
+      slab.copyWithin(to, start, stop)
+      const body = new View(memory, to, bodyBytes)
+      to = align(to + bodyBytes)
       if (!sink.frame(flags & ~LONG, body)) {
-        this.#slabBytes = Math.min(Math.max(2 * read, SLAB_MIN_BYTES), SLAB_MAX_BYTES)
-        return -(at + read)
+        this.#slabBytes = Math.min(Math.max(2 * (read - lead), SLAB_MIN_BYTES), SLAB_MAX_BYTES)
+        return -(before + read)
       }
     }
-    return at + read
+    return before + read
   }
 
   #collect(bytes: Uint8Array, at: number): number {
@@ -116,9 +168,14 @@ export class FrameReader {
   }
 
   #finish(sink: FrameSink): boolean {
-    const body = this.#body
+    // An empty body is an object of its own, too: its receiver may transfer its memory.
+    const body = this.#head.bodyBytes === 0 ? Buffer.allocUnsafeSlow(0) : this.#body
     this.#body = EMPTY
     this.#isInBody = false
     return sink.frame(this.#head.flags & ~LONG, body)
   }
+}
+
+function align(bytes: number): number {
+  return (bytes + ALIGNMENT_BYTES - 1) & -ALIGNMENT_BYTES
 }

@@ -114,6 +114,9 @@ describe("frames are the same", () => {
             expect(
               sink.frames[i]?.[0] === flags && sink.frames[i]?.[1] === text(bytesOf(length, i)),
             ).toBe(true)
+          // Read the bodies again: those that follow must not have changed them.
+          expect(sink.bodies.map(text)).toEqual(sink.frames.map(([, body]) => body))
+          for (const { byteOffset } of sink.bodies) expect(byteOffset % 8).toBe(0)
         },
       ),
     )
@@ -129,12 +132,56 @@ test("bodies belong to their receiver: changing one does not change another", ()
   }
 })
 
-test("a small body references a slab of at most 8 KiB, a large one only itself", () => {
-  const sink = read([
-    concat(...Array.from({ length: 3000 }, () => frame(bytesOf(20))), frame(bytesOf(100_000))),
-  ])
-  for (const { length, buffer } of sink.bodies)
-    expect(buffer.byteLength).toBeLessThanOrEqual(length === 20 ? 8192 : length)
+describe("the memory of a body", () => {
+  /** Returns a stream of `count` frames whose bodies have `length` bytes. */
+  const alike = (length: number, count: number): Uint8Array =>
+    concat(...Array.from({ length: count }, (_, i) => frame(bytesOf(length, i))))
+
+  test("begins at a multiple of 8, whatever the size", () => {
+    for (let length = 0; length <= 2100; length++)
+      for (const { byteOffset } of read([alike(length, 4)]).bodies) expect(byteOffset % 8).toBe(0)
+  })
+
+  test.each([0, 1, 8, 20, 100, 255, 256, 2000, 2048, 2049, 100_000])(
+    "of %i bytes is not emptied when that of another one is transferred",
+    (length) => {
+      const { bodies } = read([alike(length, 20)])
+      expect(bodies).toHaveLength(20)
+      const expected = bodies.map(text)
+      const lost = bodies.map(({ buffer }) => {
+        try {
+          structuredClone(buffer, { transfer: [buffer as ArrayBuffer] })
+        } catch (error) {
+          expect(error).toHaveProperty("name", "DataCloneError")
+        }
+        return buffer.byteLength === 0
+      })
+      // Those that could be transferred were alone in their memory.
+      expect(bodies.map(text)).toEqual(expected.map((body, i) => (lost[i] ? "" : body)))
+      expect(lost.every(Boolean)).toBe(length === 0 || length > 2048)
+    },
+  )
+
+  test("is its own if it arrives alone", () => {
+    for (const length of [0, 1, 20, 2000]) {
+      const [body] = read([frame(bytesOf(length))]).bodies as [Buffer]
+      expect(body.buffer.byteLength).toBe(length)
+      structuredClone(body, { transfer: [body.buffer as ArrayBuffer] })
+      expect(body).toHaveLength(0)
+    }
+  })
+
+  test.each([1, 8, 20, 64, 100, 250, 300, 1000, 2000, 5000])(
+    "of %i bytes is small even if the program keeps one in a hundred",
+    (length) => {
+      const all = alike(length, 2000)
+      const { bodies } = read([all.subarray(0, 100), all.subarray(100)])
+      const kept = new Set(bodies.filter((_, i) => i % 100 === 0).map(({ buffer }) => buffer))
+      expect(kept.size).toBeLessThanOrEqual(20)
+      const most = length > 2048 ? length : Math.min(Math.max(32 * (length + 9), 1100), 8192)
+      for (const { byteLength } of kept) expect(byteLength).toBeLessThanOrEqual(most)
+    },
+  )
 })
 
 describe("a sink that stops", () => {
