@@ -2,6 +2,7 @@ import { BlockList, createServer, type Server, type Socket } from "node:net"
 import { loadInstance, receivingInstance } from "../codec/module.js"
 import { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
+import { areDescriptorsUsedUp } from "./descriptors.js"
 import { familyOf, type HostPort } from "./endpoint.js"
 import { listenTcp, serverOptions } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
@@ -58,6 +59,8 @@ export class Listener implements PeerListener {
     this.connections.add(connection)
     this.#halfOpen.add(connection)
     this.#emit({ type: "opened", connection })
+    // This one took the last, so those that follow are refused.
+    if (areDescriptorsUsedUp()) this.#emit({ type: "acceptFailed", error: zmqError("EMFILE") })
     if (this.#halfOpen.size <= HALF_OPEN_MAX) return
     for (const oldest of this.#halfOpen) {
       this.#halfOpen.delete(oldest)

@@ -395,7 +395,7 @@ export class Process {
       case "node:net":
         return net
       case "node:fs":
-        return { existsSync: () => true }
+        return { existsSync: () => true, openSync: () => 3, closeSync: () => {} }
       default:
         if (PURE.has(id)) return process.getBuiltinModule(id)
         assert.fail(`the simulation has no module ${id}`)
