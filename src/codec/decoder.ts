@@ -141,7 +141,15 @@ export class Decoder {
 
   /** Returns the plaintext of an accepted part, in `target` if there is one. */
   #whole(kind: number, wire: Source, fail: Fail, target?: Uint8Array): Uint8Array {
-    const plainBytes = this.#instance.wide(this.#instance.part, 0)
+    const instance = this.#instance
+    const plainBytes = instance.wide(instance.part, 0)
+    if (kind === LZ4B && !target && plainBytes <= instance.partMax) {
+      const dictionary = instance.exports.zl_receiver_dictionary(this.#receiver)
+      return instance.copy(
+        decodeBlock(instance, dictionary, wire, wire.length, plainBytes, fail),
+        plainBytes,
+      )
+    }
     let result = target
     let at = 0
     for (const block of this.#blocks(kind, wire, fail)) {
@@ -173,11 +181,7 @@ export class Decoder {
       const decode = (worker: Instance, dictionary: Pointer) => {
         const blockBytes = instance.word(part, 4)
         const blockPlain = instance.word(part, 5)
-        const source = worker.read(INPUT, wire, blockBytes)
-        const decoded = worker.scratch(OUTPUT, blockPlain)
-        const { zl_block_decode } = worker.exports
-        const status = zl_block_decode(dictionary, source, blockBytes, decoded, blockPlain)
-        if (status < 0) throw fail(status)
+        const decoded = decodeBlock(worker, dictionary, wire, blockBytes, blockPlain, fail)
         // All rules are checked before the last block is handed out.
         more = advance()
         return worker.view(decoded, blockPlain)
@@ -234,6 +238,23 @@ export function refusal(
     budgetBytes,
     blockMax: instance.blockMax,
   })
+}
+
+/** Decodes a block to the output region, and returns its place there. */
+function decodeBlock(
+  instance: Instance,
+  dictionary: Pointer,
+  wire: Source,
+  blockBytes: number,
+  plainBytes: number,
+  fail: Fail,
+): Pointer {
+  const source = instance.read(INPUT, wire, blockBytes)
+  const decoded = instance.scratch(OUTPUT, plainBytes)
+  const { zl_block_decode } = instance.exports
+  const status = zl_block_decode(dictionary, source, blockBytes, decoded, plainBytes)
+  if (status < 0) throw fail(status)
+  return decoded
 }
 
 /** Returns the head of a part, or all of a shorter one. */
