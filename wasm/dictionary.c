@@ -9,6 +9,12 @@
 static zl_dictionary *buckets[BUCKETS];
 static uint32_t opened;
 
+/* The dictionaries that were prepared for LZ4HC last. Each takes a quarter of a megabyte, and
+ * connections that train their own may be many. */
+#define PREPARED_HC_MAX 32u
+static zl_dictionary *prepared_hc[PREPARED_HC_MAX];
+static uint32_t prepared_hc_next;
+
 /* FNV-1a. It only chooses a bucket, and the bytes are compared: a peer that makes collisions gains
  * no more than a longer chain of its own dictionaries. */
 static uint64_t hash_bytes(const uint8_t *bytes, uint32_t length) {
@@ -47,6 +53,8 @@ void zl_dictionary_close(zl_dictionary *dictionary) {
   while (*link != dictionary)
     link = &(*link)->next;
   *link = dictionary->next;
+  for (uint32_t i = 0; i < PREPARED_HC_MAX; i++)
+    if (prepared_hc[i] == dictionary) prepared_hc[i] = NULL;
   free(dictionary->prepared);
   free(dictionary->prepared_hc);
   free(dictionary);
@@ -72,8 +80,15 @@ const LZ4_stream_t *zl_dictionary_prepare(zl_dictionary *dictionary) {
 
 const LZ4_streamHC_t *zl_dictionary_prepare_hc(zl_dictionary *dictionary) {
   if (!dictionary->prepared_hc) {
+    zl_dictionary **place = &prepared_hc[prepared_hc_next++ % PREPARED_HC_MAX];
+    if (*place) {
+      free((*place)->prepared_hc);
+      (*place)->prepared_hc = NULL;
+      *place = NULL;
+    }
     LZ4_streamHC_t *stream = malloc(sizeof *stream);
     if (!stream) return NULL;
+    *place = dictionary;
     LZ4_initStreamHC(stream, sizeof *stream);
     LZ4_loadDictHC(stream, (const char *)dictionary->bytes, (int)dictionary->length);
     dictionary->prepared_hc = stream;

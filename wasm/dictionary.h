@@ -28,7 +28,8 @@ struct zl_dictionary {
 zl_dictionary *zl_dictionary_share(zl_dictionary *dictionary);
 /* Returns the hash table of a dictionary, ready to attach; 0 if memory runs out. */
 const LZ4_stream_t *zl_dictionary_prepare(zl_dictionary *dictionary);
-/* Returns the same for LZ4HC, for all levels. */
+/* Returns the same for LZ4HC, for all levels. The table is valid until the next dictionary is
+ * prepared. */
 const LZ4_streamHC_t *zl_dictionary_prepare_hc(zl_dictionary *dictionary);
 
 #endif

@@ -15,10 +15,13 @@ struct zl_trainer {
   uint32_t *ends;
   uint32_t room;
   uint32_t count;
+  zl_trainer **place;    /* among the trainers that have samples; 0 if there are none */
+  uint32_t latest;       /* when it took its latest sample */
   zl_training *training; /* 0 until it begins */
   const void *sampling;  /* the transcoder that is sampled: one of several that share the trainer */
   zl_dictionary *dictionary;
-  uint8_t done; /* with or without a dictionary */
+  uint8_t deferred; /* trained by the caller, not by the transcoder that is sampled */
+  uint8_t done;     /* with or without a dictionary */
 };
 
 #endif

@@ -89,7 +89,7 @@ zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t min_bytes, in
   if (t) {
     t->state = greeted ? FRAME : GREETING;
     t->sender.dictionary = dictionary;
-    t->sender.dictionary_due = dictionary != NULL;
+    t->sender.dictionary_due = dictionary && !greeted;
     t->sender.min_bytes = min_bytes;
     t->sender.effort = effort;
     t->sender.arenas = arenas != 0;
@@ -455,7 +455,8 @@ static int32_t sample_part(zl_transcoder *t, span *s, const zmtp_frame *frame, u
   if (wanted > frame->body_bytes) wanted = frame->body_bytes;
   if (input_left(s) < frame->head_bytes + wanted) return needs_input(s, frame->head_bytes + wanted);
   zl_trainer_sample(trainer, s->in + frame->head_bytes, (uint32_t)wanted);
-  if (place & ZL_LAST && zl_trainer_message(trainer)) zl_trainer_train(trainer);
+  if (place & ZL_LAST && zl_trainer_message(trainer) && !trainer->deferred)
+    zl_trainer_train(trainer);
   t->sender.sampled = 1;
   return STEP_DONE;
 }
@@ -520,7 +521,7 @@ static int32_t send_part(zl_transcoder *t, span *s, const zmtp_frame *frame, uin
   if (t->sender.effort == ZL_NO_EFFORT) return send_plain(t, s, frame, place);
   /* Not for a message that had already begun, and is read again because there was no room. */
   if (t->sender.trainer && place & ZL_FIRST && !t->sender.sampled) adopt_trained(t);
-  if (t->sender.trainer) {
+  if (t->sender.trainer && (t->sender.sampled || zl_trainer_wants(t->sender.trainer) > 0)) {
     int32_t status = sample_part(t, s, frame, place);
     if (status != STEP_DONE) return status;
   } else if (place & ZL_FIRST) {

@@ -228,24 +228,33 @@ ZL_EXPORT uint32_t zl_arena_encode(zl_dictionary *dictionary, const uint8_t *fra
 
 /* -- Training (RFC.md section 6.4) ------------------------------------------- */
 
-/* A trainer: collects the first messages of a sender and makes a dictionary from them. */
+/* A trainer: collects the first messages of a sender and makes a dictionary from them.
+ *
+ * A module has at most 64 trainers with samples, and 1,024 open ones with samples or a dictionary.
+ * The others wait: the messages of a waiting trainer are neither kept nor counted. A trainer that
+ * took no samples while the others were offered 65,536 gives its own up, and waits as well. */
 typedef struct zl_trainer zl_trainer;
 
 /* Opens a trainer for dictionaries of up to `capacity` bytes (1 to ZL_DICTIONARY_MAX), after
- * `trigger` messages. `min_bytes` is the value for zl_sending_open. Returns 0 if memory runs out.
- */
-ZL_EXPORT zl_trainer *zl_trainer_open(uint32_t capacity, uint32_t trigger, uint32_t min_bytes);
+ * `trigger` messages. `min_bytes` is the value for zl_sending_open. A transcoder trains a
+ * dictionary itself once there are enough samples, unless `deferred` is set. Returns 0 if memory
+ * runs out. */
+ZL_EXPORT zl_trainer *zl_trainer_open(uint32_t capacity, uint32_t trigger, uint32_t min_bytes,
+                                      uint32_t deferred);
 /* `trainer` may be 0. Close the transcoders that use it first. */
 ZL_EXPORT void zl_trainer_close(zl_trainer *trainer);
-/* Returns the maximum bytes of a part that are kept as a sample. */
-ZL_EXPORT uint32_t zl_trainer_wants(const zl_trainer *trainer);
+/* Returns the maximum bytes of the next part that are kept as a sample; 0 if the trainer waits, or
+ * has enough. */
+ZL_EXPORT uint32_t zl_trainer_wants(zl_trainer *trainer);
 /* Keeps a copy of a part's beginning, if there is room for it. */
 ZL_EXPORT void zl_trainer_sample(zl_trainer *trainer, const uint8_t *part, uint32_t length);
-/* Counts a message whose parts were sampled. Returns whether there are enough. */
+/* Counts a message whose parts were sampled. Returns whether there are enough now. */
 ZL_EXPORT int zl_trainer_message(zl_trainer *trainer);
+/* Returns whether there are enough, and the dictionary has not been made. */
+ZL_EXPORT uint32_t zl_trainer_ready(const zl_trainer *trainer);
 /* Makes the dictionary, which the trainer owns, and frees the samples. Returns 0 if a dictionary
  * would gain nothing. Call it once. */
-ZL_EXPORT zl_dictionary *zl_trainer_train(zl_trainer *trainer);
+zl_dictionary *zl_trainer_train(zl_trainer *trainer);
 /* Does the same in steps. A step does at most about a quarter of the work and returns 1 while there
  * is more; then zl_trainer_finish returns the dictionary. Do not add samples in between. */
 ZL_EXPORT uint32_t zl_trainer_step(zl_trainer *trainer);
@@ -299,7 +308,8 @@ ZL_EXPORT void zl_receiving_limit(zl_transcoder *transcoder, uint32_t low, uint3
                                   uint32_t parts);
 /* Opens a transcoder from plain ZMTP to the wire. Parts of at least `min_bytes` bytes are
  * compressed, with `dictionary` once it has been shipped; the transcoder takes ownership of
- * `dictionary`, which may be 0. With `arenas`, small messages in the same input share a part.
+ * `dictionary`, which may be 0. With `greeted`, the stream begins with frames, and the caller ships
+ * the dictionary. With `arenas`, small messages in the same input share a part.
  * Several transcoders may share `trainer`, which is 0 if there is none or a dictionary is given:
  * the messages of one of them at a time are sampled, and all of them ship the result. */
 ZL_EXPORT zl_transcoder *zl_sending_open(zl_dictionary *dictionary, uint32_t min_bytes,

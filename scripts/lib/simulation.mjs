@@ -240,6 +240,7 @@ export async function bundleSimulator() {
     format: "esm",
     sourcemap: "inline",
     define: {},
+    loader: { ".wasm": "binary" },
   })
   mkdirSync(join(paths.build, "simulation"), { recursive: true })
   writeFileSync(file, contents)

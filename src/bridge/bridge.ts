@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from "node:net"
+import type { Instance } from "../codec/instance.js"
 import { loadInstanceSync } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
-import { Trainer } from "../codec/trainer.js"
 import { Channel } from "../transport/channel.js"
 import {
   formatEndpoint,
@@ -18,6 +18,7 @@ import type { ConnectionCounts } from "../transport/transport.js"
 import { mistake, zmqError } from "../transport/zmq-error.js"
 import { IPC, listenIpc, parseIpc } from "./ipc.js"
 import { Link } from "./link.js"
+import { LinkTraining } from "./link-training.js"
 import type { MessageLimits } from "./message-limits.js"
 
 /** libzmq's defaults. Its limit for a handshake is the time limit for a connection: no peer waits longer. */
@@ -82,7 +83,8 @@ export class Bridge {
   readonly #links = new Set<Link>()
   /** Callbacks that close a connection which is accepted but not joined yet. */
   readonly #unjoined = new Set<() => void>()
-  #trainer: Trainer | undefined
+  /** Trains the dictionary for all links, if they share one. */
+  #training: LinkTraining | undefined
   #count = 0
   #drained: (() => void) | undefined
 
@@ -119,7 +121,7 @@ export class Bridge {
       })
       clearTimeout(limit)
     }
-    this.#trainer?.close()
+    this.#training?.close()
   }
 
   #accept(accepted: Socket): void {
@@ -155,16 +157,17 @@ export class Bridge {
   #join(accepted: Channel, from: string, dialled: Channel): void {
     const { settings, limits } = this.#spec
     const instance = loadInstanceSync()
-    if (settings.training) this.#trainer ??= new Trainer(instance, settings.training)
+    const training = this.#trainingFor(instance)
     const to = addressOf(dialled.socket, this.#spec.to)
     const fromIsLz4 = isLz4(this.#spec.from)
     const [lz4, plain] = fromIsLz4 ? [accepted, dialled] : [dialled, accepted]
     const closePlain = () => destroyWhenSent(plain.socket)
-    const link = new Link(lz4, plain, instance, settings, limits, this.#trainer, {
+    const link = new Link(lz4, plain, instance, settings, limits, training, {
       failed: (error, end) =>
         this.#handlers.failed(joined, (end === "lz4") === fromIsLz4 ? from : to, error),
       disconnected: closePlain,
       ended: (error) => {
+        if (training !== this.#training) training?.close()
         this.#links.delete(link)
         this.#handlers.ended(joined, error)
         if (this.#links.size === 0) this.#drained?.()
@@ -175,6 +178,15 @@ export class Bridge {
     this.#links.add(link)
     this.#handlers.joined(joined)
     link.start()
+  }
+
+  /** Returns the training of a new link: its own, so that no peer reads pieces of others' messages. */
+  #trainingFor(instance: Instance): LinkTraining | undefined {
+    const { training } = this.#spec.settings
+    if (!training) return undefined
+    if (!training.isShared) return new LinkTraining(instance, training)
+    this.#training ??= new LinkTraining(instance, training)
+    return this.#training
   }
 }
 

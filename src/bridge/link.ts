@@ -1,13 +1,13 @@
 import type { Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
-import type { Trainer } from "../codec/trainer.js"
 import { Transcoder } from "../codec/transcoder.js"
 import type { Channel, ChannelHandlers } from "../transport/channel.js"
 import { destroyLater } from "../transport/farewell.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { GREETING_BYTES } from "../zmtp/greeting.js"
+import type { LinkTraining } from "./link-training.js"
 import type { MessageLimits } from "./message-limits.js"
 import { Pump, type PumpHandlers } from "./pump.js"
 
@@ -49,6 +49,7 @@ export class Link implements ChannelHandlers, PumpHandlers {
   readonly #plain: Socket
   readonly #receiving: Transcoder
   readonly #sending: Transcoder
+  readonly #training: LinkTraining | undefined
   readonly #handlers: LinkHandlers
   readonly #fromLz4: Pump
   readonly #fromPlain: Pump
@@ -67,14 +68,15 @@ export class Link implements ChannelHandlers, PumpHandlers {
     instance: Instance,
     settings: Settings,
     limits: MessageLimits,
-    trainer: Trainer | undefined,
+    training: LinkTraining | undefined,
     handlers: LinkHandlers,
   ) {
     this.#lz4 = lz4.socket
     this.#plain = plain.socket
     this.#handlers = handlers
     this.#receiving = Transcoder.receiving(instance, settings)
-    this.#sending = Transcoder.sending(instance, settings, trainer)
+    this.#sending = Transcoder.sending(instance, settings, training?.trainer)
+    this.#training = training
     this.#fromLz4 = new Pump(lz4.socket, plain.socket, this.#receiving, limits, this)
     const { adaptive } = settings
     this.#fromPlain = new Pump(plain.socket, lz4.socket, this.#sending, limits, this, adaptive)
@@ -98,8 +100,10 @@ export class Link implements ChannelHandlers, PumpHandlers {
 
   data(chunk: Uint8Array, { socket }: Channel): void {
     if (this.#greetingTimer) this.#countGreeting(socket, chunk.length)
-    if (socket === this.#plain) this.#fromPlain.push(chunk)
-    else this.#fromLz4.push(chunk)
+    if (socket === this.#plain) {
+      this.#fromPlain.push(chunk)
+      this.#training?.check()
+    } else this.#fromLz4.push(chunk)
   }
 
   drained({ socket }: Channel): void {

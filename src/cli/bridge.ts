@@ -23,7 +23,10 @@ ipc://PATH.
       --max-connections N       maximum number of open connections; further ones are closed at
                                 once; default 1000
       --dictionary FILE         a dictionary to compress with: zeromq-lz4 train makes one
-      --auto-dictionary         trains a dictionary on the first messages
+      --auto-dictionary[=shared]
+                                trains a dictionary for each connection on the first messages that
+                                it is sent; shared: one for all, so each peer can read pieces of
+                                messages to the others
       --min-compress-size BYTES shorter parts go plain; default 512, 128 with a dictionary
       --acceleration N          1 to 65537: higher is faster and compresses less; default 1
       --level N                 0: LZ4 (default); 3 to 12: LZ4HC, slower, compresses more;
@@ -50,6 +53,11 @@ const CONNECTIONS_MAX = 1000
 const COUNT_MAX = 2 ** 31 - 1
 
 const STATS_SECONDS = "5"
+/** What options with an optional value mean without one. */
+const WITHOUT_VALUE: Record<string, string | undefined> = {
+  "--stats": `--stats=${STATS_SECONDS}`,
+  "--auto-dictionary": "--auto-dictionary=",
+}
 const STATS_SECONDS_MAX = 86_400
 /** Milliseconds that connections have to end. */
 const DRAIN_MS = 5000
@@ -88,6 +96,13 @@ function firstSignal(): Promise<string> {
   })
 }
 
+/** @param value of `--auto-dictionary`; empty if it was given without one. */
+function trainingOf(value: string | undefined): boolean | "shared" {
+  if (value === undefined || value === "") return value === ""
+  if (value === "shared") return value
+  throw new UsageError(`--auto-dictionary has no value, or is shared; got ${value}`)
+}
+
 // -- Arguments ---------------------------------------------------------------------
 
 interface Arguments {
@@ -99,7 +114,7 @@ interface Arguments {
 function readArgs(args: string[]): Arguments {
   const { values } = parse({
     // parseArgs does not support options with an optional value.
-    args: args.map((arg) => (arg === "--stats" ? `--stats=${STATS_SECONDS}` : arg)),
+    args: args.map((arg) => WITHOUT_VALUE[arg] ?? arg),
     options: {
       from: { type: "string" },
       to: { type: "string" },
@@ -108,7 +123,7 @@ function readArgs(args: string[]): Arguments {
       "max-parts": { type: "string" },
       "max-connections": { type: "string" },
       dictionary: { type: "string" },
-      "auto-dictionary": { type: "boolean" },
+      "auto-dictionary": { type: "string" },
       "min-compress-size": { type: "string" },
       acceleration: { type: "string" },
       level: { type: "string" },
@@ -132,7 +147,7 @@ function readArgs(args: string[]): Arguments {
     return value
   }
   const options = {
-    autoDictionary: values["auto-dictionary"],
+    autoDictionary: trainingOf(values["auto-dictionary"]),
     minCompressSize: number("min-compress-size"),
     acceleration: number("acceleration"),
     level: levelOf(values.level),

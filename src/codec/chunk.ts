@@ -18,9 +18,8 @@ export interface Content {
   /** Bytes of the parts before and after encoding. */
   readonly plainBytes: number
   readonly wireBytes: number
-  /** Whether the chunk contains the dictionary, and whether the dictionary must have been sent before it. */
-  readonly shipsDictionary: boolean
-  readonly needsDictionary: boolean
+  /** The message that ships the dictionary, which must have been sent before the chunk. */
+  readonly dictionary: Uint8Array | undefined
   /** "arenas" if the chunk may contain some. */
   readonly packing: Packing
 }
@@ -31,8 +30,7 @@ export class Chunk implements Content {
   readonly messages: number
   readonly plainBytes: number
   readonly wireBytes: number
-  readonly shipsDictionary: boolean
-  readonly needsDictionary: boolean
+  readonly dictionary: Uint8Array | undefined
   readonly packing: Packing
   /** The slab, undefined once the bytes are copied; the offset in the slab; the number of references. */
   #slab: Slab | undefined
@@ -45,8 +43,7 @@ export class Chunk implements Content {
     this.messages = content.messages
     this.plainBytes = content.plainBytes
     this.wireBytes = content.wireBytes
-    this.shipsDictionary = content.shipsDictionary
-    this.needsDictionary = content.needsDictionary
+    this.dictionary = content.dictionary
     this.packing = content.packing
     this.#slab = from
     this.#start = start
@@ -108,8 +105,7 @@ export class Chunk implements Content {
     const from = this.#slab
     const end = this.#start + this.bytes.length
     if (!from || from !== next.#slab || end !== next.#start) return undefined
-    if (this.shipsDictionary || next.shipsDictionary) return undefined
-    if (this.needsDictionary !== next.needsDictionary) return undefined
+    if (this.dictionary !== next.dictionary) return undefined
     if ((this.packing === "frames") !== (next.packing === "frames")) return undefined
     if (this.#holds > 1 || next.#holds > 1) return undefined
     const bytes = from.bytes.subarray(this.#start, end + next.bytes.length)
@@ -117,8 +113,7 @@ export class Chunk implements Content {
       messages: this.messages + next.messages,
       plainBytes: this.plainBytes + next.plainBytes,
       wireBytes: this.wireBytes + next.wireBytes,
-      shipsDictionary: false,
-      needsDictionary: this.needsDictionary,
+      dictionary: this.dictionary,
       packing: next.packing === "arenas" ? next.packing : this.packing,
     }
     from.live--

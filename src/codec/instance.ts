@@ -92,12 +92,12 @@ export interface Exports {
     greeted: number,
   ): Pointer
   zl_receiving_limit(transcoder: Pointer, low: number, high: number, parts: number): void
-  zl_trainer_open(capacity: number, trigger: number, minBytes: number): Pointer
+  zl_trainer_open(capacity: number, trigger: number, minBytes: number, deferred: number): Pointer
   zl_trainer_close(trainer: Pointer): void
   zl_trainer_wants(trainer: Pointer): number
   zl_trainer_sample(trainer: Pointer, part: Pointer, length: number): void
   zl_trainer_message(trainer: Pointer): number
-  zl_trainer_train(trainer: Pointer): Pointer
+  zl_trainer_ready(trainer: Pointer): number
   zl_trainer_step(trainer: Pointer): number
   zl_trainer_finish(trainer: Pointer): Pointer
   zl_sending_open(

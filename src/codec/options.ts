@@ -14,11 +14,16 @@ export interface Lz4Options {
   /** 1 to 8192 bytes, sent to the peer before the first message. Default: none. RFC.md section 6. */
   dictionary?: Uint8Array
   /**
-   * Whether to train a dictionary on the first messages and ship it. It has up to `capacity` bytes
-   * (1 to 8192, default 2048), and is trained after `trigger` messages (1 to 8192, default 100).
-   * Default: false. Excludes `dictionary`. RFC.md section 6.4.
+   * Whether to train a dictionary for each connection, on the first messages that it is sent, and
+   * ship it. It has up to `capacity` bytes (1 to 8192, default 2048), and is trained after `trigger`
+   * messages (1 to 8192, default 100). Connections that are sent the same messages share one.
+   *
+   * "shared", or `shared: true`: one is trained for all connections of the endpoint, on the
+   * messages to any of them, so each peer can read pieces of messages to the others.
+   *
+   * Default: false. Excludes `dictionary`. RFC.md sections 6.4 and 8.3.
    */
-  autoDictionary?: boolean | { capacity?: number; trigger?: number }
+  autoDictionary?: boolean | "shared" | { capacity?: number; trigger?: number; shared?: boolean }
   /**
    * Parts shorter than this many bytes are sent plain. Default: 512, or 128 with a dictionary; 0
    * tries every part. RFC.md section 5.
@@ -53,7 +58,13 @@ export interface Lz4Options {
 }
 
 /** Options of a codec: how it compresses, what it accepts, and the source of its module. */
-export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas"> {
+export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas" | "autoDictionary"> {
+  /**
+   * Whether to train a dictionary on the first messages and ship it. It has up to `capacity` bytes
+   * (1 to 8192, default 2048), and is trained after `trigger` messages (1 to 8192, default 100).
+   * Default: false. Excludes `dictionary`. RFC.md section 6.4.
+   */
+  autoDictionary?: boolean | { capacity?: number; trigger?: number }
   /**
    * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. "none":
    * nothing is compressed; no dictionary is shipped, and no arena is made. Default: 0.
@@ -110,8 +121,10 @@ export interface ReceiveSettings {
   revision: number
 }
 
-/** Options for training a dictionary. */
+/** Options for training dictionaries. */
 export interface Training {
+  /** Whether one is trained for all connections, on messages to any of them. */
+  isShared?: boolean
   capacityBytes: number
   /** Number of messages that are sampled. */
   trigger: number
@@ -155,7 +168,26 @@ export function checkLz4Options(
   budgetBytes: number,
   others: readonly string[] = [],
 ): Settings {
-  return readLz4Options(ownOptions(options, [...LZ4_NAMES, ...others]), budgetBytes)
+  const given = ownOptions(options, [...LZ4_NAMES, ...others])
+  const { autoDictionary, isShared } = splitTraining(given.autoDictionary)
+  given.autoDictionary = autoDictionary
+  const settings = readLz4Options(given, budgetBytes)
+  const { training } = settings
+  return { ...settings, training: training && { ...training, isShared } }
+}
+
+/** Returns how to train, and whether for all connections together, which codecs do not know. */
+function splitTraining(given: Lz4Options["autoDictionary"]): {
+  autoDictionary: CodecOptions["autoDictionary"]
+  isShared: boolean
+} {
+  if (given === "shared") return { autoDictionary: true, isShared: true }
+  if (typeof given === "string")
+    throw wrongType(`autoDictionary must be a boolean, "shared" or an object; got ${shown(given)}`)
+  if (typeof given !== "object" || given === null || !Object.hasOwn(given, "shared"))
+    return { autoDictionary: given, isShared: false }
+  const { shared, ...autoDictionary } = given
+  return { autoDictionary, isShared: boolean("shared", shared ?? false) }
 }
 
 /**

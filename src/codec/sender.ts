@@ -1,6 +1,7 @@
 import { allocate, concat } from "./arrays.js"
 import { BYPASS_FRAMES, BYPASS_MIN_BYTES } from "./bypass.js"
 import { type Chunk, ChunkBuilder, type Content, type Packing } from "./chunk.js"
+import { DictionaryGroups, type Recipient } from "./dictionary-groups.js"
 import { encodeLarge } from "./encoder.js"
 import { closed } from "./errors.js"
 import { fixedView } from "./fixed-view.js"
@@ -25,7 +26,6 @@ import { loadInstanceSync } from "./module.js"
 import { ARENAS_REVISION, NO_EFFORT, type Settings } from "./options.js"
 import { copyShared } from "./shared-copy.js"
 import { ArraySource } from "./source.js"
-import { Trainer } from "./trainer.js"
 import { Transcoder, type TranscoderSink } from "./transcoder.js"
 import { SENTINEL, SENTINEL_BYTES, uint64, writeSentinel } from "./wire.js"
 
@@ -50,15 +50,17 @@ const NO_MESSAGES: PlainMessages = {
 }
 
 /**
- * Encodes the messages of an endpoint for all its connections. Messages are encoded whole, so the
- * output only depends on whether a connection has received the dictionary: many connections may
- * write the same bytes.
+ * Encodes messages for connections that use the same dictionary, or none. Messages are encoded
+ * whole, so many connections may write the same bytes.
+ *
+ * An endpoint has one, which encodes for all its connections. If dictionaries are trained, it has
+ * another one for each of them.
  */
 export class Sender {
   readonly #settings: Settings
   readonly #acceptsPlain: boolean
   /** Opened for the first message, because the module takes milliseconds to load. */
-  #opened: { instance: Instance; transcoder: Transcoder; trainer: Trainer | undefined } | undefined
+  #opened: { instance: Instance; transcoder: Transcoder } | undefined
   #effort: number
   /** Whether messages currently share arenas. */
   #arenas = false
@@ -74,6 +76,7 @@ export class Sender {
     },
   }
   #dictionaryFrame: Uint8Array | undefined
+  #dictionaries: DictionaryGroups | undefined
 
   /** @param acceptsPlain whether peers without an announced revision are sent bare frames. */
   constructor(settings: Settings, acceptsPlain: boolean = false) {
@@ -86,17 +89,35 @@ export class Sender {
     if (this.#opened) return this.#opened
     if (this.#users <= 0) throw closed("the endpoint")
     const instance = loadInstanceSync()
-    const { training } = this.#settings
-    const trainer = training && new Trainer(instance, training)
     const settings = { ...this.#settings, effort: this.#effort, arenas: this.#arenas }
-    try {
-      const transcoder = Transcoder.sending(instance, settings, trainer, true)
-      this.#opened = { instance, transcoder, trainer }
-      return this.#opened
-    } catch (error) {
-      trainer?.close()
-      throw error
-    }
+    this.#opened = { instance, transcoder: Transcoder.sending(instance, settings, undefined, true) }
+    return this.#opened
+  }
+
+  /** The dictionaries that are trained for the connections of the endpoint; undefined if none are. */
+  get dictionaries(): DictionaryGroups | undefined {
+    const { training } = this.#settings
+    if (!training || this.#users <= 0) return undefined
+    this.#dictionaries ??= new DictionaryGroups(this.#instance, training, (dictionary) => {
+      const { minCompressBytes } = training
+      const settings = { ...this.#settings, dictionary, training: undefined, minCompressBytes }
+      return new Sender(settings, this.#acceptsPlain)
+    })
+    return this.#dictionaries
+  }
+
+  recipientEnded(recipient: Recipient): void {
+    this.#dictionaries?.remove(recipient)
+  }
+
+  /** The sender for connections without a dictionary of their own. */
+  get common(): Sender {
+    return this.#dictionaries?.sharedSender ?? this
+  }
+
+  /** Whether messages are compressed. */
+  get compresses(): boolean {
+    return this.#effort !== NO_EFFORT
   }
 
   get #instance(): Instance {
@@ -127,19 +148,17 @@ export class Sender {
   }
 
   /**
-   * Returns the size in bytes below which parts are sent plain and need no encoding; 0 if not known
-   * yet.
+   * Returns the size in bytes below which parts are sent plain and need no encoding; 0 if all do.
    *
    * @param packing undefined if there is no peer yet.
    */
   plainBelow(packing: Packing | undefined): number {
     if (packing === "frames" || (packing === undefined && this.#acceptsPlain)) return 0
     if (this.#effort === NO_EFFORT) return Number.POSITIVE_INFINITY
-    const { arenas: mayUse, dictionary, training, minCompressBytes } = this.#settings
+    const { arenas: mayUse, training, minCompressBytes } = this.#settings
     if (packing !== "parts" && mayUse) return 0
-    if (!dictionary && !training) return minCompressBytes
-    if (!this.#opened?.transcoder.hasDictionary) return 0
-    return (training ?? this.#settings).minCompressBytes
+    // Messages in wire form cannot be sampled.
+    return training ? 0 : minCompressBytes
   }
 
   /**
@@ -159,8 +178,6 @@ export class Sender {
     this.#useArenas(arenas)
     const instance = this.#instance
     const handle = this.#handle
-    const had = this.#transcoder.hasDictionary
-    const needsDictionary = had && this.#effort !== NO_EFFORT
     const messages = instance.wide(handle, 0)
     const plainBytes = instance.wide(handle, 2)
     const wireBytes = instance.wide(handle, 4)
@@ -168,7 +185,7 @@ export class Sender {
     builder.begin()
     try {
       // Made here, because an error while the chunk is being written would lose the chunk.
-      if (needsDictionary) this.#dictionaryFrame ??= this.#frameDictionary()
+      const dictionary = this.#effort === NO_EFFORT ? undefined : this.dictionaryFrame
       builder.append(plain.bytes)
       this.#gatherFrames(frames)
       if (message) this.#gatherMessage(message)
@@ -178,8 +195,7 @@ export class Sender {
         messages: plain.messages + encoded,
         plainBytes: plain.plainBytes + instance.wide(handle, 2) - plainBytes,
         wireBytes: plain.wireBytes + instance.wide(handle, 4) - wireBytes,
-        shipsDictionary: !had && this.#transcoder.hasDictionary,
-        needsDictionary,
+        dictionary,
         packing: arenas && encoded > 1 ? "arenas" : "parts",
       })
     } catch (error) {
@@ -210,8 +226,7 @@ export class Sender {
         messages,
         plainBytes,
         wireBytes: plainBytes,
-        shipsDictionary: false,
-        needsDictionary: false,
+        dictionary: undefined,
         packing: "frames",
       })
     } catch (error) {
@@ -246,7 +261,7 @@ export class Sender {
     const settings = { budgetBytes: -1, revision: ARENAS_REVISION }
     const transcoder = Transcoder.receiving(this.#instance, settings, true)
     try {
-      if (chunk.needsDictionary) transcoder.transcode(this.dictionaryFrame, sink)
+      if (chunk.dictionary) transcoder.transcode(chunk.dictionary, sink)
       transcoder.transcode(chunk.bytes, sink)
     } finally {
       transcoder.close()
@@ -254,23 +269,11 @@ export class Sender {
     return concat(pieces)
   }
 
-  /** The message that ships the dictionary, for a connection that was made after it was first sent. */
-  get dictionaryFrame(): Uint8Array {
-    this.#dictionaryFrame ??= this.#frameDictionary()
+  /** The message that ships the dictionary; undefined if there is none. */
+  get dictionaryFrame(): Uint8Array | undefined {
+    const { dictionary } = this.#settings
+    if (dictionary) this.#dictionaryFrame ??= frameDictionary(dictionary)
     return this.#dictionaryFrame
-  }
-
-  #frameDictionary(): Uint8Array {
-    const { zl_transcoder_dictionary, zl_dictionary_bytes, zl_dictionary_length } =
-      this.#instance.exports
-    const dictionary = zl_transcoder_dictionary(this.#handle)
-    const length = zl_dictionary_length(dictionary)
-    const body = SENTINEL_BYTES + length
-    const frame = allocate(frameHeadLength(body) + body)
-    const at = writeFrameHead(frame, 0, 0, body)
-    writeSentinel(frame.subarray(at), SENTINEL.LZ4D)
-    frame.set(this.#instance.view(zl_dictionary_bytes(dictionary), length), at + SENTINEL_BYTES)
-    return frame
   }
 
   /** Adds an endpoint that uses the sender and will close it. */
@@ -279,11 +282,11 @@ export class Sender {
   }
 
   close(): void {
-    if (--this.#users > 0 || !this.#opened) return
-    const { transcoder, trainer } = this.#opened
+    if (--this.#users > 0) return
+    this.#dictionaries?.close()
+    this.#dictionaries = undefined
+    this.#opened?.transcoder.close()
     this.#opened = undefined
-    transcoder.close()
-    trainer?.close()
   }
 
   #gather(bytes: Uint8Array): void {
@@ -399,6 +402,16 @@ export class Sender {
     this.#gatheredBytes = 0
     return this.#transcoder.run(input, length, this.#sink)
   }
+}
+
+/** Returns the message that ships a dictionary. */
+function frameDictionary(dictionary: Uint8Array): Uint8Array {
+  const body = SENTINEL_BYTES + dictionary.length
+  const frame = allocate(frameHeadLength(body) + body)
+  const at = writeFrameHead(frame, 0, 0, body)
+  writeSentinel(frame.subarray(at), SENTINEL.LZ4D)
+  frame.set(dictionary, at + SENTINEL_BYTES)
+  return frame
 }
 
 /** Returns the head of a part's frame. */

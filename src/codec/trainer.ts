@@ -3,50 +3,60 @@ import { INPUT, Instance, NULL, type Pointer } from "./instance.js"
 import { loadInstance } from "./module.js"
 import { checkCapacity, checkView, ownOptions, type Training } from "./options.js"
 
-/** Trains a dictionary on the first messages of a sender (RFC.md section 6.4). */
+/**
+ * Trains a dictionary on the first messages of a sender (RFC.md section 6.4). A module has samples
+ * of 64 trainers at a time; the others wait and take none.
+ */
 export class Trainer {
   readonly handle: Pointer
-  readonly #instance: Instance
+  protected readonly instance: Instance
 
-  constructor(instance: Instance, { capacityBytes, trigger, minCompressBytes }: Training) {
-    this.#instance = instance
+  /** @param deferred whether a transcoder that is sampled leaves the training to the caller. */
+  constructor(
+    instance: Instance,
+    { capacityBytes, trigger, minCompressBytes }: Training,
+    deferred: boolean = false,
+  ) {
+    this.instance = instance
     const minBytes = Math.min(minCompressBytes, instance.blockMax + 1)
-    this.handle = instance.exports.zl_trainer_open(capacityBytes, trigger, minBytes)
+    const { zl_trainer_open } = instance.exports
+    this.handle = zl_trainer_open(capacityBytes, trigger, minBytes, deferred ? 1 : 0)
     if (this.handle === NULL) throw outOfMemory("training a dictionary", 64)
   }
 
-  /** Samples a message. Returns whether there are enough samples. */
+  /** Samples a message. Returns whether there are enough samples now. */
   sample(message: readonly Uint8Array[]): boolean {
     for (const part of message) this.samplePart(part)
-    return this.#instance.exports.zl_trainer_message(this.handle) !== 0
+    return this.instance.exports.zl_trainer_message(this.handle) !== 0
   }
 
   samplePart(part: Uint8Array): void {
-    const { zl_trainer_wants, zl_trainer_sample } = this.#instance.exports
+    const { zl_trainer_wants, zl_trainer_sample } = this.instance.exports
     const wanted = part.subarray(0, zl_trainer_wants(this.handle))
-    zl_trainer_sample(this.handle, this.#instance.place(INPUT, wanted), wanted.length)
+    zl_trainer_sample(this.handle, this.instance.place(INPUT, wanted), wanted.length)
   }
 
   /** Returns the dictionary; undefined if it would gain nothing. Call it once. */
   train(): Uint8Array | undefined {
-    return this.#copy(this.#instance.exports.zl_trainer_train(this.handle))
+    while (this.step());
+    return this.finish()
   }
 
-  /** Does the same, and calls `pause` between the steps of the work. */
-  async trainInSteps(pause: () => Promise<void>): Promise<Uint8Array | undefined> {
-    const { zl_trainer_step, zl_trainer_finish } = this.#instance.exports
-    while (zl_trainer_step(this.handle)) await pause()
-    return this.#copy(zl_trainer_finish(this.handle))
+  /** Does a step of the same, at most about a quarter. Returns whether there is more to do. */
+  step(): boolean {
+    return this.instance.exports.zl_trainer_step(this.handle) !== 0
+  }
+
+  /** Returns the dictionary after the last step; undefined if it would gain nothing. */
+  finish(): Uint8Array | undefined {
+    const { zl_trainer_finish, zl_dictionary_bytes, zl_dictionary_length } = this.instance.exports
+    const made = zl_trainer_finish(this.handle)
+    if (made === NULL) return undefined
+    return this.instance.copy(zl_dictionary_bytes(made), zl_dictionary_length(made))
   }
 
   close(): void {
-    this.#instance.exports.zl_trainer_close(this.handle)
-  }
-
-  #copy(made: Pointer): Uint8Array | undefined {
-    if (made === NULL) return undefined
-    const { zl_dictionary_bytes, zl_dictionary_length } = this.#instance.exports
-    return this.#instance.copy(zl_dictionary_bytes(made), zl_dictionary_length(made))
+    this.instance.exports.zl_trainer_close(this.handle)
   }
 }
 
@@ -89,5 +99,6 @@ export async function trainDictionary(
     trainer.samplePart(checkView(`sample ${index++}`, sample))
     if (index % SAMPLES_A_TURN === 0) await nextTurn()
   }
-  return (await trainer.trainInSteps(nextTurn)) ?? new Uint8Array(0)
+  while (trainer.step()) await nextTurn()
+  return trainer.finish() ?? new Uint8Array(0)
 }

@@ -111,7 +111,8 @@ export class Transcoder {
 
   /**
    * Opens a transcoder from plain ZMTP to the wire. If `greeted` is set, the stream begins after the
-   * greeting. Close the trainer after all transcoders that use it.
+   * greeting, and the caller ships the dictionary. Close the trainer after all transcoders that use
+   * it.
    */
   static sending(
     instance: Instance,

@@ -157,8 +157,7 @@ export class Batch implements PlainMessages {
       messages: this.messages,
       plainBytes: this.plainBytes,
       wireBytes: this.wireBytes,
-      shipsDictionary: false,
-      needsDictionary: false,
+      dictionary: undefined,
       packing: "parts" as const,
     }
     return new Chunk(this.bytes, content, slab, 0)

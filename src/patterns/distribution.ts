@@ -1,6 +1,7 @@
-import type { Chunk } from "../codec/chunk.js"
+import type { Chunk, Packing } from "../codec/chunk.js"
+import { TRAINED_MAX } from "../codec/dictionary-groups.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { Encoder, OpenMemory, Waiting } from "../transport/transport.js"
+import type { Encoder, Encoding, OpenMemory, Waiting } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, plainLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
@@ -203,7 +204,7 @@ export class Distribution implements Flushable, SharedBatch {
     let below = Number.POSITIVE_INFINITY
     let last: Encoder | undefined
     for (const { packer, connection } of this.#shared) {
-      const { encoder, peerPacking } = packer
+      const { peerEncoder: encoder, peerPacking } = packer
       if (encoder !== last) connection?.encoding?.applyEffort(this.#shared)
       last = encoder
       below = Math.min(below, encoder.plainBelow(peerPacking))
@@ -237,24 +238,21 @@ export class Distribution implements Flushable, SharedBatch {
     const frames = batch?.seal() ?? NO_FRAMES
     const messages = (batch?.count ?? 0) + (message ? 1 : 0)
     const isPlain = frames.length === 0 && message === undefined && batch && batch.messages > 0
-    const groups = isPlain ? [outbounds as Group] : groupsOf(outbounds)
+    const groups = isPlain ? [groupOfAll(outbounds)] : groupsOf(outbounds)
     const adapted = new Set<Encoder>()
-    for (const group of groups) {
-      const [first] = group
-      const encoding = first.connection?.encoding
-      const { encoder } = first.packer
+    for (const { encoder, packing, members } of groups) {
+      const encoding = members[0]?.connection?.encoding
       // Compressing and plain peers share one effort, although each message is encoded once for each kind.
       const isAdapted = adapted.has(encoder)
-      if (!isAdapted)
-        encoding?.applyEffort(outbounds.filter((one) => one.packer.encoder === encoder))
+      if (!isAdapted) encoding?.applyEffort(membersWith(encoder, groups), encoder)
       adapted.add(encoder)
       const chunk = isPlain
         ? batch.takeChunk()
-        : encode(first.packer, frames, message, batch, errors)
+        : encode(encoder, packing, frames, message, batch, errors)
       if (chunk && !isAdapted) encoding?.encoded(chunk)
       const flushed = messages - (chunk?.messages ?? 0)
-      chunk?.share(group.length)
-      for (const outbound of group) {
+      chunk?.share(members.length)
+      for (const outbound of members) {
         if (flushed > 0) outbound.countFlushed(flushed)
         try {
           if (chunk) outbound.writeChunk(chunk)
@@ -263,6 +261,7 @@ export class Distribution implements Flushable, SharedBatch {
         }
       }
     }
+    if (!isPlain && errors.length === 0) sample(outbounds, frames, message)
     batch?.release()
     return errors
   }
@@ -273,7 +272,8 @@ export class Distribution implements Flushable, SharedBatch {
  * there is nothing to write.
  */
 function encode(
-  packer: Packer,
+  encoder: Encoder,
+  packing: Packing,
   frames: Uint8Array,
   message: Message | undefined,
   batch: Batch | undefined,
@@ -281,30 +281,76 @@ function encode(
 ): Chunk | undefined {
   if (frames.length === 0 && message === undefined && !batch?.messages) return undefined
   try {
-    return packer.encoder.encode(frames, message, batch, packer.packing)
+    return encoder.encode(frames, message, batch, packing)
   } catch (error) {
     errors.push(error)
     // The earlier messages were already accepted, so they must not be lost with this one.
-    return message === undefined ? undefined : encode(packer, frames, undefined, batch, errors)
+    if (message === undefined) return undefined
+    return encode(encoder, packing, frames, undefined, batch, errors)
   }
 }
 
 /** Queues that write the same bytes. */
-type Group = [Outbound, ...Outbound[]]
+interface Group {
+  readonly encoder: Encoder
+  readonly packing: Packing
+  readonly members: Outbound[]
+}
 
-/** Groups queues by endpoint (most sockets have one) and by the packing that their peers read. */
-function groupsOf(outbounds: Outbound[]): Iterable<Group> {
+/** Returns one group, for messages that are the same for all encoders and packings. */
+function groupOfAll(members: Outbound[]): Group {
+  const [{ packer }] = members as [Outbound]
+  return { encoder: packer.encoder, packing: packer.packing, members }
+}
+
+/**
+ * Groups queues by encoder (one for each endpoint, and one for each dictionary that it has trained)
+ * and by the packing that their peers read. If too many have trained dictionaries, the smallest
+ * groups are sent the messages without one.
+ */
+function groupsOf(outbounds: Outbound[]): Group[] {
+  const groups = groupBy(({ peerEncoder }) => peerEncoder, outbounds)
+  const trained = groups.filter((group) => group.encoder !== group.members[0]?.packer.encoder)
+  if (trained.length <= TRAINED_MAX) return groups
+  trained.sort((a, b) => b.members.length - a.members.length)
+  const used = new Set(trained.slice(0, TRAINED_MAX).map(({ encoder }) => encoder))
+  return groupBy(
+    ({ peerEncoder, encoder }) => (used.has(peerEncoder) ? peerEncoder : encoder),
+    outbounds,
+  )
+}
+
+function groupBy(encoderOf: (packer: Packer) => Encoder, outbounds: Outbound[]): Group[] {
   const inParts = new Map<Encoder, Group>()
   const inArenas = new Map<Encoder, Group>()
   const inFrames = new Map<Encoder, Group>()
   const byPacking = { parts: inParts, arenas: inArenas, frames: inFrames }
   for (const outbound of outbounds) {
-    const { encoder, packing } = outbound.packer
+    const encoder = encoderOf(outbound.packer)
+    const { packing } = outbound.packer
     const groups = byPacking[packing]
     const group = groups.get(encoder)
-    if (group) group.push(outbound)
-    else groups.set(encoder, [outbound])
+    if (group) group.members.push(outbound)
+    else groups.set(encoder, { encoder, packing, members: [outbound] })
   }
   // Frames come last, because they are not compressed and so choose no effort.
   return [...inParts.values(), ...inArenas.values(), ...inFrames.values()]
+}
+
+/** Returns the queues that an encoder encodes for, in any packing. */
+function membersWith(encoder: Encoder, groups: readonly Group[]): Outbound[] {
+  return groups.flatMap((group) => (group.encoder === encoder ? group.members : []))
+}
+
+/** Trains dictionaries on messages, for the connections of each endpoint. */
+function sample(outbounds: Outbound[], frames: Uint8Array, message: Message | undefined): void {
+  const byEndpoint = new Map<Encoder, Encoding[]>()
+  for (const { packer, connection } of outbounds) {
+    const encoding = connection?.encoding
+    if (!encoding?.trains) continue
+    const encodings = byEndpoint.get(packer.encoder)
+    if (encodings) encodings.push(encoding)
+    else byEndpoint.set(packer.encoder, [encoding])
+  }
+  for (const encodings of byEndpoint.values()) encodings[0]?.sampled(encodings, frames, message)
 }

@@ -258,9 +258,8 @@ export class Outbound implements Flushable {
   }
 
   /**
-   * Encodes the queue's own batch before a chunk for several queues is encoded. One chunk of an
-   * endpoint contains its dictionary, so chunks must be written in the order in which they were
-   * encoded.
+   * Encodes the queue's own batch before a chunk for several queues is encoded, so that messages are
+   * sampled in the order in which they are sent.
    */
   encodeOwn(): void {
     try {

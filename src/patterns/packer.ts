@@ -17,6 +17,7 @@ export type PackerConnection = Pick<PeerConnection, "peerRevision" | "encoding" 
 
 /** Collects the messages of a pipe in a batch, and encodes them as the current peer reads them. */
 export class Packer {
+  /** The encoder of the endpoint. */
   readonly encoder: Encoder
   #packing: Packing
   #connection: PackerConnection | undefined
@@ -39,6 +40,11 @@ export class Packer {
   /** The packing for the current peer, or the latest one. */
   get packing(): Packing {
     return this.#packing
+  }
+
+  /** The encoder for the current peer, which may have a dictionary of its own. */
+  get peerEncoder(): Encoder {
+    return this.#connection?.encoding?.sender ?? this.encoder
   }
 
   /** The packing for the current peer; undefined if there is no connection. */
@@ -101,7 +107,7 @@ export class Packer {
 
   get #plainBelow(): number {
     this.#connection?.encoding?.applyEffort()
-    return this.encoder.plainBelow(this.peerPacking)
+    return this.peerEncoder.plainBelow(this.peerPacking)
   }
 
   /** Drops the batch. */
@@ -124,9 +130,10 @@ export class Packer {
     const encoding = this.#connection?.encoding
     let chunk: Chunk | undefined
     if (message || this.count > 0) encoding?.applyEffort()
-    if (frames.length > 0 || message)
-      chunk = this.encoder.encode(frames, message, batch, this.#packing)
-    else if (batch && batch.messages > 0) chunk = batch.takeChunk()
+    if (frames.length > 0 || message) {
+      chunk = this.peerEncoder.encode(frames, message, batch, this.#packing)
+      if (encoding?.trains) encoding.sampled([encoding], frames, message)
+    } else if (batch && batch.messages > 0) chunk = batch.takeChunk()
     if (chunk) encoding?.encoded(chunk)
     this.drop()
     return chunk
@@ -142,12 +149,13 @@ export class Packer {
   }
 
   /**
-   * Returns whether a chunk must be encoded again: it was packed for another kind of peer, or ships
-   * the dictionary to a peer that has it.
+   * Returns whether a chunk must be encoded again: it was packed for another kind of peer, or with
+   * the dictionary of another connection.
    */
   mustRepack(chunk: Chunk): boolean {
-    const isRepeated = chunk.shipsDictionary && this.#connection?.encoding?.dictionarySent === true
-    return isRepeated || !chunk.fits(this.#packing)
+    const { dictionary } = chunk
+    const isForeign = dictionary !== undefined && dictionary !== this.peerEncoder.dictionaryFrame
+    return isForeign || !chunk.fits(this.#packing)
   }
 
   /**
@@ -157,6 +165,6 @@ export class Packer {
    */
   repack(chunk: Chunk): Chunk {
     this.#connection?.encoding?.applyEffort()
-    return this.encoder.repack(chunk, this.#packing)
+    return this.peerEncoder.repack(chunk, this.#packing)
   }
 }

@@ -1,4 +1,5 @@
 import type { Chunk, Packing } from "../codec/chunk.js"
+import type { Sender } from "../codec/sender.js"
 
 /** Maximum size of the chunks that are kept, unless one alone is larger, in bytes. */
 const KEPT_MAX_BYTES = 2 << 20
@@ -7,10 +8,19 @@ const KEPT_MAX = 256
 /** Chunks are dropped when there was no write for this many milliseconds, or up to twice as many. */
 const KEPT_MS = 100
 
+const NONE: readonly EncodedWrite[] = []
+
+/** A write in encoded form. */
+export interface EncodedWrite {
+  readonly sender: Sender
+  readonly packing: Packing
+  readonly chunk: Chunk
+}
+
 /** The connections that have made a write so far, and its chunks. */
 interface Entry<Connection> {
   readonly connections: Connection[]
-  readonly chunks: Map<Packing, Chunk>
+  readonly encoded: EncodedWrite[]
 }
 
 /**
@@ -29,24 +39,24 @@ export class EncodedWrites<Connection> {
   join(write: number, connection: Connection): readonly Connection[] {
     let entry = this.#entries.get(write)
     if (!entry) {
-      entry = { connections: [], chunks: new Map() }
+      entry = { connections: [], encoded: [] }
       this.#entries.set(write, entry)
     }
     entry.connections.push(connection)
     return entry.connections
   }
 
-  /** Returns the chunks of a write, which belong to this object. */
-  chunksOf(write: number): ReadonlyMap<Packing, Chunk> | undefined {
-    return this.#entries.get(write)?.chunks
+  /** Returns the encoded forms of a write, whose chunks belong to this object. */
+  formsOf(write: number): readonly EncodedWrite[] {
+    return this.#entries.get(write)?.encoded ?? NONE
   }
 
   /** Keeps a chunk of a write for the connections that make the write later. */
-  keep(write: number, packing: Packing, chunk: Chunk): void {
-    const chunks = this.#entries.get(write)?.chunks
-    if (!chunks) return
-    this.#release(chunks.get(packing))
-    chunks.set(packing, chunk)
+  keep(write: number, form: EncodedWrite): void {
+    const { chunk } = form
+    const encoded = this.#entries.get(write)?.encoded
+    if (!encoded) return
+    encoded.push(form)
     chunk.share(2)
     this.#bytes += chunk.bytes.length
     for (const [oldest, entry] of this.#entries) {
@@ -72,15 +82,12 @@ export class EncodedWrites<Connection> {
     for (const [write, entry] of this.#entries) this.#drop(write, entry)
   }
 
-  #drop(write: number, { chunks }: Entry<Connection>): void {
+  #drop(write: number, { encoded }: Entry<Connection>): void {
     this.#entries.delete(write)
-    for (const chunk of chunks.values()) this.#release(chunk)
-  }
-
-  #release(chunk: Chunk | undefined): void {
-    if (!chunk) return
-    this.#bytes -= chunk.bytes.length
-    chunk.release()
+    for (const { chunk } of encoded) {
+      this.#bytes -= chunk.bytes.length
+      chunk.release()
+    }
   }
 }
 

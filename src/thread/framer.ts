@@ -14,6 +14,7 @@ const NO_PARTS: readonly Uint8Array[] = []
  */
 class Framer implements Encoder {
   readonly slabs: SharedSlabs = new SharedSlabs()
+  readonly dictionaryFrame: undefined
 
   /** Always 0, because the worker decides which parts are sent plain. */
   plainBelow(): number {
@@ -78,8 +79,7 @@ function newChunk(
     messages,
     plainBytes: 0,
     wireBytes: 0,
-    shipsDictionary: false,
-    needsDictionary: false,
+    dictionary: undefined,
     packing: "frames" as const,
   }
   return new Chunk(bytes, content, slab, start)

@@ -1,13 +1,15 @@
 import type { MessagePort } from "node:worker_threads"
 import type { Chunk } from "../codec/chunk.js"
+import { TRAINED_MAX } from "../codec/dictionary-groups.js"
 import { Sender } from "../codec/sender.js"
 import type { Connection } from "../transport/connection.js"
+import type { ConnectionEncoding } from "../transport/connection-encoding.js"
 import type { Dialer } from "../transport/dialer.js"
 import type { HostPort } from "../transport/endpoint.js"
 import type { Listener } from "../transport/listener.js"
 import { LocalTransport } from "../transport/local-transport.js"
 import type { EndpointEvent } from "../transport/transport.js"
-import { EncodedWrites } from "./encoded-writes.js"
+import { type EncodedWrite, EncodedWrites } from "./encoded-writes.js"
 import { HostedConnection, type Write } from "./hosted-connection.js"
 import type { Outbox } from "./outbox.js"
 import { toPlain } from "./plain-error.js"
@@ -124,21 +126,37 @@ export class HostedEndpoint {
     const { connection } = hosted
     const packing = this.#sender.packingFor(connection.peerRevision)
     this.#findGroup(write, hosted)
-    const chunks = this.#writes.chunksOf(write.number)
-    const known = chunks?.get(packing)
-    // A connection that is late may have got the dictionary before an earlier write.
-    if (known && !(known.shipsDictionary && connection.encoding?.dictionarySent)) {
-      known.share(2)
-      return known
+    const forms = this.#writes.formsOf(write.number)
+    const sender = this.#senderFor(connection.encoding, forms)
+    let chunk = forms.find((form) => form.sender === sender && form.packing === packing)?.chunk
+    if (chunk) chunk.share(2)
+    else {
+      // One effort is chosen for each sender of a write, and none for frames, which are not compressed.
+      const isChosen = forms.some((form) => form.sender === sender && form.packing !== "frames")
+      const encoding = packing === "frames" || isChosen ? undefined : connection.encoding
+      encoding?.applyEffort(this.#group.includes(hosted) ? this.#group : [hosted], sender)
+      chunk = sender.encode(write.bytes, undefined, undefined, packing)
+      encoding?.encoded(chunk)
+      this.#writes.keep(write.number, { sender, packing, chunk })
     }
-    // One effort is chosen for a write, and none for frames, which are not compressed.
-    const isCompressed = chunks?.has("parts") || chunks?.has("arenas")
-    const encoding = packing === "frames" || isCompressed ? undefined : connection.encoding
-    encoding?.applyEffort(this.#group.includes(hosted) ? this.#group : [hosted])
-    const chunk = this.#sender.encode(write.bytes, undefined, undefined, packing)
-    encoding?.encoded(chunk)
-    this.#writes.keep(write.number, packing, chunk)
+    this.#sample(write, connection.encoding)
     return chunk
+  }
+
+  /** Returns the sender for a connection, unless a write was encoded with too many dictionaries. */
+  #senderFor(encoding: ConnectionEncoding | undefined, forms: readonly EncodedWrite[]): Sender {
+    const sender = encoding?.sender ?? this.#sender
+    if (sender === this.#sender || forms.length < TRAINED_MAX) return sender
+    const used = new Set(forms.map((form) => form.sender))
+    used.delete(this.#sender)
+    return used.has(sender) || used.size < TRAINED_MAX ? sender : this.#sender
+  }
+
+  /** Trains dictionaries on a write that was encoded for a connection. */
+  #sample({ bytes, number }: Write, encoding: ConnectionEncoding | undefined): void {
+    if (!encoding?.trains) return
+    if (number === NOT_SHARED) encoding.sampled([encoding], bytes)
+    else encoding.sampledAlone(number, bytes)
   }
 
   /**

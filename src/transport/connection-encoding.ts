@@ -1,4 +1,5 @@
 import type { Chunk } from "../codec/chunk.js"
+import type { DictionaryGroup, DictionaryGroups, Recipient } from "../codec/dictionary-groups.js"
 import type { Settings } from "../codec/options.js"
 import type { Sender } from "../codec/sender.js"
 import { EffortMeter, groupMeter, knownGroupMeter, type Measured } from "./effort-meter.js"
@@ -9,11 +10,14 @@ import type { ConnectionOptions, Encoding } from "./transport.js"
 const MEASURED_BYTES = 1 << 20
 
 /** The encoding of a connection's messages. It is measured from when its effort starts to matter. */
-export class ConnectionEncoding implements Encoding {
-  dictionarySent = false
+export class ConnectionEncoding implements Encoding, Recipient {
+  /** The message that has shipped a dictionary to the peer; undefined if none has. */
+  shipped: Uint8Array | undefined
+  group: DictionaryGroup | undefined
   readonly #settings: Settings
   readonly #sender: Sender
   readonly #connection: { effortChanged(): void }
+  #isClosed = false
   /** Plaintext sent before the measurement. */
   #unmeasuredBytes = 0
   #network: NetworkMeter | undefined
@@ -24,6 +28,10 @@ export class ConnectionEncoding implements Encoding {
     this.#settings = settings
     this.#sender = sender
     this.#connection = connection
+  }
+
+  get sender(): Sender {
+    return this.group?.sender ?? this.#sender.common
   }
 
   get network(): NetworkMeter {
@@ -39,12 +47,11 @@ export class ConnectionEncoding implements Encoding {
 
   get effort(): number {
     // A chunk for several connections is encoded by the effort of the first one.
-    const meter = this.#meter ?? knownGroupMeter(this.#sender)
+    const meter = this.#meter ?? knownGroupMeter(this.sender)
     return meter?.effort ?? this.#settings.effort
   }
 
-  applyEffort(group?: readonly Measured[]): void {
-    const sender = this.#sender
+  applyEffort(group?: readonly Measured[], sender: Sender = this.sender): void {
     if (!this.#settings.adaptive) return
     if (!this.#network) {
       sender.effort = this.#settings.effort
@@ -59,6 +66,33 @@ export class ConnectionEncoding implements Encoding {
 
   encoded(chunk: Chunk): void {
     this.#meter?.encoded(chunk.plainBytes, chunk.wireBytes)
+  }
+
+  get trains(): boolean {
+    return this.#settings.training !== undefined && this.#sender.compresses && !this.#isClosed
+  }
+
+  sampled(
+    recipients: readonly Recipient[],
+    frames: Uint8Array,
+    message?: readonly Uint8Array[],
+  ): void {
+    this.#train((dictionaries) => dictionaries.wrote(recipients, frames, message))
+  }
+
+  /** Does the same for a write that other connections may make later, with the number of the write. */
+  sampledAlone(write: number, frames: Uint8Array): void {
+    this.#train((dictionaries) => dictionaries.joined(write, this, frames))
+  }
+
+  /** Trains, unless memory runs out: the messages are encoded already, and are sent in any case. */
+  #train(train: (dictionaries: DictionaryGroups) => void): void {
+    try {
+      const { dictionaries } = this.#sender
+      if (dictionaries) train(dictionaries)
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error
+    }
   }
 
   /** Returns the time at which a write begins, in milliseconds; 0 if writes are not measured. */
@@ -85,6 +119,8 @@ export class ConnectionEncoding implements Encoding {
 
   /** Ends the measurement. The meter of a group may still refer to the network. */
   close(): void {
+    this.#isClosed = true
+    if (this.#settings.training) this.#sender.recipientEnded(this)
     if (this.#network) this.#network.sender = undefined
   }
 }

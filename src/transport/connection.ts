@@ -108,7 +108,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
         messages: this.#sentMessages,
         plainBytes: this.#sentPlainBytes,
         wireBytes: this.#sentWireBytes,
-        dictionary: this.encoding?.dictionarySent ?? false,
+        dictionary: this.encoding?.shipped !== undefined,
       },
       received: this.#reader.counts,
     }
@@ -131,10 +131,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
       return
     }
     const { encoding } = this
-    if (encoding) {
-      if (chunk.needsDictionary && !encoding.dictionarySent) this.#sendDictionary()
-      if (chunk.needsDictionary || chunk.shipsDictionary) encoding.dictionarySent = true
-    }
+    if (encoding && chunk.dictionary) this.#shipOnce(chunk.dictionary, encoding)
     this.#sentMessages += chunk.messages
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
@@ -143,8 +140,12 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     encoding?.wrote(chunk, begunAt, this.#writer.isFull)
   }
 
-  #sendDictionary(): void {
-    const frame = this.#options.sender.dictionaryFrame
+  /** Sends a dictionary, unless the peer has it. `frame` is the message that ships it. */
+  #shipOnce(frame: Uint8Array, encoding: ConnectionEncoding): void {
+    if (encoding.shipped === frame) return
+    // The peer would decode the chunk to other bytes.
+    if (encoding.shipped) throw new Error("a chunk was encoded for another connection")
+    encoding.shipped = frame
     this.send(frame)
     this.#sentWireBytes += frame.length - new FrameHead().read(frame, 0)
   }

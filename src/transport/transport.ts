@@ -1,5 +1,6 @@
 /** The interface between endpoints and a transport, whichever thread runs its connections. */
 import type { Chunk, Packing } from "../codec/chunk.js"
+import type { Recipient } from "../codec/dictionary-groups.js"
 import type { ProtocolError } from "../codec/errors.js"
 import type { Settings } from "../codec/options.js"
 import type { PlainMessages, Sender } from "../codec/sender.js"
@@ -107,6 +108,8 @@ export interface Waiting {
 
 /** An encoder of messages into chunks, which connections write. */
 export interface Encoder {
+  /** The message that ships the dictionary with which it encodes; undefined if it uses none. */
+  readonly dictionaryFrame: Uint8Array | undefined
   /**
    * Returns the size in bytes below which parts are sent plain, so that messages of such parts may
    * be given in wire form.
@@ -187,13 +190,27 @@ export interface Sharing {
 }
 
 /** A connection's part in the encoding of its messages. */
-export interface Encoding {
-  /** Whether the peer has the encoder's dictionary. */
-  readonly dictionarySent: boolean
+export interface Encoding extends Recipient {
+  /** Whether dictionaries are trained on its messages, which must be passed to `sampled`. */
+  readonly trains: boolean
+  /** The encoder of its messages, which knows the dictionary of this connection. */
+  readonly sender: Encoder
   /** The measurements of the network. */
   readonly network: NetworkMeter
-  /** Sets the encoder's effort for this connection, or for a group that is sent the same. */
-  applyEffort(group?: readonly Measured[]): void
+  /**
+   * Sets the effort of an encoder, by default `sender`, for this connection or for a group that is
+   * sent the same.
+   */
+  applyEffort(group?: readonly Measured[], sender?: Encoder): void
+  /**
+   * Trains dictionaries on the frames of whole messages, and on `message`, that were just encoded
+   * for `recipients`, which include this connection and belong to its endpoint.
+   */
+  sampled(
+    recipients: readonly Encoding[],
+    frames: Uint8Array,
+    message?: readonly Uint8Array[],
+  ): void
   /** Records an encoding after `applyEffort`. */
   encoded(chunk: Chunk): void
 }

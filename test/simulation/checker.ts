@@ -1,5 +1,5 @@
 import type { Head } from "./messages.js"
-import type { Socket } from "./network.js"
+import type { Link, Socket } from "./network.js"
 import type { SocketSpec } from "./scenario.js"
 
 /** One or several rules that belong together. Checkers only observe a run. */
@@ -18,6 +18,8 @@ export interface Checker {
     peer: { remoteAddress: string; remotePort: number },
     error: Error,
   ): void
+  /** The system accepted bytes in a direction of a link. */
+  took?(link: Link, direction: object, bytes: Uint8Array): void
   /** Bytes were written to a connection that is known to have ended. */
   wroteInVain?(socket: Socket, bytes: Uint8Array, why: string): void
   /** Called between events, when no callback is running. */

@@ -109,18 +109,22 @@ export const mutations: readonly Mutation[] = [
     ],
   },
   {
-    // The second place alone keeps a dictionary from being sent twice, by encoding the chunk again.
-    name: "what waits in a pipe is encoded after what goes to several",
+    name: "dictionaries are trained on what other connections were sent",
     patches: [
       {
-        file: "src/patterns/distribution.ts",
-        from: "    for (const outbound of outbounds) outbound.encodeOwn()\n",
-        to: "",
+        file: "src/codec/dictionary-groups.ts",
+        from: "    const { group } = recipient\n    if (group && ",
+        to: "    const { group } = recipient\n    for (const one of this.#groups) one.sample(frames, message)\n    if (group && ",
       },
+    ],
+  },
+  {
+    name: "a connection takes over the dictionary that its endpoint trained for another",
+    patches: [
       {
-        file: "src/patterns/packer.ts",
-        from: "return isRepeated || !chunk.fits(this.#packing)",
-        to: "return !chunk.fits(this.#packing)",
+        file: "src/codec/dictionary-groups.ts",
+        from: "return this.#shared?.sender",
+        to: "return [...this.#groups].find((group) => group.sender)?.sender",
       },
     ],
   },
@@ -293,8 +297,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/packer.ts",
-        from: "return isRepeated || !chunk.fits(this.#packing)",
-        to: "return isRepeated",
+        from: "return isForeign || !chunk.fits(this.#packing)",
+        to: "return isForeign",
       },
     ],
   },

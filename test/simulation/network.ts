@@ -81,7 +81,10 @@ class Direction {
   /** Accepts as many bytes as there is room for, and copies them. */
   take(bytes: Uint8Array): number {
     const length = Math.min(bytes.length, this.room)
-    if (length > 0) this.#send(new Uint8Array(bytes.subarray(0, length)))
+    if (length === 0) return 0
+    const copy = new Uint8Array(bytes.subarray(0, length))
+    Socket.watcher?.took(this.link, this, copy)
+    this.#send(copy)
     return length
   }
 
@@ -387,6 +390,8 @@ interface SocketOptions {
 /** A watcher of sockets, for the rules that they must follow. */
 export interface SocketWatcher {
   /** Bytes were written to a connection that is known to have ended. */
+  /** The system accepted bytes in a direction of a link. */
+  took(link: Link, direction: object, bytes: Uint8Array): void
   wroteInVain(socket: Socket, bytes: Uint8Array, why: string): void
 }
 

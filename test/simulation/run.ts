@@ -3,6 +3,7 @@ import type { Checker } from "./checker.js"
 import { Connections } from "./checkers/connections.js"
 import { Counters } from "./checkers/counters.js"
 import { Delivery } from "./checkers/delivery.js"
+import { Dictionaries } from "./checkers/dictionaries.js"
 import { Leftovers } from "./checkers/leftovers.js"
 import { Pipes } from "./checkers/pipes.js"
 import { type Compiled, Process } from "./engine.js"
@@ -111,9 +112,13 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
     new Pipes(run),
     new Connections(run),
     new Counters(run),
+    new Dictionaries(run),
     new Leftovers(run),
   )
   Socket.watcher = {
+    took: (...args) => {
+      for (const checker of checkers) checker.took?.(...args)
+    },
     wroteInVain: (...args) => {
       for (const checker of checkers) checker.wroteInVain?.(...args)
     },

@@ -232,7 +232,9 @@ export const TOPICS = ["aaaa", "aabb", "abab", "bbbb", "cccc"] as const
 
 const CONFLATING: readonly TypeName[] = ["Publisher", "Subscriber", "Push", "Pull", "Dealer"]
 
-const DICTIONARY = Buffer.from('{"id":0,"name":"aaaa","values":[0,1,2,3,4,5,6,7,8,9]}'.repeat(4))
+export const DICTIONARY = Buffer.from(
+  '{"id":0,"name":"aaaa","values":[0,1,2,3,4,5,6,7,8,9]}'.repeat(4),
+)
 
 /** Returns a high-water mark, which is often small. */
 const mark = (random: Random): number =>

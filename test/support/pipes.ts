@@ -1,6 +1,9 @@
 /** Pipes without a network, whose written messages are kept as text. */
+import { expect, onTestFinished } from "vitest"
 import { Chunk, type Packing } from "../../src/codec/chunk.js"
 import type { ProtocolError } from "../../src/codec/errors.js"
+import type { Settings } from "../../src/codec/options.js"
+import type { Sender } from "../../src/codec/sender.js"
 import { flushAll } from "../../src/patterns/flusher.js"
 import type { Message } from "../../src/patterns/message.js"
 import {
@@ -10,8 +13,10 @@ import {
   type PipeOptions,
 } from "../../src/patterns/pipe.js"
 import type { SocketType, TypeOptions } from "../../src/patterns/socket-type.js"
+import { ConnectionEncoding } from "../../src/transport/connection-encoding.js"
 import { NetworkMeter } from "../../src/transport/network-meter.js"
 import type {
+  ConnectionOptions,
   Encoder,
   Encoding,
   MessageSink,
@@ -30,6 +35,7 @@ export const textOf = (message: readonly Uint8Array[]): string =>
 
 /** An encoder that leaves frames unchanged. */
 export class PlainSender implements Encoder {
+  readonly dictionaryFrame: undefined
   /** Number of calls of encode(). */
   encodings = 0
   plainBelow = () => 0
@@ -43,8 +49,7 @@ export class PlainSender implements Encoder {
       messages,
       plainBytes: length,
       wireBytes: length,
-      shipsDictionary: false,
-      needsDictionary: false,
+      dictionary: undefined,
       packing: "parts" as const,
     }
     return new Chunk(bytes, content, undefined, 0)
@@ -94,12 +99,36 @@ export class FakeSharing implements Sharing {
 
 /** The encoding of a connection whose network nobody measures. */
 export class FakeEncoding implements Encoding {
-  dictionarySent = false
+  readonly trains = false
+  readonly group: undefined
+  readonly sender: Encoder
   readonly network: NetworkMeter = new NetworkMeter()
+
+  constructor(sender: Encoder) {
+    this.sender = sender
+  }
 
   applyEffort(_group?: readonly unknown[]): void {}
 
+  sampled(): void {}
+
   encoded(): void {}
+}
+
+/** Returns the encoding of a connection of a sender's endpoint. */
+export function encodingOf(sender: Sender, settings: Settings): ConnectionEncoding {
+  const options = { settings, sender } as unknown as ConnectionOptions
+  const encoding = new ConnectionEncoding(options, { effortChanged: () => {} })
+  onTestFinished(() => encoding.close())
+  return encoding
+}
+
+/** Returns the bytes that a connection writes before a chunk: the dictionary, once. */
+export function shippedBefore({ dictionary }: Chunk, encoding: ConnectionEncoding): Uint8Array[] {
+  if (!dictionary || encoding.shipped === dictionary) return []
+  expect(encoding.shipped).toBeUndefined()
+  encoding.shipped = dictionary
+  return [dictionary]
 }
 
 /** The network's side of a pipe. */
@@ -121,7 +150,7 @@ export class FakeConnection implements PipeConnection {
   }
 
   sharing: FakeSharing | undefined
-  encoding: FakeEncoding | undefined
+  encoding: Encoding | undefined
   waiting: Waiting = { messages: 0, bytes: 0 }
 
   write(chunk: Chunk): void {

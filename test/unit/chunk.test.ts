@@ -8,8 +8,7 @@ const content = {
   messages: 1,
   plainBytes: 3,
   wireBytes: 4,
-  shipsDictionary: false,
-  needsDictionary: false,
+  dictionary: undefined,
   packing: "parts" as const,
 }
 

@@ -20,9 +20,9 @@ function endpoint(options: object = { level: "adaptive" }) {
   onTestFinished(() => one.close())
   /** The number of connections for which the effort was chosen. */
   const groups: number[] = []
-  const connection = (dictionarySent = false) => {
+  const connection = () => {
     const applyEffort = (group?: readonly unknown[]) => groups.push(group?.length ?? 1)
-    const encoding = { applyEffort, encoded: () => {}, dictionarySent }
+    const encoding = { applyEffort, encoded: () => {} }
     return { connection: { encoding } } as unknown as HostedConnection
   }
   /** Encodes a write for a connection, and returns its chunk. */
@@ -75,16 +75,6 @@ test("of many small writes, the last 256 are kept", () => {
   const chunks = Array.from({ length: 257 }, (_, i) => encode(i + 1, early))
   expect(encode(2, late) === chunks[1]).toBe(true)
   expect(encode(1, late) === chunks[0]).toBe(false)
-})
-
-test("a late connection gets the dictionary once", () => {
-  const { connection, encode } = endpoint({ autoDictionary: { trigger: 3 } })
-  const [early, late, lateWithDictionary] = [connection(), connection(), connection(true)]
-  const chunks = [1, 2, 3, 4, 5].map((number) => encode(number, early))
-  const shipping = chunks.findIndex(({ shipsDictionary }) => shipsDictionary) + 1
-  expect(shipping).toBeGreaterThan(0)
-  expect(encode(shipping, late).shipsDictionary).toBe(true)
-  expect(encode(shipping, lateWithDictionary).shipsDictionary).toBe(false)
 })
 
 test("connections that write the same are a group, also while some catch up alone", () => {

@@ -100,8 +100,7 @@ describe('level "none"', () => {
       messages: 2,
       plainBytes: 2 * plainBytes,
       wireBytes: 2 * plainBytes + 2 * 4 * message.length,
-      shipsDictionary: false,
-      needsDictionary: false,
+      dictionary: undefined,
     })
     chunk.release()
   })
@@ -153,10 +152,10 @@ describe("a sender whose effort changes", () => {
           expect(chunk.wireBytes).toBe(wireBytesOf(chunk.bytes))
           if (effort === NO_EFFORT) {
             expect(formsOf(chunk.bytes).every((form) => form === "plain")).toBe(true)
-            expect(chunk.shipsDictionary || chunk.needsDictionary).toBe(false)
+            expect(chunk.dictionary).toBeUndefined()
           }
-          expect(chunk.needsDictionary && !shipped).toBe(false)
-          shipped ||= chunk.shipsDictionary
+          if (chunk.dictionary && !shipped) stream.push(chunk.dictionary)
+          shipped ||= chunk.dictionary !== undefined
           stream.push(new Uint8Array(chunk.bytes))
           all.push(...messages)
           chunk.release()
@@ -171,8 +170,6 @@ describe("a sender whose effort changes", () => {
 })
 
 describe("a sender knows which parts are sent plain", () => {
-  const small = [bytesOf("json", 600)]
-
   test("all with NO_EFFORT, otherwise those below the threshold", () => {
     const sender = openSender({ minCompressSize: 300 })
     expect(sender.plainBelow("parts")).toBe(300)
@@ -180,21 +177,12 @@ describe("a sender knows which parts are sent plain", () => {
     expect(sender.plainBelow("parts")).toBe(Number.POSITIVE_INFINITY)
   })
 
-  test("none before the dictionary is shipped", () => {
-    const sender = openSender({ dictionary })
-    expect(sender.plainBelow("parts")).toBe(0)
-    sender.encode(NO_FRAMES, small).release()
-    expect(sender.plainBelow("parts")).toBe(128)
+  test("those below the threshold for a dictionary, if there is one", () => {
+    expect(openSender({ dictionary }).plainBelow("parts")).toBe(128)
   })
 
-  test("none while a dictionary is trained", () => {
-    const sender = openSender({ autoDictionary: { trigger: 3 } })
-    for (let i = 0; i < 3; i++) {
-      expect(sender.plainBelow("parts")).toBe(0)
-      sender.encode(NO_FRAMES, [bytesOf("json", 600, i)]).release()
-    }
-    sender.encode(NO_FRAMES, small).release()
-    expect(sender.plainBelow("parts")).toBe(128)
+  test("none if dictionaries are trained on them", () => {
+    expect(openSender({ autoDictionary: true }).plainBelow("parts")).toBe(0)
   })
 
   test("none if small messages share arenas", () => {
@@ -259,8 +247,10 @@ const mixed: Message[] = [10, 600, 9000, 20_000, 40_000, 300, 100_000, 5, 2 * MI
   ],
 )
 
-const writtenTo = ({ chunks }: FakeConnection): Uint8Array =>
-  concat(...chunks.map(({ bytes }) => bytes))
+const writtenTo = ({ chunks }: FakeConnection): Uint8Array => {
+  const shipped = chunks.find(({ dictionary }) => dictionary)?.dictionary ?? NO_FRAMES
+  return concat(shipped, ...chunks.map(({ bytes }) => bytes))
+}
 
 test.each<[string, Lz4Options]>([
   ["no effort", { level: "none" }],

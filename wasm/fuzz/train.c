@@ -44,7 +44,7 @@ static void check_cover(zl_samples samples, uint32_t capacity) {
 
 /* The same samples as a sender's: the shortest are left out. */
 static void check_trainer(zl_samples samples, uint32_t capacity) {
-  zl_trainer *trainer = zl_trainer_open(capacity, samples.count, 0);
+  zl_trainer *trainer = zl_trainer_open(capacity, samples.count, 0, 0);
   uint32_t at = 0;
   for (uint32_t i = 0; i < samples.count; at = samples.ends[i++]) {
     bytes part = bytes_copy(samples.bytes + at, samples.ends[i] - at);

@@ -65,7 +65,7 @@ typedef struct {
 static outcome send_stream(sender how, bytes stream, cut cut) {
   zl_dictionary *dictionary =
       zl_dictionary_open(how.dictionary.at, (uint32_t)how.dictionary.length);
-  zl_trainer *trainer = dictionary ? NULL : zl_trainer_open(how.capacity, 3, 30);
+  zl_trainer *trainer = dictionary ? NULL : zl_trainer_open(how.capacity, 3, 30, 0);
   cut.effort = how.effort;
   zl_transcoder *t = zl_sending_open(dictionary, how.min_bytes, how.effort, how.arenas, trainer, 0);
   outcome sent = run_stream(t, 1, stream, cut);

@@ -182,12 +182,41 @@ static void test_wrong_dictionary(const void *of) {
   free(text.at);
 }
 
+/* A table for LZ4HC takes a quarter of a megabyte, so only those used last are kept. */
+static void test_prepared_hc(const void *of) {
+  (void)of;
+  enum { COUNT = 40, KEPT = 32 };
+  zl_dictionary *opened[COUNT];
+  uint8_t text[600];
+  for (size_t at = 0; at < sizeof text; at++)
+    text[at] = (uint8_t)(at * at % 251);
+  for (uint32_t round = 0; round < 2; round++) {
+    for (uint32_t i = 0; i < COUNT; i++) {
+      text[0] = (uint8_t)i;
+      if (round == 0) opened[i] = zl_dictionary_open(text, sizeof text);
+      uint8_t block[sizeof text];
+      uint8_t plain[sizeof text];
+      uint32_t length = zl_block_encode(opened[i], text, sizeof text, block, sizeof block, -9);
+      CHECK(length > 0 && length < 30);
+      CHECK_EQUAL(zl_block_decode(opened[i], block, length, plain, sizeof plain), 0);
+      CHECK(memcmp(plain, text, sizeof text) == 0);
+    }
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < COUNT; i++)
+      if (opened[i]->prepared_hc) kept++;
+    CHECK_EQUAL(kept, KEPT);
+  }
+  for (uint32_t i = 0; i < COUNT; i++)
+    zl_dictionary_close(opened[i * 7 % COUNT]);
+}
+
 int main(void) {
   RUN("a dictionary has 1 to 8192 bytes", test_sizes);
   RUN("the same bytes are one dictionary", test_interning);
   RUN("closing nothing does nothing", test_close_of_nothing);
   RUN("thousands of dictionaries are found and closed in any order", test_many);
   RUN("a dictionary is prepared by the first part that is sent", test_prepared_once);
+  RUN("few dictionaries are prepared for LZ4HC at a time", test_prepared_hc);
   RUN("receivers of the same dictionary share it", test_receivers_share);
   RUN("a receiver keeps its dictionary after the sender closed it", test_receiver_keeps_it);
   RUN("a wrong dictionary gives garbage or an error", test_wrong_dictionary);

@@ -39,7 +39,7 @@ static void sample(zl_trainer *trainer, bytes part) {
 }
 
 static zl_trainer *trainer_of_events(uint32_t capacity, uint32_t count) {
-  zl_trainer *trainer = zl_trainer_open(capacity, count, 128);
+  zl_trainer *trainer = zl_trainer_open(capacity, count, 128, 0);
   for (uint32_t i = 0; i < count; i++) {
     sample(trainer, event(i));
     CHECK_EQUAL(zl_trainer_message(trainer), i + 1 == count);
@@ -52,11 +52,11 @@ static zl_trainer *trainer_of_events(uint32_t capacity, uint32_t count) {
 static void test_capacity(const void *of) {
   (void)of;
   static const uint32_t capacities[] = {1, 5, 6, 7, 100, 127, 128, 129, 2048, 8191, 8192};
-  CHECK(zl_trainer_open(0, 1, 0) == NULL);
-  CHECK(zl_trainer_open(ZL_DICTIONARY_MAX + 1, 1, 0) == NULL);
+  CHECK(zl_trainer_open(0, 1, 0, 0) == NULL);
+  CHECK(zl_trainer_open(ZL_DICTIONARY_MAX + 1, 1, 0, 0) == NULL);
   for (size_t i = 0; i < sizeof capacities / sizeof *capacities; i++) {
     zl_trainer *trainer = trainer_of_events(capacities[i], 100);
-    CHECK_EQUAL(zl_trainer_wants(trainer), 2 * capacities[i]);
+    CHECK_EQUAL(zl_trainer_wants(trainer), 0);
     zl_dictionary *made = zl_trainer_train(trainer);
     if (capacities[i] >= 100) CHECK(made != NULL);
     if (made) CHECK(made->length <= capacities[i]);
@@ -121,14 +121,14 @@ static void test_nothing_to_gain(const void *of) {
   } cases[] = {{0, 0},    {1, 0},     {1, 7},      {1, 8},      {100, 7},
                {100, 64}, {100, 300}, {100, 4096}, {300, 4096}, {1, 100000}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    zl_trainer *trainer = zl_trainer_open(2048, 1, 128);
+    zl_trainer *trainer = zl_trainer_open(2048, 1, 128, 0);
     for (uint32_t n = 0; n < cases[i].count; n++)
       sample(trainer, noise(n, cases[i].length));
     CHECK(zl_trainer_train(trainer) == NULL);
     zl_trainer_close(trainer);
   }
   /* Nor with a single sample. */
-  zl_trainer *trainer = zl_trainer_open(2048, 1, 128);
+  zl_trainer *trainer = zl_trainer_open(2048, 1, 128, 0);
   sample(trainer, event(1));
   CHECK(zl_trainer_train(trainer) == NULL);
   zl_trainer_close(trainer);
@@ -136,7 +136,7 @@ static void test_nothing_to_gain(const void *of) {
 
 static void test_kept(const void *of) {
   (void)of;
-  zl_trainer *trainer = zl_trainer_open(100, 1, 128);
+  zl_trainer *trainer = zl_trainer_open(100, 1, 128, 0);
   sample(trainer, noise(1, 7));
   CHECK_EQUAL(trainer->count, 0);
   sample(trainer, noise(1, 8));
@@ -149,7 +149,7 @@ static void test_kept(const void *of) {
   CHECK_EQUAL(trainer->count, 8192);
   zl_trainer_close(trainer);
 
-  trainer = zl_trainer_open(ZL_DICTIONARY_MAX, 1, 128);
+  trainer = zl_trainer_open(ZL_DICTIONARY_MAX, 1, 128, 0);
   for (uint32_t i = 0; i < 100; i++)
     sample(trainer, noise(i, 20000));
   CHECK_EQUAL(trainer->count, 64);
@@ -196,7 +196,7 @@ static void test_ships_once(const void *of) {
   for (int arenas = 0; arenas < 2; arenas++) {
     outcome outcomes[2];
     for (int i = 0; i < 2; i++) {
-      zl_trainer *trainer = zl_trainer_open(1024, 100, 128);
+      zl_trainer *trainer = zl_trainer_open(1024, 100, 128, 0);
       zl_transcoder *t = zl_sending_open(NULL, 512, 1, (uint32_t)arenas, trainer, 0);
       outcomes[i] = run_stream(t, 1, stream, i ? dribbled : whole);
       CHECK_EQUAL(outcomes[i].status, 0);
@@ -220,7 +220,7 @@ static void test_no_second_try(const void *of) {
     stream_add(&stream, part_frame(noise(i, 600), 0));
   bytes more = events_stream(100);
   stream_add(&stream, bytes_copy(more.at + ZMTP_GREETING_BYTES, more.length - ZMTP_GREETING_BYTES));
-  zl_trainer *trainer = zl_trainer_open(1024, 10, 128);
+  zl_trainer *trainer = zl_trainer_open(1024, 10, 128, 0);
   outcome sent = run_stream(zl_sending_open(NULL, 512, 1, 0, trainer, 0), 1, stream, whole);
   CHECK_EQUAL(dictionary_at(sent.output), -1);
   CHECK(trainer->done && trainer->dictionary == NULL && trainer->bytes == NULL);
@@ -247,7 +247,7 @@ static void test_shared(const void *of) {
   (void)of;
   bytes stream = events_stream(60);
   bytes rest = {stream.at + ZMTP_GREETING_BYTES, stream.length - ZMTP_GREETING_BYTES};
-  zl_trainer *trainer = zl_trainer_open(1024, 100, 128);
+  zl_trainer *trainer = zl_trainer_open(1024, 100, 128, 0);
   zl_transcoder *senders[3];
   for (int i = 0; i < 3; i++) {
     senders[i] = zl_sending_open(NULL, 512, 1, 0, trainer, 0);
@@ -283,7 +283,7 @@ static void test_idle(const void *of) {
   (void)of;
   bytes stream = events_stream(20);
   bytes rest = {stream.at + ZMTP_GREETING_BYTES, stream.length - ZMTP_GREETING_BYTES};
-  zl_trainer *trainer = zl_trainer_open(1024, 20, 128);
+  zl_trainer *trainer = zl_trainer_open(1024, 20, 128, 0);
   zl_transcoder *idle = zl_sending_open(NULL, 512, 1, 0, trainer, 0);
   zl_transcoder *busy = zl_sending_open(NULL, 512, 1, 0, trainer, 0);
   bytes one = events_stream(1);
@@ -312,7 +312,7 @@ static void test_large_parts(const void *of) {
       fill_text(plain.at, plain.length);
       stream_add(&stream, part_frame(plain, 1));
       stream_add(&stream, part_frame(event(1), 0));
-      zl_trainer *trainer = zl_trainer_open(100, 3, 128);
+      zl_trainer *trainer = zl_trainer_open(100, 3, 128, 0);
       outcome sent = run_stream(zl_sending_open(NULL, 512, 1, 0, trainer, 0), 1, stream,
                                 split ? dribbled : whole);
       CHECK_EQUAL(sent.status, 0);
@@ -327,6 +327,65 @@ static void test_large_parts(const void *of) {
   }
 }
 
+/* The samples of 64 trainers are kept at a time, of those that took some lately or have enough. */
+static void test_places(const void *of) {
+  (void)of;
+  enum { COUNT = 66 };
+  zl_trainer *trainers[COUNT];
+  for (uint32_t i = 0; i < COUNT; i++) {
+    trainers[i] = zl_trainer_open(100 + i, i == 0 ? 1 : 3, 128, 1);
+    CHECK_EQUAL(zl_trainer_wants(trainers[i]), i < 64 ? 2 * (100 + i) : 0);
+    sample(trainers[i], event(i));
+    CHECK_EQUAL(zl_trainer_message(trainers[i]), i == 0);
+  }
+  zl_trainer *waiting = trainers[64];
+  CHECK_EQUAL(waiting->messages, 0);
+  CHECK(!waiting->bytes);
+  /* A place becomes free when a trainer has trained, or is closed. */
+  zl_trainer_train(trainers[0]);
+  CHECK_EQUAL(zl_trainer_wants(waiting), 2 * 164);
+  CHECK_EQUAL(zl_trainer_wants(trainers[65]), 0);
+  zl_trainer_close(trainers[1]);
+  CHECK_EQUAL(zl_trainer_wants(trainers[65]), 2 * 165);
+  /* Or when a trainer is idle, unless it has enough: here only the third one is. */
+  trainers[1] = zl_trainer_open(300, 3, 128, 1);
+  zl_trainer_message(trainers[3]);
+  CHECK(zl_trainer_message(trainers[3]));
+  uint32_t wanted = 0;
+  for (uint32_t i = 0; i < 65536 && wanted == 0; i++) {
+    wanted = zl_trainer_wants(trainers[1]);
+    for (uint32_t k = 4; k < COUNT && i % 256 == 0; k++)
+      CHECK(zl_trainer_wants(trainers[k]) > 0);
+  }
+  CHECK_EQUAL(wanted, 600);
+  CHECK(!trainers[2]->bytes && trainers[2]->messages == 0);
+  CHECK(zl_trainer_ready(trainers[3]) && trainers[3]->count > 0);
+  for (uint32_t i = 0; i < COUNT; i++)
+    zl_trainer_close(trainers[i]);
+}
+
+/* The caller of a deferred trainer trains; meanwhile messages are sent without a dictionary. */
+static void test_deferred(const void *of) {
+  (void)of;
+  bytes stream = events_stream(50);
+  bytes rest = {stream.at + ZMTP_GREETING_BYTES, stream.length - ZMTP_GREETING_BYTES};
+  zl_trainer *trainer = zl_trainer_open(1024, 20, 128, 1);
+  zl_transcoder *t = zl_sending_open(NULL, 512, 1, 0, trainer, 0);
+  CHECK(!zl_trainer_ready(trainer));
+  bytes sent = feed(t, stream);
+  CHECK_EQUAL(dictionary_at(sent), -1);
+  free(sent.at);
+  CHECK(zl_trainer_ready(trainer));
+  CHECK_EQUAL(trainer->messages, 20);
+  CHECK(zl_trainer_train(trainer) != NULL);
+  CHECK(!zl_trainer_ready(trainer));
+  free(feed(t, rest).at);
+  CHECK(zl_transcoder_dictionary(t) == trainer->dictionary);
+  zl_transcoder_close(t);
+  zl_trainer_close(trainer);
+  free(stream.at);
+}
+
 int main(void) {
   RUN("a dictionary is at most as long as its capacity", test_capacity);
   RUN("a dictionary pays for messages it was not made of", test_gains);
@@ -337,6 +396,8 @@ int main(void) {
   RUN("it is shipped once, after as many messages as it takes", test_ships_once);
   RUN("there is no second try", test_no_second_try);
   RUN("several that share a trainer ship the same", test_shared);
+  RUN("samples of 64 trainers are kept, and idle ones give theirs up", test_places);
+  RUN("a deferred trainer leaves the training to its caller", test_deferred);
   RUN("one that is idle does not keep the others waiting", test_idle);
   RUN("large parts are sampled by their beginning", test_large_parts);
   return test_result();

@@ -3,23 +3,29 @@ import { describe, expect, onTestFinished, test, vi } from "vitest"
 
 import { payload } from "../../../bench/payloads.mjs"
 import { Codec } from "../../../src/codec/codec.js"
-import { checkLz4Options, type Lz4Options } from "../../../src/codec/options.js"
+import { checkLz4Options, type Lz4Options, type Settings } from "../../../src/codec/options.js"
 import { Sender } from "../../../src/codec/sender.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
+import type { ConnectionEncoding } from "../../../src/transport/connection-encoding.js"
 import {
   burst,
+  encodingOf,
   FakeConnection,
-  FakeEncoding,
   noMarks,
+  shippedBefore,
   silent,
   uncaught,
 } from "../../support/pipes.js"
 import { concat, formOf } from "../../support/wire.js"
 import { greeting, messagesOf, parseStream } from "../../support/zmtp.js"
 
+const settingsOf = new WeakMap<Sender, Settings>()
+
 function senderWith(options: Lz4Options): Sender {
-  const sender = new Sender(checkLz4Options(options, -1))
+  const settings = checkLz4Options(options, -1)
+  const sender = new Sender(settings)
+  settingsOf.set(sender, settings)
   onTestFinished(() => sender.close())
   return sender
 }
@@ -27,25 +33,21 @@ function senderWith(options: Lz4Options): Sender {
 /** A connection whose peer decodes written data, according to its revision. */
 class Peer extends FakeConnection {
   readonly #codec: Codec
-  readonly #sender: Sender
-  override readonly encoding: FakeEncoding = new FakeEncoding()
+  override readonly encoding: ConnectionEncoding
   readonly forms: string[] = []
   readonly got: string[] = []
 
   constructor(sender: Sender, announced: number | undefined, reads: 1 | 2 = announced ? 2 : 1) {
     super()
     this.peerRevision = announced
-    this.#sender = sender
+    this.encoding = encodingOf(sender, settingsOf.get(sender) as Settings)
     this.#codec = Codec.createSync({ revision: reads })
     onTestFinished(() => this.#codec.close())
   }
 
   override write(chunk: Parameters<FakeConnection["write"]>[0]): void {
     this.room--
-    const { needsDictionary, shipsDictionary } = chunk
-    const before =
-      needsDictionary && !this.encoding.dictionarySent ? [this.#sender.dictionaryFrame] : []
-    this.encoding.dictionarySent ||= needsDictionary || shipsDictionary
+    const before = shippedBefore(chunk, this.encoding)
     const { frames } = parseStream(concat(greeting(), ...before, chunk.bytes))
     for (const wire of messagesOf(frames)) {
       this.forms.push(...wire.map((part) => String(formOf(part))))
@@ -161,6 +163,26 @@ describe("a pipe that is connected to another peer", () => {
     expect(second.forms).not.toContain("LZ4A")
     expect(numbers([...first.got, ...second.got])).toEqual(sent)
     expect(second.written).toEqual(["SUBSCRIBE topic"])
+  })
+
+  test("does not send it messages encoded with the dictionary of the peer before it", async () => {
+    const sender = senderWith({ autoDictionary: { trigger: 3 } })
+    const pipe = new Pipe(silent, sender, noMarks)
+    const first = attach(pipe, new Peer(sender, 1))
+    let sent = 0
+    while (!first.encoding.shipped) {
+      pipe.write(message(sent++))
+      await burst()
+      await new Promise(setImmediate) // the training takes some turns
+    }
+    first.room = 0
+    const waiting = sent
+    for (; sent < waiting + 300; sent++) pipe.write(message(sent))
+    pipe.detach([])
+    const second = attach(pipe, new Peer(sender, 1))
+    await burst()
+    expect(second.encoding.shipped).toBeUndefined()
+    expect(numbers([...first.got, ...second.got])).toEqual(upTo(sent))
   })
 
   test("sends arenas again after it is connected to a peer that reads them", async () => {

@@ -91,7 +91,7 @@ describe("messages to the same peers", () => {
     const sender = new Recording()
     const [greeted, other] = [dist.add({}, sender), dist.add({}, sender)]
     for (const { connection } of [greeted, other]) {
-      connection.encoding = new FakeEncoding()
+      connection.encoding = new FakeEncoding(sender)
       connection.encoding.applyEffort = (group) => {
         sender.effort = group ? "for all" : "for one"
       }

@@ -11,6 +11,7 @@ import { message as frames } from "../../support/zmtp.js"
 const MIB = 2 ** 20
 /** Cuts chunks from slabs, as the encoders of endpoints do. */
 class SlabSender implements Encoder {
+  readonly dictionaryFrame: undefined
   readonly #made = new ChunkBuilder()
   readonly plainBelow = () => 0
 
@@ -22,8 +23,7 @@ class SlabSender implements Encoder {
       messages: 1,
       plainBytes: 0,
       wireBytes: 0,
-      shipsDictionary: false,
-      needsDictionary: false,
+      dictionary: undefined,
       packing: "parts",
     })
   }

@@ -3,23 +3,29 @@ import { describe, expect, onTestFinished, test } from "vitest"
 
 import { payload } from "../../../bench/payloads.mjs"
 import { Codec } from "../../../src/codec/codec.js"
-import { checkLz4Options, type Lz4Options } from "../../../src/codec/options.js"
+import { checkLz4Options, type Lz4Options, type Settings } from "../../../src/codec/options.js"
 import { Sender } from "../../../src/codec/sender.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
+import type { ConnectionEncoding } from "../../../src/transport/connection-encoding.js"
 import {
   burst,
+  encodingOf,
   FakeConnection,
-  FakeEncoding,
   noMarks,
+  shippedBefore,
   silent,
   textOf,
 } from "../../support/pipes.js"
 import { concat } from "../../support/wire.js"
 import { greeting, messagesOf, parseStream } from "../../support/zmtp.js"
 
+const settingsOf = new WeakMap<Sender, Settings>()
+
 function senderWith(options: Lz4Options = {}): Sender {
-  const sender = new Sender(checkLz4Options({ arenas: "auto", ...options }, -1), true)
+  const settings = checkLz4Options({ arenas: "auto", ...options }, -1)
+  const sender = new Sender(settings, true)
+  settingsOf.set(sender, settings)
   onTestFinished(() => sender.close())
   return sender
 }
@@ -27,23 +33,19 @@ function senderWith(options: Lz4Options = {}): Sender {
 /** A connection whose peer decodes written data, unless it announced nothing. */
 class Peer extends FakeConnection {
   readonly #codec = Codec.createSync()
-  readonly #sender: Sender
-  override readonly encoding: FakeEncoding = new FakeEncoding()
+  override readonly encoding: ConnectionEncoding
   readonly got: string[] = []
 
   constructor(sender: Sender, announced: number | undefined) {
     super()
     this.peerRevision = announced
-    this.#sender = sender
+    this.encoding = encodingOf(sender, settingsOf.get(sender) as Settings)
     onTestFinished(() => this.#codec.close())
   }
 
   override write(chunk: Parameters<FakeConnection["write"]>[0]): void {
     this.room--
-    const { needsDictionary, shipsDictionary } = chunk
-    const ships = needsDictionary && !this.encoding.dictionarySent
-    this.encoding.dictionarySent ||= needsDictionary || shipsDictionary
-    const before = ships ? [this.#sender.dictionaryFrame] : []
+    const before = shippedBefore(chunk, this.encoding)
     const { frames } = parseStream(concat(greeting(), ...before, chunk.bytes))
     for (const wire of messagesOf(frames)) {
       if (this.peerRevision === undefined) this.got.push(textOf(wire))
