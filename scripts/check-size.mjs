@@ -3,8 +3,8 @@ import { readArgs } from "./lib/args.mjs"
 import { bundledCodec } from "./lib/size.mjs"
 
 // docs/codec.md lists the parts that take these bytes.
-const MAX_BYTES = 101_000
-const MAX_GZIP_BYTES = 42_000
+const MAX_BYTES = 102_000
+const MAX_GZIP_BYTES = 42_500
 
 readArgs(
   `usage: node scripts/check-size.mjs
