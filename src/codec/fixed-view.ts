@@ -20,18 +20,26 @@ export function isUint8Array(value: unknown): value is Uint8Array {
   return tagOf.call(value) === "Uint8Array"
 }
 
+/** Returns the memory of a typed array, and where the array is in it. */
+export function placeOf(array: ArrayBufferView): {
+  buffer: ArrayBuffer
+  byteOffset: number
+  byteLength: number
+} {
+  return {
+    buffer: bufferOf.call(array) as ArrayBuffer,
+    byteOffset: byteOffsetOf.call(array) as number,
+    byteLength: byteLengthOf.call(array) as number,
+  }
+}
+
 /**
  * Returns a plain view of the same memory, whose length neither changes nor differs from what it
  * says. A detached array is empty.
  */
 export function fixedView(array: ArrayBufferView): Uint8Array {
-  const length = byteLengthOf.call(array) as number
-  if (length === 0) return new Uint8Array(0)
-  return new Uint8Array(
-    bufferOf.call(array) as ArrayBuffer,
-    byteOffsetOf.call(array) as number,
-    length,
-  )
+  const { buffer, byteOffset, byteLength } = placeOf(array)
+  return byteLength === 0 ? new Uint8Array(0) : new Uint8Array(buffer, byteOffset, byteLength)
 }
 
 /** V8 keeps arrays of up to this many bytes on its own heap, and moves them out of it for a view. */

@@ -1,5 +1,5 @@
 import { isArrayBuffer, isTypedArray } from "node:util/types"
-import { fixedView } from "../codec/fixed-view.js"
+import { placeOf } from "../codec/fixed-view.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
 
@@ -23,7 +23,7 @@ function toPart(value: unknown): Buffer {
   // A detached buffer also has no length, and cannot be copied.
   if (isPlainBuffer(value)) return value.length > 0 ? value : EMPTY
   if (ArrayBuffer.isView(value)) {
-    const { buffer, byteOffset, byteLength } = isTypedArray(value) ? fixedView(value) : value
+    const { buffer, byteOffset, byteLength } = isTypedArray(value) ? placeOf(value) : value
     return view(buffer, byteOffset, byteLength)
   }
   // An ArrayBuffer of another realm is not an instance of this realm's class.
