@@ -7,13 +7,13 @@ import { Codec } from "zeromq-lz4/codec"
 import { payload } from "../../bench/payloads.mjs"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { concat } from "../support/wire.js"
-import { frame, greeting } from "../support/zmtp.js"
+import { frame, handshake } from "../support/zmtp.js"
 
 const url = new URL("../../dist/zeromq-lz4.wasm", import.meta.url)
 const bytes = new Uint8Array(readFileSync(url))
 const plain = payload("json", 1000)
 const wire = frame(Codec.createSync().encodePart(plain))
-const file = concat(greeting(), wire)
+const file = concat(handshake("PUSH"), wire)
 
 test("may be bytes or a module, and for readCapture a URL", async () => {
   for (const wasm of [bytes, new WebAssembly.Module(bytes)]) {

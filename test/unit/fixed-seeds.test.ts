@@ -7,7 +7,7 @@ import { root } from "../support/packed.js"
 
 const DRAWS = [
   /\bMath\.random\b/,
-  /\b(randomBytes|randomFill|randomFillSync|randomInt|randomUUID|getRandomValues)\b/,
+  /\b(randomBytes|randomFill|randomFillSync|randomInt|randomUUID|getRandomValues)\(/,
   // A seed that the clock determines.
   /(seed|random)\w*\b.*\b(Date|performance)\.now\b/i,
   // Python, and Rust.
