@@ -28,8 +28,9 @@ export class XPub extends SocketType {
   /** Topics that peers asked for. With `manual`, the program decides which of them take effect. */
   readonly #wanted = new MultiTopics<Pipe>()
   #waiting = new Notices()
-  /** The parts that follow a notice in the message received last. */
+  /** The message received last, if parts follow the notice; the index of the first of these. */
   #rest: Message = []
+  #restAt = 0
   #isClosed = false
   /** With `manual`, the pipe of the subscription received last, to which `subscribe` and `cancel` apply. */
   #last: Pipe | undefined
@@ -81,9 +82,9 @@ export class XPub extends SocketType {
 
   override receive(): Message | Refusal {
     if (!this.hasIn()) return "EAGAIN"
-    if (this.#rest.length > 0) return this.#toNotice(this.#rest)
+    if (this.#rest.length > 0) return this.#toNotice(this.#rest, this.#restAt)
     const entry = this.#waiting.shift() as Entry
-    if (entry instanceof PipeMessages) return this.#toNotice(entry.read())
+    if (entry instanceof PipeMessages) return this.#toNotice(entry.read(), 0)
     const { pipe, subscribe, topic } = entry
     if (this.options.manual) this.#last = this.#out.has(pipe) ? pipe : undefined
     return [Buffer.from(`${subscribe ? "\x01" : "\x00"}${topic}`, "latin1")]
@@ -126,7 +127,8 @@ export class XPub extends SocketType {
         else if (notice || !isSubscription(part)) rest.push(part)
       }
       if (rest.length === 0) return true
-      message.splice(0, message.length, ...rest)
+      message.length = 0
+      for (const part of rest) message.push(part)
     }
     if (!this.notifies) return true
     this.#waiting.pushMessageOf(pipe)
@@ -165,11 +167,14 @@ export class XPub extends SocketType {
     this.#rest = []
   }
 
-  /** Returns the parts up to the first notice, and keeps the others for the next call. */
-  #toNotice(message: Message): Message {
-    const end = message.findIndex(isSubscription) + 1
-    this.#rest = end > 0 ? message.slice(end) : []
-    return end > 0 ? message.slice(0, end) : message
+  /** Returns the parts from `start` up to the next notice, and keeps the others for the next call. */
+  #toNotice(message: Message, start: number): Message {
+    let end = start
+    do end++
+    while (end < message.length && !isSubscription(message[end - 1] as Buffer))
+    this.#rest = end < message.length ? message : []
+    this.#restAt = end
+    return message.slice(start, end)
   }
 
   /** Adds or removes a subscription of a peer. Returns the notice for the program, if one is due. */

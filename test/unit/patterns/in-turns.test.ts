@@ -76,6 +76,26 @@ test("an XPUB that does not receive reads no pipe but that of the peer that leav
   expect(xpub.receiveAll().slice(1000)).toEqual([...stayers.map((_, i) => `stays ${i}`), "1", "2"])
 })
 
+test("an XPUB copies each part of a message once, however many of them are subscriptions", () => {
+  const xpub = new Bench(XPub)
+  const topics = Array.from({ length: 60_000 }, (_, i) => `\x01${i}`)
+  xpub.peer().says(["a", ...topics, "b"].join("|"))
+  let copied = 0
+  const { slice } = Array.prototype
+  const spy = vi.spyOn(Array.prototype, "slice").mockImplementation(function (
+    this: unknown[],
+    ...range
+  ) {
+    const result = slice.apply(this, range)
+    copied += result.length
+    return result
+  })
+  const received = xpub.receiveAll()
+  spy.mockRestore()
+  expect(received).toEqual([`a|${topics[0]}`, ...topics.slice(1), "b"])
+  expect(copied).toBeLessThan(200_000)
+})
+
 test("an XPUB with a long queue compacts nothing: each cancellation takes its subscription away", () => {
   const xpub = new Bench(XPub)
   const a = xpub.peer()
