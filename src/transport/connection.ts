@@ -277,7 +277,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
 
   /**
    * Ends the connection of a peer that broke a rule, and then reports it, so that no handler can
-   * keep the connection alive. An endpoint that connected to it tries again.
+   * keep the connection alive. An endpoint that connected to it tries again later.
    */
   reject(error: ProtocolError): void {
     this.failed(error)

@@ -1,3 +1,4 @@
+import { ProtocolError } from "../codec/errors.js"
 import { Backoff } from "./backoff.js"
 import type { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
@@ -8,9 +9,16 @@ import type {
   ConnectionEvent,
   ConnectionOptions,
   Departure,
+  Ending,
   OnEvent,
   PeerDialer,
 } from "./transport.js"
+
+/**
+ * Milliseconds until another attempt is due after a peer sent a message that the socket type does not
+ * allow. It would probably send the next one as soon as it is asked again; libzmq makes no attempt.
+ */
+const VIOLATION_PAUSE_MS = 1000
 
 /** A connected endpoint: keeps one connection, and makes it again when it is lost. */
 export class Dialer implements PeerDialer {
@@ -120,13 +128,15 @@ export class Dialer implements PeerDialer {
   readonly #onConnectionEvent = (event: ConnectionEvent<Connection>): void => {
     if (event.type === "closed") this.connection = undefined
     this.#emit(event)
-    if (event.type === "closed" && !this.#closed) this.#goOn(event.final)
+    if (event.type === "closed" && !this.#closed) this.#goOn(event)
   }
 
-  #goOn(isWrongPeer: boolean): void {
+  #goOn({ final: isWrongPeer, error }: Ending): void {
     if (isWrongPeer || this.#tcp.reconnectMs <= 0) {
       this.#closed = true
       this.#emit({ type: "gaveUp", isWrongPeer })
+    } else if (error instanceof ProtocolError && error.code === "ERR_ZMTP_MESSAGE") {
+      this.#pause = setTimeout(() => this.#retry(), VIOLATION_PAUSE_MS).unref()
     } else {
       this.#retry()
     }
