@@ -1,5 +1,7 @@
 /** Addresses for scenarios that no other process uses. */
 import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { readFile } from "node:fs/promises"
 import { createServer } from "node:net"
 
 /**
@@ -38,3 +40,19 @@ const OWN_HOST = new RegExp(`${ownHost.replaceAll(".", "\\.")}(?!\\d)`, "g")
 
 /** Replaces the address of this process in a text by the one that all have. */
 export const withoutOwnHost = (text: string): string => text.replace(OWN_HOST, "127.0.0.1")
+
+/** The system's table of TCP connections, on Linux. */
+const TABLE = "/proc/net/tcp"
+const HEX_HOST = Buffer.from(ownHost.split(".").map(Number)).reverse().toString("hex").toUpperCase()
+const [LOCAL, REMOTE, QUEUES] = [1, 2, 4]
+
+/** Returns whether a peer has not acknowledged all that was sent to it over a connection of `ownHost`. */
+export async function holdsBytes(): Promise<boolean> {
+  if (!existsSync(TABLE)) return false
+  const rows = (await readFile(TABLE, "latin1")).split("\n").slice(1, -1)
+  return rows.some((row) => {
+    const columns = row.trim().split(/\s+/)
+    const isOwn = [LOCAL, REMOTE].some((column) => columns[column]?.startsWith(HEX_HOST))
+    return isOwn && !columns[QUEUES]?.startsWith("00000000:")
+  })
+}

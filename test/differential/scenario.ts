@@ -17,7 +17,7 @@ import * as lz4 from "zeromq-lz4"
 import * as lz4Draft from "zeromq-lz4/draft"
 
 import { sleep } from "../support/sleep.js"
-import { ownHost, unusedPort } from "./hosts.js"
+import { holdsBytes, ownHost, unusedPort } from "./hosts.js"
 import { type Json, Normaliser, withoutExplanations } from "./normalise.js"
 import { isLeftOut, meetingPlain, type Side } from "./plain-peers.js"
 import { type HandshakeOptions, RawListener, RawPeer } from "./raw-peer.js"
@@ -240,6 +240,16 @@ export class Run {
       }
     }
     for (let turns = 0; turns < 3; turns++) await setImmediate()
+  }
+
+  /**
+   * As `settled`, but also waits for bytes that the system still holds: on a busy machine it may pass on those
+   * of one connection later than those of others that were sent after them. Every peer has to read.
+   */
+  readonly arrived = async (): Promise<void> => {
+    await this.settled()
+    while (await holdsBytes()) await setImmediate()
+    await this.settled()
   }
 
   /** As `settled`, for what libzmq does in several steps, and only if the socket is used between them. */

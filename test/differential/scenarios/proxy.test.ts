@@ -4,6 +4,7 @@ import { expect } from "vitest"
 import type { Socket, Proxy as ZmqProxy } from "zeromq"
 import { NATIVE_RECEIVE_MS } from "../../../src/sockets/native-pipe.js"
 import { keptProxy } from "../../support/kept-proxy.js"
+import { ownHost } from "../hosts.js"
 import { type Run, scenario } from "../scenario.js"
 
 /** Runs a proxy until the scenario ends. */
@@ -151,10 +152,10 @@ for (const scheme of ["", "tcp"])
   scenario(
     `${scheme && "over tcp://, "}a paused proxy leaves messages in their queues, and gives senders their turns`,
     async (run) => {
-      const { zmq, make, bind, joined, settled, take, observe } = run
+      const { zmq, make, bind, joined, arrived, take, observe } = run
       const [front, back] = [make(zmq.Pull), make(zmq.Push)]
       const [a, b, pull] = [make(zmq.Push), make(zmq.Push), make(zmq.Pull)]
-      if (scheme) await front.bind("tcp://127.0.0.1:*")
+      if (scheme) await front.bind(`tcp://${ownHost}:*`)
       else await bind(front)
       const endpoint = front.lastEndpoint as string
       for (const [i, push] of [a, b].entries()) {
@@ -166,9 +167,9 @@ for (const scheme of ["", "tcp"])
       const { proxy } = proxyOf(run, front, back)
       await pause(run, proxy)
       for (const text of ["a1", "a2", "a3"]) await a.send(text)
-      await settled()
+      await arrived()
       for (const text of ["b1", "b2", "b3"]) await b.send(text)
-      await settled()
+      await arrived()
       observe("readable", pull.readable)
       resume(run, proxy)
       observe("received", await take(pull, 6))
@@ -179,7 +180,7 @@ for (const scheme of ["", "tcp"])
 scenario(
   "messages wait for the first worker in the queues of their senders",
   async (run) => {
-    const { zmq, make, bind, joined, settled, take, observe } = run
+    const { zmq, make, bind, joined, arrived, take, observe } = run
     const [front, back] = [make(zmq.Router), make(zmq.Dealer)]
     const endpoint = await bind(front)
     const clients = ["a", "b", "c"].map((routingId) => make(zmq.Dealer, { routingId }))
@@ -191,7 +192,7 @@ scenario(
     proxyOf(run, front, back)
     for (const client of clients) {
       for (const text of ["1", "2"]) await client.send(["", text])
-      await settled()
+      await arrived()
     }
     const worker = make(zmq.Dealer)
     worker.connect(reply)
