@@ -70,8 +70,6 @@ export interface Inside {
   slots: number[] | undefined
   /** The number of objects in WebAssembly that were opened but not closed, by kind. */
   open: Map<string, number>
-  /** The random id drawn last. */
-  lastId: number
 }
 
 /** Modules that do not wait and have no access to the outside world. */
@@ -305,6 +303,8 @@ export class Process {
   readonly loop: EventLoop
   readonly package: Package
   readonly inside: Inside[] = []
+  /** The random id that was drawn last. */
+  #lastId = 0
   /** Ends its threads as an uncaught error in each would. */
   readonly killThreads: () => void
   readonly #world: World
@@ -383,6 +383,9 @@ export class Process {
         setImmediate: (value: unknown) =>
           new Promise((resolve) => loop.setImmediate(() => resolve(value))),
       }
+    // Ids count up, so that peers can choose those that are assigned next.
+    if (id === "node:crypto")
+      return { webcrypto: { getRandomValues: (ids: Uint32Array) => ids.fill(++this.#lastId) } }
     if (id === "node:perf_hooks") return { performance: this.#performance(loop) }
     return known[id] ?? this.#module(id)
   }
@@ -432,7 +435,6 @@ export class Process {
       slabs: new Set(),
       slots: undefined,
       open: new Map(),
-      lastId: 0,
     }
     this.inside.push(inside)
     const compiled = this.#compiled
@@ -463,10 +465,6 @@ export class Process {
       performance: this.#performance(loop),
       Math: math,
       Atomics: atomicsFor(loop, random.fork(1), this.#atomicShare),
-      crypto: {
-        // Ids count up, so that peers can choose those that are assigned next.
-        getRandomValues: (ids: Uint32Array) => ids.fill(++inside.lastId),
-      },
       WebAssembly: {
         Module: new Proxy(WebAssembly.Module, { construct: () => wasm }),
         Instance: new Proxy(WebAssembly.Instance, {
