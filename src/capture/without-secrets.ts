@@ -39,6 +39,7 @@ export function withoutSecrets(file: Uint8Array): Uint8Array {
 function markDecoded(file: Uint8Array, marks: Uint8Array): void {
   // Bytes that were skipped, as far as is known: frames may be found in them later.
   const skipped = new Uint8Array(file.length)
+  const memory = new SharedMemory()
   const streams = new StreamReader(
     (tcp) =>
       new ZmtpConnection(
@@ -48,7 +49,7 @@ function markDecoded(file: Uint8Array, marks: Uint8Array): void {
           dictionary: undefined,
           emit: () => {},
           nextId: () => 1,
-          memory: new SharedMemory(),
+          memory,
           leaveOut: () => {},
           ended: () => {},
           marks: {
@@ -75,10 +76,13 @@ function eachRange(ranges: readonly number[], visit: (from: number, to: number) 
 
 /** Marks the passwords of HELLO frames in a packet, which need not be one that is read. */
 function markHellos(file: Uint8Array, marks: Uint8Array, start: number, packetEnd: number): void {
+  // Not searched behind the packet, nor marked again, which would take the square of the size.
+  const searched = file.subarray(0, packetEnd)
+  let markedEnd = start
   for (
-    let at = file.indexOf(NAME_BYTES, start);
-    at >= 0 && at < packetEnd;
-    at = file.indexOf(NAME_BYTES, at + 1)
+    let at = searched.indexOf(NAME_BYTES, start);
+    at >= 0;
+    at = searched.indexOf(NAME_BYTES, at + 1)
   ) {
     if (HELLO.some((byte, i) => file[at + i] !== byte)) continue
     const body = frameBody(file, at)
@@ -87,7 +91,8 @@ function markHellos(file: Uint8Array, marks: Uint8Array, start: number, packetEn
     const user = at + HELLO.length
     const password = user + 1 + (file[user] ?? 0)
     const isWellFormed = password < end && password + 1 + (file[password] as number) === at + body
-    marks.fill(1, isWellFormed ? password + 1 : user, end)
+    marks.fill(1, Math.max(isWellFormed ? password + 1 : user, markedEnd), end)
+    if (!isWellFormed) markedEnd = Math.max(markedEnd, end)
   }
 }
 

@@ -201,3 +201,18 @@ test("a capture without passwords stays as it is", () => {
   const file = pcapFile(frames(conversation(said, { segmentBytes: 10 })))
   expect(Buffer.compare(withoutSecrets(file), file)).toBe(0)
 })
+
+// The first took minutes, and with 64 MiB a day.
+describe("the time grows with the size only", () => {
+  test("of many empty packets", () => {
+    const file = concat(pcapFile([]), new Uint8Array(4 << 20))
+    expect(Buffer.compare(withoutSecrets(file), file)).toBe(0)
+  })
+
+  test("of malformed commands in one another", () => {
+    const head = Uint8Array.of(6, 0, 0, 0, 0, 0, 0x10, 0, 0, ...concat(short("HELLO"), text("!")))
+    const heads = Buffer.alloc(16 << 20, head)
+    const hidden = withoutSecrets(concat(plain, heads))
+    expect(Buffer.from(hidden).lastIndexOf("HELLO", 1 << 20)).toBe(plain.length + 10)
+  })
+})
