@@ -45,7 +45,10 @@ export class Samples {
       else {
         const room = KEPT_MAX_BYTES - samples.#bytes
         const bytes = await startOf(whole, room)
-        for (const sample of options.lines ? linesOf(bytes) : [bytes]) samples.#add([sample])
+        for (const sample of options.lines ? linesOf(bytes) : [bytes]) {
+          samples.#add([sample])
+          if (samples.full) break
+        }
         if (!options.lines) samples.#hint(nameOf(file), bytes, files.length === 1)
         samples.#isCut = bytes.length === room
       }
@@ -103,9 +106,8 @@ export class Samples {
   #hint(name: string, bytes: Buffer, alone: boolean): void {
     if (this.#hinted || !looksLikeLines(bytes, alone)) return
     this.#hinted = true
-    const lines = linesOf(bytes).length
     printErrorLine(
-      `zeromq-lz4: ${name} has ${lines} lines and was taken for one sample: use --lines if each line is one`,
+      `zeromq-lz4: ${name} has ${lineCount(bytes)} lines and was taken for one sample: use --lines if each line is one`,
     )
   }
 }
@@ -118,13 +120,31 @@ function isCapture(head: Uint8Array): boolean {
   }
 }
 
-function linesOf(bytes: Buffer): Uint8Array[] {
-  const lines: Uint8Array[] = []
+/** Returns lines, except empty ones, one by one: a view takes many times the size of a short line. */
+function* linesOf(bytes: Buffer): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; ) {
+    if (bytes[at] === LINE_FEED) {
+      at++
+      continue
+    }
     const found = bytes.indexOf(LINE_FEED, at)
     const end = found < 0 ? bytes.length : found
-    lines.push(bytes.subarray(at, end))
+    yield bytes.subarray(at, end)
     at = end + 1
+  }
+}
+
+function lineCount(bytes: Buffer): number {
+  let count = bytes.at(-1) === LINE_FEED ? 0 : 1
+  for (const byte of bytes) if (byte === LINE_FEED) count++
+  return count
+}
+
+function firstLines(bytes: Buffer, count: number): Uint8Array[] {
+  const lines: Uint8Array[] = []
+  for (const line of linesOf(bytes)) {
+    if (lines.length === count) break
+    lines.push(line)
   }
   return lines
 }
@@ -137,7 +157,7 @@ const CHECKED_LINES = 10
  * text. A single JSON document in several lines is one message.
  */
 function looksLikeLines(bytes: Buffer, alone: boolean): boolean {
-  const lines = linesOf(bytes).slice(0, CHECKED_LINES).map(utf8)
+  const lines = firstLines(bytes, CHECKED_LINES).map(utf8)
   if (lines.length >= 2 && lines.every(isJson)) return true
   const isText = lines.every((line) => line !== undefined && !line.includes("\0"))
   return alone && lines.length === CHECKED_LINES && isText && !isJson(utf8(bytes))

@@ -254,6 +254,15 @@ describe("train", () => {
     expect(stderr).toContain("zeromq-lz4: only the first 672 samples are used")
   })
 
+  test.each([
+    ["\n", "there is no line"],
+    ["a\n", "only the first 262144 samples are used"],
+  ])("64 MiB of lines like %j take little memory", (line, said) => {
+    const short = file("short.gz", gzipSync(Buffer.alloc(64 << 20, line), { level: 1 }))
+    expect(run(["train", "-o", "short.dict", short]).stderr).toContain("the first 1 sample are")
+    expect(run(["train", "--lines", "-o", "short.dict", short]).stderr).toContain(said)
+  })
+
   test("with few samples, none are held out, which is printed", () => {
     const few = file("few", events(4))
     expect(run(["train", "--lines", "-o", "few.dict", few]).stdout).toContain("it was made of")
