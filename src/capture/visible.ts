@@ -22,9 +22,22 @@ export function visibleLines(text: string): string {
   )
 }
 
+/** Characters to replace at once: the engine takes much memory for each match until it joins them. */
+const PIECE_CHARS = 1 << 16
+const SELECTOR = 0xfe0f
+
 /** Replaces each character that cannot be seen. */
 export function replaceInvisible(text: string, replace: (character: string) => string): string {
-  return text.replace(INVISIBLE, replace)
+  if (text.length <= PIECE_CHARS) return text.replace(INVISIBLE, replace)
+  let replaced = ""
+  for (let at = 0, end = 0; at < text.length; at = end) {
+    end = Math.min(at + PIECE_CHARS, text.length)
+    // Not between the halves of a character, nor before its selector.
+    if ((text.charCodeAt(end) & 0xfc00) === 0xdc00) end++
+    if (text.charCodeAt(end) === SELECTOR) end++
+    replaced += text.slice(at, end).replace(INVISIBLE, replace)
+  }
+  return replaced
 }
 
 function escaped(character: string): string {

@@ -11,10 +11,10 @@ export function printableJson(value: unknown): string {
 
 /** Escapes a character in UTF-16, as JSON does: above U+FFFF it takes two escapes. */
 function escapedInJson(character: string): string {
-  return Array.from(
-    { length: character.length },
-    (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`,
-  ).join("")
+  let escapes = ""
+  for (let i = 0; i < character.length; i++)
+    escapes += `\\u${character.charCodeAt(i).toString(16).padStart(4, "0")}`
+  return escapes
 }
 
 const ASCII = /^[ -~]*$/

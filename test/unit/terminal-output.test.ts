@@ -288,6 +288,17 @@ function eventsOf(reader: CaptureReader, file: Uint8Array): CaptureEvent[] {
 }
 
 describe("JSON for a terminal", () => {
+  test.each(["\u{e0041}", "\u2764\ufe0f", "\ufe0f\ufe0f", "\x7f"])(
+    "of a long text is that of its pieces: %j",
+    (characters) => {
+      for (let i = 65_530; i < 65_540; i++) {
+        const [before, after] = ["a".repeat(i), "b".repeat(70_000)]
+        const printed = printableJson(characters).slice(1, -1)
+        expect(printableJson(before + characters + after)).toBe(`"${before}${printed}${after}"`)
+      }
+    },
+  )
+
   test("parses back to the same value", () => {
     const value = { [HOSTILE]: [HOSTILE, "żółw 🐢", "\ud800", null] }
     const json = printableJson(value)
