@@ -113,7 +113,7 @@ export class CaptureReader {
     }
     const { pending } = this.#memory
     for (const [connection, { count, ...place }] of this.#leftOut) {
-      const message = `${count} messages and commands are left out: those that the same bytes of the file complete take more than ${pending.maxBytes} bytes`
+      const message = `${count} messages, commands and errors are left out: those that the same bytes of the file complete take more than ${pending.maxBytes} bytes`
       const error = { code: "ERR_CAPTURE_UNREADABLE", message, ...place } as const
       this.#events.push({ type: "error", connection, error })
     }
@@ -125,10 +125,10 @@ export class CaptureReader {
   }
 }
 
-/** Messages and commands that were left out, and the place of the first. */
+/** Messages, commands and errors that were left out, and the place of the first. */
 interface LeftOut {
   count: number
-  from: Side
+  from: Side | undefined
   time: Time
   offset: number
 }

@@ -238,8 +238,14 @@ describe("unfinished messages", () => {
         for (const piece of bytes) connection.data("client", piece, 0, undefined)
       }
       say(handshake("PUSH"))
+      /** Says each byte in another place of the file. */
+      const scatter = (bytes: Uint8Array) => {
+        for (const [i, byte] of bytes.entries())
+          connection.data("client", Uint8Array.of(byte), 2 * i, undefined)
+      }
       return {
         say,
+        scatter,
         end: () =>
           ["client", "server"].map((side) => connection.end(side as "client", undefined, false)),
       }
@@ -350,6 +356,26 @@ describe("unfinished messages", () => {
     memory.pending.renew()
     a.say(message(plainPart(text("b"))))
     expect(said()).toEqual(["client: plain b"])
+    // Errors too.
+    memory.pending.renew()
+    const ping = frame(concat(Uint8Array.of(4), text("PING"), new Uint8Array(2)), COMMAND)
+    a.say(...Array<Uint8Array>(100).fill(concat(Uint8Array.of(0xff), ping, ping)))
+    expect(said().length).toBeLessThan(20)
+    memory.pending.renew()
+  })
+
+  test("count the places of a command, which are not kept if it is skipped", () => {
+    const { open, said } = connections({ unfinished: 5000 })
+    const [a, b] = [open(), open()]
+    a.scatter(concat(frameHead(1000, COMMAND), new Uint8Array(600)))
+    expect(said()).toEqual([])
+    b.say(frameHead(4000), new Uint8Array(2000))
+    expect(said()).toEqual([expect.stringMatching(/a command of 1000 bytes: skipped/)])
+    a.scatter(new Uint8Array(400))
+    a.scatter(concat(frameHead(2 ** 40, COMMAND), new Uint8Array(10_000)))
+    expect(said()).toEqual([expect.stringMatching(/a command of 1099511627776 bytes/)])
+    b.say(new Uint8Array(2000).fill(0x61))
+    expect(said()).toHaveLength(1)
   })
 
   test("with a dictionary are left out if those of all connections take too much, until these end", () => {

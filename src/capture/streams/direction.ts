@@ -236,6 +236,7 @@ export class Direction implements Holder {
     if (this.#length >= 0) {
       this.#body = undefined
       this.#bodyLost = true
+      this.#loseCommand()
     }
     if (this.#length >= 0 && this.#head.flags & COMMAND)
       this.#tooMuch(`${max}: a command of ${count(this.#length)}`, time)
@@ -251,7 +252,7 @@ export class Direction implements Holder {
       (this.#body?.length ?? 0) +
       this.#partsBytes +
       this.#parts.length * PART_BYTES +
-      this.#ranges.length * NUMBER_BYTES +
+      (this.#ranges.length + this.#commandRanges.length) * NUMBER_BYTES +
       (this.#search?.heldBytes ?? 0)
     if (bytes === this.#counted) return
     this.#counted = bytes
@@ -460,6 +461,11 @@ export class Direction implements Holder {
     const isCommand = (this.#head.flags & COMMAND) !== 0
     // The head of a command is of no interest.
     if (length === 0 || (isCommand ? this.#length < 0 : this.#messageLost)) return
+    // A command that is skipped may have no end.
+    if (isCommand && this.#bodyLost) {
+      this.#handlers.commandLost([offset, length])
+      return
+    }
     const ranges = isCommand ? this.#commandRanges : this.#ranges
     const last = ranges.length - 2
     if (last >= 0 && (ranges[last] as number) + (ranges[last + 1] as number) === offset)

@@ -12,7 +12,7 @@ export interface MaxBytes {
   /** Dictionaries of connections that have not ended. */
   dictionaries: number
   /**
-   * Messages and commands that the same bytes of the file complete: a few bytes can complete many
+   * Messages, commands and errors that the same bytes of the file complete: a few bytes can complete many
    * large messages, or fill the gap before many small ones.
    */
   pending: number

@@ -39,8 +39,8 @@ export interface CaptureContext {
   /** Returns the number of the next connection. */
   nextId(): number
   memory: SharedMemory
-  /** Reports, once for the current chunk, that a message or command of this connection is left out. */
-  leaveOut(connection: CaptureConnection, from: Side, time: Time, offset: number): void
+  /** Reports, once for the current chunk, that an event of this connection is left out. */
+  leaveOut(connection: CaptureConnection, from: Side | undefined, time: Time, offset: number): void
   /** Set if only the places of secrets are of interest, not the messages. */
   marks?: Marks
   /** A connection has ended and freed its memory. */
@@ -335,7 +335,12 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   error(error: CaptureError): void {
     const connection = this.#connection
     if (!connection) return
-    this.#context.memory.pending.use(EVENT_BYTES)
+    const { pending } = this.#context.memory
+    if (pending.isUsedUp) {
+      this.#context.leaveOut(connection, error.from, error.time, error.offset)
+      return
+    }
+    pending.use(EVENT_BYTES)
     this.#context.emit({ type: "error", connection, error })
   }
 
