@@ -108,6 +108,8 @@ export class EventLoop {
   busyMs = 0
   readonly #random: Random
   #ticks: (() => void)[] = []
+  /** Whether its turn has come to the queue of promises. */
+  isInMicrotasks = false
   #immediates: { callback: (() => void) | undefined }[] = []
   #checking = false
   /** The time of the latest timer, by duration: timers of the same duration keep their order. */
@@ -229,7 +231,9 @@ export class EventLoop {
     do {
       for (let i = 0; i < this.#ticks.length; i++) this.world.guard(this.#ticks[i] as () => void)
       this.#ticks = []
+      this.isInMicrotasks = true
       this.world.runMicrotasks()
+      this.isInMicrotasks = false
     } while (this.#ticks.length > 0)
   }
 
@@ -361,8 +365,8 @@ export class World {
   wait(waiting: EventLoop, until: number, isWaiting: () => boolean): void {
     const other = this.#settling
     // All threads share one queue of promises, so those of the waiting thread may run in the turn of
-    // another, which could answer.
-    const isFree = other !== undefined && other !== waiting
+    // another, which could answer. It could not from inside a callback of its own.
+    const isFree = other !== undefined && other !== waiting && other.isInMicrotasks
     if (isFree) other.isBusy = false
     this.#settling = undefined // what runs meanwhile runs in callbacks
     while (isWaiting() && this.step(until));
