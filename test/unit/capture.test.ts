@@ -49,20 +49,6 @@ function encoded(messages: string[][], options: CodecOptions = {}): Uint8Array {
 const command = (name: string, body: Uint8Array = new Uint8Array(0)) =>
   frame(concat(Uint8Array.of(name.length), text(name), body), COMMAND)
 
-test("what a peer sends in the place of READY is an error, and not decoded", () => {
-  const dictionary = frame(dictionaryPart(text("so it goes and so it goes, ")))
-  const stream = concat(greeting(), dictionary, ready("PUSH"), encoded([["after"]]))
-  expect(linesOf(eventsOf(captured([["client", stream]])))).toEqual([
-    "connection 1",
-    "client: ZMTP 3.1 NULL PUSH",
-    "client: ERR_ZMTP_HANDSHAKE: a message came before the handshake was over: it is not decoded",
-    "client: ZMTP 3.1 NULL PUSH",
-    'client: READY Socket-Type "PUSH"',
-    "client: plain after",
-    "close 1",
-  ])
-})
-
 describe("the forms of parts", () => {
   const dictionary = text("so it goes and so it goes, ")
   test.each<[name: string, stream: Uint8Array, lines: string[]]>([

@@ -74,8 +74,6 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   /** Bytes taken from the allowances of the context. */
   readonly #handshakeBytes: Record<Side, number> = { client: 0, server: 0 }
   readonly #dictionaryBytes: Record<Side, number> = { client: 0, server: 0 }
-  /** The sides whose messages may follow: their part of the handshake was read, or may be missing. */
-  readonly #mayMessage = new Set<Side>()
   /** Whether the mechanism is neither NULL nor PLAIN. */
   #isEncrypted = false
 
@@ -200,9 +198,7 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     if (name === "HELLO" && !this.#usesCurve(from)) body = withoutPassword(body)
     if (!this.#isEncrypted) {
       detail = describeCommand(name, body)
-      const isLast = name === "READY" || name === "INITIATE"
-      if (isLast) this.#mayMessage.add(from)
-      const metadata = isLast ? readMetadata(body) : undefined
+      const metadata = name === "READY" || name === "INITIATE" ? readMetadata(body) : undefined
       const handshake = connection.handshakes[from]
       if (metadata && handshake)
         this.#emitHandshake(
@@ -232,12 +228,6 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
     }
     if (this.#context.memory.pending.isUsedUp) {
       this.#context.leaveOut(connection, from, time, offset)
-      return
-    }
-    // A peer closes the connection at such a message, and decodes nothing of it.
-    if (connection.handshakes[from] && !this.#mayMessage.has(from)) {
-      const message = "a message came before the handshake was over: it is not decoded"
-      this.error({ code: "ERR_ZMTP_HANDSHAKE", message, time, from, offset })
       return
     }
     this.#transports[from] ??= this.#judge(connection, from, wire, time, offset)
@@ -327,7 +317,6 @@ export class ZmtpConnection implements StreamSink, DirectionHandlers {
   }
 
   missed(from: Side): void {
-    this.#mayMessage.add(from)
     this.#decoders[from].hint =
       "; a dictionary may have been among the bytes that are missing from the capture"
   }
