@@ -103,8 +103,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: READER,
-        from: "      this.#takeAllKept()\n      if (!this.#isStopped) this.#receiver",
-        to: "      if (!this.#isStopped) this.#receiver",
+        from: "      this.#takeAllKept()\n      while (!this.#isStopped)",
+        to: "      while (!this.#isStopped)",
       },
     ],
   },
@@ -317,8 +317,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/zmtp/frame-reader.ts",
-        from: "        at = this.#collect(bytes, at, copied)",
-        to: "        at = this.#collect(bytes, at, true)",
+        from: "    const body = Buffer.allocUnsafeSlow(bodyBytes)\n    copyShared(body, 0, bytes.subarray(start, stop))",
+        to: "    const body = Buffer.from(bytes.buffer as ArrayBuffer, bytes.byteOffset + start, bodyBytes)",
       },
     ],
   },
@@ -441,8 +441,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/sockets/proxy.ts",
-        from: "if (hasOut && hasIn && !this.#isPaused)\n",
-        to: "if (hasIn && this.#isPaused) from.receiveForProxy()\n      if (hasOut && hasIn && !this.#isPaused)\n",
+        from: "if (hasOut && hasIn && !this.#isPaused) {\n",
+        to: "if (hasIn && this.#isPaused) from.receiveForProxy()\n      if (hasOut && hasIn && !this.#isPaused) {\n",
       },
     ],
   },
