@@ -1,6 +1,6 @@
 import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, checkHead } from "../codec/frames.js"
-import { commandName, HANDSHAKE_COMMAND_MAX_BYTES } from "../zmtp/commands.js"
+import { commandName, commandTooLong, HANDSHAKE_COMMAND_MAX_BYTES } from "../zmtp/commands.js"
 import { FrameReader, type FrameSink } from "../zmtp/frame-reader.js"
 import { GREETING_BYTES } from "../zmtp/greeting.js"
 
@@ -26,10 +26,7 @@ export class HandshakeCheck implements FrameSink {
     if (!(flags & COMMAND))
       throw new ProtocolError("ERR_ZMTP_HANDSHAKE", "a message came before the handshake was over")
     if (bodyBytes > HANDSHAKE_COMMAND_MAX_BYTES)
-      throw new ProtocolError(
-        "ERR_ZMTP_COMMAND",
-        `a command of ${bodyBytes} bytes; at most ${HANDSHAKE_COMMAND_MAX_BYTES} are allowed`,
-      )
+      throw commandTooLong(bodyBytes, HANDSHAKE_COMMAND_MAX_BYTES)
   }
 
   frame(_flags: number, body: Buffer): boolean {

@@ -1,4 +1,5 @@
 /** Command frames: a name, followed by data (RFC.md sections 3.1, 3.4 and 3.5). */
+import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, frameHeadLength, writeFrameHead } from "../codec/frames.js"
 import { latin1 } from "./metadata.js"
 
@@ -60,4 +61,12 @@ export function errorReason(data: Uint8Array): Uint8Array | undefined {
   const length = data[0]
   if (length === undefined || length > data.length - 1) return undefined
   return data.subarray(1, 1 + length)
+}
+
+/** Returns the error for a command of more than `max` bytes. */
+export function commandTooLong(bytes: number, max: number): ProtocolError {
+  return new ProtocolError(
+    "ERR_ZMTP_COMMAND",
+    `a command of ${bytes} bytes; at most ${max} are allowed`,
+  )
 }

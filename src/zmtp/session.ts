@@ -1,7 +1,12 @@
 import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, checkHead, MORE } from "../codec/frames.js"
 import { describeGreeting } from "../codec/greeting.js"
-import { COMMAND_MAX_BYTES, commandName, HANDSHAKE_COMMAND_MAX_BYTES } from "./commands.js"
+import {
+  COMMAND_MAX_BYTES,
+  commandName,
+  commandTooLong,
+  HANDSHAKE_COMMAND_MAX_BYTES,
+} from "./commands.js"
 import { FrameReader } from "./frame-reader.js"
 import { FrameRelay, type RelaySink } from "./frame-relay.js"
 import {
@@ -116,12 +121,12 @@ export class Session implements RelaySink, HandshakeHandlers {
     if (this.#state === "traffic") {
       this.headCheck?.head(flags, bodyBytes)
       if (flags & COMMAND && bodyBytes > COMMAND_MAX_BYTES)
-        throw tooLong(bodyBytes, COMMAND_MAX_BYTES)
+        throw commandTooLong(bodyBytes, COMMAND_MAX_BYTES)
       return
     }
     checkHead(flags, bodyBytes)
     if (bodyBytes <= HANDSHAKE_COMMAND_MAX_BYTES) return
-    if (flags & COMMAND) throw tooLong(bodyBytes, HANDSHAKE_COMMAND_MAX_BYTES)
+    if (flags & COMMAND) throw commandTooLong(bodyBytes, HANDSHAKE_COMMAND_MAX_BYTES)
     throw new ProtocolError(
       "ERR_ZMTP_HANDSHAKE",
       `a message frame of ${bodyBytes} bytes came before the handshake was over`,
@@ -206,11 +211,4 @@ export class Session implements RelaySink, HandshakeHandlers {
     }
     this.#handlers.onEvent(event)
   }
-}
-
-function tooLong(bytes: number, max: number): ProtocolError {
-  return new ProtocolError(
-    "ERR_ZMTP_COMMAND",
-    `a command of ${bytes} bytes; at most ${max} are allowed`,
-  )
 }
