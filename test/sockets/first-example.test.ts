@@ -1,4 +1,7 @@
-/** README's first example, which prints by how much a stream was compressed. */
+/**
+ * README's first example, which prints by how much a stream was compressed. By how much it is depends on
+ * how busy the machine is, because the level is chosen by measuring.
+ */
 import { readFileSync } from "node:fs"
 import { setImmediate as turn } from "node:timers/promises"
 import { expect, test } from "vitest"
@@ -27,7 +30,7 @@ async function* events(whenSent: () => Promise<unknown>) {
   await whenSent()
 }
 
-test("README's first example prints that the stream was compressed", async () => {
+test("README's first example prints by how much the stream was compressed", async () => {
   const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8")
   const [, imports = "", body = ""] = /^```js\n(import .*?)\n\n(.*?)^```/ms.exec(readme) ?? []
   expect(imports).toMatch(/^import \{ Push \} from "zeromq-lz4" .*$/)
@@ -50,7 +53,8 @@ test("README's first example prints that the stream was compressed", async () =>
   })()
   const run = new Function("Push", "events", "console", `return (async () => {${code}})()`)
   await run(Used, events(sent), { log: (line: string) => lines.push(line) })
-  const [, ratio] = /^([\d.]+) times smaller$/.exec(lines.join("\n")) ?? []
   await receiving
-  expect(Number(ratio)).toBeGreaterThan(1.5)
+  const { plainBytes, wireBytes } = (push as unknown as Push).lz4.stats.sent
+  expect(plainBytes).toBeGreaterThan(100 * COUNT)
+  expect(lines).toEqual([`${(plainBytes / wireBytes).toFixed(1)} times smaller`])
 })
