@@ -32,6 +32,11 @@ const LIMITS = [
     to: "const SLICE_BYTES = (__simulation as any).limits.sliceBytes",
   },
   {
+    file: "src/zmtp/session.ts",
+    from: /const FRAMES_MAX = .+/g,
+    to: "const FRAMES_MAX = (__simulation as any).limits.operations",
+  },
+  {
     file: "src/codec/transcoder.ts",
     from: /const ROOM_MAX_BYTES = .+/g,
     to: "const ROOM_MAX_BYTES: number = (__simulation as any).limits.roomBytes",

@@ -6,7 +6,7 @@ import type { Command, FrameRelaySink, Waiting } from "../transport/transport.js
 import { writeCommand } from "../zmtp/commands.js"
 import type { Outbox } from "./outbox.js"
 import { fromPlain } from "./plain-error.js"
-import { type ConnectionRequest, RECEIVE_WINDOW_BYTES } from "./protocol.js"
+import { type ConnectionRequest, FRAME_WINDOW_BYTES, RECEIVE_WINDOW_BYTES } from "./protocol.js"
 import { SharedState } from "./shared-state.js"
 
 /**
@@ -205,17 +205,17 @@ export class HostedConnection implements FrameRelaySink {
       : this.#granted - this.#receivedMessages
   }
 
-  frames(piece: Uint8Array, messages: number): boolean {
+  frames(piece: Uint8Array, messages: number, frames: number): boolean {
     if (this.#isEnding) return true
     this.#outbox.frames(this.number, piece)
     this.#count()
     this.#receivedMessages += messages
-    this.#receivedBytes += piece.length
+    this.#receivedBytes += piece.length + frames * FRAME_WINDOW_BYTES
     return this.#isWanted
   }
 
   command(name: string, data: Buffer): boolean {
-    return this.frames(writeCommand(name, data), 0)
+    return this.frames(writeCommand(name, data), 0, 1)
   }
 
   /** Not called, because this sink takes frames. */

@@ -23,6 +23,8 @@ import type { PlainError } from "./plain-error.js"
 
 /** Maximum bytes received over a connection that are posted but not yet read by the application. */
 export const RECEIVE_WINDOW_BYTES: number = 4 << 20
+/** What each frame counts besides its bytes, because a few bytes can be very many frames to read. */
+export const FRAME_WINDOW_BYTES = 128
 
 // -- To the worker -------------------------------------------------------------------
 

@@ -18,7 +18,12 @@ import type { AuthStatus } from "../zmtp/handshake.js"
 import { framer } from "./framer.js"
 import { toPlain } from "./plain-error.js"
 import { PostedWrites } from "./posted-writes.js"
-import { type ConnectionRequest, RECEIVE_WINDOW_BYTES, type ReadyEvent } from "./protocol.js"
+import {
+  type ConnectionRequest,
+  FRAME_WINDOW_BYTES,
+  RECEIVE_WINDOW_BYTES,
+  type ReadyEvent,
+} from "./protocol.js"
 import { type ReadConnection, RemoteReader } from "./remote-reader.js"
 import type { SharedState } from "./shared-state.js"
 
@@ -232,8 +237,8 @@ export class RemoteConnection implements PeerConnection, Sharing, ReadConnection
     this.#reader.read(frames)
   }
 
-  bytesRead(bytes: number): void {
-    this.#readBytes += bytes
+  framesRead(bytes: number, frames: number): void {
+    this.#readBytes += bytes + frames * FRAME_WINDOW_BYTES
     if (this.#readBytes + RECEIVE_WINDOW_BYTES / 2 > this.#grantedBytes) this.#grant(this.#granted)
   }
 

@@ -14,8 +14,8 @@ const resumed = new Set<RemoteReader>()
 /** The connection of a reader. */
 export interface ReadConnection {
   readonly sink: MessageSink | undefined
-  /** Counts bytes of frames that were read. */
-  bytesRead(bytes: number): void
+  /** Counts bytes that were read, and the frames that ended in them. */
+  framesRead(bytes: number, frames: number): void
   destroy(): void
 }
 
@@ -31,6 +31,8 @@ export class RemoteReader implements FrameSink {
   /** Whether the sink has no room for more. */
   #isStopped = false
   #isDiscarding = false
+  /** Number of frames read in the current call. */
+  #framesRead = 0
 
   constructor(connection: ReadConnection) {
     this.#connection = connection
@@ -122,14 +124,16 @@ export class RemoteReader implements FrameSink {
 
   #read(frames: Uint8Array): number {
     this.#frames ??= new FrameReader()
+    this.#framesRead = 0
     const used = this.#frames.read(frames, 0, this)
-    this.#connection.bytesRead(used)
+    this.#connection.framesRead(used, this.#framesRead)
     return used
   }
 
   head(): void {}
 
   frame(flags: number, body: Buffer): boolean {
+    this.#framesRead++
     const sink = this.#connection.sink as MessageSink
     if (flags & COMMAND) {
       const name = commandName(body) as string

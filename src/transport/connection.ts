@@ -200,9 +200,9 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     return (this.sink as FrameRelaySink).room
   }
 
-  frames(piece: Uint8Array, messages: number): boolean {
+  frames(piece: Uint8Array, messages: number, frames: number): boolean {
     const sink = this.sink as FrameRelaySink
-    return this.#reader.isDiscarding || this.#stopUnless(sink.frames(piece, messages))
+    return this.#reader.isDiscarding || this.#stopUnless(sink.frames(piece, messages, frames))
   }
 
   command(name: string, data: Buffer): boolean {

@@ -9,6 +9,8 @@ import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 
 /** Plaintext in bytes that a connection decodes before the next connection in line gets its slice. */
 const SLICE_BYTES = 2 << 20
+/** Milliseconds after which a slice ends, however few bytes it has: they may be very many frames. */
+const SLICE_MAX_MS = 4
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -40,8 +42,11 @@ export class SocketReader implements Readable, TranscoderSink {
   #isHeld = false
   /** Received bytes to decode in this call. */
   #chunk: Uint8Array = NO_BYTES
-  /** Bytes decoded in the current slice. */
+  /** Bytes decoded in the current slice, and the time when it has to end. */
   #sliceBytes = 0
+  #sliceEndMs = 0
+  /** Whether the current slice ended before all received bytes were decoded and passed on. */
+  #isCutShort = false
   /** Whether the connection is in line to decode. */
   #isInLine = false
   /** Whether received bytes are discarded. */
@@ -124,7 +129,9 @@ export class SocketReader implements Readable, TranscoderSink {
   readSlice(): boolean {
     this.#isInLine = false
     if (this.#isDiscarding || this.#isClosed) return false
+    this.#isCutShort = false
     this.#sliceBytes = 0
+    this.#sliceEndMs = performance.now() + SLICE_MAX_MS
     const chunk = this.#chunk
     this.#chunk = NO_BYTES
     try {
@@ -136,7 +143,7 @@ export class SocketReader implements Readable, TranscoderSink {
       return false
     }
     if (this.#isDiscarding || this.#hasBytes) return false
-    if (!this.#isStopped && (this.#kept || this.#sliceBytes >= SLICE_BYTES)) {
+    if (!this.#isStopped && (this.#kept || this.#isCutShort)) {
       this.#isInLine = true
       return true
     }
@@ -144,11 +151,28 @@ export class SocketReader implements Readable, TranscoderSink {
     return false
   }
 
+  /** Returns whether the slice is over, so that other connections, timers and I/O get their turn. */
+  #isOver(): boolean {
+    this.#isCutShort ||= this.#sliceBytes >= SLICE_BYTES || performance.now() >= this.#sliceEndMs
+    return this.#isCutShort
+  }
+
   #takeKept(): void {
     const kept = this.#kept
     if (!kept) return
-    const used = this.#session.receive(kept)
+    const used = this.#receive(kept)
     this.#kept = used < kept.length ? kept.subarray(used) : undefined
+  }
+
+  /**
+   * Passes decoded frames to the session. Returns the position where the sink had no room for more,
+   * or the slice was over, or the end.
+   */
+  #receive(frames: Uint8Array): number {
+    let at = 0
+    do at = this.#session.receive(frames, at)
+    while (at < frames.length && !this.#isStopped && !this.#isDiscarding && !this.#isOver())
+    return this.#isDiscarding ? frames.length : at
   }
 
   /** Passes on everything that was decoded, even if the sink is full. */
@@ -159,9 +183,9 @@ export class SocketReader implements Readable, TranscoderSink {
   take(piece: Uint8Array): boolean {
     if (this.#isDiscarding) return true
     this.#sliceBytes += piece.length
-    const used = this.#session.receive(piece)
+    const used = this.#receive(piece)
     if (used < piece.length) this.#kept = new Uint8Array(piece.subarray(used))
-    return !this.#isStopped && !this.#kept && this.#sliceBytes < SLICE_BYTES
+    return !this.#isStopped && !this.#kept && !this.#isOver()
   }
 
   /** Stops, because the sink has no room for more. */
@@ -197,6 +221,8 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#isClosed = true
     if (this.#isDiscarding || this.#isHeld) return
     this.#sliceBytes = Number.NEGATIVE_INFINITY
+    this.#sliceEndMs = Number.POSITIVE_INFINITY
+    this.#isCutShort = false
     try {
       this.#takeAllKept()
       while (!this.#isStopped) {

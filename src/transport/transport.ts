@@ -44,7 +44,7 @@ export interface FrameRelaySink extends MessageSink {
    * Takes some frames, in which `messages` messages end. Returns whether the connection may go on
    * reading now.
    */
-  frames(piece: Uint8Array, messages: number): boolean
+  frames(piece: Uint8Array, messages: number, frames: number): boolean
 }
 
 /**

@@ -6,16 +6,18 @@ const COMMAND_ROOM_BYTES = 4096
 const COMMAND_GROWTH = 4
 /** Maximum bytes that are passed on at once: a large part is passed on as far as its sink has room. */
 const RELAYED_MAX_BYTES = 2 << 20
+/** Maximum number of frames that are read at once, because a few bytes can be very many. */
+const FRAMES_MAX = 4096
 
 /** A consumer of frames that passes them on to be split into messages elsewhere. */
 export interface RelaySink extends FrameSink {
   /** Number of messages that the sink has room for; at least one is passed in any case. */
   readonly room: number
   /**
-   * Takes a piece of the frames of messages, in which `messages` messages end. Commands go to
-   * `frame`. Returns whether to go on now.
+   * Takes a piece of the frames of messages, in which `frames` frames begin and `messages` messages
+   * end. Commands go to `frame`. Returns whether to go on now.
    */
-  frames(piece: Uint8Array, messages: number): boolean
+  frames(piece: Uint8Array, messages: number, frames: number): boolean
 }
 
 /**
@@ -39,22 +41,27 @@ export class FrameRelay {
     let from = start
     let at = start
     let messages = 0
-    while (at < end) {
+    let frames = 0
+    let read = 0
+    while (at < end && read < FRAMES_MAX) {
       if (this.#left === 0) {
         if (!head.isIncomplete && (bytes[at] as number) & COMMAND && at > from) {
-          if (!sink.frames(bytes.subarray(from, at), messages)) return at
+          if (!sink.frames(bytes.subarray(from, at), messages, frames)) return at
           room = sink.room
           messages = 0
+          frames = 0
           from = at
         }
         try {
           at = this.#readHead(bytes, at, sink)
         } catch (error) {
-          if (at > from) sink.frames(bytes.subarray(from, at), messages)
+          if (at > from) sink.frames(bytes.subarray(from, at), messages, frames)
           throw error
         }
         if (head.flags & COMMAND) from = at
         if (head.isIncomplete) break
+        read++
+        if (!(head.flags & COMMAND)) frames++
         if (this.#left > 0) continue
       } else {
         at = this.#readBody(bytes, at)
@@ -69,7 +76,7 @@ export class FrameRelay {
         if (++messages >= room) break
       }
     }
-    if (at > from) sink.frames(bytes.subarray(from, at), messages)
+    if (at > from) sink.frames(bytes.subarray(from, at), messages, frames)
     return at
   }
 

@@ -40,6 +40,12 @@ export interface SessionHandlers extends HandshakeHandlers {
 /** A consumer of frames as they arrive, instead of whole messages. */
 export type FrameHandlers = Pick<RelaySink, "room" | "frames">
 
+/**
+ * Maximum number of frames of traffic that are read in one call: a few bytes can be very many frames,
+ * and the caller has to look at the time in between.
+ */
+const FRAMES_MAX = 512
+
 type State = "greeting" | "handshake" | "traffic" | "over"
 
 /**
@@ -60,6 +66,8 @@ export class Session implements RelaySink, HandshakeHandlers {
   #handshake: Handshake | undefined
   /** The parts received so far of an incomplete message. */
   #parts: Buffer[] | undefined
+  /** Number of frames that may still be read in this call. */
+  #framesLeft = 0
   /** Whether the peer takes subscriptions as commands, as ZMTP 3.1 does. */
   peerTakesCommands = false
   /** The format revision that the peer announced; undefined if none. */
@@ -91,14 +99,16 @@ export class Session implements RelaySink, HandshakeHandlers {
 
   /**
    * Reads bytes of the stream after the greeting. After the handshake, their frame heads have been
-   * checked, unless there is a `headCheck`. Returns the position where the handshake ended or a
-   * handler stopped, or the end. The caller passes the rest again: after the handshake decoded, if
-   * the peer does not speak plain tcp://.
+   * checked, unless there is a `headCheck`. Returns the position where the handshake ended, a handler
+   * stopped, or so many frames were read that the caller should look at the time; or the end. The
+   * caller passes the rest again: after the handshake decoded, if the peer does not speak plain
+   * tcp://.
    *
    * @throws ProtocolError if the stream breaks a rule.
    */
   receive(bytes: Uint8Array, start = 0): number {
     if (this.#relay && this.isReady) return this.#relay.read(bytes, start, this)
+    this.#framesLeft = FRAMES_MAX
     return this.#frames.read(bytes, start, this)
   }
 
@@ -106,8 +116,8 @@ export class Session implements RelaySink, HandshakeHandlers {
     return (this.#frameHandlers as FrameHandlers).room
   }
 
-  frames(piece: Uint8Array, messages: number): boolean {
-    return (this.#frameHandlers as FrameHandlers).frames(piece, messages)
+  frames(piece: Uint8Array, messages: number, frames: number): boolean {
+    return (this.#frameHandlers as FrameHandlers).frames(piece, messages, frames)
   }
 
   /** Handles the reply to `authenticate`; undefined if there is no ZAP handler. */
@@ -138,6 +148,12 @@ export class Session implements RelaySink, HandshakeHandlers {
       this.#handshake?.command(body, (flags & COMMAND) !== 0)
       return !this.isReady
     }
+    const goesOn = this.#traffic(flags, body)
+    return --this.#framesLeft > 0 && goesOn
+  }
+
+  /** Handles a frame after the handshake. Returns whether to go on at once. */
+  #traffic(flags: number, body: Buffer): boolean {
     if (flags === 0 && this.#parts === undefined) return this.#handlers.message([body])
     if (flags & COMMAND) {
       const name = commandName(body)

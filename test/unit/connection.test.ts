@@ -11,8 +11,8 @@ import { Connection } from "../../src/transport/connection.js"
 import { knownGroupMeter } from "../../src/transport/effort-meter.js"
 import { mayReadNow } from "../../src/transport/read-turns.js"
 import type { MessageSink } from "../../src/transport/transport.js"
-import { concat } from "../support/wire.js"
-import { handshake, message } from "../support/zmtp.js"
+import { concat, plainPart } from "../support/wire.js"
+import { frame, handshake, MORE, message } from "../support/zmtp.js"
 
 /** Milliseconds that pass each time the clock is read: with 0, no slice uses up its turn. */
 let tickMs = 0
@@ -182,6 +182,32 @@ test("a connection that decodes for long lets others take turns, and does not re
   expect(flood.received.length).toBeLessThan(60)
   while (flood.socket.paused) await turn()
   expect(flood.received).toEqual(names("f", 60, mib))
+})
+
+test.each([
+  { what: "messages", flags: 0, acceptsPlain: false },
+  { what: "parts of a message", flags: MORE, acceptsPlain: false },
+  { what: "a plain peer's messages", flags: 0, acceptsPlain: true },
+])("very many $what in a few bytes let others take turns", async ({ flags, acceptsPlain }) => {
+  slicesAreSlow()
+  const count = 20_000
+  let frames = 0
+  const flood = new Peer({ acceptsPlain })
+  flood.message = (parts) => {
+    frames += parts.length
+    return true
+  }
+  const body = acceptsPlain ? new Uint8Array() : plainPart(new Uint8Array())
+  const small = new Peer()
+  const many = Array.from({ length: count - 1 }, () => frame(body, flags))
+  flood.connection.data(concat(...many, frame(body)))
+  small.connection.data(stream("s", 1))
+  while (small.received.length < 1) await turn()
+  expect(small.received).toEqual(names("s", 1))
+  expect(frames).toBeLessThan(count / 2)
+  while (flood.socket.paused) await turn()
+  expect(frames).toBe(count)
+  expect(flood.errors).toEqual([])
 })
 
 test.each([

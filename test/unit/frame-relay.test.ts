@@ -31,6 +31,8 @@ class Sink implements RelaySink, FrameSink {
   room = NO_LIMIT
   answers: boolean[] = []
   messages = 0
+  /** Frames of messages that began in the pieces. */
+  begun = 0
   stopped = false
   readonly #reader = new FrameReader()
   readonly #frames: FrameSink = {
@@ -46,12 +48,13 @@ class Sink implements RelaySink, FrameSink {
     this.heads.push([flags & ~LONG, String(bodyBytes)])
   }
 
-  frames(piece: Uint8Array, messages: number): boolean {
+  frames(piece: Uint8Array, messages: number, frames: number): boolean {
     must(!this.stopped, "nothing is passed on after a no")
     must(piece.length > 0, "pieces have bytes")
     const before = this.messages
     this.#reader.read(Uint8Array.from(piece), 0, this.#frames)
     must(messages === this.messages - before, "so many messages end in the piece")
+    this.begun += frames
     this.room -= messages
     return this.#answer(this.room > 0)
   }
@@ -160,6 +163,7 @@ describe("relayed pieces give the same messages and commands, in the same order"
           const sink = relay(cutAt(all, cuts), { rooms, answers })
           expect(sink.heads).toEqual(given.map(([flags, length]) => [flags, String(length)]))
           expect(sink.taken.length).toBe(given.length)
+          expect(sink.begun).toBe(given.filter(([flags]) => flags !== COMMAND).length)
           for (const [i, [flags, length]] of given.entries())
             expect(
               sink.taken[i]?.[0] === flags && sink.taken[i]?.[1] === text(bytesOf(length, i)),
@@ -222,6 +226,22 @@ test("of a large body, only 2 MiB are passed on before its sink is asked again",
   expect(passed).toHaveLength(Math.ceil(all.length / (2 * MIB)))
   expect(sink.taken.map(([, body]) => body.length)).toEqual([5, large.length, 6])
 })
+
+test.each([
+  ["messages", 0],
+  ["parts", MORE],
+  ["commands", COMMAND],
+])(
+  "of very many %s, some thousands are passed on before the time is looked at again",
+  (_, flags) => {
+    const sink = new Sink()
+    const relaying = new FrameRelay()
+    const all = concat(...Array.from({ length: 10_000 }, () => frame(bytesOf(0), flags)))
+    expect(relaying.read(all, 0, sink)).toBe(2 * 4096)
+    for (let at = 2 * 4096; at < all.length; ) at = relaying.read(all, at, sink)
+    expect(sink.taken).toHaveLength(10_000)
+  },
+)
 
 describe("a refused header", () => {
   test.each([0, 10, 300, 2 ** 40])("of %d bytes ends reading", (bodyBytes) => {

@@ -15,6 +15,7 @@ import { Outbox } from "../../src/thread/outbox.js"
 import { fromPlain, toPlain } from "../../src/thread/plain-error.js"
 import {
   type ConnectionRequest,
+  FRAME_WINDOW_BYTES,
   type MessageFromWorker,
   NOT_SHARED,
   type PostedEvent,
@@ -525,12 +526,12 @@ describe("a connection on its thread", () => {
 
   test("accepts all remaining data while it ends, so that no frame is cut", () => {
     const { one, network, told, box } = hosted(3)
-    expect(one.frames(bytesOf(10), 2)).toBe(true)
+    expect(one.frames(bytesOf(10), 2, 2)).toBe(true)
     network.blocked = true
     one.write(writeOf("1"))
     one.carryOut({ type: "end", connection: 7 })
     expect(one.room).toBe(Number.POSITIVE_INFINITY)
-    for (let i = 0; i < 10; i++) expect(one.frames(bytesOf(10), 1)).toBe(true)
+    for (let i = 0; i < 10; i++) expect(one.frames(bytesOf(10), 1, 1)).toBe(true)
     box.post()
     expect(told.of(7).length).toBe(10)
   })
@@ -563,7 +564,7 @@ describe("a connection on its thread", () => {
     one.write(writeOf("1"))
     expect(other.counts).toEqual(network.counts)
     network.counts.received.messages = 2 ** 40
-    one.frames(bytesOf(10), 1)
+    one.frames(bytesOf(10), 1, 1)
     expect(other.counts).toEqual(network.counts)
   })
 
@@ -594,9 +595,9 @@ describe("a connection on its thread", () => {
   test("delivers as many messages as were granted, and continues with the next grant", () => {
     const { one, network } = hosted(10)
     expect(one.room).toBe(10)
-    expect(one.frames(bytesOf(100), 4)).toBe(true)
+    expect(one.frames(bytesOf(100), 4, 4)).toBe(true)
     expect(one.room).toBe(6)
-    expect(one.frames(bytesOf(100), 6)).toBe(false)
+    expect(one.frames(bytesOf(100), 6, 6)).toBe(false)
     one.grant(10, RECEIVE_WINDOW_BYTES)
     expect(network.log).toEqual([])
     one.grant(12, RECEIVE_WINDOW_BYTES)
@@ -611,7 +612,7 @@ describe("a connection on its thread", () => {
     const piece = bytesOf(200 * KIB)
     let bytes = 0
     do bytes += piece.length
-    while (one.frames(piece, 0))
+    while (one.frames(piece, 0, 0))
     expect(bytes).toBeGreaterThanOrEqual(RECEIVE_WINDOW_BYTES)
     expect(bytes).toBeLessThan(RECEIVE_WINDOW_BYTES + piece.length + 1)
     one.grant(0, bytes)
@@ -622,10 +623,21 @@ describe("a connection on its thread", () => {
     expect(told.of(7).length).toBe(bytes)
   })
 
+  test("limits the frames in transit, in however few bytes", () => {
+    const { one } = hosted(0)
+    let frames = 0
+    do frames += 1000
+    while (one.frames(bytesOf(2), 0, 1000))
+    expect(frames * FRAME_WINDOW_BYTES).toBeGreaterThan(RECEIVE_WINDOW_BYTES / 2)
+    expect(frames * FRAME_WINDOW_BYTES).toBeLessThan(
+      RECEIVE_WINDOW_BYTES + 1000 * FRAME_WINDOW_BYTES,
+    )
+  })
+
   test("passes on commands between frames of messages, without counting them as messages", () => {
     const { one, told, box } = hosted(1)
     one.command("SUBSCRIBE", Buffer.from("topic"))
-    one.frames(message(bytesOf(3)), 1)
+    one.frames(message(bytesOf(3)), 1, 1)
     box.post()
     const command = frame(Buffer.from("\x09SUBSCRIBEtopic"), COMMAND)
     expect(told.of(7).equals(concat(command, message(bytesOf(3))))).toBe(true)
@@ -784,7 +796,17 @@ describe("a connection on the sockets' thread", () => {
     one.receivedFrames(piece)
     expect(thread.grants).toEqual([])
     one.receivedFrames(piece)
-    expect(thread.grants).toEqual([[0, 3 * piece.length + RECEIVE_WINDOW_BYTES]])
+    const read = 3 * (piece.length + FRAME_WINDOW_BYTES)
+    expect(thread.grants).toEqual([[0, read + RECEIVE_WINDOW_BYTES]])
+  })
+
+  test("grants more after reading many frames of few bytes", () => {
+    const { one, thread } = remote(0)
+    const piece = concat(...Array.from({ length: 1000 }, () => message(new Uint8Array())))
+    for (let i = 0; i < 32; i++) one.receivedFrames(piece)
+    const granted = thread.grants.at(-1)?.[1] ?? 0
+    const read = 32_000 * (2 + FRAME_WINDOW_BYTES)
+    expect(granted).toBeGreaterThan(read + RECEIVE_WINDOW_BYTES / 2)
   })
 
   test("keeps a copy of data that the sink does not want yet, and continues with it", () => {
