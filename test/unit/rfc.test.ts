@@ -129,7 +129,7 @@ class Receiver {
 
   take(frames: Uint8Array): void {
     try {
-      this.#session.receive(frames)
+      for (let at = 0; at < frames.length; ) at = this.#session.receive(frames, at)
     } catch (error) {
       this.error = (error as { code: string }).code
     }
