@@ -44,7 +44,7 @@ export type FrameHandlers = Pick<RelaySink, "room" | "frames">
  * Maximum number of frames of traffic that are read in one call: a few bytes can be very many frames,
  * and the caller has to look at the time in between.
  */
-const FRAMES_MAX = 512
+const FRAMES_MAX = 1024
 
 type State = "greeting" | "handshake" | "traffic" | "over"
 
@@ -148,22 +148,17 @@ export class Session implements RelaySink, HandshakeHandlers {
       this.#handshake?.command(body, (flags & COMMAND) !== 0)
       return !this.isReady
     }
-    const goesOn = this.#traffic(flags, body)
-    return --this.#framesLeft > 0 && goesOn
-  }
-
-  /** Handles a frame after the handshake. Returns whether to go on at once. */
-  #traffic(flags: number, body: Buffer): boolean {
-    if (flags === 0 && this.#parts === undefined) return this.#handlers.message([body])
+    const goesOn = --this.#framesLeft > 0
+    if (flags === 0 && this.#parts === undefined) return this.#handlers.message([body]) && goesOn
     if (flags & COMMAND) {
       const name = commandName(body)
-      if (name === undefined) return true // libzmq ignores it too
-      return this.#handlers.command(name, body.subarray(1 + name.length))
+      if (name === undefined) return goesOn // libzmq ignores it too
+      return this.#handlers.command(name, body.subarray(1 + name.length)) && goesOn
     }
     const parts = this.#parts ?? []
     parts.push(body)
     this.#parts = flags & MORE ? parts : undefined
-    return flags & MORE ? true : this.#handlers.message(parts)
+    return (flags & MORE ? true : this.#handlers.message(parts)) && goesOn
   }
 
   // -- Handshake -------------------------------------------------------------------
