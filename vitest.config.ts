@@ -29,9 +29,19 @@ const asInTheBuild = {
   },
 }
 
+// Unit tests replace the clock of what they test.
+const fakeableRuntime = {
+  name: "fakeable-runtime",
+  enforce: "pre" as const,
+  load: (id: string) =>
+    id.endsWith("/src/codec/runtime.ts")
+      ? readFileSync(new URL("./test/support/fakeable-runtime.ts", import.meta.url), "utf8")
+      : undefined,
+}
+
 const project = (name: string, options: object = {}) => ({
   ...shared,
-  plugins: [asInTheBuild],
+  plugins: name === "unit" ? [asInTheBuild, fakeableRuntime] : [asInTheBuild],
   test: {
     name,
     include: [`test/${name}/**/*.test.ts`],

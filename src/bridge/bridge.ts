@@ -2,6 +2,7 @@ import { createServer, type Server, type Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import { loadInstanceSync } from "../codec/module.js"
 import type { Settings } from "../codec/options.js"
+import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import { Channel } from "../transport/channel.js"
 import {
   formatEndpoint,

@@ -1,6 +1,7 @@
 import type { Socket } from "node:net"
 import type { Instance } from "../codec/instance.js"
 import type { Settings } from "../codec/options.js"
+import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import { Transcoder } from "../codec/transcoder.js"
 import type { Channel, ChannelHandlers } from "../transport/channel.js"
 import { destroyLater } from "../transport/farewell.js"

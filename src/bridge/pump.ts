@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import type { ProtocolError } from "../codec/errors.js"
+import { clockMs } from "../codec/runtime.js"
 import type { Traffic } from "../codec/traffic.js"
 import type { Transcoder, TranscoderSink } from "../codec/transcoder.js"
 import { EffortMeter } from "../transport/effort-meter.js"
@@ -156,7 +157,7 @@ export class Pump implements TranscoderSink {
   take(piece: Uint8Array, copied: boolean): boolean {
     const refused = this.#output?.check(piece)
     const allowed = refused ? piece.subarray(0, refused.at) : piece
-    const startedAt = this.#network ? performance.now() : 0
+    const startedAt = this.#network ? clockMs() : 0
     if (copied) this.#to.write(allowed)
     else this.#writeCopy(allowed)
     if (refused) throw refused.error
@@ -174,7 +175,7 @@ export class Pump implements TranscoderSink {
     network.wrote(plain, wire, startedAt, this.#blocked)
     this.#encoded.plainBytes += plain
     this.#encoded.wireBytes += wire
-    this.#encoded.writeMs += performance.now() - startedAt
+    this.#encoded.writeMs += clockMs() - startedAt
   }
 
   /** Writes a copy, in a buffer that is reused if the system takes all of it at once. */

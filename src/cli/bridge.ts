@@ -1,6 +1,7 @@
 import { Bridge, type BridgeSpec } from "../bridge/bridge.js"
 import { PARTS_MAX } from "../codec/frames.js"
 import { checkBudget, checkLz4Options, type Lz4Options, type Settings } from "../codec/options.js"
+import { clearInterval } from "../codec/runtime.js"
 import type { ZmqError } from "../transport/zmq-error.js"
 import { parse, wholeNumber } from "./args.js"
 import { BridgeLog, errorText, flag, Report } from "./bridge-report.js"

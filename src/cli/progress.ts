@@ -1,4 +1,5 @@
 import { statSync } from "node:fs"
+import { clockMs } from "../codec/runtime.js"
 
 const FIRST_MS = 1000
 const EACH_MS = 200
@@ -11,7 +12,7 @@ export class Progress {
   readonly #totalBytes: number
   #bytes = 0
   #shown = false
-  #next = performance.now() + FIRST_MS
+  #next = clockMs() + FIRST_MS
 
   constructor(file: string, filtered: boolean) {
     const wanted = file !== "-" && process.stderr.isTTY && (filtered || !process.stdout.isTTY)
@@ -20,8 +21,8 @@ export class Progress {
 
   add(bytes: number): void {
     this.#bytes += bytes
-    if (this.#totalBytes === 0 || performance.now() < this.#next) return
-    this.#next = performance.now() + EACH_MS
+    if (this.#totalBytes === 0 || clockMs() < this.#next) return
+    this.#next = clockMs() + EACH_MS
     this.#shown = true
     const percent = Math.floor((100 * this.#bytes) / this.#totalBytes)
     const read = `${inMiB(this.#bytes)} of ${inMiB(this.#totalBytes)} MiB`

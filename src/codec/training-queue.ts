@@ -1,3 +1,4 @@
+import { clockMs, setTimeout } from "./runtime.js"
 import type { Trainer } from "./trainer.js"
 
 /**
@@ -44,13 +45,13 @@ class TrainingQueue {
       this.#isRunning = false
       return
     }
-    const startMs = performance.now()
+    const startMs = clockMs()
     const goesOn = first.trainer.step()
     if (!goesOn) {
       this.#waiting.shift()
       first.made(madeBy(first.trainer))
     }
-    this.#tookMs += performance.now() - startMs
+    this.#tookMs += clockMs() - startMs
     this.#stepLater(goesOn ? 0 : this.#tookMs * REST_SHARE)
     if (!goesOn) this.#tookMs = 0
   }

@@ -12,7 +12,7 @@
  * after the event loop was idle is also written at once, because the program has not overtaken the
  * event loop.
  */
-import { performance } from "node:perf_hooks"
+import { clockMs, nextTick, setImmediate, setTimeout } from "../codec/runtime.js"
 import { idleTimeMs } from "../transport/idle.js"
 import { throwLater } from "../transport/throw-later.js"
 
@@ -79,7 +79,7 @@ export function flushSoon(flushable: Flushable): void {
 export function pollSoon(): void {
   if (isTickDue) return
   isTickDue = true
-  process.nextTick(atTick)
+  nextTick(atTick)
 }
 
 /** Flushes every scheduled queue at once, because the process is about to exit. */
@@ -122,7 +122,7 @@ function flushThose(maxMs: number): number {
   const flushables = waiting
   waiting = []
   let shortestMs = 0
-  const moment = { nowMs: performance.now(), idleMs: idleTimeMs() }
+  const moment = { nowMs: clockMs(), idleMs: idleTimeMs() }
   for (let i = 0; i < flushables.length; i++) {
     const flushable = flushables[i] as Flushable
     const restMs = flushable.isUrgent ? 0 : flushable.rest.remainingMs(moment)
@@ -138,7 +138,7 @@ function flushThose(maxMs: number): number {
       // An error must not keep the remaining queues from being flushed.
       throwLater(error)
     }
-    moment.nowMs = performance.now()
+    moment.nowMs = clockMs()
     flushable.rest.begin(startMs - flushable.threadMs, moment)
   }
   return shortestMs

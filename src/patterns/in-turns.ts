@@ -2,6 +2,7 @@
  * Work that a peer can make long, such as the removal of a subscriber with many topics. A little is
  * done at once, and the rest in turns of the event loop.
  */
+import { setImmediate } from "../codec/runtime.js"
 import { Queue } from "../transport/queue.js"
 
 /** Steps that are done at once, and those of a turn. A step takes a few microseconds. */

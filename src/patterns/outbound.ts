@@ -1,4 +1,5 @@
 import { Chunk } from "../codec/chunk.js"
+import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import { throwLater } from "../transport/throw-later.js"
 import type {
   Command,

@@ -1,4 +1,5 @@
 import { ProtocolError } from "../codec/errors.js"
+import { queueMicrotask } from "../codec/runtime.js"
 import type {
   Command,
   Encoder,

@@ -1,3 +1,4 @@
+import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
 import type { Core } from "./core.js"
 import { Hold } from "./hold.js"
 import { busyError } from "./mistakes.js"
@@ -36,7 +37,7 @@ export class EarlyOperations {
     return new Promise<unknown>((resolve, reject) => {
       const timer =
         timeoutMs > 0 ? setTimeout(() => this.#begin(name, undefined, 0), timeoutMs) : undefined
-      const limitMs = timeoutMs > 0 ? performance.now() + timeoutMs : Number.POSITIVE_INFINITY
+      const limitMs = timeoutMs > 0 ? clockMs() + timeoutMs : Number.POSITIVE_INFINITY
       this.#waiting.set(name, { begin, resolve, reject, timer, limitMs })
       this.#hold.ref()
     }) as Promise<T>
@@ -45,7 +46,7 @@ export class EarlyOperations {
   /** Begins all operations, because there is an endpoint now, or will never be one. */
   begin(core: Core | undefined): void {
     for (const [name, { limitMs }] of [...this.#waiting]) {
-      const remainingMs = Math.max(1, Math.ceil(limitMs - performance.now()))
+      const remainingMs = Math.max(1, Math.ceil(limitMs - clockMs()))
       this.#begin(name, core, Number.isFinite(remainingMs) ? remainingMs : -1)
     }
   }

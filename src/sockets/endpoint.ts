@@ -1,5 +1,6 @@
 import type { Event } from "zeromq"
 import { ProtocolError } from "../codec/errors.js"
+import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
 import { Pipe, type PipeOptions } from "../patterns/pipe.js"
 import type { SocketType } from "../patterns/socket-type.js"
 import type {
@@ -107,13 +108,13 @@ export abstract class Endpoint implements Source {
   /** The rest of `linger` in milliseconds, after the endpoint was released. */
   get lingerLeftMs(): number {
     if (this.#isExpired) return 0
-    const leftMs = this.#limitMs - performance.now()
+    const leftMs = this.#limitMs - clockMs()
     // If it is overdue, the event loop was blocked, and nothing could be written meanwhile.
     return leftMs > 0 ? leftMs : Math.min(-leftMs, this.#extensionMs)
   }
 
   #expireAfter(ms: number): void {
-    this.#limitMs = performance.now() + ms
+    this.#limitMs = clockMs() + ms
     this.#limit = setTimeout(() => this.#checkExpired(), ms).unref()
   }
 

@@ -4,7 +4,9 @@
  * process.exit() or an uncaught error ends the process, the event loop has stopped, and the
  * messages are written without it.
  */
+
 import type { Context, Socket } from "zeromq"
+import { setImmediate, setTimeout } from "../codec/runtime.js"
 import { flushAll } from "../patterns/flusher.js"
 import { BlockingDeparture } from "../thread/departure.js"
 import type { Departure } from "../transport/transport.js"

@@ -1,4 +1,5 @@
 /** Keeps the process alive while operations wait for the network, because their sockets do not. */
+import { setInterval } from "../codec/runtime.js"
 
 const FOREVER_MS = 2 ** 31 - 1
 

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises"
+import { clearInterval, setInterval, setTimeout } from "../codec/runtime.js"
 import type { Message } from "../patterns/message.js"
 import type { Routing } from "../patterns/socket-type.js"
 import type { Received } from "./message.js"
@@ -123,7 +123,8 @@ async function receiveFrom(socket: NativeSocket): Promise<Received> {
     return await socket.receive()
   } catch (error) {
     // An earlier receive() of the program, from before there was a socket core, is still pending.
-    if ((error as { code?: string }).code === "EBUSY") await sleep(NATIVE_RECEIVE_MS)
+    if ((error as { code?: string }).code === "EBUSY")
+      await new Promise((resolve) => setTimeout(resolve, NATIVE_RECEIVE_MS))
     throw error
   }
 }

@@ -1,3 +1,4 @@
+import { setImmediate } from "../codec/runtime.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { ONE_WAY, SOCKET_TYPES } from "../patterns/types.js"

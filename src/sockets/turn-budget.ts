@@ -1,3 +1,4 @@
+import { clockMs } from "../codec/runtime.js"
 import type { Received } from "./message.js"
 import { turn } from "./turn.js"
 
@@ -34,7 +35,7 @@ export class TurnBudget {
       this.#bytes += (message[i] as Partial<Buffer>).length ?? 0
     if (this.#bytes < POLL_BYTES) return this.#turn
     this.#bytes = 0
-    const now = performance.now()
+    const now = clockMs()
     this.#turnStart ??= now
     return now - this.#turnStart < TURN_MAX_MS ? this.#turn : this.nextTurn()
   }

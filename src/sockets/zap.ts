@@ -1,5 +1,7 @@
 /** Asks the ZAP handler whether to accept a peer (RFC 27). */
+
 import type * as zmq from "zeromq"
+import { clearInterval, clearTimeout, setInterval, setTimeout } from "../codec/runtime.js"
 import { zmqError } from "../transport/zmq-error.js"
 import { loadZeromq } from "../zeromq.js"
 import type { AuthStatus, Credentials } from "../zmtp/handshake.js"

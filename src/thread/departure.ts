@@ -1,3 +1,4 @@
+import { clockMs } from "../codec/runtime.js"
 import type { Departing, DepartingThread, Departure, DialSpec } from "../transport/transport.js"
 import { DepartureCells } from "./departure-cells.js"
 import { Thread } from "./thread.js"
@@ -40,7 +41,7 @@ export class BlockingDeparture implements Departure {
   /** Waits until everything is written, at most `limitMs`. Stops early if no peer accepts any more. */
   wait(limitMs: number, warning: { afterMs: number; warn(): void }): void {
     const cells = this.#depart()
-    const startMs = performance.now()
+    const startMs = clockMs()
     let begunMs = startMs
     let previousMs = startMs
     let silentMs = 0
@@ -50,7 +51,7 @@ export class BlockingDeparture implements Departure {
       const { changes } = cells
       const remaining = this.#remaining(cells)
       if (remaining === 0) return
-      const nowMs = performance.now()
+      const nowMs = clockMs()
       // The start of a thread does not count against `linger`.
       if (remaining === undefined) begunMs = nowMs
       // Peers are not silent while threads are computing or waiting for a processor.

@@ -1,4 +1,5 @@
 import type { Chunk, Packing } from "../codec/chunk.js"
+import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import type { Sender } from "../codec/sender.js"
 
 /** Maximum size of the chunks that are kept, unless one alone is larger, in bytes. */

@@ -1,5 +1,6 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { ProtocolError } from "../codec/errors.js"
+import { clockMs } from "../codec/runtime.js"
 import type { Connection } from "../transport/connection.js"
 import { Queue } from "../transport/queue.js"
 import type { Command, FrameRelaySink, Waiting } from "../transport/transport.js"
@@ -107,12 +108,12 @@ export class HostedConnection implements FrameRelaySink {
       this.connection.sendCommand(write.name, write.data)
       return
     }
-    const startMs = performance.now()
+    const startMs = clockMs()
     const chunk = this.#encode(write)
     if (!chunk) return
     this.#countFlushed()
     this.#writeChunk(chunk)
-    this.state.writeMs = performance.now() - startMs
+    this.state.writeMs = clockMs() - startMs
   }
 
   /** Bytes still to be written, plus the number of queued writes. */

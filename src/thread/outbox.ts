@@ -1,3 +1,4 @@
+import { setImmediate } from "../codec/runtime.js"
 import { copyShared } from "../codec/shared-copy.js"
 import { SLAB_BYTES, type Slab } from "../codec/slabs.js"
 import { fromWorker, type MessageFromWorker, type PostedEvent } from "./protocol.js"

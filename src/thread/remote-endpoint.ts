@@ -1,5 +1,6 @@
 import { MessageChannel, receiveMessageOnPort } from "node:worker_threads"
 import { threadError } from "../codec/errors.js"
+import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import { Backoff } from "../transport/backoff.js"
 import type { HostPort } from "../transport/endpoint.js"
 import { throwLater } from "../transport/throw-later.js"

@@ -1,4 +1,5 @@
 import { outOfMemory } from "../codec/errors.js"
+import { setTimeout } from "../codec/runtime.js"
 import { type Slab, Slabs, SPARE_MAX } from "../codec/slabs.js"
 import type { SlabNotice } from "./protocol.js"
 

@@ -3,6 +3,7 @@ import code from "thread-worker"
 import type { Chunk } from "../codec/chunk.js"
 import { threadError } from "../codec/errors.js"
 import { embeddedModule } from "../codec/module.js"
+import { nextTick, setTimeout } from "../codec/runtime.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
 import { OpenBatch } from "./open-batch.js"
@@ -200,7 +201,7 @@ export class Thread implements SocketOperations {
   #postSoon(): void {
     if (this.#posting) return
     this.#posting = true
-    process.nextTick(postAll, this)
+    nextTick(postAll, this)
   }
 
   postAll(): void {

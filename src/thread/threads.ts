@@ -1,4 +1,5 @@
 import type { Context } from "zeromq"
+import { clearTimeout, setTimeout } from "../codec/runtime.js"
 import { Thread } from "./thread.js"
 
 /** Milliseconds that a thread without endpoints is kept for the next one. */

@@ -1,5 +1,7 @@
 /** The program of a worker thread: carries out posted operations, and posts events. */
+
 import { type MessagePort, parentPort } from "node:worker_threads"
+import { setInterval, setTimeout } from "../codec/runtime.js"
 import { DepartureCells } from "./departure-cells.js"
 import type { HostedConnection } from "./hosted-connection.js"
 import { HostedEndpoint } from "./hosted-endpoint.js"

@@ -1,6 +1,7 @@
 import type { Chunk } from "../codec/chunk.js"
 import type { DictionaryGroup, DictionaryGroups, Recipient } from "../codec/dictionary-groups.js"
 import type { Settings } from "../codec/options.js"
+import { clockMs } from "../codec/runtime.js"
 import type { Sender } from "../codec/sender.js"
 import { EffortMeter, groupMeter, knownGroupMeter, type Measured } from "./effort-meter.js"
 import { NetworkMeter } from "./network-meter.js"
@@ -97,7 +98,7 @@ export class ConnectionEncoding implements Encoding, Recipient {
 
   /** Returns the time at which a write begins, in milliseconds; 0 if writes are not measured. */
   beginWrite(): number {
-    return this.#network ? performance.now() : 0
+    return this.#network ? clockMs() : 0
   }
 
   /** Records a write that began at `begunAt`, and whether the network had no room for all of it. */

@@ -1,4 +1,5 @@
 import { ProtocolError } from "../codec/errors.js"
+import { clearTimeout, nextTick, setTimeout } from "../codec/runtime.js"
 import { Backoff } from "./backoff.js"
 import type { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
@@ -60,7 +61,7 @@ export class Dialer implements PeerDialer {
     const begin = () => {
       isResolved = true
       // Node connects in a tick of its own, and may fail there.
-      process.nextTick(() => {
+      nextTick(() => {
         if (this.#attempt === channel && !channel.socket.destroyed) this.#emit({ type: "delayed" })
       })
     }

@@ -1,4 +1,4 @@
-import { performance } from "node:perf_hooks"
+import { performance } from "../codec/runtime.js"
 
 /**
  * Returns the total milliseconds that the event loop of this thread has waited for I/O; 0 if the

@@ -1,5 +1,5 @@
 /** Measures the networks of connections. */
-import { performance } from "node:perf_hooks"
+import { clockMs, performance } from "../codec/runtime.js"
 import { Average } from "./average.js"
 
 /** The share of time that a connection waits if the network is its limit. */
@@ -34,7 +34,7 @@ export interface Clock {
 
 /** The clock of this thread. */
 export const clock: Clock = {
-  now: () => performance.now(),
+  now: () => clockMs(),
   activeMs: () => performance.eventLoopUtilization().active,
 }
 

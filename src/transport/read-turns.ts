@@ -4,8 +4,9 @@
  * cause a `receive()` on another pipe, whose connection may then resume; it must not decode inside
  * that call. So a request to read on only puts the connection in line.
  */
-import { performance } from "node:perf_hooks"
+
 import { MessageChannel, type MessagePort } from "node:worker_threads"
+import { clockMs, nextTick, queueMicrotask, setImmediate } from "../codec/runtime.js"
 import { idleTimeMs } from "./idle.js"
 import { Queue } from "./queue.js"
 
@@ -86,12 +87,12 @@ function join(readable: Readable): void {
 
 function read(readable: Readable): void {
   isReading = true
-  const start = performance.now()
+  const start = clockMs()
   try {
     if (readable.readSlice()) join(readable)
   } finally {
     isReading = false
-    spentMs += performance.now() - start
+    spentMs += clockMs() - start
   }
 }
 
@@ -120,7 +121,7 @@ function schedule(): void {
 
 /** Lets programs receive the messages of the last slice first: a tick runs after all microtasks. */
 function yieldToPrograms(): void {
-  process.nextTick(readNext)
+  nextTick(readNext)
 }
 
 /**

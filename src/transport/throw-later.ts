@@ -1,6 +1,7 @@
+import { nextTick } from "../codec/runtime.js"
 /** Throws an error as an uncaught exception, after the current operation. */
 export function throwLater(error: unknown): void {
-  process.nextTick(() => {
+  nextTick(() => {
     throw error
   })
 }

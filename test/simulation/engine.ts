@@ -91,13 +91,6 @@ type Evaluate = (require: Require, module: { exports: unknown }, globals: Global
 
 const NAMES = [
   "process",
-  "setTimeout",
-  "clearTimeout",
-  "setInterval",
-  "clearInterval",
-  "setImmediate",
-  "clearImmediate",
-  "performance",
   "Math",
   "Atomics",
   "crypto",
@@ -376,17 +369,9 @@ export class Process {
     if (id === "node:module")
       return { createRequire: () => (name: string) => this.#require(name, known, loop) }
     if (id === "node:net") return { ...(this.#module(id) as object), ...(known[id] as object) }
-    if (id === "node:timers/promises")
-      return {
-        setTimeout: (ms: number, value: unknown) =>
-          new Promise((resolve) => loop.setTimeout(() => resolve(value), ms)),
-        setImmediate: (value: unknown) =>
-          new Promise((resolve) => loop.setImmediate(() => resolve(value))),
-      }
     // Ids count up, so that peers can choose those that are assigned next.
     if (id === "node:crypto")
       return { webcrypto: { getRandomValues: (ids: Uint32Array) => ids.fill(++this.#lastId) } }
-    if (id === "node:perf_hooks") return { performance: this.#performance(loop) }
     return known[id] ?? this.#module(id)
   }
 
@@ -402,6 +387,20 @@ export class Process {
       default:
         if (PURE.has(id)) return process.getBuiltinModule(id)
         assert.fail(`the simulation has no module ${id}`)
+    }
+  }
+
+  /** The modules from which src/codec/runtime.ts takes timers and clock; undefined for others. */
+  #builtin(id: string, loop: EventLoop): unknown {
+    if (id === "node:perf_hooks") return { performance: this.#performance(loop) }
+    if (id !== "node:timers") return undefined
+    return {
+      setTimeout: loop.setTimeout,
+      clearTimeout: loop.clearTimeout,
+      setInterval: loop.setInterval,
+      clearInterval: loop.clearTimeout,
+      setImmediate: loop.setImmediate,
+      clearImmediate: loop.clearImmediate,
     }
   }
 
@@ -454,15 +453,8 @@ export class Process {
         emitWarning: () => {},
         on: () => {},
         stderr: { write: () => true },
-        getBuiltinModule: () => undefined,
+        getBuiltinModule: (id: string) => this.#builtin(id, loop),
       },
-      setTimeout: loop.setTimeout,
-      clearTimeout: loop.clearTimeout,
-      setInterval: loop.setInterval,
-      clearInterval: loop.clearTimeout,
-      setImmediate: loop.setImmediate,
-      clearImmediate: loop.clearImmediate,
-      performance: this.#performance(loop),
       Math: math,
       Atomics: atomicsFor(loop, random.fork(1), this.#atomicShare),
       WebAssembly: {

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
 import { rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
-import { Script, slowExit } from "../support/running-script.js"
+import { PatientScript } from "../support/running-script.js"
 import { anyPort, use } from "../support/sockets.js"
 import { ANY, plain, text } from "../support/threads.js"
 import { transports } from "../support/transports.js"
@@ -113,13 +113,13 @@ describe.each(transports)("over $name", (transport) => {
   test("so are those of a process that exits then", async () => {
     const pull = use(new Pull())
     await pull.bind(anyPort(transport))
-    const script = `${slowExit} const push = new zmq.Push({ linger: ${LONG_LIMIT_MS} });
+    const script = `const push = new zmq.Push({ linger: ${LONG_LIMIT_MS} });
       push.connect(argument.endpoint);
       await push.send("hello");
       push.close();
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ${2 * LONG_LIMIT_MS});
       process.exit()`
-    const process = new Script(script, { endpoint: pull.lastEndpoint })
+    const process = new PatientScript(script, { endpoint: pull.lastEndpoint })
     expect(await text(pull)).toBe("hello")
     expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
   })

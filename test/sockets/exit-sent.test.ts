@@ -2,7 +2,7 @@ import { setImmediate as turn } from "node:timers/promises"
 import { describe, expect, test } from "vitest"
 import { Context, Dealer, Pull, Reply, Router, Subscriber } from "zeromq-lz4"
 
-import { mark, marksErrors, noise, Script, slowExit } from "../support/running-script.js"
+import { mark, marksErrors, noise, PatientScript, Script } from "../support/running-script.js"
 import { type AnySocket, anyPort, eventually, freePort, use } from "../support/sockets.js"
 import { stalledPeer } from "../support/stalled-peer.js"
 import { lz4 } from "../support/transports.js"
@@ -19,16 +19,13 @@ const endings = [
 ]
 
 /** The beginning of a script, with its arguments and a function that sends its messages. */
-const hasty = `const { bytes, endpoint, options } = argument;
+const head = `const { bytes, endpoint, options } = argument;
   const alive = setInterval(() => {}, 1000);
   const send = async (socket, ...first) => {
     for (let i = 0; i < ${MESSAGES}; i++) await socket.send([...first, String(i), Buffer.alloc(bytes, i)])
   };
   const event = (socket, name) => new Promise((resolve) => socket.events.on(name, resolve));
 `
-
-/** The same for messages that must arrive. */
-const head = `${slowExit} ${hasty}`
 
 type Receives = AnySocket & { receive(): Promise<Buffer[]>; receiveTimeout: number }
 
@@ -63,7 +60,7 @@ describe.each(threads)("with %o", (options) => {
       const { socket, endpoint } = await bound(new Pull())
       const script = `${head} const socket = new zmq.Push(); socket.connect(endpoint, options);
         await send(socket); ${ending.script}`
-      const process = new Script(script, { endpoint, bytes, options })
+      const process = new PatientScript(script, { endpoint, bytes, options })
       await expectAll(socket, bytes)
       expect(await process.ended(), process.errors).toEqual({ code: ending.code, signal: null })
     })
@@ -72,7 +69,7 @@ describe.each(threads)("with %o", (options) => {
       const { socket, endpoint } = await bound(new Pull())
       const script = `${head} const socket = new zmq.Push(); const shaken = event(socket, "handshake");
         socket.connect(endpoint, options); await shaken; await send(socket); ${ending.script}`
-      const process = new Script(script, { endpoint, bytes, options })
+      const process = new PatientScript(script, { endpoint, bytes, options })
       await expectAll(socket, bytes)
       expect(await process.ended(), process.errors).toEqual({ code: ending.code, signal: null })
     })
@@ -81,7 +78,7 @@ describe.each(threads)("with %o", (options) => {
       const script = `${head} const socket = new zmq.Push(); const shaken = event(socket, "handshake");
         await socket.bind(endpoint, options); console.log(socket.lastEndpoint); await shaken;
         await send(socket); process.exit(3)`
-      const process = new Script(script, { endpoint: anyPort(lz4), bytes, options })
+      const process = new PatientScript(script, { endpoint: anyPort(lz4), bytes, options })
       const socket = use(new Pull())
       socket.connect(await process.line())
       await expectAll(socket, bytes)
@@ -91,7 +88,7 @@ describe.each(threads)("with %o", (options) => {
     test("arrive at a subscriber when its publisher calls process.exit()", async () => {
       const script = `${head} const socket = new zmq.XPublisher(); await socket.bind(endpoint, options);
         console.log(socket.lastEndpoint); await socket.receive(); await send(socket); process.exit(3)`
-      const process = new Script(script, { endpoint: anyPort(lz4), bytes, options })
+      const process = new PatientScript(script, { endpoint: anyPort(lz4), bytes, options })
       const socket = use(new Subscriber())
       socket.connect(await process.line())
       socket.subscribe("")
@@ -104,7 +101,7 @@ describe.each(threads)("with %o", (options) => {
       const script = `${head} const socket = new zmq.Dealer({ routingId: "me" });
         const connected = new Promise((resolve) => socket.lz4.once("connect", resolve));
         socket.connect(endpoint, options); await connected; await send(socket); process.exit(3)`
-      const process = new Script(script, { endpoint, bytes, options })
+      const process = new PatientScript(script, { endpoint, bytes, options })
       await expectAll(socket, bytes, 1)
       expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
     })
@@ -116,7 +113,7 @@ describe.each(threads)("with %o", (options) => {
         const retried = event(socket, "connect:retry");
         socket.connect(endpoint, options); await socket.send("first"); await retried; await send(socket);
         process.on("SIGTERM", () => process.exit(3)); console.log("sent")`
-      const process = new Script(script, { endpoint, bytes, options })
+      const process = new PatientScript(script, { endpoint, bytes, options })
       await gone.socket.receive()
       gone.socket.close()
       expect(await process.line()).toBe("sent")
@@ -133,7 +130,7 @@ describe.each(threads)("with %o", (options) => {
       console.log(socket.lastEndpoint); const ids = [];
       for (let i = 0; i < 3; i++) ids.push((await socket.receive())[0]);
       for (const id of ids) await send(socket, id); process.exit(3)`
-    const process = new Script(script, { endpoint: anyPort(lz4), bytes: 100_000, options })
+    const process = new PatientScript(script, { endpoint: anyPort(lz4), bytes: 100_000, options })
     const endpoint = await process.line()
     const dealers = Array.from({ length: 3 }, () => use(new Dealer()))
     for (const dealer of dealers) {
@@ -148,7 +145,7 @@ describe.each(threads)("with %o", (options) => {
     const { socket, endpoint } = await bound(new Reply())
     const script = `${head} const socket = new zmq.Request(); socket.connect(endpoint, options);
       await socket.send("question"); process.exit(3)`
-    const process = new Script(script, { endpoint, options })
+    const process = new PatientScript(script, { endpoint, options })
     expect(String(await socket.receive())).toBe("question")
     expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
     await socket.send("answer") // without a peer
@@ -160,7 +157,7 @@ describe.each(threads)("with %o", (options) => {
     socket.subscribe("")
     const script = `${head} const socket = new zmq.XPublisher(); socket.connect(endpoint, options);
       await socket.receive(); await send(socket); process.exit(3)`
-    const process = new Script(script, { endpoint, bytes: 100_000, options })
+    const process = new PatientScript(script, { endpoint, bytes: 100_000, options })
     await expectAll(socket, 100_000)
     expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
   })
@@ -174,7 +171,11 @@ describe.each(threads)("with %o", (options) => {
     const { socket, endpoint } = await bound(new Pull())
     const script = `${head} if (options.dictionary) options.dictionary = Buffer.alloc(1000, 7);
       const socket = new zmq.Push(); socket.connect(endpoint, options); await send(socket); process.exit(3)`
-    const process = new Script(script, { endpoint, bytes: 700, options: { ...options, ...more } })
+    const process = new PatientScript(script, {
+      endpoint,
+      bytes: 700,
+      options: { ...options, ...more },
+    })
     await expectAll(socket, 700)
     expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
   })
@@ -193,7 +194,7 @@ describe.each(threads)("with %o", (options) => {
     const { socket, endpoint } = await bound(new Pull({ context, plainServer: true }))
     const script = `${head} const socket = new zmq.Push({ plainUsername: "name", plainPassword: "word" });
       socket.connect(endpoint, options); await send(socket); process.exit(3)`
-    const process = new Script(script, { endpoint, bytes: 64, options })
+    const process = new PatientScript(script, { endpoint, bytes: 64, options })
     await expectAll(socket, 64)
     expect(asked).toContain("name word")
     expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
@@ -206,7 +207,7 @@ describe.each(threads)("with %o", (options) => {
     const script = `${head} const socket = new zmq.Push(); socket.connect(endpoint, options);
       await send(socket); process.exit(3)`
     const named = endpoint.replace("127.0.0.1", "localhost")
-    const process = new Script(script, { endpoint: named, bytes: 64, options })
+    const process = new PatientScript(script, { endpoint: named, bytes: 64, options })
     await expectAll(socket, 64)
     expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
   })
@@ -218,14 +219,14 @@ describe.each(threads)("with %o", (options) => {
       const socket = new zmq.Push(); socket.connect(endpoint, options); await send(socket); process.exit(3)`
     const script = `import { Worker } from "node:worker_threads";
       new Worker(${JSON.stringify(source)}, { eval: true, workerData: argument })`
-    const process = new Script(script, { endpoint, bytes: 100_000, options })
+    const process = new PatientScript(script, { endpoint, bytes: 100_000, options })
     await expectAll(socket, 100_000)
     expect(await process.ended(), process.errors).toEqual({ code: 0, signal: null })
   })
 
   test.each(endings)("with linger 0 nothing is sent when a process $how", async (ending) => {
     const { socket, endpoint } = await bound(new Pull())
-    const script = `${hasty} const socket = new zmq.Push({ linger: 0 }); socket.connect(endpoint, options);
+    const script = `${head} const socket = new zmq.Push({ linger: 0 }); socket.connect(endpoint, options);
       await send(socket); ${ending.script}`
     const process = new Script(script, { endpoint, bytes: 64, options })
     expect(await process.ended(), process.errors).toEqual({ code: ending.code, signal: null })
@@ -239,7 +240,7 @@ describe.each(threads)("with %o", (options) => {
       const endpoint = `${lz4.scheme}127.0.0.1:${await freePort()}`
       const script = `${marksErrors} ${head} const socket = new zmq.Push({ linger: ${l} });
       socket.connect(endpoint, options); await send(socket); process.exit(3)`
-      const process = new Script(script, { endpoint, bytes: 64, options })
+      const process = new PatientScript(script, { endpoint, bytes: 64, options })
       expect(await process.ended(), process.errors).toEqual({ code: 3, signal: null })
       expect(process.errors).not.toContain(mark)
     },
@@ -249,7 +250,7 @@ describe.each(threads)("with %o", (options) => {
     "a process does not wait for a peer that does not read, with linger %i",
     async (l) => {
       const { endpoint } = await stalledPeer()
-      const script = `${hasty} const socket = new zmq.Push({ linger: ${l} }); const shaken = event(socket, "handshake");
+      const script = `${head} const socket = new zmq.Push({ linger: ${l} }); const shaken = event(socket, "handshake");
       ${noise} const body = noise(100_000); socket.connect(endpoint, options); await shaken;
       for (let i = 0; i < 200; i++) await socket.send(body); process.exit(3)`
       const process = new Script(script, { endpoint, options })

@@ -10,7 +10,14 @@ import { Codec } from "zeromq-lz4/codec"
 
 import { portOf, rawZmtpPeer } from "../support/raw-peer.js"
 import { Relay } from "../support/relay.js"
-import { mark, marksErrors, noise, Script, slowExit } from "../support/running-script.js"
+import {
+  mark,
+  marksErrors,
+  noise,
+  PatientScript,
+  preloaded,
+  Script,
+} from "../support/running-script.js"
 import { sleep } from "../support/sleep.js"
 import { anyPort, eventually, freePort, use } from "../support/sockets.js"
 import { lz4, type Transport, transports } from "../support/transports.js"
@@ -357,10 +364,13 @@ describe.each(transports)("over $name", (transport) => {
 })
 
 /** A clock with which messages after the first few are never flushed by time. */
-const endlessRest = `let now = 0; let step = 5; performance.now = () => (now += step);
+const ownClock = preloaded(`const real = performance.now.bind(performance);
+  globalThis.clock = { step: 5 };
+  performance.now = () => clock.now === undefined ? real() : (clock.now += clock.step);`)
+const endlessRest = `clock.now = 0;
   const turn = () => new Promise((resolve) => setImmediate(resolve));
-  for (let i = 0; i < 3; i++) { now += 100; await push.send("first"); await turn() }
-  step = 0; await push.send("1"); await turn(); await push.send("2"); await turn();`
+  for (let i = 0; i < 3; i++) { clock.now += 100; await push.send("first"); await turn() }
+  clock.step = 0; await push.send("1"); await turn(); await push.send("2"); await turn();`
 
 test.each([
   ["calls process.exit()", "process.exit(3)"],
@@ -377,7 +387,7 @@ test.each([
   // With a thread, messages do not wait.
   const script = `const push = new zmq.Push(); const shaken = new Promise((resolve) => push.events.on("handshake", resolve));
     push.connect(argument.endpoint, { thread: false }); await shaken; ${endlessRest} ${ending}`
-  const process = new Script(script, { endpoint })
+  const process = new Script(script, { endpoint }, "unlimited", ownClock)
   const received: string[] = []
   while (received.length < 5) received.push(await text(pull))
   expect(received, process.errors).toEqual(["first", "first", "first", "1", "2"])
@@ -392,7 +402,7 @@ test("a process delivers its messages although its thread got a new connection w
     relay.close()
     rmSync(directory, { recursive: true })
   })
-  const source = `${slowExit} import { existsSync, writeSync } from "node:fs";
+  const source = `import { existsSync, writeSync } from "node:fs";
     const push = new zmq.Push({ linger: -1, reconnectInterval: 10 });
     push.connect(argument.endpoint, { thread: true });
     await push.send("first");
@@ -402,7 +412,7 @@ test("a process delivers its messages although its thread got a new connection w
     for (const text of ["1", "2"]) await push.send(text);
     process.exit()`
   const file = join(directory, "go on")
-  const process = new Script(source, { endpoint: relay.endpoint, file })
+  const process = new PatientScript(source, { endpoint: relay.endpoint, file })
   expect(await process.line()).toBe("busy")
   expect(await text(pull)).toBe("first")
   relay.cut()

@@ -83,14 +83,19 @@ export const mark = "js: "
 export const marksErrors = `{ const { write } = process.stderr;
   process.stderr.write = (text, ...more) => write.call(process.stderr, "${mark}" + text, ...more) }`
 
+/** The environment of a script that runs a module before it loads the package, which keeps the clock it finds. */
+export const preloaded = (module: string): Record<string, string> => ({
+  NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(module)}`,
+})
+
 /**
  * Slows the clock of a script once it exits: a process waits a second for peers that are silent, and a busy
  * machine may take as long to answer.
  */
-export const slowExit = `process.on("exit", () => {
-  const now = performance.now.bind(performance), start = now();
-  performance.now = () => start + (now() - start) / 100;
-});`
+const slowExit = preloaded(`let exitMs = Number.POSITIVE_INFINITY;
+  const now = performance.now.bind(performance);
+  performance.now = () => { const nowMs = now(); return nowMs < exitMs ? nowMs : exitMs + (nowMs - exitMs) / 100 };
+  process.on("exit", () => { exitMs = now() });`)
 
 /** Makes bytes that do not compress, the same in each run, for scripts: `noise(size)`. */
 export const noise =
@@ -127,5 +132,12 @@ export class Script extends Running {
         stdio: ["ignore", "pipe", "pipe"],
       }),
     )
+  }
+}
+
+/** A running script whose clock is slow once it exits. */
+export class PatientScript extends Script {
+  constructor(source: string, argument: unknown) {
+    super(source, argument, "unlimited", slowExit)
   }
 }
