@@ -38,7 +38,7 @@ export class Dish extends SocketType {
 
   override hiccuped(pipe: Pipe): void {
     for (const group of [...this.#groups].sort())
-      pipe.writeCommand("JOIN", Buffer.from(group, "latin1"))
+      pipe.writeCommand("JOIN", Buffer.from(group, "latin1"), true)
   }
 
   override readActivated(pipe: Pipe): void {
@@ -51,13 +51,14 @@ export class Dish extends SocketType {
   }
 
   override join(group: Buffer): void {
+    const isJoined = this.#groups.has(group.toString("latin1"))
     this.#groups.add(group.toString("latin1"))
-    this.#out.commandToAll("JOIN", Buffer.from(group))
+    this.#out.commandToAll("JOIN", Buffer.from(group), !isJoined)
   }
 
   override leave(group: Buffer): void {
-    this.#groups.delete(group.toString("latin1"))
-    this.#out.commandToAll("LEAVE", Buffer.from(group))
+    const wasJoined = this.#groups.delete(group.toString("latin1"))
+    this.#out.commandToAll("LEAVE", Buffer.from(group), wasJoined)
   }
 
   override receive(): Message | Refusal {

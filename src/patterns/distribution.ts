@@ -1,7 +1,7 @@
 import type { Chunk, Packing } from "../codec/chunk.js"
 import { TRAINED_MAX } from "../codec/dictionary-groups.js"
 import { throwLater } from "../transport/throw-later.js"
-import type { Encoder, Encoding, OpenMemory, Waiting } from "../transport/transport.js"
+import type { Command, Encoder, Encoding, OpenMemory, Waiting } from "../transport/transport.js"
 import { BATCH_BYTES, Batch, plainLength, SHARED_BATCH_BYTES } from "./batch.js"
 import { type Flushable, flushSoon, Rest } from "./flusher.js"
 import type { Message } from "./message.js"
@@ -122,12 +122,10 @@ export class Distribution implements Flushable, SharedBatch {
     this.#matching = 0
   }
 
-  commandToAll(name: "SUBSCRIBE" | "CANCEL" | "JOIN" | "LEAVE", data: Uint8Array): void {
-    for (let i = this.#active - 1; i >= 0; i--) {
-      const pipe = this.#pipes.at(i)
-      if (pipe.checkWrite()) pipe.writeCommand(name, data)
-      else this.#pipes.swap(i, --this.#active)
-    }
+  /** Sends a command to all pipes, as `Pipe.writeCommand` does. */
+  commandToAll(name: Command["name"], data: Uint8Array, isChange: boolean): void {
+    for (let i = 0; i < this.#pipes.length; i++)
+      this.#pipes.at(i).writeCommand(name, data, isChange)
   }
 
   get waiting(): Waiting {

@@ -15,9 +15,13 @@ import type { Message } from "./message.js"
 import { Packer, type PackerConnection } from "./packer.js"
 import { PendingWrites } from "./pending-writes.js"
 import { SendCredit } from "./send-credit.js"
+import { SubscriptionChanges } from "./subscription-changes.js"
 
 /** Milliseconds until a failed encoding, such as one that ran out of memory, is tried again. */
 const RETRY_MS = 100
+
+/** Number of queued items from which on only changes of subscriptions are kept, apart from the queue. */
+const IN_ORDER_MAX = 1000
 
 /** The members of a connection that an outbound queue uses. */
 export type OutboundConnection = PackerConnection &
@@ -58,6 +62,8 @@ export class Outbound implements Flushable {
   #dropped = 0
   /** The encoded messages not yet written; undefined until there are any. */
   #pending: PendingWrites | undefined
+  /** Changes of subscriptions to send after all that; undefined until there are any. */
+  #changes: SubscriptionChanges | undefined
   /** Bytes of the chunks queued since the last flush. */
   #queuedBytes = 0
   #isScheduled = false
@@ -181,7 +187,11 @@ export class Outbound implements Flushable {
 
   /** Whether nothing is queued, apart from a shared batch. */
   get isEmpty(): boolean {
-    return this.packer.isEmpty && (this.#pending?.length ?? 0) === 0
+    return this.packer.isEmpty && (this.#pending?.length ?? 0) === 0 && !this.#hasChanges
+  }
+
+  get #hasChanges(): boolean {
+    return this.#changes !== undefined && !this.#changes.isEmpty
   }
 
   /** Whether the queue is empty and the network has room, so that the next message can be written at once. */
@@ -218,22 +228,34 @@ export class Outbound implements Flushable {
     return true
   }
 
-  /** Queues a command behind the messages before it, or drops it if there is no room. */
-  writeCommand(name: Command["name"], data: Uint8Array): void {
-    if (!this.checkWrite()) return
+  /**
+   * Queues a command behind the messages before it. Subscriptions are state, which no high-water
+   * mark limits. If much is queued already, the command follows later messages too.
+   *
+   * @param isChange whether the command begins or ends a subscription, rather than repeating one.
+   */
+  writeCommand(name: Command["name"], data: Uint8Array, isChange: boolean): void {
+    if (this.#credit.hasEnded) return
     this.shared?.seal()
     this.#encode()
-    this.#credit.written++
-    this.#enqueue({ name, data })
+    if (this.#hasChanges || (this.#pending?.length ?? 0) >= IN_ORDER_MAX) {
+      if (!isChange) return
+      this.#changes ??= new SubscriptionChanges()
+      this.#changes.add({ name, data })
+    } else {
+      this.#credit.written++
+      this.#enqueue({ name, data })
+    }
     this.#flushLater()
   }
 
   /** Drops the queued messages. */
   drop(): void {
     this.#pending?.clear()
+    this.#changes?.clear()
     this.packer.drop()
     this.#credit.sent = this.#credit.written
-    this.#flushes.check(this.#connection)
+    this.#checkFlushes()
   }
 
   /** Drops the queued messages and makes room. Returns whether a sender was waiting for it. */
@@ -255,7 +277,7 @@ export class Outbound implements Flushable {
   countFlushed(messages: number): void {
     this.#credit.sent += messages
     this.#checkWriteActive()
-    this.#flushes.check(this.#connection)
+    this.#checkFlushes()
   }
 
   /**
@@ -345,7 +367,7 @@ export class Outbound implements Flushable {
     this.#retry = undefined
     this.#writeWaiting()
     this.#checkWriteActive()
-    this.#flushes.check(this.#connection)
+    this.#checkFlushes()
   }
 
   /**
@@ -354,7 +376,7 @@ export class Outbound implements Flushable {
    */
   #flushNow(): void {
     this.#writeWaiting()
-    this.#flushes.check(this.#connection)
+    this.#checkFlushes()
     if (!this.isUrgent) return
     this.#flushLater()
     pollSoon()
@@ -384,7 +406,16 @@ export class Outbound implements Flushable {
       }
       if (chunk) this.#writeItem(connection, chunk)
     }
+    while (this.#hasChanges) {
+      if (connection.blocked) return
+      this.#writeChange(connection)
+    }
     this.#events.emptied()
+  }
+
+  #writeChange(connection: OutboundConnection): void {
+    this.#credit.written++
+    this.#writeItem(connection, this.#changes?.shift() as Command)
   }
 
   /** Takes the next item, or returns undefined if encoding it again failed and it stays queued. */
@@ -419,6 +450,10 @@ export class Outbound implements Flushable {
     else connection.write(this.packer.encodeSubscription(item))
   }
 
+  #checkFlushes(): void {
+    if (!this.#hasChanges) this.#flushes.check(this.#connection)
+  }
+
   /** Notifies `waiter` when all messages sent so far have been written, or never will be. */
   whenFlushed(waiter: FlushWaiter): void {
     this.shared?.seal()
@@ -441,6 +476,7 @@ export class Outbound implements Flushable {
     const pending = this.#pending
     while (connection && pending !== undefined && pending.length > 0)
       this.#writeItem(connection, pending.take(this.packer))
+    while (connection && this.#hasChanges) this.#writeChange(connection)
   }
 
   /**

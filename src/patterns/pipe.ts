@@ -262,9 +262,13 @@ export class Pipe implements MessageSink {
     return this.outbound.write(message)
   }
 
-  /** Queues a command behind the messages before it, or drops it if there is no room. */
-  writeCommand(name: Command["name"], data: Uint8Array): void {
-    this.outbound.writeCommand(name, data)
+  /**
+   * Queues a command, whatever the high-water mark.
+   *
+   * @param isChange whether the command begins or ends a subscription, rather than repeating one.
+   */
+  writeCommand(name: Command["name"], data: Uint8Array, isChange: boolean): void {
+    this.outbound.writeCommand(name, data, isChange)
   }
 
   /** Returns whether the high-water mark leaves room. */

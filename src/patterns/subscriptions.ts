@@ -10,9 +10,12 @@ export function isSubscription(part: Buffer): boolean {
 export class Topics {
   readonly #counts = new Trie<number>()
 
-  add(topic: Buffer): void {
+  /** Adds one subscription. Returns whether it is the first to its topic. */
+  add(topic: Buffer): boolean {
     const node = this.#counts.add(topic)
-    node.value = (node.value ?? 0) + 1
+    const count = node.value ?? 0
+    node.value = count + 1
+    return count === 0
   }
 
   /** Removes one subscription. Returns whether it was the last to its topic. */

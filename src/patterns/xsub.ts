@@ -31,11 +31,7 @@ export class XSub extends SocketType {
 
   /** Sends all subscriptions again, because a new connection knows none of them. */
   override hiccuped(pipe: Pipe): void {
-    for (const topic of this.topics) {
-      // As in libzmq, those beyond the high-water mark are not sent: each new peer would cost as many.
-      if (!pipe.checkWrite()) return
-      pipe.writeCommand("SUBSCRIBE", topic)
-    }
+    for (const topic of this.topics) pipe.writeCommand("SUBSCRIBE", topic, true)
   }
 
   override readActivated(pipe: Pipe): void {
@@ -94,11 +90,11 @@ export class XSub extends SocketType {
   }
 
   override subscribe(topic: Buffer): void {
-    this.topics.add(topic)
-    this.#out.commandToAll("SUBSCRIBE", Buffer.from(topic))
+    const isFirst = this.topics.add(topic)
+    this.#out.commandToAll("SUBSCRIBE", Buffer.from(topic), isFirst)
   }
 
   override cancel(topic: Buffer): void {
-    if (this.topics.remove(topic)) this.#out.commandToAll("CANCEL", Buffer.from(topic))
+    if (this.topics.remove(topic)) this.#out.commandToAll("CANCEL", Buffer.from(topic), true)
   }
 }

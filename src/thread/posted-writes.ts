@@ -6,6 +6,9 @@ import type { SharedState } from "./shared-state.js"
 /** Bytes that the worker has not flushed at which a connection is full. */
 const WINDOW_BYTES = 1 << 20
 
+/** Memory that a posted command takes beside its data, in bytes; roughly. */
+const COMMAND_BYTES = 256
+
 /**
  * The writes of a connection that were posted to its worker. Their memory is held until it is
  * noticed that the worker has flushed them.
@@ -32,8 +35,9 @@ export class PostedWrites {
     let flushed = this.#flushed
     for (const item of this.#held ?? []) {
       if (flushed-- > 0) continue
-      if (item instanceof Chunk) waiting.messages += item.messages
-      waiting.bytes += bytesOf(item)
+      if (!(item instanceof Chunk)) continue
+      waiting.messages += item.messages
+      waiting.bytes += item.bytes.length
     }
     return waiting
   }
@@ -107,4 +111,4 @@ export class PostedWrites {
 }
 
 const bytesOf = (item: PendingWrite): number =>
-  item instanceof Chunk ? item.bytes.length : item.data.length
+  item instanceof Chunk ? item.bytes.length : item.data.length + COMMAND_BYTES

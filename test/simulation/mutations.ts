@@ -267,7 +267,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/patterns/xsub.ts",
-        from: 'this.#out.commandToAll("SUBSCRIBE", Buffer.from(topic))',
+        from: 'this.#out.commandToAll("SUBSCRIBE", Buffer.from(topic), isFirst)',
         to: "",
       },
     ],

@@ -144,7 +144,7 @@ describe("a pipe that is connected to another peer", () => {
     for (const number of upTo(300, 1)) write(number)
     write(1_000_000, large)
     for (const number of upTo(300, 400)) write(number)
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"))
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
     for (const number of upTo(10, 800)) write(number)
     await burst()
     return { sender, pipe, first, sent }
@@ -221,7 +221,7 @@ describe("a pipe that is connected to another peer", () => {
         Buffer.from(`${number} ${"again ".repeat(9)}`),
         Buffer.from(payload("random", 150, number)),
       ])
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"))
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
     pipe.detach([])
     const second = attach(pipe, new Peer(sender, 1))
     expect(second.forms).not.toContain("LZ4A")

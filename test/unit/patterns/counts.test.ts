@@ -29,7 +29,7 @@ describe("a pipe", () => {
 
   test("does not count commands", () => {
     const { pipe } = new Peer(silent)
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"))
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
     expect(pipe.waiting).toEqual({ messages: 0, bytes: 0 })
   })
 

@@ -190,7 +190,7 @@ describe("the receivers of messages", () => {
     dist.dist.sendToAll(parts("1"))
     a.pipe.write(parts("2"))
     dist.dist.sendToAll(parts("3"))
-    a.pipe.writeCommand("JOIN", Buffer.from("4"))
+    a.pipe.writeCommand("JOIN", Buffer.from("4"), true)
     dist.dist.sendToAll(parts("5"))
     dist.dist.sendToAll(parts(large("6")))
     a.pipe.write(parts(large("7")))
@@ -208,7 +208,7 @@ describe("the receivers of messages", () => {
     const dist = new Distributed()
     const peers = [dist.add(), dist.add()]
     dist.dist.sendToAll(parts("1"))
-    dist.dist.commandToAll("SUBSCRIBE", Buffer.from("2"))
+    dist.dist.commandToAll("SUBSCRIBE", Buffer.from("2"), true)
     dist.dist.sendToAll(parts("3"))
     await burst()
     for (const { connection } of peers)

@@ -57,9 +57,9 @@ describe("a pipe whose encoder throws", () => {
     connection.room = 0
     pipe.write(parts("1"))
     sender.refused = "1"
-    expect(() => pipe.writeCommand("JOIN", Buffer.from("a"))).toThrow("no memory")
+    expect(() => pipe.writeCommand("JOIN", Buffer.from("a"), true)).toThrow("no memory")
     sender.refused = undefined
-    pipe.writeCommand("JOIN", Buffer.from("b"))
+    pipe.writeCommand("JOIN", Buffer.from("b"), true)
     connection.drain()
     expect(connection.written).toEqual(["1", "JOIN b"])
   })

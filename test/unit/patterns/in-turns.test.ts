@@ -9,7 +9,6 @@ import { Pub } from "../../../src/patterns/pub.js"
 import { Push } from "../../../src/patterns/push.js"
 import { Radio } from "../../../src/patterns/radio.js"
 import { XPub } from "../../../src/patterns/xpub.js"
-import { XSub } from "../../../src/patterns/xsub.js"
 import { Bench, burst } from "../../support/pipes.js"
 
 const topic = (text: string) => Buffer.from(text)
@@ -183,15 +182,4 @@ test("a peer that reads slowly has its queue checked for copying as it changes, 
   expect(peer.connection.take()).toHaveLength(500)
   expect(pushed.mock.calls.length).toBeLessThan(20_000)
   pushed.mockRestore()
-})
-
-test("an XSUB counts no more of its topics than a new peer has room for", () => {
-  const xsub = new Bench(XSub)
-  for (let i = 0; i < MANY; i++) xsub.send(`\x01${i}`)
-  const written = vi.spyOn(Pipe.prototype, "writeCommand")
-  const peer = xsub.connect({ sendHighWaterMark: 10 })
-  expect(written.mock.calls.length).toBe(10)
-  written.mockRestore()
-  peer.attach()
-  expect(peer.connection.take()).toHaveLength(10)
 })

@@ -150,13 +150,90 @@ describe("the high-water mark for sending", () => {
     expect(connection.written.length).toBeGreaterThan(900)
   })
 
-  test("counts commands as well", () => {
+  test("counts commands as well, but refuses none", () => {
     const { pipe, connection, peer } = make({ sendHighWaterMark: 2 })
     pipe.write(parts("a"))
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("b"))
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("dropped"))
+    for (const topic of ["b", "c", "d"]) pipe.writeCommand("SUBSCRIBE", Buffer.from(topic), true)
+    expect(pipe.write(parts("refused"))).toBe(false)
     peer.attach()
-    expect(connection.written).toEqual(["a", "SUBSCRIBE b"])
+    expect(connection.written).toEqual(["a", "SUBSCRIBE b", "SUBSCRIBE c", "SUBSCRIBE d"])
+  })
+})
+
+describe("commands beyond 1,000", () => {
+  /** Returns a pipe with a full connection, and as many queued commands as keep their order. */
+  const full = () => {
+    const made = make({ sendHighWaterMark: 10 })
+    made.peer.attach()
+    made.connection.room = 0
+    for (let i = 0; i < 1000; i++) made.pipe.writeCommand("SUBSCRIBE", Buffer.from(`${i}`), true)
+    const change = (name: "SUBSCRIBE" | "CANCEL", topic: string, isChange = true) =>
+      made.pipe.writeCommand(name, Buffer.from(topic), isChange)
+    /** Makes room. Returns what is written after the first 1,000. */
+    const drain = () => {
+      made.connection.drain()
+      expect(made.connection.written.slice(0, 2)).toEqual(["SUBSCRIBE 0", "SUBSCRIBE 1"])
+      return made.connection.take().slice(1000)
+    }
+    return { ...made, change, drain }
+  }
+
+  test("wait for room as well", () => {
+    const { connection, change, drain } = full()
+    for (const topic of ["a", "b", "c"]) change("SUBSCRIBE", topic)
+    connection.drain(1001)
+    expect(connection.written).toHaveLength(1001)
+    expect(drain()).toEqual(["SUBSCRIBE a", "SUBSCRIBE b", "SUBSCRIBE c"])
+  })
+
+  test("take back one another", () => {
+    const { change, drain } = full()
+    for (const topic of ["a", "b"]) change("SUBSCRIBE", topic)
+    change("CANCEL", "a")
+    for (const name of ["CANCEL", "SUBSCRIBE", "CANCEL"] as const) change(name, "7")
+    expect(drain()).toEqual(["SUBSCRIBE b", "CANCEL 7"])
+  })
+
+  test("are not repeated", () => {
+    const { change, drain } = full()
+    change("SUBSCRIBE", "7", false)
+    change("SUBSCRIBE", "a")
+    change("SUBSCRIBE", "a", false)
+    expect(drain()).toEqual(["SUBSCRIBE a"])
+  })
+
+  test("are awaited by flush()", () => {
+    const { connection, pipe, change } = full()
+    change("SUBSCRIBE", "a")
+    const flushed = vi.fn()
+    pipe.whenFlushed({ isOver: false, flushed })
+    connection.drain(1000)
+    expect(flushed).not.toHaveBeenCalled()
+    connection.drain()
+    expect(flushed).toHaveBeenCalledOnce()
+  })
+
+  test("go with the connection for which they were meant", () => {
+    const { connection, pipe, change } = full()
+    change("SUBSCRIBE", "a")
+    pipe.hiccup()
+    connection.drain()
+    expect(connection.written).toEqual([])
+  })
+
+  test("are written as the process exits", () => {
+    const { connection, pipe, change } = full()
+    change("SUBSCRIBE", "a")
+    pipe.writeOut()
+    expect(connection.written.at(-1)).toBe("SUBSCRIBE a")
+  })
+
+  test("are dropped once the pipe has ended", () => {
+    const { connection, pipe, change } = full()
+    pipe.abandon()
+    change("SUBSCRIBE", "a")
+    connection.drain()
+    expect(connection.written).toHaveLength(1000)
   })
 })
 
@@ -195,11 +272,11 @@ describe("queued messages", () => {
     connection.room = 2
     pipe.write(parts("a"))
     pipe.write(large("b"))
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("c"))
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("c"), true)
     pipe.write(parts("d"))
     await burst()
     pipe.write(large("e"))
-    pipe.writeCommand("CANCEL", Buffer.from("f"))
+    pipe.writeCommand("CANCEL", Buffer.from("f"), true)
     pipe.write(parts("g"))
     await burst()
     for (let i = 0; i < 10; i++) connection.drain(1)
@@ -232,9 +309,9 @@ describe("queued messages", () => {
     const { pipe, connection, peer } = make()
     connection.peerTakesCommands = false
     peer.attach()
-    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"))
-    pipe.writeCommand("CANCEL", Buffer.from("topic"))
-    pipe.writeCommand("JOIN", Buffer.from("group"))
+    pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
+    pipe.writeCommand("CANCEL", Buffer.from("topic"), true)
+    pipe.writeCommand("JOIN", Buffer.from("group"), true)
     await burst()
     expect(connection.written).toEqual(["\x01topic", "\x00topic", "JOIN group"])
   })

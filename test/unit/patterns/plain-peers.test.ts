@@ -199,7 +199,7 @@ test("a plain peer of ZMTP 3.0 receives subscriptions as messages", async () => 
   const peer = new Peer(sender, undefined)
   peer.peerTakesCommands = false
   pipe.attach(peer)
-  pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"))
+  pipe.writeCommand("SUBSCRIBE", Buffer.from("topic"), true)
   await burst()
   expect(peer.got).toEqual(["\x01topic"])
 })

@@ -760,6 +760,54 @@ describe("SUB and XSUB", () => {
   })
 })
 
+describe("subscriptions beyond the high-water mark", () => {
+  const names = Array.from({ length: 2500 }, (_, i) => String(i).padStart(4, "0"))
+  const commands = (name: string) => names.map((topic) => `${name} ${topic}`)
+  const mark = { sendHighWaterMark: 2 }
+
+  test("of a SUB all go to every peer, before it is connected and after that, each time", async () => {
+    const sub = new Bench(Sub)
+    const early = sub.connect(mark)
+    const there = sub.peer(mark)
+    for (const topic of names) sub.type.subscribe(Buffer.from(topic))
+    early.attach()
+    const late = sub.connect(mark).attach()
+    for (const got of await taken(early, there, late))
+      expect(got.sort()).toEqual(commands("SUBSCRIBE"))
+    for (let i = 0; i < 2; i++) {
+      early.pipe.detach([])
+      early.pipe.hiccup()
+      early.attach()
+      expect((await taken(early)).flat().sort()).toEqual(commands("SUBSCRIBE"))
+    }
+  })
+
+  test("of an XSUB too, and cancels, while a peer does not read", async () => {
+    const xsub = new Bench(XSub)
+    const peer = xsub.peer(mark)
+    for (const topic of names) xsub.send(`\x01${topic}`)
+    await taken(peer)
+    peer.connection.room = 0
+    for (const topic of names) xsub.send(`\x00${topic}`)
+    for (let i = 0; i < 10_000; i++) {
+      xsub.send(`\x01again ${i}`)
+      xsub.send(`\x00again ${i}`)
+    }
+    peer.connection.drain()
+    expect(peer.connection.take().sort()).toEqual(commands("CANCEL"))
+  })
+
+  test("are groups of a DISH", async () => {
+    const dish = new Bench(Dish)
+    const peer = dish.connect(mark)
+    for (const group of [...names, ...names]) dish.type.join(topic(group))
+    peer.attach()
+    expect(new Set((await taken(peer)).flat())).toEqual(new Set(commands("JOIN")))
+    for (const group of names) dish.type.leave(topic(group))
+    expect(await taken(peer)).toEqual([commands("LEAVE")])
+  })
+})
+
 describe("SERVER and CLIENT", () => {
   test("SERVER replies by routing id number, with messages of one part", async () => {
     const server = new Bench(Server)
