@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import { receivingInstance } from "../codec/module.js"
+import { clockMs } from "../codec/runtime.js"
 import type { Traffic } from "../codec/traffic.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainReceiver } from "../zmtp/plain-receiver.js"
@@ -131,7 +132,7 @@ export class SocketReader implements Readable, TranscoderSink {
     if (this.#isDiscarding || this.#isClosed) return false
     this.#isCutShort = false
     this.#sliceBytes = 0
-    this.#sliceEndMs = performance.now() + SLICE_MAX_MS
+    this.#sliceEndMs = clockMs() + SLICE_MAX_MS
     const chunk = this.#chunk
     this.#chunk = NO_BYTES
     try {
@@ -153,7 +154,7 @@ export class SocketReader implements Readable, TranscoderSink {
 
   /** Returns whether the slice is over, so that other connections, timers and I/O get their turn. */
   #isOver(): boolean {
-    this.#isCutShort ||= this.#sliceBytes >= SLICE_BYTES || performance.now() >= this.#sliceEndMs
+    this.#isCutShort ||= this.#sliceBytes >= SLICE_BYTES || clockMs() >= this.#sliceEndMs
     return this.#isCutShort
   }
 
