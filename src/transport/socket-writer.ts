@@ -14,6 +14,8 @@ export class SocketWriter implements Departing {
   #isFull = false
   /** Whether nothing can be written any more, because one of the sides has ended the connection. */
   #isOver = false
+  /** Whether a write failed, so that the stream cannot end by itself. */
+  #hasFailed = false
   #isClosed = false
   /**
    * Chunks and frames passed to the stream whose bytes it may still hold. Bytes that the stream has
@@ -100,10 +102,17 @@ export class SocketWriter implements Departing {
     for (const done of flushes) done()
   }
 
-  /** Ends the stream once everything written is sent. */
+  /** Ends the stream once everything written is sent, or at once if a write has failed. */
   end(): void {
     this.#isOver = true
-    this.#socket.end()
+    if (this.#hasFailed) this.#socket.destroy()
+    else this.#socket.end()
+  }
+
+  /** A write failed, and the stream waits for it. */
+  failed(): void {
+    this.#hasFailed = true
+    this.#isOver = true
   }
 
   destroy(): void {
