@@ -100,6 +100,8 @@ const VIEWS = [
     get written() { return self.#credit.written },
     get taken() { return self.#credit.sent },
     get chunks() { return self.#pending?.length ?? 0 },
+    get commands() { return [...(self.#pending ?? [])].filter((item) => !(item instanceof Chunk)).length },
+    get hasChanges() { return self.#hasChanges },
     get batched() { return self.packer.count },
     get highWaterMark() { return self.#credit.highWaterMark },
     get conflates() { return self.conflates },

@@ -40,6 +40,10 @@ export interface PipeState {
     readonly written: number
     readonly taken: number
     readonly chunks: number
+    /** Number of chunks that are commands, which no mark limits. */
+    readonly commands: number
+    /** Whether changes of subscriptions wait. */
+    readonly hasChanges: boolean
     readonly batched: number
     readonly highWaterMark: number
     readonly conflates: boolean
