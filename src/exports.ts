@@ -25,10 +25,12 @@ export type {
   ConnectionMessage,
   DiagnosticsMessage,
   LevelMessage,
+  Lz4Channel,
   PeerMessage,
   ProtocolErrorMessage,
   ReconnectMessage,
 } from "./sockets/diagnostics.js"
+export { channels } from "./sockets/diagnostics.js"
 export type { EndpointOptions } from "./sockets/endpoint-options.js"
 export type { Lz4Class, Lz4Instance, Lz4Socket, SocketClass } from "./sockets/extend.js"
 export type {

@@ -13,7 +13,10 @@ import type { Statistics } from "./statistics.js"
 export interface DiagnosticsMessage {
   /** The type of the socket, for example "PUSH". */
   socketType: string
-  /** The endpoint, as it was bound or connected. */
+  /**
+   * The endpoint as it was connected, or as it is bound: with the real port, and 0.0.0.0 for all
+   * addresses.
+   */
   endpoint: string
   /** The `lz4` property of the socket, which identifies it. */
   lz4: Statistics
@@ -62,6 +65,18 @@ export interface LevelMessage extends PeerMessage {
   previous: Lz4Level | "none"
 }
 
+/** A channel of node:diagnostics_channel, with the type of its messages. */
+export interface Lz4Channel<M extends DiagnosticsMessage> {
+  /** The name in node:diagnostics_channel. */
+  readonly name: string | symbol
+  /** Whether anybody listens. */
+  readonly hasSubscribers: boolean
+  /** Calls `listener` with each message from now on. */
+  subscribe(listener: (message: M, name: string | symbol) => void): void
+  /** Ends a subscription; returns whether there was one. */
+  unsubscribe(listener: (message: M, name: string | symbol) => void): boolean
+}
+
 const debug = debuglog("zeromq-lz4")
 
 /** Characters to remove from a line: an error may quote a peer, and must not control the terminal. */
@@ -69,25 +84,29 @@ const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
 
 /** A diagnostics channel, and the format of its lines for stderr. */
 class Topic<M extends DiagnosticsMessage> {
-  readonly #channel: Channel
+  readonly channel: Channel
   readonly #format: (message: M) => string
 
   /** @param line formats a message, without the socket's type and endpoint, which come first. */
   constructor(name: string, line: (message: M) => string) {
-    this.#channel = channel(`zeromq-lz4:${name}`)
+    this.channel = channel(`zeromq-lz4:${name}`)
     this.#format = line
   }
 
   /** Whether the channel has subscribers or NODE_DEBUG is set. */
   get isWanted(): boolean {
-    return this.#channel.hasSubscribers || debug.enabled
+    return this.channel.hasSubscribers || debug.enabled
   }
 
   publish(message: M): void {
-    this.#channel.publish(message)
-    if (!debug.enabled) return
+    this.channel.publish(message)
+    if (debug.enabled) debug("%s", this.line(message))
+  }
+
+  /** Returns the line that is printed for a message. */
+  line(message: M): string {
     const line = `${message.socketType} ${message.endpoint}: ${this.#format(message)}`
-    debug("%s", line.replace(UNPRINTABLE, "?"))
+    return line.replace(UNPRINTABLE, "?")
   }
 }
 
@@ -114,6 +133,31 @@ export const LEVEL: Topic<LevelMessage> = new Topic(
   "level",
   (message) => `sends to ${formatPeer(message)} at level ${message.level}, was ${message.previous}`,
 )
+
+/**
+ * The channels of node:diagnostics_channel on which the events of all `lz4+tcp://` connections in the
+ * process are published: docs/monitoring.md.
+ */
+export const channels: {
+  /** `zeromq-lz4:connection`: a connection was accepted, connected or closed. */
+  readonly connection: Lz4Channel<ConnectionMessage>
+  /** `zeromq-lz4:protocol-error`: a peer broke a rule, and its connection is closed. */
+  readonly protocolError: Lz4Channel<ProtocolErrorMessage>
+  /** `zeromq-lz4:reconnect`: a connection was lost or could not be made. */
+  readonly reconnect: Lz4Channel<ReconnectMessage>
+  /** `zeromq-lz4:level`: the compression level of a connection has changed. */
+  readonly level: Lz4Channel<LevelMessage>
+} = {
+  connection: typed(CONNECTION),
+  protocolError: typed(PROTOCOL_ERROR),
+  reconnect: typed(RECONNECT),
+  level: typed(LEVEL),
+}
+
+/** Node's types say nothing about the messages of a channel. */
+function typed<M extends DiagnosticsMessage>({ channel }: Topic<M>): Lz4Channel<M> {
+  return channel as unknown as Lz4Channel<M>
+}
 
 function formatPeer({ remoteAddress, remotePort }: PeerMessage): string {
   return remoteAddress.includes(":")

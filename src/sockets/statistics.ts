@@ -37,7 +37,10 @@ export interface Incidents {
  * its connections, which follow one another.
  */
 export interface Connection extends Incidents {
-  /** The endpoint that the connection belongs to, as it was bound or connected. */
+  /**
+   * The endpoint that the connection belongs to, as it was connected, or as it is bound: with the
+   * real port, and 0.0.0.0 for all addresses.
+   */
   endpoint: string
   /** The peer's IP address. */
   remoteAddress: string
