@@ -38,9 +38,7 @@ export const sameOnThreads = [
   "arguments",
   "diagnostics",
   "faults",
-  "first-example",
   "mistakes",
   "mixed",
   "options",
-  "prometheus",
 ]

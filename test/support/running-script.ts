@@ -64,6 +64,11 @@ export class Running {
     return this.#lines.shift() as string
   }
 
+  /** Returns the lines that it has printed and nobody has read. */
+  rest(): string[] {
+    return this.#lines.splice(0)
+  }
+
   /** Waits until it has ended, by itself or by a signal. */
   ended(): Promise<Ending> {
     return this.#ending

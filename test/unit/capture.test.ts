@@ -1,8 +1,3 @@
-/** Events of decoded captures (docs/capture.md). */
-import { execFile } from "node:child_process"
-import { readFileSync } from "node:fs"
-import { fileURLToPath } from "node:url"
-import { promisify } from "node:util"
 import { describe, expect, test } from "vitest"
 import {
   type CaptureConnection,
@@ -504,21 +499,4 @@ describe("wrong arguments", () => {
 test("a connection with READY only has no transport yet", () => {
   const { transport }: CaptureConnection = only(concat(greeting(), ready("PUB")))
   expect(transport).toBeUndefined()
-})
-
-test("the example of docs/capture.md prints the content of a capture", async () => {
-  const docs = readFileSync(new URL("../../docs/capture.md", import.meta.url), "utf8")
-  const [, program = ""] = /^```js\n(.*?)^```/ms.exec(docs) ?? []
-  const file = fileURLToPath(new URL("../fuzz-corpus/capture/topics.pcap", import.meta.url))
-  const script = program.replace('"capture.pcap"', JSON.stringify(file))
-  expect(script).not.toBe(program)
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    ["--input-type=module", "-e", script],
-    { cwd: fileURLToPath(new URL("../../", import.meta.url)) },
-  )
-  const text = "so it goes and so it goes, and so it will be. ".repeat(20)
-  expect(stdout).toBe(
-    [0, 1, 2].map((i) => `server plain 6 a${i}\nserver LZ4B 65 ${text}\n`).join(""),
-  )
 })

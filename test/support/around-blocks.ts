@@ -1,0 +1,199 @@
+/** What each code block of README.md and docs/ needs around it to run. */
+
+/** A block of JavaScript, and a program that it is part of, which has to end by itself with code 0. */
+export interface Example {
+  /** Code in front of the block, with what the block takes for granted. */
+  before?: string
+  /** Code behind the block. */
+  after?: string
+  /** The lines that it prints. By default those that comments in the block show. */
+  prints?: readonly (string | RegExp)[]
+  /** Code of the block that cannot run here, and its replacement. */
+  replace?: readonly (readonly [from: string, to: string])[]
+  /** The same for parameters that have no type in JavaScript. Only for TypeScript. */
+  typed?: readonly (readonly [from: string, to: string])[]
+  /** Variables of the environment. */
+  environment?: Record<string, string>
+}
+
+const closing = (...sockets: string[]) => sockets.map((socket) => `${socket}.close()`).join("\n")
+
+const PUSH = `import { Push } from "zeromq-lz4"
+const push = new Push()`
+const PULL = `import { Pull } from "zeromq-lz4"
+const pull = new Pull()`
+
+/** A collector that receives until it is closed, and a stream of events. */
+const collector = (count: number) => `import { Pull } from "zeromq-lz4"
+const pull = new Pull()
+await pull.bind("lz4+tcp://collector:5555")
+const receiving = (async () => {
+  for await (const [event] of pull) JSON.parse(event.toString())
+})()
+const events = Array.from({ length: ${count} }, (_, id) => ({
+  id, time: new Date(1.7e12 + id * 137), level: "info", service: "orders", message: "order placed",
+}))`
+
+/** A process that sends a message and is told to end. */
+const onSigterm: Example = {
+  before: `${PULL.replace("Pull }", "Pull, Push }")}
+await pull.bind("lz4+tcp://collector:5555")
+const push = new Push()
+push.connect("lz4+tcp://collector:5555")
+await push.send("last words")`,
+  after: `console.log(String(await pull.receive()))
+setInterval(() => {}, 1000)
+process.kill(process.pid, "SIGTERM")`,
+  prints: ["last words"],
+}
+
+export const examples: Record<string, Example | Example[]> = {
+  "README.md: zeromq-lz4": [
+    ...[10, 500].map((count) => ({
+      before: collector(count),
+      after: `${closing("pull")}\nawait receiving`,
+      prints: [/^\d+\.\d times smaller$/],
+    })),
+    {
+      // Nobody listens at the port.
+      before: `const events = [{ id: 1 }]
+process.once("uncaughtException", ({ message }) => {
+  console.log(message)
+  process.exit()
+})`,
+      replace: [["10_000", "100"]],
+      prints: ["flush() timed out: after 100 ms, messages still wait to be written"],
+    },
+  ],
+  "README.md: PUSH and PULL": {},
+  "README.md: PUB and SUB": {},
+  "README.md: REQ and REP": {},
+  "README.md: Options of an endpoint": {
+    before: `import { readFileSync } from "node:fs"\n${PUSH}`,
+    after: closing("push"),
+  },
+  "README.md: Moving over": { before: PULL, after: closing("pull") },
+  "README.md: Shutting down": onSigterm,
+  "docs/capture.md: Use": {
+    prints: Array.from({ length: 3 }, (_, i) => [
+      `server plain 6 a${i}`,
+      `server LZ4B 65 ${"so it goes and so it goes, and so it will be. ".repeat(20)}`,
+    ]).flat(),
+  },
+  "docs/codec.md: `zeromq-lz4/codec`": {},
+  "docs/codec.md: In browsers and workerd": {
+    // Node imports .wasm files in its own way. workerd itself runs test/package/consumer/worker.mjs.
+    replace: [
+      [
+        'import wasm from "zeromq-lz4/codec.wasm"',
+        `import { readFileSync } from "node:fs"
+const wasm = await WebAssembly.compile(readFileSync("node_modules/zeromq-lz4/dist/zeromq-lz4.wasm"))`,
+      ],
+    ],
+    after: `console.log(codec.decode(codec.encode([Buffer.from("text")])[0]).join())\n${closing("codec")}`,
+    prints: [
+      "text"
+        .split("")
+        .map((letter) => letter.charCodeAt(0))
+        .join(),
+    ],
+  },
+  "docs/monitoring.md: Channels": {
+    before: "const log = { warn: console.log }",
+    after: `import { connect } from "node:net"
+${PULL}
+await pull.bind("lz4+tcp://127.0.0.1:5555")
+const peer = connect(5555, "127.0.0.1", () => peer.write("GET / HTTP/1.1\\r\\n\\r\\n")).resume()
+peer.on("close", () => pull.close())`,
+    prints: [/^127\.0\.0\.1 at lz4\+tcp:\/\/127\.0\.0\.1:\d+: ERR_ZMTP_GREETING: /],
+  },
+  "docs/monitoring.md: Prometheus": {
+    typed: [
+      ["watch(sockets)", 'watch(sockets: Record<string, import("zeromq-lz4").Lz4Socket>)'],
+      [
+        "(Type, name, help, read)",
+        '(Type: typeof Counter | typeof Gauge, name: string, help: string, read: (stats: import("zeromq-lz4").Stats) => number)',
+      ],
+    ],
+    after: `import { register } from "prom-client"
+import { Publisher, Pull, Push } from "zeromq-lz4"
+const [pull, push] = [new Pull(), new Push()]
+await pull.bind("lz4+tcp://127.0.0.1:5555")
+push.connect("lz4+tcp://127.0.0.1:5555", { level: 0 })
+watch({ orders: push, prices: new Publisher() })
+for (let i = 0; i < 2; i++) {
+  await push.send("x".repeat(10_000))
+  await push.lz4.flush()
+  await pull.receive()
+  // What has been collected is not added again.
+  const text = await register.metrics()
+  if (i === 1) console.log(text.trimEnd())
+}
+${closing("push", "pull")}`,
+    prints: [
+      ...metric("counter", "sent_plain_bytes_total", "Bytes sent, before compression", "20000"),
+      ...metric("counter", "sent_wire_bytes_total", "Bytes sent, after compression", /\d\d\d/),
+      ...metric("counter", "dropped_messages_total", "Messages dropped at full queues"),
+      ...metric("counter", "reconnects_total", "Reconnections"),
+      ...metric("counter", "protocol_errors_total", "Peers that broke a rule"),
+      ...metric("gauge", "waiting_bytes", "Bytes not yet accepted by the system"),
+    ].slice(0, -1),
+  },
+  "docs/moving-over.md: A port for each": { before: PULL, after: closing("pull") },
+  "docs/moving-over.md: The same port for both": {
+    before: `${PULL.replace("Pull }", "Pull, Push }")}\nconst push = new Push()`,
+    after: `await push.send("text")
+console.log(String(await pull.receive()), push.lz4.connections[0]?.scheme)
+${closing("push", "pull")}`,
+    prints: ["text lz4+tcp"],
+  },
+  "docs/moving-over.md: How to see that it works": {
+    before: `import { Pull, Push } from "zeromq-lz4"
+const [pull, socket] = [new Pull(), new Push()]
+await pull.bind("lz4+tcp://127.0.0.1:5555")
+socket.connect("lz4+tcp://127.0.0.1:5555", { level: 0 })
+await socket.send("x".repeat(10_000))
+await socket.lz4.flush()
+await pull.receive()`,
+    after: closing("socket", "pull"),
+    prints: ["127.0.0.1 lz4+tcp", /^sent 10000 bytes as \d\d$/],
+  },
+  "docs/shutting-down.md: `flush()`": {
+    before: PUSH.replace("const push", "const socket"),
+    after: closing("socket"),
+  },
+  "docs/shutting-down.md: `flush()` (2)": onSigterm,
+}
+
+/** Lines that Prometheus reads, for a socket with this value and another one with 0. */
+function metric(type: string, name: string, help: string, value: string | RegExp = "0") {
+  const full = `zeromq_lz4_${name}`
+  const line = `${full}{socket="orders"} `
+  return [
+    `# HELP ${full} ${help}`,
+    `# TYPE ${full} ${type}`,
+    typeof value === "string"
+      ? line + value
+      : new RegExp(`^${line.replaceAll(/[{}]/g, "\\$&")}${value.source}$`),
+    `${full}{socket="prices"} 0`,
+    "",
+  ]
+}
+
+/** Blocks with command lines or output, which test/unit/examples.test.ts has a test for. */
+export const ownTests = {
+  train: "README.md: Options of an endpoint (2)",
+  bridge: ["README.md: Peers in other languages (4)", "docs/bridge.md: The bridge"],
+  bridgeOutput: "docs/bridge.md: The bridge (2)",
+  inspect: "docs/inspect.md: On the command line",
+  inspectOutput: "docs/inspect.md: On the command line (2)",
+  debugOutput: "docs/monitoring.md: Channels (2)",
+} as const
+
+/** Blocks in other languages, and what tests or tries them. */
+export const elsewhere: Record<string, string> = {
+  "README.md: Install": "test/package/package.test.ts",
+  "README.md: Peers in other languages": "test/interop/readme.test.ts",
+  "README.md: Peers in other languages (2)": "test/recorded/README.md",
+  "README.md: Peers in other languages (3)": "test/interop/rust-peer/Cargo.toml",
+}
