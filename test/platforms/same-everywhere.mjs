@@ -34,11 +34,4 @@ export const sameEverywhere = [
  * Other files whose tests do the same with threads as without, as far as versions of Node differ. The
  * gate runs them in other versions without threads only.
  */
-export const sameOnThreads = [
-  "arguments",
-  "diagnostics",
-  "faults",
-  "mistakes",
-  "mixed",
-  "options",
-]
+export const sameOnThreads = ["arguments", "diagnostics", "faults", "mistakes", "mixed", "options"]
