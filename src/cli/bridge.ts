@@ -39,7 +39,8 @@ ipc://PATH.
   -h, --help                    this text
 
 Each line begins with the time (UTC). "sent" is the traffic sent over lz4+tcp://. If its output is
-closed, the bridge continues silently.
+closed, the bridge continues silently. As a service, start it with node, not with npx, which does
+not pass SIGTERM on: see docs/bridge.md.
 
 While --to cannot be reached, connections are closed at once; ZeroMQ reconnects by itself. On SIGINT
 or SIGTERM, the bridge stops listening and ends its connections once messages in transit are

@@ -185,6 +185,7 @@ export const ownTests = {
   train: "README.md: Options of an endpoint (2)",
   bridge: ["README.md: Peers in other languages (4)", "docs/bridge.md: The bridge"],
   bridgeOutput: "docs/bridge.md: The bridge (2)",
+  services: ["docs/bridge.md: As a service (2)", "docs/bridge.md: As a service (3)"],
   inspect: "docs/inspect.md: On the command line",
   inspectOutput: "docs/inspect.md: On the command line (2)",
   debugOutput: "docs/monitoring.md: Channels (2)",
@@ -193,6 +194,7 @@ export const ownTests = {
 /** Blocks in other languages, and what tests or tries them. */
 export const elsewhere: Record<string, string> = {
   "README.md: Install": "test/package/package.test.ts",
+  "docs/bridge.md: As a service": "test/package/package.test.ts",
   "README.md: Peers in other languages": "test/interop/readme.test.ts",
   "README.md: Peers in other languages (2)": "test/recorded/README.md",
   "README.md: Peers in other languages (3)": "test/interop/rust-peer/Cargo.toml",

@@ -163,6 +163,19 @@ describe("command lines", () => {
     },
   )
 
+  test.each(ownTests.services)("%s: starts a bridge that ends on SIGTERM", async (name) => {
+    const [, line] = /^(?:ExecStart=|CMD )(.*)$/m.exec(codeOf(name))!
+    const words: string[] = line!.startsWith("[") ? JSON.parse(line!) : line!.split(" ")
+    const [program, main, ...args] = words.map((word) => word.replace("/opt/bridge", at()))
+    expect(program).toMatch(/^(\/[a-z]+)+\/node$/)
+    const bridge = new Running(
+      spawn(process.execPath, [main!, ...(await withFreePorts(args.join(" "))).split(" ")]),
+    )
+    expect(await bridge.line()).toContain(" listening on tcp://")
+    bridge.process.kill("SIGTERM")
+    expect(await bridge.ended(), bridge.errors).toEqual({ code: 0, signal: null })
+  })
+
   test(`${ownTests.bridgeOutput}: is what the bridge prints`, async () => {
     const [listening, connected, closed] = linesOf(ownTests.bridgeOutput).map(shape)
     const [, command] = linesOf("docs/bridge.md: The bridge")
