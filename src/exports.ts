@@ -32,7 +32,14 @@ export type {
 } from "./sockets/diagnostics.js"
 export { channels } from "./sockets/diagnostics.js"
 export type { EndpointOptions } from "./sockets/endpoint-options.js"
-export type { Lz4Class, Lz4Instance, Lz4Socket, SocketClass } from "./sockets/extend.js"
+export type {
+  Lz4Class,
+  Lz4Instance,
+  Lz4Socket,
+  NativeAddress,
+  OptionsOf,
+  SocketClass,
+} from "./sockets/extend.js"
 export type {
   ConnectEvent,
   DisconnectEvent,

@@ -22,6 +22,19 @@ import { SocketCore } from "./socket-core.js"
 import { ensureState, stateOf } from "./state.js"
 import { OPTION } from "./zmq-numbers.js"
 
+/**
+ * Addresses that take no options of ours. An address that is not a literal may be any, as far as
+ * TypeScript knows.
+ */
+export type NativeAddress = `${"tcp" | "ipc" | "inproc" | "udp" | "ws" | "wss"}://${string}`
+
+/** The options that go with an address. `Native` are those of zeromq.js, unknown if it has none. */
+export type OptionsOf<Address extends string, Native = unknown> = Address extends NativeAddress
+  ? unknown extends Native
+    ? undefined
+    : Native
+  : EndpointOptions & Native
+
 /** The additions to a socket class. `Options` are those of zeromq.js's `connect`. */
 export interface Lz4Socket<Options = unknown> {
   /** Events and statistics of the socket's `lz4+tcp://` connections. */
@@ -33,11 +46,11 @@ export interface Lz4Socket<Options = unknown> {
    * @throws TypeError or RangeError if an option is invalid.
    * @throws Error with a code of zeromq.js: EINVAL, ENODEV, EADDRINUSE, ENOTSUP …
    */
-  bind(address: string, options?: EndpointOptions): Promise<void>
+  bind<A extends string>(address: A, options?: OptionsOf<A>): Promise<void>
   /** Binds synchronously, as in zeromq.js. */
-  bindSync(address: string, options?: EndpointOptions): void
+  bindSync<A extends string>(address: A, options?: OptionsOf<A>): void
   /** Connects to an endpoint. `lz4+tcp://` endpoints may have options. Throws as `bind` does. */
-  connect(address: string, options?: EndpointOptions & Options): void
+  connect<A extends string>(address: A, options?: OptionsOf<A, Options>): void
 }
 
 /** A socket class of zeromq.js whose sockets also speak `lz4+tcp://`. */

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events"
 import { type InspectOptions, inspect } from "node:util"
 import type { ProtocolError } from "../codec/errors.js"
-import { integer, type Lz4Level, own } from "../codec/options.js"
+import { integer, type Lz4Level, ownOptions } from "../codec/options.js"
 import { queueMicrotask } from "../codec/runtime.js"
 import { addTraffic, type Traffic } from "../codec/traffic.js"
 import type { Pipe } from "../patterns/pipe.js"
@@ -113,11 +113,11 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
    * waited for, for example when `linger` has expired or the peer of a bound endpoint has gone. A
    * pending call keeps the process alive.
    *
-   * @throws TypeError or RangeError if `timeout` is invalid.
+   * @throws TypeError or RangeError if `timeout` is invalid, or another option is given.
    * @throws Error with code EAGAIN after `timeout`; the messages stay queued.
    */
   async flush(options: FlushOptions = {}): Promise<void> {
-    const { timeout } = own(options)
+    const { timeout } = ownOptions(options, ["timeout"])
     await this.#flush(integer("timeout", timeout, -1, -1, TIMEOUT_MAX_MS))
   }
 

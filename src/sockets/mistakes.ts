@@ -175,6 +175,8 @@ type RefusalReason = (args: readonly unknown[]) => string | undefined
 export function explainRefusal(reason: string | undefined, call: () => unknown): unknown {
   if (reason === undefined) return call()
   const fail = (error: unknown): never => {
+    if (isAboutOptions(error))
+      throw Object.assign(explain(error, reason), { code: "ERR_INVALID_ARG_VALUE" })
     throw isRefusal(error) ? explain(error, reason) : error
   }
   try {
@@ -185,10 +187,15 @@ export function explainRefusal(reason: string | undefined, call: () => unknown):
   }
 }
 
-/** Returns whether an error is about the arguments, and not about a busy or closed socket. */
+/** Returns whether an error is about the address, and not about a busy or closed socket. */
 function isRefusal(error: unknown): error is Error {
-  const { code, message } = error as NodeJS.ErrnoException
-  return code === "EPROTONOSUPPORT" || code === "EINVAL" || message?.startsWith("Expected 1 argu")
+  const { code } = error as NodeJS.ErrnoException
+  return code === "EPROTONOSUPPORT" || code === "EINVAL"
+}
+
+/** Returns whether an error is zeromq.js's for options of an endpoint, which it does not know. */
+function isAboutOptions(error: unknown): error is Error {
+  return (error as Error).message?.startsWith("Expected 1 argu")
 }
 
 /** A scheme that was probably meant to be ours, and the rest of the address. */

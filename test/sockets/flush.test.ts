@@ -21,6 +21,19 @@ test.each([
   await expect(use(new Push()).lz4.flush({ timeout: timeout as number })).rejects.toThrow("timeout")
 })
 
+test.each([
+  [
+    "an unknown option",
+    { time: 2 },
+    "ERR_INVALID_ARG_VALUE",
+    'unknown option "time"; known: timeout',
+  ],
+  ["options that are none", 5, "ERR_INVALID_ARG_TYPE", "options must be an object; got 5"],
+])("%s is refused", async (_, options, code, message) => {
+  const flushed = use(new Push()).lz4.flush(options as object)
+  await expect(flushed).rejects.toMatchObject({ code, message: expect.stringContaining(message) })
+})
+
 test("a socket without lz4+tcp:// endpoints has nothing to flush", async () => {
   await use(new Push()).lz4.flush({ timeout: 0 })
 })

@@ -386,6 +386,7 @@ describe("options with an endpoint of another scheme are refused with the reason
     const { error, thrown } = await refusal(dealer(), method, address, { level: 9 })
     expect(thrown).toBe(true)
     expect(error).toBeInstanceOf(TypeError)
+    expect(error).toMatchObject({ code: "ERR_INVALID_ARG_VALUE" })
     expect(error.message).toBe(
       `Expected 1 argument but received 2: "${address}" takes no options, which are for lz4+tcp:// (${meant})`,
     )
@@ -394,6 +395,7 @@ describe("options with an endpoint of another scheme are refused with the reason
   test("Router, whose connect() has options in zeromq.js, does not ignore ours", () => {
     const router = use(new zmq.Router())
     const address = "tcp://127.0.0.1:5555"
+    // @ts-expect-error: an option of lz4+tcp://
     expect(() => router.connect(address, { routingId: "peer", level: 9 })).toThrow(
       `"${address}" takes no option level, which is for lz4+tcp:// (lz4+${address})`,
     )

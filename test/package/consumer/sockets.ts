@@ -1,6 +1,14 @@
 import zmq, { type EndpointOptions, Push, Router, type Traffic } from "zeromq-lz4"
 import { Client } from "zeromq-lz4/draft"
 
+/** Compiled, not run: a class of a user's program. */
+export class Logging extends Push {
+  override connect(address: string, options?: EndpointOptions): void {
+    console.log(address)
+    super.connect(address, options)
+  }
+}
+
 /** Compiled, not run: the sockets in a user's program. */
 export async function consume(address: string): Promise<Traffic> {
   const options: EndpointOptions = { level: 9, arenas: true }
@@ -17,6 +25,7 @@ export async function consume(address: string): Promise<Traffic> {
   router.connect(address, { routingId: "peer", level: 9 })
   router.connect(address, { routingId: "peer" })
   router.connect(address, options)
+  router.connect("lz4+tcp://127.0.0.1:1", options)
   const client: Client = new Client()
   client.lz4.on("protocolError", ({ error }) => console.log(error.code))
   const same: zmq.Lz4 = client.lz4
@@ -27,5 +36,12 @@ export async function consume(address: string): Promise<Traffic> {
 new Push().connect("lz4+tcp://127.0.0.1:1", { routingId: "peer" })
 // @ts-expect-error: there is no such level
 new Router().connect("lz4+tcp://127.0.0.1:1", { routingId: "peer", level: 2 })
+// @ts-expect-error: the option is for lz4+tcp://
+new Push().connect("tcp://127.0.0.1:1", { level: 3 })
+// @ts-expect-error: the option is for lz4+tcp://
+new Router().connect("tcp://127.0.0.1:1", { routingId: "peer", level: 3 })
+// @ts-expect-error: the option is for lz4+tcp://
+new Push().bind("ipc:///tmp/x", { level: 3 })
+new Router().connect("tcp://127.0.0.1:1", { routingId: "peer" })
 // @ts-expect-error: there is no such level
 new Push().connect("lz4+tcp://127.0.0.1:1", { level: 2 })
