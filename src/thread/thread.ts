@@ -6,6 +6,7 @@ import { embeddedModule } from "../codec/module.js"
 import { nextTick, setTimeout } from "../codec/runtime.js"
 import { throwLater } from "../transport/throw-later.js"
 import { framer } from "./framer.js"
+import { inheritedFlags } from "./inherited-flags.js"
 import { OpenBatch } from "./open-batch.js"
 import {
   type EventNotice,
@@ -254,13 +255,15 @@ function startWorker(): Worker {
   try {
     // The code is text, because bundlers would leave out a file.
     return new Worker(code, {
-      // Otherwise options such as env would come from the prototype of all objects, if they are there.
+      // Otherwise options such as stdin would come from the prototype of all objects, if they are there.
       __proto__: null,
       eval: true,
       name: "zeromq-lz4",
       workerData,
-      // The program's own flags, such as --import and --inspect, must not apply to this thread.
-      execArgv: [],
+      // Modules that the program, or an agent that watches it, is started with (--import, --require) must
+      // not run in this thread. NODE_OPTIONS is read from the environment.
+      execArgv: inheritedFlags(process.execArgv, process.env.NODE_OPTIONS),
+      env: {},
     } as WorkerOptions)
   } catch (error) {
     throw threadError(error as Error)
