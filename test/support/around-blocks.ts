@@ -107,6 +107,45 @@ const peer = connect(5555, "127.0.0.1", () => peer.write("GET / HTTP/1.1\\r\\n\\
 peer.on("close", () => pull.close())`,
     prints: [/^127\.0\.0\.1 at lz4\+tcp:\/\/127\.0\.0\.1:\d+: ERR_ZMTP_GREETING: /],
   },
+  "docs/monitoring.md: OpenTelemetry": {
+    before: `import * as api from "@opentelemetry/api"
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks"
+import { W3CTraceContextPropagator } from "@opentelemetry/core"
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base"
+const exporter = new InMemorySpanExporter()
+const spanProcessors = [new SimpleSpanProcessor(exporter)]
+api.trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors }))
+api.context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+api.propagation.setGlobalPropagator(new W3CTraceContextPropagator())`,
+    typed: [
+      [
+        "(socket, parts)",
+        '(socket: import("zeromq-lz4").Push, parts: import("zeromq-lz4").MessageLike[])',
+      ],
+      [
+        "(socket, handle)",
+        '<T>(socket: import("zeromq-lz4").Pull, handle: (parts: import("zeromq-lz4").Message[]) => Promise<T>)',
+      ],
+    ],
+    after: `import { Pull, Push } from "zeromq-lz4"
+// The other way of the document.
+const sockets = new Set()
+const original = Push.prototype.send
+Push.prototype.send = function (...message) {
+  sockets.add(this)
+  return original.apply(this, message)
+}
+const [pull, push] = [new Pull(), new Push()]
+await pull.bind("lz4+tcp://127.0.0.1:5555")
+push.connect("lz4+tcp://127.0.0.1:5555")
+await send(push, ["tea"])
+await receive(pull, async (parts) => console.log(parts.length, String(parts[0])))
+const [sent, received] = exporter.getFinishedSpans()
+console.log(sent.name, SpanKind[sent.kind], "to", received.name, SpanKind[received.kind])
+console.log(received.parentSpanContext?.spanId === sent.spanContext().spanId, sockets.has(push))
+${closing("push", "pull")}`,
+    prints: ["1 tea", "send order PRODUCER to receive order CONSUMER", "true true"],
+  },
   "docs/monitoring.md: Prometheus": {
     typed: [
       ["watch(sockets)", 'watch(sockets: Record<string, import("zeromq-lz4").Lz4Socket>)'],
