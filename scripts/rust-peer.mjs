@@ -15,7 +15,8 @@ Builds build/rust-peer from test/interop/rust-peer, unless it is newer than its 
 const profile = release ? "release" : "tests"
 if ((changed(rustPeerPath(profile)) ?? 0) < lastChanged(sources)) {
   if (!onPath("cargo")) fail("cargo is not on PATH: install Rust 1.93 or later, https://rustup.rs")
-  const args = ["build", "--profile", profile, "--locked", "--quiet"]
+  const examples = release ? [] : ["--bins", "--examples"]
+  const args = ["build", "--profile", profile, ...examples, "--locked", "--quiet"]
   console.log(commandLine("cargo", args))
   run("cargo", args, { cwd: sources, env: { ...process.env, CARGO_TARGET_DIR: target } })
 }

@@ -5,6 +5,7 @@ import { createServer } from "node:net"
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
 import {
   type ConnectionMessage,
+  channels,
   type DiagnosticsMessage,
   type LevelMessage,
   type ProtocolErrorMessage,
@@ -217,6 +218,16 @@ const PROGRAM = `
   await new Promise((resolve) => push.events.on("connect:retry", resolve))
   push.close()
 `
+
+test("the exported channels are those of node:diagnostics_channel", () => {
+  expect({ ...channels }).toEqual({
+    connection: channel("zeromq-lz4:connection"),
+    protocolError: channel("zeromq-lz4:protocol-error"),
+    reconnect: channel("zeromq-lz4:reconnect"),
+    level: channel("zeromq-lz4:level"),
+  })
+  for (const one of Object.values(channels)) expect(one).toBe(channel(one.name))
+})
 
 describe("NODE_DEBUG=zeromq-lz4", () => {
   const lines = async (environment: string) => {

@@ -6,7 +6,7 @@ import { type Lz4Events, Publisher, Pull, Push, Subscriber } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
 import { RawServer } from "../support/raw-ends.js"
-import { portOf, type RawPeer, rawZmtpPeer } from "../support/raw-peer.js"
+import { portOf, type RawPeer, rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { messagesIn, Relay } from "../support/relay.js"
 import { eventually, freePort, use } from "../support/sockets.js"
 import { dictionary, lz4 } from "../support/transports.js"
@@ -108,6 +108,19 @@ test("connections have their endpoint, as it was bound or connected", async () =
   const named = ({ lz4 }: Pull | Push) => lz4.connections.map(({ endpoint }) => endpoint).sort()
   expect(named(push)).toEqual([first, second].sort())
   expect(named(pull)).toEqual([first, pull.lastEndpoint].sort())
+})
+
+test("connections of an endpoint on all addresses have 0.0.0.0, and no scheme before their handshake", async () => {
+  const pull = use(new Pull())
+  await pull.bind(`${lz4.scheme}*:*`)
+  const endpoint = `${lz4.scheme}0.0.0.0:${portOf(pull.lastEndpoint as string)}`
+  expect(pull.lastEndpoint).toBe(endpoint)
+  const peer = use(await rawPeer(endpoint, Buffer.alloc(0)))
+  const only = () => pull.lz4.connections[0]
+  await eventually(() => pull.lz4.connections.length === 1)
+  expect(only()).toMatchObject({ endpoint, scheme: undefined })
+  peer.socket.write(handshake("PUSH", 2))
+  await eventually(() => only()?.scheme === "lz4+tcp")
 })
 
 test("connections have their peer's address, as both sides see it", async () => {

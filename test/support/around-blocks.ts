@@ -230,11 +230,14 @@ export const ownTests = {
   debugOutput: "docs/monitoring.md: Channels (2)",
 } as const
 
+/** README's Rust program, which is built together with the peer of the tests. */
+export const rust = "test/interop/rust-peer/examples/readme.rs"
+
 /** Blocks in other languages, and what tests or tries them. */
 export const elsewhere: Record<string, string> = {
   "README.md: Install": "test/package/package.test.ts",
   "docs/bridge.md: As a service": "test/package/package.test.ts",
   "README.md: Peers in other languages": "test/interop/readme.test.ts",
   "README.md: Peers in other languages (2)": "test/recorded/README.md",
-  "README.md: Peers in other languages (3)": "test/interop/rust-peer/Cargo.toml",
+  "README.md: Peers in other languages (3)": rust,
 }

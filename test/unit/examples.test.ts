@@ -8,6 +8,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -19,7 +20,7 @@ import { Codec, trainDictionary } from "zeromq-lz4/codec"
 
 import { CONNECTION, LEVEL, RECONNECT } from "../../src/sockets/diagnostics.js"
 import { Lz4 } from "../../src/sockets/lz4.js"
-import { type Example, elsewhere, examples, ownTests } from "../support/around-blocks.js"
+import { type Example, elsewhere, examples, ownTests, rust } from "../support/around-blocks.js"
 import { conversation } from "../support/capture-files.js"
 import { captureOf } from "../support/captures.js"
 import { documentedBlocks, shape, shownOutput, toCommonJs } from "../support/documents.js"
@@ -104,6 +105,12 @@ test("every block is run, or something else tests it", () => {
   const known = [...Object.keys({ ...examples, ...elsewhere }), ...Object.values(ownTests).flat()]
   expect(blocks.map(({ name }) => name).sort()).toEqual(known.sort())
   for (const file of Object.values(elsewhere)) expect(existsSync(join(root, file)), file).toBe(true)
+})
+
+test("the Rust program that is built for the tests is README's", () => {
+  expect(readFileSync(join(root, rust), "utf8")).toBe(
+    codeOf("README.md: Peers in other languages (3)"),
+  )
 })
 
 describe("JavaScript", () => {
