@@ -80,3 +80,12 @@ test("README.md has the same limits as the source", () => {
   const halfOpen = numberIn("src/transport/listener.ts", "HALF_OPEN_MAX")
   expect(text).toMatch(new RegExp(`\\b${halfOpen} connections in\\s+their handshake`))
 })
+
+test("CHANGELOG.md has the version of the package, with its date", () => {
+  const { version } = JSON.parse(read("package.json")) as { version: string }
+  const lock = JSON.parse(read("package-lock.json"))
+  expect([lock.version, lock.packages[""].version]).toEqual([version, version])
+  const [, newest, date] = /^## \[(\d[\d.]*)\] - (\S+)$/m.exec(read("CHANGELOG.md")) ?? []
+  expect(newest).toBe(version)
+  expect(date).toMatch(/^\d{4}-\d\d-\d\d$/)
+})
