@@ -453,6 +453,7 @@ export class Process {
       process: {
         nextTick: loop.nextTick,
         env: {},
+        execArgv: [],
         pid: 1,
         emitWarning: () => {},
         on: () => {},
