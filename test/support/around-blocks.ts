@@ -12,8 +12,6 @@ export interface Example {
   replace?: readonly (readonly [from: string, to: string])[]
   /** The same for parameters that have no type in JavaScript. Only for TypeScript. */
   typed?: readonly (readonly [from: string, to: string])[]
-  /** Variables of the environment. */
-  environment?: Record<string, string>
 }
 
 const closing = (...sockets: string[]) => sockets.map((socket) => `${socket}.close()`).join("\n")

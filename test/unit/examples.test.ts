@@ -73,15 +73,15 @@ beforeAll(async () => {
     symlinkSync(join(root, "node_modules", name), at("node_modules", name))
   writeFileSync(at("events.dict"), "order placed")
   copyFileSync(join(root, "test/fuzz-corpus/capture/topics.pcap"), at("capture.pcap"))
-  const jobs: [name: string, args: string[], environment: object][] = []
+  const names: string[] = []
   for (const { example, code, file } of programs) {
-    const { before = "", after = "", replace = [], typed = [], environment = {} } = example
+    const { before = "", after = "", replace = [], typed = [] } = example
     const whole = (code: string) => `${before}\n${code}\n${after}\n`
     const runnable = whole(replaced(code, replace))
     writeFileSync(at(`${file}.mjs`), await withFreePorts(runnable))
     writeFileSync(at(`${file}.cjs`), await withFreePorts(toCommonJs(runnable)))
     writeFileSync(at(`${file}.mts`), whole(replaced(code, typed)))
-    for (const name of [`${file}.mjs`, `${file}.cjs`]) jobs.push([name, [name], environment])
+    names.push(`${file}.mjs`, `${file}.cjs`)
   }
   const compilerOptions = {
     ...{ target: "es2022", lib: ["es2022", "esnext.disposable", "dom"], types: ["node"] },
@@ -90,13 +90,12 @@ beforeAll(async () => {
   writeFileSync(at("wasm.d.mts"), 'declare module "zeromq-lz4/codec.wasm"')
   const files = ["wasm.d.mts", ...programs.map(({ file }) => `${file}.mts`)]
   writeFileSync(at("tsconfig.json"), JSON.stringify({ compilerOptions, files }))
-  types = run(join(root, "node_modules/.bin/tsc"), ["-p", "."])
   const queue = inTurns(AT_A_TIME)
-  for (const [name, args, environment] of jobs)
-    results.set(
-      name,
-      queue(() => run(process.execPath, args, environment)),
-    )
+  types = queue(() => run(join(root, "node_modules/.bin/tsc"), ["-p", "."]))
+  for (const name of names) {
+    const result = queue(() => run(process.execPath, [name]))
+    results.set(name, result)
+  }
 })
 
 afterAll(() => directory[Symbol.dispose]())
@@ -302,10 +301,9 @@ async function withFreePorts(code: string): Promise<string> {
   return code.replaceAll("//collector:", "//127.0.0.1:")
 }
 
-function run(program: string, args: string[], environment: object = {}): Promise<Result> {
+function run(program: string, args: string[]): Promise<Result> {
   return new Promise((resolve) => {
-    const env = { ...process.env, ...environment }
-    execFile(program, args, { cwd: directory.path, env }, (error, output, errors) => {
+    execFile(program, args, { cwd: directory.path }, (error, output, errors) => {
       const lines = output === "" ? [] : output.replace(/\n$/, "").split("\n")
       resolve({ code: error ? (error.code ?? error.signal ?? null) : 0, lines, errors })
     })
