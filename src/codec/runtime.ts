@@ -39,7 +39,8 @@ export const nextTick: NodeJS.Process["nextTick"] = /* @__PURE__ */ real(
   "nextTick",
 )
 
-export const performance = (host.getBuiltinModule?.("node:perf_hooks").performance ??
-  real(globalThis, "performance")) as typeof import("node:perf_hooks").performance
+const clock = /* @__PURE__ */ real({ performance }, "performance")
 /** Returns the milliseconds since a fixed point in time. */
-export const clockMs: () => number = /* @__PURE__ */ performance.now.bind(performance)
+export const clockMs: () => number = /* @__PURE__ */ (
+  clock === performance ? clock : (Object.getPrototypeOf(clock) as Performance)
+).now.bind(clock) // Fake timers put a now() of theirs on the real clock as well.

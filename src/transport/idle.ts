@@ -1,4 +1,4 @@
-import { performance } from "../codec/runtime.js"
+import { performance } from "node:perf_hooks"
 
 /**
  * Returns the total milliseconds that the event loop of this thread has waited for I/O; 0 if the

@@ -1,5 +1,6 @@
 /** Measures the networks of connections. */
-import { clockMs, performance } from "../codec/runtime.js"
+import { performance } from "node:perf_hooks"
+import { clockMs } from "../codec/runtime.js"
 import { Average } from "./average.js"
 
 /** The share of time that a connection waits if the network is its limit. */
@@ -34,7 +35,7 @@ export interface Clock {
 
 /** The clock of this thread. */
 export const clock: Clock = {
-  now: () => clockMs(),
+  now: clockMs,
   activeMs: () => performance.eventLoopUtilization().active,
 }
 

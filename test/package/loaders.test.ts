@@ -1,5 +1,5 @@
 /**
- * Loading the package, in each version of Node: both module systems at once, Jest, a bundle. webpack
+ * Loading the package, in each version of Node: both module systems at once, Jest, fake timers, a bundle. webpack
  * and TypeScript are in resolution.test.ts, and other tools in `test/loaders`.
  */
 import { cpSync } from "node:fs"
@@ -15,6 +15,7 @@ import {
   toolsIn,
 } from "../support/loaders.js"
 import { installLocked, root, run, temporaryDirectory } from "../support/packed.js"
+import { freePort } from "../support/sockets.js"
 
 const directory = temporaryDirectory()
 let project: Project
@@ -35,6 +36,23 @@ describe("Jest 30, without flags", () => {
     runJest(project, "30", file)
   })
 })
+
+describe.each(["after", "before"])(
+  "fake timers that are installed %s the package is loaded",
+  (when) => {
+    test("of Jest", async () => {
+      const more = { fakeTimers: { enableGlobally: when === "before" } }
+      const environment = { FAKE_TIMERS: when, FREE_PORT: String(await freePort()) }
+      runJest(project, "30", "fake-timers.spec.cjs", [], { more, environment })
+    })
+
+    test("of Sinon", async () => {
+      const sinon = join(toolsIn("jest-30"), "node_modules/sinon")
+      const args = ["fake-timers.cjs", sinon, String(await freePort()), when]
+      expect(run(process.execPath, args, project.directory).trim()).toBe("all works")
+    })
+  },
+)
 
 describe.each<Format>(["esm", "cjs"])("esbuild to %s", (format) => {
   test.each(["program.mjs", "program.cjs"])("a bundle of %s works", async (entry) => {

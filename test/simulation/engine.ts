@@ -95,6 +95,7 @@ type Evaluate = (require: Require, module: { exports: unknown }, globals: Global
 
 const NAMES = [
   "process",
+  "performance",
   "Math",
   "Atomics",
   "crypto",
@@ -376,6 +377,7 @@ export class Process {
     // Ids count up, so that peers can choose those that are assigned next.
     if (id === "node:crypto")
       return { webcrypto: { getRandomValues: (ids: Uint32Array) => ids.fill(++this.#lastId) } }
+    if (id === "node:perf_hooks") return { performance: this.#performance(loop) }
     return known[id] ?? this.#module(id)
   }
 
@@ -394,9 +396,8 @@ export class Process {
     }
   }
 
-  /** The modules from which src/codec/runtime.ts takes timers and clock; undefined for others. */
+  /** The module from which src/codec/runtime.ts takes timers; undefined for others. */
   #builtin(id: string, loop: EventLoop): unknown {
-    if (id === "node:perf_hooks") return { performance: this.#performance(loop) }
     if (id !== "node:timers") return undefined
     return {
       setTimeout: loop.setTimeout,
@@ -460,6 +461,7 @@ export class Process {
         stderr: { write: () => true },
         getBuiltinModule: (id: string) => this.#builtin(id, loop),
       },
+      performance: this.#performance(loop),
       Math: math,
       Atomics: atomicsFor(loop, random.fork(1), this.#atomicShare),
       WebAssembly: {

@@ -19,5 +19,4 @@ export const queueMicrotask: Any = named("queueMicrotask")
 export const nextTick = (callback: Any, ...args: unknown[]): void =>
   process.nextTick(callback, ...args)
 
-export { performance } from "node:perf_hooks"
 export const clockMs = (): number => performance.now()

@@ -99,12 +99,16 @@ export async function bundleWithWebpack(project: Project, bundle: Bundle): Promi
   return file
 }
 
-/** Runs Jest on a file. TypeScript is checked and compiled to CommonJS. */
+/**
+ * Runs Jest on a file, with options of its own and an environment if there are any. TypeScript is
+ * checked and compiled to CommonJS.
+ */
 export function runJest(
   project: Project,
   version: "29" | "30",
   file: string,
   flags: string[] = [],
+  { more = {}, environment = {} }: { more?: object; environment?: NodeJS.ProcessEnv } = {},
 ): void {
   const tools = join(toolsIn(`jest-${version}`), "node_modules")
   const config = join(project.directory, `jest-${version}.json`)
@@ -118,8 +122,9 @@ export function runJest(
     transform: { "\\.ts$": [join(tools, "ts-jest"), { tsconfig }] },
     moduleFileExtensions: ["js", "ts", "mjs", "cjs", "json"],
     cacheDirectory: join(project.directory, `.jest-${version}`),
+    ...more,
   }
   writeFileSync(config, JSON.stringify(options))
   const jest = [join(tools, "jest/bin/jest.js"), "--config", config, "--runInBand", file]
-  run(process.execPath, [...flags, ...jest], project.directory)
+  run(process.execPath, [...flags, ...jest], project.directory, environment)
 }

@@ -34,10 +34,18 @@ export function temporaryDirectory(): Disposable & { path: string } {
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) }
 }
 
-/** Returns the output of a program. Throws with all of its output if it fails. */
-export function run(program: string, args: string[], cwd: string): string {
+/** Returns the output of a program; `environment` is added to this process's. Throws with all of its output if it fails. */
+export function run(
+  program: string,
+  args: string[],
+  cwd: string,
+  environment: NodeJS.ProcessEnv = {},
+): string {
   try {
-    return execFileSync(program, args, { cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] })
+    return execFileSync(program, args, {
+      ...{ cwd, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] },
+      env: { ...process.env, ...environment },
+    })
   } catch (error) {
     const { message, stdout, stderr } = error as Error & { stdout: string; stderr: string }
     throw new Error(`${program} ${args.join(" ")}: ${message}\n${stdout}${stderr}`)

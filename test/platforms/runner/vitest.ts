@@ -3,6 +3,7 @@
  * Vitest as a whole does not start in Wine 8: the bundler that it loads needs a library that Wine
  * does not have, bcryptprimitives.dll.
  */
+import { mock } from "node:test"
 import {
   ASYMMETRIC_MATCHERS_OBJECT,
   chai,
@@ -27,6 +28,12 @@ export {
   test,
 } from "@vitest/runner"
 export { expectTypeOf } from "expect-type"
+
+/** Node's fake timers, because vitest's are not in a package of their own. */
+export const vi = {
+  useFakeTimers: (): void => mock.timers.enable(),
+  useRealTimers: (): void => mock.timers.reset(),
+}
 
 // Assertions that the plugins add to chai; vitest declares them internally.
 interface Attachable {

@@ -61,6 +61,10 @@ export const leftOut = {
       ),
     ),
   ),
+  "fake-timers": {
+    "fake timers that were installed before the package was loaded do not stop > *":
+      "those of vitest can be recognised, but only Node's are there",
+  },
   flush: all(terminate, [
     "a service that receives SIGTERM delivers its messages, and waits no longer than its timeout",
   ]),
