@@ -255,10 +255,10 @@ export const mutations: readonly Mutation[] = [
       {
         file: "src/patterns/xsub.ts",
         from: `  override hiccuped(pipe: Pipe): void {
-    for (const topic of this.topics) {`,
+    for (const topic of this.topics) pipe`,
         to: `  override hiccuped(pipe: Pipe): void {
     if (pipe.peerRoutingId !== undefined) return
-    for (const topic of this.topics) {`,
+    for (const topic of this.topics) pipe`,
       },
     ],
   },
