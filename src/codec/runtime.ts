@@ -38,6 +38,7 @@ export const nextTick: NodeJS.Process["nextTick"] = /* @__PURE__ */ real(
   host as NodeJS.Process,
   "nextTick",
 )
+export const hrtime: NodeJS.HRTime = /* @__PURE__ */ real(host as NodeJS.Process, "hrtime")
 
 const clock = /* @__PURE__ */ real({ performance }, "performance")
 /** Returns the milliseconds since a fixed point in time. */

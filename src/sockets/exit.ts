@@ -6,7 +6,7 @@
  */
 
 import type { Context, Socket } from "zeromq"
-import { setImmediate, setTimeout } from "../codec/runtime.js"
+import { hrtime, setImmediate, setTimeout } from "../codec/runtime.js"
 import { flushAll } from "../patterns/flusher.js"
 import { BlockingDeparture } from "../thread/departure.js"
 import type { Departure } from "../transport/transport.js"
@@ -15,6 +15,8 @@ import type { SocketState } from "./state.js"
 
 /** Milliseconds after which zeromq.js prints why the process has not exited. */
 const WARNING_MS = 500
+/** Nanoseconds of JavaScript that a process of Node 20 runs at its end. */
+const SETTLING_NS = 20_000_000n
 
 /** An endpoint that was released. */
 interface Leaving {
@@ -115,6 +117,16 @@ function depart(): void {
   }
   for (const { endpoint, context } of leaving) add(endpoint, endpoint.lingerLeftMs, context)
   departure.wait(limitMs, { afterMs: WARNING_MS, warn: () => warn(context) })
+  if (process.version.startsWith("v20.")) settle()
+}
+
+/**
+ * Lets V8 collect garbage if a compiler thread waits for it: Node 20 joins that thread next, and the
+ * process would never end (nodejs/node#54918). A loop gives V8 the opportunity in each iteration.
+ */
+function settle(): void {
+  const endNs = hrtime.bigint() + SETTLING_NS
+  while (hrtime.bigint() < endNs);
 }
 
 function warnOfLeaving(): void {

@@ -19,4 +19,5 @@ export const queueMicrotask: Any = named("queueMicrotask")
 export const nextTick = (callback: Any, ...args: unknown[]): void =>
   process.nextTick(callback, ...args)
 
+export const { hrtime } = process
 export const clockMs = (): number => performance.now()

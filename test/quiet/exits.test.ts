@@ -1,0 +1,63 @@
+/**
+ * Processes that run hot right up to their end. In Node 20, V8 may then wait forever for a garbage collection
+ * (nodejs/node#54918).
+ */
+import { availableParallelism } from "node:os"
+import { expect, test } from "vitest"
+import { Pull } from "zeromq-lz4"
+
+import { Script } from "../support/running-script.js"
+import { anyPort, use } from "../support/sockets.js"
+import { lz4 } from "../support/transports.js"
+
+/** Number of processes for each ending; `npm run test:exits` runs more. */
+const RUNS = Number(process.env.EXIT_RUNS ?? 30)
+const MESSAGES = 5000
+/** A process that takes longer hangs. */
+const LIMIT_MS = 60_000
+
+const endings = [
+  [
+    "receives SIGTERM",
+    `process.once("SIGTERM", async () => {
+       push.close(); await push.lz4.flush({ timeout: 10_000 }); process.exit() });
+     setInterval(() => {}, 1e6); process.kill(process.pid, "SIGTERM")`,
+  ],
+  ["flushes and exits", "await push.lz4.flush(); process.exit()"],
+  ["closes its socket", "push.close()"],
+  ["has nothing left to do", ""],
+] as const
+
+test.each(endings)(
+  "a process ends that has sent thousands of messages and %s",
+  async (_, ending) => {
+    const pull = use(new Pull({ receiveHighWaterMark: 0 }))
+    await pull.bind(anyPort(lz4))
+    const receiving = (async () => {
+      for await (const _ of pull);
+    })()
+    const source = `const push = new zmq.Push({ sendHighWaterMark: 0 });
+    push.connect(argument.endpoint);
+    const body = JSON.stringify({ event: "login", user: "someone", tags: ["a", "b", "c"], at: 1234567 });
+    for (let i = 0; i < ${MESSAGES}; i++) await push.send(i + body);
+    ${ending}`
+    let left = RUNS
+    let hung = 0
+    const runSome = async () => {
+      while (left-- > 0) {
+        const script = new Script(source, { endpoint: pull.lastEndpoint })
+        const limit = setTimeout(() => {
+          hung++
+          script.process.kill("SIGKILL")
+        }, LIMIT_MS)
+        const ended = await script.ended()
+        clearTimeout(limit)
+        if (ended.signal === null) expect(ended, script.errors).toEqual({ code: 0, signal: null })
+      }
+    }
+    await Promise.all(Array.from({ length: 2 * availableParallelism() }, runSome))
+    expect(hung).toBe(0)
+    pull.close()
+    await receiving
+  },
+)
