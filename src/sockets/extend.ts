@@ -212,7 +212,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
     // zeromq.js itself checks sockets that only have libzmq's endpoints.
     if (state.core || isOurs) checkFree(state)
     if (isOurs) return lz4Endpoints[name](socket, state, args)
-    return explainRefusal(nativeRefusalReason(args), () =>
+    return explainRefusal(nativeRefusalReason(args), args, () =>
       nativeEndpoints[name](socket, state, args),
     )
   })

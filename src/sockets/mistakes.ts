@@ -15,6 +15,7 @@ import {
   zmqError,
 } from "../transport/zmq-error.js"
 import { defineEndpointMethods } from "./endpoint-methods.js"
+import { ENDPOINT_OPTIONS } from "./endpoint-options.js"
 
 // -- Options -----------------------------------------------------------------------
 
@@ -172,11 +173,17 @@ type RefusalReason = (args: readonly unknown[]) => string | undefined
  * completed with the reason. The errors remain those of zeromq.js, with their codes, and are thrown
  * or rejected as before.
  */
-export function explainRefusal(reason: string | undefined, call: () => unknown): unknown {
+export function explainRefusal(
+  reason: string | undefined,
+  args: readonly unknown[],
+  call: () => unknown,
+): unknown {
   if (reason === undefined) return call()
   const fail = (error: unknown): never => {
-    if (isAboutOptions(error))
-      throw Object.assign(explain(error, reason), { code: "ERR_INVALID_ARG_VALUE" })
+    if (isAboutOptions(error)) {
+      const code = args.some(hasOptionOfOurs) && { code: "ERR_INVALID_ARG_VALUE" }
+      throw Object.assign(explain(error, reason), code)
+    }
     throw isRefusal(error) ? explain(error, reason) : error
   }
   try {
@@ -196,6 +203,10 @@ function isRefusal(error: unknown): error is Error {
 /** Returns whether an error is zeromq.js's for options of an endpoint, which it does not know. */
 function isAboutOptions(error: unknown): error is Error {
   return (error as Error).message?.startsWith("Expected 1 argu")
+}
+
+function hasOptionOfOurs(arg: unknown): boolean {
+  return arg instanceof Object && ENDPOINT_OPTIONS.some((name) => Object.hasOwn(arg, name))
 }
 
 /** A scheme that was probably meant to be ours, and the rest of the address. */
@@ -236,7 +247,7 @@ export function withoutLz4<C extends new (...args: any[]) => Socket>(Base: C, sp
       ? explanation(address, `is not for ${Base.name}, which speaks ${speaks}, not ZMTP`)
       : nativeRefusalReason([address])
     const call = Base.prototype[name] as (...args: unknown[]) => unknown
-    return explainRefusal(reason, () => call.apply(socket, args))
+    return explainRefusal(reason, args, () => call.apply(socket, args))
   })
   Object.defineProperty(Socket, "name", { value: Base.name })
   return Socket
