@@ -6,17 +6,16 @@
  */
 
 import type { Context, Socket } from "zeromq"
-import { hrtime, setImmediate, setTimeout } from "../codec/runtime.js"
+import { setImmediate, setTimeout } from "../codec/runtime.js"
 import { flushAll } from "../patterns/flusher.js"
 import { BlockingDeparture } from "../thread/departure.js"
 import type { Departure } from "../transport/transport.js"
+import { forgetExit, listenForExit } from "./exit-listeners.js"
 import { Hold } from "./hold.js"
 import type { SocketState } from "./state.js"
 
 /** Milliseconds after which zeromq.js prints why the process has not exited. */
 const WARNING_MS = 500
-/** Nanoseconds of JavaScript that a process of Node 20 runs at its end. */
-const SETTLING_NS = 20_000_000n
 
 /** An endpoint that was released. */
 interface Leaving {
@@ -28,16 +27,17 @@ interface Leaving {
 const watched = new Set<SocketState>()
 /** Endpoints that were closed but have messages to send, with the contexts of their sockets. */
 const leaving = new Set<{ endpoint: Leaving; context: Context | undefined }>()
-let isListening = false
 /** Whether the other handlers of "beforeExit" have had a turn to send messages. */
 let isAnnounced = false
 let isHolding = false
 const hold = new Hold()
+const atExit = { beforeExit: closeCores, exit: depart }
 
 // zeromq.js closes a socket that is collected without close().
 const collected = new FinalizationRegistry<SocketState>((state) => {
   watched.delete(state)
   closeCore(state)
+  forgetIfIdle()
 })
 
 function closeCore({ core }: SocketState): void {
@@ -48,24 +48,29 @@ function closeCore({ core }: SocketState): void {
 export function watch(socket: Socket, state: SocketState): void {
   watched.add(state)
   collected.register(socket, state, state)
-  if (isListening) return
-  isListening = true
-  process.on("beforeExit", closeCores)
-  process.on("exit", depart)
+  listenForExit(atExit)
+}
+
+/** Lets this copy of the package be collected if it has nothing to do at the end of the process. */
+function forgetIfIdle(): void {
+  if (watched.size === 0 && leaving.size === 0) forgetExit(atExit)
 }
 
 /** Drops the state of a closed socket, because its listeners may refer to the socket. */
 export function unwatch(state: SocketState): void {
   watched.delete(state)
   collected.unregister(state)
+  forgetIfIdle()
 }
 
 /** Registers an endpoint that still has messages to send. Returns the callback for when it has none. */
 export function exitsLater(endpoint: Leaving, context: Context | undefined): () => void {
   const entry = { endpoint, context }
   leaving.add(entry)
+  listenForExit(atExit)
   return () => {
     leaving.delete(entry)
+    forgetIfIdle()
     if (!isHolding || leaving.size > 0) return
     isHolding = false
     hold.unref()
@@ -117,16 +122,6 @@ function depart(): void {
   }
   for (const { endpoint, context } of leaving) add(endpoint, endpoint.lingerLeftMs, context)
   departure.wait(limitMs, { afterMs: WARNING_MS, warn: () => warn(context) })
-  if (process.version.startsWith("v20.")) settle()
-}
-
-/**
- * Lets V8 collect garbage if a compiler thread waits for it: Node 20 joins that thread next, and the
- * process would never end (nodejs/node#54918). A loop gives V8 the opportunity in each iteration.
- */
-function settle(): void {
-  const endNs = hrtime.bigint() + SETTLING_NS
-  while (hrtime.bigint() < endNs);
 }
 
 function warnOfLeaving(): void {

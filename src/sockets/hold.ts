@@ -9,7 +9,8 @@ let timer: NodeJS.Timeout | undefined
 function add(): void {
   if (references++ > 0) return
   if (timer) timer.ref()
-  else timer = setInterval(() => {}, FOREVER_MS)
+  // Not a function of this module: the timer stays, and must not keep a copy of the package alive.
+  else timer = setInterval(Function.prototype as () => void, FOREVER_MS)
 }
 
 function remove(): void {

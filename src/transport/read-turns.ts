@@ -133,7 +133,8 @@ function beginTurnLater(): void {
   setImmediate(beginTurn).unref()
   if (!waker) {
     const { port1, port2 } = new MessageChannel()
-    port2.on("message", () => {}).unref()
+    // Not a function of this module: the port stays, and must not keep a copy of the package alive.
+    port2.on("message", Function.prototype as () => void).unref()
     waker = port1
   }
   waker.postMessage(undefined)

@@ -458,6 +458,7 @@ export class Process {
         pid: 1,
         emitWarning: () => {},
         on: () => {},
+        off: () => {},
         stderr: { write: () => true },
         getBuiltinModule: (id: string) => this.#builtin(id, loop),
       },
