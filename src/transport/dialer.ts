@@ -4,6 +4,7 @@ import { Backoff } from "./backoff.js"
 import type { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { type Destination, familyOf } from "./endpoint.js"
+import { type Attempt, attemptBegan, attemptEnded } from "./pending-attempts.js"
 import { connectTcp } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 import type {
@@ -22,7 +23,7 @@ import type {
 const VIOLATION_PAUSE_MS = 1000
 
 /** A connected endpoint: keeps one connection, and makes it again when it is lost. */
-export class Dialer implements PeerDialer {
+export class Dialer implements PeerDialer, Attempt {
   connection: Connection | undefined
   readonly #destination: Destination
   readonly #options: ConnectionOptions
@@ -57,6 +58,7 @@ export class Dialer implements PeerDialer {
     }
     const channel = connectTcp(this.#destination, this.#tcp)
     this.#attempt = channel
+    attemptBegan(this)
     let isResolved = false
     const begin = () => {
       isResolved = true
@@ -79,14 +81,14 @@ export class Dialer implements PeerDialer {
           channel.socket.destroy(error as Error) // there is no memory for it: a failed attempt
           return
         }
-        this.#attempt = undefined
+        this.#attemptEnded()
         this.#backoff.reset()
         // Report it first: the handshake may end as soon as it begins.
         this.connection = connection
         this.#emit({ type: "opened", connection })
       },
       closed: () => {
-        this.#attempt = undefined
+        this.#attemptEnded()
         if (this.#closed) return
         // As with libzmq, there is no socket to close before the address is known.
         if (isResolved) this.#emit({ type: "attemptFailed" })
@@ -105,6 +107,16 @@ export class Dialer implements PeerDialer {
   close(): void {
     this.#closed = true
     clearTimeout(this.#pause)
+    this.interrupt()
+    attemptEnded(this)
+  }
+
+  #attemptEnded(): void {
+    this.#attempt = undefined
+    attemptEnded(this)
+  }
+
+  interrupt(): void {
     if (!this.#attempt) return
     this.#attempt.handlers = {}
     this.#attempt.socket.destroy()

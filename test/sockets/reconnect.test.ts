@@ -3,12 +3,11 @@
  * depend on the machine; tcp:// is the reference for the counts.
  */
 import { once } from "node:events"
-import { readFileSync } from "node:fs"
 import { connect, createServer, type Socket } from "node:net"
-import { Worker } from "node:worker_threads"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { Context, Pull, Push } from "zeromq-lz4"
 
+import { deaf, dialling } from "../support/deaf-port.js"
 import { ended } from "../support/ended.js"
 import { sendLate } from "../support/late-sender.js"
 import { portOf } from "../support/raw-peer.js"
@@ -81,37 +80,6 @@ async function expectPeace(
   const { attempts } = peer
   await othersTry(transport, 30, 10)
   expect(peer.attempts).toBe(attempts)
-}
-
-/** A port whose queue is full, so that the system does not answer. */
-async function deaf(): Promise<number> {
-  const source = `const { parentPort } = require("node:worker_threads")
-    const server = require("node:net").createServer()
-    server.listen({ port: 0, host: "127.0.0.1", backlog: 1 }, () => {
-      parentPort.postMessage(server.address().port)
-      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)
-    })`
-  const worker = new Worker(source, { eval: true })
-  const [port] = (await once(worker, "message")) as [number]
-  const fillers = Array.from({ length: 4 }, () => connect(port, "127.0.0.1").on("error", () => {}))
-  onTestFinished(async () => {
-    for (const filler of fillers) filler.destroy()
-    await worker.terminate()
-  })
-  await Promise.all(fillers.slice(0, 2).map((filler) => once(filler, "connect")))
-  await eventually(() => dialling(port).length === fillers.length - 2)
-  return port
-}
-
-/** Returns the local ports that are waiting for an answer from this one. */
-function dialling(port: number): string[] {
-  const SYN_SENT = "02"
-  const hex = port.toString(16).toUpperCase().padStart(4, "0")
-  return readFileSync("/proc/net/tcp", "utf8")
-    .split("\n")
-    .map((line) => line.trim().split(/\s+/))
-    .filter(([, , remote, state]) => remote?.endsWith(`:${hex}`) && state === SYN_SENT)
-    .map(([, local]) => local as string)
 }
 
 describe.each(transports)("over $name", (transport) => {

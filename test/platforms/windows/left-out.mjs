@@ -94,6 +94,10 @@ export const leftOut = {
     "over 'tcp://' > a thousand peers connect to one socket at once, and each gets a reply": slow,
     "over 'tcp://' > one socket connects a thousand times at once": slow,
   },
+  "pending-attempts": {
+    "over 'tcp://' > *": proc,
+    "over 'lz4+tcp://' > *": proc,
+  },
   reconnect: {
     "over 'tcp://' > an attempt without an answer ends after connectTimeout, and another follows":
       proc,

@@ -1,0 +1,75 @@
+/**
+ * Lets a process end while attempts to connect are pending, as over tcp://: libuv keeps the event loop
+ * alive for each, referenced or not, until the system gives up, which may take minutes.
+ */
+import { clearTimeout, setTimeout } from "../codec/runtime.js"
+
+/** An attempt to connect that can be interrupted. */
+export interface Attempt {
+  /** Gives up the attempt, without a report. */
+  interrupt(): void
+  /** Makes the attempt again. */
+  dial(): void
+}
+
+/** Milliseconds until the event loop is looked at; twice as many after each mistake. */
+const CHECK_FIRST_MS = 50
+const CHECK_MAX_MS = 10_000
+/** Milliseconds in which an event loop with nothing left to do has ended. */
+const END_MS = 20
+
+/** Node's names for an attempt, and for standard output and error, which do not keep a loop alive. */
+const ATTEMPT = "ConnectWrap"
+const STREAM = /^(TTY|Pipe)Wrap$/
+const STREAMS_MAX = 2
+
+const pending = new Set<Attempt>()
+const interrupted = new Set<Attempt>()
+let checkMs = CHECK_FIRST_MS
+let timer: NodeJS.Timeout | undefined
+
+export function attemptBegan(attempt: Attempt): void {
+  pending.add(attempt)
+  timer ??= setTimeout(check, checkMs).unref()
+}
+
+/** The attempt succeeded, failed, or is no longer wanted. */
+export function attemptEnded(attempt: Attempt): void {
+  pending.delete(attempt)
+  interrupted.delete(attempt)
+  if (pending.size + interrupted.size > 0) return
+  clearTimeout(timer)
+  timer = undefined
+}
+
+/** Interrupts the attempts if nothing else seems to keep the event loop alive. */
+function check(): void {
+  if (!areAllThatIsLeft()) {
+    timer = setTimeout(check, checkMs).unref()
+    return
+  }
+  for (const attempt of pending) {
+    interrupted.add(attempt)
+    attempt.interrupt()
+  }
+  pending.clear()
+  timer = setTimeout(repeat, END_MS).unref()
+}
+
+function areAllThatIsLeft(): boolean {
+  // Not in all runtimes.
+  const resources = process.getActiveResourcesInfo?.() ?? []
+  const attempts = resources.filter((name) => name === ATTEMPT).length
+  const streams = resources.filter((name) => STREAM.test(name)).length
+  const others = resources.length - attempts - streams
+  return attempts > 0 && attempts <= pending.size && streams <= STREAMS_MAX && others === 0
+}
+
+/** The loop has not ended: something that Node does not list keeps it alive, or standard input. */
+function repeat(): void {
+  timer = undefined
+  checkMs = Math.min(2 * checkMs, CHECK_MAX_MS)
+  const attempts = [...interrupted]
+  interrupted.clear()
+  for (const attempt of attempts) attempt.dial()
+}
