@@ -4,6 +4,7 @@
 import nodeModule from "node:module"
 import type * as zmq from "zeromq"
 import type * as draft from "zeromq/draft.js"
+import type * as compat from "zeromq/v5-compat.js"
 
 /**
  * The `require` of CommonJS; undefined in ES modules. The build replaces the name by `require`,
@@ -15,6 +16,11 @@ export const loadZeromq = (): typeof zmq =>
   load("zeromq", () => typeof nodeRequire === "function" && nodeRequire("zeromq"))
 export const loadDraft = (): typeof draft =>
   load("zeromq/draft.js", () => typeof nodeRequire === "function" && nodeRequire("zeromq/draft.js"))
+export const loadV5Compat = (): typeof compat =>
+  load(
+    "zeromq/v5-compat",
+    () => typeof nodeRequire === "function" && nodeRequire("zeromq/v5-compat"),
+  )
 
 function load<T>(name: string, byLiteral: () => T | false): T {
   try {

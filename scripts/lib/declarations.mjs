@@ -39,7 +39,8 @@ export function rollUpDeclarations() {
     const text = commonJs(read(join(emitted, `${module}.d.ts`)))
     write(`${module}.d.cts`, text)
     // `export *` leaves out the default export.
-    write(`${module}.d.ts`, module === "index" ? text : `export * from "./${module}.cjs"\n`)
+    const hasDefault = /\bdefault\b/.test(text)
+    write(`${module}.d.ts`, hasDefault ? text : `export * from "./${module}.cjs"\n`)
   }
 }
 
@@ -52,7 +53,11 @@ export const declarationFaults = () => [
   // The types that it refers to can be imported from zeromq-lz4.
   ...copied.flatMap((module) =>
     extract(module, {}).filter(
-      (fault) => fault.startsWith(`build/types/${module}.d.ts`) && !fault.includes("Lz4Class"),
+      (fault) =>
+        fault.startsWith(`build/types/${module}.d.ts`) &&
+        !fault.includes("Lz4Class") &&
+        // The numbers of libzmq.
+        !/"(ZMQ|STATE)_/.test(fault),
     ),
   ),
 ]

@@ -31,14 +31,18 @@ describe("without zeromq", () => {
     expect(find, "a zeromq that all in the directory for temporary files find").toThrow()
   })
 
-  test.each(["zeromq-lz4", "zeromq-lz4/draft"])("the error of %s says what to install", (entry) => {
-    const says = ["ERR_LZ4_ZEROMQ_MISSING", "npm install zeromq"].join(" ")
-    const print = "({ code, message }) => console.log(code, message.match(/npm install zeromq/)[0])"
-    const imported = `import(${JSON.stringify(entry)}).catch(${print})`
-    const required = `try { require(${JSON.stringify(entry)}) } catch (error) { (${print})(error) }`
-    for (const script of [imported, required])
-      expect(run(process.execPath, ["-e", script], bare).trim()).toBe(says)
-  })
+  test.each(["zeromq-lz4", "zeromq-lz4/draft", "zeromq-lz4/v5-compat"])(
+    "the error of %s says what to install",
+    (entry) => {
+      const says = ["ERR_LZ4_ZEROMQ_MISSING", "npm install zeromq"].join(" ")
+      const print =
+        "({ code, message }) => console.log(code, message.match(/npm install zeromq/)[0])"
+      const imported = `import(${JSON.stringify(entry)}).catch(${print})`
+      const required = `try { require(${JSON.stringify(entry)}) } catch (error) { (${print})(error) }`
+      for (const script of [imported, required])
+        expect(run(process.execPath, ["-e", script], bare).trim()).toBe(says)
+    },
+  )
 
   test("the codec works without it", () => {
     expect(run(process.execPath, ["esm.mjs"], bare).trim()).toBe("round trip")

@@ -1,5 +1,6 @@
 import zmq, { type EndpointOptions, Push, Router, type Traffic } from "zeromq-lz4"
 import { Client } from "zeromq-lz4/draft"
+import compat, { type Socket as OldSocket, socket, ZMQ_SNDMORE } from "zeromq-lz4/v5-compat"
 
 /** Compiled, not run: a class of a user's program. */
 export class Logging extends Push {
@@ -7,6 +8,13 @@ export class Logging extends Push {
     console.log(address)
     super.connect(address, options)
   }
+}
+
+/** Compiled, not run: a program of the old API. */
+export function old(address: string): OldSocket {
+  const push: OldSocket = socket("push", { linger: 0 })
+  push.connect(address).send("a", ZMQ_SNDMORE).send(Buffer.from("b"))
+  return compat.createSocket("pull").on("message", (part: Buffer) => console.log(part.toString()))
 }
 
 /** Compiled, not run: the sockets in a user's program. */

@@ -1,0 +1,245 @@
+/** The API of zeromq.js 5, over libzmq's tcp:// with zeromq.js's module, and with ours over both. */
+import { once } from "node:events"
+import { createRequire } from "node:module"
+import { describe, expect, onTestFinished, test } from "vitest"
+import * as ours from "zeromq-lz4/v5-compat"
+
+import { lz4, tcp } from "../support/transports.js"
+
+type Compat = typeof ours.default
+type Socket = ours.Socket
+
+const native: Compat = createRequire(import.meta.url)("zeromq/v5-compat")
+
+const ways = [
+  { name: "zeromq/v5-compat, tcp://", zmq: native, scheme: tcp.scheme },
+  { name: "zeromq-lz4/v5-compat, tcp://", zmq: ours.default, scheme: tcp.scheme },
+  { name: "zeromq-lz4/v5-compat, lz4+tcp://", zmq: ours.default, scheme: lz4.scheme },
+]
+
+test("exports everything that zeromq/v5-compat does, by name and in one object", () => {
+  const names = Object.keys(native).sort()
+  expect(Object.keys(ours.default).sort()).toEqual(names)
+  expect(
+    Object.keys(ours)
+      .filter((name) => name !== "default")
+      .sort(),
+  ).toEqual(names)
+  expect(ours.createSocket).toBe(ours.socket)
+  expect(ours.ZMQ_SNDMORE).toBe(native.ZMQ_SNDMORE)
+  expect(new ours.Socket("req")).toBeInstanceOf(native.Socket)
+})
+
+describe.each(ways)("$name", ({ zmq, scheme }) => {
+  const use = (type: ours.SocketType, options: Record<string, unknown> = {}): Socket => {
+    const socket = zmq.socket(type, { linger: 0, ...options })
+    onTestFinished(() => {
+      if (!socket.closed) socket.close()
+    })
+    return socket
+  }
+
+  const bound = async (socket: Socket): Promise<string> => {
+    const listening = once(socket, "bind")
+    socket.bind(`${scheme}127.0.0.1:*`)
+    expect(await listening).toEqual([`${scheme}127.0.0.1:*`])
+    return socket.getsockopt(zmq.ZMQ_LAST_ENDPOINT) as string
+  }
+
+  const pair = async (binds: ours.SocketType, connects: ours.SocketType, options = {}) => {
+    const [a, b] = [use(binds), use(connects, options)]
+    b.connect(await bound(a))
+    return [a, b] as const
+  }
+
+  const next = async (socket: Socket): Promise<string[]> =>
+    (await once(socket, "message")).map(String)
+
+  test("sockets have a type, options by number and by name, and can be closed", () => {
+    const socket = use("dealer", { identity: "me", backlog: 75 })
+    expect(socket.type).toBe("dealer")
+    expect(socket.getsockopt(zmq.ZMQ_BACKLOG)).toBe(75)
+    expect(socket.identity).toBe("me")
+    expect(socket.setsockopt("backlog", 50)).toBe(socket)
+    expect(socket.backlog).toBe(50)
+    socket.setsockopt(zmq.ZMQ_SNDHWM, 7)
+    expect(socket.getsockopt(zmq.ZMQ_SNDHWM)).toBe(7)
+    expect(() => socket.setsockopt(12345, 1)).toThrow("Unknown option")
+    expect(socket.closed).toBe(false)
+    expect(socket.close()).toBe(socket)
+    expect(socket.closed).toBe(true)
+  })
+
+  test("unknown types are refused", () => {
+    expect(() => zmq.socket("nothing" as never)).toThrow("Invalid socket type: nothing")
+  })
+
+  test("PUSH and PULL: messages arrive in order, and a callback tells that each was sent", async () => {
+    const [pull, push] = await pair("pull", "push")
+    const received: string[] = []
+    const all = new Promise<void>((resolve) => {
+      pull.on("message", (...parts) => {
+        received.push(parts.map(String).join("|"))
+        if (received.length === 4) resolve()
+      })
+    })
+    await new Promise<void>((resolve, reject) => {
+      push.send("1", 0, (error) => (error ? reject(error) : resolve()))
+    })
+    push.send(["2", Buffer.from("3")])
+    push.send("4", zmq.ZMQ_SNDMORE)
+    push.send("5", zmq.ZMQ_SNDMORE).send("6")
+    push.send("x".repeat(10_000))
+    await all
+    expect(received).toEqual(["1", "2|3", "4|5|6", "x".repeat(10_000)])
+  })
+
+  test("REQ and REP", async () => {
+    const [rep, req] = await pair("rep", "req")
+    rep.on("message", (message) => rep.send(`re: ${message}`))
+    for (const text of ["1", "2"]) {
+      req.send(text)
+      expect(await next(req)).toEqual([`re: ${text}`])
+    }
+  })
+
+  test.each([
+    ["router", "dealer"],
+    ["xrep", "xreq"],
+  ] as const)("%s and %s, with identities", async (binds, connects) => {
+    const [router, dealer] = await pair(binds, connects, { identity: "me" })
+    dealer.send(["1", "2"])
+    expect(await next(router)).toEqual(["me", "1", "2"])
+    router.send(["me", "3"])
+    expect(await next(dealer)).toEqual(["3"])
+  })
+
+  test("PAIR and PAIR", async () => {
+    const [a, b] = await pair("pair", "pair")
+    b.send("1")
+    expect(await next(a)).toEqual(["1"])
+    a.send("2")
+    expect(await next(b)).toEqual(["2"])
+  })
+
+  test("XPUB and SUB: topics are subscribed to, and cancelled", async () => {
+    const [xpub, sub] = await pair("xpub", "sub")
+    sub.subscribe("a")
+    expect(await next(xpub)).toEqual(["\x01a"])
+    xpub.send(["b", "not for it"])
+    xpub.send(["a", "1"])
+    expect(await next(sub)).toEqual(["a", "1"])
+    sub.unsubscribe("a")
+    expect(await next(xpub)).toEqual(["\x00a"])
+    expect(() => xpub.subscribe("a")).toThrow("Subscriber socket required")
+  })
+
+  test("PUB and XSUB", async () => {
+    const pub = use("pub")
+    const xsub = use("xsub")
+    xsub.connect(await bound(pub))
+    xsub.send("\x01a")
+    const message = next(xsub)
+    const timer = setInterval(() => pub.send(["a", "1"]), 5)
+    expect(await message).toEqual(["a", "1"])
+    clearInterval(timer)
+  })
+
+  test("bindSync() and unbindSync()", async () => {
+    const pull = use("pull")
+    pull.bindSync(`${scheme}127.0.0.1:*`)
+    const address = pull.getsockopt(zmq.ZMQ_LAST_ENDPOINT) as string
+    const push = use("push")
+    push.connect(address)
+    push.send("1")
+    expect(await next(pull)).toEqual(["1"])
+  })
+
+  test("unbind() tells when it is done, and the address is free again", async () => {
+    const pull = use("pull")
+    const address = await bound(pull)
+    await new Promise<void>((resolve, reject) => {
+      pull.on("unbind", (at) => expect(at).toBe(address))
+      pull.unbind(address, (error) => (error ? reject(error) : resolve()))
+    })
+    await new Promise<void>((resolve, reject) => {
+      use("pull").bind(address, (error) => (error ? reject(error) : resolve()))
+    })
+  })
+
+  test("an address in use is reported to the callback, or as an error", async () => {
+    const address = await bound(use("pull"))
+    const error = await new Promise<Error | undefined>((resolve) => {
+      use("pull").bind(address, resolve)
+    })
+    expect(error).toMatchObject({ code: "EADDRINUSE" })
+    const other = use("pull")
+    const [emitted] = await new Promise<unknown[]>((resolve) => {
+      other.once("error", (...all) => resolve(all))
+      other.bind(address)
+    })
+    expect(emitted).toMatchObject({ code: "EADDRINUSE" })
+  })
+
+  test("a paused socket gives its messages after resume()", async () => {
+    const [pull, push] = await pair("pull", "push")
+    pull.pause()
+    let paused = true
+    const received: boolean[] = []
+    const all = new Promise<void>((resolve) => {
+      pull.on("message", (text) => {
+        received.push(paused)
+        if (`${text}` === "last") resolve()
+      })
+    })
+    push.send("1")
+    await new Promise<void>((resolve) => {
+      push.send("2", 0, () => resolve())
+    })
+    paused = false
+    pull.resume()
+    push.send("last")
+    await all
+    expect(received).toEqual([false, false, false])
+  })
+
+  test("monitor() tells what happens to connections", async () => {
+    const pull = use("pull").monitor()
+    const heard = (socket: Socket, name: string) =>
+      new Promise<string>((resolve) => {
+        socket.on(name, (_, address) => resolve(address))
+      })
+    const listening = heard(pull, "listen")
+    const accepted = heard(pull, "accept")
+    const address = await bound(pull)
+    expect(await listening).toBe(address)
+    const push = use("push").monitor()
+    const connected = heard(push, "connect")
+    push.connect(address)
+    expect(await connected).toBe(address)
+    await accepted
+    const gone = heard(push, "disconnect")
+    pull.close()
+    expect(await gone).toBe(address)
+  })
+
+  test.each([
+    ["pull", "push", "push", "pull"],
+    ["router", "dealer", "req", "rep"],
+  ] as const)("proxy() from %s to %s", async (front, back, first, last) => {
+    const [frontend, backend] = [use(front), use(back)]
+    const [one, other] = [use(first), use(last)]
+    one.connect(await bound(frontend))
+    other.connect(await bound(backend))
+    zmq.proxy(frontend, backend)
+    one.send("question")
+    expect(await next(other)).toEqual(["question"])
+    if (last !== "rep") return
+    other.send("answer")
+    expect(await next(one)).toEqual(["answer"])
+  })
+})
+
+test("zeromq/v5-compat itself does not know lz4+tcp://", () => {
+  expect(() => native.socket("push").connect("lz4+tcp://127.0.0.1:1")).toThrow("Protocol not")
+})
