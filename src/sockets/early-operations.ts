@@ -1,4 +1,5 @@
 import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
+import { shorten } from "../transport/zmq-error.js"
 import type { Core } from "./core.js"
 import { Hold } from "./hold.js"
 import { busyError } from "./mistakes.js"
@@ -33,7 +34,7 @@ export class EarlyOperations {
     timeoutMs: number,
     begin: (core: Core | undefined, timeoutMs: number) => Promise<T>,
   ): Promise<T> {
-    if (this.isWaiting(name)) throw busyError(name)
+    if (this.isWaiting(name)) throw shorten(busyError(name), this.wait)
     return new Promise<unknown>((resolve, reject) => {
       const timer =
         timeoutMs > 0 ? setTimeout(() => this.#begin(name, undefined, 0), timeoutMs) : undefined

@@ -1,7 +1,8 @@
-import { isArrayBuffer, isTypedArray } from "node:util/types"
+import { isArrayBuffer, isDataView, isTypedArray } from "node:util/types"
 import { placeOf } from "../codec/fixed-view.js"
 import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType } from "../patterns/socket-type.js"
+import { explain } from "../transport/zmq-error.js"
 
 /** The result of `receive`: the parts, and for some draft types their routing. */
 export type Received = (Buffer | Routing)[]
@@ -22,10 +23,15 @@ function toPart(value: unknown): Buffer {
   if (value === null) return EMPTY
   // A detached buffer also has no length, and cannot be copied.
   if (isPlainBuffer(value)) return value.length > 0 ? value : EMPTY
-  if (ArrayBuffer.isView(value)) {
-    const { buffer, byteOffset, byteLength } = isTypedArray(value) ? placeOf(value) : value
+  if (isTypedArray(value)) {
+    const { buffer, byteOffset, byteLength } = placeOf(value)
     return view(buffer, byteOffset, byteLength)
   }
+  if (isDataView(value))
+    throw explain(
+      new Error("Invalid argument"),
+      "a DataView is not sent, but a Uint8Array of its memory is",
+    )
   // An ArrayBuffer of another realm is not an instance of this realm's class.
   if (isArrayBuffer(value)) return view(value, 0, value.byteLength)
   return Buffer.from(`${value as string}`)

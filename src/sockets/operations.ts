@@ -4,7 +4,7 @@ import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns
 import { ONE_WAY, SOCKET_TYPES } from "../patterns/types.js"
 import { Deadline } from "../transport/deadline.js"
 import { caughtUp, fellBehind } from "../transport/read-turns.js"
-import { zmqError } from "../transport/zmq-error.js"
+import { shorten, zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { checkFree } from "./blocking.js"
 import type { Hold } from "./hold.js"
@@ -136,7 +136,7 @@ export class Operations implements SocketTypeEvents {
   /** @throws Error with code EBUSY or EBADF if the socket can neither send nor receive now. */
   checkUsable(): void {
     checkFree(this.#state)
-    if (this.isClosed) throw zmqError("EBADF")
+    if (this.isClosed) throw shorten(zmqError("EBADF"), this.checkUsable)
   }
 
   send(
@@ -144,19 +144,22 @@ export class Operations implements SocketTypeEvents {
     routing: Routing,
     sendTimeoutMs: number = this.#state.sendTimeoutMs,
   ): Promise<void> {
-    if (this.#sending) throw busyError("send")
+    if (this.#sending) throw shorten(busyError("send"), this.send)
     if (sendTimeoutMs === 0 || this.#findsOut()) {
       if (sendTimeoutMs === 0 || this.#budget.countOperation()) {
         const refusal = this.#trySend(message, routing)
         if (this.#receiving !== undefined) this.readable()
-        if (typeof refusal === "string")
-          return this.#rejectSoon(refusalError(refusal, this.type.name))
+        if (typeof refusal === "string") return this.#rejectSoon(this.#refused(refusal, this.send))
         if (refusal) return refusal.catch((error) => this.#rejectSoon(error))
         return this.#budget.turnAfter(message) ?? RESOLVED
       }
       return this.#waitToSend(message, routing, undefined)
     }
     return this.#waitToSend(message, routing, sendTimeoutMs)
+  }
+
+  #refused(refusal: Refusal, method: (...args: never[]) => unknown): Error {
+    return shorten(refusalError(refusal, this.type.name), method)
   }
 
   /** Rejects. From time to time it does so a turn later, for programs that try again at once. */
@@ -171,7 +174,8 @@ export class Operations implements SocketTypeEvents {
   sendForProxy(message: Message, routing: Routing): Promise<void> {
     const refusal = this.#trySend(message, routing)
     if (refusal === "EAGAIN") return this.#sendForProxyLater(message, routing)
-    if (typeof refusal === "string") return this.#rejectSoon(refusalError(refusal, this.type.name))
+    if (typeof refusal === "string")
+      return this.#rejectSoon(this.#refused(refusal, this.sendForProxy))
     if (refusal)
       return refusal.catch((error) => {
         if (error.code !== "EAGAIN") throw error
@@ -219,7 +223,7 @@ export class Operations implements SocketTypeEvents {
     try {
       const refusal = this.#trySend(sending.message, sending.routing)
       if (refusal === undefined) sending.resolve()
-      else if (typeof refusal === "string") sending.reject(refusalError(refusal, this.type.name))
+      else if (typeof refusal === "string") sending.reject(this.#refused(refusal, this.send))
       else refusal.then(sending.resolve, sending.reject)
     } catch (error) {
       sending.reject(error as Error)
@@ -238,14 +242,14 @@ export class Operations implements SocketTypeEvents {
   // -- Receiving -------------------------------------------------------------------
 
   receive(receiveTimeoutMs: number = this.#state.receiveTimeoutMs): Promise<Received> {
-    if (this.#receiving) throw busyError("receive")
+    if (this.#receiving) throw shorten(busyError("receive"), this.receive)
     if (receiveTimeoutMs === 0 || this.#findsIn()) {
       if (receiveTimeoutMs === 0 || this.#budget.countOperation()) {
         const message = this.#tryReceive()
         if (typeof message === "string") {
           // libzmq has a message, which it gives to a pending call only.
           if (this.mixed?.isReadable) return this.#waitToReceive(NATIVE_RECEIVE_MS)
-          return this.#rejectSoon(refusalError(message, this.type.name))
+          return this.#rejectSoon(this.#refused(message, this.receive))
         }
         if (this.#sending !== undefined) this.writable()
         return this.#budget.turnAfter(message)?.then(() => message) ?? Promise.resolve(message)
@@ -258,7 +262,7 @@ export class Operations implements SocketTypeEvents {
   /** Receives a message for a proxy, which has checked that there is one. */
   receiveForProxy(): Received {
     const message = this.#tryReceive()
-    if (typeof message === "string") throw refusalError(message, this.type.name)
+    if (typeof message === "string") throw this.#refused(message, this.receiveForProxy)
     return message
   }
 
@@ -293,7 +297,7 @@ export class Operations implements SocketTypeEvents {
     this.#hold.unref()
     this.mixed?.wantIn(false)
     const message = this.#tryReceive()
-    if (typeof message === "string") receiving.reject(refusalError(message, this.type.name))
+    if (typeof message === "string") receiving.reject(this.#refused(message, this.receive))
     else receiving.resolve(message)
     if (this.#sending !== undefined) this.writable()
   }

@@ -45,6 +45,16 @@ export function zmqError(code: ZmqErrorCode, address?: string, message?: string)
   return address === undefined ? error : Object.assign(error, { address })
 }
 
+/**
+ * Leaves the callers of a method in an error's stack: nobody looks for this package's own frames in an
+ * error that belongs to every day. If the method does not run, because the error comes later, none are
+ * left, as with zeromq.js.
+ */
+export function shorten<E extends Error>(error: E, method: (...args: never[]) => unknown): E {
+  Error.captureStackTrace?.(error, method)
+  return error
+}
+
 /** Maximum length of a quoted address. */
 const QUOTED_MAX = 200
 

@@ -91,8 +91,53 @@ describe.each(Object.entries(kinds))("%s is sent as zeromq.js sends it", (_, mak
   })
 })
 
-test("a DataView, which zeromq.js refuses, is sent as its bytes", async () => {
-  expect(await outcome(lz4, new DataView(bytes().buffer, 1, 3))).toEqual(["\x02\x03\x04"])
+test.each([
+  ["alone", () => new DataView(bytes().buffer, 1, 3)],
+  ["in an array", () => ["before", new DataView(bytes().buffer)]],
+])("a DataView is refused, as zeromq.js refuses it, with the reason: %s", async (_, make) => {
+  const refused = { name: "Error", message: "Invalid argument" }
+  expect(await outcome(tcp, make())).toEqual(refused)
+  const why = "a DataView is not sent, but a Uint8Array of its memory is"
+  expect(await outcome(lz4, make())).toEqual({ ...refused, message: `Invalid argument: ${why}` })
+})
+
+/** Returns the number of calls in an error's stack that are not this file's. */
+const foreign = (error: unknown): number =>
+  ((error as Error).stack as string)
+    .split("\n")
+    .filter((line) => line.startsWith("    at ") && !line.includes("arguments.test.ts")).length
+
+const caught = async (work: () => Promise<unknown>): Promise<unknown> => {
+  try {
+    return await work()
+  } catch (error) {
+    return error
+  }
+}
+
+test.each([tcp, lz4])("over $name, errors of every day have short stacks", async ({ scheme }) => {
+  const pull = use(new Pull({ receiveTimeout: 0 }))
+  const push = use(new Push({ sendTimeout: 0 }))
+  for (const socket of [pull, push]) await socket.bind(`${scheme}127.0.0.1:*`)
+  const tried = async () => pull.receive()
+  const none = await caught(tried)
+  const full = await caught(async () => push.send("1"))
+  pull.receiveTimeout = -1
+  const waiting = caught(tried)
+  const busy = await caught(tried)
+  pull.close()
+  const closed = await caught(tried)
+  const errors = [none, full, await waiting, busy, closed]
+  expect(errors.map((error) => (error as { code: string }).code)).toEqual([
+    "EAGAIN",
+    "EAGAIN",
+    "EAGAIN",
+    "EBUSY",
+    "EBADF",
+  ])
+  // The method itself, and those of vitest, which call the test.
+  const usual = foreign(new Error("here"))
+  for (const error of errors) expect(foreign(error)).toBeLessThanOrEqual(usual + 1)
 })
 
 test("messages sent before the first endpoint are copies", async () => {
