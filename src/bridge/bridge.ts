@@ -26,6 +26,9 @@ import type { MessageLimits } from "./message-limits.js"
 const TCP: TcpOptions = {
   keepAlive: undefined,
   keepAliveDelayMs: 0,
+  keepAliveIntervalMs: 0,
+  keepAliveCount: 0,
+  typeOfService: 0,
   ipv6: true,
   acceptFilters: [],
   backlog: 100,

@@ -1,6 +1,7 @@
 import type { Socket } from "zeromq"
 import type { PipeOptions } from "../patterns/pipe.js"
 import type { HeartbeatOptions } from "../transport/heartbeat.js"
+import { setsKeepAliveProbes, setsTypeOfService } from "../transport/tcp.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import { mistake } from "../transport/zmq-error.js"
 import type { HandshakeSettings } from "../zmtp/handshake.js"
@@ -8,12 +9,19 @@ import type { SocketTypeName } from "../zmtp/socket-types.js"
 import type { SocketState } from "./state.js"
 import { OPTION } from "./zmq-numbers.js"
 
+/** TCP options that only recent versions of Node can apply, with their defaults. */
+const RECENT = {
+  ...(!setsKeepAliveProbes && { tcpKeepaliveCount: -1, tcpKeepaliveInterval: -1 }),
+  ...(!setsTypeOfService && { typeOfService: 0 }),
+}
+
+/** The first versions of Node that can apply them all. */
+const RECENT_VERSIONS = "24.21, 26.4"
+
 /** TCP options of libzmq that Node cannot apply, with their defaults. */
 const REFUSED = {
-  tcpKeepaliveCount: -1,
-  tcpKeepaliveInterval: -1,
+  ...RECENT,
   tcpMaxRetransmitTimeout: 0,
-  typeOfService: 0,
   sendBufferSize: -1,
   receiveBufferSize: -1,
   interface: null,
@@ -41,17 +49,24 @@ export function readTcpOptions(
 ): TcpOptions {
   for (const [name, defaultValue] of Object.entries(REFUSED)) {
     const value = socket[name as keyof Socket] as unknown
-    if (value !== undefined && value !== defaultValue)
-      throw mistake(
-        "ENOTSUP",
-        endpoint,
-        `cannot have the socket's ${name} of ${value}, as Node does not set it`,
-        `leave it at ${defaultValue}, or use tcp://`,
-      )
+    if (value === undefined || value === defaultValue) continue
+    const [node, update] =
+      name in RECENT
+        ? [`Node ${process.versions.node}`, `use Node ${RECENT_VERSIONS} or later, `]
+        : ["Node", ""]
+    throw mistake(
+      "ENOTSUP",
+      endpoint,
+      `cannot have the socket's ${name} of ${value}, as ${node} does not set it`,
+      `leave it at ${defaultValue}, ${update}or use tcp://`,
+    )
   }
   return {
     keepAlive: socket.tcpKeepalive < 0 ? undefined : socket.tcpKeepalive === 1,
     keepAliveDelayMs: Math.max(0, socket.tcpKeepaliveIdle) * 1000,
+    keepAliveIntervalMs: Math.max(0, socket.tcpKeepaliveInterval) * 1000,
+    keepAliveCount: Math.max(0, socket.tcpKeepaliveCount),
+    typeOfService: socket.typeOfService & 0xff, // the system takes the lowest byte
     ipv6: socket.ipv6,
     acceptFilters: [...acceptFilters],
     backlog: socket.backlog,

@@ -4,7 +4,7 @@ import { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { areDescriptorsUsedUp } from "./descriptors.js"
 import { familyOf, type HostPort } from "./endpoint.js"
-import { listenTcp, serverOptions } from "./tcp.js"
+import { listenTcp, serverOptions, setConnectedOptions } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 import type { ConnectionEvent, ConnectionOptions, OnEvent, PeerListener } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
@@ -54,6 +54,7 @@ export class Listener implements PeerListener {
       this.#emit({ type: "acceptFailed", error: refused() })
       return
     }
+    setConnectedOptions(socket, this.#tcp)
     const connection = this.#connect(Channel.adopt(socket))
     if (!connection) return
     this.connections.add(connection)

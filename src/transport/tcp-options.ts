@@ -4,6 +4,12 @@ export interface TcpOptions {
   keepAlive: boolean | undefined
   /** Milliseconds of silence before the first keep-alive probe; 0 keeps the system's default. */
   keepAliveDelayMs: number
+  /** Milliseconds between probes that are not answered; 0 keeps the default. */
+  keepAliveIntervalMs: number
+  /** Unanswered probes after which the connection ends; 0 keeps the default. */
+  keepAliveCount: number
+  /** The IP header's byte of that name. */
+  typeOfService: number
   ipv6: boolean
   /**
    * Addresses and subnets that peers may connect from, as in ZMQ_TCP_ACCEPT_FILTER. An empty list

@@ -35,6 +35,43 @@ const { _createServerHandle: createServerHandle } = net as unknown as {
   _createServerHandle: CreateServerHandle
 }
 
+/** Methods of sockets in recent versions of Node. */
+interface RecentSocket {
+  setKeepAlive(enable: true, delayMs: number, intervalMs: number, count: number): void
+  setTypeOfService?(value: number): void
+}
+
+const recent = net.Socket.prototype as unknown as RecentSocket
+
+/** Whether Node can set the interval and the number of keep-alive probes. */
+export const setsKeepAliveProbes: boolean = recent.setKeepAlive.length >= 4
+export const setsTypeOfService: boolean = recent.setTypeOfService !== undefined
+
+/** What systems usually have by default. Node sets all three or none. */
+const KEEP_ALIVE_DEFAULTS = { delayMs: 7_200_000, intervalMs: 75_000, count: 9 }
+
+/** Sets the options that Node takes only once there is a connection. */
+export function setConnectedOptions(socket: net.Socket, tcp: TcpOptions): void {
+  const { keepAliveDelayMs, keepAliveIntervalMs, keepAliveCount, typeOfService } = tcp
+  const connected = socket as unknown as RecentSocket
+  const isProbing = tcp.keepAlive && keepAliveDelayMs + keepAliveIntervalMs + keepAliveCount > 0
+  if (setsKeepAliveProbes && isProbing) {
+    const { delayMs, intervalMs, count } = KEEP_ALIVE_DEFAULTS
+    connected.setKeepAlive(
+      true,
+      keepAliveDelayMs || delayMs,
+      keepAliveIntervalMs || intervalMs,
+      keepAliveCount || count,
+    )
+  }
+  if (typeOfService === 0) return
+  try {
+    connected.setTypeOfService?.(typeOfService)
+  } catch {
+    // The system refuses it. Node says nothing about its other options either.
+  }
+}
+
 /** Returns the options that a server passes on to the sockets it accepts, which start paused. */
 export function serverOptions({ keepAlive, keepAliveDelayMs }: TcpOptions): net.ServerOpts {
   return {
@@ -116,6 +153,7 @@ export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions)
     onread: undefined,
   } as NetConnectOpts)
   const { socket } = channel
+  socket.once("connect", () => setConnectedOptions(socket, tcp))
   if (tcp.connectTimeoutMs > 0) {
     const limit = new Deadline(tcp.connectTimeoutMs, () => socket.destroy())
     socket.once("connect", () => limit.clear())

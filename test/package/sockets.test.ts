@@ -49,17 +49,49 @@ describe("without zeromq", () => {
   })
 })
 
-describe.each([
+const nodes = [
   ["this", process.execPath],
   ["22", nodeVersion("22")],
   ["24", nodeVersion("24")],
   ["26", nodeVersion("26")],
-])("with zeromq, Node: %s", (_, node) => {
+] as const
+
+describe.each(nodes)("with zeromq, Node: %s", (_, node) => {
   test.each([
     ["sockets.mjs", "received"],
     ["sockets.cjs", "received"],
     ["own-classes.cjs", "ours"],
   ])("%s", (script, prints) => {
     expect(run(node, [script], project).trim()).toBe(prints)
+  })
+})
+
+const outcomes = (node: string) => JSON.parse(run(node, ["tcp-options.mjs"], project))
+
+test.each(nodes.slice(0, 2))("TCP options that Node %s cannot set are refused", (_, node) => {
+  const version = run(node, ["-p", "process.versions.node"], project).trim()
+  const refusal = (name: string, value: number, unset: number) =>
+    `ENOTSUP: Operation not supported: "lz4+tcp://127.0.0.1:*" cannot have the socket's ${name} of ${value}, as Node ${version} does not set it (leave it at ${unset}, use Node 24.21, 26.4 or later, or use tcp://)`
+  expect(outcomes(node)).toEqual({
+    idle: [
+      ["setKeepAlive", true, 60],
+      ["setKeepAlive", true, 60],
+    ],
+    interval: refusal("tcpKeepaliveInterval", 7, -1),
+    count: refusal("tcpKeepaliveCount", 3, -1),
+    typeOfService: refusal("typeOfService", 32, 0),
+    off: refusal("tcpKeepaliveCount", 3, -1),
+  })
+})
+
+test.each(nodes.slice(2))("TCP options that Node %s can set are set at both ends", (_, node) => {
+  const both = (...call: unknown[]) => [call, call]
+  expect(outcomes(node)).toEqual({
+    // The usual defaults of systems, as over tcp://.
+    idle: both("setKeepAlive", true, 60, 75, 9),
+    interval: both("setKeepAlive", true, 60, 7, 9),
+    count: both("setKeepAlive", true, 7200, 75, 3),
+    typeOfService: both("getTypeOfService", 32),
+    off: [],
   })
 })

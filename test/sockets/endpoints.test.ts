@@ -320,9 +320,6 @@ describe("options of the socket", () => {
 
   test.each([
     ["curveServer", curve],
-    ["typeOfService", { typeOfService: 32 }],
-    ["tcpKeepaliveCount", { tcpKeepaliveCount: 3 }],
-    ["tcpKeepaliveInterval", { tcpKeepaliveInterval: 3 }],
     ["tcpMaxRetransmitTimeout", { tcpMaxRetransmitTimeout: 1000 }],
     ["sendBufferSize", { sendBufferSize: 4096 }],
     ["receiveBufferSize", { receiveBufferSize: 4096 }],

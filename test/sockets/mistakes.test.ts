@@ -428,10 +428,10 @@ describe("errors for socket options that lz4+tcp:// does not support", () => {
       curve,
     ],
     [
-      "typeOfService",
-      { typeOfService: 32 },
+      "sendBufferSize",
+      { sendBufferSize: 4096 },
       says(
-        "cannot have the socket's typeOfService of 32, as Node does not set it (leave it at 0, or use tcp://)",
+        "cannot have the socket's sendBufferSize of 4096, as Node does not set it (leave it at -1, or use tcp://)",
       ),
     ],
   ])("%s", async (_, options, message) => {

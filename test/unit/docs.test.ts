@@ -57,14 +57,14 @@ test("README.md is no longer than 19 KB", () => {
   expect(Buffer.byteLength(read("README.md"))).toBeLessThanOrEqual(19_000)
 })
 
-test("README.md lists exactly the TCP options that are refused", () => {
-  const [, table = ""] = /const REFUSED = \{\n(.*?)\n\}/s.exec(
-    read("src/sockets/socket-options.ts"),
-  ) ?? [""]
-  const refused = [...table.matchAll(/^ {2}(\w+):/gm)].map(([, name]) => name)
-  const [, item = ""] = /\*\*TCP options that Node cannot set\*\*.*?:\n(.*?)\. The others/s.exec(
-    read("README.md"),
-  ) ?? [""]
+test.each([
+  ["REFUSED", "README.md", /\*\*TCP options that Node cannot set\*\*.*?:\n(.*?)\. Others/s],
+  ["RECENT", "docs/moving-over.md", /## TCP options\n.*?:(.*?)\.\n/s],
+] as const)("the TCP options that are %s are exactly those that %s lists", (group, file, list) => {
+  const source = read("src/sockets/socket-options.ts")
+  const [, table = ""] = new RegExp(`const ${group} = \\{\\n(.*?)\\n\\}`, "s").exec(source) ?? []
+  const refused = [...table.matchAll(/(\w+): (?:-?\d|null)/g)].map(([, name]) => name)
+  const [, item = ""] = list.exec(read(file)) ?? []
   const named = [...item.matchAll(/`(\w+)`/g)].map(([, name]) => name)
   expect(refused.length).toBeGreaterThan(0)
   expect(named).toEqual(refused)
