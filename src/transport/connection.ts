@@ -28,9 +28,6 @@ import type {
 } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
-/** Codes of write errors that mean that the peer has gone. What it sent before may still be unread. */
-const PEER_HAS_GONE: ReadonlySet<string | undefined> = new Set(["EPIPE", "ECONNRESET", "ETIMEDOUT"])
-
 /**
  * A TCP connection that speaks lz4+tcp. Received bytes go from the socket through the transcoder
  * and the ZMTP session to the sink. Messages to send were already encoded by the endpoint's sender.
@@ -299,17 +296,6 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.destroy()
     if (error instanceof ProtocolError)
       this.#emit({ type: "failed", connection: this, error, reason })
-  }
-
-  /**
-   * Goes on reading if the peer has gone, as libzmq does: it may have sent much, and ended before this
-   * side noticed.
-   */
-  writeFailed(error: NodeJS.ErrnoException): boolean {
-    if (!PEER_HAS_GONE.has(error.code) || this.#reader.isDiscarding) return false
-    this.#error ??= error
-    this.#writer.failed()
-    return true
   }
 
   /** The peer closed its sending side, so nobody reads any more. */

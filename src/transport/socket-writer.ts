@@ -14,8 +14,6 @@ export class SocketWriter implements Departing {
   #isFull = false
   /** Whether nothing can be written any more, because one of the sides has ended the connection. */
   #isOver = false
-  /** Whether a write failed, so that the stream cannot end by itself. */
-  #hasFailed = false
   #isClosed = false
   /**
    * Chunks and frames passed to the stream whose bytes it may still hold. Bytes that the stream has
@@ -102,17 +100,10 @@ export class SocketWriter implements Departing {
     for (const done of flushes) done()
   }
 
-  /** Ends the stream once everything written is sent, or at once if a write has failed. */
+  /** Ends the stream once everything written is sent. */
   end(): void {
     this.#isOver = true
-    if (this.#hasFailed) this.#socket.destroy()
-    else this.#socket.end()
-  }
-
-  /** A write failed, and the stream waits for it. */
-  failed(): void {
-    this.#hasFailed = true
-    this.#isOver = true
+    this.#socket.end()
   }
 
   destroy(): void {

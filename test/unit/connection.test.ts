@@ -71,8 +71,6 @@ class Peer implements MessageSink {
   readonly connection: Connection
   readonly received: string[] = []
   readonly errors: string[] = []
-  /** The codes of the errors that ended the connection. */
-  readonly endings: (string | undefined)[] = []
   drains = 0
   /** Called for each message; returns whether it wants the next one now. */
   wants: () => boolean = () => true
@@ -109,9 +107,7 @@ class Peer implements MessageSink {
         event.connection.sink = this
         if (isFull) event.connection.stop()
       } else if (event.type === "failed") this.errors.push(event.error.code)
-      else if (event.type === "closed")
-        this.endings.push((event.error as NodeJS.ErrnoException | undefined)?.code)
-      else throw new Error(`unexpected: ${event.type}`)
+      else if (event.type !== "closed") throw new Error(`unexpected: ${event.type}`)
     })
     this.connection.data(concat(handshake("PUSH"), firstBytes))
   }
@@ -264,35 +260,6 @@ test("nothing is written to a stream that has failed but not yet reported it", (
   const peer = new Peer()
   peer.socket.destroyed = true
   expect(peer.connection.blocked).toBe(true)
-})
-
-const failure = (code: string) => Object.assign(new Error(`write ${code}`), { code })
-
-test.each(["EPIPE", "ECONNRESET", "ETIMEDOUT"])(
-  "a connection whose write failed with %s is read to its end, and not written to",
-  async (code) => {
-    const peer = new Peer()
-    const writes = peer.socket.written.length
-    expect(peer.connection.writeFailed(failure(code))).toBe(true)
-    expect(peer.connection.blocked).toBe(true)
-    peer.connection.data(stream("x", 3))
-    peer.connection.sendCommand("PING", Buffer.alloc(2))
-    while (peer.received.length < 3) await turn()
-    expect(peer.socket).toMatchObject({ ended: false, destroyed: false })
-    peer.connection.ended()
-    expect(peer.socket).toMatchObject({ ended: false, destroyed: true })
-    peer.connection.closed()
-    expect(peer.socket.written).toHaveLength(writes)
-    expect(peer.endings).toEqual([code])
-  },
-)
-
-test("a connection does not outlive other write errors, or any if it has been ended", () => {
-  const peer = new Peer()
-  expect(peer.connection.writeFailed(failure("ENOBUFS"))).toBe(false)
-  peer.connection.end()
-  expect(peer.connection.writeFailed(failure("EPIPE"))).toBe(false)
-  peer.connection.closed()
 })
 
 test("the last connection of a group is measured alone", () => {
