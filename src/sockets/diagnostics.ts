@@ -134,6 +134,12 @@ export const LEVEL: Topic<LevelMessage> = new Topic(
   (message) => `sends to ${formatPeer(message)} at level ${message.level}, was ${message.previous}`,
 )
 
+export const SILENT_PEER: Topic<PeerMessage> = new Topic(
+  "silent-peer",
+  (message) =>
+    `${formatPeer(message)} announced no lz4 revision and has sent nothing: if it is a tcp:// peer, it cannot read what it is sent (both ends have to be lz4+tcp://, unless this one has the option acceptPlain)`,
+)
+
 /**
  * The channels of node:diagnostics_channel on which the events of all `lz4+tcp://` connections in the
  * process are published: docs/monitoring.md.
@@ -147,11 +153,17 @@ export const channels: {
   readonly reconnect: Lz4Channel<ReconnectMessage>
   /** `zeromq-lz4:level`: the compression level of a connection has changed. */
   readonly level: Lz4Channel<LevelMessage>
+  /**
+   * `zeromq-lz4:silent-peer`: a peer announced no revision of the format, and has sent no message for
+   * 2 s. It may speak plain `tcp://`. Once for each endpoint.
+   */
+  readonly silentPeer: Lz4Channel<PeerMessage>
 } = {
   connection: typed(CONNECTION),
   protocolError: typed(PROTOCOL_ERROR),
   reconnect: typed(RECONNECT),
   level: typed(LEVEL),
+  silentPeer: typed(SILENT_PEER),
 }
 
 /** Node's types say nothing about the messages of a channel. */

@@ -3,6 +3,7 @@ import { ProtocolError } from "../codec/errors.js"
 import { clearTimeout, clockMs, setTimeout } from "../codec/runtime.js"
 import { Pipe, type PipeOptions } from "../patterns/pipe.js"
 import type { SocketType } from "../patterns/socket-type.js"
+import { Deadline } from "../transport/deadline.js"
 import type {
   Departure,
   Encoder,
@@ -41,6 +42,8 @@ export interface EndpointSettings {
 
 /** Milliseconds that a peer has to close its side after `linger` has expired. */
 const CLOSE_MS = 1000
+/** Milliseconds after which a peer that announced nothing is reported if it has sent nothing. */
+const SILENCE_MS = 2000
 /** The event loop was blocked if a timer is at least this many milliseconds late. */
 const BLOCKED_MS = 50
 
@@ -72,6 +75,9 @@ export abstract class Endpoint implements Source {
   #extensionMs = 0
   /** Whether the program was warned of a plain peer. */
   #hasWarned = false
+  /** Peers that announced nothing, and the times at which they are reported. */
+  readonly #silent = new Map<PeerConnection, Deadline>()
+  #hasReportedSilence = false
 
   constructor(host: EndpointHost, settings: EndpointSettings) {
     this.host = host
@@ -222,6 +228,7 @@ export abstract class Endpoint implements Source {
       case "ready":
         this.emit("handshake")
         this.host.lz4.ready(event.connection)
+        this.#watchSilence(event.connection)
         this.ready(event.connection, Buffer.from(event.peerRoutingId))
         break
       case "effortChanged":
@@ -274,6 +281,21 @@ export abstract class Endpoint implements Source {
     else this.host.lz4.failed(connection, this, error)
   }
 
+  /**
+   * Reports a peer that announced nothing, unless it sends something soon. A plain SUB or PULL that
+   * cannot read what it is sent looks like this on both sides.
+   */
+  #watchSilence(connection: PeerConnection): void {
+    if (this.#hasReportedSilence || connection.scheme === "tcp") return
+    if (connection.peerRevision !== undefined) return
+    const limit = new Deadline(SILENCE_MS, () => {
+      this.#silent.delete(connection)
+      if (this.#hasReportedSilence || connection.counts.received.messages > 0) return
+      this.#hasReportedSilence = this.host.lz4.silent(connection, this)
+    })
+    this.#silent.set(connection, limit)
+  }
+
   /** Reports a peer whose first part has no sentinel. Warns if nobody listens for the event. */
   #plainPeer(connection: PeerConnection, error: ProtocolError): void {
     const { lz4 } = this.host
@@ -294,6 +316,8 @@ export abstract class Endpoint implements Source {
 
   protected tellClosed(connection: PeerConnection, { error, stage, counts }: Ending): void {
     this.settings.authenticator.cancel(connection)
+    this.#silent.get(connection)?.clear()
+    this.#silent.delete(connection)
     // As with libzmq, a connection that this side ended has no more events.
     if (!this.#ending.has(connection)) {
       if (stage === "handshaking")

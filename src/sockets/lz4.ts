@@ -13,6 +13,7 @@ import {
   LEVEL,
   PROTOCOL_ERROR,
   RECONNECT,
+  SILENT_PEER,
 } from "./diagnostics.js"
 import type { Connection, Statistics, Stats } from "./statistics.js"
 
@@ -199,6 +200,13 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     callListeners(() => this.emit("protocolError", { ...peer, error }))
     if (PROTOCOL_ERROR.isWanted)
       PROTOCOL_ERROR.publish({ ...this.#describe(source), ...peer, error })
+  }
+
+  /** @internal Reports a peer once somebody wants to know, and returns whether anybody does. */
+  silent(connection: PeerConnection, source: Source): boolean {
+    const { isWanted } = SILENT_PEER
+    if (isWanted) SILENT_PEER.publish({ ...this.#describe(source), ...this.#peerOf(connection) })
+    return isWanted
   }
 
   /** @internal */

@@ -6,12 +6,16 @@ import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
 import {
   type ConnectionMessage,
   channels,
+  Dealer,
   type DiagnosticsMessage,
   type LevelMessage,
+  type PeerMessage,
   type ProtocolErrorMessage,
+  Publisher,
   Pull,
   Push,
   type ReconnectMessage,
+  Subscriber,
 } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
@@ -25,7 +29,10 @@ import { handshake, message } from "../support/zmtp.js"
 const address = `${lz4.scheme}127.0.0.1:*`
 
 /** Collects a channel's messages about these sockets until the test ends; sockets of other tests may still be closing. */
-function heard<M extends DiagnosticsMessage>(name: string, ...sockets: (Pull | Push)[]): M[] {
+function heard<M extends DiagnosticsMessage>(
+  name: string,
+  ...sockets: { readonly lz4: object }[]
+): M[] {
   const messages: M[] = []
   listen<M>(name, (message) => {
     if (sockets.some(({ lz4 }) => lz4 === message.lz4)) messages.push(message)
@@ -219,12 +226,89 @@ const PROGRAM = `
   push.close()
 `
 
+/** A publisher, and a plain subscriber that waits in vain. */
+const SILENT = `
+  const [pub, sub] = [new zmq.Publisher(), new zmq.Subscriber()]
+  await pub.bind("${address}")
+  sub.connect(pub.lastEndpoint.replace("lz4+", ""))
+  await sub.receive()
+`
+
+describe("a peer that announced nothing, and sends nothing", () => {
+  const plainAddress = (socket: Publisher | Push) =>
+    (socket.lastEndpoint as string).replace("lz4+tcp", "tcp")
+
+  /** Connects a plain peer to another endpoint of the socket, and waits for its report, which comes last. */
+  async function lastReport(socket: Publisher, reports: PeerMessage[]): Promise<void> {
+    await socket.bind(address)
+    const { lastEndpoint } = socket
+    use(new Subscriber()).connect(plainAddress(socket))
+    await eventually(() => reports.some(({ endpoint }) => endpoint === lastEndpoint))
+  }
+
+  test("is reported once for each endpoint, although it subscribes", async () => {
+    const pub = use(new Publisher())
+    await pub.bind(address)
+    const endpoint = pub.lastEndpoint as string
+    const reports = heard<PeerMessage>("silent-peer", pub)
+    for (let i = 0; i < 2; i++) {
+      const sub = use(new Subscriber())
+      sub.subscribe("topic")
+      sub.connect(plainAddress(pub))
+    }
+    await eventually(() => reports.length === 1)
+    expect(reports[0]).toMatchObject({ socketType: "PUB", endpoint, remoteAddress: "127.0.0.1" })
+    const later = use(new Subscriber())
+    later.connect(plainAddress(pub))
+    await eventually(() => pub.lz4.connections.length === 3)
+    await lastReport(pub, reports)
+    expect(reports).toHaveLength(2)
+  })
+
+  test("is reported by the side that connected", async () => {
+    const pull = use(new Pull())
+    await pull.bind("tcp://127.0.0.1:*")
+    const push = use(new Push())
+    const reports = heard<PeerMessage>("silent-peer", push)
+    const endpoint = `lz4+${pull.lastEndpoint}`
+    push.connect(endpoint)
+    await eventually(() => reports.length === 1)
+    expect(reports).toMatchObject([{ socketType: "PUSH", endpoint }])
+  })
+
+  test("is not reported if it has gone, has sent a message, reads the format or may be plain", async () => {
+    const pub = use(new Publisher())
+    const [dealer, plain] = [use(new Dealer()), use(new Push())]
+    const reports = heard<PeerMessage>("silent-peer", pub, dealer, plain)
+    await pub.bind(address)
+    const gone = await rawZmtpPeer(pub.lastEndpoint as string, "SUB")
+    await eventually(() => pub.lz4.connections.length === 1)
+    gone.close()
+    await eventually(() => pub.lz4.connections.length === 0)
+    const reads = use(new Subscriber())
+    reads.connect(pub.lastEndpoint as string)
+
+    await dealer.bind(address)
+    const part = Buffer.concat([Buffer.alloc(4), Buffer.from("text")])
+    use(await rawZmtpPeer(dealer.lastEndpoint as string, "DEALER", message(part)))
+    expect((await dealer.receive()).map(String)).toEqual(["text"])
+
+    await plain.bind(address, { acceptPlain: true })
+    use(new Pull()).connect(plainAddress(plain))
+    await eventually(() => plain.lz4.connections.some(({ scheme }) => scheme === "tcp"))
+    await eventually(() => pub.lz4.connections.some(({ scheme }) => scheme === "lz4+tcp"))
+    await lastReport(pub, reports)
+    expect(reports).toHaveLength(1)
+  })
+})
+
 test("the exported channels are those of node:diagnostics_channel", () => {
   expect({ ...channels }).toEqual({
     connection: channel("zeromq-lz4:connection"),
     protocolError: channel("zeromq-lz4:protocol-error"),
     reconnect: channel("zeromq-lz4:reconnect"),
     level: channel("zeromq-lz4:level"),
+    silentPeer: channel("zeromq-lz4:silent-peer"),
   })
   for (const one of Object.values(channels)) expect(one).toBe(channel(one.name))
 })
@@ -246,6 +330,16 @@ describe("NODE_DEBUG=zeromq-lz4", () => {
       else process.env.NODE_DEBUG = before
     }
   }
+
+  test("prints that a peer may speak tcp://", async () => {
+    const before = process.env.NODE_DEBUG
+    process.env.NODE_DEBUG = "zeromq-lz4"
+    const script = new Script(SILENT, {})
+    if (before === undefined) delete process.env.NODE_DEBUG
+    else process.env.NODE_DEBUG = before
+    onTestFinished(() => void script.process.kill())
+    await eventually(() => script.errors.includes("has sent nothing: if it is a tcp:// peer"))
+  })
 
   test("prints a line for each message", async () => {
     const { endpoint, lines: printed } = await lines("zeromq-lz4")
