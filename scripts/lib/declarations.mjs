@@ -32,7 +32,7 @@ export function rollUpDeclarations() {
   for (const module of rolledUp) {
     extract(module, { target: rolled })
     mkdirSync(join(paths.dist, dirname(module)), { recursive: true })
-    write(`${module}.d.cts`, commonJs(read(rolled)))
+    write(`${module}.d.cts`, commonJs(forEs5(read(rolled))))
     write(`${module}.d.ts`, `export * from "./${basename(module)}.cjs"\n`)
   }
   for (const module of copied) {
@@ -43,6 +43,13 @@ export function rollUpDeclarations() {
     write(`${module}.d.ts`, hasDefault ? text : `export * from "./${module}.cjs"\n`)
   }
 }
+
+/**
+ * Replaces the private names that stand for private members: TypeScript refuses them for the target
+ * ES5, the default of its version 5. A private property also keeps other types from matching.
+ * @param {string} text
+ */
+const forEs5 = (text) => text.replaceAll(/^( *)#private;$/gm, '$1private "#private";')
 
 /** Makes declarations import those of CommonJS modules. @param {string} text */
 const commonJs = (text) => text.replaceAll(/(from ["']\.\/\w+)\.js(["'])/g, "$1.cjs$2")

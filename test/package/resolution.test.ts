@@ -61,4 +61,14 @@ describe("TypeScript", () => {
     writeFileSync(config, JSON.stringify({ compilerOptions, files }))
     expect(run(process.execPath, [program, "-p", config], project.directory)).toBe("")
   })
+
+  test.each([{}, { target: "es5" }])("5, with the target ES5, its default: %j", (target) => {
+    const config = join(project.directory, "tsconfig.json")
+    const compilerOptions = {
+      ...{ ...node10, ...target, strict: true, noEmit: true, skipLibCheck: false },
+      types: ["node"],
+    }
+    writeFileSync(config, JSON.stringify({ compilerOptions, files: ["es5.ts"] }))
+    expect(run(process.execPath, [five, "-p", config], project.directory)).toBe("")
+  })
 })
