@@ -55,6 +55,11 @@ export interface ProtocolErrorMessage extends PeerMessage {
 export interface ReconnectMessage extends DiagnosticsMessage {
   /** Milliseconds until the next attempt. */
   intervalMs: number
+  /**
+   * Why there is no connection: the error of the attempt, of the handshake, of the network or of a
+   * peer that broke a rule; undefined if the peer simply closed the connection.
+   */
+  error?: Error | undefined
 }
 
 /** A message on the channel `zeromq-lz4:level`: the compression level of sent messages has changed. */
@@ -83,7 +88,7 @@ const debug = debuglog("zeromq-lz4")
 const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]/gu
 
 /** A diagnostics channel, and the format of its lines for stderr. */
-class Topic<M extends DiagnosticsMessage> {
+export class Topic<M extends DiagnosticsMessage> {
   readonly channel: Channel
   readonly #format: (message: M) => string
 
@@ -115,8 +120,7 @@ export const CONNECTION: Topic<ConnectionMessage> = new Topic("connection", (mes
   const peer = formatPeer(message)
   if (state !== "closed" || !sent || !received)
     return `${state === "accepted" ? state : "connected to"} ${peer}`
-  const why = error ? ` (${error.message})` : ""
-  return `closed ${peer}${why}, sent ${formatTraffic(sent)}, received ${formatTraffic(received)}`
+  return `closed ${peer}${formatError(error)}, sent ${formatTraffic(sent)}, received ${formatTraffic(received)}`
 })
 
 export const PROTOCOL_ERROR: Topic<ProtocolErrorMessage> = new Topic(
@@ -126,7 +130,7 @@ export const PROTOCOL_ERROR: Topic<ProtocolErrorMessage> = new Topic(
 
 export const RECONNECT: Topic<ReconnectMessage> = new Topic(
   "reconnect",
-  ({ intervalMs }) => `tries to connect again in ${intervalMs} ms`,
+  ({ intervalMs, error }) => `tries to connect again in ${intervalMs} ms${formatError(error)}`,
 )
 
 export const LEVEL: Topic<LevelMessage> = new Topic(
@@ -176,6 +180,8 @@ function formatPeer({ remoteAddress, remotePort }: PeerMessage): string {
     ? `[${remoteAddress}]:${remotePort}`
     : `${remoteAddress}:${remotePort}`
 }
+
+const formatError = (error: Error | undefined): string => (error ? ` (${error.message})` : "")
 
 function formatTraffic({ messages, plainBytes, wireBytes }: Traffic): string {
   return `${messages} messages (${plainBytes} bytes as ${wireBytes})`

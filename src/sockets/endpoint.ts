@@ -199,11 +199,12 @@ export abstract class Endpoint implements Source {
         this.emit("connect:delay")
         break
       case "attemptFailed":
-        this.emit("close")
+        // A field that zeromq.js does not have.
+        this.emit("close", event.error && { error: event.error })
         break
       case "retried":
         this.emit("connect:retry", { interval: event.intervalMs })
-        this.host.lz4.retried(this, event.intervalMs)
+        this.host.lz4.retried(this, event)
         break
       case "gaveUp":
         this.gaveUp(event.isWrongPeer)

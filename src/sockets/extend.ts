@@ -99,6 +99,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const isRedefined = (name: string) => redefines(new.target.prototype, name, Socket.prototype)
       checkSocketOptions(args[0], ENDPOINT_OPTIONS, Base.name, isRedefined)
       super(...args)
+      ensureState(this) // it keeps the async context
     }
 
     get lz4(): Lz4 {

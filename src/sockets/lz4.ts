@@ -1,3 +1,4 @@
+import type { AsyncResource } from "node:async_hooks"
 import { EventEmitter } from "node:events"
 import { type InspectOptions, inspect } from "node:util"
 import type { ProtocolError } from "../codec/errors.js"
@@ -9,11 +10,14 @@ import { throwLater } from "../transport/throw-later.js"
 import type { ConnectionCounts, DirectionCounts, PeerConnection } from "../transport/transport.js"
 import {
   CONNECTION,
+  type ConnectionMessage,
   type DiagnosticsMessage,
   LEVEL,
   PROTOCOL_ERROR,
   RECONNECT,
+  type ReconnectMessage,
   SILENT_PEER,
+  type Topic,
 } from "./diagnostics.js"
 import type { Connection, Statistics, Stats } from "./statistics.js"
 
@@ -87,6 +91,8 @@ interface OpenConnection {
  * rule of RFC.md and loses its connection; a "disconnect" follows.
  */
 export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
+  /** The async context in which all listeners are called. */
+  readonly #context: AsyncResource
   readonly #open = new Map<PeerConnection, OpenConnection>()
   /** Pipes, which queue and drop messages. */
   readonly #pipes = new Set<Pipe>()
@@ -102,8 +108,9 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   readonly #flush: (timeoutMs: number) => Promise<void>
 
   /** @internal */
-  constructor(flush: (timeoutMs: number) => Promise<void>) {
+  constructor(context: AsyncResource, flush: (timeoutMs: number) => Promise<void>) {
     super()
+    this.#context = context
     this.#flush = flush
   }
 
@@ -183,8 +190,8 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     const peer = { remoteAddress, remotePort }
     this.#open.set(connection, { peer, source, level: levelOf(effort) })
     if (source.reconnects > 0) this.#reconnects++
-    callListeners(() => this.emit("connect", { ...peer }))
-    if (CONNECTION.isWanted) CONNECTION.publish({ ...this.#describe(source), ...peer, state })
+    this.#tell("connect", { ...peer })
+    this.#publish(CONNECTION, () => ({ ...this.#describe(source), ...peer, state }))
   }
 
   /** @internal The handshake is over, which says whether anything is compressed for the peer. */
@@ -197,9 +204,8 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   failed(connection: PeerConnection, source: Source, error: ProtocolError): void {
     const peer = this.#peerOf(connection)
     this.#protocolErrors++
-    callListeners(() => this.emit("protocolError", { ...peer, error }))
-    if (PROTOCOL_ERROR.isWanted)
-      PROTOCOL_ERROR.publish({ ...this.#describe(source), ...peer, error })
+    this.#tell("protocolError", { ...peer, error })
+    this.#publish(PROTOCOL_ERROR, () => ({ ...this.#describe(source), ...peer, error }))
   }
 
   /** @internal Reports a peer once somebody wants to know, and returns whether anybody does. */
@@ -219,22 +225,23 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     const peer = this.#peerOf(connection)
     this.#open.delete(connection)
     addCounts(this.#ended, counts)
-    callListeners(() => this.emit("disconnect", { ...peer, error }))
-    if (!CONNECTION.isWanted) return
-    const [sent, received] = [trafficOf(counts.sent), trafficOf(counts.received)]
-    CONNECTION.publish({
+    this.#tell("disconnect", { ...peer, error })
+    this.#publish<ConnectionMessage>(CONNECTION, () => ({
       ...this.#describe(source),
       ...peer,
       state: "closed",
       error,
-      sent,
-      received,
-    })
+      sent: trafficOf(counts.sent),
+      received: trafficOf(counts.received),
+    }))
   }
 
   /** @internal */
-  retried(source: Source, intervalMs: number): void {
-    if (RECONNECT.isWanted) RECONNECT.publish({ ...this.#describe(source), intervalMs })
+  retried(
+    source: Source,
+    { intervalMs, error }: Pick<ReconnectMessage, "intervalMs" | "error">,
+  ): void {
+    this.#publish(RECONNECT, () => ({ ...this.#describe(source), intervalMs, error }))
   }
 
   /** @internal */
@@ -246,7 +253,9 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     live.level = level
     // Deferred, because this is called while sending, and a subscriber may send too.
     if (LEVEL.isWanted)
-      queueMicrotask(() => LEVEL.publish({ ...this.#describe(source), ...peer, level, previous }))
+      queueMicrotask(() =>
+        this.#publish(LEVEL, () => ({ ...this.#describe(source), ...peer, level, previous })),
+      )
   }
 
   /** @internal Adds a pipe whose queue counts as waiting. */
@@ -257,6 +266,19 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /** @internal Removes a pipe that has nothing queued and will not be used any more. */
   pipeRemoved(pipe: Pipe): void {
     if (this.#pipes.delete(pipe)) this.#ended.dropped += pipe.dropped
+  }
+
+  /** Emits an event. An error of a listener is the program's, and must not interrupt the socket. */
+  #tell<Type extends keyof Lz4Events>(type: Type, event: Lz4Events[Type][0]): void {
+    try {
+      this.#context.runInAsyncScope(() => this.emit<keyof Lz4Events>(type, event))
+    } catch (error) {
+      throwLater(error)
+    }
+  }
+
+  #publish<M extends DiagnosticsMessage>(topic: Topic<M>, message: () => M): void {
+    if (topic.isWanted) this.#context.runInAsyncScope(() => topic.publish(message()))
   }
 
   #describe({ socketType, address }: Source): DiagnosticsMessage {
@@ -272,15 +294,6 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
 function levelOf(effort: number): Lz4Level | "none" {
   if (effort === 0) return "none"
   return effort > 0 ? 0 : (-effort as Lz4Level)
-}
-
-/** Calls listeners. An error of theirs is the program's, and must not interrupt the socket. */
-function callListeners(emit: () => void): void {
-  try {
-    emit()
-  } catch (error) {
-    throwLater(error)
-  }
 }
 
 function trafficOf({ messages, plainBytes, wireBytes }: DirectionCounts): Traffic {

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks"
 import type { Socket } from "zeromq"
 import type { TypeOptions } from "../patterns/socket-type.js"
 import type { Core } from "./core.js"
@@ -83,6 +84,8 @@ export class SocketState {
   readonly groups: Set<string> = new Set()
   core: Core | undefined
   monitor: Monitor | undefined
+  /** The async context in which the socket was created: `lz4` is created when it is first needed. */
+  readonly #context = new AsyncResource("ZEROMQ_LZ4")
   #lz4: WeakRef<Lz4> | undefined
   /** Number of option changes. */
   optionChanges = 0
@@ -117,7 +120,7 @@ export class SocketState {
   }
 
   #newLz4(): Lz4 {
-    return new Lz4(async (timeoutMs) => this.core?.flush(timeoutMs))
+    return new Lz4(this.#context, async (timeoutMs) => this.core?.flush(timeoutMs))
   }
 
   /** Records that libzmq gets an endpoint. */

@@ -298,18 +298,18 @@ export class RemoteDialer extends RemoteEndpoint implements PeerDialer {
     this.#backoff.reset()
   }
 
-  protected revive(): void {
+  protected revive(error: Error): void {
     const intervalMs = this.#backoff.next()
     if (intervalMs === undefined) {
       this.isClosed = true
       this.emit({ type: "gaveUp", isWrongPeer: false })
       return
     }
-    this.emit({ type: "retried", intervalMs })
+    this.emit({ type: "retried", intervalMs, error })
     this.reopenLater(
       intervalMs,
       () => this.dial(),
-      () => this.revive(),
+      () => this.revive(error),
     )
   }
 }

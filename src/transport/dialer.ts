@@ -5,7 +5,7 @@ import type { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { type Destination, familyOf } from "./endpoint.js"
 import { type Attempt, attemptBegan, attemptEnded } from "./pending-attempts.js"
-import { connectTcp } from "./tcp.js"
+import { connectError, connectTcp } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 import type {
   ConnectionEvent,
@@ -15,6 +15,7 @@ import type {
   OnEvent,
   PeerDialer,
 } from "./transport.js"
+import { explained } from "./zmq-error.js"
 
 /**
  * Milliseconds until another attempt is due after a peer sent a message that the socket type does not
@@ -53,7 +54,9 @@ export class Dialer implements PeerDialer, Attempt {
     const { host } = this.#destination
     const family = familyOf(host)
     if (host === "" || (family === 6 && !this.#tcp.ipv6)) {
-      this.#retry()
+      this.#retry(
+        explained("ENODEV", "the address needs a host, and the option ipv6 if it is an IPv6 one"),
+      )
       return
     }
     const channel = connectTcp(this.#destination, this.#tcp)
@@ -91,8 +94,9 @@ export class Dialer implements PeerDialer, Attempt {
         this.#attemptEnded()
         if (this.#closed) return
         // As with libzmq, there is no socket to close before the address is known.
-        if (isResolved) this.#emit({ type: "attemptFailed" })
-        this.#retry()
+        const error = connectError(channel.socket)
+        if (isResolved) this.#emit({ type: "attemptFailed", error })
+        this.#retry(error)
       },
     }
   }
@@ -131,11 +135,11 @@ export class Dialer implements PeerDialer, Attempt {
     departure.deliver({ options, tcp: this.#tcp, destination: this.#destination }, frames)
   }
 
-  #retry(): void {
+  #retry(error: Error | undefined): void {
     const intervalMs = this.#backoff.next()
     if (intervalMs === undefined) return
     this.#pause = setTimeout(dialAgain, intervalMs, this).unref()
-    this.#emit({ type: "retried", intervalMs })
+    this.#emit({ type: "retried", intervalMs, error })
   }
 
   readonly #onConnectionEvent = (event: ConnectionEvent<Connection>): void => {
@@ -144,16 +148,24 @@ export class Dialer implements PeerDialer, Attempt {
     if (event.type === "closed" && !this.#closed) this.#goOn(event)
   }
 
-  #goOn({ final: isWrongPeer, error }: Ending): void {
+  #goOn(ending: Ending): void {
+    const { final: isWrongPeer, error } = ending
     if (isWrongPeer || this.#tcp.reconnectMs <= 0) {
       this.#closed = true
       this.#emit({ type: "gaveUp", isWrongPeer })
     } else if (error instanceof ProtocolError && error.code === "ERR_ZMTP_MESSAGE") {
-      this.#pause = setTimeout(() => this.#retry(), VIOLATION_PAUSE_MS).unref()
+      this.#pause = setTimeout(() => this.#retry(error), VIOLATION_PAUSE_MS).unref()
     } else {
-      this.#retry()
+      this.#retry(error ?? unfinished(ending))
     }
   }
+}
+
+/** Returns an error if the peer closed the connection during the handshake. */
+function unfinished({ stage }: Ending): Error | undefined {
+  return stage === "handshaking"
+    ? explained("EPIPE", "the peer closed the connection during the handshake")
+    : undefined
 }
 
 function dialAgain(dialer: Dialer): void {

@@ -13,7 +13,7 @@ import {
   mapped,
 } from "./endpoint.js"
 import type { TcpOptions } from "./tcp-options.js"
-import { mistake, quoted, systemError } from "./zmq-error.js"
+import { mistake, quoted, systemError, zmqError } from "./zmq-error.js"
 
 /** A handle that net.Server listens with. Creating one binds at once; net.Server binds later. */
 interface ServerHandle {
@@ -155,11 +155,19 @@ export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions)
   const { socket } = channel
   socket.once("connect", () => setConnectedOptions(socket, tcp))
   if (tcp.connectTimeoutMs > 0) {
-    const limit = new Deadline(tcp.connectTimeoutMs, () => socket.destroy())
+    const limit = new Deadline(tcp.connectTimeoutMs, () => socket.destroy(zmqError("ETIMEDOUT")))
     socket.once("connect", () => limit.clear())
     socket.once("close", () => limit.clear())
   }
   return channel
+}
+
+/** Returns the reason why a socket could not connect; one error for all addresses of a name. */
+export function connectError({ errored }: net.Socket): Error | undefined {
+  if (!(errored instanceof AggregateError)) return errored ?? undefined
+  const { code } = errored as NodeJS.ErrnoException
+  const message = errored.errors.map((error: Error) => error.message).join(", ")
+  return Object.assign(new Error(message), { code })
 }
 
 /** Resolves a host name. Rejects with ENODEV and the endpoint. */

@@ -57,8 +57,9 @@ export type EndpointEvent<Connection = PeerConnection> =
   /** An attempt to connect has begun. */
   | { type: "delayed" }
   /** An attempt has failed. "retried" follows if there will be another. */
-  | { type: "attemptFailed" }
-  | { type: "retried"; intervalMs: number }
+  | { type: "attemptFailed"; error: Error | undefined }
+  /** There will be another attempt, because of `error` or because the peer closed the connection. */
+  | { type: "retried"; intervalMs: number; error: Error | undefined }
   /**
    * There is no connection and there will be none: the peer is the wrong one, or reconnecting is
    * disabled.

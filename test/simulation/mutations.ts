@@ -377,8 +377,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: "src/transport/dialer.ts",
-        from: "    } else {\n      this.#retry()\n    }",
-        to: "    } else if (ending.error === undefined) {\n      this.#retry()\n    }",
+        from: "    } else {\n      this.#retry(error ?? unfinished(ending))\n    }",
+        to: "    } else if (error === undefined) {\n      this.#retry(unfinished(ending))\n    }",
       },
     ],
   },

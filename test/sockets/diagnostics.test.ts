@@ -1,7 +1,8 @@
 /** Messages about connections in node:diagnostics_channel and NODE_DEBUG. */
+import { AsyncLocalStorage } from "node:async_hooks"
 import { channel, subscribe, unsubscribe } from "node:diagnostics_channel"
 import { once } from "node:events"
-import { createServer } from "node:net"
+import { type AddressInfo, createServer, type Socket } from "node:net"
 import { beforeEach, describe, expect, onTestFinished, test } from "vitest"
 import {
   type ConnectionMessage,
@@ -15,6 +16,7 @@ import {
   Pull,
   Push,
   type ReconnectMessage,
+  type SocketOptions,
   Subscriber,
 } from "zeromq-lz4"
 
@@ -46,6 +48,21 @@ function listen<M>(name: string, call: (message: M) => void): void {
   onTestFinished(() => {
     unsubscribe(`zeromq-lz4:${name}`, listener)
   })
+}
+
+/** Starts a server that treats each connection in this way, and returns its port. */
+async function serverWith(treat: (socket: Socket) => void): Promise<number> {
+  const server = createServer((socket) => {
+    onTestFinished(() => {
+      socket.destroy()
+    })
+    treat(socket.on("error", () => {}))
+  })
+  await once(server.listen(0, "127.0.0.1"), "listening")
+  onTestFinished(() => {
+    server.close()
+  })
+  return (server.address() as AddressInfo).port
 }
 
 describe("channels", () => {
@@ -129,10 +146,119 @@ describe("channels", () => {
     const endpoint = `${lz4.scheme}127.0.0.1:${await freePort()}`
     push.connect(endpoint)
     await eventually(() => messages.length >= 2)
-    for (const { intervalMs, ...about } of messages) {
+    for (const { intervalMs, error, ...about } of messages) {
       expect(intervalMs).toBeGreaterThan(0)
+      expect(error).toMatchObject({
+        code: "ECONNREFUSED",
+        message: expect.stringMatching(/^connect ECONNREFUSED 127/),
+      })
       expect(about).toEqual({ socketType: "PUSH", endpoint, lz4: push.lz4 })
     }
+  })
+
+  test.each<
+    [what: string, address: () => Promise<string>, options: SocketOptions<Push>, error: object]
+  >([
+    ["an unknown host", async () => "no-such-host.invalid:5555", {}, { code: "ENOTFOUND" }],
+    ["no host", async () => ":5555", {}, { code: "ENODEV" }],
+    ["an IPv6 address without the option", async () => "[::1]:5555", {}, { code: "ENODEV" }],
+    [
+      "a source that is no address of this machine",
+      async () => `192.0.2.1:0;127.0.0.1:${await freePort()}`,
+      {},
+      { code: "EADDRNOTAVAIL" },
+    ],
+    [
+      "a name of which no address answers",
+      async () => `localhost:${await freePort()}`,
+      { ipv6: true },
+      { code: "ECONNREFUSED", message: expect.stringContaining("connect ECONNREFUSED 127.0.0.1:") },
+    ],
+    [
+      "a peer that ends before the handshake",
+      async () => `127.0.0.1:${await serverWith((socket) => socket.end())}`,
+      {},
+      {
+        code: "EPIPE",
+        message: "Broken pipe: the peer closed the connection during the handshake",
+      },
+    ],
+    [
+      "a peer that resets the connection during the handshake",
+      async () =>
+        `127.0.0.1:${await serverWith((socket) => socket.once("data", () => socket.resetAndDestroy()))}`,
+      {},
+      { code: "ECONNRESET" },
+    ],
+    [
+      "a peer that is silent during the handshake",
+      async () => `127.0.0.1:${await serverWith(() => {})}`,
+      { handshakeInterval: 20 },
+      { code: "ETIMEDOUT" },
+    ],
+  ])("report why, after %s", async (_, address, options, error) => {
+    Object.assign(push, options)
+    const messages = heard<ReconnectMessage>("reconnect", push)
+    const closed: unknown[] = []
+    push.events.on("close", (event) => closed.push(event))
+    push.connect(`${lz4.scheme}${await address()}`)
+    await eventually(() => messages.length >= 2)
+    expect(messages[0]?.error).toMatchObject(error)
+    // The event follows only if the address was found.
+    for (const event of closed) expect(event).toMatchObject({ type: "close", error })
+  })
+
+  test("report the network error after which a socket reconnects, and none if the peer has closed", async () => {
+    const messages = heard<ReconnectMessage>("reconnect", push)
+    const relay = use(await Relay.before(pull.lastEndpoint as string))
+    push.connect(relay.endpoint)
+    await push.send("text")
+    await pull.receive()
+    relay.reset()
+    await eventually(() => messages.length === 1)
+    expect(messages[0]?.error).toMatchObject({ code: "ECONNRESET" })
+    const another = use(new Push({ reconnectInterval: 1 }))
+    const ofAnother = heard<ReconnectMessage>("reconnect", another)
+    another.connect(pull.lastEndpoint as string)
+    await another.send("text")
+    await pull.receive()
+    pull.close()
+    await eventually(() => ofAnother.length > 0)
+    expect(ofAnother[0]?.error).toBeUndefined()
+  })
+
+  test("call listeners and subscribers in the async context in which the socket was created", async () => {
+    const storage = new AsyncLocalStorage<string>()
+    const seen = new Set<string>()
+    const note = (what: string) => seen.add(`${what} ${storage.getStore()}`)
+    const [a, b] = storage.run("creation", () => [
+      use(new Pull()),
+      use(new Push({ reconnectInterval: 1 })),
+    ])
+    const sockets: unknown[] = [a.lz4, b.lz4]
+    await storage.run("another", async () => {
+      for (const name of ["connection", "protocol-error", "reconnect"])
+        listen<DiagnosticsMessage>(name, ({ lz4 }) => sockets.includes(lz4) && note(name))
+      for (const one of [a.lz4, b.lz4])
+        for (const type of ["connect", "disconnect", "protocolError"] as const)
+          one.on(type, () => note(type))
+      await a.bind(address)
+      b.connect(a.lastEndpoint as string)
+      await b.send("text")
+      await a.receive()
+      const rubbish = message(Buffer.from("no sentinel"))
+      await use(await rawZmtpPeer(a.lastEndpoint as string, "PUSH", rubbish)).closed
+      a.close()
+    })
+    await eventually(() => seen.size >= 6)
+    expect([...seen].sort()).toEqual([
+      "connect creation",
+      "connection creation",
+      "disconnect creation",
+      "protocol-error creation",
+      "protocolError creation",
+      "reconnect creation",
+    ])
   })
 
   test.each([{}, { acceptPlain: true, thread: false }, { acceptPlain: true, thread: true }])(
@@ -358,7 +484,7 @@ describe("NODE_DEBUG=zeromq-lz4", () => {
     const [connected, closed, again] = says("PUSH")
     expect(connected).toBe(`connected to ${peer}`)
     expect(closed).toContain(`closed ${peer}, sent 1 messages (4 bytes as 8)`)
-    expect(again).toMatch(/^tries to connect again in \d+ ms$/)
+    expect(again).toMatch(/^tries to connect again in \d+ ms( \(.*\))?$/)
   })
 
   test("with another name prints nothing", async () => {

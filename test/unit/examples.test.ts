@@ -2,6 +2,7 @@
  * Every code block of README.md and docs/, run as it is printed there: JavaScript as an ES module, as
  * CommonJS and in strict TypeScript, command lines in a shell, and the output that they show.
  */
+import { AsyncResource } from "node:async_hooks"
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import {
   copyFileSync,
@@ -216,7 +217,11 @@ describe("command lines", () => {
 
 test(`${ownTests.debugOutput}: is what NODE_DEBUG prints`, () => {
   const [socketType, endpoint] = ["PUSH", "lz4+tcp://collector:5555"]
-  const about = { socketType, endpoint, lz4: new Lz4(() => Promise.resolve()) }
+  const about = {
+    socketType,
+    endpoint,
+    lz4: new Lz4(new AsyncResource("test"), () => Promise.resolve()),
+  }
   const peer = { ...about, remoteAddress: "10.0.0.7", remotePort: 5555 }
   const [sent, received] = [
     { messages: 812, plainBytes: 98_304, wireBytes: 21_877 },
@@ -227,7 +232,12 @@ test(`${ownTests.debugOutput}: is what NODE_DEBUG prints`, () => {
     CONNECTION.line({ ...peer, state: "connected" }),
     LEVEL.line({ ...peer, level: 3, previous: 0 }),
     CONNECTION.line({ ...peer, state: "closed", error, sent, received }),
-    RECONNECT.line({ ...about, intervalMs: 137 }),
+    RECONNECT.line({ ...about, intervalMs: 137, error }),
+    RECONNECT.line({
+      ...about,
+      intervalMs: 184,
+      error: new Error("connect ECONNREFUSED 10.0.0.7:5555"),
+    }),
   ]
   expect(linesOf(ownTests.debugOutput)).toEqual(lines.map((line) => `ZEROMQ-LZ4 4711: ${line}`))
 })
