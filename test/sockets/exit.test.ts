@@ -20,7 +20,7 @@ import {
 } from "../support/running-script.js"
 import { sleep } from "../support/sleep.js"
 import { anyPort, eventually, freePort, use } from "../support/sockets.js"
-import { lz4, type Transport, transports } from "../support/transports.js"
+import { lz4, type Transport, tcp, transports } from "../support/transports.js"
 import { handshake, message } from "../support/zmtp.js"
 
 const connected = "const push = new zmq.Push(); push.connect(argument.endpoint);"
@@ -441,6 +441,51 @@ test.each([
   const process = new Script(script, { endpoint, any: anyPort(lz4) })
   expect(await text(pull)).toBe("goes on")
   expect(await process.ended(), process.errors).toEqual(natural)
+})
+
+/** Starts a worker that sends 50 messages over a new connection, and terminates it; returns what arrived. */
+async function sentBeforeTermination(
+  transport: Transport,
+  then: string,
+  options: object[] = [],
+): Promise<string[]> {
+  const { pull, endpoint } = await listen(transport)
+  const script = `import { Worker } from "node:worker_threads";
+    const source = 'import { parentPort, workerData } from "node:worker_threads"; import * as zmq from "zeromq-lz4";'
+      + 'const push = new zmq.Push(); push.connect(workerData.endpoint, ...workerData.options);'
+      + 'for (let i = 0; i < 50; i++) await push.send(String(i));' + argument.then
+      // It runs no more turns of its event loop until it is terminated.
+      + 'parentPort.postMessage("sent"); for (;;);';
+    const worker = new Worker(source, { eval: true, workerData: argument });
+    await new Promise((resolve) => worker.once("message", resolve));
+    await worker.terminate()`
+  const process = new Script(script, { endpoint, options, then })
+  expect(await process.ended(), process.errors).toEqual(natural)
+  const last = use(new Push())
+  last.connect(endpoint)
+  const received: string[] = []
+  if (transport !== lz4) while (received.length < 50) received.push(await text(pull))
+  await last.send("last")
+  for (let one = await text(pull); one !== "last"; one = await text(pull)) received.push(one)
+  return received
+}
+
+describe("a worker that is terminated right after it has sent", () => {
+  const all = Array.from({ length: 50 }, (_, i) => String(i))
+
+  test("has sent everything over tcp://", async () => {
+    expect(await sentBeforeTermination(tcp, "")).toEqual(all)
+  })
+
+  describe.each([false, true])("thread: %s", (thread) => {
+    test("has sent nothing", async () => {
+      expect(await sentBeforeTermination(lz4, "", [{ thread }])).toEqual([])
+    })
+
+    test("has sent everything after flush()", async () => {
+      expect(await sentBeforeTermination(lz4, "await push.lz4.flush();", [{ thread }])).toEqual(all)
+    })
+  })
 })
 
 const leaving = [
