@@ -13,7 +13,14 @@ import {
   type TcpScheme,
 } from "../transport/endpoint.js"
 import { destroyLater } from "../transport/farewell.js"
-import { connectTcp, listenTcp, resolveHost, serverOptions } from "../transport/tcp.js"
+import {
+  ADDRESS_MS,
+  connectTcp,
+  listenTcp,
+  nextAddressMs,
+  resolveHost,
+  serverOptions,
+} from "../transport/tcp.js"
 import type { TcpOptions } from "../transport/tcp-options.js"
 import type { ConnectionCounts } from "../transport/transport.js"
 import { mistake, zmqError } from "../transport/zmq-error.js"
@@ -250,7 +257,15 @@ function dialerFor(endpoint: string): () => Channel {
     return () => Channel.connect({ path, allowHalfOpen: true })
   }
   const destination = parseConnect(endpoint, true)
-  return () => connectTcp(destination, TCP)
+  let addressMs = ADDRESS_MS
+  return () => {
+    const channel = connectTcp(destination, TCP, addressMs)
+    const { socket } = channel
+    socket.once("close", () => {
+      addressMs = nextAddressMs(addressMs, socket, TCP)
+    })
+    return channel
+  }
 }
 
 /** Returns the address of a socket's peer. A Unix socket, and one that was closed, have none. */

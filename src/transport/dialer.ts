@@ -5,7 +5,7 @@ import type { Channel } from "./channel.js"
 import { Connection } from "./connection.js"
 import { type Destination, familyOf } from "./endpoint.js"
 import { type Attempt, attemptBegan, attemptEnded } from "./pending-attempts.js"
-import { connectError, connectTcp } from "./tcp.js"
+import { ADDRESS_MS, connectError, connectTcp, nextAddressMs } from "./tcp.js"
 import type { TcpOptions } from "./tcp-options.js"
 import type {
   ConnectionEvent,
@@ -33,6 +33,7 @@ export class Dialer implements PeerDialer, Attempt {
   readonly #backoff: Backoff
   #attempt: Channel | undefined
   #pause: NodeJS.Timeout | undefined
+  #addressMs = ADDRESS_MS
   #closed = false
 
   constructor(
@@ -59,7 +60,7 @@ export class Dialer implements PeerDialer, Attempt {
       )
       return
     }
-    const channel = connectTcp(this.#destination, this.#tcp)
+    const channel = connectTcp(this.#destination, this.#tcp, this.#addressMs)
     this.#attempt = channel
     attemptBegan(this)
     let isResolved = false
@@ -94,6 +95,7 @@ export class Dialer implements PeerDialer, Attempt {
         this.#attemptEnded()
         if (this.#closed) return
         // As with libzmq, there is no socket to close before the address is known.
+        this.#addressMs = nextAddressMs(this.#addressMs, channel.socket, this.#tcp)
         const error = connectError(channel.socket)
         if (isResolved) this.#emit({ type: "attemptFailed", error })
         this.#retry(error)

@@ -137,13 +137,40 @@ export function checkMayConnect(): void {
   throw Object.assign(new Error(message), { code: "ERR_ACCESS_DENIED", permission: "Net" })
 }
 
-export function connectTcp({ host, port, source }: Destination, tcp: TcpOptions): Channel {
+/**
+ * Milliseconds that an address of a name has to answer before Node gives it up and tries the next
+ * one; the last address has no limit.
+ */
+export const ADDRESS_MS = 250
+/** The longest such limit. The system repeats a SYN that was lost after 1, 3, 7 and 15 s. */
+const ADDRESS_MAX_MS = 16_000
+
+/**
+ * Returns the limit for the next attempt. After one in which an address did not answer in time it is
+ * twice as long, in case the address answers late; beyond the maximum it begins again, in case
+ * another one answers.
+ */
+export function nextAddressMs(addressMs: number, { errored }: net.Socket, tcp: TcpOptions): number {
+  const errors: unknown[] = errored instanceof AggregateError ? errored.errors : [errored]
+  if (!errors.some((error) => (error as NodeJS.ErrnoException)?.code === "ETIMEDOUT"))
+    return addressMs
+  const next = addressMs * 2
+  return next > (tcp.connectTimeoutMs || ADDRESS_MAX_MS) ? ADDRESS_MS : next
+}
+
+/** @param addressMs limit for each address of a name. */
+export function connectTcp(
+  { host, port, source }: Destination,
+  tcp: TcpOptions,
+  addressMs: number = ADDRESS_MS,
+): Channel {
   const channel = Channel.connect({
     // Otherwise node:net would take options, such as a path, from the prototype of all objects.
     __proto__: null,
     host,
     port,
     family: tcp.ipv6 ? 0 : 4,
+    autoSelectFamilyAttemptTimeout: addressMs,
     localAddress: source?.host,
     localPort: source?.port,
     noDelay: true,
