@@ -78,6 +78,7 @@ export interface Inside {
 
 /** Modules that do not wait and have no access to the outside world. */
 const PURE: ReadonlySet<string> = new Set([
+  "node:async_hooks",
   "node:diagnostics_channel",
   "node:os",
   "node:url",
