@@ -1,6 +1,7 @@
 /** The API of zeromq.js 5, over libzmq's tcp:// with zeromq.js's module, and with ours over both. */
 import { once } from "node:events"
 import { createRequire } from "node:module"
+import { setImmediate as turn } from "node:timers/promises"
 import { describe, expect, onTestFinished, test } from "vitest"
 import * as ours from "zeromq-lz4/v5-compat"
 
@@ -145,7 +146,7 @@ describe.each(ways)("$name", ({ zmq, scheme }) => {
     clearInterval(timer)
   })
 
-  test("bindSync() and unbindSync()", async () => {
+  test("bindSync()", async () => {
     const pull = use("pull")
     pull.bindSync(`${scheme}127.0.0.1:*`)
     const address = pull.getsockopt(zmq.ZMQ_LAST_ENDPOINT) as string
@@ -162,9 +163,12 @@ describe.each(ways)("$name", ({ zmq, scheme }) => {
       pull.on("unbind", (at) => expect(at).toBe(address))
       pull.unbind(address, (error) => (error ? reject(error) : resolve()))
     })
-    await new Promise<void>((resolve, reject) => {
-      use("pull").bind(address, (error) => (error ? reject(error) : resolve()))
-    })
+    // libzmq frees it a little later.
+    const isFree = () =>
+      new Promise<boolean>((resolve) => {
+        use("pull").bind(address, (error) => resolve(!error))
+      })
+    while (!(await isFree())) await turn()
   })
 
   test("an address in use is reported to the callback, or as an error", async () => {
