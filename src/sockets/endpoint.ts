@@ -189,8 +189,11 @@ export abstract class Endpoint implements Source {
 
   // -- Events ----------------------------------------------------------------------
 
-  protected emit(type: EventType, more: object = {}): void {
-    this.host.emit({ type, address: this.address, ...more } as Event)
+  protected emit(type: EventType, more: object = {}, reason?: Error): void {
+    const event = { type, address: this.address, ...more }
+    // Not enumerable: zeromq.js has no such field, and programs may compare or store events as a whole.
+    if (reason) Object.defineProperty(event, "error", { value: reason })
+    this.host.emit(event as Event)
   }
 
   protected onEvent(event: EndpointEvent): void {
@@ -199,8 +202,7 @@ export abstract class Endpoint implements Source {
         this.emit("connect:delay")
         break
       case "attemptFailed":
-        // A field that zeromq.js does not have.
-        this.emit("close", event.error && { error: event.error })
+        this.emit("close", {}, event.error)
         break
       case "retried":
         this.emit("connect:retry", { interval: event.intervalMs })

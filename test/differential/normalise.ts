@@ -67,14 +67,6 @@ export class Normaliser {
   }
 }
 
-/** Removes the reason for a failed attempt from the event "close", which libzmq's does not have. */
-export function withoutReasons(seen: Json): Json {
-  if (typeof seen !== "object" || !seen) return seen
-  if (Array.isArray(seen)) return seen.map(withoutReasons)
-  const kept = Object.entries(seen).filter(([key]) => key !== "error" || seen.type !== "close")
-  return Object.fromEntries(kept.map(([key, one]) => [key, withoutReasons(one)]))
-}
-
 /**
  * Removes the explanations from observed errors, which have libzmq's message, a colon and the
  * explanation. Each must begin with libzmq's message at the same place.
