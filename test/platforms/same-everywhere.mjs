@@ -18,6 +18,7 @@ export const sameEverywhere = [
   "large-beside-small",
   "many",
   "omq-lz4",
+  "own-dictionaries",
   "pairs",
   "part-limit",
   "plain-peers",
@@ -26,6 +27,7 @@ export const sameEverywhere = [
   "stats",
   "thread-marks",
   "topics",
+  "v5-compat",
   "xpub",
   "zap",
 ]
@@ -34,4 +36,14 @@ export const sameEverywhere = [
  * Other files whose tests do the same with threads as without, as far as versions of Node differ. The
  * gate runs them in other versions without threads only.
  */
-export const sameOnThreads = ["arguments", "diagnostics", "faults", "mistakes", "mixed", "options"]
+export const sameOnThreads = [
+  "arguments",
+  "diagnostics",
+  "fake-timers",
+  "faults",
+  "mistakes",
+  "mixed",
+  "options",
+  "pending-attempts",
+  "reload",
+]

@@ -11,7 +11,7 @@ import { anyPort, use } from "../support/sockets.js"
 import { lz4 } from "../support/transports.js"
 
 /** Number of processes for each ending; `npm run test:exits` runs more. */
-const RUNS = Number(process.env.EXIT_RUNS ?? 30)
+const RUNS = Number(process.env.EXIT_RUNS ?? 10)
 const MESSAGES = 5000
 /** A process that takes longer hangs. */
 const LIMIT_MS = 60_000
