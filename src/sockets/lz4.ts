@@ -211,7 +211,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
   /** @internal Reports a peer once somebody wants to know, and returns whether anybody does. */
   silent(connection: PeerConnection, source: Source): boolean {
     const { isWanted } = SILENT_PEER
-    if (isWanted) SILENT_PEER.publish({ ...this.#describe(source), ...this.#peerOf(connection) })
+    this.#publish(SILENT_PEER, () => ({ ...this.#describe(source), ...this.#peerOf(connection) }))
     return isWanted
   }
 

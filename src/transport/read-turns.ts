@@ -11,7 +11,7 @@ import { idleTimeMs } from "./idle.js"
 import { Queue } from "./queue.js"
 
 /** Milliseconds of decoding before timers and I/O get their turn. */
-const TURN_MAX_MS = 4
+export const TURN_MAX_MS = 4
 /** Maximum number of turns of the event loop to wait for programs that have messages to receive. */
 const PASSES_MAX = 16
 

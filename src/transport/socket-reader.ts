@@ -5,13 +5,11 @@ import type { Traffic } from "../codec/traffic.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainReceiver } from "../zmtp/plain-receiver.js"
 import type { Session } from "../zmtp/session.js"
-import { mayReadNow, type Readable, readNow, readSoon } from "./read-turns.js"
+import { mayReadNow, type Readable, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
 import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 
 /** Plaintext in bytes that a connection decodes before the next connection in line gets its slice. */
 const SLICE_BYTES = 2 << 20
-/** Milliseconds after which a slice ends, however few bytes it has: they may be very many frames. */
-const SLICE_MAX_MS = 4
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -132,7 +130,8 @@ export class SocketReader implements Readable, TranscoderSink {
     if (this.#isDiscarding || this.#isClosed) return false
     this.#isCutShort = false
     this.#sliceBytes = 0
-    this.#sliceEndMs = clockMs() + SLICE_MAX_MS
+    // A few bytes may be very many frames.
+    this.#sliceEndMs = clockMs() + TURN_MAX_MS
     const chunk = this.#chunk
     this.#chunk = NO_BYTES
     try {

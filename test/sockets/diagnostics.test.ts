@@ -402,6 +402,21 @@ describe("a peer that announced nothing, and sends nothing", () => {
     expect(reports).toMatchObject([{ socketType: "PUSH", endpoint }])
   })
 
+  test("is reported in the async context in which the socket was created", async () => {
+    const storage = new AsyncLocalStorage<string>()
+    const seen: unknown[] = []
+    const pull = use(new Pull())
+    await pull.bind("tcp://127.0.0.1:*")
+    const push = storage.run("creation", () => use(new Push()))
+    const { lz4 } = push
+    listen<PeerMessage>("silent-peer", (report) => {
+      if (report.lz4 === lz4) seen.push(storage.getStore())
+    })
+    storage.run("another", () => push.connect(`lz4+${pull.lastEndpoint}`))
+    await eventually(() => seen.length > 0)
+    expect(seen).toEqual(["creation"])
+  })
+
   test("is not reported if it has gone, has sent a message, reads the format or may be plain", async () => {
     const pub = use(new Publisher())
     const [dealer, plain] = [use(new Dealer()), use(new Push())]
