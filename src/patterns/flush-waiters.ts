@@ -24,6 +24,10 @@ export class FlushWaiters {
     this.#credit = credit
   }
 
+  get isEmpty(): boolean {
+    return this.#waiting.every(({ waiter }) => waiter.isOver)
+  }
+
   add(waiter: FlushWaiter): void {
     this.#waiting = this.#waiting.filter((other) => !other.waiter.isOver)
     this.#waiting.push({ written: this.#credit.written, waiter })

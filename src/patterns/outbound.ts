@@ -27,7 +27,7 @@ const IN_ORDER_MAX = 1000
 export type OutboundConnection = PackerConnection &
   Pick<
     PeerConnection,
-    "blocked" | "peerTakesCommands" | "waiting" | "write" | "sendCommand" | "flush"
+    "blocked" | "peerTakesCommands" | "waiting" | "write" | "sendCommand" | "waitToSend" | "flush"
   >
 
 /** Events of an outbound queue, handled by its pipe. */
@@ -136,6 +136,7 @@ export class Outbound implements Flushable {
     this.#flushNow()
     if (this.#credit.checkHwm()) return true
     this.#credit.want()
+    this.#connection?.waitToSend?.()
     return false
   }
 
@@ -145,6 +146,11 @@ export class Outbound implements Flushable {
     if (this.hasRoom()) return true
     this.#credit.refuse()
     return false
+  }
+
+  /** Whether the program waits until more has been sent. */
+  get waitsToSend(): boolean {
+    return this.isUrgent || !this.#flushes.isEmpty
   }
 
   /** Whether a sender waits for room. */
@@ -459,6 +465,7 @@ export class Outbound implements Flushable {
     this.shared?.seal()
     this.#flushes.add(waiter)
     this.flush()
+    if (this.waitsToSend) this.#connection?.waitToSend?.()
   }
 
   // -- The exit of the process -----------------------------------------------------

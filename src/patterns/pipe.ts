@@ -155,6 +155,10 @@ export class Pipe implements MessageSink {
     this.outbound.flush()
   }
 
+  get waitsToSend(): boolean {
+    return this.#state !== "active" || this.outbound.waitsToSend
+  }
+
   // -- The end ---------------------------------------------------------------------
 
   /**

@@ -80,6 +80,11 @@ export class HostedConnection implements FrameRelaySink {
     }
     this.#waiting ??= new Queue()
     this.#waiting.push(write)
+    this.connection.waitToSend()
+  }
+
+  get waitsToSend(): boolean {
+    return (this.#waiting?.length ?? 0) > 0
   }
 
   /** Whether the network has room and the queue is empty. */

@@ -15,6 +15,11 @@ export interface ChannelHandlers {
   ended?(channel: Channel): void
   /** The socket is writable again. */
   drained?(channel: Channel): void
+  /**
+   * A write failed. Returns whether to keep the socket open, to be read to its end. It can no longer
+   * be written to then, and has to be destroyed.
+   */
+  writeFailed?(error: Error): boolean
   /** All writes and the end of the stream were sent. */
   finished?(channel: Channel): void
   /** The socket was closed; `socket.errored` has the reason. */
@@ -63,6 +68,8 @@ export class Channel {
     this.socket = open({ buffer, callback })
     const socket = this.socket as SocketOfChannel
     socket[CHANNEL] = this
+    socket._write = write
+    socket._writev = writev
     socket.on("end", ended).on("drain", drained).on("finish", finished).on("close", closed)
     socket.on("error", ignored).unref()
   }
@@ -71,8 +78,35 @@ export class Channel {
 const CHANNEL = Symbol("channel")
 type SocketOfChannel = Socket & { [CHANNEL]: Channel }
 
-// Listeners that all sockets share: separate functions for each would take more memory than the
-// rest of a channel.
+// Functions that all sockets share: separate ones for each would take more memory than the rest of a
+// channel.
+
+type Callback = (error?: Error | null) => void
+
+// Node destroys a socket when a write fails, with all received bytes that it has not read yet. So
+// the stream is not told of an error if the connection goes on reading, and waits for that write.
+
+function write(
+  this: SocketOfChannel,
+  bytes: unknown,
+  encoding: BufferEncoding,
+  callback: Callback,
+) {
+  Socket.prototype._write.call(this, bytes, encoding, unlessFailed(this, callback))
+}
+
+type Writes = { chunk: unknown; encoding: BufferEncoding }[]
+
+function writev(this: SocketOfChannel, writes: Writes, callback: Callback) {
+  Socket.prototype._writev?.call(this, writes, unlessFailed(this, callback))
+}
+
+function unlessFailed(socket: SocketOfChannel, callback: Callback): Callback {
+  return (error) => {
+    const isRead = error && !socket.destroyed && socket[CHANNEL].handlers.writeFailed?.(error)
+    if (!isRead) callback(error)
+  }
+}
 
 function connected(this: SocketOfChannel): void {
   this[CHANNEL].handlers.connected?.()

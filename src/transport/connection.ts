@@ -28,6 +28,16 @@ import type {
 } from "./transport.js"
 import { zmqError } from "./zmq-error.js"
 
+/** Codes of write errors that mean that the peer has gone. What it sent before may still be unread. */
+const PEER_HAS_GONE: ReadonlySet<string | undefined> = new Set([
+  "EPIPE",
+  "ECONNRESET",
+  "ECONNABORTED",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+])
+
 /**
  * A TCP connection that speaks lz4+tcp. Received bytes go from the socket through the transcoder
  * and the ZMTP session to the sink. Messages to send were already encoded by the endpoint's sender.
@@ -157,7 +167,12 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
 
   /** Sends a frame that is not part of a message. */
   send(bytes: Uint8Array): void {
-    if (!this.#writer.isOver) this.#writer.write(bytes)
+    this.#writer.write(bytes)
+  }
+
+  waitToSend(): void {
+    if (this.#writer.hasFailed && this.#reader.isWaiting && this.sink?.waitsToSend)
+      this.#writer.destroy()
   }
 
   get untakenBytes(): number {
@@ -214,6 +229,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
       return true
     }
     return this.#stopUnless((this.sink as MessageSink).command(name, data))
+  }
+
+  paused(): void {
+    this.waitToSend()
   }
 
   stop(): void {
@@ -296,6 +315,18 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.destroy()
     if (error instanceof ProtocolError)
       this.#emit({ type: "failed", connection: this, error, reason })
+  }
+
+  /**
+   * Goes on reading if the peer has gone, as libzmq does: it may have sent much, and ended before this
+   * side noticed. But a program that does not receive before it has sent needs a new connection.
+   */
+  writeFailed(error: NodeJS.ErrnoException): boolean {
+    if (this.#writer.isOver || !PEER_HAS_GONE.has(error.code)) return false
+    this.#error ??= error
+    this.#writer.failed()
+    this.waitToSend()
+    return true
   }
 
   /** The peer closed its sending side, so nobody reads any more. */

@@ -19,6 +19,13 @@ type Receiver = Pick<
   "transcode" | "keep" | "keepsBytes" | "resume" | "count" | "hasDictionary" | "close"
 >
 
+interface ReaderEvents {
+  /** The stream has an error. */
+  failed(error: Error): void
+  /** Received bytes wait until the sink has room. */
+  paused(): void
+}
+
 /** A reused target for counting. */
 const counted: Traffic = { messages: 0, plainBytes: 0, wireBytes: 0 }
 
@@ -30,8 +37,7 @@ export class SocketReader implements Readable, TranscoderSink {
   readonly #socket: Socket
   readonly #session: Session
   readonly #options: ConnectionOptions
-  /** Called with an error of the stream. */
-  readonly #connection: { failed(error: Error): void }
+  readonly #connection: ReaderEvents
   #receiver: Receiver
   /** Decoded plain frames that the sink had no room for. */
   #kept: Uint8Array | undefined
@@ -56,7 +62,7 @@ export class SocketReader implements Readable, TranscoderSink {
     socket: Socket,
     session: Session,
     options: ConnectionOptions,
-    connection: { failed(error: Error): void },
+    connection: ReaderEvents,
   ) {
     this.#socket = socket
     this.#session = session
@@ -96,14 +102,15 @@ export class SocketReader implements Readable, TranscoderSink {
       this.#chunk = frames
       readNow(this)
     }
-    if (this.#isInLine || this.#hasBytes) this.#socket.pause()
+    if (this.#isInLine || this.isWaiting) this.#socket.pause()
+    if (this.isWaiting) this.#connection.paused()
   }
 
   /**
-   * Whether received bytes wait. A stopped connection without any is still read, so that it notices
-   * when the peer leaves.
+   * Whether received bytes wait until the sink has room. A stopped connection without any is still
+   * read, so that it notices when the peer leaves.
    */
-  get #hasBytes(): boolean {
+  get isWaiting(): boolean {
     return this.#isStopped && (this.#kept !== undefined || this.#receiver.keepsBytes)
   }
 
@@ -136,13 +143,16 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#chunk = NO_BYTES
     try {
       this.#takeKept()
-      if (this.#isStopped) return false
-      if (!this.#kept) this.#receiver.transcode(chunk, this)
+      if (!this.#isStopped && !this.#kept) this.#receiver.transcode(chunk, this)
     } catch (error) {
       this.#connection.failed(error as Error)
       return false
     }
-    if (this.#isDiscarding || this.#hasBytes) return false
+    if (this.#isDiscarding) return false
+    if (this.isWaiting) {
+      this.#connection.paused()
+      return false
+    }
     if (!this.#isStopped && (this.#kept || this.#isCutShort)) {
       this.#isInLine = true
       return true

@@ -14,14 +14,15 @@ export class SocketWriter implements Departing {
   #isFull = false
   /** Whether nothing can be written any more, because one of the sides has ended the connection. */
   #isOver = false
+  #hasFailed = false
   #isClosed = false
   /**
    * Chunks and frames passed to the stream whose bytes it may still hold. Bytes that the stream has
    * not written are at the end.
    */
   #writing: (Chunk | Uint8Array)[] = NOTHING
-  /** Callbacks of `flush()` that are called when the stream has ended. */
-  #flushes: (() => void)[] | undefined
+  /** Callbacks of `flush()`. */
+  #flushes: Set<() => void> | undefined
   /** The bytes left to write after the event loop has stopped. */
   #remainder: Remainder | undefined
 
@@ -31,6 +32,11 @@ export class SocketWriter implements Departing {
 
   get isFull(): boolean {
     return this.#isFull
+  }
+
+  /** Whether a write failed. The stream waits for it, so that it cannot end by itself. */
+  get hasFailed(): boolean {
+    return this.#hasFailed
   }
 
   get isOver(): boolean {
@@ -58,8 +64,15 @@ export class SocketWriter implements Departing {
     return untakenBytes(this.#socket)
   }
 
-  /** Writes a chunk, which is released later, or the bytes of a frame. */
+  /**
+   * Writes a chunk, which is released later, or the bytes of a frame. They are lost if the connection
+   * is over: writing the dictionary before the chunk may have failed.
+   */
   write(item: Chunk | Uint8Array): void {
+    if (this.#isOver) {
+      if (item instanceof Chunk) item.release()
+      return
+    }
     this.#socket.write(item instanceof Chunk ? item.bytes : item)
     const isWriting = this.#socket.writableLength > 0
     // The stream also asks for a pause when the system took everything at once.
@@ -86,24 +99,37 @@ export class SocketWriter implements Departing {
   }
 
   flush(done: () => void): void {
-    if (this.#isClosed || this.untakenBytes === 0) done()
-    else if (this.#socket.writableEnded) {
-      this.#flushes ??= []
-      this.#flushes.push(done)
-    } else this.#socket.write(NO_BYTES, done)
+    if (this.#isClosed || this.#hasFailed || this.untakenBytes === 0) {
+      done()
+      return
+    }
+    this.#flushes ??= new Set()
+    this.#flushes.add(done)
+    if (this.#socket.writableEnded) return
+    this.#socket.write(NO_BYTES, () => {
+      if (this.#flushes?.delete(done)) done()
+    })
   }
 
-  /** The stream has ended. */
+  /** Everything was written, or never will be. */
   flushed(): void {
     const flushes = this.#flushes ?? []
     this.#flushes = undefined
     for (const done of flushes) done()
   }
 
-  /** Ends the stream once everything written is sent. */
+  /** Ends the stream once everything written is sent, or at once if a write has failed. */
   end(): void {
     this.#isOver = true
-    this.#socket.end()
+    if (this.#hasFailed) this.#socket.destroy()
+    else this.#socket.end()
+  }
+
+  /** A write failed. */
+  failed(): void {
+    this.#hasFailed = true
+    this.#isOver = true
+    this.flushed()
   }
 
   destroy(): void {

@@ -28,6 +28,8 @@ export interface ConnectionOptions {
 
 /** The consumer of a connection's messages and commands, from the end of the handshake on. */
 export interface MessageSink {
+  /** Whether the program may not receive anything before more has been sent. */
+  readonly waitsToSend: boolean
   /** Takes ownership of a message. Returns whether the connection may go on reading now. */
   message(parts: Buffer[]): boolean
   /** Takes the data of a command. Returns whether the connection may go on reading now. */
@@ -245,6 +247,8 @@ export interface PeerConnection {
   readonly effort: number
   write(chunk: Chunk): void
   sendCommand(name: string, data: Uint8Array): void
+  /** The sink waits to send. A connection that can no longer be written to may have to end. */
+  waitToSend?(): void
   /** Stops the connection from the beginning, because its sink is already full. */
   stop(): void
   /** Goes on with messages that the sink had no room for. */

@@ -582,14 +582,26 @@ export class Socket extends EventEmitter {
       if (sync) this.#loop.nextTick(() => this.#afterWrite())
       else this.#afterWrite()
     }
-    const result = (this._handle as Handle).write(bytes, (error) => {
-      sync = false
-      written(error)
+    let isNow = true
+    this._write(bytes, "buffer", (error) => {
+      if (!isNow) sync = false
+      if (isNow && error) {
+        this.#isWriting = false
+        this.#fail(error)
+      } else written(error)
     })
-    if (result instanceof Error) {
-      this.#isWriting = false
-      this.#fail(result)
-    } else if (result) written()
+    isNow = false
+  }
+
+  /** Writes to the system. The owner of a socket may put a function of its own in the place of this. */
+  _write(bytes: Uint8Array, _encoding: string, callback: (error?: Error) => void): void {
+    const told = (error?: Error) => {
+      callback(error)
+      if (error && !this.destroyed) this.#over ??= "broken"
+    }
+    const result = (this._handle as Handle).write(bytes, told)
+    if (result instanceof Error) told(result)
+    else if (result) told()
   }
 
   #afterWrite(): void {

@@ -45,6 +45,7 @@ class FakeSocket {
   destroyed = false
   writableNeedDrain = false
   writableLength = 0
+  readonly _writableState = {}
 
   write(bytes: Uint8Array): void {
     this.written.push(bytes)
@@ -67,10 +68,13 @@ class FakeSocket {
 }
 
 class Peer implements MessageSink {
+  waitsToSend = false
   readonly socket = new FakeSocket()
   readonly connection: Connection
   readonly received: string[] = []
   readonly errors: string[] = []
+  /** The codes of the errors that ended the connection. */
+  readonly endings: (string | undefined)[] = []
   drains = 0
   /** Called for each message; returns whether it wants the next one now. */
   wants: () => boolean = () => true
@@ -107,7 +111,9 @@ class Peer implements MessageSink {
         event.connection.sink = this
         if (isFull) event.connection.stop()
       } else if (event.type === "failed") this.errors.push(event.error.code)
-      else if (event.type !== "closed") throw new Error(`unexpected: ${event.type}`)
+      else if (event.type === "closed")
+        this.endings.push((event.error as NodeJS.ErrnoException | undefined)?.code)
+      else throw new Error(`unexpected: ${event.type}`)
     })
     this.connection.data(concat(handshake("PUSH"), firstBytes))
   }
@@ -260,6 +266,85 @@ test("nothing is written to a stream that has failed but not yet reported it", (
   const peer = new Peer()
   peer.socket.destroyed = true
   expect(peer.connection.blocked).toBe(true)
+})
+
+const failure = (code: string) => Object.assign(new Error(`write ${code}`), { code })
+
+const peerHasGone = [
+  "EPIPE",
+  "ECONNRESET",
+  "ECONNABORTED",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+]
+
+test.each(peerHasGone)(
+  "a connection whose write failed with %s is read to its end, and not written to",
+  async (code) => {
+    const peer = new Peer()
+    const writes = peer.socket.written.length
+    expect(peer.connection.writeFailed(failure(code))).toBe(true)
+    expect(peer.connection.blocked).toBe(true)
+    peer.connection.data(stream("x", 3))
+    peer.connection.sendCommand("PING", Buffer.alloc(2))
+    while (peer.received.length < 3) await turn()
+    expect(peer.socket).toMatchObject({ ended: false, destroyed: false })
+    peer.connection.ended()
+    expect(peer.socket).toMatchObject({ ended: false, destroyed: true })
+    peer.connection.closed()
+    expect(peer.socket.written).toHaveLength(writes)
+    expect(peer.endings).toEqual([code])
+  },
+)
+
+test.each(["end", "ended"] as const)("no connection outlives a failed write after %s", (how) => {
+  const peer = new Peer()
+  peer.connection[how]()
+  expect(peer.connection.writeFailed(failure("EPIPE"))).toBe(false)
+  peer.connection.closed()
+})
+
+test("no connection outlives other write errors", () => {
+  const peer = new Peer()
+  expect(peer.connection.writeFailed(failure("ENOBUFS"))).toBe(false)
+  peer.connection.closed()
+})
+
+test("a connection whose write failed ends once its sink is full and waits to send", async () => {
+  const peer = new Peer()
+  peer.wants = () => peer.received.length < 3
+  expect(peer.connection.writeFailed(failure("EPIPE"))).toBe(true)
+  peer.waitsToSend = true
+  peer.connection.waitToSend()
+  expect(peer.socket.destroyed).toBe(false)
+  peer.connection.data(stream("x", 5))
+  while (!peer.socket.destroyed) await turn()
+  expect(peer.received).toHaveLength(3)
+})
+
+test("a connection whose sink is full ends with a failed write if the sink waits to send", async () => {
+  const peer = new Peer()
+  peer.wants = () => false
+  peer.connection.data(stream("x", 5))
+  while (!peer.socket.paused) await turn()
+  expect(peer.connection.writeFailed(failure("EPIPE"))).toBe(true)
+  expect(peer.socket.destroyed).toBe(false)
+  peer.waitsToSend = true
+  peer.connection.waitToSend()
+  expect(peer.socket.destroyed).toBe(true)
+})
+
+test("flush() does not wait for a write that failed", () => {
+  const peer = new Peer()
+  peer.socket.writableLength = 10
+  let flushed = 0
+  peer.connection.flush(() => flushed++)
+  expect(flushed).toBe(0)
+  peer.connection.writeFailed(failure("EPIPE"))
+  expect(flushed).toBe(1)
+  peer.connection.flush(() => flushed++)
+  expect(flushed).toBe(2)
 })
 
 test("the last connection of a group is measured alone", () => {

@@ -43,6 +43,7 @@ const socket = {
 
 /** A receiver that records what it delivers, and the error with which it closes. */
 class Receiver implements FrameRelaySink {
+  readonly waitsToSend = false
   readonly told: string[] = []
   readonly room = Number.POSITIVE_INFINITY
   readonly #connection: Connection

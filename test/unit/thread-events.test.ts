@@ -160,6 +160,7 @@ test("memory is released after its messages are read, not during reading", () =>
     },
     command: () => true,
     drained: () => {},
+    waitsToSend: false,
   }
   const memory = new Uint8Array(new SharedArrayBuffer(100))
   memory.set(message(Buffer.from("text")))

@@ -392,6 +392,7 @@ describe("the posts of a thread", () => {
 /** A network connection that accepts writes, or is blocked. */
 class FakeConnection {
   blocked = false
+  waitToSend(): void {}
   /** The number of writes after which it is blocked. */
   room = Number.POSITIVE_INFINITY
   readonly log: string[] = []
@@ -667,6 +668,7 @@ class FakeThread {
 }
 
 class FakeSink implements MessageSink {
+  readonly waitsToSend = false
   readonly log: string[] = []
   wanted = Number.POSITIVE_INFINITY
   /** Called for each message. */

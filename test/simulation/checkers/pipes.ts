@@ -215,6 +215,11 @@ export class Pipes implements Checker {
         )
   }
 
+  /** Whether there are connections that are only read, because a write has failed or would fail. */
+  #areBeingRead(): boolean {
+    return [...this.#run.network.handles].some(({ isReset }) => isReset)
+  }
+
   #checkWakeUps(state: PipeState, reads: boolean): void {
     const { world, isCalm } = this.#run
     const { inbound, outbound, connection, isWritable } = state
@@ -235,7 +240,7 @@ export class Pipes implements Checker {
       waits("changes of subscriptions are not written")
     if (!connection.blocked && chunks + batched > 0)
       waits(`${chunks} chunks and ${batched} messages are not written`)
-    if (isCalm && isWritable && connection.blocked)
+    if (isCalm && isWritable && connection.blocked && !this.#areBeingRead())
       waits("a connection is blocked, and nothing is on its way")
   }
 }
