@@ -52,7 +52,7 @@ function replaceInner(socket: compat.Socket): void {
 }
 
 /** The Socket of `zeromq/v5-compat`, and also for `lz4+tcp://`. */
-export const Socket: typeof compat.Socket = class Socket extends zeromq.Socket {
+export const Socket: typeof compat.Socket = class extends zeromq.Socket {
   constructor(type: compat.SocketType) {
     super(type)
     replaceInner(this)

@@ -59,6 +59,7 @@ describe.each(ways)("$name", ({ zmq, scheme }) => {
   test("sockets have a type, options by number and by name, and can be closed", () => {
     const socket = use("dealer", { identity: "me", backlog: 75 })
     expect(socket.type).toBe("dealer")
+    expect(socket.constructor.name).toBe("Socket")
     expect(socket.getsockopt(zmq.ZMQ_BACKLOG)).toBe(75)
     expect(socket.identity).toBe("me")
     expect(socket.setsockopt("backlog", 50)).toBe(socket)
@@ -154,6 +155,16 @@ describe.each(ways)("$name", ({ zmq, scheme }) => {
     push.connect(address)
     push.send("1")
     expect(await next(pull)).toEqual(["1"])
+  })
+
+  test("what was sent arrives if the socket is disconnected at once", async () => {
+    const router = use("router")
+    const address = await bound(router)
+    const dealer = use("dealer", { identity: "me", linger: -1 })
+    dealer.connect(address)
+    dealer.send(["a", "b"])
+    dealer.disconnect(address)
+    expect(await next(router)).toEqual(["me", "a", "b"])
   })
 
   test("unbind() tells when it is done, and the address is free again", async () => {
