@@ -5,6 +5,12 @@ const IMPORT = /^import (?:(\* as )?(\w+)|\{([^}]*)\}) from "([^"]+)";$/gm
 const IMPORT_FOR_EFFECTS = /^import "([^"]+)";$/gm
 const EXPORT = /^export \{([^}]*)\};$/gm
 
+/**
+ * A default export beside others has all of them. It is what `require()` returns, as with zeromq.js:
+ * tests replace members of it, which those of esbuild's object do not allow.
+ */
+const DEFAULT = 'Object.defineProperty(exports, "default", { value: exports });'
+
 /** Returns the name of the CommonJS file; names of packages do not change. @param {string} name */
 const renamed = (name) => name.replace(/^(\..*)\.js$/, "$1.cjs")
 
@@ -35,7 +41,9 @@ export function toCommonJs(module) {
     .replace(EXPORT, (_, list) =>
       [
         'Object.defineProperty(exports, "__esModule", { value: true });',
-        ...pairs(list).map(([from, to]) => `exports.${to} = ${from};`),
+        ...pairs(list).map(([from, to], _, { length }) =>
+          to === "default" && length > 1 ? DEFAULT : `exports.${to} = ${from};`,
+        ),
       ].join("\n"),
     )
     .replaceAll("import.meta.url", "__filename")

@@ -1,5 +1,6 @@
 /** The API of zeromq.js: sending, receiving, iterating, closing, garbage collection. */
 import { execFile } from "node:child_process"
+import { createRequire } from "node:module"
 import { beforeEach, describe, expect, expectTypeOf, test } from "vitest"
 import * as zeromq from "zeromq"
 import * as zmq from "zeromq-lz4"
@@ -35,6 +36,21 @@ describe("the package", () => {
       if (!["default", "Observer", "Proxy", ...names].includes(name))
         expect(ours.get(name)).toBe(value)
   })
+
+  test.each([
+    ["zeromq", "Push"],
+    ["zeromq-lz4", "Push"],
+    ["zeromq/v5-compat", "socket"],
+    ["zeromq-lz4/v5-compat", "socket"],
+  ])(
+    "the default import is what require() returns, and tests can replace its members: %s",
+    async (name, member) => {
+      const required = createRequire(import.meta.url)(name)
+      expect((await import(name)).default).toBe(required)
+      const settings = { configurable: true, enumerable: true, writable: true }
+      expect(Object.getOwnPropertyDescriptor(required, member)).toMatchObject(settings)
+    },
+  )
 
   test.each(extended)(
     "a socket is an instance of zeromq's class of the same name: %o",
