@@ -66,10 +66,13 @@ const MESSAGES = ["pairs", "topics", "options", "sockets", "events", "proxy", "c
 
 const long = { testTimeout: 1_200_000 }
 
+/** The files of test/sockets that say themselves which connections are on threads, and test both. */
+const WITH_BOTH = ["bad-reply", "exit-sent", "parts", "rfc", "routing-ids", "thread*", "unwritten"]
+
 /** The tests that are run once more with connections on threads. */
 const onThreads = {
-  // The bridge has no endpoints of sockets; the others that are left out have threads of their own.
-  sockets: { include: ["**/*"], exclude: ["bridge", "exit-sent", "thread*"] },
+  // The bridge has no endpoints of sockets.
+  sockets: { include: ["**/*"], exclude: ["bridge", ...WITH_BOTH] },
   differential: { include: ["**/*"], exclude: [] },
   interop: { include: ["pyomq", "rust"], exclude: [], fileParallelism: false },
 }
