@@ -1,5 +1,5 @@
-/** `zeromq-lz4 bridge` as a process, between sockets that write bytes directly. */
-import { spawn, spawnSync } from "node:child_process"
+/** `zeromq-lz4 bridge`, between sockets that write bytes directly. */
+import { spawn } from "node:child_process"
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
@@ -10,6 +10,7 @@ import { afterAll, describe, expect, onTestFinished, test, vi } from "vitest"
 import { payload } from "../../bench/payloads.mjs"
 import { Bridge } from "../../src/bridge/bridge.js"
 import { checkLz4Options } from "../../src/codec/options.js"
+import { type CommandResult, main, runCommand } from "../support/command.js"
 import { sha256 } from "../support/hash.js"
 import { type RawEnd, RawServer, rawClient } from "../support/raw-ends.js"
 import { RunningBridge } from "../support/running-bridge.js"
@@ -19,7 +20,6 @@ import { type Item, message, streamsOf, verbatim } from "../support/transcoding.
 import { concat } from "../support/wire.js"
 import { frame, greeting, handshake, messagesOf, parseStream, ready } from "../support/zmtp.js"
 
-const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-bridge-"))
 afterAll(() => rmSync(directory, { recursive: true }))
 
@@ -30,13 +30,8 @@ const file = (name: string, content: string | Uint8Array) => {
 }
 
 /** Runs a bridge that ends by itself. */
-function run(...args: string[]) {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, "bridge", ...args], {
-    encoding: "utf8",
-    timeout: 250_000,
-  })
-  return { status, stdout, stderr }
-}
+const run = (...args: string[]): Promise<CommandResult> =>
+  runCommand(directory, ["bridge", ...args])
 
 const LZ4 = "lz4+tcp://127.0.0.1:0"
 const PLAIN = "tcp://127.0.0.1:0"
@@ -123,8 +118,8 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ["--stats must be 1 to 86400 seconds; got 0", [...ends, "--stats=0"]],
     ["--bogus", [...ends, "--bogus"]],
     ["'more'", [...ends, "more"]],
-  ])("%s", (says, args) => {
-    const { status, stdout, stderr } = run(...args)
+  ])("%s", async (says, args) => {
+    const { status, stdout, stderr } = await run(...args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
     expect(stderr).toContain(says)
     expect(stderr.split("\n").slice(1)).toEqual([
@@ -152,8 +147,8 @@ describe("other failures exit with 1 and print one line", () => {
       ["--from", missing, "--to", dial],
     ],
     ["a file that is not a socket", ["--from", `ipc://${file("file", "kept")}`, "--to", dial]],
-  ])("%s: %j", (says, args) => {
-    const { status, stdout, stderr } = run(...args)
+  ])("%s: %j", async (says, args) => {
+    const { status, stdout, stderr } = await run(...args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
     expect(stderr).toContain(says)
     expect(stderr.trimEnd().split("\n")).toHaveLength(1)
@@ -165,7 +160,7 @@ describe("other failures exit with 1 and print one line", () => {
 
   test("an address in use", async () => {
     const { port } = await RawServer.start()
-    const { status, stderr } = run("--from", `tcp://127.0.0.1:${port}`, "--to", dial)
+    const { status, stderr } = await run("--from", `tcp://127.0.0.1:${port}`, "--to", dial)
     expect({ status, stderr }).toEqual({
       status: 1,
       stderr: `zeromq-lz4: cannot listen on tcp://127.0.0.1:${port}: Address already in use\n`,
@@ -175,7 +170,7 @@ describe("other failures exit with 1 and print one line", () => {
   test("a Unix socket in use, which its owner keeps", async () => {
     const endpoint = `ipc://${at("used")}`
     const server = await RawServer.start(endpoint)
-    const { status, stderr } = run("--from", endpoint, "--to", dial)
+    const { status, stderr } = await run("--from", endpoint, "--to", dial)
     expect({ status, stderr }).toEqual({
       status: 1,
       stderr: `zeromq-lz4: cannot listen on ${endpoint}: address already in use\n`,

@@ -1,4 +1,4 @@
-/** `zeromq-lz4 inspect` as a process, with captures made here. */
+/** `zeromq-lz4 inspect`, with captures made here. */
 import { spawn, spawnSync } from "node:child_process"
 import {
   chmodSync,
@@ -28,12 +28,12 @@ import {
   pcapngFile,
   type Said,
 } from "../support/capture-files.js"
+import { type CommandResult, main, runCommand } from "../support/command.js"
 import { PATIENCE } from "../support/patience.js"
 import { Running } from "../support/running-script.js"
 import { concat, SENTINELS } from "../support/wire.js"
 import { COMMAND, frame, greeting, handshake, message } from "../support/zmtp.js"
 
-const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-inspect-"))
 afterAll(() => rmSync(directory, { recursive: true }))
 
@@ -43,13 +43,15 @@ const file = (name: string, content: string | Uint8Array) => {
   return at(name)
 }
 
-function run(args: string[], input: string | Uint8Array = "", env = {}) {
+const run = (args: string[], input?: string | Uint8Array): Promise<CommandResult> =>
+  runCommand(directory, ["inspect", ...args], input)
+
+/** Runs it as a process, with more in its environment. */
+function runAlone(args: string[], env: Record<string, string>) {
   const { status, stdout, stderr } = spawnSync(process.execPath, [main, "inspect", ...args], {
-    input,
     encoding: "utf8",
     cwd: directory,
     env: { ...process.env, ...env },
-    maxBuffer: 1 << 30,
   })
   return { status, stdout, stderr }
 }
@@ -146,8 +148,8 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ],
     ["--html would write over", ["--html", good, good]],
     ["no FILE", ["--html", good]],
-  ])("%s: %j", (says, args) => {
-    const { status, stdout, stderr } = run(args)
+  ])("%s: %j", async (says, args) => {
+    const { status, stdout, stderr } = await run(args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
     expect(stderr).toContain(says)
     expect(stderr.split("\n").slice(1)).toEqual([
@@ -180,8 +182,8 @@ describe("bad input exits with 1 and prints one line", () => {
     ["missing: no such file", ["--html", "x.html", "missing"]],
     ["is empty", ["--html", "x.html", at("empty.pcap")]],
     ["missing/x.html: no such file", ["--html", "missing/x.html", good]],
-  ])("%s: %j", (says, args) => {
-    const { status, stdout, stderr } = run(args)
+  ])("%s: %j", async (says, args) => {
+    const { status, stdout, stderr } = await run(args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
     expect(stderr).toContain(says)
     expect(stderr.trimEnd().split("\n")).toHaveLength(1)
@@ -199,27 +201,27 @@ describe("bad input exits with 1 and prints one line", () => {
     expect(stderr).toBe(`zeromq-lz4: ${secret}: permission denied\n`)
   })
 
-  test("after the complete records of a truncated file", () => {
+  test("after the complete records of a truncated file", async () => {
     const cut = file("cut.pcap", readFileSync(good).subarray(0, -10))
-    const { status, stdout, stderr } = run([cut])
+    const { status, stdout, stderr } = await run([cut])
     expect(status).toBe(1)
     expect(stderr).toMatch(/^zeromq-lz4: .*cut\.pcap: the file ends .*\n$/)
     expect(stdout).toContain("hello")
     expect(stdout).toContain("connection 1: 127.0.0.1:40000 → 127.0.0.1:5555")
   })
 
-  test("after the valid records of a damaged file", () => {
+  test("after the valid records of a damaged file", async () => {
     const whole = readFileSync(good)
     const damaged = file("damaged.pcap", Buffer.concat([whole, new Uint8Array(50).fill(0xff)]))
-    const { status, stdout, stderr } = run(["--json", damaged])
+    const { status, stdout, stderr } = await run(["--json", damaged])
     expect(status).toBe(1)
     expect(stderr).toMatch(/^zeromq-lz4: .*damaged\.pcap: .*\n$/)
     expect(json(stdout).at(-1)).toMatchObject({ type: "summary", connection: null, errors: 1 })
   })
 })
 
-describe("--json", () => {
-  const { status, stdout, stderr } = run(["--json", good])
+describe("--json", async () => {
+  const { status, stdout, stderr } = await run(["--json", good])
   const lines = json(stdout)
   const typed = (type: string) => lines.filter((line) => line.type === type)
 
@@ -345,48 +347,48 @@ describe("--json", () => {
     ])
   })
 
-  test("prints the same for .pcapng, and from standard input", () => {
+  test("prints the same for .pcapng, and from standard input", async () => {
     const frames = framesOf(conversation(everything(), { closed: "FIN" }))
-    expect(run(["--json", file("good.pcapng", pcapngFile(frames))]).stdout).toBe(stdout)
-    expect(run(["--json", "-"], readFileSync(good)).stdout).toBe(stdout)
+    expect((await run(["--json", file("good.pcapng", pcapngFile(frames))])).stdout).toBe(stdout)
+    expect((await run(["--json", "-"], readFileSync(good))).stdout).toBe(stdout)
   })
 
-  test("omits content that would make lines too long", () => {
+  test("omits content that would make lines too long", async () => {
     using codec = Codec.createSync()
     const sent = encoded(codec, [[new Uint8Array((64 << 20) + 1)]])
-    const { status, stdout } = run(["--json", "-"], capture([...opening, ["client", sent]]))
+    const { status, stdout } = await run(["--json", "-"], capture([...opening, ["client", sent]]))
     expect(status).toBe(0)
     expect(json(stdout).find(({ type }) => type === "message").parts).toEqual([
       { kind: "LZ4B", wireBytes: expect.any(Number), plainBytes: (64 << 20) + 1 },
     ])
   })
 
-  test("reports errors", () => {
-    const { status, stdout } = run(["--json", broken])
+  test("reports errors", async () => {
+    const { status, stdout } = await run(["--json", broken])
     expect(status).toBe(0)
     expect(json(stdout).at(-2)).toMatchObject({ type: "summary", connection: 1, errors: 1 })
     expect(stdout).toContain('"ERR_LZ4_UNKNOWN_SENTINEL"')
   })
 })
 
-test("an announced revision is shown in the handshake, as JSON and in the table", () => {
+test("an announced revision is shown in the handshake, as JSON and in the table", async () => {
   const announcing = capture([
     ["client", handshake("PUSH", 2)],
     ["server", handshake("PULL")],
   ])
-  const shown = json(run(["--json", "-"], announcing).stdout)
+  const shown = json((await run(["--json", "-"], announcing)).stdout)
   const ofClient = shown.filter(({ type, from }) => type === "handshake" && from === "client")
   expect(ofClient.map(({ properties }) => properties)).toEqual([
     {},
     { "X-Lz4-Revision": { text: "2" } },
   ])
-  expect(run(["-"], announcing).stdout).toMatch(
+  expect((await run(["-"], announcing)).stdout).toMatch(
     / → READY +Socket-Type "PUSH", X-Lz4-Revision "2"$/m,
   )
 })
 
-describe("the table", () => {
-  const { stdout } = run([good])
+describe("the table", async () => {
+  const { stdout } = await run([good])
   const rows = stdout.split("\n")
 
   test("has a row for every event, with a description", () => {
@@ -432,22 +434,22 @@ describe("the table", () => {
     expect(client?.map((sum, i) => sum + (server?.[i] as number))).toEqual(total)
   })
 
-  test("reports if there is no ZMTP connection", () => {
+  test("reports if there is no ZMTP connection", async () => {
     const http = capture([["client", bytes("GET / HTTP/1.1\r\n\r\n")]])
-    expect(run([file("http.pcap", http)])).toEqual({
+    expect(await run([file("http.pcap", http)])).toEqual({
       status: 0,
       stdout: "no ZeroMQ connection in this capture, among 1 TCP connection\n",
       stderr: "",
     })
-    expect(run([file("none.pcap", pcapFile([]))])).toEqual({
+    expect(await run([file("none.pcap", pcapFile([]))])).toEqual({
       status: 0,
       stdout: "no ZeroMQ connection in this capture: no TCP connection carries anything\n",
       stderr: "",
     })
   })
 
-  test("reports errors, and continues", () => {
-    const { status, stdout } = run([broken])
+  test("reports errors, and continues", async () => {
+    const { status, stdout } = await run([broken])
     expect(status).toBe(0)
     expect(stdout).toContain("ERR_LZ4_UNKNOWN_SENTINEL: part 0 begins with 6e 6f 74 20")
     expect(stdout).toContain("fine")
@@ -495,13 +497,13 @@ describe("the summary of many connections", () => {
       ).flat(),
     )
   const crowd = file("crowd.pcap", many(1234))
-  const summaryOf = (...args: string[]) => {
-    const { stdout } = run([...args, "--filter", "kind=close connection=9999", crowd])
+  const summaryOf = async (...args: string[]) => {
+    const { stdout } = await run([...args, "--filter", "kind=close connection=9999", crowd])
     return stdout.trimEnd().split("\n")
   }
 
-  test("lists the first 100, the number of others, and the total of all", () => {
-    const lines = summaryOf()
+  test("lists the first 100, the number of others, and the total of all", async () => {
+    const lines = await summaryOf()
     expect(lines[0]).toMatch(/^1234 connections, /)
     expect(lines.filter((line) => line.startsWith("connection "))).toHaveLength(100)
     expect(lines.slice(-2)).toEqual([
@@ -510,54 +512,54 @@ describe("the summary of many connections", () => {
     ])
   })
 
-  test("lists all with --all", () => {
-    const lines = summaryOf("--all")
+  test("lists all with --all", async () => {
+    const lines = await summaryOf("--all")
     expect(lines.filter((line) => line.startsWith("connection "))).toHaveLength(1234)
     expect(lines.at(-2)).toMatch(/^ {4}→ 1 message, /)
     expect(lines.at(-1)).toMatch(/^total: 1234 messages, /)
   })
 
-  test("as JSON lists the first 10,000, or all with --all", () => {
+  test("as JSON lists the first 10,000, or all with --all", async () => {
     const crowd = file("crowd.pcap", many(10_002))
-    const summaries = (...args: string[]) =>
-      json(run(["--json", ...args, "--filter", "connection=0", crowd]).stdout)
-    const first = summaries()
+    const summaries = async (...args: string[]) =>
+      json((await run(["--json", ...args, "--filter", "connection=0", crowd])).stdout)
+    const first = await summaries()
     expect(first).toHaveLength(10_001)
     expect(first.at(-1)).toMatchObject({ connection: null, connections: 10_002 })
-    expect(summaries("--all")).toHaveLength(10_003)
+    expect(await summaries("--all")).toHaveLength(10_003)
   })
 })
 
 describe("a gzip file", () => {
   const packed = gzipSync(readFileSync(good))
 
-  test("is shown while it is decompressed, also from standard input", () => {
-    const unpacked = run([good])
-    expect(run([file("good.pcap.gz", packed)])).toEqual(unpacked)
-    expect(run(["-"], packed)).toEqual(unpacked)
+  test("is shown while it is decompressed, also from standard input", async () => {
+    const unpacked = await run([good])
+    expect(await run([file("good.pcap.gz", packed)])).toEqual(unpacked)
+    expect(await run(["-"], packed)).toEqual(unpacked)
   })
 
-  test("may have several members, and any name", () => {
+  test("may have several members, and any name", async () => {
     const whole = readFileSync(good)
     const members = [whole.subarray(0, 3000), whole.subarray(3000)].map((part) => gzipSync(part))
-    expect(run([file("members", Buffer.concat(members))])).toEqual(run([good]))
+    expect(await run([file("members", Buffer.concat(members))])).toEqual(await run([good]))
   })
 
-  test("that is truncated is shown up to that point", () => {
+  test("that is truncated is shown up to that point", async () => {
     const cut = file("cut.gz", packed.subarray(0, -1000))
-    const { status, stdout, stderr } = run([cut])
+    const { status, stdout, stderr } = await run([cut])
     expect(status).toBe(1)
     expect(stderr).toBe(`zeromq-lz4: ${cut}: the file ends in the middle of the gzip data\n`)
     expect(stdout).toContain("hello")
     expect(stdout).toMatch(/\ntotal: /)
   })
 
-  test("that is damaged is shown up to that point", () => {
+  test("that is damaged is shown up to that point", async () => {
     const large = capture([...opening, ["client", encoded(Codec.createSync(), noise(2000))]])
     const packed = gzipSync(large.subarray(0, 2_000_000))
     // A second member, of a method that does not exist.
     const damaged = Buffer.concat([packed, Uint8Array.of(0x1f, 0x8b, 0xff), new Uint8Array(10)])
-    const { status, stdout, stderr } = run([file("damaged.gz", damaged)])
+    const { status, stdout, stderr } = await run([file("damaged.gz", damaged)])
     expect(status).toBe(1)
     expect(stderr).toMatch(/damaged\.gz: the gzip data is damaged: .*\n$/)
     expect(stdout).toMatch(/\ntotal: 1\d\d\d messages/)
@@ -596,10 +598,11 @@ describe("a gzip file", () => {
 })
 
 describe("--filter", () => {
-  const rows = (...filters: string[]) =>
-    json(run(["--json", ...filters.flatMap((filter) => ["--filter", filter]), good]).stdout).filter(
-      ({ type }) => type !== "summary",
-    )
+  const rows = async (...filters: string[]) => {
+    const options = filters.flatMap((filter) => ["--filter", filter])
+    const { stdout } = await run(["--json", ...options, good])
+    return json(stdout).filter(({ type }) => type !== "summary")
+  }
 
   test.each<[filters: string[], count: number]>([
     [["kind=message"], 7],
@@ -613,31 +616,30 @@ describe("--filter", () => {
     [["connection=2"], 0],
     [["connection=10.0.0.1"], 0],
     [["'two\nthree'"], 1],
-  ])("%j leaves %d rows", (filters, count) => {
-    expect(rows(...filters)).toHaveLength(count)
+  ])("%j leaves %d rows", async (filters, count) => {
+    expect(await rows(...filters)).toHaveLength(count)
   })
 
-  test("searches text in as much of a message as fits into a string", () => {
+  test("searches text in as much of a message as fits into a string", async () => {
     using codec = Codec.createSync()
     const part = new Uint8Array(32 << 20).fill(0x61)
     const sent = encoded(codec, [[...Array<Uint8Array>(20).fill(part), bytes("b")]])
     const file = capture([...opening, ["client", sent]])
-    const found = (text: string) =>
-      json(
-        run(["--json", "--max-message-size=-1", "--filter", `kind=message ${text}`, "-"], file)
-          .stdout,
-      )[0].type
-    expect(["aaa", "b"].map(found)).toEqual(["message", "summary"])
+    for (const [text, type] of Object.entries({ aaa: "message", b: "summary" })) {
+      const filter = `kind=message ${text}`
+      const options = ["--json", "--max-message-size=-1", "--filter", filter, "-"]
+      expect(json((await run(options, file)).stdout)[0].type).toBe(type)
+    }
   })
 
-  test("does not change the summary, which has the number of matching rows", () => {
-    const { stdout } = run(["--filter", "hello", good])
+  test("does not change the summary, which has the number of matching rows", async () => {
+    const { stdout } = await run(["--filter", "hello", good])
     expect(stdout).toMatch(/\n1 of \d+ rows match/)
     expect(stdout).toMatch(/→ 5 messages/)
   })
 })
 
-test("--dictionary decodes what was captured after the dictionary was sent", () => {
+test("--dictionary decodes what was captured after the dictionary was sent", async () => {
   using codec = Codec.createSync({ dictionary })
   const sent = events(3, 9).map((event) => [event])
   const [, ...later] = codec.encodeBatch(sent)
@@ -645,15 +647,15 @@ test("--dictionary decodes what was captured after the dictionary was sent", () 
   const late = file("late.pcap", capture([["client", stream]], { begun: false }))
   const texts = ({ stdout }: { stdout: string }) =>
     json(stdout).flatMap(({ parts = [] }) => parts.map(({ text }: { text: string }) => text))
-  const given = run(["--json", "--dictionary", file("given.dict", dictionary), late])
+  const given = await run(["--json", "--dictionary", file("given.dict", dictionary), late])
   expect(texts(given)).toEqual(sent.flat().map((event) => Buffer.from(event).toString()))
-  expect(texts(run(["--json", late]))).not.toContain(
+  expect(texts(await run(["--json", late]))).not.toContain(
     Buffer.from(sent[0]?.[0] as Uint8Array).toString(),
   )
 })
 
-test("--max-message-size makes errors of larger messages", () => {
-  const { status, stdout } = run(["--max-message-size", "4999", good])
+test("--max-message-size makes errors of larger messages", async () => {
+  const { status, stdout } = await run(["--max-message-size", "4999", good])
   expect(status).toBe(0)
   expect(stdout).toContain("ERR_LZ4_BUDGET_EXCEEDED")
 })
@@ -718,7 +720,7 @@ describe("--open", () => {
     rmSync(seen, { force: true })
     // It takes a program for a browser that has started if it has not failed after a while.
     const NODE_OPTIONS = PATIENCE
-    return run(["--open", capture, ...more], "", { BROWSER, NODE_OPTIONS, TMPDIR: directory })
+    return runAlone(["--open", capture, ...more], { BROWSER, NODE_OPTIONS, TMPDIR: directory })
   }
 
   test("starts the browser with a page that contains the capture, which other users cannot read", () => {
@@ -770,8 +772,8 @@ describe("--html", () => {
   const embedded = (name: string, bytes: Buffer) =>
     `<script type="text/plain" id="capture" data-name="${name}">${bytes.toString("base64")}</script>`
 
-  test("writes a page that contains the capture", () => {
-    expect(run(["--html", page, good])).toEqual({
+  test("writes a page that contains the capture", async () => {
+    expect(await run(["--html", page, good])).toEqual({
       status: 0,
       stdout: `${page}: the inspector page with ${good} in it\n`,
       stderr: "",
@@ -782,25 +784,25 @@ describe("--html", () => {
     expect(`${before}<script type="text/plain" id="capture"></script>${after}`).toBe(empty)
   })
 
-  test("passes on a dictionary", () => {
+  test("passes on a dictionary", async () => {
     const dictionary = file("common.dict", "what messages have in common")
-    expect(run(["--html", page, "--dictionary", dictionary, good]).status).toBe(0)
+    expect((await run(["--html", page, "--dictionary", dictionary, good])).status).toBe(0)
     expect(readFileSync(page, "utf8")).toContain('id="capture-dictionary" data-name="common.dict">')
   })
 
-  test("reads a capture from standard input, and a gzip file", () => {
-    expect(run(["--html", page, "-"], gzipSync(capture)).status).toBe(0)
+  test("reads a capture from standard input, and a gzip file", async () => {
+    expect((await run(["--html", page, "-"], gzipSync(capture))).status).toBe(0)
     expect(readFileSync(page, "utf8")).toContain(embedded("standard input", capture))
   })
 
-  test("leaves out the password of PLAIN", () => {
+  test("leaves out the password of PLAIN", async () => {
     const short = (words: string) => Buffer.concat([Buffer.of(words.length), Buffer.from(words)])
     const data = Buffer.concat(["HELLO", "admin", "correct horse"].map(short))
     const hello = frame(Uint8Array.from(data), COMMAND)
     const bytes = pcapFile(
       framesOf(conversation([["client", concat(greeting({ mechanism: "PLAIN" }), hello)]])),
     )
-    expect(run(["--html", page, file("plain.pcap", bytes)]).status).toBe(0)
+    expect((await run(["--html", page, file("plain.pcap", bytes)])).status).toBe(0)
     const [, base64 = ""] = /data-name="plain.pcap">([^<]*)</.exec(readFileSync(page, "utf8")) ?? []
     const inPage = Buffer.from(base64, "base64").toString("latin1")
     expect(inPage).toHaveLength(bytes.length)
@@ -808,10 +810,14 @@ describe("--html", () => {
     expect(inPage).not.toContain("horse")
   })
 
-  test("refuses a capture that is too large for a page, and writes nothing", () => {
+  test("refuses a capture that is too large for a page, and writes nothing", async () => {
     const none = at("none.html")
     const large = Buffer.concat([capture, Buffer.alloc(64 << 20)])
-    const { status, stdout, stderr } = run(["--html", none, file("large.gz", gzipSync(large))])
+    const { status, stdout, stderr } = await run([
+      "--html",
+      none,
+      file("large.gz", gzipSync(large)),
+    ])
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
     expect(stderr).toContain("large.gz: has more than 64 MiB, too much for a page")
     expect(existsSync(none)).toBe(false)
@@ -867,6 +873,6 @@ describe("progress", () => {
   })
 
   test("is not shown without a terminal", () => {
-    expect(run(["--filter", "kind=close", long], "", { NODE_OPTIONS }).stderr).toBe("")
+    expect(runAlone(["--filter", "kind=close", long], { NODE_OPTIONS }).stderr).toBe("")
   })
 })

@@ -1,4 +1,4 @@
-/** The command line as a process. */
+/** The command line. */
 import { spawnSync } from "node:child_process"
 import {
   chmodSync,
@@ -21,10 +21,10 @@ import { Codec } from "zeromq-lz4/codec"
 import { logEvents } from "../../bench/payloads.mjs"
 import { createRandom } from "../../bench/random.mjs"
 import { conversation, framesOf, pcapFile, pcapngFile } from "../support/capture-files.js"
+import { type CommandResult, main, runCommand } from "../support/command.js"
 import { concat } from "../support/wire.js"
 import { handshake, message } from "../support/zmtp.js"
 
-const main = new URL("../../dist/cli/main.js", import.meta.url).pathname
 const directory = mkdtempSync(join(tmpdir(), "zeromq-lz4-cli-"))
 afterAll(() => rmSync(directory, { recursive: true }))
 
@@ -34,14 +34,8 @@ const file = (name: string, content: string | Uint8Array) => {
   return at(name)
 }
 
-function run(args: string[], input: string | Uint8Array = "") {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
-    input,
-    encoding: "utf8",
-    cwd: directory,
-  })
-  return { status, stdout, stderr }
-}
+const run = (args: string[], input?: string | Uint8Array): Promise<CommandResult> =>
+  runCommand(directory, args, input)
 
 const events = (count: number, seed = 1): string => {
   const source = logEvents(seed)
@@ -61,7 +55,7 @@ describe.each([
     run([command, option, output, ...args, ...inputs])
   const modeOf = (name: string) => (statSync(name).mode & 0o777).toString(8)
 
-  test("does not write over its input, whatever that is called", () => {
+  test("does not write over its input, whatever that is called", async () => {
     const content = readFileSync(input)
     const hard = at(`hard-${command}`)
     const symbolic = at(`symbolic-${command}`)
@@ -74,7 +68,7 @@ describe.each([
       `${directory}/../${basename(directory)}/${basename(input)}`,
     ]
     for (const output of names) {
-      const { status, stderr } = write(output, input)
+      const { status, stderr } = await write(output, input)
       expect({ status, stderr }).toEqual({
         status: 2,
         stderr: expect.stringContaining(`${option} would write over ${input}`),
@@ -95,7 +89,7 @@ describe.each([
     { input: 0o600, before: 0o644, after: "600" },
     { input: 0o400, before: 0o644, after: "600" },
     { input: 0o644, before: 0o600, after: "600" },
-  ])("writes what is as private as its input: %o", ({ input: mode, before, after }) => {
+  ])("writes what is as private as its input: %o", async ({ input: mode, before, after }) => {
     const source = file(`mode-${command}`, readFileSync(input))
     const output = at(`mode-output-${command}`)
     rmSync(output, { force: true })
@@ -104,17 +98,17 @@ describe.each([
       chmodSync(output, before)
     }
     chmodSync(source, mode)
-    expect(write(output, source).status).toBe(0)
+    expect((await write(output, source)).status).toBe(0)
     expect(modeOf(output)).toBe(after)
     rmSync(source, { force: true })
   })
 })
 
-test("what is made of several files is as private as each of them", () => {
+test("what is made of several files is as private as each of them", async () => {
   const open = file("open.txt", events(50))
   const own = file("own.txt", events(50, 2))
   chmodSync(own, 0o600)
-  expect(run(["train", "-o", at("both.dict"), "--lines", open, own]).status).toBe(0)
+  expect((await run(["train", "-o", at("both.dict"), "--lines", open, own])).status).toBe(0)
   expect(statSync(at("both.dict")).mode & 0o777).toBe(0o600)
 })
 
@@ -130,24 +124,42 @@ describe("help", () => {
     [["help", "bridge"]],
     [["help", "help"]],
     [["help", "--help"]],
-  ])("%j", (args) => {
-    const { status, stdout, stderr } = run(args)
+  ])("%j", async (args) => {
+    const { status, stdout, stderr } = await run(args)
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
     expect(stdout).toMatch(/^usage: zeromq-lz4/)
   })
 
-  test.each(["bridge", "inspect", "train"])("help %s prints the same as --help", (name) => {
-    const { stdout } = run(["help", name])
+  test.each(["bridge", "inspect", "train"])("help %s prints the same as --help", async (name) => {
+    const { stdout } = await run(["help", name])
     expect(stdout).toMatch(new RegExp(`^usage: zeromq-lz4 ${name} `))
-    expect(stdout).toBe(run([name, "--help"]).stdout)
+    expect(stdout).toBe((await run([name, "--help"])).stdout)
   })
 })
 
-test("--version prints the version of the package", () => {
+test("--version prints the version of the package", async () => {
   const { version } = JSON.parse(
     readFileSync(new URL("../../package.json", import.meta.url), "utf8"),
   )
-  expect(run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" })
+  expect(await run(["--version"])).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" })
+})
+
+test.each([
+  [["help", "train"], 0],
+  [["train", "--lines", "-o", "process.dict", "-"], 0],
+  [["train", "-o", "out", "missing"], 1],
+  [["inspect", "-"], 1],
+  [["trian"], 2],
+  [["bridge"], 2],
+] as const)("%j prints the same as a process, which exits with %d", async (args, code) => {
+  const input = events(50)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+    input,
+    encoding: "utf8",
+    cwd: directory,
+  })
+  expect(status).toBe(code)
+  expect(await run([...args], input)).toEqual({ status, stdout, stderr })
 })
 
 test.each([
@@ -185,8 +197,8 @@ describe("wrong usage exits with 2 and explains the right one", () => {
     ["only once", ["train", "-o", "out", "-", "-"]],
     ["--filter: kind= is one of", ["train", "-o", "out", "--filter", "kind=x", samples]],
     ["--filter is for captures, and", ["train", "-o", "out", "--filter", "x", samples]],
-  ])("%s", (says, args) => {
-    const { status, stdout, stderr } = run(args)
+  ])("%s", async (says, args) => {
+    const { status, stdout, stderr } = await run(args)
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" })
     const [reason, usage, see, ...more] = stderr.split("\n")
     expect(reason).toMatch(/^zeromq-lz4: /)
@@ -209,8 +221,8 @@ describe("bad input exits with 1 and prints one line", () => {
     ["nothing to gain", ["train", "-o", "out", file("noise", noise), file("one", "x")]],
     ["is a directory", ["train", "-o", directory, "--lines", samples]],
     ["no such file", ["train", "-o", "missing/out", "--lines", samples]],
-  ])("%s: %j", (says, args) => {
-    const { status, stdout, stderr } = run(args)
+  ])("%s: %j", async (says, args) => {
+    const { status, stdout, stderr } = await run(args)
     expect({ status, stdout }).toEqual({ status: 1, stdout: "" })
     expect(stderr).toContain(says)
     expect(stderr.trimEnd().split("\n")).toHaveLength(1)
@@ -220,26 +232,34 @@ describe("bad input exits with 1 and prints one line", () => {
 describe("train", () => {
   const lines = file("lines.jsonl", events(500))
 
-  test("lines of a file, and of standard input, make the same dictionary", () => {
-    expect(run(["train", "--lines", "-o", "a.dict", lines]).status).toBe(0)
-    expect(run(["train", "--lines", "-o", "b.dict", "-"], readFileSync(lines)).status).toBe(0)
+  test("lines of a file, and of standard input, make the same dictionary", async () => {
+    expect((await run(["train", "--lines", "-o", "a.dict", lines])).status).toBe(0)
+    expect((await run(["train", "--lines", "-o", "b.dict", "-"], readFileSync(lines))).status).toBe(
+      0,
+    )
     expect(readFileSync(at("b.dict"))).toEqual(readFileSync(at("a.dict")))
   })
 
-  test("files are samples", () => {
+  test("files are samples", async () => {
     const files = events(20)
       .split("\n")
       .slice(0, -1)
       .map((event, i) => file(`event-${i}`, event))
-    const { status, stdout } = run(["train", "-o", "files.dict", ...files])
+    const { status, stdout } = await run(["train", "-o", "files.dict", ...files])
     expect(status).toBe(0)
     expect(stdout).toContain("made of 16 samples")
     expect(stdout).toContain("on 4 samples held out")
   })
 
-  test("samples below the default threshold are reported, and measured as if compressed", () => {
+  test("samples below the default threshold are reported, and measured as if compressed", async () => {
     const short = Array.from({ length: 100 }, (_, i) => `{"sensor":${i},"state":"nominal"}\n`)
-    const { stdout } = run(["train", "--lines", "-o", "short.dict", file("short", short.join(""))])
+    const { stdout } = await run([
+      "train",
+      "--lines",
+      "-o",
+      "short.dict",
+      file("short", short.join("")),
+    ])
     expect(stdout).toContain(
       "20 of them have less than 128 bytes: to compress those, send with minCompressSize 0",
     )
@@ -247,35 +267,39 @@ describe("train", () => {
     expect(Number(with_)).toBeLessThan(95)
   })
 
-  test("for a file of over 64 MiB, it prints the number of lines used", () => {
+  test("for a file of over 64 MiB, it prints the number of lines used", async () => {
     const line = `${"x".repeat(99_999)}\n`
     const large = file("large.gz", gzipSync(line.repeat(700), { level: 1 }))
-    const { stderr } = run(["train", "--lines", "-o", "large.dict", large, lines])
+    const { stderr } = await run(["train", "--lines", "-o", "large.dict", large, lines])
     expect(stderr).toContain("zeromq-lz4: only the first 672 samples are used")
   })
 
   test.each([
     ["\n", "there is no line"],
     ["a\n", "only the first 262144 samples are used"],
-  ])("64 MiB of lines like %j take little memory", (line, said) => {
+  ])("64 MiB of lines like %j take little memory", async (line, said) => {
     const short = file("short.gz", gzipSync(Buffer.alloc(64 << 20, line), { level: 1 }))
-    expect(run(["train", "-o", "short.dict", short]).stderr).toContain("the first 1 sample are")
-    expect(run(["train", "--lines", "-o", "short.dict", short]).stderr).toContain(said)
+    expect((await run(["train", "-o", "short.dict", short])).stderr).toContain(
+      "the first 1 sample are",
+    )
+    expect((await run(["train", "--lines", "-o", "short.dict", short])).stderr).toContain(said)
   })
 
-  test("with few samples, none are held out, which is printed", () => {
+  test("with few samples, none are held out, which is printed", async () => {
     const few = file("few", events(4))
-    expect(run(["train", "--lines", "-o", "few.dict", few]).stdout).toContain("it was made of")
+    expect((await run(["train", "--lines", "-o", "few.dict", few])).stdout).toContain(
+      "it was made of",
+    )
   })
 
-  test.each([64, 500, 8192])("a capacity of %d bytes is not exceeded", (capacity) => {
+  test.each([64, 500, 8192])("a capacity of %d bytes is not exceeded", async (capacity) => {
     const args = ["train", "--lines", "-o", "small.dict", "--capacity", `${capacity}`, lines]
-    expect(run(args).status).toBe(0)
+    expect((await run(args)).status).toBe(0)
     expect(statSync(at("small.dict")).size).toBeLessThanOrEqual(capacity)
   })
 
-  test("the report is valid for later messages", () => {
-    const { stdout } = run(["train", "--lines", "-o", "next.dict", lines])
+  test("the report is valid for later messages", async () => {
+    const { stdout } = await run(["train", "--lines", "-o", "next.dict", lines])
     const [without, with_] = [...stdout.matchAll(/([\d.]+) %/g)].map(([, n]) => Number(n)) as [
       number,
       number,
@@ -309,8 +333,8 @@ describe("train, with a capture", () => {
   const capture = file("lz4.pcap", pcapFile(captured(encoded)))
   const train = (...args: string[]) => run(["train", "-o", "captured.dict", ...args])
 
-  test("the plaintext of each part is a sample, and whole messages are held out", () => {
-    const { status, stdout, stderr } = train(capture)
+  test("the plaintext of each part is a sample, and whole messages are held out", async () => {
+    const { status, stdout, stderr } = await train(capture)
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" })
     expect(stdout).toContain("made of 720 samples\non 180 samples held out, ")
     using trained = Codec.createSync({ dictionary: readFileSync(at("captured.dict")) })
@@ -324,36 +348,36 @@ describe("train, with a capture", () => {
     ["in a .pcapng", file("lz4.pcapng", pcapngFile(captured(encoded)))],
     ["of what one side sent", file("stream", concat(handshake("PUSH"), encoded))],
     ["that gzip packed", file("lz4.pcap.gz", gzipSync(readFileSync(capture)))],
-  ])("one %s gives the same dictionary", (_, other) => {
-    expect(train(capture).status).toBe(0)
+  ])("one %s gives the same dictionary", async (_, other) => {
+    expect((await train(capture)).status).toBe(0)
     const dictionary = readFileSync(at("captured.dict"))
-    expect(train(other).status).toBe(0)
+    expect((await train(other)).status).toBe(0)
     expect(readFileSync(at("captured.dict"))).toEqual(dictionary)
   })
 
-  test("--filter selects messages", () => {
-    const all = run(["inspect", "--json", "--filter", "kind=message level", capture]).stdout
+  test("--filter selects messages", async () => {
+    const all = (await run(["inspect", "--json", "--filter", "kind=message level", capture])).stdout
     const count = all.match(/"type":"message"/g)?.length as number
-    const { stdout } = train("--filter", "level", "--filter", "from=client", capture)
+    const { stdout } = await train("--filter", "level", "--filter", "from=client", capture)
     expect(stdout).toContain(`made of ${(count - Math.ceil(count / 5)) * 3} samples`)
-    const none = train("--filter", "from=server", capture)
+    const none = await train("--filter", "from=server", capture)
     expect({ ...none }).toEqual({
       ...{ status: 1, stdout: "" },
       stderr: "zeromq-lz4: no samples: no message matches\n",
     })
   })
 
-  test("undecodable messages are left out, and truncation is reported", () => {
+  test("undecodable messages are left out, and truncation is reported", async () => {
     const broken = concat(encoded, message(Buffer.from("LZ4B, but not really")), encoded)
     const whole = pcapFile(captured(broken))
-    const { status, stdout, stderr } = train(file("cut.pcap", whole.subarray(0, -10)))
+    const { status, stdout, stderr } = await train(file("cut.pcap", whole.subarray(0, -10)))
     expect(status).toBe(0)
     expect(stdout).toContain("held out")
     expect(stderr).toMatch(/cut\.pcap: the file ends .*\n.*cut\.pcap: 1 part did not decode\n$/)
   })
 
-  test("a capture without messages exits with 1", () => {
-    const { status, stderr } = train(file("none.pcap", pcapFile([])))
+  test("a capture without messages exits with 1", async () => {
+    const { status, stderr } = await train(file("none.pcap", pcapFile([])))
     expect({ status, stderr }).toEqual({
       status: 1,
       stderr: "zeromq-lz4: no samples: there is no message that decodes\n",
@@ -363,7 +387,8 @@ describe("train, with a capture", () => {
 
 describe("train suggests --lines", () => {
   const hint = /^zeromq-lz4: (\S+) has (\d+) lines and was taken for one sample: use --lines/
-  const train = (...args: string[]) => run(["train", "-o", "hint.dict", ...args]).stderr
+  const train = async (...args: string[]) =>
+    (await run(["train", "-o", "hint.dict", ...args])).stderr
   const log = (count: number) =>
     Array.from({ length: count }, (_, i) => `10:00:${i} GET /page/${i} 200\n`).join("")
   const pretty = JSON.stringify(JSON.parse(events(1)), null, 2)
@@ -375,8 +400,8 @@ describe("train suggests --lines", () => {
     ["lines of JSON that gzip packed", [file("hint.jsonl.gz", gzipSync(events(50)))], "50"],
     ["lines of text", [file("access.log", log(20))], "20"],
     ["several files of such lines, once", [at("hint.jsonl"), at("two.jsonl")], "50"],
-  ])("for %s", (_, files, lines) => {
-    const stderr = train(...files)
+  ])("for %s", async (_, files, lines) => {
+    const stderr = await train(...files)
     expect(hint.exec(stderr)?.slice(1)).toEqual([files[0], lines])
     expect(stderr.match(/--lines/g)).toHaveLength(1)
   })
@@ -387,7 +412,7 @@ describe("train suggests --lines", () => {
     ["for files of text with a message each", [at("access.log"), file("other.log", log(30))]],
     ["for a few lines", [file("few.log", log(5))]],
     ["for bytes", [file("bytes", Buffer.alloc(5000, "\0\n\x01"))]],
-  ])("not %s", (_, args) => {
-    expect(train(...args)).not.toContain("--lines")
+  ])("not %s", async (_, args) => {
+    expect(await train(...args)).not.toContain("--lines")
   })
 })
