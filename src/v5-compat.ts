@@ -52,6 +52,7 @@ function replaceInner(socket: compat.Socket): void {
 }
 
 /** The Socket of `zeromq/v5-compat`, and also for `lz4+tcp://`. */
+// It gets its name from the constant: the bundler would change one of its own.
 export const Socket: typeof compat.Socket = class extends zeromq.Socket {
   constructor(type: compat.SocketType) {
     super(type)

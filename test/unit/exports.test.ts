@@ -17,6 +17,23 @@ test("zeromq-lz4/draft exports all that zeromq/draft does", () => {
   expect(Object.keys(draft).sort()).toEqual(Object.keys(require("zeromq/draft.js")).sort())
 })
 
+/** Functions that go by another name in zeromq.js too: Node prints the names of classes with their objects. */
+const OTHERWISE_NAMED = new Map([
+  ["curveKeyPair", ""],
+  ["socket", "createSocket"],
+])
+
+test.each(entries)(
+  "all functions and classes of $name have the name they are exported by",
+  ({ name }) => {
+    const functions = Object.entries<unknown>(require(name)).filter(
+      (entry): entry is [string, () => unknown] => typeof entry[1] === "function",
+    )
+    expect(functions.length).toBeGreaterThan(0)
+    for (const [key, value] of functions) expect(value.name).toBe(OTHERWISE_NAMED.get(key) ?? key)
+  },
+)
+
 test.each(entries.filter(({ isForBrowsers }) => isForBrowsers))(
   "$name is for browsers, and imports no module of Node",
   ({ module }) => {
