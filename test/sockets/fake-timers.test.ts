@@ -13,6 +13,7 @@ const require = createRequire(import.meta.url)
 
 afterEach(() => {
   vi.useRealTimers()
+  Reflect.deleteProperty(performance, "now")
   mock.timers.reset()
 })
 
@@ -24,6 +25,7 @@ const toFake = [
 ]
 const ofVitest = () => void vi.useFakeTimers({ toFake })
 const ofNode = () => mock.timers.enable()
+const clockOnly = () => void Object.assign(performance, { now: () => 0 })
 
 async function surroundings({ scheme, options }: Transport, fake: () => void) {
   const given = scheme === lz4.scheme ? [options] : []
@@ -50,10 +52,13 @@ describe.each(transports)("over $name, fake timers do not stop", (transport) => 
   })
 })
 
-describe("fake timers that were installed before the package was loaded do not stop", () => {
+describe.each([
+  { what: "fake timers", fake: ofVitest },
+  { what: "a clock that stands still", fake: clockOnly },
+])("$what from before the package was loaded do not stop", ({ fake }) => {
   test.each(all)("%s", async (_, scenario) => {
-    const at = await surroundings(lz4, ofVitest)
-    ofVitest()
+    const at = await surroundings(lz4, fake)
+    fake()
     const path = require.resolve("../../dist/index.cjs")
     const kept = { ...require.cache }
     for (const file of Object.keys(kept))

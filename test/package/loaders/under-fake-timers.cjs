@@ -141,6 +141,16 @@ exports.ownScenarios = {
     await assert.rejects(push.lz4.flush({ timeout: 20 }), { code: "EAGAIN" })
   },
 
+  "the end of linger": async ({ Push }, { free, connect, fake, use }) => {
+    const push = use(new Push())
+    fake()
+    connect(push, free)
+    await push.send(TEXT)
+    push.linger = 200
+    push.close()
+    await push.lz4.flush() // returns once the message was dropped
+  },
+
   "endpoints of both kinds": async ({ Push, Pull }, { any, bind, fake, use }) => {
     const [push, pull] = [use(new Push()), use(new Pull())]
     fake()
