@@ -31,8 +31,7 @@ export function listenForExit(copy: Copy): void {
   holder[KEY] ??= { copies: new Set(), listeners: undefined }
   const shared = holder[KEY]
   shared.copies.add(copy)
-  if (shared.listeners) return
-  const listeners: Copy = {
+  shared.listeners ??= {
     beforeExit() {
       for (const one of shared.copies) one.beforeExit()
     },
@@ -41,9 +40,10 @@ export function listenForExit(copy: Copy): void {
       if (mustSettle) settle()
     },
   }
-  process.on("beforeExit", listeners.beforeExit)
-  process.on("exit", listeners.exit)
-  shared.listeners = listeners
+  const { beforeExit, exit } = shared.listeners
+  // They may be gone: programs remove all listeners at times.
+  if (!process.listeners("beforeExit").includes(beforeExit)) process.on("beforeExit", beforeExit)
+  if (!process.listeners("exit").includes(exit)) process.on("exit", exit)
 }
 
 /** Forgets a copy. The listeners go with the last one, but in Node 20. */

@@ -52,6 +52,18 @@ const delivering = [
     arrive: ["1"],
   },
   {
+    what: "removed all listeners of its end, then opens a socket, sends and ends",
+    script: `new zmq.Push().connect(argument.endpoint); process.removeAllListeners("exit"); process.removeAllListeners("beforeExit");
+      ${connected} await push.send("1")`,
+    arrive: ["1"],
+  },
+  {
+    what: "removed all listeners of its end, then opens a socket, sends and calls process.exit()",
+    script: `new zmq.Push().connect(argument.endpoint); process.removeAllListeners("exit"); process.removeAllListeners("beforeExit");
+      ${connected} await push.send("1"); process.exit()`,
+    arrive: ["1"],
+  },
+  {
     what: "sends from two sockets and drops them",
     script: `for (const text of ["1", "1"]) { const push = new zmq.Push(); push.connect(argument.endpoint); await push.send(text) }`,
     arrive: ["1", "1"],
