@@ -47,8 +47,13 @@ const COMPUTE_EVERY = 7
 const COMPUTE_MS = 2
 const GREETING_MS = 5
 
+/** Number of turns of the event loop in which a call is tried again, before it is tried once in a millisecond. */
+const VAIN_TURNS_MAX = 20
+
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 const sleep = (/** @type {number} */ ms) => new Promise((resolve) => setTimeout(resolve, ms))
+/** Waits after a number of vain calls: a call in each turn would take the processor from the other ends. */
+const pause = (/** @type {number} */ vain) => (vain < VAIN_TURNS_MAX ? turn() : sleep(1))
 
 function compute() {
   const end = performance.now() + COMPUTE_MS
@@ -188,7 +193,7 @@ class End {
 
   /** @param {(Buffer | string)[]} message @param {object} [routing] */
   async #send(message, routing = this.#spec.group ? { group: this.#spec.group } : undefined) {
-    for (;;)
+    for (let vain = 0; ; vain++)
       try {
         const body = message.length === 1 ? message[0] : message
         return await (routing ? this.#socket.send(body, routing) : this.#socket.send(body))
@@ -196,7 +201,7 @@ class End {
         // A ROUTER may not know its peer yet, and does not wait for a full one.
         const { code } = /** @type {{ code: string }} */ (error)
         if (code !== "EAGAIN" && code !== "EHOSTUNREACH") throw error
-        await turn()
+        await pause(vain)
       }
   }
 
@@ -223,15 +228,15 @@ class End {
     switch (this.#spec.how) {
       case "poll":
         socket.receiveTimeout = 0
-        for (;;)
+        for (let vain = 0; ; vain++)
           try {
             return await socket.receive()
           } catch (error) {
             if (/** @type {{ code: string }} */ (error).code !== "EAGAIN") throw error
-            await turn()
+            await pause(vain)
           }
       case "readable":
-        while (!socket.readable) await turn()
+        for (let vain = 0; !socket.readable; vain++) await pause(vain)
     }
     return socket.receive()
   }
