@@ -43,6 +43,8 @@ export const sameEverywhere = [
 export const sameOnThreads = [
   "arguments",
   "diagnostics",
+  // exit-sent and thread-life end processes with threads there.
+  "exit",
   "fake-timers",
   "faults",
   "mistakes",
