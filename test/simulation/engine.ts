@@ -460,6 +460,7 @@ export class Process {
         emitWarning: () => {},
         on: () => {},
         off: () => {},
+        listeners: () => [],
         stderr: { write: () => true },
         getBuiltinModule: (id: string) => this.#builtin(id, loop),
       },
