@@ -128,6 +128,34 @@ const VIEWS = [
     return slab\n`,
   },
   {
+    file: "src/transport/read-turns.ts",
+    from: "  line.add({ readable, startMs,",
+    to: "  ;(__simulation as any).turns.joined(readable, TURN_MAX_MS)\n  line.add({ readable, startMs,",
+  },
+  {
+    file: "src/transport/read-turns.ts",
+    from: "  virtualMs = Math.max(virtualMs, startMs)\n  isReading = true\n",
+    to: `  virtualMs = Math.max(virtualMs, startMs)
+  isReading = true
+  ;(__simulation as any).turns.begins(readable)\n`,
+  },
+  {
+    file: "src/transport/read-turns.ts",
+    from: "    readable.shareMs = virtualMs + tookMs\n",
+    to: `    readable.shareMs = virtualMs + tookMs
+    ;(__simulation as any).turns.ended(readable, tookMs)\n`,
+  },
+  {
+    file: "src/transport/read-turns.ts",
+    from: "          held.push(next)\n",
+    to: "          ;(__simulation as any).turns.held(readable)\n          held.push(next)\n",
+  },
+  {
+    file: "src/transport/read-turns.ts",
+    from: "function beginTurn(): void {\n",
+    to: "function beginTurn(): void {\n  ;(__simulation as any).turns.paused(TURN_MAX_MS)\n",
+  },
+  {
     file: "src/thread/open-batch.ts",
     from: "(_, slot) => slot)\n",
     to: "(_, slot) => slot)\n;(__simulation as any).slots = free\n",

@@ -20,6 +20,8 @@ export type PipeConnection = InboundConnection &
 
 /** Events of a pipe, handled by the socket type that owns it. */
 export interface PipeEvents {
+  /** Whether the program has more messages to receive than it may in one turn of the event loop. */
+  readonly isBehind?: boolean
   /**
    * Returns the socket type's rule that `message` breaks, which ends the connection. Most types
    * have none.
@@ -153,6 +155,10 @@ export class Pipe implements MessageSink {
 
   drained(): void {
     this.outbound.flush()
+  }
+
+  get isBehind(): boolean {
+    return this.#events?.isBehind ?? false
   }
 
   get waitsToSend(): boolean {

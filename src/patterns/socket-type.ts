@@ -7,6 +7,8 @@ export type Refusal = "EAGAIN" | "EFSM" | "EHOSTUNREACH" | "EINVAL" | "ENOTSUP"
 
 /** Events of a socket type: trying again may succeed. */
 export interface SocketTypeEvents {
+  /** Whether the program has more messages to receive than it may in one turn of the event loop. */
+  readonly isBehind?: boolean
   readable(): void
   writable(): void
 }
@@ -52,6 +54,10 @@ export abstract class SocketType implements PipeEvents {
   constructor(events: SocketTypeEvents, options: TypeOptions) {
     this.events = events
     this.options = options
+  }
+
+  get isBehind(): boolean {
+    return this.events.isBehind ?? false
   }
 
   /** Adds a pipe, which may not have a connection yet. */

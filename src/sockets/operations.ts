@@ -3,7 +3,6 @@ import type { Message } from "../patterns/message.js"
 import type { Refusal, Routing, SocketType, SocketTypeEvents } from "../patterns/socket-type.js"
 import { ONE_WAY, SOCKET_TYPES } from "../patterns/types.js"
 import { Deadline } from "../transport/deadline.js"
-import { caughtUp, fellBehind } from "../transport/read-turns.js"
 import { shorten, zmqError } from "../transport/zmq-error.js"
 import type { SocketTypeName } from "../zmtp/socket-types.js"
 import { checkFree } from "./blocking.js"
@@ -241,6 +240,10 @@ export class Operations implements SocketTypeEvents {
 
   // -- Receiving -------------------------------------------------------------------
 
+  get isBehind(): boolean {
+    return this.#receiving?.isBehind ?? false
+  }
+
   receive(receiveTimeoutMs: number = this.#state.receiveTimeoutMs): Promise<Received> {
     if (this.#receiving) throw shorten(busyError("receive"), this.receive)
     if (receiveTimeoutMs === 0 || this.#findsIn()) {
@@ -276,10 +279,8 @@ export class Operations implements SocketTypeEvents {
       }
       this.#receiving = receiving
       this.#hold.ref()
-      if (timeoutMs === undefined) {
-        fellBehind()
-        setImmediate(receiveNow, this, receiving)
-      } else if (timeoutMs > 0) this.#limitReceiving(receiving, timeoutMs)
+      if (timeoutMs === undefined) setImmediate(receiveNow, this, receiving)
+      else if (timeoutMs > 0) this.#limitReceiving(receiving, timeoutMs)
       this.mixed?.wantIn(true)
     })
   }
@@ -291,7 +292,6 @@ export class Operations implements SocketTypeEvents {
   #finishReceiving(): void {
     const receiving = this.#receiving as PendingReceive
     this.#receiving = undefined
-    endTurnWait(receiving)
     this.#budget.reset()
     receiving.limit?.clear()
     this.#hold.unref()
@@ -304,7 +304,7 @@ export class Operations implements SocketTypeEvents {
 
   receiveNow(receiving: PendingReceive): void {
     if (this.#receiving !== receiving) return
-    endTurnWait(receiving)
+    receiving.isBehind = false
     const { receiveTimeoutMs } = this.#state
     // A message that there was before the turn may have gone with its peer.
     if (receiving.limit !== undefined || receiveTimeoutMs === 0 || this.hasIn())
@@ -315,12 +315,6 @@ export class Operations implements SocketTypeEvents {
 
 function sendNow(operations: Operations, sending: PendingSend): void {
   operations.sendNow(sending)
-}
-
-/** Records that the turn which a program waited for is over. */
-function endTurnWait(receiving: PendingReceive): void {
-  if (receiving.isBehind) caughtUp()
-  receiving.isBehind = false
 }
 
 function receiveNow(operations: Operations, receiving: PendingReceive): void {

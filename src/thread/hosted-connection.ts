@@ -83,6 +83,10 @@ export class HostedConnection implements FrameRelaySink {
     this.connection.waitToSend()
   }
 
+  get isBehind(): boolean {
+    return false
+  }
+
   get waitsToSend(): boolean {
     return (this.#waiting?.length ?? 0) > 0
   }

@@ -235,6 +235,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.waitToSend()
   }
 
+  get isBehind(): boolean {
+    return this.sink?.isBehind ?? false
+  }
+
   stop(): void {
     this.#reader.hold()
   }

@@ -7,30 +7,63 @@
 
 import { MessageChannel, type MessagePort } from "node:worker_threads"
 import { clockMs, nextTick, queueMicrotask, setImmediate } from "../codec/runtime.js"
+import { Heap } from "./heap.js"
 import { idleTimeMs } from "./idle.js"
-import { Queue } from "./queue.js"
 
 /** Milliseconds of decoding before timers and I/O get their turn. */
-export const TURN_MAX_MS = 4
+export const TURN_MAX_MS: number = 1
 /** Maximum number of turns of the event loop to wait for programs that have messages to receive. */
-const PASSES_MAX = 16
+const PASSES_MAX: number = 16
 
 /** A connection that has bytes to decode. */
 export interface Readable {
+  /**
+   * The virtual time until which the connection has used its share, in milliseconds of decoding. It
+   * belongs to this module; undefined at first.
+   */
+  shareMs: number | undefined
+  /**
+   * Whether the program that receives the messages has more of them than it may receive in one turn of
+   * the event loop. It goes first then: messages are received fastest just after they were decoded,
+   * and piled up they take memory.
+   */
+  readonly isBehind: boolean
   /** Decodes one slice. Returns whether to put the connection in line again. */
   readSlice(): boolean
 }
 
-const line = new Queue<Readable>()
+/** A connection in line. */
+interface Waiting {
+  readonly readable: Readable
+  /** The virtual time at which its slice may begin. */
+  readonly startMs: number
+  /** Whether it has been quiet, so that it does not wait for its program. */
+  readonly isQuiet: boolean
+  /** Number of connections put in line before it. */
+  readonly number: number
+}
+
+const isFirst = (one: Waiting, other: Waiting) =>
+  one.startMs < other.startMs || (one.startMs === other.startMs && one.number < other.number)
+
+/**
+ * The line is start-time fair queueing: a slice begins when the connection has used the share that it
+ * had so far, or at once if it has been quiet, and the one that may begin first is decoded next. So
+ * whoever used least of the time comes first, and nobody who is always in line waits for ever.
+ */
+const line = new Heap(isFirst)
+/** Those whose turn has come, but whose programs are behind. */
+let held: Waiting[] = []
+/** Number of connections ever put in line. */
+let joined = 0
+/** The virtual time: the start of the last slice, in milliseconds. */
+let virtualMs = 0
 /** Milliseconds spent decoding since the event loop last had its turn. */
 let spentMs = 0
-/** Number of programs with more messages than they may receive in one turn of the event loop. */
-let behind = 0
-/** Number of turns spent waiting for them. */
+/** Those of them that were spent on quiet connections, whoever was in line. */
+let aheadMs = 0
+/** Number of turns spent waiting for programs. */
 let passes = 0
-/** Number of times that a connection was put in line, and that one had its turn. */
-let joined = 0
-let served = 0
 let isReading = false
 let isScheduled = false
 /** The event loop's total idle time when it was last read, in milliseconds. */
@@ -38,14 +71,25 @@ let idleMs = 0
 /** A port whose messages wake this thread's event loop. */
 let waker: MessagePort | undefined
 
-/** Returns whether a connection may decode at once: no other decodes or is in line, and programs keep up. */
-export function mayReadNow(): boolean {
-  return !isReading && !isScheduled && behind === 0
+/** Returns whether no connection decodes or is in line. */
+export function isIdle(): boolean {
+  return !isReading && !isScheduled
+}
+
+/**
+ * Returns whether a connection may decode at once: none is in line and its program keeps up, or it has
+ * been quiet. None may while another one decodes.
+ */
+export function mayReadNow(readable: Readable): boolean {
+  if (isIdle() && !readable.isBehind) return true
+  return !isReading && isQuiet(startOf(readable)) && aheadMs < TURN_MAX_MS
 }
 
 /** Decodes a connection's bytes now, and puts it in line if some are left. Call only if `mayReadNow()`. */
 export function readNow(readable: Readable): void {
-  read(readable)
+  const isAhead = isScheduled || readable.isBehind
+  const tookMs = read(readable, isAhead ? virtualMs : (readable.shareMs ?? 0))
+  if (isAhead) aheadMs += tookMs
   if (spentMs >= TURN_MAX_MS && hasIdled()) spentMs = 0
   schedule()
 }
@@ -63,37 +107,45 @@ export function endOfLine(): number {
 
 /** Returns whether all connections up to what was the end of the line have had their turn. */
 export function isServed(end: number): boolean {
-  return served >= end
+  for (const { number } of line) if (number < end) return false
+  return held.every(({ number }) => number >= end)
 }
 
 /**
- * Records that a program has more messages than it may receive in this turn of the event loop, and
- * goes first until `caughtUp()`. Messages are received fastest just after they were decoded, and
- * piled up they take memory.
+ * Returns when the next slice of a connection may begin. A new connection begins behind those that
+ * have been quiet, or a flood of them would go before all others.
  */
-export function fellBehind(): void {
-  behind++
+function startOf({ shareMs }: Readable): number {
+  return shareMs === undefined ? virtualMs + TURN_MAX_MS : Math.max(virtualMs, shareMs)
 }
 
-/** Records that the program's next turn has begun. */
-export function caughtUp(): void {
-  behind--
+/** Returns whether a slice may begin at once, because its connection used less than its share. */
+function isQuiet(startMs: number): boolean {
+  return startMs <= virtualMs
 }
 
 function join(readable: Readable): void {
-  joined++
-  line.push(readable)
+  const startMs = startOf(readable)
+  line.add({ readable, startMs, isQuiet: isQuiet(startMs), number: joined++ })
 }
 
-function read(readable: Readable): void {
+/** Decodes a slice. Returns the milliseconds that it took. */
+function read(readable: Readable, startMs: number): number {
+  virtualMs = Math.max(virtualMs, startMs)
   isReading = true
-  const start = clockMs()
+  const beginMs = clockMs()
+  let tookMs = 0
+  let isLeft = false
   try {
-    if (readable.readSlice()) join(readable)
+    isLeft = readable.readSlice()
   } finally {
     isReading = false
-    spentMs += clockMs() - start
+    tookMs = clockMs() - beginMs
+    spentMs += tookMs
+    readable.shareMs = virtualMs + tookMs
+    if (isLeft) join(readable)
   }
+  return tookMs
 }
 
 /**
@@ -110,7 +162,7 @@ function hasIdled(): boolean {
 /** Schedules the next slice, after a turn of the event loop if the time of this one is used up. */
 function schedule(): void {
   if (isScheduled) return
-  if (spentMs >= TURN_MAX_MS || (behind > 0 && line.length > 0)) {
+  if (spentMs >= TURN_MAX_MS || (line.length === 0 && held.length > 0)) {
     isScheduled = true
     beginTurnLater()
   } else if (line.length > 0) {
@@ -142,22 +194,29 @@ function beginTurnLater(): void {
 
 function beginTurn(): void {
   spentMs = 0
-  if (behind > 0 && passes < PASSES_MAX) {
-    passes++
-    beginTurnLater()
-    return
-  }
-  passes = 0
+  aheadMs = 0
+  if (held.length > 0) passes++
+  const waiting = held
+  held = []
+  for (const one of waiting) line.add(one)
   readNext()
 }
 
 function readNext(): void {
   isScheduled = false
   try {
-    const next = line.shift()
-    if (!next) return
-    served++
-    read(next)
+    for (let next = line.take(); next; next = line.take()) {
+      const { readable, startMs } = next
+      if (readable.isBehind && !next.isQuiet) {
+        if (passes < PASSES_MAX) {
+          held.push(next)
+          continue
+        }
+        passes = 0
+      }
+      read(readable, startMs)
+      return
+    }
   } finally {
     schedule()
   }

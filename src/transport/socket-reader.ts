@@ -20,6 +20,8 @@ type Receiver = Pick<
 >
 
 interface ReaderEvents {
+  /** See Readable. */
+  readonly isBehind: boolean
   /** The stream has an error. */
   failed(error: Error): void
   /** Received bytes wait until the sink has room. */
@@ -57,6 +59,7 @@ export class SocketReader implements Readable, TranscoderSink {
   /** Whether received bytes are discarded. */
   #isDiscarding = false
   #isClosed = false
+  shareMs: number | undefined
 
   constructor(
     socket: Socket,
@@ -81,6 +84,10 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#receiver = openTranscoder(this.#options)
   }
 
+  get isBehind(): boolean {
+    return this.#connection.isBehind
+  }
+
   get isDiscarding(): boolean {
     return this.#isDiscarding
   }
@@ -95,7 +102,7 @@ export class SocketReader implements Readable, TranscoderSink {
     if (this.#isDiscarding) return
     const frames = this.#session.isReady ? chunk : this.#readHandshake(chunk)
     if (this.#isDiscarding || frames.length === 0) return
-    if (this.#isStopped || this.#isInLine || !mayReadNow()) {
+    if (this.#isStopped || this.#isInLine || !mayReadNow(this)) {
       this.#receiver.keep(frames)
       if (!this.#isStopped) this.#getInLine()
     } else {

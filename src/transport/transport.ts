@@ -28,6 +28,8 @@ export interface ConnectionOptions {
 
 /** The consumer of a connection's messages and commands, from the end of the handshake on. */
 export interface MessageSink {
+  /** Whether the program has more messages to receive than it may in one turn of the event loop. */
+  readonly isBehind: boolean
   /** Whether the program may not receive anything before more has been sent. */
   readonly waitsToSend: boolean
   /** Takes ownership of a message. Returns whether the connection may go on reading now. */

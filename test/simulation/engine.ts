@@ -13,6 +13,7 @@ import type { Network } from "./network.js"
 import type { Random } from "./random.js"
 import type { Limits } from "./scenario.js"
 import { atomicsFor, channelsOf, type Port, threadsModule } from "./threads.js"
+import { Turns } from "./turns.js"
 import type { EventLoop, World } from "./world.js"
 
 /** The texts of the bundles that scripts/lib/simulation.mjs makes. */
@@ -72,6 +73,7 @@ export interface Inside {
   slabs: Set<ShownSlab>
   /** Slots of open batches that are free. */
   slots: number[] | undefined
+  turns: Turns
   /** The number of objects in WebAssembly that were opened but not closed, by kind. */
   open: Map<string, number>
 }
@@ -439,6 +441,7 @@ export class Process {
       held: 0,
       slabs: new Set(),
       slots: undefined,
+      turns: new Turns(this.#world),
       open: new Map(),
     }
     this.inside.push(inside)

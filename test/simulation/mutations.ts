@@ -23,7 +23,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: TURNS,
-        from: "  return !isReading && !isScheduled && behind === 0\n",
+        from: "  if (isIdle() && !readable.isBehind) return true\n",
         to: "  return true\n",
       },
       {
@@ -493,6 +493,31 @@ export const mutations: readonly Mutation[] = [
         file: "src/patterns/xpub.ts",
         from: "if (this.options.manual) this.#last = this.#out.has(pipe) ? pipe : undefined",
         to: "if (this.options.manual) this.#last ??= pipe",
+      },
+    ],
+  },
+  {
+    name: "a line without shares",
+    patches: [
+      {
+        file: TURNS,
+        from: "  one.startMs < other.startMs || (one.startMs === other.startMs && one.number < other.number)\n",
+        to: "  one.number < other.number\n",
+      },
+    ],
+  },
+  {
+    name: "a quiet connection waits for other programs",
+    patches: [
+      {
+        file: TURNS,
+        from: "  return !isReading && isQuiet(startOf(readable)) && aheadMs < TURN_MAX_MS\n",
+        to: "  return false\n",
+      },
+      {
+        file: TURNS,
+        from: "      if (readable.isBehind && !next.isQuiet) {\n",
+        to: "      if (readable.isBehind || held.length > 0) {\n",
       },
     ],
   },

@@ -9,7 +9,7 @@ import { Sender } from "../../src/codec/sender.js"
 import type { Channel } from "../../src/transport/channel.js"
 import { Connection } from "../../src/transport/connection.js"
 import { knownGroupMeter } from "../../src/transport/effort-meter.js"
-import { mayReadNow } from "../../src/transport/read-turns.js"
+import { isIdle } from "../../src/transport/read-turns.js"
 import type { MessageSink } from "../../src/transport/transport.js"
 import { concat, plainPart } from "../support/wire.js"
 import { frame, handshake, MORE, message } from "../support/zmtp.js"
@@ -21,7 +21,7 @@ beforeEach(async () => {
   let nowMs = performance.now()
   vi.spyOn(performance, "now").mockImplementation(() => (nowMs += tickMs))
   // The previous test may have used up the time of a turn.
-  while (!mayReadNow()) await turn()
+  while (!isIdle()) await turn()
 })
 
 afterEach(() => {
@@ -69,6 +69,7 @@ class FakeSocket {
 
 class Peer implements MessageSink {
   waitsToSend = false
+  isBehind = false
   readonly socket = new FakeSocket()
   readonly connection: Connection
   readonly received: string[] = []

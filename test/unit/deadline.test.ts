@@ -10,7 +10,11 @@ const block = (ms: number): void => {
   while (performance.now() < end);
 }
 
+/** A connection that keeps its place in line. */
+const connection = { shareMs: 0, isBehind: false }
+
 const busy = {
+  ...connection,
   readSlice(): boolean {
     block(SLICE_MS)
     return false
@@ -22,6 +26,7 @@ test("a deadline expires after what arrived in time was decoded, however many co
     const deadline = new Deadline(1, () => resolve("expired"))
     for (let i = 0; i < 5; i++) readSoon(busy)
     const awaited = {
+      ...connection,
       readSlice() {
         deadline.clear()
         resolve("arrived")
@@ -36,6 +41,7 @@ test("a deadline expires after what arrived in time was decoded, however many co
 test("a deadline does not wait for connections that always have more to decode", async () => {
   let isOver = false
   readSoon({
+    ...connection,
     readSlice() {
       block(SLICE_MS)
       return !isOver

@@ -8,7 +8,7 @@ import { checkLz4Options } from "../../src/codec/options.js"
 import { Sender } from "../../src/codec/sender.js"
 import type { Channel } from "../../src/transport/channel.js"
 import { Connection } from "../../src/transport/connection.js"
-import { mayReadNow } from "../../src/transport/read-turns.js"
+import { isIdle } from "../../src/transport/read-turns.js"
 import type { FrameRelaySink } from "../../src/transport/transport.js"
 import { FrameReader } from "../../src/zmtp/frame-reader.js"
 import { deliveredIn, type Example, isReceived, named, streamOf } from "../support/rfc.js"
@@ -22,7 +22,7 @@ const LONG_BYTES = 100_000
 beforeEach(async () => {
   // No time passes, so that reading never waits for the next turn.
   vi.spyOn(performance, "now").mockReturnValue(performance.now())
-  while (!mayReadNow()) await turn()
+  while (!isIdle()) await turn()
 })
 
 afterEach(() => {
@@ -44,6 +44,7 @@ const socket = {
 /** A receiver that records what it delivers, and the error with which it closes. */
 class Receiver implements FrameRelaySink {
   readonly waitsToSend = false
+  readonly isBehind = false
   readonly told: string[] = []
   readonly room = Number.POSITIVE_INFINITY
   readonly #connection: Connection

@@ -161,6 +161,7 @@ test("memory is released after its messages are read, not during reading", () =>
     command: () => true,
     drained: () => {},
     waitsToSend: false,
+    isBehind: false,
   }
   const memory = new Uint8Array(new SharedArrayBuffer(100))
   memory.set(message(Buffer.from("text")))

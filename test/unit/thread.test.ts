@@ -669,6 +669,7 @@ class FakeThread {
 
 class FakeSink implements MessageSink {
   readonly waitsToSend = false
+  readonly isBehind = false
   readonly log: string[] = []
   wanted = Number.POSITIVE_INFINITY
   /** Called for each message. */

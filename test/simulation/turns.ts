@@ -1,0 +1,85 @@
+/** The turns of decoding of one thread: whoever used least of its time comes first. */
+import type { Readable } from "../../src/transport/read-turns.js"
+import type { World } from "./world.js"
+
+/** Turns of the event loop until a connection that has been quiet is decoded, if there is time in them. */
+const TURNS_MAX = 1
+
+interface Waiting {
+  /** The virtual time at which the next slice may begin. */
+  readonly startMs: number
+  readonly isQuiet: boolean
+  /** Whether it waits for its program, until the next turn of the event loop. */
+  isHeld: boolean
+  /** Number of turns of the event loop that ended with time left. */
+  turns: number
+}
+
+/**
+ * Follows the turns of decoding, and keeps its own account of them: start-time fair queueing. The
+ * engine reports what it does, and the milliseconds that it took.
+ */
+export class Turns {
+  readonly #world: World
+  readonly #used = new WeakMap<Readable, number>()
+  readonly #waiting = new Map<Readable, Waiting>()
+  #virtualMs = 0
+  /** Milliseconds of decoding since the event loop last had its turn. */
+  #spentMs = 0
+  /** The longest slice so far. */
+  #longestMs = 0
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  /** @param turnMs the time of decoding in a turn of the event loop */
+  joined(readable: Readable, turnMs: number): void {
+    const usedMs = this.#used.get(readable) ?? this.#virtualMs + turnMs
+    const startMs = Math.max(this.#virtualMs, usedMs)
+    this.#waiting.set(readable, {
+      startMs,
+      isQuiet: startMs <= this.#virtualMs,
+      isHeld: false,
+      turns: 0,
+    })
+  }
+
+  begins(readable: Readable): void {
+    const startMs = this.#waiting.get(readable)?.startMs ?? this.#used.get(readable) ?? 0
+    this.#waiting.delete(readable)
+    for (const { startMs: otherMs, isHeld } of this.#waiting.values())
+      if (!isHeld && otherMs + this.#longestMs < startMs)
+        this.#world.fail(
+          "whoever used least of the time decodes first",
+          `a slice begins at ${startMs} ms, and another could have begun at ${otherMs} ms`,
+        )
+    this.#virtualMs = Math.max(this.#virtualMs, startMs)
+  }
+
+  ended(readable: Readable, tookMs: number): void {
+    this.#longestMs = Math.max(this.#longestMs, tookMs)
+    this.#spentMs += tookMs
+    this.#used.set(readable, this.#virtualMs + tookMs)
+  }
+
+  /** The connection whose turn it was waits for its program. */
+  held(readable: Readable): void {
+    const one = this.#waiting.get(readable)
+    if (one) one.isHeld = true
+  }
+
+  /** The event loop has had its turn. @param turnMs the time of decoding in one */
+  paused(turnMs: number): void {
+    for (const one of this.#waiting.values()) one.isHeld = false
+    const spentMs = this.#spentMs
+    this.#spentMs = 0
+    if (spentMs >= turnMs) return
+    for (const one of this.#waiting.values())
+      if (one.isQuiet && ++one.turns > TURNS_MAX)
+        this.#world.fail(
+          "a quiet connection waits for nobody's program",
+          `it could begin at ${one.startMs} ms, and waits for ${one.turns} turns`,
+        )
+  }
+}
