@@ -130,20 +130,20 @@ const VIEWS = [
   {
     file: "src/transport/read-turns.ts",
     from: "  line.add({ readable, startMs,",
-    to: "  ;(__simulation as any).turns.joined(readable, TURN_MAX_MS)\n  line.add({ readable, startMs,",
+    to: "  ;(__simulation as any).turns.joined(readable, TURN_MAX_MS, CREDIT_MS)\n  line.add({ readable, startMs,",
   },
   {
     file: "src/transport/read-turns.ts",
     from: "  virtualMs = Math.max(virtualMs, startMs)\n  isReading = true\n",
     to: `  virtualMs = Math.max(virtualMs, startMs)
   isReading = true
-  ;(__simulation as any).turns.begins(readable)\n`,
+  ;(__simulation as any).turns.begins(readable, startMs)\n`,
   },
   {
     file: "src/transport/read-turns.ts",
-    from: "    readable.shareMs = virtualMs + tookMs\n",
-    to: `    readable.shareMs = virtualMs + tookMs
-    ;(__simulation as any).turns.ended(readable, tookMs)\n`,
+    from: "    readable.shareMs = startMs + charged(tookMs)\n",
+    to: `    readable.shareMs = startMs + charged(tookMs)
+    ;(__simulation as any).turns.ended(readable, startMs, tookMs, charged(tookMs))\n`,
   },
   {
     file: "src/transport/read-turns.ts",

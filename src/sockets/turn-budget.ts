@@ -3,12 +3,12 @@ import type { Received } from "./message.js"
 import { turn } from "./turn.js"
 
 /** Maximum number of operations in a turn of the event loop. */
-const OPERATIONS_MAX = 512
+const OPERATIONS_MAX = 128
 /**
  * Milliseconds after which the next operation waits too, because 512 large messages take long; the
  * clock is read every `POLL_BYTES`.
  */
-const TURN_MAX_MS = 4
+const TURN_MAX_MS = 1
 const POLL_BYTES = 128 * 1024
 
 /**

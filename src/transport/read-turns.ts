@@ -11,9 +11,21 @@ import { Heap } from "./heap.js"
 import { idleTimeMs } from "./idle.js"
 
 /** Milliseconds of decoding before timers and I/O get their turn. */
-export const TURN_MAX_MS: number = 1
+export const TURN_MAX_MS = 1
 /** Maximum number of turns of the event loop to wait for programs that have messages to receive. */
-const PASSES_MAX: number = 16
+const PASSES_MAX = 16
+
+/**
+ * How much unused share a connection keeps, in virtual milliseconds. Who has half of it left has been
+ * quiet.
+ */
+const CREDIT_MS = 0.4
+/**
+ * Slices of up to so many milliseconds are charged in part only, because most of the time is that of a
+ * call, which a question takes like a flood's 256 KiB.
+ */
+const SHORT_MS = 0.05
+const SHORT_CHARGE = 0.25
 
 /** A connection that has bytes to decode. */
 export interface Readable {
@@ -82,13 +94,13 @@ export function isIdle(): boolean {
  */
 export function mayReadNow(readable: Readable): boolean {
   if (isIdle() && !readable.isBehind) return true
-  return !isReading && isQuiet(startOf(readable)) && aheadMs < TURN_MAX_MS
+  return !isReading && isQuiet(readable) && aheadMs < TURN_MAX_MS
 }
 
 /** Decodes a connection's bytes now, and puts it in line if some are left. Call only if `mayReadNow()`. */
 export function readNow(readable: Readable): void {
   const isAhead = isScheduled || readable.isBehind
-  const tookMs = read(readable, isAhead ? virtualMs : (readable.shareMs ?? 0))
+  const tookMs = read(readable, readable.shareMs === undefined ? virtualMs : startOf(readable))
   if (isAhead) aheadMs += tookMs
   if (spentMs >= TURN_MAX_MS && hasIdled()) spentMs = 0
   schedule()
@@ -116,17 +128,21 @@ export function isServed(end: number): boolean {
  * have been quiet, or a flood of them would go before all others.
  */
 function startOf({ shareMs }: Readable): number {
-  return shareMs === undefined ? virtualMs + TURN_MAX_MS : Math.max(virtualMs, shareMs)
+  return shareMs === undefined ? virtualMs + TURN_MAX_MS : Math.max(virtualMs - CREDIT_MS, shareMs)
 }
 
-/** Returns whether a slice may begin at once, because its connection used less than its share. */
-function isQuiet(startMs: number): boolean {
-  return startMs <= virtualMs
+/** Returns whether a connection has used clearly less than its share, so that it may go first. */
+function isQuiet({ shareMs }: Readable): boolean {
+  return shareMs !== undefined && shareMs + CREDIT_MS / 2 <= virtualMs
+}
+
+function charged(tookMs: number): number {
+  return tookMs - (1 - SHORT_CHARGE) * Math.min(tookMs, SHORT_MS)
 }
 
 function join(readable: Readable): void {
   const startMs = startOf(readable)
-  line.add({ readable, startMs, isQuiet: isQuiet(startMs), number: joined++ })
+  line.add({ readable, startMs, isQuiet: isQuiet(readable), number: joined++ })
 }
 
 /** Decodes a slice. Returns the milliseconds that it took. */
@@ -142,7 +158,7 @@ function read(readable: Readable, startMs: number): number {
     isReading = false
     tookMs = clockMs() - beginMs
     spentMs += tookMs
-    readable.shareMs = virtualMs + tookMs
+    readable.shareMs = startMs + charged(tookMs)
     if (isLeft) join(readable)
   }
   return tookMs
@@ -168,7 +184,7 @@ function schedule(): void {
   } else if (line.length > 0) {
     isScheduled = true
     queueMicrotask(yieldToPrograms)
-  }
+  } else aheadMs = 0
 }
 
 /** Lets programs receive the messages of the last slice first: a tick runs after all microtasks. */

@@ -511,7 +511,7 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: TURNS,
-        from: "  return !isReading && isQuiet(startOf(readable)) && aheadMs < TURN_MAX_MS\n",
+        from: "  return !isReading && isQuiet(readable) && aheadMs < TURN_MAX_MS\n",
         to: "  return false\n",
       },
       {

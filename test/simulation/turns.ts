@@ -33,20 +33,24 @@ export class Turns {
     this.#world = world
   }
 
-  /** @param turnMs the time of decoding in a turn of the event loop */
-  joined(readable: Readable, turnMs: number): void {
+  /**
+   * @param turnMs the time of decoding in a turn of the event loop
+   * @param creditMs the unused share that a connection keeps
+   */
+  joined(readable: Readable, turnMs: number, creditMs: number): void {
     const usedMs = this.#used.get(readable) ?? this.#virtualMs + turnMs
-    const startMs = Math.max(this.#virtualMs, usedMs)
+    const startMs = Math.max(this.#virtualMs - creditMs, usedMs)
+    const isQuiet = usedMs + creditMs / 2 <= this.#virtualMs
     this.#waiting.set(readable, {
       startMs,
-      isQuiet: startMs <= this.#virtualMs,
+      isQuiet,
       isHeld: false,
       turns: 0,
     })
   }
 
-  begins(readable: Readable): void {
-    const startMs = this.#waiting.get(readable)?.startMs ?? this.#used.get(readable) ?? 0
+  /** A slice begins. @param startMs its virtual time */
+  begins(readable: Readable, startMs: number): void {
     this.#waiting.delete(readable)
     for (const { startMs: otherMs, isHeld } of this.#waiting.values())
       if (!isHeld && otherMs + this.#longestMs < startMs)
@@ -57,10 +61,15 @@ export class Turns {
     this.#virtualMs = Math.max(this.#virtualMs, startMs)
   }
 
-  ended(readable: Readable, tookMs: number): void {
-    this.#longestMs = Math.max(this.#longestMs, tookMs)
+  /**
+   * @param startMs the virtual time at which the slice began
+   * @param tookMs the time that it took
+   * @param usedMs the share that it used
+   */
+  ended(readable: Readable, startMs: number, tookMs: number, usedMs: number): void {
+    this.#longestMs = Math.max(this.#longestMs, usedMs)
     this.#spentMs += tookMs
-    this.#used.set(readable, this.#virtualMs + tookMs)
+    this.#used.set(readable, startMs + usedMs)
   }
 
   /** The connection whose turn it was waits for its program. */
