@@ -5,7 +5,7 @@ import { turn } from "./turn.js"
 /** Maximum number of operations in a turn of the event loop. */
 const OPERATIONS_MAX = 128
 /**
- * Milliseconds after which the next operation waits too, because 512 large messages take long; the
+ * Milliseconds after which the next operation waits too, because 128 large messages take long; the
  * clock is read every `POLL_BYTES`.
  */
 const TURN_MAX_MS = 1

@@ -51,14 +51,15 @@ export class Turns {
 
   /** A slice begins. @param startMs its virtual time */
   begins(readable: Readable, startMs: number): void {
-    this.#waiting.delete(readable)
+    this.#virtualMs = Math.max(this.#virtualMs, startMs)
+    // One that has been quiet may decode before those in line, for a limited time.
+    if (!this.#waiting.delete(readable)) return
     for (const { startMs: otherMs, isHeld } of this.#waiting.values())
       if (!isHeld && otherMs + this.#longestMs < startMs)
         this.#world.fail(
           "whoever used least of the time decodes first",
           `a slice begins at ${startMs} ms, and another could have begun at ${otherMs} ms`,
         )
-    this.#virtualMs = Math.max(this.#virtualMs, startMs)
   }
 
   /**
