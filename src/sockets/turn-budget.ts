@@ -3,9 +3,9 @@ import type { Received } from "./message.js"
 import { turn } from "./turn.js"
 
 /** Maximum number of operations in a turn of the event loop. */
-const OPERATIONS_MAX = 128
+const OPERATIONS_MAX = 512
 /**
- * Milliseconds after which the next operation waits too, because 128 large messages take long; the
+ * Milliseconds after which the next operation waits too, because 512 large messages take long; the
  * clock is read every `POLL_BYTES`.
  */
 const TURN_MAX_MS = 1

@@ -378,7 +378,7 @@ describe.each(transports)("over $name", (transport) => {
 /** A clock with which messages after the first few are never flushed by time. */
 const ownClock = preloaded(`const real = performance.now.bind(performance);
   globalThis.clock = { step: 5 };
-  performance.now = () => clock.now === undefined ? real() : (clock.now += clock.step);`)
+  Performance.prototype.now = () => clock.now === undefined ? real() : (clock.now += clock.step);`)
 const endlessRest = `clock.now = 0;
   const turn = () => new Promise((resolve) => setImmediate(resolve));
   for (let i = 0; i < 3; i++) { clock.now += 100; await push.send("first"); await turn() }

@@ -826,7 +826,7 @@ describe("--html", () => {
 
 describe("progress", () => {
   // Each reading of the clock is a second later, however fast the file is read.
-  const clock = "let now = 0; performance.now = () => (now += 1000)"
+  const clock = "let now = 0; Performance.prototype.now = () => (now += 1000)"
   const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(clock)}`
   const long = file("long.pcap", capture([...opening, ["client", numbered(20_000)]]))
   const packed = file("long.pcap.gz", gzipSync(readFileSync(long), { level: 0 }))
