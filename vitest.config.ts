@@ -48,8 +48,8 @@ const project = (name: string, options: object = {}) => ({
     server: { deps: { external: [/\/dist\//] } },
     setupFiles: ["test/support/fixed-seed.ts"],
     // Time limits only end what hangs: on a busy machine everything takes many times as long.
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 200_000 } },
     ...options,
   },

@@ -42,7 +42,7 @@ installs Node for Windows from npm.
 )
 
 /** Time limit for a file, also on slow machines. */
-const LIMIT_MS = 20 * 60_000
+const LIMIT_MS = 10 * 60_000
 /** Number of files that run at the same time. */
 const AT_ONCE = availableParallelism()
 

@@ -34,8 +34,8 @@ const runner: VitestRunner = {
     sequence: { seed: 1, hooks: "stack", setupFiles: "list" },
     chaiConfig: undefined,
     maxConcurrency: 1,
-    testTimeout: 600_000,
-    hookTimeout: 600_000,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     retry: 0,
     includeTaskLocation: false,
     tags: [],
@@ -46,7 +46,11 @@ const runner: VitestRunner = {
   onBeforeRunFiles(files) {
     for (const test of getTests(files)) if (entryOf(leftOut, getTestName(test))) test.mode = "skip"
   },
-  onBeforeTryTask: startCounting,
+  onBeforeTryTask(test) {
+    // The last name that a file printed tells which test hung.
+    console.log(getTestName(test))
+    startCounting()
+  },
   onAfterTryTask: checkCount,
 }
 

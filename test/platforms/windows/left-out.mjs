@@ -62,7 +62,7 @@ export const leftOut = {
     ),
   ),
   "fake-timers": {
-    "fake timers from before the package was loaded do not stop > *":
+    "'fake timers' from before the package was loaded do not stop > *":
       "those of vitest can be recognised, but only Node's are there",
   },
   flush: all(terminate, [
