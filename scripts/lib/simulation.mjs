@@ -32,6 +32,16 @@ const LIMITS = [
     to: "const SLICE_BYTES = (__simulation as any).limits.sliceBytes",
   },
   {
+    file: "src/transport/socket-reader.ts",
+    from: /const LANDING_MIN_BYTES = .+/g,
+    to: "const LANDING_MIN_BYTES = (__simulation as any).limits.largeBytes ?? 16384",
+  },
+  {
+    file: "src/codec/sender.ts",
+    from: /const REFERRED_MIN_BYTES: number = .+/g,
+    to: "const REFERRED_MIN_BYTES: number = (__simulation as any).limits.largeBytes ?? 32768",
+  },
+  {
     file: "src/zmtp/session.ts",
     from: /const FRAMES_MAX = .+/g,
     to: "const FRAMES_MAX = (__simulation as any).limits.operations",

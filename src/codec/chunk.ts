@@ -24,9 +24,22 @@ export interface Content {
   readonly packing: Packing
 }
 
+/** A part that is sent from the caller's memory, which the program may change, detach or shrink meanwhile. */
+export interface Reference {
+  readonly part: Uint8Array
+  /** Its length when it was announced. */
+  readonly length: number
+  /** Position in the chunk's `bytes` that the part comes before. */
+  readonly at: number
+}
+
+const NO_REFERENCES: readonly Reference[] = []
+
 /** Whole messages in wire form. */
 export class Chunk implements Content {
+  /** All bytes but those of the references. */
   readonly bytes: Uint8Array
+  readonly references: readonly Reference[]
   readonly messages: number
   readonly plainBytes: number
   readonly wireBytes: number
@@ -38,8 +51,15 @@ export class Chunk implements Content {
   #holds = 1
   #copy: Chunk | undefined
 
-  constructor(bytes: Uint8Array, content: Content, from: Slab | undefined, start: number) {
+  constructor(
+    bytes: Uint8Array,
+    content: Content,
+    from: Slab | undefined,
+    start: number,
+    references: readonly Reference[] = NO_REFERENCES,
+  ) {
     this.bytes = bytes
+    this.references = references
     this.messages = content.messages
     this.plainBytes = content.plainBytes
     this.wireBytes = content.wireBytes
@@ -48,6 +68,32 @@ export class Chunk implements Content {
     this.#slab = from
     this.#start = start
     if (from) from.liveBytes += bytes.length
+  }
+
+  /** Number of bytes on the wire. */
+  get length(): number {
+    let { length } = this.bytes
+    for (const reference of this.references) length += reference.length
+    return length
+  }
+
+  /** A reference whose memory was detached or shrank. The chunk cannot be written then. */
+  get detached(): Reference | undefined {
+    return this.references.find(({ part, length }) => part.length !== length)
+  }
+
+  /** The bytes in the order in which they are sent; those of references as they are. */
+  get pieces(): (Uint8Array | Reference)[] {
+    if (this.references.length === 0) return [this.bytes]
+    const pieces: (Uint8Array | Reference)[] = []
+    let from = 0
+    for (const reference of this.references) {
+      if (reference.at > from) pieces.push(this.bytes.subarray(from, reference.at))
+      pieces.push(reference)
+      from = reference.at
+    }
+    if (from < this.bytes.length) pieces.push(this.bytes.subarray(from))
+    return pieces
   }
 
   /** Returns whether a peer that is sent messages in `packing` can read this chunk. */
@@ -92,7 +138,7 @@ export class Chunk implements Content {
     if (!slab && !this.#copy) return this
     if (slab && this.bytes.length >= slab.slabs.keepsBytes && !slab.slabs.isWasted(slab))
       return this
-    this.#copy ??= new Chunk(new Uint8Array(this.bytes), this, undefined, 0)
+    this.#copy ??= new Chunk(new Uint8Array(this.bytes), this, undefined, 0, this.references)
     this.release()
     return this.#copy
   }
@@ -102,6 +148,7 @@ export class Chunk implements Content {
    * they cannot be joined.
    */
   joined(next: Chunk): Chunk | undefined {
+    if (this.references.length > 0 || next.references.length > 0) return undefined
     const from = this.#slab
     const end = this.#start + this.bytes.length
     if (!from || from !== next.#slab || end !== next.#start) return undefined
@@ -127,10 +174,19 @@ export class Chunk implements Content {
 export class ChunkBuilder {
   #slab: Slab | undefined
   #start = 0
+  #references: Reference[] | undefined
 
   begin(): void {
     this.#slab = own.current
     this.#start = this.#slab.used
+    this.#references = undefined
+  }
+
+  /** Appends a part that stays where it is. `part` is a fixed view. */
+  refer(part: Uint8Array): void {
+    const at = (this.#slab as Slab).used - this.#start
+    this.#references ??= []
+    this.#references.push({ part, length: part.length, at })
   }
 
   /** Appends a copy of `bytes`. */
@@ -160,7 +216,8 @@ export class ChunkBuilder {
   end(content: Content): Chunk {
     const slab = this.#slab as Slab
     slab.live++
-    return new Chunk(slab.bytes.subarray(this.#start, slab.used), content, slab, this.#start)
+    const bytes = slab.bytes.subarray(this.#start, slab.used)
+    return new Chunk(bytes, content, slab, this.#start, this.#references)
   }
 
   /** Discards the bytes appended last. */

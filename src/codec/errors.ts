@@ -151,6 +151,7 @@ export type UsageErrorCode =
   | "ERR_LZ4_OUT_OF_MEMORY"
   | "ERR_LZ4_WASM"
   | "ERR_LZ4_THREAD"
+  | "ERR_LZ4_PART_DETACHED"
 
 /** Sets the code of an error. */
 export function withCode<E extends Error>(error: E, code: UsageErrorCode): E {
@@ -187,6 +188,16 @@ export function threadError(cause: Error): Error {
   return withCode(
     new Error(`the worker thread of lz4+tcp:// endpoints failed: ${cause.message}`, { cause }),
     "ERR_LZ4_THREAD",
+  )
+}
+
+/** Returns the error for a part whose memory has gone before it was sent. */
+export function partDetached(bytes: number): Error {
+  return withCode(
+    new Error(
+      `the memory of a part of ${bytes} bytes was detached or shrank before it was sent: it belongs to the socket until then (lz4.flush())`,
+    ),
+    "ERR_LZ4_PART_DETACHED",
   )
 }
 

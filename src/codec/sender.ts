@@ -36,11 +36,18 @@ const SAMPLE_MAX_BYTES = 2 * 8192
 /** Maximum size of the head of a plain part. */
 const PLAIN_HEAD_MAX_BYTES = LONG_HEAD_BYTES + SENTINEL_BYTES
 
+/**
+ * Plain parts of a message from this size on are sent from the caller's memory, in bytes: a copy costs
+ * more than the rest of the way.
+ */
+export const REFERRED_MIN_BYTES: number = 32 * 1024
+
 /** Whole messages in wire form, all of whose parts are plain. */
 export interface PlainMessages extends Pick<Content, "messages" | "plainBytes" | "wireBytes"> {
   readonly bytes: Uint8Array
 }
 
+const NO_FRAMES = new Uint8Array(0)
 const NO_PARTS: readonly Uint8Array[] = []
 const NO_MESSAGES: PlainMessages = {
   bytes: new Uint8Array(0),
@@ -217,9 +224,8 @@ export class Sender {
       let { messages, plainBytes } = countFrames(frames)
       if (message.length > 0) messages++
       for (const [i, part] of message.map(fixedView).entries()) {
-        builder.reserve(LONG_HEAD_BYTES + part.length)
         builder.append(frameHead(part, i < message.length - 1 ? MORE : 0))
-        builder.append(part)
+        this.#appendBody(part, true)
         plainBytes += part.length
       }
       return builder.end({
@@ -247,22 +253,25 @@ export class Sender {
    * @throws Error if there is not enough memory. The chunk is unchanged then.
    */
   repack(chunk: Chunk, packing: Packing): Chunk {
-    const frames = chunk.packing === "frames" ? chunk.bytes : this.plainFrames(chunk)
-    const repacked = this.encode(frames, undefined, undefined, packing)
+    const isMessage = chunk.packing === "frames" && chunk.messages === 1
+    const repacked = isMessage
+      ? this.encode(NO_FRAMES, partsOf(chunk), undefined, packing)
+      : this.encode(this.plainFrames(chunk), undefined, undefined, packing)
     chunk.release()
     return repacked
   }
 
   /** Returns the plain frames of an encoded chunk, in memory of their own. */
   plainFrames(chunk: Chunk): Uint8Array {
-    if (chunk.packing === "frames") return new Uint8Array(chunk.bytes)
+    const encoded = chunk.pieces.map((piece) => ("part" in piece ? piece.part : piece))
+    if (chunk.packing === "frames") return concat(encoded)
     const pieces: Uint8Array[] = []
     const sink = { take: (piece: Uint8Array) => pieces.push(new Uint8Array(piece)) > 0 }
     const settings = { budgetBytes: -1, revision: ARENAS_REVISION }
     const transcoder = Transcoder.receiving(this.#instance, settings, true)
     try {
       if (chunk.dictionary) transcoder.transcode(chunk.dictionary, sink)
-      transcoder.transcode(chunk.bytes, sink)
+      for (const piece of encoded) transcoder.transcode(piece, sink)
     } finally {
       transcoder.close()
     }
@@ -306,7 +315,7 @@ export class Sender {
       const end = start + head.bodyBytes
       if (head.bodyBytes > BYPASS_MIN_BYTES) {
         this.#gather(frames.subarray(from, at))
-        this.#gatherPart(frames.subarray(start, end), head.flags & MORE)
+        this.#gatherPart(frames.subarray(start, end), head.flags & MORE, false)
         from = end
         left = Math.max(left, BYPASS_FRAMES)
       }
@@ -317,14 +326,15 @@ export class Sender {
 
   #gatherMessage(message: readonly Uint8Array[]): void {
     for (let i = 0; i < message.length; i++)
-      this.#gatherPart(fixedView(message[i] as Uint8Array), i < message.length - 1 ? MORE : 0)
+      this.#gatherPart(fixedView(message[i] as Uint8Array), i < message.length - 1 ? MORE : 0, true)
   }
 
-  #gatherPart(part: Uint8Array, more: number): void {
+  /** @param stays whether the part's memory is the caller's, and not reused by this package. */
+  #gatherPart(part: Uint8Array, more: number, stays: boolean): void {
     if (part.length > BYPASS_MIN_BYTES) {
       this.#transcode() // whether this part is compressed depends on the ones before it
       if (this.#goesPlain(part)) {
-        this.#passOn(part, more)
+        this.#passOn(part, more, stays)
         return
       }
     }
@@ -349,15 +359,18 @@ export class Sender {
   }
 
   /** Appends a plain part, whose body does not enter the module. */
-  #passOn(part: Uint8Array, more: number): void {
+  #passOn(part: Uint8Array, more: number, stays: boolean): void {
     const instance = this.#instance
-    const { length } = part
-    this.#builder.reserve(PLAIN_HEAD_MAX_BYTES + length)
     const head = instance.scratch(OUTPUT, PLAIN_HEAD_MAX_BYTES)
     const { zl_sending_plain } = instance.exports
-    const headBytes = zl_sending_plain(this.#handle, head, more, ...uint64(length))
+    const headBytes = zl_sending_plain(this.#handle, head, more, ...uint64(part.length))
     this.#builder.append(instance.view(head, headBytes))
-    this.#builder.append(part)
+    this.#appendBody(part, stays)
+  }
+
+  #appendBody(part: Uint8Array, stays: boolean): void {
+    if (stays && part.length >= REFERRED_MIN_BYTES) this.#builder.refer(part)
+    else this.#builder.append(part)
   }
 
   /** Transcodes a part whose head was gathered last. */
@@ -412,6 +425,26 @@ function frameDictionary(dictionary: Uint8Array): Uint8Array {
   writeSentinel(frame.subarray(at), SENTINEL.LZ4D)
   frame.set(dictionary, at + SENTINEL_BYTES)
   return frame
+}
+
+/** Returns the parts of a chunk of one message in frames. Those of references stay where they are. */
+function partsOf({ bytes, references }: Chunk): Uint8Array[] {
+  const parts: Uint8Array[] = []
+  const head = new FrameHead()
+  let next = 0
+  for (let at = 0; at < bytes.length; ) {
+    const start = head.read(bytes, at)
+    const reference = references[next]
+    if (reference?.at === start) {
+      parts.push(reference.part)
+      next++
+      at = start
+    } else {
+      at = start + head.bodyBytes
+      parts.push(bytes.subarray(start, at))
+    }
+  }
+  return parts
 }
 
 /** Returns the head of a part's frame. */

@@ -166,7 +166,7 @@ export class Transcoder {
     let goOn = true
     while (goOn && (rest.length > 0 || this.#leftover.length > 0)) {
       const isContinued = this.#leftover.length > 0
-      const bodyBytes = isContinued ? 0 : Math.min(rest.length, this.#bodyLeft)
+      const bodyBytes = Math.min(rest.length, this.bodyLeft)
       if (bodyBytes > 0) {
         goOn = this.#passOn(rest.subarray(0, bodyBytes), sink)
         rest = rest.subarray(bodyBytes)
@@ -191,6 +191,16 @@ export class Transcoder {
   set effort(effort: number) {
     this.#effort = effort
     this.#instance.exports.zl_sending_effort(this.handle, effort)
+  }
+
+  /** Bytes to come of a body that is passed on unchanged; 0 if kept bytes have to be transcoded before. */
+  get bodyLeft(): number {
+    return this.keepsBytes ? 0 : this.#instance.exports.zl_body_left(this.handle) >>> 0
+  }
+
+  /** Counts bytes of such a body that went past the transcoder. */
+  passed(bytes: number): void {
+    this.#instance.exports.zl_body_taken(this.handle, bytes)
   }
 
   /** Keeps a copy of a chunk for `resume`. */
@@ -235,14 +245,9 @@ export class Transcoder {
     this.#instance.exports.zl_transcoder_close(this.handle)
   }
 
-  /** Bytes left of a body that is passed on unchanged. */
-  get #bodyLeft(): number {
-    return this.#instance.exports.zl_body_left(this.handle) >>> 0
-  }
-
   /** Passes on bytes of such a body. Returns whether to go on. */
   #passOn(bytes: Uint8Array, sink: TranscoderSink): boolean {
-    this.#instance.exports.zl_body_taken(this.handle, bytes.length)
+    this.passed(bytes.length)
     return sink.take(bytes, false)
   }
 

@@ -205,8 +205,12 @@ export class Outbound implements Flushable {
     return this.isEmpty && this.#connection !== undefined && !this.#connection.blocked
   }
 
+  get #isBlocked(): boolean {
+    return this.#connection?.blocked ?? true
+  }
+
   /**
-   * Queues a message, of which only copies are kept. Returns false if there is no room.
+   * Queues a message, of whose small parts copies are kept. Returns false if there is no room.
    *
    * @throws Error of the encoder. The message was not accepted then, and those before it stay
    * queued.
@@ -217,7 +221,10 @@ export class Outbound implements Flushable {
     const bytes = plainLength(message)
     if (this.conflates) this.drop()
     else if (this.packer.isLarge(message, bytes)) {
-      this.#encode(message)
+      if (this.#isBlocked && this.packer.mayWait(message)) {
+        this.#encode()
+        this.#enqueue(this.packer.frame(message))
+      } else this.#encode(message)
       this.#credit.written++
       if (this.#queuedBytes >= BATCH_BYTES) this.#flushNow()
       else this.#flushLater()
@@ -343,8 +350,8 @@ export class Outbound implements Flushable {
       this.#pending.push(item)
       return
     }
-    this.#queuedBytes += item.bytes.length
-    if (!this.#connection || this.#connection.blocked) this.#pending.pushCopy(item)
+    this.#queuedBytes += item.length
+    if (this.#isBlocked) this.#pending.pushCopy(item)
     else this.#pending.push(item)
   }
 

@@ -1,4 +1,5 @@
 import type { Chunk, Packing } from "../codec/chunk.js"
+import { REFERRED_MIN_BYTES } from "../codec/sender.js"
 import type { Command, Encoder, PeerConnection, Waiting } from "../transport/transport.js"
 import { areBelow, BATCH_BYTES, Batch } from "./batch.js"
 import type { Message } from "./message.js"
@@ -81,6 +82,11 @@ export class Packer {
     return bytes > PLAIN_LARGE_BYTES || !areBelow(message, this.#plainBelow)
   }
 
+  /** Returns whether parts of a message that has to wait may stay where they are, to be encoded later. */
+  mayWait(message: Message): boolean {
+    return !areBelow(message, REFERRED_MIN_BYTES)
+  }
+
   /** Returns whether the batch must be encoded before a message of `bytes` can be appended. */
   isFull(bytes: number): boolean {
     return this.#batch !== undefined && this.#batch.length + bytes > this.#batch.maxBytes
@@ -137,6 +143,11 @@ export class Packer {
     if (chunk) encoding?.encoded(chunk)
     this.drop()
     return chunk
+  }
+
+  /** Returns a large message as frames, whose large parts stay where they are: `repack()` encodes it. */
+  frame(message: Message): Chunk {
+    return this.encoder.encode(NO_FRAMES, message, undefined, "frames")
   }
 
   /** Encodes a subscription as a message, for a peer that speaks ZMTP 3.0. */

@@ -17,7 +17,7 @@ export class PendingWrites extends Queue<PendingWrite> {
     for (const item of this) {
       if (!(item instanceof Chunk)) continue
       total.messages += item.messages
-      total.bytes += item.bytes.length
+      total.bytes += item.length
     }
     return total
   }
@@ -54,7 +54,7 @@ export class PendingWrites extends Queue<PendingWrite> {
    */
   take(packer: Packer): PendingWrite {
     const first = this.first() as PendingWrite
-    if (first instanceof Chunk && packer.mustRepack(first)) {
+    if (first instanceof Chunk && !first.detached && packer.mustRepack(first)) {
       const repacked = packer.repack(first)
       this.shift()
       return repacked

@@ -1,4 +1,5 @@
 import { connect, type NetConnectOpts, type OnReadOpts, Socket } from "node:net"
+import { isWatched, type Write, type WriteCallback, writeWatched } from "./callers-memory.js"
 
 /** Size of the read buffer. It is larger than Node's, because fewer calls carry more. */
 const READ_BYTES = 256 * 1024
@@ -6,11 +7,20 @@ const READ_BYTES = 256 * 1024
 /** The read buffer of all sockets: each chunk is consumed before the next read. */
 const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
 
+/** Returns the beginning of that buffer, for a read of at most `bytes`. */
+export function bufferOf(bytes: number): Uint8Array {
+  return bytes < READ_BYTES ? buffer.subarray(0, bytes) : buffer
+}
+
 /** Events of a channel's socket. */
 export interface ChannelHandlers {
   connected?(): void
   /** A chunk was read. It is valid during the call only. */
   data?(chunk: Uint8Array, channel: Channel): void
+  /** Returns where the next bytes go that are read; undefined for the buffer of all sockets. */
+  landing?(): Uint8Array | undefined
+  /** Bytes were read to there. */
+  landed?(bytes: number): void
   /** The peer closed its sending side. */
   ended?(channel: Channel): void
   /** The socket is writable again. */
@@ -61,11 +71,14 @@ export class Channel {
   }
 
   private constructor(open: (onread: OnReadOpts) => Socket) {
-    const callback = (length: number) => {
-      this.handlers.data?.(buffer.subarray(0, length), this)
-      return true
-    }
-    this.socket = open({ buffer, callback })
+    this.socket = open({
+      buffer: () => this.handlers.landing?.() ?? buffer,
+      callback: (length, read) => {
+        if (read.buffer === buffer.buffer) this.handlers.data?.(read.subarray(0, length), this)
+        else this.handlers.landed?.(length)
+        return true
+      },
+    })
     const socket = this.socket as SocketOfChannel
     socket[CHANNEL] = this
     socket._write = write
@@ -81,8 +94,6 @@ type SocketOfChannel = Socket & { [CHANNEL]: Channel }
 // Functions that all sockets share: separate ones for each would take more memory than the rest of a
 // channel.
 
-type Callback = (error?: Error | null) => void
-
 // Node destroys a socket when a write fails, with all received bytes that it has not read yet. So
 // the stream is not told of an error if the connection goes on reading, and waits for that write.
 
@@ -90,18 +101,19 @@ function write(
   this: SocketOfChannel,
   bytes: unknown,
   encoding: BufferEncoding,
-  callback: Callback,
+  callback: WriteCallback,
 ) {
-  Socket.prototype._write.call(this, bytes, encoding, unlessFailed(this, callback))
+  if (isWatched(bytes)) writev.call(this, [{ chunk: bytes, encoding }], callback)
+  else Socket.prototype._write.call(this, bytes, encoding, unlessFailed(this, callback))
 }
 
-type Writes = { chunk: unknown; encoding: BufferEncoding }[]
-
-function writev(this: SocketOfChannel, writes: Writes, callback: Callback) {
-  Socket.prototype._writev?.call(this, writes, unlessFailed(this, callback))
+function writev(this: SocketOfChannel, writes: Write[], callback: WriteCallback) {
+  const done = unlessFailed(this, callback)
+  if (writes.some(({ chunk }) => isWatched(chunk))) writeWatched(this, writes, done)
+  else Socket.prototype._writev?.call(this, writes, done)
 }
 
-function unlessFailed(socket: SocketOfChannel, callback: Callback): Callback {
+function unlessFailed(socket: SocketOfChannel, callback: WriteCallback): WriteCallback {
   return (error) => {
     const isRead = error && !socket.destroyed && socket[CHANNEL].handlers.writeFailed?.(error)
     if (!isRead) callback(error)

@@ -1,6 +1,6 @@
 import type { Socket } from "node:net"
 import type { Chunk } from "../codec/chunk.js"
-import { ProtocolError } from "../codec/errors.js"
+import { ProtocolError, partDetached } from "../codec/errors.js"
 import { FrameHead } from "../codec/frames.js"
 import { NO_EFFORT } from "../codec/options.js"
 import { clearTimeout } from "../codec/runtime.js"
@@ -137,7 +137,9 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
 
   /** Writes a chunk of encoded messages, after the dictionary if the chunk needs it. */
   write(chunk: Chunk): void {
-    if (this.#closed) {
+    const { detached } = chunk
+    if (this.#closed || detached) {
+      if (detached) this.failed(partDetached(detached.length))
       chunk.release()
       return
     }
@@ -200,6 +202,15 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   data(chunk: Uint8Array): void {
     this.#heartbeat?.heard()
     this.#reader.read(chunk)
+  }
+
+  landing(): Uint8Array | undefined {
+    return this.#reader.landing()
+  }
+
+  landed(bytes: number): void {
+    this.#heartbeat?.heard()
+    this.#reader.landed(bytes)
   }
 
   message(parts: Buffer[]): boolean {

@@ -1,6 +1,9 @@
 /** Writes to a socket by its file descriptor, after the event loop has stopped. */
 import { readSync, writeSync } from "node:fs"
 import type { Socket } from "node:net"
+import type { Reference } from "../codec/chunk.js"
+import { partDetached } from "../codec/errors.js"
+import { laterBytes } from "./callers-memory.js"
 
 /** Bytes to read at once, and the maximum number of reads before the next write. */
 const READ_BYTES = 64 * 1024
@@ -23,7 +26,8 @@ export function untakenBytes(socket: Socket): number {
   if (writableLength === 0 || socket.destroyed) return 0
   const { _handle, _writableState } = socket as unknown as InnerSocket
   // The system may have accepted a part of the write in progress.
-  return writableLength - (_writableState.writelen ?? 0) + (_handle?.writeQueueSize ?? 0)
+  const ofWrite = (_handle?.writeQueueSize ?? 0) + laterBytes(socket)
+  return writableLength - (_writableState.writelen ?? 0) + ofWrite
 }
 
 /** Returns the file descriptor of a socket; undefined if it has none, or if the bytes left are not known. */
@@ -38,14 +42,14 @@ export function descriptorOf(socket: Socket): number | undefined {
 /** The last bytes written to a socket, which the system has not accepted yet. */
 export class Remainder {
   readonly #descriptor: number
-  readonly #pieces: readonly Uint8Array[]
+  readonly #pieces: readonly (Uint8Array | Reference)[]
   /** The index of the piece to write next, and the position in it. */
   #next = 0
   #at: number
   #left: number
 
   /** @param pieces pieces whose last `leftBytes` bytes are still to be written. */
-  constructor(descriptor: number, pieces: readonly Uint8Array[], leftBytes: number) {
+  constructor(descriptor: number, pieces: readonly (Uint8Array | Reference)[], leftBytes: number) {
     this.#descriptor = descriptor
     this.#pieces = pieces
     this.#left = leftBytes
@@ -65,9 +69,11 @@ export class Remainder {
   }
 
   #writeOnce(): void {
-    const piece = this.#pieces[this.#next] as Uint8Array
+    const piece = this.#pieces[this.#next] as Uint8Array | Reference
     if (this.#at < piece.length) {
-      const written = writeSync(this.#descriptor, piece, this.#at)
+      const bytes = "part" in piece ? piece.part : piece
+      if (bytes.length < piece.length) throw partDetached(piece.length)
+      const written = writeSync(this.#descriptor, bytes, this.#at)
       this.#at += written
       this.#left -= written
     }

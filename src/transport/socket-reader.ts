@@ -5,18 +5,32 @@ import type { Traffic } from "../codec/traffic.js"
 import { Transcoder, type TranscoderSink } from "../codec/transcoder.js"
 import { PlainReceiver } from "../zmtp/plain-receiver.js"
 import type { Session } from "../zmtp/session.js"
+import { bufferOf } from "./channel.js"
 import { mayReadNow, type Readable, readNow, readSoon, TURN_MAX_MS } from "./read-turns.js"
 import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 
 /** Plaintext in bytes that a connection decodes before the next connection in line gets its slice. */
 const SLICE_BYTES = 2 << 20
 
+/**
+ * The rest of a plain body goes from the system straight into its message if it has at least this many
+ * bytes. Each such body is a read of its own.
+ */
+const LANDING_MIN_BYTES = 16 * 1024
+/**
+ * After such a body, the next read takes this share of its bytes, within limits, because a similar body
+ * may follow: what is read with its head is copied, and makes room for the rest.
+ */
+const HEAD_SHARE = 1 / 8
+const HEAD_MIN_BYTES = 16 * 1024
+
 const NO_BYTES = new Uint8Array(0)
 
 /** A decoder of received bytes into plain frames. */
 type Receiver = Pick<
   Transcoder,
-  "transcode" | "keep" | "keepsBytes" | "resume" | "count" | "hasDictionary" | "close"
+  | ("transcode" | "keep" | "keepsBytes" | "resume" | "count" | "hasDictionary" | "close")
+  | ("bodyLeft" | "passed")
 >
 
 interface ReaderEvents {
@@ -47,6 +61,10 @@ export class SocketReader implements Readable, TranscoderSink {
   #isStopped = false
   /** Whether the sink was full before this connection received anything. */
   #isHeld = false
+  /** Bytes that were read into a body, before all that is kept, and that the session does not know of yet. */
+  #landedBytes = 0
+  /** Size of the body that bytes are read into, until the read after it; otherwise 0. */
+  #bodyBytes = 0
   /** Received bytes to decode in this call. */
   #chunk: Uint8Array = NO_BYTES
   /** Bytes decoded in the current slice, and the time when it has to end. */
@@ -109,8 +127,35 @@ export class SocketReader implements Readable, TranscoderSink {
       this.#chunk = frames
       readNow(this)
     }
+    this.#pauseIfWaiting()
+  }
+
+  #pauseIfWaiting(): void {
     if (this.#isInLine || this.isWaiting) this.#socket.pause()
     if (this.isWaiting) this.#connection.paused()
+  }
+
+  /** Returns where the next bytes are best read to; undefined for anywhere. */
+  landing(): Uint8Array | undefined {
+    if (this.#isInLine || this.#isStopped || this.#isDiscarding) return undefined
+    const { missingBytes } = this.#session
+    if (missingBytes >= LANDING_MIN_BYTES && this.#receiver.bodyLeft >= missingBytes) {
+      this.#bodyBytes = Math.max(this.#bodyBytes, missingBytes)
+      return this.#session.bodyRoom()
+    }
+    const bodyBytes = this.#bodyBytes
+    if (bodyBytes === 0) return undefined
+    this.#bodyBytes = 0
+    return bufferOf(Math.max(bodyBytes * HEAD_SHARE, HEAD_MIN_BYTES))
+  }
+
+  /** Bytes were read into the room that `landing()` returned. */
+  landed(bytes: number): void {
+    if (this.#isDiscarding) return
+    this.#landedBytes += bytes
+    if (!this.#isStopped && !this.#isInLine && mayReadNow(this)) readNow(this)
+    else if (!this.#isStopped) this.#getInLine()
+    this.#pauseIfWaiting()
   }
 
   /**
@@ -118,7 +163,8 @@ export class SocketReader implements Readable, TranscoderSink {
    * read, so that it notices when the peer leaves.
    */
   get isWaiting(): boolean {
-    return this.#isStopped && (this.#kept !== undefined || this.#receiver.keepsBytes)
+    if (!this.#isStopped) return false
+    return this.#kept !== undefined || this.#landedBytes > 0 || this.#receiver.keepsBytes
   }
 
   /** Reads the greeting and the handshake, and returns the bytes after it, which are left to decode. */
@@ -150,6 +196,7 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#chunk = NO_BYTES
     try {
       this.#takeKept()
+      if (!this.#isStopped && !this.#kept) this.#takeLanded()
       if (!this.#isStopped && !this.#kept) this.#receiver.transcode(chunk, this)
     } catch (error) {
       this.#connection.failed(error as Error)
@@ -172,6 +219,15 @@ export class SocketReader implements Readable, TranscoderSink {
   #isOver(): boolean {
     this.#isCutShort ||= this.#sliceBytes >= SLICE_BYTES || clockMs() >= this.#sliceEndMs
     return this.#isCutShort
+  }
+
+  #takeLanded(): void {
+    const landed = this.#landedBytes
+    if (landed === 0) return
+    this.#landedBytes = 0
+    this.#sliceBytes += landed
+    this.#receiver.passed(landed)
+    this.#session.landed(landed)
   }
 
   #takeKept(): void {
@@ -227,6 +283,7 @@ export class SocketReader implements Readable, TranscoderSink {
   discard(): void {
     this.#isDiscarding = true
     this.#kept = undefined
+    this.#landedBytes = 0
   }
 
   /**
@@ -242,6 +299,7 @@ export class SocketReader implements Readable, TranscoderSink {
     this.#isCutShort = false
     try {
       this.#takeAllKept()
+      this.#takeLanded()
       while (!this.#isStopped) {
         this.#receiver.resume(this)
         if (!this.#kept) break

@@ -1,5 +1,6 @@
 import type { Socket } from "node:net"
 import { Chunk } from "../codec/chunk.js"
+import { watched } from "./callers-memory.js"
 import { descriptorOf, Remainder, untakenBytes } from "./remainder.js"
 import type { Departing, Departure, Waiting } from "./transport.js"
 
@@ -73,7 +74,9 @@ export class SocketWriter implements Departing {
       if (item instanceof Chunk) item.release()
       return
     }
-    this.#socket.write(item instanceof Chunk ? item.bytes : item)
+    if (!(item instanceof Chunk)) this.#socket.write(item)
+    else if (item.references.length === 0) this.#socket.write(item.bytes)
+    else this.#writePieces(item)
     const isWriting = this.#socket.writableLength > 0
     // The stream also asks for a pause when the system took everything at once.
     this.#isFull = isWriting && this.#socket.writableNeedDrain
@@ -84,6 +87,14 @@ export class SocketWriter implements Departing {
       if (item instanceof Chunk) item.release()
       this.#release()
     }
+  }
+
+  /** Writes a chunk with parts in the caller's memory, all of which is still there. */
+  #writePieces(chunk: Chunk): void {
+    const socket = this.#socket
+    socket.cork()
+    for (const piece of chunk.pieces) socket.write("part" in piece ? watched(piece) : piece)
+    socket.uncork()
   }
 
   #release(): void {
@@ -156,7 +167,7 @@ export class SocketWriter implements Departing {
     if (!this.#remainder && this.untakenBytes === 0) return 0
     this.#remainder ??= new Remainder(
       descriptorOf(this.#socket) as number,
-      this.#writing.map((written) => (written instanceof Chunk ? written.bytes : written)),
+      this.#writing.flatMap((written) => (written instanceof Chunk ? written.pieces : written)),
       this.untakenBytes,
     )
     return this.#remainder.write()

@@ -58,6 +58,23 @@ export class FrameReader {
     return this.#isInBody || this.#head.isIncomplete
   }
 
+  /** Bytes missing of the body that is being collected; 0 if there is none. */
+  get missingBytes(): number {
+    return this.#isInBody ? this.#head.bodyBytes - this.#filled : 0
+  }
+
+  /** Returns where the next bytes of that body go. Call only if some are missing. */
+  room(): Buffer {
+    if (this.#filled === this.#body.length) this.#grow(this.#filled)
+    return this.#body.subarray(this.#filled)
+  }
+
+  /** Goes on after bytes were read into the room. Returns whether to go on with the next frame now. */
+  landed(bytes: number, sink: FrameSink): boolean {
+    this.#filled += bytes
+    return this.#filled < this.#head.bodyBytes || this.#finish(sink)
+  }
+
   /** Reads `bytes` from `start` on. Returns the position where the sink stopped, or the end. */
   read(bytes: Uint8Array, start: number, sink: FrameSink): number {
     const head = this.#head
@@ -154,17 +171,19 @@ export class FrameReader {
     const length = this.#head.bodyBytes
     const take = Math.min(bytes.length - at, length - this.#filled)
     const filled = this.#filled + take
-    if (filled > this.#body.length) {
-      // Bounded by the bytes received, whatever the head declares.
-      const room = Math.max(BODY_ROOM_BYTES, BODY_GROWTH * filled)
-      const larger = Buffer.allocUnsafeSlow(Math.min(length, room))
-      larger.set(this.#body.subarray(0, this.#filled))
-      this.#body = larger
-    }
+    if (filled > this.#body.length) this.#grow(filled)
     const whole = at === 0 && take === bytes.length
     copyShared(this.#body, this.#filled, whole ? bytes : bytes.subarray(at, at + take))
     this.#filled = filled
     return at + take
+  }
+
+  /** Makes room for a body of which `filled` bytes have come: bounded by these, whatever the head declares. */
+  #grow(filled: number): void {
+    const room = Math.max(BODY_ROOM_BYTES, BODY_GROWTH * filled)
+    const larger = Buffer.allocUnsafeSlow(Math.min(this.#head.bodyBytes, room))
+    larger.set(this.#body.subarray(0, this.#filled))
+    this.#body = larger
   }
 
   #finish(sink: FrameSink): boolean {

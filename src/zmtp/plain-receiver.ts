@@ -65,6 +65,13 @@ export class PlainReceiver implements HeadCheck {
     }
   }
 
+  /** See Transcoder: all bytes are passed on unchanged. */
+  get bodyLeft(): number {
+    return this.keepsBytes ? 0 : Number.POSITIVE_INFINITY
+  }
+
+  passed(): void {}
+
   keep(chunk: Uint8Array): void {
     this.#waiting.push(chunk)
   }

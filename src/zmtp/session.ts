@@ -112,6 +112,22 @@ export class Session implements RelaySink, HandshakeHandlers {
     return this.#frames.read(bytes, start, this)
   }
 
+  /** Bytes missing of the body that is being collected after the handshake; 0 if there is none. */
+  get missingBytes(): number {
+    return this.#relay ? 0 : this.#frames.missingBytes
+  }
+
+  /** Returns where the next bytes of that body go, for `landed()`. Call only if some are missing. */
+  bodyRoom(): Uint8Array {
+    return this.#frames.room()
+  }
+
+  /** Goes on after decoded bytes were read into that room. */
+  landed(bytes: number): void {
+    this.#framesLeft = FRAMES_MAX
+    this.#frames.landed(bytes, this)
+  }
+
   get room(): number {
     return (this.#frameHandlers as FrameHandlers).room
   }

@@ -379,7 +379,16 @@ export class Handle {
   }
 }
 
-type OnRead = { buffer: Uint8Array; callback: (length: number, buffer: Uint8Array) => boolean }
+interface OnRead {
+  /** Returns where the next bytes are read to. */
+  buffer: () => Uint8Array
+  callback: (length: number, buffer: Uint8Array) => boolean
+}
+
+interface Write {
+  chunk: Uint8Array
+  encoding: string
+}
 
 interface SocketOptions {
   handle?: Handle
@@ -407,8 +416,9 @@ export class Socket extends EventEmitter {
   readonly allowHalfOpen: boolean
   readonly #onread: OnRead | undefined
   readonly #loop: EventLoop
-  #ownBuffer: Uint8Array | undefined
-  #queue: { bytes: Uint8Array }[] = []
+  #buffer: Uint8Array | undefined
+  #isCorked = false
+  #queue: Write[] = []
   #isWriting = false
   #isPaused = false
   #isEnding = false
@@ -456,9 +466,8 @@ export class Socket extends EventEmitter {
   }
 
   get buffer(): Uint8Array {
-    if (this.#onread) return this.#onread.buffer
-    this.#ownBuffer ??= Buffer.alloc(READ_BYTES)
-    return this.#ownBuffer
+    this.#buffer ??= this.#onread?.buffer() ?? Buffer.alloc(READ_BYTES)
+    return this.#buffer
   }
 
   ref(): this {
@@ -500,7 +509,8 @@ export class Socket extends EventEmitter {
       return
     }
     const { buffer, callback } = this.#onread
-    if (callback(length, buffer) === false) this.pause()
+    if (callback(length, this.buffer) === false) this.pause()
+    this.#buffer = buffer()
   }
 
   endCameIn(): void {
@@ -550,26 +560,32 @@ export class Socket extends EventEmitter {
     this.writableLength += bytes.length
     const hasRoom = this.writableLength < 16 * 1024
     if (!hasRoom) this.writableNeedDrain = true
-    this.#queue.push({ bytes })
-    if (!this.#isWriting && !this.connecting) this.#writeNext(true)
+    this.#queue.push({ chunk: bytes, encoding: "buffer" })
+    if (!this.#isCorked) this.#writeNext(true)
     return hasRoom
+  }
+
+  cork(): void {
+    this.#isCorked = true
+  }
+
+  uncork(): void {
+    this.#isCorked = false
+    this.#writeNext(true)
   }
 
   /** Passes all queued writes to the system at once. */
   #writeNext(sync = false): void {
-    if (this.destroyed || this.#isWriting || this.connecting) return
+    if (this.destroyed || this.#isWriting || this.#isCorked || this.connecting) return
     const queue = this.#queue
     if (queue.length === 0) {
       this.#checkEnd()
       return
     }
     this.#queue = []
-    const bytes =
-      queue.length === 1
-        ? (queue[0] as { bytes: Uint8Array }).bytes
-        : Buffer.concat(queue.map((item) => item.bytes))
     this.#isWriting = true
-    const { length } = bytes
+    let length = 0
+    for (const { chunk } of queue) length += chunk.length
     const written = (error?: Error) => {
       this.#isWriting = false
       if (this.destroyed) return
@@ -583,17 +599,25 @@ export class Socket extends EventEmitter {
       else this.#afterWrite()
     }
     let isNow = true
-    this._write(bytes, "buffer", (error) => {
+    const done = (error?: Error) => {
       if (!isNow) sync = false
       if (isNow && error) {
         this.#isWriting = false
         this.#fail(error)
       } else written(error)
-    })
+    }
+    if (queue.length > 1) this._writev(queue, done)
+    else this._write((queue[0] as Write).chunk, "buffer", done)
     isNow = false
   }
 
-  /** Writes to the system. The owner of a socket may put a function of its own in the place of this. */
+  // Both write to the system. The owner of a socket may put functions of its own in their place.
+
+  _writev(writes: readonly Write[], callback: (error?: Error) => void): void {
+    const bytes = Buffer.concat(writes.map(({ chunk }) => chunk))
+    Socket.prototype._write.call(this, bytes, "buffer", callback)
+  }
+
   _write(bytes: Uint8Array, _encoding: string, callback: (error?: Error) => void): void {
     const told = (error?: Error) => {
       callback(error)

@@ -106,6 +106,7 @@ export class Program {
   readonly socket: AnySocket
   readonly #world: World
   readonly #checkers: readonly Checker[]
+  readonly #largeBytes: number
   readonly #lacksMemory: boolean
   /** Whether some peers may send anything. */
   readonly #hasHostilePeers: boolean
@@ -154,6 +155,7 @@ export class Program {
     scenario: Scenario,
   ) {
     this.#lacksMemory = scenario.memoryShare > 0
+    this.#largeBytes = scenario.limits.largeBytes ?? 32_768
     this.#hasHostilePeers = scenario.hostile.length > 0
     this.spec = spec
     this.author = authorOf(spec)
@@ -382,7 +384,9 @@ export class Program {
     } catch (error) {
       promise = Promise.reject(error)
     }
-    if (this.spec.send?.scribbles) for (const part of parts) part.fill(0xee)
+    // Larger parts are the socket's until they are sent.
+    if (this.spec.send?.scribbles)
+      for (const part of parts) if (part.length < this.#largeBytes) part.fill(0xee)
     if (this.#sends++ === 0) this.#sendsSinceMs = this.#world.now
     return promise.then(
       () => {

@@ -140,6 +140,8 @@ export interface Limits {
   /** Plaintext that a connection decodes before others get a turn, in bytes. */
   sliceBytes: number
   roomBytes: number
+  /** Size of parts that are sent from the caller's memory, and of rests that are read into a message. */
+  largeBytes?: number
 }
 
 /** The authentication of peers. */
@@ -399,6 +401,7 @@ export function makeScenario(seed: number): Scenario {
       operations: random.pick([512, 512, 1, 5, 30]),
       sliceBytes: random.pick([524_288, 524_288, 100, 5000]),
       roomBytes: random.pick([262_144, 262_144, 100, 3000]),
+      largeBytes: new Random(seed, 31).pick([32_768, 10_000, 1000, 20]),
       ...(breaks && { operations: apart.pick([1, 5]), sliceBytes: 524_288, roomBytes: 3000 }),
     },
     memoryShare: lacksMemory ? random.pick([0.05, 0.2]) : 0,

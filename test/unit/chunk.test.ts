@@ -110,3 +110,29 @@ test("chunks that are released in turn use no more than one slab", () => {
   }
   expect(slabs.size).toBeLessThanOrEqual(2)
 })
+
+test("parts that are referred to come between the bytes of a chunk, also of its copy", () => {
+  const [first, second] = [new Uint8Array(10).fill(1), new Uint8Array(20).fill(2)]
+  builder.begin()
+  builder.append(Uint8Array.of(7))
+  builder.refer(first)
+  builder.append(new Uint8Array(400_000).fill(8)) // moves to another slab
+  builder.refer(second)
+  const chunk = builder.end(content)
+  const all = ({ pieces }: Chunk) =>
+    Buffer.concat(pieces.map((piece) => ("part" in piece ? piece.part : piece)))
+  const expected = Buffer.concat([Buffer.of(7), first, Buffer.alloc(400_000, 8), second])
+  expect(all(chunk)).toEqual(expected)
+  expect(chunk.length).toBe(expected.length)
+  const copy = chunk.copied()
+  expect(all(copy)).toEqual(expected)
+  expect(copy.detached).toBe(undefined)
+  structuredClone(second.buffer, { transfer: [second.buffer] })
+  expect(copy.detached).toMatchObject({ length: 20 })
+  expect(copy.length).toBe(expected.length)
+  copy.release()
+
+  builder.begin()
+  builder.append(Uint8Array.of(7))
+  expect(builder.end(content).references).toEqual([])
+})

@@ -233,3 +233,39 @@ test("messages for a sink that takes few at a time use little memory", () => {
   expect(sink.frames).toHaveLength(1000)
   for (const body of sink.bodies.slice(1)) expect(body.buffer.byteLength).toBeLessThan(512)
 })
+
+describe("the rest of a body may be read into its room", () => {
+  const body = bytesOf(1_000_000)
+  const bytes = frame(body)
+
+  test("in pieces of any size, and what is missing counts down", () => {
+    for (const piece of [1, 1000, 65_536, 2_000_000]) {
+      const sink = new Sink()
+      const reader = new FrameReader()
+      let at = reader.read(bytes.subarray(0, 5000), 0, sink)
+      while (reader.missingBytes > 0) {
+        expect(reader.missingBytes).toBe(bytes.length - at)
+        const room = reader.room()
+        expect(room.length).toBeLessThanOrEqual(16 * at + 65_536)
+        const length = Math.min(piece === 1 && at > 6000 ? 9999 : piece, room.length)
+        room.set(bytes.subarray(at, at + length))
+        at += length
+        expect(reader.landed(length, sink)).toBe(true)
+      }
+      expect(sink.bodies[0]?.equals(body)).toBe(true)
+      expect(reader.insideFrame).toBe(false)
+      reader.read(frame(bytesOf(3)), 0, sink)
+      expect(sink.frames[1]).toEqual([0, text(bytesOf(3))])
+    }
+  })
+
+  test("and the sink may stop with that frame", () => {
+    const sink = new Sink()
+    sink.wanted = 1
+    const reader = new FrameReader()
+    const at = reader.read(bytes.subarray(0, bytes.length - 10), 0, sink)
+    reader.room().set(bytes.subarray(at))
+    expect(reader.landed(10, sink)).toBe(false)
+    expect(reader.missingBytes).toBe(0)
+  })
+})

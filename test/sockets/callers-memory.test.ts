@@ -1,0 +1,224 @@
+/** Large parts are sent from the caller's memory, as over tcp://, whatever the program does to it meanwhile. */
+import { once } from "node:events"
+import { expect, test } from "vitest"
+import { Dealer, Publisher, Pull, Push, Router, Subscriber } from "zeromq-lz4"
+
+import { payload } from "../../bench/payloads.mjs"
+import { join, use } from "../support/sockets.js"
+import { stalledPeer } from "../support/stalled-peer.js"
+import { lz4, transports } from "../support/transports.js"
+
+const MIB = 2 ** 20
+/** With a thread, parts are copied at once. */
+const options = { ...lz4.options, level: "none", thread: false } as const
+/** More than the system takes from a peer that does not read. */
+const large = payload("random", 16 * MIB)
+
+const detach = (part: Uint8Array) => structuredClone(part.buffer, { transfer: [part.buffer] })
+const ownMemory = (part: Uint8Array) => new Uint8Array(part)
+
+/** Ways in which memory goes away. */
+const gone = [
+  { what: "detached", make: ownMemory, lose: detach },
+  {
+    what: "shrunk",
+    make(part: Uint8Array) {
+      // TypeScript's library does not have it yet.
+      const Resizable = ArrayBuffer as unknown as new (n: number, o: object) => ArrayBuffer
+      const memory = new Uint8Array(new Resizable(part.length, { maxByteLength: part.length }))
+      memory.set(part)
+      return memory
+    },
+    lose: ({ buffer }: Uint8Array) =>
+      (buffer as ArrayBuffer & { resize(n: number): void }).resize(10),
+  },
+]
+
+test.each(gone)(
+  "a part whose memory is $what while it is written ends its connection only, and never arrives",
+  async ({ make, lose }) => {
+    const { endpoint, read } = await stalledPeer()
+    const push = use(new Push())
+    const part = make(large)
+    push.connect(endpoint, options)
+    await once(push.lz4, "connect")
+    await push.send(part)
+    // The system has taken some of it when the next message has to wait.
+    await new Promise(setImmediate)
+    const other = use(new Push())
+    const pull = use(new Pull())
+    await join(pull, other, { ...lz4, options })
+    await other.send(part)
+    await other.lz4.flush()
+    const kept = lose(part)
+
+    const disconnected = once(push.lz4, "disconnect")
+    read()
+    const [{ error }] = await disconnected
+    expect(error.code).toBe("ERR_LZ4_PART_DETACHED")
+    expect(error.message).toContain(`${large.length} bytes`)
+    expect((await pull.receive())[0]?.equals(large)).toBe(true)
+    await other.send("afterwards")
+    expect(String((await pull.receive())[0])).toBe("afterwards")
+    void kept
+  },
+)
+
+test.each(gone)(
+  "a part whose memory is $what while it waits in the queue ends the connection that it would go to",
+  async ({ make, lose }) => {
+    const push = use(new Push({ reconnectInterval: 1 }))
+    const pull = use(new Pull())
+    const endpoint = await join(pull, use(new Push()), { ...lz4, options })
+    const part = make(large)
+    push.connect(endpoint, options) // not connected before the next turn of the event loop
+    await push.send(part)
+    await push.send("afterwards")
+    lose(part)
+
+    const [{ error }] = await once(push.lz4, "disconnect")
+    expect(error.code).toBe("ERR_LZ4_PART_DETACHED")
+    expect(String((await pull.receive())[0])).toBe("afterwards")
+  },
+)
+
+test("of subscribers that get the same part, those that have it keep their connections", async () => {
+  const publisher = use(new Publisher())
+  const [fast, slow] = [use(new Subscriber()), use(new Subscriber({ receiveHighWaterMark: 1 }))]
+  await publisher.bind("lz4+tcp://127.0.0.1:*", options)
+  for (const subscriber of [fast, slow]) {
+    subscriber.subscribe()
+    const handshake = once(subscriber.lz4, "connect")
+    subscriber.connect(publisher.lastEndpoint as string)
+    await handshake
+  }
+  const parts = Array.from({ length: 5 }, () => ownMemory(large))
+  let received = 0
+  const disconnected = once(publisher.lz4, "disconnect")
+  while (received === 0) {
+    // Subscriptions are on their way.
+    await publisher.send(parts[0] as Uint8Array)
+    fast.receiveTimeout = 100
+    received = await fast.receive().then(
+      () => 1,
+      () => 0,
+    )
+  }
+  fast.receiveTimeout = -1
+  for (const part of parts) {
+    await publisher.send(part)
+    expect((await fast.receive())[0]?.equals(large)).toBe(true)
+  }
+  for (const part of parts) detach(part)
+  while (await Promise.race([slow.receive().then(() => true), disconnected.then(() => false)]));
+  const [{ error }] = await disconnected
+  expect(error.code).toBe("ERR_LZ4_PART_DETACHED")
+  await publisher.send(large)
+  expect((await fast.receive())[0]?.equals(large)).toBe(true)
+})
+
+test.each(transports)(
+  "over $name, memory that is overwritten never changes where parts end",
+  async (transport) => {
+    const push = use(new Push())
+    const pull = use(new Pull())
+    await join(pull, push, transport)
+    const sizes = [32_767, 32_768, 65_536, 200_000, 3 * MIB]
+    for (let round = 0; round < 3; round++)
+      for (const size of sizes) {
+        const parts = [
+          Buffer.from("id"),
+          Buffer.alloc(size, 1),
+          Buffer.from("between"),
+          Buffer.alloc(size, 2),
+        ]
+        const sending = push.send([...parts])
+        for (const part of parts) if (part.length > 100) part.fill(3)
+        await sending
+      }
+    for (let round = 0; round < 3; round++)
+      for (const size of sizes) {
+        const lengths = (await pull.receive()).map(({ length }) => length)
+        expect(lengths).toEqual([2, size, 7, size])
+      }
+  },
+)
+
+test.each(transports)(
+  "over $name, small parts may be overwritten once send() has returned",
+  async (transport) => {
+    const push = use(new Push())
+    const pull = use(new Pull())
+    await join(pull, push, transport)
+    // zeromq.js copies up to 128 bytes.
+    const size = transport === lz4 ? 32_767 : 128
+    for (let i = 0; i < 20; i++) {
+      const part = Buffer.alloc(size, i)
+      const sending = push.send(part)
+      part.fill(0xee)
+      await sending
+    }
+    for (let i = 0; i < 20; i++)
+      expect((await pull.receive())[0]?.equals(Buffer.alloc(size, i))).toBe(true)
+  },
+)
+
+test("parts in shared memory, and views of a part of some memory, arrive unchanged", async () => {
+  const router = use(new Router())
+  const dealer = use(new Dealer())
+  await join(router, dealer, lz4)
+  const shared = Buffer.from(new SharedArrayBuffer(MIB))
+  shared.set(large.subarray(0, MIB))
+  const words = new Uint16Array(large.buffer, 2 * Math.ceil(large.byteOffset / 2), MIB)
+  for (const part of [shared, large.subarray(5, MIB), words]) {
+    const bytes = Buffer.from(part.buffer, part.byteOffset, part.byteLength)
+    await dealer.send([part, "last"] as never)
+    const [, received] = await router.receive()
+    expect(received?.equals(bytes)).toBe(true)
+  }
+})
+
+test("flush() tells when memory may be used again", async () => {
+  const { endpoint, read } = await stalledPeer()
+  const push = use(new Push())
+  push.connect(endpoint, options)
+  await push.send(large)
+  let isFlushed = false
+  const flushed = push.lz4.flush().then(() => {
+    isFlushed = true
+  })
+  const pull = use(new Pull())
+  const other = use(new Push())
+  await join(pull, other, lz4)
+  await other.send("much later")
+  await pull.receive()
+  expect(isFlushed).toBe(false)
+  read()
+  await flushed
+})
+
+test("bodies that arrive in turns from many peers are read into the right messages", async () => {
+  const pull = use(new Pull({ receiveHighWaterMark: 2 }))
+  await pull.bind("lz4+tcp://127.0.0.1:*", lz4.options)
+  const senders = 8
+  const count = 12
+  const contents = (sender: number, i: number) =>
+    large.subarray(sender * 100 + i, sender * 100 + i + 20_000 * (1 + ((sender * 5 + i * 3) % 23)))
+  for (let sender = 0; sender < senders; sender++) {
+    const push = use(new Push())
+    push.connect(pull.lastEndpoint as string, lz4.options)
+    void (async () => {
+      for (let i = 0; i < count; i++)
+        await push.send([String(sender), "small", contents(sender, i), contents(sender, i + 1)])
+    })()
+  }
+  const next = new Array(senders).fill(0)
+  for (let left = senders * count; left > 0; left--) {
+    const [id, small, first, second] = await pull.receive()
+    const sender = Number(id)
+    const i = next[sender]++
+    expect(String(small)).toBe("small")
+    expect(first?.equals(contents(sender, i))).toBe(true)
+    expect(second?.equals(contents(sender, i + 1))).toBe(true)
+  }
+})
