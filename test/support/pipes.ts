@@ -24,6 +24,7 @@ import type {
   Sharing,
   Waiting,
 } from "../../src/transport/transport.js"
+import { bytesOfChunk } from "./chunks.js"
 import { concat } from "./wire.js"
 import { message as frames, greeting, messagesOf, parseStream } from "./zmtp.js"
 
@@ -156,7 +157,7 @@ export class FakeConnection implements PipeConnection {
   write(chunk: Chunk): void {
     this.room--
     this.chunks.push(chunk)
-    const { frames } = parseStream(concat(greeting(), chunk.bytes))
+    const { frames } = parseStream(concat(greeting(), bytesOfChunk(chunk)))
     this.written.push(...messagesOf(frames).map(textOf))
   }
 

@@ -5,6 +5,7 @@ import { payload } from "../../bench/payloads.mjs"
 import { Codec } from "../../src/codec/codec.js"
 import { checkLz4Options } from "../../src/codec/options.js"
 import { Sender } from "../../src/codec/sender.js"
+import { bytesOfChunk } from "../support/chunks.js"
 import { concat } from "../support/wire.js"
 import { greeting, messagesOf, parseStream } from "../support/zmtp.js"
 
@@ -45,7 +46,7 @@ test("after running out of memory for a large part, others are encoded as before
   for (const sender of senders) {
     for (const next of [[small], [small, large, small]]) {
       const chunk = sender.encode(NO_FRAMES, next)
-      const [parts = []] = messages(chunk.bytes)
+      const [parts = []] = messages(bytesOfChunk(chunk))
       expect(chunk.messages).toBe(1)
       expect(parts).toHaveLength(next.length)
       for (const [i, part] of parts.entries())
@@ -71,7 +72,7 @@ test("after running out of memory for a plain part, others are encoded as before
   using codec = Codec.createSync()
   const chunk = sender.encode(NO_FRAMES, [small])
   expect(chunk.messages).toBe(1)
-  const [[part] = []] = messages(chunk.bytes)
+  const [[part] = []] = messages(bytesOfChunk(chunk))
   expect(Buffer.compare(codec.decodePart(part as Uint8Array) as Uint8Array, small)).toBe(0)
   sender.close()
 })

@@ -8,6 +8,7 @@ import { Sender } from "../../../src/codec/sender.js"
 import { Distribution } from "../../../src/patterns/distribution.js"
 import { Pipe } from "../../../src/patterns/pipe.js"
 import type { ConnectionEncoding } from "../../../src/transport/connection-encoding.js"
+import { bytesOfChunk } from "../../support/chunks.js"
 import {
   burst,
   encodingOf,
@@ -46,7 +47,7 @@ class Peer extends FakeConnection {
   override write(chunk: Parameters<FakeConnection["write"]>[0]): void {
     this.room--
     const before = shippedBefore(chunk, this.encoding)
-    const { frames } = parseStream(concat(greeting(), ...before, chunk.bytes))
+    const { frames } = parseStream(concat(greeting(), ...before, bytesOfChunk(chunk)))
     for (const wire of messagesOf(frames)) {
       if (this.peerRevision === undefined) this.got.push(textOf(wire))
       else for (const message of this.#codec.decode(wire)) this.got.push(textOf(message))
