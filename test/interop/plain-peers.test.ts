@@ -4,7 +4,8 @@ import { expect, test } from "vitest"
 import * as plain from "zeromq"
 import * as zmq from "zeromq-lz4"
 
-import { use } from "../support/sockets.js"
+import { anyPort, use } from "../support/sockets.js"
+import { lz4, tcp } from "../support/transports.js"
 import { PythonPeer } from "./python-peer.js"
 import { receivingAhead } from "./stream.js"
 
@@ -83,7 +84,7 @@ test.each(cases)(
     const errors: zmq.ProtocolErrorEvent[] = []
     receiver.lz4.on("protocolError", (event) => errors.push(event))
     const disconnected = once(receiver.lz4, "disconnect")
-    await receiver.bind("lz4+tcp://127.0.0.1:*")
+    await receiver.bind(anyPort(lz4))
     const endpoint = receiver.lastEndpoint as string
     sender.connect(endpoint)
     const receive = receivingAhead(receiver)
@@ -119,10 +120,10 @@ test.each([{ binds: "ours" }, { binds: "theirs" }])(
     const push = use(new plain.Push({ reconnectInterval, sendHighWaterMark: 1 }))
     const start = performance.now()
     if (binds === "ours") {
-      await pull.bind("lz4+tcp://127.0.0.1:*")
+      await pull.bind(anyPort(lz4))
       push.connect((pull.lastEndpoint as string).slice("lz4+".length))
     } else {
-      await push.bind("tcp://127.0.0.1:*")
+      await push.bind(anyPort(tcp))
       pull.connect(`lz4+${push.lastEndpoint}`)
     }
     const sending = (async () => {

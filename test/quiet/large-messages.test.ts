@@ -1,10 +1,12 @@
 /** Memory that a process gives back after a large message. */
-import { expect, test } from "vitest"
+import { expect, onTestFinished, test } from "vitest"
 import { Push } from "zeromq-lz4"
 
 import { expectAtMost } from "../support/measured.js"
+import { rawZmtpPeer } from "../support/raw-peer.js"
 import { Script } from "../support/running-script.js"
 import { use } from "../support/sockets.js"
+import { message } from "../support/zmtp.js"
 
 const MIB = 2 ** 20
 const LARGE_BYTES = 200 * MIB
@@ -42,3 +44,44 @@ test("the memory of a large message is given back, with a thread as without", as
   expectAtMost(100, "memory kept after a message of 200 MiB", without as number, "MiB")
   expectAtMost(100, "the same, with a thread", withThread as number, "MiB")
 })
+
+const PEERS = 400
+/** A copy for each peer would take 3,600 MB, or compressed about 600. */
+const REFERRED_MAX_MIB = 300
+
+test.each([
+  { what: "that does not compress", kind: "random", level: "adaptive" },
+  { what: "that compresses", kind: "json", level: 0 },
+] as const)(
+  "a part $what takes its memory once, for many peers that read nothing",
+  async ({ kind, level }) => {
+    const script = new Script(
+      `const { payload } = await import("./bench/payloads.mjs");
+    const router = new zmq.Router({ linger: 0, mandatory: true })
+    await router.bind("lz4+tcp://127.0.0.1:*", { level: argument.level, thread: false })
+    console.log(router.lastEndpoint)
+    const peers = []
+    while (peers.length < argument.peers) peers.push((await router.receive())[0])
+    const part = payload(argument.kind, 3 << 20)
+    const send = async () => { for (const peer of peers) await router.send([peer, part]) }
+    await send() // these may be on their way
+    globalThis.gc()
+    const before = process.memoryUsage.rss()
+    for (let i = 0; i < 3; i++) await send()
+    globalThis.gc()
+    console.log(process.memoryUsage.rss() - before)
+    process.exit()`,
+      { kind, level, peers: PEERS },
+      "unlimited",
+      { NODE_OPTIONS: "--expose-gc" },
+    )
+    const endpoint = await script.line()
+    for (let i = 0; i < PEERS; i++) {
+      const peer = await rawZmtpPeer(endpoint, "DEALER", message(Buffer.from("\0\0\0\0ready")))
+      peer.socket.pause()
+      onTestFinished(() => peer.close())
+    }
+    const grown = Number(await script.line()) / MIB
+    expectAtMost(REFERRED_MAX_MIB, "growth of memory", grown, "MiB")
+  },
+)
