@@ -37,9 +37,14 @@ const LIMITS = [
     to: "const LANDING_MIN_BYTES = (__simulation as any).limits.largeBytes ?? 16384",
   },
   {
+    file: "src/transport/socket-reader.ts",
+    from: /const LANDING_BODY_BYTES = .+/g,
+    to: "const LANDING_BODY_BYTES = 2 * LANDING_MIN_BYTES",
+  },
+  {
     file: "src/codec/sender.ts",
     from: /const REFERRED_MIN_BYTES: number = .+/g,
-    to: "const REFERRED_MIN_BYTES: number = (__simulation as any).limits.largeBytes ?? 32768",
+    to: "const REFERRED_MIN_BYTES: number = (__simulation as any).limits.largeBytes ?? 65536",
   },
   {
     file: "src/zmtp/session.ts",

@@ -13,16 +13,17 @@ import type { ConnectionOptions, DirectionCounts } from "./transport.js"
 const SLICE_BYTES = 2 << 20
 
 /**
- * The rest of a plain body goes from the system straight into its message if it has at least this many
- * bytes. Each such body is a read of its own.
+ * The rest of a plain body of at least `LANDING_BODY_BYTES` goes from the system straight into its
+ * message if it has at least `LANDING_MIN_BYTES`. Smaller bodies are faster read together.
  */
 const LANDING_MIN_BYTES = 16 * 1024
+const LANDING_BODY_BYTES = 96 * 1024
 /**
  * After such a body, the next read takes this share of its bytes, within limits, because a similar body
  * may follow: what is read with its head is copied, and makes room for the rest.
  */
-const HEAD_SHARE = 1 / 8
-const HEAD_MIN_BYTES = 16 * 1024
+const HEAD_SHARE = 1 / 4
+const HEAD_MIN_BYTES = 64 * 1024
 
 const NO_BYTES = new Uint8Array(0)
 
@@ -138,9 +139,10 @@ export class SocketReader implements Readable, TranscoderSink {
   /** Returns where the next bytes are best read to; undefined for anywhere. */
   landing(): Uint8Array | undefined {
     if (this.#isInLine || this.#isStopped || this.#isDiscarding) return undefined
-    const { missingBytes } = this.#session
-    if (missingBytes >= LANDING_MIN_BYTES && this.#receiver.bodyLeft >= missingBytes) {
-      this.#bodyBytes = Math.max(this.#bodyBytes, missingBytes)
+    const { missingBytes, bodyBytes: latestBytes } = this.#session
+    const isLarge = latestBytes >= LANDING_BODY_BYTES && missingBytes >= LANDING_MIN_BYTES
+    if (isLarge && this.#receiver.bodyLeft >= missingBytes) {
+      this.#bodyBytes = latestBytes
       return this.#session.bodyRoom()
     }
     const bodyBytes = this.#bodyBytes

@@ -63,6 +63,11 @@ export class FrameReader {
     return this.#isInBody ? this.#head.bodyBytes - this.#filled : 0
   }
 
+  /** Size of the body that is being collected. */
+  get bodyBytes(): number {
+    return this.#head.bodyBytes
+  }
+
   /** Returns where the next bytes of that body go. Call only if some are missing. */
   room(): Buffer {
     if (this.#filled === this.#body.length) this.#grow(this.#filled)

@@ -117,6 +117,11 @@ export class Session implements RelaySink, HandshakeHandlers {
     return this.#relay ? 0 : this.#frames.missingBytes
   }
 
+  /** Size of the body that is being collected. */
+  get bodyBytes(): number {
+    return this.#frames.bodyBytes
+  }
+
   /** Returns where the next bytes of that body go, for `landed()`. Call only if some are missing. */
   bodyRoom(): Uint8Array {
     return this.#frames.room()

@@ -155,7 +155,7 @@ export class Program {
     scenario: Scenario,
   ) {
     this.#lacksMemory = scenario.memoryShare > 0
-    this.#largeBytes = scenario.limits.largeBytes ?? 32_768
+    this.#largeBytes = scenario.limits.largeBytes ?? 65_536
     this.#hasHostilePeers = scenario.hostile.length > 0
     this.spec = spec
     this.author = authorOf(spec)
