@@ -93,8 +93,8 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: OUTBOUND,
-        from: "      this.#encode(message)\n      this.#credit.written++\n",
-        to: "      this.#credit.written++\n      this.#encode(message)\n",
+        from: "      } else this.#encode(message)\n      this.#credit.written++\n",
+        to: "      } else {\n        this.#credit.written++\n        this.#encode(message)\n        this.#credit.written--\n      }\n      this.#credit.written++\n",
       },
     ],
   },
@@ -103,8 +103,28 @@ export const mutations: readonly Mutation[] = [
     patches: [
       {
         file: READER,
-        from: "      this.#takeAllKept()\n      while (!this.#isStopped)",
-        to: "      while (!this.#isStopped)",
+        from: "      this.#takeAllKept()\n      this.#takeLanded()\n",
+        to: "      this.#takeLanded()\n",
+      },
+    ],
+  },
+  {
+    name: "bytes are read into a message before those that wait for their turn",
+    patches: [
+      {
+        file: READER,
+        from: "if (this.#isInLine || this.#isStopped || this.#isDiscarding) return undefined",
+        to: "if (this.#isDiscarding) return undefined",
+      },
+    ],
+  },
+  {
+    name: "a large message that waits overtakes the batch before it",
+    patches: [
+      {
+        file: OUTBOUND,
+        from: "        this.#encode()\n        this.#enqueue(this.packer.frame(message))\n",
+        to: "        this.#enqueue(this.packer.frame(message))\n",
       },
     ],
   },

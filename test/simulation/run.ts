@@ -21,7 +21,7 @@ import { makeHandler } from "./zap.js"
 const BUSY_MS = 100
 /** Milliseconds without an event after which a run is quiet. */
 const QUIET_MS = 700
-const QUIET_ROUNDS = 60
+const QUIET_ROUNDS = 200
 /** More bytes than heartbeats have in that time, and fewer than the slowest link carries. */
 const ROUND_BYTES = 20_000
 /** More bytes than a handshake has in a direction. */
