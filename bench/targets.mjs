@@ -9,6 +9,15 @@ import { secondsLost, shareOfBest } from "./reports/changes.mjs"
 import { HUB_CPU } from "./reports/fan.mjs"
 import { RAW_TCP } from "./reports/latency.mjs"
 import { overBestFixed } from "./reports/links.mjs"
+import {
+  FLOOD,
+  HTTP,
+  MEDIAN,
+  PERCENTILE as PERCENTILE_99,
+  REP,
+  ROUTER,
+  SERVICE_CPU,
+} from "./reports/services.mjs"
 import { LONGEST, ONE_THREAD, TWO_THREADS } from "./reports/threads.mjs"
 
 /** @typedef {import("./lib/results.mjs").Bench} Bench */
@@ -281,6 +290,53 @@ const FAN = [
   },
 ]
 
+/**
+ * Returns a target for the time of an answer: at most so many times that over tcp://, or a millisecond.
+ * @param {string} who  a service @param {number} times @returns {Target}
+ */
+const question = (who, times) => ({
+  bench: "services",
+  what: `median answer of ${who}, × ${times} tcp:// or 1 ms`,
+  goal: { atMost: 1 },
+  value(run, cell) {
+    const name = `${cell}: ${who}, ${MEDIAN}`
+    const [theirs, ours] = [run.get(name, TCP), run.get(name, OURS)]
+    return theirs && ours && ours.median / Math.max(times * theirs.median, 1)
+  },
+})
+
+/** @param {string} what @param {(size: number) => boolean} applies @param {number} atLeast @returns {Target} */
+const flood = (what, applies, atLeast) => ({
+  bench: "services",
+  what: `floods of ${what}, × tcp://`,
+  goal: { atLeast },
+  value: (run, cell) =>
+    applies(Number(run.parameters(`${cell}: ${FLOOD}`).size))
+      ? run.ratio(`${cell}: ${FLOOD}`, OURS, TCP)
+      : undefined,
+})
+
+/** @param {string} what @param {string} quantity @param {Target["goal"]} goal @returns {Target} */
+const manyClients = (what, quantity, goal) => ({
+  bench: "services",
+  what: `many clients, ${what}, × tcp://`,
+  goal,
+  value: (run, cell) =>
+    cell.includes(" clients, ") ? run.ratio(`${cell}: ${quantity}`, OURS, TCP) : undefined,
+})
+
+/** @type {readonly Target[]} */
+const SERVICES = [
+  question(ROUTER, 4),
+  question(REP, 4),
+  question(HTTP, 2),
+  flood("64 KiB", (size) => size === 64 * KIB, 1.4),
+  flood("1 KiB and less", (size) => size <= KIB, 3),
+  manyClients("answers", "answers", { atLeast: 1 }),
+  manyClients("99th percentile", PERCENTILE_99, { atMost: 1.3 }),
+  manyClients(SERVICE_CPU, SERVICE_CPU, { atMost: 1 }),
+]
+
 /** @type {readonly Target[]} */
 const THREADS = [
   {
@@ -436,6 +492,7 @@ export const TARGETS = [
   ...LATENCY,
   ...BURSTS,
   ...FAN,
+  ...SERVICES,
   ...THREADS,
   ...MEMORY,
   ...START,

@@ -46,6 +46,7 @@ const PATIENCE_MS = 120_000
  * @typedef {object} Peer
  * @property {number} pid
  * @property {string} endpoint
+ * @property {any} ready  the first line of its output
  * @property {(name: string, command?: object) => Promise<any>} call
  * @property {() => void} stop
  */
@@ -100,10 +101,11 @@ export async function startPeer([program, ...args], setup) {
     })
     return JSON.parse(await Promise.race([next, ended, late]))
   }
-  const { endpoint } = await answer()
+  const ready = await answer()
   return {
     pid: /** @type {number} */ (child.pid),
-    endpoint,
+    endpoint: ready.endpoint,
+    ready,
     call: (name, command) => {
       child.stdin.write(`${JSON.stringify({ do: name, ...command })}\n`)
       return answer()

@@ -2,7 +2,7 @@
 import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
-import { byImplementation, runsOfEach } from "./tables.mjs"
+import { byImplementation, runsOfEach, withoutEmptyRows } from "./tables.mjs"
 
 /** CPU time for each message sent, whatever the number of receivers. */
 export const SENDER_CPU = "CPU of the sender"
@@ -21,18 +21,13 @@ export const bursts = {
       /** @type {string} */ title,
       /** @type {string} */ quantity,
       /** @type {(value: number) => string} */ format,
-    ) => {
-      const { names, rows } = byImplementation(run, title, (cell, who) => {
-        const measurement = run.get(`${cell}: ${quantity}`, who)
-        return measurement && format(measurement.median)
-      })
-      const [heads, ...cells] = rows
-      return {
-        title,
-        names,
-        rows: [heads, ...cells.filter((row) => row.some((text, i) => i > 0 && text !== "—"))],
-      }
-    }
+    ) =>
+      withoutEmptyRows(
+        byImplementation(run, title, (cell, who) => {
+          const measurement = run.get(`${cell}: ${quantity}`, who)
+          return measurement && format(measurement.median)
+        }),
+      )
     return [
       table("Messages delivered per second", "messages", shortNumber),
       table("CPU of the sender, µs per message sent", SENDER_CPU, digits),

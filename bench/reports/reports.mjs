@@ -7,6 +7,7 @@ import { fan } from "./fan.mjs"
 import { latency } from "./latency.mjs"
 import { links } from "./links.mjs"
 import { memory } from "./memory.mjs"
+import { services } from "./services.mjs"
 import { start } from "./start.mjs"
 import { threads } from "./threads.mjs"
 import { throughput } from "./throughput.mjs"
@@ -19,6 +20,7 @@ export const reports = {
   latency,
   bursts,
   fan,
+  services,
   threads,
   memory,
   start,

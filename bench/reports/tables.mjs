@@ -41,5 +41,11 @@ export const byImplementation = (run, title, content) => ({
   ],
 })
 
+/** Leaves out rows without a result. @param {Table} table @returns {Table} */
+export function withoutEmptyRows({ title, names, rows: [heads, ...cells] }) {
+  const measured = cells.filter((row) => row.some((text, i) => i > 0 && text !== "—"))
+  return { title, names, rows: [heads, ...measured] }
+}
+
 /** Returns the number of runs of each cell. @param {readonly Measurement[]} measurements */
 export const runsOfEach = (measurements) => Math.max(...measurements.map(({ runs }) => runs))

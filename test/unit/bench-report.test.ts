@@ -68,6 +68,14 @@ const MEASURED: Record<Bench, Line[]> = {
       "CPU of the spokes",
     ]),
   ),
+  services: [
+    ...quantities("services", "8 × 1 KiB", { floods: 8, size: 1024 }, [
+      ...["ROUTER, median", "REP, median", "node:http, median", "flood"],
+    ]),
+    ...quantities("services", "64 clients, 4 KiB", { askers: 64, size: 4096 }, [
+      ...["answers", "99th percentile", "CPU of the service"],
+    ]),
+  ],
   threads: [
     ...quantities("threads", "level 9, JSON 1 MiB", { size: 2 ** 20 }, [
       "longest delay",
