@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
+import { curveWasm } from "./scripts/lib/curve-wasm.mjs"
 import { entries } from "./scripts/lib/entries.mjs"
 import { threadWorkerCode } from "./scripts/lib/thread-worker.mjs"
 import { sameEverywhere, sameOnThreads } from "./test/platforms/same-everywhere.mjs"
@@ -17,13 +18,14 @@ const shared = {
 }
 
 // Unit tests may also import what the package keeps to itself, from src/. As in the build, the
-// import of a .wasm file gives its bytes, and "thread-worker" a script.
+// import of a .wasm file gives its bytes, "thread-worker" a script, and "curve-wasm" base64.
 const asInTheBuild = {
   name: "as-in-the-build",
   enforce: "pre" as const,
-  resolveId: (id: string) => (id === "thread-worker" ? id : undefined),
+  resolveId: (id: string) => (["thread-worker", "curve-wasm"].includes(id) ? id : undefined),
   load: async (id: string) => {
     if (id === "thread-worker") return `export default ${JSON.stringify(await threadWorkerCode())}`
+    if (id === "curve-wasm") return `export default "${curveWasm()}"`
     if (!id.endsWith(".wasm")) return undefined
     return `export default new Uint8Array(Buffer.from("${readFileSync(id, "base64")}", "base64"))`
   },

@@ -5,13 +5,20 @@ import { readArgs } from "./lib/args.mjs"
 import { filesIn, onPath } from "./lib/files.mjs"
 import * as paths from "./lib/paths.mjs"
 import { fail, run } from "./lib/run.mjs"
+import {
+  curveSharedSources,
+  curveSources,
+  libsodiumFlags,
+  libsodiumIncludes,
+  libsodiumSources,
+} from "./lib/sources.mjs"
 import { buildStep } from "./lib/stale.mjs"
 
 readArgs(
   `usage: npm run build:wasm
 
 Compiles wasm/*.c and liblz4 with Emscripten to build/zeromq-lz4.wasm, and with blocks of 64 KiB
-to build/zeromq-lz4-small-blocks.wasm.`,
+to build/zeromq-lz4-small-blocks.wasm. Compiles wasm/curve/*.c and libsodium to build/curve.wasm.`,
   {},
 )
 
@@ -40,19 +47,34 @@ const compileLiblz4 = [
 // -Os halves the size of LZ4HC and makes it a tenth slower.
 const compileLz4hc = ["-Os", "-DLZ4_FORCE_INLINE=static", "-D__x86_64__"]
 
-const link = [
+// libsodium writes its SIMD with the intrinsics of SSE2, which Emscripten translates.
+const simd = ["-msimd128", "-msse2"]
+
+const linkAny = [
   ...optimize,
   // A library without main(), which exports all functions that are marked ZL_EXPORT.
   "--no-entry",
   // No JavaScript from Emscripten: src/codec/instance.ts loads the module.
   "-sSTANDALONE_WASM=1",
   "-sALLOW_MEMORY_GROWTH=1",
+  // A tenth of the default allocator's size; nothing is allocated per part.
+  "-sMALLOC=emmalloc",
+]
+
+const link = [
+  ...linkAny,
   // Half the default: two instances of 16 MiB make V8 collect garbage during the first handshake.
   "-sINITIAL_MEMORY=8388608",
   // One page less than 4 GiB: close to 4 GiB the allocator reads out of bounds instead of failing.
   "-sMAXIMUM_MEMORY=4294901760",
-  // A tenth of the default allocator's size; nothing is allocated per part.
-  "-sMALLOC=emmalloc",
+]
+
+const linkCurve = [
+  ...linkAny,
+  ...simd,
+  // It needs little: a cipher for each connection, and scratch memory for a batch.
+  "-sTOTAL_STACK=65536",
+  "-sINITIAL_MEMORY=524288",
 ]
 
 const variants = [
@@ -79,4 +101,15 @@ await buildStep("wasm", () => {
     run("emcc", [...compile, ...defines, ...link, ...ours, ...training, lz4, lz4hc, "-o", output])
     console.log(`${paths.shown(output)}: ${statSync(output).size} bytes`)
   }
+
+  const sodium = libsodiumSources.map((source) => {
+    const object = join(paths.build, basename(source).replace(".c", ".o"))
+    // Not our code: no warnings.
+    run("emcc", [...optimize, ...simd, ...libsodiumFlags(true), "-w", "-c", source, "-o", object])
+    return object
+  })
+  const output = join(paths.build, "curve.wasm")
+  const ours = [...curveSources(), ...curveSharedSources]
+  run("emcc", [...compile, ...libsodiumIncludes, ...linkCurve, ...ours, ...sodium, "-o", output])
+  console.log(`${paths.shown(output)}: ${statSync(output).size} bytes`)
 })

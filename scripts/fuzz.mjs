@@ -9,7 +9,15 @@ import { missingSanitizers } from "./lib/sanitizers.mjs"
 import { SEED } from "./lib/seed.mjs"
 import { inShell } from "./lib/shell.mjs"
 import { onAllCores } from "./lib/side-by-side.mjs"
-import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
+import {
+  curveSources,
+  liblz4Sources,
+  librarySources,
+  libsodiumFlags,
+  libsodiumIncludes,
+  libsodiumSources,
+  programs,
+} from "./lib/sources.mjs"
 import { finish, tellFailure } from "./lib/tally.mjs"
 
 const usage = `usage: npm run fuzz -- [--seconds N | --fixed] [--target NAME] [--max-bytes N] [--keep]
@@ -70,18 +78,29 @@ const flags = [
   "-DZL_BLOCK_MAX=4096",
   `-I${paths.liblz4}`,
   `-I${paths.wasm}`,
+  ...libsodiumIncludes,
 ]
+// libsodium's code for SSE2 stores words at any address, which x86-64 and WebAssembly allow.
+const sodiumFlags = [...libsodiumFlags(process.arch === "x64"), "-fno-sanitize=alignment", "-w"]
 
 const counts = { passed: 0, failed: 0, skipped: 0 }
-const objects = [...librarySources(), ...liblz4Sources].map((source) => ({
+const objects = [
+  ...[...librarySources(), ...curveSources(), ...liblz4Sources].map((source) => ({
+    source,
+    extra: /** @type {string[]} */ ([]),
+  })),
+  ...libsodiumSources.map((source) => ({ source, extra: sodiumFlags })),
+].map(({ source, extra }) => ({
   source,
+  extra,
   object: join(paths.build, "fuzz", `${basename(source, ".c")}.o`),
 }))
 mkdirSync(join(paths.build, "fuzz"), { recursive: true })
 if (targets.length)
   await onAllCores(
-    objects.map(({ source, object }) => async () => {
-      if (!(await succeeds("clang", [...flags, "-c", source, "-o", object]))) counts.failed++
+    objects.map(({ source, extra, object }) => async () => {
+      const args = [...flags, ...extra, "-c", source, "-o", object]
+      if (!(await succeeds("clang", args))) counts.failed++
     }),
   )
 await onAllCores([

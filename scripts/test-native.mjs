@@ -7,7 +7,16 @@ import { fail, start } from "./lib/run.mjs"
 import { missingSanitizers } from "./lib/sanitizers.mjs"
 import { inShell } from "./lib/shell.mjs"
 import { onAllCores } from "./lib/side-by-side.mjs"
-import { liblz4Sources, librarySources, programs } from "./lib/sources.mjs"
+import {
+  curveSources,
+  liblz4Sources,
+  librarySources,
+  libsodiumBoxSources,
+  libsodiumFlags,
+  libsodiumIncludes,
+  libsodiumSources,
+  programs,
+} from "./lib/sources.mjs"
 import { finish, tellFailure } from "./lib/tally.mjs"
 
 const { only } = readArgs(
@@ -37,6 +46,14 @@ const common = [
   "-fno-sanitize-recover=all",
   `-I${paths.liblz4}`,
   `-I${paths.wasm}`,
+  ...libsodiumIncludes,
+]
+const ourSources = [...librarySources(), ...curveSources()]
+const sodiumSources = [...libsodiumSources, ...libsodiumBoxSources]
+const sodiumFlags = [
+  ...libsodiumFlags(process.arch === "x64"),
+  // Its code for SSE2 stores words at any address, which x86-64 and WebAssembly allow.
+  "-fno-sanitize=alignment",
 ]
 const strict = ["-Wall", "-Wextra", "-Werror"]
 
@@ -54,8 +71,11 @@ await onAllCores(
     return [
       // Not our code: no warnings.
       ...liblz4Sources.map((source) => compiling(compiler, source, "", [...common, "-w"])),
+      ...sodiumSources.map((source) =>
+        compiling(compiler, source, "", [...common, ...sodiumFlags, "-w"]),
+      ),
       ...variants.flatMap(({ name, defines }) =>
-        librarySources().map((source) =>
+        ourSources.map((source) =>
           compiling(compiler, source, name, [...common, ...strict, ...defines]),
         ),
       ),
@@ -104,8 +124,8 @@ async function runTest(compiler, { name, defines }, test) {
   const label = `${compiler}${name} ${test.name}`
   const program = join(directoryOf(compiler), `${test.name}${name}`)
   const objects = [
-    ...librarySources().map((source) => objectOf(compiler, source, name)),
-    ...liblz4Sources.map((source) => objectOf(compiler, source, "")),
+    ...ourSources.map((source) => objectOf(compiler, source, name)),
+    ...[...liblz4Sources, ...sodiumSources].map((source) => objectOf(compiler, source, "")),
   ]
   const flags = [...common, ...strict, ...defines]
   const linked = await start(compiler, [...flags, test.source, ...objects, "-o", program])

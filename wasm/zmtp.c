@@ -41,13 +41,13 @@ int32_t zmtp_frame_read(const uint8_t *bytes, uint64_t have, zmtp_frame *frame) 
   return frame->body_bytes >> 63 ? ZL_E_FRAME : 0;
 }
 
-uint32_t zmtp_frame_write(uint8_t *target, uint8_t more, uint64_t body_bytes) {
+uint32_t zmtp_frame_write(uint8_t *target, uint8_t flags, uint64_t body_bytes) {
   if (body_bytes <= UINT8_MAX) {
-    target[0] = more;
+    target[0] = flags;
     target[1] = (uint8_t)body_bytes;
     return ZMTP_SHORT_HEAD;
   }
-  target[0] = more | ZMTP_LONG;
+  target[0] = flags | ZMTP_LONG;
   zl_write_u64be(target + 1, body_bytes);
   return ZMTP_LONG_HEAD;
 }

@@ -31,8 +31,8 @@ int zmtp_greeting_accepts(const uint8_t *greeting, uint32_t count);
  * number of bytes that it needs if there are too few, or ZL_E_FRAME. */
 int32_t zmtp_frame_read(const uint8_t *bytes, uint64_t have, zmtp_frame *frame);
 
-/* Writes the header of a data frame in its shortest form. Returns its length, at most
- * ZMTP_LONG_HEAD. */
-uint32_t zmtp_frame_write(uint8_t *target, uint8_t more, uint64_t body_bytes);
+/* Writes the header of a frame in its shortest form. `flags` are without ZMTP_LONG. Returns its
+ * length, at most ZMTP_LONG_HEAD. */
+uint32_t zmtp_frame_write(uint8_t *target, uint8_t flags, uint64_t body_bytes);
 
 #endif

@@ -10,6 +10,9 @@ export const wasm = join(root, "wasm")
 /** liblz4's unmodified C sources, which the npm package "lmdb" contains. */
 export const liblz4 = join(root, "node_modules/liblz4/dependencies/lz4/lib")
 
+/** The unmodified C sources of libsodium 1.0.17, which the npm package "sodium-native" contains. */
+export const libsodium = join(root, "node_modules/sodium-native/libsodium/src/libsodium")
+
 /** Shortens a path, or an argument of a command line, for messages. @param {string} path */
 export const shown = (path) =>
   path === process.execPath

@@ -13,7 +13,7 @@ const at = (/** @type {string} */ path) => join(paths.root, path)
 const steps = {
   wasm: {
     stamp: join(paths.build, "wasm.stamp"),
-    outputs: ["build/zeromq-lz4.wasm", "build/zeromq-lz4-small-blocks.wasm"],
+    outputs: ["build/zeromq-lz4.wasm", "build/zeromq-lz4-small-blocks.wasm", "build/curve.wasm"],
     // Tests and fuzz targets are native programs.
     sources: () =>
       Math.max(
@@ -21,7 +21,9 @@ const steps = {
           paths.wasm,
           (name) => !["test", "fuzz"].includes(name) && !name.endsWith(".md"),
         ),
-        ...["scripts/build-wasm.mjs", "package-lock.json"].map((path) => lastChanged(at(path))),
+        ...["scripts/build-wasm.mjs", "scripts/lib/sources.mjs", "package-lock.json"].map((path) =>
+          lastChanged(at(path)),
+        ),
       ),
   },
   js: {

@@ -1,0 +1,331 @@
+import { allocate } from "../codec/arrays.js"
+import { outOfMemory } from "../codec/errors.js"
+import { BODY_MAX_BYTES, FrameHead, frameHeadLength, writeFrameHead } from "../codec/frames.js"
+import { NULL, type Pointer } from "../codec/instance.js"
+import { uint64 } from "../codec/wire.js"
+import type { Curve } from "./curve.js"
+import { type CurveInstance, INPUT, OUTPUT } from "./instance.js"
+
+/** Bytes of a MESSAGE command before the sealed flags: its name, a counter and a MAC. */
+export const MESSAGE_HEAD_BYTES = 32
+/** What a MESSAGE command adds to a part: its head and the flags. */
+export const MESSAGE_EXTRA_BYTES: number = MESSAGE_HEAD_BYTES + 1
+const MAC_BYTES = 16
+export const COUNTER_BYTES = 8
+const PREFIX_MAX_BYTES = 9 + MESSAGE_EXTRA_BYTES
+/** Bytes that show what a frame is: its head and the name of the command. */
+const SHOWS_BYTES = 9 + 8
+
+/**
+ * Maximum bytes that go through the module at once. It has room for a part of 128 KiB, and both
+ * regions together fit into a processor's cache.
+ */
+const BATCH_BYTES = 192 * 1024
+/** Room for the result, so that small frames, which grow most, need few calls. */
+const ROOM_BYTES = 2 * BATCH_BYTES
+/** Minimum room for a frame that arrives in pieces, and the factor by which the room grows. */
+const FRAME_ROOM_BYTES = 1024
+const FRAME_GROWTH = 4
+
+/** A reason of zeromq.js's event "handshake:error:protocol", without ERR_ZMTP_. */
+export type CipherReason =
+  | "UNEXPECTED_COMMAND"
+  | "MALFORMED_COMMAND_MESSAGE"
+  | "INVALID_SEQUENCE"
+  | "CRYPTOGRAPHIC"
+  | undefined
+
+/** The rules in the order of -ZL_E_* in curve.h, from 1. */
+const RULES: readonly [detail: string, reason: CipherReason][] = [
+  ["a frame is no MESSAGE: the peer does not encrypt", "UNEXPECTED_COMMAND"],
+  ["a MESSAGE is cut short", "MALFORMED_COMMAND_MESSAGE"],
+  ["a MESSAGE came twice, or out of order", "INVALID_SEQUENCE"],
+  ["a MESSAGE was changed on the way, or sealed with another key", "CRYPTOGRAPHIC"],
+  ["the head of a MESSAGE's frame is not allowed", undefined],
+  ["a MESSAGE is longer than maxMessageSize allows", undefined],
+]
+
+/** The error for a peer that broke a rule of MESSAGE commands. */
+export class CipherError extends Error {
+  /** The name of the failure in libzmq's monitor; undefined if it has none. */
+  readonly reason: CipherReason
+
+  constructor(status: number) {
+    const [detail, reason] = RULES[-status - 1] ?? ["", undefined]
+    super(detail)
+    this.reason = reason
+  }
+}
+
+/** The consumer of opened frames. */
+export type FramesSink = (frames: Uint8Array) => void
+
+/** The messages of one direction of a connection, after the handshake. */
+export interface Direction {
+  /** The key that both sides' short-term keys share. */
+  key: Uint8Array
+  /** Whether the server sends them. */
+  ofServer: boolean
+  /** The last counter that the handshake used in this direction, as 8 bytes. */
+  counter: Uint8Array
+}
+
+/** The key and counter of a direction, in the memory of the module. */
+class Cipher {
+  readonly instance: CurveInstance
+  #pointer: Pointer
+
+  constructor({ instance }: Curve, { key, ofServer, counter }: Direction) {
+    const { exports } = instance
+    this.instance = instance
+    const at = instance.scratch(INPUT, key.length)
+    instance.bytes.set(key, at)
+    const { buffer, byteOffset } = counter
+    const view = new DataView(buffer, byteOffset, COUNTER_BYTES)
+    this.#pointer = exports.zl_cipher_open(
+      at,
+      Number(ofServer),
+      view.getUint32(4),
+      view.getUint32(0),
+    )
+    exports.zl_wipe(at, key.length)
+    if (this.#pointer === NULL) throw outOfMemory("a connection", key.length)
+  }
+
+  get pointer(): Pointer {
+    if (this.#pointer === NULL) throw new Error("the cipher is closed")
+    return this.#pointer
+  }
+
+  close(): void {
+    if (this.#pointer !== NULL) this.instance.exports.zl_cipher_close(this.#pointer)
+    this.#pointer = NULL
+  }
+}
+
+/** Seals the messages that a connection sends: plain ZMTP frames to MESSAGE commands (RFC 26). */
+export class Sealer {
+  readonly #cipher: Cipher
+  readonly #head = new FrameHead()
+
+  constructor(curve: Curve, direction: Direction) {
+    this.#cipher = new Cipher(curve, direction)
+  }
+
+  /** Wipes the key. Nothing can be sealed after that. */
+  close(): void {
+    this.#cipher.close()
+  }
+
+  /**
+   * Seals whole frames, each as a MESSAGE of its own. Returns an array that belongs to the caller.
+   *
+   * @throws Error if the counters are used up; the connection has to end then.
+   */
+  seal(frames: Uint8Array): Uint8Array {
+    const sealed = allocate(this.#sealedBytes(frames))
+    const instance = this.#cipher.instance
+    let from = 0
+    let to = 0
+    while (from < frames.length) {
+      const length = Math.min(frames.length - from, BATCH_BYTES)
+      const source = instance.scratch(INPUT, BATCH_BYTES)
+      const target = instance.scratch(OUTPUT, ROOM_BYTES)
+      instance.bytes.set(frames.subarray(from, from + length), source)
+      const { pointer } = this.#cipher
+      check(
+        instance.exports.zl_seal(pointer, source, length, target, ROOM_BYTES, instance.crossing),
+      )
+      const { read, written } = instance.crossed()
+      if (read === 0) {
+        to = this.#sealLarge(frames, from, sealed, to)
+        from = this.#head.bodyBytes + this.#head.read(frames, from)
+        continue
+      }
+      sealed.set(instance.view(target, written), to)
+      from += read
+      to += written
+    }
+    return sealed
+  }
+
+  #sealedBytes(frames: Uint8Array): number {
+    const head = this.#head
+    let bytes = 0
+    for (let at = 0; at < frames.length; ) {
+      at = head.read(frames, at) + head.bodyBytes
+      const body = head.bodyBytes + MESSAGE_EXTRA_BYTES
+      bytes += frameHeadLength(body) + body
+    }
+    return bytes
+  }
+
+  /** Seals a frame that the module has no room for. Returns the position after it. */
+  #sealLarge(frames: Uint8Array, from: number, sealed: Uint8Array, to: number): number {
+    const instance = this.#cipher.instance
+    const { exports } = instance
+    const head = this.#head
+    const start = head.read(frames, from)
+    const source = instance.scratch(INPUT, BATCH_BYTES)
+    const target = instance.scratch(OUTPUT, PREFIX_MAX_BYTES)
+    const [low, high] = uint64(head.bodyBytes)
+    const prefix = check(exports.zl_seal_begin(this.#cipher.pointer, head.flags, low, high, target))
+    sealed.set(instance.view(target, prefix), to)
+    const end = start + head.bodyBytes
+    let at = to + prefix
+    for (let piece = start; piece < end; piece += BATCH_BYTES) {
+      const length = Math.min(end - piece, BATCH_BYTES)
+      instance.bytes.set(frames.subarray(piece, piece + length), source)
+      exports.zl_seal_piece(source, length)
+      sealed.set(instance.view(source, length), at)
+      at += length
+    }
+    exports.zl_seal_end(target)
+    sealed.set(instance.view(target, MAC_BYTES), to + prefix - 1 - MAC_BYTES)
+    return at
+  }
+}
+
+/** Opens the messages that a connection receives: MESSAGE commands to plain ZMTP frames. */
+export class Opener {
+  readonly #cipher: Cipher
+  /** Maximum size of a MESSAGE command, in bytes. */
+  readonly #maxBytes: [low: number, high: number]
+  readonly #head = new FrameHead()
+  /** The bytes received so far of an incomplete frame. */
+  #frame: Uint8Array = allocate(0)
+  #frameBytes = 0
+
+  /** @param maxBytes of a frame's body inside; Infinity is no limit. */
+  constructor(curve: Curve, direction: Direction, maxBytes: number) {
+    this.#cipher = new Cipher(curve, direction)
+    const most = maxBytes + MESSAGE_EXTRA_BYTES
+    this.#maxBytes = most < BODY_MAX_BYTES ? uint64(most) : [0xffffffff, 0xffffffff]
+  }
+
+  /** Wipes the key. Nothing can be opened after that. */
+  close(): void {
+    this.#cipher.close()
+    this.#frame = allocate(0)
+    this.#frameBytes = 0
+  }
+
+  /** Whether a frame is incomplete. */
+  get insideFrame(): boolean {
+    return this.#frameBytes > 0
+  }
+
+  /**
+   * Opens a chunk of a stream of frames with MESSAGE commands, whose chunks may end anywhere. The
+   * opened frames are valid during the call of `sink` only.
+   *
+   * @throws CipherError if the stream breaks a rule. What came before that was passed to `sink`.
+   */
+  open(chunk: Uint8Array, sink: FramesSink): void {
+    let at = this.#frameBytes > 0 ? this.#complete(chunk, sink) : 0
+    while (at < chunk.length) {
+      const length = Math.min(chunk.length - at, BATCH_BYTES)
+      const read = this.#openFrames(chunk.subarray(at, at + length), sink)
+      at += read
+      if (read > 0) continue
+      // The rest is the beginning of a frame.
+      at = this.#collect(chunk, at, SHOWS_BYTES)
+      at = this.#complete(chunk, sink, at)
+    }
+  }
+
+  /** Opens the whole frames at the beginning of some bytes, and returns their length. */
+  #openFrames(bytes: Uint8Array, sink: FramesSink): number {
+    const instance = this.#cipher.instance
+    const { length } = bytes
+    const source = instance.scratch(INPUT, BATCH_BYTES)
+    const target = instance.scratch(OUTPUT, ROOM_BYTES)
+    instance.bytes.set(bytes, source)
+    const [low, high] = this.#maxBytes
+    const status = instance.exports.zl_unseal(
+      this.#cipher.pointer,
+      source,
+      length,
+      low,
+      high,
+      target,
+      ROOM_BYTES,
+      instance.crossing,
+    )
+    const { read, written } = instance.crossed()
+    if (written > 0) sink(instance.view(target, written))
+    if (status < 0) throw new CipherError(status)
+    return read
+  }
+
+  /** Collects bytes of an incomplete frame up to `wanted`. Returns the position after them. */
+  #collect(chunk: Uint8Array, at: number, wanted: number): number {
+    const take = Math.min(chunk.length - at, wanted - this.#frameBytes)
+    if (take <= 0) return at
+    const filled = this.#frameBytes + take
+    if (filled > this.#frame.length) {
+      // Bounded by the bytes received, whatever the head declares.
+      const room = Math.min(wanted, Math.max(FRAME_ROOM_BYTES, FRAME_GROWTH * filled))
+      const larger = allocate(Math.max(room, filled))
+      larger.set(this.#frame.subarray(0, this.#frameBytes))
+      this.#frame = larger
+    }
+    this.#frame.set(chunk.subarray(at, at + take), this.#frameBytes)
+    this.#frameBytes = filled
+    return at + take
+  }
+
+  /** Goes on with an incomplete frame, and opens it once it is whole. Returns the position after it. */
+  #complete(chunk: Uint8Array, sink: FramesSink, start = 0): number {
+    let at = start
+    if (this.#frameBytes < SHOWS_BYTES) {
+      at = this.#collect(chunk, at, SHOWS_BYTES)
+      // No MESSAGE is that short, so this only checks what is there.
+      this.#openFrames(this.#frame.subarray(0, this.#frameBytes), sink)
+      if (this.#frameBytes < SHOWS_BYTES) return at
+    }
+    const head = this.#head
+    const body = head.read(this.#frame, 0)
+    const frameBytes = body + head.bodyBytes
+    at = this.#collect(chunk, at, frameBytes)
+    if (this.#frameBytes < frameBytes) return at
+    const frame = this.#frame.subarray(0, frameBytes)
+    this.#frame = allocate(0)
+    this.#frameBytes = 0
+    if (frameBytes <= BATCH_BYTES) this.#openFrames(frame, sink)
+    else this.#openLarge(frame, body, sink)
+    return at
+  }
+
+  /** Opens a frame that the module has no room for, in place. Its MESSAGE is at `body`. */
+  #openLarge(frame: Uint8Array, body: number, sink: FramesSink): void {
+    const instance = this.#cipher.instance
+    const { exports } = instance
+    const source = instance.scratch(INPUT, BATCH_BYTES)
+    const start = body + MESSAGE_HEAD_BYTES
+    instance.bytes.set(frame.subarray(body, start), source)
+    const begun = exports.zl_unseal_begin(this.#cipher.pointer, source)
+    if (begun < 0) throw new CipherError(begun)
+    for (let at = start; at < frame.length; at += BATCH_BYTES) {
+      const piece = frame.subarray(at, at + BATCH_BYTES)
+      instance.bytes.set(piece, source)
+      exports.zl_unseal_piece(source, piece.length)
+      piece.set(instance.view(source, piece.length))
+    }
+    const status = exports.zl_unseal_end()
+    if (status < 0) {
+      frame.fill(0)
+      throw new CipherError(status)
+    }
+    const plain = start + 1
+    const flags = exports.zl_message_flags(frame[start] as number)
+    const first = plain - frameHeadLength(frame.length - plain)
+    writeFrameHead(frame, first, flags, frame.length - plain)
+    sink(frame.subarray(first))
+  }
+}
+
+function check(status: number): number {
+  if (status < 0) throw new Error("CURVE: this connection has sent all messages that it can")
+  return status
+}
