@@ -4,6 +4,7 @@ import { basename, dirname, join, relative } from "node:path"
 import * as esbuild from "esbuild"
 import { readArgs } from "./lib/args.mjs"
 import { toCommonJs, wrapper } from "./lib/common-js.mjs"
+import { CURVE_WASM, curveWasm, separateCurveWasm } from "./lib/curve-wasm.mjs"
 import { declarationFiles, rollUpDeclarations } from "./lib/declarations.mjs"
 import { entries } from "./lib/entries.mjs"
 import { inspectorPage } from "./lib/inspector-page.mjs"
@@ -78,7 +79,7 @@ async function bundle() {
       // modules, and these imports stay as they are.
       platform: "neutral",
       packages: "external",
-      plugins: [embeddedWasm, threadWorker],
+      plugins: [embeddedWasm, threadWorker, separateCurveWasm],
       sourcemap: true,
       write: false,
       logLevel: "warning",
@@ -90,10 +91,10 @@ async function bundle() {
     files.set(file, module)
     if (file !== `${program}.js`) files.set(file.replace(/js$/, "cjs"), toCommonJs(module))
   }
-  add(
-    THREAD_WORKER,
-    `var code = ${JSON.stringify(await threadWorkerCode())};\nexport {\n  code as default\n};\n`,
-  )
+  const text = (/** @type {string} */ content) =>
+    `var text = ${JSON.stringify(content)};\nexport {\n  text as default\n};\n`
+  add(THREAD_WORKER, text(await threadWorkerCode()))
+  add(CURVE_WASM, text(curveWasm()))
   for (const { path, text } of outputFiles) {
     const file = relative(paths.dist, path)
     if (file.endsWith(".map")) {

@@ -1,5 +1,7 @@
 /** Converts esbuild's ES modules to CommonJS, and makes ES modules that re-export these by name. */
 
+import { CURVE_WASM } from "./curve-wasm.mjs"
+
 /** Statements in esbuild's output. Each begins a line; those with braces have one name per line. */
 const IMPORT = /^import (?:(\* as )?(\w+)|\{([^}]*)\}) from "([^"]+)";$/gm
 const IMPORT_FOR_EFFECTS = /^import "([^"]+)";$/gm
@@ -33,6 +35,9 @@ export function toCommonJs(module) {
   const code = module
     .replace(IMPORT, (_, star, name, list, from) => {
       const required = `require("${renamed(from)}");`
+      // Most programs never need this file.
+      if (from === `./${CURVE_WASM}`)
+        return `const ${name} = { get default() { return ${required.replace(";", ".default;")} } };`
       if (name)
         return `const ${name} = ${from.startsWith(".") && !star ? required.replace(";", ".default;") : required}`
       return `const {${list.replaceAll(" as ", ": ")}} = ${required}`

@@ -2,6 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import * as esbuild from "esbuild"
+import { withoutCurveWasm } from "./curve-wasm.mjs"
 import * as paths from "./paths.mjs"
 
 /**
@@ -66,12 +67,12 @@ const LIMITS = [
 /** Lets sockets of one process behave as those of tcp://. @type {Patch[]} */
 const PLAIN = [
   {
-    file: "src/zmtp/handshake.ts",
+    file: "src/zmtp/mechanism.ts",
     from: "    properties.push(revisionProperty(revision))\n",
     to: "    if (!(__simulation as any).isPlain) properties.push(revisionProperty(revision))\n",
   },
   {
-    file: "src/zmtp/handshake.ts",
+    file: "src/zmtp/mechanism.ts",
     from: "this.peerRevision = findRevision(read)",
     to: "this.peerRevision = (__simulation as any).isPlain ? undefined : findRevision(read)",
   },
@@ -258,7 +259,12 @@ async function text(options) {
 /** Bundles the code under test, with injected faults if there are any. @param {Patch[]} [faults] */
 export async function bundleEngine(faults = []) {
   // Faults first: LIMITS, PLAIN and VIEWS have to match the changed sources.
-  const plugins = [patched([...faults, ...LIMITS, ...PLAIN, ...VIEWS]), noWasm, noThreadWorker]
+  const plugins = [
+    patched([...faults, ...LIMITS, ...PLAIN, ...VIEWS]),
+    noWasm,
+    noThreadWorker,
+    withoutCurveWasm,
+  ]
   const [main, worker, zeromq] = await Promise.all([
     text({
       stdin: {

@@ -43,6 +43,7 @@ const steps = {
           "scripts/build.mjs",
           "scripts/lib/declarations.mjs",
           "scripts/lib/common-js.mjs",
+          "scripts/lib/curve-wasm.mjs",
           "scripts/lib/inspector-page.mjs",
           "scripts/lib/thread-worker.mjs",
           "tsconfig.json",

@@ -1,5 +1,6 @@
 /** Bundles the code of worker threads as text, so that starting one needs no file. */
 import * as esbuild from "esbuild"
+import { withoutCurveWasm } from "./curve-wasm.mjs"
 import { root } from "./paths.mjs"
 
 /** Leaves out the module, which the starting thread passes on compiled. @type {esbuild.Plugin} */
@@ -25,7 +26,7 @@ export async function threadWorkerCode() {
     // Keeps names, for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
-    plugins: [givenWasm],
+    plugins: [givenWasm, withoutCurveWasm],
     logLevel: "warning",
   })
   return outputFiles[0].text

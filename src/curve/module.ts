@@ -1,4 +1,4 @@
-import base64 from "curve-wasm"
+import * as carried from "curve-wasm"
 import { wasmError, withCode } from "../codec/errors.js"
 
 /**
@@ -9,7 +9,7 @@ import { wasmError, withCode } from "../codec/errors.js"
 export function compile(): WebAssembly.Module {
   if (typeof WebAssembly === "undefined") throw wasmError("there is no WebAssembly (--jitless?)")
   try {
-    return new WebAssembly.Module(Buffer.from(base64, "base64"))
+    return new WebAssembly.Module(Buffer.from(carried.default, "base64"))
   } catch (error) {
     throw withCode(error as Error, "ERR_LZ4_WASM")
   }

@@ -7,8 +7,7 @@ const MINOR = 11
 const MECHANISM = 12
 const AS_SERVER = 32
 
-/** The mechanisms that leave messages in the clear, so that they can be compressed. */
-export type MechanismName = "NULL" | "PLAIN"
+export type MechanismName = "NULL" | "PLAIN" | "CURVE"
 
 /** The fields of a greeting. */
 export interface Greeting {
@@ -19,14 +18,19 @@ export interface Greeting {
   asServer: boolean
 }
 
-/** Returns the greeting of ZMTP 3.1. Like libzmq's, it leaves the field as-server at 0. */
-export function writeGreeting(mechanism: MechanismName): Uint8Array {
+/**
+ * Returns the greeting of ZMTP 3.1.
+ *
+ * @param asServer CURVE: whether this side is the server. libzmq leaves the field at 0 and ignores it.
+ */
+export function writeGreeting(mechanism: MechanismName, asServer = false): Uint8Array {
   const greeting = new Uint8Array(GREETING_BYTES)
   greeting[0] = 0xff
   greeting[8] = 1
   greeting[9] = 0x7f
   greeting[MAJOR] = 3
   greeting[MINOR] = 1
+  greeting[AS_SERVER] = Number(asServer)
   for (let i = 0; i < mechanism.length; i++) greeting[MECHANISM + i] = mechanism.charCodeAt(i)
   return greeting
 }

@@ -7,6 +7,8 @@ import {
   commandTooLong,
   HANDSHAKE_COMMAND_MAX_BYTES,
 } from "./commands.js"
+import { CurveClient } from "./curve-client.js"
+import { CurveServer } from "./curve-server.js"
 import { FrameReader } from "./frame-reader.js"
 import { FrameRelay, type RelaySink } from "./frame-relay.js"
 import {
@@ -24,6 +26,7 @@ import {
   type HandshakeHandlers,
   type HandshakeSettings,
 } from "./handshake.js"
+import type { Mechanism, Secured } from "./mechanism.js"
 import type { HeadCheck } from "./plain-receiver.js"
 
 /** The consumer of a session's events, messages and commands. */
@@ -63,7 +66,7 @@ export class Session implements RelaySink, HandshakeHandlers {
   /** The bytes received so far of the peer's greeting. */
   #greeting: Uint8Array | undefined = new Uint8Array(GREETING_BYTES)
   #greetingBytes = 0
-  #handshake: Handshake | undefined
+  #handshake: Mechanism | undefined
   /** The parts received so far of an incomplete message. */
   #parts: Buffer[] | undefined
   /** Number of frames that may still be read in this call. */
@@ -72,6 +75,11 @@ export class Session implements RelaySink, HandshakeHandlers {
   peerTakesCommands = false
   /** The format revision that the peer announced; undefined if none. */
   peerRevision: number | undefined
+  /**
+   * What a handshake of CURVE has agreed on. From then on, `receive` takes frames that were opened with
+   * it, and what `send` is given has yet to be sealed.
+   */
+  secured: Secured | undefined
   /** Checks the heads of frames after the handshake if no transcoder has checked them. */
   headCheck: HeadCheck | undefined
 
@@ -84,7 +92,8 @@ export class Session implements RelaySink, HandshakeHandlers {
   }
 
   start(): void {
-    this.#handlers.send(writeGreeting(this.#settings.mechanism))
+    const { mechanism, curve } = this.#settings
+    this.#handlers.send(writeGreeting(mechanism, curve?.isServer))
   }
 
   /** Whether the handshake has succeeded. */
@@ -114,7 +123,7 @@ export class Session implements RelaySink, HandshakeHandlers {
 
   /** Bytes missing of the body that is being collected after the handshake; 0 if there is none. */
   get missingBytes(): number {
-    return this.#relay ? 0 : this.#frames.missingBytes
+    return this.#relay || this.secured ? 0 : this.#frames.missingBytes
   }
 
   /** Size of the body that is being collected. */
@@ -131,6 +140,12 @@ export class Session implements RelaySink, HandshakeHandlers {
   landed(bytes: number): void {
     this.#framesLeft = FRAMES_MAX
     this.#frames.landed(bytes, this)
+  }
+
+  /** Wipes the secrets of a handshake that is not over. */
+  close(): void {
+    this.#handshake?.over()
+    this.#handshake = undefined
   }
 
   get room(): number {
@@ -216,7 +231,7 @@ export class Session implements RelaySink, HandshakeHandlers {
     }
     this.peerTakesCommands = major > 3 || minor > 0
     this.#state = "handshake"
-    this.#handshake = new Handshake(this.#settings, this)
+    this.#handshake = mechanismOf(this.#settings, this)
     this.#handshake.start()
   }
 
@@ -236,6 +251,7 @@ export class Session implements RelaySink, HandshakeHandlers {
       }
       this.#state = "traffic"
       this.peerRevision = this.#handshake?.peerRevision
+      this.secured = this.#handshake?.secured
       this.#handshake = undefined
     } else if (event.type === "failed") {
       this.#state = "over" // everything received from now on is ignored
@@ -243,4 +259,11 @@ export class Session implements RelaySink, HandshakeHandlers {
     }
     this.#handlers.onEvent(event)
   }
+}
+
+function mechanismOf(settings: HandshakeSettings, handlers: HandshakeHandlers): Mechanism {
+  if (!settings.curve) return new Handshake(settings, handlers)
+  return settings.curve.isServer
+    ? new CurveServer(settings, handlers)
+    : new CurveClient(settings, handlers)
 }

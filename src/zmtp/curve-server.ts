@@ -1,0 +1,191 @@
+import { concat, copy } from "../codec/arrays.js"
+import { type Curve, KEY_BYTES, loadCurve, randomBytes, secretBytes, wipe } from "../curve/curve.js"
+import { commandName, writeCommand } from "./commands.js"
+import {
+  COOKIE_BYTES,
+  COUNTER_BYTES,
+  counter,
+  grows,
+  HELLO,
+  INITIATE,
+  LONG_NONCE_BYTES,
+  nonce,
+  VERSION,
+  VOUCH_BYTES,
+} from "./curve-commands.js"
+import {
+  type AuthStatus,
+  type CurveSettings,
+  type HandshakeHandlers,
+  type HandshakeSettings,
+  Mechanism,
+  shown,
+} from "./mechanism.js"
+
+type State = "waiting for HELLO" | "waiting for INITIATE" | "authenticating" | "over"
+
+const READY_COUNTER = counter(1)
+
+/** CURVE on the side whose public key the other knows (RFC 26 of the ZeroMQ project). */
+export class CurveServer extends Mechanism {
+  readonly #curve: Curve = loadCurve()
+  readonly #keys: CurveSettings
+  #state: State = "waiting for HELLO"
+  /**
+   * The key of the cookie, until it comes back. The connection's short-term keys are in the cookie
+   * only. A key for each connection keeps the commands of one from being used on another.
+   */
+  #cookieKey: Uint8Array | undefined
+  /** The peer's last counter. */
+  #received: Uint8Array = counter(0)
+  /** The key that both short-term pairs share, and the peer's metadata. */
+  #connectionKey: Uint8Array | undefined
+  #metadata: Uint8Array | undefined
+
+  constructor(settings: HandshakeSettings, handlers: HandshakeHandlers) {
+    super(settings, handlers)
+    this.#keys = settings.curve as CurveSettings
+  }
+
+  start(): void {}
+
+  command(body: Uint8Array, isCommand: boolean): void {
+    const name = isCommand ? commandName(body) : undefined
+    const data = body.subarray(1 + (name?.length ?? 0))
+    if (this.#state === "authenticating" || this.#state === "over")
+      this.fail(`the command ${shown(name)} came too soon`, "UNSPECIFIED")
+    else if (body.length <= 1 || body.length <= (body[0] as number))
+      this.fail("a command is cut short", "MALFORMED_COMMAND_UNSPECIFIED")
+    else if (name === "HELLO" && this.#state === "waiting for HELLO") this.#hello(data)
+    else if (name === "INITIATE" && this.#state === "waiting for INITIATE") this.#initiate(data)
+    else this.unexpected(name)
+  }
+
+  authenticated(status: AuthStatus | undefined): void {
+    if (this.#state !== "authenticating") return
+    if (status !== undefined && status !== 200) {
+      this.refuse(status)
+      return
+    }
+    const routingId = this.readPeer(this.#metadata as Uint8Array, undefined)
+    if (!routingId) return
+    const key = this.#connectionKey as Uint8Array
+    const box = this.#curve.box(key, nonce("CurveZMQREADY---", READY_COUNTER), this.metadata())
+    this.handlers.send(writeCommand("READY", concat([READY_COUNTER, box])))
+    this.#connectionKey = undefined
+    this.secured = { key, isServer: true, sent: READY_COUNTER, received: this.#received }
+    this.ready(routingId)
+  }
+
+  #hello(data: Uint8Array): void {
+    if (data.length !== HELLO.bytes) {
+      const what = `a HELLO has ${data.length} bytes of data; ${HELLO.bytes} are needed`
+      this.fail(what, "MALFORMED_COMMAND_HELLO")
+      return
+    }
+    const [major, minor] = data.subarray(HELLO.at.version)
+    if (major !== VERSION[0] || minor !== VERSION[1]) {
+      const what = `a HELLO is of version ${major}.${minor}; ${VERSION.join(".")} is needed`
+      this.fail(what, "MALFORMED_COMMAND_HELLO")
+      return
+    }
+    const client = data.subarray(HELLO.at.client, HELLO.at.client + KEY_BYTES)
+    this.#received = copy(data, HELLO.at.counter, HELLO.at.counter + COUNTER_BYTES)
+    const key = this.#curve.sharedKey(client, this.#keys.secretKey)
+    const signature = nonce("CurveZMQHELLO---", this.#received)
+    if (!key || !this.#curve.open(key, signature, data.subarray(HELLO.at.box))) {
+      wipe(key)
+      this.fail("a HELLO does not open: the peer may have another server's key", "CRYPTOGRAPHIC")
+      return
+    }
+    this.#state = "waiting for INITIATE"
+    this.#welcome(client, key)
+    wipe(key)
+  }
+
+  #welcome(client: Uint8Array, key: Uint8Array): void {
+    const { publicKey, secretKey } = this.#curve.keyPair()
+    this.#cookieKey = randomBytes(KEY_BYTES)
+    const cookieNonce = randomBytes(LONG_NONCE_BYTES)
+    const kept = secretBytes(2 * KEY_BYTES)
+    kept.set(client)
+    kept.set(secretKey, KEY_BYTES)
+    const cookie = this.#curve.box(this.#cookieKey, nonce("COOKIE--", cookieNonce), kept)
+    wipe(secretKey, kept)
+    const welcomeNonce = randomBytes(LONG_NONCE_BYTES)
+    const box = this.#curve.box(
+      key,
+      nonce("WELCOME-", welcomeNonce),
+      concat([publicKey, cookieNonce, cookie]),
+    )
+    this.handlers.send(writeCommand("WELCOME", concat([welcomeNonce, box])))
+  }
+
+  #initiate(data: Uint8Array): void {
+    if (data.length < INITIATE.bytes) {
+      const what = `an INITIATE has ${data.length} bytes of data; at least ${INITIATE.bytes} are needed`
+      this.fail(what, "MALFORMED_COMMAND_INITIATE")
+      return
+    }
+    const kept = this.#curve.open(
+      this.#cookieKey as Uint8Array,
+      nonce("COOKIE--", data.subarray(0, LONG_NONCE_BYTES)),
+      data.subarray(LONG_NONCE_BYTES, COOKIE_BYTES),
+    )
+    wipe(this.#cookieKey)
+    if (!kept) {
+      this.fail("the cookie of an INITIATE is not from this connection", "CRYPTOGRAPHIC")
+      return
+    }
+    this.#openInitiate(data, kept.subarray(0, KEY_BYTES), kept.subarray(KEY_BYTES))
+    wipe(kept)
+  }
+
+  /** @param client the peer's short-term key. @param secretKey this side's. */
+  #openInitiate(data: Uint8Array, client: Uint8Array, secretKey: Uint8Array): void {
+    const received = copy(data, INITIATE.at.counter, INITIATE.at.box)
+    if (!grows(received, this.#received)) {
+      this.fail("the counter of an INITIATE is not larger than HELLO's", "INVALID_SEQUENCE")
+      return
+    }
+    this.#received = received
+    // HELLO has shown that the client's key is not of low order.
+    this.#connectionKey = this.#curve.sharedKey(client, secretKey) as Uint8Array
+    const plain = this.#curve.open(
+      this.#connectionKey,
+      nonce("CurveZMQINITIATE", received),
+      data.subarray(INITIATE.at.box),
+    )
+    if (!plain) {
+      this.fail("an INITIATE does not open", "CRYPTOGRAPHIC")
+      return
+    }
+    const longTerm = plain.subarray(0, KEY_BYTES)
+    const vouch = plain.subarray(KEY_BYTES, KEY_BYTES + VOUCH_BYTES)
+    const vouchKey = this.#curve.sharedKey(longTerm, secretKey)
+    const vouched =
+      vouchKey &&
+      this.#curve.open(
+        vouchKey,
+        nonce("VOUCH---", vouch.subarray(0, LONG_NONCE_BYTES)),
+        vouch.subarray(LONG_NONCE_BYTES),
+      )
+    wipe(vouchKey)
+    if (!vouched) {
+      this.fail("the vouch of an INITIATE is not from the owner of its key", "CRYPTOGRAPHIC")
+      return
+    }
+    if (!this.#curve.same(vouched, concat([client, this.#keys.publicKey]))) {
+      this.fail("the vouch of an INITIATE was made for another connection", "KEY_EXCHANGE")
+      return
+    }
+    this.#metadata = plain.subarray(KEY_BYTES + VOUCH_BYTES)
+    this.#state = "authenticating"
+    this.authenticate({ mechanism: "CURVE", values: [copy(longTerm, 0, KEY_BYTES)] })
+  }
+
+  over(): void {
+    this.#state = "over"
+    wipe(this.#cookieKey, this.#connectionKey)
+  }
+}
