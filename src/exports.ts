@@ -68,7 +68,7 @@ export const capability: typeof zmq.capability = zeromq.capability
  * the first socket.
  */
 export const context: typeof zmq.context = zeromq.context
-/** Makes a pair of keys for CURVE, which `lz4+tcp://` refuses. */
+/** Makes a pair of keys for CURVE. */
 export const curveKeyPair: typeof zmq.curveKeyPair = zeromq.curveKeyPair
 /** The version of libzmq inside zeromq.js. */
 export const version: typeof zmq.version = zeromq.version

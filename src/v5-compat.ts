@@ -95,7 +95,7 @@ export type SocketType = compat.SocketType
 
 /** Limits of zeromq.js's context. */
 export const Context: typeof compat.Context = zeromq.Context
-/** Makes a pair of keys for CURVE, which `lz4+tcp://` refuses. */
+/** Makes a pair of keys for CURVE. */
 export const curveKeypair: typeof compat.curveKeypair = zeromq.curveKeypair
 /** Passes on messages between two sockets. */
 export const proxy: typeof compat.proxy = zeromq.proxy

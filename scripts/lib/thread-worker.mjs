@@ -1,6 +1,5 @@
 /** Bundles the code of worker threads as text, so that starting one needs no file. */
 import * as esbuild from "esbuild"
-import { withoutCurveWasm } from "./curve-wasm.mjs"
 import { root } from "./paths.mjs"
 
 /** Leaves out the module, which the starting thread passes on compiled. @type {esbuild.Plugin} */
@@ -26,7 +25,7 @@ export async function threadWorkerCode() {
     // Keeps names, for stack traces.
     minifyWhitespace: true,
     minifySyntax: true,
-    plugins: [givenWasm, withoutCurveWasm],
+    plugins: [givenWasm],
     logLevel: "warning",
   })
   return outputFiles[0].text

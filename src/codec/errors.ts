@@ -21,6 +21,7 @@ export type ProtocolErrorCode =
   | "ERR_ZMTP_COMMAND"
   | "ERR_ZMTP_PARTS"
   | "ERR_ZMTP_MESSAGE"
+  | "ERR_ZMTP_CURVE"
 
 /**
  * The error for a peer that broke a rule of the wire format. The message says what was received and

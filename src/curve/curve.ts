@@ -2,7 +2,6 @@ import { randomFillSync } from "node:crypto"
 import { wrongValue } from "../codec/errors.js"
 import type { Pointer } from "../codec/instance.js"
 import { CurveInstance, INPUT, OUTPUT } from "./instance.js"
-import { compile } from "./module.js"
 
 export const KEY_BYTES = 32
 export const NONCE_BYTES = 24
@@ -34,12 +33,10 @@ export function wipe(...secrets: readonly (Uint8Array | undefined)[]): void {
 
 /** The boxes and keys of libsodium, on one instance of its module. */
 export class Curve {
-  readonly module: WebAssembly.Module
   readonly instance: CurveInstance
 
-  constructor(compiled: WebAssembly.Module) {
-    this.module = compiled
-    this.instance = new CurveInstance(compiled)
+  constructor(module: WebAssembly.Module) {
+    this.instance = new CurveInstance(module)
   }
 
   /** Returns a new pair of keys. */
@@ -138,20 +135,20 @@ function checked(bytes: Uint8Array, length: number): Uint8Array {
   return bytes
 }
 
-let loaded: Curve | undefined
+let first: Curve | undefined
 let opening: Curve | undefined
 
-/** Returns libsodium for this thread. The first call compiles it. */
-export function loadCurve(): Curve {
-  loaded ??= new Curve(compile())
-  return loaded
+/** Returns libsodium for this thread. The first call makes an instance of the module. */
+export function curveOf(module: WebAssembly.Module): Curve {
+  first ??= new Curve(module)
+  return first
 }
 
 /**
  * Returns the one that opens messages. What it has opened is read in place, and whoever reads it may
  * send meanwhile, which must not change its memory.
  */
-export function openingCurve(): Curve {
-  opening ??= new Curve(loadCurve().module)
+export function openingCurveOf(module: WebAssembly.Module): Curve {
+  opening ??= new Curve(module)
   return opening
 }

@@ -56,7 +56,7 @@ export function refusalOf(
   { mechanism }: Credentials,
 ): { type: "handshake:error:other" | "handshake:error:protocol"; error: Error } | undefined {
   if (typeof answer === "number") return undefined
-  if (answer === "no handler" && mechanism === "NULL") return undefined
+  if (answer === "no handler" && mechanism !== "PLAIN") return undefined
   if (answer === "no handler" || answer === "no enforced handler")
     return { type: "handshake:error:other", error: noHandler() }
   const error = Object.assign(new Error("ZAP protocol error"), { code: `ERR_${answer}` })

@@ -70,7 +70,9 @@ function readSettings(
   address: string,
   given: EndpointOptions,
 ): EndpointSettings {
-  const settings = checkEndpointOptions(given, socket.maxMessageSize, OWN_OPTIONS)
+  const isCurve = socket.securityMechanism === "curve"
+  const asked = isCurve ? underCurve(given) : given
+  const settings = checkEndpointOptions(asked, socket.maxMessageSize, OWN_OPTIONS)
   const options = own(given)
   const pipe = readPipeOptions(socket, socketType, state)
   const { conflate, receiveHighWaterMark } = pipe
@@ -102,9 +104,27 @@ function readSettings(
       zapEnforceDomain,
       handshake.routingId,
     ),
-    authenticates: handshake.plainServer || handshake.authenticate,
+    authenticates:
+      handshake.plainServer || handshake.authenticate || handshake.curve?.isServer === true,
     receiveHighWaterBytes,
     pipe,
     immediate: socket.immediate,
+  }
+}
+
+/**
+ * Lengths tell an observer about content, so under CURVE nothing is compressed, and nothing put
+ * together, unless that is asked for.
+ */
+function underCurve(given: EndpointOptions): EndpointOptions {
+  if (typeof given !== "object" || given === null) return given
+  const { level, acceleration, dictionary, autoDictionary, arenas } = own(given)
+  const isAsked =
+    [level, acceleration, dictionary].some((value) => value !== undefined) ||
+    (autoDictionary !== undefined && autoDictionary !== false)
+  return {
+    ...given,
+    ...(isAsked ? {} : { level: "none" }),
+    ...(arenas === undefined || arenas === "auto" ? { arenas: false } : {}),
   }
 }

@@ -28,12 +28,6 @@ const REFUSED = {
   socksProxy: null,
 }
 
-/** Options that choose a security mechanism. */
-const MECHANISM_OPTIONS = {
-  curve: "curveServer, curveServerKey and the other keys",
-  gssapi: "gssapiServer and the other options of GSSAPI",
-}
-
 /** The types that the option `conflate` applies to. */
 const CONFLATING: ReadonlySet<SocketTypeName> = new Set(["PUB", "SUB", "DEALER", "PULL", "PUSH"])
 
@@ -79,7 +73,7 @@ export function readTcpOptions(
 /**
  * Reads the settings of a socket's handshakes.
  *
- * @throws Error with code ENOTSUP for CURVE and GSSAPI.
+ * @throws Error with code ENOTSUP for GSSAPI.
  */
 export function readHandshakeSettings(
   socket: Socket,
@@ -89,23 +83,25 @@ export function readHandshakeSettings(
   revision: number,
 ): HandshakeSettings {
   const { securityMechanism } = socket
-  if (securityMechanism !== null && securityMechanism !== "plain")
+  if (securityMechanism === "gssapi")
     throw mistake(
       "ENOTSUP",
       endpoint,
-      `cannot be used with ${securityMechanism.toUpperCase()}, which encrypts parts before they can be compressed`,
-      `leave ${MECHANISM_OPTIONS[securityMechanism]} unset, or use tcp://`,
+      "cannot be used with GSSAPI, which encrypts parts before they can be compressed",
+      "leave gssapiServer and the other options of GSSAPI unset, or use tcp://",
     )
   const isPlain = securityMechanism === "plain"
+  const isCurve = securityMechanism === "curve"
   return {
     socketType,
-    mechanism: isPlain ? "PLAIN" : "NULL",
+    mechanism: isCurve ? "CURVE" : isPlain ? "PLAIN" : "NULL",
     plainServer: isPlain && socket.plainServer,
     username: Buffer.from((isPlain && socket.plainUsername) || ""),
     password: Buffer.from((isPlain && socket.plainPassword) || ""),
     routingId: state.routingId ?? Buffer.alloc(0),
     authenticate: (socket.zapDomain ?? "") !== "",
     revision,
+    curve: isCurve ? state.curveKeys.settings(socket.curveServer) : undefined,
   }
 }
 

@@ -2,6 +2,7 @@ import { AsyncResource } from "node:async_hooks"
 import type { Socket } from "zeromq"
 import type { TypeOptions } from "../patterns/socket-type.js"
 import type { Core } from "./core.js"
+import { CurveKeys } from "./curve-keys.js"
 import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
 import type { Monitor } from "./monitor.js"
@@ -78,6 +79,7 @@ export class SocketState {
   routingId: Buffer | undefined
   connectRoutingId: Buffer | undefined
   readonly acceptFilters: string[] = []
+  readonly curveKeys: CurveKeys = new CurveKeys()
   /** Subscriptions in the order in which they were made: the socket core may be created later. */
   readonly subscriptions: [subscribe: boolean, topic: Buffer][] = []
   /** Joined groups, as latin1 strings. */
@@ -157,6 +159,7 @@ export class SocketState {
     else if (option === OPTION.routingId) this.routingId = bytes
     else if (option === OPTION.connectRoutingId) this.connectRoutingId = bytes
     else if (option === OPTION.welcomeMessage) this.typeOptions.welcomeMessage = bytes
+    else if (this.curveKeys.set(option, bytes)) return
     else if (option === OPTION.tcpAcceptFilter) {
       if (value === null || value.length === 0) this.acceptFilters.length = 0
       else this.acceptFilters.push(bytes.toString())

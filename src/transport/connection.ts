@@ -8,6 +8,7 @@ import { writeCommand } from "../zmtp/commands.js"
 import type { AuthStatus, HandshakeEvent, HandshakeReason } from "../zmtp/handshake.js"
 import { Session, type SessionHandlers } from "../zmtp/session.js"
 import type { Channel, ChannelHandlers } from "./channel.js"
+import { ConnectionCipher } from "./connection-cipher.js"
 import { ConnectionEncoding } from "./connection-encoding.js"
 import { Deadline } from "./deadline.js"
 import { destroyLater } from "./farewell.js"
@@ -52,6 +53,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   readonly #session: Session
   readonly #reader: SocketReader
   readonly #writer: SocketWriter
+  /** Set with CURVE once the handshake is over. */
+  #cipher: ConnectionCipher | undefined
   #heartbeat: Heartbeat | undefined
   /** The limits of the handshake and of the farewell. */
   #limit: Deadline | undefined
@@ -149,7 +152,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
     const begunAt = encoding?.beginWrite() ?? 0
-    this.#writer.write(chunk)
+    this.#writer.write(this.#cipher ? this.#cipher.sealChunk(chunk) : chunk)
     encoding?.wrote(chunk, begunAt, this.#writer.isFull)
   }
 
@@ -169,7 +172,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
 
   /** Sends a frame that is not part of a message. */
   send(bytes: Uint8Array): void {
-    this.#writer.write(bytes)
+    if (this.#closed) return
+    this.#writer.write(this.#cipher ? this.#cipher.seal(bytes) : bytes)
   }
 
   waitToSend(): void {
@@ -202,6 +206,12 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   data(chunk: Uint8Array): void {
     this.#heartbeat?.heard()
     this.#reader.read(chunk)
+    const violation = this.#cipher?.violation
+    if (violation) this.failed(violation.error, violation.reason)
+  }
+
+  opened(received: Uint8Array): Uint8Array {
+    return this.#cipher ? this.#cipher.open(received) : received
   }
 
   landing(): Uint8Array | undefined {
@@ -280,6 +290,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#limit?.clear()
     this.#limit = undefined
     this.#stage = "traffic"
+    const { handshake, settings } = this.#options
+    const { secured } = this.#session
+    if (handshake.curve && secured)
+      this.#cipher = new ConnectionCipher(handshake.curve, secured, settings.budgetBytes)
     if (this.#options.heartbeat.intervalMs > 0)
       this.#heartbeat = new Heartbeat(this, this.#options.heartbeat)
     if (!this.encoding && this.peerRevision !== undefined) {
@@ -365,6 +379,8 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#reader.readRest()
     this.#heartbeat?.stop() // readRest() may have started it, with a PING
     this.encoding?.close()
+    this.#session.close()
+    this.#cipher?.close()
     const error = this.#error ?? this.#socket.errored ?? undefined
     const ending = { error, stage: this.#stage, final: this.#final, counts: this.counts }
     this.#reader.close()

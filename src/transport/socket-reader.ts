@@ -41,6 +41,8 @@ interface ReaderEvents {
   failed(error: Error): void
   /** Received bytes wait until the sink has room. */
   paused(): void
+  /** Returns the frames in bytes received after the handshake, which may be encrypted. */
+  opened(received: Uint8Array): Uint8Array
 }
 
 /** A reused target for counting. */
@@ -119,8 +121,10 @@ export class SocketReader implements Readable, TranscoderSink {
   /** Reads a chunk of the stream. It is valid during the call only. */
   read(chunk: Uint8Array): void {
     if (this.#isDiscarding) return
-    const frames = this.#session.isReady ? chunk : this.#readHandshake(chunk)
-    if (this.#isDiscarding || frames.length === 0) return
+    const received = this.#session.isReady ? chunk : this.#readHandshake(chunk)
+    if (this.#isDiscarding || received.length === 0) return
+    const frames = this.#connection.opened(received)
+    if (frames.length === 0) return
     if (this.#isStopped || this.#isInLine || !mayReadNow(this)) {
       this.#receiver.keep(frames)
       if (!this.#isStopped) this.#getInLine()

@@ -1,12 +1,5 @@
 import { concat } from "../codec/arrays.js"
-import {
-  type Curve,
-  KEY_BYTES,
-  type KeyPair,
-  loadCurve,
-  randomBytes,
-  wipe,
-} from "../curve/curve.js"
+import { type Curve, curveOf, KEY_BYTES, type KeyPair, randomBytes, wipe } from "../curve/curve.js"
 import { commandName, writeCommand } from "./commands.js"
 import {
   COOKIE_BYTES,
@@ -35,7 +28,7 @@ const INITIATE_COUNTER = counter(2)
 
 /** CURVE on the side that knows the other's public key (RFC 26 of the ZeroMQ project). */
 export class CurveClient extends Mechanism {
-  readonly #curve: Curve = loadCurve()
+  readonly #curve: Curve
   readonly #keys: CurveSettings
   #state: State = "waiting for WELCOME"
   /** The keys of this connection, until the handshake is over. */
@@ -48,6 +41,7 @@ export class CurveClient extends Mechanism {
   constructor(settings: HandshakeSettings, handlers: HandshakeHandlers) {
     super(settings, handlers)
     this.#keys = settings.curve as CurveSettings
+    this.#curve = curveOf(this.#keys.module)
     this.#shortTerm = this.#curve.keyPair()
   }
 

@@ -1,5 +1,5 @@
 import { concat, copy } from "../codec/arrays.js"
-import { type Curve, KEY_BYTES, loadCurve, randomBytes, secretBytes, wipe } from "../curve/curve.js"
+import { type Curve, curveOf, KEY_BYTES, randomBytes, secretBytes, wipe } from "../curve/curve.js"
 import { commandName, writeCommand } from "./commands.js"
 import {
   COOKIE_BYTES,
@@ -28,7 +28,7 @@ const READY_COUNTER = counter(1)
 
 /** CURVE on the side whose public key the other knows (RFC 26 of the ZeroMQ project). */
 export class CurveServer extends Mechanism {
-  readonly #curve: Curve = loadCurve()
+  readonly #curve: Curve
   readonly #keys: CurveSettings
   #state: State = "waiting for HELLO"
   /**
@@ -45,6 +45,7 @@ export class CurveServer extends Mechanism {
   constructor(settings: HandshakeSettings, handlers: HandshakeHandlers) {
     super(settings, handlers)
     this.#keys = settings.curve as CurveSettings
+    this.#curve = curveOf(this.#keys.module)
   }
 
   start(): void {}

@@ -23,8 +23,9 @@ export interface HandshakeSettings {
   curve?: CurveSettings | undefined
 }
 
-/** The long-term keys of CURVE, each of 32 bytes. */
+/** The long-term keys of CURVE, each of 32 bytes, and the module that works with them. */
 export interface CurveSettings {
+  module: WebAssembly.Module
   /** Whether this side is the server. */
   isServer: boolean
   publicKey: Uint8Array

@@ -222,7 +222,7 @@ export class Session implements RelaySink, HandshakeHandlers {
     const { mechanism, major, minor } = readGreeting(greeting)
     if (mechanism !== this.#settings.mechanism) {
       const detail =
-        mechanism === "NULL" || mechanism === "PLAIN"
+        mechanism === "NULL" || mechanism === "PLAIN" || mechanism === "CURVE"
           ? `asks for ${mechanism}; this side has ${this.#settings.mechanism}`
           : describeGreeting(greeting)
       const error = new ProtocolError("ERR_ZMTP_GREETING", `the greeting ${detail}`)

@@ -409,24 +409,10 @@ describe("options with an endpoint of another scheme are refused with the reason
 })
 
 describe("errors for socket options that lz4+tcp:// does not support", () => {
-  const keys = zeromq.curveKeyPair()
   const address = "lz4+tcp://127.0.0.1:5555"
   const says = (rest: string) => `Operation not supported: "${address}" ${rest}`
-  const curve = says(
-    "cannot be used with CURVE, which encrypts parts before they can be compressed (leave curveServer, curveServerKey and the other keys unset, or use tcp://)",
-  )
 
   test.each<[string, object, message: string]>([
-    ["curveServer", { curveServer: true, curveSecretKey: keys.secretKey }, curve],
-    [
-      "curveServerKey",
-      {
-        curveServerKey: keys.publicKey,
-        curvePublicKey: keys.publicKey,
-        curveSecretKey: keys.secretKey,
-      },
-      curve,
-    ],
     [
       "sendBufferSize",
       { sendBufferSize: 4096 },

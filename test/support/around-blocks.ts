@@ -84,6 +84,7 @@ process.once("uncaughtException", ({ message }) => {
     ]).flat(),
   },
   "docs/codec.md: `zeromq-lz4/codec`": {},
+  "docs/curve.md: CURVE": { after: closing("push", "pull"), prints: ["a secret"] },
   "docs/codec.md: In browsers and workerd": {
     // Node imports .wasm files in its own way. workerd itself runs test/package/consumer/worker.mjs.
     replace: [

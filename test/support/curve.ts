@@ -1,11 +1,15 @@
 /** Keys and handshakes of CURVE for tests. */
-import { loadCurve, secretBytes } from "../../src/curve/curve.js"
+import { curveOf, openingCurveOf, secretBytes } from "../../src/curve/curve.js"
+import { curveModule } from "../../src/curve/module.js"
 import type { CurveSettings, HandshakeSettings } from "../../src/zmtp/mechanism.js"
+
+export const curve = curveOf(curveModule())
+export const openingCurve = openingCurveOf(curveModule())
 
 /** A pair of keys that any seed gives again. */
 export function pair(seed: number) {
   const secretKey = secretBytes(32).fill(seed)
-  return { publicKey: loadCurve().publicKey(secretKey), secretKey }
+  return { publicKey: curve.publicKey(secretKey), secretKey }
 }
 
 const none = new Uint8Array(0)
@@ -24,7 +28,14 @@ export function curveSettings(
     username: none,
     password: none,
     routingId: none,
-    curve: { isServer: false, publicKey: none, secretKey: none, serverKey: none, ...keys },
+    curve: {
+      module: curveModule(),
+      isServer: false,
+      publicKey: none,
+      secretKey: none,
+      serverKey: none,
+      ...keys,
+    },
     ...rest,
   }
 }

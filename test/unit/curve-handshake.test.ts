@@ -2,16 +2,15 @@
 import { describe, expect, test, vi } from "vitest"
 
 import { Opener, Sealer } from "../../src/curve/cipher.js"
-import { loadCurve, openingCurve, randomBytes } from "../../src/curve/curve.js"
+import { randomBytes } from "../../src/curve/curve.js"
 import type { AuthStatus, HandshakeSettings } from "../../src/zmtp/mechanism.js"
 import { Session } from "../../src/zmtp/session.js"
-import { curveSettings, pair } from "../support/curve.js"
+import { curve, curveSettings, openingCurve, pair } from "../support/curve.js"
 import { flipped } from "../support/flipped.js"
 import { lowOrderPoints } from "../support/libsodium.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, GREETING_BYTES, greeting, parseStream } from "../support/zmtp.js"
 
-const curve = loadCurve()
 const ascii = (text: string): Uint8Array => Buffer.from(text, "latin1")
 const serverKeys = pair(1)
 const clientKeys = pair(2)
@@ -111,7 +110,7 @@ function exchange(from: Side, to: Side): void {
     counter: sending.sent,
   })
   const opener = new Opener(
-    openingCurve(),
+    openingCurve,
     { key: receiving.key, ofServer: !receiving.isServer, counter: receiving.received },
     1000,
   )

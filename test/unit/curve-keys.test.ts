@@ -2,9 +2,9 @@
 import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import * as zmq from "zeromq"
-
-import { loadCurve, randomBytes } from "../../src/curve/curve.js"
+import { randomBytes } from "../../src/curve/curve.js"
 import { formatKey, parseKey } from "../../src/curve/keys.js"
+import { curve } from "../support/curve.js"
 
 test("RFC 32's example", () => {
   const bytes = Uint8Array.of(0x86, 0x4f, 0xd2, 0x6f, 0xb5, 0x59, 0xf7, 0x5b)
@@ -28,7 +28,7 @@ test("zeromq.js's pairs of keys", () => {
     const { publicKey, secretKey } = zmq.curveKeyPair()
     const secret = parseKey("curveSecretKey", secretKey)
     expect(formatKey(secret)).toBe(secretKey)
-    expect(formatKey(loadCurve().publicKey(secret))).toBe(publicKey)
+    expect(formatKey(curve.publicKey(secret))).toBe(publicKey)
   }
 })
 

@@ -3,16 +3,16 @@ import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { afterEach, describe, expect, test } from "vitest"
 import * as zmq from "zeromq"
+import * as lz4 from "zeromq-lz4"
 
 import { Opener, Sealer } from "../../src/curve/cipher.js"
-import { loadCurve, openingCurve, randomBytes } from "../../src/curve/curve.js"
+import { randomBytes } from "../../src/curve/curve.js"
 import { parseKey } from "../../src/curve/keys.js"
 import type { HandshakeSettings } from "../../src/zmtp/mechanism.js"
 import { Session } from "../../src/zmtp/session.js"
-import { curveSettings } from "../support/curve.js"
+import { curve, curveSettings, openingCurve } from "../support/curve.js"
 import { COMMAND, frame, message } from "../support/zmtp.js"
 
-const curve = loadCurve()
 const serverText = zmq.curveKeyPair()
 const clientText = zmq.curveKeyPair()
 const keys = ({ publicKey, secretKey }: ReturnType<typeof zmq.curveKeyPair>) => ({
@@ -77,7 +77,7 @@ class Peer {
     const { key, isServer, sent, received } = this.#session.secured ?? expect.fail("no keys")
     this.#sealer = new Sealer(curve, { key, ofServer: isServer, counter: sent })
     const theirs = { key, ofServer: !isServer, counter: received }
-    this.#opener = new Opener(openingCurve(), theirs, Number.POSITIVE_INFINITY)
+    this.#opener = new Opener(openingCurve, theirs, Number.POSITIVE_INFINITY)
   }
 
   #read(chunk: Uint8Array): void {
@@ -253,3 +253,28 @@ test("libzmq refuses what is sent in the clear after the handshake", async () =>
   peer.sendInTheClear(frame(Buffer.from("hello")))
   await peer.until(isClosed)
 })
+
+test.each([{ thread: false }, { thread: true }])(
+  "an lz4+tcp:// socket with %o refuses the same, and says why",
+  async (options) => {
+    const pull = kept(new lz4.Pull({ linger: 0, ...asServer }))
+    await pull.bind("lz4+tcp://127.0.0.1:*", options)
+    const refused = new Promise<string>((resolve) => {
+      pull.lz4.on("protocolError", ({ error }) => resolve(error.message))
+    })
+    const event = new Promise<string | undefined>((resolve) => {
+      pull.events.on("handshake:error:protocol", ({ error }) => resolve(error.code))
+    })
+    const port = Number(pull.lastEndpoint?.split(":").at(-1))
+    const settings = client({ socketType: "PUSH" })
+    const peer = kept(new Peer(connect(port, "127.0.0.1"), settings))
+    await peer.until(isReady)
+    // As in the plain form of a part.
+    peer.send(message(Buffer.from("\0\0\0\0sealed")))
+    expect(String(await pull.receive())).toBe("sealed")
+    peer.sendInTheClear(message(Buffer.from("\0\0\0\0in the clear")))
+    await peer.until(isClosed)
+    expect(await refused).toBe("ERR_ZMTP_CURVE: a frame is no MESSAGE: the peer does not encrypt")
+    expect(await event).toBe("ERR_ZMTP_UNEXPECTED_COMMAND")
+  },
+)

@@ -2,15 +2,14 @@
 import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync } from "node:crypto"
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
-
 import { CipherError, type Direction, Opener, Sealer } from "../../src/curve/cipher.js"
-import { loadCurve, openingCurve, randomBytes } from "../../src/curve/curve.js"
+import { randomBytes } from "../../src/curve/curve.js"
+import { curve, openingCurve } from "../support/curve.js"
 import { flipped } from "../support/flipped.js"
 import { lowOrderPoints, printed, vector } from "../support/libsodium.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame, frameHead, MORE } from "../support/zmtp.js"
 
-const curve = loadCurve()
 const hex = (bytes: Uint8Array | undefined) => bytes && Buffer.from(bytes).toString("hex")
 
 describe("libsodium's published vectors", () => {
@@ -146,7 +145,7 @@ const direction = (counter = 0n): Direction => {
 
 function ends(given = direction(), maxBytes = Number.POSITIVE_INFINITY) {
   const sealer = new Sealer(curve, given)
-  const opener = new Opener(openingCurve(), given, maxBytes)
+  const opener = new Opener(openingCurve, given, maxBytes)
   return {
     seal: (frames: Uint8Array) => sealer.seal(frames),
     /** Opens chunks, and returns all frames and the error. */

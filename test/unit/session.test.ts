@@ -365,7 +365,7 @@ describe.each([0, 1])("NULL with a peer of ZMTP 3.%i", (minor) => {
       side: {},
       stream: [greeting({ minor, mechanism: "CURVE" })],
       sends: [],
-      tells: [/^failed MECHANISM_MISMATCH: ERR_ZMTP_GREETING: .*"CURVE"; NULL and PLAIN/],
+      tells: [/^failed MECHANISM_MISMATCH: ERR_ZMTP_GREETING: .*CURVE; this side has NULL/],
     },
     {
       what: "a mechanism of any bytes in the greeting",

@@ -1,0 +1,39 @@
+import { curveOf, KEY_BYTES } from "../curve/curve.js"
+import { parseKey } from "../curve/keys.js"
+import { curveModule } from "../curve/module.js"
+import type { CurveSettings } from "../zmtp/mechanism.js"
+import { OPTION } from "./zmq-numbers.js"
+
+/** The options that hold keys, which cannot be read back. */
+const NAMES: Readonly<Record<number, "publicKey" | "secretKey" | "serverKey" | undefined>> = {
+  [OPTION.curvePublicKey]: "publicKey",
+  [OPTION.curveSecretKey]: "secretKey",
+  [OPTION.curveServerKey]: "serverKey",
+}
+/** libzmq's value of a key that was never set. */
+const UNSET = new Uint8Array(KEY_BYTES)
+
+/** The keys of a socket, as they were set. */
+export class CurveKeys {
+  readonly #keys: Record<"publicKey" | "secretKey" | "serverKey", Uint8Array> = {
+    publicKey: UNSET,
+    secretKey: UNSET,
+    serverKey: UNSET,
+  }
+
+  /** Sets a key that zeromq.js has accepted. Returns whether the option is one. */
+  set(option: number, value: Uint8Array): boolean {
+    const name = NAMES[option]
+    if (name) this.#keys[name] = parseKey(name, value)
+    return name !== undefined
+  }
+
+  /** Returns the settings of handshakes with these keys. */
+  settings(isServer: boolean): CurveSettings {
+    const module = curveModule()
+    const { publicKey, secretKey, serverKey } = this.#keys
+    // A server's own public key need not be set.
+    const own = isServer ? curveOf(module).publicKey(secretKey) : publicKey
+    return { module, isServer, publicKey: own, secretKey, serverKey }
+  }
+}

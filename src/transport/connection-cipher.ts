@@ -1,0 +1,72 @@
+import { Chunk } from "../codec/chunk.js"
+import { ProtocolError } from "../codec/errors.js"
+import { CipherError, type CipherReason, Opener, Sealer } from "../curve/cipher.js"
+import { curveOf, openingCurveOf, wipe } from "../curve/curve.js"
+import { COMMAND_MAX_BYTES } from "../zmtp/commands.js"
+import type { CurveSettings, Secured } from "../zmtp/mechanism.js"
+
+/**
+ * Bytes that the form of a part can have more than its plaintext: the head of LZ4M, and an arena, a
+ * dictionary or a command in its place.
+ */
+const FORM_EXTRA_BYTES = COMMAND_MAX_BYTES
+/** Maximum number of bytes by which LZ4 makes a part longer, as a share of it. */
+const LZ4_EXPANSION = 1 / 255
+
+/** The rule that a peer broke. */
+export interface Violation {
+  error: ProtocolError
+  reason: CipherReason
+}
+
+/** The encryption of a connection with CURVE, from the end of its handshake on. */
+export class ConnectionCipher {
+  readonly #sealer: Sealer
+  readonly #opener: Opener
+  /** Set once the peer has broken a rule. */
+  violation: Violation | undefined
+
+  /** @param budgetBytes maximum plaintext of one message; -1 is no limit. */
+  constructor({ module }: CurveSettings, secured: Secured, budgetBytes: number) {
+    const { key, isServer, sent, received } = secured
+    const maxBytes =
+      budgetBytes < 0
+        ? Number.POSITIVE_INFINITY
+        : Math.ceil(budgetBytes * (1 + LZ4_EXPANSION)) + FORM_EXTRA_BYTES
+    this.#sealer = new Sealer(curveOf(module), { key, ofServer: isServer, counter: sent })
+    const theirs = { key, ofServer: !isServer, counter: received }
+    this.#opener = new Opener(openingCurveOf(module), theirs, maxBytes)
+    wipe(key)
+  }
+
+  /** Returns sealed frames in memory of their own. */
+  seal(frames: Uint8Array): Uint8Array {
+    return this.#sealer.seal(frames)
+  }
+
+  /** Returns a chunk with the sealed messages of another, which it releases. */
+  sealChunk(chunk: Chunk): Chunk {
+    const sealed = new Chunk(this.#sealer.seal(chunk.bytes), chunk, undefined, 0)
+    chunk.release()
+    return sealed
+  }
+
+  /** Returns the frames in received bytes. Sets `violation` if they do not go on. */
+  open(received: Uint8Array): Uint8Array {
+    const pieces: Uint8Array[] = []
+    try {
+      this.#opener.open(received, (frames) => pieces.push(new Uint8Array(frames)))
+    } catch (error) {
+      if (!(error instanceof CipherError)) throw error
+      const { reason, message } = error
+      this.violation = { error: new ProtocolError("ERR_ZMTP_CURVE", message), reason }
+    }
+    const [first] = pieces
+    return pieces.length === 1 && first ? first : Buffer.concat(pieces)
+  }
+
+  close(): void {
+    this.#sealer.close()
+    this.#opener.close()
+  }
+}
