@@ -1,10 +1,20 @@
 /** Keys and handshakes of CURVE for tests. */
+import { createHash } from "node:crypto"
+
 import { curveOf, openingCurveOf, secretBytes } from "../../src/curve/curve.js"
 import { curveModule } from "../../src/curve/module.js"
 import type { CurveSettings, HandshakeSettings } from "../../src/zmtp/mechanism.js"
 
 export const curve = curveOf(curveModule())
 export const openingCurve = openingCurveOf(curveModule())
+
+let drawn = 0
+
+/** Returns bytes that look random, and are the same each time. */
+export function someBytes(length: number): Uint8Array<ArrayBuffer> {
+  const digest = createHash("shake256", { outputLength: length }).update(`${drawn++}`).digest()
+  return new Uint8Array(digest)
+}
 
 /** A pair of keys that any seed gives again. */
 export function pair(seed: number) {

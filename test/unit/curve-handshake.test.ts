@@ -2,10 +2,9 @@
 import { describe, expect, test, vi } from "vitest"
 
 import { Opener, Sealer } from "../../src/curve/cipher.js"
-import { randomBytes } from "../../src/curve/curve.js"
 import type { AuthStatus, HandshakeSettings } from "../../src/zmtp/mechanism.js"
 import { Session } from "../../src/zmtp/session.js"
-import { curve, curveSettings, openingCurve, pair } from "../support/curve.js"
+import { curve, curveSettings, openingCurve, pair, someBytes } from "../support/curve.js"
 import { flipped } from "../support/flipped.js"
 import { lowOrderPoints } from "../support/libsodium.js"
 import { concat } from "../support/wire.js"
@@ -446,7 +445,7 @@ test("a HELLO leaves no key behind but the cookie's, and the end of the session 
 test("the keys of a connection are wiped when its handshake is over", () => {
   const secrets: Uint8Array[] = []
   const keyPair = vi.spyOn(curve, "keyPair").mockImplementation(() => {
-    const secretKey = randomBytes(32)
+    const secretKey = someBytes(32)
     secrets.push(secretKey)
     return { publicKey: curve.publicKey(secretKey), secretKey }
   })

@@ -3,8 +3,7 @@ import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync }
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { CipherError, type Direction, Opener, Sealer } from "../../src/curve/cipher.js"
-import { randomBytes } from "../../src/curve/curve.js"
-import { curve, openingCurve } from "../support/curve.js"
+import { curve, openingCurve, someBytes } from "../support/curve.js"
 import { flipped } from "../support/flipped.js"
 import { lowOrderPoints, printed, vector } from "../support/libsodium.js"
 import { concat } from "../support/wire.js"
@@ -70,7 +69,7 @@ test("X25519 is Node's", () => {
     const { d = "" } = theirs.privateKey.export({ format: "jwk" })
     expect(hex(shared)).toBe(hex(curve.sharedKey(ours.publicKey, Buffer.from(d, "base64url"))))
     expect(point).toHaveLength(32)
-    const counter = randomBytes(8)
+    const counter = someBytes(8)
     expect(hex(curve.box(point, concat(new Uint8Array(16), counter), new Uint8Array(99)))).toBe(
       hex(sealWithKey(shared, counter, 99)),
     )
@@ -99,9 +98,9 @@ test("X25519 is Node's", () => {
 })
 
 test("a box with any changed byte, or of another length, does not open", () => {
-  const key = randomBytes(32)
-  const nonce = randomBytes(24)
-  const box = curve.box(key, nonce, randomBytes(70))
+  const key = someBytes(32)
+  const nonce = someBytes(24)
+  const box = curve.box(key, nonce, someBytes(70))
   for (let i = 0; i < box.length; i++) {
     expect(curve.open(key, nonce, flipped(box, i))).toBeUndefined()
     expect(curve.open(key, nonce, box.subarray(0, i))).toBeUndefined()
@@ -111,7 +110,7 @@ test("a box with any changed byte, or of another length, does not open", () => {
 })
 
 test("keys and nonces of another length are refused", () => {
-  const key = randomBytes(32)
+  const key = someBytes(32)
   expect(() => curve.publicKey(key.subarray(1))).toThrow(/31 bytes .* 32 are needed/)
   expect(() => curve.sharedKey(key, new Uint8Array(33))).toThrow(/33 bytes/)
   expect(() => curve.box(key, key, key)).toThrow(/32 bytes .* 24 are needed/)
@@ -119,8 +118,8 @@ test("keys and nonces of another length are refused", () => {
 })
 
 test("no secret stays in scratch memory", () => {
-  const key = randomBytes(32)
-  const plain = randomBytes(500)
+  const key = someBytes(32)
+  const plain = someBytes(500)
   curve.open(key, key.subarray(0, 24), curve.box(key, key.subarray(0, 24), plain))
   curve.sharedKey(curve.publicKey(key), key)
   const { bytes } = curve.instance
@@ -129,7 +128,7 @@ test("no secret stays in scratch memory", () => {
 })
 
 test("same() compares whole arrays", () => {
-  const one = randomBytes(40)
+  const one = someBytes(40)
   expect(curve.same(one, one.slice())).toBe(true)
   expect(curve.same(one, flipped(one, 39, 0x80))).toBe(false)
   expect(curve.same(one, one.subarray(1))).toBe(false)
@@ -140,7 +139,7 @@ test("same() compares whole arrays", () => {
 const direction = (counter = 0n): Direction => {
   const bytes = new Uint8Array(8)
   new DataView(bytes.buffer).setBigUint64(0, counter)
-  return { key: randomBytes(32), ofServer: true, counter: bytes }
+  return { key: someBytes(32), ofServer: true, counter: bytes }
 }
 
 function ends(given = direction(), maxBytes = Number.POSITIVE_INFINITY) {
@@ -168,7 +167,7 @@ function ends(given = direction(), maxBytes = Number.POSITIVE_INFINITY) {
 }
 
 const KiB = 1024
-const noise = randomBytes(1 << 20)
+const noise = someBytes(1 << 20)
 
 test("frames of any size come back, cut anywhere", () => {
   const flags = fc.constantFrom(0, MORE, COMMAND)
