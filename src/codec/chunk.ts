@@ -96,6 +96,11 @@ export class Chunk implements Content {
     return pieces
   }
 
+  /** The bytes in the same order, where nobody changes memory meanwhile. */
+  get arrays(): Uint8Array[] {
+    return this.pieces.map((piece) => ("part" in piece ? piece.part : piece))
+  }
+
   /** Returns whether a peer that is sent messages in `packing` can read this chunk. */
   fits(packing: Packing): boolean {
     return packing === this.packing || (packing === "arenas" && this.packing === "parts")

@@ -263,7 +263,7 @@ export class Sender {
 
   /** Returns the plain frames of an encoded chunk, in memory of their own. */
   plainFrames(chunk: Chunk): Uint8Array {
-    const encoded = chunk.pieces.map((piece) => ("part" in piece ? piece.part : piece))
+    const encoded = chunk.arrays
     if (chunk.packing === "frames") return concat(encoded)
     const pieces: Uint8Array[] = []
     const sink = { take: (piece: Uint8Array) => pieces.push(new Uint8Array(piece)) > 0 }

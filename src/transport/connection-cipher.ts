@@ -1,3 +1,4 @@
+import { concat } from "../codec/arrays.js"
 import { Chunk } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
 import { CipherError, type CipherReason, Opener, Sealer } from "../curve/cipher.js"
@@ -46,7 +47,8 @@ export class ConnectionCipher {
 
   /** Returns a chunk with the sealed messages of another, which it releases. */
   sealChunk(chunk: Chunk): Chunk {
-    const sealed = new Chunk(this.#sealer.seal(chunk.bytes), chunk, undefined, 0)
+    const frames = chunk.references.length === 0 ? chunk.bytes : concat(chunk.arrays)
+    const sealed = new Chunk(this.#sealer.seal(frames), chunk, undefined, 0)
     chunk.release()
     return sealed
   }
