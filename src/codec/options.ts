@@ -38,7 +38,8 @@ export interface Lz4Options {
    * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. "none":
    * nothing is compressed; no dictionary is shipped, and no arena is made. "adaptive", for sockets
    * only: the level that transfers most messages, measured for each connection, from no compression
-   * to level 9. A connection that neither the network nor the processor limits uses level 0.
+   * to level 9. A connection that neither the network nor the processor limits uses level 0, and
+   * one of many that send little each uses none while together they keep their thread busy.
    * `lz4.connections` has the current choice. Fix a level to save bytes at any cost. Default:
    * "adaptive" for sockets, 0 for the bridge.
    */

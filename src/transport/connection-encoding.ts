@@ -5,10 +5,13 @@ import { clockMs } from "../codec/runtime.js"
 import type { Sender } from "../codec/sender.js"
 import { EffortMeter, groupMeter, knownGroupMeter, type Measured } from "./effort-meter.js"
 import { NetworkMeter } from "./network-meter.js"
+import { type ThreadEffort, threadEffort } from "./thread-effort.js"
 import type { ConnectionOptions, Encoding } from "./transport.js"
 
 /** Plaintext in bytes that a connection sends before it is measured: most send little, or seldom. */
 const MEASURED_BYTES = 1 << 20
+/** Milliseconds in which a connection sends as much if it takes a large part of the thread's time. */
+const MUCH_MS = 100
 
 /** The encoding of a connection's messages. It is measured from when its effort starts to matter. */
 export class ConnectionEncoding implements Encoding, Recipient {
@@ -19,11 +22,16 @@ export class ConnectionEncoding implements Encoding, Recipient {
   readonly #sender: Sender
   readonly #connection: { effortChanged(): void }
   #isClosed = false
-  /** Plaintext sent before the measurement. */
-  #unmeasuredBytes = 0
+  /** Plaintext sent before the measurement, and later since `#sentSince`, in bytes. */
+  #sentBytes = 0
+  #sentSince = 0
   #network: NetworkMeter | undefined
-  /** Chooses the effort, for this connection or for a group of them. */
-  #meter: EffortMeter | undefined
+  /** Whether the network has made the connection wait, or it has sent much: its own effort matters then. */
+  #isWeighty = false
+  /** Chooses the effort, for this connection, for a group of them, or for all of the thread. */
+  #meter: EffortMeter | ThreadEffort | undefined
+  /** The effort of the thread that the connection was told last. */
+  #threadEffort: number | undefined
 
   constructor({ settings, sender }: ConnectionOptions, connection: { effortChanged(): void }) {
     this.#settings = settings
@@ -49,20 +57,34 @@ export class ConnectionEncoding implements Encoding, Recipient {
   get effort(): number {
     // A chunk for several connections is encoded by the effort of the first one.
     const meter = this.#meter ?? knownGroupMeter(this.sender)
+    if (meter === threadEffort) return this.#threadEffort ?? this.#settings.effort
     return meter?.effort ?? this.#settings.effort
   }
 
   applyEffort(group?: readonly Measured[], sender: Sender = this.sender): void {
     if (!this.#settings.adaptive) return
-    if (!this.#network) {
-      sender.effort = this.#settings.effort
-      return
-    }
+    const known = knownGroupMeter(sender)
     // The last connection of a group must not go on with the group's measurements.
-    const isGrouped = this.#meter !== undefined && this.#meter === knownGroupMeter(sender)
-    if (group && (group.length > 1 || isGrouped)) this.#meter = groupMeter(sender, group)
-    else if (this.#meter === undefined) this.#meter = new EffortMeter([this.#network])
-    sender.effort = this.#meter.next()
+    const isGrouped = known !== undefined && this.#meter === known
+    if (group && (group.length > 1 || isGrouped)) {
+      if (!this.#network) {
+        this.#meter = undefined
+        sender.effort = this.#settings.effort
+        return
+      }
+      this.#meter = groupMeter(sender, group)
+    } else if (!this.#isWeighty) this.#followThread()
+    else if (this.#meter === undefined || this.#meter === threadEffort)
+      this.#meter = new EffortMeter([this.network])
+    sender.effort = (this.#meter as EffortMeter | ThreadEffort).next()
+  }
+
+  #followThread(): void {
+    const { effort } = threadEffort
+    const previous = this.#threadEffort
+    this.#meter = threadEffort
+    this.#threadEffort = effort
+    if (previous !== undefined && effort !== previous) this.#connection.effortChanged()
   }
 
   encoded(chunk: Chunk): void {
@@ -103,13 +125,17 @@ export class ConnectionEncoding implements Encoding, Recipient {
 
   /** Records a write that began at `begunAt`, and whether the network had no room for all of it. */
   wrote({ plainBytes, wireBytes }: Chunk, begunAt: number, isBlocked: boolean): void {
-    if (this.#network) {
-      this.#network.wrote(plainBytes, wireBytes, begunAt, isBlocked)
-      return
+    const network = this.#network
+    network?.wrote(plainBytes, wireBytes, begunAt, isBlocked)
+    if (this.#isWeighty || !this.#settings.adaptive) return
+    if (begunAt - this.#sentSince > MUCH_MS) {
+      this.#sentSince = begunAt
+      this.#sentBytes = 0
     }
-    this.#unmeasuredBytes += plainBytes
-    if (this.#settings.adaptive && (isBlocked || this.#unmeasuredBytes > MEASURED_BYTES))
-      this.#measure()
+    this.#sentBytes += plainBytes
+    const isMuch = this.#sentBytes > MEASURED_BYTES
+    this.#isWeighty = isBlocked || (isMuch && network !== undefined)
+    if (!network && (isBlocked || isMuch)) this.#measure()
   }
 
   /** Records that the network has taken all that was written. */
