@@ -117,16 +117,23 @@ export class Sealer {
     this.#cipher.close()
   }
 
+  /** Does the same as `sealTo`. Returns an array that belongs to the caller. */
+  seal(frames: Uint8Array): Uint8Array {
+    const sealed = allocate(this.sealedBytes(frames))
+    this.sealTo(frames, sealed, 0)
+    return sealed
+  }
+
   /**
-   * Seals whole frames, each as a MESSAGE of its own. Returns an array that belongs to the caller.
+   * Seals whole frames, each as a MESSAGE of its own, and writes them to `sealed` from `start` on, where
+   * there must be room for `sealedBytes(frames)`.
    *
    * @throws Error if the counters are used up; the connection has to end then.
    */
-  seal(frames: Uint8Array): Uint8Array {
-    const sealed = allocate(this.#sealedBytes(frames))
+  sealTo(frames: Uint8Array, sealed: Uint8Array, start: number): void {
     const instance = this.#cipher.instance
     let from = 0
-    let to = 0
+    let to = start
     while (from < frames.length) {
       const length = Math.min(frames.length - from, BATCH_BYTES)
       const source = instance.scratch(INPUT, BATCH_BYTES)
@@ -146,10 +153,10 @@ export class Sealer {
       from += read
       to += written
     }
-    return sealed
   }
 
-  #sealedBytes(frames: Uint8Array): number {
+  /** Returns the length that whole frames have once they are sealed. */
+  sealedBytes(frames: Uint8Array): number {
     const head = this.#head
     let bytes = 0
     for (let at = 0; at < frames.length; ) {

@@ -1,5 +1,5 @@
 import { concat } from "../codec/arrays.js"
-import { Chunk } from "../codec/chunk.js"
+import { type Chunk, ChunkBuilder } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
 import { CipherError, type CipherReason, Opener, Sealer } from "../curve/cipher.js"
 import { curveOf, openingCurveOf, wipe } from "../curve/curve.js"
@@ -13,6 +13,8 @@ import type { CurveSettings, Secured } from "../zmtp/mechanism.js"
 const FORM_EXTRA_BYTES = COMMAND_MAX_BYTES
 /** Maximum number of bytes by which LZ4 makes a part longer, as a share of it. */
 const LZ4_EXPANSION = 1 / 255
+
+const builder = new ChunkBuilder()
 
 /** The rule that a peer broke. */
 export interface Violation {
@@ -45,10 +47,15 @@ export class ConnectionCipher {
     return this.#sealer.seal(frames)
   }
 
-  /** Returns a chunk with the sealed messages of another, which it releases. */
+  /** Returns a chunk with the sealed messages of another, which is released. */
   sealChunk(chunk: Chunk): Chunk {
     const frames = chunk.references.length === 0 ? chunk.bytes : concat(chunk.arrays)
-    const sealed = new Chunk(this.#sealer.seal(frames), chunk, undefined, 0)
+    const bytes = this.#sealer.sealedBytes(frames)
+    builder.begin()
+    const slab = builder.reserve(bytes)
+    this.#sealer.sealTo(frames, slab.bytes, slab.used)
+    slab.used += bytes
+    const sealed = builder.end(chunk)
     chunk.release()
     return sealed
   }

@@ -25,6 +25,7 @@ static const char name[] = "\7MESSAGE";
 /* The flags inside a MESSAGE command. */
 enum { SEALED_MORE = 1, SEALED_COMMAND = 2 };
 
+_Static_assert(MAC_KEY_BYTES == ZL_MESSAGE_HEAD_BYTES, "one takes the place of the other");
 _Static_assert(NAME_BYTES + ZL_COUNTER_BYTES + ZL_MAC_BYTES == ZL_MESSAGE_HEAD_BYTES, "");
 
 /* -- Boxes ----------------------------------------------------------------------- */
@@ -201,6 +202,29 @@ uint32_t zl_message_flags(uint32_t sealed) {
   return (sealed & SEALED_MORE ? ZMTP_MORE : 0) | (sealed & SEALED_COMMAND ? ZMTP_COMMAND : 0);
 }
 
+/* Seals a frame in one go. The key of the MAC, which the key stream begins with, arises in the
+ * place of the command's head. Returns the length of the frame's head, or ZL_E_USED_UP. */
+static int32_t seal_whole(zl_cipher *cipher, uint8_t flags, const uint8_t *body, uint32_t length,
+                          uint8_t *target) {
+  if (cipher->counter == UINT64_MAX) return ZL_E_USED_UP;
+  const uint32_t head = zmtp_frame_write(target, 0, (uint64_t)ZL_MESSAGE_MIN_BYTES + length);
+  uint8_t *command = target + head;
+  uint8_t *sealed = command + ZL_MESSAGE_HEAD_BYTES;
+  uint8_t counter[ZL_COUNTER_BYTES], mac_key[MAC_KEY_BYTES];
+  zl_write_u64be(counter, ++cipher->counter);
+  memset(command, 0, MAC_KEY_BYTES);
+  sealed[0] = flags;
+  memcpy(sealed + 1, body, length);
+  crypto_stream_salsa20_xor(command, command, (uint64_t)ZL_MESSAGE_MIN_BYTES + length, counter,
+                            cipher->key);
+  memcpy(mac_key, command, MAC_KEY_BYTES);
+  memcpy(command, name, NAME_BYTES);
+  memcpy(command + NAME_BYTES, counter, ZL_COUNTER_BYTES);
+  crypto_onetimeauth_poly1305(sealed - ZL_MAC_BYTES, sealed, (uint64_t)length + 1, mac_key);
+  sodium_memzero(mac_key, sizeof mac_key);
+  return (int32_t)head;
+}
+
 int32_t zl_seal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uint8_t *target,
                 uint32_t room, zl_crossing *crossing) {
   *crossing = (zl_crossing){0};
@@ -215,15 +239,11 @@ int32_t zl_seal(zl_cipher *cipher, const uint8_t *source, uint32_t length, uint8
     const uint32_t body = (uint32_t)frame.body_bytes;
     if ((uint64_t)body + ZL_MESSAGE_PREFIX_MAX > room - crossing->written) return 0;
 
-    box b;
-    const int32_t head = message_begin(cipher, &b, body, to);
+    const int32_t head =
+        seal_whole(cipher, sealed_flags(frame.flags), from + frame.head_bytes, body, to);
     if (head < 0) return head;
-    const uint8_t flags = sealed_flags(frame.flags);
-    box_seal(&b, &flags, 1, to + head);
-    box_seal(&b, from + frame.head_bytes, body, to + head + 1);
-    box_end(&b, to + head - ZL_MAC_BYTES);
     crossing->read += frame.head_bytes + body;
-    crossing->written += (uint32_t)head + 1 + body;
+    crossing->written += (uint32_t)head + ZL_MESSAGE_MIN_BYTES + body;
   }
   return 0;
 }
