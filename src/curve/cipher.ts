@@ -1,4 +1,5 @@
 import { allocate } from "../codec/arrays.js"
+import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { outOfMemory } from "../codec/errors.js"
 import { BODY_MAX_BYTES, FrameHead, frameHeadLength, writeFrameHead } from "../codec/frames.js"
 import { NULL, type Pointer } from "../codec/instance.js"
@@ -206,7 +207,7 @@ export class Opener {
   /** @param maxBytes of a frame's body inside; Infinity is no limit. */
   constructor(curve: Curve, direction: Direction, maxBytes: number) {
     this.#cipher = new Cipher(curve, direction)
-    const most = maxBytes + MESSAGE_EXTRA_BYTES
+    const most = Math.min(maxBytes, BUFFER_MAX_BYTES - PREFIX_MAX_BYTES) + MESSAGE_EXTRA_BYTES
     this.#maxBytes = most < BODY_MAX_BYTES ? uint64(most) : [0xffffffff, 0xffffffff]
   }
 

@@ -175,7 +175,11 @@ export class Packer {
    * @throws Error of the encoder. The chunk is unchanged then.
    */
   repack(chunk: Chunk): Chunk {
-    this.#connection?.encoding?.applyEffort()
-    return this.peerEncoder.repack(chunk, this.#packing)
+    const encoding = this.#connection?.encoding
+    const isFirst = chunk.packing === "frames" // it was measured otherwise
+    encoding?.applyEffort()
+    const repacked = this.peerEncoder.repack(chunk, this.#packing)
+    if (isFirst) encoding?.encoded(repacked)
+    return repacked
   }
 }

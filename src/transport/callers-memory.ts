@@ -52,10 +52,13 @@ export function writeWatched(
 ): void {
   let next = 0
   let last: Watched | undefined
-  let left = writes.reduce((bytes, { chunk }) => bytes + (chunk as Buffer).length, 0)
+  let left = 0
+  for (const { chunk } of writes)
+    left += isWatched(chunk) ? chunk[LENGTH] : (chunk as Buffer).length
 
   const writeOn = (error?: Error | null) => {
     socket[LATER_BYTES] = 0
+    if (socket.destroyed) return callback(error)
     // If the memory has shrunk, the system may not have been able to read it.
     if (last && !isThere(last)) return callback(partDetached(last[LENGTH]))
     if (error) return callback(error)

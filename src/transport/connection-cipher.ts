@@ -52,9 +52,14 @@ export class ConnectionCipher {
     const frames = chunk.references.length === 0 ? chunk.bytes : concat(chunk.arrays)
     const bytes = this.#sealer.sealedBytes(frames)
     builder.begin()
-    const slab = builder.reserve(bytes)
-    this.#sealer.sealTo(frames, slab.bytes, slab.used)
-    slab.used += bytes
+    try {
+      const slab = builder.reserve(bytes)
+      this.#sealer.sealTo(frames, slab.bytes, slab.used)
+      slab.used += bytes
+    } catch (error) {
+      builder.abandon()
+      throw error
+    }
     const sealed = builder.end(chunk)
     chunk.release()
     return sealed

@@ -1,5 +1,5 @@
 import type { Socket } from "node:net"
-import type { Chunk } from "../codec/chunk.js"
+import { Chunk } from "../codec/chunk.js"
 import { ProtocolError, partDetached } from "../codec/errors.js"
 import { FrameHead } from "../codec/frames.js"
 import { NO_EFFORT } from "../codec/options.js"
@@ -152,8 +152,27 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
     const begunAt = encoding?.beginWrite() ?? 0
-    this.#writer.write(this.#cipher ? this.#cipher.sealChunk(chunk) : chunk)
+    this.#seal(chunk, (cipher) => cipher.sealChunk(chunk))
     encoding?.wrote(chunk, begunAt, this.#writer.isFull)
+  }
+
+  /**
+   * Writes bytes, sealed if the connection is encrypted. It ends if that fails, for want of memory or
+   * counters: the peer would miss a message.
+   */
+  #seal<Item extends Chunk | Uint8Array>(
+    item: Item,
+    seal: (cipher: ConnectionCipher) => Item,
+  ): void {
+    let sealed = item
+    try {
+      if (this.#cipher) sealed = seal(this.#cipher)
+    } catch (error) {
+      if (item instanceof Chunk) item.release()
+      this.failed(error as Error)
+      return
+    }
+    this.#writer.write(sealed)
   }
 
   /** Sends a dictionary, unless the peer has it. `frame` is the message that ships it. */
@@ -173,7 +192,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   /** Sends a frame that is not part of a message. */
   send(bytes: Uint8Array): void {
     if (this.#closed) return
-    this.#writer.write(this.#cipher ? this.#cipher.seal(bytes) : bytes)
+    this.#seal(bytes, (cipher) => cipher.seal(bytes))
   }
 
   waitToSend(): void {

@@ -123,7 +123,7 @@ export class SocketReader implements Readable, TranscoderSink {
     if (this.#isDiscarding) return
     const received = this.#session.isReady ? chunk : this.#readHandshake(chunk)
     if (this.#isDiscarding || received.length === 0) return
-    const frames = this.#connection.opened(received)
+    const frames = this.#open(received)
     if (frames.length === 0) return
     if (this.#isStopped || this.#isInLine || !mayReadNow(this)) {
       this.#receiver.keep(frames)
@@ -147,7 +147,12 @@ export class SocketReader implements Readable, TranscoderSink {
     const isLarge = latestBytes >= LANDING_BODY_BYTES && missingBytes >= LANDING_MIN_BYTES
     if (isLarge && this.#receiver.bodyLeft >= missingBytes) {
       this.#bodyBytes = latestBytes
-      return this.#session.bodyRoom()
+      try {
+        return this.#session.bodyRoom()
+      } catch (error) {
+        this.#connection.failed(error as Error) // there is no memory for the body
+        return undefined
+      }
     }
     const bodyBytes = this.#bodyBytes
     if (bodyBytes === 0) return undefined
@@ -171,6 +176,15 @@ export class SocketReader implements Readable, TranscoderSink {
   get isWaiting(): boolean {
     if (!this.#isStopped) return false
     return this.#kept !== undefined || this.#landedBytes > 0 || this.#receiver.keepsBytes
+  }
+
+  #open(received: Uint8Array): Uint8Array {
+    try {
+      return this.#connection.opened(received)
+    } catch (error) {
+      this.#connection.failed(error as Error) // there is no memory for a frame
+      return NO_BYTES
+    }
   }
 
   /** Reads the greeting and the handshake, and returns the bytes after it, which are left to decode. */

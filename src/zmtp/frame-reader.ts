@@ -24,6 +24,9 @@ const ALIGNMENT_BYTES = 8
 const BODY_ROOM_BYTES = 64 * 1024
 const BODY_GROWTH = 16
 
+/** Maximum number of bytes to read at once; some systems refuse 2 GiB. */
+const LANDING_MAX_BYTES = 2 ** 30
+
 const EMPTY = Buffer.alloc(0)
 
 /** The class that Buffer.subarray() makes objects of. Its constructor takes half the time. */
@@ -71,7 +74,7 @@ export class FrameReader {
   /** Returns where the next bytes of that body go. Call only if some are missing. */
   room(): Buffer {
     if (this.#filled === this.#body.length) this.#grow(this.#filled)
-    return this.#body.subarray(this.#filled)
+    return this.#body.subarray(this.#filled, this.#filled + LANDING_MAX_BYTES)
   }
 
   /** Goes on after bytes were read into the room. Returns whether to go on with the next frame now. */

@@ -2,7 +2,6 @@
 import * as zmq from "zeromq-lz4"
 import * as draft from "zeromq-lz4/draft"
 
-import { host } from "../support/own-host.mjs"
 import { checkMessage, makeMessage } from "./parts.mjs"
 
 /**
@@ -102,7 +101,7 @@ class End {
   async bind() {
     const { binds, endpointOptions } = this.#spec
     if (!binds) return undefined
-    await this.#socket.bind(`lz4+tcp://${host}:*`, endpointOptions)
+    await this.#socket.bind("lz4+tcp://127.0.0.1:*", endpointOptions)
     return this.#socket.lastEndpoint
   }
 
