@@ -166,25 +166,6 @@ test("parts in shared memory, and views of a part of some memory, arrive unchang
   }
 })
 
-test("flush() tells when memory may be used again", async () => {
-  const { endpoint, read } = await stalledPeer()
-  const push = use(new Push())
-  push.connect(endpoint, options)
-  await push.send(large)
-  let isFlushed = false
-  const flushed = push.lz4.flush().then(() => {
-    isFlushed = true
-  })
-  const pull = use(new Pull())
-  const other = use(new Push())
-  await join(pull, other, lz4)
-  await other.send("much later")
-  await pull.receive()
-  expect(isFlushed).toBe(false)
-  read()
-  await flushed
-})
-
 test("bodies that arrive in turns from many peers are read into the right messages", async () => {
   const pull = use(new Pull({ receiveHighWaterMark: 2 }))
   await pull.bind(anyPort(lz4), lz4.options)
