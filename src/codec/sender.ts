@@ -253,12 +253,19 @@ export class Sender {
    * @throws Error if there is not enough memory. The chunk is unchanged then.
    */
   repack(chunk: Chunk, packing: Packing): Chunk {
-    const isMessage = chunk.packing === "frames" && chunk.messages === 1
-    const repacked = isMessage
-      ? this.encode(NO_FRAMES, partsOf(chunk), undefined, packing)
-      : this.encode(this.plainFrames(chunk), undefined, undefined, packing)
+    const repacked = this.#encodeAgain(chunk, packing)
     chunk.release()
     return repacked
+  }
+
+  /** Encodes a chunk so that the result refers to no memory of it. */
+  #encodeAgain(chunk: Chunk, packing: Packing): Chunk {
+    const { bytes, references, messages } = chunk
+    if (chunk.packing !== "frames" || (references.length > 0 && messages > 1))
+      return this.encode(this.plainFrames(chunk), undefined, undefined, packing)
+    if (references.length === 0) return this.encode(bytes, undefined, undefined, packing)
+    // All large parts of a message are references, so the chunk's own are copied.
+    return this.encode(NO_FRAMES, partsOf(chunk), undefined, packing)
   }
 
   /** Returns the plain frames of an encoded chunk, in memory of their own. */

@@ -7,7 +7,7 @@ import { checkLz4Options } from "../../src/codec/options.js"
 import { Sender } from "../../src/codec/sender.js"
 import { bytesOfChunk } from "../support/chunks.js"
 import { concat } from "../support/wire.js"
-import { greeting, messagesOf, parseStream } from "../support/zmtp.js"
+import { greeting, message, messagesOf, parseStream } from "../support/zmtp.js"
 
 const NO_FRAMES = new Uint8Array()
 const small = payload("json", 2000)
@@ -85,5 +85,28 @@ test("a lack of memory for the dictionary is reported when a message is encoded,
   allocate.mockRestore()
   const chunk = sender.encode(NO_FRAMES, [small])
   expect(chunk.dictionary?.length).toBeGreaterThan(8192)
+  sender.close()
+})
+
+test("a message in frames that is encoded again refers to the caller's memory, not to that of the chunk", () => {
+  const sender = new Sender(checkLz4Options({ level: "none" }, -1))
+  const part = payload("random", 100_000)
+  // As a copy in a batch, which a pipe that conflates makes, and where it lies.
+  const forms = [
+    () => sender.encode(message(part), undefined, undefined, "frames"),
+    () => sender.encode(NO_FRAMES, [small, part], undefined, "frames"),
+  ]
+  for (const [i, make] of forms.entries()) {
+    const chunk = sender.repack(make(), "parts")
+    // Memory that was released is used again.
+    for (let j = 0; j < 40; j++)
+      sender.encode(message(large.subarray(0, 90_000)), undefined, undefined, "frames").release()
+    const [parts = []] = messages(bytesOfChunk(chunk))
+    expect(Buffer.compare(parts.at(-1)?.subarray(4) as Uint8Array, part)).toBe(0)
+    expect(chunk.references.map((reference) => reference.part.buffer)).toEqual(
+      i === 0 ? [] : [part.buffer],
+    )
+    chunk.release()
+  }
   sender.close()
 })
