@@ -225,7 +225,7 @@ export class Opener {
 
   /**
    * Opens a chunk of a stream of frames with MESSAGE commands, whose chunks may end anywhere. The
-   * opened frames are valid during the call of `sink` only.
+   * opened frames are valid during the call of `sink` only, and until the module is used again.
    *
    * @throws CipherError if the stream breaks a rule. What came before that was passed to `sink`.
    */

@@ -135,20 +135,10 @@ function checked(bytes: Uint8Array, length: number): Uint8Array {
   return bytes
 }
 
-let first: Curve | undefined
-let opening: Curve | undefined
+let ours: Curve | undefined
 
 /** Returns libsodium for this thread. The first call makes an instance of the module. */
 export function curveOf(module: WebAssembly.Module): Curve {
-  first ??= new Curve(module)
-  return first
-}
-
-/**
- * Returns the one that opens messages. What it has opened is read in place, and whoever reads it may
- * send meanwhile, which must not change its memory.
- */
-export function openingCurveOf(module: WebAssembly.Module): Curve {
-  opening ??= new Curve(module)
-  return opening
+  ours ??= new Curve(module)
+  return ours
 }

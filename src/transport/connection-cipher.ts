@@ -2,7 +2,7 @@ import { concat } from "../codec/arrays.js"
 import { type Chunk, ChunkBuilder } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
 import { CipherError, type CipherReason, Opener, Sealer } from "../curve/cipher.js"
-import { curveOf, openingCurveOf, wipe } from "../curve/curve.js"
+import { curveOf, wipe } from "../curve/curve.js"
 import { COMMAND_MAX_BYTES } from "../zmtp/commands.js"
 import type { CurveSettings, Secured } from "../zmtp/mechanism.js"
 
@@ -38,7 +38,7 @@ export class ConnectionCipher {
         : Math.ceil(budgetBytes * (1 + LZ4_EXPANSION)) + FORM_EXTRA_BYTES
     this.#sealer = new Sealer(curveOf(module), { key, ofServer: isServer, counter: sent })
     const theirs = { key, ofServer: !isServer, counter: received }
-    this.#opener = new Opener(openingCurveOf(module), theirs, maxBytes)
+    this.#opener = new Opener(curveOf(module), theirs, maxBytes)
     wipe(key)
   }
 

@@ -1,12 +1,11 @@
 /** Keys and handshakes of CURVE for tests. */
 import { createHash } from "node:crypto"
 
-import { curveOf, openingCurveOf, secretBytes } from "../../src/curve/curve.js"
+import { curveOf, secretBytes } from "../../src/curve/curve.js"
 import { curveModule } from "../../src/curve/module.js"
 import type { CurveSettings, HandshakeSettings } from "../../src/zmtp/mechanism.js"
 
 export const curve = curveOf(curveModule())
-export const openingCurve = openingCurveOf(curveModule())
 
 let drawn = 0
 

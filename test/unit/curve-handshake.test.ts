@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from "vitest"
 import { Opener, Sealer } from "../../src/curve/cipher.js"
 import type { AuthStatus, HandshakeSettings } from "../../src/zmtp/mechanism.js"
 import { Session } from "../../src/zmtp/session.js"
-import { curve, curveSettings, openingCurve, pair, someBytes } from "../support/curve.js"
+import { curve, curveSettings, pair, someBytes } from "../support/curve.js"
 import { flipped } from "../support/flipped.js"
 import { lowOrderPoints } from "../support/libsodium.js"
 import { concat } from "../support/wire.js"
@@ -109,7 +109,7 @@ function exchange(from: Side, to: Side): void {
     counter: sending.sent,
   })
   const opener = new Opener(
-    openingCurve,
+    curve,
     { key: receiving.key, ofServer: !receiving.isServer, counter: receiving.received },
     1000,
   )

@@ -9,7 +9,7 @@ import { Opener, Sealer } from "../../src/curve/cipher.js"
 import { parseKey } from "../../src/curve/keys.js"
 import type { HandshakeSettings } from "../../src/zmtp/mechanism.js"
 import { Session } from "../../src/zmtp/session.js"
-import { curve, curveSettings, openingCurve, someBytes } from "../support/curve.js"
+import { curve, curveSettings, someBytes } from "../support/curve.js"
 import { COMMAND, frame, message } from "../support/zmtp.js"
 
 const serverText = zmq.curveKeyPair()
@@ -76,7 +76,7 @@ class Peer {
     const { key, isServer, sent, received } = this.#session.secured ?? expect.fail("no keys")
     this.#sealer = new Sealer(curve, { key, ofServer: isServer, counter: sent })
     const theirs = { key, ofServer: !isServer, counter: received }
-    this.#opener = new Opener(openingCurve, theirs, Number.POSITIVE_INFINITY)
+    this.#opener = new Opener(curve, theirs, Number.POSITIVE_INFINITY)
   }
 
   #read(chunk: Uint8Array): void {

@@ -4,7 +4,7 @@ import { expect, test } from "vitest"
 
 import { Opener, Sealer } from "../../src/curve/cipher.js"
 import { secretBytes } from "../../src/curve/curve.js"
-import { curve, openingCurve } from "../support/curve.js"
+import { curve } from "../support/curve.js"
 import { concat } from "../support/wire.js"
 import { COMMAND, frame } from "../support/zmtp.js"
 
@@ -47,7 +47,7 @@ test.each([
   const direction = { key: vector("C' and S'"), ofServer, counter: counter(last) }
   expect(vector(name)).toEqual(Buffer.from(new Sealer(curve, direction).seal(plain)))
   const opened: Uint8Array[] = []
-  new Opener(openingCurve, direction, 100).open(vector(name), (frames) =>
+  new Opener(curve, direction, 100).open(vector(name), (frames) =>
     opened.push(frames.slice()),
   )
   expect(concat(...opened)).toEqual(plain)

@@ -3,7 +3,7 @@ import { createPrivateKey, createPublicKey, diffieHellman, generateKeyPairSync }
 import * as fc from "fast-check"
 import { describe, expect, test } from "vitest"
 import { CipherError, type Direction, Opener, Sealer } from "../../src/curve/cipher.js"
-import { curve, openingCurve, someBytes } from "../support/curve.js"
+import { curve, someBytes } from "../support/curve.js"
 import { flipped } from "../support/flipped.js"
 import { lowOrderPoints, printed, vector } from "../support/libsodium.js"
 import { concat } from "../support/wire.js"
@@ -144,7 +144,7 @@ const direction = (counter = 0n): Direction => {
 
 function ends(given = direction(), maxBytes = Number.POSITIVE_INFINITY) {
   const sealer = new Sealer(curve, given)
-  const opener = new Opener(openingCurve, given, maxBytes)
+  const opener = new Opener(curve, given, maxBytes)
   return {
     seal: (frames: Uint8Array) => sealer.seal(frames),
     /** Opens chunks, and returns all frames and the error. */
