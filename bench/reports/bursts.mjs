@@ -2,7 +2,7 @@
 import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
-import { byImplementation, runsOfEach, withoutEmptyRows } from "./tables.mjs"
+import { mediansOf, runsOfEach } from "./tables.mjs"
 
 /** CPU time for each message sent, whatever the number of receivers. */
 export const SENDER_CPU = "CPU of the sender"
@@ -16,18 +16,7 @@ export const bursts = {
     `medians of ${runsOfEach(measurements)} runs.`,
 
   tables(measurements) {
-    const run = new Run(measurements)
-    const table = (
-      /** @type {string} */ title,
-      /** @type {string} */ quantity,
-      /** @type {(value: number) => string} */ format,
-    ) =>
-      withoutEmptyRows(
-        byImplementation(run, title, (cell, who) => {
-          const measurement = run.get(`${cell}: ${quantity}`, who)
-          return measurement && format(measurement.median)
-        }),
-      )
+    const table = mediansOf(new Run(measurements))
     return [
       table("Messages delivered per second", "messages", shortNumber),
       table("CPU of the sender, µs per message sent", SENDER_CPU, digits),

@@ -2,7 +2,7 @@
 import { digits } from "../lib/format.mjs"
 import { Run } from "../lib/run.mjs"
 import { shortNumber } from "../lib/svg.mjs"
-import { byImplementation, runsOfEach, withoutEmptyRows } from "./tables.mjs"
+import { mediansOf, runsOfEach } from "./tables.mjs"
 
 export const ROUTER = "ROUTER"
 export const REP = "REP"
@@ -24,18 +24,7 @@ export const services = {
     `given size there and back. On the loopback interface; medians of ${runsOfEach(measurements)} runs.`,
 
   tables(measurements) {
-    const run = new Run(measurements)
-    const table = (
-      /** @type {string} */ title,
-      /** @type {string} */ quantity,
-      /** @type {(value: number) => string} */ format,
-    ) =>
-      withoutEmptyRows(
-        byImplementation(run, title, (cell, who) => {
-          const measurement = run.get(`${cell}: ${quantity}`, who)
-          return measurement && format(measurement.median)
-        }),
-      )
+    const table = mediansOf(new Run(measurements))
     return [
       ...[ROUTER, REP, HTTP].flatMap((who) =>
         [MEDIAN, PERCENTILE].map((quantity) =>

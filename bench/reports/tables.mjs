@@ -41,8 +41,23 @@ export const byImplementation = (run, title, content) => ({
   ],
 })
 
+/**
+ * Returns a function that makes a table of the medians of one quantity, without empty rows.
+ * @param {Run} run  whose measurements are named "cell: quantity"
+ */
+export const mediansOf =
+  (run) =>
+  /** @param {string} title @param {string} quantity @param {(value: number) => string} format */
+  (title, quantity, format) =>
+    withoutEmptyRows(
+      byImplementation(run, title, (cell, who) => {
+        const measurement = run.get(`${cell}: ${quantity}`, who)
+        return measurement && format(measurement.median)
+      }),
+    )
+
 /** Leaves out rows without a result. @param {Table} table @returns {Table} */
-export function withoutEmptyRows({ title, names, rows: [heads, ...cells] }) {
+function withoutEmptyRows({ title, names, rows: [heads, ...cells] }) {
   const measured = cells.filter((row) => row.some((text, i) => i > 0 && text !== "—"))
   return { title, names, rows: [heads, ...measured] }
 }
