@@ -125,17 +125,20 @@ export class SocketReader implements Readable, TranscoderSink {
     if (this.#isDiscarding || received.length === 0) return
     const frames = this.#open(received)
     if (frames.length === 0) return
-    if (this.#isStopped || this.#isInLine || !mayReadNow(this)) {
-      this.#receiver.keep(frames)
-      if (!this.#isStopped) this.#getInLine()
-    } else {
-      this.#chunk = frames
-      readNow(this)
-    }
-    this.#pauseIfWaiting()
+    const isNow = this.#mayReadNow
+    if (isNow) this.#chunk = frames
+    else this.#receiver.keep(frames)
+    this.#readOrWait(isNow)
   }
 
-  #pauseIfWaiting(): void {
+  get #mayReadNow(): boolean {
+    return !this.#isStopped && !this.#isInLine && mayReadNow(this)
+  }
+
+  /** Decodes what has arrived, now or when it is the connection's turn. */
+  #readOrWait(isNow: boolean): void {
+    if (isNow) readNow(this)
+    else if (!this.#isStopped) this.#getInLine()
     if (this.#isInLine || this.isWaiting) this.#socket.pause()
     if (this.isWaiting) this.#connection.paused()
   }
@@ -164,9 +167,7 @@ export class SocketReader implements Readable, TranscoderSink {
   landed(bytes: number): void {
     if (this.#isDiscarding) return
     this.#landedBytes += bytes
-    if (!this.#isStopped && !this.#isInLine && mayReadNow(this)) readNow(this)
-    else if (!this.#isStopped) this.#getInLine()
-    this.#pauseIfWaiting()
+    this.#readOrWait(this.#mayReadNow)
   }
 
   /**
