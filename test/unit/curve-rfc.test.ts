@@ -47,8 +47,6 @@ test.each([
   const direction = { key: vector("C' and S'"), ofServer, counter: counter(last) }
   expect(vector(name)).toEqual(Buffer.from(new Sealer(curve, direction).seal(plain)))
   const opened: Uint8Array[] = []
-  new Opener(curve, direction, 100).open(vector(name), (frames) =>
-    opened.push(frames.slice()),
-  )
+  new Opener(curve, direction, 100).open(vector(name), (frames) => opened.push(frames.slice()))
   expect(concat(...opened)).toEqual(plain)
 })
