@@ -176,7 +176,7 @@ export class Packer {
    */
   repack(chunk: Chunk): Chunk {
     const encoding = this.#connection?.encoding
-    const isFirst = chunk.packing === "frames" // it was measured otherwise
+    const isFirst = chunk.packing === "frames" // others were measured when they were encoded first
     encoding?.applyEffort()
     const repacked = this.peerEncoder.repack(chunk, this.#packing)
     if (isFirst) encoding?.encoded(repacked)

@@ -1,5 +1,5 @@
 import { concat } from "../codec/arrays.js"
-import { type Chunk, ChunkBuilder } from "../codec/chunk.js"
+import { Chunk, ChunkBuilder } from "../codec/chunk.js"
 import { ProtocolError } from "../codec/errors.js"
 import { CipherError, type CipherReason, Opener, Sealer } from "../curve/cipher.js"
 import { curveOf, wipe } from "../curve/curve.js"
@@ -42,13 +42,12 @@ export class ConnectionCipher {
     wipe(key)
   }
 
-  /** Returns sealed frames in memory of their own. */
-  seal(frames: Uint8Array): Uint8Array {
-    return this.#sealer.seal(frames)
+  /** Seals frames in memory of their own, or the messages of a chunk, which is released then. */
+  seal(item: Chunk | Uint8Array): Chunk | Uint8Array {
+    return item instanceof Chunk ? this.#sealChunk(item) : this.#sealer.seal(item)
   }
 
-  /** Returns a chunk with the sealed messages of another, which is released. */
-  sealChunk(chunk: Chunk): Chunk {
+  #sealChunk(chunk: Chunk): Chunk {
     const frames = chunk.references.length === 0 ? chunk.bytes : concat(chunk.arrays)
     const bytes = this.#sealer.sealedBytes(frames)
     builder.begin()

@@ -152,7 +152,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#sentPlainBytes += chunk.plainBytes
     this.#sentWireBytes += chunk.wireBytes
     const begunAt = encoding?.beginWrite() ?? 0
-    this.#seal(chunk, (cipher) => cipher.sealChunk(chunk))
+    this.#pass(chunk)
     encoding?.wrote(chunk, begunAt, this.#writer.isFull)
   }
 
@@ -160,13 +160,10 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
    * Writes bytes, sealed if the connection is encrypted. It ends if that fails, for want of memory or
    * counters: the peer would miss a message.
    */
-  #seal<Item extends Chunk | Uint8Array>(
-    item: Item,
-    seal: (cipher: ConnectionCipher) => Item,
-  ): void {
+  #pass(item: Chunk | Uint8Array): void {
     let sealed = item
     try {
-      if (this.#cipher) sealed = seal(this.#cipher)
+      if (this.#cipher) sealed = this.#cipher.seal(item)
     } catch (error) {
       if (item instanceof Chunk) item.release()
       this.failed(error as Error)
@@ -192,7 +189,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   /** Sends a frame that is not part of a message. */
   send(bytes: Uint8Array): void {
     if (this.#closed) return
-    this.#seal(bytes, (cipher) => cipher.seal(bytes))
+    this.#pass(bytes)
   }
 
   waitToSend(): void {
