@@ -1,5 +1,5 @@
 import { copy } from "./arrays.js"
-import { noAddresses, outOfMemory, wasmError } from "./errors.js"
+import { ModuleMemory } from "./module-memory.js"
 import type { Source } from "./source.js"
 
 declare const address: unique symbol
@@ -162,68 +162,29 @@ export interface InputUser {
 }
 
 /** One instance of the module, with its memory. */
-export class Instance {
+export class Instance extends ModuleMemory<Exports> {
   readonly module: WebAssembly.Module
-  readonly exports: Exports
   /** The zl_part that calls into the module fill. */
   readonly part: Pointer
   /** Maximum plaintext of one block, in bytes. */
   readonly blockMax: number
   /** Maximum plaintext of a part that is encoded or decoded in shared memory, in bytes. */
   readonly partMax: number
-  #bytes = new Uint8Array(0)
-  #fields = new DataView(new ArrayBuffer(0))
   /** The owner of bytes in INPUT, which stay there until `scratch` is called for it. */
   inputUser: InputUser | undefined
 
   constructor(module: WebAssembly.Module) {
+    super(module, "zl_transcode")
     this.module = module
-    // Growth needs no notification: a stale view has length 0.
-    const imports = { env: { emscripten_notify_memory_growth: () => {} } }
-    try {
-      if (!WebAssembly.Module.exports(module).some(({ name }) => name === "zl_transcode"))
-        throw wasmError("no zl_transcode")
-      this.exports = new WebAssembly.Instance(module, imports).exports as unknown as Exports
-    } catch (error) {
-      if (error instanceof RangeError) throw noAddresses()
-      throw wasmError(`this module is not zeromq-lz4's: ${(error as Error).message}`, error)
-    }
-    this.exports._initialize()
     this.blockMax = this.exports.zl_block_max()
     this.partMax = this.exports.zl_part_max()
     this.part = this.exports.zl_part_slot()
   }
 
-  /** The current memory. Read it again after every call into the module. */
-  get bytes(): Uint8Array {
-    if (this.#bytes.length === 0) this.#renewViews()
-    return this.#bytes
-  }
-
-  /** Returns a 32-bit field of a structure. */
-  word(pointer: Pointer, index: number): number {
-    if (this.#bytes.length === 0) this.#renewViews()
-    // The module's memory is little-endian on every host.
-    return this.#fields.getUint32((pointer >>> 0) + 4 * index, true)
-  }
-
-  /** Returns a 64-bit field of a structure, by the index of its first word; exact below 2^53. */
-  wide(pointer: Pointer, index: number): number {
-    return this.word(pointer, index) + this.word(pointer, index + 1) * 2 ** 32
-  }
-
   /** Returns a region of scratch memory. Throws if memory runs out. */
-  scratch(region: number, bytes: number): Pointer {
+  override scratch(region: number, bytes: number): Pointer {
     if (region === INPUT) this.inputUser?.moveOut()
-    const pointer = this.exports.zl_scratch(region, bytes) >>> 0
-    if (pointer === 0) throw outOfMemory("a part", bytes)
-    return pointer as Pointer
-  }
-
-  /** Returns a view of memory, valid until the next call into the module. */
-  view(pointer: Pointer, length: number): Uint8Array {
-    const start = pointer >>> 0
-    return this.bytes.subarray(start, start + length)
+    return super.scratch(region, bytes)
   }
 
   /** Copies bytes to a scratch region. */
@@ -244,12 +205,5 @@ export class Instance {
   copy(pointer: Pointer, length: number): Uint8Array {
     const start = pointer >>> 0
     return copy(this.bytes, start, start + length)
-  }
-
-  /** Replaces the views of memory that has grown since. */
-  #renewViews(): void {
-    const { buffer } = this.exports.memory
-    this.#bytes = new Uint8Array(buffer)
-    this.#fields = new DataView(buffer)
   }
 }

@@ -2,10 +2,10 @@ import { allocate } from "../codec/arrays.js"
 import { BUFFER_MAX_BYTES } from "../codec/buffer-max.js"
 import { outOfMemory } from "../codec/errors.js"
 import { BODY_MAX_BYTES, FrameHead, frameHeadLength, writeFrameHead } from "../codec/frames.js"
-import { NULL, type Pointer } from "../codec/instance.js"
+import { INPUT, NULL, OUTPUT, type Pointer } from "../codec/instance.js"
 import { uint64 } from "../codec/wire.js"
 import type { Curve } from "./curve.js"
-import { type CurveInstance, INPUT, OUTPUT } from "./instance.js"
+import type { CurveInstance } from "./instance.js"
 
 /** Bytes of a MESSAGE command before the sealed flags: its name, a counter and a MAC. */
 export const MESSAGE_HEAD_BYTES = 32

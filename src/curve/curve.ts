@@ -1,7 +1,7 @@
 import { randomFillSync } from "node:crypto"
 import { wrongValue } from "../codec/errors.js"
-import type { Pointer } from "../codec/instance.js"
-import { CurveInstance, INPUT, OUTPUT } from "./instance.js"
+import { INPUT, OUTPUT, type Pointer } from "../codec/instance.js"
+import { CurveInstance } from "./instance.js"
 
 export const KEY_BYTES = 32
 export const NONCE_BYTES = 24

@@ -1,5 +1,5 @@
-import { noAddresses, outOfMemory, wasmError } from "../codec/errors.js"
-import { NULL, type Pointer } from "../codec/instance.js"
+import type { Pointer } from "../codec/instance.js"
+import { ModuleMemory } from "../codec/module-memory.js"
 
 /** The exports that wasm/curve/curve.h describes. */
 export interface CurveExports {
@@ -42,52 +42,18 @@ export interface CurveExports {
   zl_message_flags(sealed: number): number
 }
 
-/** Scratch regions, as in the other module. Each use of a region ends the previous one. */
-export const INPUT = 0
-export const OUTPUT = 1
-
-/** An instance of the CURVE module, with its memory. */
-export class CurveInstance {
-  readonly exports: CurveExports
+/** An instance of the CURVE module. */
+export class CurveInstance extends ModuleMemory<CurveExports> {
   /** The zl_crossing that calls into the module fill. */
   readonly crossing: Pointer
-  #bytes = new Uint8Array(0)
 
   constructor(module: WebAssembly.Module) {
-    // Growth needs no notification: a stale view has length 0.
-    const imports = { env: { emscripten_notify_memory_growth: () => {} } }
-    try {
-      this.exports = new WebAssembly.Instance(module, imports).exports as unknown as CurveExports
-    } catch (error) {
-      if (error instanceof RangeError) throw noAddresses()
-      throw wasmError((error as Error).message, error)
-    }
-    this.exports._initialize()
+    super(module, "zl_seal")
     this.crossing = this.exports.zl_crossing_slot()
-  }
-
-  /** The current memory. Read it again after every call into the module. */
-  get bytes(): Uint8Array {
-    if (this.#bytes.length === 0) this.#bytes = new Uint8Array(this.exports.memory.buffer)
-    return this.#bytes
-  }
-
-  /** Returns a region of scratch memory. Throws if memory runs out. */
-  scratch(region: number, bytes: number): Pointer {
-    const pointer = this.exports.zl_scratch(region, bytes) >>> 0
-    if (pointer === NULL) throw outOfMemory("a batch of messages", bytes)
-    return pointer as Pointer
-  }
-
-  /** Returns a view of memory, valid until the next call into the module. */
-  view(pointer: Pointer, length: number): Uint8Array {
-    const start = pointer >>> 0
-    return this.bytes.subarray(start, start + length)
   }
 
   /** Returns how many bytes the last call has read, and how many it has written. */
   crossed(): { read: number; written: number } {
-    const [read = 0, written = 0] = new Uint32Array(this.exports.memory.buffer, this.crossing, 2)
-    return { read, written }
+    return { read: this.word(this.crossing, 0), written: this.word(this.crossing, 1) }
   }
 }
