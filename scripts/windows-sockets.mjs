@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs"
 import { availableParallelism } from "node:os"
 import { basename, join, relative } from "node:path"
 import { buildSync } from "esbuild"
-import { sameEverywhere } from "../test/platforms/same-everywhere.mjs"
+import { sameEverywhere, sameOnSystems } from "../test/platforms/same-everywhere.mjs"
 import { entryOf, leftOut } from "../test/platforms/windows/left-out.mjs"
 import { readArgs } from "./lib/args.mjs"
 import { filesIn } from "./lib/files.mjs"
@@ -55,9 +55,10 @@ mkdirSync(output, { recursive: true })
 compile()
 
 const suffix = ".test.ts"
+const notHere = [...sameEverywhere, ...sameOnSystems]
 const files = filesIn(join(root, "test/sockets"), suffix).filter((path) => {
   const name = basename(path, suffix)
-  return file ? name === file : every || !sameEverywhere.includes(name)
+  return file ? name === file : every || !notHere.includes(name)
 })
 if (!files.length) fail(`no such file in test/sockets: ${file}`)
 

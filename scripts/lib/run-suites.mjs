@@ -13,7 +13,7 @@ import { directory, runSuite } from "./suite.mjs"
  * @property {number} passed
  * @property {number} failed
  * @property {Failure[]} failures
- * @property {{ suite: string, passed: number, failed: number, seconds: number }[]} table
+ * @property {{ suite: string, passed: number, failed: number, seconds: number, cpuSeconds: number | undefined }[]} table
  * @property {boolean} interrupted  whether a signal ended them
  */
 
@@ -66,7 +66,7 @@ export async function runSuites(suites) {
     const stop = AbortSignal.any([limit.signal, interrupted.signal])
     console.log(`started: ${name}`)
     const log = join(directory, `${name.replaceAll(/\W+/g, "-")}.log`)
-    const { counts, failures, output } = await runSuite(suite, log, stop, isBackground)
+    const { counts, failures, cpuSeconds, output } = await runSuite(suite, log, stop, isBackground)
     clearTimeout(timer)
     if (stop.aborted && name.endsWith("Windows")) endWindows()
     console.log(`\n== ${name} ==\n${output}`)
@@ -74,7 +74,7 @@ export async function runSuites(suites) {
     results.failed += counts.failed
     results.failures.push(...failures.map((failure) => ({ suite: name, ...failure })))
     const seconds = Math.round((Date.now() - start) / 1000)
-    results.table.push({ suite: name, ...counts, seconds })
+    results.table.push({ suite: name, ...counts, seconds, cpuSeconds })
   }
 }
 

@@ -53,3 +53,18 @@ export const sameOnThreads = [
   "pending-attempts",
   "reload",
 ]
+
+/**
+ * Other files whose tests are about the engine of JavaScript, which is the same on every system. The
+ * gate does not run them on Windows.
+ */
+export const sameOnSystems = [
+  "arguments",
+  "changing-arrays",
+  "collection",
+  "fake-timers",
+  "mistakes",
+  "polluted-prototype",
+  "received-memory",
+  "reload",
+]
