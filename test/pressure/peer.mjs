@@ -2,6 +2,7 @@
 import * as zmq from "zeromq-lz4"
 import * as draft from "zeromq-lz4/draft"
 
+import { ownHost } from "../support/own-host.mjs"
 import { checkMessage, makeMessage } from "./parts.mjs"
 
 /**
@@ -101,7 +102,7 @@ class End {
   async bind() {
     const { binds, endpointOptions } = this.#spec
     if (!binds) return undefined
-    await this.#socket.bind("lz4+tcp://127.0.0.1:*", endpointOptions)
+    await this.#socket.bind(`lz4+tcp://${ownHost}:*`, endpointOptions)
     return this.#socket.lastEndpoint
   }
 

@@ -2,7 +2,6 @@
 import { expect, test } from "vitest"
 
 import { createRandom } from "../../bench/random.mjs"
-import { portOf } from "../support/raw-peer.js"
 import { Relay, type Treatment } from "../support/rough-relay.js"
 import { SEED } from "../support/seed.js"
 import { ALL } from "./extent.js"
@@ -34,7 +33,7 @@ async function throughRelay(
 ) {
   let relay: Promise<Relay> | undefined
   const through = async (endpoint: string) => {
-    relay ??= Relay.open(portOf(endpoint), (connection) => ({
+    relay ??= Relay.open(endpoint, (connection) => ({
       there: treat(`${connection} there`),
       back: slow(`${connection} back`),
     }))

@@ -2,12 +2,13 @@
  * Connections that break, or deliver bytes slowly or one by one. Messages in flight when one breaks are
  * lost, as over tcp://; none arrives twice or changed, and later messages arrive.
  */
-import { connect } from "node:net"
 import { describe, expect, onTestFinished, test } from "vitest"
 import { Pull, Push } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
 import { createRandom } from "../../bench/random.mjs"
+import { ownHost } from "../support/own-host.mjs"
+import { dial } from "../support/raw-peer.js"
 import { kindly, Relay, type Treat } from "../support/rough-relay.js"
 import { eventually, use } from "../support/sockets.js"
 import { encodings, lz4 } from "../support/transports.js"
@@ -55,9 +56,6 @@ function dawdling(seed: string): Treat {
   return () => ({ there: treatment, back: treatment })
 }
 
-const portOf = (socket: { lastEndpoint: string | null }) =>
-  Number(socket.lastEndpoint?.split(":").at(-1))
-
 /** zeromq.js rejects with EAGAIN when the last connection breaks just before it sends, over tcp:// too. */
 async function send(push: Push, parts: Uint8Array[]): Promise<void> {
   try {
@@ -83,8 +81,8 @@ async function travel(
   enough: (relay: Relay, sent: number) => boolean,
 ): Promise<Journey> {
   const extra = scheme === lz4.scheme ? [options] : []
-  await binding.bind(`${scheme}127.0.0.1:*`, ...extra)
-  const through = await Relay.open(portOf(binding), relay)
+  await binding.bind(`${scheme}${ownHost}:*`, ...extra)
+  const through = await Relay.open(binding.lastEndpoint as string, relay)
   connecting.connect(`${scheme}127.0.0.1:${through.port}`, ...extra)
   const [push, pull] = (
     binding instanceof Push ? [binding, connecting] : [connecting, binding]
@@ -210,7 +208,7 @@ test("peers that flood a socket with messages they may not send do not stop othe
   ]
   let flooding = true
   const flood = (bytes: Uint8Array) => {
-    const socket = connect(portOf(pull), "127.0.0.1")
+    const socket = dial(pull.lastEndpoint as string)
     socket.on("error", () => {})
     socket.on("close", () => flooding && flood(bytes))
     socket.resume().end(bytes)

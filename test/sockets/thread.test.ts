@@ -24,6 +24,7 @@ import {
 import { ProtocolError } from "zeromq-lz4/codec"
 
 import { payload } from "../../bench/payloads.mjs"
+import { ownHost } from "../support/own-host.mjs"
 import { portOf, rawPeer, rawZmtpPeer } from "../support/raw-peer.js"
 import { expectSameBytes } from "../support/same-bytes.js"
 import { runScript } from "../support/script.js"
@@ -274,7 +275,7 @@ describe("with a thread", () => {
   test("accept filters accept only matching addresses", async () => {
     const pull = use(new Pull({ tcpAcceptFilter: "203.0.113.0/24" }))
     await pull.bind(ANY, threaded)
-    const refused = connect(portOf(pull.lastEndpoint as string), "127.0.0.1").resume()
+    const refused = connect(portOf(pull.lastEndpoint as string), ownHost).resume()
     refused.on("error", () => {})
     await once(refused, "close")
     expect(pull.lz4.connections).toEqual([])
@@ -437,7 +438,7 @@ describe("with a thread", () => {
         expect(lz4.connections).toHaveLength(1)
         const [{ remoteAddress, remotePort, ...counts }] = lz4.connections as [Connection]
         expect(counts.endpoint).toBe(endpoint)
-        expect(remoteAddress).toBe("127.0.0.1")
+        expect(remoteAddress).toMatch(/^127(\.\d+){3}$/)
         expect(remotePort).toBeGreaterThan(0)
         return { stats: lz4.stats, counts: { ...counts, endpoint: "any port" } }
       })

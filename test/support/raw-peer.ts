@@ -1,6 +1,6 @@
 /** A peer that writes bytes chosen by the test to an endpoint. */
 import { once } from "node:events"
-import { connect, type Socket } from "node:net"
+import { connect, isIPv4, type Socket } from "node:net"
 
 import { handshake, parseStream } from "./zmtp.js"
 
@@ -15,13 +15,22 @@ export interface RawPeer {
 export const portOf = (endpoint: string): number =>
   Number(endpoint.slice(endpoint.lastIndexOf(":") + 1))
 
+/** The host, as numbers: of a server that listens on all addresses, the one that all systems have. */
+const hostOf = (endpoint: string): string => {
+  const host = endpoint.slice(endpoint.indexOf("://") + 3, endpoint.lastIndexOf(":"))
+  return isIPv4(host) && host !== "0.0.0.0" ? host : "127.0.0.1"
+}
+
+export const dial = (endpoint: string): Socket => connect(portOf(endpoint), hostOf(endpoint))
+
 export async function rawPeer(endpoint: string, bytes: Uint8Array): Promise<RawPeer> {
-  const socket = connect(portOf(endpoint), "127.0.0.1")
+  const socket = dial(endpoint)
   socket.on("error", () => {}) // "close" follows
   socket.resume()
   const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()))
   await new Promise((resolve) => socket.once("connect", resolve))
-  const address = { remoteAddress: "127.0.0.1", remotePort: socket.localPort as number }
+  const { localAddress, localPort } = socket as { localAddress: string; localPort: number }
+  const address = { remoteAddress: localAddress, remotePort: localPort }
   socket.write(bytes)
   return { socket, address, closed, close: () => socket.destroy() }
 }

@@ -1,7 +1,8 @@
 /** A TCP relay that splits, delays and ends connections. */
 import { once } from "node:events"
-import { connect, createServer, type Server, type Socket } from "node:net"
+import { createServer, type Server, type Socket } from "node:net"
 import { onTestFinished } from "vitest"
+import { dial } from "./raw-peer.js"
 import { sleep } from "./sleep.js"
 
 /** The treatment of one direction of a connection. */
@@ -25,19 +26,19 @@ export class Relay {
   connections = 0
   treat: Treat
   readonly #server: Server
-  readonly #targetPort: number
+  readonly #target: string
   readonly #sockets = new Set<Socket>()
 
-  /** Opens a relay to a port of this machine, until the test ends. */
-  static async open(targetPort: number, treat: Treat): Promise<Relay> {
-    const relay = new Relay(targetPort, treat)
+  /** Opens a relay to an endpoint of this machine, until the test ends. */
+  static async open(target: string, treat: Treat): Promise<Relay> {
+    const relay = new Relay(target, treat)
     onTestFinished(() => relay.#close())
     await once(relay.#server.listen(0, "127.0.0.1"), "listening")
     return relay
   }
 
-  private constructor(targetPort: number, treat: Treat) {
-    this.#targetPort = targetPort
+  private constructor(target: string, treat: Treat) {
+    this.#target = target
     this.treat = treat
     this.#server = createServer((client) => this.#join(client))
   }
@@ -52,7 +53,7 @@ export class Relay {
   }
 
   #join(client: Socket): void {
-    const server = connect(this.#targetPort, "127.0.0.1")
+    const server = dial(this.#target)
     const cut = () => {
       client.destroy()
       server.destroy()

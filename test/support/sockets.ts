@@ -5,6 +5,7 @@ import { createServer } from "node:net"
 import { afterEach } from "vitest"
 import type { Socket } from "zeromq"
 import type { Lz4Socket } from "zeromq-lz4"
+import { ownHost } from "./own-host.mjs"
 import { sleep } from "./sleep.js"
 import { type Transport, tcp } from "./transports.js"
 
@@ -24,17 +25,8 @@ export function use<S extends { close(): void }>(closable: S): S {
   return closable
 }
 
-/**
- * The loopback address of this process. A socket of another test that still connects to a port which
- * was assigned anew must not get here. (macOS has only one address without being told.)
- */
-const host =
-  process.platform === "darwin"
-    ? "127.0.0.1"
-    : `127.${[1 + ((process.pid >> 16) & 127), (process.pid >> 8) & 255, process.pid & 255].join(".")}`
-
 /** Returns an endpoint on a port that the system chooses. */
-export const anyPort = ({ scheme }: Transport): string => `${scheme}${host}:*`
+export const anyPort = ({ scheme }: Transport): string => `${scheme}${ownHost}:*`
 
 /** Binds one socket to an endpoint of its own and connects the other to it. */
 export async function join(

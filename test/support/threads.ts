@@ -4,9 +4,10 @@ import { onTestFinished } from "vitest"
 import type { EndpointOptions } from "zeromq-lz4"
 
 import { payload } from "../../bench/payloads.mjs"
+import { ownHost } from "./own-host.mjs"
 import type { AnySocket } from "./sockets.js"
 
-export const ANY = "lz4+tcp://127.0.0.1:*"
+export const ANY = `lz4+tcp://${ownHost}:*`
 export const threaded: EndpointOptions = { thread: true }
 export const plain: EndpointOptions = { thread: false }
 
