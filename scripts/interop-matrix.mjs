@@ -1,4 +1,4 @@
-/** Writes the matrix of peers, and of the forms exchanged with each in the interop tests, into README.md. */
+/** Writes the matrix of peers, and of the forms exchanged with each in the interop tests, into the docs. */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { readArgs } from "./lib/args.mjs"
@@ -7,11 +7,13 @@ import { matrixDirectory } from "./lib/interop.mjs"
 import { root } from "./lib/paths.mjs"
 import { fail } from "./lib/run.mjs"
 
+const DOCUMENT = "docs/differences.md"
+
 const { check } = readArgs(
   `usage: node scripts/interop-matrix.mjs [--check]
 
-Writes into README.md the forms that the last run of the interop tests saw on the wire.
-  --check   write nothing; fail if README.md differs`,
+Writes into ${DOCUMENT} the forms that the last run of the interop tests saw on the wire.
+  --check   write nothing; fail if it differs`,
   { check: { type: "boolean" } },
 )
 
@@ -47,11 +49,11 @@ const table = [
   ),
 ].join("\n")
 
-const path = join(root, "README.md")
-const readme = readFileSync(path, "utf8")
-if (!MARKED.test(readme)) fail("README.md has no <!-- interop:matrix --> to fill")
-const filled = readme.replace(MARKED, (_, begin, end) => `${begin}${table}\n${end}`)
-if (filled === readme) console.log("README.md has the matrix of the interop tests")
+const path = join(root, DOCUMENT)
+const text = readFileSync(path, "utf8")
+if (!MARKED.test(text)) fail(`${DOCUMENT} has no <!-- interop:matrix --> to fill`)
+const filled = text.replace(MARKED, (_, begin, end) => `${begin}${table}\n${end}`)
+if (filled === text) console.log(`${DOCUMENT} has the matrix of the interop tests`)
 else if (check)
-  fail(`README.md is out of date: run node scripts/interop-matrix.mjs, which writes\n${table}`)
+  fail(`${DOCUMENT} is out of date: run node scripts/interop-matrix.mjs, which writes\n${table}`)
 else writeFileSync(path, filled)

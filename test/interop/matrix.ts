@@ -1,6 +1,6 @@
 /**
  * The forms of the format seen on the wire, by peer. Test files write theirs to
- * build/interop-matrix, from which scripts/interop-matrix.mjs generates README.md's table.
+ * build/interop-matrix, from which scripts/interop-matrix.mjs generates the table of docs/differences.md.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"

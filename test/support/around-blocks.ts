@@ -68,15 +68,8 @@ process.once("uncaughtException", ({ message }) => {
       prints: ["flush() timed out: after 100 ms, messages still wait to be written"],
     },
   ],
-  "README.md: PUSH and PULL": {},
-  "README.md: PUB and SUB": {},
-  "README.md: REQ and REP": {},
-  "README.md: Options of an endpoint": {
-    before: `import { readFileSync } from "node:fs"\n${PUSH}`,
-    after: closing("push"),
-  },
-  "README.md: Moving over": { before: PULL, after: closing("pull") },
-  "README.md: Shutting down": onSigterm,
+  "README.md: Both ends have to change": { before: PULL, after: closing("pull") },
+  "README.md: Quick start": {},
   "docs/capture.md: Use": {
     prints: Array.from({ length: 3 }, (_, i) => [
       `server plain 6 a${i}`,
@@ -102,6 +95,12 @@ const wasm = await WebAssembly.compile(readFileSync("node_modules/zeromq-lz4/dis
         .join(),
     ],
   },
+  "docs/dictionaries.md: A dictionary of your own (2)": {
+    before: `import { readFileSync } from "node:fs"\n${PUSH}`,
+    after: closing("push"),
+  },
+  "docs/examples.md: PUB and SUB": {},
+  "docs/examples.md: REQ and REP": {},
   "docs/monitoring.md: Channels": {
     before: "const log = { warn: console.log }",
     after: `import { connect } from "node:net"
@@ -205,7 +204,7 @@ await pull.receive()`,
     before: PUSH.replace("const push", "const socket"),
     after: closing("socket"),
   },
-  "docs/shutting-down.md: `flush()` (2)": onSigterm,
+  "docs/shutting-down.md: On SIGTERM": onSigterm,
 }
 
 /** Lines that Prometheus reads, for a socket with this value and another one with 0. */
@@ -225,8 +224,8 @@ function metric(type: string, name: string, help: string, value: string | RegExp
 
 /** Blocks with command lines or output, which test/unit/examples.test.ts has a test for. */
 export const ownTests = {
-  train: "README.md: Options of an endpoint (2)",
-  bridge: ["README.md: Peers in other languages (4)", "docs/bridge.md: The bridge"],
+  train: "docs/dictionaries.md: A dictionary of your own",
+  bridge: "docs/bridge.md: The bridge",
   bridgeOutput: "docs/bridge.md: The bridge (2)",
   services: ["docs/bridge.md: As a service (2)", "docs/bridge.md: As a service (3)"],
   inspect: "docs/inspect.md: On the command line",
@@ -234,14 +233,15 @@ export const ownTests = {
   debugOutput: "docs/monitoring.md: Channels (2)",
 } as const
 
-/** README's Rust program, which is built together with the peer of the tests. */
-export const rust = "test/interop/rust-peer/examples/readme.rs"
+/** The Rust program of docs/peers.md, which is built together with the peer of the tests. */
+export const rust = "test/interop/rust-peer/examples/documented.rs"
 
 /** Blocks in other languages, and what tests or tries them. */
 export const elsewhere: Record<string, string> = {
   "README.md: Install": "test/package/package.test.ts",
   "docs/bridge.md: As a service": "test/package/package.test.ts",
-  "README.md: Peers in other languages": "test/interop/readme.test.ts",
-  "README.md: Peers in other languages (2)": "test/recorded/README.md",
-  "README.md: Peers in other languages (3)": rust,
+  "docs/install.md: Installing, bundling and testing": "test/package/package.test.ts",
+  "docs/peers.md: Python: pyomq": "test/interop/documented-peer.test.ts",
+  "docs/peers.md: Ruby: omq-lz4": "test/recorded/README.md",
+  "docs/peers.md: Rust: omq-tokio": rust,
 }

@@ -183,11 +183,12 @@ describe("bench/README.md", () => {
 
 describe("README.md", () => {
   const empty = "# Title\n\n<!-- bench:summary -->\n<!-- /bench:summary -->\n"
+  const measured = { links: quantities("links", "1 Gbit/s, json 128 KiB", {}, PUSH_PULL) }
 
   test("has a row for each result that it shows, the same after a second run", () => {
-    const text = overview(empty, MEASURED)
-    expect(overview(text, MEASURED)).toBe(text)
-    expect(text).toContain("| REQ/REP round trip, 64 B | 2 msg/s | 2 msg/s | 1.00 |")
+    const text = overview(empty, measured)
+    expect(overview(text, measured)).toBe(text)
+    expect(text).toContain("| 1 Gbit/s | 2 msg/s | 2 msg/s | 1.00 | 1.00 |")
     expect(text).not.toMatch(/NaN|undefined|Infinity/)
   })
 

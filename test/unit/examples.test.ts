@@ -107,10 +107,8 @@ test("every block is run, or something else tests it", () => {
   for (const file of Object.values(elsewhere)) expect(existsSync(join(root, file)), file).toBe(true)
 })
 
-test("the Rust program that is built for the tests is README's", () => {
-  expect(readFileSync(join(root, rust), "utf8")).toBe(
-    codeOf("README.md: Peers in other languages (3)"),
-  )
+test("the Rust program that is built for the tests is that of docs/peers.md", () => {
+  expect(readFileSync(join(root, rust), "utf8")).toBe(codeOf("docs/peers.md: Rust: omq-tokio"))
 })
 
 describe("JavaScript", () => {
@@ -158,7 +156,7 @@ describe("command lines", () => {
     expect(statSync(join(train.cwd, "events.dict")).size).toBeGreaterThan(0)
   })
 
-  test.each(ownTests.bridge.flatMap((name) => linesOf(name).filter((line) => /^[^#]/.test(line))))(
+  test.each(linesOf(ownTests.bridge).filter((line) => /^[^#]/.test(line)))(
     "%s: listens",
     async (line) => {
       const bridge = start((await withFreePorts(line)).replace("/run/", "./"))

@@ -9,7 +9,7 @@ import { python } from "./python.js"
 
 const run = promisify(execFile)
 
-test("README's Python peer prints the message that we send", async () => {
+test("the Python peer of docs/peers.md prints the message that we send", async () => {
   const { code } = documentedBlocks().find(({ language }) => language === "python") as Block
   const port = String(await freePort())
   const push = use(new Push())
