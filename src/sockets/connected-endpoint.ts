@@ -10,14 +10,14 @@ export class ConnectedEndpoint extends Endpoint {
   readonly #dialer: PeerDialer
   /** With `immediate`, undefined while there is no connection. */
   #pipe: Pipe | undefined
-  /** Whether there has been a connection, and whether one has been ready. */
+  /** Whether there has ever been a connection, and one whose handshake has succeeded. */
   #wasOpened = false
   #wasConnected = false
   /** Whether the endpoint was released and has no queued messages left. */
   #finished = false
   #gone: (isWrongPeer: boolean) => void
 
-  /** @param gone called when there is no connection and there will be none. */
+  /** @param gone called when the connection has ended and there will be no other. */
   constructor(
     host: EndpointHost,
     settings: EndpointSettings,
@@ -56,8 +56,8 @@ export class ConnectedEndpoint extends Endpoint {
       this.#finish()
       return
     }
-    // As in libzmq: it drops the pipe of an endpoint, and its messages, unless the connection
-    // created it or the socket has read them already.
+    // As in libzmq, received messages that were not read are dropped with the pipe, unless the
+    // connection made the pipe (`immediate`) or the socket type has taken them out of it.
     const { immediate } = this.settings
     const { ownsReceived } = this.host.type
     this.#pipe.finish(() => this.#finish(), keepsReceived && (immediate || ownsReceived))

@@ -4,7 +4,7 @@ import type { Routing, SocketType } from "../patterns/socket-type.js"
 import type { Departure } from "../transport/transport.js"
 import type { Received } from "./message.js"
 
-/** The `lz4+tcp://` side of a socket, as its state and the end of the process see it. */
+/** What the socket's state, and the code for the end of the process, use of a socket core. */
 export interface Core {
   readonly type: SocketType
   lingerMs: number

@@ -11,9 +11,9 @@ export interface EndpointOptions extends Lz4Options {
    */
   thread?: boolean
   /**
-   * Maximum plaintext in bytes that is queued for receiving from each connection. A connection with
-   * more is not read, as with more messages than `receiveHighWaterMark`; one message is always
-   * accepted. 0 is no limit. Default: 64 MiB, or no limit if `receiveHighWaterMark` is 0.
+   * Maximum plaintext of queued received messages, in bytes, for each connection. A connection at
+   * the limit is not read, as one at `receiveHighWaterMark`; one message is always accepted, however
+   * large. 0: no limit. Default: 64 MiB; 0 if `receiveHighWaterMark` is 0.
    */
   receiveHighWaterBytes?: number
   /**

@@ -67,7 +67,7 @@ export class EndpointRegistry implements EndpointHost {
     return [...this.#endpoints.values()].flat()
   }
 
-  /** The pipes of all endpoints that messages may be queued in, those of released endpoints included. */
+  /** The pipes that may have messages to send, including those of released endpoints. */
   get sendingPipes(): Pipe[] {
     return [...this.open, ...this.#leaving].flatMap((endpoint) => [...endpoint.sendingPipes])
   }
@@ -151,7 +151,7 @@ export class EndpointRegistry implements EndpointHost {
     endpoint.dial(connectRoutingId?.toString("latin1"))
   }
 
-  /** Refuses to give the next peer a routing id that another peer has. libzmq aborts the process. */
+  /** Refuses a routing id for the next peer that another peer has. libzmq would abort the process. */
   #checkRoutingId(address: string): void {
     const { connectRoutingId } = this.#state
     if (!connectRoutingId || !this.type.knows([connectRoutingId], {})) return
@@ -176,8 +176,8 @@ export class EndpointRegistry implements EndpointHost {
   }
 
   /**
-   * Returns the name of the endpoint that was bound to the address of a host, given the host's name.
-   * Returns `address` itself if there is none.
+   * Resolves the host name in an address, and returns the name of the endpoint that is bound there;
+   * `address` itself if there is none.
    */
   async resolve(socket: Socket, address: string): Promise<string> {
     if (this.#endpoints.has(address)) return address
@@ -237,12 +237,12 @@ export class EndpointRegistry implements EndpointHost {
   /** Emits the event for an endpoint that cannot be bound, and returns the error to throw. */
   bindError(address: string, error: unknown): Error {
     const { code, message } = error as Error & { code: string }
-    // Errors of ours have no form in zeromq.js.
+    // zeromq.js has no errors like those of this package.
     const reported = code.startsWith("ERR_")
       ? (Object.assign(new Error(message), { code }) as ZmqError)
       : zmqError(code as "EINVAL")
     this.emit({ type: "bind:error", address: withoutScheme(address), error: reported })
-    // Under the name that the program gave.
+    // The address as the program gave it.
     return Object.assign(error as Error, { address })
   }
 

@@ -113,8 +113,8 @@ function readSettings(
 }
 
 /**
- * Lengths tell an observer about content, so under CURVE nothing is compressed, and nothing put
- * together, unless that is asked for.
+ * Changes the defaults for CURVE: nothing is compressed and no arenas are made, because lengths would
+ * tell an observer about content.
  */
 function underCurve(given: EndpointOptions): EndpointOptions {
   if (typeof given !== "object" || given === null) return given

@@ -34,7 +34,7 @@ export interface EndpointSettings {
   authenticator: Authenticator
   /** Maximum plaintext in bytes that is queued for receiving from each connection; 0 is no limit. */
   receiveHighWaterBytes: number
-  /** The options of later pipes. As in libzmq, these are those of the socket at bind() or connect(). */
+  /** The options of the endpoint's pipes: as in libzmq, those that the socket had at bind() or connect(). */
   pipe: PipeOptions
   /** Whether a connected endpoint has a pipe only while there is a connection (ZMQ_IMMEDIATE). */
   immediate: boolean
@@ -49,7 +49,7 @@ const BLOCKED_MS = 50
 
 type EventType = Event["type"]
 
-/** The common part of bound and connected endpoints: their connections and the events of these. */
+/** The base of bound and connected endpoints. It handles the events of their connections. */
 export abstract class Endpoint implements Source {
   /** The endpoint's address in events. */
   abstract readonly address: string
@@ -71,11 +71,11 @@ export abstract class Endpoint implements Source {
   #limit: NodeJS.Timeout | undefined
   /** The time at which `linger` expires. */
   #limitMs = Number.POSITIVE_INFINITY
-  /** Milliseconds by which `linger` may be extended. */
+  /** Milliseconds by which `linger` may be extended because the event loop was blocked. */
   #extensionMs = 0
   /** Whether the program was warned of a plain peer. */
   #hasWarned = false
-  /** Peers that announced nothing, and the times at which they are reported. */
+  /** Peers that announced no revision and have sent nothing yet, and when they will be reported. */
   readonly #silent = new Map<PeerConnection, Deadline>()
   #hasReportedSilence = false
 
@@ -285,8 +285,8 @@ export abstract class Endpoint implements Source {
   }
 
   /**
-   * Reports a peer that announced nothing, unless it sends something soon. A plain SUB or PULL that
-   * cannot read what it is sent looks like this on both sides.
+   * Reports a peer that announced no revision, unless it sends something within `SILENCE_MS`. It may
+   * be a plain SUB or PULL, which cannot read what it is sent and reports no error.
    */
   #watchSilence(connection: PeerConnection): void {
     if (this.#hasReportedSilence || connection.scheme === "tcp") return
@@ -340,7 +340,7 @@ export abstract class Endpoint implements Source {
   }
 }
 
-/** Returns whether the first part of a peer without an announced revision had no sentinel. */
+/** Returns whether the first part of a peer that announced no revision had no sentinel. */
 function isProbablyPlain(connection: PeerConnection, { code }: ProtocolError): boolean {
   if (code !== "ERR_LZ4_PART_TOO_SHORT" && code !== "ERR_LZ4_UNKNOWN_SENTINEL") return false
   return connection.peerRevision === undefined && connection.counts.received.wireBytes === 0

@@ -41,12 +41,12 @@ export function listenForExit(copy: Copy): void {
     },
   }
   const { beforeExit, exit } = shared.listeners
-  // They may be gone: programs remove all listeners at times.
+  // They may be missing: programs call process.removeAllListeners().
   if (!process.listeners("beforeExit").includes(beforeExit)) process.on("beforeExit", beforeExit)
   if (!process.listeners("exit").includes(exit)) process.on("exit", exit)
 }
 
-/** Forgets a copy. The listeners go with the last one, but in Node 20. */
+/** Forgets a copy. The listeners are removed with the last one, except in Node 20, which needs `settle()`. */
 export function forgetExit(copy: Copy): void {
   const shared = holder[KEY]
   if (!shared?.copies.delete(copy) || shared.copies.size > 0 || mustSettle) return

@@ -23,8 +23,8 @@ import { ensureState, stateOf } from "./state.js"
 import { OPTION } from "./zmq-numbers.js"
 
 /**
- * Addresses that take no options of ours. An address that is not a literal may be any, as far as
- * TypeScript knows.
+ * Addresses that take no options of this package. TypeScript knows the scheme of literals only: any
+ * other string may begin with `lz4+tcp://`.
  */
 export type NativeAddress = `${"tcp" | "ipc" | "inproc" | "udp" | "ws" | "wss"}://${string}`
 
@@ -85,9 +85,12 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
   let coreOf: (socket: ZmqSocket) => SocketCore | undefined
   const nativeEndpoints = new NativeEndpoints(native, Base.name, (socket) => coreOf(socket))
 
-  // V8 uses the name of zeromq.js's own sockets in its messages.
+  // Named as the class in zeromq.js, because V8 prints the name in messages.
   class Socket extends Base {
-    /** Set with the first `lz4+tcp://` endpoint. zeromq.js sets options before fields are initialised. */
+    /**
+     * Set with the first `lz4+tcp://` endpoint. The field itself is missing while zeromq.js's constructor
+     * sets options.
+     */
     #core: SocketCore | undefined
 
     static {
@@ -169,7 +172,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       super.setInt32Option(option, value)
       state.setNumber(option, value, this)
       const core = coreOf(this)
-      // With libzmq's endpoints in use, the socket core sets libzmq's own timeouts.
+      // The timeouts of libzmq itself are the socket core's then: see NativeEndpoints.mix().
       if (!core?.operations.mixed) return
       if (option === OPTION.sendTimeout) super.setInt32Option(option, 0)
       if (option === OPTION.receiveTimeout) super.setInt32Option(option, NATIVE_RECEIVE_MS)

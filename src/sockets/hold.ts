@@ -9,7 +9,7 @@ let timer: NodeJS.Timeout | undefined
 function add(): void {
   if (references++ > 0) return
   if (timer) timer.ref()
-  // Not a function of this module: the timer stays, and must not keep a copy of the package alive.
+  // The timer stays for good. A function of this module would keep its copy of the package in memory.
   else timer = setInterval(Function.prototype as () => void, FOREVER_MS)
 }
 
@@ -17,12 +17,12 @@ function remove(): void {
   if (--references === 0) timer?.unref()
 }
 
-// An operation that was collected no longer waits for anything.
+// Whatever held the process was garbage-collected, so it waits for nothing any more.
 const collected = new FinalizationRegistry<{ count: number }>(({ count }) => {
   for (let i = 0; i < count; i++) remove()
 })
 
-/** A reference that keeps the process alive. */
+/** Keeps the process alive between `ref()` and `unref()`. */
 export class Hold {
   readonly #held = { count: 0 }
 

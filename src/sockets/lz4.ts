@@ -76,7 +76,7 @@ const SHOWN_DEPTH = 3
 /** Width that puts each direction on a line of its own. */
 const SHOWN_COLUMNS = 120
 
-/** The data of an open connection, part of which is no longer available from it when it has ended. */
+/** What is recorded of an open connection, because a connection that has ended no longer has it. */
 interface OpenConnection {
   peer: ConnectEvent
   source: Source
@@ -194,7 +194,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     this.#publish(CONNECTION, () => ({ ...this.#describe(source), ...peer, state }))
   }
 
-  /** @internal The handshake is over, which says whether anything is compressed for the peer. */
+  /** @internal Records the level after the handshake: nothing is compressed for a plain peer. */
   ready(connection: PeerConnection): void {
     const live = this.#open.get(connection)
     if (live) live.level = levelOf(connection.effort)
@@ -208,7 +208,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     this.#publish(PROTOCOL_ERROR, () => ({ ...this.#describe(source), ...peer, error }))
   }
 
-  /** @internal Reports a peer once somebody wants to know, and returns whether anybody does. */
+  /** @internal Reports a silent peer if anybody listens. Returns whether anybody does. */
   silent(connection: PeerConnection, source: Source): boolean {
     const { isWanted } = SILENT_PEER
     this.#publish(SILENT_PEER, () => ({ ...this.#describe(source), ...this.#peerOf(connection) }))
@@ -268,7 +268,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     if (this.#pipes.delete(pipe)) this.#ended.dropped += pipe.dropped
   }
 
-  /** Emits an event. An error of a listener is the program's, and must not interrupt the socket. */
+  /** Emits an event. Errors of listeners are thrown later, so that they do not interrupt the socket. */
   #tell<Type extends keyof Lz4Events>(type: Type, event: Lz4Events[Type][0]): void {
     try {
       this.#context.runInAsyncScope(() => this.emit<keyof Lz4Events>(type, event))
@@ -285,7 +285,7 @@ export class Lz4 extends EventEmitter<Lz4Events> implements Statistics {
     return { socketType, endpoint: address, lz4: this }
   }
 
-  /** Returns the peer of a connection; a placeholder if the object that knew it was collected. */
+  /** Returns the peer of a connection; a placeholder if this object was made after the connection. */
   #peerOf(connection: PeerConnection): ConnectEvent {
     return this.#open.get(connection)?.peer ?? { remoteAddress: "unknown", remotePort: 0 }
   }

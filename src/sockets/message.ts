@@ -21,7 +21,7 @@ export function toMessage(value: unknown): Message {
 function toPart(value: unknown): Buffer {
   if (typeof value === "string") return Buffer.from(value)
   if (value === null) return EMPTY
-  // A detached buffer also has no length, and cannot be copied.
+  // A detached buffer has a length of 0, too, but could not be copied.
   if (isPlainBuffer(value)) return value.length > 0 ? value : EMPTY
   if (isTypedArray(value)) {
     const { buffer, byteOffset, byteLength } = placeOf(value)

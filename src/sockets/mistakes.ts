@@ -23,8 +23,8 @@ import { ENDPOINT_OPTIONS } from "./endpoint-options.js"
 const LZ4_MEMBERS = ["connections", "stats"]
 
 /**
- * Refuses our endpoint options where a socket is created, before there is a socket: after an error
- * in zeromq.js's own constructor, the process crashes on exit.
+ * Refuses endpoint options that are given to a socket's constructor. It has to do so before zeromq.js's
+ * own constructor runs: if that throws, the process crashes on exit.
  *
  * @param names the endpoint options.
  * @param isRedefined whether a subclass has a member of that name, which zeromq.js assigns.
@@ -227,7 +227,7 @@ export const nativeRefusalReason: RefusalReason = ([address, ...more]) => {
   return explanation(address, `takes no options, which are for ${SCHEME}`, meantTcp(address))
 }
 
-/** Returns the error for an option of ours that ROUTER would ignore with one of libzmq's endpoints. */
+/** Returns the error for an endpoint option that zeromq.js's ROUTER would ignore with a `tcp://` endpoint. */
 export function ignoredOption(address: string, name: string): TypeError {
   return wrongValue(
     explanation(address, `takes no option ${name}, which is for ${SCHEME}`, meantTcp(address)),
@@ -237,7 +237,7 @@ export function ignoredOption(address: string, name: string): TypeError {
 const meantTcp = (address: string): string =>
   address.startsWith("tcp://") ? `lz4+${address}` : `${SCHEME}HOST:PORT`
 
-/** A socket class of zeromq.js that has no `lz4+tcp://`, and says so. */
+/** Returns a socket class of zeromq.js that does not support `lz4+tcp://`, and whose errors say so. */
 // biome-ignore lint/suspicious/noExplicitAny: TypeScript requires it of the base of a mixin
 export function withoutLz4<C extends new (...args: any[]) => Socket>(Base: C, speaks: string): C {
   class Socket extends Base {}

@@ -14,7 +14,7 @@ import { type Side, SubscriptionNotices } from "./subscription-notices.js"
 
 /** The rules by which a mixed socket chooses a side. */
 interface Rules {
-  /** The side that a message is sent to. Default: one after the other. */
+  /** The side that a message is sent to. Default: the two in turn. */
   readonly sendsTo?: "both" | "the peer's"
   /** Whether a message that one side refuses, with `noDrop`, must not be sent to the other. */
   readonly allOrNone?: boolean
@@ -51,13 +51,13 @@ export class MixedSocket {
   readonly #rules: Rules
   readonly #native: NativePipe
   readonly #allOrNone: AllOrNone
-  /** The merged notices of both sides, and a notice of our side for the program. */
+  /** For an XPUB: the subscriptions of both sides, and a notice of our side that was read ahead. */
   readonly #notices: SubscriptionNotices | undefined
   #ownNotice: Received | undefined
   /** The side whose turn it is to send, and to receive. */
   #sendTurn: Side = "own"
   #receiveTurn: Side = "own"
-  /** The side that the current exchange is on. "unknown" is libzmq's, if there is one. */
+  /** The side of the current exchange. "unknown": only libzmq knows whether it has one. */
   #exchange: Side | "unknown" | undefined
 
   constructor(
@@ -88,7 +88,7 @@ export class MixedSocket {
       return this.#native.hasOut() ? "native" : undefined
     }
     if (exchangeBegins === undefined) return undefined
-    // Without an exchange our side would refuse to receive.
+    // Our side refuses to receive if it has no exchange.
     return this.#type.hasIn() || this.#type.receive() === "EAGAIN" ? "own" : "unknown"
   }
 
@@ -116,7 +116,7 @@ export class MixedSocket {
     this.#receiveTurn = side === "native" ? "own" : "native"
     const { exchangeBegins } = this.#rules
     if (exchangeBegins) this.#exchange = exchangeBegins === "receive" ? side : undefined
-    // The next call would not wait, so libzmq would get no turn.
+    // A call that finds a message here does not wait, so libzmq has to be asked now to get its turn.
     if (side === "own" && !this.#options.manual && this.#hasOwn()) this.#native.fetch()
     return message
   }
@@ -210,7 +210,7 @@ export class MixedSocket {
   /** The side that a reply is sent to. Without an exchange our side refuses it. */
   get #replySide(): Side {
     if (this.#exchange !== undefined) return this.#exchange === "native" ? "native" : "own"
-    // A receive() from before there was our side may have got a request from libzmq.
+    // libzmq may have passed a request to a receive() that began before our side existed.
     return !this.#native.hasIn() && this.#native.hasOut() ? "native" : "own"
   }
 

@@ -115,10 +115,11 @@ export class NativeEndpoints implements EndpointMethods {
   }
 
   /**
-   * Binds or unbinds one of libzmq's endpoints on this thread if there is a socket core. libzmq
-   * allows only one call at a time for a socket. The core's sends and receives may call it at any
-   * time, and zeromq.js's own bind() and unbind() call it on another thread. Returns undefined if
-   * zeromq.js's methods are to be used.
+   * Binds or unbinds one of libzmq's endpoints on this thread if there is a socket core. Returns
+   * undefined if there is none, so that zeromq.js's own methods are to be used.
+   *
+   * zeromq.js's own bind() and unbind() call libzmq on another thread. libzmq allows only one call at
+   * a time for a socket, and the core sends and receives at any time.
    */
   #withoutThread(
     socket: Socket,

@@ -22,13 +22,13 @@ export interface NativePipeEvents {
   writable(): void
   /** Returns whether a message may be received from libzmq now. */
   mayReceive(): boolean
-  /** Returns whether the program is to have a message. */
+  /** Returns whether a message of libzmq is passed to the program. */
   accepts(message: Received): boolean
 }
 
 /**
- * libzmq's endpoints of a socket that also has `lz4+tcp://` endpoints. It holds one message received
- * from libzmq, because libzmq gives messages to pending calls of receive() only.
+ * libzmq's endpoints of a socket that also has `lz4+tcp://` endpoints. One message is received ahead,
+ * because libzmq passes messages to pending calls of receive() only.
  */
 export class NativePipe {
   readonly #socket: () => NativeSocket | undefined

@@ -11,7 +11,7 @@ export const NamedObserver: typeof zmq.Observer = new Proxy(zeromq.Observer, {
     const observer = Reflect.construct(Observer, [socket, ...more], newTarget) as zmq.Observer
     if (!("lz4" in socket)) return observer
     const state = ensureState(socket)
-    state.monitor?.useNative() // libzmq sends the previous one its end
+    state.monitor?.useNative() // so that the previous one gets its last event from libzmq
     state.monitor = new Monitor(observer, state.nativeUsed)
     return observer
   },

@@ -28,7 +28,7 @@ interface PendingReceive {
   resolve: (message: Received) => void
   reject: (error: Error) => void
   limit: Deadline | undefined
-  /** Whether the operation only waits for its turn. */
+  /** Whether there is a message, and the call only waits for a turn of the event loop. */
   isBehind: boolean
 }
 
@@ -161,7 +161,7 @@ export class Operations implements SocketTypeEvents {
     return shorten(refusalError(refusal, this.type.name), method)
   }
 
-  /** Rejects. From time to time it does so a turn later, for programs that try again at once. */
+  /** Rejects, from time to time a turn of the event loop later, so that programs may try again at once. */
   #rejectSoon(error: Error): Promise<never> {
     if (this.#budget.countOperation()) return Promise.reject(error)
     return this.#budget.nextTurn().then(() => {

@@ -38,7 +38,7 @@ const TYPE_FLAGS: Readonly<Record<number, keyof TypeOptions | undefined>> = {
 }
 
 const states = new WeakMap<Socket, SocketState>()
-/** Listeners may refer to the socket, so only the socket may keep these alive. */
+/** The `lz4` of each socket. Weak, because its listeners may refer to the socket. */
 const lz4Objects = new WeakMap<Socket, Lz4>()
 
 /** Returns the state of a socket; undefined if it has none. */
@@ -57,8 +57,8 @@ export function ensureState(socket: Socket): SocketState {
 }
 
 /**
- * State of a socket beside zeromq.js's own. It does not refer to the socket, which may be
- * collected. Options are recorded when they are set, because some cannot be read back.
+ * What this package keeps for a socket, including options that cannot be read back, which are recorded
+ * as they are set. It does not refer to the socket, which may be collected.
  */
 export class SocketState {
   readonly typeOptions: TypeOptions = {
@@ -86,7 +86,7 @@ export class SocketState {
   readonly groups: Set<string> = new Set()
   core: Core | undefined
   monitor: Monitor | undefined
-  /** The async context in which the socket was created: `lz4` is created when it is first needed. */
+  /** The async context in which the socket was created, for `lz4`, which is created later. */
   readonly #context = new AsyncResource("ZEROMQ_LZ4")
   #lz4: WeakRef<Lz4> | undefined
   /** Number of option changes. */

@@ -17,7 +17,7 @@ export interface SentTraffic extends ConnectionTraffic {
   level: Lz4Level | "none"
 }
 
-/** Counts besides traffic. */
+/** Counts of what may go wrong, and messages that wait. */
 export interface Incidents {
   /** Number of times that a peer broke a rule and lost its connection. */
   protocolErrors: number

@@ -5,8 +5,8 @@ import { turn } from "./turn.js"
 /** Maximum number of operations in a turn of the event loop. */
 const OPERATIONS_MAX = 512
 /**
- * Milliseconds after which the next operation waits too, because 512 large messages take long; the
- * clock is read every `POLL_BYTES`.
+ * Milliseconds after which a turn ends in any case, because `OPERATIONS_MAX` large messages take long.
+ * The clock is read every `POLL_BYTES`.
  */
 const TURN_MAX_MS = 1
 const POLL_BYTES = 128 * 1024
@@ -20,7 +20,7 @@ export class TurnBudget {
   #operations = 0
   /** Bytes sent and received since the clock was last read. */
   #bytes = 0
-  /** The time when the clock was first read after an operation waited. */
+  /** The time at the first reading of the clock after an operation waited, in milliseconds. */
   #turnStart: number | undefined
   #turn: Promise<void> | undefined
 
@@ -29,7 +29,7 @@ export class TurnBudget {
     return this.#operations++ < OPERATIONS_MAX
   }
 
-  /** Returns the turn of the event loop that is due after a message; undefined if none is. */
+  /** Returns what to wait for after a message: a turn of the event loop; undefined if none is due. */
   turnAfter(message: Received): Promise<void> | undefined {
     for (let i = 0; i < message.length; i++)
       this.#bytes += (message[i] as Partial<Buffer>).length ?? 0

@@ -12,8 +12,8 @@ const { Dealer, Reply, Router } = loadZeromq()
 const ADDRESS = "inproc://zeromq.zap.01"
 const VERSION = "1.0"
 /**
- * Prefix of request ids. Requests of a context share a pipe, so ids identify them; few handlers
- * make up ids like these.
+ * Prefix of request ids, by which replies are matched with requests. It is unusual, so that an id that
+ * a handler makes up matches none.
  */
 const ID_PREFIX = "lz4-"
 const REPLY_PARTS = 7
@@ -31,7 +31,7 @@ export interface ZapRequest {
   routingId: Uint8Array
 }
 
-/** The reason for a missing reply: one of zeromq.js's "handshake:error:protocol", without ERR_. */
+/** Why there is no valid reply: a code of zeromq.js's event "handshake:error:protocol", without ERR_. */
 export type ZapFailure =
   | "ZAP_MALFORMED_REPLY"
   | "ZAP_BAD_REQUEST_ID"
@@ -76,7 +76,7 @@ interface Unanswered {
 
 /** The two sockets of a client, both connected to the handler or waiting for one. */
 interface Sockets {
-  /** Writable if there is a handler, because it is mandatory. */
+  /** Writable only while there is a handler, because the option `mandatory` is set. */
   router: zmq.Router
   /**
    * Sends the requests. It is also writable while it waits for a handler, but not after the handler
@@ -87,8 +87,8 @@ interface Sockets {
 
 /**
  * A client for the requests of one context. They share two sockets: a context has at most 1,023,
- * and unauthenticated peers decide how many requests there are. The client does not bind the handler's
- * name to find out whether there is a handler, because a handler could not bind it meanwhile.
+ * and unauthenticated peers decide how many requests there are. To find out whether there is a handler,
+ * the client does not bind the handler's name: a handler could not bind it meanwhile.
  */
 class ZapClient {
   readonly #context: zmq.Context
@@ -216,7 +216,7 @@ class ZapClient {
   }
 }
 
-/** Gives waiting sockets a peer, because libzmq does not release them before, even if they are closed. */
+/** Binds the handler's name for a moment: closed sockets that wait for a peer are not released by libzmq. */
 function endWait(context: zmq.Context): void {
   const peer = new Reply({ context, linger: 0 })
   try {
