@@ -1,6 +1,6 @@
-/** Which bodies of plain parts go around the module, in both directions: long ones, which are not copied into it. */
+/** Says which plain parts are copied past the module, in both directions: those with long bodies. */
 
-/** Bodies longer than this go around it. They are never in an arena. */
+/** Bodies longer than this are not copied into the module. They are never in an arena. */
 export const BYPASS_MIN_BYTES = 8192
 /** Number of consecutive frames that are searched for such bodies; searching more takes longer than it saves. */
 export const BYPASS_FRAMES = 16

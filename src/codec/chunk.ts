@@ -18,7 +18,7 @@ export interface Content {
   /** Bytes of the parts before and after encoding. */
   readonly plainBytes: number
   readonly wireBytes: number
-  /** The message that ships the dictionary, which must have been sent before the chunk. */
+  /** The message that sends the dictionary. A peer needs it before the chunk. */
   readonly dictionary: Uint8Array | undefined
   /** "arenas" if the chunk may contain some. */
   readonly packing: Packing
@@ -27,9 +27,9 @@ export interface Content {
 /** A part that is sent from the caller's memory, which the program may change, detach or shrink meanwhile. */
 export interface Reference {
   readonly part: Uint8Array
-  /** Its length when it was announced. */
+  /** Its length when the head of its frame was written. */
   readonly length: number
-  /** Position in the chunk's `bytes` that the part comes before. */
+  /** Position in the chunk's `bytes` at which the part is inserted. */
   readonly at: number
 }
 
@@ -45,7 +45,7 @@ export class Chunk implements Content {
   readonly wireBytes: number
   readonly dictionary: Uint8Array | undefined
   readonly packing: Packing
-  /** The slab, undefined once the bytes are copied; the offset in the slab; the number of references. */
+  /** The slab, undefined once the bytes are copied; their offset in it; the number of the chunk's owners. */
   #slab: Slab | undefined
   readonly #start: number
   #holds = 1
@@ -82,7 +82,7 @@ export class Chunk implements Content {
     return this.references.find(({ part, length }) => part.length !== length)
   }
 
-  /** The bytes in the order in which they are sent; those of references as they are. */
+  /** The bytes in the order in which they are sent: slices of `bytes`, and references. */
   get pieces(): (Uint8Array | Reference)[] {
     if (this.references.length === 0) return [this.bytes]
     const pieces: (Uint8Array | Reference)[] = []
@@ -96,7 +96,7 @@ export class Chunk implements Content {
     return pieces
   }
 
-  /** The bytes in the same order, where nobody changes memory meanwhile. */
+  /** The same as arrays, for callers that read them before the program can change its memory. */
   get arrays(): Uint8Array[] {
     return this.pieces.map((piece) => ("part" in piece ? piece.part : piece))
   }
@@ -111,18 +111,18 @@ export class Chunk implements Content {
     return this.#slab
   }
 
-  /** Whether there are several references. */
+  /** Whether the chunk has several owners. */
   get isShared(): boolean {
     return this.#holds > 1
   }
 
-  /** Adds references, so that `places` owners in all must release the chunk. */
+  /** Adds owners: from now on, there are `places` in all that have to release the chunk. */
   share(places: number): void {
     this.#holds += places - 1
     if (this.#slab) this.#slab.live += places - 1
   }
 
-  /** Releases a reference. With the last one, the memory may be reused. */
+  /** Gives up the chunk for one owner. Its memory may be reused after the last one. */
   release(): void {
     if (!this.#slab) return
     const from = this.#slab
@@ -187,7 +187,7 @@ export class ChunkBuilder {
     this.#references = undefined
   }
 
-  /** Appends a part that stays where it is. `part` is a fixed view. */
+  /** Appends a reference to a part, which is not copied. `part` is a fixed view. */
   refer(part: Uint8Array): void {
     const at = (this.#slab as Slab).used - this.#start
     this.#references ??= []

@@ -5,8 +5,8 @@ import type { Sender } from "./sender.js"
 import { trainingQueue } from "./training-queue.js"
 
 /**
- * Maximum number of trained dictionaries with which a message is encoded. The connections with
- * others are sent it without one.
+ * Maximum number of trained dictionaries with which a message is encoded. Connections that use any
+ * other are sent it without a dictionary.
  */
 export const TRAINED_MAX = 4
 /** A new group consists of at least this share of the connections that are sent a message. */
@@ -53,7 +53,7 @@ export class DictionaryGroup {
     return this.#sender
   }
 
-  /** Takes a connection that has ended out of the group, which ends with the last one. */
+  /** Removes a connection that has ended. The group ends with its last member. */
   remove(member: Recipient): void {
     member.group = undefined
     this.#members.delete(member)
@@ -133,7 +133,7 @@ export class DictionaryGroups {
     return this.#shared?.sender
   }
 
-  /** Takes out a connection that has ended. */
+  /** Removes a connection that has ended. */
   remove(recipient: Recipient): void {
     const { group } = recipient
     const at = this.#recipients.indexOf(recipient)
@@ -159,7 +159,7 @@ export class DictionaryGroups {
   }
 
   /**
-   * Records one connection that makes a write, which others may make later.
+   * Records that a connection makes a write that others may make later.
    *
    * @param write the number of the write.
    */
@@ -196,8 +196,8 @@ export class DictionaryGroups {
   }
 
   /**
-   * Makes a group of those recipients of a write that are in none, unless they are few: a message
-   * is encoded once for each group, so those who come late wait for others.
+   * Makes a group of the recipients of a write that are in none, unless they are too few. A message is
+   * encoded once for each group, so late connections wait until there are more of them.
    */
   #group(recipients: readonly Recipient[]): void {
     let count = 0

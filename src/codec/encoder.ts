@@ -51,7 +51,7 @@ export class Encoder {
     if (this.#trainer && !this.#trained) this.#trained = this.#trainer.sample(message)
   }
 
-  /** Trains a dictionary once there are enough samples. Returns whether there is one to ship. */
+  /** Trains a dictionary once there are enough samples. Returns whether there is one to send. */
   adoptTrained(): boolean {
     if (!this.#trainer || !this.#trained) return false
     const dictionary = this.#trainer.train()
@@ -64,7 +64,7 @@ export class Encoder {
     return true
   }
 
-  /** Returns the LZ4D part that ships the dictionary; undefined if there is none. */
+  /** Returns the LZ4D part that sends the dictionary; undefined if there is none. */
   dictionaryPart(): Uint8Array | undefined {
     const dictionary = this.#dictionaryBytes
     if (!dictionary) return undefined
@@ -96,7 +96,7 @@ export class Encoder {
 
   /**
    * Splits a list of messages into groups that may share an arena, in order. A message that must not
-   * share one is a group of its own. As with streams, the module decides.
+   * share one is a group of its own. The module decides that, as it does for streams.
    */
   groups(messages: readonly Message[]): Message[][] {
     const { zl_arena_join, zl_arena_slot } = this.#instance.exports

@@ -8,7 +8,7 @@ interface MemoryExports {
   zl_scratch(region: number, bytes: number): Pointer
 }
 
-/** An instance of a module of the package, with its memory. */
+/** An instance of one of the package's WebAssembly modules, with its memory. */
 export class ModuleMemory<Exports extends MemoryExports> {
   readonly exports: Exports
   #bytes = new Uint8Array(0)

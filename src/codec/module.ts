@@ -89,7 +89,7 @@ function compile(source: Bytes): WebAssembly.Module {
   }
 }
 
-/** The JavaScript engine's own error says why the bytes cannot be compiled, or may not be. */
+/** Throws the engine's own error, which says why the bytes cannot, or may not, be compiled. */
 function refused(error: unknown): never {
   throw withCode(error as Error, "ERR_LZ4_WASM")
 }
@@ -120,7 +120,7 @@ async function fetchInstance(url: URL): Promise<Instance> {
   }
 }
 
-/** Node's fetch only says "fetch failed". The cause has the reason. */
+/** Returns why a module could not be fetched. Node's error only says "fetch failed"; its cause has the reason. */
 function reason(error: unknown): string {
   const { message: whole, cause } = error as Error
   const message = whole.replace(/^wasm: /, "")

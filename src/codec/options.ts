@@ -15,7 +15,7 @@ export interface Lz4Options {
   dictionary?: Uint8Array
   /**
    * Whether to train a dictionary for each connection, on the first messages that it is sent, and
-   * ship it. It has up to `capacity` bytes (1 to 8192, default 2048), and is trained after `trigger`
+   * send it. It has up to `capacity` bytes (1 to 8192, default 2048), and is trained after `trigger`
    * messages (1 to 8192, default 100). Connections that are sent the same messages share one.
    *
    * "shared", or `shared: true`: one is trained for all connections of the endpoint, on the
@@ -36,12 +36,12 @@ export interface Lz4Options {
   acceleration?: number
   /**
    * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. "none":
-   * nothing is compressed; no dictionary is shipped, and no arena is made. "adaptive", for sockets
-   * only: the level that transfers most messages, measured for each connection, from no compression
-   * to level 9. A connection that neither the network nor the processor limits uses level 0, and
-   * one of many that send little each uses none while together they keep their thread busy.
-   * `lz4.connections` has the current choice. Fix a level to save bytes at any cost. Default:
-   * "adaptive" for sockets, 0 for the bridge.
+   * nothing is compressed, no dictionary is sent, and no arena is made. "adaptive", for sockets only:
+   * each connection is measured and uses the level with the highest throughput, from "none" to 9. If
+   * neither the network nor the processor is the limit, that is level 0. Many connections that send
+   * little each use "none" while they keep their thread busy together. `lz4.connections` has the
+   * level in use. Fix a level to save bytes at any cost. Default: "adaptive" for sockets, 0 for the
+   * bridge.
    */
   level?: Lz4Level | "none" | "adaptive"
   /**
@@ -61,14 +61,14 @@ export interface Lz4Options {
 /** Options of a codec: how it compresses, what it accepts, and the source of its module. */
 export interface CodecOptions extends Omit<Lz4Options, "level" | "arenas" | "autoDictionary"> {
   /**
-   * Whether to train a dictionary on the first messages and ship it. It has up to `capacity` bytes
+   * Whether to train a dictionary on the first messages and send it. It has up to `capacity` bytes
    * (1 to 8192, default 2048), and is trained after `trigger` messages (1 to 8192, default 100).
    * Default: false. Excludes `dictionary`. RFC.md section 6.4.
    */
   autoDictionary?: boolean | { capacity?: number; trigger?: number }
   /**
    * 0: LZ4. 3 to 12: LZ4HC, which compresses more and takes longer the higher it is. "none":
-   * nothing is compressed; no dictionary is shipped, and no arena is made. Default: 0.
+   * nothing is compressed, no dictionary is sent, and no arena is made. Default: 0.
    */
   level?: Lz4Level | "none"
   /**
@@ -163,7 +163,7 @@ export function checkBudget(maxMessageSize: unknown): number {
   return integer("maxMessageSize", maxMessageSize, -1, -1)
 }
 
-/** Checks options to which `maxMessageSize` does not belong. `others` are more allowed names. */
+/** Checks options without `maxMessageSize`. `others` are names that are allowed in addition. */
 export function checkLz4Options(
   options: Lz4Options,
   budgetBytes: number,
@@ -177,7 +177,7 @@ export function checkLz4Options(
   return { ...settings, training: training && { ...training, isShared } }
 }
 
-/** Returns how to train, and whether for all connections together, which codecs do not know. */
+/** Separates the options of training from whether one dictionary is for all connections, which codecs do not know. */
 function splitTraining(given: Lz4Options["autoDictionary"]): {
   autoDictionary: CodecOptions["autoDictionary"]
   isShared: boolean
@@ -213,7 +213,7 @@ export function own<T extends object>(options: T): T {
   return Object.assign(Object.create(null), options)
 }
 
-/** Does the same, and refuses unknown names. */
+/** Returns the own properties of options. Refuses unknown names. */
 export function ownOptions<T extends object>(options: T, known: readonly string[]): T {
   if (typeof options !== "object" || options === null)
     throw wrongType(`options must be an object; got ${shown(options)}`)

@@ -191,7 +191,7 @@ export class Sender {
     const builder = this.#builder
     builder.begin()
     try {
-      // Made here, because an error while the chunk is being written would lose the chunk.
+      // Made now: an error later, while the chunk is being written, would lose the chunk.
       const dictionary = this.#effort === NO_EFFORT ? undefined : this.dictionaryFrame
       builder.append(plain.bytes)
       this.#gatherFrames(frames)
@@ -264,7 +264,7 @@ export class Sender {
     if (chunk.packing !== "frames" || (references.length > 0 && messages > 1))
       return this.encode(this.plainFrames(chunk), undefined, undefined, packing)
     if (references.length === 0) return this.encode(bytes, undefined, undefined, packing)
-    // All large parts of a message are references, so the chunk's own are copied.
+    // Every large part of a message is a reference, so what the chunk itself holds can be copied.
     return this.encode(NO_FRAMES, partsOf(chunk), undefined, packing)
   }
 
@@ -285,7 +285,7 @@ export class Sender {
     return concat(pieces)
   }
 
-  /** The message that ships the dictionary; undefined if there is none. */
+  /** The message that sends the dictionary; undefined if there is none. */
   get dictionaryFrame(): Uint8Array | undefined {
     const { dictionary } = this.#settings
     if (dictionary) this.#dictionaryFrame ??= frameDictionary(dictionary)
@@ -424,7 +424,7 @@ export class Sender {
   }
 }
 
-/** Returns the message that ships a dictionary. */
+/** Returns the message that sends a dictionary. */
 function frameDictionary(dictionary: Uint8Array): Uint8Array {
   const body = SENTINEL_BYTES + dictionary.length
   const frame = allocate(frameHeadLength(body) + body)

@@ -50,7 +50,7 @@ export class ArraySource implements Source {
   }
 }
 
-/** An array as a source whose rest may be a view of it, for callers that keep both. */
+/** An array as a source whose rest is a view of it, for callers that keep the array anyway. */
 export class SharedSource extends ArraySource {
   override rest(): Uint8Array {
     return this.bytes.subarray(this.at)

@@ -43,7 +43,7 @@ export class Trainer {
     return this.finish()
   }
 
-  /** Does a step of the same, at most about a quarter. Returns whether there is more to do. */
+  /** Does a step of the training, about a quarter of it. Returns whether there is more to do. */
   step(): boolean {
     return this.instance.exports.zl_trainer_step(this.handle) !== 0
   }

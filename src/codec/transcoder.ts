@@ -111,7 +111,7 @@ export class Transcoder {
 
   /**
    * Opens a transcoder from plain ZMTP to the wire. If `greeted` is set, the stream begins after the
-   * greeting, and the caller ships the dictionary. Close the trainer after all transcoders that use
+   * greeting, and the caller sends the dictionary. Close the trainer after all transcoders that use
    * it.
    */
   static sending(
@@ -198,7 +198,7 @@ export class Transcoder {
     return this.keepsBytes ? 0 : this.#instance.exports.zl_body_left(this.handle) >>> 0
   }
 
-  /** Counts bytes of such a body that went past the transcoder. */
+  /** Counts bytes of a body passed on unchanged that did not go through the transcoder. */
   passed(bytes: number): void {
     this.#instance.exports.zl_body_taken(this.handle, bytes)
   }
@@ -245,7 +245,7 @@ export class Transcoder {
     this.#instance.exports.zl_transcoder_close(this.handle)
   }
 
-  /** Passes on bytes of such a body. Returns whether to go on. */
+  /** Passes on bytes of a body that is not changed. Returns whether to go on. */
   #passOn(bytes: Uint8Array, sink: TranscoderSink): boolean {
     this.passed(bytes.length)
     return sink.take(bytes, false)
