@@ -6,7 +6,7 @@ import type { Sender } from "../codec/sender.js"
 const KEPT_MAX_BYTES = 2 << 20
 /** Maximum number of writes that are kept: small ones are quickly encoded again. */
 const KEPT_MAX = 256
-/** Chunks are dropped when there was no write for this many milliseconds, or up to twice as many. */
+/** Milliseconds without a write after which chunks are dropped, at the latest after twice as many. */
 const KEPT_MS = 100
 
 const NONE: readonly EncodedWrite[] = []
@@ -25,8 +25,8 @@ interface Entry<Connection> {
 }
 
 /**
- * The writes that several connections of an endpoint make, some of them later than others, and their
- * encoded form.
+ * The writes that several connections of an endpoint make, some of them later than others. Their
+ * encoded forms are kept, so that the later ones need not encode them again.
  */
 export class EncodedWrites<Connection> {
   /** By the number of the write; the oldest entry is first. */

@@ -11,8 +11,8 @@ import { type ConnectionRequest, FRAME_WINDOW_BYTES, RECEIVE_WINDOW_BYTES } from
 import { SharedState } from "./shared-state.js"
 
 /**
- * Reported while the network has room. The stream may still hold a few bytes, but would not report
- * when it has written them.
+ * What waits while the network has room: nothing. The stream may still hold a few bytes, but would not
+ * report when it has written them.
  */
 const NOTHING: Waiting = { messages: 0, bytes: 0 }
 

@@ -34,7 +34,7 @@ export class HostedEndpoint {
   #isClosed = false
   #isGone = false
   readonly #writes = new EncodedWrites<HostedConnection>()
-  /** The connections that made the same write, most recently. */
+  /** The connections that made the latest write that several connections make. */
   #group: readonly HostedConnection[] = []
   /** Number of consecutive writes that only one connection made. */
   #alone = 0
@@ -143,7 +143,7 @@ export class HostedEndpoint {
     return chunk
   }
 
-  /** Returns the sender for a connection, unless a write was encoded with too many dictionaries. */
+  /** Returns the sender of a connection, or one without a dictionary if a write was encoded with too many. */
   #senderFor(encoding: ConnectionEncoding | undefined, forms: readonly EncodedWrite[]): Sender {
     const sender = encoding?.sender ?? this.#sender
     if (sender === this.#sender || forms.length < TRAINED_MAX) return sender
@@ -202,7 +202,7 @@ export class HostedEndpoint {
     }
   }
 
-  /** Posts an event of the transport, with the connection's number and without the class of an error. */
+  /** Posts an event of the transport: a number stands for the connection, and errors are plain objects. */
   #passOn(event: EndpointEvent<Connection>): void {
     const posted: Record<string, unknown> = { ...event }
     if ("connection" in event) posted.connection = this.#hosted(event.connection).number

@@ -1,5 +1,5 @@
 /**
- * Flags that also apply to our worker threads: those of profilers and of the network. Not
+ * Flags that also apply to worker threads of this package: those of profilers and of the network. Not
  * `--cpu-prof-name` and `--heap-prof-name`: the profile of the program would replace the thread's.
  */
 const INHERITED =

@@ -64,7 +64,7 @@ export class Outbox {
     if (slab.live === 0) this.#slabs.emptied(slab)
   }
 
-  /** Reports that the socket thread's wanted number of a connection's writes has been flushed. */
+  /** Reports that as many of a connection's writes have been flushed as the socket thread waits for. */
   writesFlushed(connection: number): void {
     this.#add(fromWorker.FLUSHED, connection)
   }

@@ -10,8 +10,8 @@ const WINDOW_BYTES = 1 << 20
 const COMMAND_BYTES = 256
 
 /**
- * The writes of a connection that were posted to its worker. Their memory is held until it is
- * noticed that the worker has flushed them.
+ * The writes of a connection that were posted to its worker. Their memory is held until the worker has
+ * flushed them and this thread has noticed.
  */
 export class PostedWrites {
   readonly #state: SharedState

@@ -23,12 +23,12 @@ import type { PlainError } from "./plain-error.js"
 
 /** Maximum bytes received over a connection that are posted but not yet read by the application. */
 export const RECEIVE_WINDOW_BYTES: number = 4 << 20
-/** What each frame counts besides its bytes, because a few bytes can be very many frames to read. */
+/** Bytes that each frame counts in addition to its own: a few bytes can be very many frames to read. */
 export const FRAME_WINDOW_BYTES = 128
 
 // -- To the worker -------------------------------------------------------------------
 
-/** The number of a write that only one connection makes. Others have the same one for all connections. */
+/** The number of every write that one connection makes alone. A write that several make has its own number. */
 export const NOT_SHARED = 0
 
 /** Operations for the worker. Connections, endpoints and slabs are identified by numbers. */
@@ -68,7 +68,7 @@ export function readToWorker(message: MessageToWorker, worker: WorkerOperations)
   }
 }
 
-/** Memory of the other thread from now on or, without memory, no longer. */
+/** Announces a slab of the thread that sends this. Without memory: the slab is gone. */
 export interface SlabNotice {
   type: "slab"
   slab: number

@@ -1,7 +1,7 @@
 import type { ConnectionCounts, DirectionCounts, Waiting } from "../transport/transport.js"
 
-// The number of flushed writes, and the number that a notification was requested for, or 0. Posting
-// each one would wake a thread every time.
+// The number of flushed writes, and the number at which a notification was requested, or 0. A message
+// for each write would wake the other thread every time.
 const FLUSHED = 0
 const WANTED = 1
 /** Whether the connection has ended. */

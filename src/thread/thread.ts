@@ -53,7 +53,7 @@ export class Thread implements SocketOperations {
   #transfer: Transferable[] = []
   #outboxBytes = 0
   #posting = false
-  /** Our slabs that the worker knows. */
+  /** Slabs of this thread that the worker knows. */
   readonly #announced: AnnouncedSlabs
   /** The cells of open batches that the worker knows. */
   #cells: Int32Array | undefined
