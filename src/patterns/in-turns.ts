@@ -5,7 +5,7 @@
 import { setImmediate } from "../codec/runtime.js"
 import { Queue } from "../transport/queue.js"
 
-/** Steps that are done at once, and those of a turn. A step takes a few microseconds. */
+/** Number of steps that are done at once, and in each turn. A step takes a few microseconds. */
 const AT_ONCE_STEPS = 256
 const TURN_STEPS = 1024
 
@@ -31,7 +31,7 @@ function runTurn(): void {
   }
 }
 
-/** Takes steps, at least `steps` unless the work ends. Returns how many are left; none if it goes on. */
+/** Does at least `steps` steps of the work. If it ends before, returns the number of steps not used; otherwise 0. */
 function take(work: Iterator<number>, steps: number): number {
   let left = steps
   while (left > 0) {

@@ -4,8 +4,8 @@ import type { Message } from "./message.js"
 import type { Pipe } from "./pipe.js"
 
 /**
- * Limits on queued notices and on the bytes of their topics; beyond them, notices that cancel each
- * other are dropped.
+ * Limits on queued notices and on the bytes of their topics. Beyond them the queue is long: a cancellation
+ * removes the queued subscription that it cancels.
  */
 const NOTICES_MAX = 1 << 16
 const TOPIC_BYTES_MAX = 16 << 20
@@ -72,8 +72,8 @@ export class Notices {
   #topicBytes = 0
   readonly #messages = new WeakMap<Pipe, PipeMessages>()
   /**
-   * The subscriptions queued since the queue is long, by topic, and by pipe where `perPipe` is set;
-   * undefined while it is not long.
+   * The subscriptions that were queued since the queue became long, by topic, and by pipe if `perPipe` is
+   * set; undefined while it is not long.
    */
   #subscriptions: Map<Pipe | undefined, Map<string, Link<Entry>>> | undefined
 

@@ -6,7 +6,7 @@ import { type Refusal, SocketType } from "./socket-type.js"
 export class Pair extends SocketType {
   override readonly name = "PAIR"
   #pipe: Pipe | undefined
-  /** A peer that connected after this side had released the pipe, whose messages are read first. */
+  /** The pipe of the next peer, which connected after this side released the current one: that is read first. */
   #next: Pipe | undefined
 
   attach(pipe: Pipe): void {

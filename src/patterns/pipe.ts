@@ -263,7 +263,8 @@ export class Pipe implements MessageSink {
   }
 
   /**
-   * Queues a message, of which only copies are kept. Returns false if there is no room.
+   * Queues a message. Its small parts are copied, the others stay in the program's memory. Returns false
+   * if there is no room.
    *
    * @throws Error of the encoder. The message was not accepted then, and those before it stay
    * queued.

@@ -154,7 +154,7 @@ export class Router extends SocketType {
     this.events.writable()
   }
 
-  /** Returns a routing id in libzmq's form, and one that no peer has: peers may choose such ids too. */
+  /** Returns a routing id in libzmq's form that no peer has: peers may have chosen ids of this form, too. */
   #newId(): string {
     const bytes = Buffer.alloc(5)
     for (;;) {

@@ -5,7 +5,7 @@ import type { Pipe, PipeEvents } from "./pipe.js"
 /** The reason why a message was not sent or received, as an error code of zeromq.js. */
 export type Refusal = "EAGAIN" | "EFSM" | "EHOSTUNREACH" | "EINVAL" | "ENOTSUP"
 
-/** Events of a socket type: trying again may succeed. */
+/** Events of a socket type: an operation that was refused may succeed now. */
 export interface SocketTypeEvents {
   /** Whether the program has more messages to receive than it may in one turn of the event loop. */
   readonly isBehind?: boolean

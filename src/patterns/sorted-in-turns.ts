@@ -1,4 +1,4 @@
-/** Texts that are sorted together; longer ones in smaller numbers. */
+/** Maximum number of texts that are sorted together, and their length from which on there are fewer. */
 const RUN_ITEMS = 256
 const RUN_LENGTH = 64 * 1024
 

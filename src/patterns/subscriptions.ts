@@ -55,7 +55,7 @@ interface Subscribed<T> {
 /** Called with a topic that a subscriber has left, and whether it was the last subscription to it. */
 type Removed = (topic: Buffer, wasLast: boolean) => void
 
-/** Bytes of a topic that take as long to sort as a short topic does. */
+/** Bytes of a topic that count as another step: they take as long to sort as a short topic. */
 const STEP_BYTES = 256
 
 /** The topics of the subscribers of a PUB or XPUB (libzmq's mtrie_t). */
@@ -104,9 +104,9 @@ export class MultiTopics<T> {
 
   /**
    * Returns the work of removing all subscriptions of a subscriber, which yields the number of steps
-   * that it took. If `removed` is given, it is called with each topic, in order. Until the work is
-   * done, the others notice nothing: a topic that one of them subscribes to or cancels is removed
-   * before that.
+   * that it took. If `removed` is given, it is called with each topic, in order. Other subscribers are
+   * not affected while the work is not done: if one of them subscribes to a topic or cancels it, the
+   * leaving subscriber is removed from that topic first.
    */
   removeAll(subscriber: T, removed?: Removed): Iterator<number> {
     const subscribed = this.#of.get(subscriber)

@@ -57,8 +57,8 @@ export class XSub extends SocketType {
   }
 
   /**
-   * Applies a part that is a subscription. Returns whether to send it: of the cancellations of a
-   * topic, only the last.
+   * Applies a part if it is a subscription. Returns whether to send it: a cancellation is sent only if
+   * the topic has no other subscription of this socket.
    */
   #passes(part: Buffer): boolean {
     if (!isSubscription(part)) return true
