@@ -17,9 +17,9 @@ export interface ChannelHandlers {
   connected?(): void
   /** A chunk was read. It is valid during the call only. */
   data?(chunk: Uint8Array, channel: Channel): void
-  /** Returns where the next bytes go that are read; undefined for the buffer of all sockets. */
+  /** Returns the memory into which the next bytes are read; undefined for the buffer of all sockets. */
   landing?(): Uint8Array | undefined
-  /** Bytes were read to there. */
+  /** Bytes were read into the memory that `landing` returned. */
   landed?(bytes: number): void
   /** The peer closed its sending side. */
   ended?(channel: Channel): void
@@ -54,7 +54,7 @@ export class Channel {
   /**
    * Takes over a socket that a server accepted and nobody has read from.
    *
-   * Node reads into a buffer of ours only if the socket was created with one, and a server creates
+   * Node reads into a buffer of this package only if the socket was created with one, and a server creates
    * its sockets without. So a new socket gets the accepted one's handle. If a future version of
    * Node hides the handle, the accepted socket is read in the usual way.
    */

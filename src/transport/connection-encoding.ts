@@ -15,7 +15,7 @@ const MUCH_MS = 100
 
 /** The encoding of a connection's messages. It is measured from when its effort starts to matter. */
 export class ConnectionEncoding implements Encoding, Recipient {
-  /** The message that has shipped a dictionary to the peer; undefined if none has. */
+  /** The message with a dictionary that was sent to the peer; undefined if none was. */
   shipped: Uint8Array | undefined
   group: DictionaryGroup | undefined
   readonly #settings: Settings
@@ -103,7 +103,7 @@ export class ConnectionEncoding implements Encoding, Recipient {
     this.#train((dictionaries) => dictionaries.wrote(recipients, frames, message))
   }
 
-  /** Does the same for a write that other connections may make later, with the number of the write. */
+  /** As `sampled`, for a write that other connections may make later. `write` is its number. */
   sampledAlone(write: number, frames: Uint8Array): void {
     this.#train((dictionaries) => dictionaries.joined(write, this, frames))
   }

@@ -172,7 +172,7 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
     this.#writer.write(sealed)
   }
 
-  /** Sends a dictionary, unless the peer has it. `frame` is the message that ships it. */
+  /** Sends a dictionary, unless the peer has it. `frame` is the message with it. */
   #shipOnce(frame: Uint8Array, encoding: ConnectionEncoding): void {
     if (encoding.shipped === frame) return
     // The peer would decode the chunk to other bytes.

@@ -82,7 +82,7 @@ export function parseConnect(endpoint: string, ipv6: boolean): Destination {
       interfaceNames(),
     )
   const sourcePort = parsePort(endpoint, fromDigits, true)
-  // Node connects to an IPv4 address from one only.
+  // Node connects to an IPv4 address only from an IPv4 address.
   return { ...destination, source: { host: unmapped(source), port: sourcePort } }
 }
 

@@ -12,10 +12,10 @@ export interface Attempt {
   dial(): void
 }
 
-/** Milliseconds until the event loop is looked at; twice as many after each mistake. */
+/** Milliseconds until the first check of what keeps the event loop alive; doubled after each wrong guess. */
 const CHECK_FIRST_MS = 50
 const CHECK_MAX_MS = 10_000
-/** Milliseconds in which an event loop with nothing left to do has ended. */
+/** Milliseconds within which an event loop with nothing left to do ends. */
 const END_MS = 20
 
 /** Node's names for an attempt, and for standard output and error, which do not keep a loop alive. */

@@ -16,8 +16,8 @@ export const TURN_MAX_MS = 1
 const PASSES_MAX = 16
 
 /**
- * How much unused share a connection keeps, in virtual milliseconds. Who has half of it left has been
- * quiet.
+ * How much unused share a connection keeps, in virtual milliseconds. A connection with half of it left
+ * has been quiet.
  */
 const CREDIT_MS = 0.4
 /**
@@ -64,7 +64,7 @@ const isFirst = (one: Waiting, other: Waiting) =>
  * whoever used least of the time comes first, and nobody who is always in line waits for ever.
  */
 const line = new Heap(isFirst)
-/** Those whose turn has come, but whose programs are behind. */
+/** Connections whose turn has come, but whose programs are behind. */
 let held: Waiting[] = []
 /** Number of connections ever put in line. */
 let joined = 0
@@ -201,7 +201,7 @@ function beginTurnLater(): void {
   setImmediate(beginTurn).unref()
   if (!waker) {
     const { port1, port2 } = new MessageChannel()
-    // Not a function of this module: the port stays, and must not keep a copy of the package alive.
+    // The port stays for good. A function of this module would keep its copy of the package in memory.
     port2.on("message", Function.prototype as () => void).unref()
     waker = port1
   }

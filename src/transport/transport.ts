@@ -113,7 +113,7 @@ export interface Waiting {
 
 /** An encoder of messages into chunks, which connections write. */
 export interface Encoder {
-  /** The message that ships the dictionary with which it encodes; undefined if it uses none. */
+  /** The message that sends the dictionary with which it encodes; undefined if it uses none. */
   readonly dictionaryFrame: Uint8Array | undefined
   /**
    * Returns the size in bytes below which parts are sent plain, so that messages of such parts may

@@ -46,9 +46,9 @@ export function zmqError(code: ZmqErrorCode, address?: string, message?: string)
 }
 
 /**
- * Leaves the callers of a method in an error's stack: nobody looks for this package's own frames in an
- * error that belongs to every day. If the method does not run, because the error comes later, none are
- * left, as with zeromq.js.
+ * Removes this package's own frames from the stack of an error that programs meet every day: it begins
+ * with the caller of `method`. No frame is left if the error comes later, when `method` no longer runs,
+ * as with zeromq.js.
  */
 export function shorten<E extends Error>(error: E, method: (...args: never[]) => unknown): E {
   Error.captureStackTrace?.(error, method)
