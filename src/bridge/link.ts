@@ -152,9 +152,9 @@ export class Link implements ChannelHandlers, PumpHandlers {
   }
 
   /**
-   * Ends the link for both sides. First ends the side that has sent more: it closes, all data that
-   * it sent is passed on, and then the other side is ended. The message in progress to the first
-   * side is completed; later ones are lost, as when any connection ends.
+   * Ends the link for both sides. The side that has sent more messages is sent the message in progress,
+   * and then the end of the stream. Once it has closed, everything that it sent is passed on, and the
+   * other side is ended. Later messages of the other side are lost, as when any connection ends.
    */
   drain(): void {
     if (this.#end) return

@@ -108,10 +108,10 @@ export class Session implements RelaySink, HandshakeHandlers {
 
   /**
    * Reads bytes of the stream after the greeting. After the handshake, their frame heads have been
-   * checked, unless there is a `headCheck`. Returns the position where the handshake ended, a handler
-   * stopped, or so many frames were read that the caller should look at the time; or the end. The
-   * caller passes the rest again: after the handshake decoded, if the peer does not speak plain
-   * tcp://.
+   * checked, unless there is a `headCheck`. Returns the position of the rest, which the caller passes
+   * again: where the handshake ended, a handler stopped, or so many frames were read that the caller
+   * should look at the clock; otherwise the end. After the handshake, the rest has to be decoded first,
+   * unless the peer speaks plain tcp://.
    *
    * @throws ProtocolError if the stream breaks a rule.
    */
