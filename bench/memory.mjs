@@ -1,9 +1,8 @@
 /** Measures the memory of connections. See `--help`. */
-import { execFileSync } from "node:child_process"
-import { readFileSync } from "node:fs"
 
 import { benchmark, progress } from "./lib/harness.mjs"
 import { payloadMessages } from "./lib/messages.mjs"
+import { openFiles } from "./lib/open-files.mjs"
 import { readOptions } from "./lib/options.mjs"
 import { usage } from "./lib/usage.mjs"
 import { ends, ON_THREADS, OURS, TCP } from "./peers/ends.mjs"
@@ -37,21 +36,8 @@ const wanted = Math.max(...IDLE) + BEFORE + OTHER_FILES
 /** Keeps garbage small in the results of memory(). */
 const lean = ["env", "NODE_OPTIONS=--max-semi-space-size=1"]
 
-/** Returns the limit of open files, and the command prefix that raises it. */
-function openFiles() {
-  const limits = readFileSync("/proc/self/limits", "utf8")
-  const allowed = Number(/^Max open files\s+\d+\s+(\d+)/m.exec(limits)?.[1] ?? 0)
-  if (allowed >= wanted) return { files: allowed, within: lean }
-  const raised = ["prlimit", `--nofile=${wanted}:${wanted}`]
-  try {
-    execFileSync(raised[0], [raised[1], "true"], { stdio: "ignore" })
-    return { files: wanted, within: [...raised, ...lean] }
-  } catch {
-    return { files: allowed, within: lean }
-  }
-}
-
-const { files, within } = openFiles()
+const { files, within: raised } = openFiles(wanted)
+const within = [...raised, ...lean]
 const most = Math.floor((files - OTHER_FILES - BEFORE) / 1000) * 1000
 
 /** Starts two processes, one bound, the other not yet connected. @param {string} name */

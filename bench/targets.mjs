@@ -9,6 +9,7 @@ import { secondsLost, shareOfBest } from "./reports/changes.mjs"
 import { HUB_CPU } from "./reports/fan.mjs"
 import { RAW_TCP } from "./reports/latency.mjs"
 import { overBestFixed } from "./reports/links.mjs"
+import { MEMORY as CONNECTION_MEMORY, DELIVERY_CPU } from "./reports/scale.mjs"
 import {
   FLOOD,
   HTTP,
@@ -290,6 +291,21 @@ const FAN = [
   },
 ]
 
+/** @param {string} quantity @returns {Target} */
+const growth = (quantity) => ({
+  bench: "scale",
+  what: `${quantity}, × that with 64`,
+  goal: { atMost: 1.5 },
+  value(run, cell) {
+    const few = run.get(`${cell.split(", ")[0]}, 64: ${quantity}`, OURS)
+    const many = run.get(`${cell}: ${quantity}`, OURS)
+    return few && many && many !== few ? many.median / few.median : undefined
+  },
+})
+
+/** @type {readonly Target[]} */
+const SCALE = [growth(DELIVERY_CPU), growth(CONNECTION_MEMORY)]
+
 /**
  * Returns a target for the time of an answer: at most so many times that over tcp://, or a millisecond.
  * @param {string} who  a service @param {number} times @returns {Target}
@@ -492,6 +508,7 @@ export const TARGETS = [
   ...LATENCY,
   ...BURSTS,
   ...FAN,
+  ...SCALE,
   ...SERVICES,
   ...THREADS,
   ...MEMORY,

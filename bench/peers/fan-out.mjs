@@ -17,7 +17,7 @@ export const UNLIMITED = {
   "omq-tokio": {},
 }
 
-/** Publishes until all subscribers have received a message. @param {{ hub: Peer, spokes: Peer }} wheel */
+/** Publishes until all subscribers have received a message. @param {Record<"hub" | "spokes", Pick<Peer, "call">>} wheel */
 export async function reachAll({ hub, spokes }) {
   let waiting = true
   const reached = spokes.call("reached").finally(() => {

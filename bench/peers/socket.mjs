@@ -25,6 +25,7 @@ const CLASSES = {
  * @property {string} [connect]
  * @property {object} [options]  of the socket
  * @property {number} [ioThreads]  of a context for it
+ * @property {number} [maxSockets]  of a context for them
  * @property {object} [lz4]  of the endpoint
  * @property {string} [dictionary]  of the endpoint, as hex
  * @property {number} [copies]  sockets, 1 by default
@@ -33,11 +34,13 @@ const CLASSES = {
 
 serve(async (/** @type {Setup} */ setup) => {
   const { module, type, bind, connect, options, lz4, dictionary } = setup
-  const { copies = 1, countHandshakes, ioThreads } = setup
+  const { copies = 1, countHandshakes, ioThreads, maxSockets } = setup
   const zmq = await import(module)
   const ofEndpoint = { ...lz4, ...(dictionary && { dictionary: Buffer.from(dictionary, "hex") }) }
   const rest = module === "zeromq-lz4" ? [ofEndpoint] : []
-  const context = ioThreads ? { context: new zmq.Context({ ioThreads }) } : {}
+  const ofContext = { ...(ioThreads && { ioThreads }), ...(maxSockets && { maxSockets }) }
+  const isOwn = Object.keys(ofContext).length > 0
+  const context = isOwn ? { context: new zmq.Context(ofContext) } : {}
 
   let handshakes = 0
   const open = async () => {

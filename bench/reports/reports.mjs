@@ -7,6 +7,7 @@ import { fan } from "./fan.mjs"
 import { latency } from "./latency.mjs"
 import { links } from "./links.mjs"
 import { memory } from "./memory.mjs"
+import { scale } from "./scale.mjs"
 import { services } from "./services.mjs"
 import { start } from "./start.mjs"
 import { threads } from "./threads.mjs"
@@ -20,6 +21,7 @@ export const reports = {
   latency,
   bursts,
   fan,
+  scale,
   services,
   threads,
   memory,

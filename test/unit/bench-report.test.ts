@@ -68,6 +68,12 @@ const MEASURED: Record<Bench, Line[]> = {
       "CPU of the spokes",
     ]),
   ),
+  scale: [64, 4096].flatMap((peers) =>
+    quantities("scale", `PUB → SUB, ${peers}`, { shape: "PUB → SUB", peers, size: 64 }, [
+      ...["CPU of the hub per delivery", "memory of the hub per connection"],
+      "heap of the hub per connection",
+    ]),
+  ),
   services: [
     ...quantities("services", "8 × 1 KiB", { floods: 8, size: 1024 }, [
       ...["ROUTER, median", "REP, median", "node:http, median", "flood"],
