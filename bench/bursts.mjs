@@ -1,6 +1,6 @@
 /** Measures programs that send a few messages at a time, or wait for each reply. See `--help`. */
 
-import { rawTcpPair, roundTrips, socketPair } from "./latency/pairs.mjs"
+import { medianRoundTrip, rawTcpPair, socketPair } from "./latency/pairs.mjs"
 import { benchmark } from "./lib/harness.mjs"
 import { payloadMessages } from "./lib/messages.mjs"
 import { readOptions } from "./lib/options.mjs"
@@ -23,7 +23,6 @@ and the sender's CPU time per message. Linux. About six minutes.`,
 const seconds = options.quick ? 0.1 : 0.5
 const FIRST_MESSAGES = 20_000
 const FIRST_MIN = 1000
-const FIRST_ROUND_TRIPS = 500
 
 const SENDERS = [TCP, OURS, ON_THREADS]
 
@@ -87,24 +86,8 @@ async function senderOf({ type, receivers, size, burst }, name) {
   }
 }
 
-/** @param {string} name */
-async function asking(name) {
-  const pair = name === RAW_TCP ? await rawTcpPair() : await socketPair(ends[name])
-  const file = payloadMessages("lorem", 64).path
-  await roundTrips(pair, file, FIRST_ROUND_TRIPS)
-  const middle = (await roundTrips(pair, file, FIRST_ROUND_TRIPS))[FIRST_ROUND_TRIPS >> 1]
-  const count = Math.ceil((seconds * 1e6) / middle)
-  return {
-    async run() {
-      const times = await roundTrips(pair, file, count)
-      return [{ quantity: "median", unit: "µs", value: times[count >> 1] }]
-    },
-    stop() {
-      pair.asks.stop()
-      pair.answers?.stop()
-    },
-  }
-}
+const asking = async (/** @type {string} */ name) =>
+  medianRoundTrip(name === RAW_TCP ? await rawTcpPair() : await socketPair(ends[name]), seconds)
 
 const cells = [
   ...Object.entries(SHAPES).map(([name, shape]) => ({

@@ -1,11 +1,11 @@
 /** Measures fan-out and fan-in: PUB to SUBs, PUSHes to a PULL. See `--help`. */
 import { Codec } from "zeromq-lz4/codec"
 
+import { SHAPES, wheelOf } from "./fan/wheels.mjs"
 import { sizeName } from "./lib/format.mjs"
 import { benchmark } from "./lib/harness.mjs"
-import { payloadMessages, payloads } from "./lib/messages.mjs"
+import { payloads } from "./lib/messages.mjs"
 import { readOptions } from "./lib/options.mjs"
-import { usage } from "./lib/usage.mjs"
 import {
   ends,
   LEAST_COMPRESSED,
@@ -16,11 +16,8 @@ import {
   PYOMQ,
   TCP,
 } from "./peers/ends.mjs"
-import { PROBE_BYTES, reachAll, UNLIMITED } from "./peers/fan-out.mjs"
-import { startSocket } from "./peers/peers.mjs"
-import { countFor, freeEndpoint, LOOPBACK } from "./peers/push-pull.mjs"
 import { socketVersions } from "./peers/versions.mjs"
-import { COMPRESSING_ONCE, HUB_CPU, SPOKES_CPU } from "./reports/fan.mjs"
+import { COMPRESSING_ONCE, HUB_CPU } from "./reports/fan.mjs"
 
 const options = readOptions(
   "fan",
@@ -32,12 +29,8 @@ const seconds = options.quick ? 0.05 : 0.4
 
 const SPOKES = options.quick ? [64, 512] : [1, 8, 64, 512]
 const SIZES = [64, 16 * 1024]
-/** Number of messages for all spokes in the first, short run. */
-const FIRST_MESSAGES = 2000
-
 /** @typedef {import("./peers/peers.mjs").End} End */
-/** @typedef {import("./peers/peers.mjs").Peer} Peer */
-/** @typedef {{ hub: Peer, spokes: Peer }} Wheel */
+/** @typedef {import("./fan/wheels.mjs").Shape} Shape */
 
 /** The module of the hub and that of the spokes, which always run in Node. @type {Record<string, [hub: End, spokes: End]>} */
 const wheels = {
@@ -47,42 +40,6 @@ const wheels = {
   [PYOMQ]: [ends[PYOMQ], ends[OURS]],
   [OMQ_TOKIO]: [ends[OMQ_TOKIO], ends[OURS]],
   [NOTHING_COMPRESSED]: [ends[NOTHING_COMPRESSED], ends[OURS]],
-}
-
-/**
- * @typedef {object} Shape
- * @property {string} hub
- * @property {string} spoke
- * @property {object} options  of the spokes
- * @property {(wheel: Wheel) => Promise<void>} open  resolves when all spokes are connected
- * @property {(wheel: Wheel, file: string, each: number, spokes: number) => Promise<[{ seconds: number }, unknown]>} exchange
- *   `each` messages for each spoke
- */
-
-/** @type {Record<string, Shape>} */
-const SHAPES = {
-  "PUB → SUB": {
-    hub: "PUB",
-    spoke: "SUB",
-    options: { receiveHighWaterMark: 0 },
-    open: reachAll,
-    exchange: ({ hub, spokes }, file, each) =>
-      Promise.all([
-        spokes.call("drain", { count: each, probeBytes: PROBE_BYTES }),
-        hub.call("pump", { file, count: each }),
-      ]),
-  },
-  "PUSH → PULL": {
-    hub: "PULL",
-    spoke: "PUSH",
-    options: {},
-    open: async () => {},
-    exchange: ({ hub, spokes }, file, each, count) =>
-      Promise.all([
-        hub.call("drain", { count: each * count }),
-        spokes.call("pump", { file, count: each }),
-      ]),
-  },
 }
 
 /** Times a single Codec: the minimum for a publisher. @param {number} size */
@@ -104,47 +61,6 @@ function compressingOnce(size) {
   return { run, stop: () => codec.close() }
 }
 
-/**
- * @param {Shape} shape @param {number} count  spokes
- * @param {number} size @param {string} name
- * @returns {Promise<import("./lib/harness.mjs").Contestant>}
- */
-async function wheelOf(shape, count, size, name) {
-  const [hubEnd, spokeEnd] = wheels[name]
-  const bind = freeEndpoint(hubEnd.scheme, LOOPBACK.address)
-  const hubOptions = shape.hub === "PUB" ? UNLIMITED[hubEnd.module] : {}
-  const hub = await startSocket(hubEnd, { type: shape.hub, bind, options: hubOptions })
-  const spokes = await startSocket(spokeEnd, {
-    type: shape.spoke,
-    connect: hub.endpoint,
-    options: shape.options,
-    copies: count,
-  })
-  const wheel = { hub, spokes }
-  await shape.open(wheel)
-
-  const file = payloadMessages("json", size).path
-  const exchange = async (/** @type {number} */ each) =>
-    (await shape.exchange(wheel, file, each, count))[0]
-  const each = await countFor(exchange, Math.ceil(FIRST_MESSAGES / count), seconds)
-  // Each message of a publisher goes to all spokes.
-  const atHub = shape.hub === "PUB" ? each : each * count
-  return {
-    async run() {
-      const { result, used } = await usage(wheel, () => exchange(each))
-      return [
-        { quantity: "messages", unit: "msg/s", value: (each * count - 1) / result.seconds },
-        { quantity: HUB_CPU, unit: "µs", value: (used.hub.cpu / atHub) * 1e6 },
-        { quantity: SPOKES_CPU, unit: "µs", value: (used.spokes.cpu / (each * count)) * 1e6 },
-      ]
-    },
-    stop() {
-      hub.stop()
-      spokes.stop()
-    },
-  }
-}
-
 /** @param {Shape} shape @param {number} size */
 function contestantsOf({ hub }, size) {
   const names = Object.keys(wheels)
@@ -162,7 +78,9 @@ const cells = Object.entries(SHAPES).flatMap(([shape, how]) =>
       parameters: { shape, size, spokes: count, seconds },
       contestants: contestantsOf(how, size),
       prepare: (/** @type {string} */ name) =>
-        name === COMPRESSING_ONCE ? compressingOnce(size) : wheelOf(how, count, size, name),
+        name === COMPRESSING_ONCE
+          ? compressingOnce(size)
+          : wheelOf(how, wheels[name], { spokes: count, size, seconds }),
     })),
   ),
 )

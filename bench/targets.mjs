@@ -6,6 +6,7 @@ import { Run } from "./lib/run.mjs"
 import { OMQ_TOKIO, ON_THREADS, OURS, PYOMQ, TCP } from "./peers/ends.mjs"
 import { ROUND_TRIP, SENDER_CPU } from "./reports/bursts.mjs"
 import { secondsLost, shareOfBest } from "./reports/changes.mjs"
+import { ROUND_TRIP as CURVE_ROUND_TRIP, NOT_ENCRYPTED } from "./reports/curve.mjs"
 import { HUB_CPU } from "./reports/fan.mjs"
 import { RAW_TCP } from "./reports/latency.mjs"
 import { overBestFixed } from "./reports/links.mjs"
@@ -353,6 +354,29 @@ const SERVICES = [
   manyClients(SERVICE_CPU, SERVICE_CPU, { atMost: 1 }),
 ]
 
+/** @param {string} wanted  a cell @param {string} quantity @param {Target["goal"]} goal @returns {Target} */
+const withCurve = (wanted, quantity, goal, other = TCP) => ({
+  bench: "curve",
+  what: `${wanted}, ${quantity}, × ${other === TCP ? `${TCP} with CURVE` : other}`,
+  goal,
+  value: (run, cell) =>
+    cell === wanted ? run.ratio(`${cell}: ${quantity}`, OURS, other) : undefined,
+})
+
+/** @type {readonly Target[]} */
+const CURVE = [
+  withCurve("json 64 B", "messages", { atLeast: 4 }),
+  withCurve("json 1 KiB", "messages", { atLeast: 2.5 }),
+  withCurve("json 16 KiB", "messages", { atLeast: 1.2 }),
+  withCurve("json 128 KiB", "messages", { atLeast: 0.7 }),
+  withCurve("PUB → SUB 64 B, 64", "messages", { atLeast: 1.5 }),
+  withCurve("PUB → SUB 1 KiB, 64", "messages", { atLeast: 1.5 }),
+  withCurve(CURVE_ROUND_TRIP, "median", { atMost: 0.8 }),
+  ...["json 1 KiB, no arenas", "json 1 KiB", "json 128 KiB"].map((cell) =>
+    withCurve(`100 Mbit/s, ${cell}`, "messages", { atLeast: 0.95 }, NOT_ENCRYPTED),
+  ),
+]
+
 /** @type {readonly Target[]} */
 const THREADS = [
   {
@@ -510,6 +534,7 @@ export const TARGETS = [
   ...FAN,
   ...SCALE,
   ...SERVICES,
+  ...CURVE,
   ...THREADS,
   ...MEMORY,
   ...START,

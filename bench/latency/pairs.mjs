@@ -1,17 +1,20 @@
 /** Pairs of processes that send requests and replies, for latency and bursts. */
 import { fileURLToPath } from "node:url"
 
+import { payloadMessages } from "../lib/messages.mjs"
 import { startPeer, startSocket } from "../peers/peers.mjs"
 import { freeEndpoint, LOOPBACK } from "../peers/push-pull.mjs"
 
 /** @typedef {import("../peers/peers.mjs").Peer} Peer */
 /** @typedef {{ asks: Peer, answers?: Peer }} Pair  without the second, the first does both */
 
-/** Starts two processes with a socket each. @param {import("../peers/peers.mjs").End} end @returns {Promise<Pair>} */
-export async function socketPair(end) {
-  const bind = freeEndpoint(end.scheme, LOOPBACK.address)
-  const answers = await startSocket(end, { type: "REP", bind })
-  const asks = await startSocket(end, { type: "REQ", connect: answers.endpoint })
+/** @typedef {import("../peers/peers.mjs").End} End */
+
+/** Starts two processes with a socket each. @param {End} replier @param {End} [requester] @returns {Promise<Pair>} */
+export async function socketPair(replier, requester = replier) {
+  const bind = freeEndpoint(replier.scheme, LOOPBACK.address)
+  const answers = await startSocket(replier, { type: "REP", bind })
+  const asks = await startSocket(requester, { type: "REQ", connect: answers.endpoint })
   return { asks, answers }
 }
 
@@ -35,4 +38,28 @@ export async function roundTrips({ asks, answers }, file, count) {
     answers?.call("answer", { count }),
   ])
   return times.sort((/** @type {number} */ a, /** @type {number} */ b) => a - b)
+}
+
+const FIRST_ROUND_TRIPS = 500
+
+/**
+ * Returns a contestant that measures the median of round trips of 64 B.
+ * @param {Pair} pair @param {number} seconds
+ * @returns {Promise<import("../lib/harness.mjs").Contestant>}
+ */
+export async function medianRoundTrip(pair, seconds) {
+  const file = payloadMessages("lorem", 64).path
+  await roundTrips(pair, file, FIRST_ROUND_TRIPS)
+  const middle = (await roundTrips(pair, file, FIRST_ROUND_TRIPS))[FIRST_ROUND_TRIPS >> 1]
+  const count = Math.ceil((seconds * 1e6) / middle)
+  return {
+    async run() {
+      const times = await roundTrips(pair, file, count)
+      return [{ quantity: "median", unit: "µs", value: times[count >> 1] }]
+    },
+    stop() {
+      pair.asks.stop()
+      pair.answers?.stop()
+    },
+  }
 }

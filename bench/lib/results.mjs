@@ -18,7 +18,7 @@ const file = new URL("../results.jsonl", import.meta.url)
  * @property {string} unit  of the median, minimum, maximum and values
  */
 
-/** @typedef {"codec" | "corpora" | "throughput" | "links" | "changes" | "latency" | "bursts" | "fan" | "scale" | "services" | "threads" | "memory" | "start"} Bench */
+/** @typedef {"codec" | "corpora" | "throughput" | "links" | "changes" | "latency" | "bursts" | "fan" | "scale" | "services" | "curve" | "threads" | "memory" | "start"} Bench */
 
 /**
  * The circumstances of a run, repeated in each of its lines.

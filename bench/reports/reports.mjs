@@ -3,6 +3,7 @@ import { bursts } from "./bursts.mjs"
 import { changes } from "./changes.mjs"
 import { codec } from "./codec.mjs"
 import { corpora } from "./corpora.mjs"
+import { curve } from "./curve.mjs"
 import { fan } from "./fan.mjs"
 import { latency } from "./latency.mjs"
 import { links } from "./links.mjs"
@@ -23,6 +24,7 @@ export const reports = {
   fan,
   scale,
   services,
+  curve,
   threads,
   memory,
   start,

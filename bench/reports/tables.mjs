@@ -57,7 +57,7 @@ export const mediansOf =
     )
 
 /** Leaves out rows without a result. @param {Table} table @returns {Table} */
-function withoutEmptyRows({ title, names, rows: [heads, ...cells] }) {
+export function withoutEmptyRows({ title, names, rows: [heads, ...cells] }) {
   const measured = cells.filter((row) => row.some((text, i) => i > 0 && text !== "—"))
   return { title, names, rows: [heads, ...measured] }
 }

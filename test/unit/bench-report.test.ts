@@ -82,6 +82,13 @@ const MEASURED: Record<Bench, Line[]> = {
       ...["answers", "99th percentile", "CPU of the service"],
     ]),
   ],
+  curve: [
+    ...quantities("curve", "json 64 B", { size: 64 }, PUSH_PULL),
+    ...quantities("curve", "PUB → SUB 64 B, 64", { size: 64, spokes: 64 }, [
+      ...["messages", "CPU of the hub", "CPU of the spokes"],
+    ]),
+    ...quantities("curve", "round trip of REQ and REP", { size: 64 }, ["median"]),
+  ],
   threads: [
     ...quantities("threads", "level 9, JSON 1 MiB", { size: 2 ** 20 }, [
       "longest delay",
