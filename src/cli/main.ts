@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs"
 import { bridge, usage as bridgeUsage } from "./bridge.js"
 import { InputError, UsageError } from "./errors.js"
 import { inspect, usage as inspectUsage } from "./inspect.js"
+import { keygen, usage as keygenUsage } from "./keygen.js"
 import { printErrorLine, printResult } from "./output.js"
 import { train, usage as trainUsage } from "./train.js"
 
@@ -11,6 +12,7 @@ const usage = `usage: zeromq-lz4 COMMAND …
 
   bridge     let any ZeroMQ program speak lz4+tcp://
   inspect    show what is in a capture of traffic
+  keygen     make a pair of keys for CURVE
   train      make a dictionary from sample messages
   help       show this text, or with the name of a command how to use it
 
@@ -20,6 +22,7 @@ Exit codes: 0 success, 1 bad input, 2 wrong usage.`
 const commands = new Map([
   ["bridge", { usage: bridgeUsage, run: bridge }],
   ["inspect", { usage: inspectUsage, run: inspect }],
+  ["keygen", { usage: keygenUsage, run: keygen }],
   ["train", { usage: trainUsage, run: train }],
 ])
 

@@ -130,11 +130,14 @@ describe("help", () => {
     expect(stdout).toMatch(/^usage: zeromq-lz4/)
   })
 
-  test.each(["bridge", "inspect", "train"])("help %s prints the same as --help", async (name) => {
-    const { stdout } = await run(["help", name])
-    expect(stdout).toMatch(new RegExp(`^usage: zeromq-lz4 ${name} `))
-    expect(stdout).toBe((await run([name, "--help"])).stdout)
-  })
+  test.each(["bridge", "inspect", "keygen", "train"])(
+    "help %s prints the same as --help",
+    async (name) => {
+      const { stdout } = await run(["help", name])
+      expect(stdout).toMatch(new RegExp(`^usage: zeromq-lz4 ${name} `))
+      expect(stdout).toBe((await run([name, "--help"])).stdout)
+    },
+  )
 })
 
 test("--version prints the version of the package", async () => {
@@ -185,7 +188,7 @@ describe("wrong usage exits with 2 and explains the right one", () => {
   const samples = file("samples", events(10))
   test.each<[says: string, args: string[]]>([
     ["no command given", []],
-    ['no command "trian"; there are bridge, inspect, train, help', ["trian"]],
+    ['no command "trian"; there are bridge, inspect, keygen, train, help', ["trian"]],
     ['no command "trian"', ["help", "trian"]],
     ["help takes the name of one command", ["help", "train", "bridge"]],
     ["-o FILE", ["train", samples]],
