@@ -3,8 +3,11 @@ import { hex, quoted } from "./errors.js"
 /** Maximum bytes of a greeting that are inspected. */
 export const DESCRIBED_BYTES = 32
 
-/** Names the protocol that opens a connection if it is not ZMTP 3 with NULL or PLAIN (RFC.md section 3). */
-export function describeGreeting(seen: Uint8Array): string {
+/**
+ * Names the protocol that opens a connection if it is not ZMTP 3 with a mechanism that is supported
+ * (RFC.md section 3).
+ */
+export function describeGreeting(seen: Uint8Array, supported = "NULL and PLAIN"): string {
   const text = String.fromCharCode(...seen.subarray(0, DESCRIBED_BYTES))
   const line = /^[\x20-\x7e]*/.exec(text)?.[0] ?? ""
   if (/^[A-Z]+ \S/.test(text) || text.startsWith("HTTP/"))
@@ -17,5 +20,5 @@ export function describeGreeting(seen: Uint8Array): string {
   const field = seen.subarray(12, DESCRIBED_BYTES)
   const end = field.indexOf(0)
   const mechanism = quoted(end < 0 ? field : field.subarray(0, end))
-  return `asks for the mechanism ${mechanism}; NULL and PLAIN are supported`
+  return `asks for the mechanism ${mechanism}; ${supported} are supported`
 }

@@ -1,6 +1,6 @@
 import { constants } from "node:os"
 import { shown } from "../codec/errors.js"
-import { KEY_BYTES, secretBytes } from "./curve.js"
+import { KEY_BYTES, secretBytes, wipe } from "./curve.js"
 
 /** The digits of Z85 (RFC 32 of the ZeroMQ project). */
 const DIGITS =
@@ -42,10 +42,24 @@ export function parseKey(name: string, given: unknown): Uint8Array {
     throw new TypeError(
       `Option value must be a string or buffer: ${name} is ${shown(given)}; a key is 40 digits of Z85, or 32 bytes`,
     )
-  const bytes =
-    typeof given === "string"
-      ? Buffer.from(given, "utf8")
-      : new Uint8Array(given.buffer, given.byteOffset, given.byteLength)
+  if (typeof given !== "string")
+    return readKey(name, new Uint8Array(given.buffer, given.byteOffset, given.byteLength))
+  const bytes = utf8(given)
+  try {
+    return readKey(name, bytes)
+  } finally {
+    wipe(bytes)
+  }
+}
+
+/** Returns text as bytes, in memory of their own: Node's Buffers share theirs, where a secret would stay. */
+function utf8(text: string): Uint8Array {
+  const bytes = secretBytes(Buffer.byteLength(text))
+  new TextEncoder().encodeInto(text, bytes)
+  return bytes
+}
+
+function readKey(name: string, bytes: Uint8Array): Uint8Array {
   if (bytes.length === KEY_BYTES) {
     const key = secretBytes(KEY_BYTES)
     key.set(bytes)

@@ -22,7 +22,7 @@ export class CurveKeys {
   }
 
   /** Sets a key that zeromq.js has accepted. Returns whether the option is one. */
-  set(option: number, value: Uint8Array): boolean {
+  set(option: number, value: string | Uint8Array | null): boolean {
     const name = NAMES[option]
     if (name) this.#keys[name] = parseKey(name, value)
     return name !== undefined

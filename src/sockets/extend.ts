@@ -6,7 +6,6 @@ import { ENDPOINT_OPTIONS, type EndpointOptions } from "./endpoint-options.js"
 import { unwatch, watch } from "./exit.js"
 import type { Lz4 } from "./lz4.js"
 import { Lz4Endpoints } from "./lz4-endpoints.js"
-import { copyBytes } from "./message.js"
 import { defineMessageMethods } from "./message-methods.js"
 import {
   checkSocketOptions,
@@ -206,7 +205,7 @@ export function extend<C extends SocketClass>(Base: C): Lz4Class<C> {
       const state = ensureState(this)
       if (value === null || isTextOrBytes(value)) state.optionChanging(option)
       super.setStringOption(option, value)
-      state.setBytes(option, value === null ? value : copyBytes(value))
+      state.setBytes(option, value)
     }
   }
 

@@ -5,6 +5,7 @@ import type { Core } from "./core.js"
 import { CurveKeys } from "./curve-keys.js"
 import type { EarlyOperations } from "./early-operations.js"
 import { Lz4 } from "./lz4.js"
+import { copyBytes } from "./message.js"
 import type { Monitor } from "./monitor.js"
 import { OPTION } from "./zmq-numbers.js"
 
@@ -152,14 +153,16 @@ export class SocketState {
       this.core?.changeHighWaterMarks(socket)
   }
 
-  setBytes(option: number, value: Buffer | null): void {
+  setBytes(option: number, given: string | Buffer | null): void {
+    // Keys are copied where they are wiped.
+    if (this.curveKeys.set(option, given)) return
+    const value = given === null ? given : copyBytes(given)
     const bytes = value ?? Buffer.alloc(0)
     if (option === OPTION.subscribe || option === OPTION.unsubscribe)
       this.#subscribe(option === OPTION.subscribe, bytes)
     else if (option === OPTION.routingId) this.routingId = bytes
     else if (option === OPTION.connectRoutingId) this.connectRoutingId = bytes
     else if (option === OPTION.welcomeMessage) this.typeOptions.welcomeMessage = bytes
-    else if (this.curveKeys.set(option, bytes)) return
     else if (option === OPTION.tcpAcceptFilter) {
       if (value === null || value.length === 0) this.acceptFilters.length = 0
       else this.acceptFilters.push(bytes.toString())

@@ -36,10 +36,19 @@ export class ConnectionCipher {
       budgetBytes < 0
         ? Number.POSITIVE_INFINITY
         : Math.ceil(budgetBytes * (1 + LZ4_EXPANSION)) + FORM_EXTRA_BYTES
-    this.#sealer = new Sealer(curveOf(module), { key, ofServer: isServer, counter: sent })
-    const theirs = { key, ofServer: !isServer, counter: received }
-    this.#opener = new Opener(curveOf(module), theirs, maxBytes)
-    wipe(key)
+    const curve = curveOf(module)
+    let sealer: Sealer | undefined
+    try {
+      sealer = new Sealer(curve, { key, ofServer: isServer, counter: sent })
+      const theirs = { key, ofServer: !isServer, counter: received }
+      this.#opener = new Opener(curve, theirs, maxBytes)
+      this.#sealer = sealer
+    } catch (error) {
+      sealer?.close()
+      throw error
+    } finally {
+      wipe(key)
+    }
   }
 
   /** Seals frames in memory of their own, or the messages of a chunk, which is released then. */

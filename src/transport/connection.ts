@@ -287,7 +287,12 @@ export class Connection implements PeerConnection, ChannelHandlers, SessionHandl
   // -- Handshake -------------------------------------------------------------------
 
   authenticated(status: AuthStatus | undefined): void {
-    if (!this.#closed && !this.#reader.isDiscarding) this.#session.authenticated(status)
+    if (this.#closed || this.#reader.isDiscarding) return
+    try {
+      this.#session.authenticated(status)
+    } catch (error) {
+      this.failed(error as Error) // there is no memory to encrypt
+    }
   }
 
   onEvent(event: HandshakeEvent): void {

@@ -103,12 +103,13 @@ export class CurveClient extends Mechanism {
     }
     this.#state = "waiting for READY"
     const vouchNonce = randomBytes(LONG_NONCE_BYTES)
-    const vouch = this.#curve.box(
-      vouchKey,
-      nonce("VOUCH---", vouchNonce),
-      concat([this.#shortTerm.publicKey, this.#keys.serverKey]),
-    )
-    wipe(vouchKey)
+    let vouch: Uint8Array
+    try {
+      const both = concat([this.#shortTerm.publicKey, this.#keys.serverKey])
+      vouch = this.#curve.box(vouchKey, nonce("VOUCH---", vouchNonce), both)
+    } finally {
+      wipe(vouchKey)
+    }
     const box = this.#curve.box(
       this.#connectionKey,
       nonce("CurveZMQINITIATE", INITIATE_COUNTER),

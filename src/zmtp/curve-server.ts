@@ -94,14 +94,16 @@ export class CurveServer extends Mechanism {
     this.#received = copy(data, HELLO.at.counter, HELLO.at.counter + COUNTER_BYTES)
     const key = this.#curve.sharedKey(client, this.#keys.secretKey)
     const signature = nonce("CurveZMQHELLO---", this.#received)
-    if (!key || !this.#curve.open(key, signature, data.subarray(HELLO.at.box))) {
+    try {
+      if (!key || !this.#curve.open(key, signature, data.subarray(HELLO.at.box))) {
+        this.fail("a HELLO does not open: the peer may have another server's key", "CRYPTOGRAPHIC")
+        return
+      }
+      this.#state = "waiting for INITIATE"
+      this.#welcome(client, key)
+    } finally {
       wipe(key)
-      this.fail("a HELLO does not open: the peer may have another server's key", "CRYPTOGRAPHIC")
-      return
     }
-    this.#state = "waiting for INITIATE"
-    this.#welcome(client, key)
-    wipe(key)
   }
 
   #welcome(client: Uint8Array, key: Uint8Array): void {
@@ -109,10 +111,14 @@ export class CurveServer extends Mechanism {
     this.#cookieKey = randomBytes(KEY_BYTES)
     const cookieNonce = randomBytes(LONG_NONCE_BYTES)
     const kept = secretBytes(2 * KEY_BYTES)
-    kept.set(client)
-    kept.set(secretKey, KEY_BYTES)
-    const cookie = this.#curve.box(this.#cookieKey, nonce("COOKIE--", cookieNonce), kept)
-    wipe(secretKey, kept)
+    let cookie: Uint8Array
+    try {
+      kept.set(client)
+      kept.set(secretKey, KEY_BYTES)
+      cookie = this.#curve.box(this.#cookieKey, nonce("COOKIE--", cookieNonce), kept)
+    } finally {
+      wipe(secretKey, kept)
+    }
     const welcomeNonce = randomBytes(LONG_NONCE_BYTES)
     const box = this.#curve.box(
       key,
@@ -138,8 +144,11 @@ export class CurveServer extends Mechanism {
       this.fail("the cookie of an INITIATE is not from this connection", "CRYPTOGRAPHIC")
       return
     }
-    this.#openInitiate(data, kept.subarray(0, KEY_BYTES), kept.subarray(KEY_BYTES))
-    wipe(kept)
+    try {
+      this.#openInitiate(data, kept.subarray(0, KEY_BYTES), kept.subarray(KEY_BYTES))
+    } finally {
+      wipe(kept)
+    }
   }
 
   /** @param client the peer's short-term key. @param secretKey this side's. */
@@ -164,14 +173,18 @@ export class CurveServer extends Mechanism {
     const longTerm = plain.subarray(0, KEY_BYTES)
     const vouch = plain.subarray(KEY_BYTES, KEY_BYTES + VOUCH_BYTES)
     const vouchKey = this.#curve.sharedKey(longTerm, secretKey)
-    const vouched =
-      vouchKey &&
-      this.#curve.open(
-        vouchKey,
-        nonce("VOUCH---", vouch.subarray(0, LONG_NONCE_BYTES)),
-        vouch.subarray(LONG_NONCE_BYTES),
-      )
-    wipe(vouchKey)
+    let vouched: Uint8Array | undefined
+    try {
+      vouched =
+        vouchKey &&
+        this.#curve.open(
+          vouchKey,
+          nonce("VOUCH---", vouch.subarray(0, LONG_NONCE_BYTES)),
+          vouch.subarray(LONG_NONCE_BYTES),
+        )
+    } finally {
+      wipe(vouchKey)
+    }
     if (!vouched) {
       this.fail("the vouch of an INITIATE is not from the owner of its key", "CRYPTOGRAPHIC")
       return

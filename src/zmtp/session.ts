@@ -1,6 +1,7 @@
 import { ProtocolError } from "../codec/errors.js"
 import { COMMAND, checkHead, MORE } from "../codec/frames.js"
 import { describeGreeting } from "../codec/greeting.js"
+import { wipe } from "../curve/curve.js"
 import {
   COMMAND_MAX_BYTES,
   commandName,
@@ -224,7 +225,7 @@ export class Session implements RelaySink, HandshakeHandlers {
       const detail =
         mechanism === "NULL" || mechanism === "PLAIN" || mechanism === "CURVE"
           ? `asks for ${mechanism}; this side has ${this.#settings.mechanism}`
-          : describeGreeting(greeting)
+          : describeGreeting(greeting, "NULL, PLAIN and CURVE")
       const error = new ProtocolError("ERR_ZMTP_GREETING", `the greeting ${detail}`)
       this.onEvent({ type: "failed", error, reason: "MECHANISM_MISMATCH" })
       return
@@ -244,6 +245,7 @@ export class Session implements RelaySink, HandshakeHandlers {
     if (event.type === "ready") {
       // The next reader would take the rest of a frame for the beginning of another.
       if (this.#frames.insideFrame) {
+        wipe(this.#handshake?.secured?.key)
         const what = "a frame began before the handshake was over"
         const error = new ProtocolError("ERR_ZMTP_HANDSHAKE", what)
         this.onEvent({ type: "failed", error, reason: "UNEXPECTED_COMMAND" })

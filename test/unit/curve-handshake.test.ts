@@ -416,6 +416,11 @@ test("a peer with another mechanism, or in the same role", () => {
       `failed MECHANISM_MISMATCH: ERR_ZMTP_GREETING: the greeting asks for ${mechanism}; this side has CURVE`,
     ])
   }
+  const server = new Side(serverSettings())
+  server.receive(greeting({ mechanism: "GSSAPI" }))
+  expect(server.told[0]).toMatch(
+    /asks for the mechanism "GSSAPI"; NULL, PLAIN and CURVE are supported$/,
+  )
   const [a, b] = [new Side(clientSettings()), new Side(clientSettings())]
   run(a, b)
   for (const { told } of [a, b]) expect(told[0]).toMatch(/^failed UNEXPECTED_COMMAND: .* HELLO /)
@@ -465,6 +470,15 @@ test("the keys of a connection are wiped when its handshake is over", () => {
       for (const secret of secrets.splice(0)) expect(isWiped(secret)).toBe(!kept.includes(secret))
       expect(kept.filter(Boolean)).toHaveLength(name === "READY" ? 2 : 0)
     }
+    // Nor does one during whose last step, the answer of ZAP, the next frame began.
+    const client = new Side(clientSettings())
+    const server = new Side(serverSettings(), "later")
+    run(client, server)
+    server.receive(Uint8Array.of(0))
+    server.session.authenticated(200)
+    expect(server.told[1]).toMatch(/^failed UNEXPECTED_COMMAND: .*a frame began before/)
+    for (const side of [client, server]) side.session.close()
+    expect(secrets.splice(0).every(isWiped)).toBe(true)
     // Nor does a handshake leave any that fails.
     for (const name of ["HELLO", "WELCOME", "INITIATE"] as const) {
       const { client, server, command } = upTo(name)

@@ -3,6 +3,8 @@ import * as fc from "fast-check"
 import { expect, test } from "vitest"
 import * as zmq from "zeromq"
 import { formatKey, parseKey } from "../../src/curve/keys.js"
+import { CurveKeys } from "../../src/sockets/curve-keys.js"
+import { OPTION } from "../../src/sockets/zmq-numbers.js"
 import { curve, someBytes } from "../support/curve.js"
 
 test("RFC 32's example", () => {
@@ -97,4 +99,16 @@ test("a key is a copy", () => {
   const key = parseKey("curveSecretKey", given)
   given.fill(0)
   expect(key).toEqual(raw)
+})
+
+test("text that is a secret does not stay in the memory that Node's Buffers share", () => {
+  const secret = formatKey(someBytes(32))
+  const pools = new Set<ArrayBufferLike>()
+  const look = () => pools.add(Buffer.from("a small one").buffer)
+  look()
+  parseKey("curveSecretKey", secret)
+  const keys = new CurveKeys()
+  keys.set(OPTION.curveSecretKey, secret)
+  look()
+  for (const pool of pools) expect(Buffer.from(pool as ArrayBuffer).includes(secret)).toBe(false)
 })
