@@ -339,20 +339,26 @@ test("keys of low order are refused, whoever sends them", () => {
 
 /** A client written by hand, which can vouch for whatever it likes. */
 function initiateBy(
-  parts: Partial<Record<"longTerm" | "vouchedClient" | "vouchedServer", Uint8Array>> & {
+  parts: Partial<Record<"longTerm" | "vouchedClient" | "vouchedServer" | "cookie", Uint8Array>> & {
     secretKey?: Uint8Array
-    counter?: number
+    helloCounter?: bigint
+    counter?: bigint
   },
+  server = new Side(serverSettings()),
 ) {
-  const server = new Side(serverSettings())
   server.receive(greeting({ mechanism: "CURVE" }))
   server.take()
   const mine = curve.keyPair()
   const serverKey = curve.sharedKey(serverKeys.publicKey, mine.secretKey) as Uint8Array
-  const counter = (value: number) => Uint8Array.of(0, 0, 0, 0, 0, 0, 0, value)
+  const counter = (value: bigint) => {
+    const bytes = new Uint8Array(8)
+    new DataView(bytes.buffer).setBigUint64(0, value)
+    return bytes
+  }
   const nonce = (prefix: string, rest: Uint8Array) => concat(ascii(prefix), rest)
-  const signature = curve.box(serverKey, nonce("CurveZMQHELLO---", counter(5)), new Uint8Array(64))
-  const hello = concat(ascii("\x05HELLO\x01\0"), new Uint8Array(72), mine.publicKey, counter(5))
+  const first = counter(parts.helloCounter ?? 5n)
+  const signature = curve.box(serverKey, nonce("CurveZMQHELLO---", first), new Uint8Array(64))
+  const hello = concat(ascii("\x05HELLO\x01\0"), new Uint8Array(72), mine.publicKey, first)
   server.receive(asCommand(concat(hello, signature)))
   const welcome = bodyOf(server.take())
   const plain = curve.open(
@@ -368,13 +374,14 @@ function initiateBy(
     concat(parts.vouchedClient ?? mine.publicKey, parts.vouchedServer ?? serverKeys.publicKey),
   )
   const key = curve.sharedKey(theirs, mine.secretKey) as Uint8Array
-  const used = counter(parts.counter ?? 6)
+  const used = counter(parts.counter ?? 6n)
   const box = curve.box(
     key,
     nonce("CurveZMQINITIATE", used),
     concat(parts.longTerm ?? clientKeys.publicKey, new Uint8Array(16), vouch),
   )
-  server.receive(asCommand(concat(ascii("\x08INITIATE"), plain.subarray(32), used, box)))
+  const cookie = parts.cookie ?? plain.subarray(32)
+  server.receive(asCommand(concat(ascii("\x08INITIATE"), cookie, used, box)))
   return server.told
 }
 
@@ -394,10 +401,36 @@ test("a vouch has to be its sender's own, for this connection and this server", 
     )
 })
 
+test("a client that has the cookie of another connection does not get in with it", () => {
+  const { command } = upTo("INITIATE")
+  const cookie = bodyOf(command).subarray(9, 105)
+  expect(initiateBy({ cookie })[0]).toMatch(
+    /^failed CRYPTOGRAPHIC: .*the cookie of an INITIATE is not from this connection/,
+  )
+})
+
 test("the client's counter has to grow", () => {
-  for (const counter of [0, 4, 5])
+  for (const counter of [0n, 4n, 5n])
     expect(initiateBy({ counter })[0]).toMatch(/^failed INVALID_SEQUENCE: /)
-  expect(initiateBy({ counter: 255 })[1]).toBe("ready ")
+  expect(initiateBy({ counter: 255n })[1]).toBe("ready ")
+})
+
+test("after the counter 2^64 - 1, a client can send nothing more", () => {
+  const last = 2n ** 64n - 1n
+  for (const counter of [0n, 6n, last])
+    expect(initiateBy({ helloCounter: last, counter })[0]).toMatch(/^failed INVALID_SEQUENCE: /)
+  const server = new Side(serverSettings())
+  expect(initiateBy({ counter: last }, server)[1]).toBe("ready ")
+  const { key, received } = server.session.secured ?? expect.fail("no keys")
+  const opener = new Opener(curve, { key, ofServer: false, counter: received }, 1000)
+  for (const counter of [new Uint8Array(8), received.map(() => 255)]) {
+    // Whatever its counter is: it counts on from 0 here, and cannot count on at all.
+    const sealer = new Sealer(curve, { key, ofServer: false, counter })
+    const seal = () => opener.open(sealer.seal(frame(ascii("more"))), () => {})
+    expect(seal).toThrow(/came twice, or out of order|has sent all messages/)
+    sealer.close()
+  }
+  opener.close()
 })
 
 test("metadata that does not fit is refused after authentication", () => {

@@ -5,11 +5,10 @@ import { afterEach, describe, expect, test } from "vitest"
 import * as zmq from "zeromq"
 import * as lz4 from "zeromq-lz4"
 
-import { Opener, Sealer } from "../../src/curve/cipher.js"
 import { parseKey } from "../../src/curve/keys.js"
 import type { HandshakeSettings } from "../../src/zmtp/mechanism.js"
-import { Session } from "../../src/zmtp/session.js"
-import { curve, curveSettings, someBytes } from "../support/curve.js"
+import { curveSettings, someBytes } from "../support/curve.js"
+import { CurvePeer, isClosed, isReady } from "../support/curve-peer.js"
 import { COMMAND, frame, message } from "../support/zmtp.js"
 
 const serverText = zmq.curveKeyPair()
@@ -30,102 +29,16 @@ const kept = <End extends { close(): void }>(end: End): End => {
   return end
 }
 
-/** A connection that speaks CURVE with nothing but a session, a sealer and an opener. */
-class Peer {
-  readonly told: string[] = []
-  readonly messages: Buffer[][] = []
-  readonly #session: Session
-  readonly #socket: Socket
-  #sealer: Sealer | undefined
-  #opener: Opener | undefined
-  #changed: () => void = () => {}
-
-  constructor(socket: Socket, settings: HandshakeSettings) {
-    this.#socket = socket
-    this.#session = new Session(settings, {
-      send: (bytes) => socket.write(bytes),
-      onEvent: (event) => {
-        if (event.type === "authenticate") this.#session.authenticated(undefined)
-        else if (event.type === "ready") this.#secure()
-        this.#tell(
-          event.type === "failed" ? `failed ${event.reason}: ${event.error.message}` : event.type,
-        )
-      },
-      message: (parts) => {
-        this.messages.push(parts)
-        this.#changed()
-        return true
-      },
-      command: (name) => {
-        this.#tell(`command ${name}`)
-        return true
-      },
-    })
-    socket.on("data", (chunk) => this.#read(chunk))
-    socket.on("error", () => {})
-    socket.on("close", () => this.#tell("closed"))
-    this.#session.start()
-  }
-
-  #tell(what: string): void {
-    this.told.push(what)
-    this.#changed()
-  }
-
-  #secure(): void {
-    const { key, isServer, sent, received } = this.#session.secured ?? expect.fail("no keys")
-    this.#sealer = new Sealer(curve, { key, ofServer: isServer, counter: sent })
-    const theirs = { key, ofServer: !isServer, counter: received }
-    this.#opener = new Opener(curve, theirs, Number.POSITIVE_INFINITY)
-  }
-
-  #read(chunk: Uint8Array): void {
-    const session = this.#session
-    let at = session.isGreeted ? 0 : session.greet(chunk)
-    if (!session.isReady) at += session.receive(chunk.subarray(at))
-    if (!session.isReady) return
-    this.#opener?.open(chunk.subarray(at), (frames) => {
-      for (let read = 0; read < frames.length; ) read = session.receive(frames, read)
-    })
-  }
-
-  send(frames: Uint8Array): void {
-    this.#socket.write((this.#sealer as Sealer).seal(frames))
-  }
-
-  /** Sends bytes as they are. */
-  sendInTheClear(bytes: Uint8Array): void {
-    this.#socket.write(bytes)
-  }
-
-  async until(isReached: (peer: this) => boolean): Promise<this> {
-    while (!isReached(this))
-      await new Promise<void>((resolve) => {
-        this.#changed = resolve
-      })
-    return this
-  }
-
-  close(): void {
-    this.#socket.destroy()
-    this.#sealer?.close()
-    this.#opener?.close()
-  }
-}
-
-const isReady = ({ told }: Peer) => told.includes("ready")
-const isClosed = ({ told }: Peer) => told.includes("closed")
-
 /** Connects to a socket of zeromq.js that is a CURVE server. */
-async function clientOf(socket: zmq.Socket, settings: HandshakeSettings): Promise<Peer> {
+async function clientOf(socket: zmq.Socket, settings: HandshakeSettings): Promise<CurvePeer> {
   kept(socket)
   await socket.bind("tcp://127.0.0.1:*")
   const port = Number(socket.lastEndpoint?.split(":").at(-1))
-  return kept(new Peer(connect(port, "127.0.0.1"), settings))
+  return kept(new CurvePeer(connect(port, "127.0.0.1"), settings))
 }
 
 /** Lets a socket of zeromq.js that is a CURVE client connect. */
-async function serverOf(socket: zmq.Socket, settings: HandshakeSettings): Promise<Peer> {
+async function serverOf(socket: zmq.Socket, settings: HandshakeSettings): Promise<CurvePeer> {
   kept(socket)
   const listener = createServer()
   listener.listen(0, "127.0.0.1")
@@ -135,7 +48,7 @@ async function serverOf(socket: zmq.Socket, settings: HandshakeSettings): Promis
   socket.connect(`tcp://127.0.0.1:${address?.port}`)
   const [connection] = (await once(listener, "connection")) as [Socket]
   listener.close()
-  return kept(new Peer(connection, settings))
+  return kept(new CurvePeer(connection, settings))
 }
 
 const asServer = { curveServer: true, curveSecretKey: serverText.secretKey }
@@ -150,7 +63,7 @@ const server = (rest: Partial<HandshakeSettings> = {}) =>
   curveSettings({ isServer: true, ...serverKeys }, rest)
 
 describe.each(["client", "server"])("as the %s of a libzmq peer", (role) => {
-  const dealer = (): Promise<Peer> =>
+  const dealer = (): Promise<CurvePeer> =>
     role === "client"
       ? clientOf(theirs, client({ socketType: "DEALER" }))
       : serverOf(theirs, server({ socketType: "DEALER" }))
@@ -266,7 +179,7 @@ test.each([{ thread: false }, { thread: true }])(
     })
     const port = Number(pull.lastEndpoint?.split(":").at(-1))
     const settings = client({ socketType: "PUSH" })
-    const peer = kept(new Peer(connect(port, "127.0.0.1"), settings))
+    const peer = kept(new CurvePeer(connect(port, "127.0.0.1"), settings))
     await peer.until(isReady)
     // As in the plain form of a part.
     peer.send(message(Buffer.from("\0\0\0\0sealed")))
