@@ -69,7 +69,16 @@ const MESSAGES = ["pairs", "topics", "options", "sockets", "events", "proxy", "c
 const long = { testTimeout: 1_200_000 }
 
 /** The files of test/sockets that say themselves which connections are on threads, and test both. */
-const WITH_BOTH = ["bad-reply", "exit-sent", "parts", "rfc", "routing-ids", "thread*", "unwritten"]
+const WITH_BOTH = [
+  "bad-reply",
+  "curve-attacks",
+  "exit-sent",
+  "parts",
+  "rfc",
+  "routing-ids",
+  "thread*",
+  "unwritten",
+]
 
 /** The tests that are run once more with connections on threads. */
 const onThreads = {

@@ -8,6 +8,7 @@ import { parseKey } from "../../src/curve/keys.js"
 import { curveSettings } from "../support/curve.js"
 import { CurvePeer, isClosed, isReady } from "../support/curve-peer.js"
 import { flipped } from "../support/flipped.js"
+import { ownHost } from "../support/own-host.mjs"
 import { portOf } from "../support/raw-peer.js"
 import { use } from "../support/sockets.js"
 import { concat, plainPart } from "../support/wire.js"
@@ -123,14 +124,14 @@ describe.each([{ thread: false }, { thread: true }])("a socket with %o", (option
   async function join(role: "client" | "server", socket: Dealer): Promise<CurvePeer> {
     use(socket)
     if (role === "client") {
-      await socket.bind("lz4+tcp://127.0.0.1:*", options)
+      await socket.bind(`lz4+tcp://${ownHost}:*`, options)
       const port = portOf(socket.lastEndpoint as string)
-      return use(new CurvePeer(connect(port, "127.0.0.1"), asClient("DEALER")))
+      return use(new CurvePeer(connect(port, ownHost), asClient("DEALER")))
     }
     const listener = createServer()
-    await once(listener.listen(0, "127.0.0.1"), "listening")
+    await once(listener.listen(0, ownHost), "listening")
     const { port } = listener.address() as { port: number }
-    socket.connect(`lz4+tcp://127.0.0.1:${port}`, options)
+    socket.connect(`lz4+tcp://${ownHost}:${port}`, options)
     const [connection] = (await once(listener, "connection")) as [Socket]
     listener.close()
     return use(new CurvePeer(connection, asServer("DEALER")))
@@ -159,9 +160,9 @@ describe.each([{ thread: false }, { thread: true }])("a socket with %o", (option
 
   test("ends a connection whose peer stops after WELCOME, and serves others meanwhile", async () => {
     const pull = use(new Pull({ ...SERVER, handshakeInterval: 300 }))
-    await pull.bind("lz4+tcp://127.0.0.1:*", options)
+    await pull.bind(`lz4+tcp://${ownHost}:*`, options)
     const endpoint = pull.lastEndpoint as string
-    const socket = connect(portOf(endpoint), "127.0.0.1")
+    const socket = connect(portOf(endpoint), ownHost)
     const peer = use(new CurvePeer(socket, asClient("PUSH"), 2))
     // It has WELCOME then.
     await peer.until(({ sent }) => sent.length === 3)
@@ -173,12 +174,12 @@ describe.each([{ thread: false }, { thread: true }])("a socket with %o", (option
 
   test("is none the worse for a HELLO that comes 100,000 times", async () => {
     const pull = use(new Pull(SERVER))
-    await pull.bind("lz4+tcp://127.0.0.1:*", options)
+    await pull.bind(`lz4+tcp://${ownHost}:*`, options)
     const endpoint = pull.lastEndpoint as string
     const refused = new Promise<string>((resolve) => {
       pull.lz4.on("protocolError", ({ error }) => resolve(error.message))
     })
-    const socket = connect(portOf(endpoint), "127.0.0.1")
+    const socket = connect(portOf(endpoint), ownHost)
     const peer = use(new CurvePeer(socket, asClient("PUSH"), 2))
     await peer.until(({ sent }) => sent.length === 3)
     const hello = peer.sent[1] as Uint8Array
