@@ -62,6 +62,11 @@ const LIMITS = [
     from: /const ROOM_MIN_BYTES = .+/g,
     to: "const ROOM_MIN_BYTES = Math.min(ROOM_MAX_BYTES, 16384)",
   },
+  {
+    file: "src/curve/cipher.ts",
+    from: /const BATCH_BYTES = .+/g,
+    to: "const BATCH_BYTES: number = (__simulation as any).limits.cipherBytes ?? 196608",
+  },
 ]
 
 /** Lets sockets of one process behave as those of tcp://. @type {Patch[]} */
@@ -170,6 +175,25 @@ const VIEWS = [
     file: "src/transport/read-turns.ts",
     from: "function beginTurn(): void {\n",
     to: "function beginTurn(): void {\n  ;(__simulation as any).turns.paused(TURN_MAX_MS)\n",
+  },
+  {
+    file: "src/curve/curve.ts",
+    from: "      return exports.zl_shared_key(pub as Pointer, secret as Pointer, target) || KEY_BYTES\n    })\n",
+    to: `      return exports.zl_shared_key(pub as Pointer, secret as Pointer, target) || KEY_BYTES
+    }, true)\n`,
+  },
+  {
+    file: "src/curve/curve.ts",
+    from: "    run: (given: Pointer[], target: Pointer) => number,\n  ): Uint8Array | undefined {\n",
+    to: `    run: (given: Pointer[], target: Pointer) => number,
+    isSecret = false,
+  ): Uint8Array | undefined {\n`,
+  },
+  {
+    file: "src/curve/curve.ts",
+    from: "      result.set(instance.view(output, written))\n",
+    to: `      result.set(instance.view(output, written))
+      if (isSecret) (__simulation as any).secrets.add(result)\n`,
   },
   {
     file: "src/thread/open-batch.ts",
@@ -285,7 +309,16 @@ export async function bundleEngine(faults = []) {
       plugins: [noAddon],
     }),
   ])
-  return { main, worker, zeromq, wasm: readFileSync(join(paths.build, "zeromq-lz4.wasm")) }
+  const [wasm, curve] = ["zeromq-lz4.wasm", "curve.wasm"].map((name) =>
+    readFileSync(join(paths.build, name)),
+  )
+  return {
+    main,
+    worker,
+    zeromq,
+    wasm: /** @type {Buffer<ArrayBuffer>} */ (wasm),
+    curve: /** @type {Buffer<ArrayBuffer>} */ (curve),
+  }
 }
 
 /** Bundles the simulator, which is TypeScript, and returns its file. */

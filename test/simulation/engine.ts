@@ -6,12 +6,14 @@ import * as assert from "node:assert"
 import { EventEmitter } from "node:events"
 import * as net from "node:net"
 import vm from "node:vm"
+import { Curve } from "../../src/curve/curve.js"
 import type * as draft from "../../src/draft.js"
 import type * as exports from "../../src/exports.js"
 import { makeNative } from "./native.js"
 import type { Network } from "./network.js"
 import type { Random } from "./random.js"
 import type { Limits } from "./scenario.js"
+import { Secrets } from "./secrets.js"
 import { atomicsFor, channelsOf, type Port, threadsModule } from "./threads.js"
 import { Turns } from "./turns.js"
 import type { EventLoop, World } from "./world.js"
@@ -22,6 +24,7 @@ export interface Code {
   worker: string
   zeromq: string
   wasm: Uint8Array<ArrayBuffer>
+  curve: Uint8Array<ArrayBuffer>
 }
 
 /** The exports of the package. */
@@ -76,6 +79,8 @@ export interface Inside {
   turns: Turns
   /** The number of objects in WebAssembly that were opened but not closed, by kind. */
   open: Map<string, number>
+  /** The secrets that CURVE has made on this thread. */
+  secrets: Secrets
 }
 
 /** Modules that do not wait and have no access to the outside world. */
@@ -146,12 +151,25 @@ function initialisers(text: string): string {
     .join("\n")
 }
 
-/** An instance of the module, and the initial content of its memory. */
+/** An instance of a module, and the size of its memory at first. */
 interface UsedInstance {
   exports: WebAssembly.Exports
   memory: WebAssembly.Memory
   bytes: number
 }
+
+/** A module, its instances, and the initial content of their memory. */
+interface Instances extends Pool<UsedInstance> {
+  readonly module: WebAssembly.Module
+  initial: Uint8Array | undefined
+}
+
+const instancesOf = (bytes: Uint8Array<ArrayBuffer>): Instances => ({
+  module: new WebAssembly.Module(bytes),
+  initial: undefined,
+  spare: [],
+  used: [],
+})
 
 /** A bundle that was evaluated for a run and can be reused by others. */
 interface Evaluated<T> {
@@ -179,17 +197,32 @@ export class Compiled {
   readonly #main: Evaluate
   readonly #worker: Evaluate
   readonly #zeromq: Evaluate
-  readonly wasm: WebAssembly.Module
-  readonly #instances: Pool<UsedInstance> = { spare: [], used: [] }
+  readonly #codecs: Instances
+  readonly #ciphers: Instances
   readonly #mains: Pool<Main> = { spare: [], used: [] }
   readonly #workers: Pool<Evaluated<unknown>> = { spare: [], used: [] }
-  #initial: Uint8Array | undefined
+  #oracle: Curve | undefined
 
   constructor(code: Code) {
     this.#main = compile(code.main, "engine-main.cjs")
     this.#worker = compile(code.worker, "engine-worker.cjs")
     this.#zeromq = compile(code.zeromq, "zeromq.cjs")
-    this.wasm = new WebAssembly.Module(code.wasm)
+    this.#codecs = instancesOf(code.wasm)
+    this.#ciphers = instancesOf(code.curve)
+  }
+
+  get wasm(): WebAssembly.Module {
+    return this.#codecs.module
+  }
+
+  get curve(): WebAssembly.Module {
+    return this.#ciphers.module
+  }
+
+  /** The boxes of libsodium, for checkers. */
+  get oracle(): Curve {
+    this.#oracle ??= new Curve(this.curve)
+    return this.#oracle
   }
 
   /** Returns the package for a process, as if it had just been evaluated. */
@@ -225,25 +258,27 @@ export class Compiled {
   }
 
   /** Returns an instance in its initial state. */
-  instance(imports: WebAssembly.Imports): WebAssembly.Exports {
-    const known = take(this.#instances)
+  instance(ciphers: boolean, imports: WebAssembly.Imports): WebAssembly.Exports {
+    const instances = ciphers ? this.#ciphers : this.#codecs
+    const known = take(instances)
     if (known) return known.exports
-    const { exports } = new WebAssembly.Instance(this.wasm, imports)
+    const { exports } = new WebAssembly.Instance(instances.module, imports)
     const memory = exports.memory as WebAssembly.Memory
-    this.#instances.used.push({ exports, memory, bytes: memory.buffer.byteLength })
-    this.#initial ??= contentOf(memory)
+    instances.used.push({ exports, memory, bytes: memory.buffer.byteLength })
+    instances.initial ??= contentOf(memory)
     return exports
   }
 
   /** Makes the objects of the last run available to the next one, but not its code if the run was aborted. */
   reclaim(isOver: boolean): void {
-    const { spare, used } = this.#instances
-    for (const instance of used) {
-      if (instance.memory.buffer.byteLength !== instance.bytes) continue
-      restore(instance.memory, this.#initial as Uint8Array)
-      spare.push(instance)
+    for (const instances of [this.#codecs, this.#ciphers]) {
+      for (const instance of instances.used) {
+        if (instance.memory.buffer.byteLength !== instance.bytes) continue
+        restore(instance.memory, instances.initial as Uint8Array)
+        instances.spare.push(instance)
+      }
+      instances.used = []
     }
-    this.#instances.used = []
     if (isOver) {
       this.#mains.spare.push(...this.#mains.used)
       this.#workers.spare.push(...this.#workers.used)
@@ -290,12 +325,16 @@ const OPENS: Readonly<Record<string, string>> = {
   zl_receiving_open: "transcoder",
   zl_sending_open: "transcoder",
   zl_trainer_open: "trainer",
+  zl_cipher_open: "cipher",
 }
 const CLOSES: Readonly<Record<string, string>> = {
+  zl_cipher_close: "cipher",
   zl_transcoder_close: "transcoder",
   zl_trainer_close: "trainer",
 }
 
+/** Minimum size of memory that is refused. Endpoints with CURVE need less to begin with. */
+const REFUSED_MIN_BYTES = 100
 /** Until when memory is refused, in simulated milliseconds. */
 const REFUSING_MS = 90
 
@@ -344,7 +383,7 @@ export class Process {
     this.#memoryShare = traits.memoryShare
     this.#isPlain = traits.isPlain
     this.loop = world.addLoop(traits.name, random.fork(1))
-    const globals = this.#globals(this.loop, random.fork(2))
+    const { globals, secrets } = this.#surroundings(this.loop, random.fork(2))
     const threads = threadsModule(
       world,
       this.loop,
@@ -357,6 +396,7 @@ export class Process {
         ...zeromq,
         "node:net": network.moduleFor(this.loop),
         "node:worker_threads": threads.module,
+        "node:crypto": this.#cryptoModule(secrets),
       }
       return (id) => this.#require(id, known, this.loop)
     }, globals)
@@ -366,20 +406,27 @@ export class Process {
   #startThread(loop: EventLoop, parentPort: Port, workerData: unknown): void {
     const random = this.#random.fork(10 + this.#world.loops.length)
     const MessageChannel = channelsOf(loop, random.fork(3))
+    const { globals, secrets } = this.#surroundings(loop, random)
     const known = {
       "node:net": this.#network.moduleFor(loop),
       "node:worker_threads": { parentPort, workerData, MessageChannel },
+      "node:crypto": this.#cryptoModule(secrets),
     }
-    this.#compiled.startWorker((id) => this.#require(id, known, loop), this.#globals(loop, random))
+    this.#compiled.startWorker((id) => this.#require(id, known, loop), globals)
+  }
+
+  #cryptoModule(secrets: Secrets): object {
+    return {
+      // Ids count up, so that peers can choose those that are assigned next.
+      webcrypto: { getRandomValues: (ids: Uint32Array) => ids.fill(++this.#lastId) },
+      randomFillSync: (bytes: Uint8Array) => secrets.fill(bytes),
+    }
   }
 
   #require(id: string, known: Modules, loop: EventLoop): unknown {
     if (id === "node:module")
       return { createRequire: () => (name: string) => this.#require(name, known, loop) }
     if (id === "node:net") return { ...(this.#module(id) as object), ...(known[id] as object) }
-    // Ids count up, so that peers can choose those that are assigned next.
-    if (id === "node:crypto")
-      return { webcrypto: { getRandomValues: (ids: Uint32Array) => ids.fill(++this.#lastId) } }
     if (id === "node:perf_hooks") return { performance: this.#performance(loop) }
     return known[id] ?? this.#module(id)
   }
@@ -434,7 +481,9 @@ export class Process {
     }
   }
 
-  #globals(loop: EventLoop, random: Random): Record<string, unknown> {
+  /** Makes the global variables of a thread. */
+  #surroundings(loop: EventLoop, random: Random): { globals: Globals; secrets: Secrets } {
+    const secrets = new Secrets(random.fork(6))
     const inside: Inside = {
       loop,
       pipes: [],
@@ -443,10 +492,11 @@ export class Process {
       slots: undefined,
       turns: new Turns(this.#world),
       open: new Map(),
+      secrets,
     }
     this.inside.push(inside)
     const compiled = this.#compiled
-    const { wasm } = compiled
+    const { wasm, curve } = compiled
     const math = Object.create(null, Object.getOwnPropertyDescriptors(Math)) as Math
     Object.defineProperty(math, "random", { value: () => random.fraction() })
     const refusals = random.fork(5)
@@ -454,7 +504,7 @@ export class Process {
       this.#memoryShare > 0 && this.#world.now < REFUSING_MS && refusals.chance(this.#memoryShare)
     const count = (kind: string, by: number) =>
       inside.open.set(kind, (inside.open.get(kind) ?? 0) + by)
-    return {
+    const globals = {
       process: {
         nextTick: loop.nextTick,
         env: {},
@@ -471,11 +521,17 @@ export class Process {
       Math: math,
       Atomics: atomicsFor(loop, random.fork(1), this.#atomicShare),
       WebAssembly: {
-        Module: new Proxy(WebAssembly.Module, { construct: () => wasm }),
+        // The bundles have no bytes of the module of CURVE, and some in place of the other.
+        Module: new Proxy(WebAssembly.Module, {
+          construct: (_, [bytes]) => (bytes.length === 0 ? curve : wasm),
+        }),
         Instance: new Proxy(WebAssembly.Instance, {
-          construct: (_, [, imports]) => ({
-            exports: counted(compiled.instance(imports), count, refuses),
-          }),
+          construct: (_, [module, imports]) => {
+            const ciphers = isCurve(module)
+            const exports = compiled.instance(ciphers, imports)
+            if (ciphers) secrets.memory = exports.memory as WebAssembly.Memory
+            return { exports: counted(exports, count, refuses) }
+          },
         }),
         compile: () => Promise.resolve(wasm),
         Memory: WebAssembly.Memory,
@@ -483,32 +539,40 @@ export class Process {
       FinalizationRegistry: NoRegistry,
       __simulation: Object.assign(inside, { limits: this.#limits, isPlain: this.#isPlain }),
     }
+    return { globals, secrets }
   }
 }
 
+/** Returns whether a module is that of CURVE. Threads have copies of it. */
+const isCurve = (module: WebAssembly.Module): boolean =>
+  WebAssembly.Module.exports(module).some(({ name }) => name === "zl_seal")
+
 type Call = (...args: number[]) => number
 
-/** Counts opened and closed objects, and refuses memory to encoders. */
+/** Counts opened and closed objects, and refuses memory to encoders and to CURVE. */
 function counted(
   given: WebAssembly.Exports,
   count: (kind: string, by: number) => void,
   refuses: () => boolean,
 ): Record<string, unknown> {
   const result: Record<string, unknown> = { ...given }
-  let encodes = false
+  let encodes = given.zl_seal !== undefined
   const scratch = given.zl_scratch as Call
-  result.zl_scratch = (...args: number[]) => (encodes && refuses() ? 0 : scratch(...args))
+  result.zl_scratch = (region: number, bytes: number) =>
+    encodes && bytes >= REFUSED_MIN_BYTES && refuses() ? 0 : scratch(region, bytes)
   for (const [name, kind] of Object.entries(OPENS)) {
-    const call = given[name] as Call
+    const call = given[name] as Call | undefined
+    if (!call) continue
     result[name] = (...args: number[]) => {
-      const handle = call(...args)
+      const handle = name === "zl_cipher_open" && refuses() ? 0 : call(...args)
       if (handle !== 0) count(kind, 1)
       if (name === "zl_sending_open") encodes = true
       return handle
     }
   }
   for (const [name, kind] of Object.entries(CLOSES)) {
-    const call = given[name] as Call
+    const call = given[name] as Call | undefined
+    if (!call) continue
     result[name] = (handle: number) => {
       if (handle !== 0) count(kind, -1)
       return call(handle)

@@ -1,7 +1,10 @@
 /** Peers that break rules, alongside peers that keep them. */
 
+import type { Curve } from "../../src/curve/curve.js"
 import { concat, plainPart, SENTINELS } from "../support/wire.js"
 import { frame, frameHead, greeting, handshake, MORE, message } from "../support/zmtp.js"
+import { serverKey } from "./curve.js"
+import type { Compiled } from "./engine.js"
 import type { Network, Socket } from "./network.js"
 import { portOf } from "./programs.js"
 import { Random } from "./random.js"
@@ -25,7 +28,37 @@ const zmtpName = (type: TypeName): string => NAMES[type] ?? type.toUpperCase()
 
 const PINGS = 3000
 
-function bytesOf({ kind, seed }: HostileSpec, type: TypeName): Uint8Array {
+/** Returns what a peer with CURVE sends that has the server's key, and no answer from it yet. */
+function encrypted(random: Random, curve: Curve): Uint8Array {
+  const noise = (bytes: number) => Uint8Array.from({ length: bytes }, () => random.below(256))
+  const command = (name: string, ...data: Uint8Array[]) =>
+    frame(concat(Uint8Array.of(name.length), Buffer.from(name), ...data), 4)
+  const secretKey = noise(32)
+  const counter = noise(8)
+  const key = curve.sharedKey(serverKey(), secretKey) as Uint8Array
+  const box = curve.box(key, concat(Buffer.from("CurveZMQHELLO---"), counter), new Uint8Array(64))
+  const version = Uint8Array.of(1, 0)
+  const padding = new Uint8Array(72)
+  const hello = command("HELLO", version, padding, curve.publicKey(secretKey), counter, box)
+  const changed = hello.slice()
+  changed[random.between(90, 201)] = random.below(256)
+  return concat(
+    greeting({ mechanism: "CURVE" }),
+    random.pick([
+      hello, // and waits
+      changed,
+      concat(hello, hello),
+      concat(hello, command("INITIATE", noise(400))),
+      concat(hello, frame(plainPart(noise(20)))),
+      command("HELLO", noise(194)),
+      command("MESSAGE", noise(100)),
+      frame(plainPart(noise(20))),
+      noise(200),
+    ]),
+  )
+}
+
+function bytesOf({ kind, seed }: HostileSpec, type: TypeName, curve: Curve): Uint8Array {
   const random = new Random(seed)
   const noise = (bytes: number) => Uint8Array.from({ length: bytes }, () => random.below(256))
   const hello = handshake(zmtpName(type))
@@ -86,6 +119,8 @@ function bytesOf({ kind, seed }: HostileSpec, type: TypeName): Uint8Array {
     }
     case "half":
       return concat(hello, frame(plainPart(noise(30)), MORE), frameHead(1000), noise(10))
+    case "curve":
+      return encrypted(random, curve)
     default:
       return new Uint8Array(0)
   }
@@ -98,6 +133,7 @@ export function attack(
   network: Network,
   loop: EventLoop,
   number: number,
+  { oracle }: Compiled,
 ): void {
   loop.setTimeout(() => {
     const port = portOf(spec.to, spec.index)
@@ -106,7 +142,7 @@ export function attack(
     socket.on("error", () => {})
     // A peer that floods does not read.
     if (spec.kind === "flood") socket.pause()
-    socket.on("connect", () => socket.write(bytesOf(spec, partner)))
+    socket.on("connect", () => socket.write(bytesOf(spec, partner, oracle)))
     socket.on("end", () => socket.destroy())
     const stayMs = new Random(spec.seed, 1).pick([1, 30, 400])
     loop.setTimeout(() => socket.destroy(), stayMs)

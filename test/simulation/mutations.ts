@@ -15,6 +15,8 @@ const CONNECTION = "src/transport/connection.ts"
 const READER = "src/transport/socket-reader.ts"
 const WRITER = "src/transport/socket-writer.ts"
 const TURNS = "src/transport/read-turns.ts"
+const CIPHER = "src/curve/cipher.ts"
+const CONNECTION_CIPHER = "src/transport/connection-cipher.ts"
 
 export const mutations: readonly Mutation[] = [
   // -- Faults that the engine has had ----------------------------------------------
@@ -538,6 +540,135 @@ export const mutations: readonly Mutation[] = [
         file: TURNS,
         from: "      if (readable.isBehind && !next.isQuiet) {\n",
         to: "      if (readable.isBehind || held.length > 0) {\n",
+      },
+    ],
+  },
+  // -- CURVE -----------------------------------------------------------------------
+  {
+    name: "both sides of a connection use the same nonces",
+    patches: [
+      {
+        file: CONNECTION_CIPHER,
+        from: "ofServer: isServer, counter: sent",
+        to: "ofServer: true, counter: sent",
+      },
+      {
+        file: CONNECTION_CIPHER,
+        from: "ofServer: !isServer, counter: received",
+        to: "ofServer: true, counter: received",
+      },
+    ],
+  },
+  {
+    name: "a nonce is used twice",
+    patches: [
+      {
+        file: CIPHER,
+        from: "  constructor(curve: Curve, direction: Direction) {\n    this.#cipher = new Cipher(curve, direction)\n  }",
+        to: "  constructor(curve: Curve, direction: Direction) {\n    const key = direction.key.slice()\n    ;(this as any).again = () => new Cipher(curve, { ...direction, key })\n    this.#cipher = new Cipher(curve, direction)\n  }",
+      },
+      {
+        file: CIPHER,
+        from: "  sealTo(frames: Uint8Array, sealed: Uint8Array, start: number): void {\n",
+        to: "  sealTo(frames: Uint8Array, sealed: Uint8Array, start: number): void {\n    this.#cipher.close()\n    this.#cipher = (this as any).again()\n",
+      },
+    ],
+  },
+  {
+    name: "a counter does not have to grow",
+    patches: [
+      {
+        file: CIPHER,
+        from: "    const most = Math.min(",
+        to: "    const key = direction.key.slice()\n    const counter = new Uint8Array(COUNTER_BYTES)\n    ;(this as any).again = () => new Cipher(curve, { ...direction, key, counter })\n    const most = Math.min(",
+      },
+      {
+        file: CIPHER,
+        from: "  #openFrames(bytes: Uint8Array, sink: FramesSink): number {\n",
+        to: "  #openFrames(bytes: Uint8Array, sink: FramesSink): number {\n    this.#cipher.close()\n    this.#cipher = (this as any).again()\n",
+      },
+    ],
+  },
+  {
+    name: "a part is sent outside the box",
+    patches: [
+      {
+        file: CONNECTION,
+        from: "if (this.#cipher) sealed =",
+        to: "if (this.#cipher && !(item instanceof Chunk && item.messages > 1)) sealed =",
+      },
+    ],
+  },
+  {
+    name: "a command is sent outside the box",
+    patches: [
+      {
+        file: CONNECTION,
+        from: "if (this.#cipher) sealed =",
+        to: "if (this.#cipher && item instanceof Chunk) sealed =",
+      },
+    ],
+  },
+  {
+    name: "what was sent in the clear is taken",
+    patches: [
+      {
+        file: CONNECTION_CIPHER,
+        from: "      this.violation = {",
+        to: '      if (reason === "UNEXPECTED_COMMAND") return received\n      this.violation = {',
+      },
+    ],
+  },
+  {
+    name: "a key outlives its connection",
+    patches: [{ file: CONNECTION, from: "    this.#cipher?.close()\n", to: "" }],
+  },
+  {
+    name: "the key that a connection began with stays",
+    patches: [
+      {
+        file: CONNECTION_CIPHER,
+        from: "    } finally {\n      wipe(key)\n",
+        to: "    } finally {\n",
+      },
+    ],
+  },
+  {
+    name: "the state of a handshake stays",
+    patches: [{ file: CONNECTION, from: "    this.#session.close()\n", to: "" }],
+  },
+  {
+    name: "a large message is decoded before it was authenticated",
+    patches: [
+      {
+        file: CIPHER,
+        from: "    if (status < 0) {\n      frame.fill(0)\n      throw new CipherError(status)\n    }\n",
+        to: "",
+      },
+      {
+        file: CIPHER,
+        from: "    sink(frame.subarray(first))\n",
+        to: "    sink(frame.subarray(first))\n    if (status < 0) throw new CipherError(status)\n",
+      },
+    ],
+  },
+  {
+    name: "a message that was changed is left out, and the connection goes on",
+    patches: [
+      {
+        file: CIPHER,
+        from: "    if (status < 0) throw new CipherError(status)\n    return read\n",
+        to: "    return status < 0 ? length : read\n",
+      },
+    ],
+  },
+  {
+    name: "a client that ZAP refuses is let in",
+    patches: [
+      {
+        file: "src/zmtp/curve-server.ts",
+        from: "if (status !== undefined && status !== 200) {",
+        to: "if (status === 300) {",
       },
     ],
   },

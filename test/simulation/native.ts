@@ -39,8 +39,9 @@ export function makeNative(): object {
     readonly options = new Map<number, Value>()
 
     #number(option: number): number {
-      // The mechanism follows from the options of PLAIN: the server flag, or a user name.
-      if (option === 43) return this.options.get(44) || this.options.get(45) ? 1 : 0
+      // The mechanism follows from the options of CURVE, or of PLAIN: the server flag, or a key or a name.
+      if (option === 43)
+        return this.options.has(49) ? 2 : this.options.get(44) || this.options.get(45) ? 1 : 0
       return Number(this.options.get(option) ?? DEFAULTS[option] ?? 0)
     }
 

@@ -35,6 +35,16 @@ export interface Treatment {
   traits: LinkTraits
   refused: boolean
   faults: Fault[]
+  /** Set if somebody on the way changes what is sent in one direction. */
+  tampered?: { direction: Fault["direction"]; by: Tamperer } | undefined
+}
+
+/** Somebody on the way, who sees whole streams and may change them. */
+export interface Tamperer {
+  /** The position after what was tampered with, among the bytes that go on. */
+  readonly endsAt: number | undefined
+  /** Returns what goes on in place of these bytes. */
+  pass(bytes: Uint8Array): Uint8Array
 }
 
 const READ_BYTES = 64 * 1024
@@ -56,8 +66,9 @@ class Direction {
   /** Pieces that have arrived. */
   readonly arrived: Uint8Array[] = []
   arrivedBytes = 0
-  /** Number of bytes that were ever accepted. */
+  /** Number of bytes that were ever accepted, after tampering, and number of those that were read. */
   taken = 0
+  wasRead = 0
   /** Whether the end was sent, and whether it has arrived. */
   ended = false
   endArrived = false
@@ -65,6 +76,7 @@ class Direction {
   /** The time until which nothing arrives. */
   pausedUntil = 0
   faults: Fault[] = []
+  tamperer: Tamperer | undefined
 
   constructor(link: Link, writer: Handle, reader: Handle, traits: LinkTraits, random: Random) {
     this.link = link
@@ -84,8 +96,16 @@ class Direction {
     if (length === 0) return 0
     const copy = new Uint8Array(bytes.subarray(0, length))
     Socket.watcher?.took(this.link, this, copy)
-    this.#send(copy)
+    const going = this.tamperer ? this.#tamper(this.tamperer, copy) : copy
+    if (going.length > 0) this.#send(going)
     return length
+  }
+
+  #tamper(tamperer: Tamperer, bytes: Uint8Array): Uint8Array {
+    const going = tamperer.pass(bytes)
+    // What is held back may never go on.
+    if (going.length !== bytes.length || tamperer.endsAt !== undefined) this.link.wasCut = true
+    return going
   }
 
   #send(bytes: Uint8Array): void {
@@ -175,6 +195,7 @@ class Direction {
       else this.arrived[0] = first.subarray(part.length)
     }
     this.arrivedBytes -= length
+    this.wasRead += length
     if (length > 0) this.writer.writable()
     return length
   }
@@ -203,7 +224,7 @@ export class Link {
     number: number,
     dialling: Handle,
     accepting: Handle,
-    { traits, faults }: Treatment,
+    { traits, faults, tampered }: Treatment,
     random: Random,
   ) {
     this.world = world
@@ -214,6 +235,7 @@ export class Link {
     this.out = new Direction(this, dialling, accepting, traits, random.fork(1))
     this.in = new Direction(this, accepting, dialling, traits, random.fork(2))
     for (const fault of faults) this[fault.direction].faults.push(fault)
+    if (tampered) this[tampered.direction].tamperer = tampered.by
     this.out.faults.sort((a, b) => a.afterBytes - b.afterBytes)
     this.in.faults.sort((a, b) => a.afterBytes - b.afterBytes)
     dialling.plug(this.out, this.in)

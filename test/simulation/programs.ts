@@ -1,6 +1,7 @@
 /** The behaviour of programs: they send, receive, answer, compute and close. */
 
 import type { Checker } from "./checker.js"
+import { curveOptions } from "./curve.js"
 import type { Package, Process } from "./engine.js"
 import { ANYBODY, type Author, build, type Head, readHead, topicOf } from "./messages.js"
 import {
@@ -163,7 +164,8 @@ export class Program {
     this.#world = world
     this.#checkers = checkers
     const Type = process.package[spec.type] as unknown as new (options: object) => AnySocket
-    this.socket = new Type(spec.options)
+    const { curve } = scenario
+    this.socket = new Type({ ...spec.options, ...(curve && curveOptions(curve, spec)) })
     if (spec.receive?.how === "poll") this.socket.receiveTimeout = 0
     for (const topic of spec.topics) this.#subscribe(topic)
     this.#listen()

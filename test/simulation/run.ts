@@ -4,16 +4,18 @@ import { Connections } from "./checkers/connections.js"
 import { Counters } from "./checkers/counters.js"
 import { Delivery } from "./checkers/delivery.js"
 import { Dictionaries } from "./checkers/dictionaries.js"
+import { Encryption } from "./checkers/encryption.js"
 import { Leftovers } from "./checkers/leftovers.js"
 import { Pipes } from "./checkers/pipes.js"
+import { OnTheWay } from "./curve.js"
 import { type Compiled, Process } from "./engine.js"
 import { attack, HOSTILE } from "./hostile.js"
 import type { Head } from "./messages.js"
 import { type Fault, Network, Socket, type Treatment } from "./network.js"
 import { OUT_OF_MEMORY, Program } from "./programs.js"
 import { Random } from "./random.js"
-import type { NetworkSpec, Scenario } from "./scenario.js"
-import { isCalm, type Run } from "./state.js"
+import type { CurveSpec, NetworkSpec, Scenario } from "./scenario.js"
+import { isCalm, mayRefuse, type Run } from "./state.js"
 import { World } from "./world.js"
 import { makeHandler } from "./zap.js"
 
@@ -64,7 +66,16 @@ export function catchRejections(): void {
   })
 }
 
-function treat(spec: NetworkSpec, random: Random, isFaulty: boolean): Treatment {
+/** Maximum number of MESSAGEs of a direction before one that is tampered with. */
+const UNTOUCHED_MAX = 20
+
+/** @param curve set if connections are encrypted. */
+function treat(
+  spec: NetworkSpec,
+  random: Random,
+  isFaulty: boolean,
+  curve: CurveSpec | undefined,
+): Treatment {
   const { latencyMs, jitterMs, capacityBytes, pieceBytes, readBytes } = spec
   const faults: Fault[] = []
   for (const kind of ["reset", "fin", "pause"] as const) {
@@ -80,6 +91,16 @@ function treat(spec: NetworkSpec, random: Random, isFaulty: boolean): Treatment 
     traits: { latencyMs, jitterMs, capacityBytes, pieceBytes, readBytes },
     refused: isFaulty && random.chance(spec.refused),
     faults,
+    tampered: isFaulty && curve ? tamper(curve, random) : undefined,
+  }
+}
+
+function tamper({ tampered, tampering }: CurveSpec, random: Random): Treatment["tampered"] {
+  if (tampered === 0 || !random.chance(tampered)) return undefined
+  const untouched = random.skewed(1, UNTOUCHED_MAX) - 1
+  return {
+    direction: random.pick(["out", "in"] as const),
+    by: new OnTheWay(tampering, untouched, random.fork(1)),
   }
 }
 
@@ -88,7 +109,9 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
   current = world
   const random = new Random(scenario.seed, 11)
   const network = new Network(world, random.fork(1), (link, _port, from) =>
-    treat(from.startsWith(HOSTILE) ? KIND : scenario.network, link, world.now < BUSY_MS),
+    from.startsWith(HOSTILE)
+      ? treat(KIND, link, world.now < BUSY_MS, undefined)
+      : treat(scenario.network, link, world.now < BUSY_MS, scenario.curve),
   )
   const { atomicShare, clockMs } = scenario
   if (scenario.memoryShare > 0) world.expected.add(OUT_OF_MEMORY)
@@ -112,6 +135,7 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
     new Pipes(run),
     new Connections(run),
     new Counters(run),
+    ...(scenario.curve ? [new Encryption(run, scenario.curve, compiled)] : []),
     new Dictionaries(run),
     new Leftovers(run),
   )
@@ -129,14 +153,15 @@ export function play(scenario: Scenario, compiled: Compiled, keepsLog = false): 
   const { auth, sockets } = scenario
   for (const [i, { loop, package: code }] of processes.entries())
     Object.assign(code.context, {
-      zapHandler: auth && makeHandler(auth, sockets, loop, random.fork(60 + i)),
+      zapHandler:
+        auth && makeHandler(auth, scenario.curve !== undefined, sockets, loop, random.fork(60 + i)),
     })
   begin(run, names, checkers)
   if (scenario.hostile.length > 0) {
     const loop = world.addLoop("hostile", random.fork(50))
     for (const [i, spec] of scenario.hostile.entries()) {
       const target = scenario.sockets.find(({ number }) => number === spec.to)
-      if (target) attack(spec, target.partner, network, loop, i)
+      if (target) attack(spec, target.partner, network, loop, i, compiled)
     }
   }
   finish(run, checkers)
@@ -231,13 +256,14 @@ function finish(run: Run, checkers: readonly Checker[]): void {
     programs.reduce(
       (sum, { accepted, received, socket }) =>
         sum + accepted + received + socket.lz4.stats.received.messages,
-      (run.scenario.auth ? 0 : network.links.length) + Math.floor(bytesOn(network) / ROUND_BYTES),
+      (mayRefuse(run.scenario) ? 0 : network.links.length) +
+        Math.floor(bytesOn(network) / ROUND_BYTES),
     )
   // As in libzmq, a PAIR does not read a new connection of its partner that is made before the end
   // of the old one is noticed. Neither does a ROUTER, if the peer has a routing id of its own. A
   // proxy without a peer behind it reads nothing.
   const mayStay =
-    run.scenario.auth !== undefined ||
+    mayRefuse(run.scenario) ||
     run.scenario.sockets.some(
       ({ type, options, isForwarded }) =>
         type === "Pair" || options.routingId !== undefined || isForwarded === true,

@@ -115,6 +115,7 @@ export interface HostileSpec {
     | "flood"
     | "half"
     | "messages"
+    | "curve"
   seed: number
 }
 
@@ -142,6 +143,8 @@ export interface Limits {
   roomBytes: number
   /** Size of parts that are sent from the caller's memory, and of rests that are read into a message. */
   largeBytes?: number
+  /** Bytes that are encrypted at once. */
+  cipherBytes?: number
 }
 
 /** The authentication of peers. */
@@ -155,8 +158,24 @@ export interface AuthSpec {
   status: "300" | "400" | "500" | "short" | "none"
 }
 
+/** What somebody on the way does to a MESSAGE, once. */
+export type Tampering = "flip" | "replay" | "swap" | "clear"
+
+/** The encryption of all connections. */
+export interface CurveSpec {
+  /** The sockets that are servers, and have one pair of keys. */
+  servers: "binding" | "connecting"
+  /** Sockets with another server's key, which are not let in. */
+  wrong: number[]
+  /** The share of connections that somebody on the way tampers with, and how. */
+  tampered: number
+  tampering: Tampering
+}
+
 export interface Scenario {
   seed: number
+  /** Set if connections are encrypted. */
+  curve?: CurveSpec
   /** Set if a ZAP handler authenticates peers. */
   auth?: AuthSpec
   sockets: SocketSpec[]
@@ -385,23 +404,30 @@ export function makeScenario(seed: number): Scenario {
   if (lacksMemory && threads && sockets.some(mayNotRead))
     for (const { options } of sockets) if (options.linger === -1) options.linger = 20
   const auth = random.chance(0.1) ? authenticate(random, binding, connecting) : undefined
-  const isSteady = !faulty && !breaks && !lacksMemory && !auth && acted.length === 0
+  const encrypted = new Random(seed, 37)
+  const curve = encrypted.chance(CURVE_SHARE)
+    ? encrypt(encrypted, sockets, connecting, auth)
+    : undefined
+  const isKept = !curve || curve.wrong.length + curve.tampered === 0
+  const isSteady = !faulty && !breaks && !lacksMemory && !auth && isKept && acted.length === 0
   if (isSteady) takeNextIds(new Random(seed, 29), sockets)
   const plainProcess = random.chance(0.12) ? acceptPlain(random, sockets) : undefined
   const beats = sockets.some(({ options }) => options.heartbeatInterval !== undefined)
   return {
     seed,
     ...(auth && { auth }),
+    ...(curve && { curve }),
     ...(plainProcess !== undefined && { plainProcess }),
     sockets,
     actions: acted,
-    hostile: !breaks && random.chance(0.15) ? hostile(random, binding) : [],
+    hostile: !breaks && random.chance(0.15) ? hostile(random, binding, curve && encrypted) : [],
     network,
     limits: {
       operations: random.pick([512, 512, 1, 5, 30]),
       sliceBytes: random.pick([524_288, 524_288, 100, 5000]),
       roomBytes: random.pick([262_144, 262_144, 100, 3000]),
       largeBytes: new Random(seed, 31).pick([32_768, 10_000, 1000, 20]),
+      ...(curve && { cipherBytes: encrypted.pick([196_608, 400, 100]) }),
       ...(breaks && { operations: apart.pick([1, 5]), sliceBytes: 524_288, roomBytes: 3000 }),
     },
     memoryShare: lacksMemory ? random.pick([0.05, 0.2]) : 0,
@@ -682,6 +708,55 @@ function acceptPlain(random: Random, sockets: readonly SocketSpec[]): number | u
   return 1
 }
 
+/** The share of scenarios with CURVE, which takes long. */
+const CURVE_SHARE = 0.05
+
+/** Encrypts all connections. A ZAP handler asks for keys then, in place of names and passwords. */
+function encrypt(
+  random: Random,
+  sockets: readonly SocketSpec[],
+  connecting: readonly SocketSpec[],
+  auth: AuthSpec | undefined,
+): CurveSpec {
+  if (auth?.plain) {
+    auth.plain = false
+    for (const { options } of sockets)
+      for (const name of ["plainServer", "plainUsername", "plainPassword"]) delete options[name]
+  }
+  const servers = auth || random.chance(0.8) ? "binding" : "connecting"
+  const hasWrong = servers === "binding" && random.chance(0.2)
+  const wrong = hasWrong ? connecting.filter(() => random.chance(0.4)) : []
+  const tampered = random.chance(0.5) ? random.pick([0.3, 1]) : 0
+  // Messages for a peer that is refused would linger forever.
+  if (wrong.length + tampered > 0)
+    for (const { options } of sockets) if (options.linger === -1) options.linger = 20
+  return {
+    servers,
+    wrong: wrong.map(({ number }) => number),
+    tampered,
+    tampering: random.pick([
+      "flip",
+      "flip",
+      "replay",
+      "clear",
+      canSwap(sockets) ? "swap" : "replay",
+    ]),
+  }
+}
+
+/**
+ * Returns whether each message is understood without the one before. As in libzmq, a frame that overtakes
+ * another is accepted; only the other one is refused.
+ */
+function canSwap(sockets: readonly SocketSpec[]): boolean {
+  return sockets.every(
+    ({ type, send, endpoints }) =>
+      !["Request", "Reply", "Router"].includes(type) &&
+      (send?.maxParts ?? 1) === 1 &&
+      endpoints.every(({ options }) => !options.dictionary && !options.autoDictionary),
+  )
+}
+
 /** Makes senders send large messages at small high-water marks. */
 function starve(random: Random, sockets: readonly SocketSpec[]): void {
   for (const { options, send } of sockets) {
@@ -821,7 +896,12 @@ export function onlyLingers(sockets: readonly SocketSpec[], { kind, socket }: Ac
   return (kind === "disconnect" || kind === "reconnect") && (type === "Push" || type === "Scatter")
 }
 
-function hostile(random: Random, binding: readonly SocketSpec[]): HostileSpec[] {
+/** @param encrypted set if connections are encrypted, for choices of peers that know how. */
+function hostile(
+  random: Random,
+  binding: readonly SocketSpec[],
+  encrypted: Random | undefined,
+): HostileSpec[] {
   const kinds: HostileSpec["kind"][] = [
     "noise",
     "greeting",
@@ -843,6 +923,7 @@ function hostile(random: Random, binding: readonly SocketSpec[]): HostileSpec[] 
       seed: random.below(2 ** 31),
     }
   })
+  for (const peer of peers) if (encrypted?.chance(0.8)) peer.kind = "curve"
   // A PAIR that first met a hostile peer never reads from its partner, which then sends forever.
   return binding.some(({ type }) => type === "Pair") ? [] : peers
 }

@@ -32,6 +32,12 @@ function* smaller(scenario: Scenario): Generator<Scenario> {
     yield { ...scenario, hostile: hostile.filter((other) => other !== peer) }
   for (const name of ["reset", "fin", "pause", "refused"] as const)
     if (network[name] > 0) yield { ...scenario, network: { ...network, [name]: 0 } }
+  const { curve, ...unencrypted } = scenario
+  if (curve) {
+    yield unencrypted
+    if (curve.tampered > 0) yield { ...scenario, curve: { ...curve, tampered: 0 } }
+    if (curve.wrong.length > 0) yield { ...scenario, curve: { ...curve, wrong: [] } }
+  }
   if (scenario.plainProcess !== undefined) yield { ...scenario, plainProcess: undefined }
   for (const [i, socket] of sockets.entries())
     for (const simpler of simplerSockets(socket, scenario.plainProcess !== undefined))
@@ -109,6 +115,7 @@ export function describe({
   actions,
   hostile,
   network,
+  curve,
   plainProcess,
   atomicShare,
   clockMs,
@@ -133,6 +140,7 @@ export function describe({
     ...lines,
     ...actions.map((action) => `  ${short(action)}`),
     ...hostile.map((peer) => `  hostile ${short(peer)}`),
+    ...(curve ? [`  curve ${short(curve)}`] : []),
     ...(plainProcess === undefined ? [] : [`  process ${plainProcess} speaks plain tcp://`]),
     `  network ${short(network)} atomicShare ${atomicShare} clockMs ${clockMs}`,
   ].join("\n")

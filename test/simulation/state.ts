@@ -26,11 +26,14 @@ const ENDING: ReadonlySet<string> = new Set([
   "kill",
 ])
 
-export function isCalm({ actions, network, sockets, memoryShare, auth }: Scenario): boolean {
+export function isCalm(scenario: Scenario): boolean {
+  const { actions, network, sockets, memoryShare, auth, curve } = scenario
   return (
     !auth?.denied.length &&
-    // A thread without memory ends the connection.
-    (memoryShare === 0 || !sockets.some(usesThreads)) &&
+    !curve?.wrong.length &&
+    !curve?.tampered &&
+    // A thread without memory ends the connection, and so does one that cannot encrypt.
+    (memoryShare === 0 || (!sockets.some(usesThreads) && !curve)) &&
     !actions.some(({ kind }) => ENDING.has(kind)) &&
     network.reset === 0 &&
     network.fin === 0 &&
@@ -42,8 +45,13 @@ export const usesThreads = ({ endpoints }: SocketSpec): boolean =>
   endpoints.some(({ options }) => options.thread === true)
 
 /** Returns whether every peer refuses this socket. */
-export function isDenied({ auth }: Scenario, { number }: SocketSpec): boolean {
-  return auth?.denied.includes(number) === true
+export function isDenied({ auth, curve }: Scenario, { number }: SocketSpec): boolean {
+  return auth?.denied.includes(number) === true || curve?.wrong.includes(number) === true
+}
+
+/** Returns whether some sockets are refused, or asked who they are. */
+export function mayRefuse({ auth, curve }: Scenario): boolean {
+  return auth !== undefined || (curve?.wrong.length ?? 0) > 0
 }
 
 /** Returns whether a program ends connections of this socket. */

@@ -1,4 +1,5 @@
 /** A ZAP handler that replies after a while. */
+import { clientKeyOf } from "./curve.js"
 import { addressOf } from "./programs.js"
 import type { Random } from "./random.js"
 import type { AuthSpec, SocketSpec } from "./scenario.js"
@@ -20,6 +21,7 @@ export const credentialsOf = (number: number): { username: string; password: str
 
 export function makeHandler(
   { plain, delayMs, denied, status }: AuthSpec,
+  isEncrypted: boolean,
   sockets: readonly SocketSpec[],
   loop: EventLoop,
   random: Random,
@@ -28,7 +30,12 @@ export function makeHandler(
     ask([, version, id, , address, , mechanism, ...credentials], answer) {
       const asking = sockets.find(({ number }) => addressOf(number) === String(address))
       const { username, password } = credentialsOf(asking?.number ?? -1)
-      const expected = plain ? ["PLAIN", username, password] : ["NULL"]
+      const key = isEncrypted && asking ? clientKeyOf(asking) : ""
+      const expected = isEncrypted
+        ? ["CURVE", key]
+        : plain
+          ? ["PLAIN", username, password]
+          : ["NULL"]
       const isKnown = `${expected}` === `${[mechanism, ...credentials]}`
       if (asking && !isKnown)
         loop.world.fail("the handler is told who asks", `${mechanism} ${credentials} of ${address}`)

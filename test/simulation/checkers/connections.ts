@@ -3,7 +3,7 @@ import type { Checker } from "../checker.js"
 import type { Link, Socket } from "../network.js"
 import { addressOf, portIn } from "../programs.js"
 import { LONG_RECONNECT_MS, type Scenario, type SocketSpec } from "../scenario.js"
-import { boundBy, endsOf, isDenied, mayEnd, type Run } from "../state.js"
+import { boundBy, endsOf, isDenied, mayEnd, mayRefuse, type Run } from "../state.js"
 
 /** Milliseconds after which a lost connection has been replaced. */
 const RECONNECTED_MS = 500
@@ -21,12 +21,15 @@ export class Connections implements Checker {
 
   protocolError(
     socket: SocketSpec,
-    { remoteAddress }: { remoteAddress: string },
+    { remoteAddress, remotePort }: { remoteAddress: string; remotePort: number },
     error: Error & { code?: string },
   ): void {
     const { scenario, world } = this.#run
     // The peer is told that it was refused.
     if (isDenied(scenario, socket) && error.code === "ERR_ZMTP_HANDSHAKE") return
+    const dialling = scenario.sockets.find(({ number }) => addressOf(number) === remoteAddress)
+    if (dialling && scenario.curve?.wrong.includes(dialling.number)) return
+    if (error.code === "ERR_ZMTP_CURVE" && this.#wasTamperedWith(remotePort)) return
     const other = `${socket.type} ${socket.number}`
     if (scenario.sockets.some(({ number }) => addressOf(number) === remoteAddress))
       world.fail(
@@ -35,6 +38,15 @@ export class Connections implements Checker {
       )
     else if (remoteAddress === "127.0.0.1")
       world.fail("good peers are not closed", `${other} closes who it dialled: ${error.message}`)
+  }
+
+  /** Returns whether somebody tampered with a connection to a port. */
+  #wasTamperedWith(port: number): boolean {
+    return this.#run.network.links.some(
+      ({ dialling, accepting, out, in: from }) =>
+        (dialling.localPort === port || accepting.localPort === port) &&
+        [out, from].some(({ tamperer }) => tamperer?.endsAt !== undefined),
+    )
   }
 
   wroteInVain(socket: Socket, bytes: Uint8Array, why: string): void {
@@ -54,7 +66,7 @@ export class Connections implements Checker {
   /** Checks that each socket is connected to what it connects to, however often a connection was lost. */
   #checkReconnects(): void {
     const { scenario, programs, network, world } = this.#run
-    if (scenario.auth !== undefined || scenario.actions.some(({ kind }) => kind === "kill")) return
+    if (mayRefuse(scenario) || scenario.actions.some(({ kind }) => kind === "kill")) return
     const live = new Set<string>()
     // One that heartbeats showed to be broken may just have ended.
     for (const link of network.links)

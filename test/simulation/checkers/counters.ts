@@ -18,6 +18,8 @@ export class Counters implements Checker {
   quiet(): void {
     const { scenario, programs, world, isCalm } = this.#run
     if (world.failure || scenario.hostile.length > 0) return
+    // What came before a rule was broken may have been decoded, and dropped with the rest.
+    if (scenario.curve?.tampered) return
     if (scenario.sockets.some(({ options }) => options.conflate === true)) return
     const open = programs.filter((program) => !program.isClosed)
     for (const program of open) this.#checkProgram(program)

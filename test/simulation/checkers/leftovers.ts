@@ -28,8 +28,10 @@ export class Leftovers implements Checker {
       if (loop.hasImmediates) left("immediates")
     }
     for (const { inside } of processes)
-      for (const { loop, slabs, slots, open } of inside) {
+      for (const { loop, slabs, slots, open, secrets } of inside) {
         if (loop.isOver) continue
+        const secret = secrets.left()
+        if (secret) left(secret)
         for (const slab of slabs) {
           // Other slabs are collected together with the chunks that a connection did not write.
           const isShared = slab.bytes.buffer instanceof SharedArrayBuffer
